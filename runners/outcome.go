@@ -1,0 +1,94 @@
+package runners
+
+import "encoding/json"
+
+// Status says how a run ended.
+type Status string
+
+// The statuses.
+const (
+	Succeeded    Status = "succeeded"
+	Failed       Status = "failed"        // raised, threw, exited non-zero
+	TimedOut     Status = "timed_out"     // Limits.Timeout
+	OutOfMemory  Status = "out_of_memory" // Limits.Memory
+	OutputLimit  Status = "output_limit"  // far more output than Limits.Output
+	NotInstalled Status = "not_installed" // a package cannot be had
+	Cancelled    Status = "cancelled"     // the caller's context ended
+	Crashed      Status = "crashed"       // the runtime died; ours to explain
+)
+
+// Outcome is how a run went. It is the tool's structured result and what
+// "run --json" prints.
+type Outcome struct {
+	Status          Status    `json:"status"`
+	ExitCode        int       `json:"exit_code"`
+	Stdout          string    `json:"stdout"`
+	Stderr          string    `json:"stderr"`
+	StdoutTruncated bool      `json:"stdout_truncated"`
+	StderrTruncated bool      `json:"stderr_truncated"`
+	Result          *Value    `json:"result"` // nil: no value, None or undefined
+	Error           *Error    `json:"error"`  // nil when Status is Succeeded or a plain exit
+	Packages        []Package `json:"packages"`
+	Usage           Usage     `json:"usage"`
+}
+
+// Value is the value of the program's last expression.
+type Value struct {
+	Text string          `json:"text"`           // repr(value), Deno.inspect(value)
+	JSON json.RawMessage `json:"json,omitempty"` // when the value is JSON
+}
+
+// Error is what ended the program.
+type Error struct {
+	Type      string `json:"type"` // "ZeroDivisionError", "TypeError", "Timeout"
+	Message   string `json:"message"`
+	Traceback string `json:"traceback,omitempty"` // the user's file and lines only
+	Line      int    `json:"line,omitempty"`      // in the user's file, from 1
+	// Packages has a reason for every package that cannot be had, when the
+	// status is NotInstalled.
+	Packages []PackageError `json:"packages,omitempty"`
+}
+
+// PackageError says why a package cannot be had.
+type PackageError struct {
+	Name   string `json:"name"` // as requested: "numpy>=2"
+	Reason string `json:"reason"`
+}
+
+// Package is a package that the program had at hand.
+type Package struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Source  string `json:"source"`           // "pypi", "pyodide", "npm", "jsr", "url"
+	SHA256  string `json:"sha256,omitempty"` // hexadecimal
+	// Integrity is the registry's own digest where it is no SHA-256, as npm
+	// writes it ("sha512-…").
+	Integrity string `json:"integrity,omitempty"`
+	Cached    bool   `json:"cached"` // nothing was downloaded for it in this run
+}
+
+// Usage says what a run took.
+type Usage struct {
+	QueueMS         int64 `json:"queue_ms"`   // waiting for a free place
+	PrepareMS       int64 `json:"prepare_ms"` // runtime and packages
+	RunMS           int64 `json:"run_ms"`
+	CPUMS           int64 `json:"cpu_ms,omitempty"`
+	PeakMemoryBytes int64 `json:"peak_memory_bytes"`
+}
+
+// CommandExitCode gives the exit code of a command that ran the program: the
+// program's own, 124 when a limit ended it, 125 when we failed.
+func (o *Outcome) CommandExitCode() int {
+	switch o.Status {
+	case TimedOut, OutOfMemory, OutputLimit:
+		return 124
+	case Crashed, NotInstalled, Cancelled:
+		return 125
+	case Succeeded:
+		return 0
+	}
+	if o.ExitCode == 0 {
+		return 1
+	}
+	return o.ExitCode
+}
