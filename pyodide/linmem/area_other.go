@@ -1,0 +1,23 @@
+//go:build !unix
+
+package linmem
+
+// area is a slice that is copied to grow.
+type area struct{ b []byte }
+
+func (a *area) reserve(uint64) error { return nil }
+
+func (a *area) commit(from, to uint64) ([]byte, error) {
+	if uint64(cap(a.b)) < to {
+		grown := make([]byte, to, to+to/4)
+		copy(grown, a.b)
+		a.b = grown
+	}
+	a.b = a.b[:to]
+	return a.b, nil
+}
+
+func (a *area) release(uint64) error {
+	a.b = nil
+	return nil
+}

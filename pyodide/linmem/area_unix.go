@@ -1,0 +1,37 @@
+//go:build unix
+
+package linmem
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// area is an anonymous private mapping, inaccessible until committed.
+type area struct{ base unsafe.Pointer }
+
+func (a *area) reserve(limit uint64) (err error) {
+	a.base, err = unix.MmapPtr(-1, 0, nil, uintptr(limit), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	return err
+}
+
+// commit makes [from, to) accessible and returns [0, to).
+func (a *area) commit(from, to uint64) ([]byte, error) {
+	if to > from {
+		grown := unsafe.Slice((*byte)(unsafe.Add(a.base, from)), to-from)
+		if err := unix.Mprotect(grown, unix.PROT_READ|unix.PROT_WRITE); err != nil {
+			return nil, err
+		}
+	}
+	return unsafe.Slice((*byte)(a.base), to), nil
+}
+
+func (a *area) release(limit uint64) error {
+	if a.base == nil {
+		return nil
+	}
+	base := a.base
+	a.base = nil
+	return unix.MunmapPtr(base, uintptr(limit))
+}

@@ -1,0 +1,94 @@
+// Package linmem gives a wasm instance a linear memory that never moves: one
+// reservation of the cap's size whose front is made accessible as it grows.
+//
+// With wazero's own allocator every memory.grow copies the whole memory, and
+// nothing limits an interpreter but the module's maximum of 4 GiB. Here growing
+// is one system call, growing past the cap is refused (memory.grow gives -1,
+// which CPython turns into a MemoryError), and untouched pages cost nothing.
+//
+//	0            committed                        limit
+//	├── accessible ──┼──────── reserved, no access ───────┤
+//
+// wazero calls [Memory.Reallocate] and [Memory.Free]; the owner, which alone
+// knows when no call is running, calls [Memory.Unmap].
+//
+// # Locking
+//
+// A Memory belongs to one instance. Committed may be read at any time; all
+// else is for the goroutine that runs the instance, and Unmap for its owner
+// once no call runs: machine code on an unmapped memory kills the process.
+//
+// # Limits
+//
+// Off unix there is no reservation: memory is a slice that is copied to grow.
+package linmem
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// PageSize is the size of a wasm page in bytes.
+const PageSize = 65536
+
+// Memory is one instance's linear memory.
+type Memory struct {
+	area      area
+	limit     uint64 // bytes
+	committed atomic.Uint64
+	refused   atomic.Bool
+}
+
+// New reserves limit bytes, rounded down to whole wasm pages. The caller calls
+// Unmap in the end.
+func New(limit uint64) (*Memory, error) {
+	limit -= limit % PageSize
+	if limit == 0 || limit > 1<<32 {
+		return nil, fmt.Errorf("reserve linear memory: %d bytes is not between one page and 4 GiB", limit)
+	}
+	m := &Memory{limit: limit}
+	if err := m.area.reserve(limit); err != nil {
+		return nil, fmt.Errorf("reserve %d bytes of linear memory: %w", limit, err)
+	}
+	return m, nil
+}
+
+// Allocator gives m to the one module instantiated with it.
+func (m *Memory) Allocator() experimental.MemoryAllocator {
+	return experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return m })
+}
+
+// Reallocate implements experimental.LinearMemory. It never shrinks.
+func (m *Memory) Reallocate(size uint64) []byte {
+	have := m.committed.Load()
+	if size > m.limit {
+		m.refused.Store(true)
+		return nil
+	}
+	b, err := m.area.commit(have, max(size, have))
+	if err != nil {
+		m.refused.Store(true)
+		return nil
+	}
+	m.committed.Store(max(size, have))
+	return b[:size:size]
+}
+
+// Free implements experimental.LinearMemory and does nothing: when wazero lets
+// go of the memory, a host function may still be unwinding from it.
+func (m *Memory) Free() {}
+
+// Committed is the number of bytes that the instance has grown to. Since a
+// memory never shrinks, it is the peak as well.
+func (m *Memory) Committed() uint64 { return m.committed.Load() }
+
+// Limit is the cap in bytes.
+func (m *Memory) Limit() uint64 { return m.limit }
+
+// Refused says whether growing was ever refused.
+func (m *Memory) Refused() bool { return m.refused.Load() }
+
+// Unmap gives the memory back. No call of the instance may run or start.
+func (m *Memory) Unmap() error { return m.area.release(m.limit) }

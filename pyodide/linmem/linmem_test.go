@@ -1,0 +1,66 @@
+package linmem
+
+import "testing"
+
+func TestGrowInPlace(t *testing.T) {
+	m, err := New(16 * PageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Unmap()
+	b := m.Reallocate(PageSize)
+	b[0], b[PageSize-1] = 1, 2
+	for pages := uint64(2); pages <= 16; pages++ {
+		b = m.Reallocate(pages * PageSize)
+		if uint64(len(b)) != pages*PageSize || uint64(cap(b)) != pages*PageSize {
+			t.Fatalf("Reallocate(%d pages): len %d, cap %d", pages, len(b), cap(b))
+		}
+		if b[0] != 1 || b[PageSize-1] != 2 || b[len(b)-1] != 0 {
+			t.Fatalf("Reallocate(%d pages) changed the contents", pages)
+		}
+	}
+	if m.Committed() != 16*PageSize || m.Refused() {
+		t.Errorf("Committed() = %d, Refused() = %v", m.Committed(), m.Refused())
+	}
+}
+
+func TestCapRefuses(t *testing.T) {
+	m, err := New(2*PageSize + 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Unmap()
+	if m.Limit() != 2*PageSize {
+		t.Errorf("Limit() = %d, want two pages", m.Limit())
+	}
+	if m.Reallocate(3*PageSize) != nil {
+		t.Error("Reallocate past the cap gave memory")
+	}
+	if !m.Refused() || m.Committed() != 0 {
+		t.Errorf("Refused() = %v, Committed() = %d", m.Refused(), m.Committed())
+	}
+	if b := m.Reallocate(2 * PageSize); len(b) != 2*PageSize {
+		t.Errorf("a refusal must not spoil the memory: got %d bytes", len(b))
+	}
+}
+
+func TestBadLimits(t *testing.T) {
+	for _, n := range []uint64{0, PageSize - 1, 1<<32 + PageSize} {
+		if m, err := New(n); err == nil {
+			m.Unmap()
+			t.Errorf("New(%d) succeeded", n)
+		}
+	}
+}
+
+func TestUnmapTwice(t *testing.T) {
+	m, err := New(PageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := m.Unmap(); err != nil {
+			t.Error(err)
+		}
+	}
+}
