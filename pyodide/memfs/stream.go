@@ -1,0 +1,49 @@
+package memfs
+
+import (
+	"context"
+
+	"coderunner/pyodide/abi"
+)
+
+// Stream is what a device or socket does once it is open. The owner of the FS
+// implements it; calls may come from several goroutines and no lock is held
+// during one. File checks the access mode before it calls.
+//
+// A Stream may also implement Poller, Seeker and Stater.
+type Stream interface {
+	// Read reads into p; 0 and OK is end of file. With nonblock it returns
+	// EAGAIN instead of waiting. It returns EINTR when ctx ends.
+	Read(ctx context.Context, p []byte, nonblock bool) (int, abi.Errno)
+	// Write writes p or a first part of it, in the same manner.
+	Write(ctx context.Context, p []byte, nonblock bool) (int, abi.Errno)
+	// Close is called once, by the last File.Close.
+	Close() abi.Errno
+}
+
+// Poller is a Stream that is not always ready. See File.Ready and File.Watch;
+// Waiters implements Watch.
+type Poller interface {
+	Ready() abi.Events
+	Watch(ch chan<- struct{}) (stop func())
+}
+
+// Seeker is a Stream with a position of its own. Without it SeekTo is ESPIPE.
+type Seeker interface {
+	SeekTo(off int64, whence int) (int64, abi.Errno)
+}
+
+// Stater is a Stream that changes what Stat reports, starting from st.
+type Stater interface {
+	Stat(st abi.Stat) abi.Stat
+}
+
+// Waiters is a set of channels to wake, for implementing Poller. The zero value
+// is ready to use, and it is safe for concurrent use.
+type Waiters struct{}
+
+// Watch adds ch; stop removes it and may be called once.
+func (w *Waiters) Watch(ch chan<- struct{}) (stop func()) { return func() {} }
+
+// Wake sends to every channel that is ready to receive.
+func (w *Waiters) Wake() {}
