@@ -21,8 +21,19 @@ const (
 
 	// MicropipVersion is the newest that PyPI has.
 	MicropipVersion = "0.7.2"
+	MicropipWheel   = "micropip-" + MicropipVersion + "-py3-none-any.whl"
+	MicropipSHA256  = "d2b63ea316a2a9dcbfeadd4f855d8cec7d54f65b3849e638a7cc627e6d35e4d5"
 )
 
-// DenoIntegrity gives the npm package of the pinned Deno for GOOS/GOARCH and
-// its SHA-512, as the npm registry states it.
-var DenoIntegrity = map[string]struct{ Package, Integrity string }{}
+// DenoIntegrity gives, by GOOS/GOARCH, the npm package of the pinned Deno and
+// its SHA-512 as the npm registry states it. A system that is missing here has
+// no pinned Deno: its users name one in CODE_RUNNER_DENO. The packages
+// @deno/linux-arm64-glibc, @deno/darwin-x64, @deno/darwin-arm64,
+// @deno/win32-x64 and @deno/win32-arm64 exist upstream; add them when their
+// integrity for this version has been read from a registry.
+var DenoIntegrity = map[string]struct{ Package, Integrity string }{
+	"linux/amd64": {
+		Package:   "@deno/linux-x64-glibc",
+		Integrity: "sha512-3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==",
+	},
+}

@@ -1,0 +1,148 @@
+package cache
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Options says how a [Cache] behaves.
+type Options struct {
+	// Offline forbids fetching: what is not in the cache is [ErrOffline].
+	Offline bool
+
+	// HTTP is the client to fetch with. With nil it is one that takes its
+	// proxy from HTTPS_PROXY and its certificates from the system,
+	// SSL_CERT_FILE and SSL_CERT_DIR. Redirects are checked in either case.
+	HTTP *http.Client
+}
+
+// Cache is an open cache folder. Its methods are safe for concurrent use, by
+// goroutines and by processes.
+type Cache struct {
+	root    string
+	offline bool
+	warning string
+	private *privateRoot // not nil when root is ours alone and goes away with us
+	net     *fetcher
+	locks   keyedSemaphore
+
+	ownerMu sync.Mutex
+	owner   *owner
+
+	seenMu sync.Mutex
+	seen   map[string]stamp // what this process has verified, by path
+}
+
+// Open opens the cache in dir, creating it if need be, and removes what dead
+// processes left unfinished there. An empty dir is the folder coderunner in
+// the user's cache folder.
+//
+// When there is no such folder or it cannot be written, Open makes a private
+// one in the system's temporary folder that Close removes, and
+// [Cache.Warning] says so. It is an error when that is impossible, too.
+func Open(dir string, o Options) (*Cache, error) {
+	c := &Cache{offline: o.Offline, net: newFetcher(o.HTTP), seen: map[string]stamp{}}
+	err := c.openRoot(dir)
+	if err == nil {
+		return c, nil
+	}
+	if perr := c.openPrivate(); perr != nil {
+		return nil, fmt.Errorf("open cache: %w (nor is a temporary one possible: %w)", err, perr)
+	}
+	c.warning = fmt.Sprintf("%v; using %s until this process ends: everything is fetched and compiled again each time", err, c.root)
+	return c, nil
+}
+
+// openRoot makes dir the root, if files can be made and renamed there.
+func (c *Cache) openRoot(dir string) error {
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return fmt.Errorf("find the user's cache folder: %w; hint: set CODE_RUNNER_CACHE_DIR", err)
+		}
+		dir = filepath.Join(base, "coderunner")
+	}
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("locate cache %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return storageError("create", root, err)
+	}
+	c.root = root
+	if err := c.register(); err != nil {
+		c.root = ""
+		return err
+	}
+	c.writeTag()
+	return nil
+}
+
+// writeTag marks the root for backup programs (https://bford.info/cachedir/).
+// It is a courtesy: a failure is not one of the cache.
+func (c *Cache) writeTag() {
+	name := filepath.Join(c.root, "CACHEDIR.TAG")
+	if _, err := os.Lstat(name); err == nil {
+		return
+	}
+	tag := "Signature: 8a477f597d28d172789f06886806bc55\n# The cache of coderunner. It may be deleted when no coderunner runs.\n"
+	_ = os.WriteFile(name, []byte(tag), 0o600)
+}
+
+// Close removes what this Cache has in tmp and closes idle connections. No
+// other method may be running. Closing twice is fine.
+func (c *Cache) Close() error {
+	c.net.client.CloseIdleConnections()
+	c.ownerMu.Lock()
+	defer c.ownerMu.Unlock()
+	var err error
+	if c.owner != nil {
+		err = c.owner.release()
+		c.owner = nil
+	}
+	if c.private != nil {
+		if rerr := c.private.remove(); err == nil {
+			err = rerr
+		}
+		c.private = nil
+	}
+	return err
+}
+
+// Root is the absolute path of the cache folder.
+func (c *Cache) Root() string { return c.root }
+
+// Warning says why the cache is a private one that ends with this process,
+// and is "" when it is not.
+func (c *Cache) Warning() string { return c.warning }
+
+// Offline reports whether fetching is forbidden.
+func (c *Cache) Offline() bool { return c.offline }
+
+// Path names a place inside the root, for tools that keep a cache of their
+// own (Path("deno")). Nothing is created, and no elem leads out of the root.
+func (c *Cache) Path(elem ...string) string {
+	inside := filepath.Join(append([]string{string(filepath.Separator)}, elem...)...)
+	return filepath.Join(c.root, inside)
+}
+
+// syncDir makes renames inside dir survive a power cut. Not every system can
+// open a folder for that, so a failure to open is none.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !syncUnsupported(err) {
+		return storageError("sync", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+)
+
+// Digest is a SHA-256 or SHA-512 of something's bytes.
+type Digest struct {
+	Algorithm string // "sha256" or "sha512"
+	Hex       string // lower case
+}
+
+// SHA256 is the digest with the given hexadecimal digits.
+func SHA256(hexDigits string) Digest {
+	return Digest{"sha256", strings.ToLower(hexDigits)}
+}
+
+// ParseDigest reads an integrity string as npm writes it, "sha512-" and
+// base64. Of several, separated by spaces, it takes the strongest. SHA-1 and
+// MD5 are refused.
+func ParseDigest(integrity string) (Digest, error) {
+	var best Digest
+	for _, field := range strings.Fields(integrity) {
+		algorithm, value, ok := strings.Cut(field, "-")
+		if !ok || newHash(algorithm) == nil {
+			continue
+		}
+		value, _, _ = strings.Cut(value, "?") // options, which nobody has defined
+		sum, err := base64.StdEncoding.DecodeString(value)
+		if err != nil {
+			return Digest{}, fmt.Errorf("parse integrity %q: %w", field, err)
+		}
+		d := Digest{algorithm, hex.EncodeToString(sum)}
+		if err := d.check(); err != nil {
+			return Digest{}, err
+		}
+		if best.Algorithm == "" || algorithm == "sha512" {
+			best = d
+		}
+	}
+	if best.Algorithm == "" {
+		return Digest{}, fmt.Errorf("parse integrity %q: no sha256 or sha512 in it", integrity)
+	}
+	return best, nil
+}
+
+func (d Digest) String() string { return d.Algorithm + ":" + d.Hex }
+
+// check reports whether d can be the digest of anything.
+func (d Digest) check() error {
+	h := newHash(d.Algorithm)
+	if h == nil {
+		return fmt.Errorf("digest %q: the algorithm is not sha256 or sha512", d.String())
+	}
+	if b, err := hex.DecodeString(d.Hex); err != nil || len(b) != h.Size() || d.Hex != strings.ToLower(d.Hex) {
+		return fmt.Errorf("digest %q: want %d lower-case hexadecimal digits", d.String(), 2*h.Size())
+	}
+	return nil
+}
+
+// newHash is nil for an algorithm that is not to be trusted or not known.
+func newHash(algorithm string) hash.Hash {
+	switch algorithm {
+	case "sha256":
+		return sha256.New()
+	case "sha512":
+		return sha512.New()
+	}
+	return nil
+}
+
+func sumOf(algorithm string, h hash.Hash) Digest {
+	return Digest{algorithm, hex.EncodeToString(h.Sum(nil))}
+}
+
+// digestFile reads the file at path and gives its size and digest.
+func digestFile(algorithm, path string) (Digest, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Digest{}, 0, err
+	}
+	defer f.Close()
+	h := newHash(algorithm)
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return Digest{}, n, err
+	}
+	return sumOf(algorithm, h), n, nil
+}

@@ -1,0 +1,63 @@
+// Package cache is the one package that keeps things on disk: downloads that
+// were verified, packages that were unpacked, and files derived from them, in
+// one folder that any number of processes share.
+//
+// Its promise is the go command's: duplicate effort is allowed, corruption is
+// not. A process that is killed at any point leaves nothing that a later one
+// trusts. The package knows how to fetch (see [Cache.Blob], [Cache.Get] and
+// [Cache.NPM]) but not what a program needs: the runners decide that.
+//
+//	<root>/                      0700, CODE_RUNNER_CACHE_DIR
+//	├── blobs/<algorithm>/<ab>/<hex>    0444 a download, named by its own digest
+//	├── trees/<kind>/<key>/
+//	│   ├── manifest.json        sizes and digests of what is under data
+//	│   └── data/                0700 what Dir and NPM built, files 0444 or 0555
+//	├── files/<kind>/<key>/
+//	│   ├── manifest.json
+//	│   └── data                 0444 what File built
+//	├── locks/<name>.lock        empty, never removed, held by flock
+//	├── tmp/<owner>.lock         held by flock as long as its process lives
+//	├── tmp/<owner>/             what that process has not finished
+//	└── deno/, …                 tools with a cache of their own, see Cache.Path
+//
+// Everything is written under tmp, synced, and renamed to its place in one
+// step, so an entry is there as a whole or not at all. The manifest is inside
+// what is renamed: a folder without one was never an entry. Rebuilding a
+// damaged entry moves the old one away first.
+//
+// # What is checked, and when
+//
+// A blob or a file is compared with its size and digest the first time a
+// process uses it, and again whenever its size, time or inode changes. A tree
+// has the sizes of its files compared the first time a process uses it, which
+// is what a power cut damages; digests of a whole tree are compared by
+// [Cache.Verify] only, since reading thousands of files at every start would
+// cost more than the cache saves. What fails its check is built or fetched
+// again. The root is readable by its owner alone: the checks are against
+// accidents, not against someone who may write there.
+//
+// # Locking
+//
+// One builder at a time for each entry: a semaphore for the goroutines of a
+// Cache, then a flock for processes and for other Caches on the same root. The
+// kernel releases a dead process's lock. Lock files are never removed, since
+// removing one that somebody waits for would let two in. Where the file system
+// has no locks (some network ones) work may be done twice; the rename still
+// decides whose is kept. Stale folders under tmp are those whose owner's lock
+// can be taken; taking and giving owner locks happens under locks/tmp.lock. A
+// builder may use the cache for other entries, never for its own.
+//
+// # Limits
+//
+// No resuming of a broken download: it starts again. No credentials but those
+// in a URL: .npmrc and .netrc are not read. The address that a redirect leads
+// to is checked before it is dialled, not as it is dialled, so a name that
+// changes its address in between gets past; what comes back is still verified
+// by digest. Eviction happens only by [Cache.Prune] and [Cache.Clear].
+//
+// # Testing
+//
+// Faults of the network come from servers in the tests. Crashes are real:
+// the tests re-execute themselves, kill the child in the middle of its
+// writes, and look at what the next Cache trusts.
+package cache

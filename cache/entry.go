@@ -1,0 +1,224 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	manifestName = "manifest.json"
+	dataName     = "data"
+	treesName    = "trees"
+	filesName    = "files"
+	blobsName    = "blobs"
+)
+
+// Dir returns the folder that kind and key stand for. If it is not in the
+// cache, build is called to fill the empty folder dir, which then becomes the
+// entry. Only one caller builds at a time, among all processes; the others
+// wait and get what it made. The result is read-only: nobody may change what
+// is under path, which is valid until the entry is removed.
+//
+// Kind is a short lower-case word; key is any text that changes whenever the
+// result would. Build may make folders and regular files, executable ones
+// too. If it returns an error, that error is returned and nothing is kept.
+func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error) {
+	e, err := c.entry(treesName, kind, key)
+	if err != nil {
+		return "", err
+	}
+	return e.get(ctx, func(ctx context.Context, data string) error {
+		if err := os.Mkdir(data, 0o700); err != nil {
+			return storageError("create", data, err)
+		}
+		return build(ctx, data)
+	})
+}
+
+// File is [Cache.Dir] for a single file. The writer is an *os.File, so a
+// build that wants a sparse file may seek in it or map it; its contents are
+// what has arrived when build returns. Checking a file reads all of it, once
+// per process.
+func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error) {
+	e, err := c.entry(filesName, kind, key)
+	if err != nil {
+		return "", err
+	}
+	return e.get(ctx, func(ctx context.Context, data string) error {
+		f, err := os.OpenFile(data, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return storageError("create", data, err)
+		}
+		err = build(ctx, f)
+		if cerr := f.Close(); err == nil {
+			err = storageError("write", data, cerr)
+		}
+		return err
+	})
+}
+
+// entry is a tree or a file, there or not.
+type entry struct {
+	c         *Cache
+	section   string // treesName or filesName
+	kind, key string
+	dir       string // <root>/<section>/<kind>/<name>
+	lockName  string
+}
+
+func (c *Cache) entry(section, kind, key string) (*entry, error) {
+	if !validKind(kind) {
+		return nil, fmt.Errorf("cache %s: kind %q: want lower-case letters, digits and hyphens", section, kind)
+	}
+	if key == "" {
+		return nil, fmt.Errorf("cache %s %s: the key is empty", section, kind)
+	}
+	name := fileName(key)
+	return &entry{
+		c: c, section: section, kind: kind, key: key,
+		dir:      filepath.Join(c.root, section, kind, name),
+		lockName: section + "-" + kind + "-" + name,
+	}, nil
+}
+
+func validKind(kind string) bool {
+	if kind == "" || len(kind) > 40 || kind[0] == '-' {
+		return false
+	}
+	return strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// maxName keeps lock names under the 255 bytes that file systems allow.
+const maxName = 100
+
+// fileName turns a key into one element of a path, the same on file systems
+// that ignore case. Keys that need no change keep their names.
+func fileName(key string) string {
+	plain := true
+	slug := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-._+=@", r) {
+			return r
+		}
+		plain = false
+		return '-'
+	}, key)
+	if plain && len(key) <= maxName && key[0] != '.' && !strings.HasSuffix(key, ".") {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	if len(slug) > 40 {
+		slug = slug[:40]
+	}
+	return strings.Trim(slug, "-.") + "~" + hex.EncodeToString(sum[:16])
+}
+
+// data is the path that callers get.
+func (e *entry) data() string { return filepath.Join(e.dir, dataName) }
+
+// get returns the entry's data, building it if it is not there or damaged.
+func (e *entry) get(ctx context.Context, build func(ctx context.Context, data string) error) (string, error) {
+	if e.check() == nil {
+		return e.data(), nil
+	}
+	unlock, err := e.c.lock(ctx, e.lockName)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if e.check() == nil { // somebody built it while we waited
+		return e.data(), nil
+	}
+	if err := ctx.Err(); err != nil {
+		return "", context.Cause(ctx)
+	}
+	tmp, err := e.c.tempDir(e.kind)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	fresh := filepath.Join(tmp, "new")
+	if err := os.Mkdir(fresh, 0o700); err != nil {
+		return "", storageError("create", fresh, err)
+	}
+	if err := build(ctx, filepath.Join(fresh, dataName)); err != nil {
+		return "", err
+	}
+	if err := seal(fresh, e.kind, e.key); err != nil {
+		return "", err
+	}
+	if err := e.install(fresh, filepath.Join(tmp, "old")); err != nil {
+		return "", err
+	}
+	return e.data(), nil
+}
+
+// install puts the finished entry fresh in its place, moving what is there
+// to old.
+func (e *entry) install(fresh, old string) error {
+	parent := filepath.Dir(e.dir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return storageError("create", parent, err)
+	}
+	// Somebody else can only be at work here where there are no locks: whoever
+	// renames last wins, and a loser looks whether the winner's is good.
+	if err := os.Rename(e.dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return storageError("rename", e.dir, err)
+	}
+	if err := os.Rename(fresh, e.dir); err != nil {
+		if e.check() == nil {
+			return nil
+		}
+		return storageError("rename", e.dir, err)
+	}
+	if err := syncDir(parent); err != nil {
+		return err
+	}
+	return e.check()
+}
+
+// check returns nil if the entry is there and good, as far as is looked.
+func (e *entry) check() error {
+	name := filepath.Join(e.dir, manifestName)
+	if e.section == filesName {
+		name = e.data()
+	}
+	now, err := stampOf(name)
+	if err != nil {
+		return err
+	}
+	if e.c.wasSeen(e.dir, now) {
+		return nil
+	}
+	m, err := readManifest(e.dir)
+	if err != nil {
+		return err
+	}
+	if m.Kind != e.kind || m.Key != e.key {
+		return fmt.Errorf("%w: %s is %s %s", errDamaged, e.dir, m.Kind, m.Key)
+	}
+	if err := m.compare(e.data(), e.section == filesName); err != nil {
+		return err
+	}
+	e.c.setSeen(e.dir, now)
+	return nil
+}
+
+func (c *Cache) wasSeen(path string, now stamp) bool {
+	c.seenMu.Lock()
+	defer c.seenMu.Unlock()
+	return c.seen[path].same(now)
+}
+
+func (c *Cache) setSeen(path string, now stamp) {
+	c.seenMu.Lock()
+	defer c.seenMu.Unlock()
+	c.seen[path] = now
+}

@@ -1,0 +1,244 @@
+package cache
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// request is one thing to fetch, by as many attempts as it takes.
+type request struct {
+	name   string // for errors
+	url    *url.URL
+	header http.Header
+	raw    bool // take the bytes as they are stored, not compressed for the transfer
+}
+
+// answer is an answer whose status is a success, or 304. The body is bounded
+// and ends with an error when it stalls.
+type answer struct {
+	status int
+	header http.Header
+	url    *url.URL // after redirects
+	size   int64    // as announced, -1 if not
+	body   io.Reader
+}
+
+// fetch makes the request and gives the answer to use, again from the start
+// when the transfer breaks. Use must not keep the body, and wraps what is not
+// the network's fault in *finalError or a type of this package.
+func (f *fetcher) fetch(ctx context.Context, r request, use func(answer) error) error {
+	if r.url.Scheme == "file" {
+		return fetchFile(r, use)
+	}
+	wait := f.backoff
+	for n := 1; ; n++ {
+		err := f.attempt(ctx, r, use)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("fetch %s: %w", r.name, context.Cause(ctx))
+		}
+		attempts, after := retriable(err)
+		if n >= min(attempts, f.attempts) {
+			return explain(r, n, err)
+		}
+		pause := wait + rand.N(wait/4+1)
+		if after > 0 {
+			pause = min(after, f.maxWait)
+		}
+		if !sleep(ctx, pause) {
+			return fmt.Errorf("fetch %s: %w", r.name, context.Cause(ctx))
+		}
+		wait *= 2
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// statusError is an *HTTPError with what decides about another attempt.
+type statusError struct {
+	HTTPError
+	after time.Duration
+}
+
+func (e *statusError) Unwrap() error { return &e.HTTPError }
+
+// errStalled is the cause when a transfer is given up.
+var errStalled = errors.New("the transfer stalled")
+
+// attempt makes the request once.
+func (f *fetcher) attempt(ctx context.Context, r request, use func(answer) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(f.stall, func() { cancel(errStalled) })
+	defer timer.Stop()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url.String(), nil)
+	if err != nil {
+		return err
+	}
+	for name, values := range r.header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	req.Header.Set("User-Agent", userAgent)
+	if r.raw {
+		req.Header.Set("Accept-Encoding", "identity")
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return stallCause(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 && resp.StatusCode != http.StatusNotModified {
+		return &statusError{
+			HTTPError: HTTPError{Status: resp.StatusCode, URL: safeURL(resp.Request.URL)},
+			after:     retryAfter(resp.Header.Get("Retry-After")),
+		}
+	}
+	body := &watchedReader{r: resp.Body, progress: func() { timer.Reset(f.stall) }}
+	err = use(answer{resp.StatusCode, resp.Header, resp.Request.URL, resp.ContentLength, body})
+	return stallCause(ctx, err)
+}
+
+// stallCause replaces the error of a request that we gave up by the reason.
+func stallCause(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+		return errStalled
+	}
+	return err
+}
+
+// watchedReader tells of progress: so many bytes that a server which dribbles
+// does not count as alive.
+type watchedReader struct {
+	r        io.Reader
+	pending  int
+	progress func()
+}
+
+func (w *watchedReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if w.pending += n; w.pending >= minProgress {
+		w.pending = 0
+		w.progress()
+	}
+	return n, err
+}
+
+// retryAfter reads the header's two forms.
+func retryAfter(value string) time.Duration {
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if when, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(when))
+	}
+	return 0
+}
+
+// retriable says how many attempts err is worth, counting the one that failed,
+// and what pause the server asks for.
+func retriable(err error) (attempts int, after time.Duration) {
+	var status *statusError
+	var redirect *redirectError
+	var final *finalError
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &status):
+		if status.Status == http.StatusTooManyRequests || status.Status >= 500 {
+			return 4, status.after
+		}
+		return 1, 0
+	case isOwn(err), errors.As(err, &redirect), errors.As(err, &final), errors.As(err, &cert), errors.As(err, &record):
+		return 1, 0
+	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.EHOSTUNREACH):
+		return 2, 0 // most likely there is no network: say so soon
+	case errors.Is(err, errStalled):
+		return 2, 0 // each has cost the whole stall time already
+	}
+	return 4, 0
+}
+
+// finalError is an error of a fetch that another attempt would not cure.
+type finalError struct{ err error }
+
+func (e *finalError) Error() string { return e.err.Error() }
+func (e *finalError) Unwrap() error { return e.err }
+
+// explain makes the error that the caller of fetch sees.
+func explain(r request, attempts int, err error) error {
+	where := safeURL(r.url)
+	named := r.name == where // then the parts that repeat it are left out
+	var status *statusError
+	var final *finalError
+	switch {
+	case errors.As(err, &status) && named:
+		return fmt.Errorf("fetch %w%s", &status.HTTPError, tried(attempts))
+	case errors.As(err, &status):
+		return fmt.Errorf("fetch %s: %w%s", r.name, &status.HTTPError, tried(attempts))
+	case errors.As(err, &final):
+		return fmt.Errorf("fetch %s: %w", r.name, final.err)
+	case isOwn(err):
+		return fmt.Errorf("fetch %s: %w", r.name, err)
+	}
+	// A *url.Error repeats the URL with its query.
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	if !named {
+		where = r.name + " from " + where
+	}
+	return fmt.Errorf("fetch %s: %w%s%s", where, err, tried(attempts), networkHint(err))
+}
+
+// isOwn reports whether err is one of this package's that says everything.
+func isOwn(err error) bool {
+	var digest *DigestError
+	var size *SizeError
+	var storage *StorageError
+	return errors.As(err, &digest) || errors.As(err, &size) || errors.As(err, &storage)
+}
+
+func tried(attempts int) string {
+	if attempts == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (after %d attempts)", attempts)
+}
+
+func networkHint(err error) string {
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &cert):
+		return "; hint: if the network has a certificate authority of its own, name its file in SSL_CERT_FILE"
+	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.EHOSTUNREACH):
+		return "; hint: is there a network? A proxy is named in HTTPS_PROXY"
+	}
+	return ""
+}

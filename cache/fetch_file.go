@@ -1,0 +1,44 @@
+package cache
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+)
+
+// fetchFile answers from a folder instead of a server, so that a registry may
+// be one. A folder's own page is its index.html. What is missing is a 404.
+func fetchFile(r request, use func(answer) error) error {
+	path := filepath.FromSlash(r.url.Path)
+	f, err := os.Open(path)
+	if err == nil {
+		if info, serr := f.Stat(); serr == nil && info.IsDir() {
+			f.Close()
+			f, err = os.Open(filepath.Join(path, "index.html"))
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return explain(r, 1, &statusError{HTTPError: HTTPError{Status: http.StatusNotFound, URL: safeURL(r.url)}})
+	}
+	if err != nil {
+		return explain(r, 1, storageError("open", path, err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		return explain(r, 1, storageError("read", path, err))
+	}
+	header := http.Header{}
+	if filepath.Ext(f.Name()) == ".html" {
+		header.Set("Content-Type", "text/html")
+	}
+	if err := use(answer{http.StatusOK, header, r.url, info.Size(), f}); err != nil {
+		return explain(r, 1, err)
+	}
+	return nil
+}

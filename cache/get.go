@@ -1,0 +1,56 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Response is a document that was fetched.
+type Response struct {
+	Status int // 2xx, or 304 when the request was a conditional one
+	Header http.Header
+	Body   []byte
+	URL    string // where it came from, after redirects: relative links start here
+}
+
+// getTimeout bounds the fetching of a small document, all attempts together.
+const getTimeout = 2 * time.Minute
+
+// Get fetches a small document such as an index page, of max bytes at most
+// after decompression. It is not kept. A status that is not a success is an
+// *[HTTPError], a longer document a *[SizeError]. The header, which may be
+// nil, is sent along. A file URL reads a file, or a folder's index.html.
+func (c *Cache) Get(ctx context.Context, url string, header http.Header, max int64) (*Response, error) {
+	u, err := parseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("fetch: %w", err)
+	}
+	r := request{name: safeURL(u), url: u, header: header}
+	if c.offline && u.Scheme != "file" {
+		return nil, fmt.Errorf("fetch %s: %w", r.name, ErrOffline)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, getTimeout, fmt.Errorf("no answer within %v", getTimeout))
+	defer cancel()
+	var resp *Response
+	err = c.net.fetch(ctx, r, func(a answer) error {
+		if a.size > max {
+			return &SizeError{Name: r.name, Max: max}
+		}
+		body, err := io.ReadAll(io.LimitReader(a.body, max+1))
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) > max {
+			return &SizeError{Name: r.name, Max: max}
+		}
+		resp = &Response{Status: a.status, Header: a.header, Body: body, URL: a.url.String()}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}

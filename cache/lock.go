@@ -1,0 +1,93 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// lockRetry is how often a waiting process looks whether a lock is free. The
+// kernel's own waiting cannot be cancelled by a context.
+const lockRetry = 25 * time.Millisecond
+
+// lock takes the lock called name, waiting until it is free or ctx is done.
+func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error) {
+	leave, err := c.locks.enter(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	path := filepath.Join(c.root, "locks", name+".lock")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		leave()
+		return nil, storageError("create", filepath.Dir(path), err)
+	}
+	f := flock.New(path)
+	ok, err := f.TryLockContext(ctx, lockRetry)
+	switch {
+	case ok:
+		return func() { _ = f.Close(); leave() }, nil
+	case lockUnsupported(err):
+		return leave, nil
+	}
+	leave()
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("lock %s: %w", name, context.Cause(ctx))
+	}
+	return nil, storageError("lock", path, err)
+}
+
+// lockUnsupported reports whether the file system has no locks at all.
+func lockUnsupported(err error) bool {
+	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP) ||
+		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
+}
+
+// keyedSemaphore lets one goroutine at a time in for each key. The zero value
+// is ready to use.
+type keyedSemaphore struct {
+	mu   sync.Mutex
+	keys map[string]*semaphore
+}
+
+type semaphore struct {
+	turn  chan struct{} // holds one value while somebody is in
+	users int           // inside or waiting, under keyedSemaphore.mu
+}
+
+// enter waits for the key's turn.
+func (k *keyedSemaphore) enter(ctx context.Context, key string) (leave func(), err error) {
+	k.mu.Lock()
+	if k.keys == nil {
+		k.keys = map[string]*semaphore{}
+	}
+	s := k.keys[key]
+	if s == nil {
+		s = &semaphore{turn: make(chan struct{}, 1)}
+		k.keys[key] = s
+	}
+	s.users++
+	k.mu.Unlock()
+
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn; k.drop(key, s) }, nil
+	case <-ctx.Done():
+		k.drop(key, s)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (k *keyedSemaphore) drop(key string, s *semaphore) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(k.keys, key)
+	}
+}

@@ -1,0 +1,209 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// manifestFormat changes when older manifests can no longer be read.
+const manifestFormat = 1
+
+// maxManifest bounds what is read of a manifest, in bytes: some 300,000 files.
+const maxManifest = 64 << 20
+
+// manifest lists what is under an entry's data: for a file, one entry with
+// the path ".".
+type manifest struct {
+	Format int            `json:"format"`
+	Kind   string         `json:"kind"`
+	Key    string         `json:"key"`
+	Files  []manifestFile `json:"files"`
+}
+
+type manifestFile struct {
+	Path   string `json:"path"` // slash-separated, relative to data
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+func (m *manifest) size() (total int64) {
+	for _, f := range m.Files {
+		total += f.Size
+	}
+	return total
+}
+
+// readManifest reads an entry's manifest. That it is for this kind and key
+// is checked by the caller, who knows them.
+func readManifest(entry string) (*manifest, error) {
+	f, err := os.Open(filepath.Join(entry, manifestName))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxManifest {
+		return nil, &SizeError{Name: f.Name(), Max: maxManifest}
+	}
+	m := new(manifest)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	if m.Format != manifestFormat {
+		return nil, fmt.Errorf("read %s: format %d, want %d", f.Name(), m.Format, manifestFormat)
+	}
+	for _, file := range m.Files {
+		if !fs.ValidPath(file.Path) {
+			return nil, fmt.Errorf("read %s: bad path %q", f.Name(), file.Path)
+		}
+	}
+	return m, nil
+}
+
+// seal makes what is under entry/data read-only, writes the manifest, and
+// syncs all of it.
+func seal(entry, kind, key string) error {
+	m := &manifest{Format: manifestFormat, Kind: kind, Key: key, Files: []manifestFile{}}
+	data := filepath.Join(entry, dataName)
+	var dirs []string
+	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return storageError("read", path, err)
+		}
+		if d.IsDir() {
+			dirs = append(dirs, path)
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("build %s %s: %s is not a regular file", kind, key, path)
+		}
+		rel, err := filepath.Rel(data, path)
+		if err != nil {
+			return err
+		}
+		f, err := sealFile(path)
+		f.Path = filepath.ToSlash(rel)
+		m.Files = append(m.Files, f)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if err := writeSynced(filepath.Join(entry, manifestName), text); err != nil {
+		return err
+	}
+	for _, dir := range append(dirs, entry) {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealFile makes one file read-only, hashes and syncs it.
+func sealFile(path string) (manifestFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return manifestFile{}, storageError("open", path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return manifestFile{}, storageError("stat", path, err)
+	}
+	mode := fs.FileMode(0o444)
+	if info.Mode()&0o111 != 0 {
+		mode = 0o555
+	}
+	if err := f.Chmod(mode); err != nil {
+		return manifestFile{}, storageError("chmod", path, err)
+	}
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return manifestFile{}, storageError("read", path, err)
+	}
+	if err := f.Sync(); err != nil {
+		return manifestFile{}, storageError("sync", path, err)
+	}
+	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex}, nil
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return storageError("create", path, err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return storageError("write", path, err)
+}
+
+// errDamaged is why an entry that is there is not used.
+var errDamaged = errors.New("damaged")
+
+// compare looks whether the files under data are those of the manifest: their
+// sizes, and with digests their contents, too.
+func (m *manifest) compare(data string, digests bool) error {
+	for _, f := range m.Files {
+		path := filepath.Join(data, filepath.FromSlash(f.Path))
+		info, err := os.Lstat(path)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%w: %s is not a regular file", errDamaged, path)
+		case info.Size() != f.Size:
+			return fmt.Errorf("%w: %s has %d bytes, want %d", errDamaged, path, info.Size(), f.Size)
+		}
+		if !digests {
+			continue
+		}
+		got, _, err := digestFile("sha256", path)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		if got.Hex != f.SHA256 {
+			return fmt.Errorf("%w: %s has %s, want sha256:%s", errDamaged, path, got, f.SHA256)
+		}
+	}
+	return nil
+}
+
+// stamp is what of a file would change if its contents did.
+type stamp struct {
+	size    int64
+	modTime time.Time
+	info    fs.FileInfo // for os.SameFile
+}
+
+func stampOf(path string) (stamp, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{info.Size(), info.ModTime(), info}, nil
+}
+
+func (s stamp) same(t stamp) bool {
+	return s.info != nil && t.info != nil && s.size == t.size && s.modTime.Equal(t.modTime) && os.SameFile(s.info, t.info)
+}

@@ -1,0 +1,119 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// NPMPackage names one version of a package in an npm registry.
+type NPMPackage struct {
+	Registry  string // base URL, with or without a slash at its end; a file URL for a folder
+	Name      string // "pyodide", "@deno/linux-x64-glibc"
+	Version   string // exact
+	Integrity string // "sha512-…"
+
+	// Keep says which files are wanted, by their paths inside the package
+	// ("bin/deno"). Nil keeps all.
+	Keep func(path string) bool
+	// Part names what Keep keeps: trees of one package that differ in it must
+	// differ in Part, too. With a nil Keep it is "".
+	Part string
+}
+
+var (
+	npmName    = regexp.MustCompile(`^(@[A-Za-z0-9~_-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$`)
+	npmVersion = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
+)
+
+// NPM returns a folder with the package's files, without the "package/" in
+// front that tarballs have. If it is not in the cache the tarball is fetched,
+// verified as a whole, and only then unpacked. The package's scripts are not
+// run, its dependencies not fetched.
+func (c *Cache) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, err error) {
+	src, err := p.source()
+	if err != nil {
+		return "", err
+	}
+	r, err := src.request()
+	if err != nil {
+		return "", err
+	}
+	dir, err = c.Dir(ctx, "npm", p.key(src.Digest), func(ctx context.Context, dir string) error {
+		if c.offline && r.url.Scheme != "file" {
+			return fmt.Errorf("fetch %s: %w", r.name, ErrOffline)
+		}
+		return c.fetchPackage(ctx, p, src, r, dir, progress)
+	})
+	return dir, err
+}
+
+// fetchPackage downloads the tarball to a temporary file, which needs no entry
+// of its own, and unpacks it into dir.
+func (c *Cache) fetchPackage(ctx context.Context, p NPMPackage, src Source, r request, dir string, progress ProgressFunc) error {
+	tmp, err := c.tempDir("npm-tarball")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	path := filepath.Join(tmp, "package.tgz")
+	err = c.net.fetch(ctx, r, func(a answer) error {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return storageError("create", path, err)
+		}
+		err = src.receive(f, a, r.name, progress)
+		if cerr := f.Close(); err == nil {
+			err = storageError("write", path, cerr)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return storageError("open", path, err)
+	}
+	defer f.Close()
+	u := unpacker{limits: npmLimits, keep: p.Keep}
+	if err := u.unpack(ctx, f, dir); err != nil {
+		return fmt.Errorf("unpack %s: %w", r.name, err)
+	}
+	return nil
+}
+
+// source is the tarball's, at the address that every npm registry has it.
+func (p *NPMPackage) source() (Source, error) {
+	name := p.Name + "@" + p.Version
+	if !npmName.MatchString(p.Name) {
+		return Source{}, fmt.Errorf("npm package %q: not a package name", p.Name)
+	}
+	if !npmVersion.MatchString(p.Version) {
+		return Source{}, fmt.Errorf("npm package %s: %q is not an exact version", p.Name, p.Version)
+	}
+	digest, err := ParseDigest(p.Integrity)
+	if err != nil {
+		return Source{}, fmt.Errorf("npm package %s: %w", name, err)
+	}
+	base, err := parseURL(p.Registry)
+	if err != nil {
+		return Source{}, fmt.Errorf("npm registry: %w", err)
+	}
+	short := p.Name[strings.LastIndexByte(p.Name, '/')+1:]
+	tarball := base.JoinPath(p.Name, "-", short+"-"+p.Version+".tgz")
+	tarball.Fragment = ""
+	return Source{URL: tarball.String(), Digest: digest, Name: name}, nil
+}
+
+// key names the tree by the package, for people, and by its digest.
+func (p *NPMPackage) key(d Digest) string {
+	key := strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + d.Hex[:16]
+	if p.Part != "" {
+		key += "-" + p.Part
+	}
+	return key
+}

@@ -1,0 +1,262 @@
+package cache
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// unpackLimits bound what an archive may turn into. All are counted while
+// inflating; what headers say is not believed.
+type unpackLimits struct {
+	entries int
+	bytes   int64 // unpacked, and inflated with the archive's own headers
+	ratio   int64 // unpacked bytes for each packed one…
+	slack   int64 // …beyond the first so many
+}
+
+var npmLimits = unpackLimits{entries: 50_000, bytes: 2 << 30, ratio: 200, slack: 16 << 20}
+
+const (
+	maxPath  = 1024 // bytes
+	maxDepth = 64   // elements
+)
+
+// unpacker writes a gzipped tar archive's files to a folder, without the
+// first element of their names. It takes regular files and folders with plain
+// names only: whatever else an archive may say, links above all, is refused,
+// and so is one name twice, or twice but for the case of its letters.
+type unpacker struct {
+	limits unpackLimits
+	keep   func(path string) bool // nil: all
+
+	packed   int64 // read so far
+	inflated int64
+	written  int64
+	entries  int
+	kept     int
+	names    map[string]tarName // by folded name
+}
+
+type tarName struct {
+	name string
+	dir  bool
+}
+
+// errBadArchive is wrapped by refusals that are the archive's fault.
+var errBadArchive = errors.New("refused")
+
+func refuse(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errBadArchive, fmt.Sprintf(format, args...))
+}
+
+// unpack reads all of r. After an error, what dir holds is of no use.
+func (u *unpacker) unpack(ctx context.Context, r io.Reader, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return storageError("open", dir, err)
+	}
+	defer root.Close()
+	u.names = map[string]tarName{}
+
+	packed := &countingReader{r: r, count: func(n int) error { u.packed += int64(n); return ctx.Err() }}
+	zr, err := gzip.NewReader(bufio.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("read gzip: %w", err)
+	}
+	inflated := &countingReader{r: zr, count: func(n int) error {
+		u.inflated += int64(n)
+		return u.bounded(u.inflated)
+	}}
+	tr := tar.NewReader(inflated)
+	for {
+		h, err := tr.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read tar: %w", err)
+		}
+		if u.entries++; u.entries > u.limits.entries {
+			return refuse("more than %d entries", u.limits.entries)
+		}
+		if err := u.entry(root, h, tr); err != nil {
+			return err
+		}
+	}
+	if u.kept == 0 {
+		return refuse("it has none of the files that are wanted")
+	}
+	// What follows the archive's end has to be whole, too: its checksum is there.
+	if _, err := io.Copy(io.Discard, inflated); err != nil {
+		return fmt.Errorf("read gzip: %w", err)
+	}
+	return nil
+}
+
+// bounded fails when n bytes are more than this much input may become.
+func (u *unpacker) bounded(n int64) error {
+	if n > u.limits.bytes {
+		return refuse("more than %d bytes unpacked", u.limits.bytes)
+	}
+	if n > u.limits.slack && (n-u.limits.slack)/u.limits.ratio > u.packed {
+		return refuse("%d bytes unpack to more than %d times as many", u.packed, u.limits.ratio)
+	}
+	return nil
+}
+
+// entry takes one entry of the archive.
+func (u *unpacker) entry(root *os.Root, h *tar.Header, body io.Reader) error {
+	var isDir bool
+	switch h.Typeflag {
+	case tar.TypeXGlobalHeader:
+		return nil
+	case tar.TypeReg:
+	case tar.TypeDir:
+		isDir = true
+	default:
+		return refuse("%q is %s", h.Name, typeName(h.Typeflag))
+	}
+	name := h.Name
+	if isDir {
+		name = strings.TrimSuffix(name, "/")
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if err := u.claim(name, isDir); err != nil {
+		return err
+	}
+	_, inner, nested := strings.Cut(name, "/")
+	if isDir {
+		return nil // made when a file needs it
+	}
+	if !nested {
+		return refuse("%q is beside the package's folder", name)
+	}
+	if u.keep != nil && !u.keep(inner) {
+		return nil
+	}
+	u.kept++
+	return u.write(root, inner, h, body)
+}
+
+// write creates one file. That a size in a header is large costs nothing:
+// only bytes that come count.
+func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Reader) error {
+	if parent := path.Dir(name); parent != "." {
+		if err := root.MkdirAll(parent, 0o700); err != nil {
+			return storageError("create", parent, err)
+		}
+	}
+	mode := os.FileMode(0o600)
+	if h.Mode&0o111 != 0 {
+		mode = 0o700
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return storageError("create", name, err)
+	}
+	counted := &countingReader{r: body, count: func(n int) error {
+		u.written += int64(n) // a sparse file has more of them than the archive
+		return u.bounded(u.written)
+	}}
+	_, err = io.Copy(storageWriter{f, name}, counted)
+	if cerr := f.Close(); err == nil {
+		err = storageError("write", name, cerr)
+	}
+	if err != nil && !errors.Is(err, errBadArchive) && !isOwn(err) {
+		err = fmt.Errorf("read %s: %w", name, err)
+	}
+	return err
+}
+
+// claim notes name and the folders it is in, and refuses names that one file
+// system or another would take for the same.
+func (u *unpacker) claim(name string, isDir bool) error {
+	for end, r := range name + "/" {
+		if r != '/' {
+			continue
+		}
+		part := name[:end]
+		partIsDir := isDir || end < len(name)
+		have, taken := u.names[fold(part)]
+		switch {
+		case !taken:
+			u.names[fold(part)] = tarName{part, partIsDir}
+		case have.name != part:
+			return refuse("%q and %q differ only in case", have.name, part)
+		case !have.dir || !partIsDir:
+			return refuse("%q is there twice", part)
+		}
+	}
+	return nil
+}
+
+// fold makes names equal that are equal but for case.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+
+// checkName accepts relative slash-separated paths without anything that
+// means something to one system or another.
+func checkName(name string) error {
+	if len(name) > maxPath || strings.Count(name, "/") >= maxDepth {
+		return refuse("%.80q… is too long a name", name)
+	}
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || r == ':' || unicode.IsControl(r) }) {
+		return refuse("%q has characters that no package needs in a name", name)
+	}
+	for elem := range strings.SplitSeq(name, "/") {
+		if elem == "" || elem == "." || elem == ".." || len(elem) > 255 {
+			return refuse("%q is not a plain relative name", name)
+		}
+	}
+	return nil
+}
+
+func typeName(flag byte) string {
+	switch flag {
+	case tar.TypeSymlink:
+		return "a symbolic link"
+	case tar.TypeLink:
+		return "a hard link"
+	case tar.TypeChar, tar.TypeBlock:
+		return "a device"
+	case tar.TypeFifo:
+		return "a named pipe"
+	}
+	return fmt.Sprintf("of an unknown type, %q", flag)
+}
+
+// countingReader tells count of every read, and ends when that objects.
+type countingReader struct {
+	r     io.Reader
+	count func(n int) error
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if cerr := c.count(n); cerr != nil {
+		return n, cerr
+	}
+	return n, err
+}
+
+// storageWriter marks the errors of writing as the disk's.
+type storageWriter struct {
+	w    io.Writer
+	name string
+}
+
+func (s storageWriter) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	return n, storageError("write", s.name, err)
+}
