@@ -1,0 +1,192 @@
+package wheel
+
+import (
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// schemes are the folders of .data: true for those whose files belong into
+// site-packages, false for those that are left out.
+var schemes = map[string]bool{
+	"purelib": true, "platlib": true,
+	"scripts": false, "headers": false, "data": false,
+}
+
+// layOut decides where each file goes: as it lies, or out of the .data folder.
+// data is the name that folder must have.
+func (w *Wheel) layOut(data string) error {
+	taken := map[string]bool{}
+	folders := map[string]bool{}
+	folded := map[string]string{}
+	for _, e := range w.archive.entries {
+		if e.dir {
+			continue
+		}
+		target := e.name
+		if top, rest, nested := strings.Cut(e.name, "/"); nested && top == data {
+			scheme, below, inside := strings.Cut(rest, "/")
+			keep, known := schemes[scheme]
+			if !known || !inside {
+				return fmt.Errorf("its .data folder has an unknown part, %q", e.name)
+			}
+			if !keep {
+				continue
+			}
+			target = below
+		}
+		if taken[target] {
+			return fmt.Errorf("two of its files would become %q", target)
+		}
+		if err := checkFold(folded, target); err != nil {
+			return err
+		}
+		taken[target] = true
+		for dir := path.Dir(target); dir != "." && !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+		w.files = append(w.files, file{path: target, entry: e})
+	}
+	for _, f := range w.files {
+		if folders[f.path] {
+			return fmt.Errorf("its %q is a file and a folder", f.path)
+		}
+	}
+	return nil
+}
+
+func (w *Wheel) install(ctx context.Context, dir string, keep func(string) bool) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
+	}
+	defer root.Close()
+	made := map[string]bool{".": true}
+	left := w.limits.TotalBytes
+	for _, f := range w.files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var n int64
+		if keep != nil && !keep(f.path) {
+			n, err = w.check(io.Discard, f.entry, left)
+		} else {
+			n, err = w.write(root, made, f, left)
+		}
+		if err != nil {
+			return err
+		}
+		left -= n
+	}
+	return nil
+}
+
+// write unpacks one file below root.
+func (w *Wheel) write(root *os.Root, made map[string]bool, f file, limit int64) (int64, error) {
+	if dir := path.Dir(f.path); !made[dir] {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
+		}
+		made[dir] = true
+	}
+	out, err := root.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
+	}
+	n, err := w.check(out, f.entry, limit)
+	if cerr := out.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("unpack %s: %w", w.Name.Filename, cerr)
+	}
+	return n, err
+}
+
+// writeError marks an error of the target, which is not the wheel's fault.
+type writeError struct{ error }
+
+// check inflates an entry into out and compares it with RECORD.
+func (w *Wheel) check(out io.Writer, e *entry, limit int64) (int64, error) {
+	var sum hash.Hash
+	record := w.record[e.name]
+	switch record.algorithm {
+	case "sha256":
+		sum = sha256.New()
+	case "sha384":
+		sum = sha512.New384()
+	case "sha512":
+		sum = sha512.New()
+	}
+	target := out
+	if sum != nil {
+		target = io.MultiWriter(sum, out)
+	}
+	err := w.archive.copy(target, e, limit)
+	if failed, ok := errors.AsType[writeError](err); ok {
+		return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, failed.error)
+	}
+	if err != nil {
+		return 0, &RefusedError{File: w.Name.Filename, Reason: err.Error()}
+	}
+	if sum != nil && hex.EncodeToString(sum.Sum(nil)) != record.sum {
+		return 0, &RefusedError{
+			File:   w.Name.Filename,
+			Reason: fmt.Sprintf("its file %q has another hash than RECORD says", e.name),
+		}
+	}
+	return e.size, nil
+}
+
+// copy inflates an entry. It never writes more than the entry claims, nor more
+// than limit.
+func (a *archive) copy(out io.Writer, e *entry, limit int64) error {
+	if e.size > limit {
+		return fmt.Errorf("its file %q is too large", e.name)
+	}
+	packed := io.NewSectionReader(a.r, e.data, e.packed)
+	var in io.Reader = packed
+	if e.method == methodDeflated {
+		inflater := flate.NewReader(packed)
+		defer inflater.Close()
+		in = inflater
+	}
+	crc := crc32.NewIEEE()
+	guarded := writeGuard{io.MultiWriter(crc, out)}
+	n, err := io.Copy(guarded, io.LimitReader(in, e.size))
+	if err != nil {
+		if _, ours := errors.AsType[writeError](err); ours {
+			return err
+		}
+		return fmt.Errorf("its file %q cannot be unpacked: %v", e.name, err)
+	}
+	if n < e.size {
+		return fmt.Errorf("its file %q is shorter than it claims", e.name)
+	}
+	var more [1]byte
+	if k, err := io.ReadFull(in, more[:]); k != 0 || !errors.Is(err, io.EOF) {
+		return fmt.Errorf("its file %q is longer than it claims", e.name)
+	}
+	if crc.Sum32() != e.crc {
+		return fmt.Errorf("its file %q has a wrong checksum", e.name)
+	}
+	return nil
+}
+
+// writeGuard tells errors of writing from errors of reading.
+type writeGuard struct{ w io.Writer }
+
+func (g writeGuard) Write(p []byte) (int, error) {
+	n, err := g.w.Write(p)
+	if err != nil {
+		return n, writeError{err}
+	}
+	return n, nil
+}

@@ -1,0 +1,128 @@
+package wheel
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Metadata is what the resolution needs of a wheel's METADATA.
+type Metadata struct {
+	Project        string // as written
+	Version        string
+	RequiresPython string
+	RequiresDist   []string
+	ProvidesExtra  []string
+}
+
+// maxRequires bounds the Requires-Dist lines of one wheel.
+const maxRequires = 10_000
+
+// header is one field of METADATA or WHEEL.
+type header struct{ key, value string }
+
+// parseHeaders reads the fields up to the first empty line. Continuation lines
+// are left out: no field that matters here has any.
+func parseHeaders(raw []byte) ([]header, error) {
+	var fields []header
+	s := bufio.NewScanner(bytes.NewReader(raw))
+	s.Buffer(make([]byte, 0, 4096), len(raw)+1)
+	for s.Scan() {
+		line := strings.TrimSuffix(s.Text(), "\r")
+		if line == "" {
+			break
+		}
+		// Old licence texts run over lines that are neither fields nor
+		// indented.
+		key, value, ok := strings.Cut(line, ":")
+		if !ok || line[0] == ' ' || line[0] == '\t' {
+			continue
+		}
+		fields = append(fields, header{strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)})
+	}
+	return fields, s.Err()
+}
+
+func parseMetadata(raw []byte) (Metadata, error) {
+	var m Metadata
+	fields, err := parseHeaders(raw)
+	if err != nil {
+		return m, fmt.Errorf("its METADATA has %v", err)
+	}
+	for _, f := range fields {
+		switch f.key {
+		case "name":
+			m.Project = f.value
+		case "version":
+			m.Version = f.value
+		case "requires-python":
+			m.RequiresPython = f.value
+		case "requires-dist":
+			m.RequiresDist = append(m.RequiresDist, f.value)
+		case "provides-extra":
+			m.ProvidesExtra = append(m.ProvidesExtra, f.value)
+		}
+	}
+	if len(m.RequiresDist) > maxRequires {
+		return m, fmt.Errorf("it requires %d packages", len(m.RequiresDist))
+	}
+	return m, nil
+}
+
+// agree checks that the metadata are of the project in the file name.
+func (m Metadata) agree(n Name) error {
+	switch {
+	case m.Project == "" || m.Version == "":
+		return fmt.Errorf("its METADATA has no name or no version")
+	case Normalize(m.Project) != n.Project:
+		return fmt.Errorf("its METADATA is of the project %q", m.Project)
+	case !SameVersion(m.Version, n.Version):
+		return fmt.Errorf("its METADATA is of version %q", m.Version)
+	}
+	return nil
+}
+
+// readWheelFile checks the format's version and that every tag of the file
+// name is one that the wheel was built for.
+func (w *Wheel) readWheelFile(path string) error {
+	raw, err := w.describing(path, maxMetadata)
+	if err != nil {
+		return err
+	}
+	fields, err := parseHeaders(raw)
+	if err != nil {
+		return fmt.Errorf("its WHEEL has %v", err)
+	}
+	var built []string
+	version := ""
+	for _, f := range fields {
+		switch f.key {
+		case "wheel-version":
+			version = f.value
+		case "tag":
+			built = append(built, f.value)
+		}
+	}
+	if major, _, _ := strings.Cut(version, "."); major != "1" {
+		return fmt.Errorf("its format is version %q, only 1.x is known", version)
+	}
+	for _, t := range w.Name.Tags {
+		if !slices.ContainsFunc(built, func(s string) bool { return tagCovers(s, t) }) {
+			return fmt.Errorf("its file name says %s, its WHEEL file does not", t)
+		}
+	}
+	return nil
+}
+
+// tagCovers says whether t is in the possibly compressed tag set s.
+func tagCovers(s string, t Tag) bool {
+	parts := strings.Split(s, "-")
+	if len(parts) != 3 {
+		return false
+	}
+	return slices.Contains(strings.Split(parts[0], "."), t.Python) &&
+		slices.Contains(strings.Split(parts[1], "."), t.ABI) &&
+		slices.Contains(strings.Split(parts[2], "."), t.Platform)
+}

@@ -1,0 +1,71 @@
+package wheel
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"deps.dev/util/pypi"
+)
+
+// maxFilename bounds a wheel's file name, as file systems do.
+const maxFilename = 255
+
+// Name is what a wheel's file name says.
+type Name struct {
+	Filename string
+	Project  string // normalised: lower case, "-" between words
+	Version  string // in PEP 440's canonical form
+	Build    int    // build number, 0 when there is none
+	Tags     []Tag  // expanded: "py2.py3-none-any" is two
+}
+
+// Tag is a compatibility tag (PEP 425).
+type Tag struct{ Python, ABI, Platform string }
+
+func (t Tag) String() string { return t.Python + "-" + t.ABI + "-" + t.Platform }
+
+var filenamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]*-[A-Za-z0-9._+!]+(-[0-9][A-Za-z0-9_.]*)?-[A-Za-z0-9._]+-[A-Za-z0-9._]+-[A-Za-z0-9._]+\.whl$`)
+
+// ParseName parses a wheel's file name. It fails with a *[RefusedError].
+func ParseName(filename string) (Name, error) {
+	if len(filename) > maxFilename {
+		return Name{}, &RefusedError{File: filename[:40] + "…", Reason: "its file name is too long"}
+	}
+	refuse := func(reason string) (Name, error) {
+		return Name{}, &RefusedError{File: fmt.Sprintf("%q", filename), Reason: reason}
+	}
+	if !filenamePattern.MatchString(filename) {
+		return refuse("that is not a wheel's file name (name-version-python-abi-platform.whl)")
+	}
+	info, err := pypi.ParseWheelName(filename)
+	if err != nil {
+		return refuse(err.Error())
+	}
+	parts := strings.Split(filename, "-")
+	n := Name{
+		Filename: filename,
+		Project:  Normalize(parts[0]),
+		Version:  pypi.CanonVersion(parts[1]),
+		Build:    info.BuildTag.Num,
+	}
+	for _, p := range info.Platforms {
+		n.Tags = append(n.Tags, Tag{p.Python, p.ABI, p.Platform})
+	}
+	return n, nil
+}
+
+// Normalize gives a project's name as indexes write it (PEP 503).
+func Normalize(name string) string { return pypi.CanonPackageName(name) }
+
+// is says whether project and version, spelled in any way, are the name's.
+func (n Name) is(project, version string) bool {
+	return Normalize(project) == n.Project && SameVersion(version, n.Version)
+}
+
+// SameVersion compares two spellings of a version (PEP 440).
+func SameVersion(a, b string) bool {
+	// The wheel format writes "-" of a local version as "_".
+	a, b = strings.ReplaceAll(a, "_", "-"), strings.ReplaceAll(b, "_", "-")
+	return a == b || pypi.CanonVersion(a) == pypi.CanonVersion(b)
+}

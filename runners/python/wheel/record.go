@@ -1,0 +1,105 @@
+package wheel
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// recordEntry is one line of RECORD.
+type recordEntry struct {
+	algorithm string // "sha256", "sha384", "sha512"; "" for files that have none
+	sum       string // hexadecimal
+	size      int64  // -1 when not given
+}
+
+// hashBytes has the digests that RECORD may use and their lengths. MD5 and
+// SHA-1 are forbidden by the specification.
+var hashBytes = map[string]int{"sha256": 32, "sha384": 48, "sha512": 64}
+
+func parseRecord(raw []byte) (map[string]recordEntry, error) {
+	r := csv.NewReader(bytes.NewReader(raw))
+	r.FieldsPerRecord = -1
+	record := map[string]recordEntry{}
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return record, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("its RECORD cannot be read: %v", err)
+		}
+		if len(row) != 3 {
+			return nil, fmt.Errorf("its RECORD has a line of %d fields, not 3", len(row))
+		}
+		e, err := parseRecordEntry(row[1], row[2])
+		if err != nil {
+			return nil, fmt.Errorf("its RECORD has for %q %v", row[0], err)
+		}
+		path := strings.TrimPrefix(row[0], "./")
+		if old, twice := record[path]; twice && old != e {
+			return nil, fmt.Errorf("its RECORD has two different lines for %q", path)
+		}
+		record[path] = e
+	}
+}
+
+func parseRecordEntry(hash, size string) (recordEntry, error) {
+	e := recordEntry{size: -1}
+	if size != "" {
+		n, err := strconv.ParseInt(size, 10, 64)
+		if err != nil || n < 0 {
+			return e, fmt.Errorf("the size %q", size)
+		}
+		e.size = n
+	}
+	if hash == "" {
+		return e, nil
+	}
+	algorithm, text, ok := strings.Cut(hash, "=")
+	length, known := hashBytes[algorithm]
+	if !ok || !known {
+		return e, fmt.Errorf("a hash that is not SHA-256, SHA-384 or SHA-512: %q", hash)
+	}
+	sum, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+	if err != nil || len(sum) != length {
+		return e, fmt.Errorf("a malformed hash: %q", hash)
+	}
+	e.algorithm, e.sum = algorithm, hex.EncodeToString(sum)
+	return e, nil
+}
+
+// checkRecord sees that RECORD and the archive name the same files. The hashes
+// are checked when the files are read.
+func (w *Wheel) checkRecord(info string) error {
+	unhashed := map[string]bool{
+		info + "/RECORD": true, info + "/RECORD.jws": true, info + "/RECORD.p7s": true,
+	}
+	for _, e := range w.archive.entries {
+		if e.dir {
+			continue
+		}
+		r, ok := w.record[e.name]
+		switch {
+		case unhashed[e.name]:
+		case !ok:
+			return fmt.Errorf("its file %q is not in RECORD", e.name)
+		case r.algorithm == "":
+			return fmt.Errorf("RECORD has no hash for %q", e.name)
+		case r.size >= 0 && r.size != e.size:
+			return fmt.Errorf("its file %q has %d bytes, in RECORD %d", e.name, e.size, r.size)
+		}
+	}
+	for path := range w.record {
+		if w.archive.byName[path] == nil && !strings.HasSuffix(path, "/") {
+			return fmt.Errorf("RECORD names %q, which is not in the wheel", path)
+		}
+	}
+	return nil
+}
