@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/shlex"
+	"github.com/spf13/pflag"
+
+	"coderunner/internal/defaults"
+	"coderunner/runners"
+)
+
+// Config is what the environment and the flags say.
+type Config struct {
+	CacheDir    string // "": the user's cache folder
+	Limits      runners.Limits
+	Concurrency int // 0: by the number of cores
+	Offline     bool
+	Deno        string // a Deno to use instead of the pinned one
+	Permissions []string
+
+	NPMRegistry string
+	JSRURL      string // "": Deno's own default
+	PyPIIndex   string
+	PyodideBase string
+}
+
+// setting is one variable and the flag of the same name.
+type setting struct {
+	env, flag, usage string
+	set              func(c *Config, value string) error
+}
+
+// settings are all there are. Flags win over the environment, and an empty
+// variable is as good as none.
+var settings = []setting{
+	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
+	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache folder (default: in the user's cache folder)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
+	{"CODE_RUNNER_TIMEOUT", "timeout", "time limit of a run (default 30s)", setTimeout},
+	{"CODE_RUNNER_MEMORY", "memory", "memory limit of a run (default 512MiB)", setMemory},
+	{"CODE_RUNNER_MAX_OUTPUT", "max-output", "bytes kept of each output stream (default 50000)", setMaxOutput},
+	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4)", setConcurrency},
+	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
+	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
+	{"NPM_CONFIG_REGISTRY", "npm-config-registry", "npm registry", setURL(func(c *Config) *string { return &c.NPMRegistry })},
+	{"JSR_URL", "jsr-url", "JSR registry", setURL(func(c *Config) *string { return &c.JSRURL })},
+	{"PIP_INDEX_URL", "pip-index-url", "Python package index", setURL(func(c *Config) *string { return &c.PyPIIndex })},
+	{"PYODIDE_PACKAGE_BASE_URL", "pyodide-package-base-url", "where Pyodide's own packages are", setURL(func(c *Config) *string { return &c.PyodideBase })},
+}
+
+func addSettings(flags *pflag.FlagSet) {
+	for _, s := range settings {
+		flags.String(s.flag, "", s.usage+" ["+s.env+"]")
+		if s.flag == "offline" {
+			flags.Lookup(s.flag).NoOptDefVal = "true"
+		}
+	}
+}
+
+// readConfig reads the flags, then the environment, then the defaults.
+func readConfig(flags *pflag.FlagSet) (Config, error) {
+	c := Config{
+		NPMRegistry: defaults.NPMRegistry,
+		PyPIIndex:   defaults.PyPIIndex,
+		PyodideBase: defaults.PyodidePackageBase,
+	}
+	for _, s := range settings {
+		name, value := s.env, os.Getenv(s.env)
+		if f := flags.Lookup(s.flag); f != nil && f.Changed {
+			name, value = "--"+s.flag, f.Value.String()
+		}
+		if value == "" {
+			continue
+		}
+		if err := s.set(&c, value); err != nil {
+			return Config{}, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	c.Limits = c.Limits.WithDefaults()
+	return c, nil
+}
+
+func setPermissions(c *Config, v string) error {
+	args, err := shlex.Split(v)
+	if err != nil {
+		return fmt.Errorf("%q cannot be split into arguments: %w", v, err)
+	}
+	c.Permissions = args
+	return nil
+}
+
+func setTimeout(c *Config, v string) (err error) {
+	c.Limits.Timeout, err = time.ParseDuration(v)
+	if err != nil || c.Limits.Timeout < time.Millisecond || c.Limits.Timeout > time.Hour {
+		return fmt.Errorf("%q is no time between 1ms and 1h: want one such as 30s or 2m", v)
+	}
+	return nil
+}
+
+func setMemory(c *Config, v string) error {
+	n, err := parseSize(v)
+	if err != nil || n < 64<<20 || n > 64<<30 {
+		return fmt.Errorf("%q is no size between 64MiB and 64GiB: want one such as 512MiB", v)
+	}
+	c.Limits.Memory = n
+	return nil
+}
+
+func setMaxOutput(c *Config, v string) error {
+	n, err := parseSize(v)
+	if err != nil || n < 1000 || n > 16<<20 {
+		return fmt.Errorf("%q is no size between 1000 and 16MiB: want a number of bytes such as 50000", v)
+	}
+	c.Limits.Output = n
+	return nil
+}
+
+func setConcurrency(c *Config, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1000 {
+		return fmt.Errorf("%q is no number between 1 and 1000", v)
+	}
+	c.Concurrency = n
+	return nil
+}
+
+func setOffline(c *Config, v string) (err error) {
+	if c.Offline, err = strconv.ParseBool(v); err != nil {
+		return fmt.Errorf("%q is neither true nor false", v)
+	}
+	return nil
+}
+
+// setURL does not show the value: it may hold a password.
+func setURL(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		u, err := url.Parse(v)
+		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+			if strings.Contains(v, "@") {
+				v = "the value"
+			} else {
+				v = strconv.Quote(v)
+			}
+			return fmt.Errorf("%s is no http or https URL", v)
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// parseSize reads a number of bytes: 50000, 64KiB, 512MiB, 2GiB, and 512MB
+// for those who mean it.
+func parseSize(v string) (int64, error) {
+	digits := strings.TrimRight(v, "KMGTiBb ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 {
+		return 0, errors.New("not a number")
+	}
+	unit, ok := map[string]int64{
+		"": 1, "B": 1,
+		"KB": 1e3, "MB": 1e6, "GB": 1e9,
+		"K": 1 << 10, "M": 1 << 20, "G": 1 << 30,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+	}[strings.TrimSpace(v[len(digits):])]
+	if !ok || n > 1<<40/unit {
+		return 0, errors.New("no such unit, or too large")
+	}
+	return n * unit, nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"coderunner/runners"
+)
+
+// bar shows a preparation on a terminal.
+type bar struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	bar  *progressbar.ProgressBar
+	step string // what bar shows
+}
+
+func newBar(w io.Writer) *bar { return &bar{w: w} }
+
+// report is a [runners.ProgressFunc].
+func (b *bar) report(p runners.Progress) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.Phase == "start" || p.Phase == "run" {
+		b.end() // the terminal is the program's now
+		return
+	}
+	if step := p.Phase + " " + p.Item; step != b.step || b.bar == nil {
+		b.end()
+		b.step = step
+		total := p.Total
+		if total <= 0 {
+			total = -1
+		}
+		b.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(b.w),
+			progressbar.OptionSetDescription(step),
+			progressbar.OptionShowBytes(p.Phase == "download"),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionClearOnFinish())
+	}
+	_ = b.bar.Set64(p.Done) // an error is a terminal that cannot be written to
+}
+
+// clear takes the bar away.
+func (b *bar) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end()
+}
+
+func (b *bar) end() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+		b.bar, b.step = nil, ""
+	}
+}
+
+// lines shows a preparation where there is no terminal: a line for each step.
+type lines struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	step string
+}
+
+// report is a [runners.ProgressFunc].
+func (l *lines) report(p runners.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if step := p.Phase + " " + p.Item; step != l.step {
+		l.step = step
+		fmt.Fprintln(l.w, step)
+	}
+}

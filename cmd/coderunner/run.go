@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"coderunner/runners"
+)
+
+const (
+	// codeOurFault is the exit code when the program could not be run.
+	codeOurFault = 125
+
+	// maxSource and maxInput bound what is read into memory.
+	maxSource = 2 << 20
+	maxInput  = 64 << 20
+)
+
+type runOptions struct {
+	language string
+	packages []string
+	json     bool
+}
+
+func newRun(cfg *Config) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [flags] FILE|- [ARG]...",
+		Short: "Run one program as the tool would",
+		Long: "Run one program as the tool would. FILE's ending tells the language. Prints the\n" +
+			"program's stdout and stderr and the value of its last expression. The exit code\n" +
+			"is the program's; 124 means that a limit ended it, 125 that it could not be run.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return run(cmd.Context(), *cfg, o, args[0], args[1:])
+		},
+	}
+	cmd.Flags().SetInterspersed(false) // what follows FILE is the program's
+	cmd.Flags().StringVarP(&o.language, "language", "l", "", "python, javascript or typescript")
+	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, `a requirement such as "pydantic>=2" or npm:zod@3; may be repeated`)
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
+	return cmd
+}
+
+func run(ctx context.Context, cfg Config, o runOptions, file string, args []string) error {
+	req, err := newRequest(cfg, o, file, args)
+	if err != nil {
+		return err
+	}
+	b, err := openBackend(cfg, newLogger())
+	if err != nil {
+		return err
+	}
+	out, err := runOn(ctx, b, req)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return err
+	}
+	if o.json {
+		err = json.NewEncoder(os.Stdout).Encode(out)
+	} else {
+		err = printOutcome(os.Stdout, os.Stderr, out, cfg.Limits)
+	}
+	if err != nil {
+		return fmt.Errorf("print outcome: %w", err)
+	}
+	if code := out.CommandExitCode(); code != 0 {
+		return &exitError{code}
+	}
+	return nil
+}
+
+func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outcome, error) {
+	r := b.languages()[req.Language]
+	if r == nil {
+		return nil, fmt.Errorf("run %s: this build has no runner for it", req.Language)
+	}
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		p := newBar(os.Stderr)
+		defer p.clear()
+		req.Progress = p.report
+	}
+	out, err := r.Run(ctx, req)
+	if err == nil && out.Packages == nil {
+		out.Packages = []runners.Package{}
+	}
+	return out, err
+}
+
+func newRequest(cfg Config, o runOptions, file string, args []string) (runners.Request, error) {
+	req := runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
+	var err error
+	if req.Language, err = languageOf(o.language, file); err != nil {
+		return req, err
+	}
+	in := io.Reader(os.Stdin)
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return req, err
+		}
+		defer f.Close()
+		in = f
+		req.Filename = filepath.Base(file)
+	}
+	if req.Code, err = readBounded(in, maxSource); err != nil {
+		return req, fmt.Errorf("read %s: %w", file, err)
+	}
+	if file != "-" && wantsStdin(os.Stdin, req.Code) {
+		if req.Stdin, err = readBounded(os.Stdin, maxInput); err != nil {
+			return req, fmt.Errorf("read stdin: %w", err)
+		}
+	}
+	return req, nil
+}
+
+// languageOf gives the language that was asked for, or that the file's name
+// tells.
+func languageOf(asked, file string) (runners.Language, error) {
+	switch l := runners.Language(asked); l {
+	case runners.Python, runners.JavaScript, runners.TypeScript:
+		return l, nil
+	case "":
+	default:
+		return "", fmt.Errorf("--language %q: want python, javascript or typescript", asked)
+	}
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".py":
+		return runners.Python, nil
+	case ".js", ".mjs", ".cjs", ".jsx":
+		return runners.JavaScript, nil
+	case ".ts", ".mts", ".cts", ".tsx":
+		return runners.TypeScript, nil
+	}
+	return "", fmt.Errorf("%s: the name does not tell the language: give --language", file)
+}
+
+// readsInput finds programs that may read standard input.
+var readsInput = regexp.MustCompile(`(?i)stdin|input|prompt|confirm|alert|readline|(read\w*|open)\(\s*0|/dev/fd/0`)
+
+// wantsStdin reports whether to read stdin to its end before the run. A pipe
+// that nobody closes would keep a program waiting that never looks at it, so a
+// pipe is only read for programs that seem to.
+func wantsStdin(stdin *os.File, code string) bool {
+	info, err := stdin.Stat()
+	if err != nil || term.IsTerminal(int(stdin.Fd())) {
+		return false
+	}
+	return info.Mode().IsRegular() || readsInput.MatchString(code)
+}
+
+func readBounded(r io.Reader, max int64) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, max+1))
+	if err != nil {
+		return "", err
+	}
+	if int64(len(data)) > max {
+		return "", fmt.Errorf("longer than %d bytes", max)
+	}
+	return string(data), nil
+}
+
+// printOutcome prints what the program printed, its last expression's value
+// and why it ended, if not well.
+func printOutcome(stdout, stderr io.Writer, out *runners.Outcome, limits runners.Limits) error {
+	if _, err := io.WriteString(stdout, out.Stdout); err != nil {
+		return err
+	}
+	if out.Result != nil {
+		if out.Stdout != "" && !strings.HasSuffix(out.Stdout, "\n") {
+			fmt.Fprintln(stdout)
+		}
+		if _, err := fmt.Fprintln(stdout, out.Result.Text); err != nil {
+			return err
+		}
+	}
+	text := out.Stderr
+	if e := out.Error; e != nil {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		if e.Traceback != "" {
+			text += strings.TrimRight(e.Traceback, "\n") + "\n"
+		} else {
+			text += e.Type + ": " + e.Message + "\n"
+		}
+		for _, p := range e.Packages {
+			text += "  " + p.Name + ": " + p.Reason + "\n"
+		}
+	}
+	switch out.Status {
+	case runners.TimedOut:
+		text += fmt.Sprintf("coderunner: timed out after %s (--timeout)\n", limits.Timeout)
+	case runners.OutOfMemory:
+		text += fmt.Sprintf("coderunner: out of memory, the limit is %d MiB (--memory)\n", limits.Memory>>20)
+	case runners.OutputLimit:
+		text += fmt.Sprintf("coderunner: stopped after %d bytes of output (--max-output)\n", limits.Output*runners.FloodFactor)
+	}
+	_, err := io.WriteString(stderr, text)
+	return err
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"coderunner/internal/server"
+)
+
+// closeGrace is how long preparations may take to stop at the end.
+const closeGrace = 200 * time.Millisecond
+
+func newServe(cfg *Config) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve MCP over stdio",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), *cfg) },
+	}
+}
+
+// serve speaks MCP on stdin and stdout until stdin ends or a signal comes.
+func serve(ctx context.Context, cfg Config) error {
+	wire, err := claimStdout()
+	if err != nil {
+		return err
+	}
+	// A client that has gone is an error from Write, not the end of the
+	// process before its children.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+
+	log := newLogger()
+	defer func() { _ = log.Sync() }()
+	b, err := openBackend(cfg, log)
+	if err != nil {
+		return err
+	}
+	srv, err := server.New(server.Config{
+		Name: "coderunner", Version: ownVersion(),
+		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
+		Policy: b.policy, Offline: cfg.Offline, Log: log,
+	})
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	stopWarming := warmInBackground(ctx, b, log)
+	err = srv.ServeStdio(ctx, os.Stdin, wire)
+	if !stopWarming() || err != nil {
+		log.Warn("ended before everything had stopped", zap.Error(err))
+		return nil // the process ends, and everything with it
+	}
+	return b.Close()
+}
+
+// warmInBackground prepares the runtimes while the client shakes hands. stop
+// ends that and reports whether it has ended.
+func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop func() bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	for _, r := range b.all() {
+		wg.Go(func() {
+			if err := r.Warm(ctx, nil, nil); err != nil && ctx.Err() == nil {
+				log.Warn("prepare runtime", zap.Error(err))
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	return func() bool {
+		cancel()
+		select {
+		case <-done:
+			return true
+		case <-time.After(closeGrace):
+			return false
+		}
+	}
+}
+
+// claimStdout gives the real stdout, for the protocol alone, and makes file
+// descriptor 1 and os.Stdout another name of stderr: whatever else is printed,
+// by any library, cannot get between two messages.
+func claimStdout() (*os.File, error) {
+	wire, err := dupStdout()
+	if err != nil {
+		return nil, fmt.Errorf("claim stdout: %w", err)
+	}
+	os.Stdout = os.Stderr
+	return wire, nil
+}
+
+// newLogger logs to stderr, one JSON object a line.
+func newLogger() *zap.Logger {
+	c := zap.NewProductionConfig()
+	c.OutputPaths = []string{"stderr"}
+	c.ErrorOutputPaths = []string{"stderr"}
+	c.DisableCaller = true
+	c.DisableStacktrace = true
+	log, err := c.Build()
+	if err != nil {
+		return zap.NewNop()
+	}
+	return log
+}

@@ -1,0 +1,33 @@
+// Package server is the MCP server: it offers the tool run_code over stdio and
+// hands each call to a [runners.Runner].
+//
+// It is the only package that knows MCP. It runs nothing itself, knows no
+// language and writes nothing but protocol to the stream it is given.
+//
+// A call goes through [Server.handle]: its arguments are checked (args.go), it
+// waits for a free place, runs while progress is reported (progress.go), and
+// its outcome becomes a result for programs (structuredContent) and for models
+// (text.go).
+//
+// # Sources
+//
+// The Model Context Protocol, revisions up to 2026-07-28, as
+// github.com/mark3labs/mcp-go 1.2.1 implements it. The stdio transport is our
+// own, on that library's HandleMessage: see RATIONALE.md.
+//
+// # Locking
+//
+// conn.mu guards the table of requests in progress and is never held while
+// something is written. conn.writeMu is held for one Write and nothing else.
+// Places are given out in the order of arrival.
+//
+// # Limits
+//
+// One client, one connection. Tasks, resources, prompts, sampling and
+// elicitation are not offered.
+//
+// # Testing
+//
+// Fake runners under testing/synctest, golden tool schemas in testdata, and
+// scripts against the real binary in cmd/coderunner.
+package server

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"coderunner/runners"
+)
+
+const (
+	// firstProgress is when a call that is still going first says so. Most
+	// calls have ended by then and say nothing.
+	firstProgress = 300 * time.Millisecond
+	// progressGap is the least time between two notifications of news.
+	progressGap = 500 * time.Millisecond
+	// heartbeat is the most time between two notifications. Clients give a
+	// silent call up after 60 s, some sooner.
+	heartbeat = 4 * time.Second
+)
+
+// reporter tells the client how a call is going.
+type reporter struct {
+	notify  notifyFunc
+	started time.Time
+
+	mu     sync.Mutex
+	phase  runners.Progress
+	detail chan struct{} // has an element when phase has changed
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// startReporter reports until stop is called. A nil notify reports nothing.
+func startReporter(ctx context.Context, notify notifyFunc) *reporter {
+	r := &reporter{
+		notify: notify, started: time.Now(),
+		phase:  runners.Progress{Phase: "queue"},
+		detail: make(chan struct{}, 1),
+		done:   make(chan struct{}),
+	}
+	ctx, r.stop = context.WithCancel(ctx)
+	if notify == nil {
+		close(r.done)
+		return r
+	}
+	go r.loop(ctx)
+	return r
+}
+
+// close returns when the last notification has been written, so that none
+// comes after the response.
+func (r *reporter) close() {
+	r.stop()
+	<-r.done
+}
+
+// set is the [runners.ProgressFunc] of the call.
+func (r *reporter) set(p runners.Progress) {
+	r.mu.Lock()
+	r.phase = p
+	r.mu.Unlock()
+	select {
+	case r.detail <- struct{}{}:
+	default:
+	}
+}
+
+func (r *reporter) loop(ctx context.Context) {
+	defer close(r.done)
+	next := time.NewTimer(firstProgress)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		r.send()
+		gap := time.NewTimer(progressGap)
+		beat := time.NewTimer(heartbeat)
+		select {
+		case <-ctx.Done():
+		case <-gap.C:
+			select {
+			case <-ctx.Done():
+			case <-r.detail:
+			case <-beat.C:
+			}
+		}
+		gap.Stop()
+		beat.Stop()
+		next.Reset(0)
+	}
+}
+
+// send tells of the present state. The number is the time in seconds, which
+// always rises, as the protocol wants.
+func (r *reporter) send() {
+	r.mu.Lock()
+	p := r.phase
+	r.mu.Unlock()
+	elapsed := time.Since(r.started)
+	r.notify(elapsed.Seconds(), fmt.Sprintf("%s (%d s)", describePhase(p), int(elapsed.Seconds())))
+}
+
+// describePhase puts a state into words.
+func describePhase(p runners.Progress) string {
+	switch p.Phase {
+	case "queue":
+		return "waiting for a free place"
+	case "", "start", "run":
+		return "running"
+	}
+	text := p.Phase
+	if p.Item != "" {
+		text += " " + p.Item
+	}
+	if p.Phase == "download" {
+		if p.Total > 0 {
+			return fmt.Sprintf("%s: %.1f of %.1f MB", text, float64(p.Done)/1e6, float64(p.Total)/1e6)
+		}
+		return fmt.Sprintf("%s: %.1f MB", text, float64(p.Done)/1e6)
+	}
+	if p.Total > 0 {
+		return fmt.Sprintf("%s: %d of %d", text, p.Done, p.Total)
+	}
+	return text
+}

@@ -1,0 +1,295 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+)
+
+const (
+	// maxPending and maxPendingBytes bound the requests that have been read
+	// and not yet answered.
+	maxPending      = 2048
+	maxPendingBytes = 256 << 20
+
+	// shutdownGrace is how long calls may take to stop at the end.
+	shutdownGrace = 700 * time.Millisecond
+
+	codeBusy = -32000
+)
+
+// ErrStillRunning means that calls had not stopped when the server ended: what
+// they use must not be closed.
+var ErrStillRunning = errors.New("calls did not stop in time")
+
+// errGone is the cause of cancellation when the client has gone.
+var errGone = errors.New("the client has gone")
+
+// conn is the connection to one client.
+type conn struct {
+	server  *Server
+	session *session
+	cancel  context.CancelCauseFunc // ends everything
+
+	writeMu sync.Mutex // held while one message is written
+	out     io.Writer
+
+	mu       sync.Mutex // guards what follows
+	requests map[string]*request
+	bytes    int // of the requests
+	ready    bool
+	closing  bool
+
+	wg sync.WaitGroup // one for each request
+}
+
+// request is one that has been read and not yet answered.
+type request struct {
+	cancel    context.CancelFunc
+	size      int
+	cancelled bool // by the client, which then wants no answer
+}
+
+// ServeStdio speaks MCP on the two streams until in ends, ctx is done or the
+// client cannot be written to; all of these are a clean end. Calls in progress
+// are then cancelled, and it returns when they have stopped, or with
+// ErrStillRunning after a short grace. A read of in may still be pending when it returns.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &conn{server: s, session: &session{}, cancel: cancel, out: out, requests: map[string]*request{}}
+	if err := s.mcp.RegisterSession(ctx, c.session); err != nil {
+		return fmt.Errorf("register session: %w", err)
+	}
+	defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
+	ctx = s.mcp.WithContext(ctx, c.session)
+
+	readErr := make(chan error, 1)
+	go func() { readErr <- c.read(ctx, newLineReader(in, maxLine)) }()
+	var err error
+	select {
+	case err = <-readErr:
+		cancel(errGone)
+	case <-ctx.Done():
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		// A client that goes away is no fault of ours.
+		s.log.Info("input ended", zap.Error(err))
+	}
+	return c.finish()
+}
+
+// finish waits for the requests in progress, but not for ever.
+func (c *conn) finish() error {
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() { c.wg.Wait(); close(done) }()
+	grace := time.NewTimer(shutdownGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-grace.C:
+		return ErrStillRunning
+	}
+}
+
+// read takes messages until the input ends.
+func (c *conn) read(ctx context.Context, lines *lineReader) error {
+	for {
+		line, err := lines.next()
+		if errors.Is(err, errLineTooLong) {
+			c.reject(invalid(nil, "%v", err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if len(line) == 0 {
+			continue
+		}
+		m, err := parseMessage(line)
+		if err == nil {
+			err = c.dispatch(ctx, m)
+		}
+		if err != nil {
+			c.reject(err)
+		}
+	}
+}
+
+// dispatch hands one message on.
+func (c *conn) dispatch(ctx context.Context, m *message) error {
+	switch {
+	case m.Method == "": // a response, and we ask nothing
+		return nil
+	case m.Method == string(mcp.MethodNotificationCancelled):
+		c.cancelRequest(m)
+		return nil
+	case m.key == "":
+		c.server.handleMessage(ctx, m)
+		return nil
+	}
+	if m.Method != string(mcp.MethodInitialize) && m.Method != string(mcp.MethodPing) &&
+		!c.session.Initialized() && !m.modern() {
+		return invalid(m.ID, `%q came before "initialize"`, m.Method)
+	}
+	reqCtx, req, err := c.begin(ctx, m)
+	if err != nil {
+		return err
+	}
+	if m.Method == string(mcp.MethodInitialize) {
+		// At once, so that what follows in the same write finds it done.
+		c.serve(reqCtx, m, req)
+		return nil
+	}
+	go c.serve(reqCtx, m, req)
+	return nil
+}
+
+// begin enters a request into the table.
+func (c *conn) begin(ctx context.Context, m *message) (context.Context, *request, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests[m.key] != nil {
+		return nil, nil, invalid(nil, "id %s belongs to a request in progress", m.ID)
+	}
+	if len(c.requests) >= maxPending || c.bytes+len(m.raw) > maxPendingBytes {
+		return nil, nil, &protocolError{codeBusy,
+			fmt.Sprintf("busy: %d requests are in progress; try again later", len(c.requests)), m.ID}
+	}
+	if c.closing {
+		return nil, nil, &protocolError{codeBusy, "the server is ending", m.ID}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	if token, ok := m.Params.Meta["progressToken"]; ok {
+		if _, err := idKey(token); err == nil {
+			ctx = withNotifier(ctx, c.notifier(token))
+		}
+	}
+	req := &request{cancel: cancel, size: len(m.raw)}
+	c.requests[m.key] = req
+	c.bytes += req.size
+	c.wg.Add(1)
+	return ctx, req, nil
+}
+
+// serve answers one request.
+func (c *conn) serve(ctx context.Context, m *message, req *request) {
+	defer c.wg.Done()
+	defer req.cancel()
+	response := c.server.handleMessage(ctx, m)
+	c.mu.Lock()
+	delete(c.requests, m.key)
+	c.bytes -= req.size
+	cancelled := req.cancelled
+	c.mu.Unlock()
+	if !cancelled && response != nil {
+		c.answer(m, response)
+	}
+}
+
+// handleMessage lets the MCP library handle a message. A panic there becomes
+// an error response.
+func (s *Server) handleMessage(ctx context.Context, m *message) (response mcp.JSONRPCMessage) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("panic in request", zap.String("method", m.Method), zap.Any("panic", r), zap.Stack("stack"))
+			response = errorResponse(m.ID, mcp.INTERNAL_ERROR, "internal error")
+		}
+	}()
+	return s.mcp.HandleMessage(ctx, m.raw)
+}
+
+// answer writes a response under the id as the client spelled it.
+func (c *conn) answer(m *message, response mcp.JSONRPCMessage) {
+	id := mcp.NewRequestId(m.ID)
+	switch r := response.(type) {
+	case mcp.JSONRPCResponse:
+		r.ID = id
+		response = r
+	case mcp.JSONRPCError:
+		r.ID = id
+		response = r
+	}
+	if err := c.write(response); err != nil {
+		c.server.log.Error("answer", zap.String("method", m.Method), zap.Error(err))
+		_ = c.write(errorResponse(m.ID, mcp.INTERNAL_ERROR, "internal error: the answer cannot be written"))
+	}
+}
+
+// cancelRequest ends the request that a notifications/cancelled names.
+func (c *conn) cancelRequest(m *message) {
+	key, err := idKey(m.Params.RequestID)
+	if err != nil || key == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if req := c.requests[key]; req != nil {
+		req.cancelled = true
+		req.cancel()
+	}
+}
+
+// reject answers a message that could not be taken.
+func (c *conn) reject(err error) {
+	var p *protocolError
+	if !errors.As(err, &p) {
+		p = &protocolError{mcp.INTERNAL_ERROR, "internal error", nil}
+	}
+	_ = c.write(errorResponse(p.id, p.code, p.text))
+}
+
+func errorResponse(id json.RawMessage, code int, text string) mcp.JSONRPCError {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	return mcp.JSONRPCError{
+		JSONRPC: mcp.JSONRPC_VERSION,
+		ID:      mcp.NewRequestId(id),
+		Error:   mcp.NewJSONRPCErrorDetails(code, text, nil),
+	}
+}
+
+// notifier sends progress for the request with this token.
+func (c *conn) notifier(token json.RawMessage) notifyFunc {
+	return func(progress float64, text string) {
+		var n mcp.ProgressNotification
+		n.Method = "notifications/progress"
+		n.Params.ProgressToken = token
+		n.Params.Progress = progress
+		n.Params.Message = text
+		_ = c.write(struct {
+			JSONRPC string `json:"jsonrpc"`
+			mcp.ProgressNotification
+		}{mcp.JSONRPC_VERSION, n})
+	}
+}
+
+// write sends one message as one line. An error is a message that cannot be
+// marshalled; a client that cannot be reached ends the connection instead.
+func (c *conn) write(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("marshal message: %w", err)
+	}
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	if _, err := c.out.Write(append(line, '\n')); err != nil {
+		c.cancel(errGone)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"coderunner/runners"
+)
+
+// toolName is the one tool there is.
+const toolName = "run_code"
+
+// newTool describes run_code as this configuration has it.
+func newTool(c Config) (mcp.Tool, error) {
+	in, err := json.Marshal(inputSchema(c))
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("marshal input schema: %w", err)
+	}
+	out, err := json.Marshal(outputSchema())
+	if err != nil {
+		return mcp.Tool{}, fmt.Errorf("marshal output schema: %w", err)
+	}
+	return mcp.Tool{
+		Name:            toolName,
+		Title:           "Run code",
+		Description:     description(c),
+		RawInputSchema:  in,
+		RawOutputSchema: out,
+		Annotations:     annotations(c.Policy),
+	}, nil
+}
+
+func granted(g runners.Grant) bool { return g.All || len(g.List) > 0 }
+
+// annotations say the truth about what a program can do outside its sandbox.
+func annotations(p runners.Policy) mcp.ToolAnnotation {
+	open := granted(p.Net) || granted(p.Import) || granted(p.Run) || granted(p.FFI)
+	changes := granted(p.Net) || granted(p.Write) || granted(p.Run) || granted(p.FFI)
+	return mcp.ToolAnnotation{
+		Title:           "Run code",
+		ReadOnlyHint:    mcp.ToBoolPtr(!changes),
+		DestructiveHint: mcp.ToBoolPtr(changes),
+		IdempotentHint:  mcp.ToBoolPtr(false),
+		OpenWorldHint:   mcp.ToBoolPtr(open),
+	}
+}
+
+// description tells a model what it needs to write a program that works here.
+// Clients cut it at 2 KB.
+func description(c Config) string {
+	var b strings.Builder
+	b.WriteString("Runs one program in a fresh sandbox and returns its stdout, stderr and the value of its last expression (as in a notebook: no print needed). Nothing is kept between calls.\n")
+	for _, l := range offered(c.Runners) {
+		switch l {
+		case runners.Python:
+			b.WriteString("python: CPython 3.14 (WebAssembly): whole standard library but threads and subprocesses; top-level await; PyPI packages with a pure-Python or WebAssembly wheel.\n")
+		case runners.TypeScript:
+			b.WriteString("typescript, javascript: Deno, ES modules, top-level await, no type-checking; npm:, jsr: and node: imports.\n")
+		}
+	}
+	if c.Offline {
+		b.WriteString("Packages: offline, only those already in the cache.\n")
+	} else {
+		b.WriteString("Packages: whatever the program imports is installed first, outside the time limit; use `packages` to pin versions (\"pydantic>=2\", \"npm:zod@3\").\n")
+	}
+	b.WriteString("Permissions: " + permissions(c.Policy) + ".\n")
+	b.WriteString("Files: the working folder is private, writable and empty but for `files`.\n")
+	l := c.Limits.WithDefaults()
+	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",
+		seconds(l.Timeout), l.Memory>>20, l.Output)
+	return b.String()
+}
+
+// permissions lists what programs may touch.
+func permissions(p runners.Policy) string {
+	var out []string
+	for _, row := range []struct {
+		name        string
+		allow, deny runners.Grant
+	}{
+		{"network", p.Net, p.DenyNet},
+		{"read host files", p.Read, p.DenyRead},
+		{"write host files", p.Write, p.DenyWrite},
+		{"environment", p.Env, p.DenyEnv},
+		{"start processes", p.Run, p.DenyRun},
+		{"native libraries", p.FFI, p.DenyFFI},
+		{"system information", p.Sys, p.DenySys},
+		{"import from URLs", p.Import, p.DenyImport},
+	} {
+		if !granted(row.allow) {
+			continue
+		}
+		text := row.name + " (" + grantText(row.allow)
+		if granted(row.deny) {
+			text += ", except " + grantText(row.deny)
+		}
+		out = append(out, text+")")
+	}
+	if len(out) == 0 {
+		return "none (no network, no host files, no environment, no processes)"
+	}
+	return strings.Join(out, "; ") + "; nothing else"
+}
+
+// grantText keeps a long list short: the whole description has a limit.
+func grantText(g runners.Grant) string {
+	if g.All {
+		return "all"
+	}
+	const room = 36
+	text := strings.Join(g.List, " ")
+	if len(text) <= room {
+		return text
+	}
+	n, used := 0, 0
+	for n < len(g.List) && used+len(g.List[n]) < room-14 {
+		used += len(g.List[n]) + 1
+		n++
+	}
+	if n == 0 {
+		return fmt.Sprintf("%d entries", len(g.List))
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(g.List[:n], " "), len(g.List)-n)
+}
+
+type object = map[string]any
+
+func stringArray(description string) object {
+	return object{"type": "array", "items": object{"type": "string"}, "description": description}
+}
+
+func inputSchema(c Config) object {
+	return object{
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             []string{"language", "code"},
+		"properties": object{
+			"language": object{"type": "string", "enum": offered(c.Runners), "description": "The program's language."},
+			"code":     object{"type": "string", "description": "The program's source text."},
+			"packages": stringArray("Requirements besides what the program's imports say, for example to pin a version: \"pydantic>=2\" (Python), \"npm:zod@3\" or \"jsr:@std/csv\" (JavaScript, TypeScript)."),
+			"timeout_seconds": object{
+				"type": "number", "exclusiveMinimum": 0, "maximum": int(maxTimeout / time.Second),
+				"default":     c.Limits.WithDefaults().Timeout.Seconds(),
+				"description": "How long the program may run. Installing packages does not count.",
+			},
+			"stdin": object{"type": "string", "description": "What the program reads from standard input."},
+			"args":  stringArray("Command line arguments: sys.argv[1:], Deno.args."),
+			"files": object{
+				"type":        "array",
+				"description": "Files to put into the working folder before the run.",
+				"items": object{
+					"type": "object", "additionalProperties": false, "required": []string{"path"},
+					"properties": object{
+						"path":   object{"type": "string", "description": "Relative path, such as data/in.csv."},
+						"text":   object{"type": "string", "description": "The content, if it is text."},
+						"base64": object{"type": "string", "description": "The content, if it is binary."},
+					},
+				},
+			},
+		},
+	}
+}
+
+// outputSchema describes [runners.Outcome].
+func outputSchema() object {
+	str, integer, boolean := object{"type": "string"}, object{"type": "integer"}, object{"type": "boolean"}
+	list := func(required []string, properties object) object {
+		return object{"type": "array", "items": object{"type": "object", "required": required, "properties": properties}}
+	}
+	return object{
+		"type": "object",
+		"required": []string{"status", "exit_code", "stdout", "stderr", "stdout_truncated", "stderr_truncated",
+			"result", "error", "packages", "usage"},
+		"properties": object{
+			"status": object{"type": "string", "enum": []runners.Status{
+				runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory,
+				runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed}},
+			"exit_code": integer,
+			"stdout":    str, "stderr": str,
+			"stdout_truncated": boolean, "stderr_truncated": boolean,
+			"result": object{
+				"type":        []string{"object", "null"},
+				"description": "The value of the last expression, as text and, where it is JSON, as JSON.",
+				"required":    []string{"text"},
+				"properties":  object{"text": str, "json": object{}},
+			},
+			"error": object{
+				"type":     []string{"object", "null"},
+				"required": []string{"type", "message"},
+				"properties": object{
+					"type": str, "message": str, "traceback": str, "line": integer,
+					"packages": list([]string{"name", "reason"}, object{"name": str, "reason": str}),
+				},
+			},
+			"packages": list([]string{"name", "version", "source", "cached"}, object{
+				"name": str, "version": str, "source": str, "sha256": str, "integrity": str, "cached": boolean}),
+			"usage": object{
+				"type":     "object",
+				"required": []string{"queue_ms", "prepare_ms", "run_ms", "peak_memory_bytes"},
+				"properties": object{"queue_ms": integer, "prepare_ms": integer, "run_ms": integer,
+					"cpu_ms": integer, "peak_memory_bytes": integer},
+			},
+		},
+	}
+}
