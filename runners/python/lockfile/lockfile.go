@@ -1,0 +1,106 @@
+// Package lockfile reads pyodide-lock.json, the list of the packages that
+// Pyodide's maintainers build: what they are called, what they import as,
+// which files they are in and what those files' digests are.
+//
+// # Sources
+//
+// https://github.com/pyodide/pyodide-lock (format of Pyodide 0.24 and later).
+package lockfile
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"coderunner/runners/python/wheel"
+)
+
+// Lock is a lock file. It is not changed after it was read.
+type Lock struct {
+	Python  string // "3.14.2"
+	ABI     string // "2026_0"
+	Digest  string // SHA-256 of the file, hexadecimal
+	ByName  map[string]Package
+	imports map[string]string // module to package
+}
+
+// Package is one package of the lock file.
+type Package struct {
+	Name     string   `json:"name"`
+	Version  string   `json:"version"`
+	FileName string   `json:"file_name"` // relative to the package base URL
+	SHA256   string   `json:"sha256"`
+	Depends  []string `json:"depends"`
+	Imports  []string `json:"imports"`
+	Type     string   `json:"package_type"` // "package", "shared_library"
+}
+
+// Read reads a lock file.
+func Read(path string) (*Lock, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read lock file: %w", err)
+	}
+	l, err := Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("read lock file %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// Parse reads a lock file's text.
+func Parse(b []byte) (*Lock, error) {
+	var file struct {
+		Info struct {
+			Python string `json:"python"`
+			ABI    string `json:"abi_version"`
+		} `json:"info"`
+		Packages map[string]Package `json:"packages"`
+	}
+	if err := json.Unmarshal(b, &file); err != nil {
+		return nil, err
+	}
+	l := &Lock{
+		Python: file.Info.Python, ABI: file.Info.ABI,
+		Digest:  fmt.Sprintf("%x", sha256.Sum256(b)),
+		ByName:  map[string]Package{},
+		imports: map[string]string{},
+	}
+	for _, p := range file.Packages {
+		// Names are joined to a URL or a folder.
+		if strings.ContainsAny(p.FileName, `/\`) || strings.HasPrefix(p.FileName, ".") {
+			return nil, fmt.Errorf("package %q has the file name %q", p.Name, p.FileName)
+		}
+		name := wheel.Normalize(p.Name)
+		p.Name = name
+		for i, d := range p.Depends {
+			p.Depends[i] = wheel.Normalize(d)
+		}
+		l.ByName[name] = p
+		for _, module := range p.Imports {
+			// Of two packages with one module the shorter name is the main one
+			// (opencv-python and opencv-python-headless).
+			if old, ok := l.imports[module]; !ok || len(name) < len(old) || len(name) == len(old) && name < old {
+				l.imports[module] = name
+			}
+		}
+	}
+	return l, nil
+}
+
+// ByImport gives the package that has a module, "" when there is none. The
+// module's name may be dotted; the longest part that is known decides.
+func (l *Lock) ByImport(module string) string {
+	for {
+		if name := l.imports[module]; name != "" {
+			return name
+		}
+		i := strings.LastIndexByte(module, '.')
+		if i < 0 {
+			return ""
+		}
+		module = module[:i]
+	}
+}

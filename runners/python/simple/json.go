@@ -1,0 +1,56 @@
+package simple
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// parseJSON reads the JSON form (PEP 691).
+func parseJSON(body []byte, base *url.URL) ([]File, error) {
+	var page struct {
+		Meta struct {
+			APIVersion string `json:"api-version"`
+		} `json:"meta"`
+		Files []struct {
+			Filename       string            `json:"filename"`
+			URL            string            `json:"url"`
+			Hashes         map[string]string `json:"hashes"`
+			RequiresPython string            `json:"requires-python"`
+			Yanked         any               `json:"yanked"` // boolean or reason
+			Size           int64             `json:"size"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(body, &page); err != nil {
+		return nil, &PageError{err.Error()}
+	}
+	if major, _, _ := strings.Cut(page.Meta.APIVersion, "."); major != "1" {
+		return nil, &PageError{fmt.Sprintf("its version is %q, only 1.x is known", page.Meta.APIVersion)}
+	}
+	if len(page.Files) > maxFiles {
+		return nil, &PageError{fmt.Sprintf("it has more than %d files", maxFiles)}
+	}
+	files := make([]File, 0, len(page.Files))
+	for _, f := range page.Files {
+		file, ok := resolve(f.URL, base)
+		if !ok || f.Filename == "" || f.Filename != path.Base(f.Filename) {
+			continue
+		}
+		file.Filename = f.Filename
+		if sum := f.Hashes["sha256"]; isSHA256(sum) {
+			file.SHA256 = strings.ToLower(sum)
+		}
+		file.RequiresPython = f.RequiresPython
+		switch yanked := f.Yanked.(type) {
+		case bool:
+			file.Yanked = yanked
+		case string:
+			file.Yanked = true
+		}
+		file.Size = max(f.Size, 0)
+		files = append(files, file)
+	}
+	return files, nil
+}

@@ -1,0 +1,112 @@
+// Package simple reads the pages of a Python package index: the simple
+// repository API, in HTML and in JSON, whichever the index answers with.
+//
+// Pages are untrusted input. The package fetches nothing and chooses nothing.
+//
+// # Sources
+//
+// https://packaging.python.org/en/latest/specifications/simple-repository-api/
+// (PEP 503, 592, 691, 700).
+//
+// # Limits
+//
+// Hashes other than SHA-256 are not read. Metadata files (PEP 658) are not
+// used: the wheels themselves are what is checked.
+//
+// # Testing
+//
+// FuzzParse covers both forms.
+package simple
+
+import (
+	"fmt"
+	"mime"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// MaxPage bounds a page in bytes. The largest of PyPI have some 20 MB.
+const MaxPage = 64 << 20
+
+// maxFiles bounds the files of one project.
+const maxFiles = 200_000
+
+// Accept is the header that asks for the forms that Parse reads, the better
+// one first.
+const Accept = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+
+// File is one file of a project.
+type File struct {
+	Filename       string
+	URL            string // absolute
+	SHA256         string // hexadecimal, "" when the index states none
+	RequiresPython string
+	Yanked         bool
+	Size           int64 // bytes, 0 when not stated
+}
+
+// PageError is a page that is no index page.
+type PageError struct{ Reason string }
+
+func (e *PageError) Error() string { return "not a page of a package index: " + e.Reason }
+
+// Parse reads a project's page. The content type is the answer's header; base
+// is where the page came from, after redirects.
+func Parse(contentType string, body []byte, base string) ([]File, error) {
+	from, err := url.Parse(base)
+	if err != nil {
+		return nil, &PageError{"its address is malformed"}
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media = ""
+	}
+	switch media {
+	case "application/vnd.pypi.simple.v1+json", "application/json":
+		return parseJSON(body, from)
+	case "application/vnd.pypi.simple.v1+html", "text/html", "application/xhtml+xml":
+		return parseHTML(body, from)
+	}
+	// Folders and plain file servers do not say, or guess.
+	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n\ufeff"), "{") {
+		return parseJSON(body, from)
+	}
+	if media == "" || media == "text/plain" || media == "application/octet-stream" {
+		return parseHTML(body, from)
+	}
+	return nil, &PageError{fmt.Sprintf("its content type is %q", media)}
+}
+
+// resolve makes a link absolute and takes the hash out of its fragment.
+func resolve(link string, base *url.URL) (file File, ok bool) {
+	u, err := base.Parse(strings.TrimSpace(link))
+	if err != nil || u.Opaque != "" || u.Path == "" {
+		return File{}, false
+	}
+	switch u.Scheme {
+	case "https", "http":
+	case "file":
+		// A page from the network must not name files of this machine.
+		if base.Scheme != "file" {
+			return File{}, false
+		}
+	default:
+		return File{}, false
+	}
+	if sum, found := strings.CutPrefix(u.Fragment, "sha256="); found && isSHA256(sum) {
+		file.SHA256 = strings.ToLower(sum)
+	}
+	u.Fragment, u.RawFragment = "", ""
+	if u.Host == base.Host && u.User == nil {
+		// As pip does: the index's credentials are for its files, too.
+		u.User = base.User
+	}
+	file.URL = u.String()
+	file.Filename = path.Base(u.Path)
+	return file, true
+}
+
+func isSHA256(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
