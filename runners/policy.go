@@ -1,20 +1,291 @@
 package runners
 
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
 // Policy is what programs may touch, from Deno's permission flags. It is one
 // policy for both languages. The zero value allows nothing.
 //
+// A program always has its own working folder and what its packages need;
+// that is not part of the policy. A denial is stronger than a grant.
+//
+// # Sources
+//
 // The flags are as of Deno 2.9 (deno run --help=full, "Permission options").
 type Policy struct {
-	// Args are the flags as they were given, in long form, for Deno.
+	// Args are the flags as they were given, in long form, lists with
+	// absolute paths. They are for messages: runners build what they need
+	// from the grants.
 	Args []string
+
+	// All is --allow-all. Every Allow grant is then All, too.
+	All bool
 
 	Read, Write, Net, Env, Run, Sys, FFI, Import   Grant // --allow-*
 	DenyRead, DenyWrite, DenyNet, DenyEnv, DenyRun Grant // --deny-*
 	DenySys, DenyFFI, DenyImport                   Grant
+
+	// Ignored things look as if they were not there: a file is not found, a
+	// variable is not set (--ignore-*).
+	IgnoreRead, IgnoreEnv Grant
 }
 
 // Grant is one permission: nothing, a list, or everything.
 type Grant struct {
 	All  bool
 	List []string
+}
+
+// Any reports whether the grant holds anything at all.
+func (g Grant) Any() bool { return g.All || len(g.List) > 0 }
+
+// permission is a kind of thing that flags allow and deny.
+type permission struct {
+	name   string
+	letter byte // of the short flag that allows it, 0 for none
+	paths  bool // its list names files and folders
+	allow  func(*Policy) *Grant
+	deny   func(*Policy) *Grant
+	ignore func(*Policy) *Grant // nil: there is no such flag
+}
+
+var permissions = []permission{
+	{"read", 'R', true, func(p *Policy) *Grant { return &p.Read }, func(p *Policy) *Grant { return &p.DenyRead }, func(p *Policy) *Grant { return &p.IgnoreRead }},
+	{"write", 'W', true, func(p *Policy) *Grant { return &p.Write }, func(p *Policy) *Grant { return &p.DenyWrite }, nil},
+	{"net", 'N', false, func(p *Policy) *Grant { return &p.Net }, func(p *Policy) *Grant { return &p.DenyNet }, nil},
+	{"env", 'E', false, func(p *Policy) *Grant { return &p.Env }, func(p *Policy) *Grant { return &p.DenyEnv }, func(p *Policy) *Grant { return &p.IgnoreEnv }},
+	{"run", 0, false, func(p *Policy) *Grant { return &p.Run }, func(p *Policy) *Grant { return &p.DenyRun }, nil},
+	{"sys", 'S', false, func(p *Policy) *Grant { return &p.Sys }, func(p *Policy) *Grant { return &p.DenySys }, nil},
+	{"ffi", 0, true, func(p *Policy) *Grant { return &p.FFI }, func(p *Policy) *Grant { return &p.DenyFFI }, nil},
+	{"import", 'I', false, func(p *Policy) *Grant { return &p.Import }, func(p *Policy) *Grant { return &p.DenyImport }, nil},
+}
+
+// notPermissions are flags that one may well try here, each with a sentence
+// that says why it is refused.
+var notPermissions = map[string]string{
+	"--no-prompt":      "it is always in force and need not be given",
+	"--permission-set": "permission sets need a configuration file, and programs run without one",
+	"-P":               "permission sets need a configuration file, and programs run without one",
+	"--allow-scripts":  "lifecycle scripts of npm packages are never run",
+	"--allow-hrtime":   "Deno 2 has no such permission: the time is always exact",
+	"--unstable":       "it is not a permission",
+}
+
+// ParsePolicy reads Deno's permission flags, as a shell would have split them:
+// -A, --allow-all, --allow-KIND, --deny-KIND and --ignore-KIND, with or
+// without a list after an equals sign, and the short forms -R, -W, -N, -E, -S
+// and -I, also several in one (-RN). Relative paths are taken from the
+// current folder. A flag may be given more than once: lists add up, and a flag
+// without a list stands for everything.
+//
+// Anything else is an error that names it.
+func ParsePolicy(args []string) (Policy, error) {
+	var p Policy
+	for _, arg := range args {
+		if err := p.add(arg); err != nil {
+			return Policy{}, err
+		}
+	}
+	if p.All {
+		for _, k := range permissions {
+			*k.allow(&p) = Grant{All: true}
+		}
+	}
+	return p, nil
+}
+
+// add takes one argument.
+func (p *Policy) add(arg string) error {
+	name, list, hasList := strings.Cut(arg, "=")
+	if reason, ok := notPermissions[name]; ok {
+		return fmt.Errorf("%s is no permission flag: %s", name, reason)
+	}
+	switch {
+	case name == "-A" || name == "--allow-all":
+		if hasList {
+			return fmt.Errorf("%s takes no list", name)
+		}
+		p.All = true
+		p.Args = append(p.Args, "--allow-all")
+		return nil
+	case strings.HasPrefix(name, "--"):
+		return p.addLong(name, list, hasList)
+	case strings.HasPrefix(name, "-") && len(name) > 1:
+		return p.addShort(name, list, hasList)
+	}
+	return fmt.Errorf("%q is no permission flag (a list follows its flag after an equals sign, as in --allow-read=/data,/tmp)", arg)
+}
+
+// addShort takes letters, of which the last may have a list.
+func (p *Policy) addShort(name, list string, hasList bool) error {
+	letters := name[1:]
+	for i := range len(letters) {
+		long := ""
+		if letters[i] == 'A' {
+			long = "--allow-all"
+		}
+		for _, k := range permissions {
+			if k.letter == letters[i] {
+				long = "--allow-" + k.name
+			}
+		}
+		if long == "" {
+			return fmt.Errorf("%s is no permission flag (Deno's short ones are -A -R -W -N -E -S -I)", name)
+		}
+		arg := long
+		if hasList && i == len(letters)-1 {
+			arg += "=" + list
+		}
+		if err := p.add(arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Policy) addLong(name, list string, hasList bool) error {
+	grant, kind := p.grant(name)
+	if grant == nil {
+		return fmt.Errorf("%s is no permission flag (those of deno run are --allow-all, and --allow-, --deny- with read, write, net, env, run, sys, ffi, import)", name)
+	}
+	if !hasList {
+		*grant = Grant{All: true}
+		p.Args = append(p.Args, name)
+		return nil
+	}
+	items, err := splitList(list)
+	if err != nil {
+		return fmt.Errorf("%s=%s: %w", name, list, err)
+	}
+	if kind.paths {
+		for i, item := range items {
+			if items[i], err = filepath.Abs(item); err != nil {
+				return fmt.Errorf("%s=%s: locate %s: %w", name, list, item, err)
+			}
+		}
+	}
+	p.Args = append(p.Args, name+"="+JoinList(items))
+	if grant.All {
+		return nil
+	}
+	for _, item := range items {
+		if !slices.Contains(grant.List, item) {
+			grant.List = append(grant.List, item)
+		}
+	}
+	return nil
+}
+
+// grant finds what a long flag sets.
+func (p *Policy) grant(flag string) (*Grant, permission) {
+	for _, k := range permissions {
+		switch flag {
+		case "--allow-" + k.name:
+			return k.allow(p), k
+		case "--deny-" + k.name:
+			return k.deny(p), k
+		case "--ignore-" + k.name:
+			if k.ignore != nil {
+				return k.ignore(p), k
+			}
+		}
+	}
+	return nil, permission{}
+}
+
+// splitList splits at commas; a doubled comma is a comma, as in Deno.
+func splitList(list string) ([]string, error) {
+	if strings.ContainsRune(list, 0) {
+		return nil, fmt.Errorf("a NUL character is in the list")
+	}
+	var items []string
+	var item strings.Builder
+	for i := 0; i < len(list); i++ {
+		switch {
+		case list[i] != ',':
+			item.WriteByte(list[i])
+		case i+1 < len(list) && list[i+1] == ',':
+			item.WriteByte(',')
+			i++
+		default:
+			items = append(items, item.String())
+			item.Reset()
+		}
+	}
+	items = append(items, item.String())
+	if slices.Contains(items, "") {
+		return nil, fmt.Errorf("an item of the list is empty")
+	}
+	return items, nil
+}
+
+// JoinList writes items as a list for one of Deno's permission flags.
+func JoinList(items []string) string {
+	escaped := make([]string, len(items))
+	for i, item := range items {
+		escaped[i] = strings.ReplaceAll(item, ",", ",,")
+	}
+	return strings.Join(escaped, ",")
+}
+
+// CanRead reports whether the policy lets programs read the file or folder at
+// path, which is absolute. It compares names only: resolve links first.
+func (p Policy) CanRead(path string) bool {
+	return covers(p.Read, path) && !covers(p.DenyRead, path) && !covers(p.IgnoreRead, path)
+}
+
+// CanWrite is [Policy.CanRead] for writing.
+func (p Policy) CanWrite(path string) bool {
+	return covers(p.Write, path) && !covers(p.DenyWrite, path)
+}
+
+// CanEnv reports whether the policy lets programs see the variable.
+func (p Policy) CanEnv(name string) bool {
+	return p.Env.hasEnv(name) && !p.DenyEnv.hasEnv(name) && !p.IgnoreEnv.hasEnv(name)
+}
+
+// HostEnv reports whether a variable of this process is handed to programs:
+// its name must be allowed and listed. An --allow-env without a list lets a
+// program read its environment, but it is a clean one.
+func (p Policy) HostEnv(name string) bool {
+	return slices.Contains(p.Env.List, name) && p.CanEnv(name)
+}
+
+// hasEnv knows Deno's one pattern: a name that ends in an asterisk.
+func (g Grant) hasEnv(name string) bool {
+	return g.All || slices.ContainsFunc(g.List, func(item string) bool {
+		prefix, star := strings.CutSuffix(item, "*")
+		return item == name || star && strings.HasPrefix(name, prefix)
+	})
+}
+
+// covers reports whether path is one of the grant's, or inside one.
+func covers(g Grant, path string) bool {
+	path = filepath.Clean(path)
+	return g.All || slices.ContainsFunc(g.List, func(root string) bool {
+		rel, err := filepath.Rel(root, path)
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	})
+}
+
+// Warnings are sentences on grants that give more than their names say.
+func (p Policy) Warnings() []string {
+	var w []string
+	if p.Run.Any() && !p.DenyRun.All {
+		w = append(w, "--allow-run: JavaScript programs may start programs, which no permission holds back: they have the whole machine")
+	}
+	if p.FFI.Any() && !p.DenyFFI.All {
+		w = append(w, "--allow-ffi: JavaScript programs may load native libraries, which no permission holds back: they have the whole machine")
+	}
+	if p.Write.All && !p.DenyWrite.All {
+		w = append(w, "--allow-write without a list: programs may overwrite any file of this user, also those that start programs")
+	}
+	if p.Net.Any() && p.Read.All && !p.DenyRead.All && !p.DenyNet.All {
+		w = append(w, "--allow-read without a list together with --allow-net: programs may send any file of this user away")
+	}
+	return w
 }
