@@ -1,0 +1,140 @@
+// Package hostfn is the plumbing between a WebAssembly guest and functions
+// written in Go: a table of what is offered, checked access to guest memory,
+// and the registration of the table on a wazero runtime.
+//
+// It knows nothing of files, clocks or Python. The rows come from the packages
+// emscripten and jsffi, and package pyodide joins them.
+//
+// # Calling convention
+//
+// A [Func] gets its arguments where wazero passes them and leaves its result
+// in stack[0]. The upper half of an i32 argument is garbage when it arrives;
+// [Table.Instantiate] clears it, once, for every function.
+//
+// # Instances
+//
+// One host module serves every interpreter of a runtime, so a [Func] keeps no
+// state of its own: it finds the state of the calling interpreter in its
+// context. That includes the memory, which is always the main module's: the
+// caller may be a side module that has none.
+//
+// # Testing
+//
+// testdata/imports.txt lists the function imports of the pinned release, and
+// [ParseImports] reads it, so that the packages with rows can check themselves
+// with [Table.Compare] without having the module.
+package hostfn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Func does the work of one import. See the package comment for the calling
+// convention. It must not keep stack.
+type Func func(ctx context.Context, stack []uint64)
+
+// Support says how much of an upstream function there is.
+type Support uint8
+
+// The levels. A function that is Absent is still there to be called: it fails
+// in the way its callers in the guest understand.
+const (
+	Absent Support = iota
+	Partial
+	Full
+)
+
+func (s Support) String() string {
+	switch s {
+	case Absent:
+		return "absent"
+	case Partial:
+		return "partial"
+	case Full:
+		return "full"
+	}
+	return fmt.Sprintf("Support(%d)", uint8(s))
+}
+
+// Row describes one import and does its work.
+type Row struct {
+	Module, Name string
+	// Sig is the type in one letter a value, as in "iij:i": i for i32, j for
+	// i64, f for f32, d for f64, e for externref.
+	Sig string
+	// Source is the upstream file that defines the function.
+	Source  string
+	Support Support
+	// Note says what is missing, or what is different from upstream.
+	Note string
+	Fn   Func
+}
+
+// Import is a function import of a module.
+type Import struct {
+	Module, Name string
+	Sig          string // as in [Row]
+}
+
+// Params gives the types of the row's parameters.
+func (r *Row) Params() []api.ValueType {
+	in, _, _ := strings.Cut(r.Sig, ":")
+	return valueTypes(in)
+}
+
+// Results gives the types of the row's results.
+func (r *Row) Results() []api.ValueType {
+	_, out, _ := strings.Cut(r.Sig, ":")
+	return valueTypes(out)
+}
+
+var letterTypes = map[byte]api.ValueType{
+	'i': api.ValueTypeI32, 'j': api.ValueTypeI64,
+	'f': api.ValueTypeF32, 'd': api.ValueTypeF64,
+	'e': api.ValueTypeExternref,
+}
+
+func valueTypes(letters string) []api.ValueType {
+	types := make([]api.ValueType, len(letters))
+	for i := range letters {
+		types[i] = letterTypes[letters[i]]
+	}
+	return types
+}
+
+// Sig writes a function type as [Row] has it. Types without a letter become
+// question marks, which no row has.
+func Sig(params, results []api.ValueType) string {
+	return letters(params) + ":" + letters(results)
+}
+
+func letters(types []api.ValueType) string {
+	out := make([]byte, len(types))
+	for i, t := range types {
+		out[i] = '?'
+		for l, lt := range letterTypes {
+			if lt == t {
+				out[i] = l
+			}
+		}
+	}
+	return string(out)
+}
+
+// checkSig reports whether s is well formed.
+func checkSig(s string) error {
+	in, out, ok := strings.Cut(s, ":")
+	if !ok {
+		return fmt.Errorf("signature %q has no colon", s)
+	}
+	for _, l := range []byte(in + out) {
+		if _, ok := letterTypes[l]; !ok {
+			return fmt.Errorf("signature %q: unknown type %q", s, l)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package hostfn
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Table is what the host offers to a guest.
+type Table []Row
+
+// Check reports the first row that is incomplete or that is there twice.
+func (t Table) Check() error {
+	seen := make(map[[2]string]bool, len(t))
+	for i := range t {
+		r := &t[i]
+		key := [2]string{r.Module, r.Name}
+		switch {
+		case r.Module == "" || r.Name == "":
+			return fmt.Errorf("host function %d has no name", i)
+		case seen[key]:
+			return fmt.Errorf("host function %s.%s is there twice", r.Module, r.Name)
+		case r.Fn == nil:
+			return fmt.Errorf("host function %s.%s does nothing", r.Module, r.Name)
+		case r.Source == "":
+			return fmt.Errorf("host function %s.%s has no source", r.Module, r.Name)
+		case r.Support != Full && r.Note == "":
+			return fmt.Errorf("host function %s.%s is %v and has no note", r.Module, r.Name, r.Support)
+		}
+		if err := checkSig(r.Sig); err != nil {
+			return fmt.Errorf("host function %s.%s: %w", r.Module, r.Name, err)
+		}
+		seen[key] = true
+	}
+	return nil
+}
+
+// Compare tells the differences between the table and what a module imports,
+// one line each: imports without a row, rows that are not imported, and types
+// that disagree. None means that the module can be instantiated.
+func (t Table) Compare(imports []Import) []string {
+	rows := make(map[[2]string]*Row, len(t))
+	for i := range t {
+		rows[[2]string{t[i].Module, t[i].Name}] = &t[i]
+	}
+	var diff []string
+	for _, im := range imports {
+		key := [2]string{im.Module, im.Name}
+		r := rows[key]
+		switch {
+		case r == nil:
+			diff = append(diff, fmt.Sprintf("%s.%s %s: no row", im.Module, im.Name, im.Sig))
+		case r.Sig != im.Sig:
+			diff = append(diff, fmt.Sprintf("%s.%s: row has type %s, import has %s", im.Module, im.Name, r.Sig, im.Sig))
+		}
+		delete(rows, key)
+	}
+	for key := range rows {
+		diff = append(diff, fmt.Sprintf("%s.%s: not imported", key[0], key[1]))
+	}
+	slices.Sort(diff)
+	return diff
+}
+
+// Instantiate makes one host module for each module name of the table on r.
+// Closing r closes them. Function and module names are given to wazero, so
+// that its logging and its stack traces show them.
+func (t Table) Instantiate(ctx context.Context, r wazero.Runtime) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	var modules []string
+	builders := map[string]wazero.HostModuleBuilder{}
+	for i := range t {
+		row := &t[i]
+		b := builders[row.Module]
+		if b == nil {
+			b = r.NewHostModuleBuilder(row.Module)
+			builders[row.Module] = b
+			modules = append(modules, row.Module)
+		}
+		builders[row.Module] = b.NewFunctionBuilder().
+			WithGoFunction(row.goFunc(), row.Params(), row.Results()).
+			WithName(row.Name).Export(row.Name)
+	}
+	for _, name := range modules {
+		if _, err := builders[name].Instantiate(ctx); err != nil {
+			return fmt.Errorf("instantiate host module %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// goFunc wraps the row's function so that it sees clean i32 arguments and
+// leaves a clean i32 result.
+func (r *Row) goFunc() api.GoFunc {
+	fn := r.Fn
+	in, out, _ := strings.Cut(r.Sig, ":")
+	var narrow []int
+	for i := range in {
+		if in[i] == 'i' {
+			narrow = append(narrow, i)
+		}
+	}
+	narrowResult := out == "i"
+	return func(ctx context.Context, stack []uint64) {
+		for _, i := range narrow {
+			stack[i] = uint64(uint32(stack[i]))
+		}
+		fn(ctx, stack)
+		if narrowResult {
+			stack[0] = uint64(uint32(stack[0]))
+		}
+	}
+}
+
+// ParseImports reads a list of imports, one "module name signature" a line.
+func ParseImports(r io.Reader) ([]Import, error) {
+	var imports []Import
+	s := bufio.NewScanner(r)
+	for s.Scan() {
+		f := strings.Fields(s.Text())
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		if len(f) != 3 {
+			return nil, fmt.Errorf("import list: %q: want module, name, signature", s.Text())
+		}
+		if err := checkSig(f[2]); err != nil {
+			return nil, fmt.Errorf("import list: %w", err)
+		}
+		imports = append(imports, Import{Module: f[0], Name: f[1], Sig: f[2]})
+	}
+	return imports, s.Err()
+}
