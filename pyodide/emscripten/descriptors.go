@@ -1,0 +1,83 @@
+package emscripten
+
+import (
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// descriptors is the table of open files: numbers to file descriptions.
+type descriptors struct {
+	open []descriptor
+	max  int
+}
+
+type descriptor struct {
+	file    *memfs.File // nil: free
+	cloexec bool
+}
+
+// get finds the file of a descriptor.
+func (d *descriptors) get(fd int32) (*memfs.File, abi.Errno) {
+	if e := d.at(fd); e != nil {
+		return e.file, abi.OK
+	}
+	return nil, abi.EBADF
+}
+
+// at is nil for a descriptor that is not open.
+func (d *descriptors) at(fd int32) *descriptor {
+	if fd < 0 || int(fd) >= len(d.open) || d.open[fd].file == nil {
+		return nil
+	}
+	return &d.open[fd]
+}
+
+// add gives f the lowest free number from least on. It takes f over: if there
+// is no number, f is closed.
+func (d *descriptors) add(f *memfs.File, least int, cloexec bool) (int32, abi.Errno) {
+	fd := least
+	for fd < len(d.open) && d.open[fd].file != nil {
+		fd++
+	}
+	if fd >= d.max {
+		f.Close()
+		return -1, abi.EMFILE
+	}
+	d.set(fd, f, cloexec)
+	return int32(fd), abi.OK
+}
+
+// set puts f at fd, which must be free and below max.
+func (d *descriptors) set(fd int, f *memfs.File, cloexec bool) {
+	for len(d.open) <= fd {
+		d.open = append(d.open, descriptor{})
+	}
+	d.open[fd] = descriptor{f, cloexec}
+}
+
+// full says whether fewer than n numbers are free.
+func (d *descriptors) full(n int) bool {
+	free := d.max - len(d.open)
+	for i := 0; i < len(d.open) && free < n; i++ {
+		if d.open[i].file == nil {
+			free++
+		}
+	}
+	return free < n
+}
+
+func (d *descriptors) close(fd int32) abi.Errno {
+	e := d.at(fd)
+	if e == nil {
+		return abi.EBADF
+	}
+	f := e.file
+	*e = descriptor{}
+	return f.Close()
+}
+
+func (d *descriptors) closeAll() {
+	for fd := range d.open {
+		d.close(int32(fd))
+	}
+}

@@ -1,0 +1,50 @@
+// Package emscripten is the operating system that CPython, compiled by
+// Emscripten, expects of its host: system calls, clocks, randomness, the
+// environment, the loader's entry points.
+//
+// It reaches nothing of the machine by itself. Files are in a [memfs.FS],
+// standard input and output are the reader and the writers of [Config], time
+// is [Config.Now]. Sockets, subprocesses and JavaScript are not there, and
+// fail as they do on a system without them.
+//
+// A [Process] is the state of one interpreter. [Rows] are the functions, the
+// same for all: they find the process in the context of the call, where
+// [NewContext] put it.
+//
+// # Layers
+//
+// Numbers and structures are in package abi. The functions here decode their
+// arguments, call something that knows no guest memory, and encode the result.
+// __syscall functions answer with a negative errno, those of WASI with a
+// positive one; a bad address is EFAULT in both.
+//
+// # Ends
+//
+// A function that ends the program panics with one of [*Exit], [*Abort],
+// [*OutputError] and [*Stopped], which unwinds the guest. All are errors:
+// wazero hands them to the caller of the guest's function, who finds them with
+// [errors.As]. After any of them the instance must not be called again.
+//
+// # Sources
+//
+// Emscripten 5.0.3: src/lib/lib*.js and system/lib/libc; the JavaScript that
+// Pyodide 314.0.7 ships (pyodide.asm.mjs) where it differs. Each row names its
+// file.
+//
+// # Locking
+//
+// A process belongs to the goroutine that runs its guest. Only
+// [Process.Interrupt] may be called from others.
+//
+// # Limits
+//
+// The notes of [Rows] say what is missing. There is no subprocess, no thread,
+// no socket; permissions are checked as for root (they are not); advisory
+// locks always succeed, as nobody else is there.
+//
+// # Testing
+//
+// The functions are called on memory of the test's own, filled with question
+// marks so that a stray write shows, and with hostile arguments by a fuzz test
+// that knows no function in particular.
+package emscripten

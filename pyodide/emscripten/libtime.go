@@ -1,0 +1,176 @@
+package emscripten
+
+import (
+	"encoding/binary"
+	"math"
+	"time"
+)
+
+// struct tm, 44 bytes:
+//
+//	+0 sec  +4 min  +8 hour  +12 mday  +16 mon  +20 year-1900
+//	+24 wday  +28 yday  +32 isdst  +36 gmtoff  +40 zone
+//
+// The guest's C library fills in zone itself, from the names of _tzset_js.
+const (
+	tmSize   = 44
+	tmFields = 36 // sec to isdst
+	tmGmtoff = 36
+)
+
+// maxSeconds is where a year no longer fits an int32. A time beyond it is
+// taken for it: the functions have no way to report an error.
+const maxSeconds = math.MaxInt32 * 31556952
+
+func putTM(b []byte, t time.Time) {
+	year := min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32)
+	isdst := int32(0)
+	if t.IsDST() {
+		isdst = 1
+	}
+	for i, v := range [...]int32{
+		int32(t.Second()), int32(t.Minute()), int32(t.Hour()), int32(t.Day()),
+		int32(t.Month()) - 1, int32(year), int32(t.Weekday()), int32(t.YearDay()) - 1, isdst,
+	} {
+		binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
+	}
+}
+
+func unixTime(seconds int64, loc *time.Location) time.Time {
+	return time.Unix(min(max(seconds, -maxSeconds), maxSeconds), 0).In(loc)
+}
+
+func doGmtime(c call) {
+	if b, ok := c.mem.Bytes(c.u32(1), tmFields); ok {
+		putTM(b, unixTime(c.i64(0), time.UTC))
+	}
+}
+
+func doLocaltime(c call) {
+	if b, ok := c.mem.Bytes(c.u32(1), tmGmtoff+4); ok {
+		t := unixTime(c.i64(0), c.p.location)
+		putTM(b, t)
+		_, offset := t.Zone()
+		binary.LittleEndian.PutUint32(b[tmGmtoff:], uint32(offset))
+	}
+}
+
+// readTM gives the time that the fields say, as if in UTC, and isdst. Fields
+// out of their ranges carry over, as C wants.
+func readTM(b []byte) (t time.Time, isdst int32) {
+	field := func(i int) int { return int(int32(binary.LittleEndian.Uint32(b[4*i:]))) }
+	t = time.Date(field(5)+1900, time.Month(field(4)+1), field(3), field(2), field(1), field(0), 0, time.UTC)
+	return t, int32(field(8))
+}
+
+// doMktime is mktime: the local time of struct tm as seconds since 1970, with
+// the fields put right.
+func doMktime(c call) uint64 {
+	b, ok := c.mem.Bytes(c.u32(0), tmGmtoff+4)
+	if !ok {
+		return ^uint64(0)
+	}
+	t := resolveLocal(readTM(b))(c.p.location)
+	if !yearFits(t) {
+		return ^uint64(0)
+	}
+	putTM(b, t)
+	_, offset := t.Zone()
+	binary.LittleEndian.PutUint32(b[tmGmtoff:], uint32(offset))
+	return uint64(t.Unix())
+}
+
+func doTimegm(c call) uint64 {
+	b, ok := c.mem.Bytes(c.u32(0), tmGmtoff+4)
+	if !ok {
+		return ^uint64(0)
+	}
+	t, _ := readTM(b)
+	if !yearFits(t) {
+		return ^uint64(0)
+	}
+	putTM(b, t)
+	binary.LittleEndian.PutUint32(b[tmGmtoff:], 0)
+	return uint64(t.Unix())
+}
+
+func yearFits(t time.Time) bool {
+	y := int64(t.Year()) - 1900
+	return y >= math.MinInt32 && y <= math.MaxInt32
+}
+
+// resolveLocal finds the instant at which a clock in a place shows wall.
+//
+// An hour that is there twice is the one that isdst says (positive: daylight
+// time; 0: standard time) and the first if it says nothing. An hour that is
+// not there is taken with the offset of before the gap, so that the result is
+// after it. A positive isdst in winter, or 0 in summer, means the clock was
+// read as the other time, and moves the result.
+func resolveLocal(wall time.Time, isdst int32) func(*time.Location) time.Time {
+	return func(loc *time.Location) time.Time {
+		at := func(offset int) time.Time { return wall.Add(-time.Duration(offset) * time.Second).In(loc) }
+		offsetOf := func(t time.Time) int { _, o := t.Zone(); return o }
+		before := offsetOf(wall.Add(-24 * time.Hour).In(loc))
+		after := offsetOf(wall.Add(24 * time.Hour).In(loc))
+
+		var found []time.Time // what shows wall, earliest first
+		for _, o := range [...]int{max(before, after), min(before, after)} {
+			if t := at(o); offsetOf(t) == o && (len(found) == 0 || !found[0].Equal(t)) {
+				found = append(found, t)
+			}
+		}
+		for _, t := range found {
+			if isdst < 0 || t.IsDST() == (isdst > 0) {
+				return t
+			}
+		}
+		if isdst >= 0 {
+			if o, ok := otherOffset(at(before), isdst > 0); ok {
+				return at(o)
+			}
+		}
+		if len(found) > 0 {
+			return found[0]
+		}
+		return at(before)
+	}
+}
+
+// otherOffset finds the offset of daylight (or standard) time that is in force
+// nearest to t, within a year.
+func otherOffset(t time.Time, dst bool) (offset int, ok bool) {
+	for _, days := range [...]int{0, 91, -91, 182, -182, 273, -273} {
+		near := t.AddDate(0, 0, days)
+		if near.IsDST() == dst {
+			_, offset = near.Zone()
+			return offset, true
+		}
+	}
+	return 0, false
+}
+
+// tzNameMax is the size of the C library's buffers for zone names.
+const tzNameMax = 17
+
+// doTzset is _tzset_js(long *timezone, int *daylight, char *std, char *dst).
+// Upstream makes up names such as "UTC+0100"; here they are the zone's own.
+func doTzset(c call) {
+	year := c.p.now().In(c.p.location).Year()
+	std := time.Date(year, time.January, 1, 0, 0, 0, 0, c.p.location)
+	dst := time.Date(year, time.July, 1, 0, 0, 0, 0, c.p.location)
+	if std.IsDST() && !dst.IsDST() {
+		std, dst = dst, std
+	}
+	stdName, stdOffset := std.Zone()
+	dstName, _ := dst.Zone()
+	daylight := uint32(0)
+	if dst.IsDST() {
+		daylight = 1
+	} else {
+		dstName = stdName
+	}
+	c.mem.PutUint32(c.u32(0), uint32(-stdOffset))
+	c.mem.PutUint32(c.u32(1), daylight)
+	c.mem.PutCString(c.u32(2), tzNameMax, stdName)
+	c.mem.PutCString(c.u32(3), tzNameMax, dstName)
+}

@@ -1,0 +1,199 @@
+package emscripten
+
+import (
+	"context"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// iovMax is IOV_MAX: more buffers are EINVAL.
+const iovMax = 1024
+
+// iovecs gives the buffers of a vector: argument iov is its address, n its
+// length. They are all checked before any is used.
+func (c call) iovecs(iov, n int) ([][]byte, abi.Errno) {
+	count := c.u32(n)
+	if count > iovMax {
+		return nil, abi.EINVAL
+	}
+	vector, ok := c.mem.Bytes(c.u32(iov), count*abi.IovecSize)
+	if !ok {
+		return nil, abi.EFAULT
+	}
+	bufs := make([][]byte, 0, count)
+	for ; len(vector) > 0; vector = vector[abi.IovecSize:] {
+		v := abi.DecodeIovec(vector)
+		if v.Len == 0 {
+			continue
+		}
+		b, ok := c.mem.Bytes(v.Base, v.Len)
+		if !ok {
+			return nil, abi.EFAULT
+		}
+		bufs = append(bufs, b)
+	}
+	return bufs, abi.OK
+}
+
+// transfer moves bytes between a file and the buffers, one after the other,
+// until one is not filled. An error after the first byte is left for the next
+// call to find. Of a stream only one buffer is used: the next could wait.
+func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, []byte) (int, abi.Errno)) (uint32, abi.Errno) {
+	if len(bufs) == 0 {
+		return 0, abi.OK
+	}
+	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
+	var total uint32
+	for _, b := range bufs {
+		var n int
+		var errno abi.Errno
+		if stream {
+			n, errno = c.p.waiting(c.ctx, func(ctx context.Context) (int, abi.Errno) { return one(ctx, b) })
+		} else {
+			n, errno = one(c.ctx, b)
+		}
+		if errno != abi.OK {
+			if total > 0 {
+				break
+			}
+			return 0, errno
+		}
+		if total += uint32(n); n < len(b) || stream && !writable(f) {
+			break
+		}
+	}
+	return total, abi.OK
+}
+
+// writable tells whether a stream is for writing, where all buffers are to go
+// out: a writer that got a short count tries again anyway.
+func writable(f *memfs.File) bool { return f.Flags()&3 == abi.O_WRONLY }
+
+// vectored is the body of the functions that read or write: arguments are the
+// descriptor, the vector, its length, and last the address of the count.
+func (c call) vectored(last int, op func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno)) abi.Errno {
+	f, errno := c.file(0)
+	if errno != abi.OK {
+		return errno
+	}
+	bufs, errno := c.iovecs(1, 2)
+	if errno != abi.OK {
+		return errno
+	}
+	if _, ok := c.mem.Bytes(c.u32(last), 4); !ok {
+		return abi.EFAULT
+	}
+	n, errno := c.transfer(f, bufs, op(f))
+	if errno != abi.OK {
+		return errno
+	}
+	c.mem.PutUint32(c.u32(last), n)
+	return abi.OK
+}
+
+// doFdRead is fd_read(fd, *iovec, n, *count).
+// https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md#fd_read
+func doFdRead(c call) abi.Errno {
+	return c.vectored(3, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) { return f.Read })
+}
+
+// doFdWrite is fd_write(fd, *iovec, n, *count).
+// https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md#fd_write
+func doFdWrite(c call) abi.Errno {
+	return c.vectored(3, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) { return f.Write })
+}
+
+// doFdPread is fd_pread(fd, *iovec, n, offset, *count).
+func doFdPread(c call) abi.Errno {
+	off := c.i64(3)
+	if off < 0 {
+		return abi.EINVAL
+	}
+	return c.vectored(4, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) {
+		return func(ctx context.Context, b []byte) (int, abi.Errno) {
+			n, errno := f.Pread(ctx, b, off)
+			off += int64(n)
+			return n, errno
+		}
+	})
+}
+
+// doFdPwrite is fd_pwrite(fd, *iovec, n, offset, *count).
+func doFdPwrite(c call) abi.Errno {
+	off := c.i64(3)
+	if off < 0 {
+		return abi.EINVAL
+	}
+	return c.vectored(4, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) {
+		return func(ctx context.Context, b []byte) (int, abi.Errno) {
+			n, errno := f.Pwrite(ctx, b, off)
+			off += int64(n)
+			return n, errno
+		}
+	})
+}
+
+// doFdSeek is fd_seek(fd, offset, whence, *position).
+func doFdSeek(c call) abi.Errno {
+	f, errno := c.file(0)
+	if errno != abi.OK {
+		return errno
+	}
+	if _, ok := c.mem.Bytes(c.u32(3), 8); !ok {
+		return abi.EFAULT
+	}
+	whence := c.u32(2)
+	if whence > abi.SEEK_END {
+		return abi.EINVAL
+	}
+	pos, errno := f.SeekTo(c.i64(1), int(whence))
+	if errno == abi.OK {
+		c.mem.PutUint64(c.u32(3), uint64(pos))
+	}
+	return errno
+}
+
+// doFdSync is fd_sync(fd), and __syscall_fdatasync.
+func doFdSync(c call) abi.Errno {
+	f, errno := c.file(0)
+	if errno != abi.OK {
+		return errno
+	}
+	return f.Sync()
+}
+
+// doFdFdstatGet is fd_fdstat_get(fd, *fdstat).
+func doFdFdstatGet(c call) abi.Errno {
+	f, errno := c.file(0)
+	if errno != abi.OK {
+		return errno
+	}
+	b, ok := c.mem.Bytes(c.u32(1), abi.FdstatSize)
+	if !ok {
+		return abi.EFAULT
+	}
+	st := abi.Fdstat{Filetype: filetype(f.Stat().Mode), RightsBase: ^uint64(0), RightsInheriting: ^uint64(0)}
+	if f.Flags()&abi.O_APPEND != 0 {
+		st.Flags |= abi.FdflagsAppend
+	}
+	if f.Flags()&abi.O_NONBLOCK != 0 {
+		st.Flags |= abi.FdflagsNonblock
+	}
+	st.Put(b)
+	return abi.OK
+}
+
+func filetype(mode uint32) uint8 {
+	switch mode & abi.S_IFMT {
+	case abi.S_IFDIR:
+		return abi.FiletypeDirectory
+	case abi.S_IFREG:
+		return abi.FiletypeRegular
+	case abi.S_IFLNK:
+		return abi.FiletypeSymlink
+	case abi.S_IFCHR:
+		return abi.FiletypeCharDevice
+	}
+	return abi.FiletypeUnknown
+}

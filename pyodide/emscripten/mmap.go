@@ -1,0 +1,170 @@
+package emscripten
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// Numbers of mmap(2).
+const (
+	protWrite  = 2
+	mapPrivate = 2
+)
+
+// mapPage is the unit in which a mapping is compared with what it was.
+const mapPage = 4096
+
+// mapping is a file's contents in guest memory. There is no paging: msync and
+// munmap write back the pages that have changed.
+type mapping struct {
+	file   *memfs.File // a reference of its own: the guest may close its
+	offset int64
+	shared bool // writes go to the file
+	sums   []uint64
+}
+
+var mapSeed = maphash.MakeSeed()
+
+// doMmap is _mmap_js(len, prot, flags, fd, offset, int *allocated, void **addr).
+// The guest's C library handles anonymous mappings itself, and frees what is
+// allocated here.
+func doMmap(c call) abi.Errno {
+	length, prot, flags, off := c.u32(0), c.u32(1), c.u32(2), c.i64(4)
+	f, errno := c.file(3)
+	if errno != abi.OK {
+		return errno
+	}
+	access := f.Flags() & 3
+	shared := flags&mapPrivate == 0
+	switch {
+	case length == 0 || off < 0:
+		return abi.EINVAL
+	case access == abi.O_WRONLY || shared && prot&protWrite != 0 && access != abi.O_RDWR:
+		return abi.EACCES
+	case f.Node() == nil || f.Node().Type() != abi.S_IFREG:
+		return abi.ENODEV
+	case c.p.Guest.Memalign == nil:
+		return abi.ENOMEM
+	}
+	if _, ok := c.mem.Bytes(c.u32(5), 4); !ok {
+		return abi.EFAULT
+	}
+	if _, ok := c.mem.Bytes(c.u32(6), 4); !ok {
+		return abi.EFAULT
+	}
+	size := (uint64(length) + pageSize - 1) / pageSize * pageSize
+	if size > uint64(c.p.maxHeap) {
+		return abi.ENOMEM
+	}
+	addr := c.p.Guest.Memalign(c.ctx, pageSize, uint32(size))
+	b, ok := c.mem.Bytes(addr, uint32(size))
+	if addr == 0 || !ok {
+		return abi.ENOMEM
+	}
+	clear(b)
+	b = b[:length]
+	for n := 0; n < len(b); {
+		k, errno := f.Pread(c.ctx, b[n:], off+int64(n))
+		if errno != abi.OK {
+			if c.p.Guest.Free != nil {
+				c.p.Guest.Free(c.ctx, addr)
+			}
+			return errno
+		}
+		if k == 0 {
+			break
+		}
+		n += k
+	}
+	m := &mapping{file: f.Ref(), offset: off, shared: shared && prot&protWrite != 0}
+	if m.shared {
+		m.sums = checksums(b)
+	}
+	c.p.mappings[addr] = m
+	c.mem.PutUint32(c.u32(5), 1)
+	c.mem.PutUint32(c.u32(6), addr)
+	return abi.OK
+}
+
+func checksums(b []byte) []uint64 {
+	sums := make([]uint64, 0, (len(b)+mapPage-1)/mapPage)
+	for ; len(b) > 0; b = b[min(mapPage, len(b)):] {
+		sums = append(sums, maphash.Bytes(mapSeed, b[:min(mapPage, len(b))]))
+	}
+	return sums
+}
+
+// doMsync is _msync_js(addr, len, prot, flags, fd, offset).
+func doMsync(c call) abi.Errno {
+	m := c.p.mappings[c.u32(0)]
+	if m == nil {
+		return abi.ENOMEM
+	}
+	return m.writeBack(c, c.u32(0), c.u32(1))
+}
+
+// doMunmap is _munmap_js(addr, len, prot, flags, fd, offset). The guest frees
+// the memory itself.
+func doMunmap(c call) abi.Errno {
+	m := c.p.mappings[c.u32(0)]
+	if m == nil {
+		return abi.OK
+	}
+	errno := m.writeBack(c, c.u32(0), c.u32(1))
+	delete(c.p.mappings, c.u32(0))
+	m.file.Close()
+	return errno
+}
+
+// writeBack writes the pages of the first n bytes that have changed, but not
+// past the end of the file.
+func (m *mapping) writeBack(c call, addr, n uint32) abi.Errno {
+	if !m.shared {
+		return abi.OK
+	}
+	b, ok := c.mem.Bytes(addr, n)
+	if !ok {
+		return abi.EFAULT
+	}
+	if left := m.file.Stat().Size - m.offset; int64(len(b)) > left {
+		b = b[:max(left, 0)]
+	}
+	for i := 0; len(b) > 0 && i < len(m.sums); i++ {
+		page := b[:min(mapPage, len(b))]
+		if sum := maphash.Bytes(mapSeed, page); sum != m.sums[i] {
+			off := m.offset + int64(i)*mapPage
+			if _, errno := m.file.Pwrite(c.ctx, page, off); errno != abi.OK {
+				return errno
+			}
+			m.sums[i] = sum
+		}
+		b = b[len(page):]
+	}
+	return abi.OK
+}
+
+// mallocString puts a string into memory that the guest has allocated and will
+// free; 0 if there is none.
+func (c call) mallocString(s string) uint32 {
+	if c.p.Guest.Malloc == nil {
+		return 0
+	}
+	addr := c.p.Guest.Malloc(c.ctx, uint32(len(s))+1)
+	if addr == 0 {
+		return 0
+	}
+	if _, ok := c.mem.PutCString(addr, uint32(len(s))+1, s); !ok {
+		return 0
+	}
+	return addr
+}
+
+// putZero clears a word of the guest's, if the address is good.
+func (c call) putZero(addr uint32) {
+	if b, ok := c.mem.Bytes(addr, 4); ok {
+		binary.LittleEndian.PutUint32(b, 0)
+	}
+}

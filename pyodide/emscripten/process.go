@@ -1,0 +1,255 @@
+package emscripten
+
+import (
+	"context"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/memfs"
+)
+
+// Config is what a process is given. Only FS has to be there.
+type Config struct {
+	// FS holds the files. New adds /dev to it.
+	FS *memfs.FS
+	// Cwd is the working folder; empty: the root.
+	Cwd string
+	// Stdin is read ahead of the program, in a goroutine of its own unless it
+	// is a reader on memory. Nil: empty.
+	Stdin io.Reader
+	// Stdout and Stderr are written to without buffering, on the goroutine of
+	// the guest. An error ends the program with [*OutputError]. Nil: dropped.
+	Stdout, Stderr io.Writer
+	// Env holds the environment as "NAME=value".
+	Env []string
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+	// Monotonic is what the monotonic clock shows at the start.
+	Monotonic time.Duration
+	// Location is the time zone. Nil: UTC.
+	Location *time.Location
+	// MaxHeap is the most linear memory, in bytes, that the guest may ask for.
+	// 0: as much as 32 bits can address.
+	MaxHeap int64
+	// MaxFiles is the number of descriptors. 0: 1024.
+	MaxFiles int
+	// Guest lets host functions call back. Its fields may also be set later,
+	// through Process.Guest, before the guest first runs.
+	Guest Guest
+}
+
+// Guest holds what host functions need of the guest. A field that is nil makes
+// the functions that would use it fail, politely.
+type Guest struct {
+	// Malloc and Free are emscripten_builtin_malloc and its free.
+	Malloc func(ctx context.Context, size uint32) uint32
+	Free   func(ctx context.Context, addr uint32)
+	// Memalign is emscripten_builtin_memalign.
+	Memalign func(ctx context.Context, align, size uint32) uint32
+	// SetErrno sets errno.
+	SetErrno func(ctx context.Context, errno int32)
+	// Raise sets a Python exception. The guest sees it when the host function
+	// has returned.
+	Raise func(ctx context.Context, message string)
+	// CallHandler calls the signal handler at slot fn of the table.
+	CallHandler func(ctx context.Context, fn uint32, signal int32)
+	// Alarm tells that interval timer which (0 real, 1 virtual, 2 profiling)
+	// has run out. It is called on a goroutine of its own.
+	Alarm func(which int32)
+
+	// Dlopen and Dlsym are the dynamic linker: see _dlopen_js and _dlsym_js.
+	// DlError sets what dlerror says.
+	Dlopen  func(ctx context.Context, handle uint32) int32
+	Dlsym   func(ctx context.Context, handle, symbol, indexAddr uint32) uint32
+	DlError func(ctx context.Context, message string)
+
+	// The host half of libffi.
+	FFICall         func(ctx context.Context, cif, fn, rvalue, avalue uint32)
+	FFIClosureAlloc func(ctx context.Context, size, codeAddr uint32) uint32
+	FFIClosureFree  func(ctx context.Context, closure uint32)
+	FFIClosurePrep  func(ctx context.Context, closure, cif, fun, data, code uint32) int32
+}
+
+// Process is the kernel's side of one interpreter.
+type Process struct {
+	Guest Guest
+
+	fs       *memfs.FS
+	mem      hostfn.Mem
+	env      []string
+	now      func() time.Time
+	location *time.Location
+	maxHeap  uint32
+	stdio    [3]memfs.Stream
+
+	start  time.Time     // when the monotonic clock showed 0
+	mono   time.Duration // the latest it has shown
+	streak streak
+
+	fds      descriptors
+	cwd      *memfs.Node
+	umask    uint32
+	mappings map[uint32]*mapping // by address
+	promises uint32
+	logged   int // bytes of emscripten_log so far
+	timers   [3]*time.Timer
+
+	mu          sync.Mutex
+	cancel      context.CancelFunc // of the wait in progress
+	interrupted time.Time          // when an interrupt found no wait
+}
+
+type contextKey struct{}
+
+// NewContext gives the context that the exports of p's instance are called
+// with.
+func NewContext(ctx context.Context, p *Process) context.Context {
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// fromContext finds the process of a call. Without one the host has a bug.
+func fromContext(ctx context.Context) *Process {
+	p, _ := ctx.Value(contextKey{}).(*Process)
+	if p == nil {
+		panic("emscripten: host function called without a process in its context")
+	}
+	return p
+}
+
+// New makes a process with standard descriptors 0, 1 and 2 open and the usual
+// devices in /dev. Close releases what it holds.
+func New(c Config) (*Process, error) {
+	p := &Process{
+		Guest:    c.Guest,
+		fs:       c.FS,
+		env:      slices.Clone(c.Env),
+		now:      c.Now,
+		location: c.Location,
+		maxHeap:  maxPages * pageSize,
+		umask:    0o022,
+		mappings: map[uint32]*mapping{},
+		cwd:      c.FS.Root(),
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if p.location == nil {
+		p.location = time.UTC
+	}
+	if c.MaxHeap > 0 && c.MaxHeap < math.MaxUint32 {
+		p.maxHeap = min(p.maxHeap, uint32(c.MaxHeap))
+	}
+	p.start = p.now().Add(-c.Monotonic)
+	p.fds.max = c.MaxFiles
+	if p.fds.max == 0 {
+		p.fds.max = 1024
+	}
+	p.openStdio(c)
+	if err := p.makeDevices(); err != nil {
+		return nil, err
+	}
+	if c.Cwd != "" {
+		if err := p.Chdir(c.Cwd); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// SetMemory says what the guest's memory is: the main module's, also for calls
+// from side modules. It is to be called before the guest runs.
+func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
+
+// FS is the file system given to New.
+func (p *Process) FS() *memfs.FS { return p.fs }
+
+// Close closes the descriptors and stops the timers. The guest must not run.
+func (p *Process) Close() {
+	for which := range p.timers {
+		p.setTimer(which, 0)
+	}
+	for addr := range p.mappings {
+		p.mappings[addr].file.Close()
+	}
+	clear(p.mappings)
+	p.fds.closeAll()
+}
+
+// interruptLife is how long an interrupt that found nothing waiting is kept
+// for a wait that is about to begin.
+const interruptLife = 50 * time.Millisecond
+
+// Interrupt makes the host function that waits, if any, return EINTR: the
+// guest then looks for signals. It may be called from any goroutine.
+func (p *Process) Interrupt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancel != nil {
+		p.cancel()
+	} else {
+		p.interrupted = time.Now()
+	}
+}
+
+// interruptible gives a context that ends when ctx does or when the program is
+// interrupted. done must be called when the wait is over.
+func (p *Process) interruptible(ctx context.Context) (wait context.Context, done func()) {
+	wait, cancel := context.WithCancel(ctx)
+	p.mu.Lock()
+	p.cancel = cancel
+	if !p.interrupted.IsZero() && time.Since(p.interrupted) < interruptLife {
+		cancel()
+	}
+	p.interrupted = time.Time{}
+	p.mu.Unlock()
+	return wait, func() {
+		p.mu.Lock()
+		p.cancel = nil
+		p.mu.Unlock()
+		cancel()
+	}
+}
+
+// waiting calls f, which may wait as long as its context lasts. It does not
+// return if ctx is done.
+func (p *Process) waiting(ctx context.Context, f func(ctx context.Context) (int, abi.Errno)) (int, abi.Errno) {
+	n, errno := func() (int, abi.Errno) {
+		wait, done := p.interruptible(ctx)
+		defer done() // also when f ends the program
+		return f(wait)
+	}()
+	if errno == abi.EINTR && ctx.Err() != nil {
+		stop(ctx)
+	}
+	return n, errno
+}
+
+// pause waits for d. It is false when the program was interrupted.
+func (p *Process) pause(ctx context.Context, d time.Duration) bool {
+	_, errno := p.waiting(ctx, func(wait context.Context) (int, abi.Errno) {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			return 0, abi.OK
+		case <-wait.Done():
+			return 0, abi.EINTR
+		}
+	})
+	return errno == abi.OK
+}
+
+// fault is EFAULT unless ok.
+func fault(ok bool) abi.Errno {
+	if !ok {
+		return abi.EFAULT
+	}
+	return abi.OK
+}
