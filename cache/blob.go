@@ -41,11 +41,11 @@ func (c *Cache) Blob(ctx context.Context, src Source, progress ProgressFunc) (pa
 	if err != nil {
 		return "", false, err
 	}
-	path = filepath.Join(c.root, blobsName, src.Digest.Algorithm, src.Digest.Hex[:2], src.Digest.Hex)
+	path = filepath.Join(c.root, Blobs, src.Digest.Algorithm, src.Digest.Hex[:2], src.Digest.Hex)
 	if c.checkBlob(path, src.Digest) == nil {
 		return path, true, nil
 	}
-	unlock, err := c.lock(ctx, "blob-"+src.Digest.Algorithm+"-"+src.Digest.Hex)
+	unlock, err := c.lock(ctx, blobLock(src.Digest))
 	if err != nil {
 		return "", false, err
 	}
@@ -81,6 +81,8 @@ func (c *Cache) Blob(ctx context.Context, src Source, progress ProgressFunc) (pa
 	return path, false, errors.Join(syncDir(filepath.Dir(path)), c.checkBlob(path, src.Digest))
 }
 
+func blobLock(d Digest) string { return "blob-" + d.Algorithm + "-" + d.Hex }
+
 // errNoDigest refuses a source that could not be verified.
 var errNoDigest = errors.New("no digest to verify it by")
 
@@ -112,7 +114,7 @@ func (c *Cache) checkBlob(path string, want Digest) error {
 	if err != nil {
 		return err
 	}
-	if c.wasSeen(path, now) {
+	if c.seen.has(path, path, now) {
 		return nil
 	}
 	if !now.info.Mode().IsRegular() {
@@ -125,7 +127,7 @@ func (c *Cache) checkBlob(path string, want Digest) error {
 	if got != want {
 		return fmt.Errorf("%w: %s has %s", errDamaged, path, got)
 	}
-	c.setSeen(path, now)
+	c.seen.verified(path, path, now)
 	return nil
 }
 

@@ -33,8 +33,7 @@ type Cache struct {
 	ownerMu sync.Mutex
 	owner   *owner
 
-	seenMu sync.Mutex
-	seen   map[string]stamp // what this process has verified, by path
+	seen seen
 }
 
 // Open opens the cache in dir, creating it if need be, and removes what dead
@@ -45,7 +44,7 @@ type Cache struct {
 // one in the system's temporary folder that Close removes, and
 // [Cache.Warning] says so. It is an error when that is impossible, too.
 func Open(dir string, o Options) (*Cache, error) {
-	c := &Cache{offline: o.Offline, net: newFetcher(o.HTTP), seen: map[string]stamp{}}
+	c := &Cache{offline: o.Offline, net: newFetcher(o.HTTP)}
 	err := c.openRoot(dir)
 	if err == nil {
 		return c, nil

@@ -16,9 +16,6 @@ import (
 const (
 	manifestName = "manifest.json"
 	dataName     = "data"
-	treesName    = "trees"
-	filesName    = "files"
-	blobsName    = "blobs"
 )
 
 // Dir returns the folder that kind and key stand for. If it is not in the
@@ -31,7 +28,7 @@ const (
 // result would. Build may make folders and regular files, executable ones
 // too. If it returns an error, that error is returned and nothing is kept.
 func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error) {
-	e, err := c.entry(treesName, kind, key)
+	e, err := c.entry(Trees, kind, key)
 	if err != nil {
 		return "", err
 	}
@@ -48,7 +45,7 @@ func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx contex
 // what has arrived when build returns. Checking a file reads all of it, once
 // per process.
 func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error) {
-	e, err := c.entry(filesName, kind, key)
+	e, err := c.entry(Files, kind, key)
 	if err != nil {
 		return "", err
 	}
@@ -68,7 +65,7 @@ func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx conte
 // entry is a tree or a file, there or not.
 type entry struct {
 	c         *Cache
-	section   string // treesName or filesName
+	section   string // Trees or Files
 	kind, key string
 	dir       string // <root>/<section>/<kind>/<name>
 	lockName  string
@@ -85,9 +82,11 @@ func (c *Cache) entry(section, kind, key string) (*entry, error) {
 	return &entry{
 		c: c, section: section, kind: kind, key: key,
 		dir:      filepath.Join(c.root, section, kind, name),
-		lockName: section + "-" + kind + "-" + name,
+		lockName: entryLock(section, kind, name),
 	}, nil
 }
+
+func entryLock(section, kind, name string) string { return section + "-" + kind + "-" + name }
 
 func validKind(kind string) bool {
 	if kind == "" || len(kind) > 40 || kind[0] == '-' {
@@ -187,14 +186,14 @@ func (e *entry) install(fresh, old string) error {
 // check returns nil if the entry is there and good, as far as is looked.
 func (e *entry) check() error {
 	name := filepath.Join(e.dir, manifestName)
-	if e.section == filesName {
+	if e.section == Files {
 		name = e.data()
 	}
 	now, err := stampOf(name)
 	if err != nil {
 		return err
 	}
-	if e.c.wasSeen(e.dir, now) {
+	if e.c.seen.has(name, e.dir, now) {
 		return nil
 	}
 	m, err := readManifest(e.dir)
@@ -204,21 +203,9 @@ func (e *entry) check() error {
 	if m.Kind != e.kind || m.Key != e.key {
 		return fmt.Errorf("%w: %s is %s %s", errDamaged, e.dir, m.Kind, m.Key)
 	}
-	if err := m.compare(e.data(), e.section == filesName); err != nil {
+	if err := m.compare(e.data(), e.section == Files); err != nil {
 		return err
 	}
-	e.c.setSeen(e.dir, now)
+	e.c.seen.verified(name, e.dir, now)
 	return nil
-}
-
-func (c *Cache) wasSeen(path string, now stamp) bool {
-	c.seenMu.Lock()
-	defer c.seenMu.Unlock()
-	return c.seen[path].same(now)
-}
-
-func (c *Cache) setSeen(path string, now stamp) {
-	c.seenMu.Lock()
-	defer c.seenMu.Unlock()
-	c.seen[path] = now
 }

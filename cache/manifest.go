@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // manifestFormat changes when older manifests can no longer be read.
@@ -106,7 +105,26 @@ func seal(entry, kind, key string) error {
 	if err := writeSynced(filepath.Join(entry, manifestName), text); err != nil {
 		return err
 	}
-	for _, dir := range append(dirs, entry) {
+	return syncAll(entry, m.Files, append(dirs, entry))
+}
+
+// manyFiles is from how many on it is faster to sync everything there is than
+// one file after the other.
+const manyFiles = 64
+
+// syncAll has the entry's files and folders on the disk when it returns.
+func syncAll(entry string, files []manifestFile, dirs []string) error {
+	if len(files)+len(dirs) >= manyFiles {
+		if done, err := syncFilesystem(entry); done || err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := syncFile(filepath.Join(entry, dataName, filepath.FromSlash(f.Path))); err != nil {
+			return err
+		}
+	}
+	for _, dir := range dirs {
 		if err := syncDir(dir); err != nil {
 			return err
 		}
@@ -114,7 +132,16 @@ func seal(entry, kind, key string) error {
 	return nil
 }
 
-// sealFile makes one file read-only, hashes and syncs it.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return storageError("open", path, err)
+	}
+	defer f.Close()
+	return storageError("sync", path, f.Sync())
+}
+
+// sealFile makes one file read-only and hashes it.
 func sealFile(path string) (manifestFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -136,9 +163,6 @@ func sealFile(path string) (manifestFile, error) {
 	n, err := io.Copy(h, f)
 	if err != nil {
 		return manifestFile{}, storageError("read", path, err)
-	}
-	if err := f.Sync(); err != nil {
-		return manifestFile{}, storageError("sync", path, err)
 	}
 	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex}, nil
 }
@@ -187,23 +211,4 @@ func (m *manifest) compare(data string, digests bool) error {
 		}
 	}
 	return nil
-}
-
-// stamp is what of a file would change if its contents did.
-type stamp struct {
-	size    int64
-	modTime time.Time
-	info    fs.FileInfo // for os.SameFile
-}
-
-func stampOf(path string) (stamp, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return stamp{}, err
-	}
-	return stamp{info.Size(), info.ModTime(), info}, nil
-}
-
-func (s stamp) same(t stamp) bool {
-	return s.info != nil && t.info != nil && s.size == t.size && s.modTime.Equal(t.modTime) && os.SameFile(s.info, t.info)
 }

@@ -183,21 +183,24 @@ func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Read
 // claim notes name and the folders it is in, and refuses names that one file
 // system or another would take for the same.
 func (u *unpacker) claim(name string, isDir bool) error {
-	for end, r := range name + "/" {
-		if r != '/' {
-			continue
-		}
-		part := name[:end]
-		partIsDir := isDir || end < len(name)
-		have, taken := u.names[fold(part)]
+	elems, folded := strings.Split(name, "/"), ""
+	end := -1
+	for i, elem := range elems {
+		folded += "/" + fold(elem)
+		end += 1 + len(elem)
+		part, partIsDir := name[:end], isDir || i < len(elems)-1
+		have, taken := u.names[folded]
 		switch {
 		case !taken:
-			u.names[fold(part)] = tarName{part, partIsDir}
+			u.names[folded] = tarName{part, partIsDir}
 		case have.name != part:
 			return refuse("%q and %q differ only in case", have.name, part)
 		case !have.dir || !partIsDir:
 			return refuse("%q is there twice", part)
 		}
+	}
+	if len(u.names) > 4*u.limits.entries {
+		return refuse("more than %d folders", 3*u.limits.entries)
 	}
 	return nil
 }

@@ -1,0 +1,256 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// The sections of a cache, as [Entry] names them.
+const (
+	Blobs = "blobs"
+	Trees = "trees"
+	Files = "files"
+	Tools = "tools" // folders from Cache.Path, whose insides only their tools know
+)
+
+// Entry is something in the cache.
+type Entry struct {
+	Section string    // Blobs, Trees, Files or Tools
+	Kind    string    // the algorithm of a blob, "" for a tool
+	Key     string    // the hexadecimal digest of a blob, the folder of a tool
+	Path    string    // what goes when it is removed
+	Size    int64     // bytes
+	Used    time.Time // the last use, to half a day
+	lock    string
+}
+
+// String names the entry to people.
+func (e Entry) String() string {
+	if e.Kind == "" {
+		return e.Section + " " + e.Key
+	}
+	return e.Section + " " + e.Kind + " " + e.Key
+}
+
+// Problem is an entry that is not as it was made.
+type Problem struct {
+	Entry Entry
+	Err   error
+}
+
+// List gives what is in the cache: blobs, trees, files, tools, each in the
+// order of their names on disk. An entry whose manifest cannot be read is
+// listed with its folder's name as the key.
+func (c *Cache) List(ctx context.Context) ([]Entry, error) {
+	var list []Entry
+	err := eachDir(c.Path(Blobs), 3, func(path string, names []string) error {
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil // removed meanwhile, or nothing of ours
+		}
+		list = append(list, Entry{Section: Blobs, Kind: names[0], Key: names[2], Path: path, Size: info.Size(),
+			Used: info.ModTime(), lock: blobLock(Digest{names[0], names[2]})})
+		return ctx.Err()
+	})
+	for _, section := range []string{Trees, Files} {
+		if err != nil {
+			break
+		}
+		err = eachDir(c.Path(section), 2, func(path string, names []string) error {
+			info, err := os.Lstat(path)
+			if err != nil || !info.IsDir() {
+				return nil
+			}
+			e := Entry{Section: section, Kind: names[0], Key: names[1], Path: path,
+				Used: info.ModTime(), lock: entryLock(section, names[0], names[1])}
+			if m, err := readManifest(path); err == nil {
+				e.Key, e.Size = m.Key, m.size()
+			}
+			list = append(list, e)
+			return ctx.Err()
+		})
+	}
+	if err == nil {
+		err = eachDir(c.root, 1, func(path string, names []string) error {
+			info, err := os.Lstat(path)
+			if err != nil || !info.IsDir() || slices.Contains([]string{Blobs, Trees, Files, "locks", "tmp"}, names[0]) {
+				return nil
+			}
+			size, err := diskUse(ctx, path)
+			list = append(list, Entry{Section: Tools, Key: names[0], Path: path, Size: size, Used: info.ModTime()})
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", c.root, err)
+	}
+	return list, nil
+}
+
+// eachDir calls visit for what is depth levels below dir, with the names that
+// lead there. A folder that is not there has nothing in it.
+func eachDir(dir string, depth int, visit func(path string, names []string) error) error {
+	var walk func(dir string, names []string) error
+	walk = func(dir string, names []string) error {
+		if len(names) == depth {
+			return visit(dir, names)
+		}
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return nil
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return storageError("read", dir, err)
+		}
+		for _, e := range entries {
+			if err := walk(filepath.Join(dir, e.Name()), append(slices.Clip(names), e.Name())); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(dir, nil)
+}
+
+// diskUse adds up the sizes of the files under dir.
+func diskUse(ctx context.Context, dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, ierr := d.Info(); ierr == nil {
+				total += info.Size()
+			}
+		}
+		return ctx.Err() // what cannot be read, or is gone again, has no size
+	})
+	return total, err
+}
+
+// Verify reads everything in the cache and compares it with its digests.
+// Nothing is changed: see [Cache.Remove]. Tools look after their own folders.
+func (c *Cache) Verify(ctx context.Context) ([]Problem, error) {
+	list, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var problems []Problem
+	for _, e := range list {
+		if ctx.Err() != nil {
+			return problems, fmt.Errorf("verify %s: %w", c.root, context.Cause(ctx))
+		}
+		if err := e.verify(); err != nil {
+			if _, gone := os.Lstat(e.Path); errors.Is(gone, fs.ErrNotExist) {
+				continue // removed while we looked
+			}
+			problems = append(problems, Problem{e, err})
+		}
+	}
+	return problems, nil
+}
+
+func (e *Entry) verify() error {
+	switch e.Section {
+	case Blobs:
+		want := Digest{e.Kind, e.Key}
+		if err := want.check(); err != nil {
+			return err
+		}
+		got, _, err := digestFile(want.Algorithm, e.Path)
+		if err == nil && got != want {
+			err = fmt.Errorf("%w: it has %s", errDamaged, got)
+		}
+		return err
+	case Trees, Files:
+		m, err := readManifest(e.Path)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		data := filepath.Join(e.Path, dataName)
+		if err := m.compare(data, true); err != nil {
+			return err
+		}
+		return m.noMore(data)
+	}
+	return nil
+}
+
+// noMore fails when there are files under data that the manifest does not
+// have.
+func (m *manifest) noMore(data string) error {
+	known := map[string]bool{}
+	for _, f := range m.Files {
+		known[f.Path] = true
+	}
+	return filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(data, path)
+		if err == nil && !known[filepath.ToSlash(rel)] {
+			err = fmt.Errorf("%w: %s does not belong there", errDamaged, path)
+		}
+		return err
+	})
+}
+
+// Remove removes an entry that [Cache.List] gave. Who has its files open or
+// mapped keeps them; who knows only its path finds nothing there, until it
+// asks the cache again.
+func (c *Cache) Remove(ctx context.Context, e Entry) error {
+	if rel, err := filepath.Rel(c.root, e.Path); err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return fmt.Errorf("remove %s: %s is not in this cache", e, e.Path)
+	}
+	if e.lock != "" {
+		unlock, err := c.lock(ctx, e.lock)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	tmp, err := c.tempDir("remove")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	// Out of the way in one step: half an entry is never seen.
+	if err := os.Rename(e.Path, filepath.Join(tmp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return storageError("remove", e.Path, err)
+	}
+	return storageError("remove", tmp, os.RemoveAll(tmp))
+}
+
+// Prune removes blobs, trees and files that nobody has asked for in so long a
+// time, and returns them. Processes that only hold a path lose it, so unused
+// should be longer than any process lives.
+func (c *Cache) Prune(ctx context.Context, unused time.Duration) ([]Entry, error) {
+	before := time.Now().Add(-unused)
+	return c.removeAll(ctx, func(e Entry) bool { return e.Section != Tools && e.Used.Before(before) })
+}
+
+// Clear removes everything but locks and what processes are working at, and
+// returns what it removed. Other processes lose what they have only paths to.
+func (c *Cache) Clear(ctx context.Context) ([]Entry, error) {
+	return c.removeAll(ctx, func(Entry) bool { return true })
+}
+
+func (c *Cache) removeAll(ctx context.Context, which func(Entry) bool) (removed []Entry, err error) {
+	list, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		if !which(e) {
+			continue
+		}
+		if err := c.Remove(ctx, e); err != nil {
+			return removed, err
+		}
+		removed = append(removed, e)
+	}
+	return removed, nil
+}
