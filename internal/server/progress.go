@@ -70,30 +70,23 @@ func (r *reporter) set(p runners.Progress) {
 
 func (r *reporter) loop(ctx context.Context) {
 	defer close(r.done)
-	next := time.NewTimer(firstProgress)
-	defer next.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-next.C:
-		}
+	for more := wait(ctx, firstProgress, nil); more; {
 		r.send()
-		gap := time.NewTimer(progressGap)
-		beat := time.NewTimer(heartbeat)
-		select {
-		case <-ctx.Done():
-		case <-gap.C:
-			select {
-			case <-ctx.Done():
-			case <-r.detail:
-			case <-beat.C:
-			}
-		}
-		gap.Stop()
-		beat.Stop()
-		next.Reset(0)
+		more = wait(ctx, progressGap, nil) && wait(ctx, heartbeat, r.detail)
 	}
+}
+
+// wait lets a time pass, or less when there is news. It reports false when ctx
+// is done.
+func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-news:
+	case <-timer.C:
+	}
+	return ctx.Err() == nil
 }
 
 // send tells of the present state. The number is the time in seconds, which

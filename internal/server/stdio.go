@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,7 +118,7 @@ func (c *conn) read(ctx context.Context, lines *lineReader) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if len(line) == 0 {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		m, err := parseMessage(line)

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"coderunner/runners"
+)
+
+func TestArguments(t *testing.T) {
+	got, err := parseArguments(json.RawMessage(`{
+		"language": "typescript", "code": "1+1", "packages": ["npm:zod@3"], "timeout_seconds": 2.5,
+		"stdin": "in\u0000put", "args": ["a", ""],
+		"files": [{"path": "data/in.csv", "text": "a,b"}, {"path": "x.bin", "base64": "AP8="}]}`), languages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := runners.Request{
+		Language: runners.TypeScript, Code: "1+1", Packages: []string{"npm:zod@3"},
+		Stdin: "in\x00put", Args: []string{"a", ""},
+		Files:  []runners.File{{Path: "data/in.csv", Data: []byte("a,b")}, {Path: "x.bin", Data: []byte{0, 255}}},
+		Limits: runners.Limits{Timeout: 2500 * time.Millisecond},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	// Models send null for what they leave out.
+	if _, err := parseArguments(json.RawMessage(`{"language":"python","code":"","packages":null,"stdin":null,"files":null,"args":null,"timeout_seconds":null}`), languages); err != nil {
+		t.Errorf("null for optional arguments: %v", err)
+	}
+}
+
+// Each message is one sentence that names the argument and the fix.
+func TestBadArguments(t *testing.T) {
+	for _, tt := range []struct{ args, argument, want string }{
+		{`7`, "arguments", `"arguments" must be an object, but it is a number.`},
+		{`{}`, "language", `"language" is missing: give one of python, typescript, javascript.`},
+		{`{"language":"python"}`, "code", `"code" is missing: give the program's source text.`},
+		{`{"language":"ruby","code":""}`, "language", `"language" is "ruby", but must be one of python, typescript, javascript.`},
+		{`{"language":5,"code":""}`, "language", `"language" must be a string, but it is a number.`},
+		{`{"language":"python","code":5}`, "code", `"code" must be a string, but it is a number.`},
+		{`{"language":"python","code":["a"]}`, "code", `"code" must be a string, but it is an array.`},
+		{`{"language":"python","code":"","pkgs":[]}`, "pkgs", `"pkgs" is not an argument; there are language, code, packages, timeout_seconds, stdin, args, files.`},
+		{`{"language":"python","code":"","session":"a"}`, "session", `"session" is not an argument`},
+		{`{"language":"python","code":"","packages":"six"}`, "packages", `"packages" must be an array of strings, but it is a string.`},
+		{`{"language":"python","code":"","packages":["six",{}]}`, "packages", `"packages" must be an array of strings, but element 1 is an object.`},
+		{`{"language":"python","code":"","packages":[" "]}`, "packages", `"packages" has an empty string as element 0`},
+		{`{"language":"python","code":"","packages":["six\n--index-url x"]}`, "packages", `"packages" has no package name as element 0`},
+		{`{"language":"python","code":"","timeout_seconds":"5"}`, "timeout_seconds", `"timeout_seconds" must be a number of seconds, but it is a string.`},
+		{`{"language":"python","code":"","timeout_seconds":0}`, "timeout_seconds", `"timeout_seconds" is 0, but must be between 0.001 and 3600.`},
+		{`{"language":"python","code":"","timeout_seconds":-1}`, "timeout_seconds", `must be between 0.001 and 3600.`},
+		{`{"language":"python","code":"","timeout_seconds":1e300}`, "timeout_seconds", `must be between 0.001 and 3600.`},
+		{`{"language":"python","code":"","stdin":true}`, "stdin", `"stdin" must be a string, but it is a boolean.`},
+		{`{"language":"python","code":"","args":["\u0000"]}`, "args", `"args" has a NUL character in element 0`},
+		{`{"language":"python","code":"","args":[null]}`, "args", `"args" must be an array of strings, but element 0 is null.`},
+		{`{"language":"python","code":"","files":{}}`, "files", `"files" must be an array of {path, text} or {path, base64}, but it is an object.`},
+		{`{"language":"python","code":"","files":["a"]}`, "files", `"files" has as element 0 no object`},
+		{`{"language":"python","code":"","files":[{"text":""}]}`, "files", `"files" has as element 0 no object`},
+		{`{"language":"python","code":"","files":[{"path":"a","text":"","mode":7}]}`, "files", `"files" has as element 0 no object`},
+		{`{"language":"python","code":"","files":[{"path":"a"}]}`, "files", `give one.`},
+		{`{"language":"python","code":"","files":[{"path":"a","text":"","base64":""}]}`, "files", `give one.`},
+		{`{"language":"python","code":"","files":[{"path":"a","base64":"!"}]}`, "files", `not standard base64`},
+		{`{"language":"python","code":"","files":[{"path":"/etc/x","text":""}]}`, "files", `must be relative`},
+		{`{"language":"python","code":"","files":[{"path":"../x","text":""}]}`, "files", `must be relative`},
+		{`{"language":"python","code":"","files":[{"path":"a/../../x","text":""}]}`, "files", `must be relative`},
+		{`{"language":"python","code":"","files":[{"path":"a\\b","text":""}]}`, "files", `must be relative`},
+		{`{"language":"python","code":"","files":[{"path":".","text":""}]}`, "files", `must be relative`},
+		{`{"language":"python","code":"","files":[{"path":"a","text":""},{"path":"a","text":""}]}`, "files", `"files" has "a" twice.`},
+		{`{"language":"python","code":"","files":[{"path":"a","text":""},{"path":"a/b","text":""}]}`, "files", `both a file and a folder`},
+	} {
+		_, err := parseArguments(json.RawMessage(tt.args), languages)
+		var bad *runners.RequestError
+		if !errors.As(err, &bad) || bad.Argument != tt.argument || !strings.Contains(bad.Message, tt.want) {
+			t.Errorf("%s:\n got %v\nwant %s", tt.args, err, tt.want)
+		}
+	}
+}
+
+func TestArgumentSizes(t *testing.T) {
+	big := func(n int) string { return strings.Repeat("x", n) }
+	for name, args := range map[string]map[string]any{
+		"code":     {"code": big(maxCode + 1)},
+		"stdin":    {"stdin": big(maxStdin + 1)},
+		"packages": {"packages": make([]string, maxPackages+1)},
+		"args":     {"args": []string{big(maxArgsBytes + 1)}},
+		"files":    {"files": []map[string]string{{"path": "a", "text": big(maxFilesBytes + 1)}}},
+	} {
+		if args["language"] = "python"; args["code"] == nil {
+			args["code"] = ""
+		}
+		raw, err := json.Marshal(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = parseArguments(raw, languages)
+		var bad *runners.RequestError
+		if !errors.As(err, &bad) || bad.Argument != name || len(bad.Message) > 500 {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func FuzzParseArguments(f *testing.F) {
+	f.Add(`{"language":"python","code":"1","packages":["a"],"timeout_seconds":1,"stdin":"","args":["a"],"files":[{"path":"a","base64":"AA=="}]}`)
+	f.Add(`{"language":null,"code":{},"files":[null]}`)
+	f.Add(`[]`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		_, err := parseArguments(json.RawMessage(raw), languages)
+		var bad *runners.RequestError
+		if err != nil && !errors.As(err, &bad) {
+			t.Errorf("%q: %v is no RequestError", raw, err)
+		}
+	})
+}
+
+func FuzzParseMessage(f *testing.F) {
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"requestId":7,"_meta":{"progressToken":"x"}}}`))
+	f.Add([]byte(`[{}]`))
+	f.Add([]byte(` {"id":null} `))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, err := parseMessage(line)
+		var p *protocolError
+		if err != nil && !errors.As(err, &p) {
+			t.Errorf("%q: %v is no protocolError", line, err)
+		}
+		if err == nil {
+			m.modern()
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coderunner/runners"
+)
+
+func progressCall(id, token string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"run_code","_meta":{"progressToken":` +
+		token + `},"arguments":{"language":"python","code":"x"}}}`
+}
+
+// A long call is never silent for 5 s, says what it is doing, and says nothing
+// after its response.
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := runFunc(func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+			for i := range int64(400) { // 4 s, every 10 ms
+				time.Sleep(10 * time.Millisecond)
+				req.Progress.Report(runners.Progress{Phase: "download", Item: "deno", Done: i * 1e5, Total: 40e6})
+			}
+			req.Progress.Report(runners.Progress{Phase: "start"})
+			time.Sleep(30 * time.Second)
+			return &runners.Outcome{Status: runners.Succeeded}, nil
+		})
+		c := connect(t, newServer(t, Config{Runners: allLanguages(slow)}))
+		c.hello()
+		begin := time.Now()
+		c.send(progressCall("1", "9007199254740993"))
+		last, value, n, downloads := begin, -1.0, 0, 0
+		for {
+			r := c.receive()
+			now := time.Now()
+			if gap := now.Sub(last); gap > 5*time.Second {
+				t.Errorf("silent for %v", gap)
+			}
+			if r.Method == "" {
+				break
+			}
+			if n == 0 && now.Sub(begin) >= time.Second {
+				t.Errorf("first progress after %v", now.Sub(begin))
+			}
+			if string(r.Params.ProgressToken) != "9007199254740993" {
+				t.Errorf("token %s", r.Params.ProgressToken)
+			}
+			if r.Params.Progress <= value {
+				t.Errorf("progress %v after %v", r.Params.Progress, value)
+			}
+			if strings.Contains(r.Params.Message, "download deno: ") {
+				downloads++
+			}
+			last, value, n = now, r.Params.Progress, n+1
+		}
+		if n > 25 || downloads < 4 {
+			t.Errorf("%d notifications, %d of the download", n, downloads)
+		}
+		c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		if r := c.receive(); string(r.ID) != "2" {
+			t.Errorf("after the response: %s", r.line)
+		}
+		c.end()
+	})
+}
+
+func TestProgressOnlyWhenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := runFunc(func(context.Context, runners.Request) (*runners.Outcome, error) {
+			time.Sleep(20 * time.Second)
+			return &runners.Outcome{Status: runners.Succeeded}, nil
+		})
+		c := connect(t, newServer(t, Config{Runners: allLanguages(slow)}))
+		c.hello()
+		for id, line := range map[string]string{"1": callLine("1", "x"), "2": progressCall("2", "null"), "3": progressCall("3", "{}")} {
+			c.send(line)
+			if r := c.receive(); string(r.ID) != id {
+				t.Errorf("id %s: %s", id, r.line)
+			}
+		}
+		c.end()
+	})
+}
+
+// While a call waits, it says so.
+func TestProgressInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started, ended := make(chan string, 1), make(chan string, 1)
+		c := connect(t, newServer(t, Config{Runners: allLanguages(untilCancelled(started, ended)), Concurrency: 1}))
+		c.hello()
+		c.send(callLine("1", "x"))
+		<-started
+		c.send(progressCall("2", `"t"`))
+		if r := c.receive(); !strings.Contains(r.Params.Message, "waiting for a free place") {
+			t.Errorf("got %s", r.line)
+		}
+		c.end()
+	})
+}
+
+func TestDescribePhase(t *testing.T) {
+	for _, tt := range []struct {
+		in   runners.Progress
+		want string
+	}{
+		{runners.Progress{Phase: "download", Item: "deno 2.9.6", Done: 12e6, Total: 41_200_000}, "download deno 2.9.6: 12.0 of 41.2 MB"},
+		{runners.Progress{Phase: "download", Item: "x", Done: 5e5}, "download x: 0.5 MB"},
+		{runners.Progress{Phase: "install", Item: "six", Done: 1, Total: 3}, "install six: 1 of 3"},
+		{runners.Progress{Phase: "compile", Item: "pyodide"}, "compile pyodide"},
+		{runners.Progress{Phase: "start"}, "running"},
+	} {
+		if got := describePhase(tt.in); got != tt.want {
+			t.Errorf("describePhase(%+v) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+	"unicode/utf8"
+
+	"coderunner/runners"
+)
+
+func TestOutcomeText(t *testing.T) {
+	limits := runners.Limits{Timeout: 2500 * time.Millisecond, Memory: 256 << 20, Output: 1000}
+	for _, tt := range []struct {
+		name string
+		out  runners.Outcome
+		want string
+	}{
+		{"silent", runners.Outcome{Status: runners.Succeeded}, "The program succeeded and printed nothing."},
+		{"all three", runners.Outcome{Status: runners.Succeeded, Stdout: "a\nb\n", Stderr: "warn\n", Result: &runners.Value{Text: "4"}},
+			"stdout:\na\nb\nstderr:\nwarn\nresult: 4"},
+		{"exit", runners.Outcome{Status: runners.Failed, ExitCode: 3, Stdout: "bye"}, "stdout:\nbye\nexit code: 3"},
+		{"raised", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "ValueError", Message: "no", Traceback: "Traceback…\n  File \"main.py\", line 1\nValueError: no\n"}},
+			"Traceback…\n  File \"main.py\", line 1\nValueError: no"},
+		{"no traceback", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "SyntaxError", Message: "bad", Line: 2}}, "SyntaxError: bad (line 2)"},
+		{"traceback without message", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Error", Message: "x", Traceback: "at main.ts:1"}}, "at main.ts:1\nError: x"},
+		{"time", runners.Outcome{Status: runners.TimedOut, Stdout: "part"},
+			"stdout:\npart\ntimed out after 2.5 s: raise it with timeout_seconds (at most 3600)."},
+		{"memory", runners.Outcome{Status: runners.OutOfMemory}, "out of memory: the limit is 256 MiB (CODE_RUNNER_MEMORY on the server)."},
+		{"flood", runners.Outcome{Status: runners.OutputLimit}, "stopped because it printed more than 20000 bytes: print less, or write to a file and print a part."},
+		{"packages", runners.Outcome{Status: runners.NotInstalled, Error: &runners.Error{Packages: []runners.PackageError{{Name: "a>=2", Reason: "not found"}, {Name: "b", Reason: "no wheel"}}}},
+			"These packages cannot be installed:\n- a>=2: not found\n- b: no wheel"},
+		{"cancelled", runners.Outcome{Status: runners.Cancelled}, "The call was cancelled."},
+		{"crashed", runners.Outcome{Status: runners.Crashed, Error: &runners.Error{Type: "Trap", Message: "unreachable"}},
+			"The runtime died; this is a fault of the server, not of the program.\nTrap: unreachable"},
+		{"cut", runners.Outcome{Status: runners.Succeeded, Stdout: "x", StdoutTruncated: true},
+			"stdout:\nx\nThe output was cut: the first and last 500 bytes of a stream are kept (CODE_RUNNER_MAX_OUTPUT on the server)."},
+	} {
+		if got := outcomeText(&tt.out, limits); got != tt.want {
+			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Whatever a program does, a model is shown a bounded text.
+func TestOutcomeTextIsBounded(t *testing.T) {
+	big := strings.Repeat("é", 1<<20)
+	out := &runners.Outcome{Status: runners.Failed, Stdout: big, Stderr: big, Result: &runners.Value{Text: big},
+		Error: &runners.Error{Type: "E", Message: big, Traceback: big}}
+	got := outcomeText(out, runners.Limits{}.WithDefaults())
+	if len(got) > 60_000 || !utf8.ValidString(got) {
+		t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		max  int
+		want string
+	}{
+		{"abcdef", 6, "abcdef"},
+		{"abcdefgh", 4, "ab\n… 4 bytes cut …\ngh"},
+		{"éééé", 3, "\n… 6 bytes cut …\né"},
+		{"éééé", 4, "é\n… 4 bytes cut …\né"},
+	} {
+		if got := clip(tt.in, tt.max); got != tt.want {
+			t.Errorf("clip(%q, %d) = %q, want %q", tt.in, tt.max, got, tt.want)
+		}
+	}
+}
+
+func TestLineReader(t *testing.T) {
+	in := "one\r\n\ntwo\n" + strings.Repeat("x", 10) + "\n" + strings.Repeat("y", 11) + "\nlast"
+	l := newLineReader(iotest.OneByteReader(strings.NewReader(in)), 10)
+	for _, want := range []string{"one", "", "two", "xxxxxxxxxx", "!", "last"} {
+		line, err := l.next()
+		if want == "!" {
+			if err == nil {
+				t.Errorf("a line of 11 bytes: %q", line)
+			}
+			continue
+		}
+		if err != nil || string(line) != want {
+			t.Errorf("next = %q, %v; want %q", line, err, want)
+		}
+	}
+	if _, err := l.next(); err == nil {
+		t.Error("no end")
+	}
+}
