@@ -1,0 +1,76 @@
+package jsffi
+
+import "coderunner/pyodide/hostfn"
+
+// jslibRows gives the functions on JavaScript values (the Jsv_ family).
+func jslibRows() hostfn.Table {
+	var t hostfn.Table
+	t = append(t, failing("jslib.c", errorRef,
+		"JsvArray_Delete ei:e",
+		"JsvArray_Get ei:e",
+		"JsvArray_ShallowCopy e:e",
+		"JsvArray_slice eiiii:e",
+		"JsvFunction_CallBound eee:e",
+		"JsvFunction_Call_OneArg ee:e",
+		"JsvFunction_Construct ee:e",
+		"JsvLiteralMap_New :e",
+		"JsvMap_New :e",
+		"JsvObject_CallMethod eee:e",
+		"JsvObject_CallMethod_NoArgs ee:e",
+		"JsvObject_CallMethod_OneArg eee:e",
+		"JsvObject_CallMethod_TwoArgs eeee:e",
+		"JsvObject_Entries e:e",
+		"JsvObject_Keys e:e",
+		"JsvObject_Values e:e",
+		"JsvObject_toString e:e",
+		"JsvPromise_Resolve e:e",
+		"JsvSet_New :e",
+		"JsvArray_New :e",
+		"JsvBigInt_fromDigits ii:e",
+		"JsvBigInt_fromInt i:e",
+		"JsvNum_fromDouble d:e",
+		"JsvNum_fromInt i:e",
+		"JsvObject_New :e",
+		"JsvUTF8ToString i:e",
+		"Jsv_BigIntToNum e:e",
+		"Jsv_typeof e:e",
+	)...)
+	t = append(t, failing("jslib.c", minusOne,
+		"JsvArray_Insert eie:i",
+		"JsvArray_Set eie:i",
+		"JsvArray_slice_assign eiiiiii:i",
+		"JsvBuffer_assignFromPtr ei:i",
+		"JsvBuffer_assignToPtr ei:i",
+		"JsvBuffer_intoFile ei:i",
+		"JsvBuffer_readFromFile ei:i",
+		"JsvBuffer_writeToFile ei:i",
+		"JsvMap_Set eee:i",
+		"JsvObject_SetAttr eee:i",
+		"JsvSet_Add ee:i",
+		"jslib_init_buffers_js :i",
+		"jslib_init_js :i",
+		"JsvArray_Push ee:i",
+	)...)
+	t = append(t, failing("jslib.c", 0,
+		"Jsv_constructorName e:i",
+		"JsvNum_toInt e:i",
+		"JsvArray_Extend ee:",
+	)...)
+	t = append(t, answering("jslib.c", 0, "false: there is no such value",
+		"JsvArray_Check e:i",
+		"JsvAsyncGenerator_Check e:i",
+		"JsvFunction_Check e:i",
+		"JsvGenerator_Check e:i",
+		"JsvPromise_Check e:i",
+		"Jsv_equal ee:i",
+		"Jsv_greater_than ee:i",
+		"Jsv_greater_than_equal ee:i",
+		"Jsv_less_than ee:i",
+		"Jsv_less_than_equal ee:i",
+		"Jsv_not_equal ee:i",
+		"JsvNoValue_Check e:i",
+		"Jsv_to_bool e:i",
+	)...)
+	t = append(t, throwing("jslib.c", "JsvError_Throw e:")...)
+	return t
+}
