@@ -10,10 +10,10 @@
 //	<root>/                      0700, CODE_RUNNER_CACHE_DIR
 //	├── blobs/<algorithm>/<ab>/<hex>    0444 a download, named by its own digest
 //	├── trees/<kind>/<key>/
-//	│   ├── manifest.json        sizes and digests of what is under data
+//	│   ├── manifest             sizes and digests of what is under data, and its own
 //	│   └── data/                0700 what Dir and NPM built, files 0444 or 0555
 //	├── files/<kind>/<key>/
-//	│   ├── manifest.json
+//	│   ├── manifest
 //	│   └── data                 0444 what File built
 //	├── locks/<name>.lock        empty, never removed, held by flock
 //	├── tmp/<owner>.lock         held by flock as long as its process lives

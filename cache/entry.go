@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	manifestName = "manifest.json"
+	manifestName = "manifest"
 	dataName     = "data"
 )
 

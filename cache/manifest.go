@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -54,8 +55,12 @@ func readManifest(entry string) (*manifest, error) {
 	if len(data) > maxManifest {
 		return nil, &SizeError{Name: f.Name(), Max: maxManifest}
 	}
+	sum, text, _ := bytes.Cut(data, []byte("\n"))
+	if string(sum) != manifestSum(text) {
+		return nil, fmt.Errorf("read %s: %w", f.Name(), errDamaged)
+	}
 	m := new(manifest)
-	if err := json.Unmarshal(data, m); err != nil {
+	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	if m.Format != manifestFormat {
@@ -67,6 +72,21 @@ func readManifest(entry string) (*manifest, error) {
 		}
 	}
 	return m, nil
+}
+
+// write writes the manifest for entry, its first line the digest of the rest.
+func (m *manifest) write(entry string) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	data := append([]byte(manifestSum(text)+"\n"), text...)
+	path := filepath.Join(entry, manifestName)
+	return storageError("write", path, os.WriteFile(path, data, 0o600))
+}
+
+func manifestSum(text []byte) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
 // seal makes what is under entry/data read-only, writes the manifest, and
@@ -98,11 +118,7 @@ func seal(entry, kind, key string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	if err := writeSynced(filepath.Join(entry, manifestName), text); err != nil {
+	if err := m.write(entry); err != nil {
 		return err
 	}
 	return syncAll(entry, m.Files, append(dirs, entry))
@@ -118,6 +134,9 @@ func syncAll(entry string, files []manifestFile, dirs []string) error {
 		if done, err := syncFilesystem(entry); done || err != nil {
 			return err
 		}
+	}
+	if err := syncFile(filepath.Join(entry, manifestName)); err != nil {
+		return err
 	}
 	for _, f := range files {
 		if err := syncFile(filepath.Join(entry, dataName, filepath.FromSlash(f.Path))); err != nil {
@@ -165,21 +184,6 @@ func sealFile(path string) (manifestFile, error) {
 		return manifestFile{}, storageError("read", path, err)
 	}
 	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex}, nil
-}
-
-func writeSynced(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return storageError("create", path, err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return storageError("write", path, err)
 }
 
 // errDamaged is why an entry that is there is not used.

@@ -1,0 +1,267 @@
+package cache
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary be the child processes of its own tests.
+func TestMain(m *testing.M) {
+	if role := os.Getenv("CACHE_TEST_CHILD"); role != "" {
+		if err := children[role](os.Getenv("CACHE_TEST_ROOT"), os.Getenv("CACHE_TEST_ARG")); err != nil {
+			os.Stdout.WriteString("error: " + err.Error() + "\n")
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// children are the roles that a child process can play.
+var children = map[string]func(root, arg string) error{}
+
+// open opens a cache that does not wait long before it tries again.
+func open(t *testing.T, dir string, o Options) *Cache {
+	t.Helper()
+	c, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Warning() != "" {
+		t.Fatalf("Open(%q): warning %q", dir, c.Warning())
+	}
+	c.net.backoff = time.Millisecond
+	c.net.maxWait = time.Millisecond
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return c
+}
+
+func sha256Of(data []byte) Digest {
+	sum := sha256.Sum256(data)
+	return SHA256(hex.EncodeToString(sum[:]))
+}
+
+func integrityOf(data []byte) string {
+	sum := sha512.Sum512(data)
+	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// tgz packs entries into a gzipped tar archive.
+func tgz(t testing.TB, entries ...tar.Header) []byte {
+	t.Helper()
+	return gzipped(t, tarball(t, entries...))
+}
+
+// tarball packs entries; a file's contents are what its Linkname says.
+func tarball(t testing.TB, entries ...tar.Header) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	for _, h := range entries {
+		body := ""
+		if h.Typeflag == 0 {
+			h.Typeflag, body, h.Linkname = tar.TypeReg, h.Linkname, ""
+		}
+		if h.Mode == 0 {
+			h.Mode = 0o644
+		}
+		h.Size = int64(len(body))
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func gzipped(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// wantNothing fails if the cache has entries, or anything unfinished.
+func wantNothing(t *testing.T, c *Cache) {
+	t.Helper()
+	list, err := c.List(context.Background())
+	if err != nil || len(list) != 0 {
+		t.Errorf("List = %v, %v; want nothing", list, err)
+	}
+	wantNoTemps(t, c)
+}
+
+// wantNoTemps fails if tmp has more than this cache's own empty folder.
+func wantNoTemps(t *testing.T, c *Cache) {
+	t.Helper()
+	err := filepath.WalkDir(c.Path("tmp"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || path == c.Path("tmp") || path == c.owner.dir || path == c.owner.dir+".lock" {
+			return err
+		}
+		t.Errorf("left in tmp: %s", path)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// want fails unless err is nil, or has all the texts.
+func wantError(t *testing.T, err error, texts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("error %q, want %q in it", err, text)
+		}
+	}
+}
+
+func TestPathStaysInside(t *testing.T) {
+	c := open(t, t.TempDir(), Options{})
+	for _, elem := range [][]string{{"deno"}, {"deno", "npm"}, {"..", "..", "etc"}, {"/etc/passwd"}, {"a/../../b"}, {}} {
+		got := c.Path(elem...)
+		if got != c.Root() && !strings.HasPrefix(got, c.Root()+string(filepath.Separator)) {
+			t.Errorf("Path(%q) = %q, outside of %q", elem, got, c.Root())
+		}
+	}
+	if got, want := c.Path("deno", "npm"), filepath.Join(c.Root(), "deno", "npm"); got != want {
+		t.Errorf("Path = %q, want %q", got, want)
+	}
+}
+
+func TestOpenMakesPrivateFolders(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "with space", "ünï")
+	c := open(t, root, Options{})
+	if _, err := c.Dir(context.Background(), "kind", "key", func(context.Context, string) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 && d.IsDir() {
+			t.Errorf("%s: mode %v, want it private", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Open falls back when the folder cannot be: below a file even root cannot.
+func TestOpenFallsBackToPrivateRoot(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(filepath.Join(file, "cache"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{file, "not a directory", "hint: set CODE_RUNNER_CACHE_DIR", c.Root()} {
+		if !strings.Contains(c.Warning(), text) {
+			t.Errorf("Warning() = %q, want %q in it", c.Warning(), text)
+		}
+	}
+	path, err := c.File(context.Background(), "kind", "key", writeText("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); string(got) != "hello" || err != nil {
+		t.Errorf("file in the private root: %q, %v", got, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := os.ReadDir(os.TempDir()); len(left) != 0 {
+		t.Errorf("Close left %v", left)
+	}
+}
+
+func TestOpenWithoutHome(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	c, err := Open("", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !strings.Contains(c.Warning(), "CODE_RUNNER_CACHE_DIR") {
+		t.Errorf("Warning() = %q, want the way out", c.Warning())
+	}
+}
+
+// Nowhere to write at all is an error that names both places.
+func TestOpenNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(file, "tmp"))
+	c, err := Open(filepath.Join(file, "cache"), Options{})
+	if err == nil {
+		c.Close()
+	}
+	wantError(t, err, "create "+file+":", filepath.Join(file, "tmp"))
+}
+
+func TestClosedCacheRefuses(t *testing.T) {
+	c := open(t, t.TempDir(), Options{})
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.File(context.Background(), "kind", "key", writeText("x"))
+	wantError(t, err, "closed")
+}
+
+func TestParseDigest(t *testing.T) {
+	data := []byte("data")
+	sum := sha512.Sum512(data)
+	want := Digest{"sha512", hex.EncodeToString(sum[:])}
+	short := sha256.Sum256(data)
+	weaker := "sha256-" + base64.StdEncoding.EncodeToString(short[:])
+	for _, in := range []string{integrityOf(data), weaker + " " + integrityOf(data), integrityOf(data) + " " + weaker, "sha1-AAAA " + integrityOf(data) + "?opt"} {
+		if got, err := ParseDigest(in); got != want || err != nil {
+			t.Errorf("ParseDigest(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "sha1-AAAA", "md5-AAAA", "sha512-", "sha512-AAAA", "sha512-!!!", "sha256", strings.Repeat("x", 1000)} {
+		if got, err := ParseDigest(in); err == nil {
+			t.Errorf("ParseDigest(%q) = %v, want an error", in, got)
+		}
+	}
+}
