@@ -43,7 +43,7 @@ func checkError(_ context.Context, stack []uint64) {
 // whose failure is a done of -1.
 func handleNextResult(ctx context.Context, stack []uint64) {
 	raise(ctx, "handle_next_result_js")
-	if s, _ := ctx.Value(contextKey{}).(*State); s != nil {
+	if s, ok := ctx.Value(contextKey{}).(Host); ok {
 		s.Mem.PutUint32(uint32(stack[1]), uint32(0xffffffff))
 	}
 	stack[0] = errorRef

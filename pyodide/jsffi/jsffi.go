@@ -10,7 +10,7 @@
 //
 // # How a function fails
 //
-// It sets a Python exception through [State.Raise] and returns what the C
+// It sets a Python exception through [Host.Raise] and returns what the C
 // function that called it takes for a failure. Upstream writes that down in
 // the macro that defines the function (error_handling.h):
 //
@@ -33,12 +33,12 @@ import (
 	"coderunner/pyodide/hostfn"
 )
 
-// State is what the functions need of one interpreter.
-type State struct {
+// Host is what the functions need of one interpreter.
+type Host struct {
 	// Raise sets a Python exception. The guest sees it when the host function
 	// has returned. Nil: there are no exceptions.
 	Raise func(ctx context.Context, message string)
-	// Mem is the main module's memory.
+	// Mem is the main module's memory; it may be missing.
 	Mem hostfn.Mem
 }
 
@@ -46,8 +46,8 @@ type contextKey struct{}
 
 // NewContext gives the context that the exports of an instance are called
 // with.
-func NewContext(ctx context.Context, s *State) context.Context {
-	return context.WithValue(ctx, contextKey{}, s)
+func NewContext(ctx context.Context, h Host) context.Context {
+	return context.WithValue(ctx, contextKey{}, h)
 }
 
 // Thrown is the end of a guest that called a function which throws in
@@ -69,7 +69,7 @@ func message(name string) string {
 }
 
 func raise(ctx context.Context, name string) {
-	if s, _ := ctx.Value(contextKey{}).(*State); s != nil && s.Raise != nil {
+	if s, _ := ctx.Value(contextKey{}).(Host); s.Raise != nil {
 		s.Raise(ctx, message(name))
 	}
 }
