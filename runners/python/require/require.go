@@ -1,0 +1,154 @@
+// Package require finds out which packages a program wants: from requirement
+// strings, from the program's inline metadata, and from the names of the
+// modules it imports.
+//
+// It asks nobody. Whether a package exists is for package resolve to find out.
+//
+// # Sources
+//
+// Requirements: https://packaging.python.org/en/latest/specifications/dependency-specifiers/
+// (PEP 508). Inline metadata:
+// https://packaging.python.org/en/latest/specifications/inline-script-metadata/ (PEP 723).
+//
+// # Limits
+//
+// Requirements with a URL are refused: packages come from the configured index.
+//
+// # Testing
+//
+// FuzzParse and FuzzScript.
+package require
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/runners/python/wheel"
+)
+
+// maxLength bounds a requirement's text.
+const maxLength = 2000
+
+// Requirement is one requirement of a program.
+type Requirement struct {
+	Name      string   // normalised
+	Extras    []string // normalised, sorted
+	Specifier string   // ">=2,<3", without blanks, in the order given
+	Marker    string   // as written; it is for the resolver to parse
+}
+
+// String writes the requirement in one way only, so that equal requirements
+// have equal texts.
+func (r Requirement) String() string {
+	s := r.Name
+	if len(r.Extras) > 0 {
+		s += "[" + strings.Join(r.Extras, ",") + "]"
+	}
+	s += r.Specifier
+	if r.Marker != "" {
+		s += "; " + r.Marker
+	}
+	return s
+}
+
+// Exact says whether the requirement leaves one version only.
+func (r Requirement) Exact() bool {
+	for part := range strings.SplitSeq(r.Specifier, ",") {
+		if version, ok := strings.CutPrefix(part, "=="); ok && !strings.HasSuffix(version, ".*") {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	identifier = `[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?`
+	blank      = `[ \t]*`
+	version    = `[A-Za-z0-9_.*+!-]+`
+	clause     = `(?:===|~=|==|!=|<=|>=|<|>)` + blank + version
+	clauses    = clause + `(?:` + blank + `,` + blank + clause + `)*` + blank + `,?`
+)
+
+var (
+	requirementPattern = regexp.MustCompile(`^` + blank + `(` + identifier + `)` + blank +
+		`(?:\[(` + blank + `(?:` + identifier + blank + `(?:,` + blank + identifier + blank + `)*)?)\]` + blank + `)?` +
+		`(` + clauses + `|\(` + blank + clauses + blank + `\))?` + blank + `(?:;(.*))?$`)
+	clausePattern = regexp.MustCompile(`(===|~=|==|!=|<=|>=|<|>)` + blank + `(` + version + `)`)
+	// A version as PEP 440 has it, in any spelling that packaging accepts.
+	versionPattern = regexp.MustCompile(`(?i)^v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:alpha|a|beta|b|preview|pre|c|rc)[-_.]?[0-9]*)?` +
+		`(?:-[0-9]+|[-_.]?(?:post|rev|r)[-_.]?[0-9]*)?(?:[-_.]?dev[-_.]?[0-9]*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?$`)
+)
+
+// Parse parses a requirement (PEP 508). The error is one sentence that quotes
+// it.
+func Parse(text string) (Requirement, error) {
+	var r Requirement
+	bad := func(why string) (Requirement, error) {
+		return r, fmt.Errorf("%.100q is not a Python requirement: %s", text, why)
+	}
+	switch {
+	case len(text) > maxLength:
+		return bad("it is too long")
+	case strings.HasPrefix(text, "npm:"), strings.HasPrefix(text, "jsr:"):
+		return bad("npm: and jsr: packages are for javascript and typescript")
+	case strings.Contains(text, "://"):
+		return bad("packages are taken from the configured index, not from URLs; write its name")
+	}
+	m := requirementPattern.FindStringSubmatch(text)
+	if m == nil {
+		return bad(`write a name and, if need be, a range of versions, such as "pydantic>=2,<3"`)
+	}
+	r.Name = wheel.Normalize(m[1])
+	for extra := range strings.SplitSeq(m[2], ",") {
+		if extra = strings.TrimSpace(extra); extra != "" {
+			r.Extras = append(r.Extras, wheel.Normalize(extra))
+		}
+	}
+	slices.Sort(r.Extras)
+	r.Extras = slices.Compact(r.Extras)
+	var parts []string
+	for _, c := range clausePattern.FindAllStringSubmatch(m[3], -1) {
+		if err := checkClause(c[1], c[2]); err != nil {
+			return bad(err.Error())
+		}
+		parts = append(parts, c[1]+c[2])
+	}
+	r.Specifier = strings.Join(parts, ",")
+	r.Marker = strings.TrimSpace(m[4])
+	if strings.HasSuffix(strings.TrimSpace(text), ";") || strings.ContainsAny(r.Marker, "\r\n\x00") {
+		return bad("what follows the semicolon is no marker")
+	}
+	return r, nil
+}
+
+func checkClause(operator, v string) error {
+	if operator == "===" {
+		return nil // any text
+	}
+	if prefix, ok := strings.CutSuffix(v, ".*"); ok {
+		if operator != "==" && operator != "!=" {
+			return fmt.Errorf("%s does not go with %s", operator, v)
+		}
+		v = prefix
+	}
+	if !versionPattern.MatchString(v) {
+		return fmt.Errorf("%s is not a version", v)
+	}
+	if operator == "~=" && !strings.Contains(v, ".") {
+		return errors.New("~= needs a version of two numbers or more")
+	}
+	return nil
+}
+
+// Key sorts requirements and drops repetitions, for comparison.
+func Key(list []Requirement) []string {
+	texts := make([]string, 0, len(list))
+	for _, r := range list {
+		texts = append(texts, r.String())
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}

@@ -1,0 +1,91 @@
+package require
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"deps.dev/util/semver"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// maxScript bounds the inline metadata's text.
+const maxScript = 256 << 10
+
+// Script is a program's inline metadata (PEP 723).
+type Script struct {
+	RequiresPython string
+	Dependencies   []string
+}
+
+// ParseScript reads the "# /// script" block of a program, if it has one. The
+// errors are sentences for whoever wrote the program.
+func ParseScript(code string) (Script, error) {
+	text, err := scriptBlock(code)
+	if err != nil || text == "" {
+		return Script{}, err
+	}
+	var block struct {
+		RequiresPython string   `toml:"requires-python"`
+		Dependencies   []string `toml:"dependencies"`
+	}
+	if err := toml.Unmarshal([]byte(text), &block); err != nil {
+		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+			row, _ := at.Position()
+			return Script{}, fmt.Errorf("the program's script block is not valid TOML in its line %d: %w", row, err)
+		}
+		return Script{}, fmt.Errorf("the program's script block is not valid TOML: %w", err)
+	}
+	return Script(block), nil
+}
+
+// scriptBlock cuts the block out and takes the comment signs away.
+func scriptBlock(code string) (string, error) {
+	var found *string
+	var block strings.Builder
+	inside := false
+	for line := range strings.Lines(code) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case !inside && line == "# /// script":
+			if found != nil {
+				return "", errors.New("the program has two script blocks, one is allowed")
+			}
+			inside = true
+			block.Reset()
+		case !inside:
+		case line == "# ///":
+			text := block.String()
+			found, inside = &text, false
+		case line == "#":
+			block.WriteByte('\n')
+		case strings.HasPrefix(line, "# "):
+			block.WriteString(line[2:] + "\n")
+		default:
+			inside = false // never closed: no block
+		}
+		if block.Len() > maxScript {
+			return "", errors.New("the program's script block is too long")
+		}
+	}
+	if found == nil {
+		return "", nil
+	}
+	return *found, nil
+}
+
+// CheckPython says whether the program's requires-python allows this Python,
+// such as "3.14.2".
+func (s Script) CheckPython(python string) error {
+	if s.RequiresPython == "" {
+		return nil
+	}
+	c, err := semver.PyPI.ParseConstraint(s.RequiresPython)
+	if err != nil {
+		return fmt.Errorf("the program's script block has the requires-python %q, which is not a range of versions", s.RequiresPython)
+	}
+	if !c.Match(python) {
+		return fmt.Errorf("the program's script block wants Python %s, this is %s", s.RequiresPython, python)
+	}
+	return nil
+}

@@ -1,0 +1,458 @@
+"""Chooses the versions of packages with micropip. Runs in an interpreter of
+the host's own, which never runs a user's code and has no network: it asks the
+host about projects and wheels by name.
+
+micropip takes the first version that fits each requirement as it comes and
+stops at the first contradiction. Around it, this script
+
+- shows it only files that fit this runtime, best first, as pip would see them;
+- checks that what it chose is complete and free of contradictions, and says so
+  to it in another round if not;
+- when that leads nowhere, tries an older version of a package that asks for
+  too much, a limited number of times.
+"""
+
+import sys
+import types
+
+import _coderunner
+
+# ---- micropip's surroundings
+
+
+def _stand_in():
+    """Module micropip._compat, which is where micropip meets its host."""
+    compat = types.ModuleType("micropip._compat")
+    compat.REPODATA_INFO = {}
+    compat.REPODATA_PACKAGES = {}
+    compat.loadedPackages = types.SimpleNamespace(to_py=dict)
+    compat.to_js = lambda value: value
+    compat.HttpStatusError = type("HttpStatusError", (Exception,), {})
+
+    def unused(*args, **kwargs):
+        raise RuntimeError("the resolver does not fetch or load anything")
+
+    for name in ("fetch_bytes", "fetch_string_and_headers", "loadDynlibsFromPackage", "loadPackage", "get_dynlibs"):
+        setattr(compat, name, unused)
+    sys.modules["micropip._compat"] = compat
+
+
+_stand_in()
+
+from micropip import package_index, transaction  # noqa: E402
+from micropip.metadata import Metadata  # noqa: E402
+from micropip.package import PackageMetadata  # noqa: E402
+from micropip.wheelinfo import WheelInfo  # noqa: E402
+from packaging.markers import default_environment  # noqa: E402
+from packaging.requirements import InvalidRequirement, Requirement  # noqa: E402
+from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: E402
+from packaging.tags import Tag  # noqa: E402
+from packaging.utils import canonicalize_name  # noqa: E402
+from packaging.version import InvalidVersion, Version  # noqa: E402
+
+_ANY = frozenset({Tag("py3", "none", "any")})
+_YOU = "the request"
+_ROUNDS = 60  # of one attempt
+_ATTEMPTS = 12
+
+
+class Impossible(Exception):
+    """A requirement that cannot be met; the reasons are in Attempt.reasons."""
+
+
+class Wheel(WheelInfo):
+    """A wheel whose metadata the host has read."""
+
+    async def download(self, fetch_kwargs):
+        if self._metadata is None:
+            self._metadata, self.provides = _metadata(self.name, self.filename)
+
+    def requires(self, extras):
+        known = {canonicalize_name(e): e for e in self.provides}
+        wanted = {known[n] for n in map(canonicalize_name, extras) if n in known}
+        return super().requires(wanted)
+
+
+# ---- what the host knows; asked once each
+
+_projects = {}
+_metadatas = {}
+
+
+def _project(name):
+    if name not in _projects:
+        _projects[name] = _coderunner.call("project", name)
+    return _projects[name]
+
+
+def _metadata(name, filename):
+    if filename not in _metadatas:
+        _metadatas[filename] = _coderunner.call("metadata", {"project": name, "filename": filename})
+    answer = _metadatas[filename]
+    if answer.get("error"):
+        raise ValueError(answer["error"])
+    lines = [f"Requires-Dist: {r}" for r in answer["requires"] or ()]
+    lines += [f"Provides-Extra: {e}" for e in answer["extras"] or ()]
+    return Metadata("\n".join(lines).encode()), answer["extras"] or ()
+
+
+# ---- one attempt
+
+
+class Attempt(transaction.Transaction):
+    """A transaction of micropip's that asks the host."""
+
+    def __init__(self, solver):
+        super().__init__(
+            ctx=default_environment(),
+            ctx_extras=[],
+            keep_going=True,
+            deps=True,
+            pre=False,
+            fetch_kwargs={},
+            index_urls=package_index.DEFAULT_INDEX_URLS,  # the lock file first
+        )
+        self.solver = solver
+        self.reasons = {}  # requirement to why not
+
+    async def gather_requirements(self, requirements):
+        # One after the other: the host is asked by blocking calls anyway, and
+        # the result must not depend on the order of events.
+        for r in requirements:
+            await self.add_requirement(r)
+
+    def check_version_satisfied(self, req):
+        # Contradictions are found afterwards, when both sides are known.
+        have = self.locked.get(req.name)
+        return (True, have.version) if have else (False, "")
+
+    def _add_requirement_from_pyodide_lock(self, req):
+        have = self.solver.lock.get(req.name)
+        if have is None:
+            return False
+        version = Version(have["version"])
+        if not req.specifier.contains(version, prereleases=True) or not self.solver.allows(req.name, version):
+            return False
+        self.locked[req.name] = PackageMetadata(name=req.name, version=str(version), source="pyodide")
+        return True
+
+    async def _add_requirement_from_package_index(self, req):
+        try:
+            releases = self.solver.releases(req)
+            info = package_index.ProjectInfo(name=req.name, releases=releases)
+            wheel = transaction.find_wheel(info, req)
+            await self.add_wheel(wheel, req.extras, specifier=str(req.specifier))
+        except ValueError as e:
+            self.locked.pop(req.name, None)
+            self.reasons.setdefault(str(req), str(e))
+            raise
+        self.solver.chosen[req.name] = wheel
+
+
+class Solver:
+    def __init__(self, requirements, lock):
+        self.lock = lock
+        self.roots = [(_parse(r), _YOU) for r in requirements]
+        self.excluded = {}  # name to the versions that asked for too much
+        self.first_reasons = None
+
+    def solve(self):
+        """The versions chosen, by name, or Impossible."""
+        for _ in range(_ATTEMPTS):
+            self.chosen, self.reached = {}, {}
+            self.limits = {}  # name to [(specifiers, who asks)]
+            for req, who in self.roots:
+                if _applies(req, [""]):
+                    self.limit(req, who)
+            blame = self.attempt()
+            if blame is None:
+                return
+            if not blame:
+                break
+            name, version = blame
+            self.excluded.setdefault(name, set()).add(version)
+        raise Impossible
+
+    def attempt(self):
+        """None when all is well, a (name, version) to try without, or ()."""
+        extra = []
+        for _ in range(_ROUNDS):
+            self.chosen = {}
+            t = Attempt(self)
+            _drive(t.gather_requirements([r for r, _ in self.roots] + extra))
+            self.transaction = t
+            missing, conflicts = self.check()
+            news = [self.limit(req, who) for req, who in conflicts + missing]
+            more = [r for r, _ in missing if str(r) not in map(str, extra)]
+            if any(news) or more:
+                extra += more
+                continue
+            if t.failed:
+                return self.blame(t)
+            if not conflicts and not missing:
+                return None
+            break
+        return ()
+
+    def limit(self, req, who):
+        known = self.limits.setdefault(canonicalize_name(req.name), [])
+        if not req.specifier or (str(req.specifier), who) in [(str(s), w) for s, w in known]:
+            return False
+        known.append((req.specifier, who))
+        return True
+
+    def allows(self, name, version):
+        return version not in self.excluded.get(name, ()) and all(
+            s.contains(version, prereleases=True) for s, _ in self.limits.get(name, ())
+        )
+
+    def blame(self, t):
+        """A package that could be older, so that what failed is not asked for."""
+        if self.first_reasons is None:
+            self.first_reasons = {_clean(r): t.reasons.get(str(r), "") + self.needed_by(r) for r in t.failed}
+        for req in t.failed:
+            for _, who in self.limits.get(req.name, ()):
+                name, _, version = who.partition(" ")
+                if name in self.chosen and len(self.chosen_versions(name)) > 1:
+                    return name, Version(version)
+            for parent, wheel in self.chosen.items():
+                needs = {canonicalize_name(r.name) for r in wheel._requires or ()}
+                if req.name in needs and len(self.chosen_versions(parent)) > 1:
+                    return parent, wheel.version
+        return ()
+
+    def needed_by(self, req):
+        parents = [
+            f"{name} {wheel.version}"
+            for name, wheel in self.chosen.items()
+            if any(canonicalize_name(r.name) == req.name for r in wheel._requires or ())
+        ]
+        return f" (needed by {', '.join(parents)})" if parents else ""
+
+    def chosen_versions(self, name):
+        """The versions of an index package that its limits still leave."""
+        if name in self.pinned():
+            return ()
+        return [v for v in _candidates(name)[0] if self.allows(name, v)]
+
+    def pinned(self):
+        return {canonicalize_name(r.name) for r, _ in self.roots if _exact(r.specifier)}
+
+    # ---- the proof
+
+    def check(self):
+        """Walks from the request through everything that was chosen. Gives
+        what is missing and what contradicts, and keeps what was reached."""
+        missing, conflicts, seen = [], [], set()
+        self.reached = {}
+        work = [(r, who, ("",)) for r, who in self.roots]
+        while work:
+            req, who, extras = work.pop()
+            if not _applies(req, extras):
+                continue
+            name = canonicalize_name(req.name)
+            have = self.transaction.locked.get(name)
+            if have is None:
+                failed = {r.name for r in self.transaction.failed}
+                if name not in failed:
+                    bare = Requirement(str(req))
+                    bare.marker = None
+                    missing.append((bare, who))
+                continue
+            version = Version(have.version)
+            if not req.specifier.contains(version, prereleases=True):
+                conflicts.append((req, who))
+            asked = tuple(sorted(canonicalize_name(e) for e in req.extras)) or ("",)
+            if (name, asked) in seen:
+                continue
+            seen.add((name, asked))
+            self.reached[name] = str(version)
+            label = f"{name} {version}"
+            work += [(r, label, asked) for r in self.needs(name)]
+        return missing, conflicts
+
+    def needs(self, name):
+        if name not in self.chosen:
+            return [Requirement(d) for d in self.lock[name]["depends"] or ()]
+        lines = _metadatas[self.chosen[name].filename]["requires"] or ()
+        return [Requirement(line.partition(" #")[0].strip()) for line in lines]
+
+    # ---- candidates
+
+    def releases(self, req):
+        """The project's releases as micropip wants them: those that the whole
+        request allows, each with its best wheel."""
+        files, yanked, notes = _candidates(req.name)
+        usable = {v: f for v, f in files.items() if self.allows(req.name, v)}
+        if not list(req.specifier.filter(usable)):
+            # As pip does: a yanked release only when it is asked for exactly.
+            exact = [s for s, _ in self.limits.get(req.name, ())] + [req.specifier]
+            usable |= {
+                v: f
+                for v, f in yanked.items()
+                if self.allows(req.name, v) and any(_exact(s) and s.contains(v, prereleases=True) for s in exact)
+            }
+        if not list(req.specifier.filter(usable)):
+            raise ValueError(self.why_not(req, files, notes))
+        return {v: [_wheel(req.name, v, f)] for v, f in usable.items()}
+
+    def why_not(self, req, files, notes):
+        project = _project(req.name)
+        if project.get("error"):
+            return project["error"]
+        mine = [v for v in files if req.specifier.contains(v, prereleases=True)]
+        others = [f"{s} ({who})" for s, who in self.limits.get(req.name, ()) if str(s) != str(req.specifier)]
+        if mine and others:
+            asking = [f"{s} ({who})" for s, who in self.limits[req.name] if str(s) == str(req.specifier)]
+            return "conflict: no version is both " + " and ".join(
+                dict.fromkeys((asking or ([str(req.specifier)] if req.specifier else [])) + others)
+            )
+        fitting = [v for v in notes if req.specifier.contains(v, prereleases=True)]
+        if fitting:
+            newest = max(fitting)
+            return f"no wheel for this runtime: version {newest} {notes[newest]}"
+        if files:
+            return f"no version is {req.specifier}; the newest that fits this runtime is {max(files)}"
+        if notes:
+            return f"no version is {req.specifier}; the newest is {max(notes)}"
+        return project.get("nothing") or "the index lists no files for it"
+
+
+# ---- small things
+
+_candidate_cache = {}
+
+
+def _candidates(name):
+    """({version: file}, the same for yanked ones, {version: why it does not
+    fit}) of a project."""
+    if name in _candidate_cache:
+        return _candidate_cache[name]
+    files, yanked, notes = {}, {}, {}
+    project = _project(name)
+    for file in project.get("files") or ():
+        try:
+            version = Version(file["version"])
+        except InvalidVersion:
+            continue
+        if not _python_fits(file["requires_python"]):
+            notes.setdefault(version, f"needs Python {file['requires_python']}, this is {_python()}")
+            continue
+        into = yanked if file["yanked"] else files
+        if version not in into or file["rank"] > into[version]["rank"]:
+            into[version] = file
+    for text, note in (project.get("others") or {}).items():
+        try:
+            version = Version(text)
+        except InvalidVersion:
+            continue
+        if version not in files and version not in notes:
+            notes[version] = note
+    _candidate_cache[name] = files, yanked, notes
+    return _candidate_cache[name]
+
+
+def _wheel(name, version, file):
+    w = Wheel(
+        name=name,
+        version=version,
+        filename=file["filename"],
+        build=(),
+        tags=_ANY,  # the host has looked at the real ones
+        url="",
+        parsed_url=None,
+    )
+    w.provides = ()
+    return w
+
+
+def _python():
+    return ".".join(map(str, sys.version_info[:3]))
+
+
+def _python_fits(text):
+    try:
+        return not text or SpecifierSet(text).contains(_python(), prereleases=True)
+    except InvalidSpecifier:
+        return True  # as pip does
+
+
+def _exact(specifiers):
+    return any(s.operator == "===" or s.operator == "==" and not s.version.endswith(".*") for s in specifiers)
+
+
+def _applies(req, extras):
+    return req.marker is None or any(req.marker.evaluate({"extra": e}) for e in extras)
+
+
+def _parse(text):
+    req = Requirement(text)
+    req.name = canonicalize_name(req.name)
+    return req
+
+
+def _clean(requirement):
+    return str(requirement).partition(";")[0].strip()
+
+
+def _drive(coroutine):
+    """Runs a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("the resolver waited for something")
+
+
+def main(question):
+    invalid = []
+    for text in question["requirements"] + question["optional"]:
+        try:
+            req = Requirement(text)
+            if req.marker is not None:
+                req.marker.evaluate({"extra": ""})
+        except (InvalidRequirement, ValueError) as e:
+            invalid.append({"name": text, "reason": str(e).splitlines()[0]})
+    if invalid:
+        return {"invalid": invalid}
+    required, optional = question["requirements"], question["optional"]
+    skipped = []
+    solver = Solver(required + optional, question["lock"])
+    try:
+        if not _solves(solver, must=not optional):
+            solver = Solver(required, question["lock"])
+            _solves(solver, must=True)
+            for extra in optional:
+                more = Solver([*required, extra], question["lock"])
+                if _solves(more):
+                    solver = more
+                    required = [*required, extra]
+                else:
+                    skipped.append(extra)
+    except Impossible:
+        reasons = solver.first_reasons or {"the request": "no solution was found in reasonable time"}
+        return {"failed": [{"name": n, "reason": r} for n, r in reasons.items()]}
+    return {
+        "packages": [
+            {
+                "name": name,
+                "version": version,
+                "filename": solver.chosen[name].filename if name in solver.chosen else "",
+            }
+            for name, version in sorted(solver.reached.items())
+        ],
+        "skipped": skipped,
+    }
+
+
+def _solves(solver, must=False):
+    try:
+        solver.solve()
+    except Impossible:
+        if must:
+            raise
+        return False
+    return True
+
+
+_coderunner.call("answer", main(_coderunner.call("question")))
