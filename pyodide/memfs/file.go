@@ -2,6 +2,8 @@ package memfs
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"coderunner/pyodide/abi"
 )
@@ -12,79 +14,363 @@ import (
 // when it ends first, having transferred nothing.
 //
 // Reads at end of file return 0 and OK. A transfer may be short.
-type File struct{ flags uint32 }
+type File struct {
+	fsys  *FS
+	refs  atomic.Int32
+	flags atomic.Uint32
+
+	// At most one of reader and stream is set; both are fixed once open.
+	node   *Node    // nil for pipes of Pipe and files of NewFile
+	reader *reader  // file of a mount
+	stream Stream   // pipe, device, socket
+	stat   abi.Stat // of a file without a node
+
+	mu  sync.Mutex // held over a transfer that moves pos
+	pos int64      // of a directory: the cookie of the last entry read
+}
+
+// statusFlags are what F_GETFL reports, beside the access mode.
+const statusFlags = abi.O_ACCMODE | abi.O_APPEND | abi.O_NONBLOCK | abi.O_DIRECTORY |
+	abi.O_NOFOLLOW | abi.O_LARGEFILE | abi.O_SYNC
+
+func (fsys *FS) newOpen(flags uint32) *File {
+	f := &File{fsys: fsys}
+	f.refs.Store(1)
+	f.flags.Store(flags & statusFlags)
+	return f
+}
+
+// NewFile makes an open file of a stream that has no name: a socket, a
+// standard stream. flags are open flags (access mode, O_NONBLOCK…), mode is
+// the st_mode that Stat reports.
+func (fsys *FS) NewFile(s Stream, flags, mode uint32) *File {
+	f := fsys.newOpen(flags)
+	f.stream = s
+	t := fsys.time()
+	f.stat = abi.Stat{
+		Dev: 1, Ino: fsys.lastIno.Add(1), Mode: mode, Nlink: 1, UID: fsys.uid, GID: fsys.gid,
+		Blksize: 4096, Atime: t, Mtime: t, Ctime: t,
+	}
+	return f
+}
 
 // Ref adds a reference, for a descriptor that dup made, and returns f.
-func (f *File) Ref() *File { return f }
+func (f *File) Ref() *File {
+	f.refs.Add(1)
+	return f
+}
 
-// Close drops a reference; the last one closes the file.
-func (f *File) Close() abi.Errno { return abi.ENOSYS }
+// Close drops a reference; the last one closes the file. One Close too many is
+// EBADF.
+func (f *File) Close() (e abi.Errno) {
+	switch left := f.refs.Add(-1); {
+	case left > 0:
+		return abi.OK
+	case left < 0:
+		return abi.EBADF
+	}
+	if f.reader != nil {
+		f.reader.close()
+	}
+	if f.stream != nil {
+		e = f.stream.Close()
+	}
+	if f.node != nil {
+		f.fsys.closeNode(f.node)
+	}
+	return e
+}
 
 // Node is the file's inode; nil for pipes of Pipe and files of NewFile.
-func (f *File) Node() *Node { return nil }
+func (f *File) Node() *Node { return f.node }
 
-// Stream is the stream behind a device, a socket or another file of NewFile,
-// for requests that only its maker understands (ioctl, socket calls); nil for
-// other files.
-func (f *File) Stream() Stream { return nil }
+// Stream is the stream behind a pipe, a device, a socket or another file of
+// NewFile, for requests that only its maker understands (ioctl, socket calls);
+// nil for other files. A pipe's has a method Buffered() int, for FIONREAD.
+func (f *File) Stream() Stream { return f.stream }
 
 // Flags are the access mode and status flags, as fcntl(F_GETFL) reports them.
-func (f *File) Flags() uint32 { return 0 }
+func (f *File) Flags() uint32 { return f.flags.Load() }
 
 // SetFlags sets O_APPEND and O_NONBLOCK and ignores other bits, as
 // fcntl(F_SETFL) does.
-func (f *File) SetFlags(flags uint32) {}
+func (f *File) SetFlags(flags uint32) {
+	const settable = abi.O_APPEND | abi.O_NONBLOCK
+	for {
+		old := f.flags.Load()
+		if f.flags.CompareAndSwap(old, old&^settable|flags&settable) {
+			return
+		}
+	}
+}
 
 // Stat is the file's struct stat.
-func (f *File) Stat() abi.Stat { return abi.Stat{} }
+func (f *File) Stat() abi.Stat {
+	st := f.stat
+	if f.node != nil {
+		st = f.fsys.Stat(f.node)
+	}
+	if s, ok := f.stream.(Stater); ok {
+		st = s.Stat(st)
+	}
+	return st
+}
+
+// readable and writable check the access mode.
+func (f *File) readable() abi.Errno {
+	if fl := f.flags.Load(); fl&abi.O_PATH != 0 || fl&3 == abi.O_WRONLY {
+		return abi.EBADF
+	}
+	return abi.OK
+}
+
+func (f *File) writable() abi.Errno {
+	if fl := f.flags.Load(); fl&abi.O_PATH != 0 || fl&3 == abi.O_RDONLY {
+		return abi.EBADF
+	}
+	return abi.OK
+}
+
+func (f *File) nonblock() bool { return f.flags.Load()&abi.O_NONBLOCK != 0 }
 
 // Read reads at the position and advances it. EISDIR for directories, EBADF
 // unless open for reading.
-func (f *File) Read(ctx context.Context, p []byte) (int, abi.Errno) { return 0, abi.ENOSYS }
+func (f *File) Read(ctx context.Context, p []byte) (int, abi.Errno) {
+	if e := f.readable(); e != abi.OK {
+		return 0, e
+	}
+	if f.stream != nil {
+		return f.stream.Read(ctx, p, f.nonblock())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, e := f.readAt(p, f.pos)
+	f.pos += int64(n)
+	return n, e
+}
 
 // Write writes at the position (at the end with O_APPEND) and advances it. A
 // write that does not fit the budget is short, or ENOSPC if nothing fits.
 // A pipe nobody reads is EPIPE; there are no signals here.
-func (f *File) Write(ctx context.Context, p []byte) (int, abi.Errno) { return 0, abi.ENOSYS }
+func (f *File) Write(ctx context.Context, p []byte) (int, abi.Errno) {
+	if e := f.writable(); e != abi.OK {
+		return 0, e
+	}
+	if f.stream != nil {
+		return f.stream.Write(ctx, p, f.nonblock())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n, end, e := f.writeAt(p, f.pos)
+	f.pos = end
+	return n, e
+}
 
 // Pread reads at off and leaves the position alone. ESPIPE for streams.
-func (f *File) Pread(ctx context.Context, p []byte, off int64) (int, abi.Errno) {
-	return 0, abi.ENOSYS
+func (f *File) Pread(_ context.Context, p []byte, off int64) (int, abi.Errno) {
+	switch {
+	case off < 0:
+		return 0, abi.EINVAL
+	case f.stream != nil:
+		return 0, abi.ESPIPE
+	}
+	if e := f.readable(); e != abi.OK {
+		return 0, e
+	}
+	return f.readAt(p, off)
 }
 
 // Pwrite writes at off and leaves the position alone. With O_APPEND it appends,
 // as Linux does. ESPIPE for streams.
-func (f *File) Pwrite(ctx context.Context, p []byte, off int64) (int, abi.Errno) {
-	return 0, abi.ENOSYS
+func (f *File) Pwrite(_ context.Context, p []byte, off int64) (int, abi.Errno) {
+	switch {
+	case off < 0:
+		return 0, abi.EINVAL
+	case f.stream != nil:
+		return 0, abi.ESPIPE
+	}
+	if e := f.writable(); e != abi.OK {
+		return 0, e
+	}
+	n, _, e := f.writeAt(p, off)
+	return n, e
 }
 
-// SeekTo moves the position and returns it. Of a directory it takes 0 or a cookie
-// that ReadDir gave. ESPIPE for streams, EINVAL for a negative position.
-func (f *File) SeekTo(off int64, whence int) (int64, abi.Errno) { return 0, abi.ENOSYS }
+func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
+	if f.reader != nil {
+		return f.reader.readAt(p, off)
+	}
+	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
+	if f.node.data == nil {
+		return 0, abi.EISDIR
+	}
+	if len(p) > 0 {
+		f.fsys.accessed(f.node)
+	}
+	return f.node.data.readAt(p, off), abi.OK
+}
+
+// writeAt writes at off or, with O_APPEND, at the end, and says where the
+// written bytes end.
+func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
+	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
+	d := f.node.data
+	switch {
+	case d == nil || f.node.dead():
+		return 0, off, abi.EBADF
+	case len(p) == 0:
+		return 0, off, abi.OK
+	case f.flags.Load()&abi.O_APPEND != 0:
+		off = d.size
+	}
+	n, e = d.writeAt(&f.fsys.bytes, p, off)
+	if n > 0 {
+		f.fsys.touch(f.node)
+	}
+	return n, off + int64(n), e
+}
+
+// SeekTo moves the position and returns it. Of a directory it takes 0 or a
+// cookie that ReadDir gave. ESPIPE for streams, EINVAL for a negative position.
+func (f *File) SeekTo(off int64, whence int) (int64, abi.Errno) {
+	if f.stream != nil {
+		if s, ok := f.stream.(Seeker); ok {
+			return s.SeekTo(off, whence)
+		}
+		return 0, abi.ESPIPE
+	}
+	if f.flags.Load()&abi.O_PATH != 0 {
+		return 0, abi.EBADF
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case whence == abi.SEEK_SET:
+	case whence == abi.SEEK_CUR:
+		off = addPositions(f.pos, off)
+	case whence == abi.SEEK_END && !f.node.IsDir():
+		off = addPositions(f.size(), off)
+	default:
+		return 0, abi.EINVAL
+	}
+	if off < 0 || off > maxFileSize {
+		return 0, abi.EINVAL
+	}
+	f.pos = off
+	return off, abi.OK
+}
+
+// addPositions is base+off, or -1 when that overflows; base is not negative.
+func addPositions(base, off int64) int64 {
+	if off > 0 && base+off < base {
+		return -1
+	}
+	return base + off
+}
+
+// size is the length of a regular file.
+func (f *File) size() int64 {
+	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
+	if f.node.data != nil {
+		return f.node.data.size
+	}
+	f.node.src.learn(f.node)
+	return f.node.src.size
+}
 
 // Truncate is ftruncate(2): EINVAL unless a regular file open for writing.
-func (f *File) Truncate(size int64) abi.Errno { return abi.ENOSYS }
+func (f *File) Truncate(size int64) abi.Errno {
+	switch {
+	case f.flags.Load()&abi.O_PATH != 0:
+		return abi.EBADF
+	case size < 0, f.node == nil, f.node.data == nil, f.writable() != abi.OK:
+		return abi.EINVAL
+	}
+	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
+	return f.fsys.setSize(f.node, size)
+}
 
-// Allocate is posix_fallocate(3): it makes the file at least off+n long. Room
-// is not reserved.
-func (f *File) Allocate(off, n int64) abi.Errno { return abi.ENOSYS }
+// Allocate is posix_fallocate(3): it makes the file at least off+n long, or is
+// ENOSPC when that many more bytes are not left. Room is not reserved.
+func (f *File) Allocate(off, n int64) abi.Errno {
+	switch {
+	case f.writable() != abi.OK:
+		return abi.EBADF
+	case f.stream != nil:
+		return abi.ESPIPE
+	case off < 0 || n <= 0:
+		return abi.EINVAL
+	case f.node.data == nil:
+		return abi.ENODEV
+	case n > maxFileSize || off > maxFileSize-n:
+		return abi.EFBIG
+	}
+	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
+	grow := off + n - f.node.data.size
+	switch {
+	case grow <= 0:
+		return abi.OK
+	case grow > f.fsys.bytes.left():
+		return abi.ENOSPC
+	}
+	return f.fsys.setSize(f.node, off+n)
+}
 
 // ReadDir calls emit for the entries after the cursor, "." and ".." first, and
 // moves the cursor past each one for which emit returned true; false stops. An
 // entry's Off is a cookie for SeekTo that stays valid while the directory
 // changes: no entry that stays is skipped or seen twice. emit must not call
 // into the FS. ENOTDIR for other files, ENOENT when the directory was removed.
-func (f *File) ReadDir(emit func(abi.Dirent) bool) abi.Errno { return abi.ENOSYS }
+func (f *File) ReadDir(emit func(abi.Dirent) bool) (e abi.Errno) {
+	switch {
+	case f.flags.Load()&abi.O_PATH != 0:
+		return abi.EBADF
+	case f.node == nil || !f.node.IsDir():
+		return abi.ENOTDIR
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
+	f.pos, e = f.fsys.readDir(f.node, f.pos, emit)
+	return e
+}
 
 // Sync is fsync(2): OK for everything that has a node, EINVAL for streams.
-func (f *File) Sync() abi.Errno { return abi.ENOSYS }
+func (f *File) Sync() abi.Errno {
+	switch {
+	case f.flags.Load()&abi.O_PATH != 0:
+		return abi.EBADF
+	case f.stream != nil:
+		return abi.EINVAL
+	}
+	return abi.OK
+}
+
+// always is what poll reports for files that never block.
+const always = abi.POLLIN | abi.POLLRDNORM | abi.POLLOUT | abi.POLLWRNORM
 
 // Ready is what poll(2) would report now: POLLIN, POLLOUT (with their RDNORM
 // and WRNORM forms), POLLHUP, POLLERR.
-func (f *File) Ready() abi.Events { return 0 }
+func (f *File) Ready() abi.Events {
+	if p, ok := f.stream.(Poller); ok {
+		return p.Ready()
+	}
+	return always
+}
 
 // Watch registers ch, which should have a buffer of one, to be sent to without
 // blocking whenever Ready may have changed. Ask Ready after registering. stop
 // ends it and may be called once. For files that are always ready nothing is
 // ever sent.
-func (f *File) Watch(ch chan<- struct{}) (stop func()) { return func() {} }
+func (f *File) Watch(ch chan<- struct{}) (stop func()) {
+	if p, ok := f.stream.(Poller); ok {
+		return p.Watch(ch)
+	}
+	return func() {}
+}

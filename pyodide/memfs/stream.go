@@ -2,6 +2,8 @@ package memfs
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"coderunner/pyodide/abi"
 )
@@ -38,12 +40,75 @@ type Stater interface {
 	Stat(st abi.Stat) abi.Stat
 }
 
+// device is what a character device's node holds.
+type device struct {
+	rdev uint32
+	open func(flags uint32) (Stream, abi.Errno)
+}
+
+// Device puts a character device at path, whose folder must exist. open is
+// called for each Open without any lock held; its Stream belongs to the File,
+// whose last Close closes it. rdev is what stat reports as st_rdev.
+func (fsys *FS) Device(path string, perm, rdev uint32, open func(flags uint32) (Stream, abi.Errno)) error {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	p, e := fsys.vacant(nil, path, false, host)
+	if e == abi.OK {
+		n := fsys.newNode(abi.S_IFCHR, perm)
+		n.dev = &device{rdev, open}
+		e = fsys.add(p.parent, p.name, n)
+	}
+	return pathError("device", path, e)
+}
+
 // Waiters is a set of channels to wake, for implementing Poller. The zero value
 // is ready to use, and it is safe for concurrent use.
-type Waiters struct{}
+type Waiters struct {
+	mu  sync.Mutex
+	all []*waiter
+}
+
+type waiter struct{ ch chan<- struct{} }
 
 // Watch adds ch; stop removes it and may be called once.
-func (w *Waiters) Watch(ch chan<- struct{}) (stop func()) { return func() {} }
+func (w *Waiters) Watch(ch chan<- struct{}) (stop func()) {
+	me := &waiter{ch}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, me)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.all = slices.DeleteFunc(w.all, func(x *waiter) bool { return x == me })
+	}
+}
 
 // Wake sends to every channel that is ready to receive.
-func (w *Waiters) Wake() {}
+func (w *Waiters) Wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.all {
+		select {
+		case x.ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await calls try until it says that it is done, after each wake-up of w. It
+// returns EINTR when ctx ends first.
+func (w *Waiters) await(ctx context.Context, try func() (done bool)) abi.Errno {
+	if try() {
+		return abi.OK
+	}
+	ch := make(chan struct{}, 1)
+	defer w.Watch(ch)()
+	for !try() {
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return abi.EINTR
+		}
+	}
+	return abi.OK
+}

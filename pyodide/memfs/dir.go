@@ -1,0 +1,143 @@
+package memfs
+
+import (
+	"slices"
+
+	"coderunner/pyodide/abi"
+)
+
+// directory is the part of a Node that holds names.
+//
+// Entries are found by name in a map and listed in the order of their cookies,
+// which only grow: a listing goes on behind the last cookie it has seen, however
+// the directory has changed meanwhile.
+type directory struct {
+	parent  *Node // the root's is itself; kept when the directory is removed
+	name    string
+	entries map[string]*entry // nil while empty
+	order   []*entry          // by cookie; removed ones have no node
+	removed int               // entries of order without a node
+	cookie  int64             // of the newest entry
+	pending []layer           // mounts not listed yet, oldest first
+	mount   bool              // something is mounted here: not to be removed or moved
+}
+
+type entry struct {
+	name   string
+	node   *Node // nil: removed
+	cookie int64
+}
+
+// Cookies of the entries that every directory has.
+const (
+	cookieDot    = 1
+	cookieDotDot = 2
+)
+
+// newDir makes a directory that has no entry in parent yet; a nil parent makes
+// a root.
+func (fsys *FS) newDir(parent *Node, name string, perm uint32) *Node {
+	n := fsys.newNode(abi.S_IFDIR, perm)
+	if parent == nil {
+		parent = n
+	}
+	n.dir = &directory{parent: parent, name: name, cookie: cookieDotDot}
+	return n
+}
+
+// insert adds a name. The caller has charged it, and checked that it is new.
+func (d *directory) insert(name string, n *Node) {
+	if d.entries == nil {
+		d.entries = make(map[string]*entry)
+	}
+	d.cookie++
+	e := &entry{name: name, node: n, cookie: d.cookie}
+	d.entries[name] = e
+	d.order = append(d.order, e)
+}
+
+// remove forgets a name that is there.
+func (d *directory) remove(name string) {
+	e := d.entries[name]
+	delete(d.entries, name)
+	e.node = nil
+	d.removed++
+	if d.removed > 32 && d.removed > len(d.order)/2 {
+		d.order = slices.DeleteFunc(d.order, func(e *entry) bool { return e.node == nil })
+		d.removed = 0
+	}
+}
+
+// after is the index in order of the first entry behind cookie.
+func (d *directory) after(cookie int64) int {
+	i, found := slices.BinarySearchFunc(d.order, cookie, func(e *entry, c int64) int {
+		return int(min(1, max(-1, e.cookie-c)))
+	})
+	if found {
+		i++
+	}
+	return i
+}
+
+// child is the node called name in the directory n, or nil. It lists mounts
+// that were not looked into yet.
+func (fsys *FS) child(n *Node, name string) (*Node, abi.Errno) {
+	if e := fsys.load(n); e != abi.OK {
+		return nil, e
+	}
+	if e := n.dir.entries[name]; e != nil {
+		return e.node, abi.OK
+	}
+	return nil, abi.OK
+}
+
+// add puts a new node into the directory n and charges its name.
+func (fsys *FS) add(n *Node, name string, child *Node) abi.Errno {
+	if !fsys.names.take(1) {
+		return abi.ENOSPC
+	}
+	n.dir.insert(name, child)
+	child.nlink++
+	if child.IsDir() {
+		child.nlink++ // its own "."
+		n.nlink++     // its ".."
+	}
+	fsys.touch(n)
+	return abi.OK
+}
+
+// readDir lists the directory n behind cookie; see File.ReadDir. It returns the
+// cookie of the last entry that emit took.
+func (fsys *FS) readDir(n *Node, cookie int64, emit func(abi.Dirent) bool) (int64, abi.Errno) {
+	if n.nlink == 0 {
+		return cookie, abi.ENOENT
+	}
+	if e := fsys.load(n); e != abi.OK {
+		return cookie, e
+	}
+	fsys.accessed(n)
+	d := n.dir
+	if cookie < cookieDot {
+		if !emit(abi.Dirent{Ino: n.ino, Off: cookieDot, Type: abi.DT_DIR, Name: "."}) {
+			return cookie, abi.OK
+		}
+		cookie = cookieDot
+	}
+	if cookie < cookieDotDot {
+		if !emit(abi.Dirent{Ino: d.parent.ino, Off: cookieDotDot, Type: abi.DT_DIR, Name: ".."}) {
+			return cookie, abi.OK
+		}
+		cookie = cookieDotDot
+	}
+	for _, e := range d.order[d.after(cookie):] {
+		if e.node == nil {
+			continue
+		}
+		t := abi.DirentType(e.node.typ)
+		if !emit(abi.Dirent{Ino: e.node.ino, Off: e.cookie, Type: t, Name: e.name}) {
+			break
+		}
+		cookie = e.cookie
+	}
+	return cookie, abi.OK
+}

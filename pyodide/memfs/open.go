@@ -1,0 +1,180 @@
+package memfs
+
+import (
+	"context"
+
+	"coderunner/pyodide/abi"
+)
+
+// Open opens or creates the file at path, with the abi.O_* flags. perm is used
+// for a created file; the caller has applied a umask, if any. A returned File
+// has one reference. Opening a FIFO blocks as POSIX says unless O_NONBLOCK is
+// set; EINTR when ctx ends first.
+//
+// Understood flags: access mode, O_CREAT, O_EXCL, O_TRUNC, O_APPEND,
+// O_NONBLOCK, O_DIRECTORY, O_NOFOLLOW, O_PATH, O_TMPFILE; others are ignored.
+func (fsys *FS) Open(ctx context.Context, dir *Node, path string, flags, perm uint32) (*File, abi.Errno) {
+	return fsys.open(ctx, dir, path, flags, perm, guest)
+}
+
+func (fsys *FS) open(ctx context.Context, dir *Node, path string, flags, perm uint32, who actor) (*File, abi.Errno) {
+	flags, e := cleanFlags(flags)
+	if e != abi.OK {
+		return nil, e
+	}
+	n, e := fsys.openNode(dir, path, flags, perm, who)
+	if e != abi.OK {
+		return nil, e
+	}
+	f := fsys.newOpen(flags)
+	f.node = n
+	if e := f.attach(ctx); e != abi.OK {
+		fsys.closeNode(n)
+		return nil, e
+	}
+	return f, abi.OK
+}
+
+// cleanFlags refuses senseless flags and drops those without effect.
+func cleanFlags(flags uint32) (uint32, abi.Errno) {
+	if flags&abi.O_PATH != 0 {
+		return flags & (abi.O_PATH | abi.O_DIRECTORY | abi.O_NOFOLLOW), abi.OK
+	}
+	switch {
+	case flags&3 == 3:
+		return 0, abi.EINVAL
+	case isTmpfile(flags) && flags&3 == abi.O_RDONLY:
+		return 0, abi.EINVAL
+	case flags&abi.O_TMPFILE&^abi.O_DIRECTORY != 0 && flags&abi.O_DIRECTORY == 0:
+		return 0, abi.EINVAL
+	case flags&abi.O_CREAT != 0 && flags&abi.O_DIRECTORY != 0:
+		return 0, abi.EINVAL
+	}
+	return flags, abi.OK
+}
+
+func isTmpfile(flags uint32) bool { return flags&abi.O_TMPFILE == abi.O_TMPFILE }
+
+// openNode finds or makes the node to open and counts it as open.
+func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) (*Node, abi.Errno) {
+	f := followLast
+	if flags&abi.O_NOFOLLOW != 0 || flags&abi.O_CREAT != 0 && flags&abi.O_EXCL != 0 {
+		f = followSlash
+	}
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	p, e := fsys.walk(dir, path, f, who)
+	if e != abi.OK {
+		return nil, e
+	}
+	n := p.node
+	switch {
+	case isTmpfile(flags):
+		n, e = fsys.openTmpfile(p, perm, who)
+	case flags&abi.O_CREAT == 0 || n != nil && flags&abi.O_EXCL == 0 && !p.slash && p.kind == lastName:
+		e = fsys.openOld(p, flags, who)
+	default:
+		n, e = fsys.openNew(p, perm, who)
+	}
+	if e != abi.OK {
+		return nil, e
+	}
+	n.opens++
+	return n, abi.OK
+}
+
+// openNew makes the file that O_CREAT asks for.
+func (fsys *FS) openNew(p place, perm uint32, who actor) (*Node, abi.Errno) {
+	switch {
+	case p.slash || p.kind != lastName:
+		return nil, abi.EISDIR
+	case p.node != nil:
+		return nil, abi.EEXIST
+	}
+	if e := p.parent.writable(who); e != abi.OK {
+		return nil, e
+	}
+	n := fsys.newFile(abi.S_IFREG, perm)
+	return n, fsys.add(p.parent, p.name, n)
+}
+
+// openTmpfile makes a file without a name, for O_TMPFILE in the directory p.
+func (fsys *FS) openTmpfile(p place, perm uint32, who actor) (*Node, abi.Errno) {
+	switch {
+	case p.node == nil:
+		return nil, abi.ENOENT
+	case !p.node.IsDir():
+		return nil, abi.ENOTDIR
+	}
+	if e := p.node.writable(who); e != abi.OK {
+		return nil, e
+	}
+	return fsys.newFile(abi.S_IFREG, perm), abi.OK
+}
+
+// openOld checks that the file that is there may be opened, and truncates it.
+func (fsys *FS) openOld(p place, flags uint32, who actor) abi.Errno {
+	n := p.node
+	switch {
+	case n == nil:
+		return abi.ENOENT
+	case p.slash && !n.IsDir():
+		return abi.ENOTDIR
+	case flags&abi.O_PATH != 0 && flags&abi.O_DIRECTORY == 0:
+		return abi.OK
+	case n.typ == abi.S_IFLNK && flags&abi.O_DIRECTORY == 0:
+		return abi.ELOOP
+	case flags&abi.O_DIRECTORY != 0 && !n.IsDir():
+		return abi.ENOTDIR
+	case flags&abi.O_PATH != 0:
+		return abi.OK
+	}
+	need := abi.R_OK
+	switch flags & 3 {
+	case abi.O_WRONLY:
+		need = abi.W_OK
+	case abi.O_RDWR:
+		need = abi.R_OK | abi.W_OK
+	}
+	if flags&abi.O_TRUNC != 0 {
+		need |= abi.W_OK
+	}
+	switch {
+	case n.IsDir() && (need&abi.W_OK != 0 || flags&abi.O_CREAT != 0):
+		return abi.EISDIR
+	case n.readonly && need&abi.W_OK != 0:
+		return abi.EROFS
+	case !n.may(who, need):
+		return abi.EACCES
+	}
+	if flags&abi.O_TRUNC != 0 && n.data != nil {
+		return fsys.setSize(n, 0)
+	}
+	return abi.OK
+}
+
+// closeNode undoes openNode's count.
+func (fsys *FS) closeNode(n *Node) {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	n.opens--
+	fsys.release(n)
+}
+
+// attach gives an open file what its kind of node needs beyond the node itself:
+// a mounted file's reader, a FIFO's end, a device's stream.
+func (f *File) attach(ctx context.Context) (e abi.Errno) {
+	flags := f.flags.Load()
+	if flags&abi.O_PATH != 0 {
+		return abi.OK
+	}
+	switch n := f.node; {
+	case n.src != nil:
+		f.reader, e = n.src.open()
+	case n.fifo != nil:
+		f.stream, e = n.fifo.open(ctx, &f.fsys.bytes, flags)
+	case n.dev != nil:
+		f.stream, e = n.dev.open(flags)
+	}
+	return e
+}

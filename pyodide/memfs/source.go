@@ -1,0 +1,116 @@
+package memfs
+
+import (
+	"io"
+	"io/fs"
+	"sync"
+
+	"coderunner/pyodide/abi"
+)
+
+// source is where a mounted regular file comes from.
+type source struct {
+	fsys fs.FS
+	path string
+
+	// Guarded by FS.mu.
+	entry fs.DirEntry // nil once size is known
+	size  int64
+}
+
+// learn asks the source, once, for the size, time and execute bits of its node
+// n: a listing alone does not know them, and most files are never asked.
+func (s *source) learn(n *Node) {
+	if s.entry == nil {
+		return
+	}
+	info, err := s.entry.Info()
+	s.entry = nil
+	if err != nil || !info.Mode().IsRegular() {
+		return // it has vanished: opening it will say so
+	}
+	s.size = info.Size()
+	n.perm |= uint32(info.Mode()) & 0o111
+	n.mtime = abi.NewTimespec(info.ModTime())
+	n.atime, n.ctime = n.mtime, n.mtime
+}
+
+// reader reads an open mounted file at any position: by io.ReaderAt where the
+// file has it, else by io.Seeker, else by reading on and starting over.
+type reader struct {
+	src *source
+	at  io.ReaderAt // nil: the fields below are used
+
+	mu   sync.Mutex
+	file fs.File
+	pos  int64
+}
+
+func (s *source) open() (*reader, abi.Errno) {
+	f, err := s.fsys.Open(s.path)
+	if err != nil {
+		return nil, errnoOf(err)
+	}
+	at, _ := f.(io.ReaderAt)
+	return &reader{src: s, at: at, file: f}, abi.OK
+}
+
+func (r *reader) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.file.Close() // nothing was written: an error says nothing
+}
+
+func (r *reader) readAt(p []byte, off int64) (int, abi.Errno) {
+	if len(p) == 0 {
+		return 0, abi.OK
+	}
+	if r.at != nil {
+		n, err := r.at.ReadAt(p, off)
+		return outcome(n, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.moveTo(off); err != nil {
+		return outcome(0, err)
+	}
+	n, err := io.ReadFull(r.file, p)
+	r.pos += int64(n)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	return outcome(n, err)
+}
+
+// outcome turns what an io.Reader says into what read(2) says.
+func outcome(n int, err error) (int, abi.Errno) {
+	if n > 0 || err == nil || err == io.EOF {
+		return n, abi.OK
+	}
+	return 0, errnoOf(err)
+}
+
+// moveTo makes off the position of r.file.
+func (r *reader) moveTo(off int64) error {
+	if off == r.pos {
+		return nil
+	}
+	if s, ok := r.file.(io.Seeker); ok {
+		pos, err := s.Seek(off, io.SeekStart)
+		if err == nil {
+			r.pos = pos
+		}
+		return err
+	}
+	if off < r.pos {
+		f, err := r.src.fsys.Open(r.src.path)
+		if err != nil {
+			return err
+		}
+		r.file.Close()
+		r.file, r.pos = f, 0
+	}
+	n, err := io.CopyN(io.Discard, r.file, off-r.pos)
+	r.pos += n
+	return err
+}
