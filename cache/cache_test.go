@@ -78,7 +78,7 @@ func tarball(t testing.TB, entries ...tar.Header) []byte {
 		if h.Typeflag == 0 {
 			h.Typeflag, body, h.Linkname = tar.TypeReg, h.Linkname, ""
 		}
-		if h.Mode == 0 {
+		if h.Mode == 0 && h.Typeflag != tar.TypeXGlobalHeader {
 			h.Mode = 0o644
 		}
 		h.Size = int64(len(body))

@@ -109,7 +109,8 @@ func (f *fetcher) attempt(ctx context.Context, r request, use func(answer) error
 		return stallCause(ctx, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode/100 != 2 && resp.StatusCode != http.StatusNotModified {
+	conditional := req.Header.Get("If-None-Match")+req.Header.Get("If-Modified-Since") != ""
+	if resp.StatusCode/100 != 2 && !(conditional && resp.StatusCode == http.StatusNotModified) {
 		return &statusError{
 			HTTPError: HTTPError{Status: resp.StatusCode, URL: safeURL(resp.Request.URL)},
 			after:     retryAfter(resp.Header.Get("Retry-After")),

@@ -1,0 +1,455 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var payload = bytes.Repeat([]byte("0123456789abcdef"), 4096)
+
+// serve starts a server and gives its URL and a count of its requests.
+func serve(t *testing.T, h http.HandlerFunc) (base string, requests *atomic.Int32) {
+	t.Helper()
+	requests = new(atomic.Int32)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, requests
+}
+
+// hijack takes the connection to send what no well-behaved server would.
+func hijack(t *testing.T, w http.ResponseWriter, text string, reset bool) {
+	conn, buf, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	buf.WriteString(text)
+	buf.Flush()
+	if reset {
+		conn.(*net.TCPConn).SetLinger(0)
+	}
+	conn.Close()
+}
+
+// Every fault ends in a clear error, after the right number of requests, and
+// with nothing in the cache.
+func TestBlobFaults(t *testing.T) {
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
+	header := "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+	faults := []struct {
+		name     string
+		handler  http.HandlerFunc
+		requests int32
+		texts    []string
+	}{
+		{"wrong hash", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "something else") }, 1,
+			[]string{"14 bytes with sha256:", "want " + sha256Of(payload).String()}},
+		{"web page", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!DOCTYPE html><html>log in") }, 1,
+			[]string{"the answer is a web page"}},
+		{"truncated", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(payload)))
+			w.Write(payload[:1000])
+		}, 4, []string{"unexpected EOF", "after 4 attempts"}},
+		{"announces less", func(w http.ResponseWriter, _ *http.Request) {
+			hijack(t, w, fmt.Sprintf(header, 10, payload), false)
+		}, 1, []string{"10 bytes with"}},
+		{"reset", func(w http.ResponseWriter, _ *http.Request) {
+			hijack(t, w, fmt.Sprintf(header, len(payload), "some"), true)
+		}, 4, []string{"after 4 attempts"}},
+		{"no HTTP", func(w http.ResponseWriter, _ *http.Request) { hijack(t, w, "SSH-2.0-x\r\n", false) }, 4, []string{"malformed HTTP"}},
+		{"404", status(404), 1, []string{"404 Not Found"}},
+		{"403", status(403), 1, []string{"403 Forbidden"}},
+		{"429", status(429), 4, []string{"429 Too Many Requests", "after 4 attempts"}},
+		{"503", status(503), 4, []string{"503 Service Unavailable"}},
+		{"799", status(799), 4, []string{"799"}},
+		{"304 unasked", status(304), 1, []string{"304"}},
+		{"too large, announced", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99999999999")
+			w.Write(payload)
+		}, 1, []string{"more than the allowed 100000 bytes"}},
+		{"too large, unannounced", func(w http.ResponseWriter, _ *http.Request) {
+			for range 100 {
+				w.Write(payload)
+				w.(http.Flusher).Flush()
+			}
+		}, 1, []string{"more than the allowed 100000 bytes"}},
+		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", 302) }, 10, []string{"more than 10 redirects"}},
+		{"redirect to a file", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) }, 1,
+			[]string{"refused: neither http nor https"}},
+	}
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			base, requests := serve(t, f.handler)
+			c := open(t, t.TempDir(), Options{})
+			u := strings.Replace(base, "http://", "http://user:hunter2@", 1) + "/thing-1.0.whl?token=hunter2#hunter2"
+			src := Source{URL: u, Digest: sha256Of(payload), MaxSize: 100_000, Name: "thing 1.0"}
+			_, _, err := c.Blob(context.Background(), src, nil)
+			wantError(t, err, append(f.texts, "thing 1.0")...)
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the error tells secrets: %v", err)
+			}
+			if n := requests.Load(); n != f.requests {
+				t.Errorf("%d requests, want %d: %v", n, f.requests, err)
+			}
+			wantNothing(t, c)
+		})
+	}
+}
+
+func TestBlobRecovers(t *testing.T) {
+	var n atomic.Int32
+	base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch n.Add(1) {
+		case 1:
+			w.WriteHeader(500)
+		case 2:
+			w.Header().Set("Retry-After", "86400") // more than we are willing to wait
+			w.WriteHeader(429)
+		case 3:
+			hijack(t, w, "HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\nhalf", true)
+		default:
+			if got := r.Header.Get("User-Agent"); got != "coderunner" {
+				t.Errorf("User-Agent %q", got)
+			}
+			w.Write(payload)
+		}
+	})
+	root := t.TempDir()
+	c := open(t, root, Options{})
+	src := Source{URL: base + "/blob", Digest: sha256Of(payload)}
+	var done, total int64
+	path, cached, err := c.Blob(context.Background(), src, func(d, n int64) { done, total = d, n })
+	if err != nil || cached {
+		t.Fatalf("Blob: cached %v, %v", cached, err)
+	}
+	if got, err := os.ReadFile(path); !bytes.Equal(got, payload) || err != nil {
+		t.Errorf("blob: %d bytes, %v", len(got), err)
+	}
+	if want := int64(len(payload)); done != want || total != want && total != -1 {
+		t.Errorf("progress ended at %d of %d, want %d", done, total, want)
+	}
+	wantNoTemps(t, c)
+
+	// Warm, it needs no network, and damage is noticed.
+	again, cached, err := open(t, root, Options{Offline: true}).Blob(context.Background(), src, nil)
+	if again != path || !cached || err != nil {
+		t.Errorf("Blob again = %q, %v, %v", again, cached, err)
+	}
+	check(t, os.Chmod(path, 0o600))
+	check(t, os.WriteFile(path, payload[1:], 0o600))
+	_, _, err = open(t, root, Options{Offline: true}).Blob(context.Background(), src, nil)
+	if !errors.Is(err, ErrOffline) {
+		t.Errorf("damaged and offline: %v", err)
+	}
+	_, cached, err = c.Blob(context.Background(), src, nil)
+	if cached || err != nil {
+		t.Errorf("damaged: cached %v, %v; want it fetched", cached, err)
+	}
+}
+
+func TestSourcesThatCannotBeVerified(t *testing.T) {
+	c := open(t, t.TempDir(), Options{})
+	good := sha256Of(payload)
+	for _, src := range []Source{
+		{URL: "https://example.test/x"},
+		{URL: "https://example.test/x", Digest: Digest{"md5", "00"}},
+		{URL: "https://example.test/x", Digest: SHA256("../../../../etc/passwd")},
+		{URL: "https://example.test/x", Digest: SHA256("")},
+		{URL: "ftp://example.test/x", Digest: good},
+		{URL: "https:///x", Digest: good},
+		{URL: "file://host/x", Digest: good},
+		{URL: "relative", Digest: good},
+		{URL: "https://user:pa%zz@example.test", Digest: good},
+		{URL: "", Digest: good},
+		{URL: "https://example.test/x", Digest: good, MaxSize: -1},
+	} {
+		_, _, err := c.Blob(context.Background(), src, nil)
+		if err == nil || strings.Contains(err.Error(), "zz") {
+			t.Errorf("Blob(%+v): %v", src, err)
+		}
+	}
+	wantNothing(t, c)
+}
+
+func TestOfflineNamesWhatIsMissing(t *testing.T) {
+	base, requests := serve(t, func(http.ResponseWriter, *http.Request) {})
+	c := open(t, t.TempDir(), Options{Offline: true})
+	ctx := context.Background()
+	_, _, berr := c.Blob(ctx, Source{URL: base, Digest: sha256Of(payload), Name: "thing 1.0"}, nil)
+	_, nerr := c.NPM(ctx, NPMPackage{Registry: base, Name: "thing", Version: "1.0.0", Integrity: integrityOf(payload)}, nil)
+	_, gerr := c.Get(ctx, base+"/thing/", nil, 100)
+	for _, err := range []error{berr, nerr, gerr} {
+		if !errors.Is(err, ErrOffline) || !strings.Contains(err.Error(), "thing") {
+			t.Errorf("offline: %v", err)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests while offline", n)
+	}
+	wantNothing(t, c)
+}
+
+// A server that stops sending is given up, one that only dribbles too.
+func TestStall(t *testing.T) {
+	for _, dribble := range []bool{false, true} {
+		t.Run(fmt.Sprint("dribble=", dribble), func(t *testing.T) {
+			base, requests := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Length", fmt.Sprint(len(payload)))
+				w.Write(payload[:100])
+				w.(http.Flusher).Flush()
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for {
+					select {
+					case <-r.Context().Done():
+						return
+					case <-tick.C:
+						if dribble {
+							w.Write(payload[:1])
+							w.(http.Flusher).Flush()
+						}
+					}
+				}
+			})
+			c := open(t, t.TempDir(), Options{})
+			c.net.stall = 50 * time.Millisecond
+			_, _, err := c.Blob(context.Background(), Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)
+			wantError(t, err, "the transfer stalled")
+			if n := requests.Load(); n != 2 {
+				t.Errorf("%d requests, want 2", n)
+			}
+			wantNothing(t, c)
+		})
+	}
+}
+
+// Cancelling closes the connection at once, whatever the server does.
+func TestCancelClosesConnection(t *testing.T) {
+	for _, phase := range []string{"before the header", "in the body"} {
+		t.Run(phase, func(t *testing.T) {
+			arrived, closed := make(chan struct{}), make(chan struct{})
+			base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if phase == "in the body" {
+					w.Write(payload[:100])
+					w.(http.Flusher).Flush()
+				}
+				close(arrived)
+				<-r.Context().Done()
+				close(closed)
+			})
+			c := open(t, t.TempDir(), Options{})
+			ctx, cancel := context.WithCancelCause(context.Background())
+			gone := errors.New("the client is gone")
+			go func() { <-arrived; cancel(gone) }()
+			_, _, err := c.Blob(ctx, Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)
+			if !errors.Is(err, gone) {
+				t.Errorf("Blob: %v, want %v", err, gone)
+			}
+			<-closed
+			wantNothing(t, c)
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	addr := l.Addr().String()
+	l.Close()
+	c := open(t, t.TempDir(), Options{})
+	_, err = c.Get(context.Background(), "http://user:hunter2@"+addr+"/simple/?q=hunter2", nil, 100)
+	wantError(t, err, "http://"+addr+"/simple/", "connection refused", "after 2 attempts", "is there a network?")
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error tells secrets: %v", err)
+	}
+}
+
+func TestCertificatesAreVerified(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	c := open(t, t.TempDir(), Options{})
+	_, err := c.Get(context.Background(), s.URL+"/x", nil, 100)
+	wantError(t, err, "certificate", "SSL_CERT_FILE")
+}
+
+func TestHTTPSIsNotLeft(t *testing.T) {
+	plain, requests := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })
+	s := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=hunter2", 302))
+	defer s.Close()
+	c := open(t, t.TempDir(), Options{HTTP: s.Client()})
+	_, err := c.Get(context.Background(), s.URL, nil, 1<<20)
+	wantError(t, err, "redirect from https to "+plain+"/x?… refused")
+	if requests.Load() != 0 || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("it was asked %d times: %v", requests.Load(), err)
+	}
+}
+
+// Redirects may not lead from the outside into the own network; all names
+// here lead to one server, whose address they are only said to have.
+func TestPrivateRedirects(t *testing.T) {
+	addrs := map[string]string{"public.test": "203.0.113.5", "other.test": "203.0.113.6", "intranet.test": "10.1.2.3",
+		"mapped.test": "::ffff:192.168.1.1", "shared.test": "100.64.0.1", "six.test": "fd00::1"}
+	cases := []struct {
+		from, to string
+		refused  bool
+	}{
+		{"public.test", "other.test", false},
+		{"public.test", "intranet.test", true},
+		{"public.test", "127.0.0.1", true},
+		{"public.test", "[::1]", true},
+		{"public.test", "[::ffff:127.0.0.1]", true},
+		{"public.test", "169.254.169.254", true},
+		{"public.test", "0.0.0.0", true},
+		{"public.test", "localhost", true},
+		{"public.test", "LOCALHOST.", true},
+		{"public.test", "mapped.test", true},
+		{"public.test", "shared.test", true},
+		{"public.test", "six.test", true},
+		{"intranet.test", "six.test", false},
+		{"intranet.test", "other.test", false},
+		{"public.test", "unknown.test", false}, // for a proxy to look up
+	}
+	base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, "http://"+to+"/", 302)
+			return
+		}
+		io.WriteString(w, "arrived")
+	})
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(base, "http://"))
+	}}}
+	c := open(t, t.TempDir(), Options{HTTP: client})
+	c.net.lookup = func(_ context.Context, host string) ([]netip.Addr, error) {
+		if addr, ok := addrs[host]; ok {
+			return []netip.Addr{netip.MustParseAddr(addr)}, nil
+		}
+		return nil, errors.New("no such host")
+	}
+	for _, tc := range cases {
+		resp, err := c.Get(context.Background(), "http://"+tc.from+"/?to="+url.QueryEscape(tc.to), nil, 100)
+		switch {
+		case tc.refused:
+			if err == nil || !strings.Contains(err.Error(), "the address is private") {
+				t.Errorf("%s to %s: %v, want it refused", tc.from, tc.to, err)
+			}
+		case err != nil:
+			t.Errorf("%s to %s: %v", tc.from, tc.to, err)
+		case resp.URL != "http://"+tc.to+"/":
+			t.Errorf("%s to %s: the answer is from %s", tc.from, tc.to, resp.URL)
+		}
+	}
+}
+
+func TestGet(t *testing.T) {
+	bomb := gzipped(t, make([]byte, 64<<20))
+	base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/small":
+			fmt.Fprintf(w, "accept %s", r.Header.Get("Accept"))
+		case "/tagged":
+			w.WriteHeader(http.StatusNotModified)
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(bomb)
+		case "/endless":
+			for r.Context().Err() == nil {
+				w.Write(payload)
+			}
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	c := open(t, t.TempDir(), Options{})
+	ctx := context.Background()
+	resp, err := c.Get(ctx, base+"/small", http.Header{"accept": {"text/x"}}, 13)
+	if err != nil || string(resp.Body) != "accept text/x" || resp.Status != 200 || resp.URL != base+"/small" {
+		t.Errorf("Get: %+v, %v", resp, err)
+	}
+	if resp, err := c.Get(ctx, base+"/tagged", http.Header{"If-None-Match": {`"x"`}}, 13); err != nil || resp.Status != 304 {
+		t.Errorf("Get of the same: %+v, %v", resp, err)
+	}
+	var size *SizeError
+	for _, path := range []string{"/small", "/bomb", "/endless"} {
+		if _, err := c.Get(ctx, base+path, nil, 3); !errors.As(err, &size) || size.Max != 3 {
+			t.Errorf("Get %s: %v, want it too large", path, err)
+		}
+	}
+	var status *HTTPError
+	if _, err := c.Get(ctx, base+"/none?x=hunter2", nil, 10); !errors.As(err, &status) || status.Status != 404 || status.URL != base+"/none?…" {
+		t.Errorf("Get of nothing: %v", err)
+	}
+}
+
+func TestFolderAsServer(t *testing.T) {
+	folder := t.TempDir()
+	check(t, os.MkdirAll(filepath.Join(folder, "simple", "six"), 0o700))
+	check(t, os.WriteFile(filepath.Join(folder, "simple", "six", "index.html"), []byte("<a>"), 0o600))
+	check(t, os.WriteFile(filepath.Join(folder, "blob"), payload, 0o600))
+	base := (&url.URL{Scheme: "file", Path: filepath.ToSlash(folder)}).String()
+	c := open(t, t.TempDir(), Options{Offline: true}) // no network is needed
+	ctx := context.Background()
+	resp, err := c.Get(ctx, base+"/simple/six/", nil, 100)
+	if err != nil || string(resp.Body) != "<a>" || resp.Header.Get("Content-Type") != "text/html" {
+		t.Errorf("Get: %+v, %v", resp, err)
+	}
+	for _, path := range []string{"/simple/seven/", "/simple/"} {
+		var status *HTTPError
+		if _, err := c.Get(ctx, base+path, nil, 100); !errors.As(err, &status) || status.Status != 404 {
+			t.Errorf("Get %s: %v, want 404", path, err)
+		}
+	}
+	if _, _, err := c.Blob(ctx, Source{URL: base + "/blob", Digest: sha256Of(payload)}, nil); err != nil {
+		t.Errorf("Blob: %v", err)
+	}
+	var digest *DigestError
+	if _, _, err := c.Blob(ctx, Source{URL: base + "/blob", Digest: sha256Of(nil)}, nil); !errors.As(err, &digest) {
+		t.Errorf("Blob with another digest: %v", err)
+	}
+	if _, err := c.Get(ctx, "file:///dev/zero", nil, 100); err == nil {
+		t.Error("a device is read")
+	}
+}
+
+// Many who want one blob cause one download.
+func TestBlobIsFetchedOnce(t *testing.T) {
+	base, requests := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })
+	root := t.TempDir()
+	src := Source{URL: base + "/blob", Digest: sha256Of(payload)}
+	done := make(chan error)
+	for range 8 {
+		c := open(t, root, Options{})
+		go func() {
+			_, _, err := c.Blob(context.Background(), src, nil)
+			done <- err
+		}()
+	}
+	for range 8 {
+		check(t, <-done)
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
