@@ -34,12 +34,10 @@ func newTool(c Config) (mcp.Tool, error) {
 	}, nil
 }
 
-func granted(g runners.Grant) bool { return g.All || len(g.List) > 0 }
-
 // annotations say the truth about what a program can do outside its sandbox.
 func annotations(p runners.Policy) mcp.ToolAnnotation {
-	open := granted(p.Net) || granted(p.Import) || granted(p.Run) || granted(p.FFI)
-	changes := granted(p.Net) || granted(p.Write) || granted(p.Run) || granted(p.FFI)
+	open := p.Net.Any() || p.Import.Any() || p.Run.Any() || p.FFI.Any()
+	changes := p.Net.Any() || p.Write.Any() || p.Run.Any() || p.FFI.Any()
 	return mcp.ToolAnnotation{
 		Title:           "Run code",
 		ReadOnlyHint:    mcp.ToBoolPtr(!changes),
@@ -91,11 +89,11 @@ func permissions(p runners.Policy) string {
 		{"system information", p.Sys, p.DenySys},
 		{"import from URLs", p.Import, p.DenyImport},
 	} {
-		if !granted(row.allow) {
+		if !row.allow.Any() {
 			continue
 		}
 		text := row.name + " (" + grantText(row.allow)
-		if granted(row.deny) {
+		if row.deny.Any() {
 			text += ", except " + grantText(row.deny)
 		}
 		out = append(out, text+")")

@@ -1,0 +1,206 @@
+package runnertest
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"coderunner/runners"
+)
+
+//go:embed testdata/*.txtar
+var promises embed.FS
+
+// Case is one promise. The exported fields with a JSON name are those of
+// case.json.
+type Case struct {
+	Name, Promise string `json:"-"`
+
+	TimeoutMS int                 `json:"timeout_ms"`
+	Memory    int64               `json:"memory"`    // bytes
+	Output    int64               `json:"output"`    // bytes
+	WithinMS  int                 `json:"within_ms"` // how long the run may take in all
+	Filename  map[string]string   `json:"filename"`  // by section name: py, ts, js
+	Packages  map[string][]string `json:"packages"`  // likewise
+	Network   bool                `json:"network"`
+	Differs   bool                `json:"differs"` // the result is another each time
+
+	sections map[string]string
+}
+
+// suffixes are the section names of each language, the best first.
+var suffixes = map[runners.Language][]string{
+	runners.Python:     {"py"},
+	runners.TypeScript: {"ts"},
+	runners.JavaScript: {"js", "ts"},
+}
+
+func parseCase(name string, data []byte) (*Case, error) {
+	a := txtar.Parse(data)
+	c := &Case{Name: name, Promise: strings.TrimSpace(string(a.Comment)), sections: map[string]string{}}
+	for _, f := range a.Files {
+		if _, ok := c.sections[f.Name]; ok {
+			return nil, fmt.Errorf("%s is there twice", f.Name)
+		}
+		if !knownSection(f.Name) {
+			return nil, fmt.Errorf("there is no section %s", f.Name)
+		}
+		c.sections[f.Name] = string(f.Data)
+	}
+	if text, ok := c.sections["case.json"]; ok {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(c); err != nil {
+			return nil, fmt.Errorf("case.json: %w", err)
+		}
+	}
+	if c.Promise == "" {
+		return nil, fmt.Errorf("the comment does not say what is promised")
+	}
+	if c.sections["want.json"] == "" && c.sections["want.py.json"] == "" {
+		return nil, fmt.Errorf("nothing is wanted")
+	}
+	return c, nil
+}
+
+func knownSection(name string) bool {
+	switch name {
+	case "py", "ts", "js", "before.py", "before.ts", "before.js", "stdin", "args", "case.json",
+		"want.json", "want.py.json", "want.ts.json", "want.js.json":
+		return true
+	}
+	return strings.HasPrefix(name, "files/")
+}
+
+// section gives the best section of a language with the prefix and suffix
+// around its name.
+func (c *Case) section(l runners.Language, before, after string) (string, bool) {
+	for _, s := range suffixes[l] {
+		if text, ok := c.sections[before+s+after]; ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func (c *Case) program(l runners.Language) (string, bool) {
+	text, ok := c.section(l, "", "")
+	return unescape(text), ok
+}
+
+func (c *Case) before(l runners.Language) (string, bool) {
+	text, ok := c.section(l, "before.", "")
+	return unescape(text), ok
+}
+
+// unescape replaces ⟦hex⟧ by the bytes: txtar files are text. A file's last
+// newline is dropped by ⟦⟧.
+func unescape(text string) string {
+	text = strings.ReplaceAll(text, "⟦⟧\n", "")
+	for {
+		before, rest, ok := strings.Cut(text, "⟦")
+		if !ok {
+			return text
+		}
+		hex, after, ok := strings.Cut(rest, "⟧")
+		if !ok {
+			return text
+		}
+		var b []byte
+		for i := 0; i+1 < len(hex); i += 2 {
+			n, err := strconv.ParseUint(hex[i:i+2], 16, 8)
+			if err != nil {
+				panic("runnertest: bad escape " + hex)
+			}
+			b = append(b, byte(n))
+		}
+		text = before + string(b) + after
+	}
+}
+
+func (c *Case) request(l runners.Language) runners.Request {
+	code, _ := c.program(l)
+	req := runners.Request{
+		Language: l,
+		Code:     code,
+		Stdin:    unescape(c.sections["stdin"]),
+		Limits: runners.Limits{
+			Timeout: time.Duration(c.TimeoutMS) * time.Millisecond,
+			Memory:  c.Memory,
+			Output:  c.Output,
+		},
+	}
+	for _, s := range suffixes[l] {
+		if req.Packages == nil {
+			req.Packages = c.Packages[s]
+		}
+		if req.Filename == "" {
+			req.Filename = c.Filename[s]
+		}
+	}
+	if args := strings.TrimSuffix(c.sections["args"], "\n"); args != "" {
+		req.Args = strings.Split(unescape(args), "\n")
+	}
+	for name, text := range c.sections {
+		if p, ok := strings.CutPrefix(name, "files/"); ok {
+			req.Files = append(req.Files, runners.File{Path: p, Data: []byte(unescape(text))})
+		}
+	}
+	return req
+}
+
+// want gives what is wanted in a language: want.json with the language's own
+// fields over it.
+func (c *Case) want(l runners.Language) (any, error) {
+	base, err := decode(c.sections["want.json"])
+	if err != nil {
+		return nil, fmt.Errorf("want.json: %w", err)
+	}
+	text, ok := c.section(l, "want.", ".json")
+	if !ok {
+		return base, nil
+	}
+	own, err := decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("want of %s: %w", l, err)
+	}
+	return merge(base, own), nil
+}
+
+func decode(text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var v any
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	d.UseNumber()
+	err := d.Decode(&v)
+	return v, err
+}
+
+// merge lays over on base, object by object. A comparison such as
+// {"contains": …} replaces what it is laid on.
+func merge(base, over any) any {
+	b, okB := base.(map[string]any)
+	o, okO := over.(map[string]any)
+	if !okB || !okO || isMatcher(b) || isMatcher(o) {
+		return over
+	}
+	out := map[string]any{}
+	for k, v := range b {
+		out[k] = v
+	}
+	for k, v := range o {
+		if old, ok := out[k]; ok {
+			v = merge(old, v)
+		}
+		out[k] = v
+	}
+	return out
+}
