@@ -126,7 +126,10 @@ func (r *rewriter) info() *Info {
 
 func (r *rewriter) slotTypes(i *Info) {
 	limit := uint32(0)
-	if len(r.m.Tables) > 0 {
+	switch {
+	case r.o.Side && r.m.Dylink != nil:
+		limit = r.m.Dylink.TableSize
+	case len(r.m.Tables) > 0:
 		limit = r.m.Tables[0].Min
 	}
 	n := uint32(0)

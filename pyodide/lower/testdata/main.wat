@@ -1,0 +1,18 @@
+;; A main module for side.wat.
+(module
+  (type $ii (func (param i32) (result i32)))
+  (tag $t (export "__cpp_exception") (param i32))
+  (memory (export "memory") 2 2)
+  (table (export "__indirect_function_table") 4 funcref)
+  (global $__stack_pointer (export "__stack_pointer") (mut i32) (i32.const 65536))
+  (global $hidden (mut i32) (i32.const 5))
+  (global (export "address") i32 (i32.const 1024))
+  (func (export "thrower") (param i32) (result i32)
+    (global.set $hidden (local.get 0))
+    (if (i32.and (local.get 0) (i32.const 1)) (then (throw $t (local.get 0))))
+    (i32.const 50))
+  (func (export "catcher") (param $slot i32) (param $p i32) (result i32)
+    (try (result i32)
+      (do (call_indirect (type $ii) (local.get $p) (local.get $slot)))
+      (catch $t (i32.const 1000) (i32.add))
+      (catch_all (i32.const -1)))))
