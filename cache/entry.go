@@ -148,7 +148,7 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 		return "", storageError("create", fresh, err)
 	}
 	if err := build(ctx, filepath.Join(fresh, dataName)); err != nil {
-		return "", err
+		return "", withHint(err)
 	}
 	if err := seal(fresh, e.kind, e.key); err != nil {
 		return "", err

@@ -89,6 +89,16 @@ func (e *StorageError) Hint() string {
 	return ""
 }
 
+// withHint adds the way out to a builder's error that is the disk's.
+func withHint(err error) error {
+	var have *StorageError
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+	if !full || errors.As(err, &have) {
+		return err
+	}
+	return fmt.Errorf("%w; hint: %s", err, (&StorageError{Err: err}).Hint())
+}
+
 // storageError wraps err, without the operation and path that package os has
 // already put in front of it.
 func storageError(op, path string, err error) error {
