@@ -284,9 +284,11 @@ func (f *File) size() int64 {
 // Truncate is ftruncate(2): EINVAL unless a regular file open for writing.
 func (f *File) Truncate(size int64) abi.Errno {
 	switch {
+	case size < 0:
+		return abi.EINVAL
 	case f.flags.Load()&abi.O_PATH != 0:
 		return abi.EBADF
-	case size < 0, f.node == nil, f.node.data == nil, f.writable() != abi.OK:
+	case f.node == nil, f.node.data == nil, f.writable() != abi.OK:
 		return abi.EINVAL
 	}
 	f.fsys.mu.Lock()

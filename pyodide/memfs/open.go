@@ -58,7 +58,12 @@ func isTmpfile(flags uint32) bool { return flags&abi.O_TMPFILE == abi.O_TMPFILE 
 // openNode finds or makes the node to open and counts it as open.
 func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) (*Node, abi.Errno) {
 	f := followLast
-	if flags&abi.O_NOFOLLOW != 0 || flags&abi.O_CREAT != 0 && flags&abi.O_EXCL != 0 {
+	switch create := flags&abi.O_CREAT != 0; {
+	case create && flags&(abi.O_EXCL|abi.O_NOFOLLOW) != 0:
+		f = followNever
+	case create:
+		f = followPlain
+	case flags&abi.O_NOFOLLOW != 0:
 		f = followSlash
 	}
 	fsys.mu.Lock()
@@ -74,7 +79,7 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 	case flags&abi.O_CREAT == 0 || n != nil && flags&abi.O_EXCL == 0 && !p.slash && p.kind == lastName:
 		e = fsys.openOld(p, flags, who)
 	default:
-		n, e = fsys.openNew(p, perm, who)
+		n, e = fsys.openNew(p, flags, perm, who)
 	}
 	if e != abi.OK {
 		return nil, e
@@ -84,12 +89,14 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 }
 
 // openNew makes the file that O_CREAT asks for.
-func (fsys *FS) openNew(p place, perm uint32, who actor) (*Node, abi.Errno) {
+func (fsys *FS) openNew(p place, flags, perm uint32, who actor) (*Node, abi.Errno) {
 	switch {
-	case p.slash || p.kind != lastName:
+	case p.kind == lastName && p.slash:
 		return nil, abi.EISDIR
-	case p.node != nil:
+	case p.node != nil && flags&abi.O_EXCL != 0:
 		return nil, abi.EEXIST
+	case p.node != nil:
+		return nil, abi.EISDIR
 	}
 	if e := p.parent.writable(who); e != abi.OK {
 		return nil, e

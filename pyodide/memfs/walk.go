@@ -16,8 +16,13 @@ type follow int
 const (
 	followNever follow = iota // the operation is on the name itself
 	followSlash               // followed only when a slash comes after it
+	followPlain               // followed only when no slash comes after it (O_CREAT)
 	followLast                // followed
 )
+
+func (f follow) follows(slash bool) bool {
+	return f == followLast || f == followSlash && slash || f == followPlain && !slash
+}
 
 // lastKind is what the last component of a path is.
 type lastKind int
@@ -71,7 +76,7 @@ func (fsys *FS) walk(dir *Node, path string, f follow, who actor) (place, abi.Er
 			}
 			return place{}, abi.ENOENT
 		}
-		if p.node.typ == abi.S_IFLNK && (!last || f == followLast || f == followSlash && p.slash) {
+		if p.node.typ == abi.S_IFLNK && (!last || f.follows(p.slash)) {
 			if links++; links > maxLinks {
 				return place{}, abi.ELOOP
 			}
