@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"go.uber.org/zap"
 
+	"coderunner/cache"
 	"coderunner/runners"
 )
 
@@ -15,10 +17,24 @@ type backend struct {
 	close        []func() error // in the order of opening
 }
 
-// openBackend joins the packages as the configuration says. The caller closes
-// the backend.
+// openBackend joins the packages as the configuration says. Nothing is fetched
+// yet. The caller closes the backend.
 func openBackend(cfg Config, log *zap.Logger) (*backend, error) {
-	return &backend{}, nil
+	policy, err := runners.ParsePolicy(cfg.Permissions)
+	if err != nil {
+		return nil, fmt.Errorf("DENO_PERMISSION_ARGS: %w", err)
+	}
+	for _, warning := range policy.Warnings() {
+		log.Warn(warning)
+	}
+	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: cfg.Offline})
+	if err != nil {
+		return nil, err
+	}
+	if warning := c.Warning(); warning != "" {
+		log.Warn(warning)
+	}
+	return &backend{policy: policy, close: []func() error{c.Close}}, nil
 }
 
 // languages gives the runner of each language.

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"coderunner": func() { os.Exit(Main()) }})
+}
+
+// TestProtocol drives the real binary where no program needs to run.
+func TestProtocol(t *testing.T) { runScripts(t, "testdata/protocol", true) }
+
+// TestRun drives the real binary with real programs.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches the runtimes")
+	}
+	runScripts(t, "testdata/run", false)
+}
+
+// passedOn are the variables of this process that scripts see, so that they
+// find the registries that this machine can reach.
+var passedOn = []string{
+	"NPM_CONFIG_REGISTRY", "JSR_URL", "PIP_INDEX_URL", "PYODIDE_PACKAGE_BASE_URL",
+	"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "CODE_RUNNER_DENO",
+}
+
+func runScripts(t *testing.T, dir string, offline bool) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			for _, name := range passedOn {
+				if v, ok := os.LookupEnv(name); ok {
+					env.Setenv(name, v)
+				}
+			}
+			if offline {
+				env.Setenv("CODE_RUNNER_OFFLINE", "1")
+				env.Setenv("CODE_RUNNER_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
+				return nil
+			}
+			dir, err := testCache()
+			env.Setenv("CODE_RUNNER_CACHE_DIR", dir)
+			return err
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits":  cmdExits,
+			"serve":  cmdServe,
+			"call":   cmdCall,
+			"begin":  cmdBegin,
+			"send":   cmdSend,
+			"recv":   cmdRecv,
+			"finish": cmdFinish,
+			"logged": cmdLogged,
+		},
+	})
+}
+
+// testCache is the cache that the user has, so that the runtimes are fetched
+// once for all tests.
+func testCache() (string, error) {
+	if dir := os.Getenv("CODE_RUNNER_CACHE_DIR"); dir != "" {
+		return dir, nil
+	}
+	base, err := os.UserCacheDir()
+	return filepath.Join(base, "coderunner"), err
+}
+
+// cmdExits is "exits CODE COMMAND ARG...": exec with that exit code.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
