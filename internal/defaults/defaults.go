@@ -23,6 +23,11 @@ const (
 	MicropipVersion = "0.7.2"
 	MicropipWheel   = "micropip-" + MicropipVersion + "-py3-none-any.whl"
 	MicropipSHA256  = "d2b63ea316a2a9dcbfeadd4f855d8cec7d54f65b3849e638a7cc627e6d35e4d5"
+
+	// PackagingVersion is of the library that micropip parses versions with.
+	PackagingVersion = "26.3"
+	PackagingWheel   = "packaging-" + PackagingVersion + "-py3-none-any.whl"
+	PackagingSHA256  = "d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"
 )
 
 // DenoIntegrity gives, by GOOS/GOARCH, the npm package of the pinned Deno and

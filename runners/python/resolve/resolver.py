@@ -209,7 +209,7 @@ class Solver:
     def blame(self, t):
         """A package that could be older, so that what failed is not asked for."""
         if self.first_reasons is None:
-            self.first_reasons = {_clean(r): t.reasons.get(str(r), "") + self.needed_by(r) for r in t.failed}
+            self.first_reasons = self.explain(t)
         for req in t.failed:
             for _, who in self.limits.get(req.name, ()):
                 name, _, version = who.partition(" ")
@@ -220,6 +220,16 @@ class Solver:
                 if req.name in needs and len(self.chosen_versions(parent)) > 1:
                     return parent, wheel.version
         return ()
+
+    def explain(self, t):
+        """Why the attempt failed: one entry for each project, in the words of
+        the request if it is named there."""
+        told, asked = {}, {str(r) for r, _ in self.roots}
+        for req in sorted(t.failed, key=lambda r: str(r) not in asked):
+            if req.name not in told:
+                reason = t.reasons.get(str(req)) or "it could not be chosen"
+                told[req.name] = _clean(req), reason + ("" if str(req) in asked else self.needed_by(req))
+        return dict(told.values())
 
     def needed_by(self, req):
         parents = [
@@ -300,21 +310,17 @@ class Solver:
         project = _project(req.name)
         if project.get("error"):
             return project["error"]
-        mine = [v for v in files if req.specifier.contains(v, prereleases=True)]
-        others = [f"{s} ({who})" for s, who in self.limits.get(req.name, ()) if str(s) != str(req.specifier)]
-        if mine and others:
-            asking = [f"{s} ({who})" for s, who in self.limits[req.name] if str(s) == str(req.specifier)]
-            return "conflict: no version is both " + " and ".join(
-                dict.fromkeys((asking or ([str(req.specifier)] if req.specifier else [])) + others)
-            )
-        fitting = [v for v in notes if req.specifier.contains(v, prereleases=True)]
+        sides = self.limits.get(req.name, ())
+        if len(sides) > 1 and all(any(s.contains(v, prereleases=True) for v in files) for s, _ in sides):
+            return "conflict: no version is " + " and ".join(f"{s} (for {who})" for s, who in sides)
+        fitting = list(req.specifier.filter(notes))
         if fitting:
-            newest = max(fitting)
+            newest = max(fitting)  # finals only, if there are any
             return f"no wheel for this runtime: version {newest} {notes[newest]}"
         if files:
-            return f"no version is {req.specifier}; the newest that fits this runtime is {max(files)}"
+            return f"no version is {req.specifier}; the newest that fits this runtime is {_newest(files)}"
         if notes:
-            return f"no version is {req.specifier}; the newest is {max(notes)}"
+            return f"no version is {req.specifier}; the newest is {_newest(notes)}"
         return project.get("nothing") or "the index lists no files for it"
 
 
@@ -375,6 +381,10 @@ def _python_fits(text):
         return not text or SpecifierSet(text).contains(_python(), prereleases=True)
     except InvalidSpecifier:
         return True  # as pip does
+
+
+def _newest(versions):
+    return max(list(SpecifierSet().filter(versions)) or versions)
 
 
 def _exact(specifiers):

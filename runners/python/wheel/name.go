@@ -15,7 +15,7 @@ const maxFilename = 255
 type Name struct {
 	Filename string
 	Project  string // normalised: lower case, "-" between words
-	Version  string // in PEP 440's canonical form
+	Version  string // as written, "-" for "_"; see SameVersion
 	Build    int    // build number, 0 when there is none
 	Tags     []Tag  // expanded: "py2.py3-none-any" is two
 }
@@ -46,7 +46,7 @@ func ParseName(filename string) (Name, error) {
 	n := Name{
 		Filename: filename,
 		Project:  Normalize(parts[0]),
-		Version:  pypi.CanonVersion(parts[1]),
+		Version:  strings.ReplaceAll(parts[1], "_", "-"),
 		Build:    info.BuildTag.Num,
 	}
 	for _, p := range info.Platforms {

@@ -127,7 +127,7 @@ func TestRefused(t *testing.T) {
 		{"folder with contents", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d/", Mode: 0o644}}}, "", "a folder by one mark"},
 		{"no info", wheeltest.Wheel{Files: files, NoInfo: true}, "", "no .dist-info folder"},
 		{"two infos", wheeltest.Wheel{Files: with("other-2.dist-info/METADATA", "")}, "", "two .dist-info folders"},
-		{"other project", good, "other-1.0-py3-none-any.whl", "not of other 1"},
+		{"other project", good, "other-1.0-py3-none-any.whl", "not of other 1.0"},
 		{"other version", good, "demo-1.1-py3-none-any.whl", "not of demo 1.1"},
 		{"metadata name", wheeltest.Wheel{Files: files, Metadata: "Name: evil\nVersion: 1.0\n"}, "", `project "evil"`},
 		{"metadata version", wheeltest.Wheel{Files: files, Metadata: "Name: demo\nVersion: 2.0\n"}, "", `version "2.0"`},

@@ -1,0 +1,124 @@
+package resolve
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"coderunner/internal/defaults"
+	"coderunner/runners/python/require"
+)
+
+// answerFormat changes whenever answers of older programs are not to be used.
+const answerFormat = 1
+
+// maxAnswer bounds a remembered answer's file in bytes.
+const maxAnswer = 4 << 20
+
+// The sources of packages, as outcomes name them.
+const (
+	sourcePyPI    = "pypi"
+	sourcePyodide = "pyodide"
+)
+
+// answer is what a request came to.
+type answer struct {
+	Format   int       `json:"format"`
+	When     time.Time `json:"when"`
+	Pinned   bool      `json:"pinned"` // the request leaves no choice
+	Packages []pin     `json:"packages"`
+	Skipped  []string  `json:"skipped,omitempty"`
+}
+
+// pin is one wheel, exactly.
+type pin struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	Filename string `json:"filename"`
+	URL      string `json:"url"` // without credentials
+	SHA256   string `json:"sha256"`
+	Source   string `json:"source"`
+	Strip    bool   `json:"strip,omitempty"` // only what is Python is used
+}
+
+func (p pin) withoutUser() pin {
+	p.URL = withoutUser(p.URL)
+	return p
+}
+
+// fresh says whether the answer may be used without asking the index.
+func (a *answer) fresh(now time.Time) bool {
+	age := now.Sub(a.When)
+	return a.Pinned || age >= 0 && age < Fresh
+}
+
+// pinned says whether the requirements name every package's exact version.
+func pinned(reqs []require.Requirement, packages []pin) bool {
+	exact := map[string]bool{}
+	for _, r := range reqs {
+		exact[r.Name] = exact[r.Name] || r.Exact()
+	}
+	for _, p := range packages {
+		if !exact[p.Name] {
+			return false
+		}
+	}
+	return len(packages) > 0
+}
+
+// key names a request and all that its answer depends on, but for what the
+// index has at the moment.
+func (r *Resolver) key(req Request) string {
+	b, err := json.Marshal([]any{
+		answerFormat, require.Key(req.Requirements), require.Key(req.Optional),
+		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
+		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverScript,
+	})
+	if err != nil {
+		panic(err) // strings only
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(b))
+}
+
+func (r *Resolver) answerPath(key string) string {
+	return r.cache.Path("python", "answers", key+".json")
+}
+
+// recall gives the remembered answer, or nil. A file that cannot be read is
+// as good as none: the answer will be found again.
+func (r *Resolver) recall(key string) *answer {
+	path := r.answerPath(key)
+	if info, err := os.Stat(path); err != nil || info.Size() > maxAnswer {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var a answer
+	if err := json.Unmarshal(b, &a); err != nil || a.Format != answerFormat {
+		return nil
+	}
+	return &a
+}
+
+// remember keeps an answer, replacing an older one in one step.
+func (r *Resolver) remember(key string, a *answer) error {
+	b, err := json.MarshalIndent(a, "", " ")
+	if err != nil {
+		return fmt.Errorf("remember packages: %w", err)
+	}
+	path := r.answerPath(key)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("remember packages: %w", err)
+	}
+	if err := renameio.WriteFile(path, b, 0o600); err != nil {
+		return fmt.Errorf("remember packages: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"sync"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+	"coderunner/runners"
+	"coderunner/runners/python/wheel"
+)
+
+// maxWheel bounds a wheel's size in bytes.
+const maxWheel = 1 << 30
+
+// treeFormat changes whenever unpacked wheels are to be made anew.
+const treeFormat = "1"
+
+// downloads guards session.downloaded.
+type downloads struct{ mu sync.Mutex }
+
+var errNoHash = errors.New("the index states no SHA-256 for it, and without one it is not trusted")
+
+// fetchError is a wheel that could not be fetched.
+type fetchError struct{ err error }
+
+func (e *fetchError) Error() string { return "its wheel cannot be fetched: " + e.err.Error() }
+func (e *fetchError) Unwrap() error { return e.err }
+
+// download gives the path of a wheel's file.
+func (s *session) download(ctx context.Context, p pin) (string, error) {
+	if p.SHA256 == "" {
+		return "", fmt.Errorf("%s: %w", p.Filename, errNoHash)
+	}
+	if p.URL == "" {
+		if err := s.locate(ctx, &p); err != nil {
+			return "", err
+		}
+	}
+	u, err := s.address(p)
+	if err != nil {
+		return "", err
+	}
+	path, cached, err := s.cache.Blob(ctx, cache.Source{
+		URL: u.String(), Digest: cache.SHA256(p.SHA256), MaxSize: maxWheel, Name: p.Filename,
+	}, func(done, total int64) {
+		s.progress(runners.Progress{Phase: "download", Item: p.Filename, Done: done, Total: max(total, 0)})
+	})
+	if err != nil {
+		if _, ok := errors.AsType[*cache.StorageError](err); !ok {
+			err = &fetchError{err}
+		}
+		if p.Source == sourcePyodide {
+			err = &baseError{p.Name, err}
+		}
+		return "", err
+	}
+	if !cached {
+		s.downloads.mu.Lock()
+		s.downloaded[p.SHA256] = true
+		s.downloads.mu.Unlock()
+	}
+	return path, nil
+}
+
+// address gives a wheel's URL, with the registry's credentials if it lies on
+// the registry's own host, as pip does.
+func (s *session) address(p pin) (*url.URL, error) {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: malformed URL", p.Filename)
+	}
+	registry := s.index
+	if p.Source == sourcePyodide {
+		registry = s.base
+	}
+	if u.Host == registry.Host && u.Scheme == registry.Scheme {
+		u.User = registry.User
+	}
+	return u, nil
+}
+
+func openWheel(f *os.File, filename string) (*wheel.Wheel, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read wheel %s: %w", filename, err)
+	}
+	return wheel.Open(f, info.Size(), filename, wheel.DefaultLimits)
+}
+
+// unpack gives the folder with a wheel's files and their bytecode.
+func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
+	key := fmt.Sprintf("%s-%s-pyodide%s", p.SHA256, treeFormat, defaults.PyodideVersion)
+	if p.Strip {
+		key += "-python"
+	}
+	tree, err := s.cache.Dir(ctx, "wheel", key, func(ctx context.Context, dir string) error {
+		path, err := s.download(ctx, p)
+		if err != nil {
+			return err
+		}
+		if err := s.extract(ctx, p, path, dir); err != nil {
+			return err
+		}
+		return s.compile(ctx, p, dir)
+	})
+	if err != nil {
+		return Package{}, err
+	}
+	s.downloads.mu.Lock()
+	fetched := s.downloaded[p.SHA256]
+	s.downloads.mu.Unlock()
+	return Package{
+		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched},
+		Tree:    tree,
+	}, nil
+}
+
+func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
+	s.progress(runners.Progress{Phase: "unpack", Item: p.Filename})
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", p.Filename, err)
+	}
+	defer f.Close()
+	w, err := openWheel(f, p.Filename)
+	if err != nil {
+		return err
+	}
+	if w.Name.Project != p.Name {
+		return &wheel.RefusedError{File: p.Filename, Reason: "it is not of the project " + p.Name}
+	}
+	var keep func(string) bool
+	if p.Strip {
+		keep = func(path string) bool { return !wheel.IsNative(path) }
+	}
+	return w.InstallTo(ctx, dir, keep)
+}
+
+// compile adds bytecode. A few at a time: each takes a core and an
+// interpreter's memory.
+func (s *session) compile(ctx context.Context, p pin, dir string) error {
+	select {
+	case s.compiling <- struct{}{}:
+		defer func() { <-s.compiling }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	err := s.trusted.Compile(ctx, dir, func(done, total int64) {
+		s.progress(runners.Progress{Phase: "compile", Item: p.Filename, Done: done, Total: total})
+	})
+	if err != nil {
+		return fmt.Errorf("compile %s: %w", p.Filename, err)
+	}
+	return nil
+}
+
+// tools gives the trees of micropip and what it needs. They are pinned, so
+// that no resolution is needed for them.
+func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
+	var trees []string
+	for _, tool := range []struct{ name, version, file, sum string }{
+		{"micropip", defaults.MicropipVersion, defaults.MicropipWheel, defaults.MicropipSHA256},
+		{"packaging", defaults.PackagingVersion, defaults.PackagingWheel, defaults.PackagingSHA256},
+	} {
+		p := pin{Name: tool.name, Version: tool.version, Filename: tool.file, SHA256: tool.sum, Source: sourcePyPI}
+		installed, err := s.unpack(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, installed.Tree)
+	}
+	return dirs(trees...), nil
+}
+
+// locate looks the URL of a pinned wheel up on the index.
+func (s *session) locate(ctx context.Context, p *pin) error {
+	files, err := s.page(ctx, p.Name)
+	if errors.Is(err, cache.ErrOffline) {
+		// The cache may have it nevertheless, and will say so if not.
+		p.URL = withoutUser(s.index.JoinPath(p.Filename).String())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.Filename == p.Filename {
+			p.URL = f.URL
+			return nil
+		}
+	}
+	return &indexError{fmt.Errorf("it does not have %s", p.Filename)}
+}

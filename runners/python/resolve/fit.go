@@ -1,0 +1,198 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/runners/python/wheel"
+)
+
+// The Python whose wheels are wanted.
+const (
+	pythonMinor = 14
+	cpythonTag  = "cp314"
+)
+
+// worksWithoutNatives are projects whose extension modules only make them
+// faster: each has the same in Python and falls back to it by itself when the
+// extension module cannot be imported. Their wheels may be used for what they
+// hold in Python, whatever system they were built for.
+var worksWithoutNatives = map[string]bool{
+	"coverage":       true,
+	"markupsafe":     true,
+	"msgpack":        true,
+	"pyyaml":         true,
+	"simplejson":     true,
+	"tornado":        true,
+	"zope-interface": true,
+}
+
+// fitness says whether and how a wheel can be used.
+type fitness struct {
+	ok    bool
+	rank  int    // among the wheels of one version, the highest is taken
+	strip bool   // without its extension modules and libraries
+	note  string // what it is, when it is not ok: "manylinux"
+}
+
+// The ranks, best first: pure wheels by their tags, then wheels of which the
+// Python part is used.
+const (
+	rankPure  = 1_000_000
+	rankHere  = 100_000
+	rankOther = 0
+)
+
+// fit looks at a wheel's tags.
+func (r *Resolver) fit(n wheel.Name) fitness {
+	best := fitness{note: "no tags"}
+	for _, t := range n.Tags {
+		f := r.fitTag(n, t)
+		if f.ok && (!best.ok || f.rank > best.rank) || !best.ok && !f.ok {
+			best = f
+		}
+	}
+	best.rank += min(n.Build, 999)
+	return best
+}
+
+func (r *Resolver) fitTag(n wheel.Name, t wheel.Tag) fitness {
+	switch {
+	case t.Platform == "any" && t.ABI == "none":
+		if level := pythonLevel(t.Python); level > 0 {
+			return fitness{ok: true, rank: rankPure + 1000*level}
+		}
+		return fitness{note: "Python " + t.Python}
+	case t.Platform == "pyemscripten_"+r.lock.ABI+"_wasm32" && abiFits(t):
+		return native(n)
+	case worksWithoutNatives[n.Project] && (t.ABI == cpythonTag || t.ABI == "abi3") && abiFits(t):
+		// The same files whatever the platform; prefer the most common, so
+		// that the choice does not depend on the order of the index's page.
+		rank := rankOther
+		if strings.HasPrefix(t.Platform, "manylinux") && strings.HasSuffix(t.Platform, "x86_64") {
+			rank += 1000
+		}
+		return fitness{ok: true, rank: rank, strip: true}
+	}
+	return fitness{note: platformName(t)}
+}
+
+// native decides about a wheel with machine code for this runtime. Nothing can
+// load that yet, so such wheels are used only where they can do without.
+func native(n wheel.Name) fitness {
+	if worksWithoutNatives[n.Project] {
+		return fitness{ok: true, rank: rankHere, strip: true}
+	}
+	return fitness{note: compiledNote}
+}
+
+const compiledNote = "this runtime, compiled"
+
+// pythonLevel ranks the interpreter tag of a pure wheel; 0 does not fit.
+func pythonLevel(tag string) int {
+	switch {
+	case tag == cpythonTag:
+		return 100
+	case tag == "py3":
+		return 20
+	}
+	minor, ok := strings.CutPrefix(tag, "py3")
+	if v, err := strconv.Atoi(minor); ok && err == nil && v <= pythonMinor {
+		return 21 + v
+	}
+	return 0
+}
+
+// abiFits says whether a tag of this platform is for this Python.
+func abiFits(t wheel.Tag) bool {
+	switch t.ABI {
+	case cpythonTag:
+		return t.Python == cpythonTag
+	case "none":
+		return pythonLevel(t.Python) > 0
+	case "abi3":
+		minor, ok := strings.CutPrefix(t.Python, "cp3")
+		v, err := strconv.Atoi(minor)
+		return ok && err == nil && v <= pythonMinor
+	}
+	return false
+}
+
+// platformName says what a wheel that does not fit is for.
+func platformName(t wheel.Tag) string {
+	for _, known := range []string{"manylinux", "musllinux", "macosx", "win", "linux", "android", "ios"} {
+		if strings.HasPrefix(t.Platform, known) {
+			return known
+		}
+	}
+	if t.Platform == "any" {
+		return "Python " + t.Python
+	}
+	return fmt.Sprintf("%s (%s)", t.Platform, t.Python)
+}
+
+// describe says what a version has when nothing of it fits.
+func describe(notes []string, sdist bool) string {
+	slices.Sort(notes)
+	notes = slices.Compact(notes)
+	if slices.Contains(notes, compiledNote) {
+		return "has a compiled wheel for this runtime, and compiled wheels are not supported yet"
+	}
+	if len(notes) > 6 {
+		notes = append(notes[:6], fmt.Sprintf("%d more", len(notes)-6))
+	}
+	switch {
+	case len(notes) == 0:
+		return "has only an sdist, which would have to be built"
+	case sdist:
+		return "has an sdist, which would have to be built, and wheels for " + strings.Join(notes, ", ")
+	}
+	return "has only wheels for " + strings.Join(notes, ", ")
+}
+
+// offered is the part of the lock file that can be used: what fits, is not
+// known to be missing, and depends on nothing else. The rest gets a reason.
+func (s *session) offered() (offers map[string]lockOffer, reasons map[string]string) {
+	offers, reasons = map[string]lockOffer{}, map[string]string{}
+	baseErr := s.baseUnreachable()
+	for name, p := range s.lock.ByName {
+		n, err := wheel.ParseName(p.FileName)
+		if p.Type != "package" || err != nil || n.Project != name {
+			continue
+		}
+		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
+		switch f := s.fit(n); {
+		case !f.ok && f.note == compiledNote:
+			reasons[name] = build + "is a compiled wheel, and those are not supported yet"
+		case !f.ok:
+			continue
+		case baseErr != "":
+			reasons[name] = build + "cannot be fetched: " + baseErr
+		case s.lost[name] != "":
+			reasons[name] = build + "cannot be fetched: " + s.lost[name]
+		default:
+			offers[name] = lockOffer{Version: p.Version, Depends: p.Depends}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for name, offer := range offers {
+			for _, d := range offer.Depends {
+				if _, ok := offers[d]; !ok {
+					delete(offers, name)
+					changed = true
+					break
+				}
+			}
+		}
+	}
+	return offers, reasons
+}
+
+// lockOffer is a package of the lock file, as resolver.py wants it.
+type lockOffer struct {
+	Version string   `json:"version"`
+	Depends []string `json:"depends"`
+}

@@ -1,0 +1,234 @@
+package resolve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"deps.dev/util/pypi"
+
+	"coderunner/cache"
+	"coderunner/runners/python/simple"
+	"coderunner/runners/python/wheel"
+)
+
+// project is what the index has of a project, as resolver.py wants it.
+type project struct {
+	Error  string            `json:"error,omitempty"` // why there is nothing
+	Files  []candidate       `json:"files"`           // that fit
+	Others map[string]string `json:"others"`          // by version: why nothing fits
+
+	byFilename map[string]candidate
+}
+
+// candidate is a wheel that can be used here.
+type candidate struct {
+	Filename       string `json:"filename"`
+	Version        string `json:"version"`
+	RequiresPython string `json:"requires_python"`
+	Yanked         bool   `json:"yanked"`
+	Rank           int    `json:"rank"`
+
+	file  simple.File
+	strip bool
+}
+
+// callProject answers resolver.py's question for a project's files.
+func (s *session) callProject(ctx context.Context, argument []byte) (any, error) {
+	var name string
+	if err := json.Unmarshal(argument, &name); err != nil || name == "" || wheel.Normalize(name) != name {
+		return nil, fmt.Errorf("%s is not a normalised project name", argument)
+	}
+	if p := s.pages[name]; p != nil {
+		return p, nil
+	}
+	files, err := s.page(ctx, name)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p := &project{byFilename: map[string]candidate{}}
+	if err != nil {
+		reason, expected := s.reason(err)
+		if !expected {
+			return nil, err
+		}
+		p.Error = reason
+	}
+	s.sort(p, name, files)
+	s.pages[name] = p
+	return p, nil
+}
+
+// page fetches a project's page from the index.
+func (s *session) page(ctx context.Context, name string) ([]simple.File, error) {
+	u := s.index.JoinPath(name + "/")
+	resp, err := s.cache.Get(ctx, u.String(), http.Header{"Accept": {simple.Accept}}, simple.MaxPage)
+	if status, ok := errors.AsType[*cache.HTTPError](err); ok && (status.Status == http.StatusNotFound || status.Status == http.StatusGone) {
+		return nil, errNoProject
+	}
+	if err != nil {
+		s.unreachable = true
+		return nil, &indexError{err}
+	}
+	files, err := simple.Parse(resp.Header.Get("Content-Type"), resp.Body, withoutUser(resp.URL))
+	if err != nil {
+		return nil, &indexError{err}
+	}
+	return files, nil
+}
+
+var errNoProject = errors.New("no such project")
+
+// indexError is a failure of the index itself.
+type indexError struct{ err error }
+
+func (e *indexError) Error() string { return e.err.Error() }
+func (e *indexError) Unwrap() error { return e.err }
+
+// sort tells the files that fit from the others.
+func (s *session) sort(p *project, name string, files []simple.File) {
+	type rest struct {
+		notes []string
+		sdist bool
+	}
+	others := map[string]*rest{}
+	note := func(version string) *rest {
+		if others[version] == nil {
+			others[version] = &rest{}
+		}
+		return others[version]
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f.Filename, ".whl") {
+			if got, version, err := pypi.SdistVersion(name, f.Filename); err == nil && got == name && !f.Yanked {
+				note(version).sdist = true
+			}
+			continue
+		}
+		n, err := wheel.ParseName(f.Filename)
+		if err != nil || n.Project != name {
+			continue // another project's file, or none that could be installed
+		}
+		how := s.fit(n)
+		if !how.ok {
+			note(n.Version).notes = append(note(n.Version).notes, how.note)
+			continue
+		}
+		c := candidate{
+			Filename: f.Filename, Version: n.Version, RequiresPython: f.RequiresPython,
+			Yanked: f.Yanked, Rank: how.rank, file: f, strip: how.strip,
+		}
+		if _, twice := p.byFilename[f.Filename]; !twice {
+			p.byFilename[f.Filename] = c
+			p.Files = append(p.Files, c)
+		}
+	}
+	p.Others = map[string]string{}
+	for version, r := range others {
+		p.Others[version] = describe(r.notes, r.sdist)
+	}
+}
+
+// description is the part of a wheel's metadata that resolver.py wants.
+type description struct {
+	Error    string   `json:"error,omitempty"`
+	Requires []string `json:"requires"`
+	Extras   []string `json:"extras"`
+}
+
+// callMetadata answers resolver.py's question for a wheel's requirements, by
+// fetching the wheel, which is most likely needed anyway.
+func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error) {
+	var which struct{ Project, Filename string }
+	if err := json.Unmarshal(argument, &which); err != nil {
+		return nil, fmt.Errorf("a wheel is {project, filename}: %w", err)
+	}
+	pin, err := s.pin(which.Project, "", which.Filename)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.metadata(ctx, pin)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		reason, expected := s.reason(err)
+		if !expected {
+			return nil, err
+		}
+		return description{Error: reason}, nil
+	}
+	return description{Requires: m.RequiresDist, Extras: m.ProvidesExtra}, nil
+}
+
+func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) {
+	path, err := s.download(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read wheel: %w", err)
+	}
+	defer f.Close()
+	w, err := openWheel(f, p.Filename)
+	if err != nil {
+		return nil, err
+	}
+	return &w.Metadata, nil
+}
+
+// reason puts an error into words for the user. It is false for errors that
+// are our own fault and not a reason why a package cannot be had.
+func (s *session) reason(err error) (text string, expected bool) {
+	if _, ok := errors.AsType[*wheel.RefusedError](err); ok {
+		return err.Error(), true
+	}
+	if wrong, ok := errors.AsType[*cache.DigestError](err); ok {
+		return "hash mismatch: " + wrong.Error(), true
+	}
+	if large, ok := errors.AsType[*cache.SizeError](err); ok {
+		return large.Error(), true
+	}
+	if _, ok := errors.AsType[*cache.StorageError](err); ok {
+		return "", false
+	}
+	switch {
+	case errors.Is(err, errNoProject):
+		return "there is no package of this name on " + hostOf(s.index), true
+	case errors.Is(err, errNoHash):
+		return err.Error(), true
+	case errors.Is(err, cache.ErrOffline):
+		return "offline: " + cache.ErrOffline.Error(), true
+	}
+	if index, ok := errors.AsType[*indexError](err); ok {
+		return "the index " + hostOf(s.index) + " cannot be used: " + index.Error(), true
+	}
+	if fetch, ok := errors.AsType[*fetchError](err); ok {
+		return fetch.Error(), true
+	}
+	return "", false
+}
+
+// hostOf names a registry without what may be secret in its URL.
+func hostOf(u *url.URL) string {
+	if u.Scheme == "file" {
+		return u.Path
+	}
+	return u.Host
+}
+
+// withoutUser takes the credentials out of a URL.
+func withoutUser(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}

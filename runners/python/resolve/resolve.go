@@ -1,0 +1,271 @@
+// Package resolve makes packages available to Python programs: it finds out
+// which wheels a list of requirements comes to, fetches and checks them, and
+// unpacks and byte-compiles each once.
+//
+// The choice is micropip's, made in an interpreter that never runs a user's
+// code (see resolver.py, which also says what is around micropip). Everything
+// that leaves this machine leaves it here, in Go, and goes to the configured
+// index, the files it links to, and the base URL of Pyodide's own packages.
+// Its caller is package python.
+//
+// # What is taken
+//
+// A package of the lock file comes from the base URL in the lock file's
+// version, if the request allows that version, the base can be reached and
+// everything that the package depends on can be had likewise. Anything else is
+// the index's newest version that fits. A wheel without a SHA-256 from the
+// index or the lock file is refused. Source distributions are never built.
+// Yanked releases and pre-releases are taken when pip would take them. Which
+// wheels fit is decided in fit.go.
+//
+// # What is remembered
+//
+// The answer to a request, keyed by all that it depends on but the index's
+// contents. It is used without asking anybody for a day ([Fresh]), after that
+// only when the index cannot be asked, and for ever when the request names the
+// exact version of everything. Unpacked wheels are kept by their digest.
+//
+// # Limits
+//
+// One index. The search is not complete: it tries a dozen ways out of a
+// contradiction and then reports the first.
+//
+// # Testing
+//
+// Package python's tests run it with a real interpreter, against an index
+// made of built wheels and against the configured one.
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+	"coderunner/runners"
+	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/require"
+)
+
+// Fresh is how long an answer is used without asking the index again.
+const Fresh = 24 * time.Hour
+
+// baseRetry is how long a base URL that could not be reached is left alone.
+const baseRetry = 5 * time.Minute
+
+// Call answers a question of a script.
+type Call = func(ctx context.Context, argument []byte) (any, error)
+
+// Trusted is an interpreter for the host's own scripts. Its methods are safe
+// for concurrent use; each call has an interpreter of its own.
+type Trusted interface {
+	// Script runs a script with trees merged into site-packages.
+	Script(ctx context.Context, code string, trees []fs.FS, calls map[string]Call) error
+	// Compile adds bytecode to the modules below dir, whose contents programs
+	// will see in site-packages. What does not compile is left alone.
+	Compile(ctx context.Context, dir string, progress func(done, total int64)) error
+}
+
+// Config says where packages come from.
+type Config struct {
+	Cache   *cache.Cache
+	Trusted Trusted
+	Lock    *lockfile.Lock
+	Index   string // simple repository API; "" is the public one
+	Base    string // of the lock file's packages; "" is the public one
+}
+
+// Resolver prepares packages. It is safe for concurrent use.
+type Resolver struct {
+	cache   *cache.Cache
+	trusted Trusted
+	lock    *lockfile.Lock
+	index   *url.URL
+	base    *url.URL
+
+	compiling chan struct{} // a place for each compilation at a time
+
+	mu       sync.Mutex
+	baseDown time.Time // when the base URL could not be reached
+	baseErr  string
+}
+
+// New checks the configuration. It fetches nothing.
+func New(c Config) (*Resolver, error) {
+	r := &Resolver{
+		cache: c.Cache, trusted: c.Trusted, lock: c.Lock,
+		compiling: make(chan struct{}, 2),
+	}
+	var err error
+	if r.index, err = registry("PIP_INDEX_URL", c.Index, defaults.PyPIIndex); err != nil {
+		return nil, err
+	}
+	if r.base, err = registry("PYODIDE_PACKAGE_BASE_URL", c.Base, defaults.PyodidePackageBase); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// registry parses a configured URL. Its error does not repeat the URL, which
+// may hold a password.
+func registry(variable, value, preset string) (*url.URL, error) {
+	if value == "" {
+		value = preset
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "file" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%s is not an http, https or file URL", variable)
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+		u.RawPath = ""
+	}
+	return u, nil
+}
+
+// Request is what a program wants.
+type Request struct {
+	Requirements []require.Requirement
+	Optional     []require.Requirement // left out when they cannot be had
+	Progress     runners.ProgressFunc
+}
+
+// Set is the answer: packages that are ready to be mounted.
+type Set struct {
+	Packages []Package
+	Skipped  []string // optional requirements that cannot be had
+}
+
+// Package is an installed package.
+type Package struct {
+	runners.Package
+	Tree string // folder with the package's files, to be merged into site-packages
+}
+
+// NotInstalledError says which packages cannot be had, each with its reason.
+type NotInstalledError struct{ Packages []runners.PackageError }
+
+func (e *NotInstalledError) Error() string {
+	var texts []string
+	for _, p := range e.Packages {
+		texts = append(texts, p.Name+": "+p.Reason)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Prepare gets the packages ready. The error is a *[NotInstalledError] when
+// packages cannot be had and a *[runners.RequestError] when a requirement
+// makes no sense.
+func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
+	if len(req.Requirements)+len(req.Optional) == 0 {
+		return &Set{}, nil
+	}
+	s := &session{Resolver: r, progress: serial(req.Progress), pages: map[string]*project{}, downloaded: map[string]bool{}}
+	key := r.key(req)
+	old := r.recall(key)
+	if old != nil && (old.fresh(time.Now()) || r.cache.Offline()) {
+		set, err := s.install(ctx, old)
+		if err == nil || ctx.Err() != nil {
+			return set, err
+		}
+	}
+	set, err := s.resolve(ctx, req, key)
+	if err != nil && s.unreachable && old != nil && ctx.Err() == nil {
+		// The index is away: what was right lately is better than nothing.
+		if set, err := s.install(ctx, old); err == nil {
+			return set, nil
+		}
+	}
+	return set, err
+}
+
+// resolve asks micropip, installs what it says, and remembers the answer. It
+// asks again when a package of the lock file turns out not to be there.
+func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, error) {
+	for {
+		a, err := s.ask(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		set, err := s.install(ctx, a)
+		if lost, ok := errors.AsType[*baseError](err); ok {
+			if s.lose(lost) {
+				continue
+			}
+			reason, _ := s.reason(lost.err)
+			err = &NotInstalledError{[]runners.PackageError{{Name: lost.name, Reason: reason}}}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return set, s.remember(key, a)
+	}
+}
+
+// install brings the answer's wheels here, several at a time.
+func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
+	set := &Set{Packages: make([]Package, len(a.Packages)), Skipped: a.Skipped}
+	problems := make([]error, len(a.Packages))
+	var g errgroup.Group
+	g.SetLimit(4)
+	for i, pin := range a.Packages {
+		g.Go(func() error {
+			set.Packages[i], problems[i] = s.unpack(ctx, pin)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in problems
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("install packages: %w", context.Cause(ctx))
+	}
+	failed := &NotInstalledError{}
+	for i, err := range problems {
+		if err == nil {
+			continue
+		}
+		if _, ok := errors.AsType[*baseError](err); ok {
+			return nil, err
+		}
+		reason, expected := s.reason(err)
+		if !expected {
+			return nil, err
+		}
+		pin := a.Packages[i]
+		failed.Packages = append(failed.Packages, runners.PackageError{Name: pin.Name + "==" + pin.Version, Reason: reason})
+	}
+	if len(failed.Packages) > 0 {
+		return nil, failed
+	}
+	return set, nil
+}
+
+// serial makes a progress function that many goroutines may call.
+func serial(f runners.ProgressFunc) runners.ProgressFunc {
+	var mu sync.Mutex
+	return func(p runners.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		f.Report(p)
+	}
+}
+
+// Missing gives the requirements that are not among packages, for a caller
+// who wants to be sure.
+func Missing(reqs []require.Requirement, packages []Package) []string {
+	var missing []string
+	for _, r := range reqs {
+		if r.Marker == "" && !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == r.Name }) {
+			missing = append(missing, r.String())
+		}
+	}
+	return missing
+}

@@ -1,0 +1,238 @@
+package resolve
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"strings"
+	"time"
+
+	"deps.dev/util/semver"
+
+	"coderunner/cache"
+	"coderunner/runners"
+	"coderunner/runners/python/require"
+)
+
+//go:embed resolver.py
+var resolverScript string
+
+// session is the work on one request. Its fields are the resolver script's
+// goroutine's alone, but for downloaded.
+type session struct {
+	*Resolver
+	progress    runners.ProgressFunc
+	pages       map[string]*project
+	unreachable bool              // the index could not be asked
+	lost        map[string]string // packages of the lock file that were not there, and why
+
+	downloads  downloads
+	downloaded map[string]bool
+}
+
+// question is what resolver.py is asked.
+type question struct {
+	Requirements []string             `json:"requirements"`
+	Optional     []string             `json:"optional"`
+	Lock         map[string]lockOffer `json:"lock"`
+}
+
+// reply is what it answers.
+type reply struct {
+	Invalid  []runners.PackageError `json:"invalid"`
+	Failed   []runners.PackageError `json:"failed"`
+	Skipped  []string               `json:"skipped"`
+	Packages []struct {
+		Name     string `json:"name"`
+		Version  string `json:"version"`
+		Filename string `json:"filename"` // "" for one of the lock file
+	} `json:"packages"`
+}
+
+// ask runs resolver.py and turns what it says into an answer.
+func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
+	s.progress(runners.Progress{Phase: "resolve", Item: summary(req)})
+	tools, err := s.tools(ctx)
+	if err != nil {
+		return nil, s.allFailed(ctx, req, err)
+	}
+	offers, reasons := s.offered()
+	q := question{Requirements: require.Key(req.Requirements), Optional: require.Key(req.Optional), Lock: offers}
+	var got *reply
+	calls := map[string]Call{
+		"question": func(context.Context, []byte) (any, error) { return q, nil },
+		"project":  s.callProject,
+		"metadata": s.callMetadata,
+		"answer": func(_ context.Context, argument []byte) (any, error) {
+			got = &reply{}
+			return nil, json.Unmarshal(argument, got)
+		},
+	}
+	if err := s.trusted.Script(ctx, resolverScript, tools, calls); err != nil {
+		return nil, fmt.Errorf("resolve packages: %w", err)
+	}
+	if got == nil {
+		return nil, errors.New("resolve packages: the resolver gave no answer")
+	}
+	return s.accept(req, got, reasons)
+}
+
+// accept judges the resolver's reply.
+func (s *session) accept(req Request, got *reply, lockReasons map[string]string) (*answer, error) {
+	for _, bad := range got.Invalid {
+		return nil, &runners.RequestError{
+			Argument: "packages",
+			Message:  fmt.Sprintf("packages: %q is not a Python requirement: %s", bad.Name, bad.Reason),
+		}
+	}
+	if len(got.Failed) > 0 {
+		for i, f := range got.Failed {
+			r, err := require.Parse(f.Name)
+			if why := lockReasons[r.Name]; err == nil && why != "" && allows(r, s.lock.ByName[r.Name].Version) {
+				got.Failed[i].Reason += "; " + why
+			}
+		}
+		return nil, &NotInstalledError{Packages: got.Failed}
+	}
+	a := &answer{Format: answerFormat, When: time.Now().UTC(), Skipped: got.Skipped}
+	for _, p := range got.Packages {
+		pin, err := s.pin(p.Name, p.Version, p.Filename)
+		if err != nil {
+			return nil, err
+		}
+		a.Packages = append(a.Packages, pin)
+	}
+	var complete []Package
+	for _, p := range a.Packages {
+		complete = append(complete, Package{Package: runners.Package{Name: p.Name}})
+	}
+	if missing := Missing(req.Requirements, complete); len(missing) > 0 {
+		return nil, fmt.Errorf("resolve packages: the resolver left out %s", strings.Join(missing, ", "))
+	}
+	a.Pinned = pinned(req.Requirements, a.Packages)
+	return a, nil
+}
+
+// allows says whether a requirement's range has a version in it.
+func allows(r require.Requirement, version string) bool {
+	c, err := semver.PyPI.ParseConstraint(r.Specifier)
+	return err == nil && c.Match(version)
+}
+
+// pin finds the wheel that the resolver named.
+func (s *session) pin(name, version, filename string) (pin, error) {
+	if filename == "" {
+		p, ok := s.lock.ByName[name]
+		if !ok {
+			return pin{}, fmt.Errorf("resolve packages: %s is not in the lock file", name)
+		}
+		return pin{
+			Name: name, Version: p.Version, Filename: p.FileName, SHA256: p.SHA256, Source: sourcePyodide,
+			Strip: worksWithoutNatives[name], URL: s.base.JoinPath(p.FileName).String(),
+		}.withoutUser(), nil
+	}
+	page := s.pages[name]
+	if page == nil {
+		return pin{}, fmt.Errorf("resolve packages: nobody asked for %s", name)
+	}
+	f, ok := page.byFilename[filename]
+	if !ok {
+		return pin{}, fmt.Errorf("resolve packages: %s has no file %s", name, filename)
+	}
+	return pin{
+		Name: name, Version: f.Version, Filename: filename, SHA256: f.file.SHA256, Source: sourcePyPI,
+		Strip: f.strip, URL: f.file.URL,
+	}.withoutUser(), nil
+}
+
+// allFailed gives every requirement the same reason, when the resolver itself
+// is out of reach.
+func (s *session) allFailed(ctx context.Context, req Request, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("resolve packages: %w", context.Cause(ctx))
+	}
+	reason, expected := s.reason(err)
+	if !expected {
+		return err
+	}
+	s.unreachable = true
+	failed := &NotInstalledError{}
+	for _, r := range req.Requirements {
+		failed.Packages = append(failed.Packages, runners.PackageError{Name: r.String(), Reason: reason})
+	}
+	if len(failed.Packages) == 0 {
+		for _, r := range req.Optional {
+			failed.Packages = append(failed.Packages, runners.PackageError{Name: r.String(), Reason: reason})
+		}
+	}
+	return failed
+}
+
+// baseError is a package of the lock file that could not be fetched.
+type baseError struct {
+	name string
+	err  error
+}
+
+func (e *baseError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *baseError) Unwrap() error { return e.err }
+
+// lose notes that a package of the lock file cannot be had, so that the index
+// is asked for it. It is false when that is known already.
+func (s *session) lose(lost *baseError) bool {
+	if s.lost == nil {
+		s.lost = map[string]string{}
+	}
+	if s.lost[lost.name] != "" || errors.Is(lost.err, cache.ErrOffline) {
+		return false
+	}
+	s.lost[lost.name], _ = s.reason(lost.err)
+	status, answered := errors.AsType[*cache.HTTPError](lost.err)
+	_, wrong := errors.AsType[*cache.DigestError](lost.err)
+	if !wrong && (!answered || status.Status != 404) {
+		s.mu.Lock()
+		s.baseDown, s.baseErr = time.Now(), hostOf(s.base)+" cannot be reached"
+		s.mu.Unlock()
+	}
+	return true
+}
+
+// baseUnreachable gives the reason why the base URL is not tried, "" when it
+// is.
+func (r *Resolver) baseUnreachable() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.baseErr != "" && time.Since(r.baseDown) < baseRetry {
+		return r.baseErr
+	}
+	return ""
+}
+
+// summary names the request in progress messages.
+func summary(req Request) string {
+	names := map[string]bool{}
+	for _, r := range append(append([]require.Requirement(nil), req.Requirements...), req.Optional...) {
+		names[r.Name] = true
+	}
+	if len(names) > 3 {
+		return fmt.Sprintf("%d packages", len(names))
+	}
+	var list []string
+	for name := range maps.Keys(names) {
+		list = append(list, name)
+	}
+	return strings.Join(list, ", ")
+}
+
+func dirs(paths ...string) []fs.FS {
+	var trees []fs.FS
+	for _, p := range paths {
+		trees = append(trees, os.DirFS(p))
+	}
+	return trees
+}
