@@ -2,6 +2,8 @@
 
 package linmem
 
+import "unsafe"
+
 // area is a slice that is copied to grow.
 type area struct{ b []byte }
 
@@ -21,3 +23,5 @@ func (a *area) release(uint64) error {
 	a.b = nil
 	return nil
 }
+
+func (a *area) word(addr uint32) *uint32 { return (*uint32)(unsafe.Pointer(&a.b[addr])) }

@@ -35,3 +35,5 @@ func (a *area) release(limit uint64) error {
 	a.base = nil
 	return unix.MunmapPtr(base, uintptr(limit))
 }
+
+func (a *area) word(addr uint32) *uint32 { return (*uint32)(unsafe.Add(a.base, addr)) }

@@ -24,6 +24,7 @@
 package linmem
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
@@ -92,3 +93,22 @@ func (m *Memory) Refused() bool { return m.refused.Load() }
 
 // Unmap gives the memory back. No call of the instance may run or start.
 func (m *Memory) Unmap() error { return m.area.release(m.limit) }
+
+// Store32 stores a word, little-endian, where the guest will see it the next
+// time that it looks. It may be called from any goroutine until Unmap. It is
+// false when addr is outside of the memory or not a multiple of 4.
+func (m *Memory) Store32(addr, v uint32) bool {
+	if addr%4 != 0 || uint64(addr)+4 > m.committed.Load() {
+		return false
+	}
+	atomic.StoreUint32(m.area.word(addr), littleEndian(v))
+	return true
+}
+
+// littleEndian gives the number whose bytes in this machine's order are those
+// of v in little-endian order.
+func littleEndian(v uint32) uint32 {
+	var b [4]byte
+	binary.LittleEndian.PutUint32(b[:], v)
+	return binary.NativeEndian.Uint32(b[:])
+}

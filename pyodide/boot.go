@@ -1,0 +1,148 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/linmem"
+	"coderunner/pyodide/memfs"
+)
+
+// New makes a fresh interpreter. The caller closes it.
+func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
+	in, err := r.instantiate(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("make an interpreter: %w", err)
+	}
+	if err := in.boot(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("boot CPython: %w", err), in.Close())
+	}
+	return in, nil
+}
+
+// instantiate makes an interpreter whose guest has not run yet.
+func (r *Runtime) instantiate(ctx context.Context, o Options) (in *Interp, err error) {
+	in = &Interp{rt: r, calls: o.Calls, deadline: startDeadline(0, nil, nil)}
+	if in.memory, err = linmem.New(uint64(min(o.memory(), 4<<30))); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, in.Close())
+		}
+	}()
+	if err := in.makeFiles(o); err != nil {
+		return in, err
+	}
+	ictx := experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	if in.mod, err = r.wz.InstantiateModule(ictx, r.main, config); err != nil {
+		return in, err
+	}
+	in.proc.SetMemory(in.mod.Memory())
+	in.mem = hostfn.NewMem(in.mod.Memory())
+	return in, nil
+}
+
+// makeFiles makes the file system and the process around it.
+func (in *Interp) makeFiles(o Options) (err error) {
+	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory()})
+	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
+		if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.rt.stdlib}); err != nil {
+		return err
+	}
+	location := o.Location
+	if location == nil {
+		location = time.Local
+	}
+	in.proc, err = emscripten.New(emscripten.Config{
+		FS: in.fs, Cwd: Home,
+		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
+		Env: bootEnv, Location: location, MaxHeap: o.memory(),
+		Guest: in.callbacks(),
+	})
+	if err != nil {
+		return err
+	}
+	in.env = o.Env
+	return in.fs.Device(hostDevice, 0o600, 0, in.openHostDevice)
+}
+
+// bootEnv is what CPython reads while it starts; a program does not see it.
+// Output is not buffered, so that what was printed before a limit struck is
+// there; lone surrogates are written as they are.
+var bootEnv = []string{
+	"HOME=" + Home,
+	"LANG=C.UTF-8",
+	"PYTHONUNBUFFERED=1",
+	"PYTHONIOENCODING=utf-8:surrogatepass",
+	"PYTHONSAFEPATH=1",
+}
+
+// boot brings a new instance up to where programs can run, in upstream's
+// order.
+func (in *Interp) boot(ctx context.Context) error {
+	g := in.guest(ctx)
+	if err := in.rt.module.writeData(in.mod.Memory()); err != nil {
+		return err
+	}
+	if _, err := g.call("__wasm_call_ctors"); err != nil {
+		return err
+	}
+	if err := in.findSignals(); err != nil {
+		return err
+	}
+	if err := in.installTrampoline(g); err != nil {
+		return err
+	}
+	arg, err := g.cstring("python")
+	if err != nil {
+		return err
+	}
+	argv, err := g.alloc(make([]byte, 8)) // {arg, NULL}
+	if err != nil {
+		return err
+	}
+	if err := g.store(argv, arg, 0); err != nil {
+		return err
+	}
+	if code, err := g.call("__main_argc_argv", 1, argv); err != nil || code != 0 {
+		return errors.Join(fmt.Errorf("main returned %d", int32(code)), err)
+	}
+	in.initialized = true
+	return in.bootGuest(g)
+}
+
+// bootGuest loads the Python half and finds its entry point.
+func (in *Interp) bootGuest(g guest) error {
+	for _, m := range []struct{ name, file string }{
+		{"_coderunner_adapt", "guest/adapt.py"},
+		{"_coderunner", "guest/coderunner.py"},
+	} {
+		source, err := guestFiles.ReadFile(m.file)
+		if err != nil {
+			return err
+		}
+		object, err := g.module(m.name, string(source))
+		if err != nil {
+			return err
+		}
+		if m.name == "_coderunner" {
+			if in.main, err = g.attr(object, "run"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package pyodide
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// errClosed is returned for calls of an interpreter that was closed or died.
+var errClosed = errors.New("the interpreter is closed")
+
+// guest calls the module's exports. It belongs to the goroutine that holds the
+// interpreter; the first call that does not return leaves it dead.
+//
+// A fresh api.Function is taken for each call: one value must not be entered
+// again while it runs, and a host function may call back into the guest.
+type guest struct {
+	in  *Interp
+	ctx context.Context
+}
+
+// call calls an export with i32 arguments and gives its result, 0 if it has
+// none.
+func (g guest) call(name string, args ...uint32) (uint32, error) {
+	if g.in.dead {
+		return 0, errClosed
+	}
+	f := g.in.mod.ExportedFunction(name)
+	if f == nil {
+		return 0, fmt.Errorf("the module does not export %s", name)
+	}
+	stack := make([]uint64, max(len(args), len(f.Definition().ResultTypes()), 1))
+	for i, a := range args {
+		stack[i] = uint64(a)
+	}
+	if err := f.CallWithStack(g.ctx, stack); err != nil {
+		g.in.dead = true
+		return 0, fmt.Errorf("call %s: %w", name, err)
+	}
+	return uint32(stack[0]), nil
+}
+
+// alloc copies b into fresh guest memory. The caller frees it.
+func (g guest) alloc(b []byte) (uint32, error) {
+	p, err := g.call("malloc", uint32(len(b)))
+	if err != nil {
+		return 0, err
+	}
+	if p == 0 || !g.in.mod.Memory().Write(p, b) {
+		return 0, fmt.Errorf("allocate %d bytes in the guest: %w", len(b), errNoMemory)
+	}
+	return p, nil
+}
+
+var errNoMemory = errors.New("out of memory")
+
+// cstring copies s and a NUL into fresh guest memory. The caller frees it.
+func (g guest) cstring(s string) (uint32, error) { return g.alloc(append([]byte(s), 0)) }
+
+// str makes a Python str of s.
+func (g guest) str(s string) (object uint32, err error) {
+	p, err := g.alloc([]byte(s))
+	if err != nil {
+		return 0, err
+	}
+	if object, err = g.object("PyUnicode_FromStringAndSize", p, uint32(len(s))); err != nil {
+		return 0, err
+	}
+	_, err = g.call("free", p)
+	return object, err
+}
+
+// object calls a function of the C API that gives a new reference or NULL.
+func (g guest) object(name string, args ...uint32) (uint32, error) {
+	o, err := g.call(name, args...)
+	if err != nil {
+		return 0, err
+	}
+	if o == 0 {
+		return 0, fmt.Errorf("call %s: %w", name, g.exception())
+	}
+	return o, nil
+}
+
+// exception takes the pending Python exception as an error.
+func (g guest) exception() error {
+	exc, err := g.call("PyErr_GetRaisedException")
+	if err != nil {
+		return err
+	}
+	if exc == 0 {
+		return errors.New("NULL without an exception")
+	}
+	repr, err := g.call("PyObject_Repr", exc)
+	if err != nil || repr == 0 {
+		return errors.Join(errors.New("a Python exception without repr"), err)
+	}
+	text, err := g.text(repr)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("Python raised %s", text)
+}
+
+// text gives a str object's text and drops the reference.
+func (g guest) text(object uint32) (string, error) {
+	size, err := g.call("malloc", 4)
+	if err != nil {
+		return "", err
+	}
+	p, err := g.object("PyUnicode_AsUTF8AndSize", object, size)
+	if err != nil {
+		return "", err
+	}
+	mem := g.in.mod.Memory()
+	n, ok := mem.ReadUint32Le(size)
+	b, ok2 := mem.Read(p, n)
+	if !ok || !ok2 {
+		return "", fmt.Errorf("read a str of the guest: address out of range")
+	}
+	s := string(b)
+	if _, err := g.call("free", size); err != nil {
+		return "", err
+	}
+	_, err = g.call("Py_DecRef", object)
+	return s, err
+}
+
+// module compiles source and runs it as a module of the given name.
+func (g guest) module(name, source string) (object uint32, err error) {
+	const fileInput = 257 // Py_file_input
+	src, err := g.cstring(source)
+	if err != nil {
+		return 0, err
+	}
+	file, err := g.cstring("<" + name + ">")
+	if err != nil {
+		return 0, err
+	}
+	minusOne := ^uint32(0) // the interpreter's own optimisation level
+	code, err := g.object("Py_CompileStringExFlags", src, file, fileInput, 0, minusOne)
+	if err != nil {
+		return 0, err
+	}
+	cname, err := g.cstring(name)
+	if err != nil {
+		return 0, err
+	}
+	if object, err = g.object("PyImport_ExecCodeModule", cname, code); err != nil {
+		return 0, err
+	}
+	for _, p := range []uint32{src, file, cname} {
+		if _, err := g.call("free", p); err != nil {
+			return 0, err
+		}
+	}
+	_, err = g.call("Py_DecRef", code)
+	return object, err
+}
+
+// attr gets an attribute.
+func (g guest) attr(object uint32, name string) (uint32, error) {
+	p, err := g.cstring(name)
+	if err != nil {
+		return 0, err
+	}
+	o, err := g.object("PyObject_GetAttrString", object, p)
+	if err != nil {
+		return 0, err
+	}
+	_, err = g.call("free", p)
+	return o, err
+}
+
+// raise sets a Python exception of one of the builtin classes, from within a
+// host function.
+func (g guest) raise(class, message string) error {
+	sym, err := g.in.rt.symbol("PyExc_" + class)
+	if err != nil {
+		return err
+	}
+	exc, ok := g.in.mod.Memory().ReadUint32Le(sym)
+	if !ok {
+		return fmt.Errorf("no exception class at %#x", sym)
+	}
+	p, err := g.cstring(message)
+	if err != nil {
+		return err
+	}
+	if _, err := g.call("PyErr_SetString", exc, p); err != nil {
+		return err
+	}
+	_, err = g.call("free", p)
+	return err
+}
+
+// store writes little-endian words one after the other.
+func (g guest) store(addr uint32, words ...uint32) error {
+	b := make([]byte, 0, 4*len(words))
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	if !g.in.mod.Memory().Write(addr, b) {
+		return fmt.Errorf("write to the guest at %#x: address out of range", addr)
+	}
+	return nil
+}

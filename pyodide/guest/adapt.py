@@ -1,0 +1,88 @@
+"""Small changes to the standard library and stand-ins for what upstream's
+JavaScript host would give, made at boot in a private namespace."""
+
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+
+
+def _selector_events(module):
+    """asyncio's wake-up channel as a pipe: there are no socket pairs here."""
+    loop = module.BaseSelectorEventLoop
+
+    def make(self):
+        r, w = os.pipe()
+        os.set_blocking(r, False)
+        os.set_blocking(w, False)
+        self._ssock, self._csock = _PipeEnd(r), _PipeEnd(w)
+        self._internal_fds += 1
+        self._add_reader(r, self._read_from_self)
+
+    loop._make_self_pipe = make
+
+
+class _PipeEnd:
+    """The few methods of a socket that asyncio calls on its wake-up channel."""
+
+    def __init__(self, fd):
+        self._fd = fd
+
+    def fileno(self):
+        return self._fd
+
+    def recv(self, n):
+        return os.read(self._fd, n)
+
+    def send(self, data):
+        return os.write(self._fd, data)
+
+    def close(self):
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+_CHANGES = {"asyncio.selector_events": _selector_events}
+
+_ABSENT = {
+    "js": "there is no JavaScript here",
+    "pyodide_js": "there is no JavaScript here",
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the modules that are changed after loading, and those that are
+    absent for a reason."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name in _ABSENT and path is None:
+            raise ModuleNotFoundError(
+                f"No module named {name!r}: {_ABSENT[name]}. Run JavaScript with the language 'javascript'.", name=name
+            )
+        change = _CHANGES.get(name)
+        if change is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Changing(spec.loader, change)
+        return spec
+
+
+class _Changing(importlib.abc.Loader):
+    def __init__(self, loader, change):
+        self._loader, self._change = loader, change
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        self._change(module)
+
+
+sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,379 @@
+"""The guest's half of a run: module _coderunner, made at boot.
+
+The host calls run(program) once with a JSON text and gets a JSON text back.
+Whatever the program may have replaced by then (print, json.dumps, os.read) is
+reached through names bound here, at boot.
+"""
+
+import ast
+import atexit
+import builtins
+import importlib.machinery
+import json
+import linecache
+import os
+import signal
+import sys
+import traceback
+
+_DEVICE = "/dev/coderunner"
+_FUTURE = 0x1FFE0000  # the flags of __future__ statements, as in Include/cpython/compile.h
+_COROUTINE = 0x80  # inspect.CO_COROUTINE
+_encode = json.JSONEncoder(allow_nan=False).encode
+_decode = json.JSONDecoder().decode
+_open, _read, _write, _close = os.open, os.read, os.write, os.close
+_stdout, _stderr = sys.stdout, sys.stderr
+
+
+class HostError(RuntimeError):
+    """The host refused a call."""
+
+
+def call(name, arg=None):
+    """Asks the host for something and gives its answer, a JSON value."""
+    fd = _open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        request = _encode([name, arg]).encode()
+        while request:
+            request = request[_write(fd, request):]
+        chunks = []
+        while chunk := _read(fd, 1 << 20):
+            chunks.append(chunk)
+    finally:
+        _close(fd)
+    ok, value = _decode(b"".join(chunks).decode())
+    if not ok:
+        raise HostError(value)
+    return value
+
+
+class _Interrupt(KeyboardInterrupt):
+    """Raised by the host's soft interrupt; shown as what it stands for."""
+
+
+_Interrupt.__name__ = _Interrupt.__qualname__ = "KeyboardInterrupt"
+_Interrupt.__module__ = "builtins"
+
+
+def _on_interrupt(signum, frame):
+    raise _Interrupt
+
+
+def run(request):
+    """Runs one program and says how it went. Both are JSON texts."""
+    p = _decode(request)
+    report = {"exit_code": 0}
+    signal.signal(signal.SIGINT, _on_interrupt)
+    main = sys.modules["__main__"].__dict__
+    try:
+        parts = _compile(p, main)
+        _describe(_execute(p, parts, main), p["result_limit"], report)
+    except SystemExit as e:
+        report["exit_code"] = _exit_code(e)
+    except BaseException as e:
+        _explain(e, p["filename"], report)
+    try:
+        _finish(main)
+    except _Interrupt as e:
+        _explain(e, p["filename"], report)
+    return _encode(report)
+
+
+# ---- what the program is
+
+
+def _compile(p, main):
+    """Parses the program, asks for its packages and gives its code objects."""
+    name = p["filename"]
+    source = _source(p["code"])
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    sys.argv = [name, *p["args"]]
+    os.environ.clear()
+    os.environ.update(p["env"] or {})
+    sys.path.insert(0, os.getcwd())
+    main["__file__"] = name
+    main["__builtins__"] = builtins
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    if p["imports"]:
+        wanted = _missing_imports(tree)
+        if wanted:
+            call("imports", wanted)
+            importlib.invalidate_caches()
+    last = None
+    if tree.body and isinstance(tree.body[-1], ast.Expr):
+        last = ast.Expression(tree.body.pop().value)
+    body = compile(tree, name, "exec", flags, dont_inherit=True)
+    if last is not None:
+        last = compile(last, name, "eval", flags | body.co_flags & _FUTURE, dont_inherit=True)
+    return body, last
+
+
+def _source(code):
+    """The text as Python reads a file: no byte order mark, \\n line ends.
+
+    A coding cookie means nothing in text that was decoded already.
+    """
+    return code.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _execute(p, parts, main):
+    body, last = parts
+    if any(c is not None and c.co_flags & _COROUTINE for c in parts):
+        return _execute_async(p, body, last, main)
+    exec(body, main)
+    return eval(last, main) if last is not None else None
+
+
+def _execute_async(p, body, last, main):
+    import asyncio
+
+    async def steps():
+        value = None
+        for code in (body, last):
+            if code is not None:
+                value = eval(code, main)
+                if code.co_flags & _COROUTINE:
+                    value = await value
+        return value if last is not None else None
+
+    coro = steps()
+    with asyncio.Runner() as runner:
+        try:
+            return runner.run(coro)
+        except _Interrupt as e:
+            # The loop was waiting: the program's own lines are in the
+            # suspended coroutines, not in the exception.
+            if not _user_frames(traceback.walk_tb(e.__traceback__), p["filename"]):
+                e.suspended = _suspended(runner, p["filename"])
+            raise
+
+
+def _suspended(runner, name):
+    """The user's lines at which the loop's tasks wait, innermost last."""
+    import asyncio
+
+    for task in sorted(asyncio.all_tasks(runner.get_loop()), key=lambda t: t.get_name()):
+        frames, coro = [], task.get_coro()
+        while coro is not None:
+            frame = getattr(coro, "cr_frame", None)
+            if frame is not None:
+                frames.append((frame, frame.f_lineno))
+            coro = getattr(coro, "cr_await", None)
+        frames = _user_frames(frames, name)
+        if frames:
+            return [(f.f_code.co_name, n) for f, n in frames]
+    return []
+
+
+# ---- imports
+
+
+_OURS = {"_coderunner", "micropip", "js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"}
+# A package that gives a standard module its data.
+_DATA = {"zoneinfo": "tzdata"}
+
+
+def _missing_imports(tree):
+    """The modules that the program and its own files import and that nothing
+    here has: [[dotted name, optional], …]."""
+    found, seen = {}, set()
+
+    def visit(tree):
+        for name, optional in _imports(tree):
+            top = name.partition(".")[0]
+            if top in _DATA and _DATA[top] not in found:
+                found[_DATA[top]] = True
+            if top in sys.stdlib_module_names or top in sys.builtin_module_names or top in _OURS:
+                continue
+            if name in found:
+                found[name] &= optional
+                continue
+            local = _local_source(top)
+            if local is None and not _have(name):
+                found[name] = optional
+            elif local and local not in seen:
+                seen.add(local)
+                try:
+                    with open(local, "rb") as f:
+                        visit(ast.parse(f.read()))
+                except (OSError, SyntaxError, ValueError):
+                    pass  # importing it will say so
+
+    visit(tree)
+    return [[name, optional] for name, optional in found.items() if not _have(name)]
+
+
+def _local_source(top):
+    for path in (top + ".py", top + "/__init__.py"):
+        if os.path.isfile(path):
+            return path
+    return "" if os.path.isdir(top) else None
+
+
+def _have(name):
+    """Whether a module, or a regular package that contains it, is installed.
+
+    The parts of a namespace package come from several distributions, so there
+    the question goes on inside.
+    """
+    path, sofar = None, ""
+    for part in name.split("."):
+        sofar += part
+        try:
+            spec = importlib.machinery.PathFinder.find_spec(sofar, path)
+        except (ImportError, ValueError):
+            return False
+        if spec is None:
+            return False
+        if spec.loader is not None:
+            return True
+        path = spec.submodule_search_locations
+        sofar += "."
+    return True
+
+
+def _imports(tree):
+    """(dotted name, optional) of each absolute import. Optional ones may never
+    be reached, or the program copes without: in functions, under
+    TYPE_CHECKING, in a try that catches ImportError."""
+    work = [(tree, False)]
+    while work:
+        node, optional = work.pop()
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, optional
+            continue
+        if isinstance(node, ast.ImportFrom):
+            if node.level == 0 and node.module:
+                yield node.module, optional
+            continue
+        if isinstance(node, (ast.Try, ast.TryStar)) and any(map(_catches_import_error, node.handlers)):
+            work += [(n, True) for n in node.body + node.handlers]
+            work += [(n, optional) for n in node.orelse + node.finalbody]
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            work += [(n, True) for n in node.body] + [(n, optional) for n in node.orelse]
+            continue
+        inner = optional or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        if isinstance(node, ast.stmt) or isinstance(node, (ast.Module, ast.excepthandler, ast.match_case)):
+            work += [(n, inner) for n in ast.iter_child_nodes(node)]
+
+
+def _catches_import_error(handler):
+    if handler.type is None:
+        return True
+    names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        getattr(n, "id", None) in ("ImportError", "ModuleNotFoundError", "Exception", "BaseException") for n in names
+    )
+
+
+# ---- how it went
+
+
+def _describe(value, limit, report):
+    """Puts the last expression's value into the report."""
+    if value is None:
+        return
+    text = repr(value)
+    if not isinstance(text, str):
+        text = str(text)
+    report["repr"] = _shorten(text, limit)
+    try:
+        encoded = _encode(value)
+        if len(encoded) <= limit and _decode(encoded) == value:
+            report["json"] = encoded
+    except (TypeError, ValueError, RecursionError, MemoryError, OverflowError):
+        pass  # not JSON
+
+
+def _shorten(text, limit):
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}… {len(text) - 2 * half} characters cut …{text[-half:]}"
+
+
+def _finish(main):
+    """What CPython does at its own end, as far as a program can see it."""
+    atexit._run_exitfuncs()
+    main.clear()
+    for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
+        _flush(stream)
+
+
+def _flush(stream):
+    try:
+        stream.flush()
+    except Exception:
+        pass  # closed or replaced by the program
+
+
+def _exit_code(e):
+    if e.code is None:
+        return 0
+    if isinstance(e.code, int):
+        return e.code & 0xFF
+    print(e.code, file=_stderr)
+    return 1
+
+
+def _explain(e, name, report):
+    report["exit_code"] = 1
+    report["interrupted"] = isinstance(e, _Interrupt)
+    if report["interrupted"]:
+        call("stopping")  # a little more time, for the traceback
+    report["type"] = type(e).__qualname__
+    try:
+        if sys.excepthook is not sys.__excepthook__ and not report["interrupted"]:
+            sys.excepthook(type(e), e, e.__traceback__)
+        te = traceback.TracebackException.from_exception(e, compact=True)
+        _keep_user_frames(te, name)
+        suspended = getattr(e, "suspended", None)
+        if suspended:
+            te.stack = traceback.StackSummary.from_list(
+                [(name, n, fn, linecache.getline(name, n).strip()) for fn, n in suspended]
+            )
+        if isinstance(e, SyntaxError) and e.filename == name:
+            report["line"] = e.lineno
+            report["message"] = e.msg
+        else:
+            report["message"] = _message(e)
+            if te.stack:
+                report["line"] = te.stack[-1].lineno
+        report["traceback"] = "".join(te.format())
+    except BaseException as again:
+        report.setdefault("message", "")
+        report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
+
+
+def _message(e):
+    try:
+        return str(e)
+    except Exception:
+        return "<exception str() failed>"
+
+
+def _keep_user_frames(te, name):
+    seen = []
+    while te is not None and te not in seen:
+        seen.append(te)
+        te.stack = traceback.StackSummary.from_list([f for f in te.stack if _is_user_file(f.filename, name)])
+        for inner in getattr(te, "exceptions", None) or ():
+            _keep_user_frames(inner, name)
+        if te.__cause__ is not None:
+            te = te.__cause__
+        else:
+            te = te.__context__
+
+
+def _is_user_file(filename, name):
+    return filename == name or filename.startswith(_home)
+
+
+def _user_frames(frames, name):
+    return [(f, n) for f, n in frames if _is_user_file(f.f_code.co_filename, name)]
+
+
+_home = os.getcwd().rstrip("/") + "/"

@@ -1,0 +1,118 @@
+package pyodide
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// hostDevice is where the guest's _coderunner.call asks the host. One open is
+// one call: the request is written, [name, argument] in JSON, then the answer
+// is read to its end, [true, value] or [false, message].
+const hostDevice = "/dev/coderunner"
+
+// maxRequest bounds a request in bytes.
+const maxRequest = 16 << 20
+
+// hostCall is one open of the device.
+type hostCall struct {
+	in      *Interp
+	request []byte
+	answer  *bytes.Reader // nil until the first read
+}
+
+func (in *Interp) openHostDevice(uint32) (memfs.Stream, abi.Errno) {
+	return &hostCall{in: in}, abi.OK
+}
+
+func (c *hostCall) Write(_ context.Context, p []byte, _ bool) (int, abi.Errno) {
+	if c.answer != nil {
+		return 0, abi.EINVAL
+	}
+	if len(c.request)+len(p) > maxRequest {
+		return 0, abi.EFBIG
+	}
+	c.request = append(c.request, p...)
+	return len(p), abi.OK
+}
+
+func (c *hostCall) Read(ctx context.Context, p []byte, _ bool) (int, abi.Errno) {
+	if c.answer == nil {
+		c.answer = bytes.NewReader(c.in.answer(ctx, c.request))
+		c.request = nil
+	}
+	n, _ := c.answer.Read(p) // only io.EOF, which is 0 and OK here
+	return n, abi.OK
+}
+
+func (c *hostCall) Close() abi.Errno { return abi.OK }
+
+// answer performs a call and encodes what it gave.
+func (in *Interp) answer(ctx context.Context, req []byte) []byte {
+	value, err := in.dispatch(ctx, req)
+	if err == nil {
+		var b []byte
+		if b, err = json.Marshal([]any{true, value}); err == nil {
+			return b
+		}
+	}
+	b, _ := json.Marshal([]any{false, err.Error()}) // two plain values: cannot fail
+	return b
+}
+
+// dispatch finds who performs a call. The time it takes is not the program's,
+// whose clock stands still meanwhile.
+func (in *Interp) dispatch(ctx context.Context, req []byte) (any, error) {
+	var call []json.RawMessage
+	var name string
+	if err := json.Unmarshal(req, &call); err != nil || len(call) != 2 {
+		return nil, fmt.Errorf("a call is [name, argument] in JSON")
+	}
+	if err := json.Unmarshal(call[0], &name); err != nil {
+		return nil, fmt.Errorf("a call's name is a string")
+	}
+	switch name {
+	case "stopping":
+		in.deadline.extend(tracebackGrace)
+		return nil, nil
+	case "imports":
+		return nil, in.imports(ctx, call[1])
+	}
+	f := in.calls[name]
+	if f == nil {
+		return nil, fmt.Errorf("the host offers no call %q", name)
+	}
+	in.deadline.pause()
+	defer in.deadline.resume()
+	return f(ctx, call[1])
+}
+
+// imports performs the call that Program.Imports answers. Its error ends the
+// run, so the guest does not get to see it.
+func (in *Interp) imports(ctx context.Context, arg json.RawMessage) error {
+	var pairs [][2]json.RawMessage
+	if err := json.Unmarshal(arg, &pairs); err != nil {
+		return fmt.Errorf("imports are a list of pairs: %w", err)
+	}
+	missing := make([]Import, len(pairs))
+	for i, p := range pairs {
+		if json.Unmarshal(p[0], &missing[i].Name) != nil || json.Unmarshal(p[1], &missing[i].Optional) != nil {
+			return fmt.Errorf("an import is a name and a boolean")
+		}
+	}
+	hook := in.takeImports()
+	if hook == nil {
+		return fmt.Errorf("imports are asked for once")
+	}
+	in.deadline.pause()
+	defer in.deadline.resume()
+	if err := hook(ctx, missing); err != nil {
+		in.importsErr = err
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package pyodide
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/linmem"
+	"coderunner/pyodide/memfs"
+)
+
+// Home is the working folder of a program, empty at first and writable.
+const Home = "/home/user"
+
+// SitePackages is where packages are mounted.
+const SitePackages = "/lib/python3.14/site-packages"
+
+// tracebackGrace is what a program that ended by the soft interrupt has, at
+// most, to make its traceback.
+const tracebackGrace = 500 * time.Millisecond
+
+// Options are what one interpreter is given. The zero value is a program
+// without input, output or packages.
+type Options struct {
+	Memory int64 // cap on linear memory and, separately, on file data, in bytes; 0: 512 MiB
+
+	Stdin          io.Reader // nil: empty
+	Stdout, Stderr io.Writer // nil: discarded; an error from Write ends the program
+
+	Env      map[string]string
+	Location *time.Location // local time; nil: time.Local
+
+	// Calls are what the program may ask the host for, as
+	// _coderunner.call(name, argument). A call gets the argument in JSON and
+	// gives a value that is made JSON; its error raises RuntimeError with the
+	// same text. Calls must return when ctx ends.
+	Calls map[string]func(ctx context.Context, argument json.RawMessage) (any, error)
+}
+
+func (o Options) memory() int64 {
+	if o.Memory <= 0 {
+		return 512 << 20
+	}
+	return o.Memory
+}
+
+// Interp is one interpreter. See the package comment for its concurrency.
+type Interp struct {
+	rt          *Runtime
+	mod         api.Module
+	memory      *linmem.Memory
+	proc        *emscripten.Process
+	fs          *memfs.FS
+	main        uint32 // the guest's run function, a Python object
+	env         map[string]string
+	mem         hostfn.Mem
+	initialized bool // CPython has started
+	calls       map[string]func(context.Context, json.RawMessage) (any, error)
+
+	signalNumber, signalClock uint32 // addresses, see signal
+	stopFlag                  sync.Mutex
+	flag                      api.MutableGlobal // under stopFlag; nil once the module is closed
+
+	mu     sync.Mutex // held while a program runs, and by Close
+	dead   bool       // no export may be called any more
+	closed bool
+
+	// Of the run in progress; set before the guest runs.
+	deadline   *deadline
+	importHook func(context.Context, []Import) error
+	importsErr error
+}
+
+// Mount shows a tree, read-only, in a directory, which is made if it is not
+// there; entries that it has already stay.
+func (in *Interp) Mount(dir string, tree fs.FS) error {
+	if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("mount on %s: %w", dir, err)
+	}
+	if err := in.fs.MountInto(dir, tree); err != nil {
+		return fmt.Errorf("mount on %s: %w", dir, err)
+	}
+	return nil
+}
+
+// WriteFile writes a file, and the folders above it. A relative name is in the
+// working folder.
+func (in *Interp) WriteFile(name string, data []byte) error {
+	name = path.Join(Home, name)
+	if path.IsAbs(name) {
+		name = path.Clean(name)
+	}
+	if err := in.fs.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	if err := in.fs.WriteFile(name, data, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// Files is the interpreter's file system, for reading.
+func (in *Interp) Files() fs.FS { return in.fs.FS() }
+
+// Run runs a program as __main__. A program that fails is a Result; an error
+// means that the interpreter could not run it, or is the one that
+// Program.Imports returned.
+//
+// An interpreter may run several programs one after the other; they see what
+// the earlier ones left. After a Result whose Ended is neither Finished nor
+// Interrupted, and after an error, only Close is possible.
+func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
+	req, err := json.Marshal(p.request(in.env))
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed || in.dead {
+		return nil, errClosed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	in.importHook, in.importsErr = p.Imports, nil
+	in.deadline = startDeadline(p.Timeout, in.interrupt, func() { cancel(errTimeLimit) })
+	defer in.deadline.stop()
+	// The guest does not look at ctx: its end sets the flag that loops check.
+	stop := context.AfterFunc(ctx, in.stop)
+	defer stop()
+
+	text, err := in.runMain(ctx, string(req))
+	in.deadline.stop()
+	var res *Result
+	if err != nil {
+		res = in.ended(ctx, err)
+	} else {
+		var r report
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			in.dead = true
+			return nil, fmt.Errorf("run: the guest's report: %w", err)
+		}
+		res = r.result()
+		if res.Ended == Finished && context.Cause(ctx) != nil {
+			res.Ended = Cancelled
+		}
+	}
+	if in.importsErr != nil {
+		in.dead = true
+		return nil, in.importsErr
+	}
+	if context.Cause(ctx) != nil {
+		in.dead = true // the flag is set: the next loop would trap
+	}
+	res.PeakMemory = int64(in.memory.Committed())
+	res.MemoryCapHit = in.memory.Refused()
+	return res, nil
+}
+
+var errTimeLimit = errors.New("time limit")
+
+// runMain calls the guest's run function.
+func (in *Interp) runMain(ctx context.Context, request string) (string, error) {
+	g := in.guest(ctx)
+	arg, err := g.str(request)
+	if err != nil {
+		return "", err
+	}
+	result, err := g.object("PyObject_CallOneArg", in.main, arg)
+	if err != nil {
+		return "", err
+	}
+	if _, err := g.call("Py_DecRef", arg); err != nil {
+		return "", err
+	}
+	return g.text(result)
+}
+
+// ended explains a call that did not return.
+func (in *Interp) ended(ctx context.Context, err error) *Result {
+	in.dead = true
+	var exit *emscripten.Exit
+	var output *emscripten.OutputError
+	switch cause := context.Cause(ctx); {
+	case errors.As(err, &exit):
+		return &Result{ExitCode: int(exit.Code)}
+	case errors.As(err, &output):
+		return &Result{Ended: Flooded, ExitCode: 1, Cause: output}
+	case cause == errTimeLimit:
+		return &Result{Ended: Stopped, ExitCode: 1}
+	case cause != nil:
+		return &Result{Ended: Cancelled, ExitCode: 1, Cause: cause}
+	}
+	return &Result{Ended: Died, ExitCode: 1, Cause: err}
+}
+
+// takeImports gives the hook to the first who asks.
+func (in *Interp) takeImports() func(context.Context, []Import) error {
+	hook := in.importHook
+	in.importHook = nil
+	return hook
+}
+
+// guest gives access to the module's exports, with the host functions bound to
+// ctx and this interpreter.
+func (in *Interp) guest(ctx context.Context) guest {
+	return guest{in: in, ctx: in.context(ctx)}
+}
+
+// Close gives back all that the interpreter holds. It waits for a run in
+// progress; cancel its context to hurry it.
+func (in *Interp) Close() error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return nil
+	}
+	in.closed, in.dead = true, true
+	in.stopFlag.Lock()
+	in.flag = nil
+	in.stopFlag.Unlock()
+	var errs []error
+	if in.proc != nil {
+		in.proc.Close()
+	}
+	if in.mod != nil {
+		errs = append(errs, in.mod.Close(context.Background()))
+	}
+	// Nothing of the module can be called from here on.
+	errs = append(errs, in.memory.Unmap())
+	return errors.Join(errs...)
+}

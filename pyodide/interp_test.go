@@ -1,0 +1,77 @@
+package pyodide_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"coderunner/pyodide"
+	"coderunner/pyodide/pyodidetest"
+)
+
+// run runs a program in a fresh interpreter.
+func run(t testing.TB, o pyodide.Options, p pyodide.Program) (res *pyodide.Result, stdout, stderr string) {
+	t.Helper()
+	rt := pyodidetest.Runtime(t)
+	var out, errs bytes.Buffer
+	if o.Stdout == nil {
+		o.Stdout = &out
+	}
+	if o.Stderr == nil {
+		o.Stderr = &errs
+	}
+	in, err := rt.New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	res, err = in.Run(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, out.String(), errs.String()
+}
+
+func TestPrograms(t *testing.T) {
+	for _, c := range []struct {
+		name, code, stdin string
+		want              string // Value.Repr, or Exception.Type
+		stdout            string
+		exit              int
+	}{
+		{name: "expression", code: "1 + 1", want: "2"},
+		{name: "output", code: "print('hello'); print('wörld', end='')", stdout: "hello\nwörld"},
+		{name: "no value", code: "x = 1"},
+		{name: "None", code: "None"},
+		{name: "exit", code: "import sys; print(1); sys.exit(3)", stdout: "1\n", exit: 3},
+		{name: "hard exit", code: "import os; print(1); os._exit(4)", stdout: "1\n", exit: 4},
+		{name: "input", code: "input() + input()", stdin: "a\nb\n", want: "'ab'"},
+		{name: "raises", code: "1/0", want: "ZeroDivisionError", exit: 1},
+		{name: "await", code: "import asyncio\nawait asyncio.sleep(0.01, 'x')", want: "'x'"},
+		{name: "asyncio.run", code: "import asyncio\nasync def f():\n  await asyncio.gather(*[asyncio.sleep(.01) for _ in range(9)])\n  return 5\nasyncio.run(f())", want: "5"},
+		{name: "surrogate", code: `print('\ud800')`, stdout: "\xed\xa0\x80\n"},
+		{name: "folder", code: "import os\nopen('a','w').write('x'); os.getcwd(), os.listdir()", want: "('/home/user', ['a'])"},
+		{name: "environment", code: "import os\ndict(os.environ)", want: "{}"},
+		{name: "main", code: "__name__, __file__", want: "('__main__', 'main.py')"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			res, stdout, stderr := run(t, pyodide.Options{Stdin: strings.NewReader(c.stdin)}, pyodide.Program{Code: c.code})
+			got := ""
+			if res.Value != nil {
+				got = res.Value.Repr
+			}
+			if res.Exception != nil {
+				got = res.Exception.Type
+			}
+			if res.Ended != pyodide.Finished || got != c.want || stdout != c.stdout || stderr != "" || res.ExitCode != c.exit {
+				t.Errorf("%v %q, stdout %q, stderr %q, exit code %d (%+v %v)\nwant %q, stdout %q, exit code %d",
+					res.Ended, got, stdout, stderr, res.ExitCode, res.Exception, res.Cause, c.want, c.stdout, c.exit)
+			}
+		})
+	}
+}

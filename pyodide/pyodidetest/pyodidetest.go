@@ -1,0 +1,64 @@
+// Package pyodidetest gives tests the real Pyodide.
+package pyodidetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"coderunner/cache"
+	"coderunner/pyodide"
+)
+
+// Cache opens the user's package cache, which tests share with programs: what
+// is in it is verified, and the first test run on a machine fills it. It skips
+// the test with -short.
+func Cache(t testing.TB) *cache.Cache {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Pyodide and the registries")
+	}
+	c, err := sharedCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+var sharedCache = sync.OnceValues(func() (*cache.Cache, error) {
+	return cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+})
+
+// Runtime opens the pinned Pyodide, once in a process. It skips the test with
+// -short, and without the registry, except where the variable CI is set.
+func Runtime(t testing.TB) *pyodide.Runtime {
+	t.Helper()
+	Cache(t)
+	rt, err := sharedRuntime()
+	if err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	return rt
+}
+
+var sharedRuntime = sync.OnceValues(func() (*pyodide.Runtime, error) {
+	c, err := sharedCache()
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	dir, err := c.Pyodide(ctx, os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	if err != nil {
+		return nil, err
+	}
+	return pyodide.Open(ctx, pyodide.Config{
+		Module: filepath.Join(dir, cache.PyodideWasm),
+		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
+		Store:  c,
+	})
+})

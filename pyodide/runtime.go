@@ -1,0 +1,180 @@
+package pyodide
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/jsffi"
+)
+
+//go:embed guest/*.py
+var guestFiles embed.FS
+
+// Config says where a runtime's parts are.
+type Config struct {
+	Module string // path of pyodide.asm.wasm
+	Stdlib string // path of python_stdlib.zip
+
+	// Store keeps what is made of them: the lowered module, its machine code,
+	// the standard library's bytecode. Nil: everything is made anew.
+	Store Store
+
+	// Progress, if not nil, is told what Open is doing.
+	Progress func(Progress)
+}
+
+// Progress says how far a step is; Total is 0 when that is not known.
+type Progress struct {
+	Phase       string // "compile"
+	Item        string // "CPython", "standard library"
+	Done, Total int64  // steps
+}
+
+// Store keeps derived files and folders by key, among processes. What build
+// makes is kept only if it returns nil; the results are read-only. The key is
+// any text that changes whenever the result would.
+type Store interface {
+	File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error)
+	Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error)
+}
+
+// Runtime is the compiled module, from which interpreters are made.
+type Runtime struct {
+	config Config
+	wz     wazero.Runtime
+	cache  wazero.CompilationCache // nil without a store
+	module *module
+	main   wazero.CompiledModule
+	stdlib []byte // the archive of the standard library, shared and read-only
+	close  sync.Once
+	unmap  []func() error
+}
+
+// Rows are the host functions that interpreters are given, for documentation
+// and tests.
+func Rows() hostfn.Table {
+	return append(append(hostfn.Table{}, emscripten.Rows()...), jsffi.Rows()...)
+}
+
+// features are those that the lowered module uses.
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
+
+// Open makes a runtime. The first time, with an empty store, this compiles for
+// some ten seconds.
+func Open(ctx context.Context, c Config) (r *Runtime, err error) {
+	r = &Runtime{config: c}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+			r = nil
+		}
+	}()
+	if r.module, err = loadModule(ctx, c); err != nil {
+		return r, err
+	}
+	r.unmap = append(r.unmap, r.module.unmap)
+	if err = r.compile(ctx); err != nil {
+		return r, err
+	}
+	if err = Rows().Instantiate(ctx, r.wz); err != nil {
+		return r, err
+	}
+	return r, r.loadStdlib(ctx)
+}
+
+// Close frees the compiled code. All interpreters must be closed before.
+func (r *Runtime) Close() error {
+	var errs []error
+	r.close.Do(func() {
+		ctx := context.Background()
+		if r.wz != nil {
+			errs = append(errs, r.wz.Close(ctx))
+		}
+		if r.cache != nil {
+			errs = append(errs, r.cache.Close(ctx))
+		}
+		for _, f := range r.unmap {
+			errs = append(errs, f())
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// compile makes machine code of the module, or takes it from the store.
+func (r *Runtime) compile(ctx context.Context) error {
+	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers())
+	if r.config.Store != nil {
+		dir, err := r.config.Store.Dir(ctx, "machine-code", r.module.codeKey(), func(ctx context.Context, dir string) error {
+			return compileInto(ctx, dir, r.module.wasm, r.progress)
+		})
+		if err != nil {
+			return fmt.Errorf("compile CPython: %w", err)
+		}
+		if r.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return fmt.Errorf("open compiled CPython: %w", err)
+		}
+	}
+	cfg := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
+	if r.cache != nil {
+		cfg = cfg.WithCompilationCache(r.cache)
+	}
+	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
+	var err error
+	if r.main, err = r.wz.CompileModule(ctx, r.module.wasm); err != nil {
+		return fmt.Errorf("load CPython: %w", err)
+	}
+	return nil
+}
+
+// compileInto compiles into a folder that a compilation cache can be opened on.
+func compileInto(ctx context.Context, dir string, wasm []byte, progress func(Progress)) error {
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return err
+	}
+	defer cache.Close(ctx)
+	wz := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features).WithCompilationCache(cache))
+	defer wz.Close(ctx)
+	stop := elapsing(progress, Progress{Phase: "compile", Item: "CPython"})
+	defer stop()
+	_, err = wz.CompileModule(ctx, wasm)
+	return err
+}
+
+// elapsing reports p at once and then every second, with the seconds as Done,
+// until stopped: for a step that cannot say how far it is.
+func elapsing(progress func(Progress), p Progress) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for begin := time.Now(); ; {
+			p.Done = int64(time.Since(begin) / time.Second)
+			progress(p)
+			select {
+			case <-tick.C:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+func (r *Runtime) progress(p Progress) {
+	if r.config.Progress != nil {
+		r.config.Progress(p)
+	}
+}
