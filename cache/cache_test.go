@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -208,6 +209,63 @@ func TestOpenFallsBackToPrivateRoot(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(os.TempDir()); len(left) != 0 {
 		t.Errorf("Close left %v", left)
+	}
+}
+
+// The private roots of killed processes go, those in use stay.
+func TestPrivateRootsAreSwept(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	file := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	live, err := Open(filepath.Join(file, "cache"), Options{})
+	check(t, err)
+	defer live.Close()
+	stale := filepath.Join(os.TempDir(), privatePrefix+"1234")
+	check(t, os.MkdirAll(filepath.Join(stale, "trees"), 0o700))
+	check(t, os.WriteFile(filepath.Join(stale, "private.lock"), nil, 0o600))
+	old := time.Now().Add(-time.Hour)
+	for _, dir := range []string{stale, live.Root()} {
+		check(t, os.Chtimes(filepath.Join(dir, "private.lock"), old, old))
+	}
+	c, err := Open(filepath.Join(file, "cache"), Options{})
+	check(t, err)
+	defer c.Close()
+	if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a dead process's root: %v, want it gone", err)
+	}
+	if _, err := os.Stat(live.Root()); err != nil {
+		t.Errorf("a living one's root: %v", err)
+	}
+}
+
+// What others may have put there is not trusted.
+func TestOpenDistrustsOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		plant func(dir string) error
+		want  string
+	}{
+		"writable": {func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777)) }, "can be written by others"},
+		"foreign":  {func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 12345, -1)) }, "belongs to another user"},
+		"link":     {func(dir string) error { return os.Symlink(os.TempDir(), dir) }, "trees is not a folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			err := tc.plant(filepath.Join(root, "trees"))
+			if errors.Is(err, os.ErrPermission) {
+				t.Skipf("only root may give folders away: %v", err)
+			}
+			check(t, err)
+			t.Setenv("TMPDIR", t.TempDir())
+			c, err := Open(root, Options{})
+			check(t, err)
+			defer c.Close()
+			if !strings.Contains(c.Warning(), tc.want) || !strings.Contains(c.Warning(), "hint:") {
+				t.Errorf("Warning() = %q, want %q in it", c.Warning(), tc.want)
+			}
+			if left, _ := os.ReadDir(filepath.Join(root, "tmp")); len(left) != 0 {
+				t.Errorf("left in tmp: %v", left)
+			}
+		})
 	}
 }
 

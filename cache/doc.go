@@ -33,8 +33,8 @@
 // is what a power cut damages; digests of a whole tree are compared by
 // [Cache.Verify] only, since reading thousands of files at every start would
 // cost more than the cache saves. What fails its check is built or fetched
-// again. The root is readable by its owner alone: the checks are against
-// accidents, not against someone who may write there.
+// again. The folders in the root are their owner's alone, which Open makes sure
+// of: the checks are against accidents, not against someone who may write there.
 //
 // # Locking
 //

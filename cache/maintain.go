@@ -19,6 +19,9 @@ const (
 	Tools = "tools" // folders from Cache.Path, whose insides only their tools know
 )
 
+// sections are the folders in the root that are not tools'.
+var sections = []string{Blobs, Trees, Files, "locks", "tmp"}
+
 // Entry is something in the cache.
 type Entry struct {
 	Section string    // Blobs, Trees, Files or Tools
@@ -79,7 +82,7 @@ func (c *Cache) List(ctx context.Context) ([]Entry, error) {
 	if err == nil {
 		err = eachDir(c.root, 1, func(path string, names []string) error {
 			info, err := os.Lstat(path)
-			if err != nil || !info.IsDir() || slices.Contains([]string{Blobs, Trees, Files, "locks", "tmp"}, names[0]) {
+			if err != nil || !info.IsDir() || slices.Contains(sections, names[0]) {
 				return nil
 			}
 			size, err := diskUse(ctx, path)

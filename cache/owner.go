@@ -8,7 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -42,8 +44,12 @@ func (c *Cache) register() error {
 	}
 	// While tmp.lock is held nobody is between making a folder and locking it.
 	o, err := newOwner(tmp)
-	if err == nil && o.lock != nil {
-		gatherStale(tmp, o.dir)
+	if err == nil {
+		if err = checkOwnership(c.root, o.dir); err != nil {
+			_ = o.release()
+		} else if o.lock != nil {
+			gatherStale(tmp, o.dir)
+		}
 	}
 	unlock()
 	if err != nil {
@@ -52,6 +58,48 @@ func (c *Cache) register() error {
 	c.owner = o
 	removeStale(o.dir)
 	return nil
+}
+
+// checkOwnership fails if somebody else may have put something into root: what
+// is there is run. Mine, a folder just made, shows what this file system says
+// of folders of ours, which on some is not the user that we are.
+func checkOwnership(root, mine string) error {
+	own, err := os.Lstat(mine)
+	if err != nil {
+		return storageError("stat", mine, err)
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return storageError("read", root, err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(root, e.Name())
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().IsRegular() {
+			continue
+		}
+		ours := slices.Contains(sections, e.Name())
+		othersWrite := fs.FileMode(0o002) // a tool's folder may be its group's: umask 002 is common
+		if ours {
+			othersWrite = 0o022
+		}
+		switch {
+		case ours && !info.IsDir(): // a link might lead to where nothing can be renamed to
+			return fmt.Errorf("%s is not a folder; hint: remove it, or set CODE_RUNNER_CACHE_DIR to another folder", path)
+		case userID(info) != userID(own):
+			return fmt.Errorf("%s belongs to another user; hint: set CODE_RUNNER_CACHE_DIR to a folder of your own", path)
+		case info.IsDir() && info.Mode()&^own.Mode()&othersWrite != 0:
+			return fmt.Errorf("%s can be written by others; hint: chmod go-w it, if you trust what is there", path)
+		}
+	}
+	return nil
+}
+
+func userID(info fs.FileInfo) uint32 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Uid
+	}
+	return 0
 }
 
 func newOwner(tmp string) (*owner, error) {
