@@ -1,0 +1,215 @@
+package coderunner_test
+
+import (
+	"go/build"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// module is the prefix of our own import paths.
+const module = "coderunner/"
+
+// imports says for each package which of ours it may import. A package that
+// is missing here fails, and so does a row without a package. Sibling packages
+// under pyodide/ never import one another but for the leaves abi, hostfn,
+// memfs and wasmbin; pyodide joins them.
+const imports = `
+	internal/defaults:
+	runners:
+	cache: internal/defaults
+
+	pyodide/abi:
+	pyodide/wasmbin:
+	pyodide/hostfn: pyodide/abi
+	pyodide/memfs: pyodide/abi
+	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
+	pyodide/jsffi: pyodide/abi pyodide/hostfn
+	pyodide/linmem:
+	pyodide/lower: pyodide/wasmbin
+	pyodide: pyodide/abi pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/wasmbin
+	pyodide/pyodidetest: cache internal/defaults pyodide
+
+	runners/deno: cache internal/defaults runners
+	runners/python/wheel:
+	runners/python/wheel/wheeltest:
+	runners/python/simple:
+	runners/python/require: runners/python/wheel
+	runners/python/lockfile: runners/python/wheel
+	runners/python/resolve: cache internal/defaults runners runners/python/lockfile runners/python/require runners/python/simple runners/python/wheel
+	runners/python: cache internal/defaults pyodide runners runners/python/lockfile runners/python/require runners/python/resolve runners/python/simple runners/python/wheel
+	runners/runnertest: runners
+
+	internal/server: runners
+	cmd/coderunner: cache internal/defaults internal/server runners runners/deno runners/python
+`
+
+// capabilities says for each thing that reaches out of Go's safe world the
+// only packages that may use it.
+const capabilities = `
+	os/exec: runners/deno
+	net: cache
+	net/http: cache runners/python/resolve
+	unsafe: pyodide/linmem
+	plugin:
+	C:
+	github.com/mark3labs/mcp-go: internal/server
+	github.com/tetratelabs/wazero: pyodide pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem
+	github.com/landlock-lsm/go-landlock: runners/deno
+	github.com/spf13/cobra: cmd/coderunner
+	github.com/spf13/pflag: cmd/coderunner
+	github.com/schollz/progressbar/v3: cmd/coderunner
+	github.com/google/shlex: cmd/coderunner
+	golang.org/x/term: cmd/coderunner
+	golang.org/x/sys: cache cmd/coderunner pyodide pyodide/linmem runners/deno
+	golang.org/x/sync: cache internal/server pyodide runners/deno runners/python runners/python/resolve
+	golang.org/x/net: cache runners/python/simple
+	golang.org/x/tools/txtar: runners/runnertest
+	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
+	github.com/gofrs/flock: cache runners/deno
+	github.com/google/renameio/v2: cache runners/deno runners/python/resolve
+	github.com/pelletier/go-toml/v2: runners/python/require
+	deps.dev/util/pypi: runners/python runners/python/require runners/python/resolve runners/python/wheel
+	deps.dev/util/semver: runners/python runners/python/require runners/python/resolve
+`
+
+// parse reads a table of "name: word word".
+func parse(t *testing.T, table string) map[string][]string {
+	t.Helper()
+	rows := map[string][]string{}
+	for line := range strings.Lines(table) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, words, ok := strings.Cut(line, ":")
+		if _, twice := rows[name]; !ok || twice {
+			t.Fatalf("bad row %q", line)
+		}
+		rows[name] = strings.Fields(words)
+	}
+	return rows
+}
+
+// packages reads the imports of every package in the tree, for all systems.
+// It reads the sources itself: the answer of a go command would be kept from
+// a run on another tree.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	ctx := build.Default
+	ctx.UseAllFiles = true
+	found := map[string][]string{}
+	err := filepath.WalkDir(".", func(dir string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		if name := d.Name(); dir != "." && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+			return filepath.SkipDir
+		}
+		p, err := ctx.ImportDir(dir, 0)
+		if _, none := err.(*build.NoGoError); none {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(p.GoFiles) > 0 {
+			found[filepath.ToSlash(dir)] = p.Imports
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) < 5 {
+		t.Fatalf("found only %d packages", len(found))
+	}
+	return found
+}
+
+func TestImports(t *testing.T) {
+	allowed := parse(t, imports)
+	found := packages(t)
+	for _, p := range slices.Sorted(maps.Keys(found)) {
+		may, ok := allowed[p]
+		if !ok {
+			t.Errorf("%s is not in the table of imports", p)
+			continue
+		}
+		for _, path := range found[p] {
+			if ours, ok := strings.CutPrefix(path, module); ok && !slices.Contains(may, ours) {
+				t.Errorf("%s must not import %s", p, ours)
+			}
+		}
+	}
+	for p, may := range allowed {
+		if found[p] == nil && !isPackage(p) {
+			t.Errorf("%s is in the table of imports, but not in the tree", p)
+		}
+		for _, q := range may {
+			if _, ok := allowed[q]; !ok {
+				t.Errorf("%s may import %s, which is not in the table", p, q)
+			}
+		}
+	}
+}
+
+// isPackage tells a package without imports from one that is not there.
+func isPackage(dir string) bool {
+	files, err := filepath.Glob(path.Join(dir, "*.go"))
+	return err == nil && len(files) > 0
+}
+
+func TestCapabilities(t *testing.T) {
+	allowed := parse(t, capabilities)
+	found := packages(t)
+	for _, p := range slices.Sorted(maps.Keys(found)) {
+		for _, path := range found[p] {
+			if strings.HasPrefix(path, module) {
+				continue
+			}
+			capability := longestPrefix(allowed, path)
+			switch {
+			case capability != "":
+				if !slices.Contains(allowed[capability], p) {
+					t.Errorf("%s must not use %s", p, path)
+				}
+			case strings.Contains(strings.Split(path, "/")[0], "."):
+				t.Errorf("%s uses %s, which is not in the table of capabilities", p, path)
+			}
+		}
+	}
+}
+
+// longestPrefix gives the row that an import path falls under.
+func longestPrefix(rows map[string][]string, importPath string) (best string) {
+	for name := range rows {
+		if (importPath == name || strings.HasPrefix(importPath, name+"/")) && len(name) > len(best) {
+			best = name
+		}
+	}
+	// "net" is not "net/url".
+	if !strings.Contains(strings.Split(best, "/")[0], ".") && best != importPath {
+		return ""
+	}
+	return best
+}
+
+// The tests would find what they forbid.
+func TestLongestPrefix(t *testing.T) {
+	rows := parse(t, capabilities)
+	for path, want := range map[string]string{
+		"net": "net", "net/http": "net/http", "net/url": "", "os": "",
+		"github.com/mark3labs/mcp-go/server": "github.com/mark3labs/mcp-go",
+		"github.com/mark3labs/mcp-gopher":    "",
+		"golang.org/x/sys/unix":              "golang.org/x/sys",
+	} {
+		if got := longestPrefix(rows, path); got != want {
+			t.Errorf("longestPrefix(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+# The contributor guide: `just` lists what there is to do.
+
+_default:
+    @just --list --unsorted
+
+# Build the binary into the current folder.
+build:
+    go build -o coderunner ./cmd/coderunner
+
+# Run one program: just run examples/hello.py
+run *ARGS:
+    go run ./cmd/coderunner run {{ARGS}}
+
+# Everything that needs neither network nor runtimes; seconds.
+short:
+    go test -short ./...
+
+# Everything; the first time it fetches Deno and Pyodide (minutes).
+test:
+    go test -timeout 25m ./...
+
+# The same under the race detector.
+race:
+    go test -race -timeout 40m ./...
+
+# Formatting, vet and staticcheck.
+vet:
+    test -z "$(gofmt -l .)" || { gofmt -l .; exit 1; }
+    go vet ./...
+    go run honnef.co/go/tools/cmd/staticcheck@latest ./...
+
+# Which package may import what.
+deps:
+    go test -run 'TestImports|TestCapabilities' .
+
+# The runner contract against one runner: just contract python
+contract RUNNER CASE='':
+    go test -timeout 25m -run 'TestContract/{{CASE}}' ./runners/{{RUNNER}}
+
+# Scripts through the real binary: just scripts run/hello
+scripts NAME='':
+    go test -timeout 25m -run '(TestProtocol|TestRun)/{{NAME}}' ./cmd/coderunner
+
+# Take over a changed tool schema; look at the diff before you commit it.
+golden:
+    go test ./internal/server -run TestGoldenTool -update
+    git diff --stat internal/server/testdata
+
+# Every fuzz test for a while: just fuzz 1m
+fuzz TIME='30s':
+    #!/usr/bin/env bash
+    set -euo pipefail
+    grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | while read -r dir; do
+        for f in $(grep -rho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go | cut -d' ' -f2); do
+            go test -run '^$' -fuzz "^$f\$" -fuzztime {{TIME}} "$dir"
+        done
+    done
+
+# Our speed beside others', in one run.
+bench *ARGS:
+    go test -run '^$' -bench . -benchtime 1x -timeout 60m {{ARGS}} ./...
+
+# What CI does, on a machine that has only Go.
+ci:
+    .ci/run
