@@ -27,8 +27,10 @@
 //
 // # What is checked, and when
 //
-// A blob or a file is compared with its size and digest the first time a
-// process uses it, and again whenever its size, time or inode changes. A tree
+// A blob is compared with its digest the first time a process uses it, and
+// again whenever its size, time or inode changes; a file with its size and
+// CRC-32C, for which there is an instruction: 40 MB take 20 ms instead of the
+// 100 ms of SHA-256, and servers start with large files. A tree
 // has the sizes of its files compared the first time a process uses it, which
 // is what a power cut damages; digests of a whole tree are compared by
 // [Cache.Verify] only, since reading thousands of files at every start would

@@ -43,7 +43,7 @@ func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx contex
 // File is [Cache.Dir] for a single file. The writer is an *os.File, so a
 // build that wants a sparse file may seek in it or map it; its contents are
 // what has arrived when build returns. Checking a file reads all of it, once
-// per process.
+// per process: some 20 ms for 40 MB.
 func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error) {
 	e, err := c.entry(Files, kind, key)
 	if err != nil {
@@ -203,7 +203,11 @@ func (e *entry) check() error {
 	if m.Kind != e.kind || m.Key != e.key {
 		return fmt.Errorf("%w: %s is %s %s", errDamaged, e.dir, m.Kind, m.Key)
 	}
-	if err := m.compare(e.data(), e.section == Files); err != nil {
+	how := sizes
+	if e.section == Files {
+		how = checksums
+	}
+	if err := m.compare(e.data(), how); err != nil {
 		return err
 	}
 	e.c.seen.verified(name, e.dir, now)

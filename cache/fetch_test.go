@@ -310,7 +310,7 @@ func TestHTTPSIsNotLeft(t *testing.T) {
 // here lead to one server, whose address they are only said to have.
 func TestPrivateRedirects(t *testing.T) {
 	addrs := map[string]string{"public.test": "203.0.113.5", "other.test": "203.0.113.6", "intranet.test": "10.1.2.3",
-		"mapped.test": "::ffff:192.168.1.1", "shared.test": "100.64.0.1", "six.test": "fd00::1"}
+		"mapped.test": "::ffff:192.168.1.1", "shared.test": "100.64.0.1", "six.test": "fd00::1", "both.test": "::ffff:100.64.0.1"}
 	cases := []struct {
 		from, to string
 		refused  bool
@@ -327,6 +327,7 @@ func TestPrivateRedirects(t *testing.T) {
 		{"public.test", "mapped.test", true},
 		{"public.test", "shared.test", true},
 		{"public.test", "six.test", true},
+		{"public.test", "both.test", true},
 		{"intranet.test", "six.test", false},
 		{"intranet.test", "other.test", false},
 		{"public.test", "unknown.test", false}, // for a proxy to look up

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -31,6 +32,7 @@ type manifestFile struct {
 	Path   string `json:"path"` // slash-separated, relative to data
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
+	CRC32C uint32 `json:"crc32c"` // for when SHA-256 would take too long
 }
 
 func (m *manifest) size() (total int64) {
@@ -178,20 +180,28 @@ func sealFile(path string) (manifestFile, error) {
 	if err := f.Chmod(mode); err != nil {
 		return manifestFile{}, storageError("chmod", path, err)
 	}
-	h := sha256.New()
-	n, err := io.Copy(h, f)
+	h, crc := sha256.New(), crc32.New(castagnoli)
+	n, err := io.Copy(io.MultiWriter(h, crc), f)
 	if err != nil {
 		return manifestFile{}, storageError("read", path, err)
 	}
-	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex}, nil
+	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex, CRC32C: crc.Sum32()}, nil
 }
 
 // errDamaged is why an entry that is there is not used.
 var errDamaged = errors.New("damaged")
 
-// compare looks whether the files under data are those of the manifest: their
-// sizes, and with digests their contents, too.
-func (m *manifest) compare(data string, digests bool) error {
+// thorough says how much of an entry is compared with its manifest.
+type thorough int
+
+const (
+	sizes     thorough = iota
+	checksums          // and CRC-32C
+	digests            // and SHA-256
+)
+
+// compare looks whether the files under data are those of the manifest.
+func (m *manifest) compare(data string, how thorough) error {
 	for _, f := range m.Files {
 		path := filepath.Join(data, filepath.FromSlash(f.Path))
 		info, err := os.Lstat(path)
@@ -203,16 +213,49 @@ func (m *manifest) compare(data string, digests bool) error {
 		case info.Size() != f.Size:
 			return fmt.Errorf("%w: %s has %d bytes, want %d", errDamaged, path, info.Size(), f.Size)
 		}
-		if !digests {
-			continue
-		}
-		got, _, err := digestFile("sha256", path)
-		if err != nil {
+		if err := f.compare(path, how); err != nil {
 			return fmt.Errorf("%w: %w", errDamaged, err)
-		}
-		if got.Hex != f.SHA256 {
-			return fmt.Errorf("%w: %s has %s, want sha256:%s", errDamaged, path, got, f.SHA256)
 		}
 	}
 	return nil
+}
+
+func (f *manifestFile) compare(path string, how thorough) error {
+	switch how {
+	case checksums:
+		got, err := checksumFile(path)
+		if err == nil && got != f.CRC32C {
+			err = fmt.Errorf("%s has crc32c:%08x, want %08x", path, got, f.CRC32C)
+		}
+		return err
+	case digests:
+		got, _, err := digestFile("sha256", path)
+		if err == nil && got.Hex != f.SHA256 {
+			err = fmt.Errorf("%s has %s, want sha256:%s", path, got, f.SHA256)
+		}
+		return err
+	}
+	return nil
+}
+
+// castagnoli is the polynomial that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksumFile(path string) (uint32, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	crc, buf := uint32(0), make([]byte, 256<<10)
+	for {
+		n, err := f.Read(buf)
+		crc = crc32.Update(crc, castagnoli, buf[:n])
+		if err == io.EOF {
+			return crc, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 }
