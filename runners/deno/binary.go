@@ -1,0 +1,108 @@
+package deno
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"coderunner/internal/defaults"
+	"coderunner/runners"
+)
+
+// checkBinary finds a Deno that the user named and gives its absolute path
+// and its version, which must not be too old.
+func checkBinary(name string) (path, version string, err error) {
+	fail := func(err error) (string, string, error) {
+		return "", "", fmt.Errorf("use Deno %s: %w", name, err)
+	}
+	path = name
+	if !strings.ContainsRune(name, filepath.Separator) {
+		if path, err = exec.LookPath(name); err != nil {
+			return fail(errors.Unwrap(err))
+		}
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return fail(err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fail(err)
+	case info.IsDir():
+		return fail(errors.New("it is a folder; name the program in it"))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = []string{"NO_COLOR=1", "DENO_NO_UPDATE_CHECK=1"}
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &limitedBuffer{buf: &out}
+	if err := cmd.Run(); err != nil {
+		return fail(fmt.Errorf("ask for its version: %w", err))
+	}
+	fields := strings.Fields(out.String())
+	if len(fields) < 2 || fields[0] != "deno" {
+		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", clip(out.String(), 60)))
+	}
+	version = fields[1]
+	if older(version, defaults.DenoOldest) {
+		return fail(fmt.Errorf("its version is %s; %s or later is needed", version, defaults.DenoOldest))
+	}
+	return path, version, nil
+}
+
+// limitedBuffer keeps the first kilobyte and swallows the rest.
+type limitedBuffer struct{ buf *bytes.Buffer }
+
+func (l *limitedBuffer) Write(p []byte) (int, error) {
+	l.buf.Write(p[:min(len(p), max(0, 1024-l.buf.Len()))])
+	return len(p), nil
+}
+
+// older compares versions like 2.9.6. One that is no version is old.
+func older(version, than string) bool {
+	version, _, _ = strings.Cut(version, "+")
+	version, _, pre := strings.Cut(version, "-")
+	have, want := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range want {
+		if i >= len(have) {
+			return true
+		}
+		h, err := strconv.Atoi(have[i])
+		w, werr := strconv.Atoi(want[i])
+		if err != nil || werr != nil {
+			return true
+		}
+		if h != w {
+			return h < w
+		}
+	}
+	return pre // 2.9.0-rc.1 is before 2.9.0
+}
+
+// binary gives the Deno to use, fetching the pinned one if need be.
+func (r *Runner) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
+	if r.named != "" {
+		return r.named, nil
+	}
+	if path, ok := r.pinned.Load().(string); ok && path != "" {
+		return path, nil
+	}
+	item := "deno " + defaults.DenoVersion
+	path, err := r.cfg.Cache.Deno(ctx, r.cfg.NPMRegistry, func(done, total int64) {
+		progress.Report(runners.Progress{Phase: "download", Item: item, Done: done, Total: total})
+	})
+	if err != nil {
+		return "", err
+	}
+	r.pinned.Store(path)
+	return path, nil
+}

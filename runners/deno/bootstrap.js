@@ -1,0 +1,145 @@
+// The main module of every run. It waits for its orders, runs the program and
+// reports how that went.
+//
+// It imports the program by a specifier that Deno cannot know beforehand: only
+// then is each import of the program checked against the permissions. Imports
+// of a main module itself are not.
+//
+// It says that it is ready with one byte on stdout. Then comes, on stdin, the
+// length of the orders as eight hexadecimal digits, the orders as JSON, and
+// after that what the program reads as its own stdin. It reports by lines of
+// JSON in a file that it opens while it still may write there.
+//
+// The program runs in the same realm, so what is used after its start is
+// taken out of its reach before.
+
+const { stdin, exit, inspect, memoryUsage } = Deno;
+const { parse, stringify } = JSON;
+const { getPrototypeOf, keys, is } = Object;
+const { isArray } = Array;
+const isFinite = Number.isFinite;
+const encoder = new TextEncoder();
+const encode = encoder.encode.bind(encoder);
+const self = import.meta.url;
+const resultName = "coderunner:result";
+
+function read(n) {
+  const bytes = new Uint8Array(n);
+  for (let at = 0; at < n;) {
+    const k = stdin.readSync(bytes.subarray(at));
+    if (k === null) exit(0); // whoever started us is gone
+    at += k;
+  }
+  return new TextDecoder().decode(bytes);
+}
+
+Deno.stdout.writeSync(new Uint8Array([6]));
+const orders = parse(read(parseInt(read(8), 16)));
+
+const out = Deno.openSync(orders.report, { write: true, create: true });
+const write = out.writeSync.bind(out);
+Deno.permissions.revokeSync({ name: "write", path: orders.report });
+
+function report(record) {
+  let bytes = encode(stringify(record) + "\n");
+  while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+}
+
+// Variables that are for Deno and not for the program.
+for (const name of orders.hide) {
+  try {
+    Deno.env.delete(name);
+  } catch {
+    // not allowed to, so the program cannot see it either
+  }
+}
+Object.defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
+if (orders.argv) process.argv[1] = orders.path;
+
+// describe turns what was thrown into something to report.
+function describe(kind, thrown) {
+  try {
+    if (!(thrown instanceof Error)) {
+      const what = typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown;
+      return { kind, type: String(what), message: clip(inspect(thrown)), stack: "" };
+    }
+    const own = thrown.constructor?.name;
+    const type = thrown.name === "Error" && own ? own : thrown.name;
+    const message = String(thrown.message);
+    let stack = String(thrown.stack);
+    const frames = stack.slice(stack.indexOf(message) + message.length);
+    // The graph could not be loaded: nothing of the program has run.
+    const load = frames.trimStart().split("\n", 1)[0].includes(self);
+    for (let e = thrown.cause, i = 0; e instanceof Error && i < 5; e = e.cause, i++) {
+      stack += "\nCaused by " + e.stack;
+    }
+    return { kind, type: String(type), message: clip(message), stack: clip(stack), code: String(thrown.code ?? ""), load };
+  } catch {
+    return { kind, type: "Error", message: "(the error cannot be shown)", stack: "" };
+  }
+}
+
+function clip(text) {
+  return text.length > 20000 ? text.slice(0, 20000) + "…" : text;
+}
+
+// plain reports whether a value is the same after a journey through JSON.
+function plain(value, room) {
+  if (--room.nodes < 0) return false;
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true;
+    case "number":
+      return isFinite(value) && !is(value, -0);
+    case "object":
+      break;
+    default:
+      return false;
+  }
+  if (value === null) return true;
+  if (--room.depth < 0) return false;
+  let ok = true;
+  const names = keys(value);
+  if (isArray(value)) {
+    ok = names.length === value.length;
+  } else {
+    const proto = getPrototypeOf(value);
+    ok = (proto === null || proto === Object.prototype) && typeof value.toJSON !== "function" &&
+      Object.getOwnPropertySymbols(value).length === 0;
+  }
+  for (let i = 0; ok && i < names.length; i++) ok = plain(value[names[i]], room);
+  room.depth++;
+  return ok;
+}
+
+// give reports the value of the last expression. A promise stands for what it
+// becomes; it is not handled here, so a rejection stays unhandled.
+function give(value) {
+  if (value === undefined) return report({ kind: "result" });
+  const record = { kind: "result", text: "" };
+  try {
+    record.text = inspect(value, { colors: false });
+    if (plain(value, { nodes: 100000, depth: 100 })) {
+      const json = stringify(value);
+      if (json.length <= orders.room) record.json = json;
+    }
+  } catch {
+    record.text ||= "(the value cannot be shown)";
+  }
+  if (record.text.length > orders.room) record.text = record.text.slice(0, orders.room) + "…";
+  report(record);
+  if (value instanceof Promise) value.then(give);
+}
+
+addEventListener("error", (event) => report(describe("error", event.error)));
+addEventListener("unhandledrejection", (event) => report(describe("error", event.reason)));
+
+try {
+  const program = await import(orders.main);
+  if (resultName in program) give(program[resultName]);
+  report({ kind: "done", memory: memoryUsage().rss });
+} catch (thrown) {
+  report(describe("thrown", thrown));
+  exit(1);
+}

@@ -1,0 +1,223 @@
+// Package deno runs JavaScript and TypeScript programs, each in a Deno process
+// of its own.
+//
+// It is called through [runners.Runner] and knows no protocol. A run has two
+// phases. In the first, trusted one, "deno cache" fetches the packages that
+// the program names; it sees their names only, never the program. In the
+// second the program runs without a resolver and with the permissions of the
+// policy:
+//
+//	Request ─ parse ─> specifiers ─ resolve ─> import map ─ prepare ─> lock file
+//	   │                                                                 │
+//	   └─ parse ─> edits (last value, import.meta.main)                  │
+//	                 └─> working folder ─ start ─> bootstrap.js <────────┘
+//	Outcome <── streams, report, exit <── the program ┘
+//
+// The bootstrap is the main module of every process. It waits on stdin for
+// its orders, so a process could be started before there is a program for it.
+//
+// # Sources
+//
+// Deno 2.9: the flags of "deno run" and "deno cache", the lock file's format 5,
+// and the texts of its messages, which are in reason.go and outcome.go.
+//
+// # Locking
+//
+// Runs share nothing but Deno's cache folder, which Deno itself guards. What
+// was prepared is remembered under a mutex of its own (memo), the names of
+// working folders under another (folders). No lock is held while anything
+// waits.
+//
+// # Limits
+//
+// A program cannot be interrupted softly: at its time limit it is killed.
+// Memory is limited exactly on Linux; elsewhere only V8's heap is. A child
+// dies with this process on Linux only. The size of each file that a program
+// writes is limited, their number is not. Registry credentials are those in
+// the registry's URL; .npmrc is not read. What was resolved for a set of
+// imports stays resolved until the cache is cleared.
+//
+// # Testing
+//
+// The tests run a real Deno, the one in CODE_RUNNER_DENO or the pinned one,
+// unless -short is given.
+package deno
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+)
+
+//go:embed bootstrap.js
+var bootstrapSource string
+
+// Config says how a [Runner] works.
+type Config struct {
+	// Cache is where Deno and packages are kept. The caller closes it, after
+	// the Runner.
+	Cache *cache.Cache
+
+	// Policy is what programs may touch.
+	Policy runners.Policy
+
+	// Binary is a Deno to use instead of the pinned one: a path, or a name
+	// that is looked up. "" is the pinned one.
+	Binary string
+
+	// NPMRegistry and JSRURL replace the public registries if not "".
+	NPMRegistry, JSRURL string
+
+	// Offline forbids fetching anything.
+	Offline bool
+
+	// Env has the variables that say how the network is reached: proxies and
+	// certificates. They are for the trusted phase, and for programs that may
+	// use the network, except proxies with a password.
+	Env map[string]string
+
+	// Log is told of what goes wrong on our side. nil is none.
+	Log *zap.Logger
+}
+
+// Runner runs programs. It implements [runners.Runner]. Close ends it.
+type Runner struct {
+	cfg     Config
+	log     *zap.Logger
+	named   string       // the Deno that Config names, "" if none
+	version string       // of the Deno to use
+	pinned  atomic.Value // string: where the pinned Deno is
+	denoDir string       // DENO_DIR
+	folders *folders
+	starter *starter
+	known   memo
+}
+
+var _ runners.Runner = (*Runner)(nil)
+
+// New makes a Runner. A Deno that the configuration names is looked at: it is
+// an error if it cannot be used. Nothing is fetched.
+func New(cfg Config) (*Runner, error) {
+	if cfg.Cache == nil {
+		return nil, errors.New("deno: Config.Cache is nil")
+	}
+	r := &Runner{cfg: cfg, log: cfg.Log, version: defaults.DenoVersion, denoDir: cfg.Cache.Path("deno")}
+	if r.log == nil {
+		r.log = zap.NewNop()
+	}
+	var err error
+	if cfg.Binary != "" {
+		if r.named, r.version, err = checkBinary(cfg.Binary); err != nil {
+			return nil, err
+		}
+	}
+	if err := makeDenoDir(r.denoDir); err != nil {
+		return nil, err
+	}
+	if r.folders, err = openFolders(); err != nil {
+		return nil, err
+	}
+	r.starter = newStarter()
+	return r, nil
+}
+
+// makeDenoDir makes Deno's cache folder, and closes the place in it where
+// localStorage and the Cache API would keep things from run to run.
+func makeDenoDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make Deno's cache: %w", err)
+	}
+	name := filepath.Join(dir, "location_data")
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	if err := os.RemoveAll(name); err != nil {
+		return fmt.Errorf("make Deno's cache: %w", err)
+	}
+	if err := os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a folder of this name.\n"), 0o400); err != nil && !os.IsPermission(err) {
+		return fmt.Errorf("make Deno's cache: %w", err)
+	}
+	return nil
+}
+
+// Versions gives Deno's.
+func (r *Runner) Versions() map[string]string { return map[string]string{"deno": r.version} }
+
+// Close removes the folders of runs. No Run may be in progress.
+func (r *Runner) Close() error {
+	r.starter.close()
+	return r.folders.close()
+}
+
+// Warm fetches Deno and the packages, which are as in Request.Packages.
+func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
+	pinned, err := parsePackages(packages)
+	if err != nil {
+		return err
+	}
+	progress = oneAtATime(progress)
+	binary, err := r.binary(ctx, progress)
+	if err != nil {
+		return err
+	}
+	if len(pinned) == 0 {
+		return nil
+	}
+	_, err = r.prepare(ctx, binary, resolve(nil, pinned), progress)
+	return err
+}
+
+// oneAtATime makes calls of f wait for each other.
+func oneAtATime(f runners.ProgressFunc) runners.ProgressFunc {
+	if f == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(p runners.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		f(p)
+	}
+}
+
+// memo remembers what was prepared.
+type memo struct {
+	mu sync.Mutex
+	m  map[string]*prepared
+}
+
+// maxKnown bounds the memo; a full one starts again.
+const maxKnown = 1000
+
+func (m *memo) get(key string) (*prepared, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.m[key]
+	return p, ok
+}
+
+func (m *memo) put(key string, p *prepared) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.m == nil || len(m.m) >= maxKnown {
+		m.m = map[string]*prepared{}
+	}
+	m.m[key] = p
+}
+
+func (m *memo) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.m = nil
+}

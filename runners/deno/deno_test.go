@@ -1,0 +1,213 @@
+package deno
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coderunner/cache"
+	"coderunner/runners"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var binaryOnce = sync.OnceValues(func() (string, error) {
+	if name := os.Getenv("CODE_RUNNER_DENO"); name != "" {
+		return name, nil
+	}
+	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	return c.Deno(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+})
+
+// sharedDir is a cache that the tests share, so that each package is fetched
+// once.
+var sharedDir = sync.OnceValues(func() (string, error) {
+	return filepath.Join(os.TempDir(), "coderunner-deno-test-cache"), nil
+})
+
+// open makes a Runner with the flags' policy. Change, if not nil, changes its
+// configuration.
+func open(t testing.TB, flags string, change func(*Config)) *Runner {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs Deno")
+	}
+	binary, err := binaryOnce()
+	if err != nil {
+		t.Fatalf("there is no Deno to test with: %v", err)
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := runners.ParsePolicy(strings.Fields(flags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Policy: policy, Binary: binary, NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY"), Env: map[string]string{}}
+	for _, name := range append(certificateVariables, proxyVariables...) {
+		if v := os.Getenv(name); v != "" {
+			cfg.Env[name] = v
+		}
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	if cfg.Cache == nil {
+		if cfg.Cache, err = cache.Open(dir, cache.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		left, _ := os.ReadDir(r.folders.base)
+		for _, e := range left {
+			if strings.HasPrefix(e.Name(), "r") {
+				t.Errorf("the folder %s of a run is left", e.Name())
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(r.folders.base); !os.IsNotExist(err) {
+			t.Errorf("after Close, %s: %v, want it gone", r.folders.base, err)
+		}
+		if err := cfg.Cache.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// run runs a program that must not be our failure.
+func run(t testing.TB, r *Runner, req runners.Request) *runners.Outcome {
+	t.Helper()
+	if req.Language == "" {
+		req.Language = runners.TypeScript
+	}
+	if req.Limits.Timeout == 0 {
+		req.Limits.Timeout = 20 * time.Second
+	}
+	o, err := r.Run(context.Background(), req)
+	if err != nil {
+		t.Fatalf("Run: %v\n%s", err, req.Code)
+	}
+	return o
+}
+
+func TestPrograms(t *testing.T) {
+	r := open(t, "", nil)
+	ts, js := runners.TypeScript, runners.JavaScript
+	tests := []struct {
+		name     string
+		language runners.Language
+		code     string
+		req      runners.Request
+		stdout   string
+		stderr   string
+		result   string // text, then JSON after a bar
+		exit     int
+		fails    string // error's type and message
+		line     int
+	}{
+		{name: "hello", language: js, code: `console.log("hello"); console.error("there")`, stdout: "hello\n", stderr: "there\n"},
+		{name: "types", language: ts, code: "const a: number = 1;\nenum E { A, B = 'b' as any }\nconsole.log(E.A, a as number);", stdout: "0 1\n"},
+		{name: "decorators", language: ts, code: "function d(v: any, c: any) { return function (this: any) { return 'dec ' + v.call(this) } }\nclass A { @d m() { return 'm' } }\nnew A().m()", result: `"dec m"|"dec m"`},
+		{name: "await", language: js, code: "const x = await Promise.resolve(5);\nx * 2", result: "10|10"},
+		{name: "value object", language: ts, code: "({a: [1, null, 'x'], b: {c: true}})", result: `{ a: [ 1, null, "x" ], b: { c: true } }|{"a":[1,null,"x"],"b":{"c":true}}`},
+		{name: "value map", language: js, code: "new Map([[1, 2]])", result: "Map(1) { 1 => 2 }|"},
+		{name: "value bigint", language: js, code: "2n ** 64n;", result: "18446744073709551616n|"},
+		{name: "value nan", language: js, code: "NaN", result: "NaN|"},
+		{name: "value null", language: js, code: "null", result: "null|null"},
+		{name: "value undefined", language: js, code: "undefined", result: ""},
+		{name: "value cycle", language: js, code: "const o = {}; o.o = o; o", result: "<ref *1> { o: [Circular *1] }|"},
+		{name: "value of a holey array", language: js, code: "[1,,2]", result: "[ 1, <1 empty item>, 2 ]|"},
+		{name: "value of a sequence", language: js, code: "1, 2", result: "2|2"},
+		{name: "value of a promise", language: js, code: "async function main() { console.log('m'); return 7 }\nmain()", stdout: "m\n", result: "7|7"},
+		{name: "value with comment", language: js, code: "1 + 1 // two\n// end", result: "2|2"},
+		{name: "value after a regular expression", language: js, code: "const s = 'a`b'.replace(/[`/]/g, '');\ns", result: `"ab"|"ab"`},
+		{name: "no value of a statement", language: js, code: "if (true) { 5 }", result: ""},
+		{name: "no value of a declaration", language: js, code: "const a = 5", result: ""},
+		{name: "continued line", language: js, code: "const f = (x) => x\n;(1)\nconst a = f\n(2)\n", result: ""},
+		{name: "else without value", language: js, code: "if (0)\n1\nelse\n2", result: ""},
+		{name: "crlf and bom", language: js, code: "\ufeffconst a = 1\r\na + 1\r\n", result: "2|2"},
+		{name: "hashbang", language: ts, code: "#!/usr/bin/env deno\nimport.meta.main", result: "true|true"},
+		{name: "main", language: ts, code: "console.log(import.meta.main, import.meta.filename?.endsWith('/main.ts'), Deno.mainModule === import.meta.url)", stdout: "true true true\n"},
+		{name: "argv", language: js, code: "import process from 'node:process';\nimport { fileURLToPath } from 'node:url';\nconsole.log(process.argv[1] === fileURLToPath(import.meta.url), process.argv.slice(2))", req: runners.Request{Args: []string{"a", "--b", "--"}}, stdout: "true [ \"a\", \"--b\", \"--\" ]\n"},
+		{name: "args", language: js, code: "Deno.args", req: runners.Request{Args: []string{"", "-A", "x y"}}, result: `[ "", "-A", "x y" ]|["","-A","x y"]`},
+		{name: "stdin", language: js, code: "(await new Response(Deno.stdin.readable).text()).toUpperCase()", req: runners.Request{Stdin: "line\n"}, result: `"LINE\n"|"LINE\n"`},
+		{name: "builtin bare", language: js, code: "import { basename } from 'path';\nimport fs from 'fs';\nfs.writeFileSync('x', '1');\nbasename('/a/b') + fs.readFileSync('x')", result: `"b1"|"b1"`},
+		{name: "files", language: ts, code: "import { n } from './lib/n.ts';\nn + Deno.readTextFileSync('d.txt')", req: runners.Request{Files: []runners.File{{Path: "lib/n.ts", Data: []byte("export const n: number = 4")}, {Path: "d.txt", Data: []byte("!")}}}, result: `"4!"|"4!"`},
+		{name: "empty", language: js, code: "", result: ""},
+		{name: "comment", language: ts, code: "// nothing", result: ""},
+		{name: "exit", language: js, code: "console.log('a'); Deno.exit(3)", stdout: "a\n", exit: 3},
+		{name: "exit 0", language: js, code: "Deno.exit(0); 1", exit: 0},
+		{name: "process exit", language: js, code: "process.exit(4)", exit: 4},
+		{name: "exit code", language: js, code: "process.exitCode = 5;\n'x'", exit: 5, result: `"x"|"x"`},
+		{name: "throws", language: ts, code: "interface A {}\nfunction f() {\n  throw new TypeError('boo')\n}\nf()", exit: 1, fails: "TypeError: boo", line: 3},
+		{name: "throws in the value", language: js, code: "let a\na.b", exit: 1, fails: "TypeError: Cannot read properties of undefined (reading 'b')", line: 2},
+		{name: "throws own", language: js, code: "class Mine extends Error {}\nthrow new Mine('x')", exit: 1, fails: "Mine: x", line: 2},
+		{name: "throws no error", language: js, code: "throw {a: 1}", exit: 1, fails: "Object: { a: 1 }"},
+		{name: "rejects", language: js, code: "Promise.reject(new RangeError('r'));\nconsole.log(1)", stdout: "1\n", exit: 1, fails: "RangeError: r", line: 1},
+		{name: "rejects as the value", language: js, code: "async function main() {\n  throw new Error('m')\n}\nmain()", exit: 1, fails: "Error: m", line: 2, result: "|"},
+		{name: "throws later", language: js, code: "console.error('own');\nsetTimeout(() => { null.x }, 1)", stderr: "own\n", exit: 1, fails: "TypeError: Cannot read properties of null (reading 'x')", line: 2, result: "|"},
+		{name: "handled rejection", language: js, code: "addEventListener('unhandledrejection', (e) => e.preventDefault()); Promise.reject(1); await 0; console.log('on')", stdout: "on\n"},
+		{name: "syntax error", language: ts, code: "const a = 1\nconst x = ;\n", exit: 1, fails: "SyntaxError: Expression expected", line: 2},
+		{name: "early error", language: js, code: "let a = 1\nlet a = 2\na", exit: 1, fails: "SyntaxError: Identifier 'a' has already been declared", line: 2},
+		{name: "missing file", language: js, code: "import './nope.js'\n1", exit: 1, fails: `TypeError: Module not found "nope.js".`, line: 1},
+		{name: "no such export", language: js, code: "import { nope } from 'node:fs'", exit: 1, fails: "SyntaxError: The requested module 'node:fs' does not provide an export named 'nope'", line: 1},
+		{name: "never resolves", language: js, code: "await new Promise(() => {})", exit: 1, fails: "Error: Top-level await promise never resolved"},
+		{name: "recursion", language: js, code: "const f = () => f();\nf()", exit: 1, fails: "RangeError: Maximum call stack size exceeded", line: 1},
+		{name: "nul and surrogates", language: js, code: `Deno.stdout.writeSync(new Uint8Array([0, 255, 104, 105]))`, stdout: "\x00\ufffdhi", result: "4|4"},
+		{name: "deep", language: js, code: strings.Repeat("(", 20000) + strings.Repeat(")", 20000), exit: -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := tt.req
+			req.Language, req.Code = tt.language, tt.code
+			o := run(t, r, req)
+			if tt.exit == -1 {
+				if o.Status == runners.Succeeded {
+					t.Errorf("it succeeded")
+				}
+				return
+			}
+			if o.ExitCode != tt.exit || (tt.exit == 0) != (o.Status == runners.Succeeded) || tt.exit != 0 && o.Status != runners.Failed {
+				t.Errorf("status %s, exit code %d, want code %d", o.Status, o.ExitCode, tt.exit)
+			}
+			if o.Stdout != tt.stdout || o.Stderr != tt.stderr {
+				t.Errorf("stdout %q, stderr %q, want %q, %q", o.Stdout, o.Stderr, tt.stdout, tt.stderr)
+			}
+			result := ""
+			if o.Result != nil {
+				result = o.Result.Text + "|" + string(o.Result.JSON)
+			}
+			if result != tt.result && tt.result != "|" {
+				t.Errorf("result %q, want %q", result, tt.result)
+			}
+			fails, line := "", 0
+			if o.Error != nil {
+				fails, line = o.Error.Type+": "+o.Error.Message, o.Error.Line
+				if strings.Contains(o.Error.Traceback, r.folders.base) || strings.Contains(o.Error.Traceback, "bootstrap") {
+					t.Errorf("the traceback shows more than the program:\n%s", o.Error.Traceback)
+				}
+			}
+			if fails != tt.fails || line != tt.line {
+				t.Errorf("error %q in line %d, want %q, %d\n%+v", fails, line, tt.fails, tt.line, o.Error)
+			}
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package deno
+
+import (
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// flag gives a permission flag, or none if the grant is empty.
+func flag(name string, g runners.Grant) []string {
+	switch {
+	case g.All:
+		return []string{name}
+	case len(g.List) > 0:
+		return []string{name + "=" + runners.JoinList(g.List)}
+	}
+	return nil
+}
+
+// permissionFlags translates a policy for one run. Read and write are what the
+// run needs whatever the policy says, imports the flags for modules from URLs,
+// empty if there are none.
+//
+// A denial of everything leaves the grant out rather than being handed on,
+// because it would also deny what the run needs.
+func permissionFlags(p runners.Policy, read, write, imports []string) []string {
+	var flags []string
+	add := func(kind string, allow, deny runners.Grant, needed []string) {
+		if deny.All {
+			allow, deny = runners.Grant{}, runners.Grant{}
+		}
+		if !allow.All {
+			allow.List = slices.Concat(needed, allow.List)
+		}
+		if !p.All || !allow.All {
+			flags = append(flags, flag("--allow-"+kind, allow)...)
+		}
+		flags = append(flags, flag("--deny-"+kind, deny)...)
+	}
+	if p.All && !deniesEverything(p) {
+		flags = append(flags, "--allow-all")
+	} else {
+		p.All = false
+	}
+	add("read", p.Read, p.DenyRead, read)
+	add("write", p.Write, p.DenyWrite, write)
+	add("net", p.Net, p.DenyNet, nil)
+	add("env", p.Env, p.DenyEnv, nil)
+	add("run", p.Run, p.DenyRun, nil)
+	add("sys", p.Sys, p.DenySys, nil)
+	add("ffi", p.FFI, p.DenyFFI, nil)
+	flags = append(flags, flag("--ignore-read", p.IgnoreRead)...)
+	flags = append(flags, flag("--ignore-env", p.IgnoreEnv)...)
+
+	// What was not fetched beforehand is kept out by --cached-only. These are
+	// a second lock on the same door.
+	if len(imports) > 0 {
+		return append(flags, imports...)
+	}
+	if !p.All {
+		flags = append(flags, "--allow-import=none.invalid")
+	}
+	return append(flags, "--no-remote")
+}
+
+// deniesEverything reports whether a whole kind is denied, so that
+// --allow-all cannot be used.
+func deniesEverything(p runners.Policy) bool {
+	return p.DenyRead.All || p.DenyWrite.All || p.DenyNet.All || p.DenyEnv.All || p.DenyRun.All || p.DenySys.All || p.DenyFFI.All
+}
+
+// importFlags says from which hosts modules may be fetched in the trusted
+// phase: those of the policy, or Deno's own list if it names none.
+func importFlags(p runners.Policy, jsrURL string) []string {
+	allow, deny := p.Import, p.DenyImport
+	var flags []string
+	switch {
+	case deny.All:
+		return []string{"--no-remote"}
+	case allow.All:
+		flags = append(flags, "--allow-import")
+	case len(allow.List) > 0:
+		hosts := allow.List
+		if h := hostPort(jsrURL); h != "" {
+			hosts = append(slices.Clone(hosts), h)
+		}
+		flags = append(flags, "--allow-import="+runners.JoinList(hosts))
+	}
+	return append(flags, flag("--deny-import", deny)...)
+}
+
+// hostPort gives a URL's host and port as Deno's import list wants them, or "".
+func hostPort(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "http":
+		port = "80"
+	default:
+		port = "443"
+	}
+	return joinHostPort(u.Hostname(), port)
+}
+
+func joinHostPort(host, port string) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port
+}
+
+// baseEnv is the environment of every Deno that we start: nothing of ours.
+func (r *Runner) baseEnv() []string {
+	env := []string{
+		"DENO_DIR=" + r.denoDir,
+		"DENO_NO_PACKAGE_JSON=1",
+		"DENO_NO_UPDATE_CHECK=1",
+		"DENO_TLS_CA_STORE=system,mozilla",
+		"NO_COLOR=1",
+	}
+	if r.cfg.JSRURL != "" {
+		env = append(env, "JSR_URL="+r.cfg.JSRURL)
+	}
+	return env
+}
+
+// certificateVariables are handed to a program that may use the network.
+var certificateVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "DENO_CERT"}
+
+// proxyVariables are, too, unless they hold a password.
+var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"}
+
+// runEnv is the environment of a program. Hide are the names in it that are
+// for Deno, which the bootstrap takes away where the program could read them.
+func (r *Runner) runEnv(temp string) (env, hide []string) {
+	env = r.baseEnv()
+	// Deno finds a registry's packages in its cache by the registry's URL.
+	if registry := withoutUser(r.cfg.NPMRegistry); registry != "" {
+		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
+	}
+	if r.cfg.Policy.Net.Any() {
+		for _, name := range certificateVariables {
+			if v := r.cfg.Env[name]; v != "" {
+				env = append(env, name+"="+v)
+			}
+		}
+		for _, name := range proxyVariables {
+			if v := r.cfg.Env[name]; v != "" && !strings.Contains(v, "@") {
+				env = append(env, name+"="+v)
+			}
+		}
+	}
+	for _, e := range env {
+		if name, _, _ := strings.Cut(e, "="); name != "NO_COLOR" {
+			hide = append(hide, name)
+		}
+	}
+	hide = append(hide, "PATH", "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself
+	env = append(env, "TMPDIR="+temp)
+	if tz := os.Getenv("TZ"); tz != "" {
+		env = append(env, "TZ="+tz)
+	}
+	for _, name := range r.cfg.Policy.Env.List {
+		if v, ok := os.LookupEnv(name); ok && r.cfg.Policy.HostEnv(name) {
+			env = append(env, name+"="+v) // the last one counts
+			hide = slices.DeleteFunc(hide, func(h string) bool { return h == name })
+		}
+	}
+	if !r.cfg.Policy.Env.Any() {
+		hide = []string{} // nothing can be read
+	}
+	return env, hide
+}
+
+// prepareEnv is the environment of the trusted phase.
+func (r *Runner) prepareEnv() []string {
+	env := r.baseEnv()
+	if r.cfg.NPMRegistry != "" {
+		env = append(env, "NPM_CONFIG_REGISTRY="+r.cfg.NPMRegistry)
+	}
+	for name, value := range r.cfg.Env {
+		if r.cfg.Offline && slices.Contains(proxyVariables, name) {
+			continue
+		}
+		env = append(env, name+"="+value)
+	}
+	if r.cfg.Offline {
+		// Deno has no flag for it: every connection goes to where nobody is.
+		env = append(env, "HTTPS_PROXY="+nowhere, "HTTP_PROXY="+nowhere)
+	}
+	return env
+}
+
+// nowhere is a proxy that refuses connections: the port of the first service
+// that was ever given a number, which nothing has served for decades.
+const nowhere = "http://127.0.0.1:1/"
+
+// withoutUser removes a name and a password from a URL.
+func withoutUser(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.User == nil {
+		return raw
+	}
+	u.User = nil
+	return u.String()
+}
+
+// heapFlag limits V8's heap. Its unit is the mebibyte.
+func heapFlag(memory int64) string {
+	return "--v8-flags=--max-old-space-size=" + strconv.FormatInt(max(memory>>20, 1), 10)
+}

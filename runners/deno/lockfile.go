@@ -1,0 +1,107 @@
+package deno
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// maxLock bounds a lock file, in bytes.
+const maxLock = 32 << 20
+
+// lockFile is what we read of Deno's lock file: the exact versions that it
+// resolved and their digests.
+//
+// Format: version 5 as Deno 2.9 writes it. The keys of npm are NAME@VERSION,
+// followed by _PEER@VERSION for each peer dependency; a jsr key is
+// NAME@VERSION; remote has the SHA-256 of every module by its URL.
+type lockFile struct {
+	Version string `json:"version"`
+	NPM     map[string]struct {
+		Integrity string `json:"integrity"`
+	} `json:"npm"`
+	JSR map[string]struct {
+		Integrity string `json:"integrity"`
+	} `json:"jsr"`
+	Remote map[string]string `json:"remote"`
+}
+
+// readLock reads a lock file. One that is not there is an empty one: nothing
+// was resolved.
+func readLock(name string) (*lockFile, error) {
+	f, err := os.Open(name)
+	if os.IsNotExist(err) {
+		return &lockFile{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read lock file: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxLock+1))
+	if err != nil {
+		return nil, fmt.Errorf("read lock file: %w", err)
+	}
+	if len(b) > maxLock {
+		return nil, fmt.Errorf("read lock file: it is larger than %d bytes", maxLock)
+	}
+	return parseLock(b)
+}
+
+func parseLock(b []byte) (*lockFile, error) {
+	var l lockFile
+	if err := json.Unmarshal(b, &l); err != nil {
+		return nil, fmt.Errorf("read lock file: %w", err)
+	}
+	return &l, nil
+}
+
+// packages lists what was resolved, sorted by source and name.
+func (l *lockFile) packages() []runners.Package {
+	var list []runners.Package
+	add := func(p runners.Package) {
+		if p.Name != "" && !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	for key, entry := range l.NPM {
+		name, version := splitKey(key)
+		add(runners.Package{Name: name, Version: version, Source: "npm", Integrity: entry.Integrity})
+	}
+	for key, entry := range l.JSR {
+		name, version := splitKey(key)
+		add(runners.Package{Name: name, Version: version, Source: "jsr", SHA256: entry.Integrity})
+	}
+	for address, sum := range l.Remote {
+		add(runners.Package{Name: withoutUser(address), Source: "url", SHA256: sum})
+	}
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		if a.Source != b.Source {
+			return a.Source < b.Source
+		}
+		if a.Name != b.Name {
+			return a.Name < b.Name
+		}
+		return a.Version < b.Version
+	})
+	return list
+}
+
+// splitKey splits "@scope/name@1.2.3_peer@4.5.6" into name and version.
+func splitKey(key string) (name, version string) {
+	if key == "" {
+		return "", ""
+	}
+	i := strings.IndexByte(key[1:], '@')
+	if i < 0 {
+		return key, ""
+	}
+	version, _, _ = strings.Cut(key[i+2:], "_")
+	return key[:i+1], version
+}

@@ -1,0 +1,242 @@
+package deno
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// record is one line of the bootstrap's report. The program could write such
+// lines only with the permission to write everywhere; they then say something
+// wrong about that program and nothing else.
+type record struct {
+	Kind    string `json:"kind"` // "result", "error", "thrown" or "done"
+	Text    string `json:"text"`
+	JSON    string `json:"json"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Stack   string `json:"stack"`
+	Code    string `json:"code"`
+	Load    bool   `json:"load"`   // the program could not be loaded, nothing of it ran
+	Memory  int64  `json:"memory"` // bytes
+}
+
+// report is what the bootstrap said.
+type report struct {
+	result *record
+	thrown *record // by an uncaught error; the last one
+	done   *record
+}
+
+// maxReport bounds what is read of a report, in bytes.
+const maxReport = 16 << 20
+
+// readReport reads a report as far as it is well-formed. A process that was
+// killed may have left half a line.
+func readReport(name string) report {
+	var rep report
+	f, err := os.Open(name)
+	if err != nil {
+		return rep // it did not come so far
+	}
+	defer f.Close()
+	lines := bufio.NewReader(io.LimitReader(f, maxReport))
+	for {
+		line, err := lines.ReadBytes('\n')
+		var rec record
+		if err != nil || json.Unmarshal(line, &rec) != nil {
+			return rep
+		}
+		switch rec.Kind {
+		case "result":
+			rep.result = &rec
+		case "error", "thrown":
+			rep.thrown = &rec
+		case "done":
+			rep.done = &rec
+		}
+	}
+}
+
+// ending is how a process ended.
+type ending struct {
+	stopped  string // why we killed it, "" if we did not
+	exitCode int    // 128 and the signal's number if a signal ended it
+	signal   string // its name, "" if none did
+	limits   runners.Limits
+	stdout   *runners.Capture
+	stderr   *runners.Capture
+	report   report
+	main     string // the program's name in the working folder
+	shown    string // and as tracebacks show it
+	work     string // the working folder
+	program  *program
+}
+
+// The reasons to kill a process.
+const (
+	stopTime   = "time"
+	stopOutput = "output"
+	stopCancel = "cancel"
+)
+
+// outcome says how the run went. Packages and usage are left to the caller.
+func (e *ending) outcome() *runners.Outcome {
+	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}}
+	o.Stdout, o.StdoutTruncated = e.stdout.Text()
+	o.Stderr, o.StderrTruncated = e.stderr.Text()
+	if rec := e.report.result; rec != nil && rec.Text != "" {
+		o.Result = &runners.Value{Text: rec.Text}
+		if json.Valid([]byte(rec.JSON)) {
+			o.Result.JSON = json.RawMessage(rec.JSON)
+		}
+	}
+	fail := func(s runners.Status, kind, format string, a ...any) {
+		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
+	}
+	switch {
+	case e.stopped == stopTime:
+		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
+	case e.stopped == stopOutput:
+		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
+	case e.stopped == stopCancel:
+		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
+	case e.signal != "":
+		o.Stderr = e.died(o, fail)
+	case e.exitCode != 0:
+		o.Status = runners.Failed
+		o.Stderr = e.failed(o)
+	}
+	return o
+}
+
+// outOfMemory is how V8, Rust and the C library say it.
+var outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory`)
+
+// died explains a signal, and returns stderr without the runtime's last
+// words.
+func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, string, ...any)) string {
+	words := o.Stderr
+	stderr := words
+	for _, start := range []string{"\n<--- Last few GCs --->", "\n#\n# Fatal", "\nmemory allocation of "} {
+		if i := strings.LastIndex("\n"+stderr, start); i >= 0 {
+			stderr = stderr[:i]
+		}
+	}
+	if outOfMemory.MatchString(strings.TrimPrefix(words, stderr)) {
+		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
+		return strings.TrimRight(stderr, "\n")
+	}
+	fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s", e.signal, lastLines(words))
+	return words
+}
+
+// lastLines quotes the end of what a process said.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines = lines[max(0, len(lines)-5):]
+	if len(lines) == 1 && lines[0] == "" {
+		return ""
+	}
+	return ": " + clip(strings.Join(lines, " | "), 600)
+}
+
+// uncaught begins what Deno prints about the error that ended a program.
+var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
+
+// failed explains an exit code, and returns stderr without Deno's account of
+// an error that the outcome has.
+func (e *ending) failed(o *runners.Outcome) string {
+	own, words := o.Stderr, ""
+	if all := uncaught.FindAllStringIndex(o.Stderr, -1); all != nil {
+		i := all[len(all)-1][0]
+		own, words = o.Stderr[:i], o.Stderr[i:]
+	}
+	switch rec := e.report.thrown; {
+	case rec != nil && (rec.Kind == "thrown" || words != ""):
+		o.Error = e.explain(rec)
+		if strings.Contains(rec.Message, "Array buffer allocation failed") || strings.Contains(rec.Message, "could not allocate memory") {
+			o.Status = runners.OutOfMemory
+		}
+	case words != "":
+		// Nothing was thrown in the program's realm.
+		head, rest, _ := strings.Cut(strings.TrimPrefix(words, "error: "), "\n")
+		head = strings.TrimPrefix(strings.TrimPrefix(head, "Uncaught "), "(in promise) ")
+		kind, message := "Error", head
+		if k, m, ok := strings.Cut(head, ": "); ok && !strings.Contains(k, " ") {
+			kind, message = k, m
+		}
+		o.Error = e.explain(&record{Type: kind, Message: message, Stack: head + "\n" + rest})
+	default:
+		return o.Stderr // it just exits
+	}
+	return own
+}
+
+var (
+	frame     = regexp.MustCompile(`^\s+at `)
+	linkPlace = regexp.MustCompile(`(?s)\s+at (file:\S+?:\d+:\d+)$`)
+	hint      = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
+)
+
+// explain makes the outcome's error of a record.
+func (e *ending) explain(rec *record) *runners.Error {
+	out := &runners.Error{Type: rec.Type, Message: rec.Message}
+	stack := rec.Stack
+	if rec.Load {
+		if m, ok := strings.CutPrefix(rec.Message, "SyntaxError: "); ok {
+			out.Type, out.Message = "SyntaxError", m
+			stack = strings.TrimPrefix(stack, rec.Type+": ")
+		}
+		out.Message = linkPlace.ReplaceAllString(out.Message, "")
+	}
+	out.Traceback, out.Line = e.traceback(stack)
+	if rec.Load && out.Type == "SyntaxError" {
+		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
+	}
+	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; the permissions of this server do not include it ($1)"))
+	return out
+}
+
+// clean takes the working folder's path out of a text.
+func (e *ending) clean(text string) string {
+	for _, prefix := range []string{fileURL(e.work) + "/", e.work + string(os.PathSeparator)} {
+		text = strings.ReplaceAll(text, prefix, "")
+	}
+	return text
+}
+
+// traceback makes a stack one that shows the program's files only, with the
+// lines and columns of its source. Line is the first one in the program.
+func (e *ending) traceback(stack string) (text string, line int) {
+	place := regexp.MustCompile(`(^|[\s(])` + regexp.QuoteMeta(e.main) + `:(\d+):(\d+)`)
+	var kept []string
+	for _, l := range strings.Split(hint.ReplaceAllString(strings.TrimSpace(stack), ""), "\n") {
+		inside := e.clean(l)
+		if frame.MatchString(l) && inside == l {
+			continue // Deno's, a package's or ours
+		}
+		if m := linkPlace.FindStringIndex(l); m != nil && !frame.MatchString(l) {
+			// V8 puts the place into the message.
+			inside = e.clean(l[:m[0]]) + "\n    at " + e.clean(strings.TrimSpace(l[m[0]:])[len("at "):])
+		}
+		inside = place.ReplaceAllStringFunc(inside, func(found string) string {
+			m := place.FindStringSubmatch(found)
+			n, _ := strconv.Atoi(m[2])
+			column, _ := strconv.Atoi(m[3])
+			if line == 0 {
+				line = n
+			}
+			return fmt.Sprintf("%s%s:%d:%d", m[1], e.shown, n, e.program.column(n, column))
+		})
+		kept = append(kept, inside)
+	}
+	return strings.Join(kept, "\n"), line
+}

@@ -1,0 +1,331 @@
+package deno
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+)
+
+// prepareLimit bounds one preparation.
+const prepareLimit = 5 * time.Minute
+
+// prepared is what a run needs of its packages. It is never changed.
+type prepared struct {
+	dir      string // with map.json, packages.js and deno.lock; "" if there is nothing to fetch
+	locked   bool   // there is a deno.lock
+	packages []runners.Package
+	remote   bool // modules that came from URLs are there
+	npm      bool // packages of npm are there
+}
+
+// The files of a prepared folder.
+const (
+	mapName    = "map.json"
+	moduleName = "packages.js"
+	lockName   = "deno.lock"
+)
+
+// notInstalled says which packages cannot be had.
+type notInstalled struct{ packages []runners.PackageError }
+
+func (e *notInstalled) Error() string {
+	var b strings.Builder
+	for i, p := range e.packages {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(p.Name + ": " + p.Reason)
+	}
+	return b.String()
+}
+
+// key stands for everything that decides what prepare makes.
+func (r *Runner) key(d dependencies) string {
+	b, err := json.Marshal([]any{
+		2, r.version, withoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
+		d.imports, d.module(),
+	})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// prepare fetches what a program imports. It never sees the program, only the
+// names of its packages, so nothing in it can run or be read. What was
+// prepared once, by any process on this cache, is not prepared again, and has
+// the same versions each time.
+//
+// The error is a *notInstalled when packages cannot be had.
+func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, progress runners.ProgressFunc) (*prepared, error) {
+	if len(d.targets) == 0 && len(d.imports) == 0 {
+		return &prepared{}, nil
+	}
+	key := r.key(d)
+	if p, ok := r.known.get(key); ok {
+		return p, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
+	defer cancel()
+	fetched := map[string]bool{}
+	dir, err := r.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
+		return r.resolve(ctx, binary, d, dir, fetched, progress)
+	})
+	if err != nil {
+		return nil, r.explain(ctx, d, err)
+	}
+	p, err := r.load(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.known.put(key, p)
+	if len(fetched) == 0 {
+		return p, nil
+	}
+	now := *p
+	now.packages = make([]runners.Package, len(p.packages))
+	for i, pkg := range p.packages {
+		pkg.Cached = !fetched[pkg.Name+"@"+pkg.Version] && !fetched[pkg.Name]
+		now.packages[i] = pkg
+	}
+	return &now, nil
+}
+
+var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
+
+// explain turns a limit that ended a preparation into what it means.
+func (r *Runner) explain(ctx context.Context, d dependencies, err error) error {
+	if context.Cause(ctx) != errPrepareLimit {
+		return err
+	}
+	e := &notInstalled{}
+	for _, t := range d.targets {
+		e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: errPrepareLimit.Error()})
+	}
+	return e
+}
+
+// load reads what resolve wrote.
+func (r *Runner) load(dir string) (*prepared, error) {
+	name := filepath.Join(dir, lockName)
+	lock, err := readLock(name)
+	if err != nil {
+		return nil, err
+	}
+	_, err = os.Lstat(name)
+	p := &prepared{dir: dir, locked: err == nil, packages: lock.packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
+	for i := range p.packages {
+		p.packages[i].Cached = true
+	}
+	return p, nil
+}
+
+// resolve fills dir. Fetched is set for every package that was downloaded, by
+// name and version, and every URL.
+func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir string, fetched map[string]bool, progress runners.ProgressFunc) error {
+	for name, data := range map[string][]byte{mapName: d.importMap(), moduleName: []byte(d.module())} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return fmt.Errorf("prepare packages: %w", err)
+		}
+	}
+	if len(d.targets) == 0 {
+		return nil
+	}
+	progress.Report(runners.Progress{Phase: "resolve", Item: d.summary()})
+	fetch := cacheCommand{
+		lock: filepath.Join(dir, lockName), imports: filepath.Join(dir, mapName), dir: dir, what: moduleName,
+		downloaded: func(address string) {
+			progress.Report(runners.Progress{Phase: "download", Item: path.Base(address)})
+			fetched[r.packageOf(address)] = true
+		},
+	}
+	message, err := r.denoCache(ctx, binary, fetch)
+	if err != nil || message == "" {
+		return err
+	}
+	return r.blame(ctx, binary, d, dir, message)
+}
+
+// summary names the targets for a line of progress.
+func (d *dependencies) summary() string {
+	names := make([]string, 0, 4)
+	for i, t := range d.targets {
+		if i == 3 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, t.asked)
+	}
+	return strings.Join(names, ", ")
+}
+
+// refill fetches again what a prepared folder needs, because somebody emptied
+// Deno's cache under it.
+func (r *Runner) refill(ctx context.Context, binary string, d dependencies, p *prepared, progress runners.ProgressFunc) error {
+	if p.dir == "" || len(d.targets) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
+	defer cancel()
+	fetch := cacheCommand{imports: filepath.Join(p.dir, mapName), dir: p.dir, what: moduleName, frozen: p.locked,
+		downloaded: func(address string) {
+			progress.Report(runners.Progress{Phase: "download", Item: path.Base(address)})
+		}}
+	if p.locked {
+		fetch.lock = filepath.Join(p.dir, lockName)
+	}
+	message, err := r.denoCache(ctx, binary, fetch)
+	if err == nil && message != "" {
+		err = r.blame(ctx, binary, d, p.dir, message)
+	}
+	if err != nil {
+		return r.explain(ctx, d, err)
+	}
+	return nil
+}
+
+// packageOf gives the package that a download is of, as NAME@VERSION, or the
+// address itself.
+func (r *Runner) packageOf(address string) string {
+	before, file, ok := strings.Cut(address, "/-/")
+	if !ok || !strings.HasSuffix(file, ".tgz") {
+		return withoutUser(address)
+	}
+	base := path.Base(before)
+	name := base
+	if scope := path.Base(path.Dir(before)); strings.HasPrefix(scope, "@") {
+		name = scope + "/" + base
+	}
+	version := strings.TrimPrefix(strings.TrimSuffix(path.Base(file), ".tgz"), base+"-")
+	return name + "@" + version
+}
+
+// blame finds out which targets cannot be had, since Deno says only what it
+// met first.
+func (r *Runner) blame(ctx context.Context, binary string, d dependencies, dir, message string) error {
+	if len(d.targets) == 1 {
+		return &notInstalled{[]runners.PackageError{{Name: d.targets[0].asked, Reason: r.reason(d.targets[0], message)}}}
+	}
+	reasons := make([]string, len(d.targets))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(4)
+	for i, t := range d.targets {
+		g.Go(func() error {
+			m, err := r.denoCache(gctx, binary, cacheCommand{dir: dir, what: t.specifier, downloaded: func(string) {}})
+			if m != "" {
+				reasons[i] = r.reason(t, m)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	e := &notInstalled{}
+	for i, t := range d.targets {
+		if reasons[i] != "" {
+			e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: reasons[i]})
+		}
+	}
+	if len(e.packages) == 0 { // each can be had, but not all of them together
+		for _, t := range d.targets {
+			e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: r.reason(t, message)})
+		}
+	}
+	return e
+}
+
+// cacheCommand is one "deno cache".
+type cacheCommand struct {
+	lock, imports string // files, "" for none
+	frozen        bool   // the lock file may not change
+	dir           string // the working folder
+	what          string // a file or a specifier
+	downloaded    func(address string)
+}
+
+// denoCache runs "deno cache", which fetches modules and packages, runs
+// nothing of them and no lifecycle scripts. Message is Deno's when it could
+// not do what it was told; err is ours.
+func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (message string, err error) {
+	args := []string{"cache", "--no-config"}
+	if c.lock != "" {
+		args = append(args, "--lock="+c.lock)
+		if c.frozen {
+			args = append(args, "--frozen")
+		}
+	} else {
+		args = append(args, "--no-lock")
+	}
+	if c.imports != "" {
+		args = append(args, "--import-map="+c.imports)
+	}
+	args = append(args, importFlags(r.cfg.Policy, r.cfg.JSRURL)...)
+	args = append(args, "--", c.what)
+	if err := ctx.Err(); err != nil {
+		return "", context.Cause(ctx)
+	}
+	p, err := r.starter.process(command{path: binary, args: args, dir: c.dir, env: r.prepareEnv()})
+	if err != nil {
+		return "", err
+	}
+	stop := context.AfterFunc(ctx, func() { p.kill("cancelled") })
+	defer stop()
+	var readers sync.WaitGroup
+	capture := runners.NewCapture(64 << 10)
+	readers.Go(func() { readLines(p.stderr, capture, c.downloaded) })
+	readers.Go(func() { _, _ = bufio.NewReader(p.stdout).WriteTo(discard{}) })
+	p.stdin.Close()
+	state := p.wait(&readers)
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("fetch packages: %w", context.Cause(ctx))
+	}
+	if state != nil && state.Success() {
+		return "", nil
+	}
+	text, _ := capture.Text()
+	r.log.Debug("packages cannot be had", zap.String("what", c.what), zap.String("stderr", text))
+	if text = strings.TrimSpace(text); text == "" {
+		text = fmt.Sprintf("deno cache: %v", state)
+	}
+	return text, nil
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// readLines calls downloaded for each download that Deno tells of, and writes
+// what else it says to w.
+func readLines(f *os.File, w *runners.Capture, downloaded func(string)) {
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if address, ok := bytes.CutPrefix(line, []byte("Download ")); ok {
+			downloaded(string(bytes.TrimSpace(address)))
+		} else if _, werr := w.Write(line); errors.Is(werr, runners.ErrFlood) {
+			_, _ = lines.WriteTo(discard{})
+			return
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}

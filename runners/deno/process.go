@@ -1,0 +1,167 @@
+package deno
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// command is a Deno to start.
+type command struct {
+	path string
+	args []string
+	dir  string
+	env  []string
+}
+
+// cmd is the one place where a process of Deno is put together. What confines
+// a process further goes here.
+func (c command) cmd() *exec.Cmd {
+	cmd := exec.Command(c.path, c.args...)
+	cmd.Dir = c.dir
+	cmd.Env = c.env
+	cmd.SysProcAttr = ownGroup()
+	return cmd
+}
+
+// starter starts all processes of a Runner, from one OS thread that lives as
+// long as the Runner: on Linux a process is killed when the thread that
+// started it ends, and that is to happen when this process ends, not before.
+type starter struct {
+	work chan func()
+	done chan struct{}
+}
+
+func newStarter() *starter {
+	s := &starter{work: make(chan func()), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		runtime.LockOSThread() // never unlocked: the thread ends with us
+		for f := range s.work {
+			f()
+		}
+	}()
+	return s
+}
+
+func (s *starter) start(cmd *exec.Cmd) error {
+	result := make(chan error, 1)
+	s.work <- func() { result <- cmd.Start() }
+	return <-result
+}
+
+func (s *starter) close() {
+	close(s.work)
+	<-s.done
+}
+
+// process is a started Deno, alone in its process group. Somebody must call
+// wait, once.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File // our ends of the pipes; wait closes them
+	stdout *os.File
+	stderr *os.File
+
+	mu     sync.Mutex
+	ended  bool   // by itself or killed: its group is no longer to be killed
+	reason string // why it was killed, "" if it was not
+}
+
+// process starts c.
+func (s *starter) process(c command) (*process, error) {
+	var files []*os.File
+	pipe := func() (r, w *os.File, err error) {
+		r, w, err = os.Pipe()
+		if err == nil {
+			files = append(files, r, w)
+		}
+		return r, w, err
+	}
+	fail := func(err error) (*process, error) {
+		for _, f := range files {
+			f.Close()
+		}
+		return nil, fmt.Errorf("start %s: %w", c.path, err)
+	}
+	p := &process{cmd: c.cmd()}
+	in, inW, err := pipe()
+	if err != nil {
+		return fail(err)
+	}
+	outR, out, err := pipe()
+	if err != nil {
+		return fail(err)
+	}
+	errR, errW, err := pipe()
+	if err != nil {
+		return fail(err)
+	}
+	p.stdin, p.stdout, p.stderr = inW, outR, errR
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, out, errW
+	if err := s.start(p.cmd); err != nil {
+		return fail(err)
+	}
+	in.Close()
+	out.Close()
+	errW.Close()
+	return p, nil
+}
+
+// kill ends the process and all of its group at once, for a reason that
+// stopped then gives. The first reason counts. A process that has ended is
+// left alone.
+func (p *process) kill(reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	if p.reason == "" {
+		p.reason = reason
+	}
+	killGroup(p.cmd.Process)
+}
+
+// stopped says why the process was killed, "" if it was not.
+func (p *process) stopped() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason
+}
+
+// lingering is how long output is still read after the process has ended, if
+// one that it started and that left its group holds on to it.
+const lingering = 200 * time.Millisecond
+
+// wait waits for the end of the process, kills what it left in its group and
+// then waits for readers, which copy its output.
+func (p *process) wait(readers *sync.WaitGroup) *os.ProcessState {
+	// As long as it is not reaped, the group's number cannot be another's.
+	early := awaitExit(p.cmd.Process)
+	if early {
+		p.endGroup()
+	}
+	_ = p.cmd.Wait() // the state says it all
+	if !early {
+		p.endGroup()
+	}
+	p.stdin.Close()
+	deadline := time.Now().Add(lingering)
+	_ = p.stdout.SetReadDeadline(deadline)
+	_ = p.stderr.SetReadDeadline(deadline)
+	readers.Wait()
+	p.stdout.Close()
+	p.stderr.Close()
+	return p.cmd.ProcessState
+}
+
+func (p *process) endGroup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	killGroup(p.cmd.Process)
+	p.ended = true
+}

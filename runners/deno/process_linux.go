@@ -1,0 +1,99 @@
+package deno
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownGroup makes a process the first of a group of its own, to die with us.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// awaitExit waits for the end of a process without reaping it, and reports
+// whether it could.
+func awaitExit(p *os.Process) bool {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil
+		}
+	}
+}
+
+// maxFileSize bounds each file that a program writes.
+const maxFileSize = 1 << 30 // bytes
+
+// confine limits a process that has started and waits: its data to what it
+// has now plus memory bytes. It returns the most memory it had so far.
+func confine(pid int, memory int64) (peak int64, err error) {
+	status, err := memoryStatus(pid)
+	if err != nil {
+		return 0, err
+	}
+	for resource, limit := range map[int]uint64{
+		unix.RLIMIT_DATA:  uint64(status["VmData"] + memory),
+		unix.RLIMIT_CORE:  0,
+		unix.RLIMIT_FSIZE: maxFileSize,
+	} {
+		var old unix.Rlimit
+		if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
+			return 0, fmt.Errorf("read limit %d of process %d: %w", resource, pid, err)
+		}
+		limit = min(limit, old.Max)
+		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+			return 0, fmt.Errorf("set limit %d of process %d: %w", resource, pid, err)
+		}
+	}
+	return status["VmHWM"], nil
+}
+
+// memoryStatus reads the sizes in /proc/PID/status, in bytes.
+func memoryStatus(pid int) (map[string]int64, error) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return nil, fmt.Errorf("read the memory of process %d: %w", pid, err)
+	}
+	sizes := map[string]int64{}
+	for lines := bufio.NewScanner(bytes.NewReader(b)); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		if kb, ok := strings.CutSuffix(strings.TrimSpace(value), " kB"); ok {
+			n, err := strconv.ParseInt(kb, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("read the memory of process %d: %w", pid, err)
+			}
+			sizes[name] = n << 10
+		}
+	}
+	if sizes["VmData"] == 0 {
+		return nil, fmt.Errorf("read the memory of process %d: it has none", pid)
+	}
+	return sizes, nil
+}
+
+// peakMemory is the most memory that an ended process had at a time, in
+// bytes. Linux counts the memory of the process that started it in, so the
+// number holds only if it is larger than that.
+func peakMemory(state *os.ProcessState) int64 {
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	peak := usage.Maxrss << 10
+	own, err := memoryStatus(os.Getpid())
+	if err != nil || peak <= own["VmHWM"] {
+		return 0
+	}
+	return peak
+}

@@ -1,0 +1,37 @@
+//go:build unix && !linux
+
+package deno
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// ownGroup makes a process the first of a group of its own. It does not die
+// with us: only Linux can do that.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// awaitExit would wait without reaping, which only Linux can do simply.
+func awaitExit(*os.Process) bool { return false }
+
+// confine does nothing: the limit of V8's heap has to do.
+func confine(int, int64) (peak int64, err error) { return 0, nil }
+
+// peakMemory is the most memory that an ended process had at a time, in
+// bytes.
+func peakMemory(state *os.ProcessState) int64 {
+	if state == nil {
+		return 0
+	}
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	switch {
+	case !ok:
+		return 0
+	case runtime.GOOS == "darwin" || runtime.GOOS == "ios":
+		return int64(usage.Maxrss)
+	}
+	return int64(usage.Maxrss) << 10
+}

@@ -1,0 +1,75 @@
+package deno
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	missingNPM  = regexp.MustCompile(`npm package '([^']*)' does not exist`)
+	noVersion   = regexp.MustCompile(`Could not find npm package '([^']*)' matching '([^']*)'`)
+	missingJSR  = regexp.MustCompile(`JSR package not found: (\S+)`)
+	noImport    = regexp.MustCompile(`Requires import access to "([^"]*)"`)
+	uncached    = regexp.MustCompile(`--cached-only is specified|not found in cache|Specifier not found in cache`)
+	unreachable = regexp.MustCompile(`client error \(Connect\)|dns error|error sending request|Connection refused|timed out`)
+	userInfo    = regexp.MustCompile(`(://)[^/@\s"']*@`)
+	causeLine   = regexp.MustCompile(`^\s+\d+: `)
+)
+
+// reason makes a sentence of what Deno said of a target that it could not
+// fetch. It names no secret and no path of this machine.
+func (r *Runner) reason(t target, message string) string {
+	message = userInfo.ReplaceAllString(message, "$1")
+	if m := missingNPM.FindStringSubmatch(message); m != nil {
+		return needed(t, m[1]) + "not found in the npm registry"
+	}
+	if m := noVersion.FindStringSubmatch(message); m != nil {
+		return needed(t, m[1]) + fmt.Sprintf("no version matches %q", m[2])
+	}
+	if m := missingJSR.FindStringSubmatch(message); m != nil {
+		return needed(t, m[1]) + "not found in the JSR registry"
+	}
+	if m := noImport.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("importing from %s is not among the permissions (--allow-import)", m[1])
+	}
+	text := firstError(message)
+	switch {
+	case r.cfg.Offline && (unreachable.MatchString(message) || strings.Contains(message, "failed")), uncached.MatchString(message):
+		return "not in the cache, and nothing is fetched offline"
+	case unreachable.MatchString(message):
+		return "the registry cannot be reached: " + text
+	}
+	return text
+}
+
+// needed says which package a reason is about, when it is not the target
+// itself but one that it depends on.
+func needed(t target, name string) string {
+	if p, ok := splitPackage(t.specifier); ok && p.name == name || name == "" {
+		return ""
+	}
+	return "it needs " + name + ": "
+}
+
+// firstError takes the first error out of Deno's messages, with its last
+// cause, in one line.
+func firstError(message string) string {
+	var text, cause string
+	for line := range strings.Lines(message) {
+		line = strings.TrimRight(line, "\r\n")
+		switch rest, ok := strings.CutPrefix(line, "error: "); {
+		case ok && text == "":
+			text = rest
+		case text != "" && causeLine.MatchString(line):
+			cause = causeLine.ReplaceAllString(line, "")
+		}
+	}
+	if text == "" {
+		text = strings.Join(strings.Fields(message), " ")
+	}
+	if cause != "" && !strings.Contains(text, cause) {
+		text += " (" + cause + ")"
+	}
+	return clip(text, 500)
+}

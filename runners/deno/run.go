@@ -1,0 +1,231 @@
+package deno
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+)
+
+// extensions are those of files that Deno takes for programs.
+var extensions = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}
+
+// edited are the extensions of programs that are given edits: those that are
+// modules and have no tags in them.
+var edited = []string{".js", ".mjs", ".ts", ".mts"}
+
+// job is one run on its way.
+type job struct {
+	r       *Runner
+	req     runners.Request
+	pinned  []pkg
+	main    string // the program's name in the working folder
+	shown   string // and as tracebacks show it
+	program *program
+	deps    dependencies
+	binary  string
+	ready   *prepared
+	folder  *folder
+}
+
+// Run runs one program. See [runners.Runner].
+func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	j, err := r.job(req)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	if o, err := j.prepare(ctx); o != nil || err != nil {
+		return j.finish(o, begun, err)
+	}
+	j.folder, err = r.folders.take()
+	if err != nil {
+		return nil, err
+	}
+	defer j.clear()
+	prepare := time.Since(begun)
+	o, again, err := j.execute(ctx, j.program.edited())
+	switch {
+	case err != nil:
+		return nil, err
+	case again == againPlain:
+		o, again, err = j.again(ctx, &program{source: req.Code})
+	}
+	if err == nil && again == againFetched {
+		refilling := time.Now()
+		o, again, err = j.refetch(ctx, o)
+		if o != nil {
+			prepare += time.Since(refilling) - time.Duration(o.Usage.RunMS)*time.Millisecond
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	o.Usage.PrepareMS = prepare.Milliseconds()
+	return o, nil
+}
+
+// job checks a request and finds what its program imports.
+func (r *Runner) job(req runners.Request) (*job, error) {
+	req.Limits = req.Limits.WithDefaults()
+	req.Progress = oneAtATime(req.Progress)
+	j := &job{r: r, req: req}
+	var err error
+	if err = j.name(); err != nil {
+		return nil, err
+	}
+	if err = checkFiles(req.Files, j.main); err != nil {
+		return nil, err
+	}
+	if j.pinned, err = parsePackages(req.Packages); err != nil {
+		return nil, err
+	}
+	for i, arg := range req.Args {
+		if strings.ContainsRune(arg, 0) {
+			return nil, &runners.RequestError{Argument: "args", Message: fmt.Sprintf("args: entry %d has a NUL character; remove it.", i+1)}
+		}
+	}
+	j.program = parse(req.Code, slices.Contains(edited, path.Ext(j.main)))
+	specifiers := j.program.specifiers
+	for _, file := range req.Files {
+		if slices.Contains(extensions, path.Ext(file.Path)) {
+			specifiers = append(specifiers, parse(string(file.Data), false).specifiers...)
+		}
+	}
+	j.deps = resolve(specifiers, j.pinned)
+	return j, nil
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+// name chooses the program's file name.
+func (j *job) name() error {
+	base := map[runners.Language]string{runners.JavaScript: "main.js", runners.TypeScript: "main.ts"}[j.req.Language]
+	if base == "" {
+		return &runners.RequestError{Argument: "language", Message: fmt.Sprintf("language: Deno does not run %q; use javascript or typescript.", j.req.Language)}
+	}
+	j.main, j.shown = base, base
+	if j.req.Filename == "" {
+		return nil
+	}
+	j.shown = path.Base(filepath.ToSlash(j.req.Filename))
+	switch ext := path.Ext(j.shown); {
+	case !slices.Contains(extensions, ext): // Deno would not know what it is
+	case plainName.MatchString(j.shown):
+		j.main = j.shown
+	default:
+		j.main = "main" + ext
+	}
+	return nil
+}
+
+// prepare makes ready what the run needs. It gives an outcome if that is the
+// end of it.
+func (j *job) prepare(ctx context.Context) (*runners.Outcome, error) {
+	var err error
+	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
+		return nil, err
+	}
+	j.ready, err = j.r.prepare(ctx, j.binary, j.deps, j.req.Progress)
+	return unavailable(err)
+}
+
+// unavailable turns the error for packages that cannot be had into an outcome.
+func unavailable(err error) (*runners.Outcome, error) {
+	var missing *notInstalled
+	if !errors.As(err, &missing) {
+		return nil, err
+	}
+	return &runners.Outcome{
+		Status: runners.NotInstalled, ExitCode: 1, Packages: []runners.Package{},
+		Error: &runners.Error{Type: "NotInstalled", Message: missing.Error(), Packages: missing.packages},
+	}, nil
+}
+
+// finish ends a run that did not come to running.
+func (j *job) finish(o *runners.Outcome, begun time.Time, err error) (*runners.Outcome, error) {
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		o = cancelled()
+	case err != nil:
+		return nil, err
+	}
+	o.Usage.PrepareMS = time.Since(begun).Milliseconds()
+	return o, nil
+}
+
+func cancelled() *runners.Outcome {
+	return &runners.Outcome{
+		Status: runners.Cancelled, ExitCode: killedCode, Packages: []runners.Package{},
+		Error: &runners.Error{Type: "Cancelled", Message: "the run was cancelled"},
+	}
+}
+
+// again runs the job once more, with another text of its program, in a folder
+// as new. Nothing of the program has run yet.
+func (j *job) again(ctx context.Context, p *program) (*runners.Outcome, again, error) {
+	j.program = p
+	if err := j.folder.empty(); err != nil {
+		return nil, againNot, err
+	}
+	return j.execute(ctx, p.edited())
+}
+
+// refetch runs the job once more after fetching its packages again. If they
+// cannot be had, that is the outcome.
+func (j *job) refetch(ctx context.Context, first *runners.Outcome) (*runners.Outcome, again, error) {
+	j.r.known.forget()
+	o, err := unavailable(j.r.refill(ctx, j.binary, j.deps, j.ready, j.req.Progress))
+	switch {
+	case o != nil:
+		return o, againNot, nil
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return cancelled(), againNot, nil
+	case err != nil:
+		return nil, againNot, err
+	}
+	if o, a, err := j.again(ctx, j.program); err != nil || a == againNot {
+		return o, againNot, err
+	}
+	return j.missing(first), againNot, nil
+}
+
+// missing makes an outcome say that a package is not there.
+func (j *job) missing(o *runners.Outcome) *runners.Outcome {
+	o.Status = runners.NotInstalled
+	name := "a package"
+	if m := quotedName.FindStringSubmatch(o.Error.Message); m != nil {
+		name = m[1]
+	}
+	o.Error.Type = "NotInstalled"
+	o.Error.Packages = []runners.PackageError{{Name: name, Reason: firstError(o.Error.Message)}}
+	return o
+}
+
+var quotedName = regexp.MustCompile(`"([^"]+)"`)
+
+// clear removes what the run left.
+func (j *job) clear() {
+	work := j.folder.work()
+	if err := j.folder.giveBack(); err != nil {
+		j.r.log.Warn("a folder of a run is left", zap.Error(err))
+	}
+	// Deno keeps what it made of TypeScript by the path of the file, and of
+	// modules without one by their digest.
+	gen := filepath.Join(j.r.denoDir, "gen")
+	for _, dir := range []string{filepath.Join(gen, "file", trimVolume(work)), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+		_ = os.RemoveAll(dir) // it is a cache: the next run tries again
+	}
+}
+
+func trimVolume(name string) string { return strings.ReplaceAll(name, ":", "") }

@@ -1,0 +1,235 @@
+package deno
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"coderunner/runners"
+
+	"github.com/gofrs/flock"
+)
+
+// basePrefix begins the names of Runners' folders in the system's temporary
+// folder.
+const basePrefix = "coderunner-deno-"
+
+// folders hands out a private folder for each run. Names are used again, since
+// Deno's caches have a row for each path that ever was a program.
+//
+//	<base>/          0700, in the system's temporary folder
+//	├── lock         held by flock as long as the Runner lives
+//	├── bootstrap.js
+//	└── r0/          one run
+//	    ├── work/    the working folder: the program and its files
+//	    ├── tmp/     TMPDIR
+//	    └── report   what the bootstrap reports
+type folders struct {
+	base string
+	lock *flock.Flock
+
+	mu   sync.Mutex
+	free []int
+	next int
+}
+
+// openFolders makes the base folder and removes those that dead processes
+// left.
+func openFolders() (*folders, error) {
+	removeStale(os.TempDir())
+	base, err := os.MkdirTemp("", basePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for runs: %w", err)
+	}
+	// Deno tells programs the real path.
+	if base, err = filepath.EvalSymlinks(base); err != nil {
+		return nil, fmt.Errorf("locate the folder for runs: %w", err)
+	}
+	f := &folders{base: base, lock: flock.New(filepath.Join(base, "lock"))}
+	if _, err := f.lock.TryLock(); err != nil {
+		// Without locks nobody can see that this folder is in use, so nobody
+		// removes it either: removeStale needs the lock as well.
+		f.lock = nil
+	}
+	if err := os.WriteFile(f.bootstrap(), []byte(bootstrapSource), 0o600); err != nil {
+		os.RemoveAll(base)
+		return nil, fmt.Errorf("write the bootstrap: %w", err)
+	}
+	return f, nil
+}
+
+func (f *folders) bootstrap() string { return filepath.Join(f.base, "bootstrap.js") }
+
+func (f *folders) close() error {
+	err := removeAll(f.base)
+	if f.lock != nil {
+		_ = f.lock.Close() // the file is gone
+	}
+	if err != nil {
+		return fmt.Errorf("remove the folder for runs: %w", err)
+	}
+	return nil
+}
+
+// removeStale removes the base folders whose locks are free.
+func removeStale(temp string) {
+	bases, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*"))
+	for _, base := range bases {
+		name := filepath.Join(base, "lock")
+		if _, err := os.Lstat(name); err != nil {
+			continue // not ours, or about to be locked
+		}
+		lock := flock.New(name)
+		if free, err := lock.TryLock(); err == nil && free {
+			_ = removeAll(base) // the next one tries again
+		}
+		_ = lock.Close()
+	}
+}
+
+// folder is the private folder of one run.
+type folder struct {
+	of    *folders
+	index int
+	path  string // base/rN
+}
+
+func (f *folder) work() string   { return filepath.Join(f.path, "work") }
+func (f *folder) temp() string   { return filepath.Join(f.path, "tmp") }
+func (f *folder) report() string { return filepath.Join(f.path, "report") }
+
+// take makes a folder. The caller gives it back.
+func (f *folders) take() (*folder, error) {
+	f.mu.Lock()
+	index := f.next
+	if n := len(f.free); n > 0 {
+		index, f.free = f.free[n-1], f.free[:n-1]
+	} else {
+		f.next++
+	}
+	f.mu.Unlock()
+	d := &folder{of: f, index: index, path: filepath.Join(f.base, "r"+strconv.Itoa(index))}
+	if err := d.make(); err != nil {
+		_ = removeAll(d.path)
+		return nil, err
+	}
+	return d, nil
+}
+
+func (f *folder) make() error {
+	for _, dir := range []string{f.path, f.work(), f.temp()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("make the working folder: %w", err)
+		}
+	}
+	return nil
+}
+
+// empty makes the folder as new.
+func (f *folder) empty() error {
+	if err := removeAll(f.path); err != nil {
+		return fmt.Errorf("empty the working folder: %w", err)
+	}
+	return f.make()
+}
+
+// giveBack removes the folder and all that is in it. No process may use it
+// any more. A name whose folder cannot be removed is not used again.
+func (f *folder) giveBack() error {
+	if err := removeAll(f.path); err != nil {
+		return fmt.Errorf("remove the working folder: %w", err)
+	}
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	f.of.free = append(f.of.free, f.index)
+	return nil
+}
+
+// removeAll is os.RemoveAll for trees with folders that may not be written or
+// read.
+func removeAll(root string) error {
+	err := os.RemoveAll(root)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700) // before it is read; RemoveAll tells if that was not enough
+		}
+		return nil
+	})
+	return os.RemoveAll(root)
+}
+
+// maxFiles bounds how many files a request brings.
+const maxFiles = 1000
+
+// checkFiles checks the names of a request's files, of which main is the
+// program's own.
+func checkFiles(files []runners.File, main string) error {
+	refuse := func(format string, a ...any) error {
+		return &runners.RequestError{Argument: "files", Message: "files: " + fmt.Sprintf(format, a...)}
+	}
+	if len(files) > maxFiles {
+		return refuse("there are %d; give %d at most.", len(files), maxFiles)
+	}
+	seen := map[string]bool{main: true} // and all folders above files
+	dirs := map[string]bool{}
+	for _, file := range files {
+		shown := clip(file.Path, 100)
+		switch {
+		case file.Path == "":
+			return refuse("a path is empty; give each file one, like data/input.csv.")
+		case strings.ContainsRune(file.Path, 0), strings.ContainsRune(file.Path, '\\'):
+			return refuse("the path %q has a NUL character or a backslash; separate folders by slashes.", shown)
+		case !filepath.IsLocal(filepath.FromSlash(file.Path)), path.Clean(file.Path) != file.Path, file.Path == ".":
+			return refuse("the path %q is not a relative one inside the working folder, like data/input.csv.", shown)
+		case len(file.Path) > 1000:
+			return refuse("the path %q is too long; give it 1000 bytes at most.", shown)
+		case file.Path == main:
+			return refuse("the path %q is the program's own; give the file or the program another name.", shown)
+		case seen[file.Path]:
+			return refuse("the path %q is there twice; give each file a path of its own.", shown)
+		case dirs[file.Path]:
+			return refuse("the path %q is a folder of another file; give it another name.", shown)
+		}
+		seen[file.Path] = true
+		for dir := path.Dir(file.Path); dir != "."; dir = path.Dir(dir) {
+			if seen[dir] {
+				return refuse("the path %q is inside another file; give it another name.", shown)
+			}
+			dirs[dir] = true
+		}
+	}
+	return nil
+}
+
+// write puts the program and the request's files, which were checked, into
+// the working folder.
+func (f *folder) write(main, source string, files []runners.File) error {
+	for _, file := range append([]runners.File{{Path: main, Data: []byte(source)}}, files...) {
+		name := filepath.Join(f.work(), filepath.FromSlash(file.Path))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return fmt.Errorf("write %s: %w", file.Path, err)
+		}
+		if err := os.WriteFile(name, file.Data, 0o600); err != nil {
+			return fmt.Errorf("write %s: %w", file.Path, err)
+		}
+	}
+	return nil
+}
+
+// fileURL gives the URL of an absolute path, as Deno writes it.
+func fileURL(name string) string {
+	p := filepath.ToSlash(name)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p // C:/…
+	}
+	return (&url.URL{Scheme: "file", Path: p}).String()
+}
