@@ -83,7 +83,7 @@ func (fsys *FS) MkdirAll(path string, perm uint32) error {
 			continue
 		}
 		e := fsys.mkdir(nil, path[:end], perm, host)
-		if e == abi.EEXIST || e == abi.EROFS {
+		if e == abi.EEXIST {
 			var n *Node
 			if n, e = fsys.find(nil, path[:end], followLast, host); e == abi.OK && !n.IsDir() {
 				e = abi.ENOTDIR

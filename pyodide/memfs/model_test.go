@@ -70,9 +70,9 @@ func unprivileged(t *testing.T, dir string, f func()) {
 }
 
 func TestModel(t *testing.T) {
-	runs, length := 80, 1200
+	runs, length := 30, 1200
 	if testing.Short() {
-		runs = 10
+		runs = 8
 	}
 	for seed := range runs {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))

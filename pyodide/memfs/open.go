@@ -28,7 +28,7 @@ func (fsys *FS) open(ctx context.Context, dir *Node, path string, flags, perm ui
 	}
 	f := fsys.newOpen(flags)
 	f.node = n
-	if e := f.attach(ctx); e != abi.OK {
+	if e := f.attach(ctx, flags); e != abi.OK {
 		fsys.closeNode(n)
 		return nil, e
 	}
@@ -170,8 +170,7 @@ func (fsys *FS) closeNode(n *Node) {
 
 // attach gives an open file what its kind of node needs beyond the node itself:
 // a mounted file's reader, a FIFO's end, a device's stream.
-func (f *File) attach(ctx context.Context) (e abi.Errno) {
-	flags := f.flags.Load()
+func (f *File) attach(ctx context.Context, flags uint32) (e abi.Errno) {
 	if flags&abi.O_PATH != 0 {
 		return abi.OK
 	}

@@ -67,6 +67,9 @@ func (r *reader) readAt(p []byte, off int64) (int, abi.Errno) {
 	}
 	if r.at != nil {
 		n, err := r.at.ReadAt(p, off)
+		if n == 0 && err != nil && err != io.EOF && r.ended(off) {
+			err = io.EOF // fstest.MapFS calls a position past the end invalid
+		}
 		return outcome(n, err)
 	}
 	r.mu.Lock()
@@ -80,6 +83,12 @@ func (r *reader) readAt(p []byte, off int64) (int, abi.Errno) {
 		err = io.EOF
 	}
 	return outcome(n, err)
+}
+
+// ended says whether off lies past the file's end.
+func (r *reader) ended(off int64) bool {
+	info, err := r.file.Stat()
+	return err == nil && off >= info.Size()
 }
 
 // outcome turns what an io.Reader says into what read(2) says.
