@@ -64,7 +64,7 @@ func newFetcher(client *http.Client) *fetcher {
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -77,6 +77,16 @@ func defaultTransport() *http.Transport {
 	}
 }
 
+// proxyFromEnvironment is http.ProxyFromEnvironment without its error, which
+// repeats a proxy's address with the password that may be in it.
+func proxyFromEnvironment(r *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(r)
+	if err != nil {
+		return nil, &finalError{errors.New("the proxy's address cannot be parsed; hint: look at HTTPS_PROXY and HTTP_PROXY")}
+	}
+	return u, nil
+}
+
 // redirectError is a redirect that is not followed. Trying again would not
 // help.
 type redirectError struct{ msg string }
@@ -84,6 +94,7 @@ type redirectError struct{ msg string }
 func (e *redirectError) Error() string { return e.msg }
 
 func (f *fetcher) checkRedirect(req *http.Request, via []*http.Request) error {
+	req.Header.Del("Referer") // it has the query of the URL before, with its secrets
 	first, last := via[0].URL, via[len(via)-1].URL
 	to := safeURL(req.URL)
 	switch {

@@ -136,7 +136,7 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 		return e.data(), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return "", context.Cause(ctx)
+		return "", cancelled(ctx)
 	}
 	tmp, err := e.c.tempDir(e.kind)
 	if err != nil {

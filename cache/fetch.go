@@ -47,7 +47,7 @@ func (f *fetcher) fetch(ctx context.Context, r request, use func(answer) error) 
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("fetch %s: %w", r.name, context.Cause(ctx))
+			return fmt.Errorf("fetch %s: %w", r.name, cancelled(ctx))
 		}
 		attempts, after := retriable(err)
 		if n >= min(attempts, f.attempts) {
@@ -58,7 +58,7 @@ func (f *fetcher) fetch(ctx context.Context, r request, use func(answer) error) 
 			pause = min(after, f.maxWait)
 		}
 		if !sleep(ctx, pause) {
-			return fmt.Errorf("fetch %s: %w", r.name, context.Cause(ctx))
+			return fmt.Errorf("fetch %s: %w", r.name, cancelled(ctx))
 		}
 		wait *= 2
 	}

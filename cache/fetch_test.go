@@ -93,8 +93,8 @@ func TestBlobFaults(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 		}, 1, []string{"more than the allowed 100000 bytes"}},
-		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", 302) }, 10, []string{"more than 10 redirects"}},
-		{"redirect to a file", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) }, 1,
+		{"redirect loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/again", http.StatusFound) }, 10, []string{"more than 10 redirects"}},
+		{"redirect to a file", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) }, 1,
 			[]string{"refused: neither http nor https"}},
 	}
 	for _, f := range faults {
@@ -262,8 +262,8 @@ func TestCancelClosesConnection(t *testing.T) {
 			gone := errors.New("the client is gone")
 			go func() { <-arrived; cancel(gone) }()
 			_, _, err := c.Blob(ctx, Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)
-			if !errors.Is(err, gone) {
-				t.Errorf("Blob: %v, want %v", err, gone)
+			if !errors.Is(err, gone) || !errors.Is(err, context.Canceled) {
+				t.Errorf("Blob: %v, want it cancelled: %v", err, gone)
 			}
 			<-closed
 			wantNothing(t, c)
@@ -284,6 +284,26 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+func init() { children["badproxy"] = childBadProxy }
+
+// The environment's proxy is read once per process, so it takes a new one.
+func TestBadProxy(t *testing.T) {
+	t.Setenv("HTTP_PROXY", "http://user:hunter2@proxy.test/%zz")
+	t.Setenv("http_proxy", "")
+	p := startChild(t, "badproxy", t.TempDir(), "")
+	p.expect(t, "error: fetch http://example.test/: the proxy's address cannot be parsed; hint: look at HTTPS_PROXY and HTTP_PROXY")
+}
+
+func childBadProxy(root, _ string) error {
+	c, err := Open(root, Options{})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Get(context.Background(), "http://example.test/", nil, 100)
+	return err
+}
+
 func TestCertificatesAreVerified(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -296,7 +316,7 @@ func TestCertificatesAreVerified(t *testing.T) {
 
 func TestHTTPSIsNotLeft(t *testing.T) {
 	plain, requests := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })
-	s := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=hunter2", 302))
+	s := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=hunter2", http.StatusFound))
 	defer s.Close()
 	c := open(t, t.TempDir(), Options{HTTP: s.Client()})
 	_, err := c.Get(context.Background(), s.URL, nil, 1<<20)
@@ -333,8 +353,11 @@ func TestPrivateRedirects(t *testing.T) {
 		{"public.test", "unknown.test", false}, // for a proxy to look up
 	}
 	base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Referer"); got != "" {
+			t.Errorf("Referer: %s", got)
+		}
 		if to := r.URL.Query().Get("to"); to != "" {
-			http.Redirect(w, r, "http://"+to+"/", 302)
+			http.Redirect(w, r, "http://"+to+"/", http.StatusFound)
 			return
 		}
 		io.WriteString(w, "arrived")

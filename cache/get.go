@@ -13,7 +13,7 @@ type Response struct {
 	Status int // 2xx, or 304 when the request was a conditional one
 	Header http.Header
 	Body   []byte
-	URL    string // where it came from, after redirects: relative links start here
+	URL    string // where it came from, after redirects: relative links start here. It may hold a password
 }
 
 // getTimeout bounds the fetching of a small document, all attempts together.

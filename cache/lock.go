@@ -38,9 +38,19 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	leave()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("lock %s: %w", name, context.Cause(ctx))
+		return nil, fmt.Errorf("lock %s: %w", name, cancelled(ctx))
 	}
 	return nil, storageError("lock", path, err)
+}
+
+// cancelled is the error of a ctx that is done: what it says of itself, and
+// the reason it was given.
+func cancelled(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // lockUnsupported reports whether the file system has no locks at all.
@@ -80,7 +90,7 @@ func (k *keyedSemaphore) enter(ctx context.Context, key string) (leave func(), e
 		return func() { <-s.turn; k.drop(key, s) }, nil
 	case <-ctx.Done():
 		k.drop(key, s)
-		return nil, context.Cause(ctx)
+		return nil, cancelled(ctx)
 	}
 }
 
