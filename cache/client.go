@@ -64,7 +64,7 @@ func newFetcher(client *http.Client) *fetcher {
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                  proxyFromEnvironment,
+		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -75,16 +75,6 @@ func defaultTransport() *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
-}
-
-// proxyFromEnvironment is http.ProxyFromEnvironment without its error, which
-// repeats a proxy's address with the password that may be in it.
-func proxyFromEnvironment(r *http.Request) (*url.URL, error) {
-	u, err := http.ProxyFromEnvironment(r)
-	if err != nil {
-		return nil, &finalError{errors.New("the proxy's address cannot be parsed; hint: look at HTTPS_PROXY and HTTP_PROXY")}
-	}
-	return u, nil
 }
 
 // redirectError is a redirect that is not followed. Trying again would not

@@ -284,26 +284,6 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-func init() { children["badproxy"] = childBadProxy }
-
-// The environment's proxy is read once per process, so it takes a new one.
-func TestBadProxy(t *testing.T) {
-	t.Setenv("HTTP_PROXY", "http://user:hunter2@proxy.test/%zz")
-	t.Setenv("http_proxy", "")
-	p := startChild(t, "badproxy", t.TempDir(), "")
-	p.expect(t, "error: fetch http://example.test/: the proxy's address cannot be parsed; hint: look at HTTPS_PROXY and HTTP_PROXY")
-}
-
-func childBadProxy(root, _ string) error {
-	c, err := Open(root, Options{})
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	_, err = c.Get(context.Background(), "http://example.test/", nil, 100)
-	return err
-}
-
 func TestCertificatesAreVerified(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
