@@ -69,7 +69,7 @@ func (in *Interp) makeFiles(o Options) (err error) {
 	in.proc, err = emscripten.New(emscripten.Config{
 		FS: in.fs, Cwd: Home,
 		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
-		Env: bootEnv, Location: location, MaxHeap: o.memory(),
+		Env: bootEnv, Location: location, // the cap on memory is the allocator's
 		Guest: in.callbacks(),
 	})
 	if err != nil {

@@ -150,8 +150,12 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 			return nil, fmt.Errorf("run: the guest's report: %w", err)
 		}
 		res = r.result()
-		if res.Ended == Finished && context.Cause(ctx) != nil {
+		switch {
+		case res.Ended != Finished:
+		case context.Cause(ctx) != nil:
 			res.Ended = Cancelled
+		case in.deadline.hasStruck():
+			res.Ended = Interrupted // and the program dealt with it
 		}
 	}
 	if in.importsErr != nil {

@@ -56,7 +56,8 @@ func TestPrograms(t *testing.T) {
 		{name: "asyncio.run", code: "import asyncio\nasync def f():\n  await asyncio.gather(*[asyncio.sleep(.01) for _ in range(9)])\n  return 5\nasyncio.run(f())", want: "5"},
 		{name: "surrogate", code: `print('\ud800')`, stdout: "\xed\xa0\x80\n"},
 		{name: "folder", code: "import os\nopen('a','w').write('x'); os.getcwd(), os.listdir()", want: "('/home/user', ['a'])"},
-		{name: "environment", code: "import os\ndict(os.environ)", want: "{}"},
+		{name: "environment", code: "import os\ndict(os.environ)", want: "{'HOME': '/home/user'}"},
+		{name: "network", code: "import socket\nsocket.create_connection(('localhost', 80))", want: "PermissionError", exit: 1},
 		{name: "main", code: "__name__, __file__", want: "('__main__', 'main.py')"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ type Result struct {
 	Cause     error      // why, when Ended is Flooded or Died
 
 	PeakMemory   int64 // bytes of linear memory
-	MemoryCapHit bool  // the program asked for more than Options.Memory
+	MemoryCapHit bool  // the last that the program asked for was more than Options.Memory
 }
 
 // Value is the value of a program's last expression.

@@ -43,7 +43,29 @@ class _PipeEnd:
             self._fd = -1
 
 
-_CHANGES = {"asyncio.selector_events": _selector_events}
+def _socket(module):
+    """Says why there is no network, where the C library only knows EACCES."""
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(
+            module.errno.EACCES,
+            "network access is not allowed: Python programs have no sockets here; "
+            "JavaScript has fetch, where the permission --allow-net was given",
+        )
+
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo", "socketpair"):
+        setattr(module, name, refuse)
+    old = module.socket.__init__
+
+    def init(self, family=-1, type=-1, proto=-1, fileno=None):
+        if fileno is None:
+            refuse()
+        old(self, family, type, proto, fileno)
+
+    module.socket.__init__ = init
+
+
+_CHANGES = {"asyncio.selector_events": _selector_events, "socket": _socket}
 
 _ABSENT = {
     "js": "there is no JavaScript here",

@@ -89,7 +89,7 @@ def _compile(p, main):
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
     os.environ.clear()
-    os.environ.update(p["env"] or {})
+    os.environ.update({"HOME": _home[:-1], **(p["env"] or {})})
     sys.path.insert(0, os.getcwd())
     main["__file__"] = name
     main["__builtins__"] = builtins

@@ -74,6 +74,7 @@ func (m *Memory) Reallocate(size uint64) []byte {
 		return nil
 	}
 	m.committed.Store(max(size, have))
+	m.refused.Store(false)
 	return b[:size:size]
 }
 
@@ -88,7 +89,8 @@ func (m *Memory) Committed() uint64 { return m.committed.Load() }
 // Limit is the cap in bytes.
 func (m *Memory) Limit() uint64 { return m.limit }
 
-// Refused says whether growing was ever refused.
+// Refused says whether the last attempt to grow was refused: the guest wanted
+// more than the cap, and has not been content with less since.
 func (m *Memory) Refused() bool { return m.refused.Load() }
 
 // Unmap gives the memory back. No call of the instance may run or start.

@@ -42,6 +42,9 @@ func TestCapRefuses(t *testing.T) {
 	if b := m.Reallocate(2 * PageSize); len(b) != 2*PageSize {
 		t.Errorf("a refusal must not spoil the memory: got %d bytes", len(b))
 	}
+	if m.Refused() {
+		t.Error("Refused() after an attempt that was granted")
+	}
 }
 
 func TestBadLimits(t *testing.T) {
@@ -61,6 +64,23 @@ func TestUnmapTwice(t *testing.T) {
 	for range 2 {
 		if err := m.Unmap(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestStore32(t *testing.T) {
+	m, err := New(2 * PageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Unmap()
+	b := m.Reallocate(PageSize)
+	if !m.Store32(8, 0x01020304) || string(b[8:12]) != "\x04\x03\x02\x01" {
+		t.Errorf("stored % x", b[8:12])
+	}
+	for _, addr := range []uint32{2, PageSize - 3, PageSize, ^uint32(3)} {
+		if m.Store32(addr, 1) {
+			t.Errorf("Store32(%#x) succeeded", addr)
 		}
 	}
 }
