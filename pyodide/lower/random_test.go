@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -123,7 +124,11 @@ func (g *generator) stmt(depth int) *stmt {
 	if g.left--; g.left < 0 || depth <= 0 {
 		return s
 	}
-	switch g.IntN(17) {
+	if slices.Contains(g.part, true) && g.IntN(5) == 0 {
+		g.rethrow(s)
+		return s
+	}
+	switch g.IntN(16) {
 	case 0:
 		s.kind = doSetLocal
 	case 1, 2:
@@ -146,8 +151,6 @@ func (g *generator) stmt(depth int) *stmt {
 	case 11:
 		s.kind, s.c, s.how = doReturn, g.cond(), g.IntN(3)
 		s.fn = g.IntN(g.nf)
-	case 12, 13:
-		g.rethrow(s)
 	default:
 		g.try(s, depth)
 	}

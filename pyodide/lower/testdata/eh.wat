@@ -91,6 +91,18 @@
       (catch $t (i32.const 1) (i32.add))
       (catch $u (i32.const 2) (i32.add))
       (catch $none (i32.const 3))))
+  (func (export "rethrow_both") (param $p i32) (result i32)
+    (try (result i32)
+      (do (try $o (result i32)
+        (do (call $maybe (local.get $p)))
+        (catch_all
+          (try $i
+            (do (throw $u (i32.const 77)))
+            (catch_all (if (i32.eq (local.get $p) (i32.const 3)) (then (rethrow $i)))))
+          (rethrow $o))))
+      (catch $t (i32.const 1) (i32.add))
+      (catch $u (i32.const 2) (i32.add))
+      (catch_all (i32.const 3))))
   (func (export "rethrow_inner") (param $p i32) (result i32)
     (try (result i32)
       (do (try $o (result i32)
