@@ -229,6 +229,6 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 func cmdLogged(ts *testscript.TestScript, neg bool, args []string) {
 	log := sessionOf(ts).log.String()
 	if regexp.MustCompile(args[0]).MatchString(log) == neg {
-		ts.Fatalf("logged %q is %v:\n%s", args[0], !neg == false, log)
+		ts.Fatalf("logged %q is %v:\n%s", args[0], neg, log)
 	}
 }

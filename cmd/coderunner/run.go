@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 	"golang.org/x/term"
 
 	"coderunner/runners"
@@ -57,7 +58,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	b, err := openBackend(cfg, newLogger())
+	b, err := openBackend(cfg, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}

@@ -2,17 +2,38 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"coderunner": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){
+		"coderunner": func() { os.Exit(Main()) },
+		"claim":      claim,
+	})
+}
+
+// claim is a program that claims stdout for the protocol and then prints to it
+// in every way that a careless library might.
+func claim() {
+	wire, err := claimStdout()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("printed")
+	println("printed")
+	_, _ = syscall.Write(1, []byte("printed\n"))
+	cmd := exec.Command("sh", "-c", "echo printed; echo printed >&3")
+	cmd.Stdout = os.Stdout
+	_ = cmd.Run()
+	fmt.Fprintln(wire, "protocol")
 }
 
 // TestProtocol drives the real binary where no program needs to run.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
 
 	"coderunner/internal/server"
 )
@@ -38,7 +40,10 @@ func serve(ctx context.Context, cfg Config) error {
 	// process before its children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	log := newLogger()
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		fmt.Fprintln(os.Stderr, "coderunner waits for an MCP client on stdin (coderunner --help says what else there is)")
+	}
+	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
 	b, err := openBackend(cfg, log)
 	if err != nil {
@@ -99,8 +104,10 @@ func claimStdout() (*os.File, error) {
 }
 
 // newLogger logs to stderr, one JSON object a line.
-func newLogger() *zap.Logger {
+func newLogger(level zapcore.Level) *zap.Logger {
 	c := zap.NewProductionConfig()
+	c.Level = zap.NewAtomicLevelAt(level)
+	c.Sampling = nil
 	c.OutputPaths = []string{"stderr"}
 	c.ErrorOutputPaths = []string{"stderr"}
 	c.DisableCaller = true

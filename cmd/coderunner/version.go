@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 )
 
 func newVersion(cfg *Config) *cobra.Command {
@@ -15,7 +16,7 @@ func newVersion(cfg *Config) *cobra.Command {
 		Short: "Print the versions of coderunner and of the runtimes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := openBackend(*cfg, newLogger())
+			b, err := openBackend(*cfg, newLogger(zap.WarnLevel))
 			if err != nil {
 				return err
 			}

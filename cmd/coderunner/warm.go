@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 	"golang.org/x/term"
 
 	"coderunner/runners"
@@ -24,7 +25,7 @@ func newWarm(cfg *Config) *cobra.Command {
 }
 
 func warm(ctx context.Context, cfg Config, packages []string) error {
-	b, err := openBackend(cfg, newLogger())
+	b, err := openBackend(cfg, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"go.uber.org/zap"
 
 	"coderunner/cache"
 	"coderunner/runners"
+	"coderunner/runners/deno"
 )
 
 // backend is what runs programs.
@@ -34,7 +36,46 @@ func openBackend(cfg Config, log *zap.Logger) (*backend, error) {
 	if warning := c.Warning(); warning != "" {
 		log.Warn(warning)
 	}
-	return &backend{policy: policy, close: []func() error{c.Close}}, nil
+	b := &backend{policy: policy, close: []func() error{c.Close}}
+	if err := b.open(cfg, c, log); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// open makes the runners.
+func (b *backend) open(cfg Config, c *cache.Cache, log *zap.Logger) error {
+	d, err := deno.New(deno.Config{
+		Cache:       c,
+		Policy:      b.policy,
+		Binary:      cfg.Deno,
+		NPMRegistry: cfg.NPMRegistry,
+		JSRURL:      cfg.JSRURL,
+		Offline:     cfg.Offline,
+		Env:         networkEnv(),
+		Log:         log.Named("deno"),
+	})
+	if err != nil {
+		return fmt.Errorf("open Deno: %w", err)
+	}
+	b.deno = d
+	b.close = append(b.close, d.Close)
+	return nil
+}
+
+// networkEnv gives the variables that say how the network is reached. Deno
+// gets them, since it fetches npm and JSR packages itself.
+func networkEnv() map[string]string {
+	env := map[string]string{}
+	for _, name := range []string{
+		"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
+	} {
+		if v := os.Getenv(name); v != "" {
+			env[name] = v
+		}
+	}
+	return env
 }
 
 // languages gives the runner of each language.

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+)
+
+// TestForeignClient lets the official TypeScript client talk to the server,
+// under the Deno that the cache has anyway.
+func TestForeignClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches a client")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	dir, err := testCache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cache.Open(dir, cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	registry := os.Getenv("NPM_CONFIG_REGISTRY")
+	if registry == "" {
+		registry = defaults.NPMRegistry
+	}
+	deno, err := c.Deno(ctx, registry, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test binary is the server when it is called by this name.
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(t.TempDir(), "coderunner")
+	if err := os.Symlink(self, bin); err != nil {
+		t.Fatal(err)
+	}
+	warm := exec.CommandContext(ctx, bin, "warm")
+	warm.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+dir)
+	if out, err := warm.CombinedOutput(); err != nil {
+		t.Fatalf("warm: %v\n%s", err, out)
+	}
+
+	cmd := exec.CommandContext(ctx, deno, "run", "--allow-all", "--no-config", "--no-lock", "--no-prompt",
+		filepath.Join("testdata", "client", "client.ts"), bin)
+	cmd.Env = append(os.Environ(),
+		"CODE_RUNNER_CACHE_DIR="+dir,
+		"DENO_DIR="+t.TempDir(),
+		"DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1", "DENO_TLS_CA_STORE=system,mozilla", "NO_COLOR=1")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("the client: %v\n%s", err, out.Bytes())
+	}
+	const checks = 2 * 10
+	n := 0
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "ok ") {
+			n++
+		}
+	}
+	if n != checks {
+		t.Errorf("%d checks passed, want %d:\n%s", n, checks, out.Bytes())
+	}
+}

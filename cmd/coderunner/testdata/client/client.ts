@@ -1,0 +1,79 @@
+// A client that is not ours: the official TypeScript client talks to the
+// server whose path is the first argument. Prints a line for each thing that
+// works and throws at the first that does not.
+import { Client } from "npm:@modelcontextprotocol/client@2.4.0";
+import { StdioClientTransport } from "npm:@modelcontextprotocol/client@2.4.0/stdio";
+
+function check(name: string, ok: boolean, detail?: unknown) {
+  if (!ok) throw new Error(`${name}: ${JSON.stringify(detail)}`);
+  console.log(`ok ${mode}: ${name}`);
+}
+
+// deno-lint-ignore no-explicit-any
+type Result = any;
+let mode = "";
+
+for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const) {
+  mode = versionNegotiation.mode;
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation });
+  const transport = new StdioClientTransport({
+    command: Deno.args[0],
+    env: Deno.env.toObject(),
+    stderr: "ignore",
+  });
+  await client.connect(transport);
+  const run = (args: Record<string, unknown>, options = {}): Promise<Result> =>
+    client.callTool({ name: "run_code", arguments: args }, options);
+
+  const { tools } = await client.listTools();
+  check("lists run_code", tools.length === 1 && tools[0].name === "run_code", tools);
+
+  // callTool checks structuredContent against the tool's output schema.
+  for (const [language, code] of [
+    ["typescript", "enum E { A = 40 }\nconsole.log('hi');\nE.A + 2"],
+    ["javascript", "console.log('hi');\n42"],
+    ["python", "print('hi')\n42"],
+  ]) {
+    const r = await run({ language, code });
+    check(`runs ${language}`, !r.isError && r.structuredContent.stdout === "hi\n" && r.structuredContent.result.json === 42, r);
+  }
+
+  const failed = await run({ language: "python", code: "1 // 0" });
+  check("reports an error", failed.isError && failed.structuredContent.error.type === "ZeroDivisionError", failed);
+
+  const bad = await run({ language: "python", code: "1", timeout_seconds: "soon" });
+  check("explains a bad argument", bad.isError && bad.content[0].text.includes("timeout_seconds"), bad);
+
+  let progress = 0;
+  const slow = await run({ language: "typescript", code: "await new Promise((r) => setTimeout(r, 1500)); 1" }, {
+    onprogress: () => progress++,
+  });
+  check("reports progress before the result", !slow.isError && progress >= 1, { slow, progress });
+
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(), 300);
+  const began = performance.now();
+  let cancelled = false;
+  try {
+    await run({ language: "python", code: "while True: pass" }, { signal: abort.signal });
+  } catch {
+    cancelled = true;
+  }
+  check("cancels", cancelled && performance.now() - began < 5000);
+
+  const many: Result[] = await Promise.all(
+    [...Array(40).keys()].map((i) =>
+      run(i % 2 ? { language: "python", code: `print(${i})` } : { language: "typescript", code: `console.log(${i})` })
+    ),
+  );
+  check("runs 40 at once", many.every((r, i) => !r.isError && r.structuredContent.stdout === `${i}\n`), many.filter((r) => r.isError));
+
+  const { pid } = transport;
+  await client.close();
+  let alive = true;
+  for (let i = 0; alive && i < 40; i++) {
+    alive = new Deno.Command("kill", { args: ["-0", String(pid)], stderr: "null" }).outputSync().success;
+    if (alive) await new Promise((r) => setTimeout(r, 50));
+  }
+  check("is gone after close", !alive);
+}
