@@ -7,6 +7,12 @@ import os
 import sys
 
 
+_NO_NETWORK = (
+    "network access is not allowed: Python programs have no sockets here; "
+    "JavaScript has fetch, where the permission --allow-net was given"
+)
+
+
 def _selector_events(module):
     """asyncio's wake-up channel as a pipe: there are no socket pairs here."""
     loop = module.BaseSelectorEventLoop
@@ -47,11 +53,7 @@ def _socket(module):
     """Says why there is no network, where the C library only knows EACCES."""
 
     def refuse(*args, **kwargs):
-        raise PermissionError(
-            module.errno.EACCES,
-            "network access is not allowed: Python programs have no sockets here; "
-            "JavaScript has fetch, where the permission --allow-net was given",
-        )
+        raise PermissionError(module.errno.EACCES, _NO_NETWORK)
 
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo", "socketpair"):
         setattr(module, name, refuse)
@@ -65,7 +67,20 @@ def _socket(module):
     module.socket.__init__ = init
 
 
-_CHANGES = {"asyncio.selector_events": _selector_events, "socket": _socket}
+def _pyodide_http(module):
+    """Upstream's HTTP client is the browser's."""
+
+    def refuse(*args, **kwargs):
+        raise OSError(_NO_NETWORK)
+
+    async def refuse_async(*args, **kwargs):
+        refuse()
+
+    module.pyfetch = refuse_async
+    module.open_url = refuse
+
+
+_CHANGES = {"asyncio.selector_events": _selector_events, "socket": _socket, "pyodide.http": _pyodide_http}
 
 _ABSENT = {
     "js": "there is no JavaScript here",

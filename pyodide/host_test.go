@@ -1,0 +1,147 @@
+package pyodide_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"coderunner/cache"
+	"coderunner/pyodide"
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/pyodidetest"
+	"coderunner/pyodide/wasmbin"
+)
+
+// TestImportTable compares the host functions with what the pinned module
+// really imports.
+func TestImportTable(t *testing.T) {
+	dir, err := pyodidetest.Cache(t).Pyodide(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, cache.PyodideWasm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wasmbin.Parse(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var imports []hostfn.Import
+	for _, im := range m.Imports {
+		if im.Kind == wasmbin.KindFunc {
+			f := m.FuncType(im.Index)
+			imports = append(imports, hostfn.Import{Module: im.Module, Name: im.Name, Sig: hostfn.Sig(types(f.Params), types(f.Results))})
+		}
+	}
+	if len(imports) != 268 {
+		t.Errorf("the module has %d function imports, want 268", len(imports))
+	}
+	for _, diff := range pyodide.Rows().Compare(imports) {
+		t.Error(diff)
+	}
+	if err := pyodide.Rows().Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func types(ts []wasmbin.ValType) []byte {
+	out := make([]byte, len(ts))
+	for i, t := range ts {
+		out[i] = byte(t)
+	}
+	return out
+}
+
+// begun is a writer that closes itself when the program has printed.
+type begun chan struct{}
+
+func (b begun) Write(p []byte) (int, error) {
+	close(b)
+	return len(p), nil
+}
+
+// TestGarbageCollectionWhilePythonComputes never ends if a collection has to
+// wait for the program, whose loop calls nothing of the host.
+func TestGarbageCollectionWhilePythonComputes(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	printed := make(begun)
+	in, err := rt.New(context.Background(), pyodide.Options{Stdout: printed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-printed
+		for range 3 {
+			runtime.GC()
+		}
+		cancel()
+	}()
+	res, err := in.Run(ctx, pyodide.Program{Code: "import itertools\nprint()\nsum(itertools.repeat(1))"})
+	if err != nil || res.Ended != pyodide.Cancelled {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if _, err := in.Run(context.Background(), pyodide.Program{Code: "1"}); err == nil {
+		t.Error("a stopped interpreter ran a program")
+	}
+}
+
+func TestOutputRefused(t *testing.T) {
+	full := errors.New("full")
+	var w writer = func(p []byte) (int, error) { return 0, full }
+	res, _, _ := run(t, pyodide.Options{Stdout: w}, pyodide.Program{Code: "while True: print('x')"})
+	if res.Ended != pyodide.Flooded || !errors.Is(res.Cause, full) {
+		t.Errorf("%v, %v", res.Ended, res.Cause)
+	}
+}
+
+type writer func(p []byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
+func TestStdinObeysCancellation(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	r, w := io.Pipe()
+	defer w.Close()
+	printed := make(begun)
+	in, err := rt.New(context.Background(), pyodide.Options{Stdin: r, Stdout: printed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-printed; cancel() }()
+	res, err := in.Run(ctx, pyodide.Program{Code: "print()\ninput()"})
+	if err != nil || res.Ended != pyodide.Cancelled {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// TestNoJavaScript tries the doors that led to the host in other runners.
+func TestNoJavaScript(t *testing.T) {
+	for _, code := range []string{
+		"import js",
+		"import pyodide_js",
+		"from js import eval",
+		"from pyodide.code import run_js\nrun_js('1')",
+		"import _pyodide_core",
+		"from pyodide.ffi import run_sync\nimport asyncio\nrun_sync(asyncio.sleep(0))",
+		"import pyodide.http\nawait pyodide.http.pyfetch('http://localhost')",
+	} {
+		res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: code})
+		if res.Ended != pyodide.Finished || res.Exception == nil {
+			t.Errorf("%q: %v %+v %v", code, res.Ended, res.Exception, res.Cause)
+		} else if !strings.Contains(res.Exception.Type, "Error") {
+			t.Errorf("%q raised %s", code, res.Exception.Type)
+		} else {
+			t.Logf("%q: %s: %s", code, res.Exception.Type, res.Exception.Message)
+		}
+	}
+}
