@@ -10,6 +10,7 @@ import (
 	"coderunner/cache"
 	"coderunner/runners"
 	"coderunner/runners/deno"
+	"coderunner/runners/python"
 )
 
 // backend is what runs programs.
@@ -60,6 +61,20 @@ func (b *backend) open(cfg Config, c *cache.Cache, log *zap.Logger) error {
 	}
 	b.deno = d
 	b.close = append(b.close, d.Close)
+
+	p, err := python.New(python.Config{
+		Cache:       c,
+		Policy:      b.policy,
+		Index:       cfg.PyPIIndex,
+		PackageBase: cfg.PyodideBase,
+		NPMRegistry: cfg.NPMRegistry,
+		Log:         log.Named("python"),
+	})
+	if err != nil {
+		return fmt.Errorf("open Python: %w", err)
+	}
+	b.python = p
+	b.close = append(b.close, p.Close)
 	return nil
 }
 
