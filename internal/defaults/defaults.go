@@ -14,6 +14,7 @@ const (
 const (
 	PyodideVersion   = "314.0.7"
 	PyodideIntegrity = "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
+	CPythonVersion   = "3.14.2" // what that Pyodide is built of
 
 	DenoVersion = "2.9.6"
 	// DenoOldest is the oldest Deno that may be used instead.

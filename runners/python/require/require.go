@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 
+	"deps.dev/util/semver"
+
 	"coderunner/runners/python/wheel"
 )
 
@@ -62,6 +64,12 @@ func (r Requirement) Exact() bool {
 		}
 	}
 	return false
+}
+
+// Allows says whether a version is in the requirement's range.
+func (r Requirement) Allows(version string) bool {
+	c, err := semver.PyPI.ParseConstraint(r.Specifier)
+	return err == nil && c.Match(version)
 }
 
 const (

@@ -59,7 +59,8 @@ import (
 // Fresh is how long an answer is used without asking the index again.
 const Fresh = 24 * time.Hour
 
-// baseRetry is how long a base URL that could not be reached is left alone.
+// baseRetry is how long it is believed that the base URL can be reached, or
+// that it cannot.
 const baseRetry = 5 * time.Minute
 
 // Call answers a question of a script.
@@ -94,9 +95,9 @@ type Resolver struct {
 
 	compiling chan struct{} // a place for each compilation at a time
 
-	mu       sync.Mutex
-	baseDown time.Time // when the base URL could not be reached
-	baseErr  string
+	mu        sync.Mutex
+	baseAsked time.Time // when it was found out whether the base URL can be reached
+	baseErr   string    // why not
 }
 
 // New checks the configuration. It fetches nothing.

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"deps.dev/util/semver"
-
 	"coderunner/cache"
 	"coderunner/runners"
 	"coderunner/runners/python/require"
@@ -57,7 +55,9 @@ type reply struct {
 // ask runs resolver.py and turns what it says into an answer.
 func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 	s.progress(runners.Progress{Phase: "resolve", Item: summary(req)})
+	probed := s.probeBase(ctx)
 	tools, err := s.tools(ctx)
+	<-probed
 	if err != nil {
 		return nil, s.allFailed(ctx, req, err)
 	}
@@ -93,7 +93,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	if len(got.Failed) > 0 {
 		for i, f := range got.Failed {
 			r, err := require.Parse(f.Name)
-			if why := lockReasons[r.Name]; err == nil && why != "" && allows(r, s.lock.ByName[r.Name].Version) {
+			if why := lockReasons[r.Name]; err == nil && why != "" && r.Allows(s.lock.ByName[r.Name].Version) {
 				got.Failed[i].Reason += "; " + why
 			}
 		}
@@ -116,12 +116,6 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	}
 	a.Pinned = pinned(req.Requirements, a.Packages)
 	return a, nil
-}
-
-// allows says whether a requirement's range has a version in it.
-func allows(r require.Requirement, version string) bool {
-	c, err := semver.PyPI.ParseConstraint(r.Specifier)
-	return err == nil && c.Match(version)
 }
 
 // pin finds the wheel that the resolver named.
@@ -195,11 +189,47 @@ func (s *session) lose(lost *baseError) bool {
 	status, answered := errors.AsType[*cache.HTTPError](lost.err)
 	_, wrong := errors.AsType[*cache.DigestError](lost.err)
 	if !wrong && (!answered || status.Status != 404) {
-		s.mu.Lock()
-		s.baseDown, s.baseErr = time.Now(), hostOf(s.base)+" cannot be reached"
-		s.mu.Unlock()
+		s.noteBase(false)
 	}
 	return true
+}
+
+// probeBase finds out whether the base URL can be reached, unless that was
+// known lately. The channel is closed when it is known.
+func (s *session) probeBase(ctx context.Context) <-chan struct{} {
+	known := make(chan struct{})
+	s.mu.Lock()
+	recent := time.Since(s.baseAsked) < baseRetry
+	s.mu.Unlock()
+	if recent || s.cache.Offline() {
+		close(known)
+		return known
+	}
+	go func() {
+		defer close(known)
+		_, err := s.cache.Get(ctx, s.base.JoinPath(cache.PyodideLock).String(), nil, maxLock)
+		if ctx.Err() != nil {
+			return
+		}
+		// Whatever is answered, somebody is there.
+		_, answered := errors.AsType[*cache.HTTPError](err)
+		_, large := errors.AsType[*cache.SizeError](err)
+		s.noteBase(err == nil || answered || large)
+	}()
+	return known
+}
+
+// maxLock bounds a lock file in bytes.
+const maxLock = 16 << 20
+
+// noteBase remembers whether the base URL could be reached.
+func (r *Resolver) noteBase(reached bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.baseAsked, r.baseErr = time.Now(), ""
+	if !reached {
+		r.baseErr = hostOf(r.base) + " cannot be reached"
+	}
 }
 
 // baseUnreachable gives the reason why the base URL is not tried, "" when it
@@ -207,10 +237,7 @@ func (s *session) lose(lost *baseError) bool {
 func (r *Resolver) baseUnreachable() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.baseErr != "" && time.Since(r.baseDown) < baseRetry {
-		return r.baseErr
-	}
-	return ""
+	return r.baseErr
 }
 
 // summary names the request in progress messages.

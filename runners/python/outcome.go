@@ -1,0 +1,110 @@
+package python
+
+import (
+	"fmt"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/resolve"
+)
+
+// The exit codes of programs that did not choose one.
+const (
+	killedCode = 128 + 9
+	failedCode = 1
+)
+
+// outcome says how the run went. Packages and times are left to the caller.
+func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
+	o := j.printed(runners.Succeeded, res.ExitCode)
+	o.Usage.PeakMemoryBytes = res.PeakMemory
+	if res.Value != nil {
+		o.Result = &runners.Value{Text: res.Value.Repr, JSON: res.Value.JSON}
+	}
+	if e := res.Exception; e != nil {
+		o.Error = &runners.Error{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Line: e.Line}
+	}
+	limits := j.req.Limits
+	switch res.Ended {
+	case pyodide.Finished:
+		switch {
+		case o.Error != nil && o.Error.Type == "MemoryError" && res.MemoryCapHit:
+			o.Status = runners.OutOfMemory
+			o.Error.Message = memoryMessage(o.Error.Message, limits.Memory)
+		case o.Error != nil || res.ExitCode != 0:
+			o.Status = runners.Failed
+		}
+	case pyodide.Interrupted, pyodide.Stopped:
+		o.end(runners.TimedOut, "Timeout", fmt.Sprintf("the program ran longer than its limit of %v", limits.Timeout))
+	case pyodide.Flooded:
+		o.end(runners.OutputLimit, "OutputLimit", fmt.Sprintf("the program printed more than %d bytes", limits.Output*runners.FloodFactor))
+	case pyodide.Cancelled:
+		o.end(runners.Cancelled, "Cancelled", "the run was cancelled")
+	default:
+		j.died(o, res)
+	}
+	return o.Outcome
+}
+
+// ending is an outcome that is being made.
+type ending struct{ *runners.Outcome }
+
+// printed begins an outcome with what the program has printed.
+func (j *job) printed(status runners.Status, code int) ending {
+	o := &runners.Outcome{Status: status, ExitCode: code}
+	o.Stdout, o.StdoutTruncated = j.stdout.Text()
+	o.Stderr, o.StderrTruncated = j.stderr.Text()
+	return ending{o}
+}
+
+// end notes that the program was ended. The traceback of the interrupt, if
+// there was one, tells where it was.
+func (o ending) end(status runners.Status, kind, message string) {
+	e := &runners.Error{Type: kind, Message: message}
+	if o.Error != nil {
+		e.Traceback, e.Line = o.Error.Traceback, o.Error.Line
+	}
+	o.Status, o.ExitCode, o.Result, o.Error = status, killedCode, nil, e
+}
+
+// died explains an interpreter that is no more.
+func (j *job) died(o ending, res *pyodide.Result) {
+	cause := ""
+	if res.Cause != nil {
+		cause = res.Cause.Error()
+	}
+	switch {
+	case res.MemoryCapHit:
+		o.end(runners.OutOfMemory, "OutOfMemory", memoryMessage("", j.req.Limits.Memory))
+	case strings.Contains(cause, "stack overflow"):
+		o.end(runners.Crashed, "StackOverflow", "the program overflowed the interpreter's stack: something is nested too deeply")
+	default:
+		j.r.log.Error("an interpreter died", zap.Error(res.Cause))
+		first, _, _ := strings.Cut(cause, "\n")
+		o.end(runners.Crashed, "Crash", "the interpreter died: "+first)
+	}
+}
+
+func memoryMessage(message string, limit int64) string {
+	if message != "" {
+		message += "; "
+	}
+	return fmt.Sprintf("%sthe program needed more than its limit of %d MiB of memory", message, limit>>20)
+}
+
+// cancelled is the outcome of a run that its caller ended.
+func (j *job) cancelled() *runners.Outcome {
+	o := j.printed(runners.Cancelled, killedCode)
+	o.end(runners.Cancelled, "Cancelled", "the run was cancelled")
+	return o.Outcome
+}
+
+// notInstalled is the outcome when packages cannot be had.
+func (j *job) notInstalled(missing *resolve.NotInstalledError) *runners.Outcome {
+	o := j.printed(runners.NotInstalled, failedCode)
+	o.Error = &runners.Error{Type: "NotInstalled", Message: missing.Error(), Packages: missing.Packages}
+	return o.Outcome
+}

@@ -1,0 +1,234 @@
+package python
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/require"
+	"coderunner/runners/python/resolve"
+)
+
+//go:embed all:site
+var site embed.FS
+
+// standIns are modules of ours that programs find in site-packages.
+var standIns = func() fs.FS {
+	sub, err := fs.Sub(site, "site")
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return sub
+}()
+
+// install makes packages available, along with those that are there already,
+// which stay as they are. Optional ones that cannot be had are left out.
+func (j *job) install(ctx context.Context, reqs, optional []require.Requirement) error {
+	reqs = slices.DeleteFunc(slices.Clone(reqs), j.satisfied)
+	if len(reqs)+len(optional) == 0 {
+		return nil
+	}
+	begun := time.Now()
+	j.mu.Lock()
+	left := prepareLimit - j.prepared
+	all := j.pinned()
+	j.mu.Unlock()
+	all = append(all, reqs...)
+	defer func() { j.spent(begun) }()
+	ctx, cancel := withLimit(ctx, left)
+	defer cancel()
+	set, err := j.engine.resolver.Prepare(ctx, resolve.Request{Requirements: all, Optional: optional, Progress: j.req.Progress})
+	if err != nil {
+		return err
+	}
+	for _, p := range set.Packages {
+		if err := j.add(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// satisfied says whether a requirement asks for nothing new.
+func (j *job) satisfied(r require.Requirement) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	have, ok := j.installed[r.Name]
+	return ok && len(r.Extras) == 0 && r.Marker == "" && r.Allows(have.Version)
+}
+
+// add takes a package in and, once there is an interpreter, shows it there.
+func (j *job) add(p resolve.Package) error {
+	j.mu.Lock()
+	old, have := j.installed[p.Name]
+	if !have {
+		j.installed[p.Name] = p
+	}
+	j.mu.Unlock()
+	switch {
+	case have && old.Version != p.Version:
+		return fmt.Errorf("install %s: version %s is installed, the resolver chose %s", p.Name, old.Version, p.Version)
+	case have || j.in == nil:
+		return nil
+	}
+	return j.mount(p)
+}
+
+func (j *job) mount(p resolve.Package) error {
+	return j.in.Mount(pyodide.SitePackages, os.DirFS(p.Tree))
+}
+
+// pinned gives the installed packages as requirements.
+func (j *job) pinned() []require.Requirement {
+	var reqs []require.Requirement
+	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
+		reqs = append(reqs, require.Requirement{Name: name, Specifier: "==" + j.installed[name].Version})
+	}
+	return reqs
+}
+
+// imports installs what the program imports and does not have.
+//
+// A program that uses micropip looks after its packages itself, and what it
+// will install decides over versions. So nothing is done in advance for it;
+// the stand-in asks for the rest when an import is reached.
+func (j *job) imports(ctx context.Context, missing []pyodide.Import) error {
+	if usesMicropip.MatchString(j.req.Code) {
+		j.deferred = missing
+		return nil
+	}
+	return j.installModules(ctx, missing)
+}
+
+// usesMicropip finds an import of micropip.
+var usesMicropip = regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t].*\bmicropip\b`)
+
+// installModules installs the packages that have modules.
+func (j *job) installModules(ctx context.Context, missing []pyodide.Import) error {
+	modules := map[string]string{} // project to a module of it
+	optional := map[string]bool{}
+	for _, m := range missing {
+		project := require.ForImport(m.Name, j.engine.lock.ByImport)
+		if _, have := j.installed[project]; have || project == "" {
+			continue // the program will see for itself
+		}
+		if _, again := modules[project]; !again {
+			modules[project], optional[project] = m.Name, true
+		}
+		optional[project] = optional[project] && m.Optional
+	}
+	var must, may []require.Requirement
+	for _, project := range slices.Sorted(maps.Keys(modules)) {
+		if r := (require.Requirement{Name: project}); optional[project] {
+			may = append(may, r)
+		} else {
+			must = append(must, r)
+		}
+	}
+	err := j.install(ctx, must, may)
+	failed, ok := asNotInstalled(err, must)
+	if !ok {
+		return err
+	}
+	if len(must) == 0 && ctx.Err() == nil {
+		return nil // the program copes, or says itself what it lacks
+	}
+	for i, p := range failed.Packages {
+		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, "there is no package of this name") {
+			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
+		}
+	}
+	return failed
+}
+
+// calls are what the stand-in for micropip asks for.
+func (j *job) calls() map[string]func(context.Context, json.RawMessage) (any, error) {
+	return map[string]func(context.Context, json.RawMessage) (any, error){
+		"micropip.install": j.callInstall,
+		"micropip.list":    j.callList,
+		"micropip.wanted":  j.callWanted,
+		"micropip.import":  j.callImport,
+	}
+}
+
+// callWanted gives the modules that the stand-in may ask for.
+func (j *job) callWanted(context.Context, json.RawMessage) (any, error) {
+	names := []string{}
+	for _, m := range j.deferred {
+		names = append(names, m.Name)
+	}
+	return names, nil
+}
+
+// callImport installs the package that has one of these modules.
+func (j *job) callImport(ctx context.Context, argument json.RawMessage) (any, error) {
+	var name string
+	if err := json.Unmarshal(argument, &name); err != nil {
+		return nil, errors.New("a module's name must be a string")
+	}
+	i := slices.IndexFunc(j.deferred, func(m pyodide.Import) bool { return m.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("the program does not import %s", name)
+	}
+	err := j.installModules(ctx, []pyodide.Import{{Name: name}})
+	if missing, ok := asNotInstalled(err, nil); ok {
+		return nil, missing
+	}
+	return nil, err
+}
+
+// maxInstall bounds the requirements of one call.
+const maxInstall = 200
+
+// callInstall installs packages for the running program. What goes wrong is
+// told in the answer, as the program's ValueError.
+func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
+	var texts []string
+	if err := json.Unmarshal(argument, &texts); err != nil {
+		return nil, errors.New("requirements must be strings")
+	}
+	if len(texts) > maxInstall {
+		return nil, fmt.Errorf("%d requirements at once, %d are allowed", len(texts), maxInstall)
+	}
+	var reqs []require.Requirement
+	for _, text := range texts {
+		r, err := require.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		reqs = append(reqs, r)
+	}
+	err := j.install(ctx, reqs, nil)
+	if missing, ok := asNotInstalled(err, reqs); ok {
+		var lines []string
+		for _, p := range missing.Packages {
+			lines = append(lines, p.Name+": "+p.Reason)
+		}
+		return nil, errors.New("Can't install\n" + strings.Join(lines, "\n"))
+	}
+	if bad, ok := errors.AsType[*runners.RequestError](err); ok {
+		return nil, bad
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.callList(ctx, nil)
+}
+
+// callList lists the packages that the program has.
+func (j *job) callList(context.Context, json.RawMessage) (any, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.packages(), nil
+}

@@ -1,0 +1,195 @@
+// Package python runs Python programs: CPython from package pyodide, packages
+// from package resolve, the contract of package runners.
+//
+// It knows neither MCP nor the command line. Every run has an interpreter of
+// its own, which is thrown away afterwards.
+//
+//	Run ─ requirements ─ resolve ─┐
+//	                              ├─ Interp: packages, files, host folders ─ program ─ Outcome
+//	runtime (opened once) ────────┘      │ imports, micropip.install: resolve, mount
+//
+// # What a program finds
+//
+// The packages that its request, its inline metadata (PEP 723) and its import
+// statements name, in site-packages, read-only; its files in the working
+// folder; of the host's environment the variables that the policy lists, of
+// the host's files those that the policy lets it read, under their own names.
+// The module micropip is a stand-in that asks this package.
+//
+// # Locking
+//
+// A Runner is safe for concurrent use. The runtime is opened by the first run
+// that needs it, in the background; whoever waits may give up, and the next
+// one finds it open.
+//
+// # Limits
+//
+// Programs cannot write host files, open sockets or start processes, whatever
+// the policy says.
+//
+// # Testing
+//
+// Tests run the real thing, with an index made of built wheels and, unless
+// -short is given, with the configured one. runnertest holds it to the
+// contract.
+package python
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/require"
+	"coderunner/runners/python/resolve"
+)
+
+// prepareLimit bounds the preparation of packages in one run, all together.
+const prepareLimit = 15 * time.Minute
+
+// Config says how a [Runner] works.
+type Config struct {
+	// Cache is where Pyodide and packages are kept. The caller closes it,
+	// after the Runner.
+	Cache *cache.Cache
+
+	// Policy is what programs may touch.
+	Policy runners.Policy
+
+	// Index is the Python package index, PackageBase where the packages of
+	// Pyodide's lock file are, NPMRegistry where Pyodide itself is. Each
+	// replaces the public one if not "".
+	Index, PackageBase, NPMRegistry string
+
+	// Log is told of what goes wrong on our side. nil is none.
+	Log *zap.Logger
+}
+
+// Runner runs programs. It implements [runners.Runner]. Close ends it.
+type Runner struct {
+	cfg    Config
+	log    *zap.Logger
+	ctx    context.Context // of what happens in the background
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	open   *opening
+}
+
+var _ runners.Runner = (*Runner)(nil)
+
+// New makes a Runner. It checks the configuration and fetches nothing.
+func New(c Config) (*Runner, error) {
+	if _, err := resolve.New(resolve.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
+		return nil, err
+	}
+	r := &Runner{cfg: c, log: c.Log}
+	if r.log == nil {
+		r.log = zap.NewNop()
+	}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r, nil
+}
+
+// Versions says which Pyodide and CPython are used.
+func (r *Runner) Versions() map[string]string {
+	return map[string]string{"pyodide": defaults.PyodideVersion, "cpython": defaults.CPythonVersion}
+}
+
+// Warm opens the runtime and prepares packages.
+func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
+	progress = oneAtATime(progress)
+	reqs, err := parseAll(packages)
+	if err != nil {
+		return err
+	}
+	e, err := r.engine(ctx, progress)
+	if err != nil {
+		return err
+	}
+	if _, err := e.resolver.Prepare(ctx, resolve.Request{Requirements: reqs, Progress: progress}); err != nil {
+		return err
+	}
+	// The first interpreter finds out whether what was made works.
+	in, err := e.rt.New(ctx, pyodide.Options{})
+	if err != nil {
+		return err
+	}
+	return in.Close()
+}
+
+// Close ends the runner. No Run may be in progress.
+func (r *Runner) Close() error {
+	r.cancel()
+	r.mu.Lock()
+	open := r.open
+	r.open, r.closed = nil, true
+	r.mu.Unlock()
+	if open == nil {
+		return nil
+	}
+	<-open.done
+	if open.engine == nil {
+		return nil
+	}
+	return open.engine.rt.Close()
+}
+
+// parseAll parses the argument packages.
+func parseAll(packages []string) ([]require.Requirement, error) {
+	var reqs []require.Requirement
+	for _, text := range packages {
+		r, err := require.Parse(text)
+		if err != nil {
+			return nil, &runners.RequestError{Argument: "packages", Message: "packages: " + err.Error() + "."}
+		}
+		reqs = append(reqs, r)
+	}
+	return reqs, nil
+}
+
+// oneAtATime makes a progress function that may be called from anywhere.
+func oneAtATime(f runners.ProgressFunc) runners.ProgressFunc {
+	var mu sync.Mutex
+	return func(p runners.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		f.Report(p)
+	}
+}
+
+// withLimit bounds the preparation of packages.
+func withLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, errPrepareLimit)
+}
+
+var errPrepareLimit = errors.New("the preparation took too long")
+
+// isPrepareLimit says whether the preparation's own limit struck.
+func isPrepareLimit(err error) bool { return errors.Is(err, errPrepareLimit) }
+
+// asNotInstalled gives the packages that cannot be had, if that is what the
+// error says.
+func asNotInstalled(err error, asked []require.Requirement) (*resolve.NotInstalledError, bool) {
+	if missing, ok := errors.AsType[*resolve.NotInstalledError](err); ok {
+		return missing, true
+	}
+	if !isPrepareLimit(err) {
+		return nil, false
+	}
+	missing := &resolve.NotInstalledError{}
+	for _, r := range asked {
+		missing.Packages = append(missing.Packages, runners.PackageError{
+			Name: r.String(), Reason: fmt.Sprintf("the preparation took longer than %v", prepareLimit),
+		})
+	}
+	return missing, true
+}

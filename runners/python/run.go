@@ -1,0 +1,262 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/internal/defaults"
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/require"
+	"coderunner/runners/python/resolve"
+)
+
+// job is one run on its way.
+type job struct {
+	r      *Runner
+	engine *engine
+	req    runners.Request
+	reqs   []require.Requirement
+	stdout *runners.Capture
+	stderr *runners.Capture
+	in     *pyodide.Interp // nil before it is there
+
+	// What the preparation has come to. The guest asks for more from within
+	// the run, one call at a time; mu is for the race detector's peace when a
+	// call outlives the run.
+	mu        sync.Mutex
+	installed map[string]resolve.Package // by name
+	prepared  time.Duration              // spent on preparation
+	deferred  []pyodide.Import           // what the program imports and installs itself, or not
+}
+
+// Run runs one program. See [runners.Runner].
+func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	j, err := r.job(req)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	o, err := j.run(ctx)
+	if ctx.Err() != nil && (err != nil || o.Status == runners.Cancelled) {
+		o, err = j.cancelled(), nil
+	}
+	if missing, ok := asNotInstalled(err, j.reqs); ok {
+		o, err = j.notInstalled(missing), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	o.Packages = j.packages()
+	o.Usage.PrepareMS = j.prepared.Milliseconds()
+	o.Usage.RunMS = max(time.Since(begun)-j.prepared, 0).Milliseconds()
+	return o, nil
+}
+
+// job checks a request and finds the requirements that can be known before the
+// program is parsed.
+func (r *Runner) job(req runners.Request) (*job, error) {
+	if req.Language != runners.Python {
+		return nil, &runners.RequestError{Argument: "language", Message: fmt.Sprintf("language: the Python runner does not run %q; use python.", req.Language)}
+	}
+	req.Limits = req.Limits.WithDefaults()
+	req.Progress = oneAtATime(req.Progress)
+	if err := checkFiles(req.Files); err != nil {
+		return nil, err
+	}
+	for i, arg := range req.Args {
+		if strings.ContainsRune(arg, 0) {
+			return nil, &runners.RequestError{Argument: "args", Message: fmt.Sprintf("args: entry %d has a NUL character; remove it.", i+1)}
+		}
+	}
+	reqs, err := parseAll(req.Packages)
+	if err != nil {
+		return nil, err
+	}
+	script, err := require.ParseScript(req.Code)
+	if err == nil {
+		err = script.CheckPython(defaults.CPythonVersion)
+	}
+	if err != nil {
+		return nil, &runners.RequestError{Argument: "code", Message: "code: " + err.Error() + "."}
+	}
+	for _, text := range script.Dependencies {
+		d, err := require.Parse(text)
+		if err != nil {
+			return nil, &runners.RequestError{Argument: "code", Message: "code: in the program's script block " + err.Error() + "."}
+		}
+		reqs = append(reqs, d)
+	}
+	return &job{
+		r: r, req: req, reqs: reqs,
+		stdout:    runners.NewCapture(req.Limits.Output),
+		stderr:    runners.NewCapture(req.Limits.Output),
+		installed: map[string]resolve.Package{},
+	}, nil
+}
+
+// run prepares and runs the program. Its error is a *[resolve.NotInstalledError]
+// when packages cannot be had.
+func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
+	if err := j.start(ctx); err != nil {
+		return nil, err
+	}
+	host, err := openHostFolders(j.r.cfg.Policy)
+	if err != nil {
+		return nil, err
+	}
+	defer host.Close()
+	defer func() {
+		if err := j.in.Close(); err != nil {
+			j.r.log.Error("an interpreter cannot be closed", zap.Error(err))
+		}
+	}()
+	if err := j.furnish(host); err != nil {
+		return nil, err
+	}
+	res, err := j.in.Run(ctx, pyodide.Program{
+		Code:        j.req.Code,
+		Filename:    shownName(j.req.Filename),
+		Args:        j.req.Args,
+		Timeout:     j.req.Limits.Timeout,
+		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
+		Imports:     j.imports,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return j.outcome(res), nil
+}
+
+// start opens the runtime, prepares the packages that are named, and makes the
+// interpreter. When it fails there is none.
+func (j *job) start(ctx context.Context) error {
+	begun := time.Now()
+	var err error
+	if j.engine, err = j.r.engine(ctx, j.req.Progress); err != nil {
+		j.spent(begun)
+		return err
+	}
+	j.spent(begun)
+	if err := j.install(ctx, j.reqs, nil); err != nil {
+		return err
+	}
+	begun = time.Now()
+	defer func() { j.spent(begun) }()
+	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
+		Memory: j.req.Limits.Memory,
+		Stdin:  strings.NewReader(j.req.Stdin),
+		Stdout: j.stdout,
+		Stderr: j.stderr,
+		Env:    environment(j.r.cfg.Policy),
+		Calls:  j.calls(),
+	})
+	return err
+}
+
+// furnish puts the program's files and packages in place.
+func (j *job) furnish(host *hostFolders) error {
+	begun := time.Now()
+	defer func() { j.spent(begun) }()
+	// The stand-in comes first, so that no package can take its name.
+	if err := j.in.Mount(pyodide.SitePackages, standIns); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
+		if err := j.mount(j.installed[name]); err != nil {
+			return err
+		}
+	}
+	for _, f := range j.req.Files {
+		if err := j.in.WriteFile(f.Path, f.Data); err != nil {
+			return err
+		}
+	}
+	return host.mount(j.in)
+}
+
+// spent adds to the time of the preparation.
+func (j *job) spent(since time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.prepared += time.Since(since)
+}
+
+// packages lists what the program had at hand.
+func (j *job) packages() []runners.Package {
+	list := []runners.Package{}
+	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
+		list = append(list, j.installed[name].Package)
+	}
+	return list
+}
+
+// shownName is the program's name in tracebacks.
+func shownName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if name == "" || strings.ContainsRune(name, 0) {
+		return "main.py"
+	}
+	return name
+}
+
+// maxFiles bounds how many files a request brings.
+const maxFiles = 1000
+
+// checkFiles checks the names of a request's files.
+func checkFiles(files []runners.File) error {
+	refuse := func(format string, a ...any) error {
+		return &runners.RequestError{Argument: "files", Message: "files: " + fmt.Sprintf(format, a...)}
+	}
+	if len(files) > maxFiles {
+		return refuse("there are %d; give %d at most.", len(files), maxFiles)
+	}
+	taken := map[string]bool{} // true for files, false for the folders above them
+	for _, f := range files {
+		if err := checkPath(f.Path); err != nil {
+			return refuse("%q %v; give a relative path inside the working folder, with slashes.", f.Path, err)
+		}
+		if _, ok := taken[f.Path]; ok {
+			return refuse("%q is there twice or is a folder, too; give each path once.", f.Path)
+		}
+		taken[f.Path] = true
+		for i, c := range f.Path {
+			if c == '/' {
+				if taken[f.Path[:i]] {
+					return refuse("%q is a file and the folder of %q; rename one.", f.Path[:i], f.Path)
+				}
+				taken[f.Path[:i]] = false
+			}
+		}
+	}
+	return nil
+}
+
+func checkPath(path string) error {
+	switch {
+	case path == "":
+		return errors.New("is empty")
+	case len(path) > 1024:
+		return errors.New("is too long")
+	case strings.ContainsRune(path, 0), strings.ContainsRune(path, '\\'):
+		return errors.New("has a character that is not allowed")
+	case strings.HasPrefix(path, "/"):
+		return errors.New("is absolute")
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." {
+			return fmt.Errorf("has the part %q", part)
+		}
+	}
+	return nil
+}

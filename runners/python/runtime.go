@@ -1,0 +1,142 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/resolve"
+)
+
+// engine is what all runs share.
+type engine struct {
+	rt       *pyodide.Runtime
+	lock     *lockfile.Lock
+	resolver *resolve.Resolver
+}
+
+// opening is an engine on its way. Its results are there when done is closed.
+type opening struct {
+	done   chan struct{}
+	engine *engine
+	err    error
+
+	mu      sync.Mutex
+	last    *runners.Progress
+	waiters map[*runners.ProgressFunc]bool
+}
+
+// engine gives the engine, opening it if need be. All who wait are told of the
+// progress. Cancelling ctx ends the wait, not the opening.
+func (r *Runner) engine(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
+	o, err := r.opening()
+	if err != nil {
+		return nil, err
+	}
+	defer o.watch(progress)()
+	select {
+	case <-o.done:
+		return o.engine, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// opening gives the opening that is under way or has succeeded, or begins one.
+func (r *Runner) opening() (*opening, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errors.New("the Python runner is closed")
+	}
+	if r.open == nil {
+		o := &opening{done: make(chan struct{}), waiters: map[*runners.ProgressFunc]bool{}}
+		r.open = o
+		go func() {
+			defer close(o.done)
+			o.engine, o.err = r.start(r.ctx, o.report)
+			if o.err != nil {
+				r.forget(o)
+			}
+		}()
+	}
+	return r.open, nil
+}
+
+// forget lets the next run try again what failed.
+func (r *Runner) forget(o *opening) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == o {
+		r.open = nil
+	}
+}
+
+// start fetches Pyodide and opens it.
+func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
+	dir, err := r.cfg.Cache.Pyodide(ctx, r.cfg.NPMRegistry, func(done, total int64) {
+		progress(runners.Progress{Phase: "download", Item: "pyodide " + defaults.PyodideVersion, Done: done, Total: max(total, 0)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{}
+	if e.lock, err = lockfile.Read(filepath.Join(dir, cache.PyodideLock)); err != nil {
+		return nil, err
+	}
+	e.rt, err = pyodide.Open(ctx, pyodide.Config{
+		Module: filepath.Join(dir, cache.PyodideWasm),
+		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
+		Store:  r.cfg.Cache,
+		Progress: func(p pyodide.Progress) {
+			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.resolver, err = resolve.New(resolve.Config{
+		Cache: r.cfg.Cache, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
+	})
+	if err != nil {
+		return nil, errors.Join(err, e.rt.Close())
+	}
+	return e, nil
+}
+
+// report tells all who wait.
+func (o *opening) report(p runners.Progress) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = &p
+	for f := range o.waiters {
+		f.Report(p)
+	}
+}
+
+// watch has f told of the progress, beginning with where it is, until stop is
+// called.
+func (o *opening) watch(f runners.ProgressFunc) (stop func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := &f
+	o.waiters[key] = true
+	select {
+	case <-o.done:
+	default:
+		if o.last != nil {
+			f.Report(*o.last)
+		}
+	}
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.waiters, key)
+	}
+}

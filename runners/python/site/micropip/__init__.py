@@ -1,0 +1,115 @@
+"""Installs packages: micropip's interface, performed by the host.
+
+The host resolves with the real micropip, in an interpreter of its own, and
+shows the packages in site-packages, read-only. Their installation does not
+count against the program's time limit.
+"""
+
+import importlib as _importlib
+from collections import namedtuple as _namedtuple
+from importlib.machinery import PathFinder as _PathFinder
+from sys import meta_path as _meta_path
+
+import _coderunner
+
+__version__ = "0.7.2"
+__all__ = ["install", "list"]
+
+PackageMetadata = _namedtuple("PackageMetadata", ["name", "version", "source"])
+
+
+class PackageDict(dict):
+    """The installed packages by name; shown as a table."""
+
+    def __repr__(self):
+        rows = [("Name", "Version", "Source"), *self.values()]
+        widths = [max(len(str(row[i])) for row in rows) for i in range(3)]
+        lines = [" | ".join(str(c).ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows]
+        lines.insert(1, " | ".join("-" * w for w in widths))
+        return "\n".join(lines)
+
+    __str__ = __repr__
+
+
+class _Done:
+    """What install gives: it is done already, and may be awaited."""
+
+    def __init__(self, packages):
+        self._packages = packages
+
+    def __await__(self):
+        return None
+        yield
+
+    def __repr__(self):
+        return f"<installed: {', '.join(f'{p.name} {p.version}' for p in self._packages.values()) or 'nothing'}>"
+
+
+def _packages(answer):
+    return PackageDict({p["name"]: PackageMetadata(p["name"], p["version"], p["source"]) for p in answer})
+
+
+def install(
+    requirements,
+    keep_going=False,
+    deps=True,
+    credentials=None,
+    pre=False,
+    index_urls=None,
+    *,
+    constraints=None,
+    extra_index_urls=None,
+    reinstall=False,
+    verbose=None,
+):
+    """Installs packages, given as one requirement (PEP 508) or a list of them.
+
+    With or without await: it has happened when install returns. All that
+    cannot be had is in the message of the ValueError. keep_going, credentials
+    and verbose have no effect.
+    """
+    if not deps or pre or reinstall:
+        raise NotImplementedError("micropip.install: deps=False, pre=True and reinstall=True are not supported here")
+    if index_urls or extra_index_urls:
+        raise NotImplementedError("micropip.install: packages come from the index that the host is configured with")
+    requirements = [requirements] if isinstance(requirements, str) else [str(r) for r in requirements]
+    if constraints:
+        raise NotImplementedError("micropip.install: write constraints into the requirements")
+    try:
+        answer = _coderunner.call("micropip.install", requirements)
+    except RuntimeError as e:
+        raise ValueError(str(e)) from None
+    _importlib.invalidate_caches()
+    return _Done(_packages(answer))
+
+
+class _Finder:
+    """Finds what the program imports without having installed it."""
+
+    def __init__(self):
+        self._wanted = {name.partition(".")[0]: name for name in _coderunner.call("micropip.wanted")}
+
+    def find_spec(self, name, path=None, target=None):
+        wanted = self._wanted.pop(name, None)
+        if wanted is None:
+            return None
+        try:
+            _coderunner.call("micropip.import", wanted)
+        except RuntimeError as e:
+            raise ModuleNotFoundError(f"No module named {name!r} ({e})", name=name) from None
+        _importlib.invalidate_caches()
+        return _PathFinder.find_spec(name, path)
+
+
+_meta_path.append(_Finder())
+
+
+def list():
+    """The packages that are installed."""
+    return _packages(_coderunner.call("micropip.list"))
+
+
+def __getattr__(name):
+    if name in {"freeze", "uninstall", "set_index_urls", "add_mock_package", "list_mock_packages", "remove_mock_package"}:
+        raise NotImplementedError(f"micropip.{name} is not supported here")
+    raise AttributeError(f"module 'micropip' has no attribute {name!r}")
