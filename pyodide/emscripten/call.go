@@ -22,8 +22,12 @@ func (c call) i32(i int) int32  { return int32(uint32(c.stack[i])) }
 func (c call) u32(i int) uint32 { return uint32(c.stack[i]) }
 func (c call) i64(i int) int64  { return int64(c.stack[i]) }
 
-// path reads the file name whose address is argument i.
+// path reads the file name whose address is argument i. There is memory at
+// address 0, but never a name.
 func (c call) path(i int) (string, abi.Errno) {
+	if c.u32(i) == 0 {
+		return "", abi.EFAULT
+	}
 	s, long, ok := c.mem.CString(c.u32(i), pathMax-1)
 	switch {
 	case long:

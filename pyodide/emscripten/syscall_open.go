@@ -64,7 +64,9 @@ func doDup3(c call) (int32, abi.Errno) {
 	return fd, abi.OK
 }
 
-// doPipe is pipe(int fd[2]): fd[0] is the end to read from.
+// doPipe is pipe(int fd[2]): fd[0] is the end to read from. Both are closed on
+// exec from the start: CPython asks for that, but the guest's C library thinks
+// it pointless and drops the flag, and then os.get_inheritable would be wrong.
 func doPipe(c call) abi.Errno {
 	if _, ok := c.mem.Bytes(c.u32(0), 8); !ok || c.u32(0) == 0 {
 		return abi.EFAULT
@@ -76,8 +78,8 @@ func doPipe(c call) abi.Errno {
 	if errno != abi.OK {
 		return errno
 	}
-	rfd, _ := c.p.fds.add(r, 0, false)
-	wfd, _ := c.p.fds.add(w, 0, false)
+	rfd, _ := c.p.fds.add(r, 0, true)
+	wfd, _ := c.p.fds.add(w, 0, true)
 	c.mem.PutUint32(c.u32(0), uint32(rfd))
 	c.mem.PutUint32(c.u32(0)+4, uint32(wfd))
 	return abi.OK

@@ -1,0 +1,130 @@
+package emscripten
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/memfs"
+)
+
+// hostile are arguments that make trouble: ends of the memory, lengths that
+// overflow, descriptors that are none.
+var hostile = []uint64{
+	0, 1, 2, 3, 4, 5, 6, 0x100, 0x1000, memorySize - 1, memorySize - 4, memorySize - 96, memorySize, memorySize + 1,
+	0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff, 1<<32 - 100, // AT_FDCWD
+	0xdeadbeef_00000100, // garbage above
+	math.MaxInt64, math.MaxUint64, 1 << 63, 0o102, 0o2101, 280,
+}
+
+// hostileKernel is a process in which waits end at once.
+func hostileKernel(t testing.TB) (*kernel, context.Context) {
+	k := newKernel(t, Config{
+		FS:     memfs.New(memfs.Options{MaxBytes: 8 << 20, MaxNodes: 2000}),
+		Stdin:  bytes.NewReader([]byte("input")),
+		Stdout: discard{}, Stderr: discard{},
+		MaxFiles: 64,
+		Env:      []string{"A=1"},
+		Guest:    Guest{Memalign: memalign},
+	})
+	ctx, cancel := context.WithCancel(k.ctx)
+	cancel()
+	return k, ctx
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// mustUnwind calls a function and lets only the exit types of this package
+// out of it.
+func mustUnwind(t testing.TB, ctx context.Context, r *hostfn.Row, stack []uint64) {
+	args := append([]uint64(nil), stack...)
+	defer func() {
+		x := recover()
+		if x == nil {
+			return
+		}
+		err, _ := x.(error)
+		var exit *Exit
+		var abort *Abort
+		var output *OutputError
+		var stopped *Stopped
+		if err == nil || !errors.As(err, &exit) && !errors.As(err, &abort) && !errors.As(err, &output) && !errors.As(err, &stopped) {
+			t.Fatalf("%s(%#x) panics: %v", r.Name, args, x)
+		}
+	}()
+	r.Fn(ctx, stack)
+}
+
+// TestHostileArguments calls every function with what it cannot want.
+func TestHostileArguments(t *testing.T) {
+	_, ctx := hostileKernel(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i, rows := 0, Rows(); i < len(rows); i++ {
+		r := &rows[i]
+		n := len(r.Params())
+		for range 400 {
+			stack := make([]uint64, max(n, 1))
+			for j, kind := range r.Params() {
+				stack[j] = hostile[rnd.IntN(len(hostile))]
+				if kind == 0x7f {
+					stack[j] = uint64(uint32(stack[j])) // as Instantiate does
+				}
+			}
+			mustUnwind(t, ctx, r, stack)
+		}
+	}
+}
+
+// FuzzCalls makes sequences of calls from the fuzzer's bytes: a function, then
+// its arguments, each a hostile value or one of the fuzzer's own.
+func FuzzCalls(f *testing.F) {
+	f.Add([]byte("open\x00\x01\x02\x03read write seek close"))
+	f.Add(bytes.Repeat([]byte{40, 3, 7, 9, 11}, 40))
+	rows := Rows()
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if len(in) > 4096 {
+			return
+		}
+		k, ctx := hostileKernel(t)
+		copy(k.mem[0x100:], "/tmp\x00x\x00../dev/null\x00")
+		copy(k.mem[0x1000:], in)
+		next := func() byte {
+			if len(in) == 0 {
+				return 0
+			}
+			b := in[0]
+			in = in[1:]
+			return b
+		}
+		for len(in) > 0 {
+			r := &rows[int(next())%len(rows)]
+			stack := make([]uint64, max(len(r.Params()), 1))
+			for j, kind := range r.Params() {
+				b := next()
+				if b&1 == 0 {
+					stack[j] = hostile[int(b>>1)%len(hostile)]
+				} else {
+					var raw [8]byte
+					in = in[copy(raw[:], in[:min(len(in), 2)]):]
+					stack[j] = binary.LittleEndian.Uint64(raw[:])
+				}
+				if kind == 0x7f {
+					stack[j] = uint64(uint32(stack[j]))
+				}
+			}
+			begin := time.Now()
+			mustUnwind(t, ctx, r, stack)
+			if d := time.Since(begin); d > 5*time.Second {
+				t.Fatalf("%s took %v", r.Name, d)
+			}
+		}
+	})
+}
