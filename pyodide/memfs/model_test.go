@@ -424,6 +424,9 @@ func (m *model) read() {
 func (m *model) write() {
 	m.onFile(func(name string, f *File, fd int) {
 		p := m.data()
+		if f.Node().Type() == abi.S_IFIFO {
+			p = p[:min(len(p), 100)] // a full pipe of Linux holds less: it counts pages
+		}
 		n, e := f.Write(context.Background(), p)
 		k, err := syscall.Write(fd, p)
 		m.transfer(fmt.Sprintf("write %s %d", name, len(p)), n, e, k, err)
