@@ -57,12 +57,13 @@ func doDateNow(c call) uint64 {
 // The guest's sleep asks for the time over and over until it has come
 // (emscripten_thread_sleep; nothing else of CPython asks this function). A
 // streak of such calls is therefore waited for here: with growing pauses, so
-// that sleeping costs no processor time, overshoots by an eighth at most, and
-// ends when the program is interrupted.
+// that sleeping costs little processor time, overshoots by a sixteenth and by
+// maxPause at most, and ends when the program is interrupted.
 const (
 	streakGap   = 50 * time.Microsecond // longer between two calls: no streak
 	streakCalls = 16                    // calls before the first pause
-	maxPause    = time.Millisecond
+	maxPause    = 10 * time.Millisecond
+	minPause    = 20 * time.Microsecond
 )
 
 type streak struct {
@@ -79,7 +80,7 @@ func doGetNow(c call) uint64 {
 		*s = streak{begin: now}
 	}
 	if s.calls++; s.calls > streakCalls {
-		if !p.pause(c.ctx, min(max((now-s.begin)/8, 20*time.Microsecond), maxPause)) {
+		if !p.pause(c.ctx, min(max((now-s.begin)/16, minPause), maxPause)) {
 			// The end of time: whoever waits for an hour that has not come
 			// stops waiting, and CPython looks for signals.
 			*s = streak{}

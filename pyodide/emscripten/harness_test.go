@@ -28,6 +28,8 @@ type kernel struct {
 
 const memorySize = 0x20000
 
+var questionMarks = bytes.Repeat([]byte("?"), memorySize)
+
 func newKernel(t testing.TB, c Config) *kernel {
 	t.Helper()
 	if c.FS == nil {
@@ -53,9 +55,7 @@ func newKernel(t testing.TB, c Config) *kernel {
 
 // mask fills the memory with question marks.
 func (k *kernel) mask() {
-	for i := range k.mem {
-		k.mem[i] = '?'
-	}
+	copy(k.mem, questionMarks)
 	k.next = 0x8000
 }
 

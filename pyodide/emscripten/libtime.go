@@ -18,9 +18,9 @@ const (
 	tmGmtoff = 36
 )
 
-// maxSeconds is where a year no longer fits an int32. A time beyond it is
+// maxSeconds is where a year surely no longer fits an int32. A time beyond it is
 // taken for it: the functions have no way to report an error.
-const maxSeconds = math.MaxInt32 * 31556952
+const maxSeconds = (math.MaxInt32 + 4000) * 31556952
 
 func putTM(b []byte, t time.Time) {
 	year := min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32)

@@ -1,0 +1,105 @@
+package emscripten
+
+import (
+	"context"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/abi"
+)
+
+func TestClocks(t *testing.T) {
+	now := time.Unix(1000, 500)
+	k := newKernel(t, Config{Now: func() time.Time { return now }, Monotonic: time.Minute})
+	read := func(id int) int64 {
+		t.Helper()
+		k.want(abi.OK, "clock_time_get", id, int64(1), 0x100)
+		v, _ := k.p.mem.Uint64(0x100)
+		return int64(v)
+	}
+	k.mask()
+	if got := read(0); got != 1000*1e9+500 {
+		t.Errorf("wall clock %d", got)
+	}
+	k.wantMemory(0x108, "????")
+	if got := read(1); got != int64(time.Minute) {
+		t.Errorf("monotonic clock starts at %d", got)
+	}
+	now = now.Add(time.Second)
+	if got := read(1); got != int64(61*time.Second) {
+		t.Errorf("monotonic clock after a second: %d", got)
+	}
+	now = now.Add(-time.Hour)
+	if got := read(1); got != int64(61*time.Second) {
+		t.Errorf("monotonic clock goes back: %d", got)
+	}
+	if got := read(0); got >= 1000*1e9 {
+		t.Errorf("wall clock does not follow the host's: %d", got)
+	}
+	if ms := math.Float64frombits(uint64(k.call("emscripten_get_now"))); ms != 61000 {
+		t.Errorf("emscripten_get_now = %v", ms)
+	}
+	k.want(abi.EFAULT, "clock_time_get", 0, int64(0), memorySize-7)
+	k.want(abi.EFAULT, "clock_res_get", 0, memorySize-7)
+	k.want(abi.OK, "clock_res_get", 1, 0x100)
+}
+
+// sleep is the guest's: it asks for the time until it has come.
+func sleep(k *kernel, ctx context.Context, milliseconds float64) {
+	now := func() float64 { return api.DecodeF64(uint64(k.callContext(ctx, "emscripten_get_now"))) }
+	for start := now(); now()-start < milliseconds; {
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKernel(t, Config{})
+		begin := time.Now()
+		// The clock of the bubble moves only while everybody waits, so this
+		// would never end if the host did not wait.
+		sleep(k, k.ctx, 60_000)
+		if d := time.Since(begin); d < time.Minute || d > time.Minute+maxPause {
+			t.Errorf("slept %v, want a minute", d)
+		}
+	})
+}
+
+func TestSleepIsInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKernel(t, Config{})
+		time.AfterFunc(time.Second, k.p.Interrupt)
+		begin := time.Now()
+		sleep(k, k.ctx, 1e9)
+		if d := time.Since(begin); d > time.Second+maxPause {
+			t.Errorf("slept %v after an interrupt at one second", d)
+		}
+		// That was it: the next sleep lasts.
+		begin = time.Now()
+		sleep(k, k.ctx, 1000)
+		if d := time.Since(begin); d < time.Second {
+			t.Errorf("the sleep after lasted %v", d)
+		}
+	})
+}
+
+func TestSleepIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKernel(t, Config{})
+		ctx, cancel := context.WithTimeout(k.ctx, time.Second)
+		defer cancel()
+		if err := unwinds(func() { sleep(k, ctx, 1e9) }); err == nil || context.Cause(ctx) == nil {
+			t.Errorf("sleep ends with %v", err)
+		}
+	})
+}
+
+// unwinds gives the error that f panics with.
+func unwinds(f func()) (err error) {
+	defer func() { err, _ = recover().(error) }()
+	f()
+	return nil
+}
