@@ -119,7 +119,7 @@ func (r *rewriter) newImports() (v vector) {
 	if !r.o.Side {
 		return v
 	}
-	for _, name := range r.ourNames() {
+	for _, name := range r.sharedNames() {
 		e := wasmbin.AppendName(wasmbin.AppendName(nil, "env"), name)
 		v.add(append(e, byte(wasmbin.KindGlobal), byte(wasmbin.I32), 1))
 	}
@@ -137,13 +137,13 @@ func mutability(m bool) byte {
 	return 0
 }
 
-// ourNames lists the globals that all modules share, in the order of their
+// sharedNames lists the globals that all modules share, in the order of their
 // indices.
-func (r *rewriter) ourNames() []string {
+func (r *rewriter) sharedNames() []string {
 	if r.fuel == 0 {
 		return []string{FlagGlobal, ValueGlobal}
 	}
-	return []string{FlagGlobal, ValueGlobal, InterruptGlobal, FuelGlobal}
+	return []string{FlagGlobal, ValueGlobal, InterruptGlobal}
 }
 
 func (r *rewriter) tableSection() []byte {
@@ -175,13 +175,12 @@ func (r *rewriter) globalSection() (v vector) {
 		}
 	}
 	if !r.o.Side {
-		for _, name := range r.ourNames() {
-			if name == FuelGlobal {
-				ours(r.fuel)
-			} else {
-				ours(0)
-			}
+		for range r.sharedNames() {
+			ours(0)
 		}
+	}
+	if r.fuel > 0 {
+		ours(r.fuel)
 	}
 	if r.o.Trampoline {
 		ours(0)
@@ -230,8 +229,11 @@ func (r *rewriter) newExports() (v vector, err error) {
 	if r.o.Side {
 		return v, err
 	}
-	for i, name := range r.ourNames() {
+	for i, name := range r.sharedNames() {
 		add(name, wasmbin.KindGlobal, r.flag+uint32(i))
+	}
+	if r.fuel > 0 {
+		add(FuelGlobal, wasmbin.KindGlobal, r.tank)
 	}
 	if r.o.Trampoline {
 		add(ArityTable, wasmbin.KindGlobal, r.arity)

@@ -31,7 +31,7 @@ func (r *rewriter) layoutGlobals() {
 	next := uint32(0)
 	for i, g := range m.Globals {
 		if i == m.ImportedGlobals && r.o.Side {
-			next = r.ourGlobals(next)
+			next = r.sharedGlobals(next)
 		}
 		if r.o.Lean && i >= m.ImportedGlobals && !g.Mutable && !r.used[i] && !exported[uint32(i)] {
 			r.dropped[i] = true
@@ -41,7 +41,11 @@ func (r *rewriter) layoutGlobals() {
 		next++
 	}
 	if !r.o.Side || len(m.Globals) == m.ImportedGlobals {
-		next = r.ourGlobals(next)
+		next = r.sharedGlobals(next)
+	}
+	if r.fuel > 0 {
+		r.tank = next
+		next++
 	}
 	if r.o.Trampoline {
 		r.arity, r.arityLen = next, next+1
@@ -50,13 +54,15 @@ func (r *rewriter) layoutGlobals() {
 	r.nGlobals = next
 }
 
-func (r *rewriter) ourGlobals(next uint32) uint32 {
+// sharedGlobals places the globals that a main module defines and a side
+// module imports.
+func (r *rewriter) sharedGlobals(next uint32) uint32 {
 	r.flag, r.val = next, next+1
 	if r.fuel == 0 {
 		return next + 2
 	}
-	r.stop, r.tank = next+2, next+3
-	return next + 4
+	r.stop = next + 2
+	return next + 3
 }
 
 // checkSegments refuses segments that read a global whose index changes: their

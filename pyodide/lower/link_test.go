@@ -31,7 +31,7 @@ func link(t *testing.T) (main, side api.Module, sideInfo *Info) {
 	tab := b.ImportTable("main", "__indirect_function_table", wasmbin.Table{Type: wasmbin.FuncRef})
 	ii := wasmbin.FuncType{Params: i32s(1), Results: i32s(1)}
 	fn := b.ImportFunc("main", "thrower", ii)
-	for _, g := range []string{"__stack_pointer", FlagGlobal, ValueGlobal, InterruptGlobal, FuelGlobal} {
+	for _, g := range []string{"__stack_pointer", FlagGlobal, ValueGlobal, InterruptGlobal} {
 		b.Export(g, wasmbin.KindGlobal, b.ImportGlobal("main", g, wasmbin.I32, true))
 	}
 	b.Export("memory", wasmbin.KindMemory, mem)

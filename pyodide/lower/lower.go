@@ -22,7 +22,9 @@
 //	__eh_flag         number of the pending exception's tag, 0: none
 //	__eh_val          its payload
 //	__interrupt_flag  not 0: the next safepoint executes unreachable
-//	__interrupt_fuel  loop headers until the next safepoint; not for the host
+//
+// A main module exports __interrupt_fuel, too, the loop headers until its next
+// safepoint, which is nothing for a host; side modules keep theirs to themselves.
 //
 // After a call of its own into wasm the host tests __eh_flag and sets it to 0;
 // while it calls on behalf of wasm it leaves the flag as it is. A mutable global
@@ -61,7 +63,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "1"
+const Version = "2"
 
 // DefaultFuel is the number of loop headers between two safepoints.
 const DefaultFuel = 100_000
