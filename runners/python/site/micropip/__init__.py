@@ -87,14 +87,17 @@ class _Finder:
     """Finds what the program imports without having installed it."""
 
     def __init__(self):
-        self._wanted = {name.partition(".")[0]: name for name in _coderunner.call("micropip.wanted")}
+        self._wanted = {}  # by the first part of the name
+        for name in _coderunner.call("micropip.wanted"):
+            self._wanted.setdefault(name.partition(".")[0], []).append(name)
 
     def find_spec(self, name, path=None, target=None):
         wanted = self._wanted.pop(name, None)
         if wanted is None:
             return None
         try:
-            _coderunner.call("micropip.import", wanted)
+            for module in wanted:
+                _coderunner.call("micropip.import", module)
         except RuntimeError as e:
             raise ModuleNotFoundError(f"No module named {name!r} ({e})", name=name) from None
         _importlib.invalidate_caches()
