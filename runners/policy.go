@@ -168,7 +168,7 @@ func (p *Policy) addLong(name, list string, hasList bool) error {
 			}
 		}
 	}
-	p.Args = append(p.Args, name+"="+JoinList(items))
+	p.Args = append(p.Args, name+"="+strings.Join(items, ","))
 	if grant.All {
 		return nil
 	}
@@ -197,39 +197,16 @@ func (p *Policy) grant(flag string) (*Grant, permission) {
 	return nil, permission{}
 }
 
-// splitList splits at commas; a doubled comma is a comma, as in Deno.
+// splitList splits at commas. Deno has no way to write a path with a comma.
 func splitList(list string) ([]string, error) {
 	if strings.ContainsRune(list, 0) {
 		return nil, fmt.Errorf("a NUL character is in the list")
 	}
-	var items []string
-	var item strings.Builder
-	for i := 0; i < len(list); i++ {
-		switch {
-		case list[i] != ',':
-			item.WriteByte(list[i])
-		case i+1 < len(list) && list[i+1] == ',':
-			item.WriteByte(',')
-			i++
-		default:
-			items = append(items, item.String())
-			item.Reset()
-		}
-	}
-	items = append(items, item.String())
+	items := strings.Split(list, ",")
 	if slices.Contains(items, "") {
 		return nil, fmt.Errorf("an item of the list is empty")
 	}
 	return items, nil
-}
-
-// JoinList writes items as a list for one of Deno's permission flags.
-func JoinList(items []string) string {
-	escaped := make([]string, len(items))
-	for i, item := range items {
-		escaped[i] = strings.ReplaceAll(item, ",", ",,")
-	}
-	return strings.Join(escaped, ",")
 }
 
 // CanRead reports whether the policy lets programs read the file or folder at

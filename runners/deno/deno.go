@@ -50,6 +50,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -127,6 +128,12 @@ func New(cfg Config) (*Runner, error) {
 	}
 	if r.folders, err = openFolders(); err != nil {
 		return nil, err
+	}
+	for _, dir := range []string{r.folders.base, r.denoDir} {
+		if strings.Contains(dir, ",") {
+			r.folders.close()
+			return nil, fmt.Errorf("use %s: Deno's permission flags cannot name a path with a comma; set TMPDIR or CODE_RUNNER_CACHE_DIR", dir)
+		}
 	}
 	r.starter = newStarter()
 	return r, nil

@@ -22,14 +22,13 @@ const startLimit = 30 * time.Second
 // killedCode is the exit code of a program that was killed.
 const killedCode = 128 + 9
 
-// again says whether a run that could not load its program should be tried
-// once more.
-type again int
+// next is what to do after a process has ended.
+type next int
 
 const (
-	againNot     again = iota
-	againPlain         // the edited program is none: take the plain one
-	againFetched       // something is missing in Deno's cache: fetch it
+	done    next = iota
+	plain        // it could not load the edited program: run the plain one
+	refetch      // something is missing in Deno's cache: fetch it and run again
 )
 
 // orders are what the bootstrap is told.
@@ -100,17 +99,17 @@ func awaitReady(p *process) error {
 	return p.stdout.SetReadDeadline(time.Time{})
 }
 
-// execute runs the text as the job's program in its folder.
-func (j *job) execute(ctx context.Context, text string) (*runners.Outcome, again, error) {
+// execute runs the job's program in its folder, which is empty.
+func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
 	if ctx.Err() != nil {
-		return cancelled(), againNot, nil
+		return cancelled(), done, nil
 	}
-	if err := j.folder.write(j.main, text, j.req.Files); err != nil {
-		return nil, againNot, err
+	if err := j.folder.write(j.main, j.program.edited(), j.req.Files); err != nil {
+		return nil, done, err
 	}
 	p, hide, err := j.start(ctx)
 	if err != nil {
-		return nil, againNot, err
+		return nil, done, err
 	}
 	stopCtx := context.AfterFunc(ctx, func() { p.kill(stopCancel) })
 	defer stopCtx()
@@ -130,10 +129,10 @@ func (j *job) execute(ctx context.Context, text string) (*runners.Outcome, again
 		p.kill("not ready")
 		p.wait(&readers)
 		if ctx.Err() != nil {
-			return cancelled(), againNot, nil
+			return cancelled(), done, nil
 		}
 		words, _ := end.stderr.Text()
-		return nil, againNot, fmt.Errorf("start Deno %s: %w%s", j.r.version, readyErr, lastLines(words))
+		return nil, done, fmt.Errorf("start Deno %s: %w%s", j.r.version, readyErr, lastLines(words))
 	}
 	begun := time.Now()
 	timer := time.AfterFunc(j.req.Limits.Timeout, func() { p.kill(stopTime) })
@@ -157,7 +156,7 @@ func (j *job) execute(ctx context.Context, text string) (*runners.Outcome, again
 		peak = max(peak, done.Memory)
 	}
 	o.Usage.PeakMemoryBytes = peak
-	return o, j.retry(end, o), nil
+	return o, j.after(end, o), nil
 }
 
 // order sends the bootstrap its orders, and then the program its stdin. It
@@ -206,21 +205,21 @@ func exitOf(state *os.ProcessState) (code int, signal string) {
 	return state.ExitCode(), ""
 }
 
-// retry says whether the run is to be tried again. Only a program that could
-// not be loaded may be: nothing of it has run.
-func (j *job) retry(end *ending, o *runners.Outcome) again {
+// after says what to do next. Only a program that could not be loaded may be
+// run again: nothing of it has run.
+func (j *job) after(end *ending, o *runners.Outcome) next {
 	rec := end.report.thrown
 	if o.Status != runners.Failed || rec == nil || rec.Kind != "thrown" || !rec.Load {
-		return againNot
-	}
-	// Whatever Deno does not like about the program, it should say it of the
-	// user's own text.
-	if len(j.program.edits) > 0 {
-		return againPlain
+		return done
 	}
 	missing := uncached.MatchString(rec.Message) || strings.Contains(rec.Message, "The lockfile is out of date")
-	if missing && len(j.deps.targets) > 0 {
-		return againFetched
+	switch {
+	case missing && len(j.deps.targets) > 0:
+		return refetch
+	case len(j.program.edits) > 0:
+		// Whatever Deno does not like about the program, it should say it of
+		// the user's own text.
+		return plain
 	}
-	return againNot
+	return done
 }

@@ -16,7 +16,7 @@ func flag(name string, g runners.Grant) []string {
 	case g.All:
 		return []string{name}
 	case len(g.List) > 0:
-		return []string{name + "=" + runners.JoinList(g.List)}
+		return []string{name + "=" + strings.Join(g.List, ",")}
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func importFlags(p runners.Policy, jsrURL string) []string {
 		if h := hostPort(jsrURL); h != "" {
 			hosts = append(slices.Clone(hosts), h)
 		}
-		flags = append(flags, "--allow-import="+runners.JoinList(hosts))
+		flags = append(flags, "--allow-import="+strings.Join(hosts, ","))
 	}
 	return append(flags, flag("--deny-import", deny)...)
 }
@@ -165,6 +165,9 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 	}
 	hide = append(hide, "PATH", "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself
 	env = append(env, "TMPDIR="+temp)
+	if path := os.Getenv("PATH"); path != "" && r.cfg.Policy.Run.Any() {
+		env = append(env, "PATH="+path) // to find programs by their names
+	}
 	if tz := os.Getenv("TZ"); tz != "" {
 		env = append(env, "TZ="+tz)
 	}

@@ -16,7 +16,7 @@ import (
 const maxPackages = 100
 
 var (
-	npmName     = regexp.MustCompile(`^(@[a-zA-Z0-9~-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~-][a-zA-Z0-9._~-]*$`)
+	npmName     = regexp.MustCompile(`^(@[a-zA-Z0-9~][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*$`)
 	jsrName     = regexp.MustCompile(`^@[a-z0-9-]+/[a-z0-9-]+$`)
 	versionText = regexp.MustCompile(`^[0-9A-Za-z.^~<>=*+_-]+$`)
 	subpathText = regexp.MustCompile(`^(/[0-9A-Za-z._@~+-]+)+$`)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -157,10 +158,18 @@ func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir
 		},
 	}
 	message, err := r.denoCache(ctx, binary, fetch)
-	if err != nil || message == "" {
+	switch {
+	case err != nil:
 		return err
+	case message != "":
+		return r.blame(ctx, binary, d, dir, message)
 	}
-	return r.blame(ctx, binary, d, dir, message)
+	// Its word alone is no proof.
+	lock, err := readLock(fetch.lock)
+	if err == nil && len(lock.packages()) == 0 {
+		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.summary())
+	}
+	return err
 }
 
 // summary names the targets for a line of progress.
@@ -201,9 +210,15 @@ func (r *Runner) refill(ctx context.Context, binary string, d dependencies, p *p
 	return nil
 }
 
+// jsrManifest is the address of what the JSR registry says of a version.
+var jsrManifest = regexp.MustCompile(`/(@[^/]+/[^/]+)/([^/]+)_meta\.json$`)
+
 // packageOf gives the package that a download is of, as NAME@VERSION, or the
 // address itself.
 func (r *Runner) packageOf(address string) string {
+	if m := jsrManifest.FindStringSubmatch(address); m != nil {
+		return m[1] + "@" + m[2]
+	}
 	before, file, ok := strings.Cut(address, "/-/")
 	if !ok || !strings.HasSuffix(file, ".tgz") {
 		return withoutUser(address)
@@ -278,7 +293,7 @@ func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (
 		args = append(args, "--import-map="+c.imports)
 	}
 	args = append(args, importFlags(r.cfg.Policy, r.cfg.JSRURL)...)
-	args = append(args, "--", c.what)
+	args = append(args, c.what) // which never looks like a flag
 	if err := ctx.Err(); err != nil {
 		return "", context.Cause(ctx)
 	}

@@ -33,7 +33,7 @@ const maxSpecifiers = 500
 
 // loose finds imports where the scanner gives up, such as in a file with
 // tags. It may find one in a comment.
-var loose = regexp.MustCompile(`\b(?:from|import)\s*\(?\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
+var loose = regexp.MustCompile(`\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
 // parse finds the imports of a source file, and, if it is the main one, its
 // last expression. It never fails: where it is not certain, it finds no edits.
@@ -72,6 +72,8 @@ type analysis struct {
 	last  statement
 	begin bool // a semicolon ended the last statement
 	meta  bool // import.meta.main is used
+
+	called string // the string that an import( or require( begins with
 }
 
 // statement is one at the top level.
@@ -145,6 +147,12 @@ func (a *analysis) imports(t token) {
 	if a.s.word(t) == "main" && a.s.is(a.prev, '.') && a.s.word(a.prev2) == "meta" && a.s.is(a.prev3, '.') {
 		a.meta = true
 	}
+	if a.called != "" {
+		if a.s.is(t, ')') || a.s.is(t, ',') {
+			a.p.note(a.called) // and nothing is added to it
+		}
+		a.called = ""
+	}
 	if t.kind != text {
 		return
 	}
@@ -169,7 +177,12 @@ func (a *analysis) imports(t token) {
 	default:
 		return
 	}
-	a.p.note(a.s.src[t.start+1 : t.end-1])
+	spec := a.s.src[t.start+1 : t.end-1]
+	if call {
+		a.called = spec
+		return
+	}
+	a.p.note(spec)
 }
 
 // note adds a specifier. One with an escape in it is left to Deno.

@@ -36,6 +36,8 @@ type job struct {
 	binary  string
 	ready   *prepared
 	folder  *folder
+
+	refetched bool // the packages were fetched a second time
 }
 
 // Run runs one program. See [runners.Runner].
@@ -53,25 +55,27 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	defer j.clear()
-	prepare := time.Since(begun)
-	o, again, err := j.execute(ctx, j.program.edited())
-	switch {
-	case err != nil:
-		return nil, err
-	case again == againPlain:
-		o, again, err = j.again(ctx, &program{source: req.Code})
-	}
-	if err == nil && again == againFetched {
-		refilling := time.Now()
-		o, again, err = j.refetch(ctx, o)
-		if o != nil {
-			prepare += time.Since(refilling) - time.Duration(o.Usage.RunMS)*time.Millisecond
+	preparing := time.Since(begun)
+	o, next, err := j.execute(ctx)
+	for err == nil && next != done {
+		begun = time.Now()
+		if next == refetch {
+			if o, err := j.refetch(ctx, o); o != nil || err != nil {
+				return j.finish(o, begun, err)
+			}
+		} else {
+			j.program = &program{source: req.Code}
 		}
+		if err = j.folder.empty(); err != nil {
+			break
+		}
+		preparing += time.Since(begun)
+		o, next, err = j.execute(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	o.Usage.PrepareMS = prepare.Milliseconds()
+	o.Usage.PrepareMS = preparing.Milliseconds()
 	return o, nil
 }
 
@@ -171,33 +175,15 @@ func cancelled() *runners.Outcome {
 	}
 }
 
-// again runs the job once more, with another text of its program, in a folder
-// as new. Nothing of the program has run yet.
-func (j *job) again(ctx context.Context, p *program) (*runners.Outcome, again, error) {
-	j.program = p
-	if err := j.folder.empty(); err != nil {
-		return nil, againNot, err
+// refetch fetches the packages again, since they were not there when the run
+// began. It gives an outcome if that is the end of it.
+func (j *job) refetch(ctx context.Context, first *runners.Outcome) (*runners.Outcome, error) {
+	if j.refetched {
+		return j.missing(first), nil
 	}
-	return j.execute(ctx, p.edited())
-}
-
-// refetch runs the job once more after fetching its packages again. If they
-// cannot be had, that is the outcome.
-func (j *job) refetch(ctx context.Context, first *runners.Outcome) (*runners.Outcome, again, error) {
+	j.refetched = true
 	j.r.known.forget()
-	o, err := unavailable(j.r.refill(ctx, j.binary, j.deps, j.ready, j.req.Progress))
-	switch {
-	case o != nil:
-		return o, againNot, nil
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return cancelled(), againNot, nil
-	case err != nil:
-		return nil, againNot, err
-	}
-	if o, a, err := j.again(ctx, j.program); err != nil || a == againNot {
-		return o, againNot, err
-	}
-	return j.missing(first), againNot, nil
+	return unavailable(j.r.refill(ctx, j.binary, j.deps, j.ready, j.req.Progress))
 }
 
 // missing makes an outcome say that a package is not there.
