@@ -33,8 +33,8 @@
 //
 // FS.mu guards every node, directory entry and chunk of one FS. It is never held
 // while a mounted file's data is read, while a Stream is called, or while
-// anything blocks; listing a mounted directory for the first time does happen
-// under it. File.mu guards a position and is taken before FS.mu. Pipes and
+// anything blocks; listing a mounted directory for the first time, and asking
+// for a mounted file's size for the first time, do happen under it. File.mu guards a position and is taken before FS.mu. Pipes and
 // Waiters have a mutex each, under which nothing else is locked but a Waiters.
 // Budgets and the inode counter are atomic.
 //
@@ -62,8 +62,8 @@ import (
 // Options are an FS's budgets and surroundings. The zero value is usable.
 type Options struct {
 	MaxBytes   int64            // bytes of data held in memory; 0: 512 MiB
-	MaxNodes   int              // names (files, directories, links); 0: 1<<18
-	MaxMounted int              // cached nodes of mounts; 0: 1<<19
+	MaxNodes   int              // names (files, directories, links); 0: 1<<16
+	MaxMounted int              // cached nodes of mounts; 0: 1<<18
 	Now        func() time.Time // nil: time.Now
 	UID, GID   uint32           // owner of new files, as stat reports it
 }
@@ -83,8 +83,8 @@ type FS struct {
 
 const (
 	defaultMaxBytes   = 512 << 20
-	defaultMaxNodes   = 1 << 18
-	defaultMaxMounted = 1 << 19
+	defaultMaxNodes   = 1 << 16
+	defaultMaxMounted = 1 << 18
 )
 
 // New makes a file system with an empty root directory (mode 0755).

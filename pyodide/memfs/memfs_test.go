@@ -86,6 +86,25 @@ func TestGoFS(t *testing.T) {
 	if _, err := fs.ReadFile(fsys.FS(), "a"); err == nil {
 		t.Error("a directory was read as a file")
 	}
+	for name, want := range map[string]string{"a/link": "b/large", "a/hello": "", "a/none": "", "../x": ""} {
+		got, err := fs.ReadLink(fsys.FS(), name)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("ReadLink(%s) = %q, %v", name, got, err)
+		}
+	}
+	info, err := fs.Lstat(fsys.FS(), "a/link")
+	if err != nil || info.Mode() != fs.ModeSymlink|0o777 || info.Sys().(abi.Stat).Nlink != 1 {
+		t.Errorf("Lstat = %v, %v", info, err)
+	}
+	list, err := fs.ReadDir(fsys.FS(), "a")
+	must(t, err)
+	ok(t, fsys.Rename(nil, "/a/hello", nil, "/a/b/empty", 0))
+	ok(t, fsys.Unlink(nil, "/a/link"))
+	for _, e := range list {
+		if _, err := e.Info(); (err == nil) != (e.Name() != "link") {
+			t.Errorf("Info of %s = %v", e.Name(), err)
+		}
+	}
 	ok(t, fsys.Mknod(nil, "/fifo", abi.S_IFIFO|0o644))
 	if _, err := fsys.FS().Open("fifo"); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("Open(fifo): %v", err)
@@ -146,6 +165,12 @@ func TestErrnos(t *testing.T) {
 		{"open path of link", opens("/a/link", abi.O_NOFOLLOW|abi.O_PATH), abi.OK},
 		{"open mode 3", opens("/a/hello", 3), abi.EINVAL},
 		{"open tmpfile read-only", opens("/tmp", abi.O_TMPFILE), abi.EINVAL},
+		{"open tmpfile in a file", opens("/a/hello", abi.O_TMPFILE|abi.O_RDWR), abi.ENOTDIR},
+		{"open tmpfile nowhere", opens("/no", abi.O_TMPFILE|abi.O_RDWR), abi.ENOENT},
+		{"open half a tmpfile", opens("/tmp", abi.O_TMPFILE&^abi.O_DIRECTORY|abi.O_RDWR), abi.EINVAL},
+		{"open creating a directory", opens("/new", abi.O_CREAT|abi.O_DIRECTORY), abi.EINVAL},
+		{"open creating with slash", opens("/new/", abi.O_CREAT), abi.EISDIR},
+		{"open creating dot", opens("/a/.", abi.O_CREAT), abi.EISDIR},
 		{"open tmpfile", opens("/tmp", abi.O_TMPFILE|abi.O_RDWR), abi.OK},
 		{"chmod link", func(f *FS) abi.Errno { n, _ := f.Lookup(nil, "/a/link", false); return f.Chmod(n, 0) }, abi.EOPNOTSUPP},
 		{"times", func(f *FS) abi.Errno { return f.SetTimes(f.Root(), abi.Timespec{Nsec: 1e9}, abi.Timespec{}) }, abi.EINVAL},
@@ -364,6 +389,59 @@ func TestFlags(t *testing.T) {
 	} {
 		want(t, what+" with O_PATH", e, abi.EBADF)
 	}
+}
+
+func TestTmpfile(t *testing.T) {
+	fsys := sample(t)
+	bytes, nodes := fsys.Usage()
+	f := open(t, fsys, "/tmp", abi.O_TMPFILE|abi.O_RDWR)
+	f.Write(bg, []byte("nameless"))
+	if st := f.Stat(); st.Nlink != 0 || st.Size != 8 {
+		t.Errorf("stat = %+v", st)
+	}
+	if got := names(t, fsys, "/tmp"); got != "" {
+		t.Errorf("/tmp has %s", got)
+	}
+	ok(t, f.Close())
+	if b, n := fsys.Usage(); b != bytes || n != nodes {
+		t.Errorf("%d bytes and %d names are left", b-bytes, n-nodes)
+	}
+}
+
+// TestWrongKind asks of files what only others can do.
+func TestWrongKind(t *testing.T) {
+	fsys := sample(t)
+	dir := open(t, fsys, "/a", abi.O_RDONLY)
+	file := open(t, fsys, "/a/hello", abi.O_RDONLY)
+	buf := make([]byte, 1)
+	for _, c := range []struct {
+		what      string
+		got, want abi.Errno
+	}{
+		{"read a directory", second(dir.Read(bg, buf)), abi.EISDIR},
+		{"pread a directory", second(dir.Pread(bg, buf, 0)), abi.EISDIR},
+		{"write a directory", second(dir.Write(bg, buf)), abi.EBADF},
+		{"seek a directory to its end", second(dir.SeekTo(0, abi.SEEK_END)), abi.EINVAL},
+		{"truncate a directory", dir.Truncate(0), abi.EINVAL},
+		{"list a file", file.ReadDir(nil), abi.ENOTDIR},
+		{"write a file opened for reading", second(file.Write(bg, buf)), abi.EBADF},
+		{"pwrite a file opened for reading", second(file.Pwrite(bg, buf, 0)), abi.EBADF},
+		{"truncate a file opened for reading", file.Truncate(0), abi.EINVAL},
+		{"allocate a file opened for reading", file.Allocate(0, 1), abi.EBADF},
+		{"read at -1", second(file.Pread(bg, buf, -1)), abi.EINVAL},
+		{"seek to -1", second(file.SeekTo(-1, abi.SEEK_SET)), abi.EINVAL},
+		{"seek too far", second(file.SeekTo(1<<62, abi.SEEK_SET)), abi.EINVAL},
+		{"seek over the top", second(file.SeekTo(1<<63-1, abi.SEEK_END)), abi.EINVAL},
+		{"seek from nowhere", second(file.SeekTo(0, 9)), abi.EINVAL},
+		{"sync", file.Sync(), abi.OK},
+		{"readlink of a file", second(fsys.Readlink(file.Node())), abi.EINVAL},
+	} {
+		want(t, c.what, c.got, c.want)
+	}
+	if ev := file.Ready(); ev != always {
+		t.Errorf("Ready of a file = %#x", ev)
+	}
+	file.Watch(nil)()
 }
 
 func second[A any](_ A, e abi.Errno) abi.Errno { return e }

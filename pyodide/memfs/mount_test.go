@@ -240,6 +240,20 @@ func (s streamFS) Open(name string) (fs.File, error) {
 	return struct{ fs.File }{f}, err
 }
 
+// seekFS leaves io.Seeker.
+type seekFS struct{ fs.FS }
+
+func (s seekFS) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	if seeker, ok := f.(io.Seeker); ok {
+		return struct {
+			fs.File
+			io.Seeker
+		}{f, seeker}, err
+	}
+	return f, err
+}
+
 // TestMountRandomAccess reads at random positions of files that offer ReadAt,
 // and of ones that can only be read from start to end.
 func TestMountRandomAccess(t *testing.T) {
@@ -256,7 +270,7 @@ func TestMountRandomAccess(t *testing.T) {
 	archive, err := zip.NewReader(bytes.NewReader(zipped.Bytes()), int64(zipped.Len()))
 	must(t, err)
 	mapped := fstest.MapFS{"dir/f": {Data: data}}
-	for what, src := range map[string]fs.FS{"zip": archive, "map": mapped, "stream": streamFS{mapped}} {
+	for what, src := range map[string]fs.FS{"zip": archive, "map": mapped, "stream": streamFS{mapped}, "seek": seekFS{mapped}} {
 		fsys := New(Options{})
 		must(t, fsys.MkdirAll("/mnt", 0o755))
 		must(t, fsys.Mount("/mnt", src))
@@ -287,6 +301,8 @@ func (b broken) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("disk on fire")}
 	case "gone":
 		return nil, fs.ErrNotExist
+	case "secret":
+		return nil, fs.ErrPermission
 	case "bad":
 		f, err := b.FS.Open(name)
 		return struct{ fs.File }{badFile{f}}, err
@@ -301,10 +317,11 @@ func (badFile) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestMountBroken(t *testing.T) {
 	fsys := New(Options{})
 	must(t, fsys.MkdirAll("/mnt", 0o755))
-	must(t, fsys.MountInto("/mnt", broken{fstest.MapFS{"d/x": {}, "gone": {}, "bad": {Data: []byte("b")}}}))
+	must(t, fsys.MountInto("/mnt", broken{fstest.MapFS{"d/x": {}, "gone": {}, "secret": {}, "bad": {Data: []byte("b")}}}))
 	want(t, "directory that cannot be listed", look("/mnt/d/x")(fsys), abi.EIO)
 	want(t, "and again", look("/mnt/d/x")(fsys), abi.EIO)
 	want(t, "file that is gone", opens("/mnt/gone", 0)(fsys), abi.ENOENT)
+	want(t, "file that the host may not read", opens("/mnt/secret", 0)(fsys), abi.EACCES)
 	f := open(t, fsys, "/mnt/bad", 0)
 	want(t, "file that cannot be read", second(f.Read(bg, make([]byte, 1))), abi.EIO)
 	ok(t, f.Close())

@@ -67,36 +67,36 @@ func (r *reader) readAt(p []byte, off int64) (int, abi.Errno) {
 	}
 	if r.at != nil {
 		n, err := r.at.ReadAt(p, off)
-		if n == 0 && err != nil && err != io.EOF && r.ended(off) {
-			err = io.EOF // fstest.MapFS calls a position past the end invalid
-		}
-		return outcome(n, err)
+		return r.outcome(n, err, off)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.moveTo(off); err != nil {
-		return outcome(0, err)
+		return r.outcome(0, err, off)
 	}
 	n, err := io.ReadFull(r.file, p)
 	r.pos += int64(n)
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF
 	}
-	return outcome(n, err)
+	return r.outcome(n, err, off)
+}
+
+// outcome turns what an io.Reader says of a read at off into what read(2) says.
+func (r *reader) outcome(n int, err error, off int64) (int, abi.Errno) {
+	switch {
+	case n > 0, err == nil, err == io.EOF:
+		return n, abi.OK
+	case r.ended(off):
+		return 0, abi.OK // fstest.MapFS calls a position past the end invalid
+	}
+	return 0, errnoOf(err)
 }
 
 // ended says whether off lies past the file's end.
 func (r *reader) ended(off int64) bool {
 	info, err := r.file.Stat()
 	return err == nil && off >= info.Size()
-}
-
-// outcome turns what an io.Reader says into what read(2) says.
-func outcome(n int, err error) (int, abi.Errno) {
-	if n > 0 || err == nil || err == io.EOF {
-		return n, abi.OK
-	}
-	return 0, errnoOf(err)
 }
 
 // moveTo makes off the position of r.file.
