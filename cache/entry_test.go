@@ -232,6 +232,31 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
+// No byte of a manifest changes unnoticed.
+func TestManifestNoticesEveryByte(t *testing.T) {
+	dir := t.TempDir()
+	m := manifest{Format: manifestFormat, Kind: "kind", Key: "key", Files: []manifestFile{{Path: "a", Size: 1, SHA256: "00"}}}
+	check(t, m.write(dir))
+	if _, err := readManifest(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, manifestName)
+	good, err := os.ReadFile(path)
+	check(t, err)
+	for i := range good {
+		bad := append([]byte(nil), good...)
+		bad[i] ^= 1
+		check(t, os.WriteFile(path, bad, 0o600))
+		if _, err := readManifest(dir); err == nil {
+			t.Errorf("byte %d: %q is read as %q", i, bad[i], good[i])
+		}
+		check(t, os.WriteFile(path, good[:i], 0o600))
+		if _, err := readManifest(dir); err == nil {
+			t.Errorf("the first %d bytes are read", i)
+		}
+	}
+}
+
 // An entry that got to another's place is not taken for it.
 func TestMovedEntryIsNoticed(t *testing.T) {
 	ctx := context.Background()
@@ -338,44 +363,4 @@ func readHammer(dir string, key int) error {
 		}
 	}
 	return nil
-}
-
-// What a start pays for checking: a snapshot of 40 MB, and a tree of a
-// thousand files.
-func BenchmarkFirstUse(b *testing.B) {
-	ctx := context.Background()
-	root := b.TempDir()
-	use := func(what string) {
-		c, err := Open(root, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer c.Close()
-		if what == "file" {
-			_, err = c.File(ctx, "kind", "key", func(_ context.Context, w io.Writer) error {
-				_, err := w.Write(make([]byte, 40<<20))
-				return err
-			})
-		} else {
-			_, err = c.Dir(ctx, "kind", "key", func(_ context.Context, dir string) error {
-				for i := range 1000 {
-					if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte("x"), 0o600); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	for _, what := range []string{"file", "tree"} {
-		use(what)
-		b.Run(what, func(b *testing.B) {
-			for b.Loop() {
-				use(what)
-			}
-		})
-	}
 }
