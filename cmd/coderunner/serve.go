@@ -18,7 +18,8 @@ import (
 	"coderunner/internal/server"
 )
 
-// closeGrace is how long preparations may take to stop at the end.
+// closeGrace is how long each step may take at the end: preparations to stop,
+// runners to close.
 const closeGrace = 200 * time.Millisecond
 
 func newServe(cfg *Config) *cobra.Command {
@@ -63,7 +64,16 @@ func serve(ctx context.Context, cfg Config) error {
 		log.Warn("ended before everything had stopped", zap.Error(err))
 		return nil // the process ends, and everything with it
 	}
-	return b.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	select {
+	case err = <-closed:
+		return err
+	case <-time.After(closeGrace):
+		// A compilation, say, cannot be stopped. What it would have written
+		// is put in place only when it is whole.
+		return nil
+	}
 }
 
 // warmInBackground prepares the runtimes while the client shakes hands. stop

@@ -27,7 +27,7 @@ type reporter struct {
 
 	mu     sync.Mutex
 	phase  runners.Progress
-	detail chan struct{} // has an element when phase has changed
+	detail chan struct{} // has an element when there is news
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -60,8 +60,12 @@ func (r *reporter) close() {
 // set is the [runners.ProgressFunc] of the call.
 func (r *reporter) set(p runners.Progress) {
 	r.mu.Lock()
+	same := describePhase(r.phase) == describePhase(p)
 	r.phase = p
 	r.mu.Unlock()
+	if same {
+		return
+	}
 	select {
 	case r.detail <- struct{}{}:
 	default:
