@@ -17,9 +17,22 @@ import (
 
 // New makes a fresh interpreter. The caller closes it.
 func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
-	in, err := r.instantiate(ctx, o)
+	make := r.cold
+	if r.image != nil {
+		make = r.thaw
+	}
+	in, err := make(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("make an interpreter: %w", err)
+	}
+	return in, nil
+}
+
+// cold makes an interpreter by booting CPython.
+func (r *Runtime) cold(ctx context.Context, o Options) (*Interp, error) {
+	in, err := r.instantiate(ctx, o, 0)
+	if err != nil {
+		return nil, err
 	}
 	if err := in.boot(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("boot CPython: %w", err), in.Close())
@@ -27,8 +40,9 @@ func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
 	return in, nil
 }
 
-// instantiate makes an interpreter whose guest has not run yet.
-func (r *Runtime) instantiate(ctx context.Context, o Options) (in *Interp, err error) {
+// instantiate makes an interpreter whose guest has not run yet, and whose
+// monotonic clock shows the given time.
+func (r *Runtime) instantiate(ctx context.Context, o Options, clock time.Duration) (in *Interp, err error) {
 	in = &Interp{rt: r, calls: o.Calls, deadline: startDeadline(0, nil, nil)}
 	if in.memory, err = linmem.New(uint64(min(o.memory(), 4<<30))); err != nil {
 		return nil, err
@@ -38,7 +52,7 @@ func (r *Runtime) instantiate(ctx context.Context, o Options) (in *Interp, err e
 			err = errors.Join(err, in.Close())
 		}
 	}()
-	if err := in.makeFiles(o); err != nil {
+	if err := in.makeFiles(o, clock); err != nil {
 		return in, err
 	}
 	ictx := experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
@@ -52,7 +66,7 @@ func (r *Runtime) instantiate(ctx context.Context, o Options) (in *Interp, err e
 }
 
 // makeFiles makes the file system and the process around it.
-func (in *Interp) makeFiles(o Options) (err error) {
+func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory()})
 	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
 		if err := in.fs.MkdirAll(dir, 0o755); err != nil {
@@ -69,7 +83,7 @@ func (in *Interp) makeFiles(o Options) (err error) {
 	in.proc, err = emscripten.New(emscripten.Config{
 		FS: in.fs, Cwd: Home,
 		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
-		Env: bootEnv, Location: location, // the cap on memory is the allocator's
+		Env: bootEnv, Location: location, Monotonic: clock, // the cap on memory is the allocator's
 		Guest: in.callbacks(),
 	})
 	if err != nil {
@@ -124,12 +138,15 @@ func (in *Interp) boot(ctx context.Context) error {
 	return in.bootGuest(g)
 }
 
+// guestModules are loaded at boot, in this order.
+var guestModules = []struct{ name, file string }{
+	{"_coderunner_adapt", "guest/adapt.py"},
+	{"_coderunner", "guest/coderunner.py"},
+}
+
 // bootGuest loads the Python half and finds its entry point.
 func (in *Interp) bootGuest(g guest) error {
-	for _, m := range []struct{ name, file string }{
-		{"_coderunner_adapt", "guest/adapt.py"},
-		{"_coderunner", "guest/coderunner.py"},
-	} {
+	for _, m := range guestModules {
 		source, err := guestFiles.ReadFile(m.file)
 		if err != nil {
 			return err

@@ -145,3 +145,30 @@ func TestNoJavaScript(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsShared looks from one interpreter for what another one did, and
+// for what copies of one snapshot must not have in common.
+func TestNothingIsShared(t *testing.T) {
+	run(t, pyodide.Options{}, pyodide.Program{Code: `
+import builtins, json, os, sys
+builtins.left = json.left = sys.left = 1
+os.environ["LEFT"] = "1"
+open("left", "w").close(); open("/tmp/left", "w").close(); os.mkdir("/left")
+sys.modules["left"] = sys; sys.path.append("left")
+`})
+	res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: `
+import builtins, json, os, sys
+[hasattr(m, "left") for m in (builtins, json, sys)] + ["LEFT" in os.environ, "left" in sys.modules, "left" in sys.path] + [
+    os.path.exists(p) for p in ("left", "/tmp/left", "/left")]`})
+	if res.Value == nil || strings.Contains(res.Value.Repr, "True") {
+		t.Errorf("seen: %+v", res.Value)
+	}
+	const differ = "import random, uuid, secrets, os, tempfile\n[random.random(), str(uuid.uuid4()), secrets.token_hex(), os.urandom(8), next(tempfile._get_candidate_names())]"
+	a, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: differ})
+	b, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: differ})
+	for i, x := range strings.Split(a.Value.Repr, ", ") {
+		if y := strings.Split(b.Value.Repr, ", ")[i]; x == y {
+			t.Errorf("two interpreters have in common: %s", x)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func TestTimeLimit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			res, stdout, _ := run(t, pyodide.Options{}, pyodide.Program{Code: "print('begun')\n" + c.code, Timeout: time.Second})
+			res, stdout, _ := run(t, pyodide.Options{}, pyodide.Program{Code: "print('begun')\n" + c.code, Timeout: 3 * time.Second})
 			line := 0
 			if res.Exception != nil {
 				line = res.Exception.Line

@@ -16,6 +16,7 @@ import (
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/jsffi"
+	"coderunner/pyodide/snapshot"
 )
 
 //go:embed guest/*.py
@@ -51,14 +52,16 @@ type Store interface {
 
 // Runtime is the compiled module, from which interpreters are made.
 type Runtime struct {
-	config Config
-	wz     wazero.Runtime
-	cache  wazero.CompilationCache // nil without a store
-	module *module
-	main   wazero.CompiledModule
-	stdlib []byte // the archive of the standard library, shared and read-only
-	close  sync.Once
-	unmap  []func() error
+	config    Config
+	wz        wazero.Runtime
+	cache     wazero.CompilationCache // nil without a store
+	module    *module
+	main      wazero.CompiledModule
+	stdlib    []byte          // the archive of the standard library, shared and read-only
+	stdlibKey string          // what it is made of
+	image     *snapshot.Image // of a booted interpreter; nil without a store
+	close     sync.Once
+	unmap     []func() error
 }
 
 // Rows are the host functions that interpreters are given, for documentation
@@ -90,7 +93,10 @@ func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	if err = Rows().Instantiate(ctx, r.wz); err != nil {
 		return r, err
 	}
-	return r, r.loadStdlib(ctx)
+	if err = r.loadStdlib(ctx); err != nil {
+		return r, err
+	}
+	return r, r.loadSnapshot(ctx)
 }
 
 // Close frees the compiled code. All interpreters must be closed before.
@@ -103,6 +109,9 @@ func (r *Runtime) Close() error {
 		}
 		if r.cache != nil {
 			errs = append(errs, r.cache.Close(ctx))
+		}
+		if r.image != nil {
+			errs = append(errs, r.image.Close())
 		}
 		for _, f := range r.unmap {
 			errs = append(errs, f())

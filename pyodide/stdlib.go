@@ -23,8 +23,12 @@ func (r *Runtime) loadStdlib(ctx context.Context) error {
 	if r.config.Store == nil {
 		return nil
 	}
-	key := fmt.Sprintf("%x %s", sha256.Sum256(r.stdlib), r.module.digest)
-	path, err := r.config.Store.File(ctx, "stdlib", key, func(ctx context.Context, w io.Writer) error {
+	bytecode, err := guestFiles.ReadFile("guest/bytecode.py")
+	if err != nil {
+		return err
+	}
+	r.stdlibKey = fmt.Sprintf("%x %s %x", sha256.Sum256(r.stdlib), r.module.digest, sha256.Sum256(bytecode))
+	path, err := r.config.Store.File(ctx, "stdlib", r.stdlibKey, func(ctx context.Context, w io.Writer) error {
 		return r.compileStdlib(ctx, w)
 	})
 	if err != nil {

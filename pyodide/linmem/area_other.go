@@ -2,7 +2,10 @@
 
 package linmem
 
-import "unsafe"
+import (
+	"os"
+	"unsafe"
+)
 
 // area is a slice that is copied to grow.
 type area struct{ b []byte }
@@ -25,3 +28,8 @@ func (a *area) release(uint64) error {
 }
 
 func (a *area) word(addr uint32) *uint32 { return (*uint32)(unsafe.Pointer(&a.b[addr])) }
+
+func (a *area) mapFile(file *os.File, base int64, offset, length uint64) error {
+	_, err := file.ReadAt(a.b[offset:offset+length], base)
+	return err
+}

@@ -3,6 +3,7 @@
 package linmem
 
 import (
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -37,3 +38,9 @@ func (a *area) release(limit uint64) error {
 }
 
 func (a *area) word(addr uint32) *uint32 { return (*uint32)(unsafe.Add(a.base, addr)) }
+
+func (a *area) mapFile(file *os.File, base int64, offset, length uint64) error {
+	_, err := unix.MmapPtr(int(file.Fd()), base, unsafe.Add(a.base, offset), uintptr(length),
+		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
+	return err
+}

@@ -26,6 +26,7 @@ package linmem
 import (
 	"encoding/binary"
 	"fmt"
+	"os"
 	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/experimental"
@@ -113,4 +114,17 @@ func littleEndian(v uint32) uint32 {
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], v)
 	return binary.NativeEndian.Uint32(b[:])
+}
+
+// Map makes [offset, offset+length) a private copy of what file has at base:
+// unix maps it copy-on-write, elsewhere it is read. All three are multiples of
+// the host's page size, and the range lies within what is committed.
+func (m *Memory) Map(file *os.File, base int64, offset, length uint64) error {
+	if offset+length < offset || offset+length > m.committed.Load() {
+		return fmt.Errorf("map %d bytes at %d: outside of the memory", length, offset)
+	}
+	if err := m.area.mapFile(file, base, offset, length); err != nil {
+		return fmt.Errorf("map %s: %w", file.Name(), err)
+	}
+	return nil
 }

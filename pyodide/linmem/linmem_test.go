@@ -1,6 +1,11 @@
 package linmem
 
-import "testing"
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestGrowInPlace(t *testing.T) {
 	m, err := New(16 * PageSize)
@@ -82,5 +87,39 @@ func TestStore32(t *testing.T) {
 		if m.Store32(addr, 1) {
 			t.Errorf("Store32(%#x) succeeded", addr)
 		}
+	}
+}
+
+func TestMap(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(bytes.Repeat([]byte{7}, 3*PageSize)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(4 * PageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Unmap()
+	b := m.Reallocate(2 * PageSize)
+	if err := m.Map(f, 2*PageSize, PageSize, PageSize); err != nil {
+		t.Fatal(err)
+	}
+	b[PageSize] = 8 // private: the file does not see it
+	if b[PageSize-1] != 0 || b[PageSize+1] != 7 {
+		t.Errorf("mapped % x", b[PageSize-1:PageSize+2])
+	}
+	if b := m.Reallocate(4 * PageSize); b[PageSize] != 8 || b[2*PageSize] != 0 {
+		t.Errorf("after growing: %d, %d", b[PageSize], b[2*PageSize])
+	}
+	var one [1]byte
+	if f.ReadAt(one[:], 2*PageSize); one[0] != 7 {
+		t.Error("a write reached the file")
+	}
+	if err := m.Map(f, 0, 3*PageSize, 2*PageSize); err == nil {
+		t.Error("mapped outside of the memory")
 	}
 }

@@ -1,0 +1,182 @@
+// Package snapshot is the file format of an interpreter that waits to go on:
+// its memory, and the little state that is outside of it.
+//
+//	0        8         12          header+…          64 KiB boundary
+//	┌────────┬─────────┬───────────┬───────────┬─────┬────────────────────────┐
+//	│ magic  │ length  │ State, as JSON        │  0  │ memory, zeros as holes │
+//	└────────┴─────────┴───────────┴───────────┴─────┴────────────────────────┘
+//
+// The memory is stored at its own offsets, so that its extents can be mapped
+// copy-on-write over a fresh linear memory; nothing is read until it is used.
+// The package knows the format only: package pyodide takes and restores
+// snapshots, and its store vouches for the bytes.
+//
+// # Limits
+//
+// A mapped file must not be truncated (SIGBUS): files are written once, under
+// another name, and never changed.
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	magic = "PYSNAP01"
+	// align is a multiple of every page size that we run on.
+	align = 64 << 10
+	// page is the granularity of holes.
+	page = 4096
+	// maxState bounds the JSON part, in bytes.
+	maxState = 16 << 20
+	// maxMemory is what a 32-bit guest can have.
+	maxMemory = 4 << 30
+	// coalesce is how many zero pages are rather stored than left out: each
+	// extent costs a system call at every restore.
+	coalesce = 16
+)
+
+// Extent is a range of memory that holds something, in bytes.
+type Extent struct {
+	Offset uint64 `json:"offset"`
+	Length uint64 `json:"length"`
+}
+
+// State is what there is beside the memory.
+type State struct {
+	Memory  uint64            `json:"memory"` // size in bytes
+	Extents []Extent          `json:"extents"`
+	Globals map[string]uint64 `json:"globals"` // by export name
+	Tables  map[string]uint32 `json:"tables"`  // sizes, by the name of the export that tells them
+	Owner   json.RawMessage   `json:"owner"`   // the caller's own
+}
+
+// Write writes a snapshot of memory, with s but for its Memory and Extents. The
+// file is new and empty; it becomes sparse.
+func Write(f *os.File, memory []byte, s State) error {
+	s.Memory = uint64(len(memory))
+	s.Extents = extents(memory)
+	state, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
+	}
+	head := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(state)))
+	head = append(head, state...)
+	if _, err := f.WriteAt(head, 0); err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
+	}
+	base := imageOffset(len(state))
+	if err := f.Truncate(base + int64(len(memory))); err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
+	}
+	for _, e := range s.Extents {
+		if _, err := f.WriteAt(memory[e.Offset:e.Offset+e.Length], base+int64(e.Offset)); err != nil {
+			return fmt.Errorf("write snapshot: %w", err)
+		}
+	}
+	return nil
+}
+
+// extents finds the pages that are not zero, joined over small gaps.
+func extents(memory []byte) (out []Extent) {
+	var zero [page]byte
+	for at := 0; at < len(memory); at += page {
+		end := min(at+page, len(memory))
+		if bytes.Equal(memory[at:end], zero[:end-at]) {
+			continue
+		}
+		if n := len(out); n > 0 && uint64(at)-(out[n-1].Offset+out[n-1].Length) < coalesce*page {
+			out[n-1].Length = uint64(end) - out[n-1].Offset
+		} else {
+			out = append(out, Extent{uint64(at), uint64(end - at)})
+		}
+	}
+	return out
+}
+
+func imageOffset(state int) int64 {
+	head := int64(len(magic) + 4 + state)
+	return (head + align - 1) / align * align
+}
+
+// Image is an open snapshot, from which any number of memories can be made. It
+// is safe for concurrent use.
+type Image struct {
+	State
+	File *os.File
+	Base int64 // where the memory begins in File
+}
+
+// Open opens a snapshot. What it claims is checked against the file's size.
+func Open(path string) (*Image, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open snapshot: %w", err)
+	}
+	image, err := read(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open snapshot %s: %w", path, err)
+	}
+	return image, nil
+}
+
+func read(f *os.File) (*Image, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	state, base, err := readState(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	return &Image{State: *state, File: f, Base: base}, nil
+}
+
+// readState reads and checks the head of a file of the given size.
+func readState(r io.ReaderAt, size int64) (*State, int64, error) {
+	head := make([]byte, len(magic)+4)
+	if _, err := r.ReadAt(head, 0); err != nil {
+		return nil, 0, fmt.Errorf("its head: %w", err)
+	}
+	if string(head[:len(magic)]) != magic {
+		return nil, 0, fmt.Errorf("it is none")
+	}
+	n := binary.LittleEndian.Uint32(head[len(magic):])
+	if n > maxState || int64(n) > size {
+		return nil, 0, fmt.Errorf("a state of %d bytes", n)
+	}
+	b := make([]byte, n)
+	if _, err := r.ReadAt(b, int64(len(head))); err != nil {
+		return nil, 0, fmt.Errorf("its state: %w", err)
+	}
+	s := new(State)
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, 0, fmt.Errorf("its state: %w", err)
+	}
+	base := imageOffset(int(n))
+	return s, base, s.check(size - base)
+}
+
+// check compares the state with the number of bytes that the image has.
+func (s *State) check(image int64) error {
+	if s.Memory > maxMemory || int64(s.Memory) != image {
+		return fmt.Errorf("%d bytes of memory in %d bytes of file", s.Memory, image)
+	}
+	end := uint64(0)
+	for _, e := range s.Extents {
+		if e.Offset < end || e.Offset%page != 0 || e.Length == 0 || e.Length > s.Memory || e.Offset > s.Memory-e.Length {
+			return fmt.Errorf("extent %d+%d is out of place", e.Offset, e.Length)
+		}
+		end = e.Offset + e.Length
+	}
+	return nil
+}
+
+// Close closes the file. Memories that were mapped from it stay good.
+func (i *Image) Close() error { return i.File.Close() }

@@ -1,0 +1,100 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// write writes a snapshot of memory into a new file.
+func write(t testing.TB, memory []byte, s State) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "snapshot")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := Write(f, memory, s); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func sample() []byte {
+	memory := make([]byte, 100*page)
+	memory[0] = 1
+	memory[10*page] = 2   // near the first
+	memory[60*page+5] = 3 // far
+	memory[100*page-1] = 4
+	return memory
+}
+
+func TestRoundTrip(t *testing.T) {
+	memory := sample()
+	image, err := Open(write(t, memory, State{Globals: map[string]uint64{"sp": 7}, Owner: json.RawMessage(`"me"`)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	if len(image.Extents) != 3 {
+		t.Errorf("extents %v, want 3", image.Extents)
+	}
+	got := make([]byte, image.Memory)
+	for _, e := range image.Extents {
+		if _, err := image.File.ReadAt(got[e.Offset:e.Offset+e.Length], image.Base+int64(e.Offset)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got, memory) {
+		t.Error("the memory is not the same")
+	}
+	if image.Globals["sp"] != 7 || string(image.Owner) != `"me"` || image.Base%align != 0 {
+		t.Errorf("state %+v at %d", image.State, image.Base)
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	path := write(t, sample(), State{})
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func(b []byte) []byte{
+		"empty":     func(b []byte) []byte { return nil },
+		"truncated": func(b []byte) []byte { return b[:len(b)-1] },
+		"longer":    func(b []byte) []byte { return append(b, 0) },
+		"foreign":   func(b []byte) []byte { b[0]++; return b },
+		"length":    func(b []byte) []byte { b[len(magic)+3] = 0xff; return b },
+		"extent":    func(b []byte) []byte { return bytes.Replace(b, []byte(`"offset":0,`), []byte(`"offset":9,`), 1) },
+	} {
+		if err := os.WriteFile(path, damage(bytes.Clone(good)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if image, err := Open(path); err == nil {
+			image.Close()
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+func FuzzReadState(f *testing.F) {
+	b, err := os.ReadFile(write(f, sample(), State{Globals: map[string]uint64{"sp": 1}}))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b[:1024])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, base, err := readState(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		for _, e := range s.Extents {
+			if base+int64(e.Offset+e.Length) > int64(len(b)) {
+				t.Errorf("extent %+v is outside of %d bytes", e, len(b))
+			}
+		}
+	})
+}
