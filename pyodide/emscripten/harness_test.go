@@ -195,4 +195,4 @@ func memalign(_ context.Context, _, size uint32) uint32 {
 }
 
 // soon is how long a test waits for what should happen at once.
-const soon = 10 * time.Second
+const soon = 5 * time.Second

@@ -1,0 +1,109 @@
+package hostfn
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+func nop(context.Context, []uint64) {}
+
+func TestCheck(t *testing.T) {
+	good := Row{Module: "env", Name: "f", Sig: "ij:i", Source: "x.js", Support: Full, Fn: nop}
+	for want, change := range map[string]func(*Row){
+		"":                  func(*Row) {},
+		"no name":           func(r *Row) { r.Name = "" },
+		"does nothing":      func(r *Row) { r.Fn = nil },
+		"no source":         func(r *Row) { r.Source = "" },
+		"has no note":       func(r *Row) { r.Support = Partial },
+		"has no colon":      func(r *Row) { r.Sig = "ii" },
+		`unknown type 'x'`:  func(r *Row) { r.Sig = "ix:" },
+		"env.f: signature ": func(r *Row) { r.Sig = "" },
+	} {
+		r := good
+		change(&r)
+		err := Table{r}.Check()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("Check: %v, want %q", err, want)
+		}
+	}
+	if err := (Table{good, good}).Check(); err == nil {
+		t.Error("the same row twice is fine")
+	}
+}
+
+func TestCompare(t *testing.T) {
+	table := Table{{Module: "env", Name: "a", Sig: "i:"}, {Module: "env", Name: "b", Sig: "i:"}, {Module: "env", Name: "c", Sig: ":"}}
+	got := table.Compare([]Import{{"env", "a", "i:"}, {"env", "b", "j:"}, {"wasi", "c", ":"}})
+	want := []string{"env.b: row has type i:, import has j:", "env.c: not imported", "wasi.c :: no row"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestParseImports(t *testing.T) {
+	f, err := os.Open("testdata/imports.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	imports, err := ParseImports(f)
+	if err != nil || len(imports) != 268 {
+		t.Fatalf("%d imports, %v; want 268", len(imports), err)
+	}
+	for _, bad := range []string{"env f", "env f i: x", "env f ii", "env f q:"} {
+		if _, err := ParseImports(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is an import", bad)
+		}
+	}
+}
+
+func TestSig(t *testing.T) {
+	for _, s := range []string{":", "i:", ":e", "ijfde:d"} {
+		r := Row{Sig: s}
+		if got := Sig(r.Params(), r.Results()); got != s {
+			t.Errorf("Sig of the types of %s is %s", s, got)
+		}
+	}
+	if got := Sig([]api.ValueType{0x7b}, nil); got != "?:" {
+		t.Errorf("Sig of a vector is %s", got)
+	}
+}
+
+// TestInstantiate calls a host function through wazero, by way of a module
+// that imports it, and sees clean values on both sides.
+func TestInstantiate(t *testing.T) {
+	ctx := context.Background()
+	r := wazero.NewRuntime(ctx)
+	defer r.Close(ctx)
+	var seen []uint64
+	table := Table{{
+		Module: "env", Name: "f", Sig: "ije:i", Source: "x.js", Support: Full,
+		Fn: func(_ context.Context, stack []uint64) {
+			seen = append(seen, stack...)
+			stack[0] = 0xdeadbeef_00000007
+		},
+	}}
+	if err := table.Instantiate(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	fn := r.Module("env").ExportedFunction("f")
+	if got := fn.Definition().DebugName(); got != "env.f" {
+		t.Errorf("wazero shows it as %s", got)
+	}
+	res, err := fn.Call(ctx, 0xffffffff_00000005, 0xffffffff_00000006, 0xffffffff_00000001)
+	if err != nil || res[0] != 7 {
+		t.Errorf("result %#x, %v", res, err)
+	}
+	if d := cmp.Diff([]uint64{5, 0xffffffff_00000006, 0xffffffff_00000001}, seen); d != "" {
+		t.Error(d)
+	}
+	if err := table.Instantiate(ctx, r); err == nil {
+		t.Error("instantiating twice is fine")
+	}
+}
