@@ -166,7 +166,7 @@ func (s *scanner) lex(t *token) error {
 		return nil
 	case c == '/' && !s.prev.operand:
 		return s.regexp(t)
-	case c == '/' && (s.is(s.prev, '}') || s.word(s.prev) == "of"):
+	case c == '/' && (s.is(s.prev, '}') || s.word(s.prev) == "of" && !s.is(s.prev2, '.')):
 		return errScan // a block or an object; a variable or for (x of /y/)
 	case letter(c) || c == '#':
 		t.kind = word

@@ -1,0 +1,135 @@
+package deno
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestResultEdits has programs in which « and » stand where the value of the
+// last expression is taken. Without them there is no value.
+func TestResultEdits(t *testing.T) {
+	for _, marked := range []string{
+		"", ";", "// only a comment", "/* one */ /* two */",
+		"«1»", "«1»;", "«1» ;; // end", "a = 1\n«a»", "a = 1;«a»", "a; b; «c»",
+		"«a,\nb»", "«a\n.b\n.c()»", "«a\n(b)»", "«a\n[b]»", "«a\n`b`»", "«a\n+ b»", "«a\n/ b / c»", "«a\n? b\n: c»", "«a\nin b»", "«a\ninstanceof b»",
+		"«x => x»", "const f = x =>\nx", "const f = x => {\nx\n}\n«f»", "«async () => { await 1 }»", "«async x => x»", "async function f() {}", "«async»",
+		"«(function () {})()»", "(a)\n;«(b)»", "«!a»", "a\n«!b»", "a\n!= b\n«c»", "a\n«++b»", "«a++»", "a++\n«b»", "«a+++b»", "«-a»", "«a\n- b»", "a\n«--b»",
+		"«new A»", "«new A()»", "«typeof a»", "«void 0»", "«delete a.b»", "«await f()»", "await using x = f()", "using x = f()", "«using»",
+		"«import('x')»", "«import.meta.url»", "import 'x'", "import a from 'x'\n«a»", "import {a} from 'x'; «a»", "import { a }\nfrom 'x'", "import a from 'x' with { type: 'json' }\n«a»",
+		"export const a = 1", "export default a", "export default\na", "export {a}", "export { a }\nfrom 'x'", "export * from 'x'\n«1»",
+		"let a", "const a = 1", "var a = 1", "class A {}", "class A {}\n«new A»", "class A {} «A»", "@d class A {}", "@d\nclass A {}\n«A»", "class A\n{\n}\n«1»",
+		"function f() {}", "function f() {} «f()»", "function f()\n{\n}\n«f()»", "function* g() { yield 1 }\n«g()»",
+		"if (a) b", "if (a)\nb", "if (a) { b }", "if (a) { b } else { c }", "if (a) b\nelse\nc", "if (a) { b }\n«c»", "if (a) { b } «c»",
+		"for (;;) a", "for (const a of b)\nc", "for await (const a of b)\nc", "while (a)\nb", "do a; while (b)", "do\na\nwhile (b);«c»", "do\na\nwhile (b)\nc",
+		"switch (a) { case 1: b }", "try { a } catch { b }", "try { a }\nfinally { b }\n«c»", "throw a", "debugger", "a: b", "a: {\nb\n}", "{ a }", "{ a }\n«b»",
+		"«({})»", "«({ a: 1 })»", "({ a } = b)\n«a»", "«[1, 2]»", "const a = 1\n[1]", "const a = 1;\n«[1]»", "const a = {}\n«b»", "const a = {}\n(b)", "f({\n})\n«g»",
+		"«'use strict'»", "'use strict'\n«1»", "«`a`»", "«`a${b}c`»", "«`a${`b${c}`}\nd`»", "const a = `\nb\n`", "const a = `${\nb\n}`\n«a»", "«f`x`»", "«/re/g»", "«/[/]`'/.test(a)»", "a = /'/\n«a»", "a = b / c / d\n«a»", "«a[0] / 2»", "«f() / 2 / 3»", "if (a) /b'/.test(c)", "return\n/a'/", "«x\n/y/z»",
+		"«0x1e+5»", "«1e+5»", "«.5»", "«1..toString()»", "«1_000n»", "«a?.b»", "«a ?? b»", "«#x in a»", "«a.of / b.return / c»",
+		// TypeScript
+		"type A = string", "type A = {\na: 1\n}\n«1»", "interface A { a: 1 }", "interface A {}\n«1»", "enum A { a }", "const enum A { a }", "enum A { a } «A.a»", "namespace A { const b = 1 }", "module A {}", "declare const a: number", "declare module 'x' {}", "abstract class A {}", "declare global {}", "global {}",
+		"«type»", "«type = 1»", "«a as any»", "«a\nas»", "«a!»", "«a! / b / c»", "«a!.b»", "«<any>a»", "«f<string>(a)»", "let a: Array<string>\n«a»", "let a: A<B<C>> = b\n«a»", "const a = <T,>(x: T) => x\n«a»", "«a satisfies B»", "let a: {\nb: 1\n}\n«a»", "type A = B\n| C\n«1»", "function f(a: string): a is 'x' { return true }\n«f»",
+		"a\r\n«b»\r\n", "a\u2028«b»", "\ufeff«a»", "#!/usr/bin/env deno\n«a»", "a // b\n«c» // d", "a /* b\n */ «c»", "«a /* b */ + c» /* d */", "«é»", "a\n«日本»",
+		// Deno refuses what was made of these, and then takes the program as it is.
+		"if (a) {\n} else if (b)\nc",
+	} {
+		source := strings.NewReplacer("«", "", "»", "").Replace(marked)
+		p := parse(source, true)
+		got := source
+		switch len(p.edits) {
+		case 0:
+		case 2:
+			got = source[:p.edits[0].offset] + "«" + source[p.edits[0].offset:p.edits[1].offset] + "»" + source[p.edits[1].offset:]
+		default:
+			t.Errorf("%q: edits %+v", source, p.edits)
+		}
+		if got != marked {
+			t.Errorf("%q, want %q", got, marked)
+		}
+	}
+}
+
+// TestUncertain has programs that the scanner gives up on.
+func TestUncertain(t *testing.T) {
+	for _, source := range []string{
+		"(", ")", "(]", "`", "`${", "`${`", "'", "'a\n'", "\"", "/*", "/", "a = /", "a = /[/\n", "{}\n/a'/", "\\u0061", "a\\u{62}", "for (x of /a'/) {}", "<a>b</a>", "}", "'\\", "`\\",
+	} {
+		if p := parse(source+";1", true); len(p.edits) > 0 {
+			t.Errorf("%q: edits %+v, want none", source, p.edits)
+		}
+	}
+}
+
+func TestSpecifiers(t *testing.T) {
+	source := `
+import a from "a"; import "b"; import * as c from 'c'; import type { D } from "d"
+export * from "e"; export { f } from "f";
+const g = await import("g"), h = require("h"), i = await import("i", { with: { type: "json" } })
+// import "no1"
+/* import("no2") */ const s = "import 'no3'", t = ` + "`import 'no4' ${await import('j')}`" + `
+x.import("no5"); x.require("no6"); from("no7"); import("no8" + s); import(s + "no9"); ({ from: "no10" }); x.from("no11")
+import k from "a"
+import("k\n"); import ( /* c */ 'l' /* d */ ); if (/import "no12"/.test(s)) require('m');
+`
+	want := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "l", "m"}
+	if diff := cmp.Diff(want, parse(source, true).specifiers); diff != "" {
+		t.Errorf("specifiers (-want +got):\n%s", diff)
+	}
+	jsx := "import React from 'react';\nconst a = <p>it's</p>;\nimport { b } from \"b\"; a"
+	if diff := cmp.Diff([]string{"react", "b"}, parse(jsx, true).specifiers); diff != "" {
+		t.Errorf("specifiers with tags (-want +got):\n%s", diff)
+	}
+}
+
+func TestMainEdit(t *testing.T) {
+	for source, want := range map[string]string{
+		"if (import.meta.main) {}":            "import.meta.main=true;if (import.meta.main) {}",
+		"#!x\n// c\nimport.meta.main;if(1){}": "#!x\n// c\nimport.meta.main=true;import.meta.main;if(1){}",
+		"const main = import.meta":            "const main = import.meta",
+		"// import.meta.main\nlet a":          "// import.meta.main\nlet a",
+	} {
+		if got := parse(source, true).edited(); got != want {
+			t.Errorf("%q becomes %q, want %q", source, got, want)
+		}
+	}
+}
+
+// TestColumns maps each place of an edited program back.
+func TestColumns(t *testing.T) {
+	source := "import.meta.main; let é = '😀';\r\nlet b; é + b.c // d\n"
+	p := parse(source, true)
+	edited := p.edited()
+	for _, word := range []string{"let é", "let b", "é +", "b.c"} {
+		line, column := position(edited, strings.Index(edited, word))
+		wantLine, want := position(source, strings.Index(source, word))
+		if got := p.column(line, column); line != wantLine || got != want {
+			t.Errorf("%s is at %d:%d of the edited program, which becomes %d:%d, want %d:%d", word, line, column, line, got, wantLine, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("const a = `x${b /* c */ + '}'}` / 2\nawait import('npm:a')\n/re[/]/.test(a) // d")
+	f.Add("import.meta.main; @d class A<T> { #x = 1n }\nnew A<string>()!.x++")
+	f.Fuzz(func(t *testing.T, source string) {
+		p := parse(source, true)
+		last := 0
+		for _, e := range p.edits {
+			if e.offset < last || e.offset > len(source) || strings.ContainsAny(e.text, "\n\r") {
+				t.Fatalf("edit %+v after %d in %d bytes", e, last, len(source))
+			}
+			last = e.offset
+		}
+		back := p.edited()
+		for _, e := range p.edits {
+			back = back[:e.offset] + back[e.offset+len(e.text):]
+		}
+		if back != source {
+			t.Errorf("without its edits the program is %q, want %q", back, source)
+		}
+		if len(p.specifiers) > maxSpecifiers {
+			t.Errorf("%d specifiers", len(p.specifiers))
+		}
+	})
+}
