@@ -92,7 +92,14 @@ func TestInstantiate(t *testing.T) {
 	if err := table.Instantiate(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	fn := r.Module("env").ExportedFunction("f")
+	m, err := r.Instantiate(ctx, []byte("\x00asm\x01\x00\x00\x00"+
+		"\x01\x08\x01\x60\x03\x7f\x7e\x6f\x01\x7f"+ // type (i32 i64 externref) -> i32
+		"\x02\x09\x01\x03env\x01f\x00\x00"+
+		"\x07\x05\x01\x01g\x00\x00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fn := m.ExportedFunction("g")
 	if got := fn.Definition().DebugName(); got != "env.f" {
 		t.Errorf("wazero shows it as %s", got)
 	}
