@@ -1,6 +1,8 @@
 package memfs
 
 import (
+	"time"
+
 	"coderunner/pyodide/abi"
 )
 
@@ -44,7 +46,11 @@ func (fsys *FS) newNode(typ, perm uint32) *Node {
 	}
 }
 
-func (fsys *FS) time() abi.Timespec { return abi.NewTimespec(fsys.now()) }
+func (fsys *FS) time() abi.Timespec { return timestamp(fsys.now()) }
+
+// timestamp is t as files have it: in whole microseconds. The guest's os.utime
+// sets no finer times, and a copy must not look older than its original.
+func timestamp(t time.Time) abi.Timespec { return abi.NewTimespec(t.Truncate(time.Microsecond)) }
 
 // touch records that n's contents changed.
 func (fsys *FS) touch(n *Node) {

@@ -31,7 +31,7 @@ func (s *source) learn(n *Node) {
 	}
 	s.size = info.Size()
 	n.perm |= uint32(info.Mode()) & 0o111
-	n.mtime = abi.NewTimespec(info.ModTime())
+	n.mtime = timestamp(info.ModTime())
 	n.atime, n.ctime = n.mtime, n.mtime
 }
 
