@@ -207,6 +207,9 @@ func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, e
 		if err != nil {
 			return nil, err
 		}
+		if p, have := j.installed[r.Name]; have && !r.Allows(p.Version) {
+			return nil, fmt.Errorf("Requested '%s', but %s==%s is already installed", r, p.Name, p.Version)
+		}
 		reqs = append(reqs, r)
 	}
 	err := j.install(ctx, reqs, nil)

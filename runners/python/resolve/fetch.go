@@ -95,7 +95,7 @@ func openWheel(f *os.File, filename string) (*wheel.Wheel, error) {
 
 // unpack gives the folder with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
-	key := fmt.Sprintf("%s-%s-pyodide%s", p.SHA256, treeFormat, defaults.PyodideVersion)
+	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, defaults.PyodideVersion, overlayKey(p.Name))
 	if p.Strip {
 		key += "-python"
 	}
@@ -139,7 +139,10 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 	if p.Strip {
 		keep = func(path string) bool { return !wheel.IsNative(path) }
 	}
-	return w.InstallTo(ctx, dir, keep)
+	if err := w.InstallTo(ctx, dir, keep); err != nil {
+		return err
+	}
+	return overlay(p.Name, dir)
 }
 
 // compile adds bytecode. A few at a time: each takes a core and an

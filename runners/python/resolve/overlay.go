@@ -1,0 +1,68 @@
+package resolve
+
+import (
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// overlays has, in a folder for each project, files that replace the
+// project's own: code that takes any Emscripten for a browser. A file is only
+// replaced, never added.
+//
+//go:embed all:overlay
+var overlays embed.FS
+
+// overlayKey changes whenever a project's overlay does; it is "" without one.
+func overlayKey(project string) string {
+	h := sha256.New()
+	err := fs.WalkDir(overlays, path.Join("overlay", project), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := overlays.ReadFile(name)
+		fmt.Fprintf(h, "%s %d ", name, len(b))
+		h.Write(b)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		panic(err) // the files are embedded
+	}
+	return fmt.Sprintf("-over%x", h.Sum(nil)[:6])
+}
+
+// overlay replaces files of an unpacked wheel.
+func overlay(project, dir string) error {
+	if overlayKey(project) == "" {
+		return nil
+	}
+	from, err := fs.Sub(overlays, path.Join("overlay", project))
+	if err != nil {
+		return err
+	}
+	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		target := filepath.Join(dir, filepath.FromSlash(name))
+		if _, err := os.Lstat(target); err != nil {
+			return nil // this version has no such file
+		}
+		b, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, b, 0o644); err != nil {
+			return fmt.Errorf("replace %s of %s: %w", name, project, err)
+		}
+		return nil
+	})
+}
