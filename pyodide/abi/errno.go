@@ -54,6 +54,3 @@ func (e Errno) Is(target error) bool {
 	}
 	return false
 }
-
-// Timeout says whether the error is one of waiting too long.
-func (e Errno) Timeout() bool { return e == EAGAIN || e == ETIMEDOUT }
