@@ -2,6 +2,7 @@ package lower
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,9 @@ func FuzzLower(f *testing.F) {
 		}
 		f.Add(b, uint8(0))
 		f.Add(b, uint8(7))
+	}
+	for seed := range uint64(8) {
+		f.Add(generate(rand.New(rand.NewPCG(seed, 7))).encode(), uint8(seed))
 	}
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(plainFeatures))

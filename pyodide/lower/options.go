@@ -22,10 +22,14 @@ const (
 	growPrefix   = "__table_grow_"
 )
 
+// reserved reports whether a name is one that we add. __table_base is
+// Emscripten's.
 func reserved(name string) bool {
 	switch name {
-	case FlagGlobal, ValueGlobal, InterruptGlobal, FuelGlobal, ArityTable, ArityLen, "__table_base":
-		return name != "__table_base"
+	case FlagGlobal, ValueGlobal, InterruptGlobal, FuelGlobal, ArityTable, ArityLen:
+		return true
+	case "__table_base":
+		return false
 	}
 	return strings.HasPrefix(name, globalPrefix) || strings.HasPrefix(name, tablePrefix)
 }
