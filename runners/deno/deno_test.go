@@ -3,7 +3,6 @@ package deno
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +14,17 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv("CODERUNNER_DENO_TEST_CHILD") != "" {
+		child()
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if shared != "" {
+			os.RemoveAll(shared)
+		}
+		os.Exit(code)
+	}))
+}
 
 var binaryOnce = sync.OnceValues(func() (string, error) {
 	if name := os.Getenv("CODE_RUNNER_DENO"); name != "" {
@@ -29,10 +38,14 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 	return c.Deno(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
 })
 
+// shared is the folder of sharedDir, once it is there.
+var shared string
+
 // sharedDir is a cache that the tests share, so that each package is fetched
 // once.
-var sharedDir = sync.OnceValues(func() (string, error) {
-	return filepath.Join(os.TempDir(), "coderunner-deno-test-cache"), nil
+var sharedDir = sync.OnceValues(func() (dir string, err error) {
+	shared, err = os.MkdirTemp("", "coderunner-test-cache-")
+	return shared, err
 })
 
 // open makes a Runner with the flags' policy. Change, if not nil, changes its

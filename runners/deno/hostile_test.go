@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/cache"
 	"coderunner/runners"
 )
 
@@ -323,6 +325,141 @@ func TestBadRequests(t *testing.T) {
 		var bad *runners.RequestError
 		if !errors.As(err, &bad) || bad.Argument != argument || !strings.HasPrefix(bad.Message, argument) {
 			t.Errorf("%s: %+v, %v, want an error of the request that names %s", name, o, err, argument)
+		}
+	}
+}
+
+// child is a process that runs a program without end, for TestKilled.
+func child() {
+	c, err := cache.Open(os.Getenv("CODERUNNER_DENO_TEST_CHILD"), cache.Options{})
+	if err != nil {
+		panic(err)
+	}
+	r, err := New(Config{Cache: c, Binary: os.Getenv("CODERUNNER_DENO_TEST_BINARY")})
+	if err != nil {
+		panic(err)
+	}
+	_, err = r.Run(context.Background(), runners.Request{Language: runners.JavaScript, Limits: runners.Limits{Timeout: time.Hour},
+		Code: "Deno.addSignalListener('SIGTERM', () => {}); Deno.writeTextFileSync('pid', '' + Deno.pid); for (;;);"})
+	panic(err)
+}
+
+// TestKilled kills a process in the middle of a run, and looks at what is
+// left.
+func TestKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends children with their parent")
+	}
+	if testing.Short() {
+		t.Skip("needs Deno")
+	}
+	binary, err := binaryOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "CODERUNNER_DENO_TEST_CHILD="+t.TempDir(), "CODERUNNER_DENO_TEST_BINARY="+binary, "TMPDIR="+temp)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid string
+	for begun := time.Now(); pid == ""; runtime.Gosched() {
+		if names, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*", "r0", "work", "pid")); len(names) > 0 {
+			b, _ := os.ReadFile(names[0])
+			pid = string(b)
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatal("the program does not start")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for begun := time.Now(); ; runtime.Gosched() {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			break
+		}
+		if time.Since(begun) > 5*time.Second {
+			t.Fatalf("Deno lives on: %s", stat)
+		}
+	}
+	removeStale(temp)
+	if left, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*")); left != nil {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// TestNamedBinary names things that are no Deno of a fitting version.
+func TestNamedBinary(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("makes scripts")
+	}
+	dir := t.TempDir()
+	script := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"):              "no such file",
+		dir:                                     "it is a folder",
+		script("plain", "", 0o600):              "permission denied",
+		script("old", "echo deno 2.8.9", 0o700): "its version is 2.8.9; 2.9.0 or later is needed",
+		script("pre", "echo deno 2.9.0-rc.1", 0o700):                    "its version is 2.9.0-rc.1",
+		script("other", "echo v24.1.0", 0o700):                          `"v24.1.0\n"`,
+		script("fails", "exit 3", 0o700):                                "exit status 3",
+		script("chatty", "while :; do echo deno 9; done & exit", 0o700): "ask for its version",
+	} {
+		_, _, err := checkBinary(path)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("checkBinary(%s): %v, want it to say %q", path, err, want)
+		}
+	}
+	if _, version, err := checkBinary(script("new", "echo 'deno 3.1.0 (stable)'", 0o700)); err != nil || version != "3.1.0" {
+		t.Errorf("a newer Deno: %s, %v", version, err)
+	}
+}
+
+func BenchmarkHello(b *testing.B) {
+	r := open(b, "", nil)
+	for b.Loop() {
+		if o := run(b, r, runners.Request{Code: "console.log('hello' as string)"}); o.Stdout != "hello\n" {
+			b.Fatal(o)
+		}
+	}
+}
+
+func BenchmarkZod(b *testing.B) {
+	r := open(b, "", nil)
+	for b.Loop() {
+		if o := run(b, r, runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('hello')"}); o.Result == nil {
+			b.Fatal(o)
+		}
+	}
+}
+
+// BenchmarkDenoRun is what the others are compared with: deno run of the same
+// file.
+func BenchmarkDenoRun(b *testing.B) {
+	binary, err := binaryOnce()
+	if err != nil {
+		b.Fatal(err)
+	}
+	name := filepath.Join(b.TempDir(), "main.ts")
+	if err := os.WriteFile(name, []byte("console.log('hello' as string)"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	for b.Loop() {
+		cmd := exec.Command(binary, "run", "--no-config", "--no-lock", name)
+		cmd.Env = []string{"DENO_DIR=" + dir, "NO_COLOR=1", "DENO_NO_UPDATE_CHECK=1"}
+		if out, err := cmd.Output(); err != nil || string(out) != "hello\n" {
+			b.Fatalf("%s, %v", out, err)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (a *analysis) starts(t token) bool {
 	switch t.kind {
 	case word:
 		switch a.s.word(t) {
-		case "in", "instanceof", "as", "satisfies", "of", "from":
+		case "in", "instanceof", "as", "satisfies", "of", "from", "extends", "implements":
 			return false
 		}
 		return true

@@ -28,7 +28,7 @@ func TestResultEdits(t *testing.T) {
 		"«'use strict'»", "'use strict'\n«1»", "«`a`»", "«`a${b}c`»", "«`a${`b${c}`}\nd`»", "const a = `\nb\n`", "const a = `${\nb\n}`\n«a»", "«f`x`»", "«/re/g»", "«/[/]`'/.test(a)»", "a = /'/\n«a»", "a = b / c / d\n«a»", "«a[0] / 2»", "«f() / 2 / 3»", "if (a) /b'/.test(c)", "return\n/a'/", "«x\n/y/z»",
 		"«0x1e+5»", "«1e+5»", "«.5»", "«1..toString()»", "«1_000n»", "«a?.b»", "«a ?? b»", "«#x in a»", "«a.of / b.return / c»",
 		// TypeScript
-		"type A = string", "type A = {\na: 1\n}\n«1»", "interface A { a: 1 }", "interface A {}\n«1»", "enum A { a }", "const enum A { a }", "enum A { a } «A.a»", "namespace A { const b = 1 }", "module A {}", "declare const a: number", "declare module 'x' {}", "abstract class A {}", "declare global {}", "global {}",
+		"type A = string", "type A = {\na: 1\n}\n«1»", "interface A { a: 1 }", "interface A\nextends B {}", "class A\nimplements B {}", "interface A {}\n«1»", "enum A { a }", "const enum A { a }", "enum A { a } «A.a»", "namespace A { const b = 1 }", "module A {}", "declare const a: number", "declare module 'x' {}", "abstract class A {}", "declare global {}", "global {}",
 		"«type»", "«type = 1»", "«a as any»", "«a\nas»", "«a!»", "«a! / b / c»", "«a!.b»", "«<any>a»", "«f<string>(a)»", "let a: Array<string>\n«a»", "let a: A<B<C>> = b\n«a»", "const a = <T,>(x: T) => x\n«a»", "«a satisfies B»", "let a: {\nb: 1\n}\n«a»", "type A = B\n| C\n«1»", "function f(a: string): a is 'x' { return true }\n«f»",
 		"a\r\n«b»\r\n", "a\u2028«b»", "\ufeff«a»", "#!/usr/bin/env deno\n«a»", "a // b\n«c» // d", "a /* b\n */ «c»", "«a /* b */ + c» /* d */", "«é»", "a\n«日本»",
 		// Deno refuses what was made of these, and then takes the program as it is.
