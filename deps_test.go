@@ -30,8 +30,9 @@ const imports = `
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/linmem:
+	pyodide/snapshot:
 	pyodide/lower: pyodide/wasmbin
-	pyodide: pyodide/abi pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/wasmbin
+	pyodide: pyodide/abi pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
 	runners/deno: cache internal/defaults runners
