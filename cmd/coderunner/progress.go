@@ -64,18 +64,26 @@ func (b *bar) end() {
 
 // lines shows a preparation where there is no terminal: a line for each step.
 type lines struct {
-	w io.Writer
+	w     io.Writer
+	quiet time.Duration // nothing is shown of what is done by then
+	begun time.Time
 
 	mu   sync.Mutex
 	step string
+}
+
+func newLines(w io.Writer, quiet time.Duration) *lines {
+	return &lines{w: w, quiet: quiet, begun: time.Now()}
 }
 
 // report is a [runners.ProgressFunc].
 func (l *lines) report(p runners.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if step := p.Phase + " " + p.Item; step != l.step {
-		l.step = step
-		fmt.Fprintln(l.w, step)
+	step := p.Phase + " " + p.Item
+	if step == l.step || p.Phase == "start" || p.Phase == "run" || time.Since(l.begun) < l.quiet {
+		return
 	}
+	l.step = step
+	fmt.Fprintf(l.w, "coderunner: %s\n", step)
 }

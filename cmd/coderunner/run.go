@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -21,6 +22,10 @@ import (
 const (
 	// codeOurFault is the exit code when the program could not be run.
 	codeOurFault = 125
+
+	// quietPreparation is how long a preparation says nothing where stderr is
+	// no terminal: most runs prepare nothing, and stderr is the program's.
+	quietPreparation = 5 * time.Second
 
 	// maxSource and maxInput bound what is read into memory.
 	maxSource = 2 << 20
@@ -89,6 +94,8 @@ func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outco
 		p := newBar(os.Stderr)
 		defer p.clear()
 		req.Progress = p.report
+	} else {
+		req.Progress = newLines(os.Stderr, quietPreparation).report
 	}
 	out, err := r.Run(ctx, req)
 	if err == nil && out.Packages == nil {

@@ -29,7 +29,7 @@ func warm(ctx context.Context, cfg Config, packages []string) error {
 	if err != nil {
 		return err
 	}
-	report, clear := (&lines{w: os.Stderr}).report, func() {}
+	report, clear := newLines(os.Stderr, 0).report, func() {}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		p := newBar(os.Stderr)
 		report, clear = p.report, p.clear

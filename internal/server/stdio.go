@@ -18,7 +18,7 @@ const (
 	// maxPending and maxPendingBytes bound the requests that have been read
 	// and not yet answered.
 	maxPending      = 2048
-	maxPendingBytes = 256 << 20
+	maxPendingBytes = 128 << 20
 
 	// shutdownGrace is how long calls may take to stop at the end.
 	shutdownGrace = 700 * time.Millisecond
@@ -45,7 +45,6 @@ type conn struct {
 	mu       sync.Mutex // guards what follows
 	requests map[string]*request
 	bytes    int // of the requests
-	ready    bool
 	closing  bool
 
 	wg sync.WaitGroup // one for each request

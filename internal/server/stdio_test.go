@@ -305,7 +305,7 @@ func TestTooManyPending(t *testing.T) {
 }
 
 func TestPanicsAndErrors(t *testing.T) {
-	r := runFunc(func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+	r := runFunc(func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 		switch req.Code {
 		case "panic":
 			panic("secret")
@@ -318,7 +318,7 @@ func TestPanicsAndErrors(t *testing.T) {
 		case "bad JSON":
 			return &runners.Outcome{Status: runners.Succeeded, Result: &runners.Value{Text: "x", JSON: []byte("{")}}, nil
 		}
-		return echo(nil, req)
+		return echo(ctx, req)
 	})
 	c := connect(t, newServer(t, Config{Runners: allLanguages(r)}))
 	defer c.end()
