@@ -5,6 +5,8 @@ import (
 	"context"
 	"testing"
 
+	"coderunner/pyodide/wasmbin"
+
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -52,12 +54,11 @@ func TestBulk(t *testing.T) {
 		{"init", []uint64{10, 2, 9}},
 	}
 	got, want := start(t, out, false), start(t, in, false)
-	for i, m := range []api.Module{got, want} {
+	for _, m := range []api.Module{got, want} {
 		b, _ := m.Memory().Read(0, size)
 		for j := range b {
 			b[j] = byte(j * 2654435761 >> 13)
 		}
-		_ = i
 	}
 	for _, c := range cases {
 		_, ge := got.ExportedFunction(c.fn).Call(context.Background(), c.args...)
@@ -71,4 +72,63 @@ func TestBulk(t *testing.T) {
 			t.Fatalf("%s%v: memory differs", c.fn, c.args)
 		}
 	}
+}
+
+// withSegment returns bulk.wasm with another data segment.
+func withSegment(t *testing.T, data []byte) []byte {
+	t.Helper()
+	in := testdata(t, "bulk.wasm")
+	m, err := wasmbin.Parse(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []byte(wasmbin.Header)
+	for _, s := range m.Sections {
+		if s.ID == wasmbin.SecData {
+			n := wasmbin.AppendU32([]byte{1, 1}, uint32(len(data))) // one passive segment
+			out = wasmbin.AppendSection(out, s.ID, n, data)
+			continue
+		}
+		out = wasmbin.AppendSection(out, s.ID, in[s.Start:s.End])
+	}
+	return out
+}
+
+// TestInit is TestBulk for memory.init of a segment larger than a chunk.
+func TestInit(t *testing.T) {
+	const size, seg = 80 << 16, 5 << 19
+	data := make([]byte, seg)
+	for i := range data {
+		data[i] = byte(i * 2654435761 >> 11)
+	}
+	in := withSegment(t, data)
+	out, info := lowered(t, in, Options{})
+	if info.Stats.Bulk != 5 {
+		t.Errorf("%d instructions were replaced, want 5", info.Stats.Bulk)
+	}
+	got, want := start(t, out, false), start(t, in, false)
+	check := func(args ...uint64) {
+		t.Helper()
+		_, ge := got.ExportedFunction("init").Call(context.Background(), args...)
+		_, we := want.ExportedFunction("init").Call(context.Background(), args...)
+		g, _ := got.Memory().Read(0, size)
+		w, _ := want.Memory().Read(0, size)
+		if (ge == nil) != (we == nil) || !bytes.Equal(g, w) {
+			t.Errorf("init%v: %v, want %v; memory equal: %v", args, ge, we, bytes.Equal(g, w))
+		}
+	}
+	check(0, 0, seg)
+	check(size-seg, 0, seg)
+	check(7, 3, BulkChunk)
+	check(8, 3, 2*BulkChunk+1)
+	check(9, 4, seg)          // past the segment
+	check(size-seg+1, 0, seg) // past the memory
+	check(0, 0xffffffff, seg) // both sums overflow 32 bits
+	check(0xffffffff, 0, seg)
+	for _, m := range []api.Module{got, want} {
+		run(t, m, "drop")
+		m.Memory().Write(0, make([]byte, size))
+	}
+	check(0, 0, seg)
+	check(0, 0, 0)
 }

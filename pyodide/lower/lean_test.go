@@ -163,6 +163,20 @@ func TestSleepByPoll(t *testing.T) {
 	}
 }
 
+// TestNoThrow counts the calls that get a test for an exception.
+func TestNoThrow(t *testing.T) {
+	in := testdata(t, "lean.wasm") // 1 indirect call; of env.quiet 1; of a function without calls 1
+	for _, c := range []struct {
+		noThrow []string
+		want    int
+	}{{nil, 2}, {[]string{"env.quiet"}, 1}, {[]string{"other.quiet"}, 2}} {
+		_, info := lowered(t, in, Options{NoThrow: c.noThrow})
+		if got := info.Stats.CheckedCalls; got != c.want {
+			t.Errorf("with NoThrow %q %d calls are tested, want %d", c.noThrow, got, c.want)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	lean, eh, side, bulk := testdata(t, "lean.wasm"), testdata(t, "eh.wasm"), testdata(t, "side.wasm"), testdata(t, "bulk.wasm")
 	var taken wasmbin.Builder

@@ -26,8 +26,9 @@
 // A main module exports __interrupt_fuel, too, the loop headers until its next
 // safepoint, which is nothing for a host; side modules keep theirs to themselves.
 //
-// After a call of its own into wasm the host tests __eh_flag and sets it to 0;
-// while it calls on behalf of wasm it leaves the flag as it is. A mutable global
+// After a call of its own into wasm, or an instantiation with a start section,
+// the host tests __eh_flag and sets it to 0; while it calls on behalf of wasm it
+// leaves the flag as it is. After a trap the instance is of no use. A mutable global
 // N (index in the input) that has no export yet is exported as __global_N. A
 // main module's table N without an export is exported as __table_N, and two
 // functions __table_size_N: () -> i32 and __table_grow_N: (i32) -> i32 are added

@@ -186,9 +186,6 @@ func (c *Code) rare(in *Instr) {
 	case immSIMD:
 		in.Sub = c.U32()
 		c.simd(in)
-	case immAtomic:
-		in.Sub = c.U32()
-		c.atomic(in)
 	default:
 		c.Fail(in.Start, "unsupported opcode %#x", in.Op)
 	}
@@ -240,16 +237,5 @@ func (c *Code) simd(in *Instr) {
 		c.Byte()
 	case s > simdLast:
 		c.Fail(in.Start, "unsupported opcode 0xfd %d", s)
-	}
-}
-
-func (c *Code) atomic(in *Instr) {
-	switch s := in.Sub; {
-	case s <= 2, s >= 0x10 && s <= 0x4e:
-		c.memarg()
-	case s == 3: // fence
-		c.Byte()
-	default:
-		c.Fail(in.Start, "unsupported opcode 0xfe %d", s)
 	}
 }

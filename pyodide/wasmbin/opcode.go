@@ -63,9 +63,8 @@ const (
 	OpRefIsNull          = 0xd1
 	OpRefFunc            = 0xd2
 
-	PrefixMisc   = 0xfc
-	PrefixSIMD   = 0xfd
-	PrefixAtomic = 0xfe
+	PrefixMisc = 0xfc
+	PrefixSIMD = 0xfd
 )
 
 // Numbers after PrefixMisc.
@@ -112,7 +111,6 @@ const (
 	immTypes
 	immMisc
 	immSIMD
-	immAtomic
 )
 
 var immOf = func() (t [256]uint8) {
@@ -147,6 +145,5 @@ var immOf = func() (t [256]uint8) {
 	set(immHeap, OpRefNull)
 	set(immMisc, PrefixMisc)
 	set(immSIMD, PrefixSIMD)
-	set(immAtomic, PrefixAtomic)
 	return t
 }()

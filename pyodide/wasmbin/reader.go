@@ -123,16 +123,6 @@ func (r *Reader) S33() int64 { return r.signed(5) }
 // S64 reads a signed LEB128 number of 64 bits.
 func (r *Reader) S64() int64 { return r.signed(10) }
 
-// u64 skips an unsigned LEB128 number of 64 bits.
-func (r *Reader) u64() {
-	for range 10 {
-		if r.Byte() < 0x80 {
-			return
-		}
-	}
-	r.Fail(r.pos, "number is longer than 10 bytes")
-}
-
 // Count reads the length of a vector whose elements take at least size bytes
 // each, and refuses what cannot be there or exceeds limit: the result may be
 // used to allocate.

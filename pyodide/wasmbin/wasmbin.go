@@ -15,8 +15,8 @@
 // # Limits
 //
 // One-byte value types only (numbers, v128, funcref, externref). Typed function
-// references, exnref with try_table, garbage-collected types, the component
-// format and 64-bit memories are refused. Sizes are bounded as in the
+// references, exnref with try_table, garbage-collected types, atomic
+// instructions, the component format and 64-bit memories are refused. Sizes are bounded as in the
 // WebAssembly JavaScript interface, see limits.go.
 //
 // # Testing
