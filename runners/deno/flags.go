@@ -117,13 +117,17 @@ func joinHostPort(host, port string) string {
 	return host + ":" + port
 }
 
+// tlsVariable says where Deno takes certificates from. Without it a clean
+// environment would break TLS behind a private authority.
+const tlsVariable = "DENO_TLS_CA_STORE"
+
 // baseEnv is the environment of every Deno that we start: nothing of ours.
 func (r *Runner) baseEnv() []string {
 	env := []string{
 		"DENO_DIR=" + r.denoDir,
 		"DENO_NO_PACKAGE_JSON=1",
 		"DENO_NO_UPDATE_CHECK=1",
-		"DENO_TLS_CA_STORE=system,mozilla",
+		tlsVariable + "=system,mozilla",
 		"NO_COLOR=1",
 	}
 	if r.cfg.JSRURL != "" {
@@ -146,7 +150,13 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 	if registry := withoutUser(r.cfg.NPMRegistry); registry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
 	}
+	for _, e := range env {
+		if name, _, _ := strings.Cut(e, "="); name != "NO_COLOR" && name != tlsVariable {
+			hide = append(hide, name)
+		}
+	}
 	if r.cfg.Policy.Net.Any() {
+		// Deno reads these when it makes its first connection, so they stay.
 		for _, name := range certificateVariables {
 			if v := r.cfg.Env[name]; v != "" {
 				env = append(env, name+"="+v)
@@ -157,11 +167,8 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 				env = append(env, name+"="+v)
 			}
 		}
-	}
-	for _, e := range env {
-		if name, _, _ := strings.Cut(e, "="); name != "NO_COLOR" {
-			hide = append(hide, name)
-		}
+	} else {
+		hide = append(hide, tlsVariable)
 	}
 	hide = append(hide, "PATH", "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself
 	env = append(env, "TMPDIR="+temp)

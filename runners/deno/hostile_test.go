@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,6 +191,22 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestHiddenEnvironment has a program that may read its environment do what
+// needs the variables that are hidden from it.
+func TestHiddenEnvironment(t *testing.T) {
+	r := open(t, "--allow-env", nil)
+	o := run(t, r, runners.Request{Packages: []string{"npm:zod@3"}, Limits: runners.Limits{Memory: 1 << 30}, Code: `
+		const { z } = await import("zo" + "d");
+		const worker = new Worker(new URL("./w.ts", import.meta.url), { type: "module" });
+		const said = await new Promise((f) => worker.onmessage = (e) => f(e.data));
+		worker.terminate();
+		z.string().parse(said)`,
+		Files: []runners.File{{Path: "w.ts", Data: []byte(`import { z } from "zod"; self.postMessage(z.string().parse("worker"))`)}}})
+	if o.Result == nil || o.Result.Text != `"worker"` {
+		t.Errorf("%s %+v\n%s", o.Status, o.Error, o.Stderr)
+	}
+}
+
 func TestPolicies(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data with space.txt")
 	if err := os.WriteFile(file, []byte("data"), 0o600); err != nil {
@@ -246,6 +264,37 @@ func TestCancel(t *testing.T) {
 	}
 	if o, err = r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "1"}); err != nil || o.Status != runners.Cancelled {
 		t.Errorf("cancelled before: %+v, %v", o, err)
+	}
+}
+
+// TestCancelPreparation cancels while a registry keeps us waiting.
+func TestCancelPreparation(t *testing.T) {
+	asked, end := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-end:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(end)
+	r := open(t, "", func(c *Config) {
+		c.NPMRegistry, c.Env = server.URL+"/", nil
+		var err error
+		if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	begun := time.Now()
+	o, err := r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "import 'zod'; import 'lodash'"})
+	if err != nil || o.Status != runners.Cancelled || time.Since(begun) > 10*time.Second {
+		t.Errorf("%+v, %v after %v", o, err, time.Since(begun))
 	}
 }
 
