@@ -100,8 +100,13 @@ func TestWaits(t *testing.T) {
 func TestInterruptBeforeWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKernel(t, Config{})
+		var errno int32
+		k.p.Guest.SetErrno = func(_ context.Context, e int32) { errno = e }
 		k.p.Interrupt()
 		k.want(abi.EINTR, "poll", 0, 0, -1)
+		if errno != int32(abi.EINTR) {
+			t.Errorf("errno is %d", errno)
+		}
 		k.want(0, "poll", 0, 0, 10)
 		k.p.Interrupt()
 		time.Sleep(time.Second) // it is too old to be meant for what follows

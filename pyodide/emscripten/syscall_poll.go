@@ -9,7 +9,18 @@ import (
 
 // doPoll is poll(*pollfd, n, milliseconds). Without descriptors it is how the
 // guest sleeps.
+//
+// It also sets errno: the guest's select calls the system call directly and
+// passes a failure on without doing so, and CPython has to see EINTR.
 func doPoll(c call) (int32, abi.Errno) {
+	n, errno := c.poll()
+	if errno != abi.OK && c.p.Guest.SetErrno != nil {
+		c.p.Guest.SetErrno(c.ctx, int32(errno))
+	}
+	return n, errno
+}
+
+func (c call) poll() (int32, abi.Errno) {
 	n := c.u32(1)
 	if n > uint32(c.p.fds.max) {
 		return 0, abi.EINVAL
