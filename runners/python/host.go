@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coderunner/pyodide"
@@ -148,7 +149,14 @@ func (h hostFS) Open(name string) (fs.File, error) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}
 	}
-	return h.fsys.Open(name)
+	f, err := h.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if dir, ok := f.(fs.ReadDirFile); ok {
+		return hostDir{dir, h, name}, nil
+	}
+	return f, nil
 }
 
 // ReadDir lists a folder without what programs may not see.
@@ -157,11 +165,28 @@ func (h hostFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
 	}
 	list, err := fs.ReadDir(h.fsys, name)
-	var kept []fs.DirEntry
-	for _, e := range list {
-		if (e.IsDir() || e.Type().IsRegular()) && h.allows(path.Join(name, e.Name())) {
-			kept = append(kept, e)
+	return h.filter(name, list), err
+}
+
+func (h hostFS) filter(dir string, list []fs.DirEntry) []fs.DirEntry {
+	return slices.DeleteFunc(list, func(e fs.DirEntry) bool {
+		return !e.IsDir() && !e.Type().IsRegular() || !h.allows(path.Join(dir, e.Name()))
+	})
+}
+
+// hostDir is an open folder, or a file: package os has one type for both.
+type hostDir struct {
+	fs.ReadDirFile
+	h    hostFS
+	name string
+}
+
+func (d hostDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	for {
+		list, err := d.ReadDirFile.ReadDir(n)
+		kept := d.h.filter(d.name, list)
+		if len(kept) > 0 || len(list) == 0 || n <= 0 || err != nil {
+			return kept, err
 		}
 	}
-	return kept, err
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -86,7 +87,38 @@ func (j *job) add(p resolve.Package) error {
 }
 
 func (j *job) mount(p resolve.Package) error {
-	return j.in.Mount(pyodide.SitePackages, os.DirFS(p.Tree))
+	tree := os.DirFS(p.Tree)
+	if list, err := fs.ReadDir(standIns, "."); err == nil {
+		for _, e := range list {
+			if _, err := fs.Stat(tree, e.Name()); err == nil {
+				tree = without{tree, e.Name()}
+			}
+		}
+	}
+	return j.in.Mount(pyodide.SitePackages, tree)
+}
+
+// without is a tree without one of its entries. Merging is not enough where a
+// package brings a module of the name of ours: its bytecode would be taken for
+// our source.
+type without struct {
+	fs.FS
+	name string
+}
+
+func (w without) Open(name string) (fs.File, error) {
+	if name == w.name || strings.HasPrefix(name, w.name+"/") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return w.FS.Open(name)
+}
+
+func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(w.FS, name)
+	if name == "." {
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return e.Name() == w.name })
+	}
+	return list, err
 }
 
 // pinned gives the installed packages as requirements.
@@ -144,12 +176,48 @@ func (j *job) installModules(ctx context.Context, missing []pyodide.Import) erro
 	if len(must) == 0 && ctx.Err() == nil {
 		return nil // the program copes, or says itself what it lacks
 	}
+	if j.guessedTooMuch(ctx, failed, must, modules) {
+		return nil
+	}
 	for i, p := range failed.Packages {
-		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, "there is no package of this name") {
+		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, resolve.NoSuchPackage) {
 			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
 		}
 	}
 	return failed
+}
+
+// guessedTooMuch handles modules that have no package of their own: when the
+// only trouble is that there is no package of their names, the others are
+// installed, and it is true if those have the modules.
+func (j *job) guessedTooMuch(ctx context.Context, failed *resolve.NotInstalledError, must []require.Requirement, modules map[string]string) bool {
+	var homeless []string
+	rest := slices.Clone(must)
+	for _, p := range failed.Packages {
+		if modules[p.Name] == "" || !strings.HasPrefix(p.Reason, resolve.NoSuchPackage) {
+			return false
+		}
+		homeless = append(homeless, modules[p.Name])
+		rest = slices.DeleteFunc(rest, func(r require.Requirement) bool { return r.Name == p.Name })
+	}
+	if j.install(ctx, rest, nil) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(homeless, func(module string) bool { return !j.hasModule(module) })
+}
+
+// hasModule says whether an installed package has the module, or the package
+// that it is in.
+func (j *job) hasModule(module string) bool {
+	top, _, _ := strings.Cut(module, ".")
+	for _, p := range j.installed {
+		for _, name := range []string{top + ".py", top} {
+			if _, err := os.Stat(filepath.Join(p.Tree, name)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // calls are what the stand-in for micropip asks for.

@@ -183,6 +183,9 @@ func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) 
 	return &w.Metadata, nil
 }
 
+// NoSuchPackage is how the reason begins when the index does not know a name.
+const NoSuchPackage = "there is no package of this name"
+
 // reason puts an error into words for the user. It is false for errors that
 // are our own fault and not a reason why a package cannot be had.
 func (s *session) reason(err error) (text string, expected bool) {
@@ -200,7 +203,7 @@ func (s *session) reason(err error) (text string, expected bool) {
 	}
 	switch {
 	case errors.Is(err, errNoProject):
-		return "there is no package of this name on " + hostOf(s.index), true
+		return NoSuchPackage + " on " + hostOf(s.index), true
 	case errors.Is(err, errNoHash):
 		return err.Error(), true
 	case errors.Is(err, cache.ErrOffline):

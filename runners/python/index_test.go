@@ -1,0 +1,317 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"coderunner/cache"
+	"coderunner/internal/defaults"
+	"coderunner/pyodide/pyodidetest"
+	"coderunner/runners"
+	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/wheel/wheeltest"
+)
+
+// index is a package index with projects that the test makes. It has the real
+// micropip, too.
+type index struct {
+	t      *testing.T
+	server *httptest.Server
+	json   bool // answers in JSON rather than in HTML
+
+	mu       sync.Mutex
+	files    map[string][]indexFile // by project
+	bodies   map[string][]byte      // by file name
+	requests []string
+	status   int // of every answer, if not 0
+	user     string
+}
+
+type indexFile struct {
+	name, sum, python string
+	yanked            bool
+}
+
+func newIndex(t *testing.T) *index {
+	x := &index{t: t, files: map[string][]indexFile{}, bodies: map[string][]byte{}}
+	for _, tool := range []struct{ project, name, sum string }{
+		{"micropip", defaults.MicropipWheel, defaults.MicropipSHA256},
+		{"packaging", defaults.PackagingWheel, defaults.PackagingSHA256},
+	} {
+		x.addFile(tool.project, indexFile{name: tool.name, sum: tool.sum}, realTool(t, tool.name, tool.sum))
+	}
+	x.server = httptest.NewServer(http.HandlerFunc(x.serve))
+	t.Cleanup(x.server.Close)
+	return x
+}
+
+// realTool gives a pinned wheel's bytes, from the cache that tests share.
+func realTool(t *testing.T, name, sum string) []byte {
+	t.Helper()
+	c := pyodidetest.Cache(t)
+	source := cache.Source{URL: "https://index.invalid/" + name, Digest: cache.SHA256(sum), Name: name}
+	path, _, err := c.Blob(canceled(), source, nil)
+	if err != nil {
+		fetchTools(t, c)
+		if path, _, err = c.Blob(canceled(), source, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// canceled is for a Blob that must not go to the network.
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+// fetchTools has micropip fetched from the configured index.
+func fetchTools(t *testing.T, c *cache.Cache) {
+	t.Helper()
+	r, err := New(Config{Cache: c, Index: os.Getenv("PIP_INDEX_URL"), NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Warm(context.Background(), []string{"six"}, nil); err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+}
+
+// add publishes a wheel.
+func (x *index) add(w wheeltest.Wheel) {
+	x.addBytes(w.Filename, w.Build())
+}
+
+func (x *index) addBytes(name string, body []byte) {
+	x.addFile(project(name), indexFile{name: name, sum: wheeltest.SHA256(body)}, body)
+}
+
+func (x *index) addFile(project string, f indexFile, body []byte) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.files[project] = append(x.files[project], f)
+	x.bodies[f.name] = body
+}
+
+func project(filename string) string {
+	name, _, _ := strings.Cut(filename, "-")
+	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
+}
+
+// module publishes a wheel with one module, which has the version in it.
+func (x *index) module(name, version string, requires ...string) {
+	module := strings.ReplaceAll(name, "-", "_")
+	x.add(wheeltest.Wheel{
+		Filename: fmt.Sprintf("%s-%s-py3-none-any.whl", module, version),
+		Files:    map[string]string{module + ".py": fmt.Sprintf("version = %q\n", version)},
+		Requires: requires,
+	})
+}
+
+// asked counts the requests since the last time.
+func (x *index) asked() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	list := x.requests
+	x.requests = nil
+	return list
+}
+
+func (x *index) setStatus(code int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.status = code
+}
+
+func (x *index) serve(w http.ResponseWriter, r *http.Request) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.requests = append(x.requests, r.URL.Path)
+	if x.status != 0 {
+		w.WriteHeader(x.status)
+		return
+	}
+	if user, _, _ := r.BasicAuth(); x.user != "" && user != x.user {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	if name, ok := strings.CutPrefix(r.URL.Path, "/files/"); ok && x.bodies[name] != nil {
+		_, _ = w.Write(x.bodies[name])
+		return
+	}
+	name, _ := strings.CutPrefix(r.URL.Path, "/simple/")
+	files, ok := x.files[strings.TrimSuffix(name, "/")]
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if x.json {
+		x.serveJSON(w, files)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html")
+	for _, f := range files {
+		fragment, attr := "", ""
+		if f.sum != "" {
+			fragment = "#sha256=" + f.sum
+		}
+		if f.yanked {
+			attr = ` data-yanked=""`
+		}
+		fmt.Fprintf(w, `<a href="../../files/%s%s" data-requires-python="%s"%s>%s</a>`+"\n",
+			f.name, fragment, html.EscapeString(f.python), attr, f.name)
+	}
+}
+
+func (x *index) serveJSON(w http.ResponseWriter, files []indexFile) {
+	w.Header().Set("Content-Type", "application/vnd.pypi.simple.v1+json")
+	list := []map[string]any{}
+	for _, f := range files {
+		list = append(list, map[string]any{
+			"filename": f.name, "url": "/files/" + f.name, "hashes": map[string]string{"sha256": f.sum},
+			"requires-python": f.python, "yanked": f.yanked,
+		})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"meta": map[string]string{"api-version": "1.1"}, "files": list})
+}
+
+// base is a folder with packages of a lock file.
+type base struct {
+	dir  string
+	lock *lockfile.Lock
+}
+
+// newBase makes a folder with the wheels and a lock file of them. Dependencies
+// are by wheel's file name.
+func newBase(t *testing.T, depends map[string][]string, wheels ...wheeltest.Wheel) base {
+	t.Helper()
+	b := base{dir: t.TempDir()}
+	packages := map[string]any{}
+	for _, w := range wheels {
+		body := w.Build()
+		if err := os.WriteFile(filepath.Join(b.dir, w.Filename), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		name := project(w.Filename)
+		packages[name] = map[string]any{
+			"name": name, "version": strings.Split(w.Filename, "-")[1], "file_name": w.Filename,
+			"sha256": wheeltest.SHA256(body), "imports": []string{name + "_module"}, "depends": depends[name], "package_type": "package",
+		}
+	}
+	text, err := json.Marshal(map[string]any{
+		"info": map[string]string{"python": defaults.CPythonVersion, "abi_version": "2026_0"}, "packages": packages,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.lock, err = lockfile.Parse(text); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// newRunner makes a runner with a cache of its own, the runtime that all tests
+// share, and this index.
+func (x *index) newRunner(b base, offline bool, dir string) *Runner {
+	x.t.Helper()
+	c, err := cache.Open(dir, cache.Options{Offline: offline})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if b.lock == nil {
+		b = newBase(x.t, nil)
+	}
+	url := x.server.URL + "/simple/"
+	if x.user != "" {
+		url = strings.Replace(url, "http://", "http://"+x.user+":geheim@", 1)
+	}
+	r, err := New(Config{Cache: c, Index: url})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	rt := pyodidetest.Runtime(x.t)
+	res, err := resolve.New(resolve.Config{
+		Cache: c, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: "file://" + filepath.ToSlash(b.dir),
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	close(done)
+	r.open = &opening{done: done, engine: &engine{rt: rt, lock: b.lock, resolver: res}, waiters: map[*runners.ProgressFunc]bool{}}
+	x.t.Cleanup(func() {
+		r.cancel()
+		if err := c.Close(); err != nil {
+			x.t.Error(err)
+		}
+	})
+	return r
+}
+
+// run runs a program with packages.
+func run(t *testing.T, r *Runner, code string, packages ...string) *runners.Outcome {
+	t.Helper()
+	o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: code, Packages: packages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// value checks that a program succeeded with a value.
+func value(t *testing.T, o *runners.Outcome, want string) {
+	t.Helper()
+	if o.Status != runners.Succeeded || o.Result == nil || o.Result.Text != want {
+		b, _ := json.MarshalIndent(o, "", " ")
+		t.Errorf("want the value %s, the outcome is %s", want, b)
+	}
+}
+
+// refused checks that a package cannot be had, and why.
+func refused(t *testing.T, o *runners.Outcome, name string, reasons ...string) {
+	t.Helper()
+	if o.Status == runners.NotInstalled {
+		for _, p := range o.Error.Packages {
+			if p.Name != name {
+				continue
+			}
+			for _, reason := range reasons {
+				if !strings.Contains(p.Reason, reason) {
+					t.Errorf("the reason of %s is %q, want %q in it", name, p.Reason, reason)
+				}
+			}
+			return
+		}
+	}
+	b, _ := json.MarshalIndent(o, "", " ")
+	t.Errorf("want %s refused (%v), the outcome is %s", name, reasons, b)
+}
+
+// versions gives the packages of an outcome as "name version" texts.
+func versions(o *runners.Outcome) string {
+	var list []string
+	for _, p := range o.Packages {
+		list = append(list, p.Name+" "+p.Version)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,185 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+	"coderunner/runners/python/wheel/wheeltest"
+)
+
+func pure(name, version string, files map[string]string, requires ...string) wheeltest.Wheel {
+	return wheeltest.Wheel{Filename: name + "-" + version + "-py3-none-any.whl", Files: files, Requires: requires}
+}
+
+// The lock file's packages come from its base, in its versions, unless the
+// request says otherwise or they cannot be had there.
+func TestLockFile(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "2.0")
+	x.module("gone", "3.0")
+	x.module("wrong", "3.0")
+	x.module("half", "2.0")
+	b := newBase(t, map[string][]string{"alpha": {"beta"}, "half": {"native"}},
+		pure("alpha", "1.0", map[string]string{"alpha_module.py": "import beta_module as b\nversion = '1.0'\n"}),
+		pure("beta", "1.0", map[string]string{"beta_module.py": ""}),
+		pure("gone", "1.0", nil), pure("wrong", "1.0", nil), pure("half", "1.0", nil),
+		wheeltest.Wheel{Filename: "native-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl"},
+	)
+	if err := os.Remove(filepath.Join(b.dir, "gone-1.0-py3-none-any.whl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, "wrong-1.0-py3-none-any.whl"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := x.newRunner(b, false, t.TempDir())
+	o := run(t, r, "import alpha_module; alpha_module.version")
+	value(t, o, "'1.0'")
+	if got := versions(o); got != "alpha 1.0, beta 1.0" || o.Packages[0].Source != "pyodide" {
+		t.Errorf("packages are %s, %+v", got, o.Packages)
+	}
+	for packages, want := range map[string]string{
+		"alpha>=2": "alpha 2.0", // asked for by the request
+		"gone":     "gone 3.0",  // not in the folder
+		"wrong":    "wrong 3.0", // another file than the lock file says
+		"half":     "half 2.0",  // needs something that cannot be loaded
+	} {
+		if got := versions(run(t, r, "1", packages)); got != want {
+			t.Errorf("%s came to %q, want %q", packages, got, want)
+		}
+	}
+	refused(t, run(t, r, "import native_module"), "native", "no package of this name", "Pyodide's own build of native 1.0 is a compiled wheel")
+}
+
+// A wheel of a project that works without its extension module is used for
+// its Python, whatever it was built for.
+func TestWithoutNatives(t *testing.T) {
+	x := newIndex(t)
+	x.add(wheeltest.Wheel{
+		Filename: "markupsafe-3.0-cp314-cp314-manylinux_2_17_x86_64.whl",
+		Files: map[string]string{
+			"markupsafe/__init__.py":                     "try:\n  from ._speedups import x\nexcept ImportError:\n  x = 'pure'\n",
+			"markupsafe/_speedups.cpython-314-x86_64.so": "\x7fELF",
+		},
+	})
+	x.addBytes("markupsafe-3.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	r := x.newRunner(base{}, false, t.TempDir())
+	value(t, run(t, r, "import markupsafe, os; markupsafe.x, os.listdir(os.path.dirname(markupsafe.__file__))"),
+		"('pure', ['__init__.py', '__pycache__'])")
+}
+
+func TestPrograms(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	x.module("alpha", "2.0")
+	x.module("beta", "1.0")
+	x.add(pure("python_dotenv", "1.0", map[string]string{"dotenv/__init__.py": "x = 'alias'"}))
+	x.add(pure("google_thing", "1.0", map[string]string{"google/thing/__init__.py": "x = 'shared'"}))
+	x.add(pure("broken", "1.0", map[string]string{"broken.py": "x = 1", "broken_2.py": "print 'old'", "deepest/x.py": "y = 3", "deep.py": strings.Repeat("(", 5000)}))
+	x.add(pure("shadow", "1.0", map[string]string{"json.py": "x = 'shadow'", "micropip/__init__.py": "x = 'shadow'", "shadow.py": ""}))
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct{ what, code, want string }{
+		{"script block", "# /// script\n# requires-python = '>=3.12'\n# dependencies = ['alpha<2']\n# ///\nimport alpha; alpha.version", "'1.0'"},
+		{"alias", "import dotenv; dotenv.x", "'alias'"},
+		{"shared name", "import google.thing; google.thing.x", "'shared'"},
+		{"in a function", "def f():\n  import alpha\n  return alpha.version\nf()", "'2.0'"},
+		{"optional and there", "try:\n  import alpha\nexcept ImportError:\n  alpha = None\nalpha.version", "'2.0'"},
+		{"optional and not there", "try:\n  import nowhere\nexcept ImportError:\n  nowhere = 'none'\nimport alpha\nnowhere, alpha.version", "('none', '2.0')"},
+		{"all optional", "try:\n  import nowhere\nexcept ImportError:\n  nowhere = 'none'\nnowhere", "'none'"},
+		{"module that does not compile", "import broken\ntry:\n  import broken_2\nexcept SyntaxError:\n  broken.x = 2\nbroken.x", "2"},
+		{"read-only", "import alpha\ntry:\n  open(alpha.__file__, 'w')\nexcept OSError as e:\n  x = e.strerror\nx", "'Read-only file system'"},
+		{"bytecode", "import alpha\nalpha.__cached__.rpartition('/')[2], __import__('os').path.exists(alpha.__cached__)", "('alpha.cpython-314.pyc', True)"},
+		{"nothing is shadowed", "import shadow, json, micropip\nhasattr(json, 'x'), hasattr(micropip, 'x')", "(False, False)"},
+		{"a package's second module", "import broken\nfrom broken import x\nimport deepest.x as d\nd.y", "3"},
+		{"metadata", "import importlib.metadata as m, alpha; m.version('alpha')", "'2.0'"},
+		{"micropip", "import micropip\nawait micropip.install('alpha<2')\nimport alpha\nalpha.version", "'1.0'"},
+		{"micropip, not awaited", "import micropip\nmicropip.install(['alpha', 'beta'])\nimport alpha, beta\nalpha.version, sorted(micropip.list())", "('2.0', ['alpha', 'beta'])"},
+		{"micropip leaves imports to us", "import micropip, alpha\nalpha.version", "'2.0'"},
+		{"micropip twice", "import micropip\nmicropip.install('alpha<2')\nmicropip.install('alpha')\nmicropip.list()['alpha'].version", "'1.0'"},
+		{"micropip refuses", "import micropip\ntry:\n  micropip.install('nowhere>3')\nexcept ValueError as e:\n  x = str(e).splitlines()[1][:46]\nx", "'nowhere>3: there is no package of this name on'"},
+		{"micropip contradicts", "import micropip\nmicropip.install('alpha<2')\ntry:\n  micropip.install('alpha>=2')\nexcept ValueError as e:\n  x = str(e)\nx", `"Requested 'alpha>=2', but alpha==1.0 is already installed"`},
+		{"micropip and nonsense", "import micropip\ntry:\n  micropip.install('a b')\nexcept ValueError as e:\n  x = 'not a Python requirement' in str(e)\nx", "True"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			packages := []string(nil)
+			if test.what == "nothing is shadowed" {
+				packages = []string{"shadow"}
+			}
+			value(t, run(t, r, test.code, packages...), test.want)
+		})
+	}
+	o, err := r.Run(context.Background(), runners.Request{
+		Language: runners.Python, Code: "import beta, helper\nbeta.x + helper.x",
+		Files: []runners.File{{Path: "beta.py", Data: []byte("x = 1")}, {Path: "helper/__init__.py", Data: []byte("import alpha\nx = 2")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value(t, o, "3")
+	if got := versions(o); got != "alpha 2.0" {
+		t.Errorf("packages are %s, want alpha 2.0: beta is a file of the request, helper imports alpha", got)
+	}
+	refused(t, run(t, r, "import nowhere.inside"), "nowhere", "give its name in packages")
+}
+
+func TestRequestErrors(t *testing.T) {
+	x := newIndex(t)
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct {
+		req      runners.Request
+		argument string
+		want     string
+	}{
+		{runners.Request{Packages: []string{"a b"}}, "packages", `"a b" is not a Python requirement`},
+		{runners.Request{Packages: []string{"npm:zod"}}, "packages", "javascript"},
+		{runners.Request{Packages: []string{"alpha; os_name = 5"}}, "packages", "alpha; os_name = 5"},
+		{runners.Request{Code: "# /// script\n# dependencies = [\n# ///\n"}, "code", "TOML"},
+		{runners.Request{Code: "# /// script\n# dependencies = ['a b']\n# ///\n"}, "code", "script block"},
+		{runners.Request{Code: "# /// script\n# requires-python = '<3.9'\n# ///\n"}, "code", "wants Python <3.9, this is 3.14"},
+		{runners.Request{Files: []runners.File{{Path: "../x"}}}, "files", `"../x" has the part ".."`},
+		{runners.Request{Files: []runners.File{{Path: "/x"}}}, "files", "is absolute"},
+		{runners.Request{Files: []runners.File{{Path: "a"}, {Path: "a"}}}, "files", "twice"},
+		{runners.Request{Files: []runners.File{{Path: "a"}, {Path: "a/b"}}}, "files", "a file and the folder"},
+		{runners.Request{Args: []string{"a\x00"}}, "args", "NUL"},
+		{runners.Request{Language: runners.TypeScript}, "language", "use python"},
+	} {
+		if test.req.Language == "" {
+			test.req.Language = runners.Python
+		}
+		_, err := r.Run(context.Background(), test.req)
+		bad, ok := errors.AsType[*runners.RequestError](err)
+		if !ok || bad.Argument != test.argument || !strings.Contains(bad.Message, test.want) {
+			t.Errorf("%+v: %v, want a RequestError for %s with %q", test.req, err, test.argument, test.want)
+		}
+	}
+}
+
+// A run can be cancelled while its packages are prepared, and the next one is
+// none the worse for it.
+func TestCancelled(t *testing.T) {
+	x := newIndex(t)
+	r := x.newRunner(base{}, false, t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o, err := r.Run(ctx, runners.Request{
+		Language: runners.Python, Packages: []string{"alpha"}, Code: "1",
+		Progress: func(p runners.Progress) {
+			if p.Phase == "resolve" {
+				cancel()
+			}
+		},
+	})
+	if err != nil || o.Status != runners.Cancelled {
+		t.Errorf("%+v, %v, want cancelled", o, err)
+	}
+	o, err = r.Run(ctx, runners.Request{Language: runners.Python, Code: "print(1)"})
+	if err != nil || o.Status != runners.Cancelled || o.Stdout != "" {
+		t.Errorf("%+v, %v, want cancelled before it began", o, err)
+	}
+	x.module("alpha", "1.0")
+	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+}

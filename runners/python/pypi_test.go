@@ -1,0 +1,134 @@
+package python
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"coderunner/cache"
+	"coderunner/pyodide/pyodidetest"
+	"coderunner/runners"
+)
+
+// registryRunner is a runner on the shared cache and the configured index. It
+// skips the test when that cannot be reached, except where CI is set.
+func registryRunner(t *testing.T) *Runner {
+	t.Helper()
+	c := pyodidetest.Cache(t)
+	fetchTools(t, c)
+	r, err := New(registryConfig(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func registryConfig(c *cache.Cache) Config {
+	return Config{
+		Cache: c, Index: os.Getenv("PIP_INDEX_URL"), PackageBase: os.Getenv("PYODIDE_PACKAGE_BASE_URL"),
+		NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY"),
+	}
+}
+
+// Packages as the index has them.
+func TestRegistryPackages(t *testing.T) {
+	r := registryRunner(t)
+	for _, test := range []struct {
+		name, code string
+		packages   []string
+		want       string
+	}{
+		{"six", "import six; six.ensure_str(b'x')", nil, "'x'"},
+		{"attrs", "import attr\n@attr.s(auto_attribs=True)\nclass P:\n  x: int = 3\nP()", nil, "P(x=3)"},
+		{"rich", "import io\nfrom rich.console import Console\nfrom rich.table import Table\nt = Table(title='T'); t.add_column('name'); t.add_row('ada')\nc = Console(file=io.StringIO(), width=40); c.print(t)\n'ada' in c.file.getvalue()", nil, "True"},
+		{"networkx", "import networkx as nx\nnx.shortest_path(nx.path_graph(5), 0, 4)", nil, "[0, 1, 2, 3, 4]"},
+		{"sympy", "from sympy import symbols, integrate\nx = symbols('x')\nstr(integrate(x**2, x))", nil, "'x**3/3'"},
+		{"beautifulsoup4", "from bs4 import BeautifulSoup\nBeautifulSoup('<p>a<b>c</b></p>', 'html.parser').b.text", nil, "'c'"},
+		{"python-dateutil", "from dateutil.parser import parse\nparse('3 Jan 2026').isoformat()", nil, "'2026-01-03T00:00:00'"},
+		{"jinja2", "from jinja2 import Template\nTemplate('{{ a|upper }} {{ b }}', autoescape=True).render(a='x', b='<')", nil, "'X &lt;'"},
+		{"pyyaml", "import yaml\nyaml.safe_load('a: [1, 2]')", nil, "{'a': [1, 2]}"},
+		{"requests", "import requests\ntry:\n  requests.get('https://index.invalid/')\nexcept requests.ConnectionError as e:\n  x = 'network access is not allowed' in str(e)\nx", nil, "True"},
+		{"extra", "import tabulate, wcwidth\ntabulate.WIDE_CHARS_MODE", []string{"tabulate[widechars]"}, "True"},
+		{"range", "import six; six.__version__", []string{"six>=1.15,<1.16"}, "'1.15.0'"},
+		{"marker", "import six; six.__version__", []string{"six==1.16.0; sys_platform == 'emscripten'", "colorama; sys_platform == 'win32'"}, "'1.16.0'"},
+		{"micropip", "import micropip\nawait micropip.install('six==1.16.0')\nimport six\nsix.__version__", nil, "'1.16.0'"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			o := run(t, r, test.code, test.packages...)
+			value(t, o, test.want)
+			for _, p := range o.Packages {
+				if p.Version == "" || len(p.SHA256) != 64 || p.Source != "pypi" && p.Source != "pyodide" {
+					t.Errorf("package %+v", p)
+				}
+			}
+		})
+	}
+}
+
+func TestRegistryRefuses(t *testing.T) {
+	r := registryRunner(t)
+	for _, test := range []struct {
+		packages []string
+		name     string
+		reason   string
+	}{
+		{[]string{"coderunner-no-such-package-zq"}, "coderunner-no-such-package-zq", "no package of this name"},
+		{[]string{"six>=99"}, "six>=99", "no version is >=99"},
+		{[]string{"uwsgi"}, "uwsgi", "sdist"},
+		{[]string{"tensorflow"}, "tensorflow", "manylinux"},
+		{[]string{"requests==2.31.0", "urllib3>=2.3", "idna<2"}, "idna<2", "conflict"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			refused(t, run(t, r, "1", test.packages...), test.name, test.reason)
+		})
+	}
+}
+
+// counter counts requests on their way.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// What was prepared once needs no network, in another process or without one.
+func TestRegistryOnce(t *testing.T) {
+	registryRunner(t) // skips
+	const code = "import bs4, dateutil, jinja2, six\nsix.__version__ > '1'"
+	counted := &counter{}
+	for i, offline := range []bool{false, false, true} {
+		c, err := cache.Open(pyodidetest.Cache(t).Root(), cache.Options{Offline: offline, HTTP: &http.Client{Transport: counted}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(registryConfig(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value(t, o, "True")
+		if n := counted.n.Swap(0); i > 0 && n > 0 {
+			t.Errorf("run %d made %d requests", i+1, n)
+		}
+		for _, p := range o.Packages {
+			if i > 0 && !p.Cached {
+				t.Errorf("run %d fetched %s", i+1, p.Name)
+			}
+		}
+		if err := errors.Join(r.Close(), c.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

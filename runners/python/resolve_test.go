@@ -1,0 +1,219 @@
+package python
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/runners"
+	"coderunner/runners/python/wheel/wheeltest"
+)
+
+func TestResolve(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	x.module("alpha", "2.0")
+	x.module("alpha", "3.0rc1")
+	x.module("beta", "1.0", "alpha<2")
+	x.module("gamma", "1.0", `delta>=1; extra == "Fast_Mode"`, `missing-one; python_version < "3.8"`, `epsilon; sys_platform == "emscripten"`)
+	x.module("delta", "1.0")
+	x.module("epsilon", "1.0")
+	x.module("zeta", "1.0", "gamma")
+	x.module("circle-a", "1.0", "circle-b")
+	x.module("circle-b", "1.0", "circle-a")
+	x.module("newer", "1.0", "alpha<2")
+	x.module("newer", "2.0", "alpha>=2")
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct {
+		what     string
+		packages []string
+		want     string
+	}{
+		{"newest, no pre-release", []string{"alpha"}, "alpha 2.0"},
+		{"pre-release asked for", []string{"alpha>=3.0rc1"}, "alpha 3.0rc1"},
+		{"range", []string{"alpha<2"}, "alpha 1.0"},
+		{"what another package wants", []string{"alpha", "beta"}, "alpha 1.0, beta 1.0"},
+		{"in the other order", []string{"beta", "alpha"}, "alpha 1.0, beta 1.0"},
+		{"markers", []string{"gamma"}, "epsilon 1.0, gamma 1.0"},
+		{"extra, spelled otherwise", []string{"gamma[fast-mode]"}, "delta 1.0, epsilon 1.0, gamma 1.0"},
+		{"extra asked for later", []string{"zeta", "gamma[Fast.Mode]"}, "delta 1.0, epsilon 1.0, gamma 1.0, zeta 1.0"},
+		{"unknown extra", []string{"alpha[what]"}, "alpha 2.0"},
+		{"circle", []string{"circle-a"}, "circle-a 1.0, circle-b 1.0"},
+		{"older version of who asks too much", []string{"newer", "beta"}, "alpha 1.0, beta 1.0, newer 1.0"},
+		{"marker of the request", []string{"alpha", `nowhere; os_name == "nt"`}, "alpha 2.0"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			o := run(t, r, "1", test.packages...)
+			if got := versions(o); o.Status != runners.Succeeded || got != test.want {
+				t.Errorf("%s with %s, want %s (%v)", o.Status, got, test.want, o.Error)
+			}
+		})
+	}
+}
+
+func TestResolveRefuses(t *testing.T) {
+	x := newIndex(t)
+	x.json = true
+	x.module("alpha", "1.0")
+	x.module("alpha", "2.0")
+	x.module("beta", "1.0", "alpha<2")
+	x.module("gamma", "1.0", "alpha>=2")
+	x.module("needs-missing", "1.0", "nowhere>=3")
+	x.addBytes("source-2.5.tar.gz", []byte("x"))
+	x.addFile("source", indexFile{name: "source-2.5.tar.gz"}, nil)
+	x.addBytes("linux_only-1.0-cp314-cp314-manylinux_2_28_x86_64.whl", []byte("x"))
+	x.addBytes("linux_only-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	x.addBytes("compiled-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl", []byte("x"))
+	x.addBytes("older_abi-1.0-cp313-cp313-pyemscripten_2025_0_wasm32.whl", []byte("x"))
+	old := wheeltest.Wheel{Filename: "old_python-1.0-py3-none-any.whl"}.Build()
+	x.addFile("old-python", indexFile{name: "old_python-1.0-py3-none-any.whl", sum: wheeltest.SHA256(old), python: "<3.10"}, old)
+	x.addFile("hashless", indexFile{name: "hashless-1.0-py3-none-any.whl"}, wheeltest.Wheel{Filename: "hashless-1.0-py3-none-any.whl"}.Build())
+	x.addFile("changed", indexFile{name: "changed-1.0-py3-none-any.whl", sum: strings.Repeat("0", 64)}, wheeltest.Wheel{Filename: "changed-1.0-py3-none-any.whl"}.Build())
+	x.add(wheeltest.Wheel{Filename: "escaping-1.0-py3-none-any.whl", Files: map[string]string{"../../x.py": ""}})
+	x.add(wheeltest.Wheel{Filename: "unrecorded-1.0-py3-none-any.whl", Entries: []wheeltest.Entry{{Name: "x.py"}}})
+	x.add(wheeltest.Wheel{Filename: "renamed-1.0-py3-none-any.whl", Metadata: "Name: other\nVersion: 1.0\n"})
+	yanked := wheeltest.Wheel{Filename: "gone-1.0-py3-none-any.whl", Files: map[string]string{"gone.py": "x = 1"}}.Build()
+	x.addFile("gone", indexFile{name: "gone-1.0-py3-none-any.whl", sum: wheeltest.SHA256(yanked), yanked: true}, yanked)
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct {
+		packages []string
+		name     string
+		reasons  []string
+	}{
+		{[]string{"nowhere"}, "nowhere", []string{"no package of this name on 127.0.0.1:"}},
+		{[]string{"needs-missing"}, "nowhere>=3", []string{"no package of this name", "needed by needs-missing 1.0"}},
+		{[]string{"alpha>=9"}, "alpha>=9", []string{"no version is >=9", "newest that fits this runtime is 2.0"}},
+		{[]string{"alpha==2.0", "beta"}, "alpha==2.0", []string{"conflict", "==2.0 (for the request)", "<2 (for beta 1.0)"}},
+		{[]string{"beta", "gamma"}, "alpha<2", []string{"conflict", "<2 (for beta 1.0)", ">=2 (for gamma 1.0)"}},
+		{[]string{"source"}, "source", []string{"no wheel for this runtime", "2.5", "only an sdist"}},
+		{[]string{"linux-only"}, "linux-only", []string{"no wheel for this runtime", "manylinux, win"}},
+		{[]string{"compiled"}, "compiled", []string{"compiled wheels are not supported yet"}},
+		{[]string{"older-abi"}, "older-abi", []string{"pyemscripten_2025_0_wasm32 (cp313)"}},
+		{[]string{"old-python"}, "old-python", []string{"needs Python <3.10, this is 3.14"}},
+		{[]string{"hashless"}, "hashless", []string{"states no SHA-256"}},
+		{[]string{"changed"}, "changed", []string{"hash mismatch"}},
+		{[]string{"escaping"}, "escaping", []string{"leaves its folder"}},
+		{[]string{"unrecorded"}, "unrecorded", []string{"not in RECORD"}},
+		{[]string{"renamed"}, "renamed", []string{`project "other"`}},
+		{[]string{"gone"}, "gone", []string{"lists no files"}},
+		{[]string{"alpha", "nowhere", "source"}, "source", []string{"sdist"}},
+	} {
+		t.Run(strings.Join(test.packages, " "), func(t *testing.T) {
+			o := run(t, r, "print(1)", test.packages...)
+			refused(t, o, test.name, test.reasons...)
+			if o.Stdout != "" {
+				t.Errorf("the program has run: %q", o.Stdout)
+			}
+		})
+	}
+	value(t, run(t, r, "import gone; gone.x", "gone==1.0"), "1")
+}
+
+// The second time nobody is asked, and being offline makes no difference.
+func TestRemembered(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	x.module("beta", "1.0", "alpha")
+	dir, b := t.TempDir(), newBase(t, nil)
+	const code = "import beta, alpha; alpha.version"
+	r := x.newRunner(b, false, dir)
+	o := run(t, r, code)
+	value(t, o, "'1.0'")
+	if len(x.asked()) == 0 || o.Packages[0].Cached {
+		t.Errorf("the first run asked nobody: %+v", o.Packages)
+	}
+	o = run(t, r, code)
+	value(t, o, "'1.0'")
+	if asked := x.asked(); len(asked) > 0 || !o.Packages[0].Cached || !o.Packages[1].Cached {
+		t.Errorf("the second run asked for %v: %+v", asked, o.Packages)
+	}
+	offline := x.newRunner(b, true, dir)
+	value(t, run(t, offline, code), "'1.0'")
+	refused(t, run(t, offline, "1", "gamma"), "gamma", "offline")
+	refused(t, run(t, offline, "import gamma"), "gamma", "offline")
+	refused(t, run(t, x.newRunner(base{}, true, t.TempDir()), "1", "alpha>=1"), "alpha>=1", "offline")
+	if asked := x.asked(); len(asked) > 0 {
+		t.Errorf("offline, but asked for %v", asked)
+	}
+}
+
+// An old answer is asked for again, and used nevertheless when nobody answers.
+func TestFreshness(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	dir := t.TempDir()
+	r := x.newRunner(base{}, false, dir)
+	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+	value(t, run(t, r, "import alpha; alpha.version", "alpha==1.0"), "'1.0'")
+	x.module("alpha", "2.0")
+	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+	age(t, dir)
+	x.asked()
+	value(t, run(t, r, "import alpha; alpha.version", "alpha==1.0"), "'1.0'")
+	if asked := x.asked(); len(asked) > 0 {
+		t.Errorf("pinned, but asked for %v", asked)
+	}
+	x.setStatus(404 + 99) // not retried
+	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+	x.setStatus(0)
+	value(t, run(t, r, "import alpha; alpha.version"), "'2.0'")
+}
+
+// age makes the remembered answers two days old.
+func age(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "python", "answers", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	now := time.Now().UTC().Format("2006-01-02")
+	then := time.Now().UTC().Add(-48 * time.Hour).Format("2006-01-02")
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Replace(string(b), now, then, 1)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A damaged answer is as good as none.
+func TestDamagedAnswer(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	dir := t.TempDir()
+	r := x.newRunner(base{}, false, dir)
+	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+	files, _ := filepath.Glob(filepath.Join(dir, "python", "answers", "*.json"))
+	for _, text := range []string{"", "{", `{"format": 99}`, `{"format": 1, "when": "2099-01-01T00:00:00Z", "packages": [{"name": "alpha", "version": "6"}]}`} {
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+	}
+}
+
+// A registry that does not answer is named, without its password.
+func TestUnreachable(t *testing.T) {
+	x := newIndex(t)
+	x.user = "token"
+	x.module("alpha", "1.0")
+	r := x.newRunner(base{}, false, t.TempDir())
+	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+	x.setStatus(403)
+	o := run(t, r, "1", "beta")
+	refused(t, o, "beta", "127.0.0.1:", "403")
+	x.server.Close()
+	again := run(t, r, "1", "gamma")
+	refused(t, again, "gamma", "127.0.0.1:")
+	for _, o := range []*runners.Outcome{o, again} {
+		if strings.Contains(o.Error.Message, "geheim") || strings.Contains(o.Error.Message, "token") {
+			t.Errorf("the message has credentials: %s", o.Error.Message)
+		}
+	}
+}
