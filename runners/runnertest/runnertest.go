@@ -1,6 +1,7 @@
 // Package runnertest is the runner contract as tests: every promise is one
 // txtar file in testdata, with each language's program in the same file, and
-// [Run] holds a runner to all of them. The runners' own tests call it.
+// [Run] holds a runner to all of them. What is promised of a runner's conduct
+// rather than of a program is in conduct.go. The runners' own tests call it.
 //
 // # Format
 //
@@ -79,6 +80,16 @@ func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Opt
 				if _, ok := c.program(l); ok {
 					t.Run(string(l), func(t *testing.T) { c.run(t, r, l) })
 				}
+			}
+		})
+	}
+	for _, c := range conducts {
+		t.Run(c.name, func(t *testing.T) {
+			if reason, ok := o.Skip[c.name]; ok {
+				t.Skip(reason)
+			}
+			for _, l := range languages {
+				t.Run(string(l), func(t *testing.T) { c.run(t, r, l) })
 			}
 		})
 	}
