@@ -17,11 +17,16 @@ import (
 
 // New makes a fresh interpreter. The caller closes it.
 func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
-	make := r.cold
-	if r.image != nil {
-		make = r.thaw
+	var in *Interp
+	var err error
+	switch {
+	case o.From != nil:
+		in, err = r.thaw(ctx, o.From, o)
+	case r.base != nil:
+		in, err = r.thaw(ctx, r.base, o)
+	default:
+		in, err = r.cold(ctx, o)
 	}
-	in, err := make(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("make an interpreter: %w", err)
 	}
@@ -155,10 +160,14 @@ func (in *Interp) bootGuest(g guest) error {
 		if err != nil {
 			return err
 		}
-		if m.name == "_coderunner" {
-			if in.main, err = g.attr(object, "run"); err != nil {
-				return err
-			}
+		if m.name != "_coderunner" {
+			continue
+		}
+		if in.main, err = g.attr(object, "run"); err != nil {
+			return err
+		}
+		if in.preload, err = g.attr(object, "preload"); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -206,3 +206,20 @@ func (g guest) store(addr uint32, words ...uint32) error {
 	}
 	return nil
 }
+
+// apply calls a function object of the guest's with a str and gives the str
+// that it returns.
+func (g guest) apply(function uint32, text string) (string, error) {
+	arg, err := g.str(text)
+	if err != nil {
+		return "", err
+	}
+	result, err := g.object("PyObject_CallOneArg", function, arg)
+	if err != nil {
+		return "", err
+	}
+	if _, err := g.call("Py_DecRef", arg); err != nil {
+		return "", err
+	}
+	return g.text(result)
+}

@@ -1,12 +1,14 @@
 package pyodide
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -14,43 +16,68 @@ import (
 	"coderunner/pyodide/snapshot"
 )
 
-// A frozen interpreter is one that has booted and not run a program yet, in a
-// file. Making another of it costs a thousandth of booting.
+// Frozen is an interpreter that has booted, perhaps imported modules, and not
+// run a program yet, in a file. Making another of it costs a thousandth of
+// booting.
 //
 // What is recorded: the memory, the mutable globals, the sizes of the tables,
 // the guest's clock. What is not, since a fresh process has the same: the
-// files, the three standard descriptors, the working folder. The program's own
+// files, the three standard descriptors, the working folder. A program's own
 // surroundings (environment, arguments, random numbers) come with the request,
 // in guest/coderunner.py.
+type Frozen struct {
+	image  *snapshot.Image
+	owner  owner
+	mounts []Mount
+}
 
 // owner is what the interpreter itself has to remember.
 type owner struct {
-	Main  uint32        `json:"main"`
-	Clock time.Duration `json:"clock"`
+	Main    uint32        `json:"main"`
+	Preload uint32        `json:"preload"`
+	Clock   time.Duration `json:"clock"`
+}
+
+// Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
+// contents.
+type Mount struct {
+	Dir  string
+	Tree fs.FS
+	Key  string
+}
+
+// errNoStore is for what makes no sense without one.
+var errNoStore = errors.New("the runtime has no store")
+
+// ErrUnfit is wrapped by [Runtime.Freeze] for modules whose import leaves more
+// behind than memory: output, files, open descriptors, an exception.
+var ErrUnfit = errors.New("not fit for a snapshot")
+
+// Freeze makes a snapshot of an interpreter that has imported modules out of
+// the given mounts, or takes it from the store. The interpreter that imports
+// them has nothing else: no input, no environment. The caller closes the
+// result when no interpreter is being made of it.
+func (r *Runtime) Freeze(ctx context.Context, modules []string, mounts []Mount) (*Frozen, error) {
+	if r.base == nil {
+		return nil, errNoStore
+	}
+	key := r.snapshotKey()
+	for _, m := range mounts {
+		key += fmt.Sprintf(" mount %s %s", m.Dir, m.Key)
+	}
+	return r.frozen(ctx, fmt.Sprintf("%s modules %q", key, modules), modules, mounts)
 }
 
 // loadSnapshot freezes a booted interpreter, or takes it from the store. There
 // is none without a store.
-func (r *Runtime) loadSnapshot(ctx context.Context) error {
+func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	if r.config.Store == nil {
 		return nil
 	}
-	path, err := r.config.Store.File(ctx, "snapshot", r.snapshotKey(), func(ctx context.Context, w io.Writer) error {
-		f, ok := w.(*os.File)
-		if !ok {
-			return errors.New("the store gives no file to write to")
-		}
-		in, err := r.cold(ctx, Options{})
-		if err != nil {
-			return err
-		}
-		return errors.Join(in.freeze(f), in.Close())
-	})
-	if err != nil {
+	if r.base, err = r.frozen(ctx, r.snapshotKey(), nil, nil); err != nil {
 		return fmt.Errorf("snapshot CPython: %w", err)
 	}
-	r.image, err = snapshot.Open(path)
-	return err
+	return nil
 }
 
 // snapshotKey names everything that a snapshot depends on. The zone is part of
@@ -66,96 +93,6 @@ func zoneKey(l *time.Location) string {
 	return time.Date(year, 1, 1, 0, 0, 0, 0, l).Format("MST-0700") + time.Date(year, 7, 1, 0, 0, 0, 0, l).Format("MST-0700")
 }
 
-// freeze writes the interpreter, in which nothing runs, to a new file.
-func (in *Interp) freeze(f *os.File) error {
-	if n := in.proc.OpenFiles(); n != 3 {
-		return fmt.Errorf("freeze: %d descriptors are open, want the standard three", n)
-	}
-	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
-	for _, name := range in.rt.module.info.Globals {
-		g, err := in.global(name)
-		if err != nil {
-			return fmt.Errorf("freeze: %w", err)
-		}
-		s.Globals[name] = g.Get()
-	}
-	g := in.guest(context.Background())
-	for _, t := range in.rt.module.info.Tables {
-		n, err := g.call(t.Size)
-		if err != nil {
-			return fmt.Errorf("freeze: %w", err)
-		}
-		s.Tables[t.Size] = n
-	}
-	var err error
-	if s.Owner, err = json.Marshal(owner{Main: in.main, Clock: in.proc.Monotonic()}); err != nil {
-		return fmt.Errorf("freeze: %w", err)
-	}
-	mem := in.mod.Memory()
-	memory, ok := mem.Read(0, mem.Size())
-	if !ok {
-		return errOutOfRange
-	}
-	return snapshot.Write(f, memory, s)
-}
-
-// thaw makes an interpreter of the runtime's snapshot.
-func (r *Runtime) thaw(ctx context.Context, o Options) (in *Interp, err error) {
-	var own owner
-	if err := json.Unmarshal(r.image.Owner, &own); err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
-	}
-	if in, err = r.instantiate(ctx, o, own.Clock); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("restore: %w", err), in.Close())
-		}
-	}()
-	mem := in.mod.Memory()
-	if have := uint64(mem.Size()); have < r.image.Memory {
-		if _, ok := mem.Grow(uint32((r.image.Memory - have) / linmem.PageSize)); !ok {
-			return in, fmt.Errorf("the memory limit of %d bytes is less than CPython itself takes (%d)", o.memory(), r.image.Memory)
-		}
-	}
-	for _, e := range r.image.Extents {
-		if err := in.memory.Map(r.image.File, r.image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
-			return in, err
-		}
-	}
-	for name, v := range r.image.Globals {
-		g, err := in.global(name)
-		if err != nil {
-			return in, err
-		}
-		g.Set(v)
-	}
-	if err := in.growTables(ctx); err != nil {
-		return in, err
-	}
-	in.main, in.initialized = own.Main, true
-	return in, in.findSignals()
-}
-
-// growTables brings the tables to their recorded sizes. The call table is no
-// larger than the module makes it as long as no library was loaded.
-func (in *Interp) growTables(ctx context.Context) error {
-	g := in.guest(ctx)
-	for _, t := range in.rt.module.info.Tables {
-		want, ok := in.rt.image.Tables[t.Size]
-		if !ok || want < t.Min {
-			return fmt.Errorf("the snapshot has no size for table %s", t.Export)
-		}
-		if want > t.Min {
-			if _, err := g.call(t.Grow, want-t.Min); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // guestDigest names the Python half.
 func guestDigest() [sha256.Size]byte {
 	h := sha256.New()
@@ -167,4 +104,173 @@ func guestDigest() [sha256.Size]byte {
 		h.Write(b)
 	}
 	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// frozen opens the snapshot with a key, making it first if need be.
+func (r *Runtime) frozen(ctx context.Context, key string, modules []string, mounts []Mount) (*Frozen, error) {
+	path, err := r.config.Store.File(ctx, "snapshot", key, func(ctx context.Context, w io.Writer) error {
+		f, ok := w.(*os.File)
+		if !ok {
+			return errors.New("the store gives no file to write to")
+		}
+		return r.freeze(ctx, f, modules, mounts)
+	})
+	if err != nil {
+		return nil, err
+	}
+	image, err := snapshot.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	z := &Frozen{image: image, mounts: mounts}
+	if err := json.Unmarshal(image.Owner, &z.owner); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), image.Close())
+	}
+	return z, nil
+}
+
+// Close closes the snapshot's file. Interpreters made of it live on.
+func (z *Frozen) Close() error { return z.image.Close() }
+
+// maxFreeze is what an interpreter may take to import modules.
+const maxFreeze = 2 * time.Minute
+
+// freeze makes an interpreter, lets it import modules and writes it to f.
+func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
+	ctx, cancel := context.WithTimeout(ctx, maxFreeze)
+	defer cancel()
+	var output bytes.Buffer
+	in, err := r.New(ctx, Options{Memory: 1 << 30, Stdout: &output, Stderr: &output})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	stop := context.AfterFunc(ctx, in.stop)
+	defer stop()
+	_, names := in.fs.Usage()
+	for _, m := range mounts {
+		if err := in.Mount(m.Dir, m.Tree); err != nil {
+			return err
+		}
+	}
+	if modules == nil {
+		modules = []string{}
+	}
+	request, err := json.Marshal(modules)
+	if err != nil {
+		return err
+	}
+	problem, err := in.guest(ctx).apply(in.preload, string(request))
+	if err != nil {
+		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
+	}
+	if _, now := in.fs.Usage(); problem == "" && now != names {
+		problem = fmt.Sprintf("%d files were made", now-names)
+	}
+	if n := in.proc.OpenFiles(); problem == "" && n != 3 {
+		problem = fmt.Sprintf("%d descriptors are open", n)
+	}
+	if problem == "" && output.Len() > 0 {
+		problem = fmt.Sprintf("output: %.80q", output.String())
+	}
+	if problem != "" {
+		return fmt.Errorf("import %q: %w: %s", modules, ErrUnfit, problem)
+	}
+	return in.write(f)
+}
+
+// write writes the interpreter, in which nothing runs, to a new file.
+func (in *Interp) write(f *os.File) error {
+	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
+	for _, name := range in.rt.module.info.Globals {
+		g, err := in.global(name)
+		if err != nil {
+			return err
+		}
+		s.Globals[name] = g.Get()
+	}
+	g := in.guest(context.Background())
+	for _, t := range in.rt.module.info.Tables {
+		n, err := g.call(t.Size)
+		if err != nil {
+			return err
+		}
+		s.Tables[t.Size] = n
+	}
+	var err error
+	if s.Owner, err = json.Marshal(owner{Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic()}); err != nil {
+		return err
+	}
+	mem := in.mod.Memory()
+	memory, ok := mem.Read(0, mem.Size())
+	if !ok {
+		return errOutOfRange
+	}
+	return snapshot.Write(f, memory, s)
+}
+
+// thaw makes an interpreter of a snapshot.
+func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options) (in *Interp, err error) {
+	if in, err = r.instantiate(ctx, o, z.owner.Clock); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("restore: %w", err), in.Close())
+		}
+	}()
+	if err := in.mapImage(z.image, o); err != nil {
+		return in, err
+	}
+	for name, v := range z.image.Globals {
+		g, err := in.global(name)
+		if err != nil {
+			return in, err
+		}
+		g.Set(v)
+	}
+	if err := in.growTables(ctx, z.image); err != nil {
+		return in, err
+	}
+	for _, m := range z.mounts {
+		if err := in.Mount(m.Dir, m.Tree); err != nil {
+			return in, err
+		}
+	}
+	in.main, in.preload, in.initialized = z.owner.Main, z.owner.Preload, true
+	return in, in.findSignals()
+}
+
+// mapImage makes the memory what the image has.
+func (in *Interp) mapImage(image *snapshot.Image, o Options) error {
+	mem := in.mod.Memory()
+	if have := uint64(mem.Size()); have < image.Memory {
+		if _, ok := mem.Grow(uint32((image.Memory - have) / linmem.PageSize)); !ok {
+			return fmt.Errorf("the memory limit of %d bytes is less than what the interpreter takes at its start (%d)", o.memory(), image.Memory)
+		}
+	}
+	for _, e := range image.Extents {
+		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// growTables brings the tables to their recorded sizes. The call table is no
+// larger than the module makes it as long as no library was loaded.
+func (in *Interp) growTables(ctx context.Context, image *snapshot.Image) error {
+	g := in.guest(ctx)
+	for _, t := range in.rt.module.info.Tables {
+		want, ok := image.Tables[t.Size]
+		if !ok || want < t.Min {
+			return fmt.Errorf("the snapshot has no size for table %s", t.Export)
+		}
+		if want > t.Min {
+			if _, err := g.call(t.Grow, want-t.Min); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -32,6 +32,9 @@ const tracebackGrace = 500 * time.Millisecond
 // Options are what one interpreter is given. The zero value is a program
 // without input, output or packages.
 type Options struct {
+	// From is a snapshot of the same runtime to go on from; nil: only booted.
+	From *Frozen
+
 	Memory int64 // cap on linear memory and, separately, on file data, in bytes; 0: 512 MiB
 
 	Stdin          io.Reader // nil: empty
@@ -56,16 +59,16 @@ func (o Options) memory() int64 {
 
 // Interp is one interpreter. See the package comment for its concurrency.
 type Interp struct {
-	rt          *Runtime
-	mod         api.Module
-	memory      *linmem.Memory
-	proc        *emscripten.Process
-	fs          *memfs.FS
-	main        uint32 // the guest's run function, a Python object
-	env         map[string]string
-	mem         hostfn.Mem
-	initialized bool // CPython has started
-	calls       map[string]func(context.Context, json.RawMessage) (any, error)
+	rt            *Runtime
+	mod           api.Module
+	memory        *linmem.Memory
+	proc          *emscripten.Process
+	fs            *memfs.FS
+	main, preload uint32 // functions of guest/coderunner.py, Python objects
+	env           map[string]string
+	mem           hostfn.Mem
+	initialized   bool // CPython has started
+	calls         map[string]func(context.Context, json.RawMessage) (any, error)
 
 	signalNumber, signalClock uint32 // addresses, see signal
 	stopFlag                  sync.Mutex
@@ -138,7 +141,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	stop := context.AfterFunc(ctx, in.stop)
 	defer stop()
 
-	text, err := in.runMain(ctx, string(req))
+	text, err := in.guest(ctx).apply(in.main, string(req))
 	in.deadline.stop()
 	var res *Result
 	if err != nil {
@@ -171,23 +174,6 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 }
 
 var errTimeLimit = errors.New("time limit")
-
-// runMain calls the guest's run function.
-func (in *Interp) runMain(ctx context.Context, request string) (string, error) {
-	g := in.guest(ctx)
-	arg, err := g.str(request)
-	if err != nil {
-		return "", err
-	}
-	result, err := g.object("PyObject_CallOneArg", in.main, arg)
-	if err != nil {
-		return "", err
-	}
-	if _, err := g.call("Py_DecRef", arg); err != nil {
-		return "", err
-	}
-	return g.text(result)
-}
 
 // ended explains a call that did not return.
 func (in *Interp) ended(ctx context.Context, err error) *Result {

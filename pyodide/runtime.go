@@ -16,7 +16,6 @@ import (
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/jsffi"
-	"coderunner/pyodide/snapshot"
 )
 
 //go:embed guest/*.py
@@ -57,9 +56,9 @@ type Runtime struct {
 	cache     wazero.CompilationCache // nil without a store
 	module    *module
 	main      wazero.CompiledModule
-	stdlib    []byte          // the archive of the standard library, shared and read-only
-	stdlibKey string          // what it is made of
-	image     *snapshot.Image // of a booted interpreter; nil without a store
+	stdlib    []byte  // the archive of the standard library, shared and read-only
+	stdlibKey string  // what it is made of
+	base      *Frozen // a booted interpreter; nil without a store
 	close     sync.Once
 	unmap     []func() error
 }
@@ -110,8 +109,8 @@ func (r *Runtime) Close() error {
 		if r.cache != nil {
 			errs = append(errs, r.cache.Close(ctx))
 		}
-		if r.image != nil {
-			errs = append(errs, r.image.Close())
+		if r.base != nil {
+			errs = append(errs, r.base.Close())
 		}
 		for _, f := range r.unmap {
 			errs = append(errs, f())
