@@ -39,8 +39,8 @@
 // # Limits
 //
 // The notes of [Rows] say what is missing. There is no subprocess, no thread,
-// no socket; permissions are checked as for root (they are not); advisory
-// locks always succeed, as nobody else is there.
+// no socket; there is one user, whose id is 0 and who has no privileges (see
+// memfs); advisory locks always succeed, as nobody else is there.
 //
 // # Testing
 //

@@ -2,7 +2,6 @@ package emscripten
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,9 +23,9 @@ var hostile = []uint64{
 	math.MaxInt64, math.MaxUint64, 1 << 63, 0o102, 0o2101, 280,
 }
 
-// hostileKernel is a process in which waits end at once.
-func hostileKernel(t testing.TB) (*kernel, context.Context) {
-	k := newKernel(t, Config{
+// hostileKernel is a small process for hostile calls.
+func hostileKernel(t testing.TB) *kernel {
+	return newKernel(t, Config{
 		FS:     memfs.New(memfs.Options{MaxBytes: 8 << 20, MaxNodes: 2000}),
 		Stdin:  bytes.NewReader([]byte("input")),
 		Stdout: discard{}, Stderr: discard{},
@@ -34,18 +33,17 @@ func hostileKernel(t testing.TB) (*kernel, context.Context) {
 		Env:      []string{"A=1"},
 		Guest:    Guest{Memalign: memalign},
 	})
-	ctx, cancel := context.WithCancel(k.ctx)
-	cancel()
-	return k, ctx
 }
 
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// mustUnwind calls a function and lets only the exit types of this package
-// out of it.
-func mustUnwind(t testing.TB, ctx context.Context, r *hostfn.Row, stack []uint64) {
+// mustUnwind calls a function, which is interrupted if it waits, and lets only
+// the exit types of this package out of it.
+func (k *kernel) mustUnwind(r *hostfn.Row, stack []uint64) {
+	t := k.t
+	k.p.Interrupt()
 	args := append([]uint64(nil), stack...)
 	defer func() {
 		x := recover()
@@ -61,12 +59,12 @@ func mustUnwind(t testing.TB, ctx context.Context, r *hostfn.Row, stack []uint64
 			t.Fatalf("%s(%#x) panics: %v", r.Name, args, x)
 		}
 	}()
-	r.Fn(ctx, stack)
+	r.Fn(k.ctx, stack)
 }
 
 // TestHostileArguments calls every function with what it cannot want.
 func TestHostileArguments(t *testing.T) {
-	_, ctx := hostileKernel(t)
+	k := hostileKernel(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for i, rows := 0, Rows(); i < len(rows); i++ {
 		r := &rows[i]
@@ -79,7 +77,7 @@ func TestHostileArguments(t *testing.T) {
 					stack[j] = uint64(uint32(stack[j])) // as Instantiate does
 				}
 			}
-			mustUnwind(t, ctx, r, stack)
+			k.mustUnwind(r, stack)
 		}
 	}
 }
@@ -94,7 +92,7 @@ func FuzzCalls(f *testing.F) {
 		if len(in) > 4096 {
 			return
 		}
-		k, ctx := hostileKernel(t)
+		k := hostileKernel(t)
 		copy(k.mem[0x100:], "/tmp\x00x\x00../dev/null\x00")
 		copy(k.mem[0x1000:], in)
 		next := func() byte {
@@ -123,7 +121,7 @@ func FuzzCalls(f *testing.F) {
 			}
 			args := fmt.Sprintf("%#x", stack)
 			stuck := time.AfterFunc(soon, func() { panic(r.Name + " hangs, called with " + args) })
-			mustUnwind(t, ctx, r, stack)
+			k.mustUnwind(r, stack)
 			stuck.Stop()
 		}
 	})

@@ -36,34 +36,49 @@ func (c call) iovecs(iov, n int) ([][]byte, abi.Errno) {
 	return bufs, abi.OK
 }
 
+// transferMax is how much is moved between two looks at the context: the
+// buffers of a vector may be the same memory many times over, so that one call
+// can ask for far more work than there is memory.
+const transferMax = 16 << 20
+
 // transfer moves bytes between a file and the buffers, one after the other,
 // until one is not filled. An error after the first byte is left for the next
-// call to find. Of a stream only one buffer is used: the next could wait.
+// call to find. Of a stream only one buffer is read into: the next could wait.
 func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, []byte) (int, abi.Errno)) (uint32, abi.Errno) {
-	if len(bufs) == 0 {
-		return 0, abi.OK
-	}
 	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
-	var total uint32
+	var total uint64
 	for _, b := range bufs {
-		var n int
-		var errno abi.Errno
-		if stream {
-			n, errno = c.p.waiting(c.ctx, func(ctx context.Context) (int, abi.Errno) { return one(ctx, b) })
-		} else {
-			n, errno = one(c.ctx, b)
-		}
-		if errno != abi.OK {
-			if total > 0 {
-				break
+		for len(b) > 0 {
+			part := b[:min(len(b), transferMax, int(countMax-total))]
+			if len(part) == 0 {
+				return uint32(total), abi.OK
 			}
-			return 0, errno
-		}
-		if total += uint32(n); n < len(b) || stream && !writable(f) {
-			break
+			n, errno := c.move(part, stream, one)
+			total += uint64(n)
+			switch {
+			case errno != abi.OK && total == 0:
+				return 0, errno
+			case errno != abi.OK || n < len(part) || stream && !writable(f):
+				return uint32(total), abi.OK
+			}
+			b = b[n:]
 		}
 	}
-	return total, abi.OK
+	return uint32(total), abi.OK
+}
+
+// countMax is the most that one call moves, as on Linux.
+const countMax = 0x7ffff000
+
+// move is one step of transfer.
+func (c call) move(b []byte, stream bool, one func(context.Context, []byte) (int, abi.Errno)) (int, abi.Errno) {
+	if stream {
+		return c.p.waiting(c.ctx, func(ctx context.Context) (int, abi.Errno) { return one(ctx, b) })
+	}
+	if c.ctx.Err() != nil {
+		stop(c.ctx)
+	}
+	return one(c.ctx, b)
 }
 
 // writable tells whether a stream is for writing, where all buffers are to go

@@ -1,6 +1,7 @@
 package emscripten
 
 import (
+	"context"
 	"encoding/binary"
 	"hash/maphash"
 
@@ -55,38 +56,53 @@ func doMmap(c call) abi.Errno {
 	if _, ok := c.mem.Bytes(c.u32(6), 4); !ok {
 		return abi.EFAULT
 	}
-	size := (uint64(length) + pageSize - 1) / pageSize * pageSize
-	if size > uint64(c.p.maxHeap) {
-		return abi.ENOMEM
-	}
-	addr := c.p.Guest.Memalign(c.ctx, pageSize, uint32(size))
-	b, ok := c.mem.Bytes(addr, uint32(size))
-	if addr == 0 || !ok {
-		return abi.ENOMEM
-	}
-	clear(b)
-	b = b[:length]
-	for n := 0; n < len(b); {
-		k, errno := f.Pread(c.ctx, b[n:], off+int64(n))
-		if errno != abi.OK {
-			if c.p.Guest.Free != nil {
-				c.p.Guest.Free(c.ctx, addr)
-			}
-			return errno
-		}
-		if k == 0 {
-			break
-		}
-		n += k
+	addr, errno := c.mapFile(f, length, off)
+	if errno != abi.OK {
+		return errno
 	}
 	m := &mapping{file: f.Ref(), offset: off, shared: shared && prot&protWrite != 0}
 	if m.shared {
+		b, _ := c.mem.Bytes(addr, length)
 		m.sums = checksums(b)
+	}
+	if old := c.p.mappings[addr]; old != nil {
+		old.file.Close() // the guest freed it without munmap
 	}
 	c.p.mappings[addr] = m
 	c.mem.PutUint32(c.u32(5), 1)
 	c.mem.PutUint32(c.u32(6), addr)
 	return abi.OK
+}
+
+// mapFile allocates guest memory and reads a part of a file into it. What lies
+// past the end of the file is zero.
+func (c call) mapFile(f *memfs.File, length uint32, off int64) (uint32, abi.Errno) {
+	size := (uint64(length) + pageSize - 1) / pageSize * pageSize
+	if size > uint64(c.p.maxHeap) {
+		return 0, abi.ENOMEM
+	}
+	addr := c.p.Guest.Memalign(c.ctx, pageSize, uint32(size))
+	b, ok := c.mem.Bytes(addr, uint32(size))
+	if addr == 0 || !ok {
+		return 0, abi.ENOMEM
+	}
+	clear(b)
+	for b = b[:length]; len(b) > 0; {
+		n, errno := c.move(b[:min(len(b), transferMax)], false, func(ctx context.Context, b []byte) (int, abi.Errno) {
+			return f.Pread(ctx, b, off)
+		})
+		if errno != abi.OK {
+			if c.p.Guest.Free != nil {
+				c.p.Guest.Free(c.ctx, addr)
+			}
+			return 0, errno
+		}
+		if n == 0 {
+			break
+		}
+		b, off = b[n:], off+int64(n)
+	}
+	return addr, abi.OK
 }
 
 func checksums(b []byte) []uint64 {
