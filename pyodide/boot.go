@@ -48,6 +48,9 @@ func (r *Runtime) cold(ctx context.Context, o Options) (*Interp, error) {
 // instantiate makes an interpreter whose guest has not run yet, and whose
 // monotonic clock shows the given time.
 func (r *Runtime) instantiate(ctx context.Context, o Options, clock time.Duration) (in *Interp, err error) {
+	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; o.memory() < least {
+		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", o.memory(), least)
+	}
 	in = &Interp{rt: r, calls: o.Calls, deadline: startDeadline(0, nil, nil)}
 	if in.memory, err = linmem.New(uint64(min(o.memory(), 4<<30))); err != nil {
 		return nil, err

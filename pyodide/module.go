@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/lower"
-	"coderunner/pyodide/wasmbin"
 )
 
 // module is the lowered main module and what is known about it.
@@ -53,7 +51,7 @@ func newModule(wasm []byte, info *lower.Info, unmap func() error) *module {
 // made by itself if it is missing: lowering takes less time than care.
 func loadLowered(ctx context.Context, c Config, source []byte) (*module, error) {
 	sum := sha256.Sum256(source)
-	key := fmt.Sprintf("%x lower %v", sum, lower.Version)
+	key := fmt.Sprintf("%x lower %v %v %d", sum, lower.Version, usedExports, maxTable)
 	make := func(write func(w io.Writer, wasm []byte, info *lower.Info) error) func(context.Context, io.Writer) error {
 		return func(_ context.Context, w io.Writer) error {
 			wasm, info, err := lower.Lower(source, lowerOptions())
@@ -124,35 +122,18 @@ var usedExports = strings.Fields(`
 	PyUnicode_FromStringAndSize PyUnicode_AsUTF8AndSize Py_DecRef
 	PyErr_GetRaisedException PyErr_SetString PyErr_SetInterruptEx __dl_seterr`)
 
+// maxTable bounds the tables, in elements: they are the host's memory.
+const maxTable = 1 << 20
+
 // lowerOptions is what becomes of the main module.
 func lowerOptions() lower.Options {
 	return lower.Options{
 		Trampoline: true,
 		Lean:       true,
 		Keep:       usedExports,
-		Bodies:     []lower.Body{{Export: "emscripten_thread_sleep", Build: sleepBody}},
+		TableMax:   maxTable,
+		Bodies:     []lower.Body{lower.SleepByPoll()},
 	}
-}
-
-// sleepBody makes sleeping a call of the host, where upstream waits in a loop:
-// emscripten_thread_sleep(double ms) becomes poll(NULL, 0, ceil(ms)). The poll
-// ends early when the program is interrupted.
-func sleepBody(names lower.Names) ([]byte, error) {
-	poll, ok := names.Import("env", "__syscall_poll")
-	if !ok {
-		return nil, errors.New("the module does not import __syscall_poll")
-	}
-	body := []byte{
-		0,       // no locals
-		0x41, 0, // i32.const 0
-		0x41, 0, // i32.const 0
-		0x20, 0, // local.get 0
-		0x9b,    // f64.ceil
-		0xfc, 2, // i32.trunc_sat_f64_s
-		0x10, // call
-	}
-	body = wasmbin.AppendU32(body, poll)
-	return append(body, 0x1a, 0x0b), nil // drop, end
 }
 
 // wazeroVersion is the version that the program was built with.

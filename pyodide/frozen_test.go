@@ -1,0 +1,90 @@
+package pyodide_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"coderunner/pyodide"
+	"coderunner/pyodide/pyodidetest"
+)
+
+// tree is a small package to import.
+func tree(body string) []pyodide.Mount {
+	return []pyodide.Mount{{
+		Dir:  pyodide.SitePackages,
+		Key:  body,
+		Tree: fstest.MapFS{"probe/__init__.py": {Data: []byte(body)}},
+	}}
+}
+
+func TestFreeze(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree("import random, time\nstate = [random.random()]\nwhen = time.monotonic()\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.Close()
+	const program = `
+import random, sys, time
+preloaded = "probe" in sys.modules
+import probe
+probe.state.append(1)
+[preloaded, len(probe.state), time.monotonic() >= probe.when, random.random()]`
+	var drawn []string
+	for range 2 {
+		res, _, _ := run(t, pyodide.Options{From: frozen}, pyodide.Program{Code: program})
+		if res.Value == nil || !strings.HasPrefix(res.Value.Repr, "[True, 2, True, ") {
+			t.Fatalf("%+v %+v %v", res.Value, res.Exception, res.Cause)
+		}
+		drawn = append(drawn, res.Value.Repr)
+	}
+	if drawn[0] == drawn[1] {
+		t.Errorf("two interpreters drew the same random number: %s", drawn[0])
+	}
+}
+
+func TestFreezeRefuses(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	for name, body := range map[string]string{
+		"output":     "print('hello')",
+		"file":       "open('/tmp/left', 'w').close()",
+		"descriptor": "f = open(__file__)",
+		"exception":  "1/0",
+		"exit":       "import sys; sys.exit()",
+	} {
+		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
+		if err == nil {
+			frozen.Close()
+		}
+		if !errors.Is(err, pyodide.ErrUnfit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOwnModuleComesFirst has a file with the name of a preloaded module.
+func TestOwnModuleComesFirst(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	in, err := rt.New(context.Background(), pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := in.WriteFile("random.py", []byte("mine = 1")); err != nil {
+		t.Fatal(err)
+	}
+	res, err := in.Run(context.Background(), pyodide.Program{Code: "import random\nrandom.mine"})
+	if err != nil || res.Value == nil || res.Value.Repr != "1" {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+func TestMemoryLimitBelowStart(t *testing.T) {
+	_, err := pyodidetest.Runtime(t).New(context.Background(), pyodide.Options{Memory: 8 << 20})
+	if err == nil || !strings.Contains(err.Error(), "memory") {
+		t.Errorf("New with 8 MiB: %v", err)
+	}
+}
