@@ -1,11 +1,15 @@
 package python
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
@@ -25,7 +29,14 @@ func TestResolve(t *testing.T) {
 	x.module("circle-b", "1.0", "circle-a")
 	x.module("newer", "1.0", "alpha<2")
 	x.module("newer", "2.0", "alpha>=2")
+	for i := range 60 {
+		x.module(fmt.Sprintf("chain-%d", i), "1.0", fmt.Sprintf("chain-%d", i+1))
+	}
+	x.module("chain-60", "1.0")
 	r := x.newRunner(base{}, false, t.TempDir())
+	if o := run(t, r, "1", "chain-0"); o.Status != runners.Succeeded || len(o.Packages) != 61 {
+		t.Errorf("a long chain: %s with %d packages, %v", o.Status, len(o.Packages), o.Error)
+	}
 	for _, test := range []struct {
 		what     string
 		packages []string
@@ -76,6 +87,8 @@ func TestResolveRefuses(t *testing.T) {
 	x.add(wheeltest.Wheel{Filename: "renamed-1.0-py3-none-any.whl", Metadata: "Name: other\nVersion: 1.0\n"})
 	yanked := wheeltest.Wheel{Filename: "gone-1.0-py3-none-any.whl", Files: map[string]string{"gone.py": "x = 1"}}.Build()
 	x.addFile("gone", indexFile{name: "gone-1.0-py3-none-any.whl", sum: wheeltest.SHA256(yanked), yanked: true}, yanked)
+	x.module("nested", "1.0", "alpha; "+strings.Repeat("(", 2000)+`os_name == "x"`+strings.Repeat(")", 2000))
+	x.module("odd", "1.0", `alpha; platform_release > "x"`, "not a requirement")
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct {
 		packages []string
@@ -97,6 +110,8 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"escaping"}, "escaping", []string{"leaves its folder"}},
 		{[]string{"unrecorded"}, "unrecorded", []string{"not in RECORD"}},
 		{[]string{"renamed"}, "renamed", []string{`project "other"`}},
+		{[]string{"nested"}, "nested", []string{"metadata cannot be understood"}},
+		{[]string{"odd"}, "odd", []string{"metadata cannot be understood"}},
 		{[]string{"gone"}, "gone", []string{"lists no files"}},
 		{[]string{"alpha", "nowhere", "source"}, "source", []string{"sdist"}},
 	} {
@@ -215,5 +230,34 @@ func TestUnreachable(t *testing.T) {
 		if strings.Contains(o.Error.Message, "geheim") || strings.Contains(o.Error.Message, "token") {
 			t.Errorf("the message has credentials: %s", o.Error.Message)
 		}
+	}
+}
+
+// Runs that want the same package at once cause one download.
+func TestTogether(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	r := x.newRunner(base{}, false, t.TempDir())
+	var g errgroup.Group
+	for range 6 {
+		g.Go(func() error {
+			o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: "import alpha; alpha.version"})
+			if err == nil && (o.Result == nil || o.Result.Text != "'1.0'") {
+				err = fmt.Errorf("%+v", o)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Error(err)
+	}
+	downloads := 0
+	for _, path := range x.asked() {
+		if strings.HasSuffix(path, "/alpha-1.0-py3-none-any.whl") {
+			downloads++
+		}
+	}
+	if downloads != 1 {
+		t.Errorf("%d downloads", downloads)
 	}
 }

@@ -38,6 +38,9 @@ type candidate struct {
 	strip bool
 }
 
+// maxProjects bounds the projects of one request.
+const maxProjects = 500
+
 // callProject answers resolver.py's question for a project's files.
 func (s *session) callProject(ctx context.Context, argument []byte) (any, error) {
 	var name string
@@ -46,6 +49,9 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 	}
 	if p := s.pages[name]; p != nil {
 		return p, nil
+	}
+	if len(s.pages) >= maxProjects {
+		return &project{Error: fmt.Sprintf("the request leads to more than %d projects", maxProjects)}, nil
 	}
 	files, err := s.page(ctx, name)
 	if ctx.Err() != nil {

@@ -93,7 +93,10 @@ def _metadata(name, filename):
         raise ValueError(answer["error"])
     lines = [f"Requires-Dist: {r}" for r in answer["requires"] or ()]
     lines += [f"Provides-Extra: {e}" for e in answer["extras"] or ()]
-    return Metadata("\n".join(lines).encode()), answer["extras"] or ()
+    try:
+        return Metadata("\n".join(lines).encode()), answer["extras"] or ()
+    except (ValueError, RecursionError) as e:
+        raise ValueError(f"its metadata cannot be understood: {e or type(e).__name__}") from None
 
 
 # ---- one attempt
@@ -114,12 +117,27 @@ class Attempt(transaction.Transaction):
         )
         self.solver = solver
         self.reasons = {}  # requirement to why not
+        self.waiting, self.busy = [], False
 
     async def gather_requirements(self, requirements):
-        # One after the other: the host is asked by blocking calls anyway, and
-        # the result must not depend on the order of events.
-        for r in requirements:
-            await self.add_requirement(r)
+        # From a list, one after the other, not by recursion: a chain of
+        # requirements may be long, the host is asked by blocking calls anyway,
+        # and the result must not depend on the order of events.
+        self.waiting += requirements
+        if self.busy:
+            return
+        self.busy = True
+        while self.waiting:
+            req = self.waiting.pop(0)
+            try:
+                await self.add_requirement(req)
+            except (ValueError, RecursionError) as e:  # a marker that makes no sense
+                self.fail(req, e)
+        self.busy = False
+
+    def fail(self, req, error):
+        self.failed.append(req)
+        self.reasons.setdefault(str(req), str(error) or type(error).__name__)
 
     def check_version_satisfied(self, req):
         # Contradictions are found afterwards, when both sides are known.
@@ -392,7 +410,10 @@ def _exact(specifiers):
 
 
 def _applies(req, extras):
-    return req.marker is None or any(req.marker.evaluate({"extra": e}) for e in extras)
+    try:
+        return req.marker is None or any(req.marker.evaluate({"extra": e}) for e in extras)
+    except ValueError:
+        return False  # said to be so when the requirement was tried
 
 
 def _parse(text):
@@ -421,8 +442,8 @@ def main(question):
             req = Requirement(text)
             if req.marker is not None:
                 req.marker.evaluate({"extra": ""})
-        except (InvalidRequirement, ValueError) as e:
-            invalid.append({"name": text, "reason": str(e).splitlines()[0]})
+        except (InvalidRequirement, ValueError, RecursionError) as e:
+            invalid.append({"name": text, "reason": (str(e) or type(e).__name__).splitlines()[0]})
     if invalid:
         return {"invalid": invalid}
     required, optional = question["requirements"], question["optional"]
