@@ -16,7 +16,8 @@ const (
 	PyodideIntegrity = "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 	CPythonVersion   = "3.14.2" // what that Pyodide is built of
 
-	DenoVersion = "2.9.6"
+	// DenoVersion is the newest that all of these systems have a build of.
+	DenoVersion = "2.9.5"
 	// DenoOldest is the oldest Deno that may be used instead.
 	DenoOldest = "2.9.0"
 
@@ -33,13 +34,30 @@ const (
 
 // DenoIntegrity gives, by GOOS/GOARCH, the npm package of the pinned Deno and
 // its SHA-512 as the npm registry states it. A system that is missing here has
-// no pinned Deno: its users name one in CODE_RUNNER_DENO. The packages
-// @deno/linux-arm64-glibc, @deno/darwin-x64, @deno/darwin-arm64,
-// @deno/win32-x64 and @deno/win32-arm64 exist upstream; add them when their
-// integrity for this version has been read from a registry.
+// no pinned Deno: its users name one in CODE_RUNNER_DENO.
 var DenoIntegrity = map[string]struct{ Package, Integrity string }{
 	"linux/amd64": {
 		Package:   "@deno/linux-x64-glibc",
-		Integrity: "sha512-3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==",
+		Integrity: "sha512-TDqcnoLe3jlgqYEQm7H7MK6q0JOth+o8iSZzknRODnVkJfPiNnjVn1M1Zc6vnp+ipkyb6Av1/CUlHgHtlq59Gw==",
+	},
+	"linux/arm64": {
+		Package:   "@deno/linux-arm64-glibc",
+		Integrity: "sha512-IuYjsz9PGl7CJcNXMuN27KNDB8Q40brK3SG3l+TXMDVW61ZKwcn0fQHBHnXFiiygEwI8by/fKnASEluhZB1atw==",
+	},
+	"darwin/amd64": {
+		Package:   "@deno/darwin-x64",
+		Integrity: "sha512-gbdlxWZuAZFiJiZtTT00Mv/aC7f/31+pyqJGQKlZr5X33WeTo5B0GG+efcX3P1UZceRKHuPEAQ1B/M2oRt8r9Q==",
+	},
+	"darwin/arm64": {
+		Package:   "@deno/darwin-arm64",
+		Integrity: "sha512-SX98qSdBT1lw9x6NwGwx2xIayl1kRimdRnFohYlJ6nt3mLKzTKHHKQwQs5D2pEY7mbUGGbYe9brM2kfN75pPkg==",
+	},
+	"windows/amd64": {
+		Package:   "@deno/win32-x64",
+		Integrity: "sha512-LkcERsH0olOgevg9L9eootSr1U8ydyfnX1bS3mFqU+lGBeTYtlec5b/QF473WUOGVgPlWECrkxi4As5kEaFOzg==",
+	},
+	"windows/arm64": {
+		Package:   "@deno/win32-arm64",
+		Integrity: "sha512-tTPrE/4SX7uaC8nJW47iNnibtjzk1y4zoiYjBBHE34vdkbb6LHopqH68BxyT61HZdfqXzOTEYjDVHhtmVZFy+w==",
 	},
 }
