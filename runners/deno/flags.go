@@ -49,7 +49,7 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	add("read", p.Read, p.DenyRead, read)
 	add("write", p.Write, p.DenyWrite, write)
 	add("net", p.Net, p.DenyNet, nil)
-	add("env", p.Env, p.DenyEnv, nil)
+	add("env", runners.Grant{All: true}, p.DenyEnv, nil) // it is a clean one, see runEnv
 	add("run", p.Run, p.DenyRun, nil)
 	add("sys", p.Sys, p.DenySys, nil)
 	add("ffi", p.FFI, p.DenyFFI, nil)
@@ -142,8 +142,10 @@ var certificateVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "DENO_CERT"
 // proxyVariables are, too, unless they hold a password.
 var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"}
 
-// runEnv is the environment of a program. Hide are the names in it that are
-// for Deno, which the bootstrap takes away where the program could read them.
+// runEnv is the environment of a program. It is a clean one: of ours it has
+// the variables that the policy names and what the policy's other grants need.
+// So every program may read it, and packages that look for a variable load.
+// Hide are the names in it that are for Deno, which the bootstrap takes away.
 func (r *Runner) runEnv(temp string) (env, hide []string) {
 	env = r.baseEnv()
 	// Deno finds a registry's packages in its cache by the registry's URL.
@@ -170,10 +172,12 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 	} else {
 		hide = append(hide, tlsVariable)
 	}
-	hide = append(hide, "PATH", "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself
+	hide = append(hide, "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself, as it does PATH
 	env = append(env, "TMPDIR="+temp)
 	if path := os.Getenv("PATH"); path != "" && r.cfg.Policy.Run.Any() {
 		env = append(env, "PATH="+path) // to find programs by their names
+	} else {
+		hide = append(hide, "PATH")
 	}
 	if tz := os.Getenv("TZ"); tz != "" {
 		env = append(env, "TZ="+tz)
@@ -183,9 +187,6 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 			env = append(env, name+"="+v) // the last one counts
 			hide = slices.DeleteFunc(hide, func(h string) bool { return h == name })
 		}
-	}
-	if !r.cfg.Policy.Env.Any() {
-		hide = []string{} // nothing can be read
 	}
 	return env, hide
 }

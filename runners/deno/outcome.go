@@ -227,16 +227,20 @@ func (e *ending) traceback(stack string) (text string, line int) {
 			// V8 puts the place into the message.
 			inside = e.clean(l[:m[0]]) + "\n    at " + e.clean(strings.TrimSpace(l[m[0]:])[len("at "):])
 		}
+		ours := false
 		inside = place.ReplaceAllStringFunc(inside, func(found string) string {
 			m := place.FindStringSubmatch(found)
 			n, _ := strconv.Atoi(m[2])
 			column, _ := strconv.Atoi(m[3])
-			if line == 0 {
+			column, ours = e.program.column(n, column)
+			if line == 0 && !ours {
 				line = n
 			}
-			return fmt.Sprintf("%s%s:%d:%d", m[1], e.shown, n, e.program.column(n, column))
+			return fmt.Sprintf("%s%s:%d:%d", m[1], e.shown, n, column)
 		})
-		kept = append(kept, inside)
+		if !ours || !frame.MatchString(l) {
+			kept = append(kept, inside)
+		}
 	}
 	return strings.Join(kept, "\n"), line
 }

@@ -37,6 +37,8 @@ func TestPackages(t *testing.T) {
 		{"path", "import { addDays } from 'npm:date-fns@4';\naddDays(new Date(0), 1).toISOString()", nil, `"1970-01-02T00:00:00.000Z"`, []string{"date-fns@4."}},
 		{"dependencies", "import * as cheerio from 'cheerio';\ncheerio.load('<p>x</p>')('p').text()", nil, `"x"`, []string{"cheerio@1.", "htmlparser2@", "domhandler@"}},
 		{"dynamic", "const { default: _ } = await import('npm:lodash@4');\n_.sum([1, 2])", nil, "3", []string{"lodash@4."}},
+		{"looks at the environment", "import chalk from 'chalk';\nimport express from 'express';\nchalk.red('x') + typeof express", nil, `"xfunction"`, []string{"chalk@", "express@"}},
+		{"required", "const _ = require('lodash'), { z } = require('zod');\n_.chunk([1, 2, 3], 2).length + z.string().parse('x')", []string{"zod@3"}, `"2x"`, []string{"lodash@4.", "zod@3."}},
 		{"unused", "1", []string{"npm:zod@3"}, "1", []string{"zod@3."}},
 	}
 	for _, tt := range tests {

@@ -74,6 +74,9 @@ type analysis struct {
 	meta  bool // import.meta.main is used
 
 	called string // the string that an import( or require( begins with
+	caller string // which of the two
+
+	commonJS commonJS
 }
 
 // statement is one at the top level.
@@ -85,6 +88,7 @@ type statement struct {
 
 func (a *analysis) take(t token) {
 	a.imports(t)
+	a.commonJS.take(a, t)
 	switch {
 	case t.depth > 0:
 		a.grow(t)
@@ -148,8 +152,11 @@ func (a *analysis) imports(t token) {
 		a.meta = true
 	}
 	if a.called != "" {
-		if a.s.is(t, ')') || a.s.is(t, ',') {
-			a.p.note(a.called) // and nothing is added to it
+		if a.s.is(t, ')') || a.s.is(t, ',') { // nothing is added to it
+			a.p.note(a.called)
+			if a.caller == "require" {
+				a.commonJS.require(a.called)
+			}
 		}
 		a.called = ""
 	}
@@ -179,7 +186,7 @@ func (a *analysis) imports(t token) {
 	}
 	spec := a.s.src[t.start+1 : t.end-1]
 	if call {
-		a.called = spec
+		a.called, a.caller = spec, a.s.word(before)
 		return
 	}
 	a.p.note(spec)
@@ -196,8 +203,12 @@ func (p *program) note(spec string) {
 
 // edit adds to the program what makes its result known.
 func (a *analysis) edit() {
+	begin := a.commonJS.prelude()
 	if a.meta {
-		a.p.edits = append(a.p.edits, edit{a.first.start, "import.meta.main=true;"})
+		begin += "import.meta.main=true;"
+	}
+	if begin != "" {
+		a.p.edits = append(a.p.edits, edit{a.first.start, begin})
 	}
 	if a.last.start >= 0 && a.isExpression(a.last) {
 		a.p.edits = append(a.p.edits,
@@ -249,14 +260,18 @@ func (p *program) edited() string {
 }
 
 // column turns a column of a line of the edited program, both from 1, as V8
-// counts them (in UTF-16 units), into the source's.
-func (p *program) column(line, column int) int {
+// counts them (in UTF-16 units), into the source's. Ours says that an edit's
+// text is there.
+func (p *program) column(line, column int) (in int, ours bool) {
 	for _, e := range p.edits {
-		if l, c := position(p.source, e.offset); l == line && column > c {
-			column = max(c, column-len(e.text)) // the text is ASCII
+		if l, c := position(p.source, e.offset); l == line && column >= c {
+			if column < c+len(e.text) { // the text is ASCII
+				return c, true
+			}
+			column -= len(e.text)
 		}
 	}
-	return column
+	return column, false
 }
 
 // position gives the line and the column of an offset, both from 1.

@@ -103,8 +103,17 @@ func TestColumns(t *testing.T) {
 	for _, word := range []string{"let é", "let b", "é +", "b.c"} {
 		line, column := position(edited, strings.Index(edited, word))
 		wantLine, want := position(source, strings.Index(source, word))
-		if got := p.column(line, column); line != wantLine || got != want {
+		if got, ours := p.column(line, column); line != wantLine || got != want || ours {
 			t.Errorf("%s is at %d:%d of the edited program, which becomes %d:%d, want %d:%d", word, line, column, line, got, wantLine, want)
+		}
+	}
+}
+
+func TestColumnsOfEdits(t *testing.T) {
+	p := parse("import.meta.main;\na", true)
+	for place, want := range map[[2]int]bool{{1, 1}: true, {1, 22}: true, {1, 23}: false, {2, 1}: true, {2, 29}: true, {2, 30}: false, {2, 31}: true} {
+		if _, ours := p.column(place[0], place[1]); ours != want {
+			t.Errorf("%v of %q is ours: %v, want %v", place, p.edited(), ours, want)
 		}
 	}
 }

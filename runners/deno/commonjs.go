@@ -1,0 +1,69 @@
+package deno
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// commonJS follows what a program takes from CommonJS. Programs are modules,
+// as everywhere in Deno, but many are written with one foot in the old world:
+// they get require, __dirname and __filename if they use them and do not
+// declare them.
+type commonJS struct {
+	specifiers []string // of require("…")
+	used       []string // names
+	declared   []string
+}
+
+var commonJSNames = []string{"require", "__dirname", "__filename"}
+
+// take looks at a token. The analysis does not have it as its last one yet.
+func (c *commonJS) take(a *analysis, t token) {
+	w := a.s.word(t)
+	if !slices.Contains(commonJSNames, w) || a.s.is(a.prev, '.') {
+		return
+	}
+	list := &c.used
+	switch a.s.word(a.prev) {
+	case "const", "let", "var", "function", "class", "import", "as":
+		list = &c.declared
+	}
+	if a.s.is(a.prev, '{') || a.s.is(a.prev, ',') && t.depth == 0 {
+		list = &c.declared // import { require } …, let a, require
+	}
+	if !slices.Contains(*list, w) {
+		*list = append(*list, w)
+	}
+}
+
+// require notes a specifier.
+func (c *commonJS) require(spec string) {
+	if isPackage(spec) && !slices.Contains(c.specifiers, spec) {
+		c.specifiers = append(c.specifiers, spec)
+	}
+}
+
+// prelude declares what is used and not declared, in one line without an end.
+// Packages come from import(), since a program has no folder of them to
+// search; everything else from Node's own require.
+func (c *commonJS) prelude() string {
+	var b strings.Builder
+	for _, name := range c.used {
+		if slices.Contains(c.declared, name) {
+			continue
+		}
+		switch name {
+		case "__dirname", "__filename":
+			b.WriteString("const " + name + "=import.meta." + strings.Trim(name, "_") + ";")
+			continue
+		}
+		b.WriteString(`const require=((r,m)=>Object.assign((s)=>Object.hasOwn(m,s)?m[s]:r(s),r))((await import("node:module")).createRequire(import.meta.url),{`)
+		for _, spec := range c.specifiers {
+			quoted, _ := json.Marshal(spec)
+			b.WriteString(string(quoted) + `:((n)=>n["module.exports"]??n)(await import(` + string(quoted) + `)),`)
+		}
+		b.WriteString("});")
+	}
+	return b.String()
+}

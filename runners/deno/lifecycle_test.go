@@ -1,0 +1,206 @@
+package deno
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coderunner/cache"
+	"coderunner/runners"
+)
+
+func TestCancel(t *testing.T) {
+	r := open(t, "", nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	marker := filepath.Join(r.folders.base, "r0", "work", "running")
+	go func() {
+		for {
+			if _, err := os.Stat(marker); err == nil || ctx.Err() != nil {
+				break
+			}
+			runtime.Gosched()
+		}
+		cancel()
+	}()
+	begun := time.Now()
+	o, err := r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "Deno.writeTextFileSync('running', ''); console.log('a'); for (;;);"})
+	if err != nil || o.Status != runners.Cancelled || time.Since(begun) > 10*time.Second {
+		t.Errorf("cancelled: %+v, %v after %v", o, err, time.Since(begun))
+	}
+	if o, err = r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "1"}); err != nil || o.Status != runners.Cancelled {
+		t.Errorf("cancelled before: %+v, %v", o, err)
+	}
+}
+
+// TestCancelPreparation cancels while a registry keeps us waiting.
+func TestCancelPreparation(t *testing.T) {
+	asked, end := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case <-end:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(end)
+	r := open(t, "", func(c *Config) {
+		c.NPMRegistry, c.Env = server.URL+"/", nil
+		var err error
+		if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	begun := time.Now()
+	o, err := r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "import 'zod'; import 'lodash'"})
+	if err != nil || o.Status != runners.Cancelled || time.Since(begun) > 10*time.Second {
+		t.Errorf("%+v, %v after %v", o, err, time.Since(begun))
+	}
+}
+
+// TestChildren lets programs leave processes behind.
+func TestChildren(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("looks into /proc")
+	}
+	r := open(t, "--allow-run", nil)
+	o := run(t, r, runners.Request{Code: `const c = new Deno.Command("sleep", { args: ["1000"], stdin: "null" }).spawn(); c.unref(); c.pid`})
+	if o.Result == nil {
+		t.Fatalf("no child: %+v", o.Error)
+	}
+	if b, err := os.ReadFile("/proc/" + o.Result.Text + "/stat"); err == nil && !strings.Contains(string(b), ") Z ") {
+		t.Errorf("the child lives on: %s", b)
+	}
+	if o.Usage.RunMS > 5000 {
+		t.Errorf("it took %d ms", o.Usage.RunMS)
+	}
+}
+
+func TestParallel(t *testing.T) {
+	r := open(t, "", nil)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			code := fmt.Sprintf(`for (let i = 0; i < 200; i++) console.log("run %d"); Deno.writeTextFileSync("f", "%d"); await new Promise((f) => setTimeout(f, 5)); Number(Deno.readTextFileSync("f"))`, i, i)
+			o, err := r.Run(context.Background(), runners.Request{Language: runners.TypeScript, Code: code})
+			if err != nil || o.Result == nil || o.Result.Text != fmt.Sprint(i) || o.Stdout != strings.Repeat(fmt.Sprintf("run %d\n", i), 200) {
+				t.Errorf("run %d: %+v, %v", i, o, err)
+			}
+		})
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(r.folders.base)
+	if err != nil || len(entries) != 2 { // bootstrap.js and lock
+		t.Errorf("%s has %v, %v", r.folders.base, entries, err)
+	}
+}
+
+// child is a process that runs a program without end, for TestKilled.
+func child() {
+	c, err := cache.Open(os.Getenv("CODERUNNER_DENO_TEST_CHILD"), cache.Options{})
+	if err != nil {
+		panic(err)
+	}
+	r, err := New(Config{Cache: c, Binary: os.Getenv("CODERUNNER_DENO_TEST_BINARY")})
+	if err != nil {
+		panic(err)
+	}
+	_, err = r.Run(context.Background(), runners.Request{Language: runners.JavaScript, Limits: runners.Limits{Timeout: time.Hour},
+		Code: "Deno.addSignalListener('SIGTERM', () => {}); Deno.writeTextFileSync('pid', '' + Deno.pid); for (;;);"})
+	panic(err)
+}
+
+// TestKilled kills a process in the middle of a run, and looks at what is
+// left.
+func TestKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends children with their parent")
+	}
+	if testing.Short() {
+		t.Skip("needs Deno")
+	}
+	binary, err := binaryOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "CODERUNNER_DENO_TEST_CHILD="+t.TempDir(), "CODERUNNER_DENO_TEST_BINARY="+binary, "TMPDIR="+temp)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid string
+	for begun := time.Now(); pid == ""; runtime.Gosched() {
+		if names, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*", "r0", "work", "pid")); len(names) > 0 {
+			b, _ := os.ReadFile(names[0])
+			pid = string(b)
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatal("the program does not start")
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for begun := time.Now(); ; runtime.Gosched() {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			break
+		}
+		if time.Since(begun) > 5*time.Second {
+			t.Fatalf("Deno lives on: %s", stat)
+		}
+	}
+	removeStale(temp)
+	if left, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*")); left != nil {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// TestNamedBinary names things that are no Deno of a fitting version.
+func TestNamedBinary(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("makes scripts")
+	}
+	dir := t.TempDir()
+	script := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "none"):              "no such file",
+		dir:                                     "it is a folder",
+		script("plain", "", 0o600):              "permission denied",
+		script("old", "echo deno 2.8.9", 0o700): "its version is 2.8.9; 2.9.0 or later is needed",
+		script("pre", "echo deno 2.9.0-rc.1", 0o700):                    "its version is 2.9.0-rc.1",
+		script("other", "echo v24.1.0", 0o700):                          `"v24.1.0\n"`,
+		script("fails", "exit 3", 0o700):                                "exit status 3",
+		script("chatty", "while :; do echo deno 9; done & exit", 0o700): "ask for its version",
+	} {
+		_, _, err := checkBinary(path)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("checkBinary(%s): %v, want it to say %q", path, err, want)
+		}
+	}
+	if _, version, err := checkBinary(script("new", "echo 'deno 3.1.0 (stable)'", 0o700)); err != nil || version != "3.1.0" {
+		t.Errorf("a newer Deno: %s, %v", version, err)
+	}
+}
