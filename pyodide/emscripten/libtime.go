@@ -23,7 +23,8 @@ const (
 const maxSeconds = (math.MaxInt32 + 4000) * 31556952
 
 func putTM(b []byte, t time.Time) {
-	year := min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32)
+	// CPython adds 1900 without looking whether the sum fits an int.
+	year := min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32-1900)
 	isdst := int32(0)
 	if t.IsDST() {
 		isdst = 1
@@ -96,7 +97,7 @@ func doTimegm(c call) uint64 {
 
 func yearFits(t time.Time) bool {
 	y := int64(t.Year()) - 1900
-	return y >= math.MinInt32 && y <= math.MaxInt32
+	return y >= math.MinInt32 && y <= math.MaxInt32-1900
 }
 
 // resolveLocal finds the instant at which a clock in a place shows wall.
