@@ -39,15 +39,7 @@ func TestForeignClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test binary is the server when it is called by this name.
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	bin := filepath.Join(t.TempDir(), "coderunner")
-	if err := os.Symlink(self, bin); err != nil {
-		t.Fatal(err)
-	}
+	bin := selfAs(t, "coderunner")
 	warm := exec.CommandContext(ctx, bin, "warm")
 	warm.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+dir)
 	if out, err := warm.CombinedOutput(); err != nil {
