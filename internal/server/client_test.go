@@ -55,7 +55,7 @@ func allLanguages(r runners.Runner) map[runners.Language]runners.Runner {
 	}
 }
 
-func newServer(t *testing.T, c Config) *Server {
+func newServer(t testing.TB, c Config) *Server {
 	t.Helper()
 	if c.Name == "" {
 		c.Name, c.Version = "coderunner", "test"
@@ -69,14 +69,14 @@ func newServer(t *testing.T, c Config) *Server {
 
 // client is one that speaks JSON-RPC and nothing more.
 type client struct {
-	t      *testing.T
+	t      testing.TB
 	in     *io.PipeWriter
 	out    *bufio.Reader
 	outEnd *io.PipeReader
 	served chan error
 }
 
-func connect(t *testing.T, s *Server) *client {
+func connect(t testing.TB, s *Server) *client {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
