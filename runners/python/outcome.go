@@ -105,6 +105,12 @@ func (j *job) cancelled() *runners.Outcome {
 // notInstalled is the outcome when packages cannot be had.
 func (j *job) notInstalled(missing *resolve.NotInstalledError) *runners.Outcome {
 	o := j.printed(runners.NotInstalled, failedCode)
-	o.Error = &runners.Error{Type: "NotInstalled", Message: missing.Error(), Packages: missing.Packages}
+	var names []string
+	for _, p := range missing.Packages {
+		names = append(names, p.Name)
+	}
+	o.Error = &runners.Error{
+		Type: "NotInstalled", Message: "cannot be installed: " + strings.Join(names, ", "), Packages: missing.Packages,
+	}
 	return o.Outcome
 }
