@@ -22,7 +22,8 @@ type Config struct {
 	// Cwd is the working folder; empty: the root.
 	Cwd string
 	// Stdin is read ahead of the program, in a goroutine of its own unless it
-	// is a reader on memory. Nil: empty.
+	// is a reader on memory. Such a read may outlive the process: whoever has
+	// the reader ends it. Nil: empty.
 	Stdin io.Reader
 	// Stdout and Stderr are written to without buffering, on the goroutine of
 	// the guest. An error ends the program with [*OutputError]. Nil: dropped.

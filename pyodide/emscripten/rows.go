@@ -22,6 +22,9 @@ func Rows() hostfn.Table {
 	t = append(t, socketRows()...)
 	t = append(t, coreRows()...)
 	t = append(t, pythonRows()...)
+	for i := range t {
+		t[i].Args = parameters[t[i].Name]
+	}
 	return t
 }
 

@@ -66,6 +66,8 @@ type Row struct {
 	// Sig is the type in one letter a value, as in "iij:i": i for i32, j for
 	// i64, f for f32, d for f64, e for externref.
 	Sig string
+	// Args names the parameters, separated by spaces.
+	Args string
 	// Source is the upstream file that defines the function.
 	Source  string
 	Support Support

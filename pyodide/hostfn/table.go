@@ -36,6 +36,9 @@ func (t Table) Check() error {
 		if err := checkSig(r.Sig); err != nil {
 			return fmt.Errorf("host function %s.%s: %w", r.Module, r.Name, err)
 		}
+		if n := len(strings.Fields(r.Args)); n != len(r.Params()) {
+			return fmt.Errorf("host function %s.%s of type %s names %d parameters", r.Module, r.Name, r.Sig, n)
+		}
 		seen[key] = true
 	}
 	return nil
@@ -69,8 +72,8 @@ func (t Table) Compare(imports []Import) []string {
 }
 
 // Instantiate makes one host module for each module name of the table on r.
-// Closing r closes them. Function and module names are given to wazero, so
-// that its logging and its stack traces show them.
+// Closing r closes them. The names of functions and parameters are given to
+// wazero, so that its logging and its stack traces show them.
 func (t Table) Instantiate(ctx context.Context, r wazero.Runtime) error {
 	if err := t.Check(); err != nil {
 		return err
@@ -87,7 +90,7 @@ func (t Table) Instantiate(ctx context.Context, r wazero.Runtime) error {
 		}
 		builders[row.Module] = b.NewFunctionBuilder().
 			WithGoFunction(row.goFunc(), row.Params(), row.Results()).
-			WithName(row.Name).Export(row.Name)
+			WithName(row.Name).WithParameterNames(strings.Fields(row.Args)...).Export(row.Name)
 	}
 	for _, name := range modules {
 		if _, err := builders[name].Instantiate(ctx); err != nil {

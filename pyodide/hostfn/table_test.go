@@ -14,16 +14,17 @@ import (
 func nop(context.Context, []uint64) {}
 
 func TestCheck(t *testing.T) {
-	good := Row{Module: "env", Name: "f", Sig: "ij:i", Source: "x.js", Support: Full, Fn: nop}
+	good := Row{Module: "env", Name: "f", Sig: "ij:i", Args: "a b", Source: "x.js", Support: Full, Fn: nop}
 	for want, change := range map[string]func(*Row){
-		"":                  func(*Row) {},
-		"no name":           func(r *Row) { r.Name = "" },
-		"does nothing":      func(r *Row) { r.Fn = nil },
-		"no source":         func(r *Row) { r.Source = "" },
-		"has no note":       func(r *Row) { r.Support = Partial },
-		"has no colon":      func(r *Row) { r.Sig = "ii" },
-		`unknown type 'x'`:  func(r *Row) { r.Sig = "ix:" },
-		"env.f: signature ": func(r *Row) { r.Sig = "" },
+		"":                   func(*Row) {},
+		"no name":            func(r *Row) { r.Name = "" },
+		"names 1 parameters": func(r *Row) { r.Args = "a" },
+		"does nothing":       func(r *Row) { r.Fn = nil },
+		"no source":          func(r *Row) { r.Source = "" },
+		"has no note":        func(r *Row) { r.Support = Partial },
+		"has no colon":       func(r *Row) { r.Sig = "ii" },
+		`unknown type 'x'`:   func(r *Row) { r.Sig = "ix:" },
+		"env.f: signature ":  func(r *Row) { r.Sig = "" },
 	} {
 		r := good
 		change(&r)
@@ -83,7 +84,7 @@ func TestInstantiate(t *testing.T) {
 	defer r.Close(ctx)
 	var seen []uint64
 	table := Table{{
-		Module: "env", Name: "f", Sig: "ije:i", Source: "x.js", Support: Full,
+		Module: "env", Name: "f", Sig: "ije:i", Args: "a b c", Source: "x.js", Support: Full,
 		Fn: func(_ context.Context, stack []uint64) {
 			seen = append(seen, stack...)
 			stack[0] = 0xdeadbeef_00000007

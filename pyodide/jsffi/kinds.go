@@ -7,8 +7,8 @@ import (
 	"coderunner/pyodide/hostfn"
 )
 
-// The shapes of functions. Each takes "name signature" strings, of functions
-// of one upstream file, and makes their rows.
+// The shapes of functions. Each takes strings of the form "name signature
+// parameter…", of functions of one upstream file, and makes their rows.
 
 // failing functions raise and return result, if they have one.
 func failing(source string, result uint64, functions ...string) hostfn.Table {
@@ -49,9 +49,10 @@ func rows(source string, support hostfn.Support, note string, functions []string
 	t := make(hostfn.Table, 0, len(functions))
 	for _, f := range functions {
 		name, sig, _ := strings.Cut(f, " ")
+		sig, args, _ := strings.Cut(sig, " ")
 		_, results, _ := strings.Cut(sig, ":")
 		t = append(t, hostfn.Row{
-			Module: "env", Name: name, Sig: sig, Source: "Pyodide src/core/" + source,
+			Module: "env", Name: name, Sig: sig, Args: args, Source: "Pyodide src/core/" + source,
 			Support: support, Note: note, Fn: fn(name, len(results)),
 		})
 	}
