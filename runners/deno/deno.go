@@ -103,6 +103,8 @@ type Runner struct {
 	folders *folders
 	starter *starter
 	known   memo
+
+	warnOnce sync.Once // that memory cannot be limited
 }
 
 var _ runners.Runner = (*Runner)(nil)
@@ -145,6 +147,7 @@ func makeDenoDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
+	trimCaches(dir)
 	name := filepath.Join(dir, "location_data")
 	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return nil
@@ -156,6 +159,24 @@ func makeDenoDir(dir string) error {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
 	return nil
+}
+
+// maxCache is how large one of Deno's databases may get, in bytes.
+const maxCache = 256 << 20
+
+// trimCaches removes the databases in which Deno keeps what it made of
+// modules, if they have become too large: every path that ever was a program
+// has a row. Whoever has them open goes on with what he has.
+func trimCaches(dir string) {
+	databases, _ := filepath.Glob(filepath.Join(dir, "*_cache_v*"))
+	for _, name := range databases {
+		if info, err := os.Lstat(name); err != nil || info.Size() < maxCache {
+			continue
+		}
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			_ = os.Remove(name + suffix) // the next one tries again
+		}
+	}
 }
 
 // Versions gives Deno's.

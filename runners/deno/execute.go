@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"coderunner/runners"
+
+	"go.uber.org/zap"
 )
 
 // startLimit bounds the start of a process, up to its readiness.
@@ -73,8 +75,8 @@ func (j *job) flags() []string {
 	return append(args, j.req.Args...)
 }
 
-// start starts a process for the job and waits until it is ready.
-func (j *job) start(ctx context.Context) (p *process, hide []string, err error) {
+// start starts a process for the job. Hide are the variables to unset in it.
+func (j *job) start() (p *process, hide []string, err error) {
 	env, hide := j.r.runEnv(j.folder.temp())
 	p, err = j.r.starter.process(command{path: j.binary, args: j.flags(), dir: j.folder.work(), env: env})
 	if err != nil {
@@ -107,7 +109,7 @@ func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
 	if err := j.folder.write(j.main, j.program.edited(), j.req.Files); err != nil {
 		return nil, done, err
 	}
-	p, hide, err := j.start(ctx)
+	p, hide, err := j.start()
 	if err != nil {
 		return nil, done, err
 	}
@@ -123,9 +125,11 @@ func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
 	var peak int64
 	readyErr := awaitReady(p)
 	if readyErr == nil {
-		peak, readyErr = confine(p.cmd.Process.Pid, j.req.Limits.Memory)
-	}
-	if readyErr != nil {
+		var err error
+		if peak, err = confine(p.cmd.Process.Pid, j.req.Limits.Memory); err != nil {
+			j.r.warnOnce.Do(func() { j.r.log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
+		}
+	} else {
 		p.kill("not ready")
 		p.wait(&readers)
 		if ctx.Err() != nil {

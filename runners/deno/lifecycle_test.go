@@ -204,3 +204,24 @@ func TestNamedBinary(t *testing.T) {
 		t.Errorf("a newer Deno: %s, %v", version, err)
 	}
 }
+
+func TestTrimCaches(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int64{"v8_code_cache_v2": maxCache, "v8_code_cache_v2-wal": 1, "node_analysis_cache_v2": maxCache - 1, "other": maxCache} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Truncate(size); err != nil { // a hole: no space is used
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trimCaches(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 || entries[0].Name() != "node_analysis_cache_v2" || entries[1].Name() != "other" {
+		t.Errorf("left are %v, %v, want node_analysis_cache_v2 and other", entries, err)
+	}
+}

@@ -43,28 +43,46 @@ type folders struct {
 // left.
 func openFolders() (*folders, error) {
 	removeStale(os.TempDir())
-	base, err := os.MkdirTemp("", basePrefix)
+	// It has its name only when it is locked: what has the name and is not
+	// locked is stale.
+	fresh, err := os.MkdirTemp("", "coderunner-new-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for runs: %w", err)
 	}
-	// Deno tells programs the real path.
-	if base, err = filepath.EvalSymlinks(base); err != nil {
-		return nil, fmt.Errorf("locate the folder for runs: %w", err)
-	}
-	f := &folders{base: base, lock: flock.New(filepath.Join(base, "lock"))}
-	if _, err := f.lock.TryLock(); err != nil {
-		// Without locks nobody can see that this folder is in use, so nobody
-		// removes it either: removeStale needs the lock as well.
-		f.lock = nil
-	}
-	if err := os.WriteFile(f.bootstrap(), []byte(bootstrapSource), 0o600); err != nil {
-		os.RemoveAll(base)
-		return nil, fmt.Errorf("write the bootstrap: %w", err)
+	f, err := newFolders(fresh)
+	if err != nil {
+		os.RemoveAll(fresh)
+		return nil, err
 	}
 	return f, nil
 }
 
-func (f *folders) bootstrap() string { return filepath.Join(f.base, "bootstrap.js") }
+func newFolders(fresh string) (*folders, error) {
+	lock := flock.New(filepath.Join(fresh, "lock"))
+	if _, err := lock.TryLock(); err != nil {
+		// Without locks nobody can see that this folder is in use, so nobody
+		// removes it either: removeStale needs the lock as well.
+		lock = nil
+	}
+	// Deno tells programs the real path.
+	real, err := filepath.EvalSymlinks(filepath.Dir(fresh))
+	if err != nil {
+		return nil, fmt.Errorf("locate the folder for runs: %w", err)
+	}
+	base := filepath.Join(real, basePrefix+strings.TrimPrefix(filepath.Base(fresh), "coderunner-new-"))
+	f := &folders{base: base, lock: lock}
+	if err := os.WriteFile(filepath.Join(fresh, bootstrapName), []byte(bootstrapSource), 0o600); err != nil {
+		return nil, fmt.Errorf("write the bootstrap: %w", err)
+	}
+	if err := os.Rename(fresh, base); err != nil {
+		return nil, fmt.Errorf("make a folder for runs: %w", err)
+	}
+	return f, nil
+}
+
+const bootstrapName = "bootstrap.js"
+
+func (f *folders) bootstrap() string { return filepath.Join(f.base, bootstrapName) }
 
 func (f *folders) close() error {
 	err := removeAll(f.base)
