@@ -46,6 +46,7 @@ const transferMax = 16 << 20
 // call to find. Of a stream only one buffer is read into: the next could wait.
 func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, []byte) (int, abi.Errno)) (uint32, abi.Errno) {
 	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
+	_, never := f.Stream().(*output) // waits, as far as the guest is concerned
 	var total uint64
 	for _, b := range bufs {
 		for len(b) > 0 {
@@ -53,7 +54,7 @@ func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, [
 			if len(part) == 0 {
 				return uint32(total), abi.OK
 			}
-			n, errno := c.move(part, stream, one)
+			n, errno := c.move(part, stream && !never, one)
 			total += uint64(n)
 			switch {
 			case errno != abi.OK && total == 0:
@@ -70,9 +71,9 @@ func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, [
 // countMax is the most that one call moves, as on Linux.
 const countMax = 0x7ffff000
 
-// move is one step of transfer.
-func (c call) move(b []byte, stream bool, one func(context.Context, []byte) (int, abi.Errno)) (int, abi.Errno) {
-	if stream {
+// move is one step of transfer, which may have to wait.
+func (c call) move(b []byte, waits bool, one func(context.Context, []byte) (int, abi.Errno)) (int, abi.Errno) {
+	if waits {
 		return c.p.waiting(c.ctx, func(ctx context.Context) (int, abi.Errno) { return one(ctx, b) })
 	}
 	if c.ctx.Err() != nil {
