@@ -57,3 +57,17 @@ func BenchmarkPreloaded(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOpen is what a process pays once, with everything in the store.
+func BenchmarkOpen(b *testing.B) {
+	pyodidetest.Runtime(b) // fills the store
+	for b.Loop() {
+		rt, err := pyodidetest.Open()
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := rt.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

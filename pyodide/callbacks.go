@@ -17,7 +17,7 @@ func (in *Interp) context(ctx context.Context) context.Context {
 // callbacks are what host functions need of the guest. They are called while
 // the guest waits for the host, on its goroutine.
 func (in *Interp) callbacks() emscripten.Guest {
-	return emscripten.Guest{
+	g := emscripten.Guest{
 		Malloc: func(ctx context.Context, size uint32) uint32 {
 			return in.callback(ctx, "emscripten_builtin_malloc", size)
 		},
@@ -41,6 +41,8 @@ func (in *Interp) callbacks() emscripten.Guest {
 		Alarm:   func(int32) { in.signal(sigalrm) },
 		DlError: in.dlError,
 	}
+	in.linkCallbacks(&g)
+	return g
 }
 
 // callback calls an export from within a host function. A failure unwinds the

@@ -170,6 +170,9 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	if n := in.proc.OpenFiles(); problem == "" && n != 3 {
 		problem = fmt.Sprintf("%d descriptors are open", n)
 	}
+	if problem == "" && in.linker != nil {
+		problem = "shared libraries were loaded"
+	}
 	if problem == "" && output.Len() > 0 {
 		problem = fmt.Sprintf("output: %.80q", output.String())
 	}

@@ -74,6 +74,8 @@ type Interp struct {
 	stopFlag                  sync.Mutex
 	flag                      api.MutableGlobal // under stopFlag; nil once the module is closed
 
+	linking // nothing, until a shared library or a C function is asked for
+
 	mu     sync.Mutex // held while a program runs, and by Close
 	dead   bool       // no export may be called any more
 	closed bool
@@ -225,6 +227,7 @@ func (in *Interp) Close() error {
 	if in.mod != nil {
 		errs = append(errs, in.mod.Close(context.Background()))
 	}
+	errs = append(errs, in.closeLinker())
 	// Nothing of the module can be called from here on.
 	errs = append(errs, in.memory.Unmap())
 	return errors.Join(errs...)

@@ -58,6 +58,8 @@ func TestPrograms(t *testing.T) {
 		{name: "folder", code: "import os\nopen('a','w').write('x'); os.getcwd(), os.listdir()", want: "('/home/user', ['a'])"},
 		{name: "environment", code: "import os\ndict(os.environ)", want: "{'HOME': '/home/user'}"},
 		{name: "network", code: "import socket\nsocket.create_connection(('localhost', 80))", want: "PermissionError", exit: 1},
+		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
+		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},
 		{name: "main", code: "__name__, __file__", want: "('__main__', 'main.py')"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func newModule(wasm []byte, info *lower.Info, unmap func() error) *module {
 // made by itself if it is missing: lowering takes less time than care.
 func loadLowered(ctx context.Context, c Config, source []byte) (*module, error) {
 	sum := sha256.Sum256(source)
-	key := fmt.Sprintf("%x lower %v %v %d", sum, lower.Version, usedExports, maxTable)
+	key := fmt.Sprintf("%x lower %v all functions %v %d", sum, lower.Version, usedExports, maxTable)
 	make := func(write func(w io.Writer, wasm []byte, info *lower.Info) error) func(context.Context, io.Writer) error {
 		return func(_ context.Context, w io.Writer) error {
 			wasm, info, err := lower.Lower(source, lowerOptions())
@@ -131,6 +131,7 @@ func lowerOptions() lower.Options {
 		Trampoline: true,
 		Lean:       true,
 		Keep:       usedExports,
+		KeepFuncs:  true, // shared libraries import them
 		TableMax:   maxTable,
 		Bodies:     []lower.Body{lower.SleepByPoll()},
 	}

@@ -53,7 +53,8 @@ type Store interface {
 type Runtime struct {
 	config    Config
 	wz        wazero.Runtime
-	cache     wazero.CompilationCache // nil without a store
+	code      *machineCode // nil without a store
+	link      link
 	module    *module
 	main      wazero.CompiledModule
 	stdlib    []byte  // the archive of the standard library, shared and read-only
@@ -76,6 +77,7 @@ const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experi
 // some ten seconds.
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{config: c}
+	r.initLink()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -106,8 +108,8 @@ func (r *Runtime) Close() error {
 		if r.wz != nil {
 			errs = append(errs, r.wz.Close(ctx))
 		}
-		if r.cache != nil {
-			errs = append(errs, r.cache.Close(ctx))
+		if r.code != nil {
+			errs = append(errs, r.code.close(ctx))
 		}
 		if r.base != nil {
 			errs = append(errs, r.base.Close())
@@ -121,32 +123,33 @@ func (r *Runtime) Close() error {
 
 // compile makes machine code of the module, or takes it from the store.
 func (r *Runtime) compile(ctx context.Context) error {
-	ctx = experimental.WithCompilationWorkers(ctx, compileWorkers())
-	if r.config.Store != nil {
-		dir, err := r.config.Store.Dir(ctx, "machine-code", r.module.codeKey(), func(ctx context.Context, dir string) error {
-			return compileInto(ctx, dir, r.module.wasm, r.progress)
-		})
-		if err != nil {
+	cfg := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
+	if r.config.Store == nil {
+		var err error
+		r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
+		if r.main, err = r.wz.CompileModule(compileContext(ctx), r.module.wasm); err != nil {
 			return fmt.Errorf("compile CPython: %w", err)
 		}
-		if r.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
-			return fmt.Errorf("open compiled CPython: %w", err)
-		}
+		return nil
 	}
-	cfg := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
-	if r.cache != nil {
-		cfg = cfg.WithCompilationCache(r.cache)
+	dir, err := r.config.Store.Dir(ctx, "machine-code", r.module.codeKey(), func(ctx context.Context, dir string) error {
+		return compileInto(ctx, dir, r.module.wasm, "CPython", r.progress)
+	})
+	if err != nil {
+		return fmt.Errorf("compile CPython: %w", err)
 	}
-	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
-	var err error
-	if r.main, err = r.wz.CompileModule(ctx, r.module.wasm); err != nil {
+	if r.code, err = openMachineCode(); err != nil {
+		return err
+	}
+	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg.WithCompilationCache(r.code.cache))
+	if r.main, err = r.code.compile(ctx, r.wz, r.module.wasm, dir); err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
 	return nil
 }
 
 // compileInto compiles into a folder that a compilation cache can be opened on.
-func compileInto(ctx context.Context, dir string, wasm []byte, progress func(Progress)) error {
+func compileInto(ctx context.Context, dir string, wasm []byte, item string, progress func(Progress)) error {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return err
@@ -154,9 +157,9 @@ func compileInto(ctx context.Context, dir string, wasm []byte, progress func(Pro
 	defer cache.Close(ctx)
 	wz := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features).WithCompilationCache(cache))
 	defer wz.Close(ctx)
-	stop := elapsing(progress, Progress{Phase: "compile", Item: "CPython"})
+	stop := elapsing(progress, Progress{Phase: "compile", Item: item})
 	defer stop()
-	_, err = wz.CompileModule(ctx, wasm)
+	_, err = wz.CompileModule(compileContext(ctx), wasm)
 	return err
 }
 

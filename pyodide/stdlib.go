@@ -1,14 +1,17 @@
 package pyodide
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 )
 
 // stdlibName is the archive's name in /lib, which CPython has built in.
@@ -47,63 +50,79 @@ func (r *Runtime) useStdlib(path string) error {
 	return nil
 }
 
-// compileStdlib writes the archive anew, with bytecode.
+// compileStdlib writes the archive anew: not compressed, and with bytecode next
+// to the sources.
 func (r *Runtime) compileStdlib(ctx context.Context, w io.Writer) error {
-	const target = "/tmp/stdlib.zip"
-	_, err := r.trusted(ctx, "standard library", "archive(p['source'], p['target'], progress)",
-		map[string]string{"source": "/lib/" + stdlibName, "target": target},
-		func(files fs.FS) error {
-			f, err := files.Open(target[1:])
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			_, err = io.Copy(w, f)
+	old, err := zip.NewReader(bytes.NewReader(r.stdlib), int64(len(r.stdlib)))
+	if err != nil {
+		return err
+	}
+	archive := zip.NewWriter(w)
+	var modules []string
+	for _, f := range old.File {
+		if strings.HasSuffix(f.Name, "/") {
+			continue
+		}
+		if strings.HasSuffix(f.Name, ".py") {
+			modules = append(modules, f.Name)
+		}
+		if err := copyEntry(archive, f); err != nil {
 			return err
-		})
-	return err
+		}
+	}
+	made := map[string][]byte{}
+	err = r.Bytecode(ctx, Bytecode{
+		Tree: old, Modules: modules, Shown: "/lib/" + stdlibName,
+		Emit: func(module string, pyc []byte) error {
+			made[module+"c"] = pyc
+			return nil
+		},
+		Progress: func(done, total int64) {
+			r.progress(Progress{Phase: "compile", Item: "standard library", Done: done, Total: total})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		if err := addEntry(archive, name, made[name]); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
 }
 
-// trusted runs a function of guest/bytecode.py in an interpreter of its own
-// and gives its files to use.
-func (r *Runtime) trusted(ctx context.Context, item, call string, arg any, use func(fs.FS) error) (*Result, error) {
-	source, err := guestFiles.ReadFile("guest/bytecode.py")
+// maxStdlibFile bounds one file of the standard library, in bytes.
+const maxStdlibFile = 16 << 20
+
+func copyEntry(archive *zip.Writer, f *zip.File) error {
+	r, err := f.Open()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p, err := json.Marshal(arg)
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxStdlibFile+1))
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("read %s: %w", f.Name, err)
 	}
-	in, err := r.New(ctx, Options{Memory: 1 << 30, Calls: map[string]func(context.Context, json.RawMessage) (any, error){
-		"progress": func(_ context.Context, arg json.RawMessage) (any, error) {
-			var n [2]int64
-			if err := json.Unmarshal(arg, &n); err != nil {
-				return nil, err
-			}
-			r.progress(Progress{Phase: "compile", Item: item, Done: n[0], Total: n[1]})
-			return nil, nil
-		},
-	}})
+	if len(data) > maxStdlibFile {
+		return fmt.Errorf("read %s: it is larger than %d bytes", f.Name, maxStdlibFile)
+	}
+	return addEntry(archive, f.Name, data)
+}
+
+// addEntry stores a file, without the data descriptor behind it that CPython's
+// zipimport does not know.
+func addEntry(archive *zip.Writer, name string, data []byte) error {
+	w, err := archive.CreateRaw(&zip.FileHeader{
+		Name: name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(data),
+		CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data)),
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer in.Close()
-	code := string(source) + "\nimport _coderunner, json, sys\n" +
-		"def progress(done, total): _coderunner.call('progress', [done, total])\n" +
-		"p = json.loads(sys.argv[1])\n" + call
-	res, err := in.Run(ctx, Program{Code: code, Filename: "bytecode.py", Args: []string{string(p)}})
-	switch {
-	case err != nil:
-		return nil, err
-	case res.Ended == Cancelled:
-		return nil, context.Cause(ctx)
-	case res.Exception != nil:
-		return nil, errors.New(res.Exception.Traceback)
-	case res.Ended != Finished || res.ExitCode != 0:
-		return nil, fmt.Errorf("the compiling interpreter %v (exit code %d): %w", res.Ended, res.ExitCode, errors.Join(res.Cause))
-	}
-	return res, use(in.Files())
+	_, err = w.Write(data)
+	return err
 }
 
 // mapFile gives a file's contents for reading; unmap ends that.

@@ -46,7 +46,10 @@ func Runtime(t testing.TB) *pyodide.Runtime {
 	return rt
 }
 
-var sharedRuntime = sync.OnceValues(func() (*pyodide.Runtime, error) {
+var sharedRuntime = sync.OnceValues(Open)
+
+// Open opens the pinned Pyodide anew. The caller closes it.
+func Open() (*pyodide.Runtime, error) {
 	c, err := sharedCache()
 	if err != nil {
 		return nil, err
@@ -61,4 +64,4 @@ var sharedRuntime = sync.OnceValues(func() (*pyodide.Runtime, error) {
 		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
 		Store:  c,
 	})
-})
+}

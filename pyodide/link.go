@@ -1,0 +1,145 @@
+package pyodide
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/dylink"
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/lower"
+	"coderunner/pyodide/wasmbin"
+)
+
+// link is what a runtime's interpreters share of dynamic linking.
+type link struct {
+	main func() (*dylink.Main, error)
+	libraries
+}
+
+func (r *Runtime) initLink() {
+	r.link.main = sync.OnceValues(func() (*dylink.Main, error) {
+		info := r.module.info
+		return dylink.NewMain(r.module.wasm, dylink.MainFacts{
+			Symbols: info.Symbols, Slots: info.Slots, SlotTypes: info.SlotTypes, Types: info.Types})
+	})
+}
+
+// linking is what one interpreter has of it.
+type linking struct {
+	linker    *dylink.Linker
+	spot      []*dylink.Library // compiled for it alone
+	spotBytes int
+}
+
+// dynamicLinker gives the interpreter's dynamic linker, which most never need.
+func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
+	if in.linker != nil {
+		return in.linker, nil
+	}
+	main, err := in.rt.link.main()
+	if err != nil {
+		return nil, err
+	}
+	in.linker = dylink.New(dylink.Config{
+		Main: main, Instance: in.mod, Mem: in.mem,
+		Call: func(ctx context.Context, export string, args ...uint32) (uint32, error) {
+			return guest{in: in, ctx: ctx}.call(export, args...)
+		},
+		Grow: in.rt.module.info.Tables[0].Grow,
+		Find: in.findFile, Open: in.openLibrary,
+		Compile:     in.rt.compileGlue,
+		Instantiate: in.rt.instantiateAnonymous,
+		HostFuncs:   libraryImports,
+		Globals:     []string{"__stack_pointer", lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal, lower.FuelGlobal},
+		Exception:   lower.FlagGlobal,
+		Arity:       lower.ArityOf, ArityTable: lower.ArityTable, ArityLen: lower.ArityLen,
+	})
+	return in.linker, nil
+}
+
+func (r *Runtime) instantiateAnonymous(ctx context.Context, code wazero.CompiledModule) (api.Module, error) {
+	return r.wz.InstantiateModule(ctx, code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+}
+
+// notForLibraries are host functions that only the main module may call: those
+// that would run JavaScript.
+var notForLibraries = []string{"emscripten_asm_const_int"}
+
+// libraryImports are the host functions that shared libraries may import: the
+// system calls and what stands beside them, nothing of JavaScript's.
+var libraryImports = func() (out []dylink.HostFunc) {
+	valType := map[api.ValueType]wasmbin.ValType{api.ValueTypeI32: wasmbin.I32, api.ValueTypeI64: wasmbin.I64,
+		api.ValueTypeF32: wasmbin.F32, api.ValueTypeF64: wasmbin.F64}
+	types := func(in []api.ValueType) (out []wasmbin.ValType, ok bool) {
+		for _, t := range in {
+			v, ok := valType[t]
+			if !ok {
+				return nil, false
+			}
+			out = append(out, v)
+		}
+		return out, true
+	}
+	for _, row := range emscripten.Rows() {
+		params, ok := types(row.Params())
+		results, ok2 := types(row.Results())
+		if ok && ok2 && !slices.Contains(notForLibraries, row.Name) {
+			out = append(out, dylink.HostFunc{Module: row.Module, Name: row.Name, Type: wasmbin.FuncType{Params: params, Results: results}})
+		}
+	}
+	return out
+}()
+
+// findFile gives the absolute path of a regular file.
+func (in *Interp) findFile(name string) (string, bool) {
+	file := in.absolute(name)
+	n, errno := in.fs.Lookup(nil, file, true)
+	if errno != abi.OK || in.fs.Stat(n).Mode&abi.S_IFMT != abi.S_IFREG {
+		return "", false
+	}
+	return file, true
+}
+
+// linkCallbacks adds the dynamic linker's to what host functions need.
+func (in *Interp) linkCallbacks(g *emscripten.Guest) {
+	g.Dlopen = func(ctx context.Context, handle uint32) int32 {
+		l, err := in.dynamicLinker()
+		if err == nil {
+			err = l.Dlopen(ctx, handle)
+		}
+		if !in.linkError(ctx, err) {
+			return 0
+		}
+		return 1
+	}
+	g.Dlsym = func(ctx context.Context, handle, symbol, _ uint32) uint32 {
+		l, err := in.dynamicLinker()
+		var v uint32
+		if err == nil {
+			v, err = l.Dlsym(ctx, handle, symbol)
+		}
+		if !in.linkError(ctx, err) {
+			return 0
+		}
+		return v
+	}
+}
+
+// linkError tells the guest of an error by dlerror, and unwinds it when the
+// interpreter is dead.
+func (in *Interp) linkError(ctx context.Context, err error) (ok bool) {
+	if err == nil {
+		return true
+	}
+	if dylink.Fatal(err) || in.dead {
+		panic(err)
+	}
+	in.dlError(ctx, fmt.Sprint(err))
+	return false
+}
