@@ -172,6 +172,9 @@ func TestOutputError(t *testing.T) {
 	if err := unwinds(func() { k.write(1, "x") }); !errors.As(err, &output) || output.Stream != "stdout" || !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("%v", err)
 	}
+	// Nothing is left locked for those who clean up.
+	k.want(0, "fstat64", 1, 0x100)
+	k.p.Close()
 }
 
 func TestDevices(t *testing.T) {
