@@ -32,7 +32,8 @@ const imports = `
 	pyodide/linmem:
 	pyodide/snapshot:
 	pyodide/lower: pyodide/wasmbin
-	pyodide: pyodide/abi pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
+	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
+	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
 	runners/deno: cache internal/defaults runners
@@ -46,20 +47,21 @@ const imports = `
 	runners/runnertest: runners
 
 	internal/server: runners
+	internal/bench: cache internal/defaults pyodide
 	cmd/coderunner: cache internal/defaults internal/server runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
-	os/exec: runners/deno
+	os/exec: internal/bench runners/deno
 	net: cache
 	net/http: cache runners/python/resolve
 	unsafe: pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/server
-	github.com/tetratelabs/wazero: pyodide pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem
+	github.com/tetratelabs/wazero: pyodide pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem
 	github.com/landlock-lsm/go-landlock: runners/deno
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner

@@ -1,0 +1,131 @@
+package dylink
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+const (
+	memoryName = "memory"
+	tableName  = "__indirect_function_table"
+)
+
+// i32Func is a function type of i32s.
+func i32Func(params, results int) wasmbin.FuncType {
+	i32s := func(n int) []wasmbin.ValType { return slices.Repeat([]wasmbin.ValType{wasmbin.I32}, n) }
+	return wasmbin.FuncType{Params: i32s(params), Results: i32s(results)}
+}
+
+// generate compiles and instantiates a module of ours.
+func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api.Module) (api.Module, error) {
+	if len(l.glue) >= maxGlue {
+		return nil, fmt.Errorf("too many libraries and C functions")
+	}
+	code, err := l.c.Compile(ctx, wasm)
+	if err != nil {
+		return nil, fmt.Errorf("generated module: %w", err)
+	}
+	m, err := l.c.Instantiate(l.resolver(ctx, names), code)
+	if err != nil {
+		code.Close(ctx)
+		return nil, fmt.Errorf("generated module: %w", err)
+	}
+	l.glue = append(l.glue, piece{m, code})
+	return m, nil
+}
+
+// resolver adds to ctx what modules import from: names first, then the objects
+// of this interpreter. Host modules are found by wazero itself, in its store.
+func (l *Linker) resolver(ctx context.Context, names map[string]api.Module) context.Context {
+	return experimental.WithImportResolver(ctx, func(name string) api.Module {
+		if m := names[name]; m != nil {
+			return m
+		}
+		return l.modules[name]
+	})
+}
+
+// gotModule generates the globals of a library's GOT. Libraries need not share
+// them, since an entry never changes once it has a value.
+func gotModule(got []gotImport) []byte {
+	var b wasmbin.Builder
+	seen := map[string]bool{}
+	for _, g := range got {
+		if !seen[g.name] {
+			seen[g.name] = true
+			b.Export(g.name, wasmbin.KindGlobal, b.GlobalI32(true, 0))
+		}
+	}
+	return b.Bytes()
+}
+
+// envModuleOf generates what a library imports from env and from WASI: things
+// of others passed on, the two bases, and functions that call a slot where the
+// function itself is not there yet.
+func (l *Linker) envModuleOf(ctx context.Context, d *library, bound []binding) ([]byte, error) {
+	var b wasmbin.Builder
+	type export struct {
+		name  string
+		kind  wasmbin.Kind
+		index uint32
+	}
+	var exports []export
+	add := func(name string, k wasmbin.Kind, index uint32) { exports = append(exports, export{name, k, index}) }
+	table := b.ImportTable(mainName, tableName, wasmbin.Table{Type: wasmbin.FuncRef})
+	if d.Image.table != nil {
+		add(tableName, wasmbin.KindTable, table)
+	}
+	if d.Image.memory != nil {
+		add(memoryName, wasmbin.KindMemory, b.ImportMemory(mainName, memoryName, wasmbin.Limits{}))
+	}
+	for _, g := range d.Image.globals {
+		add(g.name, wasmbin.KindGlobal, b.ImportGlobal(mainName, g.name, wasmbin.I32, true))
+	}
+	for _, f := range bound {
+		if f.stub == noStub {
+			add(f.name, wasmbin.KindFunc, b.ImportFunc(f.in.module, f.export, f.typ))
+		}
+	}
+	for _, name := range d.Image.bases {
+		base := d.memory
+		if name == "__table_base" {
+			base = d.base
+		}
+		add(name, wasmbin.KindGlobal, b.GlobalI32(false, int32(base)))
+	}
+	for _, f := range bound {
+		if f.stub == noStub {
+			continue
+		}
+		body := []byte{wasmbin.OpUnreachable}
+		if f.stub == slotStub {
+			slot, err := l.address(ctx, f.symbol)
+			if err != nil {
+				return nil, err
+			}
+			body = callSlot(&b, f.typ, slot)
+		}
+		add(f.name, wasmbin.KindFunc, b.Func(f.typ, nil, body))
+	}
+	for _, e := range exports {
+		b.Export(e.name, e.kind, e.index)
+	}
+	return b.Bytes(), nil
+}
+
+// callSlot is the body of a function that calls the one in a slot with its own
+// arguments.
+func callSlot(b *wasmbin.Builder, t wasmbin.FuncType, slot uint32) []byte {
+	var body []byte
+	for i := range t.Params {
+		body = wasmbin.AppendOp(body, wasmbin.OpLocalGet, uint32(i))
+	}
+	body = wasmbin.AppendI32Const(body, int32(slot))
+	return append(wasmbin.AppendOp(body, wasmbin.OpCallIndirect, b.Type(t)), 0)
+}

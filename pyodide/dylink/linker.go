@@ -1,0 +1,256 @@
+package dylink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/wasmbin"
+)
+
+// maxLibraries bounds the libraries of one interpreter, and maxGlue the
+// modules generated for it: each costs host memory that nothing else counts.
+const (
+	maxLibraries = 512
+	maxGlue      = 1 << 14
+)
+
+// Library is a side module that can be loaded, any number of times.
+type Library struct {
+	Image *Image
+	Code  wazero.CompiledModule
+
+	// Digest identifies the file that the library was made of.
+	Digest string
+}
+
+// HostFunc is a function of the host that libraries may import.
+type HostFunc struct {
+	Module, Name string
+	Type         wasmbin.FuncType
+}
+
+// Config is what a linker works with. All fields are needed.
+type Config struct {
+	Main     *Main
+	Instance api.Module // the main module's
+	Mem      hostfn.Mem
+
+	// Call calls one of the main module's exports. After an error the
+	// interpreter is dead and nothing may be called.
+	Call func(ctx context.Context, export string, args ...uint32) (uint32, error)
+	// Grow adds slots to the table and gives the first; ^0 when it is full.
+	Grow string // name of the export: (i32) -> i32
+
+	// Find gives the path of the file that a name stands for, which is
+	// absolute or relative to the working folder, and whether there is one.
+	Find func(name string) (path string, ok bool)
+	// Open reads and compiles a file.
+	Open func(ctx context.Context, path string) (*Library, error)
+
+	// Compile compiles a small generated module.
+	Compile func(ctx context.Context, wasm []byte) (wazero.CompiledModule, error)
+	// Instantiate makes an anonymous instance without calling a start export.
+	Instantiate func(ctx context.Context, code wazero.CompiledModule) (api.Module, error)
+
+	// HostFuncs may be imported by libraries. The host modules are in the
+	// runtime under their names.
+	HostFuncs []HostFunc
+	// Globals are the mutable i32 globals of the main module that libraries may
+	// import; Exception is the one that is not 0 while an exception is pending.
+	Globals   []string
+	Exception string
+
+	// Arity gives a function's byte in the call trampoline's table, whose
+	// address and length are in two globals of the main module.
+	Arity                func(wasmbin.FuncType) byte
+	ArityTable, ArityLen string
+}
+
+// Linker is the dynamic linker of one interpreter.
+type Linker struct {
+	c       Config
+	main    *object
+	host    map[string]symbol
+	libs    map[string]*library // by path
+	order   []*library
+	handles map[uint32]*library
+	global  map[string]symbol // of libraries loaded with RTLD_GLOBAL
+	defs    map[string]symbol // of all libraries: the first of each name
+	modules map[string]api.Module
+	slots   slots
+	glue    []piece
+	loading bool
+	callers map[string]api.Module
+	helper  api.Module
+	closed  bool
+}
+
+// piece is one instance and, when it is the linker's own, its code.
+type piece struct {
+	mod  api.Module
+	code wazero.CompiledModule
+}
+
+// object is something that defines symbols.
+type object struct {
+	module string // what glue imports it as
+	static map[uint32]uint32
+	base   uint32            // of static
+	memory uint32            // what addresses are relative to
+	added  map[uint32]uint32 // slots by function, beyond its own
+	lib    *library          // nil: main or host
+}
+
+// slot gives the slot that a function has.
+func (o *object) slot(fn uint32) (uint32, bool) {
+	if s, ok := o.static[fn]; ok {
+		return o.base + s, true
+	}
+	s, ok := o.added[fn]
+	return s, ok
+}
+
+// symbol is a definition and who has it.
+type symbol struct {
+	definition
+	in *object
+}
+
+// library is a loaded library.
+type library struct {
+	*Library
+	object
+	path      string
+	global    bool
+	needs     []*library
+	mod       api.Module
+	alloc     uint32 // what calloc gave; 0: nothing
+	placed    bool   // it has slots
+	ready     bool   // it is loaded
+	published bool
+}
+
+// symbol gives a definition of the library.
+func (d *library) symbol(name string) (symbol, bool) {
+	def, ok := d.Image.exports[name]
+	if !ok || internal(name) {
+		return symbol{}, false
+	}
+	return symbol{def, &d.object}, true
+}
+
+// mainName is the module that glue imports the main module's exports from.
+const mainName = "main"
+
+// New makes the linker of an interpreter whose main module was instantiated.
+// The caller calls Close.
+func New(c Config) *Linker {
+	l := &Linker{
+		c:    c,
+		main: &object{module: mainName, static: c.Main.slots, added: map[uint32]uint32{}},
+		host: make(map[string]symbol, len(c.HostFuncs)),
+		libs: map[string]*library{}, handles: map[uint32]*library{},
+		global: map[string]symbol{}, defs: map[string]symbol{},
+		modules: map[string]api.Module{mainName: c.Instance},
+		callers: map[string]api.Module{},
+		slots:   slots{types: map[uint32]wasmbin.FuncType{}},
+	}
+	objects := map[string]*object{}
+	for i, f := range c.HostFuncs {
+		o := objects[f.Module]
+		if o == nil {
+			o = &object{module: f.Module, added: map[uint32]uint32{}}
+			objects[f.Module] = o
+		}
+		l.host[f.Name] = symbol{definition{export: f.Name, kind: wasmbin.KindFunc, fn: uint32(i), typ: f.Type}, o}
+	}
+	return l
+}
+
+// Close closes the instances of all libraries. No guest code may run, or be
+// called any more.
+func (l *Linker) Close() error {
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	var errs []error
+	ctx := context.Background()
+	for i := len(l.glue) - 1; i >= 0; i-- {
+		errs = append(errs, l.glue[i].mod.Close(ctx))
+		if c := l.glue[i].code; c != nil {
+			errs = append(errs, c.Close(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// errFatal marks errors after which the interpreter is dead.
+type errFatal struct{ error }
+
+func (e errFatal) Unwrap() error { return e.error }
+
+// Fatal reports whether the interpreter died of an error: the guest's stack
+// must be unwound with it.
+func Fatal(err error) bool {
+	var f errFatal
+	return errors.As(err, &f)
+}
+
+// call calls an export of the main module; its error is fatal.
+func (l *Linker) call(ctx context.Context, export string, args ...uint32) (uint32, error) {
+	v, err := l.c.Call(ctx, export, args...)
+	if err != nil {
+		return 0, errFatal{err}
+	}
+	if l.takeException() {
+		return 0, fmt.Errorf("%s: an exception", export)
+	}
+	return v, nil
+}
+
+// takeException says whether a call of the host's own has left an exception
+// pending, and ends that.
+func (l *Linker) takeException() bool {
+	g, ok := l.c.Instance.ExportedGlobal(l.c.Exception).(api.MutableGlobal)
+	if !ok || g.Get() == 0 {
+		return false
+	}
+	g.Set(0)
+	return true
+}
+
+// lookup finds a symbol that every library sees.
+func (l *Linker) lookup(name string) (symbol, bool) {
+	if s, ok := l.host[name]; ok {
+		return s, true
+	}
+	if d, ok := l.c.Main.symbols[name]; ok {
+		return symbol{d, l.main}, true
+	}
+	s, ok := l.global[name]
+	return s, ok
+}
+
+// address is what a GOT entry or dlsym gives for a symbol. A function without a
+// slot gets one; flush puts it there.
+func (l *Linker) address(ctx context.Context, s symbol) (uint32, error) {
+	if s.kind != wasmbin.KindFunc {
+		return s.in.memory + s.addr, nil
+	}
+	if v, ok := s.in.slot(s.fn); ok {
+		return v, nil
+	}
+	v, err := l.takeSlots(ctx, 1, 1)
+	if err != nil {
+		return 0, err
+	}
+	s.in.added[s.fn] = v
+	l.slots.pending = append(l.slots.pending, pendingSlot{v, s})
+	return v, nil
+}

@@ -1,0 +1,248 @@
+package dylink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// errBusy is the answer to a dlopen or dlsym from within a start function,
+// while tables are half made.
+var errBusy = errors.New("a library is being loaded")
+
+// open loads a library, or gives one that is loaded.
+func (l *Linker) open(ctx context.Context, name string, global bool) (*library, error) {
+	if l.loading || l.closed {
+		return nil, errBusy
+	}
+	p, root, err := l.prepare(ctx, name, global)
+	if err != nil {
+		return nil, err
+	}
+	if global {
+		l.publish(root)
+	}
+	return root, p.start(ctx)
+}
+
+// prepare brings libraries to where their code can run, or leaves nothing.
+func (l *Linker) prepare(ctx context.Context, name string, global bool) (*load, *library, error) {
+	l.loading = true
+	defer func() { l.loading = false }()
+	p, root, err := l.plan(ctx, name, global)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.place(ctx); err != nil {
+		if Fatal(err) {
+			return nil, nil, err
+		}
+		return nil, nil, errors.Join(err, p.undo(ctx))
+	}
+	p.commit()
+	return p, root, nil
+}
+
+// place takes memory and slots for all libraries and instantiates them.
+func (p *load) place(ctx context.Context) error {
+	for _, d := range p.libs {
+		if err := p.take(ctx, d); err != nil {
+			return fmt.Errorf("%s: %w", d.path, err)
+		}
+	}
+	for _, d := range p.libs {
+		if err := p.instantiate(ctx, d); err != nil {
+			return fmt.Errorf("%s: %w", d.path, err)
+		}
+	}
+	return p.l.flush(ctx)
+}
+
+// take reserves the library's part of memory and table.
+func (p *load) take(ctx context.Context, d *library) (err error) {
+	i, l := d.Image, p.l
+	if i.memorySize > 0 {
+		if d.alloc, err = l.call(ctx, "calloc", i.memorySize+i.memoryAlign, 1); err != nil {
+			return err
+		}
+		at, ok := alignUp(d.alloc, i.memoryAlign)
+		if d.alloc == 0 || !ok {
+			return fmt.Errorf("%w: it wants %d bytes", errNoMemory, i.memorySize)
+		}
+		d.memory = at
+	}
+	if i.tableSize > 0 {
+		if d.base, err = l.takeSlots(ctx, i.tableSize, i.tableAlign); err != nil {
+			return err
+		}
+		d.placed = true
+		return l.growArity(ctx, d.base+i.tableSize-1)
+	}
+	return nil
+}
+
+// instantiate makes the library's instance, with what it imports around it.
+func (p *load) instantiate(ctx context.Context, d *library) error {
+	l := p.l
+	names := map[string]api.Module{}
+	if got := p.got[d]; len(got) > 0 {
+		m, err := l.generate(ctx, gotModule(d.Image.got), nil)
+		if err != nil {
+			return err
+		}
+		for _, g := range got {
+			if g.in == nil {
+				continue
+			}
+			v, err := l.address(ctx, g.symbol)
+			if err != nil {
+				return err
+			}
+			m.ExportedGlobal(g.name).(api.MutableGlobal).Set(uint64(v))
+		}
+		names["GOT.mem"], names["GOT.func"] = m, m
+	}
+	env, err := l.envModuleOf(ctx, d, p.bound[d])
+	if err != nil {
+		return err
+	}
+	m, err := l.generate(ctx, env, nil)
+	if err != nil {
+		return err
+	}
+	names[envModule], names[wasiModule] = m, m
+	d.mod, err = l.c.Instantiate(l.resolver(ctx, names), d.Code)
+	if err != nil {
+		if d.Image.start {
+			return errFatal{err} // its code may have run
+		}
+		return err
+	}
+	if l.takeException() {
+		return errFatal{errors.New("an exception left the start function")}
+	}
+	l.glue = append(l.glue, piece{mod: d.mod})
+	d.module = fmt.Sprintf("lib%d", len(l.glue))
+	l.modules[d.module] = d.mod
+	for slot, t := range d.Image.types {
+		l.putArity(d.base+slot, l.c.Arity(t))
+	}
+	return nil
+}
+
+// undo gives back what place has taken.
+func (p *load) undo(ctx context.Context) error {
+	l := p.l
+	l.dropPending()
+	made := len(l.glue)
+	for _, d := range p.libs {
+		delete(l.modules, d.module)
+		if d.placed {
+			if err := l.clear(ctx, d.base, d.Image.tableSize); err != nil {
+				return err
+			}
+			l.freeSlots(d.base, d.Image.tableSize)
+		}
+		if d.alloc != 0 {
+			if _, err := l.call(ctx, "free", d.alloc); err != nil {
+				return err
+			}
+		}
+	}
+	for i := made - 1; i >= p.glue; i-- {
+		l.glue[i].close()
+	}
+	l.glue = append(l.glue[:p.glue], l.glue[made:]...)
+	return nil
+}
+
+func (p piece) close() error {
+	err := p.mod.Close(context.Background())
+	if p.code != nil {
+		err = errors.Join(err, p.code.Close(context.Background()))
+	}
+	return err
+}
+
+// commit makes the libraries known: from here on they are loaded.
+func (p *load) commit() {
+	l := p.l
+	for _, d := range p.libs {
+		d.ready = true
+		l.libs[d.path] = d
+		l.order = append(l.order, d)
+		for name := range d.Image.exports {
+			if s, ok := d.symbol(name); ok {
+				if _, taken := l.defs[name]; !taken {
+					l.defs[name] = s
+				}
+			}
+		}
+	}
+}
+
+// publish makes a library's symbols, and those of the libraries it needs, seen
+// by all that are loaded later.
+func (l *Linker) publish(d *library) {
+	if d.published {
+		return
+	}
+	d.published, d.global = true, true
+	for _, n := range d.needs {
+		l.publish(n)
+	}
+	for name := range d.Image.exports {
+		if s, ok := d.symbol(name); ok {
+			if _, taken := l.global[name]; !taken {
+				l.global[name] = s
+			}
+		}
+	}
+}
+
+// start relocates data and runs constructors, those of needed libraries first.
+func (p *load) start(ctx context.Context) error {
+	for _, export := range []string{"__wasm_apply_data_relocs", "__wasm_call_ctors"} {
+		for i, d := range p.libs {
+			if d.Image.exports[export].kind != wasmbin.KindFunc || d.Image.exports[export].export == "" {
+				continue
+			}
+			f := d.mod.ExportedFunction(export)
+			stack := make([]uint64, max(1, len(f.Definition().ParamTypes()), len(f.Definition().ResultTypes())))
+			if err := f.CallWithStack(ctx, stack); err != nil {
+				return errFatal{fmt.Errorf("%s: %s: %w", d.path, export, err)}
+			}
+			if p.l.takeException() {
+				p.withdraw(i)
+				return fmt.Errorf("%s: %s: an exception", d.path, export)
+			}
+		}
+	}
+	return nil
+}
+
+// withdraw takes back the names of the libraries from the one at place i on.
+func (p *load) withdraw(i int) {
+	l := p.l
+	gone := map[*library]bool{}
+	for _, d := range p.libs[i:] {
+		gone[d] = true
+		delete(l.libs, d.path)
+	}
+	for h, d := range l.handles {
+		if gone[d] {
+			delete(l.handles, h)
+		}
+	}
+	for _, table := range []map[string]symbol{l.defs, l.global} {
+		for name, s := range table {
+			if gone[s.in.lib] {
+				delete(table, name)
+			}
+		}
+	}
+}
