@@ -120,6 +120,7 @@ function give(value) {
   const record = { kind: "result", text: "" };
   try {
     record.text = inspect(value, { colors: false });
+    record.trace = value instanceof Error;
     if (plain(value, { nodes: 100000, depth: 100 })) {
       const json = stringify(value);
       if (json.length <= orders.room) record.json = json;

@@ -188,19 +188,17 @@ func TestPrograms(t *testing.T) {
 		{name: "never resolves", language: js, code: "await new Promise(() => {})", exit: 1, fails: "Error: Top-level await promise never resolved"},
 		{name: "recursion", language: js, code: "const f = () => f();\nf()", exit: 1, fails: "RangeError: Maximum call stack size exceeded", line: 1},
 		{name: "nul and surrogates", language: js, code: `Deno.stdout.writeSync(new Uint8Array([0, 255, 104, 105]))`, stdout: "\x00\ufffdhi", result: "4|4"},
-		{name: "deep", language: js, code: strings.Repeat("(", 20000) + strings.Repeat(")", 20000), exit: -1},
+		{name: "value of an error", language: js, code: "function f() { return new Error('x') }\nf()", result: "Error: x\n    at f (main.js:1:23)\n    at main.js:2:1|"},
+		{name: "value of a function", language: js, code: "(a) => a", result: "[Function (anonymous)]|"},
+		{name: "deep", language: js, code: strings.Repeat("(", 20000) + strings.Repeat(")", 20000), exit: 134, fails: "StackOverflow: the program is nested too deeply for Deno to read it"},
+		{name: "abort", language: js, code: "console.log('a'); process.abort()", stdout: "a\n", exit: 134, fails: "Signal: the program was ended by a signal (aborted)"},
+		{name: "kills itself", language: js, code: "Deno.kill(Deno.pid, 'SIGKILL')", exit: 137, fails: "Signal: the program was ended by a signal (killed)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			req := tt.req
 			req.Language, req.Code = tt.language, tt.code
 			o := run(t, r, req)
-			if tt.exit == -1 {
-				if o.Status == runners.Succeeded {
-					t.Errorf("it succeeded")
-				}
-				return
-			}
 			if o.ExitCode != tt.exit || (tt.exit == 0) != (o.Status == runners.Succeeded) || tt.exit != 0 && o.Status != runners.Failed {
 				t.Errorf("status %s, exit code %d, want code %d", o.Status, o.ExitCode, tt.exit)
 			}

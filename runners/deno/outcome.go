@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"coderunner/runners"
 )
@@ -25,6 +26,7 @@ type record struct {
 	Stack   string `json:"stack"`
 	Code    string `json:"code"`
 	Load    bool   `json:"load"`   // the program could not be loaded, nothing of it ran
+	Trace   bool   `json:"trace"`  // Text is that of an error
 	Memory  int64  `json:"memory"` // bytes
 }
 
@@ -94,6 +96,9 @@ func (e *ending) outcome() *runners.Outcome {
 	o.Stderr, o.StderrTruncated = e.stderr.Text()
 	if rec := e.report.result; rec != nil && rec.Text != "" {
 		o.Result = &runners.Value{Text: rec.Text}
+		if rec.Trace {
+			o.Result.Text, _ = e.traceback(rec.Text)
+		}
 		if json.Valid([]byte(rec.JSON)) {
 			o.Result.JSON = json.RawMessage(rec.JSON)
 		}
@@ -133,6 +138,15 @@ func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, stri
 	if outOfMemory.MatchString(strings.TrimPrefix(words, stderr)) {
 		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
 		return strings.TrimRight(stderr, "\n")
+	}
+	if i := strings.Index(words, "\nthread '"); i >= 0 && strings.Contains(words[i:], "has overflowed its stack") {
+		fail(runners.Failed, "StackOverflow", "the program is nested too deeply for Deno to read it")
+		return words[:i]
+	}
+	if own := e.signal == syscall.SIGABRT.String() && strings.TrimSpace(words) == "" || e.signal == syscall.SIGTERM.String() || e.signal == syscall.SIGKILL.String(); own {
+		// process.abort(), Deno.kill(Deno.pid); or the system has no memory.
+		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)", e.signal)
+		return words
 	}
 	fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s", e.signal, lastLines(words))
 	return words

@@ -210,9 +210,10 @@ func (a *analysis) edit() {
 	if begin != "" {
 		a.p.edits = append(a.p.edits, edit{a.first.start, begin})
 	}
+	// The zero keeps a function from being named after the variable.
 	if a.last.start >= 0 && a.isExpression(a.last) {
 		a.p.edits = append(a.p.edits,
-			edit{a.last.start, "const " + resultVariable + "=("},
+			edit{a.last.start, "const " + resultVariable + "=(0,"},
 			edit{a.last.end, `);export{` + resultVariable + ` as "` + resultName + `"};`})
 	}
 }
