@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
 )
 
 // The calls that programs make most.
@@ -31,5 +32,17 @@ func BenchmarkCalls(b *testing.B) {
 				fn(k.ctx, stack)
 			}
 		})
+	}
+}
+
+// BenchmarkNew is the share of the kernel in starting an interpreter.
+func BenchmarkNew(b *testing.B) {
+	b.ReportAllocs()
+	for range b.N {
+		p, err := New(Config{FS: memfs.New(memfs.Options{})})
+		if err != nil {
+			b.Fatal(err)
+		}
+		p.Close()
 	}
 }
