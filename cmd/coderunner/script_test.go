@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"coderunner/cache"
 )
 
 func TestMain(m *testing.M) {
@@ -90,11 +92,11 @@ func runScripts(t *testing.T, dir string, offline bool) {
 // testCache is the cache that the user has, so that the runtimes are fetched
 // once for all tests.
 func testCache() (string, error) {
-	if dir := os.Getenv("CODE_RUNNER_CACHE_DIR"); dir != "" {
-		return dir, nil
+	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	if err != nil {
+		return "", err
 	}
-	base, err := os.UserCacheDir()
-	return filepath.Join(base, "coderunner"), err
+	return c.Root(), c.Close()
 }
 
 // cmdExits is "exits CODE COMMAND ARG...": exec with that exit code.
