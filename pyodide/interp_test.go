@@ -60,6 +60,7 @@ func TestPrograms(t *testing.T) {
 		{name: "network", code: "import socket\nsocket.create_connection(('localhost', 80))", want: "PermissionError", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
 		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},
+		{name: "no terminal", code: "import os, sys\n[s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)] + [os.isatty(os.open('/dev/null', 0))]", want: "[False, False, False, False]"},
 		{name: "main", code: "__name__, __file__", want: "('__main__', 'main.py')"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

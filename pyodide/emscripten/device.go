@@ -15,7 +15,7 @@ import (
 // Device numbers as Linux has them, so that os.stat shows the usual ones.
 func device(major, minor uint32) uint32 { return major<<8 | minor }
 
-// openStdio opens descriptors 0 to 2.
+// openStdio opens descriptors 0 to 2, which look like pipes.
 func (p *Process) openStdio(c Config) {
 	p.stdio = [3]memfs.Stream{
 		newInput(c.Stdin),
@@ -23,7 +23,7 @@ func (p *Process) openStdio(c Config) {
 		&output{"stderr", c.Stderr},
 	}
 	for fd, flags := range [3]uint32{abi.O_RDONLY, abi.O_WRONLY, abi.O_WRONLY} {
-		p.fds.set(fd, p.fs.NewFile(p.stdio[fd], flags, abi.S_IFCHR|0o620), false)
+		p.fds.set(fd, p.fs.NewFile(p.stdio[fd], flags, abi.S_IFIFO|0o600), false)
 	}
 }
 
