@@ -1,0 +1,6 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// auditArch names this processor in filters.
+const auditArch = unix.AUDIT_ARCH_X86_64

@@ -1,0 +1,135 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// forbidden are system calls that no program needs and that reach into other
+// processes, into the kernel, or around the filter itself.
+var forbidden = []uint32{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
+	unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_KCMP, unix.SYS_TKILL,
+	unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSCONFIG, unix.SYS_FSPICK,
+	unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_UNSHARE, unix.SYS_SETNS,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
+	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT,
+}
+
+// absent are system calls that programs can do without when the kernel says
+// that it does not know them.
+var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+
+// Offsets in struct seccomp_data. Both systems are little-endian.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArgs   = 16 // eight bytes each
+)
+
+// program is a filter in the making.
+type program []unix.SockFilter
+
+func (p *program) load(offset uint32) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
+}
+
+// unless goes on with the next n instructions if the loaded value is not k,
+// and skips them if it is.
+func (p *program) unless(k uint32, n uint8) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: n, K: k})
+}
+
+// when goes on with the next n instructions if the loaded value is k.
+func (p *program) when(k uint32, n uint8) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: n, K: k})
+}
+
+func (p *program) answer(what uint32) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what})
+}
+
+func (p *program) fail(errno unix.Errno) { p.answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
+
+// filterProgram builds the filter. Server is this process, whose thread will be
+// under the filter itself for as long as the started process lives.
+//
+//	arch is ours?  ─no─> kill
+//	number         ─────> forbidden: EPERM, absent: ENOSYS
+//	number         ─────> a signal to a thread of ours that is not SIGURG: EPERM
+//	number         ─────> limits of another process: EPERM
+//	number         ─────> socket, without network: EACCES
+//	               ─────> allow
+func filterProgram(server int, network bool) program {
+	var p program
+	p.load(dataArch)
+	p.unless(auditArch, 1)
+	p.answer(unix.SECCOMP_RET_KILL_PROCESS)
+	p.load(dataNumber)
+	if runtime.GOARCH == "amd64" {
+		const x32 = 0x4000_0000 // the same calls by other numbers
+		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, Jf: 1, K: x32})
+		p.fail(unix.ENOSYS)
+	}
+	for _, number := range forbidden {
+		p.when(number, 1)
+		p.fail(unix.EPERM)
+	}
+	for _, number := range absent {
+		p.when(number, 1)
+		p.fail(unix.ENOSYS)
+	}
+	if !network {
+		p.when(unix.SYS_SOCKET, 1)
+		p.fail(unix.EACCES)
+	}
+	// Landlock takes this thread for one of the confined, so it would let them
+	// signal it, and with it the whole process. Go's scheduler sends SIGURG.
+	for number, signal := range map[uint32]uint32{unix.SYS_TGKILL: 2, unix.SYS_RT_TGSIGQUEUEINFO: 2} {
+		p.when(number, 6)
+		p.load(dataArgs)
+		p.when(uint32(server), 3)
+		p.load(dataArgs + 8*signal)
+		p.unless(uint32(unix.SIGURG), 1)
+		p.fail(unix.EPERM)
+		p.answer(unix.SECCOMP_RET_ALLOW)
+	}
+	p.when(unix.SYS_PRLIMIT64, 4)
+	p.load(dataArgs)
+	p.unless(0, 1)
+	p.fail(unix.EPERM)
+	p.answer(unix.SECCOMP_RET_ALLOW)
+	p.answer(unix.SECCOMP_RET_ALLOW)
+	return p
+}
+
+// canFilter reports whether the kernel knows the answers that filters give.
+func canFilter() bool {
+	answer := uint32(unix.SECCOMP_RET_KILL_PROCESS)
+	return seccomp(unix.SECCOMP_GET_ACTION_AVAIL, 0, unsafe.Pointer(&answer)) == nil
+}
+
+// installFilter puts the thread under a filter.
+func installFilter(p program) error {
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
+	// Without the flag kernels before 5.16 slow the process down, against side
+	// channels that are not promised to be closed.
+	err := seccomp(unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, unsafe.Pointer(&prog))
+	if errors.Is(err, unix.EINVAL) {
+		err = seccomp(unix.SECCOMP_SET_MODE_FILTER, 0, unsafe.Pointer(&prog))
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+// Package sandbox confines a process that is about to be started, by what the
+// kernel offers to an unprivileged one: no new privileges, no capabilities,
+// Landlock on files, TCP, signals and abstract sockets, and a filter of system
+// calls.
+//
+// It is the second wall around Deno. The first are Deno's own permissions; this
+// one is for the day on which a program gets past them. It confines an OS
+// thread, and everything that is started from it: see RATIONALE.md. It starts
+// nothing itself.
+//
+// # Sources
+//
+// Linux, Documentation/userspace-api/landlock.rst (ABI 1 to 9), seccomp(2),
+// prctl(2), capabilities(7).
+//
+// # Limits
+//
+// Linux only; elsewhere [Probe] says "none". Memory and the size of files are
+// not limited here but on the started process. A confined process may fork:
+// the children are confined in the same way.
+//
+// # Testing
+//
+// The tests re-execute themselves from a confined thread and try what is
+// forbidden, with plain system calls.
+package sandbox
+
+import "strings"
+
+// Spec says what a confined process may touch besides the libraries, time
+// zones and random devices that every program needs. Paths that do not exist
+// are left out. A folder stands for all that is in it.
+type Spec struct {
+	Execute []string // files: may be read and started
+	Read    []string
+	Write   []string // may be read, too
+	Network bool     // sockets of every kind
+}
+
+// Level is how much of the confinement the kernel can do.
+type Level struct {
+	// Name is "full", "partial" or "none".
+	Name string `json:"level"`
+	// Missing says what is not done, a short sentence each. It is empty if
+	// Name is "full".
+	Missing []string `json:"missing,omitempty"`
+	// ABI is the version of Landlock, 0 if there is none.
+	ABI int `json:"landlock_abi"`
+}
+
+// The names of levels.
+const (
+	Full    = "full"
+	Partial = "partial"
+	None    = "none"
+)
+
+func (l Level) String() string {
+	if len(l.Missing) == 0 {
+		return l.Name
+	}
+	return l.Name + ": " + strings.Join(l.Missing, "; ")
+}
+
+// Without lowers a level by something that is missing.
+func (l Level) Without(what string) Level {
+	if l.Name == Full {
+		l.Name = Partial
+	}
+	l.Missing = append(l.Missing[:len(l.Missing):len(l.Missing)], what)
+	return l
+}
+
+// level judges what a kernel offers: a Landlock ABI, and filters of system
+// calls.
+func level(abi int, scopes, filter bool) Level {
+	l := Level{Name: Full, ABI: abi}
+	if abi == 0 && !filter {
+		l.Name = None
+	}
+	if abi == 0 {
+		l = l.Without("the kernel has no Landlock, so files are guarded by Deno alone")
+	}
+	if abi > 0 && abi < 3 {
+		l = l.Without("the kernel's Landlock does not guard files against truncation")
+	}
+	if !filter {
+		l = l.Without("the kernel has no filter of system calls, so other processes and sockets but TCP's are guarded by Deno alone")
+		if abi < 4 {
+			l = l.Without("the kernel's Landlock does not guard the network")
+		}
+	}
+	if abi > 0 && !scopes {
+		l = l.Without("the kernel's Landlock does not guard other processes against signals")
+	}
+	return l
+}
