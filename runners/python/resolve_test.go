@@ -29,6 +29,15 @@ func TestResolve(t *testing.T) {
 	x.module("circle-b", "1.0", "circle-a")
 	x.module("newer", "1.0", "alpha<2")
 	x.module("newer", "2.0", "alpha>=2")
+	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	for i := range 40 {
+		many, lately := "alpha>=2", "native"
+		if i <= 17 {
+			many, lately = "alpha", "alpha; extra == 'x'"
+		}
+		x.module("many", fmt.Sprintf("1.%d", i), many)
+		x.module("lately", fmt.Sprintf("4.%d", i), lately)
+	}
 	for i := range 60 {
 		x.module(fmt.Sprintf("chain-%d", i), "1.0", fmt.Sprintf("chain-%d", i+1))
 	}
@@ -53,6 +62,8 @@ func TestResolve(t *testing.T) {
 		{"unknown extra", []string{"alpha[what]"}, "alpha 2.0"},
 		{"circle", []string{"circle-a"}, "circle-a 1.0, circle-b 1.0"},
 		{"older version of who asks too much", []string{"newer", "beta"}, "alpha 1.0, beta 1.0, newer 1.0"},
+		{"much older version", []string{"many", "alpha<2"}, "alpha 1.0, many 1.17"},
+		{"older version that needs nothing special", []string{"lately"}, "lately 4.17"},
 		{"marker of the request", []string{"alpha", `nowhere; os_name == "nt"`}, "alpha 2.0"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -87,6 +98,9 @@ func TestResolveRefuses(t *testing.T) {
 	x.add(wheeltest.Wheel{Filename: "renamed-1.0-py3-none-any.whl", Metadata: "Name: other\nVersion: 1.0\n"})
 	yanked := wheeltest.Wheel{Filename: "gone-1.0-py3-none-any.whl", Files: map[string]string{"gone.py": "x = 1"}}.Build()
 	x.addFile("gone", indexFile{name: "gone-1.0-py3-none-any.whl", sum: wheeltest.SHA256(yanked), yanked: true}, yanked)
+	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	x.module("major", "1.0")
+	x.module("major", "2.0", "native")
 	x.module("nested", "1.0", "alpha; "+strings.Repeat("(", 2000)+`os_name == "x"`+strings.Repeat(")", 2000))
 	x.module("odd", "1.0", `alpha; platform_release > "x"`, "not a requirement")
 	r := x.newRunner(base{}, false, t.TempDir())
@@ -112,6 +126,7 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"renamed"}, "renamed", []string{`project "other"`}},
 		{[]string{"nested"}, "nested", []string{"metadata cannot be understood"}},
 		{[]string{"odd"}, "odd", []string{"metadata cannot be understood"}},
+		{[]string{"major"}, "native", []string{"win", "needed by major 2.0"}},
 		{[]string{"gone"}, "gone", []string{"lists no files"}},
 		{[]string{"alpha", "nowhere", "source"}, "source", []string{"sdist"}},
 	} {

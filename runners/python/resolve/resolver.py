@@ -52,8 +52,9 @@ from packaging.version import InvalidVersion, Version  # noqa: E402
 
 _ANY = frozenset({Tag("py3", "none", "any")})
 _YOU = "the request"
+_CONFLICT = "conflict"
 _ROUNDS = 60  # of one attempt
-_ATTEMPTS = 12
+_ATTEMPTS = 30
 
 
 class Impossible(Exception):
@@ -171,30 +172,52 @@ class Solver:
     def __init__(self, requirements, lock):
         self.lock = lock
         self.roots = [(_parse(r), _YOU) for r in requirements]
-        self.excluded = {}  # name to the versions that asked for too much
+        self.ceilings = {}  # name to the newest version that is considered
         self.first_reasons = None
+        self.attempts = _ATTEMPTS
 
     def solve(self):
-        """The versions chosen, by name, or Impossible."""
-        for _ in range(_ATTEMPTS):
-            self.chosen, self.reached = {}, {}
-            self.limits = {}  # name to [(specifiers, who asks)]
-            for req, who in self.roots:
-                if _applies(req, [""]):
-                    self.limit(req, who)
+        """Chooses versions (self.reached, self.chosen), or raises Impossible.
+
+        A package that asks for too much is tried in ever older versions, in
+        steps that double, and then in newer ones again as far as they do."""
+        asked_too_much = {}  # name to its versions that did
+        while True:
             blame = self.attempt()
             if blame is None:
-                return
-            if not blame:
-                break
-            name, version = blame
-            self.excluded.setdefault(name, set()).add(version)
-        raise Impossible
+                return self.refine(asked_too_much)
+            if not blame or self.attempts <= 0:
+                raise Impossible
+            name, older = blame
+            tried = asked_too_much.setdefault(name, [])
+            tried.append(self.chosen[name].version)
+            self.ceilings[name] = older[min(2 ** (len(tried) - 1), len(older)) - 1]
+
+    def refine(self, asked_too_much):
+        for name, tried in asked_too_much.items():
+            good, bad = self.ceilings[name], min(tried)
+            while between := sorted(v for v in _candidates(name)[0] if good < v < bad and self.within_limits(name, v)):
+                if self.attempts <= 0:
+                    break
+                best = self.chosen, self.reached
+                self.ceilings[name] = middle = between[len(between) // 2]
+                if self.attempt() is None:
+                    good = middle
+                else:
+                    bad = middle
+                    self.chosen, self.reached = best
+            self.ceilings[name] = good
 
     def attempt(self):
-        """None when all is well, a (name, version) to try without, or ()."""
+        """None when all is well; a name and the versions of it that could be
+        tried instead; or () when there is no way out."""
+        self.attempts -= 1
+        self.limits = {}  # name to [(specifiers, who asks)]
+        for req, who in self.roots:
+            if _applies(req, [""]):
+                self.limit(req, who)
         extra = []
-        for _ in range(_ROUNDS):
+        for round in range(_ROUNDS):
             self.chosen = {}
             t = Attempt(self)
             _drive(t.gather_requirements([r for r, _ in self.roots] + extra))
@@ -202,15 +225,22 @@ class Solver:
             missing, conflicts = self.check()
             news = [self.limit(req, who) for req, who in conflicts + missing]
             more = [r for r, _ in missing if str(r) not in map(str, extra)]
-            if any(news) or more:
-                extra += more
+            extra += more
+            if any(news) or more or round < _ROUNDS / 2 and self.forget():
                 continue
             if t.failed:
                 return self.blame(t)
-            if not conflicts and not missing:
-                return None
-            break
+            return () if conflicts or missing else None
         return ()
+
+    def forget(self):
+        """Drops what was asked for by versions that are not chosen any more."""
+        dropped = False
+        chosen = {_YOU} | {f"{n} {m.version}" for n, m in self.transaction.locked.items()}
+        for name, known in self.limits.items():
+            self.limits[name] = [(s, who) for s, who in known if who in chosen]
+            dropped |= len(self.limits[name]) < len(known)
+        return dropped
 
     def limit(self, req, who):
         known = self.limits.setdefault(canonicalize_name(req.name), [])
@@ -220,24 +250,46 @@ class Solver:
         return True
 
     def allows(self, name, version):
-        return version not in self.excluded.get(name, ()) and all(
-            s.contains(version, prereleases=True) for s, _ in self.limits.get(name, ())
-        )
+        ceiling = self.ceilings.get(name)
+        return (ceiling is None or version <= ceiling) and self.within_limits(name, version)
+
+    def within_limits(self, name, version):
+        return all(s.contains(version, prereleases=True) for s, _ in self.limits.get(name, ()))
 
     def blame(self, t):
         """A package that could be older, so that what failed is not asked for."""
         if self.first_reasons is None:
             self.first_reasons = self.explain(t)
         for req in t.failed:
-            for _, who in self.limits.get(req.name, ()):
-                name, _, version = who.partition(" ")
-                if name in self.chosen and len(self.chosen_versions(name)) > 1:
-                    return name, Version(version)
+            conflict = t.reasons.get(str(req), "").startswith(_CONFLICT)
+            suspects = [who.partition(" ")[0] for _, who in self.limits.get(req.name, ())]
             for parent, wheel in self.chosen.items():
-                needs = {canonicalize_name(r.name) for r in wheel._requires or ()}
-                if req.name in needs and len(self.chosen_versions(parent)) > 1:
-                    return parent, wheel.version
+                if req.name in {canonicalize_name(r.name) for r in wheel._requires or ()}:
+                    suspects.append(parent)
+            for name in suspects:
+                older = self.older(name, conflict)
+                if older:
+                    return name, older
         return ()
+
+    def older(self, name, conflict):
+        """The older versions of a chosen package, newest first. When the
+        trouble is that something has no wheel, an older major version would
+        not be what was meant; when it is a contradiction, anything goes."""
+        if name not in self.chosen:
+            return []
+        now = self.chosen[name].version
+        return sorted(
+            (
+                v
+                for v in _candidates(name)[0]
+                if v < now
+                and (now.is_prerelease or not v.is_prerelease)
+                and (conflict or (v.epoch, v.major) == (now.epoch, now.major))
+                and self.within_limits(name, v)
+            ),
+            reverse=True,
+        )
 
     def explain(self, t):
         """Why the attempt failed: one entry for each project, in the words of
@@ -256,15 +308,6 @@ class Solver:
             if any(canonicalize_name(r.name) == req.name for r in wheel._requires or ())
         ]
         return f" (needed by {', '.join(parents)})" if parents else ""
-
-    def chosen_versions(self, name):
-        """The versions of an index package that its limits still leave."""
-        if name in self.pinned():
-            return ()
-        return [v for v in _candidates(name)[0] if self.allows(name, v)]
-
-    def pinned(self):
-        return {canonicalize_name(r.name) for r, _ in self.roots if _exact(r.specifier)}
 
     # ---- the proof
 
@@ -330,7 +373,7 @@ class Solver:
             return project["error"]
         sides = self.limits.get(req.name, ())
         if len(sides) > 1 and all(any(s.contains(v, prereleases=True) for v in files) for s, _ in sides):
-            return "conflict: no version is " + " and ".join(f"{s} (for {who})" for s, who in sides)
+            return _CONFLICT + ": no version is " + " and ".join(f"{s} (for {who})" for s, who in sides)
         fitting = list(req.specifier.filter(notes))
         if fitting:
             newest = max(fitting)  # finals only, if there are any
