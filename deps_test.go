@@ -36,7 +36,8 @@ const imports = `
 	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
-	runners/deno: cache internal/defaults runners
+	internal/sandbox:
+	runners/deno: cache internal/defaults internal/sandbox runners
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/simple:
@@ -57,7 +58,7 @@ const capabilities = `
 	os/exec: internal/bench runners/deno
 	net: cache
 	net/http: cache runners/python/resolve
-	unsafe: pyodide/linmem
+	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/server
@@ -68,7 +69,7 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
-	golang.org/x/sys: cache cmd/coderunner pyodide pyodide/linmem runners/deno
+	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/linmem runners/deno
 	golang.org/x/sync: cache internal/server pyodide runners/deno runners/python runners/python/resolve
 	golang.org/x/net: cache runners/python/simple
 	golang.org/x/tools/txtar: runners/runnertest
