@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	nameOurs    = "coderunner run"
+	nameDeno    = "Pyodide on Deno"
+	nameNode    = "Pyodide on Node"
+	nameCPython = "CPython, native"
+)
+
+// asProcess measures a command from its start to its end. errs are why the
+// host cannot be had, if it cannot.
+func asProcess(name string, r role, c func() command, check func(stdout string, s *sample) error, errs ...error) contender {
+	return contender{name: name, role: r, open: func(context.Context) (*opened, error) {
+		if err := errors.Join(errs...); err != nil {
+			return nil, err
+		}
+		return &opened{sample: func(ctx context.Context) (sample, error) {
+			out, s, err := c().run(ctx)
+			if err == nil {
+				err = check(out, &s)
+			}
+			return s, err
+		}}, nil
+	}}
+}
+
+// prints checks a process's output.
+func prints(want string) func(string, *sample) error {
+	return func(stdout string, _ *sample) error {
+		return said{Stdout: stdout}.check(said{Stdout: want})
+	}
+}
+
+// pythonProcesses are a file of Python on every host, as a process.
+func (h *hosts) pythonProcesses(file string, check func(string, *sample) error) []contender {
+	return []contender{
+		asProcess(nameOurs, ours, func() command { return h.coderunner.with("run", "--timeout", "10m", h.file(file)) }, check),
+		asProcess(nameDeno, peer, func() command { return h.onDeno("run", h.file(file)) }, check, h.denoErr, h.pyodideErr),
+		asProcess(nameNode, another, func() command { return h.onNode("run", h.file(file)) }, check, h.nodeErr, h.pyodideErr),
+		asProcess(nameCPython, another, func() command { return h.python.with(h.file(file)) }, check, h.pythonErr),
+	}
+}
+
+// overStdio is the server, a fresh interpreter or process for each call.
+func (h *hosts) overStdio(name, language, code string, want said) contender {
+	return contender{name: name, role: ours, open: func(ctx context.Context) (*opened, error) {
+		s, err := serve(ctx, h.coderunner)
+		if err != nil {
+			return nil, err
+		}
+		return &opened{close: s.talk.close, sample: func(ctx context.Context) (sample, error) {
+			began := time.Now()
+			got, err := s.runCode(ctx, language, code)
+			took := sample{Wall: time.Since(began)}
+			if err == nil {
+				err = got.check(want)
+			}
+			return took, err
+		}}, nil
+	}}
+}
+
+// firstResult is a server from its start to the end of its first call.
+func (h *hosts) firstResult(language, code string, want said) contender {
+	return contender{name: "coderunner serve, to its first result", role: ours, open: func(context.Context) (*opened, error) {
+		return &opened{sample: func(ctx context.Context) (sample, error) {
+			began := time.Now()
+			s, err := serve(ctx, h.coderunner)
+			if err != nil {
+				return sample{}, err
+			}
+			defer s.talk.close()
+			got, err := s.runCode(ctx, language, code)
+			took := sample{Wall: time.Since(began)}
+			if err == nil {
+				err = got.check(want)
+			}
+			return took, err
+		}}, nil
+	}}
+}
+
+// pyodideLoop is a process with Pyodide in it that answers again and again.
+func (h *hosts) pyodideLoop(name string, r role, c func() (command, error), code string, want said) contender {
+	return contender{name: name, role: r, open: func(ctx context.Context) (*opened, error) {
+		if err := errors.Join(h.denoErr, h.pyodideErr); err != nil {
+			return nil, err
+		}
+		cmd, err := c()
+		if err != nil {
+			return nil, err
+		}
+		t, err := cmd.talk()
+		if err != nil {
+			return nil, err
+		}
+		return &opened{close: t.close, sample: func(ctx context.Context) (sample, error) {
+			began := time.Now()
+			got, err := evaluate(ctx, t, code)
+			took := sample{Wall: time.Since(began)}
+			if err == nil {
+				err = got.check(want)
+			}
+			return took, err
+		}}, nil
+	}}
+}
+
+// evaluate asks guest/pyodide.mjs.
+func evaluate(ctx context.Context, t *talk, code string) (said, error) {
+	var reply struct{ Stdout, Result, Error string }
+	err := t.ask(ctx, code, func(line []byte) (bool, error) { return true, json.Unmarshal(line, &reply) })
+	if err == nil && reply.Error != "" {
+		err = errors.New("Pyodide" + lastLine(strings.TrimSpace(reply.Error)))
+	}
+	return said{Stdout: reply.Stdout, Result: reply.Result}, err
+}
+
+// errNoSnapshot is why there are no rows with Pyodide's own snapshot.
+var errNoSnapshot = fmt.Errorf("Pyodide took no snapshot of itself: %w", errAbsent)

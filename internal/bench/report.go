@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// writeList prints a case with a line for each contender.
+func writeList(w io.Writer, res *result) error {
+	c := res.benchCase
+	unit := "ms"
+	if p := res.first(peer); p != nil {
+		unit = "ms; the peer is " + p.contender
+	}
+	if _, err := fmt.Fprintf(w, "\n%s: %s (%s)\n", c.path(), c.title, unit); err != nil {
+		return err
+	}
+	t := table{head: []string{"", "median", "quartiles", "fastest", "cpu", "runs", "of the peer's time"}}
+	for _, r := range res.rows {
+		t.rows = append(t.rows, listRow(r, res.first(peer)))
+	}
+	return t.write(w)
+}
+
+func listRow(r, peer *row) []string {
+	if len(r.samples) == 0 {
+		return []string{r.contender, state(r.err) + ": " + reason(r.err)}
+	}
+	wall := r.wall()
+	share := "-"
+	if peer != nil {
+		share = times(ratio(wall.Median, peer.wall().Median))
+	}
+	cells := []string{r.contender, ms(wall.Median), ms(wall.Low) + "–" + ms(wall.High), ms(wall.Fastest),
+		ms(r.cpu().Median), fmt.Sprint(wall.N), share}
+	if r.err != nil {
+		cells = append(cells, "then "+state(r.err)+": "+reason(r.err))
+	}
+	return cells
+}
+
+// state says in a word why a row has no more samples.
+func state(err error) string {
+	switch {
+	case errors.Is(err, errAbsent):
+		return "absent"
+	case errors.Is(err, errWrong):
+		return "wrong"
+	case errors.Is(err, errStopped):
+		return "stopped"
+	}
+	return "failed"
+}
+
+// reason is an error in one line.
+func reason(err error) string {
+	if err == nil {
+		return "no runs"
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// metric is one of the times of a sample.
+type metric struct {
+	title string
+	of    func(*row) summary
+}
+
+// writeMatrix prints cases with the same contenders as lines of one table, and
+// the geometric means of our speed beside each of the others.
+func writeMatrix(w io.Writer, title string, results []*result, m metric) error {
+	if len(results) == 0 {
+		return nil
+	}
+	names := results[0].rows
+	head := []string{""}
+	for _, r := range names {
+		head = append(head, r.contender)
+	}
+	for _, r := range names[1:] {
+		head = append(head, "vs "+lastWord(r.contender))
+	}
+	t := table{head: head}
+	ratios := make([][]float64, len(names))
+	for _, res := range results {
+		cells := []string{res.benchCase.name}
+		for _, r := range res.rows {
+			cells = append(cells, matrixCell(r, m))
+		}
+		for i, r := range res.rows[1:] {
+			v := speed(res.rows[0], r, m)
+			ratios[i+1] = append(ratios[i+1], v)
+			cells = append(cells, times(v))
+		}
+		t.rows = append(t.rows, cells)
+	}
+	mean, ahead := []string{"geometric mean"}, []string{"ahead in"}
+	for range names {
+		mean, ahead = append(mean, ""), append(ahead, "")
+	}
+	for _, values := range ratios[1:] {
+		v, n := geomean(values)
+		faster := 0
+		for _, r := range values {
+			if r > 1 {
+				faster++
+			}
+		}
+		mean = append(mean, times(v))
+		ahead = append(ahead, fmt.Sprintf("%d of %d", faster, n))
+	}
+	t.rows = append(t.rows, mean, ahead)
+	if _, err := fmt.Fprintf(w, "\n%s, %s (medians in ms; vs: our speed, the other's time by ours)\n", title, m.title); err != nil {
+		return err
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	return writeFailures(w, results)
+}
+
+// speed is how fast ours is beside another. A row that ended in a wrong answer
+// or a failure has none: what it measured before may be wrong as well.
+func speed(our, other *row, m metric) float64 {
+	if broken(our) || broken(other) {
+		return 0
+	}
+	return ratio(m.of(other).Median, m.of(our).Median)
+}
+
+// broken is false for a row that was stopped by us, whose samples count.
+func broken(r *row) bool { return r.err != nil && state(r.err) != "stopped" }
+
+func matrixCell(r *row, m metric) string {
+	if broken(r) || len(r.samples) == 0 {
+		return state(r.err)
+	}
+	return ms(m.of(r).Median)
+}
+
+// writeFailures says why cells have no figure, each reason once.
+func writeFailures(w io.Writer, results []*result) error {
+	type failure struct{ contender, reason string }
+	where := map[failure][]string{}
+	var order []failure
+	for _, res := range results {
+		for _, r := range res.rows {
+			if r.err == nil {
+				continue
+			}
+			f := failure{r.contender, state(r.err) + ": " + reason(r.err)}
+			if where[f] == nil {
+				order = append(order, f)
+			}
+			where[f] = append(where[f], res.benchCase.name)
+		}
+	}
+	for _, f := range order {
+		programs := strings.Join(where[f], ", ")
+		if len(where[f]) == len(results) {
+			programs = "all"
+		}
+		if _, err := fmt.Fprintf(w, "%s (%s) %s\n", f.contender, programs, f.reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lastWord(s string) string { return s[strings.LastIndexByte(s, ' ')+1:] }
