@@ -1,7 +1,6 @@
 package emscripten
 
 import (
-	"math"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -54,40 +53,7 @@ func doDateNow(c call) uint64 {
 	return api.EncodeF64(float64(c.p.now().UnixMicro()) / 1000)
 }
 
-// The guest's sleep asks for the time over and over until it has come
-// (emscripten_thread_sleep; nothing else of CPython asks this function). A
-// streak of such calls is therefore waited for here: with growing pauses, so
-// that sleeping costs little processor time, overshoots by a sixteenth and by
-// maxPause at most, and ends when the program is interrupted.
-const (
-	streakGap   = 50 * time.Microsecond // longer between two calls: no streak
-	streakCalls = 16                    // calls before the first pause
-	maxPause    = 10 * time.Millisecond
-	minPause    = 20 * time.Microsecond
-)
-
-type streak struct {
-	calls int
-	begin time.Duration
-	last  time.Duration // when the last call returned
-}
-
 // doGetNow is emscripten_get_now: milliseconds of the monotonic clock.
 func doGetNow(c call) uint64 {
-	p, s := c.p, &c.p.streak
-	now := p.monotonic()
-	if now-s.last > streakGap {
-		*s = streak{begin: now}
-	}
-	if s.calls++; s.calls > streakCalls {
-		if !p.pause(c.ctx, min(max((now-s.begin)/16, minPause), maxPause)) {
-			// The end of time: whoever waits for an hour that has not come
-			// stops waiting, and CPython looks for signals.
-			*s = streak{}
-			return api.EncodeF64(math.MaxFloat64)
-		}
-		now = p.monotonic()
-	}
-	s.last = now
-	return api.EncodeF64(float64(now) / float64(time.Millisecond))
+	return api.EncodeF64(float64(c.p.monotonic()) / float64(time.Millisecond))
 }

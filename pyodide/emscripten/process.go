@@ -90,9 +90,8 @@ type Process struct {
 	maxHeap  uint32
 	stdio    [3]memfs.Stream
 
-	start  time.Time     // when the monotonic clock showed 0
-	mono   time.Duration // the latest it has shown
-	streak streak
+	start time.Time     // when the monotonic clock showed 0
+	mono  time.Duration // the latest it has shown
 
 	fds      descriptors
 	cwd      *memfs.Node
@@ -230,21 +229,6 @@ func (p *Process) waiting(ctx context.Context, f func(ctx context.Context) (int,
 		stop(ctx)
 	}
 	return n, errno
-}
-
-// pause waits for d. It is false when the program was interrupted.
-func (p *Process) pause(ctx context.Context, d time.Duration) bool {
-	_, errno := p.waiting(ctx, func(wait context.Context) (int, abi.Errno) {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			return 0, abi.OK
-		case <-wait.Done():
-			return 0, abi.EINTR
-		}
-	})
-	return errno == abi.OK
 }
 
 // fault is EFAULT unless ok.

@@ -66,15 +66,17 @@ def run(request):
     """Runs one program and says how it went. Both are JSON texts."""
     p = _decode(request)
     report = {"exit_code": 0}
-    main = sys.modules["__main__"].__dict__
-    for step in (_main, _finish):
-        try:
-            step(p, main, report)
-        except SystemExit as e:
-            report["exit_code"] = _exit_code(e)
-        except BaseException as e:
-            if step is _main or isinstance(e, _Interrupt):
-                _explain(e, p["filename"], report)
+    try:
+        for step in (_main, _finish):
+            try:
+                step(p, sys.modules["__main__"].__dict__, report)
+            except SystemExit as e:
+                report["exit_code"] = _exit_code(e)
+            except BaseException as e:
+                if step is _main or isinstance(e, _Interrupt):
+                    _explain(e, p["filename"], report)
+    except _Interrupt as e:  # it came late, between two steps
+        _explain(e, p["filename"], report)
     return _encode(report)
 
 
