@@ -77,7 +77,7 @@ func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
 		answerFormat, require.Key(req.Requirements), require.Key(req.Optional),
 		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
-		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverScript,
+		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverDigest,
 	})
 	if err != nil {
 		panic(err) // strings only
@@ -107,18 +107,15 @@ func (r *Resolver) recall(key string) *answer {
 	return &a
 }
 
-// remember keeps an answer, replacing an older one in one step.
-func (r *Resolver) remember(key string, a *answer) error {
+// remember keeps an answer, replacing an older one in one step. If that fails,
+// the question will be asked again: what it is for is at hand already.
+func (r *Resolver) remember(key string, a *answer) {
 	b, err := json.MarshalIndent(a, "", " ")
 	if err != nil {
-		return fmt.Errorf("remember packages: %w", err)
+		return
 	}
 	path := r.answerPath(key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("remember packages: %w", err)
+	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		_ = renameio.WriteFile(path, b, 0o600)
 	}
-	if err := renameio.WriteFile(path, b, 0o600); err != nil {
-		return fmt.Errorf("remember packages: %w", err)
-	}
-	return nil
 }

@@ -191,7 +191,7 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 	return offers, reasons
 }
 
-// lockOffer is a package of the lock file, as resolver.py wants it.
+// lockOffer is a package of the lock file, as the resolver wants it.
 type lockOffer struct {
 	Version string   `json:"version"`
 	Depends []string `json:"depends"`

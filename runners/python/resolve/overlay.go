@@ -3,7 +3,6 @@ package resolve
 import (
 	"crypto/sha256"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,18 +19,14 @@ var overlays embed.FS
 
 // overlayKey changes whenever a project's overlay does; it is "" without one.
 func overlayKey(project string) string {
-	h := sha256.New()
-	err := fs.WalkDir(overlays, path.Join("overlay", project), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := overlays.ReadFile(name)
-		fmt.Fprintf(h, "%s %d ", name, len(b))
-		h.Write(b)
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
+	name := path.Join("overlay", project)
+	if _, err := fs.Stat(overlays, name); err != nil {
 		return ""
+	}
+	files, err := fs.Sub(overlays, name)
+	h := sha256.New()
+	if err == nil {
+		err = hashFiles(h, files)
 	}
 	if err != nil {
 		panic(err) // the files are embedded

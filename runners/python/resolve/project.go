@@ -17,7 +17,7 @@ import (
 	"coderunner/runners/python/wheel"
 )
 
-// project is what the index has of a project, as resolver.py wants it.
+// project is what the index has of a project, as the resolver wants it.
 type project struct {
 	Error  string            `json:"error,omitempty"` // why there is nothing
 	Files  []candidate       `json:"files"`           // that fit
@@ -41,7 +41,7 @@ type candidate struct {
 // maxProjects bounds the projects of one request.
 const maxProjects = 500
 
-// callProject answers resolver.py's question for a project's files.
+// callProject answers the resolver's question for a project's files.
 func (s *session) callProject(ctx context.Context, argument []byte) (any, error) {
 	var name string
 	if err := json.Unmarshal(argument, &name); err != nil || name == "" || wheel.Normalize(name) != name {
@@ -140,14 +140,14 @@ func (s *session) sort(p *project, name string, files []simple.File) {
 	}
 }
 
-// description is the part of a wheel's metadata that resolver.py wants.
+// description is the part of a wheel's metadata that the resolver wants.
 type description struct {
 	Error    string   `json:"error,omitempty"`
 	Requires []string `json:"requires"`
 	Extras   []string `json:"extras"`
 }
 
-// callMetadata answers resolver.py's question for a wheel's requirements, by
+// callMetadata answers the resolver's question for a wheel's requirements, by
 // fetching the wheel, which is most likely needed anyway.
 func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error) {
 	var which struct{ Project, Filename string }

@@ -3,7 +3,7 @@
 // unpacks and byte-compiles each once.
 //
 // The choice is micropip's, made in an interpreter that never runs a user's
-// code (see resolver.py, which also says what is around micropip). Everything
+// code (see guest/resolver, which also says what is around micropip). Everything
 // that leaves this machine leaves it here, in Go, and goes to the configured
 // index, the files it links to, and the base URL of Pyodide's own packages.
 // Its caller is package python.
@@ -208,7 +208,8 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 		if err != nil {
 			return nil, err
 		}
-		return set, s.remember(key, a)
+		s.remember(key, a)
+		return set, nil
 	}
 }
 

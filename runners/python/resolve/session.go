@@ -2,10 +2,12 @@ package resolve
 
 import (
 	"context"
-	_ "embed"
+	"crypto/sha256"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,8 +19,42 @@ import (
 	"coderunner/runners/python/require"
 )
 
-//go:embed resolver.py
-var resolverScript string
+// guest has the Python half: the package resolver.
+//
+//go:embed all:guest
+var guest embed.FS
+
+const resolverScript = "import resolver\nresolver.answer()\n"
+
+// resolverTree is the folder to be mounted in site-packages.
+var resolverTree = func() fs.FS {
+	sub, err := fs.Sub(guest, "guest")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return sub
+}()
+
+// resolverDigest changes whenever the script does.
+var resolverDigest = func() string {
+	h := sha256.New()
+	if err := hashFiles(h, resolverTree); err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}()
+
+// hashFiles writes the names and contents of embedded files.
+func hashFiles(h io.Writer, files fs.FS) error {
+	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(files, name)
+		fmt.Fprintf(h, "%s %d %s", name, len(b), b)
+		return err
+	})
+}
 
 // session is the work on one request. Its fields are the resolver script's
 // goroutine's alone, but for downloaded.
@@ -33,7 +69,7 @@ type session struct {
 	downloaded map[string]bool
 }
 
-// question is what resolver.py is asked.
+// question is what the package resolver is asked.
 type question struct {
 	Requirements []string             `json:"requirements"`
 	Optional     []string             `json:"optional"`
@@ -52,7 +88,7 @@ type reply struct {
 	} `json:"packages"`
 }
 
-// ask runs resolver.py and turns what it says into an answer.
+// ask runs the package resolver and turns what it says into an answer.
 func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 	s.progress(runners.Progress{Phase: "resolve", Item: summary(req)})
 	probed := s.probeBase(ctx)
@@ -73,7 +109,7 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 			return nil, json.Unmarshal(argument, got)
 		},
 	}
-	if err := s.trusted.Script(ctx, resolverScript, tools, calls); err != nil {
+	if err := s.trusted.Script(ctx, resolverScript, append(tools, resolverTree), calls); err != nil {
 		return nil, fmt.Errorf("resolve packages: %w", err)
 	}
 	if got == nil {

@@ -1,0 +1,264 @@
+"""Leads micropip to a complete choice without contradictions."""
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from . import host
+from .attempt import Attempt
+
+_YOU = "the request"
+_CONFLICT = "conflict"
+_ROUNDS = 60  # of one attempt
+_ATTEMPTS = 30
+
+
+class Impossible(Exception):
+    """A requirement that cannot be met; the reasons are in Attempt.reasons."""
+
+
+class Solver:
+    def __init__(self, requirements, lock):
+        self.lock = lock
+        self.roots = [(_parse(r), _YOU) for r in requirements]
+        self.ceilings = {}  # name to the newest version that is considered
+        self.first_reasons = None
+        self.attempts = _ATTEMPTS
+
+    def solve(self):
+        """Chooses versions (self.reached, self.chosen), or raises Impossible.
+
+        A package that asks for too much is tried in ever older versions, in
+        steps that double, and then in newer ones again as far as they do."""
+        asked_too_much = {}  # name to its versions that did
+        while True:
+            blame = self.attempt()
+            if blame is None:
+                return self.refine(asked_too_much)
+            if not blame or self.attempts <= 0:
+                raise Impossible
+            name, older = blame
+            tried = asked_too_much.setdefault(name, [])
+            tried.append(self.chosen[name].version)
+            self.ceilings[name] = older[min(2 ** (len(tried) - 1), len(older)) - 1]
+
+    def refine(self, asked_too_much):
+        for name, tried in asked_too_much.items():
+            good, bad = self.ceilings[name], min(tried)
+            while between := sorted(v for v in host.candidates(name)[0] if good < v < bad and self.within_limits(name, v)):
+                if self.attempts <= 0:
+                    break
+                best = self.chosen, self.reached
+                self.ceilings[name] = middle = between[len(between) // 2]
+                if self.attempt() is None:
+                    good = middle
+                else:
+                    bad = middle
+                    self.chosen, self.reached = best
+            self.ceilings[name] = good
+
+    def attempt(self):
+        """None when all is well; a name and the versions of it that could be
+        tried instead; or () when there is no way out."""
+        self.attempts -= 1
+        self.limits = {}  # name to [(specifiers, who asks)]
+        for req, who in self.roots:
+            if _applies(req, [""]):
+                self.limit(req, who)
+        extra = []
+        for round in range(_ROUNDS):
+            self.chosen = {}
+            t = Attempt(self)
+            _drive(t.gather_requirements([r for r, _ in self.roots] + extra))
+            self.transaction = t
+            missing, conflicts = self.check()
+            news = [self.limit(req, who) for req, who in conflicts + missing]
+            more = [r for r, _ in missing if str(r) not in map(str, extra)]
+            extra += more
+            if any(news) or more or round < _ROUNDS / 2 and self.forget():
+                continue
+            if t.failed:
+                return self.blame(t)
+            return () if conflicts or missing else None
+        return ()
+
+    def forget(self):
+        """Drops what was asked for by versions that are not chosen any more."""
+        dropped = False
+        chosen = {_YOU} | {f"{n} {m.version}" for n, m in self.transaction.locked.items()}
+        for name, known in self.limits.items():
+            self.limits[name] = [(s, who) for s, who in known if who in chosen]
+            dropped |= len(self.limits[name]) < len(known)
+        return dropped
+
+    def limit(self, req, who):
+        known = self.limits.setdefault(canonicalize_name(req.name), [])
+        if not req.specifier or (str(req.specifier), who) in [(str(s), w) for s, w in known]:
+            return False
+        known.append((req.specifier, who))
+        return True
+
+    def allows(self, name, version):
+        ceiling = self.ceilings.get(name)
+        return (ceiling is None or version <= ceiling) and self.within_limits(name, version)
+
+    def within_limits(self, name, version):
+        return all(s.contains(version, prereleases=True) for s, _ in self.limits.get(name, ()))
+
+    def blame(self, t):
+        """A package that could be older, so that what failed is not asked for."""
+        if self.first_reasons is None:
+            self.first_reasons = self.explain(t)
+        for req in t.failed:
+            conflict = t.reasons.get(str(req), "").startswith(_CONFLICT)
+            suspects = [who.partition(" ")[0] for _, who in self.limits.get(req.name, ())]
+            for parent, wheel in self.chosen.items():
+                if req.name in {canonicalize_name(r.name) for r in wheel._requires or ()}:
+                    suspects.append(parent)
+            for name in suspects:
+                older = self.older(name, conflict)
+                if older:
+                    return name, older
+        return ()
+
+    def older(self, name, conflict):
+        """The older versions of a chosen package, newest first. When the
+        trouble is that something has no wheel, an older major version would
+        not be what was meant; when it is a contradiction, anything goes."""
+        if name not in self.chosen:
+            return []
+        now = self.chosen[name].version
+        return sorted(
+            (
+                v
+                for v in host.candidates(name)[0]
+                if v < now
+                and (now.is_prerelease or not v.is_prerelease)
+                and (conflict or (v.epoch, v.major) == (now.epoch, now.major))
+                and self.within_limits(name, v)
+            ),
+            reverse=True,
+        )
+
+    def explain(self, t):
+        """Why the attempt failed: one entry for each project, in the words of
+        the request if it is named there."""
+        told, asked = {}, {str(r) for r, _ in self.roots}
+        for req in sorted(t.failed, key=lambda r: str(r) not in asked):
+            if req.name not in told:
+                reason = t.reasons.get(str(req)) or "it could not be chosen"
+                told[req.name] = _clean(req), reason + ("" if str(req) in asked else self.needed_by(req))
+        return dict(told.values())
+
+    def needed_by(self, req):
+        parents = [
+            f"{name} {wheel.version}"
+            for name, wheel in self.chosen.items()
+            if any(canonicalize_name(r.name) == req.name for r in wheel._requires or ())
+        ]
+        return f" (needed by {', '.join(parents)})" if parents else ""
+
+    # ---- the proof
+
+    def check(self):
+        """Walks from the request through everything that was chosen. Gives
+        what is missing and what contradicts, and keeps what was reached."""
+        missing, conflicts, seen = [], [], set()
+        self.reached = {}
+        work = [(r, who, ("",)) for r, who in self.roots]
+        while work:
+            req, who, extras = work.pop()
+            if not _applies(req, extras):
+                continue
+            name = canonicalize_name(req.name)
+            have = self.transaction.locked.get(name)
+            if have is None:
+                failed = {r.name for r in self.transaction.failed}
+                if name not in failed:
+                    bare = Requirement(str(req))
+                    bare.marker = None
+                    missing.append((bare, who))
+                continue
+            version = Version(have.version)
+            if not req.specifier.contains(version, prereleases=True):
+                conflicts.append((req, who))
+            asked = tuple(sorted(canonicalize_name(e) for e in req.extras)) or ("",)
+            if (name, asked) in seen:
+                continue
+            seen.add((name, asked))
+            self.reached[name] = str(version)
+            label = f"{name} {version}"
+            work += [(r, label, asked) for r in self.needs(name)]
+        return missing, conflicts
+
+    def needs(self, name):
+        if name not in self.chosen:
+            return [Requirement(d) for d in self.lock[name]["depends"] or ()]
+        lines = host.metadatas[self.chosen[name].filename]["requires"] or ()
+        return [Requirement(line.partition(" #")[0].strip()) for line in lines]
+
+    # ---- candidates
+
+    def releases(self, req):
+        """The project's releases as micropip wants them: those that the whole
+        request allows, each with its best wheel."""
+        files, yanked, notes = host.candidates(req.name)
+        usable = {v: f for v, f in files.items() if self.allows(req.name, v)}
+        if not list(req.specifier.filter(usable)):
+            # As pip does: a yanked release only when it is asked for exactly.
+            exact = [s for s, _ in self.limits.get(req.name, ())] + [req.specifier]
+            usable |= {
+                v: f
+                for v, f in yanked.items()
+                if self.allows(req.name, v) and any(_exact(s) and s.contains(v, prereleases=True) for s in exact)
+            }
+        if not list(req.specifier.filter(usable)):
+            raise ValueError(self.why_not(req, files, notes))
+        return {v: [host.wheel(req.name, v, f)] for v, f in usable.items()}
+
+    def why_not(self, req, files, notes):
+        project = host.project(req.name)
+        if project.get("error"):
+            return project["error"]
+        sides = self.limits.get(req.name, ())
+        if len(sides) > 1 and all(any(s.contains(v, prereleases=True) for v in files) for s, _ in sides):
+            return _CONFLICT + ": no version is " + " and ".join(f"{s} (for {who})" for s, who in sides)
+        fitting = list(req.specifier.filter(notes))
+        if fitting:
+            newest = max(fitting)  # finals only, if there are any
+            return f"no wheel for this runtime: version {newest} {notes[newest]}"
+        if files:
+            return f"no version is {req.specifier}; the newest that fits this runtime is {host.newest(files)}"
+        if notes:
+            return f"no version is {req.specifier}; the newest is {host.newest(notes)}"
+        return project.get("nothing") or "the index lists no files for it"
+
+
+def _exact(specifiers):
+    return any(s.operator == "===" or s.operator == "==" and not s.version.endswith(".*") for s in specifiers)
+
+
+def _applies(req, extras):
+    try:
+        return req.marker is None or any(req.marker.evaluate({"extra": e}) for e in extras)
+    except ValueError:
+        return False  # said to be so when the requirement was tried
+
+
+def _parse(text):
+    req = Requirement(text)
+    req.name = canonicalize_name(req.name)
+    return req
+
+
+def _clean(requirement):
+    return str(requirement).partition(";")[0].strip()
+
+
+def _drive(coroutine):
+    """Runs a coroutine that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    raise RuntimeError("the resolver waited for something")
