@@ -33,7 +33,8 @@ const imports = `
 	pyodide/snapshot:
 	pyodide/lower: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
-	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
+	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
+	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
 	internal/sandbox:
@@ -62,7 +63,7 @@ const capabilities = `
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/server
-	github.com/tetratelabs/wazero: pyodide pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/linmem
+	github.com/tetratelabs/wazero: pyodide pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
 	github.com/landlock-lsm/go-landlock: runners/deno
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner

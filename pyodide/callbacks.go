@@ -42,6 +42,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 		DlError: in.dlError,
 	}
 	in.linkCallbacks(&g)
+	in.ffiCallbacks(&g)
 	return g
 }
 

@@ -12,6 +12,7 @@ import (
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/libffi"
 	"coderunner/pyodide/lower"
 	"coderunner/pyodide/wasmbin"
 )
@@ -33,6 +34,7 @@ func (r *Runtime) initLink() {
 // linking is what one interpreter has of it.
 type linking struct {
 	linker    *dylink.Linker
+	ffi       *libffi.FFI
 	spot      []*dylink.Library // compiled for it alone
 	spotBytes int
 }
@@ -137,9 +139,7 @@ func (in *Interp) linkError(ctx context.Context, err error) (ok bool) {
 	if err == nil {
 		return true
 	}
-	if dylink.Fatal(err) || in.dead {
-		panic(err)
-	}
+	in.unwindIfDead(err)
 	in.dlError(ctx, fmt.Sprint(err))
 	return false
 }

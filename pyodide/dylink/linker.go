@@ -16,7 +16,7 @@ import (
 // modules generated for it: each costs host memory that nothing else counts.
 const (
 	maxLibraries = 512
-	maxGlue      = 1 << 14
+	maxGlue      = 1 << 12
 )
 
 // Library is a side module that can be loaded, any number of times.

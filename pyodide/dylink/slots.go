@@ -164,14 +164,6 @@ var (
 	errOutOfRange = errors.New("address out of range")
 )
 
-// TypeAt gives the type of the function in a slot, if the linker knows of one.
-func (l *Linker) TypeAt(slot uint32) (wasmbin.FuncType, bool) {
-	if t, ok := l.slots.types[slot]; ok {
-		return t, true
-	}
-	return l.c.Main.typeAt(slot)
-}
-
 // flush fills the slots that address has given out. A host can write a table
 // only through a module's element segments.
 func (l *Linker) flush(ctx context.Context) error {

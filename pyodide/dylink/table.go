@@ -1,0 +1,73 @@
+package dylink
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// What follows is for libffi, which makes functions at run time and calls
+// those in slots.
+
+// TakeSlot gives an empty slot.
+func (l *Linker) TakeSlot(ctx context.Context) (uint32, error) { return l.takeSlots(ctx, 1, 1) }
+
+// FreeSlot empties a slot that TakeSlot gave, and takes it back.
+func (l *Linker) FreeSlot(ctx context.Context, slot uint32) error {
+	if err := l.clear(ctx, slot, 1); err != nil {
+		return err
+	}
+	l.freeSlots(slot, 1)
+	return nil
+}
+
+// SetType says what has been put into a slot.
+func (l *Linker) SetType(ctx context.Context, slot uint32, t wasmbin.FuncType) error {
+	return l.setType(ctx, slot, t)
+}
+
+// TypeAt gives the type of the function in a slot, if the linker knows of one.
+func (l *Linker) TypeAt(slot uint32) (wasmbin.FuncType, bool) {
+	if t, ok := l.slots.types[slot]; ok {
+		return t, true
+	}
+	for _, d := range l.order {
+		if rel := slot - d.base; d.placed && slot >= d.base && rel < d.Image.tableSize {
+			t, ok := d.Image.types[rel]
+			return t, ok
+		}
+	}
+	return l.c.Main.typeAt(slot)
+}
+
+// Generate instantiates a generated module that imports from the main module,
+// as "main".
+func (l *Linker) Generate(ctx context.Context, wasm []byte) (api.Module, error) {
+	return l.generate(ctx, wasm, nil)
+}
+
+// Caller gives a function that takes the arguments of a function type and a
+// slot, and calls what is in the slot. It is for one call.
+func (l *Linker) Caller(ctx context.Context, t wasmbin.FuncType) (api.Function, error) {
+	key := typeText(t)
+	m := l.callers[key]
+	if m == nil {
+		var b wasmbin.Builder
+		b.ImportTable(mainName, tableName, wasmbin.Table{Type: wasmbin.FuncRef})
+		var body []byte
+		for i := range len(t.Params) + 1 {
+			body = wasmbin.AppendOp(body, wasmbin.OpLocalGet, uint32(i))
+		}
+		body = append(wasmbin.AppendOp(body, wasmbin.OpCallIndirect, b.Type(t)), 0)
+		with := wasmbin.FuncType{Params: append(append([]wasmbin.ValType{}, t.Params...), wasmbin.I32), Results: t.Results}
+		b.Export("call", wasmbin.KindFunc, b.Func(with, nil, body))
+		var err error
+		if m, err = l.generate(ctx, b.Bytes(), nil); err != nil {
+			return nil, err
+		}
+		l.callers[key] = m
+	}
+	return m.ExportedFunction("call"), nil
+}

@@ -1,0 +1,315 @@
+package libffi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/wasmbin"
+)
+
+// Config is what calls and closures need of their surroundings. All fields are
+// needed.
+type Config struct {
+	Mem   hostfn.Mem
+	Stack api.MutableGlobal // __stack_pointer
+
+	// TypeAt gives the type of the function in a table slot, if there is one.
+	TypeAt func(slot uint32) (wasmbin.FuncType, bool)
+	// Caller gives a function that takes the arguments of a function type and
+	// a slot, and calls what is there. It is entered once.
+	Caller func(context.Context, wasmbin.FuncType) (api.Function, error)
+
+	// TakeSlot gives an empty slot, FreeSlot takes one back and empties it,
+	// SetType says what a slot has got.
+	TakeSlot func(context.Context) (uint32, error)
+	FreeSlot func(ctx context.Context, slot uint32) error
+	SetType  func(ctx context.Context, slot uint32, t wasmbin.FuncType) error
+	// Generate instantiates a generated module, whose imports come from the
+	// main module under the name "main".
+	Generate func(ctx context.Context, wasm []byte) (api.Module, error)
+
+	// Malloc and Free are libc's.
+	Malloc func(ctx context.Context, size uint32) (uint32, error)
+	Free   func(ctx context.Context, p uint32) error
+}
+
+// FFI does the calls and makes the closures of one interpreter.
+type FFI struct {
+	c        Config
+	closures map[uint32]*closure // by slot
+	spare    map[string][]*closure
+	taken    map[uint32]bool // slots of closures that are not prepared
+}
+
+// New makes an FFI.
+func New(c Config) *FFI {
+	return &FFI{c: c, closures: map[uint32]*closure{}, spare: map[string][]*closure{}, taken: map[uint32]bool{}}
+}
+
+// errTrap marks errors after which the interpreter is dead.
+type errTrap struct{ error }
+
+func (e errTrap) Unwrap() error { return e.error }
+
+// Fatal reports whether the guest did not return from a call: its stack must
+// be unwound with the error.
+func Fatal(err error) bool {
+	var t errTrap
+	return errors.As(err, &t)
+}
+
+// Call is ffi_call_js: it calls the function in slot fn with the arguments that
+// avalue points to, and stores the result. An error that is not [Fatal] means
+// that nothing was called.
+func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
+	s, err := readSignature(f.c.Mem, cif)
+	if err != nil {
+		return fmt.Errorf("call a C function: %w", err)
+	}
+	t, ok := f.c.TypeAt(fn)
+	if !ok {
+		return fmt.Errorf("call a C function: there is none at %#x", fn)
+	}
+	top := uint32(f.c.Stack.Get())
+	a := arguments{mem: f.c.Mem, sp: top}
+	if s.byAddress() {
+		a.push(uint64(rvalue))
+	}
+	if err := a.fill(s, avalue); err != nil {
+		return fmt.Errorf("call a C function: %w", err)
+	}
+	stack, err := a.adapt(s.wasm, t)
+	if err != nil {
+		return fmt.Errorf("call a C function: %w", err)
+	}
+	caller, err := f.c.Caller(ctx, t)
+	if err != nil {
+		return fmt.Errorf("call a C function: %w", err)
+	}
+	f.c.Stack.Set(uint64(a.sp &^ 15))
+	if err := caller.CallWithStack(ctx, append(stack, uint64(fn))); err != nil {
+		return errTrap{err}
+	}
+	f.c.Stack.Set(uint64(top))
+	if s.byAddress() || s.result.id == typeVoid {
+		return nil
+	}
+	var v uint64
+	if len(t.Results) > 0 {
+		if v, err = convert(stack[0], t.Results[0], s.wasm.Results[0]); err != nil {
+			return fmt.Errorf("result of a C function: %w", err)
+		}
+	}
+	if !storeResult(f.c.Mem, s.result.id, rvalue, v) {
+		return fmt.Errorf("result of a C function: %w", errBadAddress)
+	}
+	return nil
+}
+
+func storeResult(m hostfn.Mem, id uint16, at uint32, v uint64) bool {
+	switch id {
+	case typeDouble, typeUint64, typeSint64:
+		return m.PutUint64(at, v)
+	case typeUint8, typeSint8:
+		return m.Put(at, []byte{byte(v)})
+	case typeUint16, typeSint16:
+		return m.Put(at, []byte{byte(v), byte(v >> 8)})
+	}
+	return m.PutUint32(at, uint32(v))
+}
+
+// arguments are those of one call, and the guest's stack that they take.
+type arguments struct {
+	mem    hostfn.Mem
+	values []uint64
+	sp     uint32
+}
+
+func (a *arguments) push(v uint64) { a.values = append(a.values, v) }
+
+// room takes n bytes of the guest's stack.
+func (a *arguments) room(n, align uint32) (uint32, error) {
+	if n > a.sp {
+		return 0, errors.New("the stack is full")
+	}
+	a.sp = (a.sp - n) &^ (align - 1)
+	return a.sp, nil
+}
+
+// copy puts n bytes of the guest's on its stack.
+func (a *arguments) copy(from, n, align uint32) (uint32, error) {
+	to, err := a.room(n, align)
+	if err != nil {
+		return 0, err
+	}
+	b, ok := a.mem.Bytes(from, n)
+	if !ok || !a.mem.Put(to, b) {
+		return 0, errBadAddress
+	}
+	return to, nil
+}
+
+// fill reads the arguments.
+func (a *arguments) fill(s *signature, avalue uint32) error {
+	at := make([]uint32, len(s.args))
+	for i := range at {
+		p, ok := a.mem.Uint32(avalue + 4*uint32(i))
+		if !ok {
+			return errBadAddress
+		}
+		at[i] = p
+	}
+	for i, p := range s.args[:s.fixed] {
+		if err := a.fixed(p, at[i]); err != nil {
+			return err
+		}
+	}
+	if s.variadic() {
+		return a.variadic(s.args[s.fixed:], at[s.fixed:])
+	}
+	return nil
+}
+
+func (a *arguments) fixed(p param, at uint32) error {
+	if p.id == typeStruct {
+		to, err := a.copy(at, p.size, p.align)
+		a.push(uint64(to))
+		return err
+	}
+	n := width(p)
+	b, ok := a.mem.Bytes(at, n)
+	if !ok {
+		return errBadAddress
+	}
+	var v uint64
+	for i := range min(n, 8) {
+		v |= uint64(b[i]) << (8 * i)
+	}
+	switch p.id {
+	case typeSint8:
+		v = uint64(uint32(int8(v)))
+	case typeSint16:
+		v = uint64(uint32(int16(v)))
+	}
+	a.push(v)
+	if p.id == typeLongDouble {
+		v, _ = a.mem.Uint64(at + 8)
+		a.push(v)
+	}
+	return nil
+}
+
+// width is the number of bytes that an argument takes.
+func width(p param) uint32 {
+	switch p.id {
+	case typeUint8, typeSint8:
+		return 1
+	case typeUint16, typeSint16:
+		return 2
+	case typeDouble, typeUint64, typeSint64:
+		return 8
+	case typeLongDouble:
+		return 16
+	}
+	return 4
+}
+
+// variadic puts arguments one after the other on the stack, structures by
+// their address.
+func (a *arguments) variadic(args []param, at []uint32) error {
+	type structure struct {
+		param
+		from, pointer uint32
+	}
+	var structs []structure
+	for i := len(args) - 1; i >= 0; i-- {
+		p := args[i]
+		if p.id == typeStruct {
+			to, err := a.room(4, 4)
+			if err != nil {
+				return err
+			}
+			structs = append(structs, structure{p, at[i], to})
+			continue
+		}
+		if _, err := a.copy(at[i], width(p), min(width(p), 8)); err != nil {
+			return err
+		}
+	}
+	a.push(uint64(a.sp))
+	for _, s := range structs {
+		to, err := a.copy(s.from, s.size, s.align)
+		if err != nil {
+			return err
+		}
+		if !a.mem.PutUint32(s.pointer, to) {
+			return errBadAddress
+		}
+	}
+	return nil
+}
+
+// adapt makes arguments of type s fit a function of type t, as JavaScript does:
+// what is too much is dropped, what is missing is undefined.
+func (a *arguments) adapt(s, t wasmbin.FuncType) ([]uint64, error) {
+	out := make([]uint64, len(t.Params), max(len(t.Params)+1, len(t.Results)))
+	for i, want := range t.Params {
+		switch {
+		case i < len(s.Params):
+			v, err := convert(a.values[i], s.Params[i], want)
+			if err != nil {
+				return nil, fmt.Errorf("argument %d: %w", i+1, err)
+			}
+			out[i] = v
+		case want == wasmbin.F64:
+			out[i] = api.EncodeF64(math.NaN())
+		case want == wasmbin.F32:
+			out[i] = api.EncodeF32(float32(math.NaN()))
+		}
+	}
+	return out, nil
+}
+
+// convert makes a value of one type one of another.
+func convert(v uint64, from, to wasmbin.ValType) (uint64, error) {
+	if from == to {
+		return v, nil
+	}
+	var x float64
+	switch from {
+	case wasmbin.I32:
+		x = float64(int32(v))
+	case wasmbin.F32:
+		x = float64(api.DecodeF32(v))
+	case wasmbin.F64:
+		x = api.DecodeF64(v)
+	default:
+		return 0, fmt.Errorf("%v given, %v wanted", from, to)
+	}
+	switch to {
+	case wasmbin.I32:
+		return uint64(toInt32(x)), nil
+	case wasmbin.F32:
+		return api.EncodeF32(float32(x)), nil
+	case wasmbin.F64:
+		return api.EncodeF64(x), nil
+	}
+	return 0, fmt.Errorf("%v given, %v wanted", from, to)
+}
+
+// toInt32 is JavaScript's conversion: modulo 2^32, and 0 for what is no number.
+func toInt32(x float64) uint32 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	x = math.Mod(math.Trunc(x), 1<<32)
+	if x < 0 {
+		x += 1 << 32
+	}
+	return uint32(x)
+}

@@ -1,0 +1,92 @@
+package pyodide
+
+import (
+	"context"
+
+	"coderunner/pyodide/dylink"
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/libffi"
+)
+
+// foreign gives the host's half of libffi.
+func (in *Interp) foreign() (*libffi.FFI, error) {
+	if in.ffi != nil {
+		return in.ffi, nil
+	}
+	l, err := in.dynamicLinker()
+	if err != nil {
+		return nil, err
+	}
+	stack, err := in.global("__stack_pointer")
+	if err != nil {
+		return nil, err
+	}
+	in.ffi = libffi.New(libffi.Config{
+		Mem: in.mem, Stack: stack,
+		TypeAt: l.TypeAt, Caller: l.Caller,
+		TakeSlot: l.TakeSlot, FreeSlot: l.FreeSlot, SetType: l.SetType, Generate: l.Generate,
+		Malloc: func(ctx context.Context, size uint32) (uint32, error) {
+			return guest{in: in, ctx: ctx}.call("malloc", size)
+		},
+		Free: func(ctx context.Context, p uint32) error {
+			_, err := guest{in: in, ctx: ctx}.call("free", p)
+			return err
+		},
+	})
+	return in.ffi, nil
+}
+
+// ffiCallbacks adds libffi's to what host functions need. An error becomes a
+// Python exception, which ctypes finds after the call.
+func (in *Interp) ffiCallbacks(g *emscripten.Guest) {
+	g.FFICall = func(ctx context.Context, cif, fn, rvalue, avalue uint32) {
+		f, err := in.foreign()
+		if err == nil {
+			err = f.Call(ctx, cif, fn, rvalue, avalue)
+		}
+		if err != nil {
+			in.unwindIfDead(err)
+			in.mem.PutUint32(rvalue, 0)
+			in.raise(ctx, err.Error())
+		}
+	}
+	g.FFIClosureAlloc = func(ctx context.Context, size, code uint32) uint32 {
+		f, err := in.foreign()
+		var p uint32
+		if err == nil {
+			p, err = f.Alloc(ctx, size, code)
+		}
+		in.unwindIfDead(err)
+		return p // 0 is "no memory" to the guest
+	}
+	g.FFIClosureFree = func(ctx context.Context, p uint32) {
+		f, err := in.foreign()
+		if err == nil {
+			err = f.Release(ctx, p)
+		}
+		in.unwindIfDead(err)
+	}
+	g.FFIClosurePrep = func(ctx context.Context, p, cif, fun, data, code uint32) int32 {
+		const badTypedef = 1
+		f, err := in.foreign()
+		status := int32(badTypedef)
+		if err == nil {
+			status, err = f.Prepare(ctx, p, cif, fun, data, code)
+		}
+		in.unwindIfDead(err)
+		if err != nil {
+			return badTypedef
+		}
+		return status
+	}
+}
+
+// unwindIfDead ends the guest's call in progress if an error means that it
+// cannot go on.
+func (in *Interp) unwindIfDead(err error) {
+	if err == nil || !in.dead && !dylink.Fatal(err) && !libffi.Fatal(err) {
+		return
+	}
+	in.dead = true
+	panic(err)
+}
