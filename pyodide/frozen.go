@@ -61,11 +61,31 @@ func (r *Runtime) Freeze(ctx context.Context, modules []string, mounts []Mount) 
 	if r.base == nil {
 		return nil, errNoStore
 	}
+	return r.frozen(ctx, r.mountsKey(modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
+		return r.freeze(ctx, f, modules, mounts)
+	})
+}
+
+// FindFrozen is Freeze for a snapshot that the store has already. It gives nil
+// if there is none.
+func (r *Runtime) FindFrozen(ctx context.Context, modules []string, mounts []Mount) (*Frozen, error) {
+	if r.base == nil {
+		return nil, nil
+	}
+	missing := errors.New("not there")
+	z, err := r.frozen(ctx, r.mountsKey(modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
+	if errors.Is(err, missing) {
+		return nil, nil
+	}
+	return z, err
+}
+
+func (r *Runtime) mountsKey(modules []string, mounts []Mount) string {
 	key := r.snapshotKey()
 	for _, m := range mounts {
 		key += fmt.Sprintf(" mount %s %s", m.Dir, m.Key)
 	}
-	return r.frozen(ctx, fmt.Sprintf("%s modules %q", key, modules), modules, mounts)
+	return fmt.Sprintf("%s modules %q", key, modules)
 }
 
 // loadSnapshot freezes a booted interpreter, or takes it from the store. There
@@ -74,7 +94,10 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	if r.config.Store == nil {
 		return nil
 	}
-	if r.base, err = r.frozen(ctx, r.snapshotKey(), nil, nil); err != nil {
+	r.base, err = r.frozen(ctx, r.snapshotKey(), nil, func(ctx context.Context, f *os.File) error {
+		return r.freeze(ctx, f, nil, nil)
+	})
+	if err != nil {
 		return fmt.Errorf("snapshot CPython: %w", err)
 	}
 	return nil
@@ -106,14 +129,14 @@ func guestDigest() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// frozen opens the snapshot with a key, making it first if need be.
-func (r *Runtime) frozen(ctx context.Context, key string, modules []string, mounts []Mount) (*Frozen, error) {
+// frozen opens the snapshot with a key, having it made first if need be.
+func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make func(context.Context, *os.File) error) (*Frozen, error) {
 	path, err := r.config.Store.File(ctx, "snapshot", key, func(ctx context.Context, w io.Writer) error {
 		f, ok := w.(*os.File)
 		if !ok {
 			return errors.New("the store gives no file to write to")
 		}
-		return r.freeze(ctx, f, modules, mounts)
+		return make(ctx, f)
 	})
 	if err != nil {
 		return nil, err
@@ -128,6 +151,9 @@ func (r *Runtime) frozen(ctx context.Context, key string, modules []string, moun
 	}
 	return z, nil
 }
+
+// Memory is the least Options.Memory for interpreters made of the snapshot.
+func (z *Frozen) Memory() int64 { return int64(z.image.Memory) }
 
 // Close closes the snapshot's file. Interpreters made of it live on.
 func (z *Frozen) Close() error { return z.image.Close() }

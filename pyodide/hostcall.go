@@ -94,14 +94,15 @@ func (in *Interp) dispatch(ctx context.Context, req []byte) (any, error) {
 // imports performs the call that Program.Imports answers. Its error ends the
 // run, so the guest does not get to see it.
 func (in *Interp) imports(ctx context.Context, arg json.RawMessage) error {
-	var pairs [][2]json.RawMessage
-	if err := json.Unmarshal(arg, &pairs); err != nil {
-		return fmt.Errorf("imports are a list of pairs: %w", err)
+	var triples [][3]json.RawMessage
+	if err := json.Unmarshal(arg, &triples); err != nil {
+		return fmt.Errorf("imports are a list of triples: %w", err)
 	}
-	missing := make([]Import, len(pairs))
-	for i, p := range pairs {
-		if json.Unmarshal(p[0], &missing[i].Name) != nil || json.Unmarshal(p[1], &missing[i].Optional) != nil {
-			return fmt.Errorf("an import is a name and a boolean")
+	wanted := make([]Import, len(triples))
+	for i, t := range triples {
+		w := &wanted[i]
+		if json.Unmarshal(t[0], &w.Name) != nil || json.Unmarshal(t[1], &w.Optional) != nil || json.Unmarshal(t[2], &w.Present) != nil {
+			return fmt.Errorf("an import is a name and two booleans")
 		}
 	}
 	hook := in.takeImports()
@@ -110,7 +111,7 @@ func (in *Interp) imports(ctx context.Context, arg json.RawMessage) error {
 	}
 	in.deadline.pause()
 	defer in.deadline.resume()
-	if err := hook(ctx, missing); err != nil {
+	if err := hook(ctx, wanted); err != nil {
 		in.importsErr = err
 		return err
 	}

@@ -17,10 +17,10 @@ type Program struct {
 	Timeout time.Duration
 
 	// Imports, if set, is called after the program was parsed and before it
-	// runs, with the modules that it imports and that are not there. It may
-	// call [Interp.Mount]. An error from it ends the run and is what Run
-	// returns.
-	Imports func(ctx context.Context, missing []Import) error
+	// runs, with the modules that it imports, if any are neither its own nor
+	// the standard library's. It may call [Interp.Mount]. An error from it
+	// ends the run and is what Run returns.
+	Imports func(ctx context.Context, wanted []Import) error
 
 	// ResultLimit bounds the text of the result, in characters; 0 means 50000.
 	ResultLimit int
@@ -30,6 +30,7 @@ type Program struct {
 type Import struct {
 	Name     string // dotted, as it is written
 	Optional bool   // the program may never reach it, or copes without
+	Present  bool   // it is in a mounted package
 }
 
 // Ended says how a run came to its end.

@@ -165,7 +165,7 @@ def _compile(p, main):
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     if p["imports"]:
-        wanted = _missing_imports(tree)
+        wanted = _wanted_imports(tree)
         if wanted:
             call("imports", wanted)
             _look_again()
@@ -243,9 +243,10 @@ _OURS = {"_coderunner", "micropip", "js", "pyodide_js", "pyodide", "_pyodide", "
 _DATA = {"zoneinfo": "tzdata"}
 
 
-def _missing_imports(tree):
-    """The modules that the program and its own files import and that nothing
-    here has: [[dotted name, optional], …]."""
+def _wanted_imports(tree):
+    """The modules that the program and its own files import and that are
+    neither theirs nor of the standard library: [[dotted name, optional,
+    present], ...]."""
     found, seen = {}, set()
 
     def visit(tree):
@@ -259,7 +260,7 @@ def _missing_imports(tree):
                 found[name] &= optional
                 continue
             local = _local_source(top)
-            if local is None and not _have(name):
+            if local is None:
                 found[name] = optional
             elif local and local not in seen:
                 seen.add(local)
@@ -270,7 +271,7 @@ def _missing_imports(tree):
                     pass  # importing it will say so
 
     visit(tree)
-    return [[name, optional] for name, optional in found.items() if not _have(name)]
+    return [[name, optional, _have(name)] for name, optional in found.items()]
 
 
 def _local_source(top):

@@ -135,7 +135,8 @@ func (j *job) pinned() []require.Requirement {
 // A program that uses micropip looks after its packages itself, and what it
 // will install decides over versions. So nothing is done in advance for it;
 // the stand-in asks for the rest when an import is reached.
-func (j *job) imports(ctx context.Context, missing []pyodide.Import) error {
+func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(i pyodide.Import) bool { return i.Present })
 	if usesMicropip.MatchString(j.req.Code) {
 		j.deferred = missing
 		return nil
