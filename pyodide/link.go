@@ -2,7 +2,9 @@ package pyodide
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sync"
 
@@ -19,11 +21,14 @@ import (
 
 // link is what a runtime's interpreters share of dynamic linking.
 type link struct {
-	main func() (*dylink.Main, error)
-	libraries
+	main      func() (*dylink.Main, error)
+	shared    sharedLibraries
+	compilers chan struct{} // a place for each library compiled on the spot
+	running   sync.WaitGroup
 }
 
 func (r *Runtime) initLink() {
+	r.link.compilers = make(chan struct{}, spotCompilers)
 	r.link.main = sync.OnceValues(func() (*dylink.Main, error) {
 		info := r.module.info
 		return dylink.NewMain(r.module.wasm, dylink.MainFacts{
@@ -35,8 +40,24 @@ func (r *Runtime) initLink() {
 type linking struct {
 	linker    *dylink.Linker
 	ffi       *libffi.FFI
+	used      []*sharedLibrary
 	spot      []*dylink.Library // compiled for it alone
-	spotBytes int
+	spotBytes int64
+}
+
+// closeLinker gives back what dynamic linking has taken. Nothing of the guest
+// may run any more.
+func (in *Interp) closeLinker() error {
+	var errs []error
+	if in.linker != nil {
+		errs = append(errs, in.linker.Close())
+	}
+	for _, lib := range in.spot {
+		errs = append(errs, lib.Code.Close(context.Background()))
+	}
+	errs = append(errs, in.rt.link.shared.release(in.used...))
+	in.linking = linking{}
+	return errors.Join(errs...)
 }
 
 // dynamicLinker gives the interpreter's dynamic linker, which most never need.
@@ -100,7 +121,11 @@ var libraryImports = func() (out []dylink.HostFunc) {
 
 // findFile gives the absolute path of a regular file.
 func (in *Interp) findFile(name string) (string, bool) {
-	file := in.absolute(name)
+	file := name
+	if !path.IsAbs(file) {
+		file = in.proc.Cwd() + "/" + file
+	}
+	file = path.Clean(file)
 	n, errno := in.fs.Lookup(nil, file, true)
 	if errno != abi.OK || in.fs.Stat(n).Mode&abi.S_IFMT != abi.S_IFREG {
 		return "", false

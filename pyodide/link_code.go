@@ -13,85 +13,82 @@ import (
 
 // machineCode lets one wazero runtime take machine code out of many folders of
 // the store. wazero knows one cache folder for all modules, and writes what it
-// compiles into it; here that folder is a private one, in which a module's
-// file lies (as a link) only while the module is loaded, and from which what
-// wazero wrote is removed at once. So the code that is generated for each
-// interpreter leaves nothing on the disk.
+// compiles into it; here that folder is a private one. It is there only while a
+// module is compiled or loaded, with a link to the module's machine code in it,
+// and is removed with what wazero wrote. So the code that is generated for each
+// interpreter leaves nothing on the disk, and a killed process leaves nothing.
 type machineCode struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // held while the folder is there
 	dir   string
+	inner string // the folder in it that wazero uses
 	cache wazero.CompilationCache
 }
 
-// openMachineCode makes the private folder. The caller calls close.
+// openMachineCode chooses the private folder. The caller calls close.
 func openMachineCode() (_ *machineCode, err error) {
 	c := &machineCode{}
-	if c.dir, err = os.MkdirTemp(memoryBacked, "coderunner-"); err != nil {
-		if c.dir, err = os.MkdirTemp("", "coderunner-"); err != nil {
-			return nil, fmt.Errorf("make a folder for machine code: %w", err)
-		}
+	if c.dir, err = tempDir(); err != nil {
+		return nil, err
 	}
+	defer os.RemoveAll(c.dir)
 	if c.cache, err = wazero.NewCompilationCacheWithDir(c.dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("open machine code: %w", err), os.RemoveAll(c.dir))
+		return nil, fmt.Errorf("open machine code: %w", err)
 	}
+	made, err := filepath.Glob(filepath.Join(c.dir, "*"))
+	if err != nil || len(made) != 1 {
+		return nil, fmt.Errorf("open machine code: wazero made the folders %q: %w", made, errors.Join(err))
+	}
+	c.inner = made[0]
 	return c, nil
 }
 
-// memoryBacked is where files are kept in memory, on systems that have it:
-// wazero waits until what it writes is on the disk.
-const memoryBacked = "/dev/shm"
+// tempDir makes a folder for machine code, in memory where there is such a
+// thing: wazero waits until what it writes is on the disk.
+func tempDir() (string, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "coderunner-")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "coderunner-")
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for machine code: %w", err)
+	}
+	return dir, nil
+}
 
 // compile compiles a module, or loads its machine code if it is in the folder
 // from, which may be "".
-func (c *machineCode) compile(ctx context.Context, wz wazero.Runtime, wasm []byte, from string) (wazero.CompiledModule, error) {
+func (c *machineCode) compile(ctx context.Context, wz wazero.Runtime, wasm []byte, from string) (code wazero.CompiledModule, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// Not MkdirAll: what is there already is not ours.
+	if err := os.Mkdir(c.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("load machine code: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(c.dir)) }()
+	if err := os.Mkdir(c.inner, 0o700); err != nil {
+		return nil, fmt.Errorf("load machine code: %w", err)
+	}
 	if from != "" {
 		if err := c.link(from); err != nil {
 			return nil, err
 		}
 	}
-	code, err := wz.CompileModule(ctx, wasm)
-	if err = errors.Join(err, c.clear()); err != nil {
-		return nil, err
-	}
-	return code, nil
+	return wz.CompileModule(ctx, wasm)
 }
 
-// link shows the files of a folder, which has wazero's structure, in ours.
+// link shows the files of a folder that wazero has filled in ours.
 func (c *machineCode) link(from string) error {
-	files, err := filepath.Glob(filepath.Join(from, "*", "*"))
-	if err != nil {
-		return err
-	}
+	files, err := filepath.Glob(filepath.Join(from, filepath.Base(c.inner), "*"))
 	for _, f := range files {
-		rel, err := filepath.Rel(from, f)
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(c.dir, rel)
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return fmt.Errorf("link machine code: %w", err)
-		}
-		if err := os.Symlink(f, to); err != nil {
-			return fmt.Errorf("link machine code: %w", err)
-		}
+		err = errors.Join(err, os.Symlink(f, filepath.Join(c.inner, filepath.Base(f))))
+	}
+	if err != nil {
+		return fmt.Errorf("load machine code: %w", err)
 	}
 	return nil
 }
 
-// clear removes all files, but not the folders, which wazero made once.
-func (c *machineCode) clear() error {
-	files, err := filepath.Glob(filepath.Join(c.dir, "*", "*"))
-	for _, f := range files {
-		err = errors.Join(err, os.Remove(f))
-	}
-	return err
-}
-
-func (c *machineCode) close(ctx context.Context) error {
-	return errors.Join(c.cache.Close(ctx), os.RemoveAll(c.dir))
-}
+func (c *machineCode) close(ctx context.Context) error { return c.cache.Close(ctx) }
 
 // compileGlue compiles a small module that is generated.
 func (r *Runtime) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {

@@ -10,34 +10,24 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"strings"
-	"sync"
-
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/lower"
 )
 
-// maxSpot bounds the libraries, in bytes, that a program may have compiled
-// without their having been prepared: files that it has written itself.
-const maxSpot = 8 << 20
-
-// libraries are the shared libraries that a runtime has loaded. They stay
-// until the runtime is closed; the store's are few and the same again and
-// again, a program's own are closed with its interpreter.
-type libraries struct {
-	mu    sync.Mutex
-	known map[string]*dylink.Library // by digest
-}
+// maxBody bounds the functions of a library, in bytes: compiling takes a
+// multiple of it in memory, and more than a multiple in time.
+const maxBody = 4 << 20
 
 // PrepareLibrary lowers and compiles a shared library (a .so out of a wheel)
 // and keeps the result in the store, so that loading it later takes
 // milliseconds. It may be called for many libraries at once; it ends early
-// when ctx does. name is for progress and errors. An error that is about the
-// library says why it cannot be loaded.
+// when ctx does. name is for progress and errors. Any error but one of the
+// store or of ctx says why the library cannot be loaded.
+//
+// It is the contents that count: a library is found again whatever its file is
+// called, and by all processes that share the store.
 func (r *Runtime) PrepareLibrary(ctx context.Context, name string, library []byte) error {
 	if r.config.Store == nil {
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
@@ -65,7 +55,7 @@ func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte
 		if !build {
 			return errNotPrepared
 		}
-		out, err := lowerSide(library)
+		out, _, err := lowerSide(library, maxBody)
 		if err != nil {
 			return err
 		}
@@ -89,15 +79,19 @@ func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte
 }
 
 // lowerSide lowers a shared library and checks that it can be loaded.
-func lowerSide(library []byte) ([]byte, error) {
+func lowerSide(library []byte, maxBody int) ([]byte, *dylink.Image, error) {
 	out, _, err := lower.Lower(library, lower.Options{Side: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := dylink.NewImage(out); err != nil {
-		return nil, err
+	image, err := dylink.NewImage(out)
+	if err != nil {
+		return nil, nil, err
 	}
-	return out, nil
+	if image.LargestBody > maxBody {
+		return nil, nil, fmt.Errorf("it has a function of %d bytes, at most %d can be compiled", image.LargestBody, maxBody)
+	}
+	return out, image, nil
 }
 
 // openLibrary reads and compiles a library for dlopen. What comes from a mount
@@ -108,10 +102,17 @@ func (in *Interp) openLibrary(ctx context.Context, file string) (*dylink.Library
 	if errno != abi.OK {
 		return nil, errors.New("file not found")
 	}
-	if size := in.fs.Stat(node).Size; size > lower.MaxInput {
-		return nil, fmt.Errorf("the file has %d bytes, at most %d are possible", size, lower.MaxInput)
-	}
 	mounted := in.fs.Access(node, abi.W_OK) == abi.EROFS
+	limit := int64(lower.MaxInput)
+	if !mounted {
+		limit = maxSpot - in.spotBytes
+	}
+	if size := in.fs.Stat(node).Size; size > limit {
+		if !mounted {
+			return nil, fmt.Errorf("%w, and %d bytes are too much to be compiled now (%d are left)", errNotPrepared, size, limit)
+		}
+		return nil, fmt.Errorf("it has %d bytes, at most %d are possible", size, limit)
+	}
 	b, err := in.fs.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -120,120 +121,33 @@ func (in *Interp) openLibrary(ctx context.Context, file string) (*dylink.Library
 		in.deadline.pause()
 		defer in.deadline.resume()
 	}
-	return in.rt.library(ctx, path.Base(file), b, mounted, in)
-}
-
-// library gives the library that a file holds, compiling it if need be.
-func (r *Runtime) library(ctx context.Context, name string, b []byte, keep bool, in *Interp) (*dylink.Library, error) {
 	sum := digest(b)
-	r.link.mu.Lock()
-	lib := r.link.known[sum]
-	r.link.mu.Unlock()
-	if lib != nil {
-		return lib, nil
+	if lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted); !errors.Is(err, errNotPrepared) {
+		return lib, err
 	}
-	if r.config.Store != nil {
-		wasm, dir, err := r.prepared(ctx, sum, name, b, keep)
-		if err == nil {
-			return r.loadLibrary(ctx, sum, wasm, dir)
+	return in.compileOnTheSpot(ctx, sum, b)
+}
+
+// sharedLibrary gives a library that was prepared, by this runtime's other
+// interpreters or in the store, or prepares it if build is set.
+func (in *Interp) sharedLibrary(ctx context.Context, sum, name string, b []byte, build bool) (*dylink.Library, error) {
+	r := in.rt
+	if r.config.Store == nil {
+		return nil, errNotPrepared
+	}
+	return r.link.shared.use(sum, &in.used, func() (*dylink.Library, int, error) {
+		wasm, dir, err := r.prepared(ctx, sum, name, b, build)
+		if err != nil {
+			return nil, 0, err
 		}
-		if !errors.Is(err, errNotPrepared) {
-			return nil, err
+		image, err := dylink.NewImage(wasm)
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	return r.compileOnTheSpot(ctx, sum, b, in)
-}
-
-// loadLibrary loads a prepared library for all interpreters.
-func (r *Runtime) loadLibrary(ctx context.Context, sum string, wasm []byte, dir string) (*dylink.Library, error) {
-	image, err := dylink.NewImage(wasm)
-	if err != nil {
-		return nil, err
-	}
-	code, err := r.code.compile(ctx, r.wz, wasm, dir)
-	if err != nil {
-		return nil, err
-	}
-	lib := &dylink.Library{Image: image, Code: code, Digest: sum}
-	r.link.mu.Lock()
-	defer r.link.mu.Unlock()
-	if r.link.known == nil {
-		r.link.known = map[string]*dylink.Library{}
-	}
-	if other := r.link.known[sum]; other != nil {
-		return other, code.Close(ctx)
-	}
-	r.link.known[sum] = lib
-	return lib, nil
-}
-
-// compileOnTheSpot compiles a library that a program has made itself.
-func (r *Runtime) compileOnTheSpot(ctx context.Context, sum string, b []byte, in *Interp) (*dylink.Library, error) {
-	for _, lib := range in.spot {
-		if lib.Digest == sum {
-			return lib, nil
+		code, err := r.code.compile(ctx, r.wz, wasm, dir)
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	if in.spotBytes += len(b); in.spotBytes > maxSpot {
-		return nil, fmt.Errorf("it was not prepared, and is too large to be compiled now (%d bytes)", len(b))
-	}
-	wasm, err := lowerSide(b)
-	if err != nil {
-		return nil, err
-	}
-	image, err := dylink.NewImage(wasm)
-	if err != nil {
-		return nil, err
-	}
-	code, err := r.compileApart(ctx, wasm)
-	if err != nil {
-		return nil, err
-	}
-	lib := &dylink.Library{Image: image, Code: code, Digest: sum}
-	in.spot = append(in.spot, lib)
-	return lib, nil
-}
-
-// compileApart compiles in a folder of its own, so that the end of ctx is
-// heeded and others are not held up.
-func (r *Runtime) compileApart(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
-	if r.code == nil {
-		return r.wz.CompileModule(compileContext(ctx), wasm)
-	}
-	dir, err := os.MkdirTemp(r.code.dir, "spot-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := compileInto(ctx, dir, wasm, "", func(Progress) {}); err != nil {
-		return nil, err
-	}
-	return r.code.compile(ctx, r.wz, wasm, dir)
-}
-
-// compileContext lets wazero compile on all processors; with one worker it
-// would not look at ctx.
-func compileContext(ctx context.Context) context.Context {
-	return experimental.WithCompilationWorkers(ctx, max(2, compileWorkers()))
-}
-
-// absolute gives the path of a name in the guest.
-func (in *Interp) absolute(name string) string {
-	if !strings.HasPrefix(name, "/") {
-		name = in.proc.Cwd() + "/" + name
-	}
-	return path.Clean(name)
-}
-
-// closeLinker gives back what dynamic linking has taken. Nothing of the guest
-// may run any more.
-func (in *Interp) closeLinker() error {
-	var errs []error
-	if in.linker != nil {
-		errs = append(errs, in.linker.Close())
-	}
-	for _, lib := range in.spot {
-		errs = append(errs, lib.Code.Close(context.Background()))
-	}
-	return errors.Join(errs...)
+		return &dylink.Library{Image: image, Code: code, Digest: sum}, len(wasm), nil
+	})
 }

@@ -105,6 +105,7 @@ func (r *Runtime) Close() error {
 	var errs []error
 	r.close.Do(func() {
 		ctx := context.Background()
+		r.link.running.Wait()
 		if r.wz != nil {
 			errs = append(errs, r.wz.Close(ctx))
 		}

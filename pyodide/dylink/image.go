@@ -16,6 +16,12 @@ const (
 	maxSlots   = 1 << 20
 	maxNeeded  = 256
 	maxPathLen = 4096
+
+	// What instances of the library cost the host, by kind.
+	maxImports  = 100_000
+	maxExports  = 400_000
+	maxGlobals  = 100_000
+	maxElements = 1_000_000
 )
 
 // envModule and wasiModule are the modules that functions are imported from.
@@ -43,6 +49,10 @@ type Image struct {
 	slots   map[uint32]uint32           // by function, relative
 	types   map[uint32]wasmbin.FuncType // by slot, relative
 	start   bool                        // has a start function
+
+	// LargestBody is the size in bytes of the largest function, and Types the
+	// number of function types: what compiling costs.
+	LargestBody, Types int
 }
 
 type funcImport struct {
@@ -81,8 +91,14 @@ func NewImage(wasm []byte) (*Image, error) {
 	if m.Dylink == nil {
 		return nil, fmt.Errorf("not a shared library: no section dylink.0")
 	}
-	i := &Image{start: m.Start != wasmbin.NoFunc}
+	i := &Image{start: m.Start != wasmbin.NoFunc, Types: len(m.Types)}
+	for _, b := range m.Bodies {
+		i.LargestBody = max(i.LargestBody, b.End-b.Start)
+	}
 	if err := i.sizes(m); err != nil {
+		return nil, err
+	}
+	if err := checkCosts(m); err != nil {
 		return nil, err
 	}
 	if err := i.imports(m); err != nil {
@@ -118,6 +134,28 @@ func (i *Image) sizes(m *wasmbin.Module) error {
 	i.memorySize, i.memoryAlign = d.MemorySize, 1<<d.MemoryAlign
 	i.tableSize, i.tableAlign = d.TableSize, 1<<d.TableAlign
 	i.Needed, i.RuntimePath = cloneAll(d.Needed), cloneAll(d.RuntimePath)
+	return nil
+}
+
+// checkCosts bounds what an instance takes of the host's memory.
+func checkCosts(m *wasmbin.Module) error {
+	elements := 0
+	for _, e := range m.Elements {
+		elements += max(len(e.Funcs), len(e.Items))
+	}
+	for _, c := range []struct {
+		what   string
+		n, max int
+	}{
+		{"imports", len(m.Imports), maxImports},
+		{"exports", len(m.Exports), maxExports},
+		{"global variables", len(m.Globals), maxGlobals},
+		{"table elements", elements, maxElements},
+	} {
+		if c.n > c.max {
+			return fmt.Errorf("it has %d %s, at most %d are possible", c.n, c.what, c.max)
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,96 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"coderunner/pyodide/dylink"
+)
+
+// maxIdle is how many bytes of lowered libraries a runtime keeps loaded that no
+// interpreter uses; their machine code is about four times as much.
+const maxIdle = 64 << 20
+
+// sharedLibraries are the prepared libraries that a runtime has loaded.
+type sharedLibraries struct {
+	mu    sync.Mutex
+	known map[string]*sharedLibrary // by digest of the file
+	idle  []*sharedLibrary          // used by nobody, the longest unused first
+	bytes int                       // of idle
+}
+
+type sharedLibrary struct {
+	*dylink.Library // nil until it is loaded
+	sum             string
+	size, users     int
+	load            sync.Mutex
+}
+
+// use gives the library with a digest, making it if it is not there, and notes
+// in used that release has to be told.
+func (s *sharedLibraries) use(sum string, used *[]*sharedLibrary, make func() (*dylink.Library, int, error)) (*dylink.Library, error) {
+	l := s.acquire(sum)
+	l.load.Lock()
+	defer l.load.Unlock()
+	if l.Library == nil {
+		lib, size, err := make()
+		if err != nil {
+			return nil, errors.Join(err, s.release(l))
+		}
+		l.Library, l.size = lib, size
+	}
+	*used = append(*used, l)
+	return l.Library, nil
+}
+
+func (s *sharedLibraries) acquire(sum string) *sharedLibrary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.known[sum]
+	if l == nil {
+		l = &sharedLibrary{sum: sum}
+		if s.known == nil {
+			s.known = map[string]*sharedLibrary{}
+		}
+		s.known[sum] = l
+	}
+	if l.users == 0 {
+		for i, o := range s.idle {
+			if o == l {
+				s.idle = slices.Delete(s.idle, i, i+1)
+				s.bytes -= l.size
+				break
+			}
+		}
+	}
+	l.users++
+	return l
+}
+
+// release says that one user is done with each library.
+func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range libs {
+		if l.users--; l.users > 0 {
+			continue
+		}
+		if l.Library == nil {
+			delete(s.known, l.sum)
+			continue
+		}
+		s.idle = append(s.idle, l)
+		s.bytes += l.size
+	}
+	var errs []error
+	for s.bytes > maxIdle {
+		l := s.idle[0]
+		s.idle = s.idle[1:]
+		s.bytes -= l.size
+		delete(s.known, l.sum)
+		errs = append(errs, l.Code.Close(context.Background()))
+	}
+	return errors.Join(errs...)
+}
