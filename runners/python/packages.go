@@ -87,6 +87,23 @@ func (j *job) add(p resolve.Package) error {
 }
 
 func (j *job) mount(p resolve.Package) error {
+	m := packageMount(p)
+	return j.in.Mount(m.Dir, m.Tree)
+}
+
+// mounts gives what goes into site-packages: the stand-ins first, so that no
+// package can take their names.
+func (j *job) mounts() []pyodide.Mount {
+	mounts := []pyodide.Mount{{Dir: pyodide.SitePackages, Tree: standIns, Key: "stand-ins"}}
+	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
+		mounts = append(mounts, packageMount(j.installed[name]))
+	}
+	return mounts
+}
+
+// packageMount shows a package. Its tree in the cache is named after its
+// contents and how they were prepared.
+func packageMount(p resolve.Package) pyodide.Mount {
 	tree := os.DirFS(p.Tree)
 	if list, err := fs.ReadDir(standIns, "."); err == nil {
 		for _, e := range list {
@@ -95,7 +112,7 @@ func (j *job) mount(p resolve.Package) error {
 			}
 		}
 	}
-	return j.in.Mount(pyodide.SitePackages, tree)
+	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: p.SHA256 + " " + filepath.Base(filepath.Dir(p.Tree))}
 }
 
 // without is a tree without one of its entries. Merging is not enough where a
@@ -141,7 +158,10 @@ func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
 		j.deferred = missing
 		return nil
 	}
-	return j.installModules(ctx, missing)
+	if err := j.installModules(ctx, missing); err != nil {
+		return err
+	}
+	return j.chooseSnapshot(ctx, wanted)
 }
 
 // usesMicropip finds an import of micropip.

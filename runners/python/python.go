@@ -140,7 +140,7 @@ func (r *Runner) Close() error {
 	if open.engine == nil {
 		return nil
 	}
-	return open.engine.rt.Close()
+	return open.engine.close()
 }
 
 // parseAll parses the argument packages.

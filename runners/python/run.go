@@ -36,6 +36,10 @@ type job struct {
 	installed map[string]resolve.Package // by name
 	prepared  time.Duration              // spent on preparation
 	deferred  []pyodide.Import           // what the program imports and installs itself, or not
+
+	// The snapshot that imports has chosen, see [errSnapshot].
+	frozen  *pyodide.Frozen
+	release func()
 }
 
 // Run runs one program. See [runners.Runner].
@@ -108,7 +112,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 // run prepares and runs the program. Its error is a *[resolve.NotInstalledError]
 // when packages cannot be had.
 func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
-	if err := j.start(ctx); err != nil {
+	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
 	host, err := openHostFolders(j.r.cfg.Policy)
@@ -116,15 +120,34 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 		return nil, err
 	}
 	defer host.Close()
+	res, err := j.runOn(ctx, host, nil)
+	if errors.Is(err, errSnapshot) {
+		// The program was only looked at: it begins again, on a snapshot
+		// that has what it imports.
+		defer j.release()
+		res, err = j.runOn(ctx, host, j.frozen)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return j.outcome(res), nil
+}
+
+// runOn runs the program in an interpreter made of a snapshot; nil stands for
+// the plain one.
+func (j *job) runOn(ctx context.Context, host *hostFolders, frozen *pyodide.Frozen) (*pyodide.Result, error) {
+	if err := j.start(ctx, frozen); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err := j.in.Close(); err != nil {
 			j.r.log.Error("an interpreter cannot be closed", zap.Error(err))
 		}
 	}()
-	if err := j.furnish(host); err != nil {
+	if err := j.furnish(host, frozen != nil); err != nil {
 		return nil, err
 	}
-	res, err := j.in.Run(ctx, pyodide.Program{
+	return j.in.Run(ctx, pyodide.Program{
 		Code:        j.req.Code,
 		Filename:    shownName(j.req.Filename),
 		Args:        j.req.Args,
@@ -132,28 +155,25 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 		Imports:     j.imports,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return j.outcome(res), nil
 }
 
-// start opens the runtime, prepares the packages that are named, and makes the
-// interpreter. When it fails there is none.
-func (j *job) start(ctx context.Context) error {
+// prepare opens the runtime and prepares the packages that are named.
+func (j *job) prepare(ctx context.Context) (err error) {
 	begun := time.Now()
-	var err error
 	if j.engine, err = j.r.engine(ctx, j.req.Progress); err != nil {
 		j.spent(begun)
 		return err
 	}
 	j.spent(begun)
-	if err := j.install(ctx, j.reqs, nil); err != nil {
-		return err
-	}
-	begun = time.Now()
+	return j.install(ctx, j.reqs, nil)
+}
+
+// start makes the interpreter. When it fails there is none.
+func (j *job) start(ctx context.Context, from *pyodide.Frozen) (err error) {
+	begun := time.Now()
 	defer func() { j.spent(begun) }()
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
+		From:   from,
 		Memory: j.req.Limits.Memory,
 		Stdin:  strings.NewReader(j.req.Stdin),
 		Stdout: j.stdout,
@@ -164,17 +184,16 @@ func (j *job) start(ctx context.Context) error {
 	return err
 }
 
-// furnish puts the program's files and packages in place.
-func (j *job) furnish(host *hostFolders) error {
+// furnish puts the program's files and packages in place. A snapshot with
+// packages has these already.
+func (j *job) furnish(host *hostFolders, mounted bool) error {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
-	// The stand-in comes first, so that no package can take its name.
-	if err := j.in.Mount(pyodide.SitePackages, standIns); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
-		if err := j.mount(j.installed[name]); err != nil {
-			return err
+	if !mounted {
+		for _, m := range j.mounts() {
+			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
+				return err
+			}
 		}
 	}
 	for _, f := range j.req.Files {

@@ -16,9 +16,15 @@ import (
 
 // engine is what all runs share.
 type engine struct {
-	rt       *pyodide.Runtime
-	lock     *lockfile.Lock
-	resolver *resolve.Resolver
+	rt        *pyodide.Runtime
+	lock      *lockfile.Lock
+	resolver  *resolve.Resolver
+	snapshots *snapshots
+}
+
+// close ends what runs share. No run may be in progress.
+func (e *engine) close() error {
+	return errors.Join(e.snapshots.close(), e.rt.Close())
 }
 
 // opening is an engine on its way. Its results are there when done is closed.
@@ -107,6 +113,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())
 	}
+	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log)
 	return e, nil
 }
 

@@ -1,0 +1,313 @@
+package python
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/cache"
+	"coderunner/pyodide"
+	"coderunner/runners"
+)
+
+// A program whose packages were imported before begins with them in memory: in
+// an interpreter made of a snapshot that was taken after the imports. Which
+// sets of imports get one is decided by use. The first run with a set remembers
+// it and, in a server, has the snapshot made in the background; where no
+// process lives that long, the second run makes it.
+//
+// The importing interpreter runs the packages' own code and no program's, with
+// nothing of the host at hand; so do those that compile them.
+
+// errSnapshot ends the look at a program for which a snapshot was found.
+var errSnapshot = errors.New("a snapshot has what the program imports")
+
+// own says whether the program brings modules, which may have the names of
+// others that packages import.
+func (j *job) own() bool {
+	return slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return strings.HasSuffix(f.Path, ".py") })
+}
+
+// chooseSnapshot looks for a snapshot that has what the program imports. Its
+// error is errSnapshot if there is one that the program is not running on yet.
+func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) error {
+	if j.own() || j.frozen != nil {
+		return nil
+	}
+	var r recipe
+	for _, w := range wanted {
+		if !w.Optional {
+			r.modules = append(r.modules, w.Name)
+		}
+	}
+	if len(r.modules) == 0 {
+		return nil
+	}
+	begun := time.Now()
+	defer func() { j.spent(begun) }()
+	slices.Sort(r.modules)
+	r.mounts = j.mounts()
+	s := j.engine.snapshots
+	if j.frozen, j.release = s.forRecipe(ctx, r, j.req.Limits.Memory); j.frozen != nil {
+		return errSnapshot
+	}
+	return nil
+}
+
+// The bounds of what is kept.
+const (
+	maxSnapshots     = 64      // on disk
+	maxSnapshotBytes = 4 << 30 // on disk, holes not counted as such
+	maxOpen          = 32      // in this process
+	maxUnfit         = 1024    // recipes that are known not to do
+)
+
+// recipe is what a snapshot is made of.
+type recipe struct {
+	modules []string // sorted
+	mounts  []pyodide.Mount
+}
+
+// key is the same for the same recipe, in all processes.
+func (r recipe) key() string {
+	h := sha256.New()
+	for _, m := range r.mounts {
+		fmt.Fprintf(h, "%s %s\n", m.Dir, m.Key)
+	}
+	fmt.Fprintf(h, "%q", r.modules)
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// snapshots keeps the snapshots of one runtime. It is safe for concurrent use.
+type snapshots struct {
+	rt    *pyodide.Runtime
+	cache *cache.Cache
+	log   *zap.Logger
+
+	ctx    context.Context // of the work in the background
+	cancel context.CancelFunc
+	work   chan recipe
+	ended  chan struct{}
+
+	mu    sync.Mutex
+	open  map[string]*snapshotUse // by recipe key
+	clock int64
+	unfit map[string]bool // recipes that cannot be frozen
+}
+
+// snapshotUse is an open snapshot. It is closed when it was put aside and
+// nobody uses it.
+type snapshotUse struct {
+	frozen *pyodide.Frozen
+	users  int
+	used   int64
+	aside  bool
+}
+
+func newSnapshots(rt *pyodide.Runtime, c *cache.Cache, log *zap.Logger) *snapshots {
+	s := &snapshots{
+		rt: rt, cache: c, log: log,
+		work: make(chan recipe, 16), ended: make(chan struct{}),
+		open: map[string]*snapshotUse{}, unfit: map[string]bool{},
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	go s.background()
+	return s
+}
+
+// close ends the work in the background. No snapshot may be in use.
+func (s *snapshots) close() error {
+	s.cancel()
+	<-s.ended
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for key, u := range s.open {
+		errs = append(errs, u.frozen.Close())
+		delete(s.open, key)
+	}
+	return errors.Join(errs...)
+}
+
+// background makes the snapshots that runs have asked for.
+func (s *snapshots) background() {
+	defer close(s.ended)
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case r := <-s.work:
+			if _, release, err := s.make(s.ctx, r); err != nil {
+				s.log.Info("no snapshot", zap.Strings("modules", r.modules), zap.Error(err))
+			} else {
+				release()
+			}
+		}
+	}
+}
+
+// take gives an open snapshot that fits into memory; the caller holds mu.
+func (s *snapshots) take(key string, memory int64) (*pyodide.Frozen, func()) {
+	u := s.open[key]
+	if u == nil || u.frozen.Memory() > memory {
+		return nil, nil
+	}
+	s.clock++
+	u.users++
+	u.used = s.clock
+	return u.frozen, func() { s.release(u) }
+}
+
+func (s *snapshots) release(u *snapshotUse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u.users--; u.users == 0 && u.aside {
+		s.closeOne(u)
+	}
+}
+
+func (s *snapshots) closeOne(u *snapshotUse) {
+	if err := u.frozen.Close(); err != nil {
+		s.log.Warn("a snapshot cannot be closed", zap.Error(err))
+	}
+}
+
+// forRecipe gives the snapshot of a recipe: the open one, the one on disk, or,
+// if an earlier process wanted it, a new one. Otherwise it gives nil and, in
+// the background, has it made.
+func (s *snapshots) forRecipe(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func()) {
+	key := r.key()
+	s.mu.Lock()
+	z, release := s.take(key, memory)
+	unfit := s.unfit[key]
+	s.mu.Unlock()
+	if z != nil || unfit {
+		return z, release
+	}
+	z, release, err := s.find(ctx, r, memory)
+	if err != nil {
+		s.log.Warn("a snapshot cannot be used", zap.Error(err))
+		return nil, nil
+	}
+	if z != nil {
+		return z, release
+	}
+	if !s.wantedBefore(ctx, key) {
+		select {
+		case s.work <- r:
+		default: // the others first; it will be asked for again
+		}
+		return nil, nil
+	}
+	if z, release, err = s.make(ctx, r); err != nil || z.Memory() > memory {
+		return nil, nil
+	}
+	return z, release
+}
+
+// find opens a snapshot that is on disk.
+func (s *snapshots) find(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func(), error) {
+	z, err := s.rt.FindFrozen(ctx, r.modules, r.mounts)
+	if z == nil || err != nil {
+		return nil, nil, err
+	}
+	z, release := s.add(r.key(), z)
+	if z.Memory() > memory {
+		release()
+		return nil, nil, nil
+	}
+	return z, release, nil
+}
+
+// make makes a snapshot, and room for it.
+func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Frozen, func(), error) {
+	key := r.key()
+	z, err := s.rt.Freeze(ctx, r.modules, r.mounts)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if len(s.unfit) >= maxUnfit {
+				clear(s.unfit)
+			}
+			s.unfit[key] = true
+		}
+		return nil, nil, err
+	}
+	z, release := s.add(key, z)
+	s.trim(ctx)
+	return z, release, nil
+}
+
+// add takes over an open snapshot, unless there is one of the same recipe, and
+// gives the one that stays.
+func (s *snapshots) add(key string, z *pyodide.Frozen) (*pyodide.Frozen, func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[key] != nil {
+		s.closeOne(&snapshotUse{frozen: z})
+	} else {
+		if len(s.open) >= maxOpen {
+			s.putAside()
+		}
+		s.open[key] = &snapshotUse{frozen: z}
+	}
+	return s.take(key, s.open[key].frozen.Memory())
+}
+
+// putAside closes the snapshot that has not been used for longest.
+func (s *snapshots) putAside() {
+	oldest := ""
+	for key, u := range s.open {
+		if oldest == "" || u.used < s.open[oldest].used {
+			oldest = key
+		}
+	}
+	u := s.open[oldest]
+	delete(s.open, oldest)
+	u.aside = true
+	if u.users == 0 {
+		s.closeOne(u)
+	}
+}
+
+// wantedBefore says whether a run has wanted this before, maybe in another
+// process, and remembers that one has now.
+func (s *snapshots) wantedBefore(ctx context.Context, key string) bool {
+	first := false
+	_, err := s.cache.File(ctx, "wanted", key, func(context.Context, io.Writer) error {
+		first = true
+		return nil
+	})
+	return err == nil && !first
+}
+
+// trim removes the snapshots on disk that have not been used for longest until
+// the rest is within bounds. Those in use live on until they are closed.
+func (s *snapshots) trim(ctx context.Context) {
+	all, err := s.cache.List(ctx)
+	if err != nil {
+		s.log.Warn("snapshots cannot be counted", zap.Error(err))
+		return
+	}
+	all = slices.DeleteFunc(all, func(e cache.Entry) bool { return e.Kind != "snapshot" })
+	slices.SortFunc(all, func(a, b cache.Entry) int { return cmp.Compare(b.Used.UnixNano(), a.Used.UnixNano()) })
+	bytes := int64(0)
+	for i, e := range all {
+		if bytes += e.Size; i < maxSnapshots && bytes <= maxSnapshotBytes {
+			continue
+		}
+		if err := s.cache.Remove(ctx, e); err != nil {
+			s.log.Warn("a snapshot cannot be removed", zap.Error(err))
+		}
+	}
+}
