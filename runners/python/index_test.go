@@ -1,10 +1,12 @@
 package python
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,8 +35,9 @@ type index struct {
 	files    map[string][]indexFile // by project
 	bodies   map[string][]byte      // by file name
 	requests []string
-	status   int // of every answer, if not 0
-	user     string
+	status   int    // of every answer, if not 0
+	user     string // who must ask, if not ""
+	folder   string // where the index is one, else ""
 }
 
 type indexFile struct {
@@ -170,6 +173,10 @@ func (x *index) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html")
+	writePage(w, files)
+}
+
+func writePage(w io.Writer, files []indexFile) {
 	for _, f := range files {
 		fragment, attr := "", ""
 		if f.sum != "" {
@@ -181,6 +188,30 @@ func (x *index) serve(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `<a href="../../files/%s%s" data-requires-python="%s"%s>%s</a>`+"\n",
 			f.name, fragment, html.EscapeString(f.python), attr, f.name)
 	}
+}
+
+// save makes a folder of the index, and leaves nothing for the server to say.
+func (x *index) save() {
+	x.t.Helper()
+	x.folder = x.t.TempDir()
+	write := func(name string, body []byte) {
+		name = filepath.Join(x.folder, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			x.t.Fatal(err)
+		}
+		if err := os.WriteFile(name, body, 0o600); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	for project, files := range x.files {
+		var page bytes.Buffer
+		writePage(&page, files)
+		write("simple/"+project+"/index.html", page.Bytes())
+	}
+	for name, body := range x.bodies {
+		write("files/"+name, body)
+	}
+	x.server.Close()
 }
 
 func (x *index) serveJSON(w http.ResponseWriter, files []indexFile) {
@@ -244,6 +275,9 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	url := x.server.URL + "/simple/"
 	if x.user != "" {
 		url = strings.Replace(url, "http://", "http://"+x.user+":geheim@", 1)
+	}
+	if x.folder != "" {
+		url = "file://" + filepath.ToSlash(x.folder) + "/simple/"
 	}
 	r, err := New(Config{Cache: c, Index: url})
 	if err != nil {

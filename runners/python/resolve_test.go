@@ -276,3 +276,18 @@ func TestTogether(t *testing.T) {
 		t.Errorf("%d downloads", downloads)
 	}
 }
+
+// An index may be a folder, for sites without a network.
+func TestFolder(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0", "beta")
+	x.module("beta", "1.0")
+	x.save()
+	r := x.newRunner(base{}, true, t.TempDir())
+	o := run(t, r, "import alpha; alpha.version")
+	value(t, o, "'1.0'")
+	if got := versions(o); got != "alpha 1.0, beta 1.0" {
+		t.Errorf("packages are %s", got)
+	}
+	refused(t, run(t, r, "1", "gamma"), "gamma", "no package of this name on "+x.folder)
+}

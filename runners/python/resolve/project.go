@@ -167,6 +167,9 @@ func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error
 		if !expected {
 			return nil, err
 		}
+		if _, ok := errors.AsType[*fetchError](err); ok {
+			s.unreachable = true
+		}
 		return description{Error: reason}, nil
 	}
 	return description{Requires: m.RequiresDist, Extras: m.ProvidesExtra}, nil

@@ -208,7 +208,11 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 		if err != nil {
 			return nil, err
 		}
-		s.remember(key, a)
+		if !s.unreachable {
+			// Otherwise the answer might be another one tomorrow: an optional
+			// package left out, an older version chosen.
+			s.remember(key, a)
+		}
 		return set, nil
 	}
 }
@@ -260,14 +264,15 @@ func serial(f runners.ProgressFunc) runners.ProgressFunc {
 	}
 }
 
-// Missing gives the requirements that are not among packages, for a caller
-// who wants to be sure.
-func Missing(reqs []require.Requirement, packages []Package) []string {
-	var missing []string
+// missing gives the requirements that no pin meets. The resolver has proven
+// that there are none; this is so that its word alone is not taken.
+func missing(reqs []require.Requirement, pins []pin) []string {
+	var list []string
 	for _, r := range reqs {
-		if r.Marker == "" && !slices.ContainsFunc(packages, func(p Package) bool { return p.Name == r.Name }) {
-			missing = append(missing, r.String())
+		met := func(p pin) bool { return p.Name == r.Name }
+		if r.Marker == "" && !slices.ContainsFunc(pins, met) {
+			list = append(list, r.String())
 		}
 	}
-	return missing
+	return list
 }

@@ -62,7 +62,7 @@ type session struct {
 	*Resolver
 	progress    runners.ProgressFunc
 	pages       map[string]*project
-	unreachable bool              // the index could not be asked
+	unreachable bool              // the index or a file of it could not be had at the moment
 	lost        map[string]string // packages of the lock file that were not there, and why
 
 	downloads  downloads
@@ -143,12 +143,8 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 		}
 		a.Packages = append(a.Packages, pin)
 	}
-	var complete []Package
-	for _, p := range a.Packages {
-		complete = append(complete, Package{Package: runners.Package{Name: p.Name}})
-	}
-	if missing := Missing(req.Requirements, complete); len(missing) > 0 {
-		return nil, fmt.Errorf("resolve packages: the resolver left out %s", strings.Join(missing, ", "))
+	if left := missing(req.Requirements, a.Packages); len(left) > 0 {
+		return nil, fmt.Errorf("resolve packages: the resolver left out %s", strings.Join(left, ", "))
 	}
 	a.Pinned = pinned(req.Requirements, a.Packages)
 	return a, nil

@@ -1,0 +1,214 @@
+package resolve
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/internal/defaults"
+	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/require"
+	"coderunner/runners/python/simple"
+	"coderunner/runners/python/wheel"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testResolver(t *testing.T) *Resolver {
+	t.Helper()
+	lock, err := lockfile.Parse([]byte(`{"info": {"abi_version": "2026_0", "python": "3.14.2"}, "packages": {
+	 "pure": {"name": "pure", "version": "1.0", "file_name": "pure-1.0-py3-none-any.whl", "depends": [], "package_type": "package"},
+	 "needs": {"name": "needs", "version": "1.0", "file_name": "needs-1.0-py3-none-any.whl", "depends": ["pure", "fast"], "package_type": "package"},
+	 "fast": {"name": "fast", "version": "1.0", "file_name": "fast-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl", "package_type": "package"},
+	 "markupsafe": {"name": "MarkupSafe", "version": "3.0", "file_name": "markupsafe-3.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl", "package_type": "package"},
+	 "lib": {"name": "lib", "version": "1.0", "file_name": "lib-1.0.zip", "package_type": "shared_library"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Config{Lock: lock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestFit(t *testing.T) {
+	r := testResolver(t)
+	// Of each line, the former is taken before the latter; "-" separates what
+	// fits from what does not.
+	for _, line := range []string{
+		"a-1-py314-none-any.whl a-1-py3-none-any.whl -",
+		"a-1-cp314-none-any.whl a-1-py313-none-any.whl a-1-py2.py3-none-any.whl - a-1-py2-none-any.whl a-1-py315-none-any.whl",
+		"a-1-5-py3-none-any.whl a-1-py3-none-any.whl -",
+		"- a-1-cp314-cp314-pyemscripten_2026_0_wasm32.whl a-1-cp313-abi3-pyemscripten_2026_0_wasm32.whl a-1-cp314-cp314-win_amd64.whl",
+		"markupsafe-1-py3-none-any.whl markupsafe-1-cp314-cp314-pyemscripten_2026_0_wasm32.whl " +
+			"markupsafe-1-cp314-cp314-manylinux_2_17_x86_64.manylinux2014_x86_64.whl markupsafe-1-cp314-cp314-win_amd64.whl - " +
+			"markupsafe-1-cp313-cp313-win_amd64.whl markupsafe-1-cp314-cp314t-win_amd64.whl markupsafe-1-cp313-cp313-pyemscripten_2026_0_wasm32.whl",
+		"tornado-1-cp39-abi3-macosx_10_9_universal2.whl - tornado-1-cp315-abi3-win_amd64.whl",
+	} {
+		before, fits := 1<<40, true
+		for _, word := range strings.Fields(line) {
+			if word == "-" {
+				fits = false
+				continue
+			}
+			n, err := wheel.ParseName(word)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := r.fit(n)
+			if got.ok != fits || fits && got.rank >= before || !fits && got.note == "" {
+				t.Errorf("%s: %+v, want it to fit: %v, and a rank below %d", word, got, fits, before)
+			}
+			if want := fits && !strings.HasSuffix(word, "any.whl"); got.strip != want {
+				t.Errorf("%s: strip is %v", word, got.strip)
+			}
+			before = got.rank
+		}
+	}
+}
+
+func TestOffered(t *testing.T) {
+	r := testResolver(t)
+	s := &session{Resolver: r}
+	offers, reasons := s.offered()
+	want := map[string]lockOffer{"pure": {Version: "1.0", Depends: []string{}}, "markupsafe": {Version: "3.0"}}
+	if diff := cmp.Diff(want, offers); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(reasons["fast"], "compiled wheel") || len(reasons) != 1 {
+		t.Errorf("reasons %v", reasons)
+	}
+	r.noteBase(false)
+	if offers, reasons = s.offered(); len(offers) != 0 || !strings.Contains(reasons["pure"], "cannot be reached") {
+		t.Errorf("offers %v, reasons %v", offers, reasons)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for _, test := range []struct {
+		notes []string
+		sdist bool
+		want  string
+	}{
+		{nil, true, "has only an sdist, which would have to be built"},
+		{[]string{"win", "macosx", "win"}, false, "has only wheels for macosx, win"},
+		{[]string{"win"}, true, "has an sdist, which would have to be built, and wheels for win"},
+		{[]string{"win", compiledNote}, true, "has a compiled wheel for this runtime, and compiled wheels are not supported yet"},
+		{strings.Fields("a b c d e f g h"), false, "has only wheels for a, b, c, d, e, f, 2 more"},
+	} {
+		if got := describe(test.notes, test.sdist); got != test.want {
+			t.Errorf("describe(%q, %v) = %q, want %q", test.notes, test.sdist, got, test.want)
+		}
+	}
+}
+
+// Files of other projects on a project's page are not taken.
+func TestSortFiles(t *testing.T) {
+	s := &session{Resolver: testResolver(t)}
+	p := &project{byFilename: map[string]candidate{}}
+	s.sort(p, "alpha", []simple.File{
+		{Filename: "alpha-1.0-py3-none-any.whl"},
+		{Filename: "alpha-1.0-py3-none-any.whl", URL: "second"},
+		{Filename: "beta-1.0-py3-none-any.whl"},
+		{Filename: "alpha-2.0.tar.gz"},
+		{Filename: "beta-3.0.tar.gz"},
+		{Filename: "alpha-nonsense.whl"},
+	})
+	if len(p.Files) != 1 || p.Files[0].Version != "1.0" || p.Files[0].file.URL != "" {
+		t.Errorf("files %+v", p.Files)
+	}
+	if diff := cmp.Diff(map[string]string{"2.0": "has only an sdist, which would have to be built"}, p.Others); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRegistries(t *testing.T) {
+	for _, bad := range []string{"ftp://x.invalid/", "x.invalid/simple", "https://x.invalid/?a=b", "https://x.invalid/\x00", ":"} {
+		_, err := New(Config{Index: bad})
+		if err == nil || !strings.Contains(err.Error(), "PIP_INDEX_URL") || strings.Contains(err.Error(), "x.invalid") {
+			t.Errorf("New with the index %q: %v", bad, err)
+		}
+	}
+	r, err := New(Config{Index: "https://user:pass@x.invalid/simple"})
+	if err != nil || r.index.Path != "/simple/" {
+		t.Fatal(r, err)
+	}
+	s := &session{Resolver: r}
+	for link, want := range map[string]string{
+		"https://x.invalid/files/a.whl": "user", "https://files.invalid/a.whl": "", "http://x.invalid/a.whl": "",
+	} {
+		u, err := s.address(pin{URL: link, Source: sourcePyPI})
+		if err != nil || u.User.Username() != want {
+			t.Errorf("the address of %s has the user %q, want %q (%v)", link, u.User.Username(), want, err)
+		}
+	}
+	if got := hostOf(r.index); got != "x.invalid" {
+		t.Errorf("hostOf = %q", got)
+	}
+	if got := hostOf(&url.URL{Scheme: "file", Path: "/srv/simple/"}); got != "/srv/simple/" {
+		t.Errorf("hostOf a folder = %q", got)
+	}
+}
+
+func TestFreshAnswers(t *testing.T) {
+	now := time.Now()
+	for _, test := range []struct {
+		a    answer
+		want bool
+	}{
+		{answer{When: now.Add(-time.Hour)}, true},
+		{answer{When: now.Add(-25 * time.Hour)}, false},
+		{answer{When: now.Add(time.Hour)}, false}, // the clock was wrong
+		{answer{When: now.Add(-1000 * time.Hour), Pinned: true}, true},
+	} {
+		if got := test.a.fresh(now); got != test.want {
+			t.Errorf("%+v is fresh: %v", test.a, got)
+		}
+	}
+	reqs := []require.Requirement{{Name: "a", Specifier: "==1"}, {Name: "b", Specifier: ">=1"}}
+	if !pinned(reqs, []pin{{Name: "a"}}) || pinned(reqs, []pin{{Name: "a"}, {Name: "b"}}) || pinned(reqs, nil) {
+		t.Error("pinned is wrong")
+	}
+}
+
+func TestOverlay(t *testing.T) {
+	if overlayKey("urllib3") == "" || overlayKey("six") != "" {
+		t.Errorf("keys %q, %q", overlayKey("urllib3"), overlayKey("six"))
+	}
+	dir := t.TempDir()
+	if err := overlay("urllib3", dir); err != nil {
+		t.Fatal(err)
+	}
+	if list, _ := os.ReadDir(dir); len(list) != 0 {
+		t.Errorf("files were added: %v", list)
+	}
+	name := filepath.Join(dir, "urllib3", "contrib", "emscripten", "__init__.py")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("import js"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := overlay("urllib3", dir); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "import js") {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// The versions that the code names and those of the pinned release agree.
+func TestPins(t *testing.T) {
+	if !strings.HasPrefix(defaults.CPythonVersion, "3.14.") || cpythonTag != "cp314" {
+		t.Errorf("CPython %s, tag %s, minor %d", defaults.CPythonVersion, cpythonTag, pythonMinor)
+	}
+	for _, name := range []string{defaults.MicropipWheel, defaults.PackagingWheel} {
+		if n, err := wheel.ParseName(name); err != nil || !testResolver(t).fit(n).ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
