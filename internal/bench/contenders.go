@@ -4,16 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
 
 const (
-	nameOurs    = "coderunner run"
-	nameDeno    = "Pyodide on Deno"
-	nameNode    = "Pyodide on Node"
-	nameCPython = "CPython, native"
+	nameOurs     = "coderunner run"
+	nameDeno     = "Pyodide on Deno"
+	nameSnapshot = "Pyodide on Deno, from its own snapshot"
+	nameNode     = "Pyodide on Node"
+	nameCPython  = "CPython, native"
 )
 
 // asProcess measures a command from its start to its end. errs are why the
@@ -89,17 +89,14 @@ func (h *hosts) firstResult(language, code string, want said) contender {
 	}}
 }
 
-// pyodideLoop is a process with Pyodide in it that answers again and again.
-func (h *hosts) pyodideLoop(name string, r role, c func() (command, error), code string, want said) contender {
+// pyodideLoop is a process with Pyodide on Deno in it, in one of the modes of
+// guest/pyodide.mjs that answer again and again.
+func (h *hosts) pyodideLoop(name string, r role, c func() command, code string, want said, errs ...error) contender {
 	return contender{name: name, role: r, open: func(ctx context.Context) (*opened, error) {
-		if err := errors.Join(h.denoErr, h.pyodideErr); err != nil {
+		if err := errors.Join(append(errs, h.denoErr, h.pyodideErr)...); err != nil {
 			return nil, err
 		}
-		cmd, err := c()
-		if err != nil {
-			return nil, err
-		}
-		t, err := cmd.talk()
+		t, err := c().talk()
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +112,16 @@ func (h *hosts) pyodideLoop(name string, r role, c func() (command, error), code
 	}}
 }
 
+// freshFromSnapshot is the fastest fresh interpreter that Pyodide has.
+func (h *hosts) freshFromSnapshot(r role, code string, want said) contender {
+	return h.pyodideLoop(nameSnapshot, r, func() command { return h.onDeno("fresh", h.snapshot) }, code, want, h.snapshotErr)
+}
+
+// absent is a contender that cannot be had.
+func absent(r role, name string, err error) contender {
+	return contender{name: name, role: r, open: func(context.Context) (*opened, error) { return nil, err }}
+}
+
 // evaluate asks guest/pyodide.mjs.
 func evaluate(ctx context.Context, t *talk, code string) (said, error) {
 	var reply struct{ Stdout, Result, Error string }
@@ -124,6 +131,3 @@ func evaluate(ctx context.Context, t *talk, code string) (said, error) {
 	}
 	return said{Stdout: reply.Stdout, Result: reply.Result}, err
 }
-
-// errNoSnapshot is why there are no rows with Pyodide's own snapshot.
-var errNoSnapshot = fmt.Errorf("Pyodide took no snapshot of itself: %w", errAbsent)

@@ -1,7 +1,5 @@
 package main
 
-import "context"
-
 // The smallest programs: what is measured is everything around them.
 const (
 	helloPython     = "print(\"hello\")\n"
@@ -46,13 +44,8 @@ func helloCases(h *hosts) ([]benchCase, error) {
 			contenders: []contender{
 				h.overStdio("coderunner serve", "python", helloPython, hello),
 				h.inProcess(),
-				h.pyodideLoop(nameDeno+", loaded anew", peer, func() (command, error) { return h.onDeno("fresh"), nil }, helloPython, hello),
-				h.pyodideLoop(nameDeno+", from its own snapshot", another, func() (command, error) {
-					if h.snapshot == "" {
-						return command{}, errNoSnapshot
-					}
-					return h.onDeno("fresh", h.snapshot), nil
-				}, helloPython, hello),
+				h.pyodideLoop(nameDeno+", loaded anew", peer, func() command { return h.onDeno("fresh") }, helloPython, hello),
+				h.freshFromSnapshot(another, helloPython, hello),
 			},
 		},
 		{
@@ -77,21 +70,14 @@ func helloCases(h *hosts) ([]benchCase, error) {
 // pythonHello are all the ways from nothing to a hello.
 func (h *hosts) pythonHello() []contender {
 	all := h.pythonProcesses("hello.py", prints("hello\n"))
-	own := asProcess(nameDeno+", from its own snapshot", another,
-		func() command { return h.onDeno("run", h.file("hello.py"), h.snapshot) }, prints("hello\n"), h.denoErr, h.pyodideErr)
-	open := own.open
-	own.open = func(ctx context.Context) (*opened, error) {
-		if h.snapshot == "" {
-			return nil, errNoSnapshot
-		}
-		return open(ctx)
-	}
+	own := asProcess(nameSnapshot, another,
+		func() command { return h.onDeno("run", h.file("hello.py"), h.snapshot) }, prints("hello\n"), h.denoErr, h.pyodideErr, h.snapshotErr)
 	return append([]contender{all[0], h.firstResult("python", helloPython, hello), all[1], own}, all[2:]...)
 }
 
 func (h *hosts) onOneInterpreter(code string, want said) contender {
 	return h.pyodideLoop(nameDeno+", one interpreter for all", peer,
-		func() (command, error) { return h.onDeno("loop"), nil }, code, want)
+		func() command { return h.onDeno("loop") }, code, want)
 }
 
 func (h *hosts) denoRun() contender {

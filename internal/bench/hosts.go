@@ -34,8 +34,10 @@ type hosts struct {
 	denoErr error
 
 	pyodide    string // the npm package, unpacked
-	snapshot   string // Pyodide's own, of a loaded interpreter
 	pyodideErr error
+
+	snapshot    string // Pyodide's own, of a loaded interpreter
+	snapshotErr error
 
 	node    command
 	nodeErr error
@@ -174,11 +176,9 @@ func (h *hosts) openPyodide(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	path := filepath.Join(h.dir, "pyodide.snapshot")
-	if _, _, err := h.onDeno("snapshot", path).run(ctx); err == nil {
-		h.snapshot = path
-	} else {
-		fmt.Fprintln(os.Stderr, "Pyodide's own snapshot cannot be had:", err)
+	h.snapshot = filepath.Join(h.dir, "pyodide.snapshot")
+	if _, _, err := h.onDeno("snapshot", h.snapshot).run(ctx); err != nil {
+		h.snapshotErr = fmt.Errorf("take Pyodide's own snapshot: %w", err)
 	}
 }
 

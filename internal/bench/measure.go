@@ -12,6 +12,8 @@ type sample struct {
 	Wall time.Duration // as whoever asked for it sees it
 	Own  time.Duration // as the program itself measured it, where it does
 	CPU  time.Duration // of all cores together, where it was a process
+
+	Answer string // what the program came to, where the case has one to want
 }
 
 // role is what a contender is in its case.
@@ -44,15 +46,16 @@ var errAbsent = errors.New("not on this machine")
 // errStopped is for what was not measured because everything had to end.
 var errStopped = errors.New("not measured")
 
-// errWrong is an answer that is not the expected one.
-var errWrong = errors.New("wrong answer")
+// errWrong is an output that is not what the case is about.
+var errWrong = errors.New("wrong output")
 
 // benchCase is one program and the hosts that it is measured on.
 type benchCase struct {
 	topic, name string
 	title       string
-	warm        int // runs of each contender that are not measured
-	factor      int // how many times -n is measured, for what takes no time
+	want        string // the answer, which rows with another one say to be wrong; "": any
+	warm        int    // runs of each contender that are not measured
+	factor      int    // how many times -n is measured, for what takes no time
 	contenders  []contender
 }
 
@@ -84,6 +87,16 @@ func (r *row) column(of func(sample) time.Duration) []time.Duration {
 	return out
 }
 
+// wrongAnswer is the first of a row's answers that is not the one wanted, or "".
+func (r *row) wrongAnswer(want string) string {
+	for _, s := range r.samples {
+		if want != "" && s.Answer != want {
+			return s.Answer
+		}
+	}
+	return ""
+}
+
 // result is a case that was measured.
 type result struct {
 	benchCase *benchCase
@@ -98,6 +111,21 @@ func (r *result) first(of role) *row {
 		}
 	}
 	return nil
+}
+
+// wrong are the rows with a wrong answer. agree reports whether there is just
+// one answer, right or wrong, in all that was measured.
+func (r *result) wrong() (rows []*row, agree bool) {
+	answers := map[string]bool{}
+	for _, row := range r.rows {
+		if row.wrongAnswer(r.benchCase.want) != "" {
+			rows = append(rows, row)
+		}
+		for _, s := range row.samples {
+			answers[s.Answer] = true
+		}
+	}
+	return rows, len(answers) == 1
 }
 
 // limits bound the measuring.

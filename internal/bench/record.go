@@ -23,6 +23,7 @@ type rowRecord struct {
 	Contender  string         `json:"contender"`
 	Role       string         `json:"role"` // ours, peer, another
 	Error      string         `json:"error,omitempty"`
+	Wrong      string         `json:"wrong,omitempty"` // an answer that is not the one wanted
 	MedianMS   float64        `json:"median_ms,omitempty"`
 	OwnMS      float64        `json:"own_median_ms,omitempty"`
 	OfPeerTime float64        `json:"of_peer_time,omitempty"`
@@ -45,6 +46,7 @@ func newRecord(m machine, when time.Time, results []*result) record {
 				Role:      [...]string{ours: "ours", peer: "peer", another: "another"}[r.role],
 				MedianMS:  inMS(r.wall().Median),
 				OwnMS:     inMS(r.own().Median),
+				Wrong:     r.wrongAnswer(res.benchCase.want),
 				Samples:   []sampleRecord{},
 			}
 			if r.err != nil {

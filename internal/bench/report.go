@@ -69,7 +69,10 @@ type metric struct {
 }
 
 // writeMatrix prints cases with the same contenders as lines of one table, and
-// the geometric means of our speed beside each of the others.
+// the geometric means of our speed beside each of the others. A case with a
+// wrong answer says so and is left out of the means. Where all hosts agree on
+// the wrong answer it may be the wanted one that is wrong: there are means with
+// those cases, too.
 func writeMatrix(w io.Writer, title string, results []*result, m metric) error {
 	if len(results) == 0 {
 		return nil
@@ -83,24 +86,73 @@ func writeMatrix(w io.Writer, title string, results []*result, m metric) error {
 		head = append(head, "vs "+lastWord(r.contender))
 	}
 	t := table{head: head}
-	ratios := make([][]float64, len(names))
+	right, agreed := newSpeeds(len(names)), newSpeeds(len(names))
 	for _, res := range results {
 		cells := []string{res.benchCase.name}
 		for _, r := range res.rows {
 			cells = append(cells, matrixCell(r, m))
 		}
-		for i, r := range res.rows[1:] {
+		var line []float64
+		for _, r := range res.rows[1:] {
 			v := speed(res.rows[0], r, m)
-			ratios[i+1] = append(ratios[i+1], v)
+			line = append(line, v)
 			cells = append(cells, times(v))
+		}
+		wrong, agree := res.wrong()
+		if len(wrong) > 0 {
+			cells = append(cells, verdict(wrong, agree))
+		} else {
+			right.add(line)
+		}
+		if agree {
+			agreed.add(line)
 		}
 		t.rows = append(t.rows, cells)
 	}
-	mean, ahead := []string{"geometric mean"}, []string{"ahead in"}
-	for range names {
-		mean, ahead = append(mean, ""), append(ahead, "")
+	t.rows = append(t.rows, right.rows("")...)
+	if agreed.cases > right.cases {
+		t.rows = append(t.rows, agreed.rows(", where all agree")...)
 	}
-	for _, values := range ratios[1:] {
+	if _, err := fmt.Fprintf(w, "\n%s, %s (medians in ms; vs: our speed, the other's time by ours)\n", title, m.title); err != nil {
+		return err
+	}
+	return t.write(w)
+}
+
+// verdict is the remark at the end of a line.
+func verdict(wrong []*row, agree bool) string {
+	if agree {
+		return "wrong: all"
+	}
+	var names []string
+	for _, r := range wrong {
+		names = append(names, r.contender)
+	}
+	return "wrong: " + strings.Join(names, ", ")
+}
+
+// speeds are ours beside those of the others, by contender.
+type speeds struct {
+	values [][]float64
+	cases  int
+}
+
+// newSpeeds is for a table of so many contenders, of which the first is ours.
+func newSpeeds(contenders int) *speeds { return &speeds{values: make([][]float64, contenders-1)} }
+
+func (s *speeds) add(line []float64) {
+	s.cases++
+	for i, v := range line {
+		s.values[i] = append(s.values[i], v)
+	}
+}
+
+// rows are the last lines of a table.
+func (s *speeds) rows(remark string) [][]string {
+	blank := make([]string, len(s.values)+1)
+	mean := append([]string{"geometric mean" + remark}, blank...)
+	ahead := append([]string{"ahead in" + remark}, blank...)
+	for _, values := range s.values {
 		v, n := geomean(values)
 		faster := 0
 		for _, r := range values {
@@ -111,18 +163,11 @@ func writeMatrix(w io.Writer, title string, results []*result, m metric) error {
 		mean = append(mean, times(v))
 		ahead = append(ahead, fmt.Sprintf("%d of %d", faster, n))
 	}
-	t.rows = append(t.rows, mean, ahead)
-	if _, err := fmt.Fprintf(w, "\n%s, %s (medians in ms; vs: our speed, the other's time by ours)\n", title, m.title); err != nil {
-		return err
-	}
-	if err := t.write(w); err != nil {
-		return err
-	}
-	return writeFailures(w, results)
+	return [][]string{mean, ahead}
 }
 
-// speed is how fast ours is beside another. A row that ended in a wrong answer
-// or a failure has none: what it measured before may be wrong as well.
+// speed is how fast ours is beside another. A row that ended in a failure has
+// none: what it measured before may be wrong as well.
 func speed(our, other *row, m metric) float64 {
 	if broken(our) || broken(other) {
 		return 0
@@ -138,6 +183,28 @@ func matrixCell(r *row, m metric) string {
 		return state(r.err)
 	}
 	return ms(m.of(r).Median)
+}
+
+// writeWrong says what the wrong answers are.
+func writeWrong(w io.Writer, results []*result) error {
+	for _, res := range results {
+		wrong, agree := res.wrong()
+		if agree && len(wrong) > 1 {
+			wrong = wrong[:1]
+		}
+		for _, r := range wrong {
+			name := r.contender
+			if agree {
+				name = "all"
+			}
+			_, err := fmt.Fprintf(w, "%s wrong (%s): %.80q, want %.80q\n", res.benchCase.name, name,
+				r.wrongAnswer(res.benchCase.want), res.benchCase.want)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // writeFailures says why cells have no figure, each reason once.

@@ -54,43 +54,63 @@ func TestWriteMatrix(t *testing.T) {
 	program := func(name string, rows ...*row) *result {
 		for i, name := range []string{"coderunner run", "Pyodide on Deno", "Pyodide on Node"} {
 			rows[i].contender = name
+			for j := range rows[i].samples {
+				if rows[i].samples[j].Answer == "" {
+					rows[i].samples[j].Answer = "RESULT 1"
+				}
+			}
 		}
-		return &result{benchCase: &benchCase{topic: "cpu", name: name}, rows: rows}
+		return &result{benchCase: &benchCase{topic: "cpu", name: name, want: "RESULT 1"}, rows: rows}
+	}
+	answering := func(answer string, pairs ...int) *row {
+		r := &row{samples: taking(pairs...)}
+		r.samples[len(r.samples)-1].Answer = answer
+		return r
 	}
 	absent := func() *row { return &row{err: fmt.Errorf("Node: %w", errAbsent)} }
 	results := []*result{
 		program("a", &row{samples: taking(1000, 800)}, &row{samples: taking(2000, 400)}, absent()),
 		program("b", &row{samples: taking(3000, 2000)}, &row{samples: taking(3000, 1000), err: errStopped}, absent()),
-		// What was measured before the wrong answer counts for nothing.
-		program("c", &row{samples: taking(10, 10), err: fmt.Errorf("%w: printed \"RESULT 1\"", errWrong)}, &row{samples: taking(900, 90)}, absent()),
+		program("failed", &row{samples: taking(10, 10), err: errors.New("exit 1")}, &row{samples: taking(900, 90)}, absent()),
+		program("wrong", &row{samples: taking(10, 10)}, answering("RESULT 2", 900, 90, 900, 90), absent()),
+		program("disputed", answering("RESULT 3", 60, 60), answering("RESULT 3", 480, 480), absent()),
 	}
 	var b strings.Builder
-	if err := writeMatrix(&b, "cpu", results, metric{"by their own clock", (*row).own}); err != nil {
+	if err := writeCPU(&b, results); err != nil {
 		t.Fatal(err)
 	}
 	want := `
-cpu, by their own clock (medians in ms; vs: our speed, the other's time by ours)
-                coderunner run  Pyodide on Deno  Pyodide on Node  vs Deno  vs Node
-a                          800              400           absent     0.50        -
-b                         2000             1000           absent     0.50        -
-c                        wrong             90.0           absent        -        -
-geometric mean                                                       0.50        -
-ahead in                                                           0 of 2   0 of 0
+cpu: Python programs that compute, by their own clock (medians in ms; vs: our speed, the other's time by ours)
+                                 coderunner run  Pyodide on Deno  Pyodide on Node  vs Deno  vs Node
+a                                           800              400           absent     0.50        -
+b                                          2000             1000           absent     0.50        -
+failed                                   failed             90.0           absent        -        -
+wrong                                      10.0             90.0           absent     9.00        -  wrong: Pyodide on Deno
+disputed                                   60.0              480           absent     8.00        -  wrong: all
+geometric mean                                                                        0.50        -
+ahead in                                                                            0 of 2   0 of 0
+geometric mean, where all agree                                                       1.26        -
+ahead in, where all agree                                                           1 of 3   0 of 0
+
+cpu: Python programs that compute, start and end included (medians in ms; vs: our speed, the other's time by ours)
+                                 coderunner run  Pyodide on Deno  Pyodide on Node  vs Deno  vs Node
+a                                          1000             2000           absent     2.00        -
+b                                          3000             3000           absent     1.00        -
+failed                                   failed              900           absent        -        -
+wrong                                      10.0              900           absent    90.00        -  wrong: Pyodide on Deno
+disputed                                   60.0              480           absent     8.00        -  wrong: all
+geometric mean                                                                        1.41        -
+ahead in                                                                            1 of 2   0 of 0
+geometric mean, where all agree                                                       2.52        -
+ahead in, where all agree                                                           2 of 3   0 of 0
+wrong wrong (Pyodide on Deno): "RESULT 2", want "RESULT 1"
+disputed wrong (all): "RESULT 3", want "RESULT 1"
 Pyodide on Node (all) absent: Node: not on this machine
 Pyodide on Deno (b) stopped: not measured
-coderunner run (c) wrong: wrong answer: printed "RESULT 1"
+coderunner run (failed) failed: exit 1
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
-	}
-	b.Reset()
-	if err := writeMatrix(&b, "cpu", results, metric{"start and end included", (*row).wall}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"     2.00  ", "1.41", "1 of 2"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("with the start there is no %q in\n%s", want, &b)
-		}
 	}
 }
 
@@ -118,6 +138,9 @@ func TestRecord(t *testing.T) {
 			{contender: "none", role: another, err: errAbsent},
 		},
 	}
+	res.rows[1].samples[0].Answer = "2"
+	res.benchCase.want = "1"
+	res.rows[0].samples[0].Answer, res.rows[0].samples[1].Answer = "1", "1"
 	data, err := json.Marshal(newRecord(machine{CPU: "x"}, time.Unix(0, 0).UTC(), []*result{res}))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +152,7 @@ func TestRecord(t *testing.T) {
 	want := []rowRecord{
 		{Contender: "us", Role: "ours", MedianMS: 20, OwnMS: 14, OfPeerTime: 0.5,
 			Samples: []sampleRecord{{30, 20, 0}, {10, 8, 0}}},
-		{Contender: "them", Role: "peer", MedianMS: 40, OwnMS: 30, OfPeerTime: 1, Samples: []sampleRecord{{40, 30, 0}}},
+		{Contender: "them", Role: "peer", MedianMS: 40, OwnMS: 30, OfPeerTime: 1, Wrong: "2", Samples: []sampleRecord{{40, 30, 0}}},
 		{Contender: "none", Role: "another", Error: "not on this machine", Samples: []sampleRecord{}},
 	}
 	if len(got.Cases) != 1 || got.Cases[0].Name != "cpu/a" || got.Machine.CPU != "x" {
