@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -292,10 +293,11 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	}
 	done := make(chan struct{})
 	close(done)
-	r.open = &opening{done: done, engine: &engine{rt: rt, lock: b.lock, resolver: res}, waiters: map[*runners.ProgressFunc]bool{}}
+	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: newSnapshots(rt, c, r.log)}
+	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()
-		if err := c.Close(); err != nil {
+		if err := errors.Join(e.snapshots.close(), c.Close()); err != nil {
 			x.t.Error(err)
 		}
 	})

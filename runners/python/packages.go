@@ -2,6 +2,7 @@ package python
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,24 @@ var standIns = func() fs.FS {
 		panic(err) // the folder is embedded
 	}
 	return sub
+}()
+
+// standInsKey changes whenever the stand-ins do, so that no snapshot has older
+// ones.
+var standInsKey = func() string {
+	h := sha256.New()
+	err := fs.WalkDir(standIns, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(standIns, name)
+		fmt.Fprintf(h, "%s %d %s", name, len(b), b)
+		return err
+	})
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	return fmt.Sprintf("stand-ins %x", h.Sum(nil))
 }()
 
 // install makes packages available, along with those that are there already,
@@ -94,7 +113,7 @@ func (j *job) mount(p resolve.Package) error {
 // mounts gives what goes into site-packages: the stand-ins first, so that no
 // package can take their names.
 func (j *job) mounts() []pyodide.Mount {
-	mounts := []pyodide.Mount{{Dir: pyodide.SitePackages, Tree: standIns, Key: "stand-ins"}}
+	mounts := []pyodide.Mount{{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey}}
 	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
 		mounts = append(mounts, packageMount(j.installed[name]))
 	}
