@@ -91,14 +91,14 @@ func (j *job) start() (p *process, hide []string, err error) {
 // awaitReady waits for the byte with which the bootstrap says that it waits
 // for orders.
 func awaitReady(p *process) error {
-	if err := p.stdout.SetReadDeadline(time.Now().Add(startLimit)); err != nil {
+	if err := p.stdout.f.SetReadDeadline(time.Now().Add(startLimit)); err != nil {
 		return err
 	}
 	var b [1]byte
 	if _, err := io.ReadFull(p.stdout, b[:]); err != nil {
 		return err
 	}
-	return p.stdout.SetReadDeadline(time.Time{})
+	return p.stdout.f.SetReadDeadline(time.Time{})
 }
 
 // execute runs the job's program in its folder, which is empty.
@@ -183,7 +183,7 @@ func (j *job) order(p *process, hide []string) {
 }
 
 // copyOutput reads a stream to its end, and kills the process when it floods.
-func copyOutput(w *runners.Capture, f *os.File, p *process) {
+func copyOutput(w io.Writer, f io.Reader, p *process) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := f.Read(buf)

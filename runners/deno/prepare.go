@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -329,7 +330,7 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // readLines calls downloaded for each download that Deno tells of, and writes
 // what else it says to w.
-func readLines(f *os.File, w *runners.Capture, downloaded func(string)) {
+func readLines(f io.Reader, w *runners.Capture, downloaded func(string)) {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, err := lines.ReadSlice('\n')

@@ -1,7 +1,9 @@
 package deno
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -63,8 +65,8 @@ func (s *starter) close() {
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File // our ends of the pipes; wait closes them
-	stdout *os.File
-	stderr *os.File
+	stdout *output
+	stderr *output
 
 	mu     sync.Mutex
 	ended  bool   // by itself or killed: its group is no longer to be killed
@@ -100,7 +102,7 @@ func (s *starter) process(c command) (*process, error) {
 	if err != nil {
 		return fail(err)
 	}
-	p.stdin, p.stdout, p.stderr = inW, outR, errR
+	p.stdin, p.stdout, p.stderr = inW, newOutput(outR), newOutput(errR)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, out, errW
 	if err := s.start(p.cmd); err != nil {
 		return fail(err)
@@ -133,10 +135,6 @@ func (p *process) stopped() string {
 	return p.reason
 }
 
-// lingering is how long output is still read after the process has ended, if
-// one that it started and that left its group holds on to it.
-const lingering = 200 * time.Millisecond
-
 // wait waits for the end of the process, kills what it left in its group and
 // then waits for readers, which copy its output.
 func (p *process) wait(readers *sync.WaitGroup) *os.ProcessState {
@@ -150,9 +148,8 @@ func (p *process) wait(readers *sync.WaitGroup) *os.ProcessState {
 		p.endGroup()
 	}
 	p.stdin.Close()
-	deadline := time.Now().Add(lingering)
-	_ = p.stdout.SetReadDeadline(deadline)
-	_ = p.stderr.SetReadDeadline(deadline)
+	p.stdout.end()
+	p.stderr.end()
 	readers.Wait()
 	p.stdout.Close()
 	p.stderr.Close()
@@ -165,3 +162,56 @@ func (p *process) endGroup() {
 	killGroup(p.cmd.Process)
 	p.ended = true
 }
+
+// output is our end of a pipe that a process writes to. One goroutine reads
+// it; any may call end.
+//
+// When the process has ended, all that it wrote is in the pipe, however late
+// the reader comes to it. But the end of the file may never come, if a process
+// that it started left its group and holds on to the pipe.
+type output struct {
+	f     *os.File      // not embedded: only Read may read from it
+	ended chan struct{} // closed by end
+	rest  bool          // the reader has seen that it has ended
+	left  int           // bytes that are still read then
+}
+
+// maxRest is how many bytes a pipe may hold: more are not read after the end.
+// It is the most that Linux allows without privileges.
+const maxRest = 1 << 20
+
+func newOutput(f *os.File) *output {
+	return &output{f: f, ended: make(chan struct{}), left: maxRest}
+}
+
+// end makes Read give what is in the pipe now, and then io.EOF. It is called
+// once.
+func (o *output) end() {
+	close(o.ended)
+	_ = o.f.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; where that cannot be done, it waits for the end of the file
+}
+
+// Read implements io.Reader.
+func (o *output) Read(b []byte) (int, error) {
+	if !o.rest {
+		n, err := o.f.Read(b)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		select {
+		case <-o.ended:
+		default:
+			return n, err // another deadline
+		}
+		o.rest = true
+	}
+	n, err := readNow(o.f, b[:min(len(b), o.left)])
+	o.left -= n
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Close closes the pipe.
+func (o *output) Close() error { return o.f.Close() }

@@ -1,0 +1,116 @@
+//go:build unix
+
+package deno
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sh starts a shell as Deno is started.
+func sh(t *testing.T, s *starter, script string) *process {
+	t.Helper()
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	p, err := s.process(command{path: path, args: []string{"-c", script}, dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// late is a writer that is held up until a stream has ended.
+type late struct {
+	bytes.Buffer
+	f *output
+}
+
+func (l *late) Write(b []byte) (int, error) {
+	<-l.f.ended
+	return l.Buffer.Write(b)
+}
+
+// TestLateReader has readers that come to a process's output only when the
+// process is long gone: at first, or after the first bytes.
+func TestLateReader(t *testing.T) {
+	s := newStarter()
+	defer s.close()
+	p := sh(t, s, "printf first >&2; read line; printf rest >&2; printf out")
+	stderr, stdout := &late{f: p.stderr}, &bytes.Buffer{}
+	var readers sync.WaitGroup
+	readers.Go(func() { copyOutput(stderr, p.stderr, p) })
+	readers.Go(func() {
+		<-p.stdout.ended
+		copyOutput(stdout, p.stdout, p)
+	})
+	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(&readers)
+	if stdout.String() != "out" || stderr.String() != "firstrest" {
+		t.Errorf("stdout %q, stderr %q, want out and firstrest", stdout, stderr)
+	}
+}
+
+// TestHeldPipe has a process that leaves one in another group behind, which
+// holds on to its output.
+func TestHeldPipe(t *testing.T) {
+	setsid, err := exec.LookPath("setsid")
+	if err != nil {
+		t.Skip(err)
+	}
+	s := newStarter()
+	defer s.close()
+	p := sh(t, s, setsid+" sh -c 'echo $$; exec cat >/dev/null' <&0 & wait=$!; read line; printf out")
+	b := make([]byte, 100)
+	n, err := p.stdout.Read(b) // the pid of what is left
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = exec.Command("kill", strings.TrimSpace(string(b[:n]))).Run() }()
+	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	var readers sync.WaitGroup
+	out := &bytes.Buffer{}
+	readers.Go(func() { copyOutput(out, p.stdout, p) })
+	begun := time.Now()
+	p.wait(&readers)
+	if out.String() != "out" || time.Since(begun) > 10*time.Second {
+		t.Errorf("stdout %q after %v, want out", out, time.Since(begun))
+	}
+}
+
+// TestRestIsBounded reads after the end from a pipe that somebody keeps
+// filling.
+func TestRestIsBounded(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOutput(r)
+	var filler sync.WaitGroup
+	filler.Go(func() {
+		for b := make([]byte, 4096); ; {
+			if _, err := w.Write(b); err != nil {
+				return
+			}
+		}
+	})
+	o.end()
+	n, err := io.Copy(io.Discard, o)
+	if n > maxRest || err != nil {
+		t.Errorf("%d bytes, %v, want at most %d", n, err, maxRest)
+	}
+	r.Close()
+	filler.Wait()
+	w.Close()
+}
