@@ -185,7 +185,7 @@ func (h *hosts) openPyodide(ctx context.Context) {
 func (h *hosts) openNode(ctx context.Context) {
 	path, err := exec.LookPath("node")
 	if err != nil {
-		h.nodeErr = fmt.Errorf("Node: %w", errAbsent)
+		h.nodeErr = fmt.Errorf("find node: %w", errAbsent)
 		return
 	}
 	h.node = command{path: path, dir: h.files, env: h.peerEnv()}
@@ -197,7 +197,7 @@ func (h *hosts) openNode(ctx context.Context) {
 func (h *hosts) openPython(ctx context.Context) {
 	path, err := exec.LookPath("python3")
 	if err != nil {
-		h.pythonErr = fmt.Errorf("CPython: %w", errAbsent)
+		h.pythonErr = fmt.Errorf("find python3: %w", errAbsent)
 		return
 	}
 	asked := command{path: path, dir: h.files, env: os.Environ(), args: []string{"-c", "import sys; print(sys.executable)"}}

@@ -22,7 +22,7 @@ func importCases(h *hosts) []benchCase {
 	for _, module := range packageModules {
 		// Pyodide keeps no packages: it fetches them for each interpreter.
 		cases = append(cases, h.importCase(module, absent(peer, nameSnapshot,
-			fmt.Errorf("packages: fetched anew by each interpreter: %w", errAbsent))))
+			fmt.Errorf("packages that stay for the next interpreter: %w", errAbsent))))
 	}
 	return cases
 }

@@ -29,7 +29,7 @@ func TestWriteList(t *testing.T) {
 			{contender: "coderunner run", samples: taking(5, 0, 7, 0, 6, 0)},
 			{contender: "Pyodide on Deno", role: peer, samples: taking(1200, 0, 1600, 0)},
 			{contender: "naïve host", role: another, samples: taking(3, 0), err: errors.New("it\nbroke")},
-			{contender: "Node", role: another, err: fmt.Errorf("Node: %w", errAbsent)},
+			{contender: "Node", role: another, err: fmt.Errorf("find node: %w", errAbsent)},
 		},
 	}
 	res.rows[0].samples[0].CPU = 40 * time.Millisecond
@@ -43,7 +43,7 @@ hello/x: A hello (ms; the peer is Pyodide on Deno)
 coderunner run     6.00  5.50–6.50     5.00    -     3               0.004
 Pyodide on Deno    1400  1300–1500     1200    -     2                1.00
 naïve host         3.00  3.00–3.00     3.00    -     1               0.002  then failed: it broke
-Node             absent: Node: not on this machine
+Node             absent: find node: not on this machine
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
@@ -67,7 +67,7 @@ func TestWriteMatrix(t *testing.T) {
 		r.samples[len(r.samples)-1].Answer = answer
 		return r
 	}
-	absent := func() *row { return &row{err: fmt.Errorf("Node: %w", errAbsent)} }
+	absent := func() *row { return &row{err: fmt.Errorf("find node: %w", errAbsent)} }
 	results := []*result{
 		program("a", &row{samples: taking(1000, 800)}, &row{samples: taking(2000, 400)}, absent()),
 		program("b", &row{samples: taking(3000, 2000)}, &row{samples: taking(3000, 1000), err: errStopped}, absent()),
@@ -105,7 +105,7 @@ geometric mean, where all agree                                                 
 ahead in, where all agree                                                           2 of 3   0 of 0
 wrong wrong (Pyodide on Deno): "RESULT 2", want "RESULT 1"
 disputed wrong (all): "RESULT 3", want "RESULT 1"
-Pyodide on Node (all) absent: Node: not on this machine
+Pyodide on Node (all) absent: find node: not on this machine
 Pyodide on Deno (b) stopped: not measured
 coderunner run (failed) failed: exit 1
 `
