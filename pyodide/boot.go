@@ -34,10 +34,12 @@ func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
 }
 
 // cold makes an interpreter by booting CPython.
-func (r *Runtime) cold(ctx context.Context, o Options) (*Interp, error) {
-	in, err := r.instantiate(ctx, o, 0)
-	if err != nil {
+func (r *Runtime) cold(ctx context.Context, o Options) (in *Interp, err error) {
+	if in, err = r.instantiate(ctx, o.memory()); err != nil {
 		return nil, err
+	}
+	if err := in.makeFiles(o, 0); err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
 	if err := in.boot(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("boot CPython: %w", err), in.Close())
@@ -45,35 +47,27 @@ func (r *Runtime) cold(ctx context.Context, o Options) (*Interp, error) {
 	return in, nil
 }
 
-// instantiate makes an interpreter whose guest has not run yet, and whose
-// monotonic clock shows the given time.
-func (r *Runtime) instantiate(ctx context.Context, o Options, clock time.Duration) (in *Interp, err error) {
-	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; o.memory() < least {
-		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", o.memory(), least)
+// instantiate makes an interpreter whose guest has not run yet and that has no
+// files.
+func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *Interp, err error) {
+	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; memory < least {
+		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
 	}
-	in = &Interp{rt: r, calls: o.Calls, deadline: startDeadline(0, nil, nil)}
-	if in.memory, err = linmem.New(uint64(min(o.memory(), 4<<30))); err != nil {
+	in = &Interp{rt: r, deadline: startDeadline(0, nil, nil)}
+	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, in.Close())
-		}
-	}()
-	if err := in.makeFiles(o, clock); err != nil {
-		return in, err
-	}
-	ictx := experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
+	ctx = experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	if in.mod, err = r.wz.InstantiateModule(ictx, r.main, config); err != nil {
-		return in, err
+	if in.mod, err = r.wz.InstantiateModule(ctx, r.main, config); err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
-	in.proc.SetMemory(in.mod.Memory())
 	in.mem = hostfn.NewMem(in.mod.Memory())
 	return in, nil
 }
 
-// makeFiles makes the file system and the process around it.
+// makeFiles makes the file system and the process around it, whose monotonic
+// clock shows the given time.
 func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory()})
 	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
@@ -97,7 +91,8 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	in.env = o.Env
+	in.proc.SetMemory(in.mod.Memory())
+	in.env, in.calls = o.Env, o.Calls
 	return in.fs.Device(hostDevice, 0o600, 0, in.openHostDevice)
 }
 

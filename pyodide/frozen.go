@@ -26,6 +26,7 @@ import (
 // surroundings (environment, arguments, random numbers) come with the request,
 // in guest/coderunner.py.
 type Frozen struct {
+	rt     *Runtime
 	image  *snapshot.Image
 	owner  owner
 	mounts []Mount
@@ -145,7 +146,7 @@ func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make f
 	if err != nil {
 		return nil, err
 	}
-	z := &Frozen{image: image, mounts: mounts}
+	z := &Frozen{rt: r, image: image, mounts: mounts}
 	if err := json.Unmarshal(image.Owner, &z.owner); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), image.Close())
 	}
@@ -156,7 +157,10 @@ func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make f
 func (z *Frozen) Memory() int64 { return int64(z.image.Memory) }
 
 // Close closes the snapshot's file. Interpreters made of it live on.
-func (z *Frozen) Close() error { return z.image.Close() }
+func (z *Frozen) Close() error {
+	z.rt.ahead.drop(z)
+	return z.image.Close()
+}
 
 // maxFreeze is what an interpreter may take to import modules.
 const maxFreeze = 2 * time.Minute
@@ -239,16 +243,34 @@ func (in *Interp) write(f *os.File) error {
 }
 
 // thaw makes an interpreter of a snapshot.
-func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options) (in *Interp, err error) {
-	if in, err = r.instantiate(ctx, o, z.owner.Clock); err != nil {
+func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options) (*Interp, error) {
+	in, err := r.ahead.take(ctx, aheadKey{z, o.memory()})
+	if err != nil {
+		return nil, err
+	}
+	if err := in.makeFiles(o, z.owner.Clock); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	for _, m := range z.mounts {
+		if err := in.Mount(m.Dir, m.Tree); err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+	}
+	return in, nil
+}
+
+// restore makes an interpreter that goes on from a snapshot, but has no files
+// yet.
+func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Interp, err error) {
+	if in, err = r.instantiate(ctx, memory); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("restore: %w", err), in.Close())
+			in, err = nil, errors.Join(fmt.Errorf("restore: %w", err), in.Close())
 		}
 	}()
-	if err := in.mapImage(z.image, o); err != nil {
+	if err := in.mapImage(z.image, memory); err != nil {
 		return in, err
 	}
 	for name, v := range z.image.Globals {
@@ -261,21 +283,16 @@ func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options) (in *Interp, e
 	if err := in.growTables(ctx, z.image); err != nil {
 		return in, err
 	}
-	for _, m := range z.mounts {
-		if err := in.Mount(m.Dir, m.Tree); err != nil {
-			return in, err
-		}
-	}
 	in.main, in.preload, in.initialized = z.owner.Main, z.owner.Preload, true
 	return in, in.findSignals()
 }
 
 // mapImage makes the memory what the image has.
-func (in *Interp) mapImage(image *snapshot.Image, o Options) error {
+func (in *Interp) mapImage(image *snapshot.Image, memory int64) error {
 	mem := in.mod.Memory()
 	if have := uint64(mem.Size()); have < image.Memory {
 		if _, ok := mem.Grow(uint32((image.Memory - have) / linmem.PageSize)); !ok {
-			return fmt.Errorf("the memory limit of %d bytes is less than what the interpreter takes at its start (%d)", o.memory(), image.Memory)
+			return fmt.Errorf("the memory limit of %d bytes is less than what the interpreter takes at its start (%d)", memory, image.Memory)
 		}
 	}
 	for _, e := range image.Extents {

@@ -30,6 +30,10 @@ type Config struct {
 	// the standard library's bytecode. Nil: everything is made anew.
 	Store Store
 
+	// Ahead is how many interpreters are kept restored ahead of need, once
+	// there was a need: each takes about a megabyte.
+	Ahead int
+
 	// Progress, if not nil, is told what Open is doing.
 	Progress func(Progress)
 }
@@ -57,8 +61,9 @@ type Runtime struct {
 	link      link
 	module    *module
 	main      wazero.CompiledModule
-	stdlib    []byte  // the archive of the standard library, shared and read-only
-	stdlibKey string  // what it is made of
+	stdlib    []byte // the archive of the standard library, shared and read-only
+	stdlibKey string // what it is made of
+	ahead     ahead
 	base      *Frozen // a booted interpreter; nil without a store
 	close     sync.Once
 	unmap     []func() error
@@ -77,6 +82,7 @@ const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experi
 // some ten seconds.
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{config: c}
+	r.ahead = ahead{rt: r, max: c.Ahead, filling: map[aheadKey]bool{}}
 	r.initLink()
 	defer func() {
 		if err != nil {
@@ -105,6 +111,7 @@ func (r *Runtime) Close() error {
 	var errs []error
 	r.close.Do(func() {
 		ctx := context.Background()
+		r.ahead.drop(nil)
 		r.link.running.Wait()
 		if r.wz != nil {
 			errs = append(errs, r.wz.Close(ctx))

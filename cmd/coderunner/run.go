@@ -63,7 +63,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	b, err := openBackend(cfg, newLogger(zap.WarnLevel))
+	b, err := openBackend(cfg, 0, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}

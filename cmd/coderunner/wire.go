@@ -20,9 +20,13 @@ type backend struct {
 	close        []func() error // in the order of opening
 }
 
-// openBackend joins the packages as the configuration says. Nothing is fetched
-// yet. The caller closes the backend.
-func openBackend(cfg Config, log *zap.Logger) (*backend, error) {
+// serverAhead is how many interpreters a server keeps ready for the next runs;
+// each takes about a megabyte.
+const serverAhead = 4
+
+// openBackend joins the packages as the configuration says, for one run or for
+// a server. Nothing is fetched yet. The caller closes the backend.
+func openBackend(cfg Config, ahead int, log *zap.Logger) (*backend, error) {
 	policy, err := runners.ParsePolicy(cfg.Permissions)
 	if err != nil {
 		return nil, fmt.Errorf("DENO_PERMISSION_ARGS: %w", err)
@@ -38,14 +42,14 @@ func openBackend(cfg Config, log *zap.Logger) (*backend, error) {
 		log.Warn(warning)
 	}
 	b := &backend{policy: policy, close: []func() error{c.Close}}
-	if err := b.open(cfg, c, log); err != nil {
+	if err := b.open(cfg, c, ahead, log); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }
 
 // open makes the runners.
-func (b *backend) open(cfg Config, c *cache.Cache, log *zap.Logger) error {
+func (b *backend) open(cfg Config, c *cache.Cache, ahead int, log *zap.Logger) error {
 	d, err := deno.New(deno.Config{
 		Cache:       c,
 		Policy:      b.policy,
@@ -68,6 +72,7 @@ func (b *backend) open(cfg Config, c *cache.Cache, log *zap.Logger) error {
 		Index:       cfg.PyPIIndex,
 		PackageBase: cfg.PyodideBase,
 		NPMRegistry: cfg.NPMRegistry,
+		Ahead:       ahead,
 		Log:         log.Named("python"),
 	})
 	if err != nil {

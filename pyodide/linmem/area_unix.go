@@ -3,6 +3,7 @@
 package linmem
 
 import (
+	"errors"
 	"os"
 	"unsafe"
 
@@ -39,8 +40,16 @@ func (a *area) release(limit uint64) error {
 
 func (a *area) word(addr uint32) *uint32 { return (*uint32)(unsafe.Add(a.base, addr)) }
 
+// mapFile keeps file from being closed, and its descriptor from becoming
+// another file's, while it is mapped.
 func (a *area) mapFile(file *os.File, base int64, offset, length uint64) error {
-	_, err := unix.MmapPtr(int(file.Fd()), base, unsafe.Add(a.base, offset), uintptr(length),
-		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
-	return err
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	cerr := conn.Control(func(fd uintptr) {
+		_, err = unix.MmapPtr(int(fd), base, unsafe.Add(a.base, offset), uintptr(length),
+			unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
+	})
+	return errors.Join(cerr, err)
 }

@@ -46,10 +46,16 @@ func Runtime(t testing.TB) *pyodide.Runtime {
 	return rt
 }
 
-var sharedRuntime = sync.OnceValues(Open)
+var sharedRuntime = sync.OnceValues(func() (*pyodide.Runtime, error) { return open(0) })
 
-// Open opens the pinned Pyodide anew. The caller closes it.
-func Open() (*pyodide.Runtime, error) {
+// Open opens the pinned Pyodide anew, with interpreters kept ahead of need. The
+// caller closes it.
+func Open(t testing.TB, ahead int) (*pyodide.Runtime, error) {
+	Runtime(t) // or skip
+	return open(ahead)
+}
+
+func open(ahead int) (*pyodide.Runtime, error) {
 	c, err := sharedCache()
 	if err != nil {
 		return nil, err
@@ -63,5 +69,6 @@ func Open() (*pyodide.Runtime, error) {
 		Module: filepath.Join(dir, cache.PyodideWasm),
 		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
 		Store:  c,
+		Ahead:  ahead,
 	})
 }

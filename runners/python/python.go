@@ -68,6 +68,9 @@ type Config struct {
 	// replaces the public one if not "".
 	Index, PackageBase, NPMRegistry string
 
+	// Ahead is how many interpreters are kept ready for the next runs.
+	Ahead int
+
 	// Log is told of what goes wrong on our side. nil is none.
 	Log *zap.Logger
 }

@@ -100,6 +100,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		Module: filepath.Join(dir, cache.PyodideWasm),
 		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
 		Store:  r.cfg.Cache,
+		Ahead:  r.cfg.Ahead,
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
 		},

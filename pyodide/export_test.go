@@ -1,0 +1,4 @@
+package pyodide
+
+// AwaitAhead waits until nothing is being restored ahead of need.
+func (r *Runtime) AwaitAhead() { r.ahead.running.Wait() }
