@@ -77,10 +77,7 @@ func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 	}
 	top := uint32(f.c.Stack.Get())
 	a := arguments{mem: f.c.Mem, sp: top}
-	if s.byAddress() {
-		a.push(uint64(rvalue))
-	}
-	if err := a.fill(s, avalue); err != nil {
+	if err := a.fill(s, rvalue, avalue); err != nil {
 		return fmt.Errorf("call a C function: %w", err)
 	}
 	stack, err := a.adapt(s.wasm, t)
@@ -155,7 +152,10 @@ func (a *arguments) copy(from, n, align uint32) (uint32, error) {
 }
 
 // fill reads the arguments.
-func (a *arguments) fill(s *signature, avalue uint32) error {
+func (a *arguments) fill(s *signature, rvalue, avalue uint32) error {
+	if s.byAddress() {
+		a.push(uint64(rvalue))
+	}
 	at := make([]uint32, len(s.args))
 	for i := range at {
 		p, ok := a.mem.Uint32(avalue + 4*uint32(i))
