@@ -1,0 +1,290 @@
+//go:build linux
+
+package hostile
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// attack is one hostile program and what is to become of it.
+type attack struct {
+	row  string // number and letter in the table
+	name string
+	lang string
+	code string
+
+	want    []string // statuses, one of them; nil: any but crashed
+	has     string   // what outcome or text must have: one of several, with || between them
+	not     string   // and must not
+	stdout  string   // what stdout begins with
+	timeout float64  // seconds; 0 is 5
+	files   []file
+	stdin   string
+	pkgs    []string
+	keeps   bool // it may leave entries in the cache: packages
+}
+
+const (
+	python     = "python"
+	javascript = "javascript"
+	typescript = "typescript"
+)
+
+var (
+	succeeded = []string{"succeeded"}
+	timedOut  = []string{"timed_out"}
+	noMemory  = []string{"out_of_memory"}
+	refused   = []string{"failed"}
+	flooded   = []string{"output_limit"}
+	absent    = []string{"not_installed"}
+)
+
+// probes are programs that look for what another one left, and the answer of a
+// pristine place.
+var probes = map[string]struct{ code, want string }{
+	python: {`
+import builtins, json, os, sys, tempfile, pathlib
+left = []
+if repr(print) != "<built-in function print>": left.append("print")
+if json.dumps([1]) != "[1]" or hasattr(json, "evil"): left.append("json")
+if "EVIL" in os.environ: left.append("environ")
+if "evil" in globals() or hasattr(builtins, "evil"): left.append("globals")
+if os.path.exists("/tmp/evil") or os.listdir(tempfile.gettempdir()): left.append("tmp")
+if os.listdir(".") not in ([], ["main.py"]): left.append(str(os.listdir(".")))
+if "evil" in sys.modules or any("evil" in p for p in sys.path): left.append("modules")
+if sys.getrecursionlimit() > 10000: left.append("recursion limit")
+if pathlib.Path.home().joinpath("evil").exists(): left.append("home")
+left
+`, "[]"},
+	javascript: {`
+const left = [];
+if (globalThis.evil || Array.prototype.evil || Object.prototype.evil) left.push("globals");
+if (Deno.env.get("EVIL")) left.push("environ");
+try { if (localStorage.evil) left.push("localStorage"); } catch {}
+try { if (await caches.has("evil")) left.push("caches"); } catch {}
+for (const e of Deno.readDirSync(".")) if (e.name !== "main.js") left.push(e.name);
+for (const e of Deno.readDirSync(Deno.env.get("TMPDIR"))) left.push(e.name);
+left
+`, "[]"},
+}
+
+// probe has a program of the same language look around.
+func (s *server) probe(lang string) error {
+	if lang == typescript {
+		lang = javascript
+	}
+	p := probes[lang]
+	o, text, err := s.run(arguments{Language: lang, Code: p.code})
+	switch {
+	case err != nil:
+		return fmt.Errorf("the next call: %w", err)
+	case o.Status != "succeeded":
+		return fmt.Errorf("the next call: %s", clip(text, 500))
+	case o.text() != p.want:
+		return fmt.Errorf("the next call finds %s", clip(o.text(), 300))
+	}
+	return nil
+}
+
+// judge compares an outcome with what is wanted.
+func (a attack) judge(o *outcome, text string) []string {
+	var wrong []string
+	all := o.all() + "\n" + text
+	if a.want == nil && o.Status == "crashed" || a.want != nil && !slices.Contains(a.want, o.Status) {
+		wrong = append(wrong, fmt.Sprintf("status %s, want %v: %s", o.Status, a.want, clip(all, 600)))
+	}
+	if a.has != "" && !slices.ContainsFunc(strings.Split(a.has, "||"), func(has string) bool { return strings.Contains(all, has) }) {
+		wrong = append(wrong, fmt.Sprintf("it does not say %q: %s", a.has, clip(all, 600)))
+	}
+	if a.not != "" && strings.Contains(all, a.not) {
+		wrong = append(wrong, fmt.Sprintf("it says %q: %s", a.not, clip(all, 600)))
+	}
+	if !strings.HasPrefix(o.Stdout, a.stdout) {
+		wrong = append(wrong, fmt.Sprintf("stdout %q", clip(o.Stdout, 100)))
+	}
+	if o.Status != "succeeded" && o.Status != "failed" && (o.Error == nil || o.Error.Message == "") {
+		wrong = append(wrong, "no message with status "+o.Status)
+	}
+	for _, dump := range []string{"goroutine 1 [", "runtime.gopanic", "wasm stack trace", "panic:", suiteTemp} {
+		if strings.Contains(all, dump) {
+			wrong = append(wrong, fmt.Sprintf("our insides are shown (%q): %s", dump, clip(all[strings.Index(all, dump):], 300)))
+		}
+	}
+	if limit := a.limit()*1000 + 1000; float64(o.Usage.RunMS) > limit {
+		wrong = append(wrong, fmt.Sprintf("it ran for %d ms, the limit is %.0f and one second", o.Usage.RunMS, limit-1000))
+	}
+	return wrong
+}
+
+func (a attack) limit() float64 {
+	if a.timeout == 0 {
+		return 5
+	}
+	return a.timeout
+}
+
+// on runs the attack against a server, and everything that must hold afterwards.
+func (a attack) on(t *testing.T, s *server, before *census) {
+	t.Helper()
+	o, text, err := s.run(arguments{Language: a.lang, Code: expand(a.code), Timeout: a.limit(), Files: a.files, Stdin: a.stdin, Packages: a.pkgs})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, clip(s.logs(), 3000))
+	}
+	for _, w := range a.judge(o, text) {
+		t.Error(w)
+	}
+	if err := s.probe(a.lang); err != nil {
+		t.Error(err)
+	}
+	if a.keeps {
+		if now, err := s.census(); err == nil {
+			before.entries = now.entries
+		}
+	}
+	for _, l := range s.settle(*before) {
+		t.Error("left: " + l)
+	}
+	s.mu.Lock()
+	leaked, junk := s.leaked, s.junk
+	s.leaked, s.junk = nil, nil
+	s.mu.Unlock()
+	for _, l := range leaked {
+		t.Error("the secret got out: " + l)
+	}
+	for _, l := range junk {
+		t.Error("no protocol on stdout: " + l)
+	}
+	results.add(a, t.Failed(), o.Status, o.Usage.RunMS)
+}
+
+// places are what attacks are told of this machine.
+var places struct {
+	once           sync.Once
+	secret, listen string
+	hits           func() int
+}
+
+func expand(code string) string {
+	return strings.NewReplacer("SECRETFILE", places.secret, "LISTENER", places.listen).Replace(code)
+}
+
+// results are the table.
+var results table
+
+type table struct {
+	mu   sync.Mutex
+	rows []string
+}
+
+func (r *table) add(a attack, bad bool, status string, ms int64) {
+	verdict := "ok"
+	if bad {
+		verdict = "BAD"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows = append(r.rows, fmt.Sprintf("%-5s %-44s %-11s %-14s %6d ms  %s", a.row, clip(a.name, 40), a.lang, status, ms, verdict))
+}
+
+// note adds a row that is no program.
+func (r *table) note(t *testing.T, row, name, what string) {
+	t.Helper()
+	verdict := "ok"
+	if t.Failed() {
+		verdict = "BAD"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows = append(r.rows, fmt.Sprintf("%-5s %-44s %-36s %s", row, clip(name, 40), clip(what, 34), verdict))
+}
+
+func (r *table) print() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, row := range r.rows {
+		fmt.Println(row)
+	}
+}
+
+// warmed starts a server, has it run a program of each language, and counts.
+func warmed(t *testing.T, set settings) (*server, *census) {
+	t.Helper()
+	s := start(t, set)
+	for range 2 {
+		for _, lang := range []string{python, javascript} {
+			if err := s.probe(lang); err != nil {
+				t.Fatalf("%v\n%s", err, s.logs())
+			}
+		}
+	}
+	// What prepares the runtimes in the background ends.
+	var before census
+	for end, same := time.Now().Add(20*time.Second), 0; same < 5 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		now, err := s.census()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.goroutines == before.goroutines && now.fds == before.fds && len(now.entries) == len(before.entries) {
+			same++
+		} else {
+			same = 0
+		}
+		before = now
+	}
+	before.goroutines += 2 // a worker of a pool or two
+	before.fds += 2
+	return s, &before
+}
+
+func needsServer(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the runtimes")
+	}
+	places.once.Do(func() { preparePlaces(t) })
+}
+
+func preparePlaces(t *testing.T) {
+	dir := suiteTemp
+	places.secret = dir + "/secret"
+	for name, text := range map[string]string{
+		"": canary, ".txt": canary, ".json": `"` + canary + `"`, ".ts": "console.log('" + canary + "'); export default '" + canary + "'",
+		".py": "print('" + canary + "')", ".bad.ts": canary + " " + canary, ".wasm": canary,
+	} {
+		if err := os.WriteFile(places.secret+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	places.listen, places.hits = listen(t)
+}
+
+// TestHostile runs the table of programs against one server that lives through
+// all of it.
+func TestHostile(t *testing.T) {
+	needsServer(t)
+	s, before := warmed(t, settings{})
+	begun := s.rss()
+	for _, group := range [][]attack{cpu, memory, stack, output, ends, isolation, files, environment, network, oddities, escapes} {
+		for _, a := range group {
+			t.Run(strings.ReplaceAll(a.row+" "+a.name+" "+a.lang, "/", "÷"), func(t *testing.T) { a.on(t, s, before) })
+			select {
+			case <-s.ended:
+				t.Fatalf("the server has ended:\n%s", clip(s.logs(), 5000))
+			default:
+			}
+		}
+	}
+	if hits := places.hits(); hits != 0 {
+		t.Errorf("%d connections from inside", hits)
+	}
+	t.Logf("the server's memory: %d MiB, was %d", s.rss()>>20, begun>>20)
+	results.print()
+}
+
+func (s *server) rss() int64 { return memoryOf(s.pid()) }

@@ -1,0 +1,171 @@
+//go:build linux
+
+package hostile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// state is what a server logs of itself when it gets SIGUSR1.
+type state struct {
+	Msg        string `json:"msg"`
+	Goroutines int    `json:"goroutines"`
+	Heap       int64  `json:"heap_bytes"`
+}
+
+// census counts what a server holds.
+type census struct {
+	children   []string // processes that it, or one of its, started
+	goroutines int
+	fds        int
+	temp       []string // files in its TMPDIR
+	entries    []string // files in its cache
+	rss        int64
+}
+
+// take counts.
+func (s *server) census() (census, error) {
+	var c census
+	var err error
+	if c.children, err = descendants(s.pid()); err != nil {
+		return c, err
+	}
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid()))
+	if err != nil {
+		return c, err
+	}
+	c.fds = len(fds)
+	c.temp = tree(s.temp, nil)
+	c.entries = tree(s.cache, unstable)
+	c.rss = memoryOf(s.pid())
+	for len(s.states) > 0 {
+		<-s.states
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		return c, err
+	}
+	select {
+	case st := <-s.states:
+		c.goroutines = st.Goroutines
+	case <-s.ended:
+		return c, errEnded
+	case <-time.After(10 * time.Second):
+		return c, fmt.Errorf("the server does not tell its state")
+	}
+	return c, nil
+}
+
+// unstable are the parts of a cache that change without meaning anything: lock
+// files, which stay, temporary folders that belong to a live server, and the
+// databases of Deno.
+func unstable(name string) bool {
+	return strings.HasPrefix(name, "locks") || strings.HasPrefix(name, "tmp") ||
+		strings.HasPrefix(name, "deno/code") || strings.Contains(name, "_cache_v")
+}
+
+// tree lists the files under a folder.
+func tree(root string, skip func(string) bool) []string {
+	var names []string
+	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		name, _ := filepath.Rel(root, path)
+		if skip == nil || !skip(name) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	slices.Sort(names)
+	return names
+}
+
+// descendants gives the processes below one, zombies, too.
+func descendants(pid int) ([]string, error) {
+	parents := map[int]int{}
+	names := map[int]string{}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	for _, stat := range stats {
+		b, err := os.ReadFile(stat)
+		if err != nil {
+			continue // it has ended
+		}
+		text := string(b)
+		open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+		fields := strings.Fields(text[end+1:])
+		id, _ := strconv.Atoi(strings.TrimSpace(text[:open]))
+		parents[id], _ = strconv.Atoi(fields[1])
+		names[id] = fmt.Sprintf("%d %s %s", id, text[open:end+1], fields[0])
+	}
+	var found []string
+	for id := range parents {
+		for up, n := parents[id], 0; up > 1 && n < 50; up, n = parents[up], n+1 {
+			if up == pid {
+				found = append(found, names[id])
+				break
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func memoryOf(pid int) int64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0
+	}
+	n, _ := strconv.ParseInt(strings.Fields(string(b))[1], 10, 64)
+	return n * int64(os.Getpagesize())
+}
+
+// leftovers says what is there that was not before.
+func leftovers(before, after census) []string {
+	var left []string
+	if len(after.children) > len(before.children) {
+		left = append(left, fmt.Sprintf("processes %q, were %q", after.children, before.children))
+	}
+	if after.goroutines > before.goroutines {
+		left = append(left, fmt.Sprintf("%d goroutines, were %d", after.goroutines, before.goroutines))
+	}
+	if after.fds > before.fds {
+		left = append(left, fmt.Sprintf("%d descriptors, were %d", after.fds, before.fds))
+	}
+	for _, row := range []struct {
+		what          string
+		before, after []string
+	}{{"temporary file", before.temp, after.temp}, {"cache entry", before.entries, after.entries}} {
+		for _, name := range row.after {
+			if _, known := slices.BinarySearch(row.before, name); !known {
+				left = append(left, row.what+" "+name)
+			}
+		}
+	}
+	return left
+}
+
+// settle counts until nothing is left, or for a while: some things end a moment
+// after the answer.
+func (s *server) settle(before census) []string {
+	var left []string
+	for end := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		after, err := s.census()
+		if err != nil {
+			return []string{err.Error()}
+		}
+		if left = leftovers(before, after); left == nil || time.Now().After(end) {
+			return left
+		}
+	}
+}

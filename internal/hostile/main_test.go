@@ -1,0 +1,135 @@
+//go:build linux
+
+package hostile
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// canary is a word that no server may ever say.
+const canary = "c4n4ry-s3cr3t"
+
+var (
+	binary     string // the server
+	suiteCache string // a copy of the tests' cache, to do with as we like
+	suiteTemp  string
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(playRole(role))
+	}
+	if testing.Short() {
+		os.Exit(m.Run())
+	}
+	code := func() int {
+		if err := prepare(); err != nil {
+			fmt.Fprintln(os.Stderr, "prepare the suite:", err)
+			return 1
+		}
+		defer os.RemoveAll(suiteTemp)
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// prepare builds the server, makes sure that the tests' cache is warm, and
+// copies it.
+func prepare() error {
+	var err error
+	if suiteTemp, err = os.MkdirTemp("", "hostile-"); err != nil {
+		return err
+	}
+	if binary = os.Getenv("CODERUNNER_SERVER"); binary == "" {
+		binary = filepath.Join(suiteTemp, "coderunner")
+		build := exec.Command("go", "build", "-o", binary, "coderunner/cmd/coderunner")
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build: %w\n%s", err, out)
+		}
+	}
+	shared := os.Getenv("CODE_RUNNER_CACHE_DIR")
+	if shared == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		shared = filepath.Join(user, "coderunner")
+	}
+	warm := exec.Command(binary, "warm", "six", "npm:zod@3")
+	warm.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+shared)
+	if out, err := warm.CombinedOutput(); err != nil {
+		return fmt.Errorf("warm: %w\n%s", err, out)
+	}
+	suiteCache = filepath.Join(suiteTemp, "cache")
+	return copyTree(shared, suiteCache)
+}
+
+// copyTree copies a folder, except temporary things and locks.
+func copyTree(from, to string) error {
+	if out, err := exec.Command("cp", "-a", "--reflink=auto", from, to).CombinedOutput(); err != nil {
+		// Somebody else's temporary file may have gone in the middle.
+		if _, missing := os.Stat(filepath.Join(to, "blobs")); missing != nil {
+			return fmt.Errorf("copy the cache: %w\n%s", err, out)
+		}
+	}
+	for _, dir := range []string{"tmp", "locks"} {
+		if err := os.RemoveAll(filepath.Join(to, dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startOnMain starts a process from a thread that does not end: the kernel
+// would take its end for ours.
+func startOnMain(cmd *exec.Cmd) error {
+	result := make(chan error)
+	starterOnce <- func() { result <- cmd.Start() }
+	return <-result
+}
+
+var starterOnce = func() chan func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+}()
+
+const roleVariable = "CODERUNNER_HOSTILE_ROLE"
+
+// playRole is this test's process as somebody else.
+func playRole(role string) int {
+	switch role {
+	case "client": // starts a server, calls it, and waits to be killed
+		cmd := exec.Command(os.Args[len(os.Args)-1])
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return 1
+		}
+		cmd.Stdout = os.Stdout
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+		if err := cmd.Start(); err != nil {
+			return 1
+		}
+		fmt.Fprintln(os.Stderr, cmd.Process.Pid)
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"javascript","code":"for(;;);","timeout_seconds":60}}}`)
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"while True: pass","timeout_seconds":60}}}`)
+		time.Sleep(5 * time.Minute) // the test kills us
+	}
+	return 0
+}
