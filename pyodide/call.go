@@ -174,7 +174,8 @@ func (g guest) attr(object uint32, name string) (uint32, error) {
 }
 
 // raise sets a Python exception of one of the builtin classes, from within a
-// host function.
+// host function. It may have been called by C code that runs without the
+// thread's state, as what ctypes calls does.
 func (g guest) raise(class, message string) error {
 	sym, err := g.in.rt.symbol("PyExc_" + class)
 	if err != nil {
@@ -188,7 +189,14 @@ func (g guest) raise(class, message string) error {
 	if err != nil {
 		return err
 	}
+	held, err := g.call("PyGILState_Ensure")
+	if err != nil {
+		return err
+	}
 	if _, err := g.call("PyErr_SetString", exc, p); err != nil {
+		return err
+	}
+	if _, err := g.call("PyGILState_Release", held); err != nil {
 		return err
 	}
 	_, err = g.call("free", p)

@@ -120,7 +120,7 @@ var usedExports = strings.Fields(`
 	malloc free emscripten_builtin_malloc emscripten_builtin_free emscripten_builtin_memalign
 	Py_CompileStringExFlags PyImport_ExecCodeModule PyObject_CallOneArg PyObject_GetAttrString PyObject_Repr
 	PyUnicode_FromStringAndSize PyUnicode_AsUTF8AndSize Py_DecRef
-	PyErr_GetRaisedException PyErr_SetString PyErr_SetInterruptEx __dl_seterr`)
+	PyErr_GetRaisedException PyErr_SetString PyErr_SetInterruptEx PyGILState_Ensure PyGILState_Release __dl_seterr`)
 
 // maxTable bounds the tables, in elements: they are the host's memory.
 const maxTable = 1 << 20

@@ -181,6 +181,11 @@ func (c *closureCode) body(s *signature, handler uint32) []byte {
 	c.op(wasmbin.OpLocalTee, c.frame)
 	c.op(wasmbin.OpGlobalSet, c.sp)
 	c.storeArgs(s, offsets)
+	if len(s.wasm.Results) > 0 { // the handler stores nothing when it fails
+		c.op(wasmbin.OpLocalGet, c.frame)
+		c.b = append(c.b, wasmbin.OpI64Const, 0)
+		c.mem(opI64Store, 0)
+	}
 
 	c.op(wasmbin.OpGlobalGet, c.self)
 	c.mem(wasmbin.OpI32Load, 4)
