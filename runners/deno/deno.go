@@ -88,6 +88,10 @@ type Config struct {
 	// use the network, except proxies with a password.
 	Env map[string]string
 
+	// Strict keeps the process of a program from writing even the caches of
+	// compiled code, which makes loading packages slower.
+	Strict bool
+
 	// Log is told of what goes wrong on our side. nil is none.
 	Log *zap.Logger
 }
@@ -147,7 +151,10 @@ func makeDenoDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
-	trimCaches(dir)
+	if err := linkCodeCaches(dir); err != nil {
+		return fmt.Errorf("make Deno's cache: %w", err)
+	}
+	trimCaches(filepath.Join(dir, codeDir))
 	name := filepath.Join(dir, "location_data")
 	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return nil

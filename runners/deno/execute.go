@@ -78,7 +78,11 @@ func (j *job) flags() []string {
 // start starts a process for the job. Hide are the variables to unset in it.
 func (j *job) start() (p *process, hide []string, err error) {
 	env, hide := j.r.runEnv(j.folder.temp())
-	p, err = j.r.starter.process(command{path: j.binary, args: j.flags(), dir: j.folder.work(), env: env})
+	spec, err := j.spec()
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err = j.r.starter.process(command{path: j.binary, args: j.flags(), dir: j.folder.work(), env: env, spec: spec})
 	if err != nil {
 		if os.IsNotExist(err) && j.r.named == "" {
 			j.r.pinned.Store("") // somebody emptied the cache; the next run fetches it

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"coderunner/internal/sandbox"
 )
 
 // command is a Deno to start.
@@ -17,10 +19,10 @@ type command struct {
 	args []string
 	dir  string
 	env  []string
+	spec *sandbox.Spec // what it may touch; nil: it is not confined
 }
 
-// cmd is the one place where a process of Deno is put together. What confines
-// a process further goes here.
+// cmd is the one place where a process of Deno is put together.
 func (c command) cmd() *exec.Cmd {
 	cmd := exec.Command(c.path, c.args...)
 	cmd.Dir = c.dir
@@ -29,7 +31,7 @@ func (c command) cmd() *exec.Cmd {
 	return cmd
 }
 
-// starter starts all processes of a Runner, from one OS thread that lives as
+// starter starts the processes of a Runner that are not confined, from one OS thread that lives as
 // long as the Runner: on Linux a process is killed when the thread that
 // started it ends, and that is to happen when this process ends, not before.
 type starter struct {
@@ -64,7 +66,8 @@ func (s *starter) close() {
 // wait, once.
 type process struct {
 	cmd    *exec.Cmd
-	stdin  *os.File // our ends of the pipes; wait closes them
+	end    chan struct{} // closed when it is reaped: lets go of its thread
+	stdin  *os.File      // our ends of the pipes; wait closes them
 	stdout *output
 	stderr *output
 
@@ -89,7 +92,7 @@ func (s *starter) process(c command) (*process, error) {
 		}
 		return nil, fmt.Errorf("start %s: %w", c.path, err)
 	}
-	p := &process{cmd: c.cmd()}
+	p := &process{cmd: c.cmd(), end: make(chan struct{})}
 	in, inW, err := pipe()
 	if err != nil {
 		return fail(err)
@@ -104,7 +107,11 @@ func (s *starter) process(c command) (*process, error) {
 	}
 	p.stdin, p.stdout, p.stderr = inW, newOutput(outR), newOutput(errR)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, out, errW
-	if err := s.start(p.cmd); err != nil {
+	start := s.start
+	if c.spec != nil {
+		start = func(cmd *exec.Cmd) error { return sandbox.Start(*c.spec, p.end, cmd.Start) }
+	}
+	if err := start(p.cmd); err != nil {
 		return fail(err)
 	}
 	in.Close()
@@ -144,6 +151,7 @@ func (p *process) wait(readers *sync.WaitGroup) *os.ProcessState {
 		p.endGroup()
 	}
 	_ = p.cmd.Wait() // the state says it all
+	close(p.end)
 	if !early {
 		p.endGroup()
 	}

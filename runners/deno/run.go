@@ -202,14 +202,14 @@ var quotedName = regexp.MustCompile(`"([^"]+)"`)
 
 // clear removes what the run left.
 func (j *job) clear() {
-	work := j.folder.work()
+	own := j.gen()
 	if err := j.folder.giveBack(); err != nil {
 		j.r.log.Warn("a folder of a run is left", zap.Error(err))
 	}
 	// Deno keeps what it made of TypeScript by the path of the file, and of
 	// modules without one by their digest.
 	gen := filepath.Join(j.r.denoDir, "gen")
-	for _, dir := range []string{filepath.Join(gen, "file", trimVolume(work)), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+	for _, dir := range []string{own, filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
 		_ = os.RemoveAll(dir) // it is a cache: the next run tries again
 	}
 }

@@ -1,0 +1,119 @@
+package deno
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+)
+
+// codeCaches are Deno's databases of things that it derives from programs and
+// packages: V8's code, and what modules export.
+var codeCaches = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
+
+// codeDir has them, in Deno's cache. It is the one place in the cache that the
+// process of a program may write, and what loading packages twice as fast
+// costs.
+const codeDir = "code"
+
+// linkCodeCaches moves the databases, by links, into a folder of their own.
+// SQLite makes its other files beside the file that a link leads to.
+func linkCodeCaches(dir string) error {
+	err := os.MkdirAll(filepath.Join(dir, codeDir), 0o700)
+	if errors.Is(err, fs.ErrPermission) || readOnly(err) {
+		return nil // Deno does without, and says nothing
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range codeCaches {
+		path, target := filepath.Join(dir, name), filepath.Join(codeDir, name)
+		if have, err := os.Readlink(path); err == nil && have == target {
+			continue
+		}
+		for _, old := range []string{path, path + "-wal", path + "-shm"} {
+			if err := os.RemoveAll(old); err != nil {
+				return err
+			}
+		}
+		if err := os.Symlink(target, path); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Isolation says how well a program in Deno is confined beside Deno's own
+// permissions, under a policy.
+func Isolation(p runners.Policy) sandbox.Level {
+	level := sandbox.Probe()
+	if p.Run.Any() && !p.DenyRun.All {
+		level = level.Without("--allow-run: programs that a program starts need the whole machine")
+	}
+	if p.FFI.Any() && !p.DenyFFI.All {
+		level = level.Without("--allow-ffi: native libraries need the whole machine")
+	}
+	return level
+}
+
+// unconfined reports whether the policy leaves nothing to confine.
+func unconfined(p runners.Policy) bool {
+	return p.Run.Any() && !p.DenyRun.All || p.FFI.Any() && !p.DenyFFI.All
+}
+
+// spec is what the job's process may touch, nil if that is everything.
+func (j *job) spec() (*sandbox.Spec, error) {
+	p := j.r.cfg.Policy
+	if unconfined(p) {
+		return nil, nil
+	}
+	// Deno keeps what it makes of the program's TypeScript here, and tries for
+	// 150 ms if it cannot.
+	gen := j.gen()
+	if err := os.MkdirAll(gen, 0o700); err != nil && !errors.Is(err, fs.ErrPermission) && !readOnly(err) {
+		return nil, err
+	}
+	s := &sandbox.Spec{
+		Execute: []string{j.binary},
+		Read:    []string{j.r.denoDir, j.r.folders.bootstrap()},
+		Write:   []string{j.folder.path, gen},
+		Network: p.Net.Any() && !p.DenyNet.All,
+	}
+	if !j.r.cfg.Strict {
+		s.Write = append(s.Write, filepath.Join(j.r.denoDir, codeDir))
+	}
+	if j.ready.dir != "" {
+		s.Read = append(s.Read, j.ready.dir)
+	}
+	if s.Network {
+		for _, name := range certificateVariables {
+			s.Read = append(s.Read, j.r.cfg.Env[name])
+		}
+	}
+	s.Read = append(s.Read, granted(p.Read, p.DenyRead)...)
+	s.Write = append(s.Write, granted(p.Write, p.DenyWrite)...)
+	return s, nil
+}
+
+// granted gives the paths of a grant. Landlock knows no exceptions: those are
+// left to Deno.
+func granted(allow, deny runners.Grant) []string {
+	switch {
+	case deny.All:
+		return nil
+	case allow.All:
+		return []string{"/"}
+	}
+	return allow.List
+}
+
+// gen is where Deno keeps what it makes of the job's program.
+func (j *job) gen() string {
+	return filepath.Join(j.r.denoDir, "gen", "file", trimVolume(j.folder.work()))
+}
+
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
