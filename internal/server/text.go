@@ -63,6 +63,9 @@ func statusText(out *runners.Outcome, limits runners.Limits) string {
 		return withError(fmt.Sprintf("out of memory: the limit is %d MiB (CODE_RUNNER_MEMORY on the server).",
 			limits.Memory>>20), out.Error)
 	case runners.OutputLimit:
+		if out.Error != nil && out.Error.Type != "OutputLimit" {
+			return "stopped: " + out.Error.Message + "."
+		}
 		return withError(fmt.Sprintf("stopped because it printed more than %d bytes: print less, or write to a file and print a part.",
 			limits.Output*runners.FloodFactor), out.Error)
 	case runners.NotInstalled:

@@ -147,6 +147,7 @@ func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
 	defer timer.Stop()
 	readers.Go(func() { copyOutput(end.stdout, p.stdout, p) })
 	readers.Go(func() { j.order(p, hide) })
+	readers.Go(func() { watchDisk(p, j.folder.path) })
 	state := p.wait(&readers)
 	took := time.Since(begun)
 

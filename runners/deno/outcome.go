@@ -86,6 +86,7 @@ type ending struct {
 const (
 	stopTime   = "time"
 	stopOutput = "output"
+	stopDisk   = "disk"
 	stopCancel = "cancel"
 )
 
@@ -111,6 +112,8 @@ func (e *ending) outcome() *runners.Outcome {
 		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
 	case e.stopped == stopOutput:
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
+	case e.stopped == stopDisk:
+		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder", maxDiskBytes>>20, maxDiskFiles)
 	case e.stopped == stopCancel:
 		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
 	case e.signal != "":
