@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -104,7 +105,7 @@ func (h *hosts) openOurs(ctx context.Context, binary string) error {
 		binary = filepath.Join(h.dir, "coderunner")
 		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "coderunner/cmd/coderunner")
 		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build coderunner: %w\n%s", err, out)
+			return fmt.Errorf("build coderunner in its module's folder: %w\n%s", err, bytes.TrimSpace(out))
 		}
 	}
 	binary, err := filepath.Abs(binary)

@@ -118,6 +118,9 @@ func bench(ctx context.Context, o options, out, progress io.Writer) (err error) 
 	began, m := time.Now(), thisMachine()
 	fmt.Fprintln(progress, "building coderunner, fetching what is not in the cache")
 	h, err := openHosts(ctx, o.binary)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("prepare the hosts: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return err
 	}
