@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/cache"
 	"coderunner/pyodide"
@@ -170,5 +171,15 @@ import builtins, json, os, sys
 		if y := strings.Split(b.Value.Repr, ", ")[i]; x == y {
 			t.Errorf("two interpreters have in common: %s", x)
 		}
+	}
+}
+
+func TestCPUTime(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("not measured on this system")
+	}
+	res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: "import time\nt = time.perf_counter()\nwhile time.perf_counter() - t < 0.05: pass\ntime.sleep(0.5)"})
+	if res.CPUTime <= 0 || res.CPUTime > 450*time.Millisecond {
+		t.Errorf("a busy twentieth and a sleeping half of a second took %v", res.CPUTime)
 	}
 }

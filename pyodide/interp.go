@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"runtime"
 	"sync"
 	"time"
 
@@ -143,7 +144,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	stop := context.AfterFunc(ctx, in.stop)
 	defer stop()
 
-	text, err := in.guest(ctx).apply(in.main, string(req))
+	text, cpu, err := in.timed(ctx, string(req))
 	in.deadline.stop()
 	var res *Result
 	if err != nil {
@@ -170,12 +171,23 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	if context.Cause(ctx) != nil {
 		in.dead = true // the flag is set: the next loop would trap
 	}
+	res.CPUTime = cpu
 	res.PeakMemory = int64(in.memory.Committed())
 	res.MemoryCapHit = in.memory.Refused()
 	return res, nil
 }
 
 var errTimeLimit = errors.New("time limit")
+
+// timed calls the guest's run function and measures the processor time that it
+// takes: the guest stays on one thread.
+func (in *Interp) timed(ctx context.Context, request string) (string, time.Duration, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begun := threadTime()
+	text, err := in.guest(ctx).apply(in.main, request)
+	return text, threadTime() - begun, err
+}
 
 // ended explains a call that did not return.
 func (in *Interp) ended(ctx context.Context, err error) *Result {

@@ -59,8 +59,9 @@ type Result struct {
 	Exception *Exception // nil unless one was uncaught
 	Cause     error      // why, when Ended is Flooded or Died
 
-	PeakMemory   int64 // bytes of linear memory
-	MemoryCapHit bool  // the last that the program asked for was more than Options.Memory
+	CPUTime      time.Duration // 0 where the system does not tell (it does on Linux)
+	PeakMemory   int64         // bytes of linear memory
+	MemoryCapHit bool          // the last that the program asked for was more than Options.Memory
 }
 
 // Value is the value of a program's last expression.

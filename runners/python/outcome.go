@@ -21,6 +21,7 @@ const (
 func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	o := j.printed(runners.Succeeded, res.ExitCode)
 	o.Usage.PeakMemoryBytes = res.PeakMemory
+	o.Usage.CPUMS = res.CPUTime.Milliseconds()
 	if res.Value != nil {
 		o.Result = &runners.Value{Text: res.Value.Repr, JSON: res.Value.JSON}
 	}
