@@ -38,6 +38,7 @@ const imports = `
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
 	internal/sandbox:
+	internal/hostile:
 	runners/deno: cache internal/defaults internal/sandbox runners
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
@@ -50,7 +51,7 @@ const imports = `
 
 	internal/server: runners
 	internal/bench: cache internal/defaults pyodide
-	cmd/coderunner: cache internal/defaults internal/server runners runners/deno runners/python
+	cmd/coderunner: cache internal/defaults internal/sandbox internal/server runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
@@ -64,7 +65,6 @@ const capabilities = `
 	C:
 	github.com/mark3labs/mcp-go: internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	github.com/landlock-lsm/go-landlock: runners/deno
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner

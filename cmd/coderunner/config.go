@@ -24,6 +24,7 @@ type Config struct {
 	Offline     bool
 	Deno        string // a Deno to use instead of the pinned one
 	Permissions []string
+	Isolation   string // isolationRequire, or ""
 
 	NPMRegistry string
 	JSRURL      string // "": Deno's own default
@@ -48,6 +49,7 @@ var settings = []setting{
 	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4)", setConcurrency},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
+	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
 	{"NPM_CONFIG_REGISTRY", "npm-config-registry", "npm registry", setURL(func(c *Config) *string { return &c.NPMRegistry })},
 	{"JSR_URL", "jsr-url", "JSR registry", setURL(func(c *Config) *string { return &c.JSRURL })},
 	{"PIP_INDEX_URL", "pip-index-url", "Python package index", setURL(func(c *Config) *string { return &c.PyPIIndex })},
@@ -127,6 +129,20 @@ func setConcurrency(c *Config, v string) error {
 		return fmt.Errorf("%q is no number between 1 and 1000", v)
 	}
 	c.Concurrency = n
+	return nil
+}
+
+// isolationRequire refuses to run below the full level of isolation.
+const isolationRequire = "require"
+
+func setIsolation(c *Config, v string) error {
+	switch v {
+	case isolationRequire:
+		c.Isolation = v
+	case "auto":
+	default:
+		return fmt.Errorf("%q is neither auto nor require", v)
+	}
 	return nil
 }
 

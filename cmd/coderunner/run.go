@@ -211,6 +211,9 @@ func printOutcome(stdout, stderr io.Writer, out *runners.Outcome, limits runners
 	case runners.OutOfMemory:
 		text += fmt.Sprintf("coderunner: out of memory, the limit is %d MiB (--memory)\n", limits.Memory>>20)
 	case runners.OutputLimit:
+		if out.Error != nil && out.Error.Type != "OutputLimit" {
+			break // it says all
+		}
 		text += fmt.Sprintf("coderunner: stopped after %d bytes of output (--max-output)\n", limits.Output*runners.FloodFactor)
 	}
 	_, err := io.WriteString(stderr, text)

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"coderunner/internal/server"
+	"coderunner/runners/deno"
 )
 
 // closeGrace is how long each step may take at the end: preparations to stop,
@@ -54,7 +55,7 @@ func serve(ctx context.Context, cfg Config) error {
 	srv, err := server.New(server.Config{
 		Name: "coderunner", Version: ownVersion(),
 		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
-		Policy: b.policy, Offline: cfg.Offline, Log: log,
+		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name, Log: log,
 	})
 	if err != nil {
 		return errors.Join(err, b.Close())

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/cache"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno"
 	"coderunner/runners/python"
@@ -34,6 +35,10 @@ func openBackend(cfg Config, ahead int, log *zap.Logger) (*backend, error) {
 	for _, warning := range policy.Warnings() {
 		log.Warn(warning)
 	}
+	strict := cfg.Isolation == isolationRequire
+	if level := deno.Isolation(policy); strict && level.Name != sandbox.Full {
+		return nil, fmt.Errorf("CODE_RUNNER_ISOLATION=require: the isolation of JavaScript is %s", level)
+	}
 	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: cfg.Offline})
 	if err != nil {
 		return nil, err
@@ -57,6 +62,7 @@ func (b *backend) open(cfg Config, c *cache.Cache, ahead int, log *zap.Logger) e
 		NPMRegistry: cfg.NPMRegistry,
 		JSRURL:      cfg.JSRURL,
 		Offline:     cfg.Offline,
+		Strict:      cfg.Isolation == isolationRequire,
 		Env:         networkEnv(),
 		Log:         log.Named("deno"),
 	})

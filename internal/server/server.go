@@ -28,7 +28,10 @@ type Config struct {
 	Concurrency int            // programs at once; 0: ConcurrencyPerCore for each core
 	Policy      runners.Policy
 	Offline     bool
-	Log         *zap.Logger // nil: nothing is logged
+	// Isolation is how well JavaScript programs are confined by the system:
+	// "full", "partial" or "none"; "" is not told.
+	Isolation string
+	Log       *zap.Logger // nil: nothing is logged
 }
 
 // Server offers run_code to one client. Its methods are safe for concurrent

@@ -66,6 +66,9 @@ func description(c Config) string {
 		b.WriteString("Packages: whatever the program imports is installed first, outside the time limit; use `packages` to pin versions (\"pydantic>=2\", \"npm:zod@3\").\n")
 	}
 	b.WriteString("Permissions: " + permissions(c.Policy) + ".\n")
+	if c.Isolation != "" {
+		fmt.Fprintf(&b, "Isolation: Python in WebAssembly; Deno by its permissions and by the system (%s).\n", c.Isolation)
+	}
 	b.WriteString("Files: the working folder is private, writable and empty but for `files`.\n")
 	l := c.Limits.WithDefaults()
 	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestGoldenTool(t *testing.T) {
 	all := allLanguages(runFunc(echo))
 	for name, c := range map[string]Config{
-		"tool.json": {Runners: all},
+		"tool.json": {Runners: all, Isolation: "full"},
 		"tool_permissions.json": {Runners: all, Offline: true, Limits: runners.Limits{Timeout: 60e9, Memory: 1 << 30}, Policy: runners.Policy{
 			Net:     runners.Grant{List: []string{"api.test", "127.0.0.1:8080"}},
 			DenyNet: runners.Grant{List: []string{"10.0.0.1"}},
