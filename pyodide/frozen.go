@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"coderunner/pyodide/linmem"
+	"coderunner/pyodide/lower"
 	"coderunner/pyodide/snapshot"
 )
 
@@ -37,6 +38,7 @@ type owner struct {
 	Main    uint32        `json:"main"`
 	Preload uint32        `json:"preload"`
 	Clock   time.Duration `json:"clock"`
+	Link    *linkState    `json:"link"`
 }
 
 // Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
@@ -107,8 +109,8 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 // snapshotKey names everything that a snapshot depends on. The zone is part of
 // it because CPython's time module keeps what it was at the start.
 func (r *Runtime) snapshotKey() string {
-	return fmt.Sprintf("format 1 module %s stdlib %s guest %x zone %s page %d",
-		r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
+	return fmt.Sprintf("format 1 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
+		linkFormat, lower.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
 // zoneKey tells time zones apart as far as CPython remembers them.
@@ -177,12 +179,12 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	defer in.Close()
 	stop := context.AfterFunc(ctx, in.stop)
 	defer stop()
-	_, names := in.fs.Usage()
 	for _, m := range mounts {
 		if err := in.Mount(m.Dir, m.Tree); err != nil {
 			return err
 		}
 	}
+	_, names := in.fs.Usage()
 	if modules == nil {
 		modules = []string{}
 	}
@@ -199,9 +201,6 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	}
 	if n := in.proc.OpenFiles(); problem == "" && n != 3 {
 		problem = fmt.Sprintf("%d descriptors are open", n)
-	}
-	if problem == "" && in.linker != nil {
-		problem = "shared libraries were loaded"
 	}
 	if problem == "" && output.Len() > 0 {
 		problem = fmt.Sprintf("output: %.80q", output.String())
@@ -230,8 +229,11 @@ func (in *Interp) write(f *os.File) error {
 		}
 		s.Tables[t.Size] = n
 	}
-	var err error
-	if s.Owner, err = json.Marshal(owner{Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic()}); err != nil {
+	link, err := in.linkState()
+	if err != nil {
+		return err
+	}
+	if s.Owner, err = json.Marshal(owner{Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link}); err != nil {
 		return err
 	}
 	mem := in.mod.Memory()
@@ -270,7 +272,16 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 			in, err = nil, errors.Join(fmt.Errorf("restore: %w", err), in.Close())
 		}
 	}()
-	if err := in.mapImage(z.image, memory); err != nil {
+	if err := in.growMemory(z.image, memory); err != nil {
+		return in, err
+	}
+	if err := in.growTables(ctx, z.image); err != nil {
+		return in, err
+	}
+	if err := in.restoreLibraries(ctx, z.owner.Link, z.mounts); err != nil {
+		return in, err
+	}
+	if err := in.mapImage(z.image); err != nil {
 		return in, err
 	}
 	for name, v := range z.image.Globals {
@@ -280,21 +291,26 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 		}
 		g.Set(v)
 	}
-	if err := in.growTables(ctx, z.image); err != nil {
+	if err := in.restoreClosures(ctx, z.owner.Link); err != nil {
 		return in, err
 	}
 	in.main, in.preload, in.initialized = z.owner.Main, z.owner.Preload, true
 	return in, in.findSignals()
 }
 
-// mapImage makes the memory what the image has.
-func (in *Interp) mapImage(image *snapshot.Image, memory int64) error {
+// growMemory makes the memory as large as the image.
+func (in *Interp) growMemory(image *snapshot.Image, memory int64) error {
 	mem := in.mod.Memory()
 	if have := uint64(mem.Size()); have < image.Memory {
 		if _, ok := mem.Grow(uint32((image.Memory - have) / linmem.PageSize)); !ok {
 			return fmt.Errorf("the memory limit of %d bytes is less than what the interpreter takes at its start (%d)", memory, image.Memory)
 		}
 	}
+	return nil
+}
+
+// mapImage makes the memory what the image has.
+func (in *Interp) mapImage(image *snapshot.Image) error {
 	for _, e := range image.Extents {
 		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
 			return err
@@ -303,8 +319,7 @@ func (in *Interp) mapImage(image *snapshot.Image, memory int64) error {
 	return nil
 }
 
-// growTables brings the tables to their recorded sizes. The call table is no
-// larger than the module makes it as long as no library was loaded.
+// growTables brings the tables to their recorded sizes.
 func (in *Interp) growTables(ctx context.Context, image *snapshot.Image) error {
 	g := in.guest(ctx)
 	for _, t := range in.rt.module.info.Tables {

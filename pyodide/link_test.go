@@ -218,3 +218,37 @@ func TestPrepareLibrary(t *testing.T) {
 		t.Error("a cancelled preparation succeeded")
 	}
 }
+
+// TestFreezeWithLibraries wants libraries, and functions that C can call, to be
+// where they were after a snapshot.
+func TestFreezeWithLibraries(t *testing.T) {
+	const body = `
+import ctypes
+lib = ctypes.CDLL('/opt/lib.so')
+ctypes.c_int.in_dll(lib, 'answer').value += 1
+F = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+tenfold = F(lambda n: n * 10)
+short_lived = F(lambda n: n)
+del short_lived
+address = ctypes.cast(lib.twice, ctypes.c_void_p).value
+absolute = ctypes.CDLL(None).abs
+`
+	mounts := append(tree(body), pyodide.Mount{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: library(), Mode: 0o444}}})
+	frozen, err := pyodidetest.Runtime(t).Freeze(context.Background(), []string{"probe"}, mounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.Close()
+	const program = `
+import ctypes, probe
+lib = ctypes.CDLL('/opt/lib.so')
+later = probe.F(lambda n: n + 1)
+[lib._handle == probe.lib._handle, ctypes.c_int.in_dll(lib, 'answer').value, lib.twice(-4), probe.lib.apply(probe.tenfold, 7),
+ probe.lib.apply(later, 7), ctypes.cast(lib.twice, ctypes.c_void_p).value == probe.address, probe.absolute(-9)]`
+	for range 2 {
+		res, _, _ := run(t, pyodide.Options{From: frozen}, pyodide.Program{Code: program})
+		if res.Value == nil || res.Value.Repr != "[True, 43, 8, 70, 8, True, 9]" {
+			t.Errorf("%+v %+v %v", res.Value, res.Exception, res.Cause)
+		}
+	}
+}

@@ -49,6 +49,8 @@ type Image struct {
 	slots   map[uint32]uint32           // by function, relative
 	types   map[uint32]wasmbin.FuncType // by slot, relative
 	start   bool                        // has a start function
+	mutable []string                    // exported mutable globals with a number in them
+	opaque  bool                        // there are others
 
 	// LargestBody is the size in bytes of the largest function, and Types the
 	// number of function types: what compiling costs.
@@ -258,6 +260,13 @@ func (i *Image) define(m *wasmbin.Module) error {
 			i.exports[name] = definition{export: name, kind: e.Kind, fn: e.Index, typ: cloneType(m.FuncType(e.Index))}
 		case wasmbin.KindGlobal:
 			g := m.Globals[e.Index]
+			switch {
+			case !g.Mutable:
+			case g.Type == wasmbin.I32, g.Type == wasmbin.I64, g.Type == wasmbin.F32, g.Type == wasmbin.F64:
+				i.mutable = append(i.mutable, name)
+			default:
+				i.opaque = true
+			}
 			if v, ok := g.Init.Const32(); ok && !g.Mutable {
 				i.exports[name] = definition{export: name, kind: e.Kind, addr: uint32(v)}
 			}

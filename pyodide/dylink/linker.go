@@ -73,21 +73,22 @@ type Config struct {
 
 // Linker is the dynamic linker of one interpreter.
 type Linker struct {
-	c       Config
-	main    *object
-	host    map[string]symbol
-	libs    map[string]*library // by path
-	order   []*library
-	handles map[uint32]*library
-	global  map[string]symbol // of libraries loaded with RTLD_GLOBAL
-	defs    map[string]symbol // of all libraries: the first of each name
-	modules map[string]api.Module
-	slots   slots
-	glue    []piece
-	loading bool
-	callers map[string]api.Module
-	helper  api.Module
-	closed  bool
+	c         Config
+	main      *object
+	host      map[string]symbol
+	libs      map[string]*library // by path
+	order     []*library
+	handles   map[uint32]*library
+	global    map[string]symbol // of libraries loaded with RTLD_GLOBAL
+	defs      map[string]symbol // of all libraries: the first of each name
+	modules   map[string]api.Module
+	slots     slots
+	glue      []piece
+	loading   bool
+	instances int // of libraries, ever made
+	callers   map[string]api.Module
+	helper    api.Module
+	closed    bool
 }
 
 // piece is one instance and, when it is the linker's own, its code.
@@ -133,6 +134,8 @@ type library struct {
 	placed    bool   // it has slots
 	ready     bool   // it is loaded
 	published bool
+	env       []byte            // the module that its imports come from
+	got       map[string]uint32 // values of its GOT entries
 }
 
 // symbol gives a definition of the library.

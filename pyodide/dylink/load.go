@@ -85,32 +85,50 @@ func (p *load) take(ctx context.Context, d *library) (err error) {
 	return nil
 }
 
-// instantiate makes the library's instance, with what it imports around it.
-func (p *load) instantiate(ctx context.Context, d *library) error {
+// instantiate makes the library's instance.
+func (p *load) instantiate(ctx context.Context, d *library) (err error) {
 	l := p.l
+	d.got = map[string]uint32{}
+	for _, g := range p.got[d] {
+		if g.in == nil {
+			d.got[g.name] = 0
+		} else if d.got[g.name], err = l.address(ctx, g.symbol); err != nil {
+			return err
+		}
+	}
+	if d.env, err = l.envModuleOf(ctx, d, p.bound[d]); err != nil {
+		return err
+	}
+	l.instances++
+	d.module = fmt.Sprintf("lib%d", l.instances)
+	if err := l.makeInstance(ctx, d); err != nil {
+		return err
+	}
+	for slot, t := range d.Image.types {
+		l.putArity(d.base+slot, l.c.Arity(t))
+	}
+	return nil
+}
+
+// makeInstance makes the instance of a library that has its place, its GOT
+// values and its environment.
+func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 	names := map[string]api.Module{}
-	if got := p.got[d]; len(got) > 0 {
+	if len(d.Image.got) > 0 {
 		m, err := l.generate(ctx, gotModule(d.Image.got), nil)
 		if err != nil {
 			return err
 		}
-		for _, g := range got {
-			if g.in == nil {
-				continue
+		for name, v := range d.got {
+			g, ok := m.ExportedGlobal(name).(api.MutableGlobal)
+			if !ok {
+				return errBadState
 			}
-			v, err := l.address(ctx, g.symbol)
-			if err != nil {
-				return err
-			}
-			m.ExportedGlobal(g.name).(api.MutableGlobal).Set(uint64(v))
+			g.Set(uint64(v))
 		}
 		names["GOT.mem"], names["GOT.func"] = m, m
 	}
-	env, err := l.envModuleOf(ctx, d, p.bound[d])
-	if err != nil {
-		return err
-	}
-	m, err := l.generate(ctx, env, nil)
+	m, err := l.generate(ctx, d.env, nil)
 	if err != nil {
 		return err
 	}
@@ -122,15 +140,11 @@ func (p *load) instantiate(ctx context.Context, d *library) error {
 		}
 		return err
 	}
+	l.glue = append(l.glue, piece{mod: d.mod})
 	if l.takeException() {
 		return errFatal{errors.New("an exception left the start function")}
 	}
-	l.glue = append(l.glue, piece{mod: d.mod})
-	d.module = fmt.Sprintf("lib%d", len(l.glue))
 	l.modules[d.module] = d.mod
-	for slot, t := range d.Image.types {
-		l.putArity(d.base+slot, l.c.Arity(t))
-	}
 	return nil
 }
 

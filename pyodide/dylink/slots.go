@@ -17,6 +17,7 @@ type slots struct {
 	free    []span                      // in order, not touching one another
 	types   map[uint32]wasmbin.FuncType // of what was added; the main module's own are in Main
 	pending []pendingSlot
+	filled  []pendingSlot // by flush
 }
 
 // span is a range of slots.
@@ -171,6 +172,21 @@ func (l *Linker) flush(ctx context.Context) error {
 	if len(p) == 0 {
 		return nil
 	}
+	for _, s := range p {
+		if err := l.setType(ctx, s.slot, s.typ); err != nil {
+			return err
+		}
+	}
+	if _, err := l.generate(ctx, slotModule(p), nil); err != nil {
+		return fmt.Errorf("fill %d table slots: %w", len(p), err)
+	}
+	l.slots.filled = append(l.slots.filled, p...)
+	l.slots.pending = nil
+	return nil
+}
+
+// slotModule generates a module whose element segments fill slots; it sorts p.
+func slotModule(p []pendingSlot) []byte {
 	slices.SortFunc(p, func(a, b pendingSlot) int { return cmp.Compare(a.slot, b.slot) })
 	var b wasmbin.Builder
 	b.ImportTable(mainName, tableName, wasmbin.Table{Type: wasmbin.FuncRef})
@@ -186,16 +202,7 @@ func (l *Linker) flush(ctx context.Context) error {
 		b.Elements(0, p[i].slot, funcs[i:j])
 		i = j
 	}
-	for _, s := range p {
-		if err := l.setType(ctx, s.slot, s.typ); err != nil {
-			return err
-		}
-	}
-	if _, err := l.generate(ctx, b.Bytes(), nil); err != nil {
-		return fmt.Errorf("fill %d table slots: %w", len(p), err)
-	}
-	l.slots.pending = nil
-	return nil
+	return b.Bytes()
 }
 
 // dropPending takes back what address has given out since.

@@ -81,19 +81,24 @@ func (f *FFI) Prepare(ctx context.Context, p, cif, fun, data, code uint32) (int3
 	if err != nil {
 		return statusBadTypedef, nil
 	}
-	c.mod.ExportedGlobal("closure").(api.MutableGlobal).Set(uint64(p))
 	if !m.PutUint32(p+4, cif) || !m.PutUint32(p+8, fun) || !m.PutUint32(p+12, data) {
 		return statusBadTypedef, nil
 	}
+	return statusOK, f.install(ctx, c, p, slot)
+}
+
+// install puts the function of the closure at address p into its slot.
+func (f *FFI) install(ctx context.Context, c *closure, p, slot uint32) error {
+	c.mod.ExportedGlobal("closure").(api.MutableGlobal).Set(uint64(p))
 	if _, err := c.mod.ExportedFunction("install").Call(ctx, uint64(slot)); err != nil {
-		return 0, errTrap{err}
+		return errTrap{err}
 	}
 	if old := f.closures[slot]; old != nil {
 		f.spare[old.key] = append(f.spare[old.key], old)
 	}
 	delete(f.taken, slot)
 	f.closures[slot] = c
-	return statusOK, f.c.SetType(ctx, slot, c.typ)
+	return f.c.SetType(ctx, slot, c.typ)
 }
 
 // closure gives an instance of a closure module, a spare one if there is.

@@ -1,0 +1,92 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"coderunner/pyodide/dylink"
+	"coderunner/pyodide/libffi"
+)
+
+// linkState is what a snapshot remembers of dynamic linking; nil if there was
+// none.
+type linkState struct {
+	Linker *dylink.State
+	FFI    libffi.State
+}
+
+// linkFormat is part of a snapshot's key, and changes with linkState.
+const linkFormat = "1"
+
+// linkState describes the interpreter's libraries and closures.
+func (in *Interp) linkState() (*linkState, error) {
+	if in.linker == nil {
+		return nil, nil
+	}
+	s, err := in.linker.State()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	if len(in.spot) > 0 {
+		return nil, fmt.Errorf("%w: it has compiled libraries of its own", ErrUnfit)
+	}
+	state := &linkState{Linker: s}
+	if in.ffi != nil {
+		state.FFI = in.ffi.State()
+	}
+	return state, nil
+}
+
+// restoreLibraries instantiates libraries where they were. Memory and table
+// have their size; the memory's contents come later, over the libraries' data.
+func (in *Interp) restoreLibraries(ctx context.Context, s *linkState, mounts []Mount) error {
+	if s == nil {
+		return nil
+	}
+	l, err := in.dynamicLinker()
+	if err != nil {
+		return err
+	}
+	return l.Restore(in.context(ctx), s.Linker, func(ctx context.Context, ls dylink.LibraryState) (*dylink.Library, error) {
+		lib, err := in.sharedLibrary(ctx, ls.Digest, ls.Path, nil, false)
+		if !errors.Is(err, errNotPrepared) {
+			return lib, err
+		}
+		b, err := readMounted(mounts, ls.Path)
+		if err != nil {
+			return nil, err
+		}
+		if digest(b) != ls.Digest {
+			return nil, fmt.Errorf("%s has changed", ls.Path)
+		}
+		return in.sharedLibrary(ctx, ls.Digest, ls.Path, b, true)
+	})
+}
+
+// restoreClosures makes closures again, when the memory is restored.
+func (in *Interp) restoreClosures(ctx context.Context, s *linkState) error {
+	if s == nil || len(s.FFI.Closures)+len(s.FFI.Taken) == 0 {
+		return nil
+	}
+	f, err := in.foreign()
+	if err != nil {
+		return err
+	}
+	return f.Restore(in.context(ctx), s.FFI)
+}
+
+// readMounted reads a file out of the mounts that show it.
+func readMounted(mounts []Mount, file string) ([]byte, error) {
+	for _, m := range mounts {
+		if name, ok := strings.CutPrefix(file, m.Dir+"/"); ok {
+			b, err := fs.ReadFile(m.Tree, name)
+			if !errors.Is(err, fs.ErrNotExist) {
+				return b, err
+			}
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: file, Err: fs.ErrNotExist}
+}
