@@ -45,6 +45,7 @@ func (p *Process) makeDevices() error {
 		{"zero", device(1, 5), always(source{func(b []byte) { clear(b) }})},
 		{"random", device(1, 8), always(source{randomBytes})},
 		{"urandom", device(1, 9), always(source{randomBytes})},
+		{"tty", device(5, 0), noTerminal},
 		{"stdin", device(5, 0), always(p.stdio[0])},
 		{"stdout", device(5, 0), always(p.stdio[1])},
 		{"stderr", device(5, 0), always(p.stdio[2])},
@@ -61,6 +62,9 @@ func (p *Process) makeDevices() error {
 	}
 	return nil
 }
+
+// noTerminal opens /dev/tty, as Linux does for a process that has none.
+func noTerminal(uint32) (memfs.Stream, abi.Errno) { return nil, abi.ENXIO }
 
 // sink is /dev/null.
 type sink struct{}

@@ -66,6 +66,7 @@ func TestErrno(t *testing.T) {
 		{abi.EBADF, "openat", []any{99, "x", 0, 0}},
 		{abi.ENAMETOOLONG, "openat", []any{cwd, long[:4099], 0, 0}},
 		{abi.EFAULT, "openat", []any{cwd, 0, 0, 0}},
+		{abi.ENXIO, "openat", []any{cwd, "/dev/tty", abi.O_RDWR | abi.O_CREAT, k.words(0o666)}},
 		{abi.EFAULT, "openat", []any{cwd, memorySize - 3, 0, 0}}, // no NUL before the end
 		{abi.EBADF, "fd_read", []any{fd, iov, 1, out}},           // not open for reading
 		{abi.EINVAL, "fd_write", []any{fd, iov, 1025, out}},

@@ -115,6 +115,9 @@ func TestSharedChunks(t *testing.T) {
 
 func TestBudgets(t *testing.T) {
 	fsys := New(Options{MaxBytes: 100_000, MaxNodes: 10})
+	if st := fsys.Statfs(); st.Blocks != 24 || st.Bfree != 23 {
+		t.Errorf("%d of %d blocks are free, want all but the root's", st.Bfree, st.Blocks)
+	}
 	f := open(t, fsys, "/f", abi.O_RDWR|abi.O_CREAT)
 	if n, e := f.Write(bg, make([]byte, 150_000)); n != 100_000 || e != abi.OK {
 		t.Errorf("a write over the budget = %d, %v; want 100000, OK", n, e)
