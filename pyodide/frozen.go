@@ -110,7 +110,7 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 // it because CPython's time module keeps what it was at the start.
 func (r *Runtime) snapshotKey() string {
 	return fmt.Sprintf("format 1 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
-		linkFormat, lower.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
+		linkKey(), lower.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
 // zoneKey tells time zones apart as far as CPython remembers them.

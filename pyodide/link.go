@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -14,6 +15,7 @@ import (
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/libffi"
 	"coderunner/pyodide/lower"
 	"coderunner/pyodide/wasmbin"
@@ -21,15 +23,19 @@ import (
 
 // link is what a runtime's interpreters share of dynamic linking.
 type link struct {
-	main      func() (*dylink.Main, error)
+	main      func() (*dylink.Main, error) // also makes the host module for libraries
 	shared    sharedLibraries
 	compilers chan struct{} // a place for each library compiled on the spot
 	running   sync.WaitGroup
 }
 
-func (r *Runtime) initLink() {
-	r.link.compilers = make(chan struct{}, spotCompilers)
-	r.link.main = sync.OnceValues(func() (*dylink.Main, error) {
+// init says what is made when it is first needed.
+func (l *link) init(r *Runtime) {
+	l.compilers = make(chan struct{}, spotCompilers)
+	l.main = sync.OnceValues(func() (*dylink.Main, error) {
+		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {
+			return nil, err
+		}
 		info := r.module.info
 		return dylink.NewMain(r.module.wasm, dylink.MainFacts{
 			Symbols: info.Symbols, Slots: info.Slots, SlotTypes: info.SlotTypes, Types: info.Types})
@@ -76,9 +82,9 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 		},
 		Grow: in.rt.module.info.Tables[0].Grow,
 		Find: in.findFile, Open: in.openLibrary,
-		Compile:     in.rt.compileGlue,
+		Compile:     in.compileGlue,
 		Instantiate: in.rt.instantiateAnonymous,
-		HostFuncs:   libraryImports,
+		HostFuncs:   hostFuncs(),
 		Globals:     []string{"__stack_pointer", lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal, lower.FuelGlobal},
 		Exception:   lower.FlagGlobal,
 		Arity:       lower.ArityOf, ArityTable: lower.ArityTable, ArityLen: lower.ArityLen,
@@ -94,30 +100,35 @@ func (r *Runtime) instantiateAnonymous(ctx context.Context, code wazero.Compiled
 // that would run JavaScript.
 var notForLibraries = []string{"emscripten_asm_const_int"}
 
-// libraryImports are the host functions that shared libraries may import: the
+// libraryRows are the host functions that shared libraries may import: the
 // system calls and what stands beside them, nothing of JavaScript's.
-var libraryImports = func() (out []dylink.HostFunc) {
-	valType := map[api.ValueType]wasmbin.ValType{api.ValueTypeI32: wasmbin.I32, api.ValueTypeI64: wasmbin.I64,
-		api.ValueTypeF32: wasmbin.F32, api.ValueTypeF64: wasmbin.F64}
-	types := func(in []api.ValueType) (out []wasmbin.ValType, ok bool) {
-		for _, t := range in {
-			v, ok := valType[t]
-			if !ok {
-				return nil, false
-			}
-			out = append(out, v)
-		}
-		return out, true
-	}
+var libraryRows = sync.OnceValue(func() (rows hostfn.Table) {
 	for _, row := range emscripten.Rows() {
-		params, ok := types(row.Params())
-		results, ok2 := types(row.Results())
-		if ok && ok2 && !slices.Contains(notForLibraries, row.Name) {
-			out = append(out, dylink.HostFunc{Module: row.Module, Name: row.Name, Type: wasmbin.FuncType{Params: params, Results: results}})
+		if !strings.Contains(row.Sig, "e") && !slices.Contains(notForLibraries, row.Name) {
+			row.Module = dylink.HostModule
+			rows = append(rows, row)
 		}
+	}
+	return rows
+})
+
+func forLibraries(name string) bool {
+	return slices.ContainsFunc(libraryRows(), func(r hostfn.Row) bool { return r.Name == name })
+}
+
+// hostFuncs describes them to the linker.
+func hostFuncs() (out []dylink.HostFunc) {
+	types := func(in []api.ValueType) (out []wasmbin.ValType) {
+		for _, t := range in {
+			out = append(out, wasmbin.ValType(t)) // the same numbers, those of the format
+		}
+		return out
+	}
+	for _, row := range libraryRows() {
+		out = append(out, dylink.HostFunc{Name: row.Name, Type: wasmbin.FuncType{Params: types(row.Params()), Results: types(row.Results())}})
 	}
 	return out
-}()
+}
 
 // findFile gives the absolute path of a regular file.
 func (in *Interp) findFile(name string) (string, bool) {

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/tetratelabs/wazero"
+
+	"coderunner/pyodide/dylink"
 )
 
 // machineCode lets one wazero runtime take machine code out of many folders of
@@ -90,10 +92,25 @@ func (c *machineCode) link(from string) error {
 
 func (c *machineCode) close(ctx context.Context) error { return c.cache.Close(ctx) }
 
-// compileGlue compiles a small module that is generated.
-func (r *Runtime) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
-	if r.code == nil {
-		return r.wz.CompileModule(ctx, wasm)
+// glueCost is what the code of a generated module takes at least, in bytes.
+const glueCost = 16 << 10
+
+// compileGlue compiles a small module that is generated. Interpreters that do
+// the same share it.
+func (in *Interp) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	r := in.rt
+	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
+		var code wazero.CompiledModule
+		var err error
+		if r.code == nil {
+			code, err = r.wz.CompileModule(ctx, wasm)
+		} else {
+			code, err = r.code.compile(ctx, r.wz, wasm, "")
+		}
+		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return r.code.compile(ctx, r.wz, wasm, "")
+	return lib.Code, nil
 }

@@ -50,7 +50,7 @@ var errNotPrepared = errors.New("the library was not prepared")
 // prepared gives the lowered library and the folder of its machine code out of
 // the store, where build says whether to make them.
 func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte, build bool) (wasm []byte, dir string, err error) {
-	key := fmt.Sprintf("%s lower %v", sum, lower.Version)
+	key := fmt.Sprintf("%s lower %v link %s", sum, lower.Version, linkKey())
 	file, err := r.config.Store.File(ctx, "side-lowered", key, func(_ context.Context, w io.Writer) error {
 		if !build {
 			return errNotPrepared
@@ -82,6 +82,9 @@ func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte
 func lowerSide(library []byte, maxBody int) ([]byte, *dylink.Image, error) {
 	out, _, err := lower.Lower(library, lower.Options{Side: true})
 	if err != nil {
+		return nil, nil, err
+	}
+	if out, err = dylink.Rename(out, forLibraries); err != nil {
 		return nil, nil, err
 	}
 	image, err := dylink.NewImage(out)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/libffi"
@@ -18,8 +19,15 @@ type linkState struct {
 	FFI    libffi.State
 }
 
-// linkFormat is part of a snapshot's key, and changes with linkState.
-const linkFormat = "1"
+// linkKey is part of the keys of snapshots and of lowered libraries. Its number
+// changes with linkState and with what dylink.Rename does.
+var linkKey = sync.OnceValue(func() string {
+	var names strings.Builder
+	for _, r := range libraryRows() {
+		names.WriteString(r.Name + " " + r.Sig + " ")
+	}
+	return "2 " + digest([]byte(names.String()))
+})
 
 // linkState describes the interpreter's libraries and closures.
 func (in *Interp) linkState() (*linkState, error) {

@@ -83,7 +83,7 @@ const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experi
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{config: c}
 	r.ahead = ahead{rt: r, max: c.Ahead, filling: map[aheadKey]bool{}}
-	r.initLink()
+	r.link.init(r)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())

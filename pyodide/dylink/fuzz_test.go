@@ -18,7 +18,11 @@ func FuzzImage(f *testing.F) {
 	lib.reads("GOT.mem", "a", "b")
 	f.Add(lib.bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		i, err := NewImage(b)
+		renamed, err := Rename(b, func(name string) bool { return name == "plain" })
+		if err != nil {
+			return
+		}
+		i, err := NewImage(renamed)
 		if err != nil {
 			return
 		}

@@ -33,10 +33,9 @@ func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api
 	}
 	m, err := l.c.Instantiate(l.resolver(ctx, names), code)
 	if err != nil {
-		code.Close(ctx)
 		return nil, fmt.Errorf("generated module: %w", err)
 	}
-	l.glue = append(l.glue, piece{m, code})
+	l.glue = append(l.glue, m)
 	return m, nil
 }
 
@@ -48,6 +47,25 @@ func (l *Linker) resolver(ctx context.Context, names map[string]api.Module) cont
 			return m
 		}
 		return l.modules[name]
+	})
+}
+
+// libraryResolver adds to ctx what a library imports from: each function's
+// provider, and the modules in names.
+func (l *Linker) libraryResolver(ctx context.Context, d *library, names map[string]api.Module) context.Context {
+	return experimental.WithImportResolver(ctx, func(name string) api.Module {
+		f, ok := providedBy(name)
+		if !ok {
+			return names[name]
+		}
+		switch from, ok := d.from[f]; {
+		case !ok:
+			return l.c.Instance
+		case from == envModule:
+			return names[envModule]
+		default:
+			return l.modules[from]
+		}
 	})
 }
 
@@ -65,8 +83,8 @@ func gotModule(got []gotImport) []byte {
 	return b.Bytes()
 }
 
-// envModuleOf generates what a library imports from env and from WASI: things
-// of others passed on, the two bases, and functions that call a slot where the
+// envModuleOf generates what a library imports from env: things of the main
+// module passed on, and the two bases; and functions that call a slot where the
 // function itself is not there yet.
 func (l *Linker) envModuleOf(ctx context.Context, d *library, bound []binding) ([]byte, error) {
 	var b wasmbin.Builder
@@ -86,11 +104,6 @@ func (l *Linker) envModuleOf(ctx context.Context, d *library, bound []binding) (
 	}
 	for _, g := range d.Image.globals {
 		add(g.name, wasmbin.KindGlobal, b.ImportGlobal(mainName, g.name, wasmbin.I32, true))
-	}
-	for _, f := range bound {
-		if f.stub == noStub {
-			add(f.name, wasmbin.KindFunc, b.ImportFunc(f.in.module, f.export, f.typ))
-		}
 	}
 	for _, name := range d.Image.bases {
 		base := d.memory

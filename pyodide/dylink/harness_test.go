@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, ctx: ctx, files: map[string][]byte{}, heap: heapAt, live: map[uint32]uint32{}, budget: 3 << 16,
 		wz: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(wasmFeatures))}
 	t.Cleanup(func() { w.wz.Close(ctx) })
-	host := w.wz.NewHostModuleBuilder(envModule).NewFunctionBuilder().
+	host := w.wz.NewHostModuleBuilder(HostModule).NewFunctionBuilder().
 		WithGoFunction(api.GoFunc(func(context.Context, []uint64) { panic("unwound") }), nil, nil).Export("host_panic").
 		NewFunctionBuilder().WithFunc(func(v uint32) uint32 { return v + 1000 }).Export("host_add")
 	if _, err := host.Instantiate(ctx); err != nil {
@@ -84,7 +84,7 @@ func newWorld(t *testing.T) *world {
 		Instantiate: func(ctx context.Context, c wazero.CompiledModule) (api.Module, error) {
 			return w.wz.InstantiateModule(ctx, c, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 		},
-		HostFuncs: []HostFunc{{envModule, "host_panic", wasmbin.FuncType{}}, {envModule, "host_add", i32Func(1, 1)}},
+		HostFuncs: []HostFunc{{"host_panic", wasmbin.FuncType{}}, {"host_add", i32Func(1, 1)}},
 		Globals:   []string{"__stack_pointer", "__eh_flag"}, Exception: "__eh_flag",
 		Arity: func(t wasmbin.FuncType) byte { return byte(len(t.Params)) }, ArityTable: "arity_table", ArityLen: "arity_len",
 	})
@@ -151,11 +151,15 @@ func (w *world) find(name string) (string, bool) {
 }
 
 func (w *world) open(ctx context.Context, file string) (*Library, error) {
-	image, err := NewImage(w.files[file])
+	wasm, err := Rename(w.files[file], func(name string) bool { return strings.HasPrefix(name, "host_") })
 	if err != nil {
 		return nil, err
 	}
-	code, err := w.wz.CompileModule(ctx, w.files[file])
+	image, err := NewImage(wasm)
+	if err != nil {
+		return nil, err
+	}
+	code, err := w.wz.CompileModule(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}

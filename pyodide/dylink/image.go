@@ -24,7 +24,7 @@ const (
 	maxElements = 1_000_000
 )
 
-// envModule and wasiModule are the modules that functions are imported from.
+// envModule and wasiModule are the modules that libraries import from.
 const (
 	envModule  = "env"
 	wasiModule = "wasi_snapshot_preview1"
@@ -58,9 +58,9 @@ type Image struct {
 }
 
 type funcImport struct {
-	module, name string
-	typ          wasmbin.FuncType
-	weak         bool
+	name       string
+	typ        wasmbin.FuncType
+	weak, host bool
 }
 
 type globalImport struct {
@@ -83,7 +83,8 @@ type definition struct {
 	addr   uint32 // of data, relative to the module's memory
 }
 
-// NewImage reads a side module after it was lowered. The error says why it
+// NewImage reads a side module after it was lowered and went through [Rename].
+// The error says why it
 // cannot be loaded; it is a *wasmbin.FormatError if the module is malformed.
 func NewImage(wasm []byte) (*Image, error) {
 	m, err := wasmbin.Parse(wasm)
@@ -183,12 +184,12 @@ func (i *Image) imports(m *wasmbin.Module) error {
 		name := strings.Clone(im.Name)
 		if im.Kind == wasmbin.KindFunc {
 			t := m.FuncType(im.Index)
-			if im.Module != envModule && im.Module != wasiModule {
+			if f, ok := providedBy(im.Module); im.Module != HostModule && (!ok || f != name) {
 				return fmt.Errorf("it imports a function from the module %q", im.Module)
 			}
-			if o, ok := seen[im.Module+"\x00"+name]; !ok {
-				seen[im.Module+"\x00"+name] = t
-				i.funcs = append(i.funcs, funcImport{strings.Clone(im.Module), name, cloneType(t), weak[name]})
+			if o, ok := seen[name]; !ok {
+				seen[name] = t
+				i.funcs = append(i.funcs, funcImport{name, cloneType(t), weak[name], im.Module == HostModule})
 			} else if !o.Equal(t) {
 				return fmt.Errorf("it imports the function %s with two types", name)
 			}

@@ -30,8 +30,8 @@ type Library struct {
 
 // HostFunc is a function of the host that libraries may import.
 type HostFunc struct {
-	Module, Name string
-	Type         wasmbin.FuncType
+	Name string
+	Type wasmbin.FuncType
 }
 
 // Config is what a linker works with. All fields are needed.
@@ -52,13 +52,14 @@ type Config struct {
 	// Open reads and compiles a file.
 	Open func(ctx context.Context, path string) (*Library, error)
 
-	// Compile compiles a small generated module.
+	// Compile compiles a small generated module. It is closed by others, when
+	// the linker is closed.
 	Compile func(ctx context.Context, wasm []byte) (wazero.CompiledModule, error)
 	// Instantiate makes an anonymous instance without calling a start export.
 	Instantiate func(ctx context.Context, code wazero.CompiledModule) (api.Module, error)
 
-	// HostFuncs may be imported by libraries. The host modules are in the
-	// runtime under their names.
+	// HostFuncs may be imported by libraries: those that [Rename] was told of.
+	// They are in the runtime, in a host module named [HostModule].
 	HostFuncs []HostFunc
 	// Globals are the mutable i32 globals of the main module that libraries may
 	// import; Exception is the one that is not 0 while an exception is pending.
@@ -83,18 +84,12 @@ type Linker struct {
 	defs      map[string]symbol // of all libraries: the first of each name
 	modules   map[string]api.Module
 	slots     slots
-	glue      []piece
+	glue      []api.Module
 	loading   bool
 	instances int // of libraries, ever made
 	callers   map[string]api.Module
 	helper    api.Module
 	closed    bool
-}
-
-// piece is one instance and, when it is the linker's own, its code.
-type piece struct {
-	mod  api.Module
-	code wazero.CompiledModule
 }
 
 // object is something that defines symbols.
@@ -134,7 +129,8 @@ type library struct {
 	placed    bool   // it has slots
 	ready     bool   // it is loaded
 	published bool
-	env       []byte            // the module that its imports come from
+	env       []byte            // the module that it imports from env, and its stubs
+	from      map[string]string // who provides a function, if not the main module
 	got       map[string]uint32 // values of its GOT entries
 }
 
@@ -163,14 +159,9 @@ func New(c Config) *Linker {
 		callers: map[string]api.Module{},
 		slots:   slots{types: map[uint32]wasmbin.FuncType{}},
 	}
-	objects := map[string]*object{}
+	host := &object{module: HostModule, added: map[uint32]uint32{}}
 	for i, f := range c.HostFuncs {
-		o := objects[f.Module]
-		if o == nil {
-			o = &object{module: f.Module, added: map[uint32]uint32{}}
-			objects[f.Module] = o
-		}
-		l.host[f.Name] = symbol{definition{export: f.Name, kind: wasmbin.KindFunc, fn: uint32(i), typ: f.Type}, o}
+		l.host[f.Name] = symbol{definition{export: f.Name, kind: wasmbin.KindFunc, fn: uint32(i), typ: f.Type}, host}
 	}
 	return l
 }
@@ -185,10 +176,7 @@ func (l *Linker) Close() error {
 	var errs []error
 	ctx := context.Background()
 	for i := len(l.glue) - 1; i >= 0; i-- {
-		errs = append(errs, l.glue[i].mod.Close(ctx))
-		if c := l.glue[i].code; c != nil {
-			errs = append(errs, c.Close(ctx))
-		}
+		errs = append(errs, l.glue[i].Close(ctx))
 	}
 	return errors.Join(errs...)
 }

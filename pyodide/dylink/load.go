@@ -96,6 +96,15 @@ func (p *load) instantiate(ctx context.Context, d *library) (err error) {
 			return err
 		}
 	}
+	d.from = map[string]string{}
+	for _, b := range p.bound[d] {
+		switch {
+		case b.stub != noStub:
+			d.from[b.name] = envModule
+		case b.in.module != mainName:
+			d.from[b.name] = b.in.module
+		}
+	}
 	if d.env, err = l.envModuleOf(ctx, d, p.bound[d]); err != nil {
 		return err
 	}
@@ -132,15 +141,15 @@ func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 	if err != nil {
 		return err
 	}
-	names[envModule], names[wasiModule] = m, m
-	d.mod, err = l.c.Instantiate(l.resolver(ctx, names), d.Code)
+	names[envModule] = m
+	d.mod, err = l.c.Instantiate(l.libraryResolver(ctx, d, names), d.Code)
 	if err != nil {
 		if d.Image.start {
 			return errFatal{err} // its code may have run
 		}
 		return err
 	}
-	l.glue = append(l.glue, piece{mod: d.mod})
+	l.glue = append(l.glue, d.mod)
 	if l.takeException() {
 		return errFatal{errors.New("an exception left the start function")}
 	}
@@ -149,7 +158,7 @@ func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 }
 
 // undo gives back what place has taken.
-func (p *load) undo(ctx context.Context) error {
+func (p *load) undo(ctx context.Context) (err error) {
 	l := p.l
 	l.dropPending()
 	made := len(l.glue)
@@ -168,17 +177,9 @@ func (p *load) undo(ctx context.Context) error {
 		}
 	}
 	for i := made - 1; i >= p.glue; i-- {
-		l.glue[i].close()
+		err = errors.Join(err, l.glue[i].Close(ctx))
 	}
 	l.glue = append(l.glue[:p.glue], l.glue[made:]...)
-	return nil
-}
-
-func (p piece) close() error {
-	err := p.mod.Close(context.Background())
-	if p.code != nil {
-		err = errors.Join(err, p.code.Close(context.Background()))
-	}
 	return err
 }
 

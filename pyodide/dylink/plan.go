@@ -258,7 +258,7 @@ func (p *load) path() string {
 // bind resolves one function import of the library at place i.
 func (p *load) bind(i int, d *library, f funcImport) binding {
 	s, ok := p.l.lookup(f.name)
-	if !ok {
+	if !ok && !f.host {
 		s, ok = p.scope[f.name]
 	}
 	if !ok {
