@@ -5,19 +5,23 @@
 // then is each import of the program checked against the permissions. Imports
 // of a main module itself are not.
 //
-// It says that it is ready with one byte on stdout. Then comes, on stdin, the
-// length of the orders as eight hexadecimal digits, the orders as JSON, and
-// after that what the program reads as its own stdin. It reports by lines of
-// JSON in a file that it opens while it still may write there.
+// It is told on stdin what it needs before there is a program. Then it says
+// that it is ready with one byte on stdout and waits, maybe for minutes, until
+// its orders come on stdin; what follows them is what the program reads as its
+// own stdin. Both are JSON, after its length as eight hexadecimal digits. It
+// reports by lines of JSON in a pipe that it opens while it still may write
+// there.
 //
 // The program runs in the same realm, so what is used after its start is
 // taken out of its reach before.
 
 const { stdin, exit, inspect, memoryUsage } = Deno;
 const { parse, stringify } = JSON;
-const { getPrototypeOf, keys, is } = Object;
+const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertySymbols, defineProperty, keys, is } = Object;
 const { isArray } = Array;
 const isFinite = Number.isFinite;
+const wait = Atomics.wait;
+const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
 const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
 const self = import.meta.url;
@@ -33,28 +37,35 @@ function read(n) {
   return new TextDecoder().decode(bytes);
 }
 
-Deno.stdout.writeSync(new Uint8Array([6]));
-const orders = parse(read(parseInt(read(8), 16)));
-
-const out = Deno.openSync(orders.report, { write: true, create: true });
-const write = out.writeSync.bind(out);
-Deno.permissions.revokeSync({ name: "write", path: orders.report });
-
-function report(record) {
-  let bytes = encode(stringify(record) + "\n");
-  while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+function readFrame() {
+  return parse(read(parseInt(read(8), 16)));
 }
 
+const place = readFrame();
+const out = Deno.openSync(place.report, { write: true });
+const write = out.writeSync.bind(out);
+Deno.permissions.revokeSync({ name: "write", path: place.report });
+
 // Variables that are for Deno and not for the program.
-for (const name of orders.hide) {
+for (const name of place.hide) {
   try {
     Deno.env.delete(name);
   } catch {
     // not allowed to, so the program cannot see it either
   }
 }
-Object.defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
-if (orders.argv) process.argv[1] = orders.path;
+
+Deno.stdout.writeSync(new Uint8Array([6]));
+const orders = readFrame();
+
+defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
+if (orders.args) defineProperty(Deno, "args", { value: orders.args, writable: true, configurable: true, enumerable: true });
+if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
+
+function report(record) {
+  let bytes = encode(stringify(record) + "\n");
+  while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+}
 
 // describe turns what was thrown into something to report.
 function describe(kind, thrown) {
@@ -106,7 +117,7 @@ function plain(value, room) {
   } else {
     const proto = getPrototypeOf(value);
     ok = (proto === null || proto === Object.prototype) && typeof value.toJSON !== "function" &&
-      Object.getOwnPropertySymbols(value).length === 0;
+      getOwnPropertySymbols(value).length === 0;
   }
   for (let i = 0; ok && i < names.length; i++) ok = plain(value[names[i]], room);
   room.depth++;
@@ -132,6 +143,24 @@ function give(value) {
   report(record);
   if (value instanceof Promise) value.then(give);
 }
+
+// The last thing that happens in a program is the event "unload", also if it
+// exits, and then Node's "exit". If nobody else waits for them, it is over as
+// soon as ours has come: the process is killed rather than left to tidy up,
+// which takes longer than a small program. Whoever kills it need not be asked
+// twice: it ends by itself if nobody does.
+function over() {
+  try {
+    let listeners = process.listenerCount("exit");
+    for (const symbol of getOwnPropertySymbols(globalThis)) listeners += globalThis[symbol].listeners?.unload?.length ?? 0;
+    if (listeners !== 1) return;
+    report({ kind: "exit", exit: exitCode() });
+    wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+  } catch {
+    // then it ends in the ordinary way
+  }
+}
+if (orders.tell) addEventListener("unload", over);
 
 addEventListener("error", (event) => report(describe("error", event.error)));
 addEventListener("unhandledrejection", (event) => report(describe("error", event.reason)));

@@ -65,33 +65,33 @@ func unconfined(p runners.Policy) bool {
 	return p.Run.Any() && !p.DenyRun.All || p.FFI.Any() && !p.DenyFFI.All
 }
 
-// spec is what the job's process may touch, nil if that is everything.
-func (j *job) spec() (*sandbox.Spec, error) {
-	p := j.r.cfg.Policy
+// confinement is what a process may touch, nil if that is everything.
+func (r *Runner) confinement(v variant, f *folder) (*sandbox.Spec, error) {
+	p := r.cfg.Policy
 	if unconfined(p) {
 		return nil, nil
 	}
 	// Deno keeps what it makes of the program's TypeScript here, and tries for
 	// 150 ms if it cannot.
-	gen := j.gen()
+	gen := r.ownGen(f)
 	if err := os.MkdirAll(gen, 0o700); err != nil && !errors.Is(err, fs.ErrPermission) && !readOnly(err) {
 		return nil, err
 	}
 	s := &sandbox.Spec{
-		Execute: []string{j.binary},
-		Read:    []string{j.r.denoDir, j.r.folders.bootstrap()},
-		Write:   []string{j.folder.path, gen},
+		Execute: []string{v.binary},
+		Read:    []string{r.denoDir, r.folders.bootstrap()},
+		Write:   []string{f.path, gen},
 		Network: p.Net.Any() && !p.DenyNet.All,
 	}
-	if !j.r.cfg.Strict {
-		s.Write = append(s.Write, filepath.Join(j.r.denoDir, codeDir))
+	if !r.cfg.Strict {
+		s.Write = append(s.Write, filepath.Join(r.denoDir, codeDir))
 	}
-	if j.ready.dir != "" {
-		s.Read = append(s.Read, j.ready.dir)
+	if v.ready.dir != "" {
+		s.Read = append(s.Read, v.ready.dir)
 	}
 	if s.Network {
 		for _, name := range certificateVariables {
-			s.Read = append(s.Read, j.r.cfg.Env[name])
+			s.Read = append(s.Read, r.cfg.Env[name])
 		}
 	}
 	s.Read = append(s.Read, granted(p.Read, p.DenyRead)...)
@@ -111,9 +111,9 @@ func granted(allow, deny runners.Grant) []string {
 	return allow.List
 }
 
-// gen is where Deno keeps what it makes of the job's program.
-func (j *job) gen() string {
-	return filepath.Join(j.r.denoDir, "gen", "file", trimVolume(j.folder.work()))
+// ownGen is where Deno keeps what it makes of the program in a folder.
+func (r *Runner) ownGen(f *folder) string {
+	return filepath.Join(r.denoDir, "gen", "file", trimVolume(f.work()))
 }
 
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

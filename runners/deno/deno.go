@@ -92,6 +92,15 @@ type Config struct {
 	// compiled code, which makes loading packages slower.
 	Strict bool
 
+	// Park is how many processes are started ahead of need and kept waiting, at
+	// most. Each has about 20 MiB of memory of its own. 0 is none, which is
+	// right for one run.
+	Park int
+
+	// Memory is the limit that requests will probably have, in bytes. Warm
+	// starts a process ahead for it. 0 is the default one.
+	Memory int64
+
 	// Log is told of what goes wrong on our side. nil is none.
 	Log *zap.Logger
 }
@@ -107,6 +116,9 @@ type Runner struct {
 	folders *folders
 	starter *starter
 	known   memo
+	park    *park
+
+	background sync.WaitGroup // what runs may leave to be finished
 
 	warnOnce sync.Once // that memory cannot be limited
 }
@@ -142,6 +154,7 @@ func New(cfg Config) (*Runner, error) {
 		}
 	}
 	r.starter = newStarter()
+	r.park = newPark(r, max(cfg.Park, 0))
 	return r, nil
 }
 
@@ -189,13 +202,17 @@ func trimCaches(dir string) {
 // Versions gives Deno's.
 func (r *Runner) Versions() map[string]string { return map[string]string{"deno": r.version} }
 
-// Close removes the folders of runs. No Run may be in progress.
+// Close ends the processes that wait and removes the folders of runs. No Run
+// may be in progress.
 func (r *Runner) Close() error {
+	r.park.close()
+	r.background.Wait()
 	r.starter.close()
 	return r.folders.close()
 }
 
-// Warm fetches Deno and the packages, which are as in Request.Packages.
+// Warm fetches Deno and the packages, which are as in Request.Packages, and
+// starts a process ahead if the configuration has room for one.
 func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
 	pinned, err := parsePackages(packages)
 	if err != nil {
@@ -207,6 +224,8 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		return err
 	}
 	if len(pinned) == 0 {
+		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
+		r.park.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
 		return nil
 	}
 	_, err = r.prepare(ctx, binary, resolve(nil, pinned), progress)

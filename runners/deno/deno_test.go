@@ -86,6 +86,8 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		r.park.close()
+		r.background.Wait()
 		left, _ := os.ReadDir(r.folders.base)
 		for _, e := range left {
 			if strings.HasPrefix(e.Name(), "r") {

@@ -2,8 +2,6 @@ package deno
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,12 +12,7 @@ import (
 	"time"
 
 	"coderunner/runners"
-
-	"go.uber.org/zap"
 )
-
-// startLimit bounds the start of a process, up to its readiness.
-const startLimit = 30 * time.Second
 
 // killedCode is the exit code of a program that was killed.
 const killedCode = 128 + 9
@@ -31,160 +24,168 @@ const (
 	done    next = iota
 	plain        // it could not load the edited program: run the plain one
 	refetch      // something is missing in Deno's cache: fetch it and run again
+	again        // the process died before the program began: take another
 )
 
-// orders are what the bootstrap is told.
+// orders are what the bootstrap is told when there is a program.
 type orders struct {
-	Main   string   `json:"main"`   // the program's URL
-	Path   string   `json:"path"`   // and its path
-	Report string   `json:"report"` // the file to report in
-	Argv   bool     `json:"argv"`   // the program looks at process.argv
-	Hide   []string `json:"hide"`   // variables to unset
-	Room   int64    `json:"room"`   // characters for the result
+	Main string   `json:"main"` // the program's URL
+	Path string   `json:"path"` // and its path
+	Args []string `json:"args,omitempty"`
+	Argv bool     `json:"argv"` // the program looks at process.argv
+	Room int64    `json:"room"` // characters for the result
+	Tell bool     `json:"tell"` // say when it is over
 }
 
-// flags are the arguments for Deno.
-func (j *job) flags() []string {
-	r := j.r
-	args := []string{"run", "--quiet", "--cached-only", "--no-config", "--no-prompt", heapFlag(j.req.Limits.Memory)}
-	read := []string{j.folder.work(), j.folder.temp()}
-	var imports []string
-	if j.ready.dir != "" {
-		args = append(args, "--import-map="+filepath.Join(j.ready.dir, mapName))
-	}
-	if j.ready.locked {
-		args = append(args, "--lock="+filepath.Join(j.ready.dir, lockName), "--frozen")
-	} else {
-		args = append(args, "--no-lock")
-	}
-	if j.ready.npm {
-		read = append(read, filepath.Join(r.denoDir, "npm"))
-	}
-	if j.ready.remote {
-		imports = importFlags(r.cfg.Policy, r.cfg.JSRURL)
-		if len(imports) == 0 {
-			imports = []string{"--allow-import"} // all of it is cached, or it is not there
+// instance gives the job a Deno that waits for its orders: one that was
+// started ahead, unless it must be a fresh one. The error is the context's if
+// that ends before.
+func (j *job) instance(ctx context.Context) (*instance, error) {
+	v := variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
+	for !j.fresh {
+		var in *instance
+		if in, j.parkKey = j.r.park.take(v); in == nil {
+			break
+		}
+		err := in.await(ctx)
+		if err == nil && in.alive() {
+			return in, nil
+		}
+		in.discard()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 	}
-	if !j.ready.npm && !j.ready.remote {
-		args = append(args, "--no-code-cache") // nothing that would be used again
+	in := j.r.launch(ctx, v)
+	if err := in.await(ctx); err != nil {
+		in.discard()
+		return nil, err
 	}
-	write := []string{j.folder.work(), j.folder.temp(), j.folder.report()}
-	args = append(args, permissionFlags(r.cfg.Policy, read, write, imports)...)
-	args = append(args, r.folders.bootstrap())
-	return append(args, j.req.Args...)
+	return in, nil
 }
 
-// start starts a process for the job. Hide are the variables to unset in it.
-func (j *job) start() (p *process, hide []string, err error) {
-	env, hide := j.r.runEnv(j.folder.temp())
-	spec, err := j.spec()
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err = j.r.starter.process(command{path: j.binary, args: j.flags(), dir: j.folder.work(), env: env, spec: spec})
-	if err != nil {
-		if os.IsNotExist(err) && j.r.named == "" {
-			j.r.pinned.Store("") // somebody emptied the cache; the next run fetches it
-		}
-		return nil, nil, err
-	}
-	return p, hide, nil
-}
-
-// awaitReady waits for the byte with which the bootstrap says that it waits
-// for orders.
-func awaitReady(p *process) error {
-	if err := p.stdout.f.SetReadDeadline(time.Now().Add(startLimit)); err != nil {
-		return err
-	}
-	var b [1]byte
-	if _, err := io.ReadFull(p.stdout, b[:]); err != nil {
-		return err
-	}
-	return p.stdout.f.SetReadDeadline(time.Time{})
-}
-
-// execute runs the job's program in its folder, which is empty.
+// execute runs the job's program.
 func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
 	if ctx.Err() != nil {
 		return cancelled(), done, nil
 	}
-	if err := j.folder.write(j.main, j.program.edited(), j.req.Files); err != nil {
-		return nil, done, err
-	}
-	p, hide, err := j.start()
+	in, err := j.instance(ctx)
 	if err != nil {
-		return nil, done, err
-	}
-	stopCtx := context.AfterFunc(ctx, func() { p.kill(stopCancel) })
-	defer stopCtx()
-
-	end := &ending{
-		limits: j.req.Limits, main: j.main, shown: j.shown, work: j.folder.work(), program: j.program,
-		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
-	}
-	var readers sync.WaitGroup
-	readers.Go(func() { copyOutput(end.stderr, p.stderr, p) })
-	var peak int64
-	readyErr := awaitReady(p)
-	if readyErr == nil {
-		var err error
-		if peak, err = confine(p.cmd.Process.Pid, j.req.Limits.Memory); err != nil {
-			j.r.warnOnce.Do(func() { j.r.log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
-		}
-	} else {
-		p.kill("not ready")
-		p.wait(&readers)
 		if ctx.Err() != nil {
 			return cancelled(), done, nil
 		}
-		words, _ := end.stderr.Text()
-		return nil, done, fmt.Errorf("start Deno %s: %w%s", j.r.version, readyErr, lastLines(words))
+		return nil, done, err
 	}
+	if err := in.folder.write(j.main, j.program.edited(), j.req.Files); err != nil {
+		in.discard()
+		return nil, done, err
+	}
+	defer in.leave()
+	return j.command(ctx, in)
+}
+
+// command gives an instance its orders and awaits the end of the program.
+func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next, error) {
+	p := in.p
+	end := &ending{
+		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.folder.work(), program: j.program,
+		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
+	}
+	stopCtx := context.AfterFunc(ctx, func() { p.kill(stopCancel) })
+	defer stopCtx()
 	begun := time.Now()
 	timer := time.AfterFunc(j.req.Limits.Timeout, func() { p.kill(stopTime) })
 	defer timer.Stop()
-	readers.Go(func() { copyOutput(end.stdout, p.stdout, p) })
-	readers.Go(func() { j.order(p, hide) })
-	readers.Go(func() { watchDisk(p, j.folder.path) })
-	state := p.wait(&readers)
-	took := time.Since(begun)
 
+	var readers sync.WaitGroup
+	over := make(chan struct{}) // closed when the program says that it is over
+	unread := false             // the orders could not be given
+	if p.report != nil {
+		readers.Go(func() { end.report = readReport(p.report, func() { close(over) }) })
+	}
+	readers.Go(func() { copyOutput(end.stdout, p.stdout, p) })
+	readers.Go(func() { copyOutput(end.stderr, p.stderr, p) })
+	readers.Go(func() { unread = !j.order(in) })
+	go p.reap()
+	j.r.background.Go(func() { watchDisk(p, in.folder.path) })
+
+	var usage runners.Usage
+	select {
+	case <-over:
+		// All that it printed is in the pipes.
+		usage = in.usage()
+		p.kill(stopDone)
+	case <-p.end:
+	}
+	if p.stopped() != stopDone {
+		<-p.end
+		usage = in.finalUsage()
+	}
+	p.collect(&readers)
+	if p.report == nil {
+		end.report = readReportFile(in.folder.report())
+	}
+	if unread && in.key != "" && p.stopped() == "" {
+		return nil, again, nil // it died before it began
+	}
 	end.stopped = p.stopped()
-	end.exitCode, end.signal = exitOf(state)
-	end.report = readReport(j.folder.report())
+	if end.stopped == stopDone {
+		end.stopped, end.exitCode = "", end.report.exit.Exit&0xff
+	} else {
+		end.exitCode, end.signal = exitOf(p.cmd.ProcessState)
+	}
+	usage.RunMS = time.Since(begun).Milliseconds()
+	usage.PrepareMS = begun.Sub(j.begun).Milliseconds()
 	o := end.outcome()
 	o.Packages = append(o.Packages, j.ready.packages...)
-	o.Usage.RunMS = took.Milliseconds()
-	if state != nil {
-		o.Usage.CPUMS = (state.UserTime() + state.SystemTime()).Milliseconds()
-		peak = max(peak, peakMemory(state))
-	}
 	if done := end.report.done; done != nil {
-		peak = max(peak, done.Memory)
+		usage.PeakMemoryBytes = max(usage.PeakMemoryBytes, done.Memory)
 	}
-	o.Usage.PeakMemoryBytes = peak
+	o.Usage = usage
 	return o, j.after(end, o), nil
 }
 
+// usage is what a process that lives has used.
+func (in *instance) usage() runners.Usage {
+	u := runners.Usage{PeakMemoryBytes: in.peak}
+	if cpu, err := used(in.p.cmd.Process.Pid); err == nil {
+		u.CPUMS = max(cpu-in.cpu, 0).Milliseconds()
+	}
+	if peak, err := peakNow(in.p.cmd.Process.Pid); err == nil {
+		u.PeakMemoryBytes = max(u.PeakMemoryBytes, peak)
+	}
+	return u
+}
+
+// finalUsage is what a process that has ended used.
+func (in *instance) finalUsage() runners.Usage {
+	u := runners.Usage{PeakMemoryBytes: in.peak}
+	if state := in.p.cmd.ProcessState; state != nil {
+		u.CPUMS = max(state.UserTime()+state.SystemTime()-in.cpu, 0).Milliseconds()
+		u.PeakMemoryBytes = max(u.PeakMemoryBytes, peakMemory(state))
+	}
+	return u
+}
+
 // order sends the bootstrap its orders, and then the program its stdin. It
-// ends at the latest when the process does.
-func (j *job) order(p *process, hide []string) {
-	main := filepath.Join(j.folder.work(), j.main)
-	b, err := json.Marshal(orders{
-		Main: fileURL(main), Path: main, Report: j.folder.report(), Hide: hide, Room: j.req.Limits.Output,
-		Argv: strings.Contains(j.req.Code, "argv"),
-	})
-	if err != nil {
-		panic(err) // strings always marshal
+// ends at the latest when the process does. It reports whether the orders were
+// written.
+func (j *job) order(in *instance) bool {
+	main := filepath.Join(in.folder.work(), j.main)
+	o := orders{
+		Main: fileURL(main), Path: main, Room: j.req.Limits.Output, Args: j.req.Args,
+		Argv: len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
+		// A process of the program's, or foreign code in it, may write on
+		// after the program's end.
+		Tell: !j.r.cfg.Policy.Run.Any() && !j.r.cfg.Policy.FFI.Any(),
 	}
 	// The process may end at any time; what is not written then is not read.
-	defer p.stdin.Close()
-	if _, err := fmt.Fprintf(p.stdin, "%08x%s", len(b), b); err != nil {
-		return
+	defer in.p.stdin.Close()
+	if err := writeFrame(in.p.stdin, o); err != nil {
+		return false
 	}
-	_, _ = io.WriteString(p.stdin, j.req.Stdin)
+	_, _ = io.WriteString(in.p.stdin, j.req.Stdin)
+	return true
 }
 
 // copyOutput reads a stream to its end, and kills the process when it floods.

@@ -18,7 +18,7 @@ import (
 // lines only with the permission to write everywhere; they then say something
 // wrong about that program and nothing else.
 type record struct {
-	Kind    string `json:"kind"` // "result", "error", "thrown" or "done"
+	Kind    string `json:"kind"` // "result", "error", "thrown", "done" or "exit"
 	Text    string `json:"text"`
 	JSON    string `json:"json"`
 	Type    string `json:"type"`
@@ -28,28 +28,28 @@ type record struct {
 	Load    bool   `json:"load"`   // the program could not be loaded, nothing of it ran
 	Trace   bool   `json:"trace"`  // Text is that of an error
 	Memory  int64  `json:"memory"` // bytes
+	Exit    int    `json:"exit"`   // the exit code
 }
 
 // report is what the bootstrap said.
 type report struct {
 	result *record
 	thrown *record // by an uncaught error; the last one
-	done   *record
+	done   *record // the program's own code came to its end
+	exit   *record // and nothing more will happen
 }
 
 // maxReport bounds what is read of a report, in bytes.
 const maxReport = 16 << 20
 
-// readReport reads a report as far as it is well-formed. A process that was
-// killed may have left half a line.
-func readReport(name string) report {
+// readReport reads a report as far as it is well-formed: a process that was
+// killed may have left half a line. It reads to the end of r, so that nobody
+// waits for a full pipe. Over is called, once, when the program says that it is
+// over.
+func readReport(r io.Reader, over func()) report {
 	var rep report
-	f, err := os.Open(name)
-	if err != nil {
-		return rep // it did not come so far
-	}
-	defer f.Close()
-	lines := bufio.NewReader(io.LimitReader(f, maxReport))
+	defer func() { _, _ = io.Copy(io.Discard, r) }()
+	lines := bufio.NewReader(io.LimitReader(r, maxReport))
 	for {
 		line, err := lines.ReadBytes('\n')
 		var rec record
@@ -63,8 +63,22 @@ func readReport(name string) report {
 			rep.thrown = &rec
 		case "done":
 			rep.done = &rec
+		case "exit":
+			rep.exit = &rec
+			over()
+			return rep
 		}
 	}
+}
+
+// readReportFile reads a report where it is no pipe.
+func readReportFile(name string) report {
+	f, err := os.Open(name)
+	if err != nil {
+		return report{} // it did not come so far
+	}
+	defer f.Close()
+	return readReport(f, func() {})
 }
 
 // ending is how a process ended.
@@ -88,6 +102,7 @@ const (
 	stopOutput = "output"
 	stopDisk   = "disk"
 	stopCancel = "cancel"
+	stopDone   = "done" // it was over and did not need to tidy up
 )
 
 // outcome says how the run went. Packages and usage are left to the caller.

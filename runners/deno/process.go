@@ -31,9 +31,10 @@ func (c command) cmd() *exec.Cmd {
 	return cmd
 }
 
-// starter starts the processes of a Runner that are not confined, from one OS thread that lives as
-// long as the Runner: on Linux a process is killed when the thread that
-// started it ends, and that is to happen when this process ends, not before.
+// starter starts the processes of a Runner that are not confined, from one OS
+// thread that lives as long as the Runner: on Linux a process is killed when
+// the thread that started it ends, and that is to happen when this process
+// ends, not before.
 type starter struct {
 	work chan func()
 	done chan struct{}
@@ -63,13 +64,14 @@ func (s *starter) close() {
 }
 
 // process is a started Deno, alone in its process group. Somebody must call
-// wait, once.
+// wait once, or reap and collect once each.
 type process struct {
 	cmd    *exec.Cmd
-	end    chan struct{} // closed when it is reaped: lets go of its thread
-	stdin  *os.File      // our ends of the pipes; wait closes them
+	end    chan struct{} // closed when it is reaped, and cmd.ProcessState is there; lets go of its thread
+	stdin  *os.File      // our ends of the pipes; collect closes them
 	stdout *output
 	stderr *output
+	report *output // nil if there is none
 
 	mu     sync.Mutex
 	ended  bool   // by itself or killed: its group is no longer to be killed
@@ -142,26 +144,51 @@ func (p *process) stopped() string {
 	return p.reason
 }
 
-// wait waits for the end of the process, kills what it left in its group and
-// then waits for readers, which copy its output.
+// wait waits for the end of the process and for readers, which copy its
+// output.
 func (p *process) wait(readers *sync.WaitGroup) *os.ProcessState {
+	p.reap()
+	p.collect(readers)
+	return p.cmd.ProcessState
+}
+
+// reap waits for the end of the process and kills what it left in its group.
+func (p *process) reap() {
+	defer close(p.end)
 	// As long as it is not reaped, the group's number cannot be another's.
 	early := awaitExit(p.cmd.Process)
 	if early {
 		p.endGroup()
 	}
 	_ = p.cmd.Wait() // the state says it all
-	close(p.end)
 	if !early {
 		p.endGroup()
 	}
+	for until := time.Now().Add(dying); groupLives(p.cmd.Process) && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// dying is how long the processes of a group that was killed may take to end
+// before nobody waits for them any more.
+const dying = 200 * time.Millisecond
+
+// collect gives the readers what is in the pipes and waits for them. The
+// process prints nothing any more.
+func (p *process) collect(readers *sync.WaitGroup) {
 	p.stdin.Close()
-	p.stdout.end()
-	p.stderr.end()
+	outputs := []*output{p.stdout, p.stderr, p.report}
+	for _, o := range outputs {
+		if o != nil {
+			o.end()
+		}
+	}
 	readers.Wait()
-	p.stdout.Close()
-	p.stderr.Close()
-	return p.cmd.ProcessState
+	for _, o := range outputs {
+		if o != nil {
+			o.Close()
+		}
+	}
 }
 
 func (p *process) endGroup() {

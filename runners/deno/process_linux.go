@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,6 +31,29 @@ func awaitExit(p *os.Process) bool {
 			return err == nil
 		}
 	}
+}
+
+// hasExited reports whether a process, which is not reaped, has ended.
+func hasExited(p *os.Process) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+	return err != nil && !errors.Is(err, unix.EINTR) || info.Signo != 0
+}
+
+// used is the processor time that a process has used. Source:
+// clock_getcpuclockid(3), whose clock for a process is ~PID<<3|2.
+func used(pid int) (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("read the clock of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// peakNow is the most memory that a living process had so far, in bytes.
+func peakNow(pid int) (int64, error) {
+	status, err := memoryStatus(pid)
+	return status["VmHWM"], err
 }
 
 // maxFileSize bounds each file that a program writes.

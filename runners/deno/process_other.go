@@ -3,9 +3,11 @@
 package deno
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"syscall"
+	"time"
 )
 
 // ownGroup: there are no process groups here.
@@ -24,3 +26,24 @@ func peakMemory(*os.ProcessState) int64 { return 0 }
 
 // readNow is never needed: pipes have no deadlines here.
 func readNow(*os.File, []byte) (int, error) { return 0, io.EOF }
+
+// openReport makes the file that the bootstrap reports in. There are no pipes
+// with names here.
+func (f *folder) openReport() (*output, error) {
+	if err := os.WriteFile(f.report(), nil, 0o600); err != nil {
+		return nil, fmt.Errorf("make the report's file: %w", err)
+	}
+	return nil, nil
+}
+
+// hasExited cannot be known without waiting.
+func hasExited(*os.Process) bool { return false }
+
+// used is not known here.
+func used(int) (time.Duration, error) { return 0, nil }
+
+// peakNow is not known here.
+func peakNow(int) (int64, error) { return 0, nil }
+
+// groupLives: there are no process groups here.
+func groupLives(*os.Process) bool { return false }

@@ -4,6 +4,7 @@ package deno
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -32,4 +33,22 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 		return 0, os.NewSyscallError("read", err)
 	}
 	return n, nil
+}
+
+// groupLives reports whether somebody is left in the group of a process that
+// was reaped.
+func groupLives(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }
+
+// openReport makes the pipe that the bootstrap reports in, and opens it. What
+// is written there wakes us at once, which a file would not.
+func (f *folder) openReport() (*output, error) {
+	if err := syscall.Mkfifo(f.report(), 0o600); err != nil {
+		return nil, fmt.Errorf("make the report's pipe: %w", err)
+	}
+	// For both, so that it has no end before somebody has opened it, too.
+	file, err := os.OpenFile(f.report(), os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the report's pipe: %w", err)
+	}
+	return newOutput(file), nil
 }

@@ -3,9 +3,11 @@
 package deno
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // ownGroup makes a process the first of a group of its own. It does not die
@@ -35,3 +37,12 @@ func peakMemory(state *os.ProcessState) int64 {
 	}
 	return int64(usage.Maxrss) << 10
 }
+
+// hasExited cannot be known without waiting.
+func hasExited(*os.Process) bool { return false }
+
+// used is not known here before the end.
+func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
+
+// peakNow is not known here before the end.
+func peakNow(int) (int64, error) { return 0, errors.ErrUnsupported }

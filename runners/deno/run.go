@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"coderunner/runners"
-
-	"go.uber.org/zap"
 )
 
 // extensions are those of files that Deno takes for programs.
@@ -35,8 +32,10 @@ type job struct {
 	deps    dependencies
 	binary  string
 	ready   *prepared
-	folder  *folder
+	begun   time.Time
+	parkKey string // of the spec of its processes, "" if they are not kept
 
+	fresh     bool // do not take a process that was started ahead
 	refetched bool // the packages were fetched a second time
 }
 
@@ -46,44 +45,34 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	begun := time.Now()
 	if o, err := j.prepare(ctx); o != nil || err != nil {
-		return j.finish(o, begun, err)
+		return j.finish(o, err)
 	}
-	j.folder, err = r.folders.take()
-	if err != nil {
-		return nil, err
-	}
-	defer j.clear()
-	preparing := time.Since(begun)
-	o, next, err := j.execute(ctx)
-	for err == nil && next != done {
-		begun = time.Now()
-		if next == refetch {
+	defer func() { r.park.fill(j.parkKey) }()
+	for {
+		o, next, err := j.execute(ctx)
+		if err != nil || next == done {
+			return o, err
+		}
+		switch next {
+		case again:
+			j.fresh = true
+		case refetch:
+			j.fresh = true // the others know what was there when they started
 			if o, err := j.refetch(ctx, o); o != nil || err != nil {
-				return j.finish(o, begun, err)
+				return j.finish(o, err)
 			}
-		} else {
+		case plain:
 			j.program = &program{source: req.Code}
 		}
-		if err = j.folder.empty(); err != nil {
-			break
-		}
-		preparing += time.Since(begun)
-		o, next, err = j.execute(ctx)
 	}
-	if err != nil {
-		return nil, err
-	}
-	o.Usage.PrepareMS = preparing.Milliseconds()
-	return o, nil
 }
 
 // job checks a request and finds what its program imports.
 func (r *Runner) job(req runners.Request) (*job, error) {
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = oneAtATime(req.Progress)
-	j := &job{r: r, req: req}
+	j := &job{r: r, req: req, begun: time.Now()}
 	var err error
 	if err = j.name(); err != nil {
 		return nil, err
@@ -157,14 +146,14 @@ func unavailable(err error) (*runners.Outcome, error) {
 }
 
 // finish ends a run that did not come to running.
-func (j *job) finish(o *runners.Outcome, begun time.Time, err error) (*runners.Outcome, error) {
+func (j *job) finish(o *runners.Outcome, err error) (*runners.Outcome, error) {
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		o = cancelled()
 	case err != nil:
 		return nil, err
 	}
-	o.Usage.PrepareMS = time.Since(begun).Milliseconds()
+	o.Usage.PrepareMS = time.Since(j.begun).Milliseconds()
 	return o, nil
 }
 
@@ -199,19 +188,3 @@ func (j *job) missing(o *runners.Outcome) *runners.Outcome {
 }
 
 var quotedName = regexp.MustCompile(`"([^"]+)"`)
-
-// clear removes what the run left.
-func (j *job) clear() {
-	own := j.gen()
-	if err := j.folder.giveBack(); err != nil {
-		j.r.log.Warn("a folder of a run is left", zap.Error(err))
-	}
-	// Deno keeps what it made of TypeScript by the path of the file, and of
-	// modules without one by their digest.
-	gen := filepath.Join(j.r.denoDir, "gen")
-	for _, dir := range []string{own, filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
-		_ = os.RemoveAll(dir) // it is a cache: the next run tries again
-	}
-}
-
-func trimVolume(name string) string { return strings.ReplaceAll(name, ":", "") }

@@ -29,7 +29,7 @@ const basePrefix = "coderunner-deno-"
 //	└── r0/          one run
 //	    ├── work/    the working folder: the program and its files
 //	    ├── tmp/     TMPDIR
-//	    └── report   what the bootstrap reports
+//	    └── report   a pipe: what the bootstrap reports
 type folders struct {
 	base string
 	lock *flock.Flock
@@ -147,14 +147,6 @@ func (f *folder) make() error {
 		}
 	}
 	return nil
-}
-
-// empty makes the folder as new.
-func (f *folder) empty() error {
-	if err := removeAll(f.path); err != nil {
-		return fmt.Errorf("empty the working folder: %w", err)
-	}
-	return f.make()
 }
 
 // giveBack removes the folder and all that is in it. No process may use it

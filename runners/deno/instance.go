@@ -1,0 +1,251 @@
+package deno
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+)
+
+// startLimit bounds the start of a process, up to its readiness.
+const startLimit = 30 * time.Second
+
+// variant is what must be known when a process is started. Two processes of the
+// same variant are as good as each other for any program.
+type variant struct {
+	binary string
+	memory int64 // the limit, in bytes
+	ready  *prepared
+}
+
+// variantKey stands for a variant, and for what else a process is started with. It is ""
+// if the Deno is not there.
+func (r *Runner) variantKey(v variant) string {
+	info, err := os.Stat(v.binary)
+	if err != nil {
+		return ""
+	}
+	env, _ := r.runEnv("")
+	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, env)
+}
+
+// flags are the arguments for Deno.
+func (r *Runner) flags(v variant, f *folder) []string {
+	args := []string{"run", "--quiet", "--cached-only", "--no-config", "--no-prompt", heapFlag(v.memory)}
+	read := []string{f.work(), f.temp()}
+	var imports []string
+	if v.ready.dir != "" {
+		args = append(args, "--import-map="+filepath.Join(v.ready.dir, mapName))
+	}
+	if v.ready.locked {
+		args = append(args, "--lock="+filepath.Join(v.ready.dir, lockName), "--frozen")
+	} else {
+		args = append(args, "--no-lock")
+	}
+	if v.ready.npm {
+		read = append(read, filepath.Join(r.denoDir, "npm"))
+	}
+	if v.ready.remote {
+		imports = importFlags(r.cfg.Policy, r.cfg.JSRURL)
+		if len(imports) == 0 {
+			imports = []string{"--allow-import"} // all of it is cached, or it is not there
+		}
+	}
+	if !v.ready.npm && !v.ready.remote {
+		args = append(args, "--no-code-cache") // nothing that would be used again
+	}
+	write := []string{f.work(), f.temp(), f.report()}
+	args = append(args, permissionFlags(r.cfg.Policy, read, write, imports)...)
+	return append(args, r.folders.bootstrap())
+}
+
+// instance is a Deno in a folder of its own. It is started ahead of its run or
+// for it, and waits for its orders. It is used once. Whoever has it calls
+// discard, or run and then leave.
+type instance struct {
+	r       *Runner
+	variant variant
+	key     string      // of the variant, "" if it was not started ahead
+	idle    *time.Timer // ends it if it is not used; nil if it was not started ahead
+	folder  *folder
+
+	started chan struct{} // closed when it waits for orders, or never will
+	// The rest is set when started is closed.
+	err  error         // why it never will
+	p    *process      // nil if there is none
+	peak int64         // the most memory it had so far, in bytes, 0 if unknown
+	cpu  time.Duration // what it has used so far, 0 if unknown
+}
+
+// place is what the bootstrap is told when it starts.
+type place struct {
+	Report string   `json:"report"` // the pipe to report in
+	Hide   []string `json:"hide"`   // variables to unset
+}
+
+// launch starts a Deno in the background. It is killed when ctx ends before
+// it is ready.
+func (r *Runner) launch(ctx context.Context, v variant) *instance {
+	in := &instance{r: r, variant: v, started: make(chan struct{})}
+	r.background.Go(func() {
+		defer close(in.started)
+		in.err = in.start(ctx)
+	})
+	return in
+}
+
+// start starts the process and waits until it is ready.
+func (in *instance) start(ctx context.Context) error {
+	r := in.r
+	var err error
+	if in.folder, err = r.folders.take(); err != nil {
+		return err
+	}
+	report, err := in.folder.openReport()
+	if err != nil {
+		return err
+	}
+	in.p, err = in.exec()
+	if err != nil {
+		if report != nil {
+			report.Close()
+		}
+		return err
+	}
+	in.p.report = report
+	stop := context.AfterFunc(ctx, func() { in.p.kill(stopCancel) })
+	defer stop()
+	if err := in.settle(); err != nil {
+		in.p.kill("not ready")
+		stderr := runners.NewCapture(runners.DefaultOutput)
+		var readers sync.WaitGroup
+		readers.Go(func() { copyOutput(stderr, in.p.stderr, in.p) })
+		in.p.wait(&readers)
+		in.p = nil
+		words, _ := stderr.Text()
+		return fmt.Errorf("start Deno %s: %w%s", r.version, err, lastLines(words))
+	}
+	return nil
+}
+
+// exec starts the process.
+func (in *instance) exec() (*process, error) {
+	r := in.r
+	may, err := r.confinement(in.variant, in.folder)
+	if err != nil {
+		return nil, err
+	}
+	env, _ := r.runEnv(in.folder.temp())
+	p, err := r.starter.process(command{path: in.variant.binary, args: r.flags(in.variant, in.folder), dir: in.folder.work(), env: env, spec: may})
+	if os.IsNotExist(err) && r.named == "" {
+		r.pinned.Store("") // somebody emptied the cache; the next run fetches it
+	}
+	return p, err
+}
+
+// settle tells the process its place, awaits the byte with which it says that
+// it waits for orders, and limits it.
+func (in *instance) settle() error {
+	_, hide := in.r.runEnv(in.folder.temp())
+	if err := writeFrame(in.p.stdin, place{Report: in.folder.report(), Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
+		// It may have died, and said why.
+		in.r.log.Debug("Deno does not listen", zap.Error(err))
+	}
+	if err := in.p.stdout.f.SetReadDeadline(time.Now().Add(startLimit)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return err
+	}
+	var b [1]byte
+	if _, err := io.ReadFull(in.p.stdout, b[:]); err != nil {
+		return err
+	}
+	if err := in.p.stdout.f.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return err
+	}
+	var err error
+	if in.peak, err = confine(in.p.cmd.Process.Pid, in.variant.memory); err != nil {
+		in.r.warnOnce.Do(func() { in.r.log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
+	}
+	in.cpu, _ = used(in.p.cmd.Process.Pid)
+	return nil
+}
+
+// writeFrame writes a value as the bootstrap reads it.
+func writeFrame(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	_, err = fmt.Fprintf(w, "%08x%s", len(b), b)
+	return err
+}
+
+// await waits until the instance is ready. The error is the context's if that
+// ends before.
+func (in *instance) await(ctx context.Context) error {
+	select {
+	case <-in.started:
+		return in.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// alive reports whether a started instance still waits for its orders.
+func (in *instance) alive() bool {
+	select {
+	case <-in.started:
+		return in.err == nil && !hasExited(in.p.cmd.Process)
+	default:
+		return true // as far as one can know
+	}
+}
+
+// discard ends an instance that has no orders, in the background.
+func (in *instance) discard() {
+	in.r.background.Go(func() {
+		<-in.started
+		if in.p != nil {
+			in.p.kill("not used")
+			in.p.wait(new(sync.WaitGroup))
+		}
+		in.clear()
+	})
+}
+
+// leave tidies up after a run, in the background: the process may still be
+// ending, and nobody needs to wait for that.
+func (in *instance) leave() {
+	in.r.background.Go(func() {
+		<-in.p.end
+		in.clear()
+	})
+}
+
+// clear removes what is in the file system. The process must have ended.
+func (in *instance) clear() {
+	if in.folder == nil {
+		return
+	}
+	own := in.r.ownGen(in.folder)
+	if err := in.folder.giveBack(); err != nil {
+		in.r.log.Warn("a folder of a run is left", zap.Error(err))
+	}
+	// Deno keeps what it made of TypeScript by the path of the file, and of
+	// modules without one by their digest.
+	gen := filepath.Join(in.r.denoDir, "gen")
+	for _, dir := range []string{own, filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+		_ = os.RemoveAll(dir) // it is a cache: the next run tries again
+	}
+}
+
+func trimVolume(name string) string { return strings.ReplaceAll(name, ":", "") }

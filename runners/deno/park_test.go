@@ -1,0 +1,263 @@
+package deno
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"coderunner/runners"
+)
+
+// openParked makes a Runner that keeps at most n processes.
+func openParked(t testing.TB, n int) *Runner {
+	return open(t, "", func(c *Config) { c.Park = n })
+}
+
+// waiting gives the processes that wait, when all of them are ready.
+func waiting(t testing.TB, r *Runner) []*instance {
+	t.Helper()
+	r.park.mu.Lock()
+	var all []*instance
+	for _, l := range r.park.lots {
+		all = append(all, l.parked...)
+	}
+	r.park.mu.Unlock()
+	for _, in := range all {
+		if err := in.await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// pid has a program say which process it is in.
+func pid(t testing.TB, r *Runner, req runners.Request) int {
+	t.Helper()
+	req.Code += "\nDeno.pid"
+	o := run(t, r, req)
+	var n int
+	if o.Result == nil {
+		t.Fatalf("no result: %+v %+v", o, o.Error)
+	}
+	if _, err := fmt.Sscan(o.Result.Text, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestParkByUse follows one process from its start to its only use.
+func TestParkByUse(t *testing.T) {
+	r := openParked(t, 2)
+	if n := len(waiting(t, r)); n != 0 {
+		t.Errorf("%d processes wait before the first run", n)
+	}
+	seen := map[int]bool{}
+	for i := range 4 {
+		had := waiting(t, r)
+		got := pid(t, r, runners.Request{})
+		if seen[got] {
+			t.Errorf("process %d was used twice", got)
+		}
+		seen[got] = true
+		if i > 0 && (len(had) != 1 || had[0].p.cmd.Process.Pid != got) {
+			t.Errorf("run %d: %d processes waited, and process %d ran it", i, len(had), got)
+		}
+	}
+	// Other limits of memory need other processes.
+	had := waiting(t, r)[0].p.cmd.Process.Pid
+	if got := pid(t, r, runners.Request{Limits: runners.Limits{Memory: 300 << 20}}); got == had {
+		t.Error("the limit of memory is another, but not the process")
+	}
+	if got := pid(t, r, runners.Request{}); got != had {
+		t.Errorf("process %d ran it, want %d", got, had)
+	}
+	for range 3 {
+		for m := range int64(3) {
+			pid(t, r, runners.Request{Limits: runners.Limits{Memory: (400 + m) << 20}})
+		}
+	}
+	if n := len(waiting(t, r)); n > 2 {
+		t.Errorf("%d processes wait, want 2 at most", n)
+	}
+}
+
+// TestParkedDies kills processes that wait.
+func TestParkedDies(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("notices it on Linux only")
+	}
+	r := openParked(t, 1)
+	run(t, r, runners.Request{Code: "1"})
+	in := waiting(t, r)[0]
+	if err := syscall.Kill(in.p.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitExit(in.p.cmd.Process)
+	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil || o.Result.Text != "2" {
+		t.Errorf("%+v %+v", o, o.Error)
+	}
+	// One that dies between the look at it and its orders.
+	in = waiting(t, r)[0]
+	if err := syscall.Kill(in.p.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	awaitExit(in.p.cmd.Process)
+	taken, _ := r.park.take(in.variant)
+	if taken != in {
+		t.Fatal("another one is taken")
+	}
+	j, err := r.job(runners.Request{Language: runners.TypeScript, Code: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.ready = &prepared{}
+	if o, next, err := j.command(context.Background(), in); next != again || err != nil {
+		t.Errorf("%+v, %v, %v, want to take another", o, next, err)
+	}
+	in.leave()
+}
+
+// TestParkCannotStart has a Deno that fails while it starts ahead.
+func TestParkCannotStart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Deno")
+	}
+	r := openParked(t, 2)
+	bad, err := exec.LookPath("false")
+	if err != nil {
+		t.Skip(err)
+	}
+	r.park.begin(variant{binary: bad, memory: 1 << 28, ready: &prepared{}})
+	r.park.mu.Lock()
+	var in *instance
+	if parked := r.park.lots[0].parked; len(parked) > 0 {
+		in = parked[0]
+	}
+	r.park.mu.Unlock()
+	if in != nil {
+		<-in.started
+	}
+	r.background.Wait()
+	if n := len(waiting(t, r)); n != 0 {
+		t.Errorf("%d of them wait", n)
+	}
+	r.park.begin(variant{binary: bad + "-none", memory: 1 << 28, ready: &prepared{}})
+	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil {
+		t.Errorf("%+v", o.Error)
+	}
+}
+
+// TestParkedIsFresh compares a process that waited with one that did not.
+func TestParkedIsFresh(t *testing.T) {
+	code := `import { parseArgs } from "node:util";
+		const out = {
+			args: Deno.args, argv: process.argv.slice(2), parsed: parseArgs({ allowPositionals: true }).positionals,
+			main: [import.meta.main, Deno.mainModule === import.meta.url, process.argv[1] === import.meta.filename, process.argv.length],
+			env: Object.keys(Deno.env.toObject()).sort(), cwd: Deno.cwd() === import.meta.dirname,
+			files: [...Deno.readDirSync(".")].map((f) => f.name).sort(), stdin: await new Response(Deno.stdin.readable).text(),
+			globals: Reflect.ownKeys(globalThis).map(String).sort().join(), deno: Object.keys(Deno).sort().join(),
+			described: JSON.stringify(Object.getOwnPropertyDescriptor(Deno, "args")?.value), memory: performance.now() < 60000,
+			report: (() => { try { Deno.writeTextFileSync("../report", "x"); return "written" } catch (e) { return e.name } })(),
+			listeners: process.eventNames().map(String).join(), temp: [...Deno.readDirSync(Deno.env.get("TMPDIR")!)].length,
+		};
+		JSON.stringify(out)`
+	req := runners.Request{Code: code, Args: []string{"a", "b c"}, Stdin: "line\n", Files: []runners.File{{Path: "d/x.txt"}}}
+	fresh := run(t, open(t, "", nil), req)
+	r := openParked(t, 1)
+	run(t, r, runners.Request{Code: "1"})
+	in := waiting(t, r)[0]
+	parked := run(t, r, req)
+	<-in.p.end // it was used
+	if fresh.Result == nil || parked.Result == nil || fresh.Result.Text != parked.Result.Text || !strings.Contains(fresh.Result.Text, "b c") {
+		t.Errorf("fresh:  %+v %+v\nparked: %+v %+v", fresh.Result, fresh.Error, parked.Result, parked.Error)
+	}
+	// Nothing random is the same twice.
+	random := `[Math.random(), crypto.randomUUID(), performance.timeOrigin, Deno.pid].join()`
+	seen := map[string]bool{}
+	for range 3 {
+		waiting(t, r)
+		for _, v := range strings.Split(run(t, r, runners.Request{Code: random}).Result.Text, ",") {
+			if seen[v] {
+				t.Errorf("%s is there twice", v)
+			}
+			seen[v] = true
+		}
+	}
+}
+
+// TestParkParallel has many runs at once, with few processes waiting.
+func TestParkParallel(t *testing.T) {
+	r := openParked(t, 3)
+	for range 2 {
+		var wg sync.WaitGroup
+		for i := range 12 {
+			wg.Go(func() {
+				o, err := r.Run(context.Background(), runners.Request{Language: runners.TypeScript, Code: fmt.Sprintf("console.log(%d); Deno.writeTextFileSync('f', '%d'); Deno.readTextFileSync('f')", i, i)})
+				if err != nil || o.Stdout != fmt.Sprintf("%d\n", i) || o.Result == nil || o.Result.Text != fmt.Sprintf(`"%d"`, i) {
+					t.Errorf("run %d: %+v, %v", i, o, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// TestParkPackages has programs with packages in processes that waited.
+func TestParkPackages(t *testing.T) {
+	r := openParked(t, 2)
+	req := runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('x');"}
+	pid(t, r, req)
+	in := waiting(t, r)[0]
+	if got := pid(t, r, req); got != in.p.cmd.Process.Pid {
+		t.Errorf("process %d ran it, want %d", got, in.p.cmd.Process.Pid)
+	}
+	// What is gone from Deno's cache is fetched again, for a fresh process.
+	waiting(t, r)
+	if err := os.RemoveAll(r.denoDir + "/npm"); err != nil {
+		t.Fatal(err)
+	}
+	pid(t, r, req)
+}
+
+// TestParkEnds looks for what is left of processes that nobody used.
+func TestParkEnds(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("looks into /proc")
+	}
+	r := openParked(t, 1)
+	if err := r.Warm(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	in := waiting(t, r)[0]
+	if got := pid(t, r, runners.Request{}); got != in.p.cmd.Process.Pid {
+		t.Errorf("process %d ran it, want the one that was started by Warm", got)
+	}
+	in = waiting(t, r)[0]
+	r.park.mu.Lock()
+	l := r.park.lots[0]
+	r.park.mu.Unlock()
+	if !r.park.remove(l, in) || r.park.remove(l, in) {
+		t.Error("what waits can be removed once")
+	}
+	<-in.p.end
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", in.p.cmd.Process.Pid)); !os.IsNotExist(err) {
+		t.Errorf("the process is still there: %v", err)
+	}
+	run(t, r, runners.Request{Code: "1"})
+	in = waiting(t, r)[0]
+	// A Deno that was replaced.
+	l.key = "another"
+	run(t, r, runners.Request{Code: "1"})
+	select {
+	case <-in.p.end:
+	case <-time.After(20 * time.Second):
+		t.Error("a process of a Deno that was replaced waits on")
+	}
+}
