@@ -42,9 +42,9 @@ func (p *Process) makeDevices() error {
 		open func(uint32) (memfs.Stream, abi.Errno)
 	}{
 		{"null", device(1, 3), always(sink{})},
-		{"zero", device(1, 5), always(source{func(b []byte) { clear(b) }})},
-		{"random", device(1, 8), always(source{randomBytes})},
-		{"urandom", device(1, 9), always(source{randomBytes})},
+		{"zero", device(1, 5), always(source{fill: func(b []byte) { clear(b) }})},
+		{"random", device(1, 8), always(source{fill: randomBytes})},
+		{"urandom", device(1, 9), always(source{fill: randomBytes})},
 		{"tty", device(5, 0), noTerminal},
 		{"stdin", device(5, 0), always(p.stdio[0])},
 		{"stdout", device(5, 0), always(p.stdio[1])},
@@ -66,15 +66,28 @@ func (p *Process) makeDevices() error {
 // noTerminal opens /dev/tty, as Linux does for a process that has none.
 func noTerminal(uint32) (memfs.Stream, abi.Errno) { return nil, abi.ENXIO }
 
+// start is where the devices without an end always are.
+type start struct{}
+
+func (start) SeekTo(_ int64, whence int) (int64, abi.Errno) {
+	if whence < abi.SEEK_SET || whence > abi.SEEK_END {
+		return 0, abi.EINVAL
+	}
+	return 0, abi.OK
+}
+
 // sink is /dev/null.
-type sink struct{}
+type sink struct{ start }
 
 func (sink) Read(context.Context, []byte, bool) (int, abi.Errno)        { return 0, abi.OK }
 func (sink) Write(_ context.Context, b []byte, _ bool) (int, abi.Errno) { return len(b), abi.OK }
 func (sink) Close() abi.Errno                                           { return abi.OK }
 
 // source is a device that never ends. What is written to it is dropped.
-type source struct{ fill func([]byte) }
+type source struct {
+	fill func([]byte)
+	start
+}
 
 func (s source) Read(_ context.Context, b []byte, _ bool) (int, abi.Errno) {
 	b = b[:min(len(b), 1<<20)]

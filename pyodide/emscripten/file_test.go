@@ -48,6 +48,20 @@ func TestOpenReadWrite(t *testing.T) {
 	k.want(abi.EBADF, "fd_close", fd)
 }
 
+// Programs that append to a device, or open one as text, look for its end.
+func TestSeekDevices(t *testing.T) {
+	k := newKernel(t, Config{})
+	for _, name := range []string{"/dev/null", "/dev/zero", "/dev/urandom"} {
+		fd := k.open(name, abi.O_RDWR, 0)
+		for whence := abi.SEEK_SET; whence <= abi.SEEK_END; whence++ {
+			pos := k.words(0x3f3f3f3f, 0x3f3f3f3f)
+			k.want(abi.OK, "fd_seek", fd, int64(7), whence, pos)
+			k.wantMemory(pos, "\x00\x00\x00\x00\x00\x00\x00\x00")
+		}
+		k.want(abi.EINVAL, "fd_seek", fd, int64(0), 9, k.words(0, 0))
+	}
+}
+
 func TestErrno(t *testing.T) {
 	k := newKernel(t, Config{})
 	fd := k.open("f", abi.O_CREAT|abi.O_WRONLY, 0o666)
