@@ -49,6 +49,7 @@ type linking struct {
 	used      []*sharedLibrary
 	spot      []*dylink.Library // compiled for it alone
 	spotBytes int64
+	spotTypes int
 }
 
 // closeLinker gives back what dynamic linking has taken. Nothing of the guest

@@ -17,7 +17,7 @@ import (
 const (
 	maxSpot      = 8 << 20 // bytes, of all together
 	maxSpotBody  = 256 << 10
-	maxSpotTypes = 2000
+	maxSpotTypes = 20_000 // with their parameters and results, of all together
 
 	// spotCompilers is how many programs' libraries are compiled at once.
 	spotCompilers = 2
@@ -35,8 +35,9 @@ func (in *Interp) compileOnTheSpot(ctx context.Context, sum string, b []byte) (*
 	if err != nil {
 		return nil, err
 	}
-	if image.Types > maxSpotTypes {
-		return nil, fmt.Errorf("it has %d function types, at most %d are possible", image.Types, maxSpotTypes)
+	// wazero never forgets a function type.
+	if in.spotTypes += image.Types; in.spotTypes > maxSpotTypes {
+		return nil, fmt.Errorf("%w, and has too many function types to be compiled now", errNotPrepared)
 	}
 	code, err := in.rt.compileApart(ctx, wasm)
 	if err != nil {

@@ -53,7 +53,8 @@ type Image struct {
 	opaque  bool                        // there are others
 
 	// LargestBody is the size in bytes of the largest function, and Types the
-	// number of function types: what compiling costs.
+	// number of function types and of their parameters and results: what
+	// compiling costs.
 	LargestBody, Types int
 }
 
@@ -94,7 +95,10 @@ func NewImage(wasm []byte) (*Image, error) {
 	if m.Dylink == nil {
 		return nil, fmt.Errorf("not a shared library: no section dylink.0")
 	}
-	i := &Image{start: m.Start != wasmbin.NoFunc, Types: len(m.Types)}
+	i := &Image{start: m.Start != wasmbin.NoFunc}
+	for _, t := range m.Types {
+		i.Types += 1 + len(t.Params) + len(t.Results)
+	}
 	for _, b := range m.Bodies {
 		i.LargestBody = max(i.LargestBody, b.End-b.Start)
 	}

@@ -2,11 +2,16 @@ package dylink
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/wasmbin"
 )
+
+// maxCallers bounds the types of functions that can be called: wazero never
+// forgets a function type.
+const maxCallers = 512
 
 // What follows is for libffi, which makes functions at run time and calls
 // those in slots.
@@ -54,6 +59,9 @@ func (l *Linker) Caller(ctx context.Context, t wasmbin.FuncType) (api.Function, 
 	key := typeText(t)
 	m := l.callers[key]
 	if m == nil {
+		if len(l.callers) >= maxCallers {
+			return nil, fmt.Errorf("functions of more than %d types are called", maxCallers)
+		}
 		var b wasmbin.Builder
 		b.ImportTable(mainName, tableName, wasmbin.Table{Type: wasmbin.FuncRef})
 		var body []byte

@@ -16,6 +16,9 @@ const (
 	statusBadTypedef = 1
 )
 
+// maxKinds bounds the types of closures: wazero never forgets a function type.
+const maxKinds = 512
+
 // closure is an instance of the module that closureModule makes. It is reused
 // when its closure is freed: an instance that has been near a table is never
 // given back.
@@ -109,10 +112,14 @@ func (f *FFI) closure(ctx context.Context, wasm []byte, t wasmbin.FuncType) (*cl
 		f.spare[key] = f.spare[key][:n-1]
 		return c, nil
 	}
+	if _, known := f.spare[key]; !known && len(f.spare) >= maxKinds {
+		return nil, errors.New("too many types of closures")
+	}
 	mod, err := f.c.Generate(ctx, wasm)
 	if err != nil {
 		return nil, fmt.Errorf("make a closure: %w", err)
 	}
+	f.spare[key] = f.spare[key][:0]
 	return &closure{mod: mod, key: key, typ: t}, nil
 }
 

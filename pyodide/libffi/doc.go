@@ -30,7 +30,7 @@
 //
 // # Limits
 //
-// No complex numbers, as upstream. At most 900 arguments, and 1 MiB of
+// No complex numbers, as upstream. At most 255 arguments, 512 types of closures, and 1 MiB of
 // structures by value.
 //
 // # Testing

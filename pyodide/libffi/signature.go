@@ -30,7 +30,7 @@ const (
 
 // Bounds on what a guest may describe.
 const (
-	maxArgs   = 900
+	maxArgs   = 255
 	maxUnbox  = 64
 	maxStruct = 1 << 20 // bytes, of all structures together
 )
