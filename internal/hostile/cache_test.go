@@ -1,0 +1,375 @@
+//go:build linux
+
+package hostile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// ownCache is a copy of the suite's cache for one test.
+func ownCache(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir() + "/cache"
+	if err := copyTree(suiteCache, dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// emptied is a copy without what small packages leave, so that they are
+// installed again. Their downloads stay: the hammer is not one of registries.
+func emptied(t *testing.T) string {
+	t.Helper()
+	dir := ownCache(t)
+	for _, kind := range []string{"trees/wheel", "trees/deno-graph", "deno/npm", "deno/code", "python"} {
+		if err := os.RemoveAll(filepath.Join(dir, kind)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+var installs = []arguments{
+	{Language: python, Code: "import six\nsix.__version__", Timeout: 20},
+	{Language: javascript, Code: "import { z } from 'npm:zod@3'; z.string().parse('x')", Timeout: 20},
+}
+
+// TestFlippedBytes damages one file of every kind in the cache: 54. The next
+// server must notice, and repair or refuse, and never run what it found.
+func TestFlippedBytes(t *testing.T) {
+	needsServer(t)
+	dir := ownCache(t)
+	seed := start(t, settings{cache: dir})
+	for _, a := range installs {
+		if o, text, err := seed.run(a); err != nil || o.Status != "succeeded" {
+			t.Fatalf("%v %s", err, text)
+		}
+	}
+	if _, err := seed.stop(); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string][]string{}
+	for _, name := range tree(dir, nil) {
+		parts := strings.Split(name, "/")
+		if len(parts) < 4 || parts[0] == "deno" || parts[0] == "locks" || parts[0] == "tmp" {
+			continue
+		}
+		kind := strings.Join(parts[:2], "/") + " " + filepath.Ext(parts[len(parts)-1])
+		if parts[len(parts)-1] == "manifest" {
+			kind += "manifest"
+		}
+		kinds[kind] = append(kinds[kind], name)
+	}
+	if len(kinds) < 5 {
+		t.Fatalf("only %d kinds of files: %v", len(kinds), kinds)
+	}
+	ways := map[string]func(b []byte) []byte{
+		"flipped": func(b []byte) []byte { b[len(b)/2] ^= 0x40; return b },
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"emptied": func([]byte) []byte { return nil },
+	}
+	for kind, names := range kinds {
+		for way, change := range ways {
+			t.Run(strings.ReplaceAll(kind, "/", "-")+" "+way, func(t *testing.T) {
+				damaged := map[string][]byte{}
+				// All files of a kind, so that one of them is used.
+				for _, name := range names {
+					path := filepath.Join(dir, name)
+					b, err := os.ReadFile(path)
+					if err != nil || len(b) == 0 || len(names) > 50 && !strings.Contains(name, "six") {
+						continue
+					}
+					damaged[name] = bytes.Clone(b)
+					replace(t, path, change(b))
+				}
+				if len(damaged) == 0 {
+					t.Skip("none that is used")
+				}
+				s := start(t, settings{cache: dir, env: []string{"CODE_RUNNER_TIMEOUT=60s"}})
+				for _, a := range installs {
+					o, text, err := s.run(a)
+					if err == nil && o.Status != "succeeded" && o.Status != "not_installed" {
+						t.Errorf("%s: %s", o.Status, clip(text, 500))
+					}
+					if err != nil && !strings.Contains(text, "was not run") {
+						t.Errorf("%v: %s", err, clip(text, 500))
+					}
+				}
+				if _, err := s.stop(); err != nil {
+					t.Error(err)
+				}
+				results.note(t, "54", "cache: "+kind+" "+way, fmt.Sprintf("%d files", len(damaged)))
+				for name, b := range damaged { // as it was, for the next
+					if exists(filepath.Join(dir, name)) {
+						replace(t, filepath.Join(dir, name), b)
+					}
+				}
+			})
+		}
+	}
+}
+
+// replace puts a new file in the place of one that may be a link to another
+// cache's. Its time stays, so that only its bytes tell.
+func replace(t *testing.T, path string, b []byte) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Chmod(filepath.Dir(path), 0o700)
+	if err := os.WriteFile(path+".new", b, info.Mode().Perm()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path+".new", info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHammer kills servers while they install: 53. Whatever a killed one left,
+// the next one works, and in the end nothing is left.
+func TestHammer(t *testing.T) {
+	needsServer(t)
+	kills := 12
+	if n, err := strconv.Atoi(os.Getenv("CODERUNNER_HAMMER")); err == nil {
+		kills = n
+	}
+	dir := emptied(t)
+	temp := t.TempDir()
+	set := settings{cache: dir, env: []string{"TMPDIR=" + temp}}
+	// How long an undisturbed one takes says where to strike.
+	begun := time.Now()
+	s := start(t, set)
+	for _, a := range installs {
+		if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
+			t.Fatalf("%v %s", err, text)
+		}
+	}
+	whole := time.Since(begun)
+	s.kill(syscall.SIGKILL)
+	early := 0
+	for i := range kills {
+		for _, kind := range [][]string{{"trees/wheel", "python"}, {"trees/deno-graph", "deno/npm"}, {"files/stdlib", "files/snapshot"}, {"files/snapshot"}}[i%4] {
+			_ = os.RemoveAll(filepath.Join(dir, kind))
+		}
+		s, err := launch(t, settings{cache: dir, env: set.env, raw: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if s.shakeHands() == nil {
+				for _, a := range installs {
+					_, _, _ = s.send("tools/call", callOf(a))
+				}
+			}
+		}()
+		wait := time.NewTimer(time.Duration(rand.Int64N(int64(whole))))
+		select {
+		case <-wait.C:
+		case <-s.ended:
+			early++
+		}
+		s.kill(syscall.SIGKILL)
+		if i%10 == 9 || i == kills-1 {
+			checkInstalls(t, set, fmt.Sprintf("after %d kills", i+1))
+		}
+	}
+	if early > 0 {
+		t.Errorf("%d servers ended by themselves", early)
+	}
+	if left := tree(temp, nil); left != nil {
+		t.Errorf("temporary files are left: %q", left[:min(len(left), 10)])
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "tmp", "*")); len(left) > 0 {
+		t.Errorf("the cache's temporary folder has %q", left[:min(len(left), 10)])
+	}
+	results.note(t, "53", fmt.Sprintf("killed %d times while installing", kills), "")
+}
+
+func checkInstalls(t *testing.T, set settings, when string) {
+	t.Helper()
+	s := start(t, set)
+	for _, a := range installs {
+		if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
+			t.Errorf("%s: %v %s\n%s", when, err, text, clip(s.logs(), 1000))
+		}
+	}
+	if _, err := s.stop(); err != nil {
+		t.Errorf("%s: %v", when, err)
+	}
+}
+
+// TestSharedCache starts servers at once on one cache, and kills one: 57.
+func TestSharedCache(t *testing.T) {
+	needsServer(t)
+	dir := emptied(t)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		s := start(t, settings{cache: dir})
+		if i == 3 { // this one dies with whatever it holds
+			for _, a := range installs {
+				if _, _, err := s.send("tools/call", callOf(a)); err != nil {
+					t.Error(err)
+				}
+			}
+			time.AfterFunc(300*time.Millisecond, func() { _ = s.cmd.Process.Kill() })
+			continue
+		}
+		for _, a := range installs {
+			wg.Go(func() {
+				if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
+					t.Errorf("server %d: %v %s", i, err, text)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	results.note(t, "57", "four servers, one cache, one killed", "")
+}
+
+// TestCacheGoes removes the cache under a server: 58.
+func TestCacheGoes(t *testing.T) {
+	needsServer(t)
+	dir := ownCache(t)
+	s := start(t, settings{cache: dir})
+	for _, a := range installs {
+		if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
+			t.Fatalf("%v %s", err, text)
+		}
+	}
+	for _, part := range []string{"trees/wheel", "trees/deno-graph", "deno", "python", "tmp"} {
+		if err := os.RemoveAll(filepath.Join(dir, part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, a := range installs {
+		if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
+			t.Errorf("%v %s", err, text)
+		}
+	}
+	results.note(t, "58", "the cache is emptied under a server", "")
+}
+
+// TestDisk has a cache on a full disk and on one that cannot be written, and
+// folders with strange names: 55, 56.
+func TestDisk(t *testing.T) {
+	needsServer(t)
+	t.Run("strange names", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "a b", "ü "+strings.Repeat("x", 150))
+		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := copyTree(suiteCache, dir); err != nil {
+			t.Fatal(err)
+		}
+		s := start(t, settings{cache: dir})
+		for _, a := range installs {
+			if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
+				t.Errorf("%v %s", err, text)
+			}
+		}
+		results.note(t, "56", "a cache with a strange name", "")
+	})
+	t.Run("read-only", func(t *testing.T) {
+		dir := ownCache(t)
+		seed := start(t, settings{cache: dir})
+		for _, a := range installs {
+			if o, text, err := seed.run(a); err != nil || o.Status != "succeeded" {
+				t.Fatalf("%v %s", err, text)
+			}
+		}
+		seed.stop()
+		mount(t, dir, func() error {
+			if err := syscall.Mount(dir, dir, "", syscall.MS_BIND, ""); err != nil {
+				return err
+			}
+			return syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+		})
+		s := start(t, settings{cache: dir, env: []string{"CODE_RUNNER_OFFLINE=1"}})
+		for _, a := range []arguments{{Language: javascript, Code: "1"}, {Language: python, Code: "1"}} {
+			// The runtimes are there but not in the private cache: it says so.
+			o, text, err := s.run(a)
+			if (err != nil || o.Status != "succeeded") && text == "" {
+				t.Errorf("%v %+v", err, o)
+			}
+		}
+		if !strings.Contains(s.logs(), "cache") {
+			t.Errorf("no warning: %s", s.logs())
+		}
+		results.note(t, "56", "a read-only cache", "")
+	})
+	t.Run("full", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "small")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		mount(t, dir, func() error { return syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m,mode=700") })
+		s := start(t, settings{cache: dir})
+		for _, a := range installs {
+			o, text, err := s.run(a)
+			if err == nil && o.Status == "succeeded" {
+				t.Errorf("it works with 3 MB")
+			}
+			if !strings.Contains(text, "space") && !strings.Contains(text, "full") {
+				t.Errorf("it does not say that the disk is full: %v %s", err, clip(text, 400))
+			}
+		}
+		results.note(t, "55", "a full disk", "")
+	})
+	t.Run("no home", func(t *testing.T) {
+		s := start(t, settings{env: []string{"HOME=", "XDG_CACHE_HOME="}})
+		if err := s.probe(python); err != nil {
+			t.Error(err)
+		}
+		results.note(t, "56", "no HOME", "")
+	})
+	t.Run("offline", func(t *testing.T) {
+		s := start(t, settings{cache: ownCache(t), env: []string{"CODE_RUNNER_OFFLINE=1"}})
+		begun := time.Now()
+		for _, a := range []arguments{{Language: python, Code: "import nothere_x1", Packages: []string{"nothere-x1"}}, {Language: javascript, Code: "import 'nothere-x1'"}} {
+			o, text, err := s.run(a)
+			if err != nil || o.Status != "not_installed" || !strings.Contains(text, "nothere") {
+				t.Errorf("%v %s", err, text)
+			}
+		}
+		results.note(t, "51", "offline, not cached", time.Since(begun).Round(time.Millisecond).String())
+	})
+}
+
+// mount needs rights that tests seldom have.
+func mount(t *testing.T, dir string, f func() error) {
+	t.Helper()
+	err := f()
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EPERM) {
+		t.Skip("no right to mount")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 2 {
+			_ = exec.Command("umount", "-l", dir).Run()
+		}
+	})
+}

@@ -1,0 +1,489 @@
+//go:build linux
+
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// busy are programs that run until they are stopped, by language.
+var busy = map[string]string{
+	javascript: "console.log('begun'); for (;;);",
+	python:     "print('begun', flush=True)\nwhile True: pass",
+}
+
+// TestCancel cancels calls at every moment: 59.
+func TestCancel(t *testing.T) {
+	needsServer(t)
+	s, before := warmed(t, settings{env: []string{"CODE_RUNNER_CONCURRENCY=2"}})
+	sleeper := "import time\ntime.sleep(1000)"
+	var ids []string
+	var answers []<-chan message
+	// More than there are places, so that some are cancelled while they wait.
+	for _, a := range []arguments{
+		{Language: javascript, Code: busy[javascript]}, {Language: python, Code: busy[python]},
+		{Language: python, Code: sleeper}, {Language: javascript, Code: busy[javascript]},
+	} {
+		a.Timeout = 60
+		id, c, err := s.send("tools/call", callOf(a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, answers = append(ids, id), append(answers, c)
+	}
+	s.awaitChildren(t, 1)
+	cancel := func(id string) {
+		if err := s.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `,"reason":"test"}}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := time.Now()
+	for _, id := range []string{ids[0], ids[3], ids[1], ids[2], ids[0], "99999", `"none"`, `null`, `{}`, "1e400"} {
+		cancel(id)
+	}
+	if err := s.probe(python); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("places are free after %v", took)
+	}
+	if err := s.probe(javascript); err != nil {
+		t.Error(err)
+	}
+	for i, c := range answers {
+		select {
+		case m := <-c:
+			t.Errorf("call %d was cancelled and answered: %s", i, clip(string(m.Result), 200))
+		default:
+		}
+	}
+	cancel(ids[0]) // long gone
+	if err := s.probe(python); err != nil {
+		t.Error(err)
+	}
+	for _, l := range s.settle(*before) {
+		t.Error("left: " + l)
+	}
+	results.note(t, "59", "cancelled: running, queued, twice, unknown", fmt.Sprint(time.Since(begun).Round(time.Millisecond)))
+}
+
+// awaitChildren waits until the server has started processes.
+func (s *server) awaitChildren(t *testing.T, n int) []string {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if found, err := descendants(s.pid()); err == nil && len(found) >= n {
+			return found
+		}
+	}
+	t.Fatalf("the server starts nothing\n%s", s.logs())
+	return nil
+}
+
+// TestEnd ends servers while programs run: 60 and 61.
+func TestEnd(t *testing.T) {
+	needsServer(t)
+	for _, c := range []struct {
+		name  string
+		clean bool // it ends by itself, with status 0
+		end   func(s *server)
+	}{
+		{"stdin ends", true, func(s *server) { s.in.Close() }},
+		{"SIGTERM", true, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGTERM) }},
+		{"SIGHUP", true, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGHUP) }},
+		{"SIGINT twice", false, func(s *server) {
+			_ = s.cmd.Process.Signal(syscall.SIGINT)
+			_ = s.cmd.Process.Signal(syscall.SIGINT)
+		}},
+		{"SIGKILL", false, func(s *server) { _ = s.cmd.Process.Kill() }},
+		{"SIGSEGV", false, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGSEGV) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, settings{})
+			for _, lang := range []string{python, javascript} {
+				if err := s.probe(lang); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for lang, code := range busy {
+				if _, _, err := s.send("tools/call", callOf(arguments{Language: lang, Code: code, Timeout: 60})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			children := s.awaitChildren(t, 1)
+			begun := time.Now()
+			c.end(s)
+			timer := time.AfterFunc(15*time.Second, func() { _ = s.cmd.Process.Kill() })
+			<-s.ended
+			err := s.cmd.Wait()
+			took := time.Since(begun)
+			timer.Stop()
+			if c.clean && err != nil {
+				t.Errorf("it ends with %v\n%s", err, clip(s.logs(), 2000))
+			}
+			if took > 3*time.Second {
+				t.Errorf("it takes %v", took)
+			}
+			awaitGone(t, children)
+			if c.clean {
+				if left := tree(s.temp, nil); left != nil {
+					t.Errorf("temporary files are left: %q", left)
+				}
+			} else { // the next one clears up
+				next := start(t, settings{env: []string{"TMPDIR=" + s.temp}})
+				if err := next.probe(javascript); err != nil {
+					t.Error(err)
+				}
+				if _, err := next.stop(); err != nil {
+					t.Error(err)
+				}
+				if left := tree(s.temp, nil); left != nil {
+					t.Errorf("temporary files are left: %q", left)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(s.cache, "tmp", "*", "*")); len(left) > 20 {
+				t.Errorf("%d temporary entries in the cache", len(left))
+			}
+			results.note(t, "60", "end of a busy server: "+c.name, took.Round(time.Millisecond).String())
+		})
+	}
+}
+
+// awaitGone waits for processes, as descendants names them, to end.
+func awaitGone(t *testing.T, processes []string) {
+	t.Helper()
+	for _, p := range processes {
+		pid, _, _ := strings.Cut(p, " ")
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if b, err := os.ReadFile("/proc/" + pid + "/stat"); err != nil || !strings.Contains(string(b), "deno") || strings.Contains(string(b), ") Z ") {
+				break
+			}
+			if time.Now().After(end) {
+				t.Errorf("process %s lives on", p)
+				break
+			}
+		}
+	}
+}
+
+// TestClientKilled kills the client, which leaves the server an orphan: 60.
+func TestClientKilled(t *testing.T) {
+	needsServer(t)
+	client := exec.Command(os.Args[0], "-test.run=^$", binary)
+	client.Env = append(baseEnv(), roleVariable+"=client", "TMPDIR="+t.TempDir(), "CODE_RUNNER_CACHE_DIR="+suiteCache)
+	logs, err := client.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := startOnMain(client); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(logs)
+	line, err := lines.ReadString('\n')
+	pid, perr := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || perr != nil {
+		t.Fatalf("the client says %q: %v", line, err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+	s := &server{cmd: &exec.Cmd{Process: &os.Process{Pid: pid}}}
+	children := s.awaitChildren(t, 1)
+	begun := time.Now()
+	_ = client.Process.Kill()
+	_ = client.Wait()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(b), ") Z ") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Error("the server lives on")
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			break
+		}
+	}
+	awaitGone(t, children)
+	results.note(t, "60", "the client is killed", time.Since(begun).Round(time.Millisecond).String())
+}
+
+// TestCalls makes many calls at once and one after the other: 12, 14, 26, 62.
+func TestCalls(t *testing.T) {
+	needsServer(t)
+	s, before := warmed(t, settings{env: []string{"CODE_RUNNER_CONCURRENCY=8"}})
+	each := func(t *testing.T, n int, program func(i int) arguments, check func(i int, o *outcome) error) {
+		t.Helper()
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				o, text, err := s.run(program(i))
+				if err == nil {
+					err = check(i, o)
+				}
+				if err != nil {
+					t.Errorf("call %d: %v\n%s", i, err, clip(text, 300))
+				}
+			})
+		}
+		wg.Wait()
+		for _, l := range s.settle(*before) {
+			t.Error("left: " + l)
+		}
+	}
+	t.Run("near the memory limit", func(t *testing.T) {
+		each(t, 24, func(int) arguments {
+			return arguments{Language: python, Code: "b = bytearray(150 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\nlen(b)", Timeout: 30}
+		}, func(_ int, o *outcome) error {
+			if o.Status != "succeeded" {
+				return errors.New(o.Status)
+			}
+			return nil
+		})
+		results.note(t, "12", "24 programs near their memory limit", "")
+	})
+	t.Run("deep stacks", func(t *testing.T) {
+		each(t, 8, func(int) arguments {
+			return arguments{Language: python, Code: "import sys\nsys.setrecursionlimit(10**9)\na = []\nfor _ in range(10**6): a = [a]\nrepr(a)", Timeout: 20}
+		}, func(_ int, o *outcome) error {
+			if o.Status == "succeeded" {
+				return errors.New("it succeeded")
+			}
+			return nil
+		})
+		if err := s.probe(python); err != nil {
+			t.Error(err)
+		}
+		results.note(t, "14", "8 stacks overflow at once", "")
+	})
+	t.Run("no cross-talk", func(t *testing.T) {
+		each(t, 12, func(i int) arguments {
+			if i%2 == 0 {
+				return arguments{Language: javascript, Code: fmt.Sprintf("for (let i = 0; i < 4000; i++) console.log('mark%d')", i), Timeout: 30}
+			}
+			return arguments{Language: python, Code: fmt.Sprintf("for i in range(4000): print('mark%d')", i), Timeout: 30}
+		}, func(i int, o *outcome) error {
+			mark := fmt.Sprintf("mark%d", i)
+			for line := range strings.Lines(o.Stdout) {
+				if line = strings.TrimSpace(line); strings.HasPrefix(line, "mark") && line != mark && !strings.Contains(line, "…") && !strings.HasPrefix(mark, line) {
+					return fmt.Errorf("it prints %q", clip(line, 100))
+				}
+			}
+			return nil
+		})
+		results.note(t, "26", "12 programs print at once", "")
+	})
+	t.Run("one after the other", func(t *testing.T) {
+		for i := range 60 {
+			a := arguments{Language: []string{python, javascript}[i%2], Code: fmt.Sprint(i)}
+			o, _, err := s.run(a)
+			if err != nil || o.text() != fmt.Sprint(i) {
+				t.Fatalf("call %d: %+v, %v", i, o, err)
+			}
+		}
+		for _, l := range s.settle(*before) {
+			t.Error("left: " + l)
+		}
+		results.note(t, "62", "60 calls", "")
+	})
+	t.Run("randomness", func(t *testing.T) {
+		seen := map[string]bool{}
+		code := "import random, uuid, secrets, os, time\n[random.random(), str(uuid.uuid4()), secrets.token_hex(8), os.urandom(8).hex()]"
+		for range 6 {
+			o, _, err := s.run(arguments{Language: python, Code: code})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range strings.Split(strings.Trim(o.text(), "[]"), ", ") {
+				if seen[part] || part == "" {
+					t.Errorf("%s comes twice", part)
+				}
+				seen[part] = true
+			}
+		}
+		o, _, err := s.run(arguments{Language: python, Code: "import time\nint(time.time())"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at, _ := strconv.ParseInt(o.text(), 10, 64); time.Since(time.Unix(at, 0)).Abs() > 5*time.Second {
+			t.Errorf("the time is %s", o.text())
+		}
+		results.note(t, "25", "random numbers and clock after a restore", "")
+	})
+}
+
+// TestProtocolAbuse sends what is no request: 65.
+func TestProtocolAbuse(t *testing.T) {
+	needsServer(t)
+	s, before := warmed(t, settings{})
+	call := func(args string) string {
+		return `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"run_code","arguments":` + args + `}}`
+	}
+	for _, line := range []string{
+		"", "x", "{", "[]", "null", "1", `"x"`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"1.0"}`, "\xff\xfe", "\x00",
+		`{"jsonrpc":"2.0","id":null,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":1e999,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"nothing"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other"}}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`,
+		call(`{}`), call(`null`), call(`[]`), call(`{"language":"python"}`), call(`{"language":"python","code":5}`), call(`{"language":"ruby","code":""}`),
+		call(`{"language":"python","code":"1","timeout_seconds":-1}`), call(`{"language":"python","code":"1","timeout_seconds":1e300}`), call(`{"language":"python","code":"1","timeout_seconds":"x"}`),
+		call(`{"language":"python","code":"1","files":[{"path":"../x","text":""}]}`), call(`{"language":"javascript","code":"1","files":[{"path":"/etc/x","text":""}]}`),
+		call(`{"language":"javascript","code":"1","files":[{"path":"a","text":""},{"path":"a/b","text":""}]}`), call(`{"language":"python","code":"1","files":[{"path":"a\u0000b","text":""}]}`),
+		call(`{"language":"python","code":"1","packages":["--index-url=http://x"]}`), call(`{"language":"python","code":"1","packages":["x @ file:///etc/passwd"]}`),
+		call(`{"language":"javascript","code":"1","packages":["npm:../../etc"]}`), call(`{"language":"javascript","code":"1","packages":["--allow-all"]}`), call(`{"language":"javascript","code":"1","args":["--allow-all"]}`),
+		call(`{"language":"python","code":"1","nothing":1}`),
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000) + `}`,
+		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 5_000_000) + `"}`,
+	} {
+		if err := s.write(line); err != nil {
+			t.Fatalf("after %q: %v", clip(line, 100), err)
+		}
+	}
+	if err := s.probe(python); err != nil {
+		t.Fatalf("%v\n%s", err, clip(s.logs(), 3000))
+	}
+	// One line without an end, larger than anything that is read.
+	s.writeMu.Lock()
+	chunk := strings.Repeat("x", 1<<20)
+	for range 100 {
+		if _, err := io.WriteString(s.in, chunk); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	s.writeMu.Unlock()
+	if err := s.write(""); err != nil {
+		t.Error(err)
+	}
+	if err := s.probe(javascript); err != nil {
+		t.Errorf("after a line of 100 MB: %v", err)
+	}
+	// The same id many times, and 300 calls at once.
+	for range 50 {
+		if err := s.write(`{"jsonrpc":"2.0","id":"same","method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"1"}}}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var waits []<-chan message
+	for range 300 {
+		_, c, err := s.send("tools/call", callOf(arguments{Language: python, Code: "1"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, c)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for i, c := range waits {
+		select {
+		case <-c:
+		case <-ctx.Done():
+			t.Fatalf("no answer to call %d of 300", i)
+		}
+	}
+	for _, l := range s.settle(*before) {
+		t.Error("left: " + l)
+	}
+	if rss := s.rss(); rss > 2<<30 {
+		t.Errorf("the server takes %d MiB", rss>>20)
+	}
+	s.mu.Lock()
+	for _, j := range s.junk {
+		t.Errorf("no protocol on stdout: %s", j)
+	}
+	s.mu.Unlock()
+	results.note(t, "65", "abuse of the protocol", fmt.Sprintf("%d MiB", s.rss()>>20))
+}
+
+// TestBeforeHandshake calls a tool at once: 65.
+func TestBeforeHandshake(t *testing.T) {
+	needsServer(t)
+	s := start(t, settings{raw: true})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if _, err := s.request(ctx, "tools/call", callOf(arguments{Language: python, Code: "1"})); err != nil {
+		t.Error(err)
+	}
+	if err := s.shakeHands(); err != nil {
+		t.Error(err)
+	}
+	if err := s.probe(python); err != nil {
+		t.Error(err)
+	}
+	results.note(t, "65", "a call before the handshake", "")
+}
+
+// TestDeno has a Deno that is none: 64.
+func TestDeno(t *testing.T) {
+	needsServer(t)
+	script := func(text string) string {
+		name := filepath.Join(t.TempDir(), "deno")
+		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	for name, path := range map[string]string{
+		"missing": "/nonexistent/deno", "no program": places.secret, "a folder": "/usr", "another program": "/bin/true",
+		"old": script("echo deno 1.0.0"), "crashes": script("kill -SEGV $$"), "floods": script("yes deno"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := launch(t, settings{env: []string{"CODE_RUNNER_DENO=" + path}})
+			if err == nil {
+				s.stop()
+				t.Fatal("it starts")
+			}
+			if !strings.Contains(err.Error(), path) && !strings.Contains(err.Error(), "ended") {
+				t.Errorf("it does not name %s: %v", path, err)
+			}
+		})
+	}
+	t.Run("crashes at every start", func(t *testing.T) {
+		s := start(t, settings{env: []string{"CODE_RUNNER_DENO=" + script(`[ "$1" = --version ] && exec echo deno 2.9.5; kill -SEGV $$`)}})
+		for range 3 {
+			if o, text, err := s.run(arguments{Language: javascript, Code: "1"}); err == nil && o.Status == "succeeded" || text == "" {
+				t.Errorf("%+v, %q, %v", o, text, err)
+			}
+		}
+		if err := s.probe(python); err != nil {
+			t.Error(err)
+		}
+		if left := tree(s.temp, func(name string) bool { return !strings.Contains(name, "/r") }); left != nil {
+			t.Errorf("left: %q", left)
+		}
+	})
+	results.note(t, "64", "Deno missing, wrong, crashing", "")
+}
+
+// TestSecrets looks for credentials in what goes wrong: 31.
+func TestSecrets(t *testing.T) {
+	needsServer(t)
+	s := start(t, settings{env: []string{
+		"PIP_INDEX_URL=http://user:" + canary + "@127.0.0.1:1/simple/", "NPM_CONFIG_REGISTRY=http://user:" + canary + "@127.0.0.1:1/",
+		"JSR_URL=http://user:" + canary + "@127.0.0.1:1/", "HTTP_PROXY=", "HTTPS_PROXY=", "DENO_AUTH_TOKENS=" + canary + "@127.0.0.1:1",
+	}})
+	for _, a := range []arguments{
+		{Language: python, Code: "import nothere_x", Packages: []string{"nothere-x"}},
+		{Language: javascript, Code: "import 'npm:nothere-x'"},
+		{Language: javascript, Code: "import 'jsr:@none/x'"},
+		{Language: javascript, Code: "JSON.stringify([Deno.env.toObject(), process.env, Deno.args, Deno.mainModule])"},
+	} {
+		if _, text, err := s.run(a); text == "" {
+			t.Errorf("%s: %v", a.Code, err)
+		}
+	}
+	s.mu.Lock()
+	for _, l := range s.leaked {
+		t.Errorf("the secret got out: %s", l)
+	}
+	s.mu.Unlock()
+	results.note(t, "31", "credentials in registries' URLs", "")
+}
