@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"coderunner/pyodide/lower"
 )
 
 // errClosed is returned for calls of an interpreter that was closed or died.
@@ -37,6 +39,10 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 	if err := f.CallWithStack(g.ctx, stack); err != nil {
 		g.in.dead = true
 		return 0, fmt.Errorf("call %s: %w", name, err)
+	}
+	if pending := g.in.mod.ExportedGlobal(lower.FlagGlobal); pending.Get() != 0 {
+		g.in.dead = true // frames were left that are not made for it
+		return 0, fmt.Errorf("call %s: an exception of C++ or a longjmp (%d) that nothing catches", name, pending.Get())
 	}
 	return uint32(stack[0]), nil
 }

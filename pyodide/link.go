@@ -50,6 +50,7 @@ type linking struct {
 	spot      []*dylink.Library // compiled for it alone
 	spotBytes int64
 	spotTypes int
+	depth     int // of calls of the guest by the host for the guest
 }
 
 // closeLinker gives back what dynamic linking has taken. Nothing of the guest
@@ -150,7 +151,7 @@ func (in *Interp) linkCallbacks(g *emscripten.Guest) {
 	g.Dlopen = func(ctx context.Context, handle uint32) int32 {
 		l, err := in.dynamicLinker()
 		if err == nil {
-			err = l.Dlopen(ctx, handle)
+			err = in.nested(func() error { return l.Dlopen(ctx, handle) })
 		}
 		if !in.linkError(ctx, err) {
 			return 0
@@ -168,6 +169,20 @@ func (in *Interp) linkCallbacks(g *emscripten.Guest) {
 		}
 		return v
 	}
+}
+
+// maxNesting bounds how often the guest may call the host and be called by it in
+// turn: each time it gets another native stack, of up to 50 MB.
+const maxNesting = 48
+
+// nested does something that calls the guest, for the guest.
+func (in *Interp) nested(do func() error) error {
+	if in.depth >= maxNesting {
+		return fmt.Errorf("C functions call one another through the host more than %d deep", maxNesting)
+	}
+	in.depth++
+	defer func() { in.depth-- }()
+	return do()
 }
 
 // linkError tells the guest of an error by dlerror, and unwinds it when the

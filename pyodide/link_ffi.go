@@ -42,7 +42,7 @@ func (in *Interp) ffiCallbacks(g *emscripten.Guest) {
 	g.FFICall = func(ctx context.Context, cif, fn, rvalue, avalue uint32) {
 		f, err := in.foreign()
 		if err == nil {
-			err = f.Call(ctx, cif, fn, rvalue, avalue)
+			err = in.nested(func() error { return f.Call(ctx, cif, fn, rvalue, avalue) })
 		}
 		if err != nil {
 			in.unwindIfDead(err)

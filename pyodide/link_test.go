@@ -174,6 +174,41 @@ found`
 	}
 }
 
+// TestHostileC wants what C can do wrong to end the program at most.
+func TestHostileC(t *testing.T) {
+	for name, c := range map[string]struct {
+		code string
+		want pyodide.Ended
+	}{
+		"uncaught": {"libc.__cxa_throw(ctypes.create_string_buffer(64), 0, 0)", pyodide.Died},
+		"longjmp":  {"libc.__wasm_longjmp(ctypes.create_string_buffer(256), 1)", pyodide.Died},
+		"wild":     {"ctypes.memmove(0x7fffffff, 0x7fffff00, 8)", pyodide.Died},
+		"deep": {`
+F = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+def f(n): return lib.apply(g, n + 1)
+g = F(f)
+f(0)`, pyodide.Finished},
+		"many kinds": {`
+n = 0
+try:
+    for n in range(3000):
+        ctypes.CFUNCTYPE(None, *[(ctypes.c_int, ctypes.c_double)[n >> i & 1] for i in range(12)])(print)
+except Exception as e: pass
+assert 100 < n < 2000, n`, pyodide.Finished},
+		"abort": {"libc.abort()", pyodide.Died},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := withLibrary(t, "import ctypes\nlibc = ctypes.CDLL(None); lib = ctypes.CDLL('/opt/lib.so')\n"+c.code, time.Minute)
+			if res.Ended != c.want {
+				t.Errorf("ended %v, want %v: %+v %v", res.Ended, c.want, res.Exception, res.Cause)
+			}
+			if c.want == pyodide.Finished && res.Exception != nil && name != "deep" {
+				t.Errorf("%+v", res.Exception)
+			}
+		})
+	}
+}
+
 func TestLibraryIsStopped(t *testing.T) {
 	begin := time.Now()
 	res := withLibrary(t, "import ctypes; lib = ctypes.CDLL('/opt/lib.so'); lib.spin()", 500*time.Millisecond)

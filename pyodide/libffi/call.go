@@ -75,6 +75,9 @@ func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 	if !ok {
 		return fmt.Errorf("call a C function: there is none at %#x", fn)
 	}
+	if !callable(t) {
+		return fmt.Errorf("call a C function: it has a type that C has not")
+	}
 	top := uint32(f.c.Stack.Get())
 	a := arguments{mem: f.c.Mem, sp: top}
 	if err := a.fill(s, rvalue, avalue); err != nil {
@@ -106,6 +109,19 @@ func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 		return fmt.Errorf("result of a C function: %w", errBadAddress)
 	}
 	return nil
+}
+
+// callable says whether a function deals in numbers only, and has one result at
+// most.
+func callable(t wasmbin.FuncType) bool {
+	for _, v := range append(append([]wasmbin.ValType{}, t.Params...), t.Results...) {
+		switch v {
+		case wasmbin.I32, wasmbin.I64, wasmbin.F32, wasmbin.F64:
+		default:
+			return false
+		}
+	}
+	return len(t.Results) <= 1
 }
 
 func storeResult(m hostfn.Mem, id uint16, at uint32, v uint64) bool {

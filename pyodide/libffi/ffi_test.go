@@ -146,6 +146,13 @@ func TestOtherTypes(t *testing.T) {
 	if err := w.Call(w.ctx, w.cif(0, void), 0, 0, 0); err == nil || Fatal(err) {
 		t.Errorf("call of slot 0: %v", err)
 	}
+	w.types[10] = wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.V128}}
+	w.types[11] = wasmbin.FuncType{Results: []wasmbin.ValType{wasmbin.I32, wasmbin.I32}}
+	for _, slot := range []uint32{10, 11} {
+		if err := w.Call(w.ctx, w.cif(0, void), slot, 0, 0); err == nil || Fatal(err) {
+			t.Errorf("call of a function of type %v: %v", w.types[slot], err)
+		}
+	}
 	w.types[9] = wasmbin.FuncType{} // nothing is there
 	if err := w.Call(w.ctx, w.cif(0, void), 9, 0, 0); !Fatal(err) {
 		t.Errorf("a trap: %v", err)
