@@ -11,8 +11,8 @@ import (
 
 // Signal numbers, as Emscripten has them.
 const (
-	sigint  = 2
 	sigalrm = 14
+	sigxcpu = 24
 )
 
 var errOutOfRange = errors.New("address out of range")
@@ -27,8 +27,9 @@ func (in *Interp) signal(number uint32) {
 	in.proc.Interrupt()
 }
 
-// interrupt is the time limit's first strike.
-func (in *Interp) interrupt() { in.signal(sigint) }
+// interrupt is the time limit's first strike. SIGXCPU says what it is, and
+// leaves SIGINT to programs and to asyncio, which look at its handler.
+func (in *Interp) interrupt() { in.signal(sigxcpu) }
 
 // stop makes the next loop header trap. It may be called from any goroutine;
 // a host function that waits is ended by its context.

@@ -82,7 +82,7 @@ def run(request):
 
 def _main(p, main, report):
     _renew()
-    signal.signal(signal.SIGINT, _on_interrupt)
+    signal.signal(signal.SIGXCPU, _on_interrupt)
     parts = _compile(p, main)
     _describe(_execute(p, parts, main), p["result_limit"], report)
 
