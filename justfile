@@ -46,6 +46,14 @@ golden:
     go test ./internal/server -run TestGoldenTool -update
     git diff --stat internal/server/testdata
 
+# Hostile programs, packages, registries and ends, with their table: just hostile TestWheels
+hostile TEST='' *ARGS:
+    go test -count=1 -timeout 30m -run '{{TEST}}' {{ARGS}} ./internal/hostile
+
+# The same with 200 servers killed while they install.
+hammer KILLS='200':
+    CODERUNNER_HAMMER={{KILLS}} go test -count=1 -timeout 60m -run TestHammer ./internal/hostile
+
 # Every fuzz test for a while: just fuzz 1m
 fuzz TIME='30s':
     #!/usr/bin/env bash

@@ -87,14 +87,14 @@ var stack = []attack{
 	{row: "13", name: "recursion", lang: javascript, code: "(function f() { f() })()", want: refused, has: "RangeError"},
 	{row: "13b", name: "deep JSON", lang: javascript, code: "JSON.parse('['.repeat(1e6))", want: refused},
 	{row: "14", name: "recursion", lang: python, code: "def f(): f()\nf()", want: refused, has: "RecursionError"},
-	{row: "14b", name: "no recursion limit", lang: python, code: "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()"},
-	{row: "14c", name: "deep repr", lang: python, code: "a = []\nfor _ in range(10**6): a = [a]\nimport sys\nsys.setrecursionlimit(10**9)\nrepr(a)"},
-	{row: "14d", name: "deep pickle", lang: python, code: "import pickle, sys\nsys.setrecursionlimit(10**9)\na = []\nfor _ in range(10**5): a = [a]\nlen(pickle.dumps(a))"},
-	{row: "14e", name: "deep json", lang: python, code: "import json, sys\nsys.setrecursionlimit(10**9)\njson.loads('[' * 10**5 + ']' * 10**5)"},
-	{row: "14f", name: "deep ast", lang: python, code: "import ast\nast.parse('-' * 10**5 + '1')"},
-	{row: "14g", name: "deep deletion", lang: python, code: "a = []\nfor _ in range(10**6): a = [a]\ndel a\n1"},
-	{row: "14h", name: "deep comparison", lang: python, code: "import sys\nsys.setrecursionlimit(10**9)\na, b = [], []\nfor _ in range(10**6): a, b = [a], [b]\na == b"},
-	{row: "14i", name: "deep recursion in a key", lang: python, code: "import functools\ndef f(a, b): return sorted([2, 1], key=functools.cmp_to_key(f)) and 0\nf(1, 2)"},
+	{row: "14b", name: "no recursion limit", lang: python, timeout: 10, want: anyEnd, code: "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()"},
+	{row: "14c", name: "deep repr", lang: python, timeout: 10, want: anyEnd, code: "a = []\nfor _ in range(10**6): a = [a]\nimport sys\nsys.setrecursionlimit(10**9)\nrepr(a)"},
+	{row: "14d", name: "deep pickle", lang: python, timeout: 10, want: anyEnd, code: "import pickle, sys\nsys.setrecursionlimit(10**9)\na = []\nfor _ in range(10**5): a = [a]\nlen(pickle.dumps(a))"},
+	{row: "14e", name: "deep json", lang: python, timeout: 10, want: anyEnd, code: "import json, sys\nsys.setrecursionlimit(10**9)\njson.loads('[' * 10**5 + ']' * 10**5)"},
+	{row: "14f", name: "deep ast", lang: python, timeout: 10, want: anyEnd, code: "import ast\nast.parse('-' * 10**5 + '1')"},
+	{row: "14g", name: "deep deletion", lang: python, timeout: 10, want: anyEnd, code: "a = []\nfor _ in range(10**6): a = [a]\ndel a\n1"},
+	{row: "14h", name: "deep comparison", lang: python, timeout: 10, want: anyEnd, code: "import sys\nsys.setrecursionlimit(10**9)\na, b = [], []\nfor _ in range(10**6): a, b = [a], [b]\na == b"},
+	{row: "14i", name: "deep recursion in a key", lang: python, timeout: 10, want: anyEnd, code: "import functools\ndef f(a, b): return sorted([2, 1], key=functools.cmp_to_key(f)) and 0\nf(1, 2)"},
 }
 
 // Attacks by output: 15 to 20.

@@ -43,6 +43,9 @@ var (
 	refused   = []string{"failed"}
 	flooded   = []string{"output_limit"}
 	absent    = []string{"not_installed"}
+	// anyEnd is for programs that may break their interpreter, which is then
+	// gone, and nothing else.
+	anyEnd = []string{"succeeded", "failed", "timed_out", "out_of_memory", "crashed"}
 )
 
 // probes are programs that look for what another one left, and the answer of a

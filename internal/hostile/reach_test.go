@@ -44,7 +44,7 @@ for p in ("loop", "x" * 100000, "/".join(["d"] * 50000), "a/" * 3000 + "..", "/d
 	{row: "29c", name: "closed folders", lang: javascript, code: "Deno.mkdirSync('a/b', { recursive: true }); Deno.writeTextFileSync('a/b/c', 'x'); Deno.chmodSync('a/b', 0); Deno.chmodSync('a', 0); 1", want: succeeded},
 	{row: "29d", name: "writes elsewhere", lang: javascript, code: "for (const p of ['/tmp/evil', '../report', '../../bootstrap.js', '../../lock', '/root/evil', Deno.execPath?.()]) { try { Deno.writeTextFileSync(p, ''); console.log('wrote', p) } catch (e) { console.log(e.name) } }", not: "wrote"},
 	{row: "29e", name: "many files", lang: javascript, timeout: 20, code: "for (let i = 0; ; i++) Deno.writeTextFileSync('f' + i, '')", want: flooded},
-	{row: "29f", name: "large files", lang: javascript, timeout: 20, code: "const b = new Uint8Array(1 << 24); const f = []; for (let i = 0; ; i++) { f.push(Deno.openSync('f' + i, { create: true, write: true })); for (let k = 0; k < 32; k++) f[i].writeSync(b) }", want: flooded},
+	{row: "29f", name: "large files", lang: javascript, timeout: 20, code: "const b = new Uint8Array(1 << 24); const f = []; for (let i = 0; ; i++) { f.push(Deno.openSync('f' + i, { create: true, write: true })); for (let k = 0; k < 32; k++) f[i].writeSync(b) }", want: []string{"output_limit", "timed_out"}},
 	{row: "29g", name: "makeTempFile", lang: javascript, code: "Deno.makeTempFileSync({ dir: '/var/tmp' })", want: refused},
 }
 
@@ -110,11 +110,11 @@ var oddities = []attack{
 	{row: "66h", name: "NUL in the source", lang: python, code: "1\x00", want: refused},
 	{row: "66i", name: "NUL in the source", lang: javascript, code: "1\x00", want: refused},
 	{row: "66j", name: "strange line ends", lang: javascript, code: "let a = 1\u2028let b = 2\u2029a + b", want: succeeded, has: "3"},
-	{row: "69", name: "reads address 0", lang: python, code: "import ctypes\nctypes.string_at(0, 10)\n1"},
-	{row: "69b", name: "reads beyond memory", lang: python, code: "import ctypes\nctypes.string_at(0xfffffff0, 100)"},
-	{row: "69c", name: "overwrites memory", lang: python, code: "import ctypes\nctypes.memset(4096, 255, 30_000_000)"},
-	{row: "69d", name: "calls a wrong pointer", lang: python, code: "import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(123456)()"},
-	{row: "69e", name: "calls with a wrong type", lang: python, code: "import ctypes\nf = ctypes.CDLL(None).strlen\nf.argtypes = [ctypes.c_double]\nf(1.0)"},
-	{row: "69f", name: "breaks the interpreter", lang: python, code: "import ctypes\nctypes.pythonapi.Py_Finalize()\n1"},
-	{row: "69g", name: "hostile code object", lang: python, code: "def f(): pass\nf.__code__ = f.__code__.replace(co_code=b'\\xff' * 100)\nf()"},
+	{row: "69", name: "reads address 0", lang: python, want: anyEnd, code: "import ctypes\nctypes.string_at(0, 10)\n1"},
+	{row: "69b", name: "reads beyond memory", lang: python, want: anyEnd, code: "import ctypes\nctypes.string_at(0xfffffff0, 100)"},
+	{row: "69c", name: "overwrites memory", lang: python, want: anyEnd, code: "import ctypes\nctypes.memset(4096, 255, 30_000_000)"},
+	{row: "69d", name: "calls a wrong pointer", lang: python, want: anyEnd, code: "import ctypes\nctypes.CFUNCTYPE(ctypes.c_int)(123456)()"},
+	{row: "69e", name: "calls with a wrong type", lang: python, want: anyEnd, code: "import ctypes\nf = ctypes.CDLL(None).strlen\nf.argtypes = [ctypes.c_double]\nf(1.0)"},
+	{row: "69f", name: "breaks the interpreter", lang: python, want: anyEnd, code: "import ctypes\nctypes.pythonapi.Py_Finalize()\n1"},
+	{row: "69g", name: "hostile code object", lang: python, want: anyEnd, code: "def f(): pass\nf.__code__ = f.__code__.replace(co_code=b'\\xff' * 100)\nf()"},
 }
