@@ -58,6 +58,7 @@ func TestPrograms(t *testing.T) {
 		{name: "folder", code: "import os\nopen('a','w').write('x'); os.getcwd(), os.listdir()", want: "('/home/user', ['a'])"},
 		{name: "environment", code: "import os\ndict(os.environ)", want: "{'HOME': '/home/user'}"},
 		{name: "network", code: "import socket\nsocket.create_connection(('localhost', 80))", want: "PermissionError", exit: 1},
+		{name: "names", code: "import socket, urllib.request\ntry:\n  socket.gethostbyname_ex('example')\nexcept socket.gaierror as e:\n  print(isinstance(e, PermissionError))\nurllib.request.urlopen('file://example/f')", want: "URLError", stdout: "True\n", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
 		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},
 		{name: "no terminal", code: "import os, sys\n[s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)] + [os.isatty(os.open('/dev/null', 0))]", want: "[False, False, False, False]"},

@@ -55,8 +55,18 @@ def _socket(module):
     def refuse(*args, **kwargs):
         raise PermissionError(module.errno.EACCES, _NO_NETWORK)
 
-    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo", "socketpair"):
-        setattr(module, name, refuse)
+    class NameRefused(PermissionError, module.gaierror):
+        """What callers of the name functions are prepared for, and why."""
+
+    NameRefused.__name__ = NameRefused.__qualname__ = "PermissionError"
+    NameRefused.__module__ = "builtins"
+
+    def refuse_name(*args, **kwargs):
+        raise NameRefused(module.errno.EACCES, _NO_NETWORK)
+
+    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
+        setattr(module, name, refuse_name)
+    module.socketpair = refuse
     old = module.socket.__init__
 
     def init(self, family=-1, type=-1, proto=-1, fileno=None):
