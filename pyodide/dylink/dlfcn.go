@@ -93,6 +93,7 @@ func (l *Linker) dlsym(handle uint32, name string) (s symbol, lib string, ok boo
 	case !known && handle != 0:
 		return s, fmt.Sprintf("handle %#x", handle), false
 	}
+	l.names()
 	if def, ok := l.c.Main.symbols[name]; ok {
 		return symbol{def, l.main}, "__main__", true
 	}

@@ -211,6 +211,7 @@ func (w *world) run(slot, arg uint32) uint32 {
 
 // state is what a failed load must leave as it was.
 func (w *world) state() string {
+	w.names()
 	total := uint32(0)
 	for p, n := range w.live {
 		if table, _ := w.arity(); p != table {

@@ -86,7 +86,8 @@ type Linker struct {
 	slots     slots
 	glue      []api.Module
 	loading   bool
-	instances int // of libraries, ever made
+	instances int    // of libraries, ever made
+	restored  *State // what names still has to do
 	callers   map[string]api.Module
 	helper    api.Module
 	closed    bool

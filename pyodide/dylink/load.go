@@ -19,6 +19,7 @@ func (l *Linker) open(ctx context.Context, name string, global bool) (*library, 
 	if l.loading || l.closed {
 		return nil, errBusy
 	}
+	l.names()
 	p, root, err := l.prepare(ctx, name, global)
 	if err != nil {
 		return nil, err

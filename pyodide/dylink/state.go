@@ -56,6 +56,7 @@ const (
 // State describes what has been loaded. It must not be called while guest code
 // runs. Functions that libffi has put into slots are not part of it.
 func (l *Linker) State() (*State, error) {
+	l.names()
 	s := &State{Instances: l.instances, Handles: map[uint32]int{}, Global: map[string]int{}, Defined: map[string]int{}}
 	place := map[*library]int{nil: ownerMain}
 	for i, d := range l.order {
@@ -133,18 +134,14 @@ func (l *Linker) Restore(ctx context.Context, s *State, open func(context.Contex
 		d, e := at(i)
 		l.handles[h], err = d, errors.Join(err, e)
 	}
-	for _, table := range []struct {
-		to   map[string]symbol
-		from map[string]int
-	}{{l.global, s.Global}, {l.defs, s.Defined}} {
-		for name, i := range table.from {
-			d, e := at(i)
-			if e != nil || d == nil {
+	for _, names := range []map[string]int{s.Global, s.Defined} {
+		for _, i := range names {
+			if i < 0 || i >= len(l.order) {
 				return errBadState
 			}
-			table.to[name], _ = d.symbol(name)
 		}
 	}
+	l.restored = s
 	for _, f := range s.Free {
 		l.slots.free = append(l.slots.free, span{f[0], f[1]})
 	}
@@ -152,6 +149,26 @@ func (l *Linker) Restore(ctx context.Context, s *State, open func(context.Contex
 		return err
 	}
 	return l.restoreSlots(ctx, s.Filled)
+}
+
+// names makes the tables of names that a restored state left out: there are
+// thousands, and most programs load nothing more.
+func (l *Linker) names() {
+	s := l.restored
+	if s == nil {
+		return
+	}
+	l.restored = nil
+	for _, table := range []struct {
+		to   map[string]symbol
+		from map[string]int
+	}{{l.global, s.Global}, {l.defs, s.Defined}} {
+		for name, i := range table.from {
+			if sym, ok := l.order[i].symbol(name); ok {
+				table.to[name] = sym
+			}
+		}
+	}
 }
 
 var errBadState = errors.New("the state of the dynamic linker is damaged")
