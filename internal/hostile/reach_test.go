@@ -109,7 +109,7 @@ var oddities = []attack{
 	{row: "66g", name: "only comments", lang: python, code: "# nothing", want: succeeded},
 	{row: "66h", name: "NUL in the source", lang: python, code: "1\x00", want: refused},
 	{row: "66i", name: "NUL in the source", lang: javascript, code: "1\x00", want: refused},
-	{row: "66j", name: "strange line ends", lang: javascript, code: "let a = 1\u2028let b = 2\u2029a + b", want: succeeded, has: "3"},
+	{row: "66j", name: "strange line ends", lang: javascript, code: "let a = 1\u2028let b = 2\u2029console.log('sum', a + b)", want: succeeded, has: "sum 3"},
 	{row: "69", name: "reads address 0", lang: python, want: anyEnd, code: "import ctypes\nctypes.string_at(0, 10)\n1"},
 	{row: "69b", name: "reads beyond memory", lang: python, want: anyEnd, code: "import ctypes\nctypes.string_at(0xfffffff0, 100)"},
 	{row: "69c", name: "overwrites memory", lang: python, want: anyEnd, code: "import ctypes\nctypes.memset(4096, 255, 30_000_000)"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -105,6 +106,10 @@ const (
 	stopDone   = "done" // it was over and did not need to tidy up
 )
 
+// faults are the signals by which a process ends that has gone wrong. Nobody
+// but the program itself sends it others.
+var faults = []string{syscall.SIGABRT.String(), syscall.SIGSEGV.String(), syscall.SIGBUS.String(), syscall.SIGILL.String(), syscall.SIGTRAP.String(), syscall.SIGFPE.String()}
+
 // outcome says how the run went. Packages and usage are left to the caller.
 func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}}
@@ -161,8 +166,8 @@ func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, stri
 		fail(runners.Failed, "StackOverflow", "the program is nested too deeply for Deno to read it")
 		return words[:i]
 	}
-	if own := e.signal == syscall.SIGABRT.String() && strings.TrimSpace(words) == "" || e.signal == syscall.SIGTERM.String() || e.signal == syscall.SIGKILL.String(); own {
-		// process.abort(), Deno.kill(Deno.pid); or the system has no memory.
+	if !slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT.String() && strings.TrimSpace(words) == "" {
+		// process.abort(), process.kill(process.pid); or the system has no memory.
 		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)", e.signal)
 		return words
 	}
