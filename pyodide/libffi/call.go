@@ -92,7 +92,8 @@ func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 		return fmt.Errorf("call a C function: %w", err)
 	}
 	f.c.Stack.Set(uint64(a.sp &^ 15))
-	if err := caller.CallWithStack(ctx, append(stack, uint64(fn))); err != nil {
+	stack = append(stack, uint64(fn))
+	if err := caller.CallWithStack(ctx, stack); err != nil {
 		return errTrap{err}
 	}
 	f.c.Stack.Set(uint64(top))

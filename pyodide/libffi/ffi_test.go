@@ -25,6 +25,7 @@ func TestRoundTrip(t *testing.T) {
 		result   value
 	}{
 		{"nothing", nil, 0, value{typeVoid, nil}},
+		{"no arguments", nil, 0, value{typeSint32, words(42)}},
 		{"int", []value{{typeSint32, words(7)}}, 0, value{typeSint32, words(42)}},
 		{"small", []value{{typeUint8, []byte{200}}, {typeSint8, []byte{0x80}}, {typeUint16, []byte{1, 2}}, {typeSint16, []byte{0, 0x80}}}, 0, value{typeUint8, []byte{9}}},
 		{"wide", []value{{typeSint64, words(1, 2)}, {typeUint64, words(3, 4)}}, 0, value{typeSint64, words(5, 6)}},
