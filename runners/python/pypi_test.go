@@ -59,6 +59,8 @@ func TestRegistryPackages(t *testing.T) {
 		{"extra", "import tabulate, wcwidth\ntabulate.WIDE_CHARS_MODE", []string{"tabulate[widechars]"}, "True"},
 		{"range", "import six; six.__version__", []string{"six>=1.15,<1.16"}, "'1.15.0'"},
 		{"marker", "import six; six.__version__", []string{"six==1.16.0; sys_platform == 'emscripten'", "colorama; sys_platform == 'win32'"}, "'1.16.0'"},
+		{"msgpack", "import msgpack\nmsgpack.packb([1]), msgpack.Packer.__module__", nil, "(b'\\x91\\x01', 'msgpack._cmsgpack')"},
+		{"pydantic", "from pydantic import BaseModel\nclass M(BaseModel):\n  a: int\nM(a='3')", nil, "M(a=3)"},
 		{"micropip", "import micropip\nawait micropip.install('six==1.16.0')\nimport six\nsix.__version__", nil, "'1.16.0'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

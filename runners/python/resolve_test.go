@@ -87,7 +87,9 @@ func TestResolveRefuses(t *testing.T) {
 	x.addFile("source", indexFile{name: "source-2.5.tar.gz"}, nil)
 	x.addBytes("linux_only-1.0-cp314-cp314-manylinux_2_28_x86_64.whl", []byte("x"))
 	x.addBytes("linux_only-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
-	x.addBytes("compiled-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl", []byte("x"))
+	x.add(wheeltest.Wheel{
+		Filename: "compiled-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl", Files: map[string]string{"compiled.so": "\x00asm nonsense"},
+	})
 	x.addBytes("older_abi-1.0-cp313-cp313-pyemscripten_2025_0_wasm32.whl", []byte("x"))
 	old := wheeltest.Wheel{Filename: "old_python-1.0-py3-none-any.whl"}.Build()
 	x.addFile("old-python", indexFile{name: "old_python-1.0-py3-none-any.whl", sum: wheeltest.SHA256(old), python: "<3.10"}, old)
@@ -116,7 +118,7 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"beta", "gamma"}, "alpha<2", []string{"conflict", "<2 (for beta 1.0)", ">=2 (for gamma 1.0)"}},
 		{[]string{"source"}, "source", []string{"no wheel for this runtime", "2.5", "only an sdist"}},
 		{[]string{"linux-only"}, "linux-only", []string{"no wheel for this runtime", "manylinux, win"}},
-		{[]string{"compiled"}, "compiled", []string{"compiled wheels are not supported yet"}},
+		{[]string{"compiled"}, "compiled==1.0", []string{"its library compiled.so cannot be loaded"}},
 		{[]string{"older-abi"}, "older-abi", []string{"pyemscripten_2025_0_wasm32 (cp313)"}},
 		{[]string{"old-python"}, "old-python", []string{"needs Python <3.10, this is 3.14"}},
 		{[]string{"hashless"}, "hashless", []string{"states no SHA-256"}},

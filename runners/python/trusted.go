@@ -41,6 +41,11 @@ func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls m
 	return nil
 }
 
+// Library implements [resolve.Trusted].
+func (t trusted) Library(ctx context.Context, name string, library []byte) error {
+	return t.rt.PrepareLibrary(ctx, name, library)
+}
+
 // script runs a script and gives its result and the end of what it printed.
 func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolve.Call) (*pyodide.Result, string, error) {
 	var said tailWriter

@@ -19,11 +19,12 @@ import (
 
 // Lock is a lock file. It is not changed after it was read.
 type Lock struct {
-	Python  string // "3.14.2"
-	ABI     string // "2026_0"
-	Digest  string // SHA-256 of the file, hexadecimal
-	ByName  map[string]Package
-	imports map[string]string // module to package
+	Python   string // "3.14.2"
+	ABI      string // "2026_0"
+	Platform string // "emscripten_5_0_3"
+	Digest   string // SHA-256 of the file, hexadecimal
+	ByName   map[string]Package
+	imports  map[string]string // module to package
 }
 
 // Package is one package of the lock file.
@@ -54,8 +55,9 @@ func Read(path string) (*Lock, error) {
 func Parse(b []byte) (*Lock, error) {
 	var file struct {
 		Info struct {
-			Python string `json:"python"`
-			ABI    string `json:"abi_version"`
+			Python   string `json:"python"`
+			ABI      string `json:"abi_version"`
+			Platform string `json:"platform"`
 		} `json:"info"`
 		Packages map[string]Package `json:"packages"`
 	}
@@ -63,7 +65,7 @@ func Parse(b []byte) (*Lock, error) {
 		return nil, err
 	}
 	l := &Lock{
-		Python: file.Info.Python, ABI: file.Info.ABI,
+		Python: file.Info.Python, ABI: file.Info.ABI, Platform: file.Info.Platform,
 		Digest:  fmt.Sprintf("%x", sha256.Sum256(b)),
 		ByName:  map[string]Package{},
 		imports: map[string]string{},

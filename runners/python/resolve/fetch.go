@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"sync"
 
 	"coderunner/cache"
@@ -19,7 +20,7 @@ import (
 const maxWheel = 1 << 30
 
 // treeFormat changes whenever unpacked wheels are to be made anew.
-const treeFormat = "1"
+const treeFormat = "2"
 
 // downloads guards session.downloaded.
 type downloads struct{ mu sync.Mutex }
@@ -107,7 +108,10 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 		if err := s.extract(ctx, p, path, dir); err != nil {
 			return err
 		}
-		return s.compile(ctx, p, dir)
+		if err := s.compile(ctx, p, dir); err != nil {
+			return err
+		}
+		return s.libraries(ctx, p, dir)
 	})
 	if err != nil {
 		return Package{}, err
@@ -159,6 +163,39 @@ func (s *session) compile(ctx context.Context, p pin, dir string) error {
 	})
 	if err != nil {
 		return fmt.Errorf("compile %s: %w", p.Filename, err)
+	}
+	return nil
+}
+
+// libraries makes machine code of the wheel's libraries. One that cannot be
+// loaded makes the wheel useless, except where it works without.
+func (s *session) libraries(ctx context.Context, p pin, dir string) error {
+	var names []string
+	tree := os.DirFS(dir)
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && wheel.IsNative(name) {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list libraries of %s: %w", p.Filename, err)
+	}
+	for i, name := range names {
+		s.progress(runners.Progress{
+			Phase: "compile", Item: p.Name + " " + path.Base(name), Done: int64(i), Total: int64(len(names)),
+		})
+		library, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return fmt.Errorf("read %s of %s: %w", name, p.Filename, err)
+		}
+		err = s.trusted.Library(ctx, path.Base(name), library)
+		if _, ours := errors.AsType[*cache.StorageError](err); ours || ctx.Err() != nil {
+			return err
+		}
+		if err != nil && !worksWithoutNatives[p.Name] {
+			return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", name, err)}
+		}
 	}
 	return nil
 }

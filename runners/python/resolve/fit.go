@@ -37,13 +37,30 @@ type fitness struct {
 	note  string // what it is, when it is not ok: "manylinux"
 }
 
-// The ranks, best first: pure wheels by their tags, then wheels of which the
-// Python part is used.
+// The ranks, best first: wheels compiled for this runtime, as packaging sorts
+// tags, pure wheels, wheels of which the Python part is used, and wheels that
+// were compiled for an older runtime.
 const (
-	rankPure  = 1_000_000
-	rankHere  = 100_000
-	rankOther = 0
+	rankNative = 2_000_000
+	rankPure   = 1_000_000
+	rankOther  = 100_000
+	rankOlder  = 0
 )
+
+// olderPlatforms are of earlier ABIs of the same architecture, from which this
+// one differs in little that a library sees. A wheel for one is better than
+// none, if it does not depend on the CPython version.
+var olderPlatforms = []string{"pyemscripten_2025_0_wasm32", "pyodide_2025_0_wasm32"}
+
+// here says whether a platform tag is this runtime's: that of PEP 783, the one
+// before it, and the Emscripten release that it is built with.
+func (r *Resolver) here(platform string) bool {
+	switch platform {
+	case "pyemscripten_" + r.lock.ABI + "_wasm32", "pyodide_" + r.lock.ABI + "_wasm32", r.lock.Platform + "_wasm32":
+		return true
+	}
+	return false
+}
 
 // fit looks at a wheel's tags.
 func (r *Resolver) fit(n wheel.Name) fitness {
@@ -65,8 +82,10 @@ func (r *Resolver) fitTag(n wheel.Name, t wheel.Tag) fitness {
 			return fitness{ok: true, rank: rankPure + 1000*level}
 		}
 		return fitness{note: "Python " + t.Python}
-	case t.Platform == "pyemscripten_"+r.lock.ABI+"_wasm32" && abiFits(t):
-		return native(n)
+	case r.here(t.Platform) && abiFits(t):
+		return native(t)
+	case slices.Contains(olderPlatforms, t.Platform) && t.ABI != cpythonTag && abiFits(t):
+		return fitness{ok: true, rank: rankOlder}
 	case worksWithoutNatives[n.Project] && (t.ABI == cpythonTag || t.ABI == "abi3") && abiFits(t):
 		// The same files whatever the platform; prefer the most common, so
 		// that the choice does not depend on the order of the index's page.
@@ -79,16 +98,15 @@ func (r *Resolver) fitTag(n wheel.Name, t wheel.Tag) fitness {
 	return fitness{note: platformName(t)}
 }
 
-// native decides about a wheel with machine code for this runtime. Nothing can
-// load that yet, so such wheels are used only where they can do without.
-func native(n wheel.Name) fitness {
-	if worksWithoutNatives[n.Project] {
-		return fitness{ok: true, rank: rankHere, strip: true}
+// native ranks a wheel with machine code for this runtime: for this very
+// CPython first, then for a stable ABI.
+func native(t wheel.Tag) fitness {
+	rank := rankNative
+	if t.ABI == cpythonTag {
+		rank += 1000
 	}
-	return fitness{note: compiledNote}
+	return fitness{ok: true, rank: rank}
 }
-
-const compiledNote = "this runtime, compiled"
 
 // pythonLevel ranks the interpreter tag of a pure wheel; 0 does not fit.
 func pythonLevel(tag string) int {
@@ -137,9 +155,6 @@ func platformName(t wheel.Tag) string {
 func describe(notes []string, sdist bool) string {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
-	if slices.Contains(notes, compiledNote) {
-		return "has a compiled wheel for this runtime, and compiled wheels are not supported yet"
-	}
 	if len(notes) > 6 {
 		notes = append(notes[:6], fmt.Sprintf("%d more", len(notes)-6))
 	}
@@ -164,8 +179,6 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 		}
 		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
 		switch f := s.fit(n); {
-		case !f.ok && f.note == compiledNote:
-			reasons[name] = build + "is a compiled wheel, and those are not supported yet"
 		case !f.ok:
 			continue
 		case baseErr != "":
@@ -182,6 +195,9 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 			for _, d := range offer.Depends {
 				if _, ok := offers[d]; !ok {
 					delete(offers, name)
+					if s.lock.ByName[d].Type != "package" && reasons[name] == "" {
+						reasons[name] = fmt.Sprintf("Pyodide's own build of %s needs the shared library %s, and those are not supported yet", name, d)
+					}
 					changed = true
 					break
 				}

@@ -71,6 +71,10 @@ type Call = func(ctx context.Context, argument []byte) (any, error)
 type Trusted interface {
 	// Script runs a script with trees merged into site-packages.
 	Script(ctx context.Context, code string, trees []fs.FS, calls map[string]Call) error
+	// Library makes machine code of a shared library of a wheel and keeps it,
+	// so that it is there when a program loads the library. The error says
+	// why it cannot be loaded, unless it is ctx's or the store's.
+	Library(ctx context.Context, name string, library []byte) error
 	// Compile adds bytecode to the modules below dir, whose contents programs
 	// will see in site-packages. What does not compile is left alone.
 	Compile(ctx context.Context, dir string, progress func(done, total int64)) error

@@ -159,7 +159,7 @@ func (s *session) pin(name, version, filename string) (pin, error) {
 		}
 		return pin{
 			Name: name, Version: p.Version, Filename: p.FileName, SHA256: p.SHA256, Source: sourcePyodide,
-			Strip: worksWithoutNatives[name], URL: s.base.JoinPath(p.FileName).String(),
+			URL: s.base.JoinPath(p.FileName).String(),
 		}.withoutUser(), nil
 	}
 	page := s.pages[name]
