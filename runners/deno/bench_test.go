@@ -4,42 +4,96 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"coderunner/runners"
 )
 
+const hello = "console.log('hello' as string)"
+
+// BenchmarkHello compares in turn, in one run, a program in a process that
+// waited for it, one in a process that is started for it, and deno run of the
+// same file. The metrics are medians in milliseconds and their ratios: look at
+// those, and at no less than 30 iterations.
 func BenchmarkHello(b *testing.B) {
-	r := open(b, "", nil)
-	for b.Loop() {
-		if o := run(b, r, runners.Request{Code: "console.log('hello' as string)"}); o.Stdout != "hello\n" {
-			b.Fatal(o)
+	parked, fresh := openParked(b, 2), open(b, "", nil)
+	once := func(r *Runner) func() {
+		return func() {
+			if o := run(b, r, runners.Request{Code: hello}); o.Stdout != "hello\n" {
+				b.Fatal(o)
+			}
 		}
 	}
+	beside(b, map[string]func(){"parked": once(parked), "fresh": once(fresh), "denorun": denoRun(b)}, parked)
 }
 
+// BenchmarkZod is BenchmarkHello with a package, and without deno run.
 func BenchmarkZod(b *testing.B) {
-	r := open(b, "", nil)
+	parked, fresh := openParked(b, 2), open(b, "", nil)
+	once := func(r *Runner) func() {
+		return func() {
+			if o := run(b, r, runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('hello')"}); o.Result == nil {
+				b.Fatal(o)
+			}
+		}
+	}
+	beside(b, map[string]func(){"parked": once(parked), "fresh": once(fresh)}, parked)
+}
+
+// BenchmarkBackToBack has one run follow the other without a pause, so that
+// the processes for later compete with the runs.
+func BenchmarkBackToBack(b *testing.B) {
+	r := openParked(b, 4)
 	for b.Loop() {
-		if o := run(b, r, runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('hello')"}); o.Result == nil {
+		if o := run(b, r, runners.Request{Code: hello}); o.Stdout != "hello\n" {
 			b.Fatal(o)
 		}
 	}
 }
 
-// BenchmarkDenoRun is what the others are compared with: deno run of the same
-// file.
-func BenchmarkDenoRun(b *testing.B) {
+// beside measures things in turn. Before each the processes of r are ready.
+func beside(b *testing.B, things map[string]func(), r *Runner) {
+	times := map[string][]time.Duration{}
+	for _, f := range things {
+		f()
+	}
+	for b.Loop() {
+		for name, f := range things {
+			waiting(b, r)
+			r.background.Wait()
+			begun := time.Now()
+			f()
+			times[name] = append(times[name], time.Since(begun))
+		}
+	}
+	ms := func(name string) float64 {
+		slices.Sort(times[name])
+		return float64(times[name][len(times[name])/2].Microseconds()) / 1000
+	}
+	for name := range things {
+		b.ReportMetric(ms(name), name+"-ms")
+	}
+	b.ReportMetric(ms("parked")/ms("fresh"), "parked/fresh")
+	if things["denorun"] != nil {
+		b.ReportMetric(ms("parked")/ms("denorun"), "parked/denorun")
+		b.ReportMetric(ms("fresh")/ms("denorun"), "fresh/denorun")
+	}
+}
+
+// denoRun gives a function that has deno run the same program.
+func denoRun(b *testing.B) func() {
 	binary, err := binaryOnce()
 	if err != nil {
 		b.Fatal(err)
 	}
 	name := filepath.Join(b.TempDir(), "main.ts")
-	if err := os.WriteFile(name, []byte("console.log('hello' as string)"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte(hello), 0o600); err != nil {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
-	for b.Loop() {
+	return func() {
 		cmd := exec.Command(binary, "run", "--no-config", "--no-lock", name)
 		cmd.Env = []string{"DENO_DIR=" + dir, "NO_COLOR=1", "DENO_NO_UPDATE_CHECK=1"}
 		if out, err := cmd.Output(); err != nil || string(out) != "hello\n" {

@@ -21,6 +21,7 @@ const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertySymbols, defineP
 const { isArray } = Array;
 const isFinite = Number.isFinite;
 const wait = Atomics.wait;
+const internals = Deno[Deno.internal] ?? {};
 const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
 const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
@@ -151,7 +152,10 @@ function give(value) {
 // twice: it ends by itself if nobody does.
 function over() {
   try {
-    let listeners = process.listenerCount("exit");
+    // Deno makes Node's part when it is first used, which takes longer than
+    // all the rest; whoever listens to "exit" has used it.
+    const unmade = "__nodeBootstrapArgs" in internals && internals.dispatchProcessExitEvent === undefined;
+    let listeners = unmade ? 0 : process.listenerCount("exit");
     for (const symbol of getOwnPropertySymbols(globalThis)) listeners += globalThis[symbol].listeners?.unload?.length ?? 0;
     if (listeners !== 1) return;
     report({ kind: "exit", exit: exitCode() });
@@ -168,7 +172,7 @@ addEventListener("unhandledrejection", (event) => report(describe("error", event
 try {
   const program = await import(orders.main);
   if (resultName in program) give(program[resultName]);
-  report({ kind: "done", memory: memoryUsage().rss });
+  if (orders.memory) report({ kind: "done", memory: memoryUsage().rss });
 } catch (thrown) {
   report(describe("thrown", thrown));
   exit(1);

@@ -92,10 +92,10 @@ type Config struct {
 	// compiled code, which makes loading packages slower.
 	Strict bool
 
-	// Park is how many processes are started ahead of need and kept waiting, at
+	// Ahead is how many processes are started ahead of need and kept waiting, at
 	// most. Each has about 20 MiB of memory of its own. 0 is none, which is
 	// right for one run.
-	Park int
+	Ahead int
 
 	// Memory is the limit that requests will probably have, in bytes. Warm
 	// starts a process ahead for it. 0 is the default one.
@@ -154,7 +154,7 @@ func New(cfg Config) (*Runner, error) {
 		}
 	}
 	r.starter = newStarter()
-	r.park = newPark(r, max(cfg.Park, 0))
+	r.park = newPark(r, max(cfg.Ahead, 0))
 	return r, nil
 }
 

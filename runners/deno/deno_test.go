@@ -124,7 +124,7 @@ func run(t testing.TB, r *Runner, req runners.Request) *runners.Outcome {
 }
 
 func TestPrograms(t *testing.T) {
-	r := open(t, "", nil)
+	r := openParked(t, 1)
 	ts, js := runners.TypeScript, runners.JavaScript
 	tests := []struct {
 		name     string
@@ -174,6 +174,17 @@ func TestPrograms(t *testing.T) {
 		{name: "exit", language: js, code: "console.log('a'); Deno.exit(3)", stdout: "a\n", exit: 3},
 		{name: "exit 0", language: js, code: "Deno.exit(0); 1", exit: 0},
 		{name: "process exit", language: js, code: "process.exit(4)", exit: 4},
+		{name: "exits in unload", language: js, code: "addEventListener('unload', () => { console.log('u'); Deno.exitCode = 3 })", stdout: "u\n", exit: 3},
+		{name: "late unload", language: js, code: "setTimeout(() => addEventListener('unload', () => console.log('u')), 1); onunload = () => console.log('on')", stdout: "on\nu\n", result: "|"},
+		{name: "unload after exit", language: js, code: "globalThis.onunload = () => console.log('on'); Deno.exit(2)", stdout: "on\n", exit: 2},
+		{name: "unload before", language: js, code: "let n = 0; addEventListener('beforeunload', (e) => { if (n++ < 2) { e.preventDefault(); setTimeout(() => console.log(n), 1) } })", stdout: "1\n2\n"},
+		{name: "exit listener", language: js, code: "process.on('exit', (c) => console.log('e', c)); process.exitCode = 2;", stdout: "e 2\n", exit: 2, result: "2|2"},
+		{name: "late exit listener", language: js, code: "import p from 'node:process'; setTimeout(() => p.once('exit', () => { p.exitCode = 4; console.log('e') }), 1)", stdout: "e\n", exit: 4, result: "|"},
+		{name: "exit listener after exit", language: js, code: "const { default: p } = await import('node:' + 'process'); p.on('exit', () => console.log('e')); Deno.exit(5)", stdout: "", exit: 5},
+		{name: "closes", language: js, code: "console.log('a'); close(); console.log('b')", stdout: "a\nb\n"},
+		{name: "exit code over a byte", language: js, code: "Deno.exit(259)", exit: 3},
+		{name: "exit code below zero", language: js, code: "Deno.exit(-1)", exit: 255},
+		{name: "output at the end", language: js, code: "console.log('x'.repeat(300000)); console.error('y'.repeat(100)); Deno.exit(1)", stderr: strings.Repeat("y", 100) + "\n", stdout: strings.Repeat("x", 25000) + "\n… 250001 bytes cut …\n" + strings.Repeat("x", 24999) + "\n", exit: 1},
 		{name: "exit code", language: js, code: "process.exitCode = 5;\n'x'", exit: 5, result: `"x"|"x"`},
 		{name: "throws", language: ts, code: "interface A {}\nfunction f() {\n  throw new TypeError('boo')\n}\nf()", exit: 1, fails: "TypeError: boo", line: 3},
 		{name: "throws in the value", language: js, code: "let a\na.b", exit: 1, fails: "TypeError: Cannot read properties of undefined (reading 'b')", line: 2},

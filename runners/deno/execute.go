@@ -35,6 +35,8 @@ type orders struct {
 	Argv bool     `json:"argv"` // the program looks at process.argv
 	Room int64    `json:"room"` // characters for the result
 	Tell bool     `json:"tell"` // say when it is over
+	// Say how much memory there is in use at the end: we cannot look.
+	Memory bool `json:"memory"`
 }
 
 // instance gives the job a Deno that waits for its orders: one that was
@@ -172,12 +174,13 @@ func (in *instance) finalUsage() runners.Usage {
 // written.
 func (j *job) order(in *instance) bool {
 	main := filepath.Join(in.folder.work(), j.main)
+	// A process of the program's, or foreign code in it, may write on after
+	// the program's end.
+	tell := !unconfined(j.r.cfg.Policy)
 	o := orders{
 		Main: fileURL(main), Path: main, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv: len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
-		// A process of the program's, or foreign code in it, may write on
-		// after the program's end.
-		Tell: !j.r.cfg.Policy.Run.Any() && !j.r.cfg.Policy.FFI.Any(),
+		Tell: tell, Memory: !tell || runtime.GOOS != "linux",
 	}
 	// The process may end at any time; what is not written then is not read.
 	defer in.p.stdin.Close()

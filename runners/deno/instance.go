@@ -236,15 +236,15 @@ func (in *instance) clear() {
 	if in.folder == nil {
 		return
 	}
-	own := in.r.ownGen(in.folder)
-	if err := in.folder.giveBack(); err != nil {
-		in.r.log.Warn("a folder of a run is left", zap.Error(err))
-	}
 	// Deno keeps what it made of TypeScript by the path of the file, and of
 	// modules without one by their digest.
 	gen := filepath.Join(in.r.denoDir, "gen")
-	for _, dir := range []string{own, filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+	for _, dir := range []string{in.r.ownGen(in.folder), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
 		_ = os.RemoveAll(dir) // it is a cache: the next run tries again
+	}
+	// Now its name may be used again.
+	if err := in.folder.giveBack(); err != nil {
+		in.r.log.Warn("a folder of a run is left", zap.Error(err))
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // openParked makes a Runner that keeps at most n processes.
 func openParked(t testing.TB, n int) *Runner {
-	return open(t, "", func(c *Config) { c.Park = n })
+	return open(t, "", func(c *Config) { c.Ahead = n })
 }
 
 // waiting gives the processes that wait, when all of them are ready.
