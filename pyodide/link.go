@@ -87,7 +87,7 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 		Compile:     in.compileGlue,
 		Instantiate: in.rt.instantiateAnonymous,
 		HostFuncs:   hostFuncs(),
-		Globals:     []string{"__stack_pointer", lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal, lower.FuelGlobal},
+		Globals:     []string{"__stack_pointer", lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal},
 		Exception:   lower.FlagGlobal,
 		Arity:       lower.ArityOf, ArityTable: lower.ArityTable, ArityLen: lower.ArityLen,
 	})

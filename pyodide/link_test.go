@@ -62,7 +62,7 @@ func withLibrary(t *testing.T, code string, limit time.Duration) *pyodide.Result
 			t.Error(err)
 		}
 	}()
-	for name, b := range map[string][]byte{"own.so": library(), "bad.so": library("nothing_b", "nothing_a"), "no.so": []byte("no")} {
+	for name, b := range map[string][]byte{"own.so": library(), "bad.so": library("nothing_b", "nothing_a"), "no.so": []byte("no"), "spin.so": spinning()} {
 		if err := in.WriteFile(name, b); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,18 @@ assert 100 < n < 2000, n`, pyodide.Finished},
 	}
 }
 
+// spinning makes a library whose constructor never returns.
+func spinning() []byte {
+	var b wasmbin.Builder
+	b.Export("__wasm_call_ctors", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, []byte{wasmbin.OpLoop, 0x40, wasmbin.OpBr, 0, wasmbin.OpEnd}))
+	out := wasmbin.AppendSection([]byte(wasmbin.Header), wasmbin.SecCustom, wasmbin.AppendName(nil, "dylink.0"), []byte{1, 4, 0, 0, 0, 0})
+	return append(out, b.Bytes()[len(wasmbin.Header):]...)
+}
+
 func TestLibraryIsStopped(t *testing.T) {
+	if res := withLibrary(t, "import ctypes; ctypes.CDLL('./spin.so')", 500*time.Millisecond); res.Ended != pyodide.Stopped {
+		t.Errorf("a constructor that never returns: ended %v, want stopped (%+v)", res.Ended, res.Exception)
+	}
 	begin := time.Now()
 	res := withLibrary(t, "import ctypes; lib = ctypes.CDLL('/opt/lib.so'); lib.spin()", 500*time.Millisecond)
 	if res.Ended != pyodide.Stopped {

@@ -17,6 +17,9 @@ func FuzzImage(f *testing.F) {
 	lib = side{}
 	lib.reads("GOT.mem", "a", "b")
 	f.Add(lib.bytes())
+	for _, name := range []string{"simplejson.wasm", "jiter.wasm", "awkward.wasm"} {
+		f.Add(head(f, name))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		renamed, err := Rename(b, func(name string) bool { return name == "plain" })
 		if err != nil {
