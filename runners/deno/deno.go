@@ -93,7 +93,7 @@ type Config struct {
 	Strict bool
 
 	// Ahead is how many processes are started ahead of need and kept waiting, at
-	// most. Each has about 20 MiB of memory of its own. 0 is none, which is
+	// most. Each has about 9 MiB of memory of its own. 0 is none, which is
 	// right for one run.
 	Ahead int
 

@@ -107,6 +107,28 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	return r
 }
 
+// openParked makes a Runner that keeps at most n processes.
+func openParked(t testing.TB, n int) *Runner {
+	return open(t, "", func(c *Config) { c.Ahead = n })
+}
+
+// waiting gives the processes that wait, when all of them are ready.
+func waiting(t testing.TB, r *Runner) []*instance {
+	t.Helper()
+	r.park.mu.Lock()
+	var all []*instance
+	for _, l := range r.park.lots {
+		all = append(all, l.parked...)
+	}
+	r.park.mu.Unlock()
+	for _, in := range all {
+		if err := in.await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
 // run runs a program that must not be our failure.
 func run(t testing.TB, r *Runner, req runners.Request) *runners.Outcome {
 	t.Helper()

@@ -1,11 +1,13 @@
 package deno
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,7 +46,10 @@ type orders struct {
 // that ends before.
 func (j *job) instance(ctx context.Context) (*instance, error) {
 	v := variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
-	for !j.fresh {
+	if len(j.req.Args) > 0 && j.mentions("Worker") {
+		v.args = j.req.Args // workers have those that the process was started with
+	}
+	for !j.fresh && v.args == nil {
 		var in *instance
 		if in, j.parkKey = j.r.park.take(v); in == nil {
 			break
@@ -64,6 +69,13 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// mentions reports whether a word is in the program or its files.
+func (j *job) mentions(word string) bool {
+	return strings.Contains(j.req.Code, word) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
+		return bytes.Contains(f.Data, []byte(word))
+	})
 }
 
 // execute runs the job's program.

@@ -26,6 +26,7 @@ type variant struct {
 	binary string
 	memory int64 // the limit, in bytes
 	ready  *prepared
+	args   []string // of the program; nil, and no process is kept that has any
 }
 
 // variantKey stands for a variant, and for what else a process is started with. It is ""
@@ -66,7 +67,8 @@ func (r *Runner) flags(v variant, f *folder) []string {
 	}
 	write := []string{f.work(), f.temp(), f.report()}
 	args = append(args, permissionFlags(r.cfg.Policy, read, write, imports)...)
-	return append(args, r.folders.bootstrap())
+	args = append(args, r.folders.bootstrap())
+	return append(args, v.args...)
 }
 
 // instance is a Deno in a folder of its own. It is started ahead of its run or

@@ -191,6 +191,15 @@ func (p *park) remove(l *lot, in *instance) bool {
 	return true
 }
 
+// forget ends the processes of the variant that key stands for.
+func (p *park) forget(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.IndexFunc(p.lots, func(l *lot) bool { return l.key == key }); i >= 0 {
+		p.drop(p.lots[i])
+	}
+}
+
 // close ends all processes. What it began in the background may still go on.
 func (p *park) close() {
 	p.mu.Lock()

@@ -1,3 +1,5 @@
+//go:build unix
+
 package deno
 
 import (
@@ -14,28 +16,6 @@ import (
 
 	"coderunner/runners"
 )
-
-// openParked makes a Runner that keeps at most n processes.
-func openParked(t testing.TB, n int) *Runner {
-	return open(t, "", func(c *Config) { c.Ahead = n })
-}
-
-// waiting gives the processes that wait, when all of them are ready.
-func waiting(t testing.TB, r *Runner) []*instance {
-	t.Helper()
-	r.park.mu.Lock()
-	var all []*instance
-	for _, l := range r.park.lots {
-		all = append(all, l.parked...)
-	}
-	r.park.mu.Unlock()
-	for _, in := range all {
-		if err := in.await(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
-}
 
 // pid has a program say which process it is in.
 func pid(t testing.TB, r *Runner, req runners.Request) int {
@@ -223,7 +203,30 @@ func TestParkPackages(t *testing.T) {
 	if err := os.RemoveAll(r.denoDir + "/npm"); err != nil {
 		t.Fatal(err)
 	}
+	stale := waiting(t, r)
 	pid(t, r, req)
+	for _, in := range stale {
+		<-in.p.end
+	}
+}
+
+// TestParkWorker has arguments reach a worker, which only those do that were
+// there from the start.
+func TestParkWorker(t *testing.T) {
+	r := openParked(t, 1)
+	req := runners.Request{Args: []string{"a", "b"}, Limits: runners.Limits{Memory: 1 << 30}, Code: `
+		const worker = new Worker(new URL("./w.ts", import.meta.url), { type: "module" });
+		const said = await new Promise((f) => worker.onmessage = (e) => f(e.data));
+		worker.terminate();
+		said + " " + Deno.args`,
+		Files: []runners.File{{Path: "w.ts", Data: []byte(`self.postMessage("" + Deno.args)`)}}}
+	for range 2 {
+		if o := run(t, r, req); o.Result == nil || o.Result.Text != `"a,b a,b"` {
+			t.Errorf("%+v %+v", o.Result, o.Error)
+		}
+		waiting(t, r)
+		run(t, r, runners.Request{Code: "1", Limits: req.Limits})
+	}
 }
 
 // TestParkEnds looks for what is left of processes that nobody used.

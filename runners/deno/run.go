@@ -58,7 +58,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		case again:
 			j.fresh = true
 		case refetch:
-			j.fresh = true // the others know what was there when they started
+			j.fresh = true
+			r.park.forget(j.parkKey) // they know what was there when they started
 			if o, err := j.refetch(ctx, o); o != nil || err != nil {
 				return j.finish(o, err)
 			}
