@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,9 +74,12 @@ func TestFlippedBytes(t *testing.T) {
 		if len(parts) < 4 || parts[0] == "deno" || parts[0] == "locks" || parts[0] == "tmp" {
 			continue
 		}
-		kind := strings.Join(parts[:2], "/") + " " + filepath.Ext(parts[len(parts)-1])
+		kind := strings.Join(parts[:2], "/")
+		if strings.HasPrefix(kind, "trees/wheel") && !strings.Contains(name, "six") {
+			continue
+		}
 		if parts[len(parts)-1] == "manifest" {
-			kind += "manifest"
+			kind += " manifest"
 		}
 		kinds[kind] = append(kinds[kind], name)
 	}
@@ -86,15 +91,21 @@ func TestFlippedBytes(t *testing.T) {
 		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
 		"emptied": func([]byte) []byte { return nil },
 	}
-	for kind, names := range kinds {
-		for way, change := range ways {
+	all := os.Getenv("CODERUNNER_HAMMER") != ""
+	for i, kind := range slices.Sorted(maps.Keys(kinds)) {
+		names := kinds[kind]
+		for k, way := range slices.Sorted(maps.Keys(ways)) {
+			change := ways[way]
+			if !all && k != i%len(ways) {
+				continue
+			}
 			t.Run(strings.ReplaceAll(kind, "/", "-")+" "+way, func(t *testing.T) {
 				damaged := map[string][]byte{}
 				// All files of a kind, so that one of them is used.
 				for _, name := range names {
 					path := filepath.Join(dir, name)
 					b, err := os.ReadFile(path)
-					if err != nil || len(b) == 0 || len(names) > 50 && !strings.Contains(name, "six") {
+					if err != nil || len(b) == 0 {
 						continue
 					}
 					damaged[name] = bytes.Clone(b)

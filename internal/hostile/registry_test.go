@@ -306,22 +306,15 @@ func TestRegistries(t *testing.T) {
 			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "file:///etc/passwd", 302) }
 		},
 		"compressed bomb": func([]byte) http.HandlerFunc {
-			var b bytes.Buffer
-			z := gzip.NewWriter(&b)
-			zeros := make([]byte, 1<<20)
-			for range 300 {
-				_, _ = z.Write(zeros)
-			}
-			_ = z.Close()
 			return func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
-				_, _ = w.Write(b.Bytes())
+				_, _ = w.Write(zeros())
 			}
 		},
 		"endless": func([]byte) http.HandlerFunc {
 			return func(w http.ResponseWriter, req *http.Request) {
 				line := []byte(`<a href="x-1-py3-none-any.whl">` + strings.Repeat("y", 1000) + "</a>\n")
-				for range 600_000 {
+				for range 300_000 {
 					if _, err := w.Write(line); err != nil {
 						return
 					}
@@ -373,6 +366,18 @@ func TestRegistries(t *testing.T) {
 		t.Errorf("the server takes %d MiB", rss>>20)
 	}
 }
+
+// zeros are many of them, compressed.
+var zeros = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	chunk := make([]byte, 1<<20)
+	for range 300 {
+		_, _ = z.Write(chunk)
+	}
+	_ = z.Close()
+	return b.Bytes()
+})
 
 // TestSlowRegistry has one that never answers. The client gives up: 48.
 func TestSlowRegistry(t *testing.T) {
