@@ -47,11 +47,11 @@ func digest(b []byte) string {
 // built.
 var errNotPrepared = errors.New("the library was not prepared")
 
-// prepared gives the lowered library and the folder of its machine code out of
-// the store, where build says whether to make them.
-func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte, build bool) (wasm []byte, dir string, err error) {
+// prepared gives the file of the lowered library and the folder of its machine
+// code out of the store, where build says whether to make them.
+func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte, build bool) (file, dir string, err error) {
 	key := fmt.Sprintf("%s lower %v link %s", sum, lower.Version, linkKey())
-	file, err := r.config.Store.File(ctx, "side-lowered", key, func(_ context.Context, w io.Writer) error {
+	file, err = r.config.Store.File(ctx, "side-lowered", key, func(_ context.Context, w io.Writer) error {
 		if !build {
 			return errNotPrepared
 		}
@@ -63,19 +63,20 @@ func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte
 		return err
 	})
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
-	if wasm, err = os.ReadFile(file); err != nil {
-		return nil, "", fmt.Errorf("read lowered library: %w", err)
-	}
-	key = fmt.Sprintf("%s wazero %s %s/%s", digest(wasm), wazeroVersion(), runtime.GOOS, runtime.GOARCH)
+	key = fmt.Sprintf("%s wazero %s %s/%s", key, wazeroVersion(), runtime.GOOS, runtime.GOARCH)
 	dir, err = r.config.Store.Dir(ctx, "side-code", key, func(ctx context.Context, dir string) error {
 		if !build {
 			return errNotPrepared
 		}
+		wasm, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("read lowered library: %w", err)
+		}
 		return compileInto(ctx, dir, wasm, name, r.progress)
 	})
-	return wasm, dir, err
+	return file, dir, err
 }
 
 // lowerSide lowers a shared library and checks that it can be loaded.
@@ -139,9 +140,13 @@ func (in *Interp) sharedLibrary(ctx context.Context, sum, name string, b []byte,
 		return nil, errNotPrepared
 	}
 	return r.link.shared.use(sum, &in.used, func() (*dylink.Library, int, error) {
-		wasm, dir, err := r.prepared(ctx, sum, name, b, build)
+		file, dir, err := r.prepared(ctx, sum, name, b, build)
 		if err != nil {
 			return nil, 0, err
+		}
+		wasm, err := r.link.shared.file(sum, file)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read lowered library: %w", err)
 		}
 		image, err := dylink.NewImage(wasm)
 		if err != nil {

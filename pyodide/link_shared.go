@@ -19,6 +19,42 @@ type sharedLibraries struct {
 	known map[string]*sharedLibrary // by digest of the file
 	idle  []*sharedLibrary          // used by nobody, the longest unused first
 	bytes int                       // of idle
+	files map[string]mappedFile     // by digest; wazero may refer to them until it is closed
+}
+
+type mappedFile struct {
+	data  []byte
+	unmap func() error
+}
+
+// file gives the contents of the lowered library with a digest.
+func (s *sharedLibraries) file(sum, path string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, ok := s.files[sum]; ok {
+		return f.data, nil
+	}
+	data, unmap, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if s.files == nil {
+		s.files = map[string]mappedFile{}
+	}
+	s.files[sum] = mappedFile{data, unmap}
+	return data, nil
+}
+
+// close gives back the files, when wazero's runtime is closed.
+func (s *sharedLibraries) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.unmap())
+	}
+	s.files = nil
+	return errors.Join(errs...)
 }
 
 type sharedLibrary struct {

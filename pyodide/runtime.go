@@ -119,6 +119,7 @@ func (r *Runtime) Close() error {
 		if r.code != nil {
 			errs = append(errs, r.code.close(ctx))
 		}
+		errs = append(errs, r.link.shared.close())
 		if r.base != nil {
 			errs = append(errs, r.base.Close())
 		}

@@ -123,7 +123,6 @@ type library struct {
 	*Library
 	object
 	path      string
-	global    bool
 	needs     []*library
 	mod       api.Module
 	alloc     uint32 // what calloc gave; 0: nothing

@@ -20,7 +20,7 @@ func (l *Linker) open(ctx context.Context, name string, global bool) (*library, 
 		return nil, errBusy
 	}
 	l.names()
-	p, root, err := l.prepare(ctx, name, global)
+	p, root, err := l.prepare(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -31,10 +31,10 @@ func (l *Linker) open(ctx context.Context, name string, global bool) (*library, 
 }
 
 // prepare brings libraries to where their code can run, or leaves nothing.
-func (l *Linker) prepare(ctx context.Context, name string, global bool) (*load, *library, error) {
+func (l *Linker) prepare(ctx context.Context, name string) (*load, *library, error) {
 	l.loading = true
 	defer func() { l.loading = false }()
-	p, root, err := l.plan(ctx, name, global)
+	p, root, err := l.plan(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,7 +207,7 @@ func (l *Linker) publish(d *library) {
 	if d.published {
 		return
 	}
-	d.published, d.global = true, true
+	d.published = true
 	for _, n := range d.needs {
 		l.publish(n)
 	}

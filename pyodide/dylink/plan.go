@@ -15,14 +15,13 @@ const maxDepth = 32
 
 // load is one dlopen in the making.
 type load struct {
-	l      *Linker
-	global bool
-	libs   []*library // to be loaded, those that are needed first
-	found  map[string]*library
-	scope  map[string]symbol // what the libraries of this load see of one another
-	bound  map[*library][]binding
-	got    map[*library][]gotBinding
-	glue   int // of l when the load began
+	l     *Linker
+	libs  []*library // to be loaded, those that are needed first
+	found map[string]*library
+	scope map[string]symbol // what the libraries of this load see of one another
+	bound map[*library][]binding
+	got   map[*library][]gotBinding
+	glue  int // of l when the load began
 }
 
 // binding is a function import and what it becomes.
@@ -50,8 +49,8 @@ type gotBinding struct {
 
 // plan reads a library and all that it needs, and resolves their symbols.
 // Nothing of the interpreter is changed.
-func (l *Linker) plan(ctx context.Context, name string, global bool) (*load, *library, error) {
-	p := &load{l: l, global: global, found: map[string]*library{}, scope: map[string]symbol{},
+func (l *Linker) plan(ctx context.Context, name string) (*load, *library, error) {
+	p := &load{l: l, found: map[string]*library{}, scope: map[string]symbol{},
 		bound: map[*library][]binding{}, got: map[*library][]gotBinding{}, glue: len(l.glue)}
 	file, ok, err := l.find(ctx, name, "", nil)
 	if err != nil {
@@ -89,7 +88,7 @@ func (p *load) add(ctx context.Context, file string, depth int) (*library, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	d := &library{Library: lib, path: file, global: p.global,
+	d := &library{Library: lib, path: file,
 		object: object{static: lib.Image.slots, added: map[uint32]uint32{}}}
 	d.object.lib = d
 	p.found[file] = d
