@@ -14,7 +14,8 @@
 //	Outcome <── streams, report, exit <── the program ┘
 //
 // The bootstrap is the main module of every process. It waits on stdin for
-// its orders, so a process could be started before there is a program for it.
+// its orders, so a few processes are started before there are programs for
+// them (park.go).
 //
 // # Sources
 //
@@ -25,8 +26,10 @@
 //
 // Runs share nothing but Deno's cache folder, which Deno itself guards. What
 // was prepared is remembered under a mutex of its own (memo), the names of
-// working folders under another (folders). No lock is held while anything
-// waits.
+// working folders under another (folders), the processes that wait under a
+// third (park); none of them is taken under another. No lock is held while
+// anything waits. What a run leaves to be finished in the background is
+// counted (Runner.background), and Close waits for it.
 //
 // # Limits
 //
