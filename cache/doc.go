@@ -30,13 +30,14 @@
 // A blob is compared with its digest the first time a process uses it, and
 // again whenever its size, time or inode changes; a file with its size and
 // CRC-32C, for which there is an instruction: 40 MB take 20 ms instead of the
-// 100 ms of SHA-256, and servers start with large files. A tree
-// has the sizes of its files compared the first time a process uses it, which
-// is what a power cut damages; digests of a whole tree are compared by
-// [Cache.Verify] only, since reading thousands of files at every start would
-// cost more than the cache saves. What fails its check is built or fetched
-// again. The folders in the root are their owner's alone, which Open makes sure
-// of: the checks are against accidents, not against someone who may write there.
+// 100 ms of SHA-256, and servers start with large files. So is each file of a
+// tree of 32 MiB or less, the first time a process uses it. A larger one has
+// the sizes of its files compared, which is what a power cut damages; its
+// contents are compared by [Cache.Verify] only, since reading them at every
+// start would cost more than the cache saves. What fails its check is built or
+// fetched again. The folders in the root are their owner's alone, which Open
+// makes sure of: the checks are against accidents, not against someone who may
+// write there.
 //
 // # Locking
 //
