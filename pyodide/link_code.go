@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 
@@ -18,7 +19,7 @@ import (
 // compiles into it; here that folder is a private one. It is there only while a
 // module is compiled or loaded, with a link to the module's machine code in it,
 // and is removed with what wazero wrote. So the code that is generated for each
-// interpreter leaves nothing on the disk, and a killed process leaves nothing.
+// interpreter leaves nothing on the disk.
 type machineCode struct {
 	mu    sync.Mutex // held while the folder is there
 	dir   string
@@ -28,6 +29,7 @@ type machineCode struct {
 
 // openMachineCode chooses the private folder. The caller calls close.
 func openMachineCode() (_ *machineCode, err error) {
+	sweepTemp()
 	c := &machineCode{}
 	if c.dir, err = tempDir(); err != nil {
 		return nil, err
@@ -44,12 +46,32 @@ func openMachineCode() (_ *machineCode, err error) {
 	return c, nil
 }
 
+const (
+	sharedMemory = "/dev/shm"
+	tempPrefix   = "coderunner-code-"
+	// tempAge is how old a folder is that a killed process has left.
+	tempAge = time.Hour
+)
+
+// sweepTemp removes the folders of processes that were killed while they loaded
+// code. One that cannot be removed is somebody else's.
+func sweepTemp() {
+	for _, parent := range []string{sharedMemory, os.TempDir()} {
+		old, _ := filepath.Glob(filepath.Join(parent, tempPrefix+"*")) // the pattern is good
+		for _, dir := range old {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > tempAge {
+				os.RemoveAll(dir)
+			}
+		}
+	}
+}
+
 // tempDir makes a folder for machine code, in memory where there is such a
 // thing: wazero waits until what it writes is on the disk.
 func tempDir() (string, error) {
-	dir, err := os.MkdirTemp("/dev/shm", "coderunner-")
+	dir, err := os.MkdirTemp(sharedMemory, tempPrefix)
 	if err != nil {
-		dir, err = os.MkdirTemp("", "coderunner-")
+		dir, err = os.MkdirTemp("", tempPrefix)
 	}
 	if err != nil {
 		return "", fmt.Errorf("make a folder for machine code: %w", err)
