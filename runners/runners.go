@@ -55,6 +55,10 @@ type Request struct {
 	Files    []File // put into the working folder before the run
 	Limits   Limits
 
+	// Locked refuses every package that is not in the program's inline lock,
+	// with the hash that is stated there.
+	Locked bool
+
 	// Progress, if not nil, is told what the preparation is doing, from the
 	// calling goroutine or another, one call at a time.
 	Progress ProgressFunc

@@ -2,29 +2,15 @@ package python
 
 import (
 	"context"
-	_ "embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"coderunner/pyodide"
-	"coderunner/runners/python/resolve"
 )
-
-//go:embed compile.py
-var compileScript string
-
-// Compile works in parallel when there are more modules than this.
-const compileChunk = 150
 
 // maxSource bounds the modules that are compiled, in bytes. The few that are
 // larger hold data and would take gigabytes.
@@ -37,23 +23,10 @@ func (t trusted) Compile(ctx context.Context, dir string, progress func(done, to
 	if err != nil || len(modules) == 0 {
 		return err
 	}
-	var done atomic.Int64
-	total := int64(len(modules))
-	progress(0, total)
-	step := func() {
-		if n := done.Add(1); n%16 == 0 || n == total {
-			progress(n, total)
-		}
-	}
-	workers := 1
-	if len(modules) > compileChunk {
-		workers = 2
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	for part := range slices.Chunk(modules, (len(modules)+workers-1)/workers) {
-		g.Go(func() error { return t.compile(ctx, dir, part, step) })
-	}
-	return g.Wait()
+	return t.rt.Bytecode(ctx, pyodide.Bytecode{
+		Tree: os.DirFS(dir), Modules: modules, Shown: pyodide.SitePackages, Progress: progress,
+		Emit: func(module string, pyc []byte) error { return writeBytecode(dir, module, pyc) },
+	})
 }
 
 // compilable lists the modules below dir, slash-separated.
@@ -81,60 +54,13 @@ func compilable(dir string) ([]string, error) {
 	return modules, nil
 }
 
-// compile makes bytecode of some modules. A source may well kill the
-// interpreter: it is left out, and another interpreter goes on behind it.
-func (t trusted) compile(ctx context.Context, dir string, modules []string, step func()) error {
-	tree := os.DirFS(dir)
-	for len(modules) > 0 {
-		begun := -1
-		calls := map[string]resolve.Call{
-			"job": func(context.Context, []byte) (any, error) {
-				return map[string]any{"folder": pyodide.SitePackages, "modules": modules}, nil
-			},
-			"begin": func(context.Context, []byte) (any, error) {
-				begun++
-				step()
-				return nil, ctx.Err()
-			},
-			"compiled": func(_ context.Context, argument []byte) (any, error) {
-				return nil, writeBytecode(dir, modules[begun], argument)
-			},
-		}
-		res, said, err := t.script(ctx, compileScript, []fs.FS{tree}, calls)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return err
-		case res.Exception != nil:
-			return errors.New(res.Exception.Traceback)
-		case res.Ended == pyodide.Finished && res.ExitCode == 0:
-			return nil
-		case begun < 0:
-			return fmt.Errorf("the compiling interpreter %v: %w %s", res.Ended, errors.Join(res.Cause), said)
-		}
-		modules = modules[begun+1:]
-	}
-	return nil
-}
-
 // writeBytecode puts a module's bytecode where CPython looks for it. The
 // folder is the cache's unfinished tree, which nobody else sees yet.
-func writeBytecode(dir, module string, argument []byte) error {
-	var made struct {
-		Tag  string
-		Data []byte
-	}
-	if err := json.Unmarshal(argument, &made); err != nil {
-		return err
-	}
-	if made.Tag == "" || strings.ContainsAny(made.Tag, `/\.`) {
-		return fmt.Errorf("the cache tag %q", made.Tag)
-	}
+func writeBytecode(dir, module string, pyc []byte) error {
 	folder := filepath.Join(dir, filepath.FromSlash(path.Dir(module)), "__pycache__")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	name := strings.TrimSuffix(path.Base(module), ".py") + "." + made.Tag + ".pyc"
-	return os.WriteFile(filepath.Join(folder, name), made.Data, 0o644)
+	name := strings.TrimSuffix(path.Base(module), ".py") + "." + pyodide.CacheTag + ".pyc"
+	return os.WriteFile(filepath.Join(folder, name), pyc, 0o644)
 }

@@ -68,7 +68,7 @@ func (j *job) install(ctx context.Context, reqs, optional []require.Requirement)
 	defer func() { j.spent(begun) }()
 	ctx, cancel := withLimit(ctx, left)
 	defer cancel()
-	set, err := j.engine.resolver.Prepare(ctx, resolve.Request{Requirements: all, Optional: optional, Progress: j.req.Progress})
+	set, err := j.engine.resolver.Prepare(ctx, resolve.Request{Requirements: all, Optional: optional, Progress: j.req.Progress, Locked: j.locked})
 	if err != nil {
 		return err
 	}
@@ -120,6 +120,9 @@ func (j *job) mounts() []pyodide.Mount {
 	return mounts
 }
 
+// sharedLibraries is where libraries look for those that they need.
+const sharedLibraries = "/usr/lib"
+
 // packageMount shows a package. Its tree in the cache is named after its
 // contents and how they were prepared.
 func packageMount(p resolve.Package) pyodide.Mount {
@@ -131,7 +134,11 @@ func packageMount(p resolve.Package) pyodide.Mount {
 			}
 		}
 	}
-	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: p.SHA256 + " " + filepath.Base(filepath.Dir(p.Tree))}
+	key := p.SHA256 + " " + filepath.Base(filepath.Dir(p.Tree))
+	if p.Shared {
+		return pyodide.Mount{Dir: sharedLibraries, Tree: os.DirFS(p.Tree), Key: key}
+	}
+	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: key}
 }
 
 // without is a tree without one of its entries. Merging is not enough where a
@@ -173,12 +180,15 @@ func (j *job) pinned() []require.Requirement {
 // the stand-in asks for the rest when an import is reached.
 func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(i pyodide.Import) bool { return i.Present })
-	if usesMicropip.MatchString(j.req.Code) {
+	if usesMicropip.MatchString(j.req.Code) && !j.only {
 		j.deferred = missing
 		return nil
 	}
 	if err := j.installModules(ctx, missing); err != nil {
 		return err
+	}
+	if j.only {
+		return errPrepared
 	}
 	return j.chooseSnapshot(ctx, wanted)
 }

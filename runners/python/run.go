@@ -25,6 +25,8 @@ type job struct {
 	engine *engine
 	req    runners.Request
 	reqs   []require.Requirement
+	locked map[string]string // SHA-256 by name, nil when anything goes
+	only   bool              // the program is not run
 	stdout *runners.Capture
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before it is there
@@ -48,10 +50,34 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
+	return j.do(ctx)
+}
+
+// Prepare prepares what the program of a request needs, as Run would, but does
+// not run the program. What it installs by micropip.install is not known then.
+func (r *Runner) Prepare(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	j, err := r.job(req)
+	if err != nil {
+		return nil, err
+	}
+	j.only = true
+	// A program is only looked at when it imports what Python does not have.
+	j.req.Code += "\n\nimport micropip\n"
+	return j.do(ctx)
+}
+
+// errPrepared ends the run of a program that is not to be run.
+var errPrepared = errors.New("the program is prepared")
+
+// do runs the job and says what it came to.
+func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	begun := time.Now()
 	o, err := j.run(ctx)
 	if ctx.Err() != nil && (err != nil || o.Status == runners.Cancelled) {
 		o, err = j.cancelled(), nil
+	}
+	if errors.Is(err, errPrepared) {
+		o, err = j.printed(runners.Succeeded, 0).Outcome, nil
 	}
 	if missing, ok := asNotInstalled(err, j.reqs); ok {
 		o, err = j.notInstalled(missing), nil
@@ -101,12 +127,31 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		}
 		reqs = append(reqs, d)
 	}
+	locked, err := lockOf(req, script)
+	if err != nil {
+		return nil, err
+	}
 	return &job{
-		r: r, req: req, reqs: reqs,
+		r: r, locked: locked, req: req, reqs: reqs,
 		stdout:    runners.NewCapture(req.Limits.Output),
 		stderr:    runners.NewCapture(req.Limits.Output),
 		installed: map[string]resolve.Package{},
 	}, nil
+}
+
+// lockOf gives the digests that the request allows, nil when it allows all.
+func lockOf(req runners.Request, script require.Script) (map[string]string, error) {
+	if !req.Locked {
+		return nil, nil
+	}
+	if script.Lock == nil {
+		return nil, &runners.RequestError{Argument: "code", Message: "code: the program has no lock; write one with \"coderunner lock FILE\"."}
+	}
+	locked := map[string]string{}
+	for _, l := range script.Lock {
+		locked[l.Name] = l.SHA256
+	}
+	return locked, nil
 }
 
 // run prepares and runs the program. Its error is a *[resolve.NotInstalledError]
@@ -172,13 +217,15 @@ func (j *job) prepare(ctx context.Context) (err error) {
 func (j *job) start(ctx context.Context, from *pyodide.Frozen) (err error) {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
+	env := environment(j.r.cfg.Policy)
+	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
 		From:   from,
 		Memory: j.req.Limits.Memory,
 		Stdin:  strings.NewReader(j.req.Stdin),
 		Stdout: j.stdout,
 		Stderr: j.stderr,
-		Env:    environment(j.r.cfg.Policy),
+		Env:    env,
 		Calls:  j.calls(),
 	})
 	return err

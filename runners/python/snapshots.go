@@ -295,6 +295,9 @@ func (s *snapshots) wantedBefore(ctx context.Context, key string) bool {
 // the rest is within bounds. Those in use live on until they are closed.
 func (s *snapshots) trim(ctx context.Context) {
 	all, err := s.cache.List(ctx)
+	if ctx.Err() != nil {
+		return // the process ends; another one will do it
+	}
 	if err != nil {
 		s.log.Warn("snapshots cannot be counted", zap.Error(err))
 		return
@@ -306,7 +309,7 @@ func (s *snapshots) trim(ctx context.Context) {
 		if bytes += e.Size; i < maxSnapshots && bytes <= maxSnapshotBytes {
 			continue
 		}
-		if err := s.cache.Remove(ctx, e); err != nil {
+		if err := s.cache.Remove(ctx, e); err != nil && ctx.Err() == nil {
 			s.log.Warn("a snapshot cannot be removed", zap.Error(err))
 		}
 	}

@@ -16,6 +16,7 @@ const maxScript = 256 << 10
 type Script struct {
 	RequiresPython string
 	Dependencies   []string
+	Lock           []Locked // nil when it has none, see [WriteLock]
 }
 
 // ParseScript reads the "# /// script" block of a program, if it has one. The
@@ -28,6 +29,11 @@ func ParseScript(code string) (Script, error) {
 	var block struct {
 		RequiresPython string   `toml:"requires-python"`
 		Dependencies   []string `toml:"dependencies"`
+		Tool           struct {
+			Coderunner struct {
+				Lock []Locked `toml:"lock"`
+			} `toml:"coderunner"`
+		} `toml:"tool"`
 	}
 	if err := toml.Unmarshal([]byte(text), &block); err != nil {
 		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
@@ -36,7 +42,8 @@ func ParseScript(code string) (Script, error) {
 		}
 		return Script{}, fmt.Errorf("the program's script block is not valid TOML: %w", err)
 	}
-	return Script(block), nil
+	s := Script{RequiresPython: block.RequiresPython, Dependencies: block.Dependencies, Lock: block.Tool.Coderunner.Lock}
+	return s, checkLock(s.Lock)
 }
 
 // scriptBlock cuts the block out and takes the comment signs away.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -51,6 +52,9 @@ func (p pin) withoutUser() pin {
 	return p
 }
 
+// shared says whether it is no wheel but an archive of shared libraries.
+func (p pin) shared() bool { return p.Source == sourcePyodide && strings.HasSuffix(p.Filename, ".zip") }
+
 // fresh says whether the answer may be used without asking the index.
 func (a *answer) fresh(now time.Time) bool {
 	age := now.Sub(a.When)
@@ -75,7 +79,7 @@ func pinned(reqs []require.Requirement, packages []pin) bool {
 // index has at the moment.
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
-		answerFormat, require.Key(req.Requirements), require.Key(req.Optional),
+		answerFormat, require.Key(req.Requirements), require.Key(req.Optional), req.Locked,
 		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
 		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverDigest,
 	})

@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
 	"coderunner/internal/defaults"
@@ -122,6 +128,7 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	return Package{
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched},
 		Tree:    tree,
+		Shared:  p.shared(),
 	}, nil
 }
 
@@ -132,6 +139,13 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 		return fmt.Errorf("unpack %s: %w", p.Filename, err)
 	}
 	defer f.Close()
+	if p.shared() {
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("read %s: %w", p.Filename, err)
+		}
+		return wheel.InstallLibraries(ctx, f, info.Size(), p.Filename, dir, wheel.DefaultLimits)
+	}
 	w, err := openWheel(f, p.Filename)
 	if err != nil {
 		return err
@@ -149,16 +163,14 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 	return overlay(p.Name, dir)
 }
 
-// compile adds bytecode. A few at a time: each takes a core and an
-// interpreter's memory.
+// compile adds bytecode.
 func (s *session) compile(ctx context.Context, p pin, dir string) error {
-	select {
-	case s.compiling <- struct{}{}:
-		defer func() { <-s.compiling }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	release, err := s.place(ctx)
+	if err != nil {
+		return err
 	}
-	err := s.trusted.Compile(ctx, dir, func(done, total int64) {
+	defer release()
+	err = s.trusted.Compile(ctx, dir, func(done, total int64) {
 		s.progress(runners.Progress{Phase: "compile", Item: p.Filename, Done: done, Total: total})
 	})
 	if err != nil {
@@ -167,37 +179,85 @@ func (s *session) compile(ctx context.Context, p pin, dir string) error {
 	return nil
 }
 
-// libraries makes machine code of the wheel's libraries. One that cannot be
-// loaded makes the wheel useless, except where it works without.
+// libraries makes machine code of the wheel's libraries, as many at once as
+// compile allows. Some of them may be of no use here, tests or alternatives to
+// each other, and importing one says why; a wheel of which none can be loaded
+// is useless, unless it works without.
 func (s *session) libraries(ctx context.Context, p pin, dir string) error {
-	var names []string
-	tree := os.DirFS(dir)
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && wheel.IsNative(name) {
-			names = append(names, name)
-		}
-		return err
-	})
+	names, err := libraries(dir)
 	if err != nil {
 		return fmt.Errorf("list libraries of %s: %w", p.Filename, err)
 	}
+	reasons := make([]error, len(names))
+	var done atomic.Int64
+	var g errgroup.Group
+	g.SetLimit(cap(s.compiling))
 	for i, name := range names {
-		s.progress(runners.Progress{
-			Phase: "compile", Item: p.Name + " " + path.Base(name), Done: int64(i), Total: int64(len(names)),
+		g.Go(func() error {
+			defer done.Add(1)
+			release, err := s.place(ctx)
+			if err != nil {
+				return err
+			}
+			defer release()
+			s.progress(runners.Progress{
+				Phase: "compile", Item: p.Name + " " + path.Base(name), Done: done.Load(), Total: int64(len(names)),
+			})
+			library, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+			if err != nil {
+				return fmt.Errorf("read %s of %s: %w", name, p.Filename, err)
+			}
+			err = s.trusted.Library(ctx, path.Base(name), library)
+			if _, ours := errors.AsType[*cache.StorageError](err); ours || ctx.Err() != nil {
+				return err
+			}
+			reasons[i] = err
+			return nil
 		})
-		library, err := fs.ReadFile(tree, name)
-		if err != nil {
-			return fmt.Errorf("read %s of %s: %w", name, p.Filename, err)
-		}
-		err = s.trusted.Library(ctx, path.Base(name), library)
-		if _, ours := errors.AsType[*cache.StorageError](err); ours || ctx.Err() != nil {
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if len(names) == 0 || slices.Contains(reasons, nil) || worksWithoutNatives[p.Name] {
+		return nil
+	}
+	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
+}
+
+// libraries lists what is WebAssembly among the libraries below dir. Wheels for
+// any platform may bring libraries for several.
+func libraries(dir string) (names []string, err error) {
+	root := os.DirFS(dir)
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !wheel.IsNative(name) {
 			return err
 		}
-		if err != nil && !worksWithoutNatives[p.Name] {
-			return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", name, err)}
+		f, err := root.Open(name)
+		if err != nil {
+			return err
 		}
+		defer f.Close()
+		head := make([]byte, len(wasmMagic))
+		if _, err := io.ReadFull(f, head); err == nil && string(head) == wasmMagic {
+			names = append(names, name)
+		}
+		return nil
+	})
+	return names, err
+}
+
+// wasmMagic begins each WebAssembly module.
+const wasmMagic = "\x00asm"
+
+// place waits for a place to compile something: each takes a core and some
+// memory.
+func (s *session) place(ctx context.Context) (release func(), err error) {
+	select {
+	case s.compiling <- struct{}{}:
+		return func() { <-s.compiling }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return nil
 }
 
 // tools gives the trees of micropip and what it needs. They are pinned, so

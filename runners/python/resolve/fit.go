@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/wheel"
 )
 
@@ -173,14 +174,11 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 	offers, reasons = map[string]lockOffer{}, map[string]string{}
 	baseErr := s.baseUnreachable()
 	for name, p := range s.lock.ByName {
-		n, err := wheel.ParseName(p.FileName)
-		if p.Type != "package" || err != nil || n.Project != name {
+		if !s.usable(name, p) || s.locked != nil && s.locked[name] != p.SHA256 {
 			continue
 		}
 		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
-		switch f := s.fit(n); {
-		case !f.ok:
-			continue
+		switch {
 		case baseErr != "":
 			reasons[name] = build + "cannot be fetched: " + baseErr
 		case s.lost[name] != "":
@@ -195,8 +193,8 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 			for _, d := range offer.Depends {
 				if _, ok := offers[d]; !ok {
 					delete(offers, name)
-					if s.lock.ByName[d].Type != "package" && reasons[name] == "" {
-						reasons[name] = fmt.Sprintf("Pyodide's own build of %s needs the shared library %s, and those are not supported yet", name, d)
+					if reasons[d] != "" && reasons[name] == "" {
+						reasons[name] = fmt.Sprintf("Pyodide's own build of %s %s needs %s: %s", name, offer.Version, d, reasons[d])
 					}
 					changed = true
 					break
@@ -205,6 +203,16 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 		}
 	}
 	return offers, reasons
+}
+
+// usable says whether a package of the lock file can be used here: a wheel that
+// fits, or libraries that others need.
+func (r *Resolver) usable(name string, p lockfile.Package) bool {
+	if p.Type == "shared_library" {
+		return strings.HasSuffix(p.FileName, ".zip")
+	}
+	n, err := wheel.ParseName(p.FileName)
+	return p.Type == "package" && err == nil && n.Project == name && r.fit(n).ok
 }
 
 // lockOffer is a package of the lock file, as the resolver wants it.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"deps.dev/util/pypi"
@@ -50,6 +51,9 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 	if p := s.pages[name]; p != nil {
 		return p, nil
 	}
+	if s.locked != nil && s.locked[name] == "" {
+		return &project{Error: NoSuchPackage + " in the program's lock"}, nil
+	}
 	if len(s.pages) >= maxProjects {
 		return &project{Error: fmt.Sprintf("the request leads to more than %d projects", maxProjects)}, nil
 	}
@@ -64,6 +68,12 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 			return nil, err
 		}
 		p.Error = reason
+	}
+	if s.locked != nil && err == nil {
+		files = slices.DeleteFunc(files, func(f simple.File) bool { return f.SHA256 != s.locked[name] })
+		if len(files) == 0 {
+			p.Error = fmt.Sprintf("%s has no file of it with the SHA-256 that the program's lock states, %s", hostOf(s.index), s.locked[name])
+		}
 	}
 	s.sort(p, name, files)
 	s.pages[name] = p

@@ -42,6 +42,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -108,7 +109,7 @@ type Resolver struct {
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
 		cache: c.Cache, trusted: c.Trusted, lock: c.Lock,
-		compiling: make(chan struct{}, 2),
+		compiling: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	var err error
 	if r.index, err = registry("PIP_INDEX_URL", c.Index, defaults.PyPIIndex); err != nil {
@@ -142,6 +143,10 @@ type Request struct {
 	Requirements []require.Requirement
 	Optional     []require.Requirement // left out when they cannot be had
 	Progress     runners.ProgressFunc
+
+	// Locked, if not nil, has the SHA-256 of each package's file by name, and
+	// nothing else is taken.
+	Locked map[string]string
 }
 
 // Set is the answer: packages that are ready to be mounted.
@@ -153,7 +158,8 @@ type Set struct {
 // Package is an installed package.
 type Package struct {
 	runners.Package
-	Tree string // folder with the package's files, to be merged into site-packages
+	Tree   string // folder with the package's files, to be merged into site-packages
+	Shared bool   // of libraries that others need: to be merged into /usr/lib instead
 }
 
 // NotInstalledError says which packages cannot be had, each with its reason.
@@ -174,7 +180,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	if len(req.Requirements)+len(req.Optional) == 0 {
 		return &Set{}, nil
 	}
-	s := &session{Resolver: r, progress: serial(req.Progress), pages: map[string]*project{}, downloaded: map[string]bool{}}
+	s := &session{Resolver: r, locked: req.Locked, progress: serial(req.Progress), pages: map[string]*project{}, downloaded: map[string]bool{}}
 	key := r.key(req)
 	old := r.recall(key)
 	if old != nil && (old.fresh(time.Now()) || r.cache.Offline()) {

@@ -61,6 +61,7 @@ func hashFiles(h io.Writer, files fs.FS) error {
 type session struct {
 	*Resolver
 	progress    runners.ProgressFunc
+	locked      map[string]string // see [Request]
 	pages       map[string]*project
 	unreachable bool              // the index or a file of it could not be had at the moment
 	lost        map[string]string // packages of the lock file that were not there, and why
@@ -146,7 +147,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	if left := missing(req.Requirements, a.Packages); len(left) > 0 {
 		return nil, fmt.Errorf("resolve packages: the resolver left out %s", strings.Join(left, ", "))
 	}
-	a.Pinned = pinned(req.Requirements, a.Packages)
+	a.Pinned = s.locked != nil || pinned(req.Requirements, a.Packages)
 	return a, nil
 }
 

@@ -1,0 +1,163 @@
+package require
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// The lock is a key of the program's inline metadata:
+//
+//	# /// script
+//	# dependencies = ["pydantic"]
+//	#
+//	# [tool.coderunner]
+//	# lock = [
+//	#   {name = "pydantic", version = "2.14.3", source = "pypi", sha256 = "…"},
+//	# ]
+//	# ///
+//
+// It has every package that the program has at hand, those that others need
+// included. PEP 723 leaves the tables below [tool] to tools.
+
+const (
+	lockTable = "# [tool.coderunner]"
+	lockBegin = "# lock = ["
+	lockEnd   = "# ]"
+	blockEnd  = "# ///"
+)
+
+// Locked is an entry of a lock.
+type Locked struct {
+	Name    string `toml:"name"`
+	Version string `toml:"version"`
+	Source  string `toml:"source"` // as outcomes have it
+	SHA256  string `toml:"sha256"` // of the package's file, hexadecimal
+}
+
+// maxLock bounds the entries of a lock.
+const maxLock = 1000
+
+var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// check says what is wrong with a lock.
+func checkLock(lock []Locked) error {
+	if len(lock) > maxLock {
+		return fmt.Errorf("the program's lock has %d packages, %d are allowed", len(lock), maxLock)
+	}
+	names := map[string]bool{}
+	for _, l := range lock {
+		r, err := Parse(l.Name)
+		switch {
+		case err != nil || r.Name != l.Name:
+			return fmt.Errorf("the program's lock has the name %q, which is not a package's; write the lock anew with \"coderunner lock\"", l.Name)
+		case names[l.Name]:
+			return fmt.Errorf("the program's lock has %s twice", l.Name)
+		case l.Version == "":
+			return fmt.Errorf("the program's lock has no version of %s", l.Name)
+		case !sha256Pattern.MatchString(l.SHA256):
+			return fmt.Errorf("the program's lock has no SHA-256 of %s (64 digits, 0 to f)", l.Name)
+		}
+		names[l.Name] = true
+	}
+	return nil
+}
+
+// LockOf turns an outcome's packages into a lock.
+func LockOf(packages []runners.Package) []Locked {
+	lock := []Locked{}
+	for _, p := range packages {
+		lock = append(lock, Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
+	}
+	slices.SortFunc(lock, func(a, b Locked) int { return strings.Compare(a.Name, b.Name) })
+	return lock
+}
+
+// WriteLock puts a lock into a program, in the place of the one that it has.
+// Nothing else is changed. It fails when the program's block is malformed or
+// has a lock that was written by somebody else in another form.
+func WriteLock(code string, lock []Locked) (string, error) {
+	if _, err := ParseScript(code); err != nil {
+		return "", err
+	}
+	eol := "\n"
+	if strings.Contains(code, "\r\n") {
+		eol = "\r\n"
+	}
+	lines := strings.Split(strings.ReplaceAll(code, "\r\n", "\n"), "\n")
+	begin, end := blockLines(lines)
+	if begin < 0 {
+		at := headLines(lines)
+		block := append(append([]string{"# /// script", lockTable}, lockLines(lock)...), blockEnd)
+		lines = slices.Insert(lines, at, block...)
+	} else {
+		block := withLock(lines[begin+1:end], lock)
+		lines = slices.Replace(lines, begin+1, end, block...)
+	}
+	text := strings.Join(lines, eol)
+	written, err := ParseScript(text)
+	if err != nil || !slices.Equal(written.Lock, lock) {
+		return "", errors.Join(errors.New("the program's [tool.coderunner] table has another form than the one that is written here; remove it first"), err)
+	}
+	return text, nil
+}
+
+// blockLines finds the block: the lines that begin and end it.
+func blockLines(lines []string) (begin, end int) {
+	begin = -1
+	for i, line := range lines {
+		switch {
+		case begin < 0 && line == "# /// script":
+			begin = i
+		case begin >= 0 && line == blockEnd:
+			return begin, i
+		case begin >= 0 && line != "#" && !strings.HasPrefix(line, "# "):
+			begin = -1
+		}
+	}
+	return -1, -1
+}
+
+var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=]`)
+
+// headLines counts the lines that must stay first.
+func headLines(lines []string) int {
+	n := 0
+	if strings.HasPrefix(lines[0], "#!") {
+		n++
+	}
+	if len(lines) > n && encodingLine.MatchString(lines[n]) {
+		n++
+	}
+	return n
+}
+
+func lockLines(lock []Locked) []string {
+	lines := []string{lockBegin}
+	for _, l := range lock {
+		lines = append(lines, fmt.Sprintf("#   {name = %q, version = %q, source = %q, sha256 = %q},", l.Name, l.Version, l.Source, l.SHA256))
+	}
+	return append(lines, lockEnd)
+}
+
+// withLock puts the lock into the lines between a block's first and last.
+func withLock(block []string, lock []Locked) []string {
+	table := slices.Index(block, lockTable)
+	if table < 0 {
+		if n := len(block); n > 0 && block[n-1] != "#" {
+			block = append(slices.Clone(block), "#")
+		}
+		return append(append(slices.Clone(block), lockTable), lockLines(lock)...)
+	}
+	begin := slices.Index(block[table:], lockBegin)
+	if begin >= 0 {
+		if n := slices.Index(block[table+begin:], lockEnd); n >= 0 {
+			block = slices.Delete(slices.Clone(block), table+begin, table+begin+n+1)
+		}
+	}
+	return slices.Insert(slices.Clone(block), table+1, lockLines(lock)...)
+}
