@@ -58,6 +58,7 @@ var installs = []arguments{
 // server must notice, and repair or refuse, and never run what it found.
 func TestFlippedBytes(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	dir := ownCache(t)
 	seed := start(t, settings{cache: dir})
 	for _, a := range installs {
@@ -162,7 +163,8 @@ func replace(t *testing.T, path string, b []byte) {
 // the next one works, and in the end nothing is left.
 func TestHammer(t *testing.T) {
 	needsServer(t)
-	kills := 12
+	t.Parallel()
+	kills := 8
 	if n, err := strconv.Atoi(os.Getenv("CODERUNNER_HAMMER")); err == nil {
 		kills = n
 	}
@@ -234,6 +236,7 @@ func checkInstalls(t *testing.T, set settings, when string) {
 // TestSharedCache starts servers at once on one cache, and kills one: 57.
 func TestSharedCache(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	dir := emptied(t)
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -262,6 +265,7 @@ func TestSharedCache(t *testing.T) {
 // TestCacheGoes removes the cache under a server: 58.
 func TestCacheGoes(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	dir := ownCache(t)
 	s := start(t, settings{cache: dir})
 	for _, a := range installs {
@@ -286,6 +290,7 @@ func TestCacheGoes(t *testing.T) {
 // folders with strange names: 55, 56.
 func TestDisk(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	t.Run("strange names", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a b", "ü "+strings.Repeat("x", 150))
 		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {

@@ -184,6 +184,7 @@ func awaitGone(t *testing.T, processes []string) {
 // TestClientKilled kills the client, which leaves the server an orphan: 60.
 func TestClientKilled(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	client := exec.Command(os.Args[0], "-test.run=^$", binary)
 	client.Env = append(baseEnv(), roleVariable+"=client", "TMPDIR="+t.TempDir(), "CODE_RUNNER_CACHE_DIR="+suiteCache)
 	logs, err := client.StderrPipe()
@@ -409,6 +410,7 @@ func TestProtocolAbuse(t *testing.T) {
 // TestBeforeHandshake calls a tool at once: 65.
 func TestBeforeHandshake(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	s := start(t, settings{raw: true})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -427,6 +429,7 @@ func TestBeforeHandshake(t *testing.T) {
 // TestDeno has a Deno that is none: 64.
 func TestDeno(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	script := func(text string) string {
 		name := filepath.Join(t.TempDir(), "deno")
 		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
@@ -469,6 +472,7 @@ func TestDeno(t *testing.T) {
 // TestSecrets looks for credentials in what goes wrong: 31.
 func TestSecrets(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	s := start(t, settings{env: []string{
 		"PIP_INDEX_URL=http://user:" + canary + "@127.0.0.1:1/simple/", "NPM_CONFIG_REGISTRY=http://user:" + canary + "@127.0.0.1:1/",
 		"JSR_URL=http://user:" + canary + "@127.0.0.1:1/", "HTTP_PROXY=", "HTTPS_PROXY=", "DENO_AUTH_TOKENS=" + canary + "@127.0.0.1:1",

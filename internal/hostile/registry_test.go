@@ -146,6 +146,7 @@ func tarball(files map[string]string) []byte {
 // them are explained, and nothing of them is left.
 func TestWheels(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	r := newRegistry(t)
 	s := start(t, settings{env: r.env(), cache: ownCache(t)})
 	if err := s.probe(python); err != nil {
@@ -266,6 +267,7 @@ func TestWheels(t *testing.T) {
 // TestRegistries has registries that fail in every way: 47 to 49 and 52.
 func TestRegistries(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	r := newRegistry(t)
 	s := start(t, settings{env: r.env(), cache: ownCache(t)})
 	for _, lang := range []string{python, javascript} {
@@ -382,6 +384,7 @@ var zeros = sync.OnceValue(func() []byte {
 // TestSlowRegistry has one that never answers. The client gives up: 48.
 func TestSlowRegistry(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	r := newRegistry(t)
 	asked := make(chan struct{}, 100)
 	hang := func(w http.ResponseWriter, req *http.Request) {
@@ -446,6 +449,7 @@ func TestSlowRegistry(t *testing.T) {
 // TestNPM offers packages that are wrong: 52.
 func TestNPM(t *testing.T) {
 	needsServer(t)
+	t.Parallel()
 	r := newRegistry(t)
 	s := start(t, settings{env: r.env(), cache: ownCache(t)})
 	if err := s.probe(javascript); err != nil {
