@@ -36,6 +36,13 @@ type prepared struct {
 	npm      bool // packages of npm are there
 }
 
+// there reports whether the folder is still in the cache, which somebody may
+// have emptied meanwhile.
+func (p *prepared) there() bool {
+	_, err := os.Lstat(filepath.Join(p.dir, mapName))
+	return err == nil
+}
+
 // The files of a prepared folder.
 const (
 	mapName    = "map.json"
@@ -81,7 +88,7 @@ func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, pro
 		return &prepared{}, nil
 	}
 	key := r.key(d)
-	if p, ok := r.known.get(key); ok {
+	if p, ok := r.known.get(key); ok && p.there() {
 		return p, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
