@@ -19,6 +19,8 @@ type frame struct {
 	out    int32 // label of the output that means this frame
 	unwind int32 // label that takes an exception raised directly in this frame
 	depth  int32 // enclosing handlers
+	loop   bool
+	values bool // a branch to it takes values along
 }
 
 // coder rewrites one function at a time. It copies the instructions that stay
@@ -72,7 +74,7 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 	t := c.r.m.FuncType(uint32(i + c.r.m.ImportedFuncs))
 	c.c, c.b, c.eh = c.r.m.CodeOf(b.b, b.at, t), b.b, b.eh
 	c.buf, c.from = c.buf[:0], b.at.Code
-	c.frames = append(c.frames[:0], frame{unwind: 1})
+	c.frames = append(c.frames[:0], frame{unwind: 1, values: len(t.Results) > 0})
 	c.labels, c.next, c.nLocals = 1, 0, 0
 	c.locals = uint32(len(t.Params) + b.at.Locals)
 	if b.tries {
@@ -177,8 +179,10 @@ func (c *coder) instructions() error {
 		switch in.Op {
 		case wasmbin.OpBlock, wasmbin.OpIf:
 			c.push(plainBlock)
+			c.top().values = len(c.r.m.BlockType(in.A).Results) > 0
 		case wasmbin.OpLoop:
 			c.push(plainBlock)
+			c.top().loop, c.top().values = true, len(c.r.m.BlockType(in.A).Params) > 0
 			c.r.stats.Loops++
 			c.after(&in)
 			c.buf = append(c.buf, c.check...)
@@ -191,6 +195,9 @@ func (c *coder) instructions() error {
 			c.before(&in)
 			c.buf = append(c.buf, c.check...)
 		case wasmbin.OpBr, wasmbin.OpBrIf:
+			if in.Op == wasmbin.OpBrIf && c.brIf(&in, &last) {
+				break
+			}
 			if l := c.rel(c.frameOf(in.A).out); l != in.A {
 				c.replace(&in)
 				c.buf = wasmbin.AppendOp(c.buf, in.Op, l)

@@ -24,11 +24,9 @@ func (a asm) misc(sub byte, i ...byte) asm { return append(append(a, wasmbin.Pre
 // can postpone the safepoint by more than its number.
 func (r *rewriter) check() []byte {
 	return asm(nil).global(r.tank).i32(1).op(wasmbin.OpI32Sub).setGlobal(r.tank).
-		global(r.tank).i32(1).op(opI32LtS).void(wasmbin.OpIf).
+		global(r.tank).i32(1).op(wasmbin.OpI32LtS).void(wasmbin.OpIf).
 		idx(wasmbin.OpCall, r.tick).end()
 }
-
-const opI32LtS = 0x48
 
 // tickCode is the safepoint: memory.grow returns to Go, even when it grows by
 // nothing, so that a garbage collection can proceed and another goroutine's

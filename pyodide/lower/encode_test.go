@@ -85,7 +85,7 @@ func (e *encoder) main(n int) {
 // fuel returns from the function when the program has gone on for too long.
 func (e *encoder) fuel() {
 	e.a = e.a.global(gFuel).i32(1).op(wasmbin.OpI32Sub).setGlobal(gFuel).
-		global(gFuel).i32(0).op(opI32LtS).void(wasmbin.OpIf).get(0).op(wasmbin.OpReturn).end()
+		global(gFuel).i32(0).op(wasmbin.OpI32LtS).void(wasmbin.OpIf).get(0).op(wasmbin.OpReturn).end()
 }
 
 // mix takes an operand.

@@ -129,6 +129,7 @@ func (c *coder) beginTry(in *wasmbin.Instr) {
 	}
 	c.buf = append(append(c.buf, wasmbin.OpBlock), c.b[in.Imm:in.End]...)
 	c.push(tryBody)
+	c.top().values = len(c.r.m.BlockType(in.A).Results) > 0
 	if len(t.clauses) > 0 {
 		unwind = c.labels
 		c.openDispatch(in.A)

@@ -60,6 +60,7 @@ type Stats struct {
 	Loops, Bulk         int
 	Calls, CheckedCalls int
 	Exports             int // of the module that were kept
+	Branches            int // br_if written as if
 }
 
 // Arity returns the arity table for the trampoline, one byte a slot.

@@ -64,7 +64,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "2"
+const Version = "3"
 
 // DefaultFuel is the number of loop headers between two safepoints.
 const DefaultFuel = 100_000
@@ -94,6 +94,9 @@ type Options struct {
 	// exception pending; calls of them get no test. Those of WASI and a few of
 	// libc's are known.
 	NoThrow []string
+
+	// Skip leaves out passes that only make the code faster.
+	Skip Passes
 
 	// Bodies replaces function bodies.
 	Bodies []Body

@@ -44,10 +44,15 @@ const (
 	OpF64Const           = 0x44
 	OpI32Eqz             = 0x45
 	OpI32Eq              = 0x46
+	OpI32LtS             = 0x48
 	OpI32GtU             = 0x4b
 	OpI32LeU             = 0x4d
 	OpI32GeU             = 0x4f
+	OpI64Eqz             = 0x50
+	OpI64Eq              = 0x51
+	OpI64Ne              = 0x52
 	OpI64GtU             = 0x56
+	OpI64GeU             = 0x5a
 	OpI32Add             = 0x6a
 	OpI32Sub             = 0x6b
 	OpI32Mul             = 0x6c

@@ -1,0 +1,11 @@
+package lower
+
+// Passes is a set of passes that change nothing but the speed of the code on
+// wazero's compiler engine. RATIONALE.md has what each gains.
+type Passes uint
+
+// The passes.
+const (
+	// PassBranches writes a br_if after a comparison as an if.
+	PassBranches Passes = 1 << iota
+)
