@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type runOptions struct {
 	language string
 	packages []string
 	json     bool
+	locked   bool
 }
 
 func newRun(cfg *Config) *cobra.Command {
@@ -54,6 +56,7 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().SetInterspersed(false) // what follows FILE is the program's
 	cmd.Flags().StringVarP(&o.language, "language", "l", "", "python, javascript or typescript")
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, `a requirement such as "pydantic>=2" or npm:zod@3; may be repeated`)
+	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
 }
@@ -62,6 +65,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	req, err := newRequest(cfg, o, file, args)
 	if err != nil {
 		return err
+	}
+	if req.Locked = o.locked; o.locked && req.Language != runners.Python {
+		if err := checkPinned(req); err != nil {
+			return err
+		}
 	}
 	b, err := openBackend(cfg, 0, newLogger(zap.WarnLevel))
 	if err != nil {
@@ -90,13 +98,7 @@ func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outco
 	if r == nil {
 		return nil, fmt.Errorf("run %s: this build has no runner for it", req.Language)
 	}
-	if term.IsTerminal(int(os.Stderr.Fd())) {
-		p := newBar(os.Stderr)
-		defer p.clear()
-		req.Progress = p.report
-	} else {
-		req.Progress = newLines(os.Stderr, quietPreparation).report
-	}
+	defer showProgress(&req)()
 	out, err := r.Run(ctx, req)
 	if err == nil && out.Packages == nil {
 		out.Packages = []runners.Package{}
@@ -104,10 +106,24 @@ func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outco
 	return out, err
 }
 
+// showProgress shows the preparation on stderr until done is called.
+func showProgress(req *runners.Request) (done func()) {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		p := newBar(os.Stderr)
+		req.Progress = p.report
+		return p.clear
+	}
+	req.Progress = newLines(os.Stderr, quietPreparation).report
+	return func() {}
+}
+
 func newRequest(cfg Config, o runOptions, file string, args []string) (runners.Request, error) {
 	req := runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
 	var err error
 	if req.Language, err = languageOf(o.language, file); err != nil {
+		if slices.ContainsFunc(args, isLanguageFlag) {
+			err = fmt.Errorf("%s: put --language before it: what follows is the program's", file)
+		}
 		return req, err
 	}
 	in := io.Reader(os.Stdin)
@@ -150,6 +166,10 @@ func languageOf(asked, file string) (runners.Language, error) {
 		return runners.TypeScript, nil
 	}
 	return "", fmt.Errorf("%s: the name does not tell the language: give --language", file)
+}
+
+func isLanguageFlag(arg string) bool {
+	return arg == "-l" || arg == "--language" || strings.HasPrefix(arg, "--language=")
 }
 
 // readsInput finds programs that may read standard input.

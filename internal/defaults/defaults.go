@@ -21,7 +21,8 @@ const (
 	// DenoOldest is the oldest Deno that may be used instead.
 	DenoOldest = "2.9.0"
 
-	// MicropipVersion is the newest that PyPI has.
+	// MicropipVersion is not the newest that PyPI has, which is 0.11.1: the
+	// resolver brings what has been added since, and is built on this one.
 	MicropipVersion = "0.7.2"
 	MicropipWheel   = "micropip-" + MicropipVersion + "-py3-none-any.whl"
 	MicropipSHA256  = "d2b63ea316a2a9dcbfeadd4f855d8cec7d54f65b3849e638a7cc627e6d35e4d5"

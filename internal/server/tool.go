@@ -55,7 +55,7 @@ func description(c Config) string {
 	for _, l := range offered(c.Runners) {
 		switch l {
 		case runners.Python:
-			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library without threads and subprocesses; top-level await; PyPI packages with a pure-Python wheel.\n")
+			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library without threads and subprocesses; top-level await; PyPI packages, compiled ones where they have a wheel for it.\n")
 		case runners.TypeScript:
 			b.WriteString("typescript, javascript: Deno, ES modules, top-level await, no type-checking; npm:, jsr: and node: imports.\n")
 		}

@@ -11,7 +11,6 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/require"
 	"coderunner/runners/python/wheel/wheeltest"
 )
 
@@ -50,20 +49,31 @@ func TestLocked(t *testing.T) {
 	x.module("other", "1.0")
 	r := x.newRunner(base{}, false, t.TempDir())
 	const code = "import alpha, sys\nsys.exit(3)\n"
-	o, err := r.Prepare(t.Context(), runners.Request{Language: runners.Python, Code: code})
-	if err != nil || o.Status != runners.Succeeded || versions(o) != "alpha 1.0, beta 1.0" {
-		t.Fatalf("prepared %+v, %v", o, err)
+	lock := func(code string) (string, *runners.Outcome) {
+		t.Helper()
+		text, o, err := r.Lock(t.Context(), runners.Request{Language: runners.Python, Code: code})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, o
 	}
-	locked, err := require.WriteLock(code, require.LockOf(o.Packages))
-	if err != nil {
-		t.Fatal(err)
+	locked, o := lock(code)
+	if o.Status != runners.Succeeded || versions(o) != "alpha 1.0, beta 1.0" {
+		t.Fatalf("locked %+v", o)
+	}
+	if text, o := lock("import nowhere"); text != "" || o.Status != runners.NotInstalled {
+		t.Errorf("without its package: %q, %+v", text, o)
+	}
+	if text, _ := lock("x = 1 / 0"); !strings.Contains(text, "# lock = [\n# ]\n") {
+		t.Errorf("without packages: %q", text)
 	}
 	x.module("alpha", "2.0", "beta")
 	r = x.newRunner(base{}, false, t.TempDir())
 	runLocked := func(code string, packages ...string) (*runners.Outcome, error) {
 		return r.Run(t.Context(), runners.Request{Language: runners.Python, Code: code, Packages: packages, Locked: true})
 	}
-	if o, err = runLocked(locked); err != nil || o.ExitCode != 3 || versions(o) != "alpha 1.0, beta 1.0" {
+	o, err := runLocked(locked)
+	if err != nil || o.ExitCode != 3 || versions(o) != "alpha 1.0, beta 1.0" {
 		t.Errorf("locked: %+v, %v", o, err)
 	}
 	for _, test := range []struct{ code, packages, name, reason string }{

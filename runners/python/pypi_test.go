@@ -38,6 +38,22 @@ func registryConfig(c *cache.Cache) Config {
 	}
 }
 
+// pydanticProgram uses models, their schema and an error with five parts.
+const pydanticProgram = `from datetime import date
+from pydantic import BaseModel, ValidationError
+class M(BaseModel):
+    a: int
+    b: str
+    c: float
+    d: list[int]
+    e: date
+try:
+    M(a="x", b=1, c="y", d=["z"], e="?")
+except ValidationError as e:
+    n = e.error_count()
+n, list(M.model_json_schema()["properties"]), M.model_validate_json('{"a": 1, "b": "x", "c": 2.5, "d": [1], "e": "2026-01-03"}')
+`
+
 // Packages as the index has them.
 func TestRegistryPackages(t *testing.T) {
 	r := registryRunner(t)
@@ -60,7 +76,14 @@ func TestRegistryPackages(t *testing.T) {
 		{"range", "import six; six.__version__", []string{"six>=1.15,<1.16"}, "'1.15.0'"},
 		{"marker", "import six; six.__version__", []string{"six==1.16.0; sys_platform == 'emscripten'", "colorama; sys_platform == 'win32'"}, "'1.16.0'"},
 		{"msgpack", "import msgpack\nmsgpack.packb([1]), msgpack.Packer.__module__", nil, "(b'\\x91\\x01', 'msgpack._cmsgpack')"},
-		{"pydantic", "from pydantic import BaseModel\nclass M(BaseModel):\n  a: int\nM(a='3')", nil, "M(a=3)"},
+		{"simplejson", "import simplejson.encoder as e\ne.c_make_encoder.__module__", nil, "'simplejson._speedups'"},
+		{"charset-normalizer", "import charset_normalizer.md as md, charset_normalizer as c\nmd.__file__.endswith('.so'), c.from_bytes('Всеки човек има право на образование.'.encode('cp1251')).best().encoding", nil, "(True, 'cp1251')"},
+		{"jiter", "import jiter\njiter.from_json(b'{\"a\":[1,2,\"x', partial_mode=True)", nil, "{'a': [1, 2]}"},
+		{"pydantic", pydanticProgram, nil, "(5, ['a', 'b', 'c', 'd', 'e'], M(a=1, b='x', c=2.5, d=[1], e=datetime.date(2026, 1, 3)))"},
+		{"msgspec", "import msgspec\nclass U(msgspec.Struct):\n  n: int\nmsgspec.json.decode(b'{\"n\":3}', type=U)", nil, "U(n=3)"},
+		{"uuid-utils", "import uuid_utils\nuuid_utils.uuid7().version", nil, "7"},
+		{"chonkie-core", "import chonkie_core\nchonkie_core.Chunker.__name__", []string{"chonkie-core"}, "'Chunker'"},
+		{"ctypes", "import ctypes\nf = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(ctypes.c_int)] * 2)\na = (ctypes.c_int * 4)(5, 3, 9, 1)\nctypes.CDLL(None).qsort(a, 4, 4, f(lambda x, y: x[0] - y[0]))\nlist(a)", nil, "[1, 3, 5, 9]"},
 		{"micropip", "import micropip\nawait micropip.install('six==1.16.0')\nimport six\nsix.__version__", nil, "'1.16.0'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

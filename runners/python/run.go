@@ -53,22 +53,6 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return j.do(ctx)
 }
 
-// Prepare prepares what the program of a request needs, as Run would, but does
-// not run the program. What it installs by micropip.install is not known then.
-func (r *Runner) Prepare(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
-	j, err := r.job(req)
-	if err != nil {
-		return nil, err
-	}
-	j.only = true
-	// A program is only looked at when it imports what Python does not have.
-	j.req.Code += "\n\nimport micropip\n"
-	return j.do(ctx)
-}
-
-// errPrepared ends the run of a program that is not to be run.
-var errPrepared = errors.New("the program is prepared")
-
 // do runs the job and says what it came to.
 func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	begun := time.Now()
@@ -137,21 +121,6 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		stderr:    runners.NewCapture(req.Limits.Output),
 		installed: map[string]resolve.Package{},
 	}, nil
-}
-
-// lockOf gives the digests that the request allows, nil when it allows all.
-func lockOf(req runners.Request, script require.Script) (map[string]string, error) {
-	if !req.Locked {
-		return nil, nil
-	}
-	if script.Lock == nil {
-		return nil, &runners.RequestError{Argument: "code", Message: "code: the program has no lock; write one with \"coderunner lock FILE\"."}
-	}
-	locked := map[string]string{}
-	for _, l := range script.Lock {
-		locked[l.Name] = l.SHA256
-	}
-	return locked, nil
 }
 
 // run prepares and runs the program. Its error is a *[resolve.NotInstalledError]

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"coderunner/runners"
 )
 
 // The lock is a key of the program's inline metadata:
@@ -65,16 +63,6 @@ func checkLock(lock []Locked) error {
 		names[l.Name] = true
 	}
 	return nil
-}
-
-// LockOf turns an outcome's packages into a lock.
-func LockOf(packages []runners.Package) []Locked {
-	lock := []Locked{}
-	for _, p := range packages {
-		lock = append(lock, Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
-	}
-	slices.SortFunc(lock, func(a, b Locked) int { return strings.Compare(a.Name, b.Name) })
-	return lock
 }
 
 // WriteLock puts a lock into a program, in the place of the one that it has.

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"coderunner/runners"
 )
 
 var (
@@ -16,10 +14,7 @@ var (
 )
 
 func TestWriteLock(t *testing.T) {
-	lock := LockOf([]runners.Package{
-		{Name: "six", Version: "1.17.0", Source: "pypi", SHA256: sumA, Cached: true},
-		{Name: "attrs", Version: "26.1.0", Source: "pyodide", SHA256: sumB},
-	})
+	lock := []Locked{{"attrs", "26.1.0", "pyodide", sumB}, {"six", "1.17.0", "pypi", sumA}}
 	entries := `# lock = [
 #   {name = "attrs", version = "26.1.0", source = "pyodide", sha256 = "` + sumB + `"},
 #   {name = "six", version = "1.17.0", source = "pypi", sha256 = "` + sumA + `"},
@@ -73,7 +68,7 @@ func TestLockRefuses(t *testing.T) {
 		}
 	}
 	own := "# /// script\n# tool.coderunner.lock = []\n# ///\n"
-	if got, err := WriteLock(own, LockOf([]runners.Package{{Name: "six", Version: "1", SHA256: sumA}})); err == nil {
+	if got, err := WriteLock(own, []Locked{{Name: "six", Version: "1", SHA256: sumA}}); err == nil {
 		t.Errorf("another form was replaced by\n%s", got)
 	}
 }

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"coderunner/runners"
+)
+
+func newLock(cfg *Config) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "lock [flags] FILE",
+		Short: "Write the packages that a program uses into the program",
+		Long: "Write the packages that a program uses, as they are today, into the program;\n" +
+			"\"run --locked\" then takes nothing else. The program is not run.\n\n" +
+			"Python: name, version, source and SHA-256 of every package go into the program's\n" +
+			"script block (PEP 723), as lock of [tool.coderunner]. What the program installs\n" +
+			"by micropip.install is not known before it runs: name it in dependencies.\n\n" +
+			"JavaScript and TypeScript: the versions go into the npm: and jsr: specifiers of\n" +
+			"the program's imports. Packages that those need are not locked.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return lockFile(cmd.Context(), *cfg, o, args[0]) },
+	}
+	cmd.Flags().StringVarP(&o.language, "language", "l", "", "python, javascript or typescript")
+	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a requirement that the program does not name itself; may be repeated")
+	return cmd
+}
+
+// replaceFile writes a file in one step.
+func replaceFile(file, text string, mode os.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), ".lock-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+// locker is a runner that can write a lock into a program without running it.
+type locker interface {
+	Lock(ctx context.Context, req runners.Request) (text string, o *runners.Outcome, err error)
+}
+
+func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error {
+	if file == "-" {
+		return errors.New("lock: give a file, which is changed")
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	req, err := newRequest(cfg, o, file, nil)
+	if err != nil {
+		return err
+	}
+	b, err := openBackend(cfg, 0, newLogger(zap.WarnLevel))
+	if err != nil {
+		return err
+	}
+	text, n, err := locked(ctx, b, req)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return fmt.Errorf("lock %s: %w", file, err)
+	}
+	if text != req.Code {
+		if err := replaceFile(file, text, info.Mode().Perm()); err != nil {
+			return fmt.Errorf("lock %s: %w", file, err)
+		}
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d packages locked\n", file, n)
+	return nil
+}
+
+// locked gives the program with its lock, and the number of packages in it.
+func locked(ctx context.Context, b *backend, req runners.Request) (string, int, error) {
+	if req.Language != runners.Python {
+		return pinned(ctx, b, req)
+	}
+	p, ok := b.python.(locker)
+	if !ok {
+		return "", 0, errors.New("this build has no Python runner")
+	}
+	done := showProgress(&req)
+	text, o, err := p.Lock(ctx, req)
+	done()
+	if err == nil {
+		err = prepareError(o)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	return text, len(o.Packages), nil
+}
+
+// prepareError says why an outcome has no packages to lock.
+func prepareError(o *runners.Outcome) error {
+	if o.Status == runners.Succeeded {
+		return nil
+	}
+	if o.Error == nil {
+		return fmt.Errorf("the packages cannot be prepared: %s", o.Status)
+	}
+	text := o.Error.Message
+	for _, p := range o.Error.Packages {
+		text += "\n  " + p.Name + ": " + p.Reason
+	}
+	return errors.New(text)
+}
+
+// specifierPattern finds what JavaScript and TypeScript import by a literal.
+var specifierPattern = regexp.MustCompile(`\b(?:from|import)(?:\s*\(\s*|\s*)["']([^"'\s\\]+)["']`)
+
+// packageSpecifier takes apart the name of a package: registry, name, version
+// and path inside it. The registry is missing in bare specifiers.
+var packageSpecifier = regexp.MustCompile(`^(npm:|jsr:)?/?((?:@[\w.-]+/)?[A-Za-z0-9_][\w.-]*)(?:@([^/@]+))?(/.*)?$`)
+
+// exactVersion is a whole version, no range and no tag.
+var exactVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$`)
+
+// specifiers gives where in a program the names of packages are.
+func specifiers(code string) [][]int {
+	var found [][]int
+	for _, at := range specifierPattern.FindAllStringSubmatchIndex(code, -1) {
+		m := packageSpecifier.FindStringSubmatch(code[at[2]:at[3]])
+		if m == nil || isBuiltin(m[2]) {
+			continue
+		}
+		found = append(found, at[2:4])
+	}
+	return found
+}
+
+// builtins are Node's modules that programs import without "node:".
+var builtins = strings.Fields(`assert async_hooks buffer child_process cluster console constants crypto dgram
+	diagnostics_channel dns domain events fs http http2 https inspector module net os path perf_hooks process
+	punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm
+	wasi worker_threads zlib`)
+
+func isBuiltin(name string) bool {
+	for _, b := range builtins {
+		if name == b {
+			return true
+		}
+	}
+	return false
+}
+
+// pinned gives the JavaScript or TypeScript program with the versions that its
+// specifiers stand for. They are found by a program that names the same ones
+// and does nothing.
+func pinned(ctx context.Context, b *backend, req runners.Request) (string, int, error) {
+	var probe strings.Builder
+	places := specifiers(req.Code)
+	for _, at := range places {
+		fmt.Fprintf(&probe, "if (false) await import(%q);\n", req.Code[at[0]:at[1]])
+	}
+	if len(places) == 0 {
+		return req.Code, 0, nil
+	}
+	asked := req
+	asked.Code = probe.String()
+	o, err := runOn(ctx, b, asked)
+	if err == nil {
+		err = prepareError(o)
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	text := req.Code
+	for i := len(places) - 1; i >= 0; i-- {
+		from, to := places[i][0], places[i][1]
+		exact, err := pin(text[from:to], o.Packages)
+		if err != nil {
+			return "", 0, err
+		}
+		text = text[:from] + exact + text[to:]
+	}
+	return text, len(places), nil
+}
+
+// pin writes the version that a specifier came to into it.
+func pin(specifier string, packages []runners.Package) (string, error) {
+	m := packageSpecifier.FindStringSubmatch(specifier)
+	registry, name, version, path := m[1], m[2], m[3], m[4]
+	if exactVersion.MatchString(version) {
+		return specifier, nil
+	}
+	source := strings.TrimSuffix(registry, ":")
+	if source == "" {
+		source, registry = "npm", "npm:"
+	}
+	var versions []string
+	for _, p := range packages {
+		if p.Name == name && p.Source == source {
+			versions = append(versions, p.Version)
+		}
+	}
+	switch len(versions) {
+	case 0:
+		return "", fmt.Errorf("%s: no package was found for it", specifier)
+	case 1:
+		return registry + name + "@" + versions[0] + path, nil
+	}
+	return "", fmt.Errorf("%s: the program comes to have %s in the versions %s; write the one that you want", specifier, name, strings.Join(versions, " and "))
+}
+
+// checkPinned refuses a JavaScript or TypeScript program that names a package
+// without its version.
+func checkPinned(req runners.Request) error {
+	var loose []string
+	names := append([]string(nil), req.Packages...)
+	for _, at := range specifiers(req.Code) {
+		names = append(names, req.Code[at[0]:at[1]])
+	}
+	for _, at := range specifierPattern.FindAllStringSubmatchIndex(req.Code, -1) {
+		if s := req.Code[at[2]:at[3]]; strings.HasPrefix(s, "http:") || strings.HasPrefix(s, "https:") {
+			return fmt.Errorf("--locked: the program imports %s, and a URL does not say what it has: import a package", s)
+		}
+	}
+	for _, s := range names {
+		if m := packageSpecifier.FindStringSubmatch(s); m == nil || m[1] == "" || !exactVersion.MatchString(m[3]) {
+			loose = append(loose, s)
+		}
+	}
+	if len(loose) > 0 {
+		return fmt.Errorf("--locked: no exact version: %s; write them with \"coderunner lock FILE\"", strings.Join(loose, ", "))
+	}
+	return nil
+}
