@@ -21,8 +21,8 @@ type backend struct {
 	close        []func() error // in the order of opening
 }
 
-// serverAhead is how many interpreters a server keeps ready for the next runs;
-// each takes about a megabyte.
+// serverAhead is how many interpreters, and how many Deno processes, a server
+// keeps ready for the next runs. They take about one and nine megabytes each.
 const serverAhead = 4
 
 // openBackend joins the packages as the configuration says, for one run or for
@@ -64,6 +64,8 @@ func (b *backend) open(cfg Config, c *cache.Cache, ahead int, log *zap.Logger) e
 		Offline:     cfg.Offline,
 		Strict:      cfg.Isolation == isolationRequire,
 		Env:         networkEnv(),
+		Ahead:       min(ahead, cfg.Concurrency),
+		Memory:      cfg.Limits.Memory,
 		Log:         log.Named("deno"),
 	})
 	if err != nil {
