@@ -66,6 +66,9 @@ func description(c Config) string {
 		b.WriteString("Packages: whatever the program imports is installed first, outside the time limit; use `packages` to pin versions (\"pydantic>=2\", \"npm:zod@3\").\n")
 	}
 	b.WriteString("Permissions: " + permissions(c.Policy) + ".\n")
+	if p := c.Policy; p.Net.Any() || p.Write.Any() {
+		b.WriteString("Of these Python has the reading of host files and the environment only: no network.\n")
+	}
 	if c.Isolation != "" {
 		fmt.Fprintf(&b, "Isolation: Python in WebAssembly; Deno by its permissions and by the system (%s).\n", c.Isolation)
 	}
