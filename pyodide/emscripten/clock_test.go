@@ -62,6 +62,24 @@ func TestSleep(t *testing.T) {
 	})
 }
 
+// Waiting is no work: time.process_time does not count it.
+func TestProcessorTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKernel(t, Config{Monotonic: time.Second})
+		time.Sleep(time.Minute) // the guest computes
+		sleep(k, k.ctx, 3_600_000)
+		for id, want := range []time.Duration{1: time.Hour + 61*time.Second, 2: 61 * time.Second, 3: 61 * time.Second} {
+			if id == 0 {
+				continue
+			}
+			k.want(abi.OK, "clock_time_get", id, int64(1), 0x100)
+			if v, _ := k.p.mem.Uint64(0x100); time.Duration(v) != want {
+				t.Errorf("clock %d shows %v, want %v", id, time.Duration(v), want)
+			}
+		}
+	})
+}
+
 func TestSleepIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKernel(t, Config{})

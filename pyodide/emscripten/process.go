@@ -93,6 +93,8 @@ type Process struct {
 	start time.Time     // when the monotonic clock showed 0
 	mono  time.Duration // the latest it has shown
 
+	waited time.Duration // what the program has spent in waiting, in all
+
 	fds      descriptors
 	cwd      *memfs.Node
 	umask    uint32
@@ -220,7 +222,9 @@ func (p *Process) interruptible(ctx context.Context) (wait context.Context, done
 // waiting calls f, which may wait as long as its context lasts. It does not
 // return if ctx is done.
 func (p *Process) waiting(ctx context.Context, f func(ctx context.Context) (int, abi.Errno)) (int, abi.Errno) {
+	begin := p.monotonic()
 	n, errno := func() (int, abi.Errno) {
+		defer func() { p.waited += p.monotonic() - begin }()
 		wait, done := p.interruptible(ctx)
 		defer done() // also when f ends the program
 		return f(wait)
