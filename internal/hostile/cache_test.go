@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -181,35 +182,33 @@ func TestHammer(t *testing.T) {
 	}
 	whole := time.Since(begun)
 	s.kill(syscall.SIGKILL)
-	early := 0
-	for i := range kills {
-		for _, kind := range [][]string{{"trees/wheel", "python"}, {"trees/deno-graph", "deno/npm"}, {"files/stdlib", "files/snapshot"}, {"files/snapshot"}}[i%4] {
-			_ = os.RemoveAll(filepath.Join(dir, kind))
-		}
-		s, err := launch(t, settings{cache: dir, env: set.env, raw: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			if s.shakeHands() == nil {
-				for _, a := range installs {
-					_, _, _ = s.send("tools/call", callOf(a))
-				}
-			}
-		}()
-		wait := time.NewTimer(time.Duration(rand.Int64N(int64(whole))))
-		select {
-		case <-wait.C:
-		case <-s.ended:
-			early++
-		}
-		s.kill(syscall.SIGKILL)
-		if i%10 == 9 || i == kills-1 {
-			checkInstalls(t, set, fmt.Sprintf("after %d kills", i+1))
-		}
+	hammers := 1
+	if kills > 40 {
+		hammers = 4 // on one cache
 	}
-	if early > 0 {
-		t.Errorf("%d servers ended by themselves", early)
+	var done, early atomic.Int64
+	for done.Load() < int64(kills) {
+		var wg sync.WaitGroup
+		for range hammers {
+			wg.Go(func() {
+				for range 5 {
+					if n := done.Add(1); n > int64(kills) || t.Failed() {
+						return
+					} else if strike(t, set, int(n), whole) {
+						early.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if t.Failed() {
+			return
+		}
+		checkInstalls(t, set, fmt.Sprintf("after %d kills", min(int(done.Load()), kills)))
+		t.Logf("%d killed", min(int(done.Load()), kills))
+	}
+	if early.Load() > 0 {
+		t.Errorf("%d servers ended by themselves", early.Load())
 	}
 	if left := tree(temp, nil); left != nil {
 		t.Errorf("temporary files are left: %q", left[:min(len(left), 10)])
@@ -218,6 +217,36 @@ func TestHammer(t *testing.T) {
 		t.Errorf("the cache's temporary folder has %q", left[:min(len(left), 10)])
 	}
 	results.note(t, "53", fmt.Sprintf("killed %d times while installing", kills), "")
+}
+
+// strike starts a server that has something to install, compile or take a
+// snapshot of, and kills it at a random moment of the time that all of it
+// takes. It reports whether the server had ended before.
+func strike(t *testing.T, set settings, n int, whole time.Duration) (early bool) {
+	for _, kind := range [][]string{{"trees/wheel", "python"}, {"trees/deno-graph", "deno/npm"}, {"files/stdlib", "files/snapshot"}, {"files/snapshot"}}[n%4] {
+		_ = os.RemoveAll(filepath.Join(set.cache, kind))
+	}
+	s, err := launch(t, settings{cache: set.cache, env: set.env, raw: true})
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	go func() {
+		if s.shakeHands() == nil {
+			for _, a := range installs {
+				_, _, _ = s.send("tools/call", callOf(a))
+			}
+		}
+	}()
+	wait := time.NewTimer(time.Duration(rand.Int64N(int64(whole))))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-s.ended:
+		early = true
+	}
+	s.kill(syscall.SIGKILL)
+	return early
 }
 
 func checkInstalls(t *testing.T, set settings, when string) {
