@@ -35,6 +35,7 @@ type coder struct {
 	frames []frame
 	labels int32
 	eh     bool
+	wide   bool // an interpreter, see manyLabels
 
 	tries   []try
 	next    int32  // try
@@ -72,7 +73,7 @@ func (r *rewriter) code() ([]byte, error) {
 func (c *coder) function(out []byte, i int) ([]byte, error) {
 	b := &c.r.bodies[i]
 	t := c.r.m.FuncType(uint32(i + c.r.m.ImportedFuncs))
-	c.c, c.b, c.eh = c.r.m.CodeOf(b.b, b.at, t), b.b, b.eh
+	c.c, c.b, c.eh, c.wide = c.r.m.CodeOf(b.b, b.at, t), b.b, b.eh, b.labels >= manyLabels
 	c.buf, c.from = c.buf[:0], b.at.Code
 	c.frames = append(c.frames[:0], frame{unwind: 1, values: len(t.Results) > 0})
 	c.labels, c.next, c.nLocals = 1, 0, 0
@@ -181,6 +182,7 @@ func (c *coder) instructions() error {
 			c.push(plainBlock)
 			c.top().values = len(c.r.m.BlockType(in.A).Results) > 0
 		case wasmbin.OpLoop:
+			c.spill(&in)
 			c.push(plainBlock)
 			c.top().loop, c.top().values = true, len(c.r.m.BlockType(in.A).Params) > 0
 			c.r.stats.Loops++

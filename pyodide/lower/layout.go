@@ -128,6 +128,9 @@ func (r *rewriter) addHelpers() {
 			r.inits[s] = r.addHelper(3, 0, r.initCode(s))
 		}
 	}
+	if r.anyWide && r.o.Skip&PassSpill == 0 {
+		r.nothing = r.addHelper(0, 0, nil)
+	}
 	if r.o.Side {
 		return
 	}

@@ -64,7 +64,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "3"
+const Version = "4"
 
 // DefaultFuel is the number of loop headers between two safepoints.
 const DefaultFuel = 100_000
@@ -201,6 +201,8 @@ type rewriter struct {
 
 	helpers     []helper
 	tick        uint32
+	nothing     uint32 // does nothing
+	anyWide     bool
 	fill, copy  uint32
 	inits       map[uint32]uint32 // by data segment
 	tramp       uint32
@@ -215,6 +217,7 @@ type body struct {
 	eh bool // needs the exception machinery
 	// What else is in it.
 	tries, throws bool
+	labels        uint32 // of the longest br_table
 }
 
 // helper is a function after the module's own.

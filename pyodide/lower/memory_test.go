@@ -179,8 +179,15 @@ func (g *memGenerator) branch() {
 		return
 	}
 	g.value(1)
-	g.a = g.a.op(wasmbin.OpBrTable, 1, l, byte(g.IntN(len(g.labels))))
-	g.a = g.a.op(wasmbin.OpUnreachable)
+	n := uint32(1)
+	if g.IntN(2) == 0 {
+		n = manyLabels
+	}
+	g.a = g.a.idx(wasmbin.OpBrTable, n)
+	for range n {
+		g.a = g.a.op(byte(g.IntN(len(g.labels))))
+	}
+	g.a = g.a.op(l, wasmbin.OpUnreachable)
 }
 
 // memoryModule returns a module with n generated functions f0, f1…
@@ -286,4 +293,4 @@ func TestRandomMemory(t *testing.T) {
 	t.Logf("%d runs, %d traps", runs, traps)
 }
 
-var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}}
+var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}, {Skip: ^PassSpill}}

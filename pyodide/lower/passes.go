@@ -8,4 +8,6 @@ type Passes uint
 const (
 	// PassBranches writes a br_if after a comparison as an if.
 	PassBranches Passes = 1 << iota
+	// PassSpill empties the registers before the loops of an interpreter.
+	PassSpill
 )

@@ -53,6 +53,7 @@ func (r *rewriter) scan() error {
 		}
 	}
 	r.stats.Funcs = len(r.bodies)
+	r.anyWide = slices.ContainsFunc(r.bodies, func(b body) bool { return b.labels >= manyLabels })
 	for _, g := range m.Globals {
 		g.Init.Globals(func(_, _ int, g uint32) { r.used[g] = true })
 	}
@@ -116,6 +117,8 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 			b.throws = true
 		case wasmbin.OpTry, wasmbin.OpCatch, wasmbin.OpCatchAll, wasmbin.OpDelegate:
 			b.tries = true
+		case wasmbin.OpBrTable:
+			b.labels = max(b.labels, in.A)
 		case wasmbin.OpRethrow:
 			b.tries, b.throws = true, true
 		case wasmbin.OpGlobalGet, wasmbin.OpGlobalSet:
