@@ -11,8 +11,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +67,13 @@ func (r *registry) page(path string, f http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pages[path] = f
+}
+
+// paths are those that were asked for.
+func (r *registry) paths() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.asked))
 }
 
 func bytesPage(b []byte) http.HandlerFunc {
@@ -428,7 +437,7 @@ func TestSlowRegistry(t *testing.T) {
 		select {
 		case <-asked:
 		case m := <-answer:
-			t.Fatalf("%s: %s", a.Code, clip(string(m.Result), 300))
+			t.Fatalf("%s: %s\nasked: %v", a.Code, clip(string(m.Result), 300), r.paths())
 		case <-time.After(30 * time.Second):
 			t.Fatalf("%s: the registry is not asked", a.Code)
 		}
