@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 )
@@ -109,9 +108,8 @@ func copyTrees(from, to string) error {
 		return err
 	}
 	for _, path := range paths {
-		kind, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
-		used := strings.HasPrefix(name, "six") || strings.HasPrefix(name, "micropip") || strings.HasPrefix(name, "packaging")
-		if kind == "deno-graph" || kind == "wheel" && !used {
+		kind := filepath.Base(filepath.Dir(path))
+		if kind == "deno-graph" || kind == "wheel" && !usedWheel(path) {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Join(to, kind), 0o700); err != nil {
@@ -122,6 +120,17 @@ func copyTrees(from, to string) error {
 		}
 	}
 	return nil
+}
+
+// usedWheel reports whether a tree is of the package that the suite installs, or
+// of a tool that installs packages.
+func usedWheel(path string) bool {
+	for _, name := range []string{"six.py", "micropip", "packaging"} {
+		if exists(filepath.Join(path, "data", name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // copyInto copies a file or folder into a folder, by links if they may be.
