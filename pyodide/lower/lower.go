@@ -10,7 +10,8 @@
 //     variable size into chunks with a check between;
 //   - replaces function bodies (Options.Bodies);
 //   - exports what an embedder or a snapshot needs and the module hides;
-//   - on request makes the lean form of a main module (Options.Lean).
+//   - on request makes the lean form of a main module (Options.Lean);
+//   - avoids shapes that wazero's compiler turns into slow code (Passes).
 //
 // RATIONALE.md says why, and what exactly the rewritten code does.
 //
