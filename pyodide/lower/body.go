@@ -21,6 +21,7 @@ type frame struct {
 	depth  int32 // enclosing handlers
 	loop   bool
 	values bool // a branch to it takes values along
+	open   bool // an if without an else up to now
 }
 
 // coder rewrites one function at a time. It copies the instructions that stay
@@ -42,6 +43,9 @@ type coder struct {
 	locals  uint32 // first of ours
 	nLocals uint32
 	unwinds []byte // what returns from the function with an exception pending
+
+	path int   // changes where paths meet
+	seen []int // the path on which each local was read or set last
 }
 
 // code returns the new code section without its size.
@@ -77,6 +81,7 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 	c.buf, c.from = c.buf[:0], b.at.Code
 	c.frames = append(c.frames[:0], frame{unwind: 1, values: len(t.Results) > 0})
 	c.labels, c.next, c.nLocals = 1, 0, 0
+	c.meet()
 	c.locals = uint32(len(t.Params) + b.at.Locals)
 	if b.tries {
 		if err := c.findTries(c.r.m.CodeOf(b.b, b.at, t)); err != nil {
@@ -181,6 +186,12 @@ func (c *coder) instructions() error {
 		case wasmbin.OpBlock, wasmbin.OpIf:
 			c.push(plainBlock)
 			c.top().values = len(c.r.m.BlockType(in.A).Results) > 0
+			c.top().open = in.Op == wasmbin.OpIf
+		case wasmbin.OpElse:
+			c.top().open = false
+			c.meet()
+		case wasmbin.OpLocalGet, wasmbin.OpLocalSet, wasmbin.OpLocalTee:
+			c.readLocal(&in)
 		case wasmbin.OpLoop:
 			c.spill(&in)
 			c.push(plainBlock)
@@ -253,6 +264,7 @@ func (c *coder) brTable(in *wasmbin.Instr) {
 func (c *coder) end(in *wasmbin.Instr) {
 	f := *c.top()
 	c.pop()
+	c.meet()
 	switch {
 	case len(c.frames) == 0 && !c.eh:
 		c.after(in)
@@ -264,6 +276,7 @@ func (c *coder) end(in *wasmbin.Instr) {
 		c.replace(in)
 		c.endHandler(&f)
 	default:
+		c.endIf(in, &f)
 		c.labels--
 	}
 }

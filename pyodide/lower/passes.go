@@ -10,4 +10,8 @@ const (
 	PassBranches Passes = 1 << iota
 	// PassSpill empties the registers before the loops of an interpreter.
 	PassSpill
+	// PassElse adds an empty else to an if without one.
+	PassElse
+	// PassNames sets locals to what they are where paths meet.
+	PassNames
 )
