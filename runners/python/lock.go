@@ -14,14 +14,18 @@ import (
 // errPrepared ends the run of a program that is not to be run.
 var errPrepared = errors.New("the program is prepared")
 
+// onlyLock is a module that is not there. A program's imports are only told
+// when it imports what Python does not have, so one that is to be locked
+// imports this.
+const onlyLock = "_coderunner_only_lock"
+
 // Lock prepares what the program of a request needs, as Run would, but does
 // not run it, and gives the program with these packages as its lock. When they
 // cannot be had, the outcome says so and the text is "". What the program
 // installs by micropip.install is not known before it runs.
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o *runners.Outcome, err error) {
 	code := req.Code
-	// A program is only looked at when it imports what Python does not have.
-	req.Code += "\n\nimport micropip\n"
+	req.Code += "\n\nimport " + onlyLock + "\n"
 	j, err := r.job(req)
 	if err != nil {
 		return "", nil, err

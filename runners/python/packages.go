@@ -55,25 +55,30 @@ var standInsKey = func() string {
 // install makes packages available, along with those that are there already,
 // which stay as they are. Optional ones that cannot be had are left out.
 func (j *job) install(ctx context.Context, reqs, optional []require.Requirement) error {
-	reqs = slices.DeleteFunc(slices.Clone(reqs), j.satisfied)
-	if len(reqs)+len(optional) == 0 {
+	return j.installWith(ctx, resolve.Request{Requirements: reqs, Optional: optional})
+}
+
+// installWith is install with what else a request may say.
+func (j *job) installWith(ctx context.Context, q resolve.Request) error {
+	q.Requirements = slices.DeleteFunc(slices.Clone(q.Requirements), j.satisfied)
+	if len(q.Requirements)+len(q.Optional) == 0 {
 		return nil
 	}
 	begun := time.Now()
 	j.mu.Lock()
 	left := prepareLimit - j.prepared
-	all := j.pinned()
+	q.Requirements = append(j.pinned(), q.Requirements...)
 	j.mu.Unlock()
-	all = append(all, reqs...)
 	defer func() { j.spent(begun) }()
 	ctx, cancel := withLimit(ctx, left)
 	defer cancel()
-	set, err := j.engine.resolver.Prepare(ctx, resolve.Request{Requirements: all, Optional: optional, Progress: j.req.Progress, Locked: j.locked})
+	q.Progress, q.Locked = j.req.Progress, j.locked
+	set, err := j.engine.resolver.Prepare(ctx, q)
 	if err != nil {
 		return err
 	}
 	for _, p := range set.Packages {
-		if err := j.add(p); err != nil {
+		if err := j.add(p, q.Alone); err != nil {
 			return err
 		}
 	}
@@ -89,11 +94,14 @@ func (j *job) satisfied(r require.Requirement) bool {
 }
 
 // add takes a package in and, once there is an interpreter, shows it there.
-func (j *job) add(p resolve.Package) error {
+func (j *job) add(p resolve.Package, alone bool) error {
 	j.mu.Lock()
 	old, have := j.installed[p.Name]
 	if !have {
 		j.installed[p.Name] = p
+		if alone {
+			j.alone = append(j.alone, p.Name)
+		}
 	}
 	j.mu.Unlock()
 	switch {
@@ -164,10 +172,14 @@ func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, err
 }
 
-// pinned gives the installed packages as requirements.
+// pinned gives the installed packages as requirements, but for those that are
+// there without what they need.
 func (j *job) pinned() []require.Requirement {
 	var reqs []require.Requirement
 	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
+		if slices.Contains(j.alone, name) {
+			continue
+		}
 		reqs = append(reqs, require.Requirement{Name: name, Specifier: "==" + j.installed[name].Version})
 	}
 	return reqs
@@ -179,7 +191,9 @@ func (j *job) pinned() []require.Requirement {
 // will install decides over versions. So nothing is done in advance for it;
 // the stand-in asks for the rest when an import is reached.
 func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
-	missing := slices.DeleteFunc(slices.Clone(wanted), func(i pyodide.Import) bool { return i.Present })
+	missing := slices.DeleteFunc(slices.Clone(wanted), func(i pyodide.Import) bool {
+		return i.Present || j.only && i.Name == onlyLock
+	})
 	if usesMicropip.MatchString(j.req.Code) && !j.only {
 		j.deferred = missing
 		return nil
@@ -312,10 +326,14 @@ const maxInstall = 200
 // callInstall installs packages for the running program. What goes wrong is
 // told in the answer, as the program's ValueError.
 func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
-	var texts []string
-	if err := json.Unmarshal(argument, &texts); err != nil {
+	var asked struct {
+		Requirements []string
+		Deps         bool
+	}
+	if err := json.Unmarshal(argument, &asked); err != nil {
 		return nil, errors.New("requirements must be strings")
 	}
+	texts := asked.Requirements
 	if len(texts) > maxInstall {
 		return nil, fmt.Errorf("%d requirements at once, %d are allowed", len(texts), maxInstall)
 	}
@@ -330,7 +348,7 @@ func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, e
 		}
 		reqs = append(reqs, r)
 	}
-	err := j.install(ctx, reqs, nil)
+	err := j.installWith(ctx, resolve.Request{Requirements: reqs, Alone: !asked.Deps})
 	if missing, ok := asNotInstalled(err, reqs); ok {
 		var lines []string
 		for _, p := range missing.Packages {

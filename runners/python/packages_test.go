@@ -55,6 +55,19 @@ func TestLockFile(t *testing.T) {
 	refused(t, run(t, r, "import native_module"), "native", "no package of this name")
 }
 
+// A package may be had without what it needs, and others besides it.
+func TestAlone(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0", "nowhere")
+	x.module("beta", "1.0")
+	r := x.newRunner(base{}, false, t.TempDir())
+	o := run(t, r, "import micropip\nmicropip.install('alpha', deps=False)\nmicropip.install('beta')\nimport alpha, beta\nsorted(micropip.list())")
+	value(t, o, "['alpha', 'beta']")
+	if o = run(t, r, "import micropip\nmicropip.install('alpha')"); o.Error == nil || !strings.Contains(o.Error.Message, "nowhere") {
+		t.Errorf("with what it needs: %+v", o.Error)
+	}
+}
+
 // A wheel of a project that works without its extension module is used for
 // its Python, whatever it was built for.
 func TestWithoutNatives(t *testing.T) {

@@ -36,6 +36,7 @@ type job struct {
 	// call outlives the run.
 	mu        sync.Mutex
 	installed map[string]resolve.Package // by name
+	alone     []string                   // those installed without what they need
 	prepared  time.Duration              // spent on preparation
 	deferred  []pyodide.Import           // what the program imports and installs itself, or not
 

@@ -79,7 +79,7 @@ func pinned(reqs []require.Requirement, packages []pin) bool {
 // index has at the moment.
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
-		answerFormat, require.Key(req.Requirements), require.Key(req.Optional), req.Locked,
+		answerFormat, require.Key(req.Requirements), require.Key(req.Optional), req.Locked, req.Alone,
 		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
 		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverDigest,
 	})

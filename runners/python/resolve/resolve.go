@@ -142,6 +142,7 @@ func registry(variable, value, preset string) (*url.URL, error) {
 type Request struct {
 	Requirements []require.Requirement
 	Optional     []require.Requirement // left out when they cannot be had
+	Alone        bool                  // without what the packages need in turn
 	Progress     runners.ProgressFunc
 
 	// Locked, if not nil, has the SHA-256 of each package's file by name, and

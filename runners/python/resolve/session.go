@@ -75,6 +75,7 @@ type question struct {
 	Requirements []string             `json:"requirements"`
 	Optional     []string             `json:"optional"`
 	Lock         map[string]lockOffer `json:"lock"`
+	Alone        bool                 `json:"alone"`
 }
 
 // reply is what it answers.
@@ -99,7 +100,7 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 		return nil, s.allFailed(ctx, req, err)
 	}
 	offers, reasons := s.offered()
-	q := question{Requirements: require.Key(req.Requirements), Optional: require.Key(req.Optional), Lock: offers}
+	q := question{Requirements: require.Key(req.Requirements), Optional: require.Key(req.Optional), Lock: offers, Alone: req.Alone}
 	var got *reply
 	calls := map[string]Call{
 		"question": func(context.Context, []byte) (any, error) { return q, nil },

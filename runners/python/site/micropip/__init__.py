@@ -68,15 +68,15 @@ def install(
     cannot be had is in the message of the ValueError. keep_going, credentials
     and verbose have no effect.
     """
-    if not deps or pre or reinstall:
-        raise NotImplementedError("micropip.install: deps=False, pre=True and reinstall=True are not supported here")
+    if pre or reinstall:
+        raise NotImplementedError("micropip.install: pre=True and reinstall=True are not supported here")
     if index_urls or extra_index_urls:
         raise NotImplementedError("micropip.install: packages come from the index that the host is configured with")
     requirements = [requirements] if isinstance(requirements, str) else [str(r) for r in requirements]
     if constraints:
         raise NotImplementedError("micropip.install: write constraints into the requirements")
     try:
-        answer = _coderunner.call("micropip.install", requirements)
+        answer = _coderunner.call("micropip.install", {"requirements": requirements, "deps": bool(deps)})
     except RuntimeError as e:
         raise ValueError(str(e)) from None
     _importlib.invalidate_caches()

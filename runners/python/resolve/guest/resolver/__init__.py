@@ -32,7 +32,7 @@ def main(question):
         return {"invalid": invalid}
     required, optional = question["requirements"], question["optional"]
     skipped = []
-    solver = Solver(required + optional, question["lock"])
+    solver = Solver(required + optional, question["lock"], question["alone"])
     try:
         if not _solves(solver, must=not optional):
             solver = Solver(required, question["lock"])

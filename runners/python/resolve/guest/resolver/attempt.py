@@ -14,7 +14,7 @@ class Attempt(transaction.Transaction):
             ctx=default_environment(),
             ctx_extras=[],
             keep_going=True,
-            deps=True,
+            deps=not solver.alone,
             pre=False,
             fetch_kwargs={},
             index_urls=package_index.DEFAULT_INDEX_URLS,  # the lock file first

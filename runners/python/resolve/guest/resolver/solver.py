@@ -18,8 +18,9 @@ class Impossible(Exception):
 
 
 class Solver:
-    def __init__(self, requirements, lock):
+    def __init__(self, requirements, lock, alone=False):
         self.lock = lock
+        self.alone = alone  # without what the packages need
         self.roots = [(_parse(r), _YOU) for r in requirements]
         self.ceilings = {}  # name to the newest version that is considered
         self.first_reasons = None
@@ -192,6 +193,8 @@ class Solver:
         return missing, conflicts
 
     def needs(self, name):
+        if self.alone:
+            return []
         if name not in self.chosen:
             return [Requirement(d) for d in self.lock[name]["depends"] or ()]
         lines = host.metadatas[self.chosen[name].filename]["requires"] or ()
