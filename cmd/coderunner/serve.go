@@ -21,7 +21,7 @@ import (
 
 // closeGrace is how long each step may take at the end: preparations to stop,
 // runners to close.
-const closeGrace = 200 * time.Millisecond
+const closeGrace = 400 * time.Millisecond
 
 func newServe(cfg *Config) *cobra.Command {
 	return &cobra.Command{
