@@ -106,7 +106,7 @@ func (g guest) exception() error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("Python raised %s", text)
+	return fmt.Errorf("a Python exception: %s", text)
 }
 
 // text gives a str object's text and drops the reference.

@@ -178,7 +178,7 @@ const maxNesting = 48
 // nested does something that calls the guest, for the guest.
 func (in *Interp) nested(do func() error) error {
 	if in.depth >= maxNesting {
-		return fmt.Errorf("C functions call one another through the host more than %d deep", maxNesting)
+		return fmt.Errorf("functions in C call one another through the host more than %d deep", maxNesting)
 	}
 	in.depth++
 	defer func() { in.depth-- }()

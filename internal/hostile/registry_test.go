@@ -311,10 +311,10 @@ func TestRegistries(t *testing.T) {
 		"empty": func([]byte) http.HandlerFunc { return bytesPage(nil) },
 		"HTML":  func([]byte) http.HandlerFunc { return bytesPage([]byte("<html><script>alert(1)</script>")) },
 		"redirects": func([]byte) http.HandlerFunc {
-			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, req.URL.Path, 302) }
+			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, req.URL.Path, http.StatusFound) }
 		},
 		"redirect to a file": func([]byte) http.HandlerFunc {
-			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "file:///etc/passwd", 302) }
+			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "file:///etc/passwd", http.StatusFound) }
 		},
 		"compressed bomb": func([]byte) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {

@@ -65,6 +65,7 @@ func (l *Linker) remember(handle uint32, d *library) error {
 func (l *Linker) Dlsym(ctx context.Context, handle uint32, nameAt uint32) (uint32, error) {
 	name, long, ok := l.c.Mem.CString(nameAt, maxPathLen)
 	if !ok || long {
+		//lint:ignore ST1005 the words are upstream's
 		return 0, fmt.Errorf("Tried to lookup a symbol with a bad name")
 	}
 	if l.loading || l.closed {
@@ -72,6 +73,7 @@ func (l *Linker) Dlsym(ctx context.Context, handle uint32, nameAt uint32) (uint3
 	}
 	s, lib, ok := l.dlsym(handle, name)
 	if !ok {
+		//lint:ignore ST1005 the words are upstream's
 		return 0, fmt.Errorf("Tried to lookup unknown symbol %q in dynamic lib: %s", name, lib)
 	}
 	v, err := l.address(ctx, s)

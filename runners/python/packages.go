@@ -344,6 +344,7 @@ func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, e
 			return nil, err
 		}
 		if p, have := j.installed[r.Name]; have && !r.Allows(p.Version) {
+			//lint:ignore ST1005 the words are micropip's
 			return nil, fmt.Errorf("Requested '%s', but %s==%s is already installed", r, p.Name, p.Version)
 		}
 		reqs = append(reqs, r)
