@@ -314,7 +314,9 @@ func TestRegistries(t *testing.T) {
 			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, req.URL.Path, http.StatusFound) }
 		},
 		"redirect to a file": func([]byte) http.HandlerFunc {
-			return func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "file:///etc/passwd", http.StatusFound) }
+			return func(w http.ResponseWriter, req *http.Request) {
+				http.Redirect(w, req, "file:///etc/passwd", http.StatusFound)
+			}
 		},
 		"compressed bomb": func([]byte) http.HandlerFunc {
 			return func(w http.ResponseWriter, _ *http.Request) {
