@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"coderunner/internal/defaults"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
 )
@@ -292,4 +293,14 @@ func TestFolder(t *testing.T) {
 		t.Errorf("packages are %s", got)
 	}
 	refused(t, run(t, r, "1", "gamma"), "gamma", "no package of this name on "+x.folder)
+}
+
+// TestIndexWithoutMicropip must not be taken for an index without the user's
+// package.
+func TestIndexWithoutMicropip(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	delete(x.files, "micropip")
+	r := x.newRunner(base{}, false, t.TempDir())
+	refused(t, run(t, r, "1", "alpha"), "alpha", "127.0.0.1:", "cannot be used", defaults.MicropipWheel)
 }

@@ -270,6 +270,10 @@ func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 	} {
 		p := pin{Name: tool.name, Version: tool.version, Filename: tool.file, SHA256: tool.sum, Source: sourcePyPI}
 		installed, err := s.unpack(ctx, p)
+		if errors.Is(err, errNoProject) {
+			// Not to be taken for the answer about the user's packages.
+			err = &indexError{fmt.Errorf("it does not have %s, which resolves packages", tool.file)}
+		}
 		if err != nil {
 			return nil, err
 		}
