@@ -1,9 +1,10 @@
 // Command bench measures coderunner beside its peers and prints one table for
 // each topic. It is `just bench`; nothing imports it.
 //
-//	go run ./internal/bench                  everything, some 30 minutes
+//	go run ./internal/bench                  everything, some 40 minutes
 //	go run ./internal/bench -only hello      what begins with hello
 //	go run ./internal/bench -only cpu -n 3
+//	go run ./internal/bench -only wheels     compiled packages, 3 runs of each
 //
 // Nothing is asserted about times. What is: that every host gives the right
 // answer. A wrong one is said and counts in no mean, except where all hosts
@@ -22,6 +23,12 @@
 //
 // Deno and Pyodide are those that coderunner itself uses, from its own cache.
 // Node and CPython are measured if they are there, for orientation.
+//
+// Compiled packages are installed into a cache that has the runtimes alone: a
+// hard-linked copy of those parts of the user's, a new one for each run. Ours
+// resolves, downloads, verifies and compiles there; Pyodide, which keeps
+// nothing, unpacks the same wheels from files into its memory. So the peer is
+// spared the network.
 //
 // # Limits
 //
@@ -94,6 +101,7 @@ func parseFlags(args []string, out io.Writer) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
+	flags.Visit(func(f *flag.Flag) { o.limits.chosen = o.limits.chosen || f.Name == "n" })
 	var err error
 	switch {
 	case flags.NArg() > 0:
@@ -168,10 +176,15 @@ func topics(h *hosts) ([]topic, error) {
 	if err != nil {
 		return nil, err
 	}
+	wheels, err := wheelCases(h)
+	if err != nil {
+		return nil, err
+	}
 	return []topic{
 		{cases: hello, each: writeList},
 		{cases: importCases(h), all: writeImports},
 		{cases: cpu, all: writeCPU},
+		{cases: wheels, all: writeWheels},
 	}, nil
 }
 

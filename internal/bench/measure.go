@@ -53,10 +53,26 @@ var errWrong = errors.New("wrong output")
 type benchCase struct {
 	topic, name string
 	title       string
-	want        string // the answer, which rows with another one say to be wrong; "": any
-	warm        int    // runs of each contender that are not measured
-	factor      int    // how many times -n is measured, for what takes no time
+	want        string        // the answer, which rows with another one say to be wrong; "": any
+	warm        int           // runs of each contender that are not measured
+	factor      int           // how many times -n is measured, for what takes no time
+	usual       int           // runs when there is no -n; 0: its default
+	atMost      int           // runs whatever -n is, for what takes minutes; 0: any number
+	patience    time.Duration // a limit that is above -limit, for the same; 0: none
 	contenders  []contender
+}
+
+// runs is how often each contender is measured.
+func (c *benchCase) runs(l limits) int {
+	n := l.runs
+	if c.usual > 0 && !l.chosen {
+		n = c.usual
+	}
+	n *= max(c.factor, 1)
+	if c.atMost > 0 {
+		n = min(n, c.atMost)
+	}
+	return n
 }
 
 func (c *benchCase) path() string { return c.topic + "/" + c.name }
@@ -131,6 +147,7 @@ func (r *result) wrong() (rows []*row, agree bool) {
 // limits bound the measuring.
 type limits struct {
 	runs   int
+	chosen bool          // runs was asked for, and is no default
 	sample time.Duration // for one run, and for opening a contender
 }
 
@@ -139,6 +156,7 @@ type limits struct {
 // row says why. When ctx ends the rest is not measured.
 func measure(ctx context.Context, c *benchCase, l limits) *result {
 	res := &result{benchCase: c}
+	l.sample = max(l.sample, c.patience)
 	var open []*opened
 	for i := range c.contenders {
 		res.rows = append(res.rows, &row{contender: c.contenders[i].name, role: c.contenders[i].role})
@@ -153,7 +171,7 @@ func measure(ctx context.Context, c *benchCase, l limits) *result {
 			}
 		}
 	}()
-	for range l.runs * max(c.factor, 1) {
+	for range c.runs(l) {
 		for i, o := range open {
 			row := res.rows[i]
 			if row.err != nil {
