@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
@@ -19,9 +18,8 @@ import (
 	"coderunner/runners/deno"
 )
 
-// closeGrace is how long each step may take at the end: preparations to stop,
-// runners to close.
-const closeGrace = 400 * time.Millisecond
+// closeGrace is how long the runners may take to close at the end.
+const closeGrace = 800 * time.Millisecond
 
 func newServe(cfg *Config) *cobra.Command {
 	return &cobra.Command{
@@ -62,7 +60,8 @@ func serve(ctx context.Context, cfg Config) error {
 	}
 	stopWarming := warmInBackground(ctx, b, log)
 	err = srv.ServeStdio(ctx, os.Stdin, wire)
-	if !stopWarming() || err != nil {
+	stopWarming()
+	if err != nil {
 		log.Warn("ended before everything had stopped", zap.Error(err))
 		return nil // the process ends, and everything with it
 	}
@@ -79,28 +78,17 @@ func serve(ctx context.Context, cfg Config) error {
 }
 
 // warmInBackground prepares the runtimes while the client shakes hands. stop
-// ends that and reports whether it has ended.
-func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop func() bool) {
+// ends that; closing the backend waits for it.
+func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
 	for _, r := range b.all() {
-		wg.Go(func() {
+		b.warming[r].Go(func() {
 			if err := r.Warm(ctx, nil, nil); err != nil && ctx.Err() == nil {
 				log.Warn("prepare runtime", zap.Error(err))
 			}
 		})
 	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	return func() bool {
-		cancel()
-		select {
-		case <-done:
-			return true
-		case <-time.After(closeGrace):
-			return false
-		}
-	}
+	return cancel
 }
 
 // claimStdout gives the real stdout, for the protocol alone, and makes file

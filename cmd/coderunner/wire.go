@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
 	"coderunner/internal/sandbox"
@@ -18,7 +20,8 @@ import (
 type backend struct {
 	policy       runners.Policy
 	python, deno runners.Runner
-	close        []func() error // in the order of opening
+	cache        *cache.Cache
+	warming      map[runners.Runner]*sync.WaitGroup // what Close waits for
 }
 
 // serverAhead is how many interpreters, and how many Deno processes, a server
@@ -46,7 +49,7 @@ func openBackend(cfg Config, ahead int, log *zap.Logger) (*backend, error) {
 	if warning := c.Warning(); warning != "" {
 		log.Warn(warning)
 	}
-	b := &backend{policy: policy, close: []func() error{c.Close}}
+	b := &backend{policy: policy, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}}
 	if err := b.open(cfg, c, ahead, log); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -71,8 +74,7 @@ func (b *backend) open(cfg Config, c *cache.Cache, ahead int, log *zap.Logger) e
 	if err != nil {
 		return fmt.Errorf("open Deno: %w", err)
 	}
-	b.deno = d
-	b.close = append(b.close, d.Close)
+	b.deno, b.warming[d] = d, new(sync.WaitGroup)
 
 	p, err := python.New(python.Config{
 		Cache:       c,
@@ -86,8 +88,7 @@ func (b *backend) open(cfg Config, c *cache.Cache, ahead int, log *zap.Logger) e
 	if err != nil {
 		return fmt.Errorf("open Python: %w", err)
 	}
-	b.python = p
-	b.close = append(b.close, p.Close)
+	b.python, b.warming[p] = p, new(sync.WaitGroup)
 	return nil
 }
 
@@ -130,11 +131,16 @@ func (b *backend) all() []runners.Runner {
 	return out
 }
 
-// Close ends what openBackend began. No run may be in progress.
+// Close ends what openBackend began. No run may be in progress. The runners
+// close side by side, so that one which waits for a compilation does not keep
+// the other from clearing up.
 func (b *backend) Close() error {
-	var errs []error
-	for i := len(b.close) - 1; i >= 0; i-- {
-		errs = append(errs, b.close[i]())
+	var closing errgroup.Group
+	for _, r := range b.all() {
+		closing.Go(func() error {
+			b.warming[r].Wait()
+			return r.Close()
+		})
 	}
-	return errors.Join(errs...)
+	return errors.Join(closing.Wait(), b.cache.Close())
 }
