@@ -278,10 +278,12 @@ func writeWheels(w io.Writer, results []*result) error {
 		return err
 	}
 	const notes = `cold install: ours with a cache of the runtimes only: resolve, download, verify, compile, import (preparing: prepare_ms).
+  What compiles for a minute or more (pymupdf) is installed once, whatever -n is.
   The peer is a process that loads Pyodide, unpacks the same wheels from files, and imports: no network (preparing: unpacking).
 warm import, a process: from its start to its end. The peer keeps nothing and does the same as for the cold install;
   "unpacked before" has the wheels unpacked in a folder that it mounts, and may keep bytecode there.
-warm import, over stdio: a fresh interpreter for each call. The peer's is from its own snapshot, in a process that is up.
+warm import, over stdio: a fresh interpreter for each call. The peer's is from its own snapshot, which has no packages, in a
+  process that is up; it unpacks the wheels each time.
 `
 	if _, err := io.WriteString(w, notes); err != nil {
 		return err

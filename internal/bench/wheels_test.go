@@ -186,7 +186,7 @@ func TestWriteWheels(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, after, ok := strings.Cut(b.String(), "cold install: ours with")
-	_, after, _ = strings.Cut(after, "process that is up.\n")
+	_, after, _ = strings.Cut(after, "the wheels each time.\n")
 	want := `
 wheels: compiled packages (medians in ms; n: ours/peer's runs; of the peer's time: ratio of the medians)
                     coderunner    peer    n  of the peer's time  unpacked before  of its time
