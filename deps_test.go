@@ -71,7 +71,7 @@ const capabilities = `
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/linmem runners/deno
-	golang.org/x/sync: cache internal/server pyodide runners/deno runners/python runners/python/resolve
+	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolve
 	golang.org/x/net: cache runners/python/simple
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
