@@ -81,8 +81,11 @@ func TestOwnModuleComesFirst(t *testing.T) {
 	if err := in.WriteFile("random.py", []byte("mine = 1")); err != nil {
 		t.Fatal(err)
 	}
-	res, err := in.Run(context.Background(), pyodide.Program{Code: "import random\nrandom.mine"})
-	if err != nil || res.Value == nil || res.Value.Repr != "1" {
+	if err := in.WriteFile("/tmp/elsewhere/two", []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	res, err := in.Run(context.Background(), pyodide.Program{Code: "import random\nrandom.mine, open('/tmp/elsewhere/two').read()"})
+	if err != nil || res.Value == nil || res.Value.Repr != "(1, '2')" {
 		t.Errorf("%+v %v", res, err)
 	}
 }

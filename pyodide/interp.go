@@ -102,9 +102,8 @@ func (in *Interp) Mount(dir string, tree fs.FS) error {
 // WriteFile writes a file, and the folders above it. A relative name is in the
 // working folder.
 func (in *Interp) WriteFile(name string, data []byte) error {
-	name = path.Join(Home, name)
-	if path.IsAbs(name) {
-		name = path.Clean(name)
+	if !path.IsAbs(name) {
+		name = path.Join(Home, name)
 	}
 	if err := in.fs.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
