@@ -212,18 +212,6 @@ func IsNative(path string) bool {
 	return strings.Contains(base, ".so.")
 }
 
-// Natives gives the paths of the wheel's extension modules and shared
-// libraries.
-func (w *Wheel) Natives() []string {
-	var paths []string
-	for _, f := range w.files {
-		if IsNative(f.path) {
-			paths = append(paths, f.path)
-		}
-	}
-	return paths
-}
-
 // InstallTo writes the wheel's files below dir, which must exist and should be
 // empty, and checks each against RECORD. Files for which keep gives false are
 // checked and not written; a nil keep keeps all. After an error the folder
