@@ -32,7 +32,9 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 	if f == nil {
 		return 0, fmt.Errorf("the module does not export %s", name)
 	}
-	stack := make([]uint64, max(len(args), len(f.Definition().ResultTypes()), 1))
+	// All exports that the host calls have one result at most. Asking for the
+	// definition would have wazero describe each function of the module.
+	stack := make([]uint64, max(len(args), 1))
 	for i, a := range args {
 		stack[i] = uint64(a)
 	}

@@ -228,7 +228,9 @@ func (p *load) start(ctx context.Context) error {
 				continue
 			}
 			f := d.mod.ExportedFunction(export)
-			stack := make([]uint64, max(1, len(f.Definition().ParamTypes()), len(f.Definition().ResultTypes())))
+			// Not from f.Definition(), which describes each function of the module.
+			t := d.Image.exports[export].typ
+			stack := make([]uint64, max(1, len(t.Params), len(t.Results)))
 			if err := f.CallWithStack(ctx, stack); err != nil {
 				return errFatal{fmt.Errorf("%s: %s: %w", d.path, export, err)}
 			}
