@@ -20,7 +20,8 @@ var cpu = []attack{
 import zlib
 b = zlib.compress(b"\0" * 50_000_000)
 while True: b, n = zlib.compress(zlib.decompress(b) * 4), len(b)`},
-	{row: "4e", name: "sorting with a hostile key", lang: python, timeout: 1, want: timedOut, code: "sorted(range(10**7), key=lambda x: (x * 7919) % 1000003)"},
+	{row: "4e", name: "sorting with a hostile key", lang: python, timeout: 1, want: timedOut, code: "class K:\n    def __init__(self, x): pass\n    def __lt__(self, other):\n        while True: pass\nsorted(range(100), key=K)"},
+	{row: "4f", name: "sorting for ever", lang: python, timeout: 1, want: timedOut, code: "a = list(range(1000))\nwhile True: a.sort(key=lambda x: x * 7919 % 1009)"},
 	{row: "5", name: "sleep", lang: python, code: "import time\ntime.sleep(1e9)", timeout: 1, want: []string{"timed_out", "failed"}},
 	{row: "5b", name: "asyncio.sleep", lang: python, code: "import asyncio\nawait asyncio.sleep(1e8)", timeout: 1, want: timedOut},
 	{row: "5c", name: "select on nothing", lang: python, code: "import os, select\nr, w = os.pipe()\nselect.select([r], [], [])", timeout: 1, want: []string{"timed_out", "failed"}},
