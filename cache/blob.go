@@ -127,7 +127,7 @@ func (c *Cache) checkBlob(path string, want Digest) error {
 	if got != want {
 		return fmt.Errorf("%w: %s has %s", errDamaged, path, got)
 	}
-	c.seen.verified(path, path, now)
+	c.seen.verified(path, path, now, nil)
 	return nil
 }
 

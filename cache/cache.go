@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // Options says how a [Cache] behaves.
@@ -33,7 +34,8 @@ type Cache struct {
 	ownerMu sync.Mutex
 	owner   *owner
 
-	seen seen
+	seen      seen
+	sealDelay time.Duration // see seal.go; a field so that tests need not wait
 }
 
 // Open opens the cache in dir, creating it if need be, and removes what dead
@@ -44,7 +46,7 @@ type Cache struct {
 // one in the system's temporary folder that Close removes, and
 // [Cache.Warning] says so. It is an error when that is impossible, too.
 func Open(dir string, o Options) (*Cache, error) {
-	c := &Cache{offline: o.Offline, net: newFetcher(o.HTTP)}
+	c := &Cache{offline: o.Offline, net: newFetcher(o.HTTP), sealDelay: sealDelay}
 	err := c.openRoot(dir)
 	if err == nil {
 		return c, nil

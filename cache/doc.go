@@ -11,9 +11,10 @@
 //	├── blobs/<algorithm>/<ab>/<hex>    0444 a download, named by its own digest
 //	├── trees/<kind>/<key>/
 //	│   ├── manifest             sizes and digests of what is under data, and its own
+//	│   ├── seal                 of a large entry: how data looked when it was read
 //	│   └── data/                0700 what Dir and NPM built, files 0444 or 0555
 //	├── files/<kind>/<key>/
-//	│   ├── manifest
+//	│   ├── manifest, seal
 //	│   └── data                 0444 what File built
 //	├── locks/<name>.lock        empty, never removed, held by flock
 //	├── tmp/<owner>.lock         held by flock as long as its process lives
@@ -28,16 +29,25 @@
 // # What is checked, and when
 //
 // A blob is compared with its digest the first time a process uses it, and
-// again whenever its size, time or inode changes; a file with its size and
-// CRC-32C, for which there is an instruction: 40 MB take 20 ms instead of the
-// 100 ms of SHA-256, and servers start with large files. So is each file of a
-// tree of 32 MiB or less, the first time a process uses it. A larger one has
-// the sizes of its files compared, which is what a power cut damages; its
-// contents are compared by [Cache.Verify] only, since reading them at every
-// start would cost more than the cache saves. What fails its check is built or
-// fetched again. The folders in the root are their owner's alone, which Open
-// makes sure of: the checks are against accidents, not against someone who may
-// write there.
+// again whenever its size, times or inode change. So is each file of a tree or
+// file entry of 4 MiB or less, by its size and CRC-32C, for which there is an
+// instruction: 40 MB take 20 ms instead of the 100 ms of SHA-256.
+//
+// A larger entry is read as a whole when its seal does not fit, which makes a
+// new one: device, inode, size, mode, mtime and ctime of all its files, and the
+// time. A seal fits for a day. So whatever writes, replaces, cuts or touches a
+// file of an entry is noticed by the next process that uses it: only the
+// superuser can set a ctime back. In the process that has used it already,
+// changes of the manifest and of files of 1 MiB or more are noticed at the next
+// use. Bits that the disk forgets by itself are noticed within a day, or by
+// [Cache.Verify], which reads everything and compares it by SHA-256. What a
+// process has open or mapped is not looked at again.
+//
+// What fails its check is built or fetched again. The folders in the root are
+// their owner's alone, which Open makes sure of: the checks are against
+// accidents, not against someone who may write there and could replace the
+// manifests and seals as well. Files that somebody has put beside those of a
+// tree are found by Verify alone.
 //
 // # Locking
 //

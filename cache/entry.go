@@ -42,8 +42,7 @@ func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx contex
 
 // File is [Cache.Dir] for a single file. The writer is an *os.File, so a
 // build that wants a sparse file may seek in it or map it; its contents are
-// what has arrived when build returns. Checking a file reads all of it, once
-// per process: some 20 ms for 40 MB.
+// what has arrived when build returns.
 func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error) {
 	e, err := c.entry(Files, kind, key)
 	if err != nil {
@@ -183,9 +182,13 @@ func (e *entry) install(fresh, old string) error {
 	return e.check()
 }
 
-// quickTree is the size, in bytes, up to which reading a whole tree at its
-// first use costs nothing that anybody would notice: some 15 ms.
-const quickTree = 32 << 20
+// quickEntry is the size, in bytes, up to which each process reads the whole of
+// an entry when it first uses it: 2 ms. Larger ones have a seal.
+const quickEntry = 4 << 20
+
+// largeFile is from which size on, in bytes, the files of an entry are looked
+// at from outside each time it is used.
+const largeFile = 1 << 20
 
 // check returns nil if the entry is there and good, as far as is looked.
 func (e *entry) check() error {
@@ -207,13 +210,17 @@ func (e *entry) check() error {
 	if m.Kind != e.kind || m.Key != e.key {
 		return fmt.Errorf("%w: %s is %s %s", errDamaged, e.dir, m.Kind, m.Key)
 	}
-	how := sizes
-	if e.section == Files || m.size() <= quickTree {
-		how = checksums
-	}
-	if err := m.compare(e.data(), how); err != nil {
+	large, err := m.large(e.data())
+	if err != nil {
 		return err
 	}
-	e.c.seen.verified(name, e.dir, now)
-	return nil
+	if m.size() <= quickEntry {
+		err = m.compare(e.data(), checksums)
+	} else {
+		err = e.checkLarge(m)
+	}
+	if err == nil {
+		e.c.seen.verified(name, e.dir, now, large)
+	}
+	return err
 }

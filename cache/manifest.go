@@ -26,6 +26,8 @@ type manifest struct {
 	Kind   string         `json:"kind"`
 	Key    string         `json:"key"`
 	Files  []manifestFile `json:"files"`
+
+	sum string // its first line
 }
 
 type manifestFile struct {
@@ -61,7 +63,7 @@ func readManifest(entry string) (*manifest, error) {
 	if string(sum) != manifestSum(text) {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), errDamaged)
 	}
-	m := new(manifest)
+	m := &manifest{sum: string(sum)}
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
@@ -191,13 +193,12 @@ func sealFile(path string) (manifestFile, error) {
 // errDamaged is why an entry that is there is not used.
 var errDamaged = errors.New("damaged")
 
-// thorough says how much of an entry is compared with its manifest.
+// thorough says by what an entry's files are compared with its manifest.
 type thorough int
 
 const (
-	sizes     thorough = iota
-	checksums          // and CRC-32C
-	digests            // and SHA-256
+	checksums thorough = iota // CRC-32C
+	digests                   // SHA-256
 )
 
 // compare looks whether the files under data are those of the manifest.
@@ -205,17 +206,46 @@ func (m *manifest) compare(data string, how thorough) error {
 	for _, f := range m.Files {
 		path := filepath.Join(data, filepath.FromSlash(f.Path))
 		info, err := os.Lstat(path)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%w: %w", errDamaged, err)
-		case !info.Mode().IsRegular():
-			return fmt.Errorf("%w: %s is not a regular file", errDamaged, path)
-		case info.Size() != f.Size:
-			return fmt.Errorf("%w: %s has %d bytes, want %d", errDamaged, path, info.Size(), f.Size)
+		if err == nil {
+			err = f.looksRight(path, info)
 		}
-		if err := f.compare(path, how); err != nil {
+		if err == nil {
+			err = f.compare(path, how)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", errDamaged, err)
 		}
+	}
+	return nil
+}
+
+// large gives the stamps of the large files under data, by their paths.
+func (m *manifest) large(data string) (map[string]stamp, error) {
+	var large map[string]stamp
+	for _, f := range m.Files {
+		if f.Size < largeFile {
+			continue
+		}
+		path := filepath.Join(data, filepath.FromSlash(f.Path))
+		s, err := stampOf(path)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		if large == nil {
+			large = map[string]stamp{}
+		}
+		large[path] = s
+	}
+	return large, nil
+}
+
+// looksRight compares what a file is, not what is in it.
+func (f *manifestFile) looksRight(path string, info fs.FileInfo) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file", path)
+	case info.Size() != f.Size:
+		return fmt.Errorf("%s has %d bytes, want %d", path, info.Size(), f.Size)
 	}
 	return nil
 }

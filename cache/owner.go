@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -93,13 +92,6 @@ func checkOwnership(root, mine string) error {
 		}
 	}
 	return nil
-}
-
-func userID(info fs.FileInfo) uint32 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Uid
-	}
-	return 0
 }
 
 func newOwner(tmp string) (*owner, error) {
