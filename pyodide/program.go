@@ -19,8 +19,10 @@ type Program struct {
 	// Imports, if set, is called after the program was parsed and before it
 	// runs, with the modules that it imports, if any are neither its own nor
 	// the standard library's. It may call [Interp.Mount]. An error from it
-	// ends the run and is what Run returns.
-	Imports func(ctx context.Context, wanted []Import) error
+	// ends the run and is what Run returns. With AlwaysAsk it is called even
+	// if there are none.
+	Imports   func(ctx context.Context, wanted []Import) error
+	AlwaysAsk bool
 
 	// ResultLimit bounds the text of the result, in characters; 0 means 50000.
 	ResultLimit int
@@ -86,6 +88,7 @@ type request struct {
 	Args        []string          `json:"args"`
 	Env         map[string]string `json:"env"`
 	Imports     bool              `json:"imports"`
+	AlwaysAsk   bool              `json:"always_ask"`
 	ResultLimit int               `json:"result_limit"`
 }
 
@@ -101,7 +104,7 @@ type report struct {
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, Imports: p.Imports != nil, ResultLimit: p.ResultLimit}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, Imports: p.Imports != nil, AlwaysAsk: p.AlwaysAsk, ResultLimit: p.ResultLimit}
 	if r.Filename == "" {
 		r.Filename = "main.py"
 	}

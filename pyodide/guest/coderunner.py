@@ -166,7 +166,7 @@ def _compile(p, main):
     tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     if p["imports"]:
         wanted = _wanted_imports(tree)
-        if wanted:
+        if wanted or p["always_ask"]:
             call("imports", wanted)
             _look_again()
     last = None

@@ -64,7 +64,7 @@ func (j *job) installWith(ctx context.Context, q resolve.Request) error {
 	if len(q.Requirements)+len(q.Optional) == 0 {
 		return nil
 	}
-	begun := time.Now()
+	begun, step := time.Now(), q
 	j.mu.Lock()
 	left := prepareLimit - j.prepared
 	q.Requirements = append(j.pinned(), q.Requirements...)
@@ -81,6 +81,15 @@ func (j *job) installWith(ctx context.Context, q resolve.Request) error {
 		if err := j.add(p, q.Alone); err != nil {
 			return err
 		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.steps = append(j.steps, step)
+	for _, name := range set.Skipped {
+		if j.skipped == nil {
+			j.skipped = map[string]bool{}
+		}
+		j.skipped[name] = true
 	}
 	return nil
 }
@@ -199,6 +208,9 @@ func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
 		return nil
 	}
 	if err := j.installModules(ctx, missing); err != nil {
+		if j.plan != nil && ctx.Err() == nil {
+			return errGuess
+		}
 		return err
 	}
 	if j.only {
@@ -216,7 +228,7 @@ func (j *job) installModules(ctx context.Context, missing []pyodide.Import) erro
 	optional := map[string]bool{}
 	for _, m := range missing {
 		project := require.ForImport(m.Name, j.engine.lock.ByImport)
-		if _, have := j.installed[project]; have || project == "" {
+		if _, have := j.installed[project]; have || project == "" || m.Optional && j.skipped[project] {
 			continue // the program will see for itself
 		}
 		if _, again := modules[project]; !again {

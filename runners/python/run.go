@@ -40,9 +40,17 @@ type job struct {
 	prepared  time.Duration              // spent on preparation
 	deferred  []pyodide.Import           // what the program imports and installs itself, or not
 
-	// The snapshot that imports has chosen, see [errSnapshot].
+	skipped map[string]bool   // optional projects that cannot be had
+	steps   []resolve.Request // what was installed since the program was given its packages
+
+	// The snapshot to run on, nil for the plain one; release gives it back.
 	frozen  *pyodide.Frozen
 	release func()
+
+	// The plan that the snapshot was chosen by, if the program itself was not
+	// asked yet, and what was installed before it. See guess.
+	plan  *plan
+	given map[string]resolve.Package
 }
 
 // Run runs one program. See [runners.Runner].
@@ -135,23 +143,31 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 		return nil, err
 	}
 	defer host.Close()
-	res, err := j.runOn(ctx, host, nil)
-	if errors.Is(err, errSnapshot) {
-		// The program was only looked at: it begins again, on a snapshot
-		// that has what it imports.
-		defer j.release()
-		res, err = j.runOn(ctx, host, j.frozen)
+	j.guess(ctx)
+	defer j.forgetSnapshot()
+	for {
+		res, err := j.runOn(ctx, host)
+		switch {
+		case errors.Is(err, errGuess):
+			j.engine.plans.wrong(j)
+			j.forgetSnapshot()
+		case errors.Is(err, errSnapshot):
+			// The program was only looked at: it begins again, on a snapshot
+			// that has what it imports.
+		case err != nil:
+			return nil, err
+		default:
+			return j.outcome(res), nil
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return j.outcome(res), nil
 }
 
-// runOn runs the program in an interpreter made of a snapshot; nil stands for
-// the plain one.
-func (j *job) runOn(ctx context.Context, host *hostFolders, frozen *pyodide.Frozen) (*pyodide.Result, error) {
-	if err := j.start(ctx, frozen); err != nil {
+// runOn runs the program in an interpreter made of the snapshot that is
+// chosen so far.
+func (j *job) runOn(ctx context.Context, host *hostFolders) (*pyodide.Result, error) {
+	j.stdout = runners.NewCapture(j.req.Limits.Output)
+	j.stderr = runners.NewCapture(j.req.Limits.Output)
+	if err := j.start(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -159,7 +175,7 @@ func (j *job) runOn(ctx context.Context, host *hostFolders, frozen *pyodide.Froz
 			j.r.log.Error("an interpreter cannot be closed", zap.Error(err))
 		}
 	}()
-	if err := j.furnish(host, frozen != nil); err != nil {
+	if err := j.furnish(host); err != nil {
 		return nil, err
 	}
 	return j.in.Run(ctx, pyodide.Program{
@@ -169,6 +185,7 @@ func (j *job) runOn(ctx context.Context, host *hostFolders, frozen *pyodide.Froz
 		Timeout:     j.req.Limits.Timeout,
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 		Imports:     j.imports,
+		AlwaysAsk:   j.plan != nil,
 	})
 }
 
@@ -180,17 +197,19 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	j.spent(begun)
-	return j.install(ctx, j.reqs, nil)
+	err = j.install(ctx, j.reqs, nil)
+	j.steps = nil
+	return err
 }
 
 // start makes the interpreter. When it fails there is none.
-func (j *job) start(ctx context.Context, from *pyodide.Frozen) (err error) {
+func (j *job) start(ctx context.Context) (err error) {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
 	env := environment(j.r.cfg.Policy)
 	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
-		From:   from,
+		From:   j.frozen,
 		Memory: j.req.Limits.Memory,
 		Stdin:  strings.NewReader(j.req.Stdin),
 		Stdout: j.stdout,
@@ -203,10 +222,10 @@ func (j *job) start(ctx context.Context, from *pyodide.Frozen) (err error) {
 
 // furnish puts the program's files and packages in place. A snapshot with
 // packages has these already.
-func (j *job) furnish(host *hostFolders, mounted bool) error {
+func (j *job) furnish(host *hostFolders) error {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
-	if !mounted {
+	if j.frozen == nil {
 		for _, m := range j.mounts() {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err

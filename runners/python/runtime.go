@@ -20,6 +20,7 @@ type engine struct {
 	lock      *lockfile.Lock
 	resolver  *resolve.Resolver
 	snapshots *snapshots
+	plans     plans
 }
 
 // close ends what runs share. No run may be in progress.

@@ -38,29 +38,38 @@ func (j *job) own() bool {
 }
 
 // chooseSnapshot looks for a snapshot that has what the program imports. Its
-// error is errSnapshot if there is one that the program is not running on yet.
+// error is errSnapshot if there is one that the program is not running on yet,
+// errGuess if it is running on one that was not meant for it.
 func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) error {
-	if j.own() || j.frozen != nil {
+	if j.own() || j.frozen != nil && j.plan == nil {
 		return nil
 	}
+	begun := time.Now()
+	defer func() { j.spent(begun) }()
 	var r recipe
 	for _, w := range wanted {
 		if !w.Optional {
 			r.modules = append(r.modules, w.Name)
 		}
 	}
+	slices.Sort(r.modules)
+	r.mounts = j.mounts()
+	if j.plan != nil {
+		if r.key() != j.plan.recipe {
+			return errGuess
+		}
+		j.plan, j.given = nil, nil // it was right
+		return nil
+	}
 	if len(r.modules) == 0 {
 		return nil
 	}
-	begun := time.Now()
-	defer func() { j.spent(begun) }()
-	slices.Sort(r.modules)
-	r.mounts = j.mounts()
 	s := j.engine.snapshots
-	if j.frozen, j.release = s.forRecipe(ctx, r, j.req.Limits.Memory); j.frozen != nil {
-		return errSnapshot
+	if j.frozen, j.release = s.forRecipe(ctx, r, j.req.Limits.Memory); j.frozen == nil {
+		return nil
 	}
-	return nil
+	j.engine.plans.note(j, wanted, &plan{modules: r.modules, recipe: r.key(), steps: j.steps})
+	return errSnapshot
 }
 
 // The bounds of what is kept.
@@ -186,19 +195,7 @@ func (s *snapshots) closeOne(u *snapshotUse) {
 // the background, has it made.
 func (s *snapshots) forRecipe(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func()) {
 	key := r.key()
-	s.mu.Lock()
-	z, release := s.take(key, memory)
-	unfit := s.unfit[key]
-	s.mu.Unlock()
-	if z != nil || unfit {
-		return z, release
-	}
-	z, release, err := s.find(ctx, r, memory)
-	if err != nil {
-		s.log.Warn("a snapshot cannot be used", zap.Error(err))
-		return nil, nil
-	}
-	if z != nil {
+	if z, release := s.ready(ctx, r, memory); z != nil || s.isUnfit(key) {
 		return z, release
 	}
 	if !s.wantedBefore(ctx, key) {
@@ -208,10 +205,37 @@ func (s *snapshots) forRecipe(ctx context.Context, r recipe, memory int64) (*pyo
 		}
 		return nil, nil
 	}
-	if z, release, err = s.make(ctx, r); err != nil || z.Memory() > memory {
+	z, release, err := s.make(ctx, r)
+	if err != nil {
+		return nil, nil
+	}
+	if z.Memory() > memory {
+		release()
 		return nil, nil
 	}
 	return z, release
+}
+
+// ready gives the snapshot of a recipe if there is one, open or on disk.
+func (s *snapshots) ready(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func()) {
+	s.mu.Lock()
+	z, release := s.take(r.key(), memory)
+	s.mu.Unlock()
+	if z != nil || s.isUnfit(r.key()) {
+		return z, release
+	}
+	z, release, err := s.find(ctx, r, memory)
+	if err != nil {
+		s.log.Warn("a snapshot cannot be used", zap.Error(err))
+		return nil, nil
+	}
+	return z, release
+}
+
+func (s *snapshots) isUnfit(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unfit[key]
 }
 
 // find opens a snapshot that is on disk.
