@@ -217,7 +217,7 @@ func (e *entry) check() error {
 	if m.size() <= quickEntry {
 		err = m.compare(e.data(), checksums)
 	} else {
-		err = e.checkLarge(m)
+		err = e.checkLarge(m, e.data())
 	}
 	if err == nil {
 		e.c.seen.verified(name, e.dir, now, large)

@@ -166,12 +166,7 @@ func syncFile(path string) error {
 
 // sealFile makes one file read-only and hashes it.
 func sealFile(path string) (manifestFile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return manifestFile{}, storageError("open", path, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Lstat(path)
 	if err != nil {
 		return manifestFile{}, storageError("stat", path, err)
 	}
@@ -179,9 +174,19 @@ func sealFile(path string) (manifestFile, error) {
 	if info.Mode()&0o111 != 0 {
 		mode = 0o555
 	}
-	if err := f.Chmod(mode); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		return manifestFile{}, storageError("chmod", path, err)
 	}
+	return hashFile(path)
+}
+
+// hashFile reads a file for its size and digests.
+func hashFile(path string) (manifestFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return manifestFile{}, storageError("open", path, err)
+	}
+	defer f.Close()
 	h, crc := sha256.New(), crc32.New(castagnoli)
 	n, err := io.Copy(io.MultiWriter(h, crc), f)
 	if err != nil {
