@@ -72,7 +72,7 @@ type Usage struct {
 	QueueMS         int64 `json:"queue_ms"`   // waiting for a free place
 	PrepareMS       int64 `json:"prepare_ms"` // runtime and packages
 	RunMS           int64 `json:"run_ms"`
-	CPUMS           int64 `json:"cpu_ms,omitempty"`
+	CPUMS           int64 `json:"cpu_ms"`
 	PeakMemoryBytes int64 `json:"peak_memory_bytes"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -28,6 +29,7 @@ type attack struct {
 	stdin   string
 	pkgs    []string
 	keeps   bool // it may leave entries in the cache: packages
+	roomy   bool // it needs more memory than others: it has workers
 }
 
 const (
@@ -119,11 +121,20 @@ func (a attack) judge(o *outcome, text string) []string {
 			wrong = append(wrong, fmt.Sprintf("our insides are shown (%q): %s", dump, clip(all[strings.Index(all, dump):], 300)))
 		}
 	}
-	if limit := a.limit()*1000 + 1000; float64(o.Usage.RunMS) > limit {
-		wrong = append(wrong, fmt.Sprintf("it ran for %d ms, the limit is %.0f and one second", o.Usage.RunMS, limit-1000))
-	}
 	return wrong
 }
+
+// late is by how much a run went over its limit and the second that it may take
+// to end.
+func (a attack) late(o *outcome) time.Duration {
+	over := time.Duration(o.Usage.RunMS)*time.Millisecond - time.Duration(a.limit()*float64(time.Second))
+	worstOvershoot.Store(max(worstOvershoot.Load(), int64(over)))
+	return over - time.Second
+}
+
+// worstOvershoot is the most by which any run went over its limit, in
+// nanoseconds. Two tests at once may lose one: it is for the table.
+var worstOvershoot atomic.Int64
 
 func (a attack) limit() float64 {
 	if a.timeout == 0 {
@@ -139,7 +150,16 @@ func (a attack) on(t *testing.T, s *server, before *census) {
 	for i, f := range a.files {
 		given[i] = file{f.Path, expand(f.Text)}
 	}
-	o, text, err := s.run(arguments{Language: a.lang, Code: expand(a.code), Timeout: a.limit(), Files: given, Stdin: a.stdin, Packages: a.pkgs})
+	args := arguments{Language: a.lang, Code: expand(a.code), Timeout: a.limit(), Files: given, Stdin: a.stdin, Packages: a.pkgs}
+	o, text, err := s.run(args)
+	// A machine that is busy with other things makes one run late, not three.
+	for n := 1; err == nil && a.late(o) > 0; n++ {
+		if n == 3 {
+			t.Errorf("%d times it ran for more than its limit of %g s and a second: %d ms", n, a.limit(), o.Usage.RunMS)
+			break
+		}
+		o, text, err = s.run(args)
+	}
 	if err != nil {
 		t.Fatalf("%v\n%s", err, clip(s.logs(), 3000))
 	}
@@ -239,7 +259,7 @@ func warmed(t *testing.T, set settings) (*server, *census) {
 	}
 	// What prepares the runtimes in the background ends.
 	var before census
-	for end, same := time.Now().Add(20*time.Second), 0; same < 5 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end, same := time.Now().Add(time.Minute), 0; same < 5 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		now, err := s.census()
 		if err != nil {
 			t.Fatal(err)
@@ -283,31 +303,33 @@ func preparePlaces(t *testing.T) {
 func TestHostile(t *testing.T) {
 	needsServer(t)
 	t.Run("all", func(t *testing.T) {
-		for name, mine := range map[string]func(lang string) bool{
-			"python": func(lang string) bool { return lang == python },
-			"deno":   func(lang string) bool { return lang != python },
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				attackAll(t, mine)
-			})
-		}
+		t.Run("python", func(t *testing.T) {
+			t.Parallel()
+			attackAll(t, nil, func(a attack) bool { return a.lang == python })
+		})
+		t.Run("deno", func(t *testing.T) {
+			t.Parallel()
+			attackAll(t, nil, func(a attack) bool { return a.lang != python && !a.roomy })
+			// Of Deno's memory that counts, a Worker wants 450 to 600 MiB.
+			attackAll(t, []string{"CODE_RUNNER_MEMORY=1GiB"}, func(a attack) bool { return a.roomy })
+		})
 	})
 	if hits := places.hits(); hits != 0 {
 		t.Errorf("%d connections from inside", hits)
 	}
+	results.note(t, "59b", "most over a limit", time.Duration(worstOvershoot.Load()).Round(time.Millisecond).String())
 }
 
-func attackAll(t *testing.T, mine func(lang string) bool) {
+func attackAll(t *testing.T, env []string, mine func(attack) bool) {
 	cache := t.TempDir() + "/cache"
 	if err := copyTree(suiteCache, cache); err != nil {
 		t.Fatal(err)
 	}
-	s, before := warmed(t, settings{cache: cache})
+	s, before := warmed(t, settings{cache: cache, env: env})
 	begun := s.rss()
 	for _, group := range [][]attack{cpu, memory, stack, output, ends, isolation, files, environment, network, oddities, escapes} {
 		for _, a := range group {
-			if !mine(a.lang) {
+			if !mine(a) {
 				continue
 			}
 			t.Run(strings.ReplaceAll(a.row+" "+a.name+" "+a.lang, "/", "÷"), func(t *testing.T) { a.on(t, s, before) })

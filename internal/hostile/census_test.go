@@ -58,7 +58,7 @@ func (s *server) census() (census, error) {
 		c.goroutines = st.Goroutines
 	case <-s.ended:
 		return c, errEnded
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return c, fmt.Errorf("the server does not tell its state")
 	}
 	return c, nil
@@ -186,7 +186,7 @@ func leftovers(before, after census) []string {
 // after the answer.
 func (s *server) settle(before census) []string {
 	var left []string
-	for end := time.Now().Add(3 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		after, err := s.census()
 		if err != nil {
 			return []string{err.Error()}

@@ -57,8 +57,9 @@ func TestCancel(t *testing.T) {
 	if err := s.probe(python); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("places are free after %v", took)
+	freed := time.Since(begun)
+	if freed > 30*time.Second { // by themselves they would end after a minute
+		t.Errorf("places are free after %v", freed)
 	}
 	if err := s.probe(javascript); err != nil {
 		t.Error(err)
@@ -77,13 +78,13 @@ func TestCancel(t *testing.T) {
 	for _, l := range s.settle(*before) {
 		t.Error("left: " + l)
 	}
-	results.note(t, "59", "cancelled: running, queued, twice, unknown", fmt.Sprint(time.Since(begun).Round(time.Millisecond)))
+	results.note(t, "59", "cancelled: running, queued, twice, unknown", fmt.Sprintf("free for another after %v", freed.Round(time.Millisecond)))
 }
 
 // awaitChildren waits until the server has started processes.
 func (s *server) awaitChildren(t *testing.T, n int) []string {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if found, err := descendants(s.pid()); err == nil && len(found) >= n {
 			return found
 		}
@@ -133,7 +134,7 @@ func TestEnd(t *testing.T) {
 			if c.clean && err != nil {
 				t.Errorf("it ends with %v\n%s", err, clip(s.logs(), 2000))
 			}
-			if took > 3*time.Second {
+			if took > 10*time.Second { // the programs would go on for a minute
 				t.Errorf("it takes %v", took)
 			}
 			awaitGone(t, children)
@@ -169,7 +170,7 @@ func awaitGone(t *testing.T, processes []string) {
 	t.Helper()
 	for _, p := range processes {
 		pid, _, _ := strings.Cut(p, " ")
-		for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			if b, err := os.ReadFile("/proc/" + pid + "/stat"); err != nil || !strings.Contains(string(b), "deno") || strings.Contains(string(b), ") Z ") {
 				break
 			}
@@ -206,7 +207,7 @@ func TestClientKilled(t *testing.T) {
 	begun := time.Now()
 	_ = client.Process.Kill()
 	_ = client.Wait()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(b), ") Z ") {
 			break
@@ -277,10 +278,8 @@ func TestCalls(t *testing.T) {
 			return arguments{Language: python, Code: fmt.Sprintf("for i in range(4000): print('mark%d')", i), Timeout: 30}
 		}, func(i int, o *outcome) error {
 			mark := fmt.Sprintf("mark%d", i)
-			for line := range strings.Lines(o.Stdout) {
-				if line = strings.TrimSpace(line); strings.HasPrefix(line, "mark") && line != mark && !strings.Contains(line, "…") && !strings.HasPrefix(mark, line) {
-					return fmt.Errorf("it prints %q", clip(line, 100))
-				}
+			if want := strings.Repeat(mark+"\n", 4000); o.Stdout != want {
+				return fmt.Errorf("%s: it prints %d bytes, want %d: %q", o.Status, len(o.Stdout), len(want), clip(o.Stdout, 100))
 			}
 			return nil
 		})
@@ -314,11 +313,12 @@ func TestCalls(t *testing.T) {
 				seen[part] = true
 			}
 		}
+		begun := time.Now()
 		o, _, err := s.run(arguments{Language: python, Code: "import time\nint(time.time())"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at, _ := strconv.ParseInt(o.text(), 10, 64); time.Since(time.Unix(at, 0)).Abs() > 5*time.Second {
+		if at, _ := strconv.ParseInt(o.text(), 10, 64); at < begun.Unix()-1 || at > time.Now().Unix() {
 			t.Errorf("the time is %s", o.text())
 		}
 		results.note(t, "25", "random numbers and clock after a restore", "")
@@ -384,7 +384,7 @@ func TestProtocolAbuse(t *testing.T) {
 		}
 		waits = append(waits, c)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), runFor)
 	defer cancel()
 	for i, c := range waits {
 		select {
@@ -412,7 +412,7 @@ func TestBeforeHandshake(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	s := start(t, settings{raw: true})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), runFor)
 	defer cancel()
 	if _, err := s.request(ctx, "tools/call", callOf(arguments{Language: python, Code: "1"})); err != nil {
 		t.Error(err)
@@ -447,7 +447,7 @@ func TestDeno(t *testing.T) {
 				s.stop()
 				t.Fatal("it starts")
 			}
-			if !strings.Contains(err.Error(), path) && !strings.Contains(err.Error(), "ended") {
+			if !strings.Contains(err.Error(), path) {
 				t.Errorf("it does not name %s: %v", path, err)
 			}
 		})

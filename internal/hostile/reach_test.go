@@ -20,7 +20,7 @@ var files = []attack{
 	{row: "27n", name: "import in a data URL", lang: javascript, code: `await import('data:text/javascript,import t from "file://SECRETFILE.txt" with { type: "text" }; console.log(t)')`, want: refused},
 	{row: "27o", name: "import in another file", lang: javascript, code: `import "./lib.ts"`, files: []file{{"lib.ts", `import t from "SECRETFILE.txt" with { type: "text" }; console.log(t)`}}, want: refused},
 	{row: "27p", name: "require", lang: javascript, code: `import { createRequire } from "node:module"; console.log(createRequire(import.meta.url)("SECRETFILE.json"))`, want: []string{"failed", "not_installed"}},
-	{row: "27q", name: "worker from a file", lang: javascript, code: `const w = new Worker("file://SECRETFILE.ts", { type: "module" }); await new Promise((f) => { w.onerror = f; w.onmessage = f; setTimeout(f, 500) })`},
+	{row: "27q", name: "worker from a file", lang: javascript, code: `const w = new Worker("file://SECRETFILE.ts", { type: "module" }); await new Promise((f) => { w.onerror = f; w.onmessage = f; setTimeout(f, 20000) })`, timeout: 30, roomy: true, want: refused, has: "Requires read access"},
 	{row: "27r", name: "source map", lang: javascript, code: "//# sourceMappingURL=file://SECRETFILE.json\nthrow new Error('x')", want: refused},
 	{row: "27s", name: "import map in a file", lang: javascript, code: `import t from "secret"; console.log(t)`, keeps: true, files: []file{{"deno.json", `{"imports":{"secret":"SECRETFILE.ts"}}`}}, want: []string{"failed", "not_installed"}},
 	{row: "27t", name: "npm: package of the disk", lang: javascript, code: `import t from "npm:x@file:SECRETFILE.ts"; console.log(t)`, keeps: true, want: []string{"failed", "not_installed"}},
@@ -43,8 +43,8 @@ for p in ("loop", "x" * 100000, "/".join(["d"] * 50000), "a/" * 3000 + "..", "/d
 	{row: "29b", name: "FIFO instead of a file", lang: javascript, code: "import fs from 'node:fs'; const c = new Deno.Command('mkfifo', { args: ['x'] }); await c.output()", want: refused},
 	{row: "29c", name: "closed folders", lang: javascript, code: "Deno.mkdirSync('a/b', { recursive: true }); Deno.writeTextFileSync('a/b/c', 'x'); Deno.chmodSync('a/b', 0); Deno.chmodSync('a', 0); 1", want: succeeded},
 	{row: "29d", name: "writes elsewhere", lang: javascript, code: "for (const p of ['/tmp/evil', '../report', '../../bootstrap.js', '../../lock', '/root/evil', Deno.execPath?.()]) { try { Deno.writeTextFileSync(p, ''); console.log('wrote', p) } catch (e) { console.log(e.name) } }", not: "wrote"},
-	{row: "29e", name: "many files", lang: javascript, timeout: 20, code: "for (let i = 0; ; i++) Deno.writeTextFileSync('f' + i, '')", want: flooded},
-	{row: "29f", name: "large files", lang: javascript, timeout: 20, code: "const b = new Uint8Array(1 << 24); const f = []; for (let i = 0; ; i++) { f.push(Deno.openSync('f' + i, { create: true, write: true })); for (let k = 0; k < 32; k++) f[i].writeSync(b) }", want: []string{"output_limit", "timed_out"}},
+	{row: "29e", name: "many files", lang: javascript, timeout: 300, code: "for (let i = 0; ; i++) Deno.writeTextFileSync('f' + i, '')", want: flooded, has: "20000 files"},
+	{row: "29f", name: "large files", lang: javascript, timeout: 300, code: "const b = new Uint8Array(1 << 24); const f = []; for (let i = 0; ; i++) { f.push(Deno.openSync('f' + i, { create: true, write: true })); for (let k = 0; k < 32; k++) f[i].writeSync(b) }", want: flooded, has: "1024 MiB||No space left"},
 	{row: "29g", name: "makeTempFile", lang: javascript, code: "Deno.makeTempFileSync({ dir: '/var/tmp' })", want: refused},
 }
 

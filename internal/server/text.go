@@ -66,8 +66,8 @@ func statusText(out *runners.Outcome, limits runners.Limits) string {
 		if out.Error != nil && out.Error.Type != "OutputLimit" {
 			return "stopped: " + out.Error.Message + "."
 		}
-		return withError(fmt.Sprintf("stopped because it printed more than %d bytes: print less, or write to a file and print a part.",
-			limits.Output*runners.FloodFactor), out.Error)
+		return withError(fmt.Sprintf("stopped because it printed more than %d bytes, %d times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part.",
+			limits.Output*runners.FloodFactor, runners.FloodFactor), out.Error)
 	case runners.NotInstalled:
 		return packagesText(out.Error)
 	case runners.Cancelled:

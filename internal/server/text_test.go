@@ -28,7 +28,7 @@ func TestOutcomeText(t *testing.T) {
 		{"time", runners.Outcome{Status: runners.TimedOut, Stdout: "part"},
 			"stdout:\npart\ntimed out after 2.5 s: raise it with timeout_seconds (at most 3600)."},
 		{"memory", runners.Outcome{Status: runners.OutOfMemory}, "out of memory: the limit is 256 MiB (CODE_RUNNER_MEMORY on the server)."},
-		{"flood", runners.Outcome{Status: runners.OutputLimit}, "stopped because it printed more than 20000 bytes: print less, or write to a file and print a part."},
+		{"flood", runners.Outcome{Status: runners.OutputLimit}, "stopped because it printed more than 20000 bytes, 20 times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part."},
 		{"packages", runners.Outcome{Status: runners.NotInstalled, Error: &runners.Error{Packages: []runners.PackageError{{Name: "a>=2", Reason: "not found"}, {Name: "b", Reason: "no wheel"}}}},
 			"These packages cannot be installed:\n- a>=2: not found\n- b: no wheel"},
 		{"cancelled", runners.Outcome{Status: runners.Cancelled}, "The call was cancelled."},

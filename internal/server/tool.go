@@ -204,7 +204,7 @@ func outputSchema() object {
 				"name": str, "version": str, "source": str, "sha256": str, "integrity": str, "cached": boolean}),
 			"usage": object{
 				"type":     "object",
-				"required": []string{"queue_ms", "prepare_ms", "run_ms", "peak_memory_bytes"},
+				"required": []string{"queue_ms", "prepare_ms", "run_ms", "cpu_ms", "peak_memory_bytes"},
 				"properties": object{"queue_ms": integer, "prepare_ms": integer, "run_ms": integer,
 					"cpu_ms": integer, "peak_memory_bytes": integer},
 			},

@@ -103,7 +103,8 @@ func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next
 	p := in.p
 	end := &ending{
 		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.folder.work(), program: j.program,
-		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
+		workers: j.mentions("Worker"),
+		stdout:  runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
 	}
 	stopCtx := context.AfterFunc(ctx, func() { p.kill(stopCancel) })
 	defer stopCtx()

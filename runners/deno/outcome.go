@@ -95,6 +95,7 @@ type ending struct {
 	shown    string // and as tracebacks show it
 	work     string // the working folder
 	program  *program
+	workers  bool // the program mentions them
 }
 
 // The reasons to kill a process.
@@ -133,7 +134,7 @@ func (e *ending) outcome() *runners.Outcome {
 	case e.stopped == stopOutput:
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
 	case e.stopped == stopDisk:
-		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder", maxDiskBytes>>20, maxDiskFiles)
+		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder; these limits are fixed", maxDiskBytes>>20, maxDiskFiles)
 	case e.stopped == stopCancel:
 		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
 	case e.signal != "":
@@ -159,7 +160,7 @@ func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, stri
 		}
 	}
 	if outOfMemory.MatchString(strings.TrimPrefix(words, stderr)) {
-		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
+		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
 		return strings.TrimRight(stderr, "\n")
 	}
 	if i := strings.Index(words, "\nthread '"); i >= 0 && strings.Contains(words[i:], "has overflowed its stack") {
@@ -173,6 +174,15 @@ func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, stri
 	}
 	fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s", e.signal, lastLines(words))
 	return words
+}
+
+// memoryHint says what a program with workers cannot know: Deno sets so much
+// memory aside for each that most limits allow none.
+func (e *ending) memoryHint() string {
+	if !e.workers {
+		return ""
+	}
+	return ": a Worker needs up to 600 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
 }
 
 // lastLines quotes the end of what a process said.

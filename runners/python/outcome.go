@@ -37,6 +37,9 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 			o.Error.Message = memoryMessage(o.Error.Message, limits.Memory)
 		case o.Error != nil || res.ExitCode != 0:
 			o.Status = runners.Failed
+			if o.Error != nil && o.Error.Type == "OSError" && strings.Contains(o.Error.Message, noSpace) {
+				o.Error.Message += fmt.Sprintf(": a program's files share its limit of %d MiB of memory (CODE_RUNNER_MEMORY on the server)", limits.Memory>>20)
+			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.end(runners.TimedOut, "Timeout", fmt.Sprintf("the program ran longer than its limit of %v", limits.Timeout))
@@ -49,6 +52,9 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	}
 	return o.Outcome
 }
+
+// noSpace is how Python says that there is no room for a file.
+const noSpace = "No space left on device"
 
 // ending is an outcome that is being made.
 type ending struct{ *runners.Outcome }
