@@ -2,7 +2,9 @@ package pyodide
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 )
 
 // ahead keeps interpreters restored ahead of need, of the snapshots that were
@@ -13,10 +15,19 @@ type ahead struct {
 
 	mu      sync.Mutex
 	ready   []aheadOne // the one added last at the end
+	recent  []aheadKey // the last ones that were asked for
 	filling map[aheadKey]bool
+	expiry  *time.Timer // of ready[0], nil if there is none
 	closed  bool
 	running sync.WaitGroup
 }
+
+const (
+	// aheadIdle is how long an interpreter waits to be asked for.
+	aheadIdle = 5 * time.Minute
+	// aheadRecent is how many requests decide what is restored.
+	aheadRecent = 32
+)
 
 // aheadKey says what an interpreter is good for.
 type aheadKey struct {
@@ -25,13 +36,15 @@ type aheadKey struct {
 }
 
 type aheadOne struct {
-	key aheadKey
-	in  *Interp
+	key  aheadKey
+	in   *Interp
+	made time.Time
 }
 
 // take gives an interpreter of a snapshot, restored now or before, and has
 // another one restored for the next.
-func (a *ahead) take(ctx context.Context, key aheadKey) (*Interp, error) {
+func (a *ahead) take(ctx context.Context, from *Frozen, memory int64) (*Interp, error) {
+	key := aheadKey{from, memory}
 	in := a.pop(key)
 	if a.max > 0 {
 		defer a.refill(key)
@@ -39,15 +52,18 @@ func (a *ahead) take(ctx context.Context, key aheadKey) (*Interp, error) {
 	if in != nil {
 		return in, nil
 	}
-	return a.rt.restore(ctx, key.from, key.memory)
+	return a.rt.restore(ctx, from, memory)
 }
 
 func (a *ahead) pop(key aheadKey) *Interp {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.recent = append(a.recent, key); len(a.recent) > aheadRecent {
+		a.recent = a.recent[1:]
+	}
 	for i := len(a.ready) - 1; i >= 0; i-- {
 		if one := a.ready[i]; one.key == key {
-			a.ready = append(a.ready[:i], a.ready[i+1:]...)
+			a.ready = slices.Delete(a.ready, i, i+1)
 			return one.in
 		}
 	}
@@ -55,8 +71,7 @@ func (a *ahead) pop(key aheadKey) *Interp {
 }
 
 // refill restores interpreters in the background, one at a time for a key,
-// until a half of the places is taken by it; whoever was put in first makes
-// room.
+// until it has its share.
 func (a *ahead) refill(key aheadKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,17 +97,78 @@ func (a *ahead) refill(key aheadKey) {
 func (a *ahead) wants(key aheadKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n := 0
+	if !a.closed && a.filling[key] && a.count(key) < a.share(key) {
+		return true
+	}
+	delete(a.filling, key)
+	return false
+}
+
+// count says how many of a key are ready; the caller holds mu.
+func (a *ahead) count(key aheadKey) (n int) {
 	for _, one := range a.ready {
 		if one.key == key {
 			n++
 		}
 	}
-	if !a.closed && a.filling[key] && n < (a.max+1)/2 {
-		return true
+	return n
+}
+
+// share is how many of a key are to be ready: as many of the places as it has
+// of the recent requests, but one at least and a half of them at most.
+func (a *ahead) share(key aheadKey) int {
+	n := 0
+	for _, k := range a.recent {
+		if k == key {
+			n++
+		}
 	}
-	delete(a.filling, key)
-	return false
+	places := a.max * n / max(len(a.recent), 1)
+	return max(min(places, (a.max+1)/2), 1)
+}
+
+// surplus takes out one that is to go: of a key that has more than its share,
+// or else the oldest.
+func (a *ahead) surplus() *Interp {
+	which := 0
+	for i, one := range a.ready {
+		if a.count(one.key) > a.share(one.key) {
+			which = i
+			break
+		}
+	}
+	in := a.ready[which].in
+	a.ready = slices.Delete(a.ready, which, which+1)
+	return in
+}
+
+// expire closes what has waited for too long at the given time.
+func (a *ahead) expire(now time.Time) {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return
+	}
+	a.running.Add(1)
+	defer a.running.Done()
+	var gone []*Interp
+	for len(a.ready) > 0 && now.Sub(a.ready[0].made) >= aheadIdle {
+		gone = append(gone, a.ready[0].in)
+		a.ready = slices.Delete(a.ready, 0, 1)
+	}
+	a.expiry = nil
+	a.watch(now)
+	a.mu.Unlock()
+	for _, in := range gone {
+		in.Close()
+	}
+}
+
+// watch has the oldest one expire in time; the caller holds mu.
+func (a *ahead) watch(now time.Time) {
+	if a.expiry == nil && len(a.ready) > 0 {
+		a.expiry = time.AfterFunc(a.ready[0].made.Add(aheadIdle).Sub(now), func() { a.expire(time.Now()) })
+	}
 }
 
 // give puts an interpreter in; nil ends the filling.
@@ -105,11 +181,11 @@ func (a *ahead) give(key aheadKey, in *Interp) {
 	case a.closed || !a.filling[key]:
 		surplus = in
 	default:
-		a.ready = append(a.ready, aheadOne{key, in})
+		a.ready = append(a.ready, aheadOne{key, in, time.Now()})
 		if len(a.ready) > a.max {
-			surplus = a.ready[0].in
-			a.ready = a.ready[1:]
+			surplus = a.surplus()
 		}
+		a.watch(time.Now())
 	}
 	a.mu.Unlock()
 	if surplus != nil {
@@ -136,7 +212,12 @@ func (a *ahead) drop(from *Frozen) {
 			delete(a.filling, key) // it ends with what it is at
 		}
 	}
-	a.closed = a.closed || from == nil
+	if from == nil {
+		a.closed = true
+		if a.expiry != nil {
+			a.expiry.Stop()
+		}
+	}
 	a.mu.Unlock()
 	for _, in := range gone {
 		in.Close()

@@ -72,3 +72,59 @@ print(mark, end="")
 `})
 	return out.String(), err
 }
+
+// TestAheadShares has interpreters wait for the snapshots that are in use, and
+// not for ever.
+func TestAheadShares(t *testing.T) {
+	rt, err := pyodidetest.Open(t, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	snapshots := []*pyodide.Frozen{nil}
+	for _, body := range []string{"mark = []; one = 1", "mark = []; two = 2"} {
+		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer frozen.Close()
+		snapshots = append(snapshots, frozen)
+	}
+	use := func(from *pyodide.Frozen) {
+		if got, err := mark(rt, from, "x"); err != nil || got != "x" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		rt.AwaitAhead()
+	}
+	ready := func() (counts [3]int) {
+		for i, from := range snapshots {
+			counts[i] = rt.AheadReady(from)
+		}
+		return counts
+	}
+	for range 33 {
+		use(nil)
+	}
+	if got := ready(); got != [3]int{2, 0, 0} {
+		t.Errorf("after runs of the first: %v ready", got)
+	}
+	for range 12 {
+		for _, from := range snapshots {
+			use(from)
+		}
+	}
+	if got := ready(); min(got[0], got[1], got[2]) < 1 || got[0]+got[1]+got[2] > 4 {
+		t.Errorf("after runs of each: %v ready", got)
+	}
+	for range 33 {
+		use(snapshots[2])
+	}
+	if got := ready(); got[2] != 2 {
+		t.Errorf("after runs of the last: %v ready", got)
+	}
+	rt.ExpireAhead()
+	if got := ready(); got != [3]int{} {
+		t.Errorf("after a long time: %v ready", got)
+	}
+	use(nil)
+}

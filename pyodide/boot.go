@@ -21,9 +21,9 @@ func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
 	var err error
 	switch {
 	case o.From != nil:
-		in, err = r.thaw(ctx, o.From, o)
+		in, err = r.thaw(ctx, o.From, o, r.ahead.take)
 	case r.base != nil:
-		in, err = r.thaw(ctx, r.base, o)
+		in, err = r.thaw(ctx, r.base, o, r.ahead.take)
 	default:
 		in, err = r.cold(ctx, o)
 	}

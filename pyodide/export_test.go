@@ -1,4 +1,24 @@
 package pyodide
 
+import "time"
+
 // AwaitAhead waits until nothing is being restored ahead of need.
 func (r *Runtime) AwaitAhead() { r.ahead.running.Wait() }
+
+// AheadReady is how many interpreters of a snapshot wait.
+func (r *Runtime) AheadReady(from *Frozen) (n int) {
+	if from == nil {
+		from = r.base
+	}
+	r.ahead.mu.Lock()
+	defer r.ahead.mu.Unlock()
+	for _, one := range r.ahead.ready {
+		if one.key.from == from {
+			n++
+		}
+	}
+	return n
+}
+
+// ExpireAhead is the moment when what waits now has waited for too long.
+func (r *Runtime) ExpireAhead() { r.ahead.expire(time.Now().Add(aheadIdle)) }

@@ -172,7 +172,7 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	ctx, cancel := context.WithTimeout(ctx, maxFreeze)
 	defer cancel()
 	var output bytes.Buffer
-	in, err := r.New(ctx, Options{Memory: 1 << 30, Stdout: &output, Stderr: &output})
+	in, err := r.first(ctx, Options{Memory: 1 << 30, Stdout: &output, Stderr: &output})
 	if err != nil {
 		return err
 	}
@@ -244,9 +244,17 @@ func (in *Interp) write(f *os.File) error {
 	return snapshot.Write(f, memory, s)
 }
 
-// thaw makes an interpreter of a snapshot.
-func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options) (*Interp, error) {
-	in, err := r.ahead.take(ctx, aheadKey{z, o.memory()})
+// first makes an interpreter the like of which nobody is thought to want soon.
+func (r *Runtime) first(ctx context.Context, o Options) (*Interp, error) {
+	if r.base == nil {
+		return r.cold(ctx, o)
+	}
+	return r.thaw(ctx, r.base, o, r.restore)
+}
+
+// thaw makes an interpreter of a snapshot, whose memory comes from restored.
+func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options, restored func(context.Context, *Frozen, int64) (*Interp, error)) (*Interp, error) {
+	in, err := restored(ctx, z, o.memory())
 	if err != nil {
 		return nil, err
 	}
