@@ -109,7 +109,7 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 // snapshotKey names everything that a snapshot depends on. The zone is part of
 // it because CPython's time module keeps what it was at the start.
 func (r *Runtime) snapshotKey() string {
-	return fmt.Sprintf("format 1 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
+	return fmt.Sprintf("format 2 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
 		linkKey(), lower.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
@@ -122,8 +122,12 @@ func zoneKey(l *time.Location) string {
 // guestDigest names the Python half.
 func guestDigest() [sha256.Size]byte {
 	h := sha256.New()
+	files := []string{settleFile}
 	for _, m := range guestModules {
-		b, err := guestFiles.ReadFile(m.file)
+		files = append(files, m.file)
+	}
+	for _, file := range files {
+		b, err := guestFiles.ReadFile(file)
 		if err != nil {
 			panic(err) // it is embedded
 		}
@@ -195,6 +199,11 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	problem, err := in.guest(ctx).apply(in.preload, string(request))
 	if err != nil {
 		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
+	}
+	if problem == "" {
+		if err := in.settle(ctx, r.base == nil); err != nil {
+			return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
+		}
 	}
 	if _, now := in.fs.Usage(); problem == "" && now != names {
 		problem = fmt.Sprintf("%d files were made", now-names)

@@ -1,0 +1,129 @@
+package pyodide
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// settleFile is loaded into interpreters that a snapshot is made of, and gone
+// from the snapshot.
+const settleFile = "guest/settle.py"
+
+// CPython's immortal objects, as Include/refcount.h has them for 32 bits.
+const (
+	leastImmortal = 1 << 30
+	immortal      = 5 << 28
+)
+
+// settle prepares an interpreter for a snapshot, so that those made of it share
+// as much of their memory as can be; see guest/settle.py. With rehearse, what
+// each run goes through is run before.
+func (in *Interp) settle(ctx context.Context, rehearse bool) error {
+	source, err := guestFiles.ReadFile(settleFile)
+	if err != nil {
+		return err
+	}
+	in.calls = map[string]func(context.Context, json.RawMessage) (any, error){"immortal": in.immortalize}
+	defer func() { in.calls = nil }()
+	g := in.guest(ctx)
+	module, err := g.module("_coderunner_settle", string(source))
+	if err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	for _, name := range []string{"rehearse", "settle", "leave"} {
+		if name == "rehearse" && !rehearse {
+			continue
+		}
+		f, err := g.attr(module, name)
+		if err != nil {
+			return fmt.Errorf("settle: %w", err)
+		}
+		if _, err := g.apply(f, ""); err != nil {
+			return fmt.Errorf("settle: %s: %w", name, err)
+		}
+		if _, err := g.call("Py_DecRef", f); err != nil {
+			return err
+		}
+	}
+	if _, err = g.call("Py_DecRef", module); err != nil {
+		return err
+	}
+	return g.plug()
+}
+
+// plug takes the small pieces of free memory that lie between what is in use,
+// and keeps them: what a program allocates first then comes out of one piece,
+// and not out of a page here and a page there, each of which it would have to
+// itself from then on.
+func (g guest) plug() error {
+	const whole = 16 << 10 // bytes one after the other that count as one piece
+	for _, size := range plugSizes() {
+		var row []uint32 // addresses, one after the other
+		for last, step := uint32(0), uint32(0); uint32(len(row))*size < whole; {
+			p, err := g.call("malloc", size)
+			if err != nil {
+				return err
+			}
+			if p == 0 {
+				return errNoMemory
+			}
+			if step = p - last; step >= 2*size+32 {
+				row = row[:0]
+			}
+			row, last = append(row, p), p
+		}
+		for _, p := range row {
+			if _, err := g.call("free", p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// plugSizes are those that dlmalloc, which takes the smallest piece that is
+// large enough, has lists for; and then larger steps.
+func plugSizes() (sizes []uint32) {
+	for n := uint32(8 << 10); n > 256; n -= n / 8 {
+		sizes = append(sizes, n)
+	}
+	for n := uint32(256); n >= 8; n -= 8 {
+		sizes = append(sizes, n)
+	}
+	return sizes
+}
+
+// immortalize makes the elements of a list, whose address it is given, objects
+// that are never freed and whose references are not counted. The caller holds
+// the list.
+func (in *Interp) immortalize(_ context.Context, argument json.RawMessage) (any, error) {
+	var list uint32
+	if err := json.Unmarshal(argument, &list); err != nil {
+		return nil, err
+	}
+	listType, err := in.rt.symbol("PyList_Type")
+	if err != nil {
+		return nil, err
+	}
+	mem := in.mod.Memory()
+	// PyListObject: ob_refcnt, ob_type, ob_size, ob_item.
+	kind, ok1 := mem.ReadUint32Le(list + 4)
+	size, ok2 := mem.ReadUint32Le(list + 8)
+	items, ok3 := mem.ReadUint32Le(list + 12)
+	if !ok1 || !ok2 || !ok3 || kind != listType {
+		return nil, errors.New("that is no list")
+	}
+	for i := range size {
+		object, ok := mem.ReadUint32Le(items + 4*i)
+		count, ok2 := mem.ReadUint32Le(object)
+		if !ok || !ok2 {
+			return nil, errOutOfRange
+		}
+		if count < leastImmortal {
+			mem.WriteUint32Le(object, immortal)
+		}
+	}
+	return nil, nil
+}
