@@ -1,7 +1,9 @@
 package python
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -208,7 +210,8 @@ func age(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := strings.Replace(string(b), now, then, 1)
+		_, text, _ := strings.Cut(strings.Replace(string(b), now, then, 1), "\n")
+		text = fmt.Sprintf("sha256:%x\n%s", sha256.Sum256([]byte(text)), text)
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -229,6 +232,45 @@ func TestDamagedAnswer(t *testing.T) {
 		}
 		value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
 	}
+	whole, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.asked()
+	for at := 0; at < len(whole); at += len(whole)/4 + 1 {
+		b := bytes.Clone(whole)
+		b[at] ^= 1
+		if err := os.WriteFile(files[0], b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
+		if len(x.asked()) == 0 {
+			t.Errorf("a flipped bit at %d is not noticed", at)
+		}
+	}
+}
+
+// That a package cannot be had is known for a while, unless the index could not
+// be asked.
+func TestRememberedFailure(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	dir := t.TempDir()
+	r := x.newRunner(newBase(t, nil), false, dir)
+	refused(t, run(t, r, "1", "alpha>=2"), "alpha>=2", "1.0")
+	x.module("alpha", "2.0")
+	x.asked()
+	refused(t, run(t, r, "1", "alpha>=2"), "alpha>=2", "1.0")
+	if asked := x.asked(); len(asked) > 0 {
+		t.Errorf("asked again for %v", asked)
+	}
+	age(t, dir)
+	value(t, run(t, r, "import alpha; alpha.version", "alpha>=2"), "'2.0'")
+	x.setStatus(403)
+	refused(t, run(t, r, "1", "beta"), "beta", "403")
+	x.setStatus(0)
+	x.module("beta", "1.0")
+	value(t, run(t, r, "import beta; beta.version", "beta"), "'1.0'")
 }
 
 // A registry that does not answer is named, without its password.

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"coderunner/internal/defaults"
+	"coderunner/runners"
 	"coderunner/runners/python/require"
 )
 
@@ -34,6 +36,9 @@ type answer struct {
 	Pinned   bool      `json:"pinned"` // the request leaves no choice
 	Packages []pin     `json:"packages"`
 	Skipped  []string  `json:"skipped,omitempty"`
+
+	// Failed is why the request cannot be met. Then there are no packages.
+	Failed []runners.PackageError `json:"failed,omitempty"`
 }
 
 // pin is one wheel, exactly.
@@ -57,8 +62,19 @@ func (p pin) shared() bool { return p.Source == sourcePyodide && strings.HasSuff
 
 // fresh says whether the answer may be used without asking the index.
 func (a *answer) fresh(now time.Time) bool {
-	age := now.Sub(a.When)
-	return a.Pinned || age >= 0 && age < Fresh
+	age, limit := now.Sub(a.When), Fresh
+	if a.Failed != nil {
+		limit = freshFailure
+	}
+	return a.Pinned || age >= 0 && age < limit
+}
+
+// refuse remembers that a request cannot be met, if that is the index's word
+// and not for want of a network.
+func (s *session) refuse(key string, failed *NotInstalledError) {
+	if !s.unreachable && len(s.lost) == 0 && s.baseUnreachable() == "" && !s.cache.Offline() {
+		s.remember(key, &answer{Format: answerFormat, When: time.Now().UTC(), Failed: failed.Packages})
+	}
 }
 
 // pinned says whether the requirements name every package's exact version.
@@ -93,8 +109,8 @@ func (r *Resolver) answerPath(key string) string {
 	return r.cache.Path("python", "answers", key+".json")
 }
 
-// recall gives the remembered answer, or nil. A file that cannot be read is
-// as good as none: the answer will be found again.
+// recall gives the remembered answer, or nil. A file that cannot be read, or is
+// not as it was written, is as good as none: the answer will be found again.
 func (r *Resolver) recall(key string) *answer {
 	path := r.answerPath(key)
 	if info, err := os.Stat(path); err != nil || info.Size() > maxAnswer {
@@ -104,12 +120,17 @@ func (r *Resolver) recall(key string) *answer {
 	if err != nil {
 		return nil
 	}
+	sum, text, _ := bytes.Cut(b, []byte("\n"))
 	var a answer
-	if err := json.Unmarshal(b, &a); err != nil || a.Format != answerFormat {
+	if string(sum) != answerSum(text) || json.Unmarshal(text, &a) != nil || a.Format != answerFormat {
 		return nil
 	}
 	return &a
 }
+
+// answerSum is the first line of an answer's file. Without it a flipped bit
+// could make one version another.
+func answerSum(text []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(text)) }
 
 // remember keeps an answer, replacing an older one in one step. If that fails,
 // the question will be asked again: what it is for is at hand already.
@@ -120,6 +141,6 @@ func (r *Resolver) remember(key string, a *answer) {
 	}
 	path := r.answerPath(key)
 	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
-		_ = renameio.WriteFile(path, b, 0o600)
+		_ = renameio.WriteFile(path, append([]byte(answerSum(b)+"\n"), b...), 0o600)
 	}
 }

@@ -93,6 +93,7 @@ func (s *session) page(ctx context.Context, name string) ([]simple.File, error) 
 	}
 	files, err := simple.Parse(resp.Header.Get("Content-Type"), resp.Body, withoutUser(resp.URL))
 	if err != nil {
+		s.unreachable = true // somebody else answers: a proxy, a login page
 		return nil, &indexError{err}
 	}
 	return files, nil

@@ -23,7 +23,8 @@
 // The answer to a request, keyed by all that it depends on but the index's
 // contents. It is used without asking anybody for a day ([Fresh]), after that
 // only when the index cannot be asked, and for ever when the request names the
-// exact version of everything. Unpacked wheels are kept by their digest.
+// exact version of everything. That a request cannot be met is remembered for
+// two minutes, unless something could not be reached. Unpacked wheels are kept by their digest.
 //
 // # Limits
 //
@@ -59,6 +60,10 @@ import (
 
 // Fresh is how long an answer is used without asking the index again.
 const Fresh = 24 * time.Hour
+
+// freshFailure is how long it is believed that a request cannot be met: a model
+// that tries a wrong name again need not wait again.
+const freshFailure = 2 * time.Minute
 
 // baseRetry is how long it is believed that the base URL can be reached, or
 // that it cannot.
@@ -184,6 +189,12 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	s := &session{Resolver: r, locked: req.Locked, progress: serial(req.Progress), pages: map[string]*project{}, downloaded: map[string]bool{}}
 	key := r.key(req)
 	old := r.recall(key)
+	if old != nil && old.Failed != nil {
+		if old.fresh(time.Now()) && !r.cache.Offline() {
+			return nil, &NotInstalledError{Packages: old.Failed}
+		}
+		old = nil
+	}
 	if old != nil && (old.fresh(time.Now()) || r.cache.Offline()) {
 		set, err := s.install(ctx, old)
 		if err == nil || ctx.Err() != nil {
@@ -205,6 +216,9 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, error) {
 	for {
 		a, err := s.ask(ctx, req)
+		if failed, ok := errors.AsType[*NotInstalledError](err); ok && ctx.Err() == nil {
+			s.refuse(key, failed)
+		}
 		if err != nil {
 			return nil, err
 		}
