@@ -260,6 +260,9 @@ func (d *diagnosis) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s  isolation of python: %s (WebAssembly, no JavaScript engine)\n", mark(true), d.Isolation.Python)
 	fmt.Fprintf(w, "%s  isolation of javascript: %s (Deno's permissions, and the kernel's)\n", mark(d.Isolation.JavaScript.Name == sandbox.Full), d.Isolation.JavaScript)
+	for _, what := range d.Isolation.JavaScript.InForce {
+		fmt.Fprintf(w, "      %s\n", what)
+	}
 	for _, a := range d.Advice {
 		fmt.Fprintf(w, "hint: %s\n", a)
 	}

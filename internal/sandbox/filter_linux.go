@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +33,14 @@ var forbidden = []uint32{
 // absent are system calls that programs can do without when the kernel says
 // that it does not know them.
 var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+
+// sealed are system calls that are forbidden to a process that was started
+// already. They start programs, leave the process group, and make memory that
+// no limit counts or that outlives the process.
+var sealed = slices.Concat(forks, []uint32{
+	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_SETPGID, unix.SYS_SETSID,
+	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
+})
 
 // Offsets in struct seccomp_data. Both systems are little-endian.
 const (
@@ -64,16 +73,28 @@ func (p *program) answer(what uint32) {
 
 func (p *program) fail(errno unix.Errno) { p.answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
 
-// filterProgram builds the filter. Server is this process, whose thread will be
-// under the filter itself for as long as the started process lives.
+// any skips the next n instructions if the loaded value has none of the bits.
+func (p *program) any(bits uint32, n uint8) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: n, K: bits})
+}
+
+// mask leaves the given bits of the loaded value.
+func (p *program) mask(bits uint32) {
+	*p = append(*p, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits})
+}
+
+// filterProgram builds the filter. Server is this process. If the filter is not
+// a seal, a thread of it will be under the filter itself for as long as the
+// started process lives.
 //
 //	arch is ours?  ─no─> kill
 //	number         ─────> forbidden: EPERM, absent: ENOSYS
+//	number         ─────> socket, without network: EACCES
 //	number         ─────> a signal to a thread of ours that is not SIGURG: EPERM
 //	number         ─────> limits of another process: EPERM
-//	number         ─────> socket, without network: EACCES
+//	number         ─────> in a seal: what sealProgram says
 //	               ─────> allow
-func filterProgram(server int, network bool) program {
+func filterProgram(server int, network, seal bool) program {
 	var p program
 	p.load(dataArch)
 	p.unless(auditArch, 1)
@@ -112,8 +133,43 @@ func filterProgram(server int, network bool) program {
 	p.unless(0, 1)
 	p.fail(unix.EPERM)
 	p.answer(unix.SECCOMP_RET_ALLOW)
+	if seal {
+		p.seal()
+	}
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	return p
+}
+
+// seal adds what a process that was started must not do any more: become two,
+// start a program, outlive us, and have memory that no limit counts.
+func (p *program) seal() {
+	for _, number := range sealed {
+		p.when(number, 1)
+		p.fail(unix.EPERM)
+	}
+	// Its flags are in memory, where a filter cannot look. The C library then
+	// takes clone.
+	p.when(unix.SYS_CLONE3, 1)
+	p.fail(unix.ENOSYS)
+	p.when(unix.SYS_CLONE, 4)
+	p.load(dataArgs)
+	p.any(unix.CLONE_THREAD, 1)
+	p.answer(unix.SECCOMP_RET_ALLOW)
+	p.fail(unix.EPERM)
+	p.when(unix.SYS_PRCTL, 6)
+	p.load(dataArgs)
+	p.when(unix.PR_SET_PDEATHSIG, 1)
+	p.fail(unix.EPERM)
+	p.when(unix.PR_SET_MM, 1)
+	p.fail(unix.EPERM)
+	p.answer(unix.SECCOMP_RET_ALLOW)
+	const shared = unix.MAP_SHARED | unix.MAP_ANONYMOUS // counted by no limit
+	p.when(unix.SYS_MMAP, 5)
+	p.load(dataArgs + 8*3)
+	p.mask(shared)
+	p.when(shared, 1)
+	p.fail(unix.ENOMEM)
+	p.answer(unix.SECCOMP_RET_ALLOW)
 }
 
 // canFilter reports whether the kernel knows the answers that filters give.
@@ -122,14 +178,19 @@ func canFilter() bool {
 	return seccomp(unix.SECCOMP_GET_ACTION_AVAIL, 0, unsafe.Pointer(&answer)) == nil
 }
 
-// installFilter puts the thread under a filter.
-func installFilter(p program) error {
-	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
-	// Without the flag kernels before 5.16 slow the process down, against side
-	// channels that are not promised to be closed.
-	err := seccomp(unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW, unsafe.Pointer(&prog))
-	if errors.Is(err, unix.EINVAL) {
-		err = seccomp(unix.SECCOMP_SET_MODE_FILTER, 0, unsafe.Pointer(&prog))
+// filterFlags are those to install a filter with. Without this one kernels
+// before 5.16 slow the process down, against side channels that are not
+// promised to be closed.
+func filterFlags() uintptr {
+	const quick = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+	if errors.Is(seccomp(unix.SECCOMP_SET_MODE_FILTER, quick, nil), unix.EFAULT) {
+		return quick // it looked for the filter, so it knows the flag
 	}
-	return err
+	return 0
+}
+
+// installFilter puts the thread under a filter.
+func installFilter(p program, flags uintptr) error {
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
+	return seccomp(unix.SECCOMP_SET_MODE_FILTER, flags, unsafe.Pointer(&prog))
 }

@@ -1,23 +1,24 @@
 // Package sandbox confines a process that is about to be started, by what the
 // kernel offers to an unprivileged one: no new privileges, no capabilities,
 // Landlock on files, TCP, signals and abstract sockets, and a filter of system
-// calls.
+// calls. What it confines can make no other process and start no program.
 //
 // It is the second wall around Deno. The first are Deno's own permissions; this
 // one is for the day on which a program gets past them. It confines an OS
-// thread, and everything that is started from it: see RATIONALE.md. It starts
-// nothing itself.
+// thread, and everything that is started from it, and puts the process under a
+// filter before its first instruction: see RATIONALE.md.
 //
 // # Sources
 //
 // Linux, Documentation/userspace-api/landlock.rst (ABI 1 to 9), seccomp(2),
-// prctl(2), capabilities(7).
+// ptrace(2), prctl(2), capabilities(7).
 //
 // # Limits
 //
-// Linux only; elsewhere [Probe] says "none". Memory and the size of files are
-// not limited here but on the started process. A confined process may fork:
-// the children are confined in the same way.
+// Linux only; elsewhere [Probe] says "none". Memory, threads and the size of
+// files are not limited here but on the started process. Where tracing is
+// forbidden a confined process may fork: the children are confined in the same
+// way.
 //
 // # Testing
 //
@@ -44,6 +45,8 @@ type Level struct {
 	// Missing says what is not done, a short sentence each. It is empty if
 	// Name is "full".
 	Missing []string `json:"missing,omitempty"`
+	// InForce says what is done, a short sentence each.
+	InForce []string `json:"in_force,omitempty"`
 	// ABI is the version of Landlock, 0 if there is none.
 	ABI int `json:"landlock_abi"`
 }
@@ -68,30 +71,5 @@ func (l Level) Without(what string) Level {
 		l.Name = Partial
 	}
 	l.Missing = append(l.Missing[:len(l.Missing):len(l.Missing)], what)
-	return l
-}
-
-// level judges what a kernel offers: a Landlock ABI, and filters of system
-// calls.
-func level(abi int, scopes, filter bool) Level {
-	l := Level{Name: Full, ABI: abi}
-	if abi == 0 && !filter {
-		l.Name = None
-	}
-	if abi == 0 {
-		l = l.Without("the kernel has no Landlock, so files are guarded by Deno alone")
-	}
-	if abi > 0 && abi < 3 {
-		l = l.Without("the kernel's Landlock does not guard files against truncation")
-	}
-	if !filter {
-		l = l.Without("the kernel has no filter of system calls, so other processes and sockets but TCP's are guarded by Deno alone")
-		if abi < 4 {
-			l = l.Without("the kernel's Landlock does not guard the network")
-		}
-	}
-	if abi > 0 && !scopes {
-		l = l.Without("the kernel's Landlock does not guard other processes against signals")
-	}
 	return l
 }

@@ -3,7 +3,10 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -32,7 +35,9 @@ func TestMain(m *testing.M) {
 type place struct {
 	Dir, Secret string // its own folder; a file of somebody else
 	Addr        string // where somebody listens
+	Self        string // the program of the test
 	Server, TID int    // our process and the thread that started the child
+	Group       int    // our process group
 }
 
 // attempts are what the child tries. Each gives an error if it did not work.
@@ -106,6 +111,63 @@ var attempts = []struct {
 		}
 		return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
 	}},
+	{"start a thread", "yes", func(p place) error {
+		done := make(chan bool)
+		go func() {
+			runtime.LockOSThread() // and never unlocked, so it ends
+			close(done)
+		}()
+		<-done
+		return nil
+	}},
+	{"have memory of its own", "yes", func(p place) error { return mapping(unix.MAP_PRIVATE | unix.MAP_ANON) }},
+	{"have memory to share", "no", func(p place) error { return mapping(unix.MAP_SHARED | unix.MAP_ANON) }},
+	{"have a file in memory", "no", func(p place) error {
+		fd, err := unix.MemfdCreate("x", 0)
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	}},
+	{"have memory that stays", "no", func(p place) error {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+		if err == nil {
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
+		}
+		return err
+	}},
+	{"fork", "no", func(p place) error { return fork(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0) }},
+	{"fork without a parent", "no", func(p place) error { return fork(unix.SYS_CLONE, uintptr(unix.SIGCHLD)|unix.CLONE_PARENT, 0) }},
+	{"fork by another name", "no", func(p place) error {
+		if runtime.GOARCH != "amd64" {
+			return unix.ENOSYS
+		}
+		return fork(57, 0, 0)
+	}},
+	{"fork by the newest name", "no", func(p place) error {
+		args := struct{ flags, pidfd, tid, parent, exit, stack, size, tls uint64 }{exit: uint64(unix.SIGCHLD)}
+		return fork(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args))
+	}},
+	{"become a program", "no", func(p place) error { return unix.Exec(p.Self, []string{"x", "-test.run=^$"}, nil) }},
+	{"become a file", "no", func(p place) error {
+		fd, err := unix.Open(p.Self, unix.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		empty, argv := []byte{0}, []*byte{nil}
+		_, _, errno := unix.Syscall6(unix.SYS_EXECVEAT, uintptr(fd), uintptr(unsafe.Pointer(&empty[0])), uintptr(unsafe.Pointer(&argv[0])), 0, unix.AT_EMPTY_PATH, 0)
+		return errno
+	}},
+	{"leave the group", "no", func(p place) error { return unix.Setpgid(0, p.Group) }},
+	{"leave the session", "no", func(p place) error {
+		_, err := unix.Setsid()
+		return err
+	}},
+	{"outlive us", "no", func(p place) error { return unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0) }},
+	{"name itself", "yes", func(p place) error {
+		name := []byte("test\x00")
+		return unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
+	}},
 	{"have namespaces", "no", func(p place) error { return unix.Unshare(unix.CLONE_NEWUSER) }},
 	{"mount", "no", func(p place) error { return unix.Mount("none", p.Dir, "tmpfs", 0, "") }},
 	{"set up a ring", "no", func(p place) error {
@@ -136,6 +198,26 @@ func number(nr, a, b uintptr) error {
 		return errno
 	}
 	return nil
+}
+
+// fork makes a process, which ends at once.
+func fork(nr, a, b uintptr) error {
+	pid, _, errno := unix.RawSyscall6(nr, a, b, 0, 0, 0, 0)
+	switch {
+	case errno != 0:
+		return errno
+	case pid == 0:
+		unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+	return nil
+}
+
+func mapping(flags int) error {
+	b, err := unix.Mmap(-1, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, flags)
+	if err == nil {
+		err = unix.Munmap(b)
+	}
+	return err
 }
 
 func proc(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
@@ -176,17 +258,25 @@ func child(given string) {
 	os.Exit(0)
 }
 
-// confined calls start on a confined thread.
-func confined(t testing.TB, s Spec, start func(tid int) error) {
+// start starts a command that is confined. It ends with the test.
+func start(t testing.TB, s Spec, cmd *exec.Cmd, before func()) {
 	t.Helper()
 	end := make(chan struct{})
-	defer close(end)
-	if err := Start(s, end, func() error { return start(unix.Gettid()) }); err != nil {
+	t.Cleanup(func() { close(end) })
+	err := Start(s, end, func(trace bool) (int, error) {
+		before()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace, Pdeathsig: unix.SIGKILL, Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			return 0, err
+		}
+		return cmd.Process.Pid, nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestRestrict(t *testing.T) {
+func TestStart(t *testing.T) {
 	if l := Probe(); l.Name != Full {
 		t.Skipf("this kernel cannot do all of it: %s", l)
 	}
@@ -200,26 +290,28 @@ func TestRestrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, network := range []bool{false, true} {
-		p := place{Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(), Server: os.Getpid()}
+		p := place{Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(),
+			Self: self, Server: os.Getpid(), Group: unix.Getpgrp()}
 		if err := os.WriteFile(p.Secret, []byte("secret"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var out []byte
-		confined(t, Spec{Execute: []string{self}, Write: []string{p.Dir}, Network: network}, func(tid int) (err error) {
-			p.TID = tid
+		var out bytes.Buffer
+		cmd := exec.Command(self)
+		cmd.Stdout, cmd.Stderr = &out, os.Stderr
+		start(t, Spec{Execute: []string{self}, Write: []string{p.Dir}, Network: network}, cmd, func() {
+			p.TID = unix.Gettid()
 			given, err := json.Marshal(p)
 			if err != nil {
-				return err
+				t.Error(err)
 			}
-			cmd := exec.Command(self)
 			cmd.Env = []string{childVariable + "=" + string(given)}
-			cmd.Stderr = os.Stderr
-			out, err = cmd.Output()
-			return err
 		})
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
 		answers := map[string]string{}
-		if err := json.Unmarshal(out, &answers); err != nil {
-			t.Fatalf("the child said %q: %v", out, err)
+		if err := json.Unmarshal(out.Bytes(), &answers); err != nil {
+			t.Fatalf("the child said %q: %v", out.Bytes(), err)
 		}
 		for _, a := range attempts {
 			want := a.may == "yes" || a.may == "network" && network
@@ -233,19 +325,73 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
+// A program that is not there is nobody's fault but the caller's.
+func TestStartNothing(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	err := Start(Spec{}, nil, func(trace bool) (int, error) {
+		cmd := exec.Command(none)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace}
+		return 0, cmd.Start()
+	})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Start: %v", err)
+	}
+}
+
+// A process that cannot be sealed does not run.
+func TestSealFails(t *testing.T) {
+	if probe().seal != nil {
+		t.Skip(probe().seal)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan error)
+	go onThread(func() {
+		pid, err := syscall.ForkExec(self, []string{"x"}, &syscall.ProcAttr{
+			Env: []string{childVariable + "={}"}, Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL},
+		})
+		if err != nil {
+			result <- err
+			return
+		}
+		err = seal(pid, program{{Code: 0xffff}}, 0)
+		_ = unix.Kill(pid, unix.SIGKILL)
+		status := unix.WaitStatus(0x7f) // stopped
+		for status.Stopped() {
+			if _, werr := unix.Wait4(pid, &status, 0, nil); werr != nil && werr != unix.EINTR {
+				result <- werr
+				return
+			}
+		}
+		if status.Signal() != unix.SIGKILL {
+			err = errors.New("it has run")
+		}
+		result <- err
+	})
+	if err := <-result; !errors.Is(err, unix.EINVAL) {
+		t.Errorf("a filter that is none: %v, want %v", err, unix.EINVAL)
+	}
+}
+
 // The rest of the process is as it was.
 func TestRestrictsOneThread(t *testing.T) {
+	enough := errors.New("nothing is started")
 	for range 50 {
-		confined(t, Spec{}, func(tid int) (err error) {
-			_, err = os.ReadFile("/etc/hostname")
+		err := Start(Spec{}, nil, func(bool) (int, error) {
+			_, err := os.ReadFile("/etc/hostname")
 			if Probe().ABI > 0 && err == nil {
 				t.Error("the confined thread reads files")
 			}
-			if tid == os.Getpid() {
+			if unix.Gettid() == os.Getpid() {
 				t.Error("the first thread is confined")
 			}
-			return nil
+			return 0, enough
 		})
+		if err != enough {
+			t.Fatal(err)
+		}
 	}
 	var status []byte
 	for range 20 { // on whatever thread
@@ -280,7 +426,7 @@ func TestInterpreter(t *testing.T) {
 // jumps inside it, and an answer at the end of every way.
 func TestFilterProgram(t *testing.T) {
 	for _, network := range []bool{false, true} {
-		p := filterProgram(4711, network)
+		p := filterProgram(4711, network, network)
 		for i, in := range p {
 			if in.Code&7 == unix.BPF_JMP && (i+1+int(in.Jt) >= len(p) || i+1+int(in.Jf) >= len(p)) {
 				t.Errorf("instruction %d jumps out", i)
@@ -300,6 +446,14 @@ func TestFilterProgram(t *testing.T) {
 			{unix.SYS_RT_TGSIGQUEUEINFO, [6]uint64{4711, 1, 9}, errnoAnswer(unix.EPERM)},
 			{unix.SYS_PRLIMIT64, [6]uint64{0}, unix.SECCOMP_RET_ALLOW},
 			{unix.SYS_PRLIMIT64, [6]uint64{4711}, errnoAnswer(unix.EPERM)},
+			{unix.SYS_CLONE, [6]uint64{uint64(unix.SIGCHLD)}, map[bool]uint32{false: unix.SECCOMP_RET_ALLOW, true: errnoAnswer(unix.EPERM)}[network]},
+			{unix.SYS_CLONE, [6]uint64{unix.CLONE_VM | unix.CLONE_THREAD | unix.CLONE_SIGHAND}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_CLONE3, [6]uint64{}, map[bool]uint32{false: unix.SECCOMP_RET_ALLOW, true: errnoAnswer(unix.ENOSYS)}[network]},
+			{unix.SYS_PRCTL, [6]uint64{unix.PR_SET_PDEATHSIG}, map[bool]uint32{false: unix.SECCOMP_RET_ALLOW, true: errnoAnswer(unix.EPERM)}[network]},
+			{unix.SYS_PRCTL, [6]uint64{unix.PR_SET_NAME}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_PRIVATE | unix.MAP_ANON}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_SHARED}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_SHARED | unix.MAP_ANON | unix.MAP_NORESERVE}, map[bool]uint32{false: unix.SECCOMP_RET_ALLOW, true: errnoAnswer(unix.ENOMEM)}[network]},
 			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET}, map[bool]uint32{true: unix.SECCOMP_RET_ALLOW, false: errnoAnswer(unix.EACCES)}[network]},
 		} {
 			if got := run(t, p, auditArch, c.nr, c.args); got != c.want {
@@ -331,6 +485,11 @@ func run(t *testing.T, p program, arch, nr uint32, args [6]uint64) uint32 {
 			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return in.K
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			acc &= in.K
+			continue
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			yes = acc&in.K != 0
 		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
 			yes = acc == in.K
 		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
@@ -349,35 +508,65 @@ func run(t *testing.T, p program, arch, nr uint32, args [6]uint64) uint32 {
 }
 
 func TestLevel(t *testing.T) {
+	no := errors.New("forbidden")
 	for _, c := range []struct {
-		abi            int
-		scopes, filter bool
-		want           string
-		missing        []string // words in what is missing, one each
+		k       kernel
+		want    string
+		missing []string // words in what is missing, one each
 	}{
-		{7, true, true, Full, nil},
-		{7, true, false, Partial, []string{"filter"}},
-		{5, false, true, Partial, []string{"signals"}},
-		{3, false, false, Partial, []string{"filter", "network", "signals"}},
-		{2, false, true, Partial, []string{"truncation", "signals"}},
-		{0, false, true, Partial, []string{"no Landlock"}},
-		{0, false, false, None, []string{"no Landlock", "filter", "network"}},
+		{kernel{abi: 7, scopes: true, filter: true}, Full, nil},
+		{kernel{abi: 7, scopes: true}, Partial, []string{"filter"}},
+		{kernel{abi: 7, scopes: true, filter: true, seal: no}, Partial, []string{"trace what we start (forbidden)"}},
+		{kernel{abi: 5, filter: true}, Partial, []string{"signals"}},
+		{kernel{abi: 3}, Partial, []string{"filter", "network", "signals"}},
+		{kernel{abi: 2, filter: true}, Partial, []string{"truncation", "signals"}},
+		{kernel{filter: true}, Partial, []string{"no Landlock"}},
+		{kernel{}, None, []string{"no Landlock", "filter", "network"}},
 	} {
-		l := level(c.abi, c.scopes, c.filter)
+		l := level(c.k)
 		ok := l.Name == c.want && len(l.Missing) == len(c.missing)
 		for i, w := range c.missing {
 			ok = ok && slices.ContainsFunc(l.Missing[i:i+1], func(m string) bool { return strings.Contains(m, w) })
 		}
 		if !ok {
-			t.Errorf("level(%d, %v, %v) = %s, want %s with %q", c.abi, c.scopes, c.filter, l, c.want, c.missing)
+			t.Errorf("level(%+v) = %s, want %s with %q", c.k, l, c.want, c.missing)
 		}
 	}
 }
 
-// BenchmarkRestrict is what one start costs more.
-func BenchmarkRestrict(b *testing.B) {
-	dir := b.TempDir()
-	for b.Loop() {
-		confined(b, Spec{Execute: []string{"/bin/sh"}, Read: []string{dir}, Write: []string{dir}}, func(int) error { return nil })
+// BenchmarkStart is what the start of a process costs, confined and not. The
+// program is one that has next to nothing to do.
+func BenchmarkStart(b *testing.B) {
+	program, err := exec.LookPath("true")
+	if err != nil {
+		b.Skip(err)
 	}
+	dir := b.TempDir()
+	b.Run("confined", func(b *testing.B) {
+		for b.Loop() {
+			cmd := exec.Command(program)
+			end := make(chan struct{})
+			err := Start(Spec{Execute: []string{program}, Read: []string{dir}, Write: []string{dir}}, end, func(trace bool) (int, error) {
+				cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace}
+				if err := cmd.Start(); err != nil {
+					return 0, err
+				}
+				return cmd.Process.Pid, nil
+			})
+			if err == nil {
+				err = cmd.Wait()
+			}
+			close(end)
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command(program).Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

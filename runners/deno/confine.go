@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"coderunner/internal/sandbox"
@@ -51,6 +52,10 @@ func linkCodeCaches(dir string) error {
 // permissions, under a policy.
 func Isolation(p runners.Policy) sandbox.Level {
 	level := sandbox.Probe()
+	if unconfined(p) {
+		level.InForce = nil
+	}
+	level.InForce = append(slices.Clip(level.InForce), limits()...)
 	if p.Run.Any() && !p.DenyRun.All {
 		level = level.Without("--allow-run: programs that a program starts need the whole machine")
 	}

@@ -122,7 +122,7 @@ func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next
 	readers.Go(func() { copyOutput(end.stderr, p.stderr, p) })
 	readers.Go(func() { unread = !j.order(in) })
 	go p.reap()
-	j.r.background.Go(func() { watchDisk(p, in.folder.path) })
+	j.r.background.Go(func() { watch(p, in.folder.path) })
 
 	var usage runners.Usage
 	select {

@@ -100,11 +100,12 @@ type ending struct {
 
 // The reasons to kill a process.
 const (
-	stopTime   = "time"
-	stopOutput = "output"
-	stopDisk   = "disk"
-	stopCancel = "cancel"
-	stopDone   = "done" // it was over and did not need to tidy up
+	stopTime    = "time"
+	stopOutput  = "output"
+	stopDisk    = "disk"
+	stopThreads = "threads"
+	stopCancel  = "cancel"
+	stopDone    = "done" // it was over and did not need to tidy up
 )
 
 // faults are the signals by which a process ends that has gone wrong. Nobody
@@ -135,6 +136,8 @@ func (e *ending) outcome() *runners.Outcome {
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
 	case e.stopped == stopDisk:
 		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder; these limits are fixed", maxDiskBytes>>20, maxDiskFiles)
+	case e.stopped == stopThreads:
+		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", maxThreads)
 	case e.stopped == stopCancel:
 		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
 	case e.signal != "":

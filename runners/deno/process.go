@@ -109,17 +109,33 @@ func (s *starter) process(c command) (*process, error) {
 	}
 	p.stdin, p.stdout, p.stderr = inW, newOutput(outR), newOutput(errR)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in, out, errW
-	start := s.start
 	if c.spec != nil {
-		start = func(cmd *exec.Cmd) error { return sandbox.Start(*c.spec, p.end, cmd.Start) }
+		err = p.startConfined(*c.spec)
+	} else {
+		err = s.start(p.cmd)
 	}
-	if err := start(p.cmd); err != nil {
+	if err != nil {
 		return fail(err)
 	}
 	in.Close()
 	out.Close()
 	errW.Close()
 	return p, nil
+}
+
+// startConfined starts the process under a confinement.
+func (p *process) startConfined(spec sandbox.Spec) error {
+	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
+		setTraced(p.cmd.SysProcAttr, trace)
+		if err := p.cmd.Start(); err != nil {
+			return 0, err
+		}
+		return p.cmd.Process.Pid, nil
+	})
+	if err != nil && p.cmd.Process != nil {
+		_ = p.cmd.Wait() // it was killed before it began
+	}
+	return err
 }
 
 // kill ends the process and all of its group at once, for a reason that
@@ -134,6 +150,7 @@ func (p *process) kill(reason string) {
 	if p.reason == "" {
 		p.reason = reason
 	}
+	_ = p.cmd.Process.Kill() // it may have left its group
 	killGroup(p.cmd.Process)
 }
 

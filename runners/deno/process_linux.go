@@ -19,6 +19,9 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// setTraced has a process stop before its first instruction.
+func setTraced(attr *syscall.SysProcAttr, traced bool) { attr.Ptrace = traced }
+
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // awaitExit waits for the end of a process without reaping it, and reports
@@ -56,20 +59,46 @@ func peakNow(pid int) (int64, error) {
 	return status["VmHWM"], err
 }
 
-// maxFileSize bounds each file that a program writes.
-const maxFileSize = 1 << 30 // bytes
+// threads is how many threads a process has. Source: proc_task_getattr in the
+// kernel's fs/proc/base.c, which counts them as folders.
+func threads(pid int) (int, error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/task", &st); err != nil {
+		return 0, fmt.Errorf("count the threads of process %d: %w", pid, err)
+	}
+	return int(st.Nlink) - 2, nil
+}
+
+const (
+	maxFileSize  = 1 << 30 // bytes of each file that a program writes
+	maxOpenFiles = 4096
+)
+
+// limits says how a process is limited.
+func limits() []string {
+	return []string{
+		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run; no control group",
+		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", maxThreads, watchInterval),
+		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's folder, counted every %v; no core dumps",
+			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+		"it is killed when this program ends, however that happens",
+	}
+}
 
 // confine limits a process that has started and waits: its data to what it
-// has now plus memory bytes. It returns the most memory it had so far.
+// has now plus memory bytes, its files, and what it leaves when it crashes. It
+// returns the most memory it had so far.
 func confine(pid int, memory int64) (peak int64, err error) {
 	status, err := memoryStatus(pid)
 	if err != nil {
 		return 0, err
 	}
 	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_DATA:  uint64(status["VmData"] + memory),
-		unix.RLIMIT_CORE:  0,
-		unix.RLIMIT_FSIZE: maxFileSize,
+		unix.RLIMIT_DATA:     uint64(status["VmData"] + memory),
+		unix.RLIMIT_CORE:     0,
+		unix.RLIMIT_FSIZE:    maxFileSize,
+		unix.RLIMIT_NOFILE:   maxOpenFiles,
+		unix.RLIMIT_MSGQUEUE: 0,
 	} {
 		var old unix.Rlimit
 		if err := unix.Prlimit(pid, resource, nil, &old); err != nil {

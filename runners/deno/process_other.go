@@ -3,6 +3,7 @@
 package deno
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,9 @@ import (
 
 // ownGroup: there are no process groups here.
 func ownGroup() *syscall.SysProcAttr { return nil }
+
+// setTraced does nothing: nobody asks for it here.
+func setTraced(*syscall.SysProcAttr, bool) {}
 
 func killGroup(p *os.Process) { _ = p.Kill() }
 
@@ -47,3 +51,14 @@ func peakNow(int) (int64, error) { return 0, nil }
 
 // groupLives: there are no process groups here.
 func groupLives(*os.Process) bool { return false }
+
+// threads is not known here.
+func threads(int) (int, error) { return 0, errors.ErrUnsupported }
+
+// limits says how a process is limited.
+func limits() []string {
+	return []string{
+		"memory: V8's heap, to the limit of the run",
+		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+	}
+}

@@ -4,6 +4,7 @@ package deno
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"syscall"
@@ -13,6 +14,9 @@ import (
 // ownGroup makes a process the first of a group of its own. It does not die
 // with us: only Linux can do that.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// setTraced does nothing: nobody asks for it here.
+func setTraced(*syscall.SysProcAttr, bool) {}
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
@@ -46,3 +50,14 @@ func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
 // peakNow is not known here before the end.
 func peakNow(int) (int64, error) { return 0, errors.ErrUnsupported }
+
+// threads is not known here.
+func threads(int) (int, error) { return 0, errors.ErrUnsupported }
+
+// limits says how a process is limited.
+func limits() []string {
+	return []string{
+		"memory: V8's heap, to the limit of the run",
+		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+	}
+}

@@ -7,30 +7,41 @@ import (
 	"time"
 )
 
-// What a program may have in its folders. Only a quota of the file system
-// would be exact: we look from time to time, so a fast writer gets somewhat
-// further.
+// What a program may have in its folders, and how many threads. Only quotas
+// and control groups would be exact, which need rights that we do not have: we
+// look from time to time, so a fast writer gets somewhat further.
 const (
 	maxDiskBytes = 1 << 30
 	maxDiskFiles = 20_000
-	diskInterval = 200 * time.Millisecond
+	maxThreads   = 1000 // Deno has 6 to begin with, and up to 512 more for files
+
+	watchInterval = 50 * time.Millisecond
+	diskEvery     = 4 // looks at the disk take longer
 )
 
 var errDiskLimit = errors.New("too much")
 
-// watchDisk kills the process when it fills the disk, until it has ended.
-func watchDisk(p *process, dir string) {
-	tick := time.NewTicker(diskInterval)
+// watch kills the process when it fills the disk or has too many threads,
+// until it has ended.
+func watch(p *process, dir string) {
+	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
-	for {
+	for i := 1; ; i++ {
 		select {
 		case <-p.end:
 			return
 		case <-tick.C:
-			if files, bytes := diskUse(dir); files > maxDiskFiles || bytes > maxDiskBytes {
-				p.kill(stopDisk)
-				return
-			}
+		}
+		if n, err := threads(p.cmd.Process.Pid); err == nil && n > maxThreads {
+			p.kill(stopThreads)
+			return
+		}
+		if i%diskEvery != 0 {
+			continue
+		}
+		if files, bytes := diskUse(dir); files > maxDiskFiles || bytes > maxDiskBytes {
+			p.kill(stopDisk)
+			return
 		}
 	}
 }

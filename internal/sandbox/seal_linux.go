@@ -1,0 +1,140 @@
+//go:build linux && (amd64 || arm64)
+
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// seal puts a process under a filter that nothing could be started under, so
+// it has to come after the start: the process was started traced by this
+// thread and is stopped before its first instruction. It is made to do the
+// system call itself, with the filter on its stack.
+//
+//	execve ─> stopped at pc ─> [pc] = syscall, one step ─> [pc] as it was
+//
+// It is still stopped then.
+func seal(pid int, p program, flags uintptr) error {
+	if err := awaitTrap(pid); err != nil {
+		return err
+	}
+	var at registers
+	if err := at.read(pid); err != nil {
+		return fmt.Errorf("read registers: %w", err)
+	}
+	// Far below what is on the stack, in the part that every program has from
+	// the start (128 KiB, setup_arg_pages in fs/exec.c).
+	place := (at.stack() - 32<<10) &^ 15
+	if _, err := unix.PtracePokeData(pid, place, p.image(place)); err != nil {
+		return fmt.Errorf("write to the stack: %w", err)
+	}
+	code := make([]byte, 8)
+	if _, err := unix.PtracePeekText(pid, at.pc(), code); err != nil {
+		return fmt.Errorf("read the first instruction: %w", err)
+	}
+	changed := append(bytes.Clone(syscallCode), code[len(syscallCode):]...)
+	if _, err := unix.PtracePokeText(pid, at.pc(), changed); err != nil {
+		return fmt.Errorf("write the first instruction: %w", err)
+	}
+	result, err := at.step(pid, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, place)
+	if err != nil {
+		return err
+	}
+	if result != 0 {
+		return fmt.Errorf("filter system calls: %w", unix.Errno(-result))
+	}
+	if _, err := unix.PtracePokeText(pid, at.pc(), code); err != nil {
+		return fmt.Errorf("restore the first instruction: %w", err)
+	}
+	if err := at.write(pid); err != nil {
+		return fmt.Errorf("restore registers: %w", err)
+	}
+	return nil
+}
+
+// step has a stopped process do one system call, whose instruction is at its
+// program counter, and gives the result.
+func (at *registers) step(pid int, number, a, b, c uintptr) (int64, error) {
+	then := *at
+	then.call(number, a, b, c)
+	if err := then.write(pid); err != nil {
+		return 0, fmt.Errorf("write registers: %w", err)
+	}
+	if err := unix.PtraceSingleStep(pid); err != nil {
+		return 0, fmt.Errorf("make a step: %w", err)
+	}
+	if err := awaitTrap(pid); err != nil {
+		return 0, err
+	}
+	if err := then.read(pid); err != nil {
+		return 0, fmt.Errorf("read registers: %w", err)
+	}
+	return then.result(), nil
+}
+
+// image is a program for filters as the kernel reads it at an address: a
+// struct sock_fprog, and then what it points to.
+func (p program) image(address uintptr) []byte {
+	var b bytes.Buffer
+	for _, part := range []any{uint16(len(p)), [6]byte{}, uint64(address) + 16, []unix.SockFilter(p)} {
+		_ = binary.Write(&b, binary.LittleEndian, part) // as both processors are; a Buffer takes everything
+	}
+	return b.Bytes()
+}
+
+// awaitTrap waits until a traced process stops by a trap.
+func awaitTrap(pid int) error {
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, 0, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return fmt.Errorf("wait for it to stop: %w", err)
+		case !status.Stopped():
+			return fmt.Errorf("it ended before it began (status %#x)", status)
+		case status.StopSignal() == unix.SIGTRAP:
+			return nil
+		default: // somebody else's
+			if err := unix.PtraceCont(pid, int(status.StopSignal())); err != nil {
+				return fmt.Errorf("hand on signal %d: %w", status.StopSignal(), err)
+			}
+		}
+	}
+}
+
+// trySeal starts this program once more, seals it before its first instruction
+// and kills it there. It fails where tracing is forbidden.
+func trySeal(flags uintptr) error {
+	result := make(chan error)
+	go onThread(func() { result <- trySealHere(flags) })
+	return <-result
+}
+
+// trySealHere is trySeal for a thread that ends afterwards.
+func trySealHere(flags uintptr) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"coderunner"}, &syscall.ProcAttr{
+		Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL},
+	})
+	if err != nil {
+		return err
+	}
+	err = seal(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+	if kerr := unix.Kill(pid, unix.SIGKILL); err == nil {
+		err = kerr
+	}
+	for {
+		var status unix.WaitStatus
+		if _, werr := unix.Wait4(pid, &status, 0, nil); werr != unix.EINTR && (werr != nil || !status.Stopped()) {
+			return err
+		}
+	}
+}

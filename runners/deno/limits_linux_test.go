@@ -1,0 +1,95 @@
+package deno
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+)
+
+// TestInForce looks from outside at the process of a program.
+func TestInForce(t *testing.T) {
+	if l := sandbox.Probe(); l.Name != sandbox.Full {
+		t.Skipf("this kernel cannot do all of it: %s", l)
+	}
+	r := openParked(t, 1)
+	if err := r.Warm(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	dir := "/proc/" + strconv.Itoa(waiting(t, r)[0].p.cmd.Process.Pid)
+	for name, want := range map[string][]string{
+		"status": {`NoNewPrivs:\t1\n`, `Seccomp:\t2\n`, `CapPrm:\t000000000000000[0-9a-f]\n`, `TracerPid:\t0\n`},
+		"limits": {`Max core file size +0 +0 `, `Max file size +\d+ +1073741824 `, `Max open files +\d+ +4096 `, `Max data size +\d+ +\d+ `, `Max msgqueue size +0 +0 `},
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !regexp.MustCompile(w).Match(text) {
+				t.Errorf("%s does not have %q:\n%s", name, w, text)
+			}
+		}
+	}
+}
+
+func TestOpenFiles(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Code: `let n = 0; try { for (;; n++) Deno.openSync("main.ts") } catch (e) { console.log(n < 4096, e.message) }`})
+	if !strings.HasPrefix(o.Stdout, "true Too many open files") {
+		t.Errorf("%+v %+v", o, o.Error)
+	}
+}
+
+// TestThreads has many threads in a process that is confined as Deno is, and
+// as many as Deno makes itself.
+func TestThreads(t *testing.T) {
+	s := newStarter()
+	defer s.close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		threads int
+		killed  string
+	}{{maxThreads / 2, ""}, {maxThreads + 100, stopThreads}} {
+		dir := t.TempDir()
+		p, err := s.process(command{path: self, dir: dir, env: []string{fmt.Sprintf("%s=%d", threadsVariable, tt.threads)},
+			spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var watcher, readers sync.WaitGroup
+		watcher.Go(func() { watch(p, dir) })
+		out := &bytes.Buffer{}
+		readers.Go(func() { copyOutput(out, p.stdout, p) })
+		readers.Go(func() { copyOutput(os.Stderr, p.stderr, p) })
+		if tt.killed == "" {
+			p.stdin.Close()
+		}
+		p.wait(&readers)
+		watcher.Wait()
+		if p.stopped() != tt.killed {
+			t.Errorf("%d threads: killed %q, want %q; it said %q", tt.threads, p.stopped(), tt.killed, out)
+		}
+	}
+}
+
+// TestManyReads has Deno use the threads that it has for files.
+func TestManyReads(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Code: `await Promise.all(Array.from({ length: 2000 }, async (_, i) => { await Deno.writeTextFile("f" + i, "x"); await Deno.readTextFile("f" + i) })); "done"`})
+	if o.Result == nil {
+		t.Errorf("%s %+v", o.Status, o.Error)
+	}
+}
