@@ -83,6 +83,7 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 			return guest{in: in, ctx: ctx}.call(export, args...)
 		},
 		Grow: in.rt.module.info.Tables[0].Grow,
+		Zero: in.zero,
 		Find: in.findFile, Open: in.openLibrary,
 		Compile:     in.compileGlue,
 		Instantiate: in.rt.instantiateAnonymous,
@@ -92,6 +93,16 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 		Arity:       lower.ArityOf, ArityTable: lower.ArityTable, ArityLen: lower.ArityLen,
 	})
 	return in.linker, nil
+}
+
+// zero makes a part of the memory zero that nothing was mapped to yet.
+func (in *Interp) zero(addr, n uint32) error {
+	mem, ok := in.mem.Bytes(0, in.mem.Size())
+	if !ok || uint64(addr)+uint64(n) > uint64(len(mem)) {
+		return errOutOfRange
+	}
+	zero(mem, int(addr), int(addr)+int(n))
+	return nil
 }
 
 func (r *Runtime) instantiateAnonymous(ctx context.Context, code wazero.CompiledModule) (api.Module, error) {

@@ -6,10 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
-	"runtime"
+	"sync"
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/dylink"
@@ -32,7 +31,7 @@ func (r *Runtime) PrepareLibrary(ctx context.Context, name string, library []byt
 	if r.config.Store == nil {
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
 	}
-	if _, _, err := r.prepared(ctx, digest(library), name, library, true); err != nil {
+	if _, _, err := r.prepared(ctx, digest(library), lowerLibrary(name, library)); err != nil {
 		return fmt.Errorf("prepare %s: %w", name, err)
 	}
 	return nil
@@ -47,36 +46,21 @@ func digest(b []byte) string {
 // built.
 var errNotPrepared = errors.New("the library was not prepared")
 
-// prepared gives the file of the lowered library and the folder of its machine
-// code out of the store, where build says whether to make them.
-func (r *Runtime) prepared(ctx context.Context, sum, name string, library []byte, build bool) (file, dir string, err error) {
-	key := fmt.Sprintf("%s lower %v link %s", sum, lower.Version, linkKey())
-	file, err = r.config.Store.File(ctx, "side-lowered", key, func(_ context.Context, w io.Writer) error {
-		if !build {
-			return errNotPrepared
-		}
-		out, _, err := lowerSide(library, maxBody)
+// prepared gives the paths of the hollow library and of its machine code, out
+// of the store or made.
+func (r *Runtime) prepared(ctx context.Context, sum string, made func() (*whole, error)) (file, code string, err error) {
+	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s lower %v link %s", sum, lower.Version, linkKey()), made)
+}
+
+// lowerLibrary lowers a library once.
+func lowerLibrary(name string, library []byte) func() (*whole, error) {
+	return sync.OnceValues(func() (*whole, error) {
+		wasm, _, err := lowerSide(library, maxBody)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, err = w.Write(out)
-		return err
+		return &whole{item: name, wasm: wasm}, nil
 	})
-	if err != nil {
-		return "", "", err
-	}
-	key = fmt.Sprintf("%s wazero %s %s/%s", key, wazeroVersion(), runtime.GOOS, runtime.GOARCH)
-	dir, err = r.config.Store.Dir(ctx, "side-code", key, func(ctx context.Context, dir string) error {
-		if !build {
-			return errNotPrepared
-		}
-		wasm, err := os.ReadFile(file)
-		if err != nil {
-			return fmt.Errorf("read lowered library: %w", err)
-		}
-		return compileInto(ctx, dir, wasm, name, r.progress)
-	})
-	return file, dir, err
 }
 
 // lowerSide lowers a shared library and checks that it can be loaded.
@@ -139,23 +123,31 @@ func (in *Interp) sharedLibrary(ctx context.Context, sum, name string, b []byte,
 	if r.config.Store == nil {
 		return nil, errNotPrepared
 	}
+	made := func() (*whole, error) { return nil, errNotPrepared }
+	if build {
+		made = lowerLibrary(name, b)
+	}
 	return r.link.shared.use(sum, &in.used, func() (*dylink.Library, int, error) {
-		file, dir, err := r.prepared(ctx, sum, name, b, build)
+		file, code, err := r.prepared(ctx, sum, made)
 		if err != nil {
 			return nil, 0, err
 		}
-		wasm, err := r.link.shared.file(sum, file)
-		if err != nil {
-			return nil, 0, fmt.Errorf("read lowered library: %w", err)
-		}
-		image, err := dylink.NewImage(wasm)
+		h, err := r.link.shared.open(sum, file)
 		if err != nil {
 			return nil, 0, err
 		}
-		code, err := r.code.compile(ctx, r.wz, wasm, dir)
+		image, err := dylink.NewImage(h.wasm)
 		if err != nil {
 			return nil, 0, err
 		}
-		return &dylink.Library{Image: image, Code: code, Digest: sum}, len(wasm), nil
+		info, err := os.Stat(code)
+		if err != nil {
+			return nil, 0, err
+		}
+		compiled, err := r.load(ctx, h, code, made)
+		if err != nil {
+			return nil, 0, err
+		}
+		return &dylink.Library{Image: image, Code: compiled, Data: h.data, Digest: sum}, int(info.Size()), nil
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"coderunner/pyodide/dylink"
 )
 
-// maxIdle is how many bytes of lowered libraries a runtime keeps loaded that no
-// interpreter uses; their machine code is about four times as much.
-const maxIdle = 64 << 20
+// maxIdle is how many bytes of machine code of libraries a runtime keeps loaded
+// that no interpreter uses.
+const maxIdle = 256 << 20
 
 // sharedLibraries are the prepared libraries that a runtime has loaded.
 type sharedLibraries struct {
@@ -19,30 +19,30 @@ type sharedLibraries struct {
 	known map[string]*sharedLibrary // by digest of the file
 	idle  []*sharedLibrary          // used by nobody, the longest unused first
 	bytes int                       // of idle
-	files map[string]mappedFile     // by digest; wazero may refer to them until it is closed
+	files map[string]openLibrary    // by digest, until wazero is closed
 }
 
-type mappedFile struct {
-	data  []byte
+type openLibrary struct {
+	*hollow
 	unmap func() error
 }
 
-// file gives the contents of the lowered library with a digest.
-func (s *sharedLibraries) file(sum, path string) ([]byte, error) {
+// open gives the hollow library with a digest.
+func (s *sharedLibraries) open(sum, file string) (*hollow, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := s.files[sum]; ok {
-		return f.data, nil
+		return f.hollow, nil
 	}
-	data, unmap, err := mapFile(path)
+	h, unmap, err := openHollow(file)
 	if err != nil {
 		return nil, err
 	}
 	if s.files == nil {
-		s.files = map[string]mappedFile{}
+		s.files = map[string]openLibrary{}
 	}
-	s.files[sum] = mappedFile{data, unmap}
-	return data, nil
+	s.files[sum] = openLibrary{h, unmap}
+	return h, nil
 }
 
 // close gives back the files, when wazero's runtime is closed.

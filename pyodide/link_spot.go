@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -66,9 +67,11 @@ func (r *Runtime) compileApart(ctx context.Context, wasm []byte) (wazero.Compile
 		return nil, err
 	}
 	done := make(chan error, 1)
+	var file string
 	r.link.running.Go(func() {
 		defer func() { <-r.link.compilers }()
-		err := compileInto(ctx, dir, wasm, "", func(Progress) {})
+		var err error
+		file, err = compileInto(ctx, dir, wasm)
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), os.RemoveAll(dir))
 		}
@@ -82,7 +85,7 @@ func (r *Runtime) compileApart(ctx context.Context, wasm []byte) (wazero.Compile
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	code, err := r.code.compile(ctx, r.wz, wasm, dir)
+	code, err := r.code.load(ctx, r.wz, wasm, filepath.Base(file), file)
 	return code, errors.Join(err, os.RemoveAll(dir))
 }
 

@@ -1,103 +1,123 @@
 package pyodide
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/gob"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
+	"sync"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/lower"
 )
 
-// module is the lowered main module and what is known about it.
+// module is what is known of the main module, beside its machine code.
 type module struct {
-	wasm   []byte
+	wasm   []byte // whole or hollow
 	info   *lower.Info
-	digest string // SHA-256 of wasm, hexadecimal
-	unmap  func() error
+	digest string                          // of the whole lowered module: SHA-256, hexadecimal
+	data   func() ([]lower.Segment, error) // what it begins with
 }
 
-// loadModule lowers the module, or takes it from the store.
-func loadModule(ctx context.Context, c Config) (*module, error) {
+// identity names the contents of the file.
+func (c *Config) identity(file string) (string, error) {
+	if c.Identity != "" {
+		return c.Identity, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	return digest(b), nil
+}
+
+// lowerMain lowers the main module.
+func (c *Config) lowerMain() (*whole, error) {
 	source, err := os.ReadFile(c.Module)
 	if err != nil {
-		return nil, fmt.Errorf("load CPython: %w", err)
+		return nil, err
 	}
-	if c.Store == nil {
-		wasm, info, err := lower.Lower(source, lowerOptions())
-		if err != nil {
-			return nil, fmt.Errorf("lower %s: %w", c.Module, err)
-		}
-		return newModule(wasm, info, func() error { return nil }), nil
+	wasm, info, err := lower.Lower(source, lowerOptions())
+	if err != nil {
+		return nil, fmt.Errorf("lower %s: %w", c.Module, err)
 	}
-	return loadLowered(ctx, c, source)
+	return &whole{item: "CPython", wasm: wasm, info: info}, nil
 }
 
-func newModule(wasm []byte, info *lower.Info, unmap func() error) *module {
-	sum := sha256.Sum256(wasm)
-	return &module{wasm: wasm, info: info, digest: hex.EncodeToString(sum[:]), unmap: unmap}
+// mainData gives the data of the main module.
+func (c *Config) mainData() ([]lower.Segment, error) {
+	source, err := os.ReadFile(c.Module)
+	if err != nil {
+		return nil, err
+	}
+	return lower.Segments(source)
 }
 
-// loadLowered gets the two halves of lower's answer from the store. Each is
-// made by itself if it is missing: lowering takes less time than care.
-func loadLowered(ctx context.Context, c Config, source []byte) (*module, error) {
-	sum := sha256.Sum256(source)
-	key := fmt.Sprintf("%x lower %v all functions %v %d", sum, lower.Version, usedExports, maxTable)
-	make := func(write func(w io.Writer, wasm []byte, info *lower.Info) error) func(context.Context, io.Writer) error {
-		return func(_ context.Context, w io.Writer) error {
-			wasm, info, err := lower.Lower(source, lowerOptions())
-			if err != nil {
-				return fmt.Errorf("lower %s: %w", c.Module, err)
-			}
-			return write(w, wasm, info)
-		}
+// compile makes machine code of the main module, or takes it from the store.
+func (r *Runtime) compile(ctx context.Context) error {
+	cfg := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
+	if r.config.Store != nil {
+		return r.takeModule(ctx, cfg)
 	}
-	path, err := c.Store.File(ctx, "lowered", key, make(func(w io.Writer, wasm []byte, _ *lower.Info) error {
-		_, err := w.Write(wasm)
+	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
+	m, err := r.config.lowerMain()
+	if err != nil {
+		return fmt.Errorf("load CPython: %w", err)
+	}
+	r.module = &module{wasm: m.wasm, info: m.info, digest: digest(m.wasm),
+		data: func() ([]lower.Segment, error) { return m.info.Data, nil }}
+	if r.main, err = r.wz.CompileModule(compileContext(ctx), m.wasm); err != nil {
+		return fmt.Errorf("compile CPython: %w", err)
+	}
+	return nil
+}
+
+// takeModule takes the main module from the store, which has it made if need
+// be.
+func (r *Runtime) takeModule(ctx context.Context, cfg wazero.RuntimeConfig) (err error) {
+	if r.code, err = openMachineCode(); err != nil {
 		return err
-	}))
+	}
+	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg.WithCompilationCache(r.code.cache))
+	if r.stamp, err = r.code.stamp(ctx, r.wz); err != nil {
+		return err
+	}
+	identity, err := r.config.identity(r.config.Module)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("load CPython: %w", err)
 	}
-	infoPath, err := c.Store.File(ctx, "lowered-info", key, make(func(w io.Writer, _ []byte, info *lower.Info) error {
-		return gob.NewEncoder(w).Encode(info)
-	}))
+	key := fmt.Sprintf("%s lower %v all functions %v %d", identity, lower.Version, usedExports, maxTable)
+	made := sync.OnceValues(r.config.lowerMain)
+	file, code, err := r.stored(ctx, mainKinds, key, made)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("compile CPython: %w", err)
 	}
-	b, err := os.ReadFile(infoPath)
+	h, unmap, err := openHollow(file)
 	if err != nil {
-		return nil, fmt.Errorf("read lowered module: %w", err)
+		return fmt.Errorf("load CPython: %w", err)
 	}
-	info := new(lower.Info)
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(info); err != nil {
-		return nil, fmt.Errorf("read %s: %w", infoPath, err)
+	r.unmap = append(r.unmap, unmap)
+	if h.Info == nil {
+		return fmt.Errorf("load CPython: %w", errHollow)
 	}
-	wasm, unmap, err := mapFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read lowered module: %w", err)
+	r.module = &module{wasm: h.wasm, info: h.Info, digest: h.Digest, data: r.config.mainData}
+	if r.main, err = r.load(ctx, h, code, made); err != nil {
+		return fmt.Errorf("load CPython: %w", err)
 	}
-	return newModule(wasm, info, unmap), nil
-}
-
-// codeKey is the key of the module's machine code.
-func (m *module) codeKey() string {
-	return fmt.Sprintf("%s wazero %s %s/%s", m.digest, wazeroVersion(), runtime.GOOS, runtime.GOARCH)
+	return nil
 }
 
 // writeData puts the module's data where it belongs, since the lean form
 // leaves that to the host.
 func (m *module) writeData(mem api.Memory) error {
-	for _, d := range m.info.Data {
+	data, err := m.data()
+	if err != nil {
+		return err
+	}
+	for _, d := range data {
 		if !mem.Write(d.Addr, d.Bytes) {
 			return fmt.Errorf("data segment at %#x does not fit the memory", d.Addr)
 		}
@@ -135,18 +155,6 @@ func lowerOptions() lower.Options {
 		TableMax:   maxTable,
 		Bodies:     []lower.Body{lower.SleepByPoll()},
 	}
-}
-
-// wazeroVersion is the version that the program was built with.
-func wazeroVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, d := range info.Deps {
-			if d.Path == "github.com/tetratelabs/wazero" {
-				return d.Version
-			}
-		}
-	}
-	return "unknown"
 }
 
 // compileWorkers is how many goroutines compile: all processors.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -25,6 +24,10 @@ var guestFiles embed.FS
 type Config struct {
 	Module string // path of pyodide.asm.wasm
 	Stdlib string // path of python_stdlib.zip
+
+	// Identity names the contents of the two: whoever sets it has checked them.
+	// With "" they are read at each start, to know what the store has of them.
+	Identity string
 
 	// Store keeps what is made of them: the lowered module, its machine code,
 	// the standard library's bytecode. Nil: everything is made anew.
@@ -58,6 +61,7 @@ type Runtime struct {
 	config    Config
 	wz        wazero.Runtime
 	code      *machineCode // nil without a store
+	stamp     string       // what machine code depends on beside its module
 	link      link
 	module    *module
 	main      wazero.CompiledModule
@@ -90,10 +94,6 @@ func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 			r = nil
 		}
 	}()
-	if r.module, err = loadModule(ctx, c); err != nil {
-		return r, err
-	}
-	r.unmap = append(r.unmap, r.module.unmap)
 	if err = r.compile(ctx); err != nil {
 		return r, err
 	}
@@ -128,48 +128,6 @@ func (r *Runtime) Close() error {
 		}
 	})
 	return errors.Join(errs...)
-}
-
-// compile makes machine code of the module, or takes it from the store.
-func (r *Runtime) compile(ctx context.Context) error {
-	cfg := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
-	if r.config.Store == nil {
-		var err error
-		r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
-		if r.main, err = r.wz.CompileModule(compileContext(ctx), r.module.wasm); err != nil {
-			return fmt.Errorf("compile CPython: %w", err)
-		}
-		return nil
-	}
-	dir, err := r.config.Store.Dir(ctx, "machine-code", r.module.codeKey(), func(ctx context.Context, dir string) error {
-		return compileInto(ctx, dir, r.module.wasm, "CPython", r.progress)
-	})
-	if err != nil {
-		return fmt.Errorf("compile CPython: %w", err)
-	}
-	if r.code, err = openMachineCode(); err != nil {
-		return err
-	}
-	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg.WithCompilationCache(r.code.cache))
-	if r.main, err = r.code.compile(ctx, r.wz, r.module.wasm, dir); err != nil {
-		return fmt.Errorf("load CPython: %w", err)
-	}
-	return nil
-}
-
-// compileInto compiles into a folder that a compilation cache can be opened on.
-func compileInto(ctx context.Context, dir string, wasm []byte, item string, progress func(Progress)) error {
-	cache, err := wazero.NewCompilationCacheWithDir(dir)
-	if err != nil {
-		return err
-	}
-	defer cache.Close(ctx)
-	wz := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features).WithCompilationCache(cache))
-	defer wz.Close(ctx)
-	stop := elapsing(progress, Progress{Phase: "compile", Item: item})
-	defer stop()
-	_, err = wz.CompileModule(compileContext(ctx), wasm)
-	return err
 }
 
 // elapsing reports p at once and then every second, with the seconds as Done,

@@ -13,7 +13,7 @@ import (
 
 // runtimeParts are the parts of a cache that no package has a share in.
 // Snapshots are not among them: some are of interpreters with packages.
-var runtimeParts = []string{"trees/npm", "trees/machine-code", "files/lowered", "files/lowered-info", "files/stdlib"}
+var runtimeParts = []string{"trees/npm", "files/module", "files/machine-code", "files/stdlib"}
 
 // entryParts are the parts of a cache that are never written to. Deno's, for
 // one, has databases.

@@ -79,6 +79,11 @@ func newWorld(t *testing.T) *world {
 	}
 	w.Linker = New(Config{
 		Main: main, Instance: mod, Mem: hostfn.NewMem(mod.Memory()),
+		Zero: func(addr, n uint32) error {
+			b, _ := mod.Memory().Read(addr, n)
+			clear(b)
+			return nil
+		},
 		Call: w.call, Grow: "grow", Find: w.find, Open: w.open,
 		Compile: w.wz.CompileModule,
 		Instantiate: func(ctx context.Context, c wazero.CompiledModule) (api.Module, error) {

@@ -24,6 +24,10 @@ type Library struct {
 	Image *Image
 	Code  wazero.CompiledModule
 
+	// Data is what the linker writes into the library's memory; nil when the
+	// module brings its data itself. See [Hollow].
+	Data []Segment
+
 	// Digest identifies the file that the library was made of.
 	Digest string
 }
@@ -45,6 +49,9 @@ type Config struct {
 	Call func(ctx context.Context, export string, args ...uint32) (uint32, error)
 	// Grow adds slots to the table and gives the first; ^0 when it is full.
 	Grow string // name of the export: (i32) -> i32
+
+	// Zero makes a range of the memory zero, which mostly is so already.
+	Zero func(addr, n uint32) error
 
 	// Find gives the path of the file that a name stands for, which is
 	// absolute or relative to the working folder, and whether there is one.

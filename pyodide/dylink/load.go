@@ -109,6 +109,11 @@ func (p *load) instantiate(ctx context.Context, d *library) (err error) {
 	if d.env, err = l.envModuleOf(ctx, d, p.bound[d]); err != nil {
 		return err
 	}
+	for _, s := range d.Data {
+		if !l.c.Mem.Put(d.memory+s.Addr, s.Bytes) {
+			return fmt.Errorf("write %d bytes of data: %w", len(s.Bytes), errNoMemory)
+		}
+	}
 	l.instances++
 	d.module = fmt.Sprintf("lib%d", l.instances)
 	if err := l.makeInstance(ctx, d); err != nil {

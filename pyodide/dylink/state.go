@@ -185,13 +185,13 @@ func (l *Linker) restoreLibrary(ctx context.Context, ls LibraryState, open func(
 	if err := l.makeInstance(ctx, d); err != nil {
 		return err
 	}
-	// A snapshot leaves out pages that are zero, and instantiation has brought
-	// the library's data.
-	data, ok := l.c.Mem.Bytes(d.memory, d.Image.memorySize)
-	if !ok {
-		return errBadState
+	// A snapshot leaves out pages that are zero, and instantiation may have
+	// brought the library's data or written something of its own.
+	if d.Data == nil || d.Image.start {
+		if err := l.c.Zero(d.memory, d.Image.memorySize); err != nil {
+			return err
+		}
 	}
-	clear(data)
 	for name, v := range ls.Globals {
 		g, ok := d.mod.ExportedGlobal(name).(api.MutableGlobal)
 		if !ok {

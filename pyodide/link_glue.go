@@ -1,0 +1,32 @@
+package pyodide
+
+import (
+	"context"
+
+	"github.com/tetratelabs/wazero"
+
+	"coderunner/pyodide/dylink"
+)
+
+// glueCost is what the code of a generated module takes at least, in bytes.
+const glueCost = 16 << 10
+
+// compileGlue compiles a small module that is generated. Interpreters that do
+// the same share it.
+func (in *Interp) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	r := in.rt
+	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
+		var code wazero.CompiledModule
+		var err error
+		if r.code == nil {
+			code, err = r.wz.CompileModule(ctx, wasm)
+		} else {
+			code, err = r.code.compile(ctx, r.wz, wasm)
+		}
+		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lib.Code, nil
+}

@@ -1,0 +1,55 @@
+package wasmbin
+
+// Hollow writes the module without what only its code is made of: the bodies
+// of its functions are such that they trap, and of its custom sections only
+// dylink.0 is left. What an instance of it has beside its code (imports,
+// exports, tables, memories, globals) is the same. Data segments for which
+// emptied is true lose their contents; nil keeps all.
+func (m *Module) Hollow(emptied func(Data) bool) []byte {
+	out := []byte(Header)
+	for _, s := range m.Sections {
+		payload := m.Bytes[s.Start:s.End]
+		switch s.ID {
+		case SecCustom:
+			if s.Name == "dylink.0" {
+				out = AppendSection(out, s.ID, AppendName(nil, s.Name), payload)
+			}
+		case SecCode:
+			out = AppendSection(out, s.ID, m.hollowBodies())
+		case SecData:
+			out = AppendSection(out, s.ID, m.emptied(emptied))
+		default:
+			out = AppendSection(out, s.ID, payload)
+		}
+	}
+	return out
+}
+
+func (m *Module) hollowBodies() []byte {
+	body := []byte{3, 0, OpUnreachable, OpEnd} // its size, no locals, the code
+	code := AppendU32(make([]byte, 0, 8+len(m.Bodies)*len(body)), uint32(len(m.Bodies)))
+	for range m.Bodies {
+		code = append(code, body...)
+	}
+	return code
+}
+
+func (m *Module) emptied(which func(Data) bool) []byte {
+	out := AppendU32(nil, uint32(len(m.Data)))
+	for _, d := range m.Data {
+		switch {
+		case d.Mode == Passive:
+			out = append(out, 1)
+		case d.Memory == 0:
+			out = append(append(out, 0), d.Offset...)
+		default:
+			out = append(AppendU32(append(out, 2), d.Memory), d.Offset...)
+		}
+		if which != nil && which(d) {
+			out = append(out, 0)
+		} else {
+			out = append(AppendU32(out, uint32(len(d.Bytes))), d.Bytes...)
+		}
+	}
+	return out
+}
