@@ -27,6 +27,7 @@ const imports = `
 	pyodide/wasmbin:
 	pyodide/hostfn: pyodide/abi
 	pyodide/memfs: pyodide/abi
+	pyodide/hostdir: pyodide/abi pyodide/memfs
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/linmem:
@@ -34,7 +35,7 @@ const imports = `
 	pyodide/lower: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
+	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
 	internal/sandbox:
@@ -70,7 +71,7 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
-	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/linmem runners/deno
+	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno
 	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolve
 	golang.org/x/net: cache runners/python/simple
 	golang.org/x/tools/txtar: runners/runnertest

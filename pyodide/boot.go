@@ -75,6 +75,11 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 			return err
 		}
 	}
+	for _, dir := range []string{Home, "/lib", "/lib/python3.14", SitePackages, "/dev"} {
+		if err := in.fs.Private(dir); err != nil {
+			return err
+		}
+	}
 	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.rt.stdlib}); err != nil {
 		return err
 	}

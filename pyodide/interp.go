@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"runtime"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/hostdir"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/memfs"
@@ -94,6 +96,32 @@ func (in *Interp) Mount(dir string, tree fs.FS) error {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
 	if err := in.fs.MountInto(dir, tree); err != nil {
+		return fmt.Errorf("mount on %s: %w", dir, err)
+	}
+	return nil
+}
+
+// Folder is a folder of the host, see [NewFolder].
+type Folder = hostdir.Folder
+
+// FolderRules say what programs may do in a Folder.
+type FolderRules = hostdir.Rules
+
+// NewFolder makes a folder of the host one that programs can work in, within
+// the rules. The caller closes root when no interpreter has the folder any
+// more.
+func NewFolder(root *os.Root, rules FolderRules) *Folder { return hostdir.New(root, rules) }
+
+// MountFolder shows a folder of the host at dir, which is made if it is not
+// there. What a program does there it does on the host's disk, and is not
+// counted as its memory; entries that dir has already stay. The interpreter's
+// own folders keep new names to themselves: what is made in [Home], in /lib and
+// in /dev stays in memory.
+func (in *Interp) MountFolder(dir string, f *Folder) error {
+	if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("mount on %s: %w", dir, err)
+	}
+	if err := in.fs.MountFolder(dir, f); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
 	return nil

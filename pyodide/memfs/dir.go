@@ -20,6 +20,10 @@ type directory struct {
 	cookie  int64             // of the newest entry
 	pending []layer           // mounts not listed yet, oldest first
 	mount   bool              // something is mounted here: not to be removed or moved
+
+	under   *outside // what is seen of a Folder, behind the entries
+	alone   bool     // there is no such directory in the Folder above
+	private bool     // see FS.Private
 }
 
 type entry struct {
@@ -86,7 +90,11 @@ func (fsys *FS) child(n *Node, name string) (*Node, abi.Errno) {
 		return nil, e
 	}
 	if e := n.dir.entries[name]; e != nil {
+		fsys.attach(n, e.node, name)
 		return e.node, abi.OK
+	}
+	if n.dir.under != nil {
+		return fsys.lookupOutside(n, name)
 	}
 	return nil, abi.OK
 }
@@ -106,26 +114,27 @@ func (fsys *FS) add(n *Node, name string, child *Node) abi.Errno {
 	return abi.OK
 }
 
-// readDir lists the directory n behind cookie; see File.ReadDir. It returns the
-// cookie of the last entry that emit took.
-func (fsys *FS) readDir(n *Node, cookie int64, emit func(abi.Dirent) bool) (int64, abi.Errno) {
+// readDir lists what is in memory of the directory n behind cookie; see
+// File.ReadDir. It returns the cookie of the last entry that emit took, and
+// whether emit took them all.
+func (fsys *FS) readDir(n *Node, cookie int64, emit func(abi.Dirent) bool) (last int64, all bool, errno abi.Errno) {
 	if n.nlink == 0 {
-		return cookie, abi.ENOENT
+		return cookie, false, abi.ENOENT
 	}
 	if e := fsys.load(n); e != abi.OK {
-		return cookie, e
+		return cookie, false, e
 	}
 	fsys.accessed(n)
 	d := n.dir
 	if cookie < cookieDot {
-		if !emit(abi.Dirent{Ino: n.ino, Off: cookieDot, Type: abi.DT_DIR, Name: "."}) {
-			return cookie, abi.OK
+		if !emit(abi.Dirent{Ino: n.inode(), Off: cookieDot, Type: abi.DT_DIR, Name: "."}) {
+			return cookie, false, abi.OK
 		}
 		cookie = cookieDot
 	}
 	if cookie < cookieDotDot {
-		if !emit(abi.Dirent{Ino: d.parent.ino, Off: cookieDotDot, Type: abi.DT_DIR, Name: ".."}) {
-			return cookie, abi.OK
+		if !emit(abi.Dirent{Ino: d.parent.inode(), Off: cookieDotDot, Type: abi.DT_DIR, Name: ".."}) {
+			return cookie, false, abi.OK
 		}
 		cookie = cookieDotDot
 	}
@@ -135,9 +144,9 @@ func (fsys *FS) readDir(n *Node, cookie int64, emit func(abi.Dirent) bool) (int6
 		}
 		t := abi.DirentType(e.node.typ)
 		if !emit(abi.Dirent{Ino: e.node.ino, Off: e.cookie, Type: t, Name: e.name}) {
-			break
+			return cookie, false, abi.OK
 		}
 		cookie = e.cookie
 	}
-	return cookie, abi.OK
+	return cookie, true, abi.OK
 }

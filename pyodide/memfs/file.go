@@ -19,14 +19,16 @@ type File struct {
 	refs  atomic.Int32
 	flags atomic.Uint32
 
-	// At most one of reader and stream is set; both are fixed once open.
-	node   *Node    // nil for pipes of Pipe and files of NewFile
-	reader *reader  // file of a mount
-	stream Stream   // pipe, device, socket
-	stat   abi.Stat // of a file without a node
+	// At most one of reader, out and stream is set; all are fixed once open.
+	node   *Node      // nil for pipes of Pipe and files of NewFile
+	reader *reader    // file of a mount
+	out    FolderFile // file of a Folder
+	stream Stream     // pipe, device, socket
+	stat   abi.Stat   // of a file without a node
 
-	mu  sync.Mutex // held over a transfer that moves pos
-	pos int64      // of a directory: the cookie of the last entry read
+	mu   sync.Mutex // held over a transfer that moves pos
+	pos  int64      // of a directory: the cookie of the last entry read
+	list listing    // of a directory with something of a Folder, with FS.mu held
 }
 
 // statusFlags are what F_GETFL reports, beside the access mode.
@@ -69,8 +71,15 @@ func (f *File) Close() (e abi.Errno) {
 	case left < 0:
 		return abi.EBADF
 	}
-	if f.reader != nil {
+	switch {
+	case f.reader != nil:
 		f.reader.close()
+		f.fsys.handles.give(1)
+	case f.out != nil:
+		f.out.Close()
+		f.fsys.handles.give(1)
+	case f.list.list != nil:
+		f.list.close(f.fsys)
 	}
 	if f.stream != nil {
 		e = f.stream.Close()
@@ -106,6 +115,11 @@ func (f *File) SetFlags(flags uint32) {
 
 // Stat is the file's struct stat.
 func (f *File) Stat() abi.Stat {
+	if f.out != nil {
+		if st, e := f.out.Stat(); e == abi.OK {
+			return statOutside(st)
+		}
+	}
 	st := f.stat
 	if f.node != nil {
 		st = f.fsys.Stat(f.node)
@@ -197,13 +211,16 @@ func (f *File) Pwrite(_ context.Context, p []byte, off int64) (int, abi.Errno) {
 }
 
 func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
-	if f.reader != nil {
+	switch {
+	case f.reader != nil:
 		return f.reader.readAt(p, off)
+	case f.out != nil:
+		return f.out.ReadAt(p, off)
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
 	if f.node.data == nil {
-		return 0, abi.EISDIR
+		return 0, abi.EISDIR // nothing else gets here
 	}
 	if len(p) > 0 {
 		f.fsys.accessed(f.node)
@@ -214,6 +231,9 @@ func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
 // writeAt writes at off or, with O_APPEND, at the end, and says where the
 // written bytes end.
 func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
+	if f.out != nil {
+		return f.writeOutside(p, off)
+	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
 	d := f.node.data
@@ -272,6 +292,10 @@ func addPositions(base, off int64) int64 {
 
 // size is the length of a regular file.
 func (f *File) size() int64 {
+	if f.out != nil {
+		st, _ := f.out.Stat()
+		return st.Size
+	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
 	if f.node.data != nil {
@@ -288,6 +312,8 @@ func (f *File) Truncate(size int64) abi.Errno {
 		return abi.EINVAL
 	case f.flags.Load()&abi.O_PATH != 0:
 		return abi.EBADF
+	case f.out != nil && f.writable() == abi.OK:
+		return f.out.Truncate(size)
 	case f.node == nil, f.node.data == nil, f.writable() != abi.OK:
 		return abi.EINVAL
 	}
@@ -306,10 +332,14 @@ func (f *File) Allocate(off, n int64) abi.Errno {
 		return abi.ESPIPE
 	case off < 0 || n <= 0:
 		return abi.EINVAL
-	case f.node.data == nil:
+	case f.node.data == nil && f.out == nil:
 		return abi.ENODEV
 	case n > maxFileSize || off > maxFileSize-n:
 		return abi.EFBIG
+	case f.out != nil && off+n <= f.size():
+		return abi.OK
+	case f.out != nil:
+		return f.out.Truncate(off + n)
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
@@ -339,8 +369,14 @@ func (f *File) ReadDir(emit func(abi.Dirent) bool) (e abi.Errno) {
 	defer f.mu.Unlock()
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	f.pos, e = f.fsys.readDir(f.node, f.pos, emit)
-	return e
+	if f.pos < outsideCookie {
+		var all bool
+		if f.pos, all, e = f.fsys.readDir(f.node, f.pos, emit); e != abi.OK || !all || f.node.dir.under == nil {
+			return e
+		}
+		f.pos = max(f.pos, cookieDotDot)
+	}
+	return f.readOutside(emit)
 }
 
 // Sync is fsync(2): OK for everything that has a node, EINVAL for streams.
@@ -350,6 +386,8 @@ func (f *File) Sync() abi.Errno {
 		return abi.EBADF
 	case f.stream != nil:
 		return abi.EINVAL
+	case f.out != nil:
+		return f.out.Sync()
 	}
 	return abi.OK
 }

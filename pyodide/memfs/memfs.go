@@ -79,12 +79,17 @@ type FS struct {
 	bytes   budget // file data, symlink targets, pipe buffers
 	names   budget // directory entries in memory
 	mounted budget // directory entries of mounts
+	handles budget // open files of mounts and Folders
 }
 
 const (
 	defaultMaxBytes   = 512 << 20
 	defaultMaxNodes   = 1 << 16
 	defaultMaxMounted = 1 << 18
+
+	// maxHandles bounds the files of the host that are open at once: the host
+	// has few, for all its interpreters.
+	maxHandles = 256
 )
 
 // New makes a file system with an empty root directory (mode 0755).
@@ -96,6 +101,7 @@ func New(o Options) *FS {
 	fsys.bytes.max = orDefault(o.MaxBytes, defaultMaxBytes)
 	fsys.names.max = orDefault(int64(o.MaxNodes), defaultMaxNodes)
 	fsys.mounted.max = orDefault(int64(o.MaxMounted), defaultMaxMounted)
+	fsys.handles.max = maxHandles
 	fsys.root = fsys.newDir(nil, "", 0o755)
 	fsys.root.nlink = 2
 	return fsys

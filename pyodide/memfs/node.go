@@ -30,10 +30,22 @@ type Node struct {
 	target string    // symlink
 	fifo   *pipe
 	dev    *device
+
+	// Of a Folder's.
+	ext  *outside
+	seen abi.Stat
 }
 
 // IsDir says whether n is a directory. A node's type never changes.
 func (n *Node) IsDir() bool { return n.typ == abi.S_IFDIR }
+
+// inode is the number that n is listed with.
+func (n *Node) inode() uint64 {
+	if n.ext != nil {
+		return n.seen.Ino
+	}
+	return n.ino
+}
 
 // Type is n's S_IFMT bits.
 func (n *Node) Type() uint32 { return n.typ }
@@ -99,6 +111,9 @@ func (fsys *FS) Stat(n *Node) abi.Stat {
 }
 
 func (fsys *FS) stat(n *Node) abi.Stat {
+	if n.ext != nil {
+		return n.restat()
+	}
 	if n.src != nil {
 		n.src.learn(n)
 	}
@@ -134,7 +149,7 @@ const (
 
 // may says whether who has all the R_OK, W_OK, X_OK bits of mask on n.
 func (n *Node) may(who actor, mask uint32) bool {
-	return who == host || n.perm>>6&mask == mask
+	return who == host || n.ext != nil || n.perm>>6&mask == mask
 }
 
 // Access checks the R_OK, W_OK and X_OK bits of mode against the owner's
@@ -151,7 +166,7 @@ func (fsys *FS) Access(n *Node, mode uint32) abi.Errno {
 	switch {
 	case mode&abi.W_OK != 0 && n.readonly:
 		return abi.EROFS
-	case !n.may(guest, mode):
+	case n.ext != nil && !n.mayOutside(mode), !n.may(guest, mode):
 		return abi.EACCES
 	}
 	return abi.OK
@@ -180,18 +195,24 @@ func (fsys *FS) Chmod(n *Node, perm uint32) abi.Errno {
 		return abi.EROFS
 	case n.typ == abi.S_IFLNK:
 		return abi.EOPNOTSUPP
+	case n.ext != nil:
+		return n.ext.folder.Chmod(n.ext.name, perm&0o777)
 	}
 	n.perm = perm & 0o7777
 	n.ctime = fsys.time()
 	return abi.OK
 }
 
-// Chown records the owner's ids; ^uint32(0) leaves one as it is.
+// Chown records the owner's ids; ^uint32(0) leaves one as it is. Of a Folder's
+// files nothing is changed.
 func (fsys *FS) Chown(n *Node, uid, gid uint32) abi.Errno {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	if n.readonly {
 		return abi.EROFS
+	}
+	if n.ext != nil {
+		return abi.OK
 	}
 	if uid != ^uint32(0) {
 		n.uid = uid
@@ -216,6 +237,9 @@ func (fsys *FS) SetTimes(n *Node, atime, mtime abi.Timespec) abi.Errno {
 	defer fsys.mu.Unlock()
 	if n.readonly {
 		return abi.EROFS
+	}
+	if n.ext != nil {
+		return n.ext.folder.SetTimes(n.ext.name, atime, mtime)
 	}
 	now := fsys.time()
 	set := func(to *abi.Timespec, t abi.Timespec) {
@@ -254,6 +278,13 @@ func (fsys *FS) Truncate(n *Node, size int64) abi.Errno {
 		return abi.EROFS
 	case !n.may(guest, abi.W_OK):
 		return abi.EACCES
+	case n.ext != nil:
+		f, e := n.ext.folder.Open(n.ext.name, abi.O_WRONLY, 0)
+		if e != abi.OK {
+			return e
+		}
+		defer f.Close()
+		return f.Truncate(size)
 	}
 	return fsys.setSize(n, size)
 }

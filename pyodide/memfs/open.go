@@ -22,12 +22,12 @@ func (fsys *FS) open(ctx context.Context, dir *Node, path string, flags, perm ui
 	if e != abi.OK {
 		return nil, e
 	}
-	n, e := fsys.openNode(dir, path, flags, perm, who)
+	n, out, e := fsys.openNode(dir, path, flags, perm, who)
 	if e != abi.OK {
 		return nil, e
 	}
 	f := fsys.newOpen(flags)
-	f.node = n
+	f.node, f.out = n, out
 	if e := f.attach(ctx, flags); e != abi.OK {
 		fsys.closeNode(n)
 		return nil, e
@@ -55,8 +55,9 @@ func cleanFlags(flags uint32) (uint32, abi.Errno) {
 
 func isTmpfile(flags uint32) bool { return flags&abi.O_TMPFILE == abi.O_TMPFILE }
 
-// openNode finds or makes the node to open and counts it as open.
-func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) (*Node, abi.Errno) {
+// openNode finds or makes the node to open and counts it as open. A Folder's
+// file is opened with it.
+func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) (*Node, FolderFile, abi.Errno) {
 	f := followLast
 	switch create := flags&abi.O_CREAT != 0; {
 	case create && flags&(abi.O_EXCL|abi.O_NOFOLLOW) != 0:
@@ -70,39 +71,68 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 	defer fsys.mu.Unlock()
 	p, e := fsys.walk(dir, path, f, who)
 	if e != abi.OK {
-		return nil, e
+		return nil, nil, e
 	}
 	n := p.node
+	var out FolderFile
 	switch {
 	case isTmpfile(flags):
 		n, e = fsys.openTmpfile(p, perm, who)
 	case flags&abi.O_CREAT == 0 || n != nil && flags&abi.O_EXCL == 0 && !p.slash && p.kind == lastName:
-		e = fsys.openOld(p, flags, who)
+		if e = fsys.openOld(p, flags, who); e == abi.OK && n.ext != nil && !n.IsDir() && flags&abi.O_PATH == 0 {
+			out, e = fsys.openOutside(n.ext, flags&^(abi.O_CREAT|abi.O_EXCL), 0)
+		}
 	default:
-		n, e = fsys.openNew(p, flags, perm, who)
+		n, out, e = fsys.openNew(p, flags, perm, who)
 	}
 	if e != abi.OK {
-		return nil, e
+		return nil, nil, e
 	}
 	n.opens++
-	return n, abi.OK
+	return n, out, abi.OK
+}
+
+// openOutside opens a Folder's file, within the budget of such files.
+func (fsys *FS) openOutside(o *outside, flags, perm uint32) (FolderFile, abi.Errno) {
+	if !fsys.handles.take(1) {
+		return nil, abi.EMFILE
+	}
+	out, e := o.folder.Open(o.name, flags&(3|abi.O_CREAT|abi.O_EXCL|abi.O_TRUNC|abi.O_APPEND), perm&0o777)
+	if e != abi.OK {
+		fsys.handles.give(1)
+		return nil, e
+	}
+	return out, abi.OK
 }
 
 // openNew makes the file that O_CREAT asks for.
-func (fsys *FS) openNew(p place, flags, perm uint32, who actor) (*Node, abi.Errno) {
+func (fsys *FS) openNew(p place, flags, perm uint32, who actor) (*Node, FolderFile, abi.Errno) {
 	switch {
 	case p.kind == lastName && p.slash:
-		return nil, abi.EISDIR
+		return nil, nil, abi.EISDIR
 	case p.node != nil && flags&abi.O_EXCL != 0:
-		return nil, abi.EEXIST
+		return nil, nil, abi.EEXIST
 	case p.node != nil:
-		return nil, abi.EISDIR
+		return nil, nil, abi.EISDIR
 	}
 	if e := p.parent.writable(who); e != abi.OK {
-		return nil, e
+		return nil, nil, e
+	}
+	if o := p.outside(who); o != nil {
+		out, e := fsys.openOutside(o, flags|abi.O_CREAT|abi.O_EXCL, perm)
+		if e != abi.OK {
+			return nil, nil, e
+		}
+		st, e := out.Stat()
+		if e != abi.OK {
+			out.Close()
+			fsys.handles.give(1)
+			return nil, nil, e
+		}
+		return &Node{typ: abi.S_IFREG, perm: st.Mode & 0o7777, nlink: 1, ext: o, seen: st}, out, abi.OK
 	}
 	n := fsys.newFile(abi.S_IFREG, perm)
-	return n, fsys.add(p.parent, p.name, n)
+	return n, nil, fsys.add(p.parent, p.name, n)
 }
 
 // openTmpfile makes a file without a name, for O_TMPFILE in the directory p.
@@ -115,6 +145,9 @@ func (fsys *FS) openTmpfile(p place, perm uint32, who actor) (*Node, abi.Errno) 
 	}
 	if e := p.node.writable(who); e != abi.OK {
 		return nil, e
+	}
+	if p.node.ext != nil {
+		return nil, abi.EOPNOTSUPP
 	}
 	return fsys.newFile(abi.S_IFREG, perm), abi.OK
 }
@@ -153,6 +186,8 @@ func (fsys *FS) openOld(p place, flags uint32, who actor) abi.Errno {
 		return abi.EROFS
 	case !n.may(who, need):
 		return abi.EACCES
+	case n.ext != nil && !n.IsDir() && n.typ != abi.S_IFREG:
+		return abi.EACCES // a pipe, a device, a socket: opening one does things, or waits
 	}
 	if flags&abi.O_TRUNC != 0 && n.data != nil {
 		return fsys.setSize(n, 0)
@@ -176,7 +211,12 @@ func (f *File) attach(ctx context.Context, flags uint32) (e abi.Errno) {
 	}
 	switch n := f.node; {
 	case n.src != nil:
-		f.reader, e = n.src.open()
+		if !f.fsys.handles.take(1) {
+			return abi.EMFILE
+		}
+		if f.reader, e = n.src.open(); e != abi.OK {
+			f.fsys.handles.give(1)
+		}
 	case n.fifo != nil:
 		f.stream, e = n.fifo.open(ctx, &f.fsys.bytes, flags)
 	case n.dev != nil:

@@ -21,6 +21,11 @@ func (fsys *FS) Rename(oldDir *Node, oldPath string, newDir *Node, newPath strin
 	if e != abi.OK {
 		return e
 	}
+	if from.kind == lastName && to.kind == lastName && from.node != nil {
+		if a, b := from.node.ext, to.outside(guest); a != nil || b != nil {
+			return renameOutside(a, b, from, to, noReplace)
+		}
+	}
 	if e := renameNames(from, to, noReplace); e != abi.OK {
 		return e
 	}
@@ -32,6 +37,22 @@ func (fsys *FS) Rename(oldDir *Node, oldPath string, newDir *Node, newPath strin
 	}
 	fsys.move(from, to)
 	return abi.OK
+}
+
+// renameOutside is rename where at least one of the names is in a Folder: a and
+// b are where they are.
+func renameOutside(a, b *outside, from, to place, noReplace bool) abi.Errno {
+	switch {
+	case a == nil || b == nil || a.folder != b.folder:
+		return abi.EXDEV
+	case noReplace && to.node != nil:
+		return abi.EEXIST
+	case !from.node.IsDir() && (from.slash || to.slash):
+		return abi.ENOTDIR
+	case from.node.readonly || !b.writable():
+		return abi.EROFS
+	}
+	return a.folder.Rename(a.name, b.name)
 }
 
 // renameNames is the part of rename's checks that looks at what the paths are,
@@ -97,7 +118,7 @@ func (fsys *FS) renameRights(from, to place) abi.Errno {
 		}
 	}
 	switch {
-	case isDir && from.node.dir.mount:
+	case isDir && (from.node.dir.mount || from.node.dir.under != nil):
 		return abi.EBUSY
 	case isDir && from.parent != to.parent && !from.node.may(guest, abi.W_OK):
 		return abi.EACCES // its ".." changes

@@ -25,7 +25,9 @@ func (fsys *FS) vacant(dir *Node, path string, isDir bool, who actor) (place, ab
 // writable says whether who may add and remove names in the directory n.
 func (n *Node) writable(who actor) abi.Errno {
 	switch {
-	case n.readonly:
+	case n.ext != nil && who == guest:
+		return abi.OK // it says for itself, of each name
+	case n.readonly || n.ext != nil:
 		return abi.EROFS
 	case n.nlink == 0:
 		return abi.ENOENT
@@ -47,6 +49,9 @@ func (fsys *FS) mkdir(dir *Node, path string, perm uint32, who actor) abi.Errno 
 	if e != abi.OK {
 		return e
 	}
+	if o := p.outside(who); o != nil {
+		return o.folder.Mkdir(o.name, perm&0o777)
+	}
 	return fsys.add(p.parent, p.name, fsys.newDir(p.parent, p.name, perm))
 }
 
@@ -67,6 +72,16 @@ func (fsys *FS) Mknod(dir *Node, path string, mode uint32) abi.Errno {
 	if e != abi.OK {
 		return e
 	}
+	if o := p.outside(guest); o != nil {
+		if typ != abi.S_IFREG {
+			return abi.EPERM
+		}
+		f, e := o.folder.Open(o.name, abi.O_WRONLY|abi.O_CREAT|abi.O_EXCL, mode&0o777)
+		if e == abi.OK {
+			f.Close()
+		}
+		return e
+	}
 	return fsys.add(p.parent, p.name, fsys.newFile(typ, mode))
 }
 
@@ -81,7 +96,8 @@ func (fsys *FS) newFile(typ, perm uint32) *Node {
 	return n
 }
 
-// Symlink makes a symbolic link at path that holds target.
+// Symlink makes a symbolic link at path that holds target. In a Folder none is
+// made (EPERM): whoever follows it there, it would lead to the host's files.
 func (fsys *FS) Symlink(target string, dir *Node, path string) abi.Errno {
 	if e := checkPath(target); e != abi.OK {
 		return e
@@ -91,6 +107,9 @@ func (fsys *FS) Symlink(target string, dir *Node, path string) abi.Errno {
 	p, e := fsys.vacant(dir, path, false, guest)
 	if e != abi.OK {
 		return e
+	}
+	if p.outside(guest) != nil {
+		return abi.EPERM
 	}
 	if !fsys.bytes.take(int64(len(target))) {
 		return abi.ENOSPC
@@ -121,7 +140,7 @@ func (fsys *FS) Link(oldDir *Node, oldPath string, newDir *Node, newPath string,
 	switch {
 	case e != abi.OK:
 		return e
-	case n.readonly:
+	case n.readonly || n.ext != nil || p.outside(guest) != nil:
 		return abi.EXDEV
 	case n.IsDir():
 		return abi.EPERM
@@ -172,6 +191,9 @@ func (fsys *FS) Unlink(dir *Node, path string) abi.Errno {
 	if p.node.IsDir() {
 		return abi.EISDIR
 	}
+	if o := p.node.ext; o != nil {
+		return o.folder.Remove(o.name, false)
+	}
 	p.parent.dir.remove(p.name)
 	fsys.touch(p.parent)
 	fsys.unname(p.node)
@@ -201,6 +223,12 @@ func (fsys *FS) Rmdir(dir *Node, path string) abi.Errno {
 	if e := p.removable(guest); e != abi.OK {
 		return e
 	}
+	if o := p.node.ext; o != nil {
+		if !p.node.IsDir() {
+			return abi.ENOTDIR
+		}
+		return o.folder.Remove(o.name, true)
+	}
 	if e := fsys.emptyDir(p.node); e != abi.OK {
 		return e
 	}
@@ -215,7 +243,7 @@ func (fsys *FS) emptyDir(n *Node) abi.Errno {
 	switch {
 	case !n.IsDir():
 		return abi.ENOTDIR
-	case n.dir.mount:
+	case n.dir.mount || n.dir.under != nil:
 		return abi.EBUSY
 	}
 	if e := fsys.load(n); e != abi.OK {

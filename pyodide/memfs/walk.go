@@ -53,7 +53,7 @@ func (fsys *FS) walk(dir *Node, path string, f follow, who actor) (place, abi.Er
 	if path[0] == '/' {
 		cur = fsys.root
 	}
-	if cur == nil {
+	if cur == nil || !cur.fresh() {
 		return place{}, abi.ENOENT
 	}
 	for rest := path; ; {

@@ -1,0 +1,350 @@
+// Package hostdir shows a folder of the host to a guest, as a [memfs.Folder]:
+// what the guest does in it is done on the host's disk, within rules.
+//
+// # How nothing gets out
+//
+// A name is walked one element at a time. Each folder on the way is opened in
+// the one before, as an [os.Root] of its own, and must be the very folder that
+// was seen there, which was no link. So no link is followed, wherever it leads
+// and whenever it is put there, and ".." is never asked of the host. Every
+// element has to pass the rules.
+//
+// Links are shown as what they are. Who follows them is memfs, by the names
+// that the guest knows: a link to a file that is not mounted leads nowhere.
+//
+// Only regular files are opened, and without waiting: a pipe that takes a
+// file's place in the last moment is noticed before it is read or written.
+//
+// # Hard links
+//
+// A hard link is a file like any other: whoever can put one into a folder that
+// programs work in gives them the file. Programs cannot make any.
+//
+// # Locking
+//
+// None: a Folder keeps nothing but its root and rules. Its methods may be
+// called from several goroutines, until the root is closed.
+//
+// # Limits
+//
+// Rules are about names. What they deny is also recognised by its identity (a
+// folder that is mounted twice, names that differ in case) as of the time
+// [New] was called. A folder whose file system hangs, hangs the guest.
+// File systems that are views of the kernel (proc, sysfs, …) are not entered on
+// Linux; elsewhere they are not recognised.
+//
+// # Testing
+//
+// A model test that does the same things here and with package os, and tests
+// in which links, pipes and folders change places all the time.
+package hostdir
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// Rules say what of a folder there is to a guest. Names are as in
+// [memfs.Folder]; a folder that cannot be read hides all below it.
+type Rules struct {
+	Read  func(name string) bool
+	Write func(name string) bool // of a name that can be read
+	// Holds says that something below the folder at name is denied: moving the
+	// folder would take it out of the denial.
+	Holds func(name string) bool
+	// DenyRead and DenyWrite are files and folders of the host that are denied
+	// by whatever name they are met.
+	DenyRead, DenyWrite []string
+}
+
+// Folder is a folder of the host.
+type Folder struct {
+	root                *os.Root
+	rules               Rules
+	denyRead, denyWrite []fs.FileInfo
+}
+
+var _ memfs.Folder = (*Folder)(nil)
+
+// New shows root, which the caller closes when no guest uses the folder any
+// more.
+func New(root *os.Root, rules Rules) *Folder {
+	infos := func(names []string) (out []fs.FileInfo) {
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil {
+				out = append(out, info)
+			}
+		}
+		return out
+	}
+	if info, err := root.Lstat("."); err != nil || kernelView(info, root) {
+		rules.Read = func(string) bool { return false }
+	}
+	return &Folder{root: root, rules: rules, denyRead: infos(rules.DenyRead), denyWrite: infos(rules.DenyWrite)}
+}
+
+func among(info fs.FileInfo, list []fs.FileInfo) bool {
+	for _, other := range list {
+		if os.SameFile(info, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// place is a name in an open folder.
+type place struct {
+	dir      *os.Root
+	base     string // "." for the folder itself
+	writable bool   // as far as the folders above are concerned
+	opened   bool   // dir is to be closed
+}
+
+func (p place) close() {
+	if p.opened {
+		p.dir.Close()
+	}
+}
+
+// changed is what a walk ends with that met something else than it had seen.
+const changed = abi.ENOENT
+
+// walk opens the folder that name is in. The caller closes the place.
+func (f *Folder) walk(name string) (place, abi.Errno) {
+	p := place{dir: f.root, base: name, writable: true}
+	if name == "." {
+		return p, abi.OK
+	}
+	for at := 0; ; {
+		i := strings.IndexByte(name[at:], '/')
+		if i < 0 {
+			p.base = name[at:]
+			return p, abi.OK
+		}
+		next, e := f.enter(p, name[at:at+i], name[:at+i])
+		p.close()
+		if e != abi.OK {
+			return place{}, e
+		}
+		p, at = next, at+i+1
+	}
+}
+
+// enter opens the folder base in p, whose whole name is given.
+func (f *Folder) enter(p place, base, name string) (place, abi.Errno) {
+	info, e := f.look(p.dir, base, name)
+	switch {
+	case e != abi.OK:
+		return place{}, e
+	case info.Mode()&fs.ModeSymlink != 0:
+		return place{}, abi.ELOOP
+	case !info.IsDir():
+		return place{}, abi.ENOTDIR
+	}
+	// As not the last element base is opened as a folder or not at all; what
+	// is one in the last element might be waited for.
+	dir, err := p.dir.OpenRoot(base + "/.")
+	if err != nil {
+		return place{}, errno(err)
+	}
+	next := place{dir: dir, base: ".", writable: p.writable && !among(info, f.denyWrite), opened: true}
+	now, err := dir.Lstat(".")
+	if err != nil || !os.SameFile(info, now) || kernelView(info, dir) {
+		next.close()
+		return place{}, changed
+	}
+	return next, abi.OK
+}
+
+// look is Lstat of base, whose whole name is given, for what the rules show.
+func (f *Folder) look(dir *os.Root, base, name string) (fs.FileInfo, abi.Errno) {
+	if name != "." && !f.rules.Read(name) {
+		return nil, abi.ENOENT
+	}
+	info, err := dir.Lstat(base)
+	switch {
+	case err != nil:
+		return nil, errno(err)
+	case among(info, f.denyRead):
+		return nil, abi.ENOENT
+	}
+	return info, abi.OK
+}
+
+// seek finds something that is there. The caller closes the place.
+func (f *Folder) seek(name string) (place, fs.FileInfo, abi.Errno) {
+	p, e := f.walk(name)
+	if e != abi.OK {
+		return p, nil, e
+	}
+	info, e := f.look(p.dir, p.base, name)
+	if e != abi.OK {
+		p.close()
+		return p, nil, e
+	}
+	return p, info, abi.OK
+}
+
+// seekWritable is seek for something that is to be changed or removed.
+func (f *Folder) seekWritable(name string) (place, fs.FileInfo, abi.Errno) {
+	if !f.Writable(name) {
+		return place{}, nil, abi.EROFS
+	}
+	p, info, e := f.seek(name)
+	if e == abi.OK && (!p.writable || among(info, f.denyWrite)) {
+		p.close()
+		return p, nil, abi.EROFS
+	}
+	return p, info, e
+}
+
+// vacant finds the place of a name that is to be made; whether it is there is
+// for the host to say. The caller closes the place.
+func (f *Folder) vacant(name string) (place, abi.Errno) {
+	if name == "." {
+		return place{}, abi.EEXIST
+	}
+	if !f.Writable(name) {
+		return place{}, abi.EROFS
+	}
+	p, e := f.walk(name)
+	if e == abi.OK && !p.writable {
+		p.close()
+		return p, abi.EROFS
+	}
+	return p, e
+}
+
+// Writable implements [memfs.Folder].
+func (f *Folder) Writable(name string) bool {
+	return f.rules.Read(name) && f.rules.Write(name)
+}
+
+// Lstat implements [memfs.Folder].
+func (f *Folder) Lstat(name string) (abi.Stat, abi.Errno) {
+	p, info, e := f.seek(name)
+	if e != abi.OK {
+		return abi.Stat{}, e
+	}
+	defer p.close()
+	return stat(info), abi.OK
+}
+
+// Readlink implements [memfs.Folder].
+func (f *Folder) Readlink(name string) (string, abi.Errno) {
+	p, info, e := f.seek(name)
+	if e != abi.OK {
+		return "", e
+	}
+	defer p.close()
+	if info.Mode()&fs.ModeSymlink == 0 {
+		return "", abi.EINVAL
+	}
+	target, err := p.dir.Readlink(p.base)
+	switch {
+	case err != nil:
+		return "", errno(err)
+	case len(target) >= abi.PATH_MAX || strings.IndexByte(target, 0) >= 0:
+		return "", abi.ENAMETOOLONG
+	}
+	return target, abi.OK
+}
+
+// Mkdir implements [memfs.Folder].
+func (f *Folder) Mkdir(name string, perm uint32) abi.Errno {
+	p, e := f.vacant(name)
+	if e != abi.OK {
+		return e
+	}
+	defer p.close()
+	return errno(p.dir.Mkdir(p.base, fs.FileMode(perm&0o777)))
+}
+
+// Remove implements [memfs.Folder].
+func (f *Folder) Remove(name string, dir bool) abi.Errno {
+	if name == "." {
+		return abi.EBUSY
+	}
+	p, info, e := f.seekWritable(name)
+	if e != abi.OK {
+		return e
+	}
+	defer p.close()
+	switch {
+	case dir && !info.IsDir():
+		return abi.ENOTDIR
+	case !dir && info.IsDir():
+		return abi.EISDIR
+	}
+	return errno(p.dir.Remove(p.base))
+}
+
+// Rename implements [memfs.Folder].
+func (f *Folder) Rename(old, new string) abi.Errno {
+	if old == "." || new == "." {
+		return abi.EBUSY
+	}
+	from, info, e := f.seekWritable(old)
+	if e != abi.OK {
+		return e
+	}
+	defer from.close()
+	to, e := f.vacant(new)
+	if e != abi.OK {
+		return e
+	}
+	defer to.close()
+	if there, err := to.dir.Lstat(to.base); err == nil {
+		if among(there, f.denyRead) || among(there, f.denyWrite) {
+			return abi.EROFS
+		}
+	}
+	if info.IsDir() && (f.rules.Holds(old) || f.rules.Holds(new)) {
+		return abi.EBUSY
+	}
+	return f.rename(from, to, old, new)
+}
+
+// Chmod implements [memfs.Folder]. Only the nine permission bits can be set.
+func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
+	p, info, e := f.seekWritable(name)
+	if e != abi.OK {
+		return e
+	}
+	defer p.close()
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return abi.EOPNOTSUPP
+	}
+	if info.Mode().IsRegular() {
+		if file, e := open(p, info, os.O_RDONLY); e == abi.OK {
+			defer file.Close()
+			return errno(file.Chmod(fs.FileMode(perm & 0o777)))
+		}
+	}
+	if info.IsDir() && p.base != "." {
+		if self, e := f.enter(p, p.base, name); e == abi.OK {
+			defer self.close()
+			p = place{dir: self.dir, base: "."}
+		}
+	}
+	// What cannot be opened is changed by its name: a link that took it within
+	// the moment leads to a place in the same folder, at worst.
+	return errno(p.dir.Chmod(p.base, fs.FileMode(perm&0o777)))
+}
+
+// SetTimes implements [memfs.Folder].
+func (f *Folder) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
+	p, _, e := f.seekWritable(name)
+	if e != abi.OK {
+		return e
+	}
+	defer p.close()
+	return errno(p.dir.Chtimes(p.base, when(atime), when(mtime)))
+}
+
+// Statfs implements [memfs.Folder].
+func (f *Folder) Statfs() (abi.Statfs, bool) { return statfs(f.root) }
