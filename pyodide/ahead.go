@@ -14,10 +14,13 @@ type ahead struct {
 	max int
 
 	mu      sync.Mutex
-	ready   []aheadOne // the one added last at the end
-	recent  []aheadKey // the last ones that were asked for
-	filling map[aheadKey]bool
-	expiry  *time.Timer // of ready[0], nil if there is none
+	ready   []aheadOne               // the one added last at the end
+	recent  []aheadKey               // the last ones that were asked for
+	filling map[aheadKey]*time.Timer // until it begins
+	coming  map[aheadKey]int         // being made of what has been used
+	waiting map[aheadKey]int         // for these
+	came    *sync.Cond               // of mu
+	expiry  *time.Timer              // of ready[0], nil if there is none
 	closed  bool
 	running sync.WaitGroup
 }
@@ -27,7 +30,17 @@ const (
 	aheadIdle = 5 * time.Minute
 	// aheadRecent is how many requests decide what is restored.
 	aheadRecent = 32
+	// aheadPause is how long the places of interpreters that are in use stay
+	// theirs: most programs end sooner, and new instances cost more.
+	aheadPause = 20 * time.Millisecond
 )
+
+func (a *ahead) init(rt *Runtime, max int) {
+	a.rt, a.max = rt, max
+	a.filling = map[aheadKey]*time.Timer{}
+	a.coming, a.waiting = map[aheadKey]int{}, map[aheadKey]int{}
+	a.came = sync.NewCond(&a.mu)
+}
 
 // aheadKey says what an interpreter is good for.
 type aheadKey struct {
@@ -49,10 +62,41 @@ func (a *ahead) take(ctx context.Context, from *Frozen, memory int64) (*Interp, 
 	if a.max > 0 {
 		defer a.refill(key)
 	}
-	if in != nil {
-		return in, nil
+	if in == nil {
+		var err error
+		if in, err = a.rt.restore(ctx, from, memory); err != nil {
+			return nil, err
+		}
 	}
-	return a.rt.restore(ctx, from, memory)
+	if a.max > 0 {
+		in.key = key
+	}
+	return in, nil
+}
+
+// back takes an interpreter that was closed, whose program has ended well, and
+// makes another one of its instance; false: it does not.
+func (a *ahead) back(in *Interp) bool {
+	key := in.key
+	if !in.reusable() {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed || key.from.closed.Load() || a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key] {
+		return false
+	}
+	a.coming[key]++
+	a.running.Add(1)
+	go func() {
+		defer a.running.Done()
+		fresh, err := in.reuse()
+		if err != nil {
+			in.destroy() // of no use: the next one is restored
+		}
+		a.arrived(key, fresh)
+	}()
+	return true
 }
 
 func (a *ahead) pop(key aheadKey) *Interp {
@@ -61,26 +105,42 @@ func (a *ahead) pop(key aheadKey) *Interp {
 	if a.recent = append(a.recent, key); len(a.recent) > aheadRecent {
 		a.recent = a.recent[1:]
 	}
-	for i := len(a.ready) - 1; i >= 0; i-- {
-		if one := a.ready[i]; one.key == key {
-			a.ready = slices.Delete(a.ready, i, i+1)
-			return one.in
+	for {
+		for i := len(a.ready) - 1; i >= 0; i-- {
+			if one := a.ready[i]; one.key == key {
+				a.ready = slices.Delete(a.ready, i, i+1)
+				return one.in
+			}
+		}
+		if a.coming[key] <= a.waiting[key] {
+			return nil
+		}
+		a.waiting[key]++
+		a.came.Wait() // in a tenth of what a new instance takes
+		if a.waiting[key]--; a.waiting[key] == 0 {
+			delete(a.waiting, key)
 		}
 	}
-	return nil
 }
 
 // refill restores interpreters in the background, one at a time for a key,
-// until it has its share.
+// until it has its share: soon if there is none left, and else when those in
+// use had the time to come back.
 func (a *ahead) refill(key aheadKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed || a.filling[key] {
+	pause := aheadPause
+	if a.count(key)+a.coming[key] == 0 {
+		pause = 0
+	}
+	if t := a.filling[key]; a.closed || t != nil && (pause > 0 || !t.Stop()) {
+		return
+	} else if t != nil {
+		t.Reset(0)
 		return
 	}
-	a.filling[key] = true
 	a.running.Add(1)
-	go func() {
+	a.filling[key] = time.AfterFunc(pause, func() {
 		defer a.running.Done()
 		for a.wants(key) {
 			in, err := a.rt.restore(context.Background(), key.from, key.memory)
@@ -90,14 +150,14 @@ func (a *ahead) refill(key aheadKey) {
 			}
 			a.give(key, in)
 		}
-	}()
+	})
 }
 
 // wants says whether another one is wanted; if not, filling ends.
 func (a *ahead) wants(key aheadKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.closed && a.filling[key] && a.count(key) < a.share(key) {
+	if !a.closed && a.filling[key] != nil && a.count(key) < a.share(key) {
 		return true
 	}
 	delete(a.filling, key)
@@ -178,19 +238,43 @@ func (a *ahead) give(key aheadKey, in *Interp) {
 	switch {
 	case in == nil:
 		delete(a.filling, key)
-	case a.closed || !a.filling[key]:
+	case a.closed || a.filling[key] == nil:
 		surplus = in
 	default:
-		a.ready = append(a.ready, aheadOne{key, in, time.Now()})
-		if len(a.ready) > a.max {
-			surplus = a.surplus()
-		}
-		a.watch(time.Now())
+		surplus = a.put(key, in)
 	}
 	a.mu.Unlock()
 	if surplus != nil {
 		surplus.Close()
 	}
+}
+
+// arrived puts an interpreter in that was made of a used one; nil: it was not.
+func (a *ahead) arrived(key aheadKey, in *Interp) {
+	surplus := in
+	a.mu.Lock()
+	if a.coming[key]--; a.coming[key] == 0 {
+		delete(a.coming, key)
+	}
+	if in != nil && !a.closed && !key.from.closed.Load() {
+		surplus = a.put(key, in)
+	}
+	a.came.Broadcast()
+	a.mu.Unlock()
+	if surplus != nil {
+		surplus.Close()
+	}
+}
+
+// put adds one that is ready and gives the one that has no place, if any; the
+// caller holds mu.
+func (a *ahead) put(key aheadKey, in *Interp) (surplus *Interp) {
+	a.ready = append(a.ready, aheadOne{key, in, time.Now()})
+	if len(a.ready) > a.max {
+		surplus = a.surplus()
+	}
+	a.watch(time.Now())
+	return surplus
 }
 
 // drop closes what was restored of a snapshot that is about to be closed; nil

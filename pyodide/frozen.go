@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"coderunner/pyodide/linmem"
@@ -31,6 +32,7 @@ type Frozen struct {
 	image  *snapshot.Image
 	owner  owner
 	mounts []Mount
+	closed atomic.Bool
 }
 
 // owner is what the interpreter itself has to remember.
@@ -164,6 +166,7 @@ func (z *Frozen) Memory() int64 { return int64(z.image.Memory) }
 
 // Close closes the snapshot's file. Interpreters made of it live on.
 func (z *Frozen) Close() error {
+	z.closed.Store(true)
 	z.rt.ahead.drop(z)
 	return z.image.Close()
 }
@@ -301,12 +304,8 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 	if err := in.mapImage(z.image); err != nil {
 		return in, err
 	}
-	for name, v := range z.image.Globals {
-		g, err := in.global(name)
-		if err != nil {
-			return in, err
-		}
-		g.Set(v)
+	if err := in.setGlobals(z.image); err != nil {
+		return in, err
 	}
 	if err := in.restoreClosures(ctx, z.owner.Link); err != nil {
 		return in, err
@@ -332,6 +331,18 @@ func (in *Interp) mapImage(image *snapshot.Image) error {
 		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// setGlobals gives the globals the values of the image.
+func (in *Interp) setGlobals(image *snapshot.Image) error {
+	for name, v := range image.Globals {
+		g, err := in.global(name)
+		if err != nil {
+			return err
+		}
+		g.Set(v)
 	}
 	return nil
 }

@@ -75,7 +75,9 @@ type Interp struct {
 
 	signalNumber, signalClock uint32 // addresses, see signal
 	stopFlag                  sync.Mutex
-	flag                      api.MutableGlobal // under stopFlag; nil once the module is closed
+	flag                      api.MutableGlobal // under stopFlag; nil once the interpreter is closed
+
+	key aheadKey // what it was taken as, if it was
 
 	linking // nothing, until a shared library or a C function is asked for
 
@@ -255,14 +257,23 @@ func (in *Interp) Close() error {
 	if in.closed {
 		return nil
 	}
+	alive := !in.dead
 	in.closed, in.dead = true, true
 	in.stopFlag.Lock()
 	in.flag = nil
 	in.stopFlag.Unlock()
-	var errs []error
 	if in.proc != nil {
 		in.proc.Close()
 	}
+	if alive && in.rt.ahead.back(in) {
+		return nil
+	}
+	return in.destroy()
+}
+
+// destroy gives the instance and its memory back. Nothing runs any more.
+func (in *Interp) destroy() error {
+	var errs []error
 	if in.mod != nil {
 		errs = append(errs, in.mod.Close(context.Background()))
 	}

@@ -18,10 +18,15 @@ const (
 var errOutOfRange = errors.New("address out of range")
 
 // signal asks CPython to run the handler of a signal at its next check, and
-// wakes it if it waits for the host. It may be called from any goroutine: the
-// memory never moves. CPython looks at the number when its countdown, which
-// stands still otherwise, is 0.
+// wakes it if it waits for the host. It may be called from any goroutine, also
+// when the interpreter is closed. CPython looks at the number when its
+// countdown, which stands still otherwise, is 0.
 func (in *Interp) signal(number uint32) {
+	in.stopFlag.Lock()
+	defer in.stopFlag.Unlock()
+	if in.flag == nil {
+		return
+	}
 	in.memory.Store32(in.signalNumber, number)
 	in.memory.Store32(in.signalClock, 0)
 	in.proc.Interrupt()

@@ -86,7 +86,7 @@ const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experi
 // some ten seconds.
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{config: c}
-	r.ahead = ahead{rt: r, max: c.Ahead, filling: map[aheadKey]bool{}}
+	r.ahead.init(r, c.Ahead)
 	r.link.init(r)
 	defer func() {
 		if err != nil {

@@ -128,3 +128,29 @@ func (m *Memory) Map(file *os.File, base int64, offset, length uint64) error {
 	}
 	return nil
 }
+
+// Range is a part of a memory, in bytes.
+type Range struct{ Offset, Length uint64 }
+
+// Written gives the parts of the memory, in whole pages of the host's, that may
+// have been written to since they were committed or mapped, in ascending order.
+// All else is as it was then. Only Linux tells.
+func (m *Memory) Written() ([]Range, error) {
+	out, err := m.area.written(m.committed.Load())
+	if err != nil {
+		return nil, fmt.Errorf("find out what was written to linear memory: %w", err)
+	}
+	return out, nil
+}
+
+// Revert makes a part that Written gave what it was when it was committed or
+// mapped, and gives its pages back.
+func (m *Memory) Revert(r Range) error {
+	if r.Offset+r.Length < r.Offset || r.Offset+r.Length > m.committed.Load() {
+		return fmt.Errorf("revert %d bytes at %d: outside of the memory", r.Length, r.Offset)
+	}
+	if err := m.area.revert(r); err != nil {
+		return fmt.Errorf("revert linear memory: %w", err)
+	}
+	return nil
+}

@@ -2,8 +2,10 @@ package linmem
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -121,5 +123,66 @@ func TestMap(t *testing.T) {
 	}
 	if err := m.Map(f, 0, 3*PageSize, 2*PageSize); err == nil {
 		t.Error("mapped outside of the memory")
+	}
+}
+
+// TestWritten finds what was written to and takes it back, in mapped and in
+// other parts.
+func TestWritten(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Write(bytes.Repeat([]byte{7}, 2*PageSize)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(8 * PageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Unmap()
+	b := m.Reallocate(8 * PageSize)
+	if err := m.Map(f, 0, 4*PageSize, 2*PageSize); err != nil {
+		t.Fatal(err)
+	}
+	if b[5*PageSize] != 7 { // only looked at
+		t.Fatal("not mapped")
+	}
+	if r, err := m.Written(); errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		t.Skip(err)
+	} else if err != nil || len(r) != 0 {
+		t.Fatalf("nothing was written, but %v, %v", r, err)
+	}
+	touched := []int{PageSize + 100, 4*PageSize + 5, 5*PageSize - 1, 6*PageSize - 1, 7 * PageSize}
+	for _, at := range touched {
+		b[at] = 9
+	}
+	ranges, err := m.Written()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range touched {
+		in := func(r Range) bool { return r.Offset <= uint64(at) && uint64(at) < r.Offset+r.Length }
+		if !slices.ContainsFunc(ranges, in) {
+			t.Errorf("byte %d of %v is not in %v", i, touched, ranges)
+		}
+	}
+	for _, r := range ranges {
+		if err := m.Revert(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range b {
+		want := byte(0)
+		if i >= 4*PageSize && i < 6*PageSize {
+			want = 7
+		}
+		if b[i] != want {
+			t.Fatalf("byte %d is %d", i, b[i])
+		}
+	}
+	if err := m.Revert(Range{7 * PageSize, 2 * PageSize}); err == nil {
+		t.Error("reverted outside of the memory")
 	}
 }

@@ -1,0 +1,141 @@
+package pyodide
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// dirty are programs that leave as much behind as they can.
+var dirty = map[string]string{
+	"value":     "1+1",
+	"names":     "import builtins, sys, json\nbuiltins.secret = json.secret = sys.secret = 'secret'\njson.dumps = None",
+	"memory":    "x = [bytes([i % 256]) * 1000 for i in range(3000)]",
+	"files":     "import os\nopen('/tmp/secret', 'w').write('secret' * 1000)\nos.chdir('/tmp')\nos.environ['SECRET'] = '1'",
+	"open file": "f = open('/tmp/secret', 'w')\nimport builtins\nbuiltins.f = f",
+	"raise":     "def f(n):\n    return f(n - 1) if n else 1 / 0\nf(200)",
+	"exit":      "import sys\nsys.exit(3)",
+	"garbage":   "import gc\ngc.unfreeze()\nx = []\nx.append(x)\ndel x\ngc.collect()",
+	"modules":   "import sqlite3, xml.dom.minidom, lzma\nsqlite3.connect(':memory:').execute('create table secret (x)')",
+	"alarm":     "import signal\nsignal.signal(signal.SIGALRM, lambda *a: None)\nsignal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)",
+	"async":     "import asyncio\nawait asyncio.sleep(0)",
+	"intern":    "import sys\n[sys.intern(f'secret{i}') for i in range(2000)]",
+	"threads":   "import threading\nthreading.local().x = 1\nthreading.stack_size(1 << 20)",
+	"recursion": "import sys\nsys.setrecursionlimit(5000)\nsys.setswitchinterval(1)",
+}
+
+// TestReusedIsRestored compares an instance that was used, and made ready for
+// the next, with the snapshot, byte for byte.
+func TestReusedIsRestored(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which pages were written to")
+	}
+	rt := OpenForTest(t)
+	ctx := context.Background()
+	const memory = 512 << 20
+	want := restored(t, rt, memory)
+	defer want.Close()
+	in := restored(t, rt, memory)
+	defer func() { in.Close() }()
+	for name, code := range dirty {
+		in.key = aheadKey{rt.base, memory}
+		if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := in.Run(ctx, Program{Code: code}); err != nil || res.Ended != Finished {
+			t.Fatalf("%s: %+v, %v", name, res, err)
+		}
+		in.proc.Close()
+		if !in.reusable() {
+			t.Fatalf("%s: the instance cannot be used again", name)
+		}
+		fresh, err := in.reuse()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		in = fresh
+		sameInstance(t, name, in, want)
+	}
+}
+
+// restored makes an interpreter as it waits for its program.
+func restored(t *testing.T, rt *Runtime, memory int64) *Interp {
+	t.Helper()
+	in, err := rt.restore(context.Background(), rt.base, memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func sameInstance(t *testing.T, name string, got, want *Interp) {
+	t.Helper()
+	size := want.mod.Memory().Size()
+	a, _ := got.mod.Memory().Read(0, got.mod.Memory().Size())
+	b, _ := want.mod.Memory().Read(0, size)
+	for at := 0; !bytes.Equal(a, b) && at < len(b); at += 4096 {
+		if len(a) != len(b) || !bytes.Equal(a[at:at+4096], b[at:at+4096]) {
+			t.Fatalf("%s: the memory differs at %#x of %#x", name, at, len(a))
+		}
+	}
+	for _, global := range append(ownGlobals, want.rt.module.info.Globals...) {
+		x, err := got.global(global)
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, _ := want.global(global)
+		if x.Get() != y.Get() && !strings.Contains(global, "fuel") {
+			t.Errorf("%s: global %s is %#x, want %#x", name, global, x.Get(), y.Get())
+		}
+	}
+	g, h := got.guest(context.Background()), want.guest(context.Background())
+	for _, table := range want.rt.module.info.Tables {
+		n, err := g.call(table.Size)
+		if m, _ := h.call(table.Size); err != nil || n != m {
+			t.Errorf("%s: table %s has %d elements, want %d (%v)", name, table.Export, n, m, err)
+		}
+	}
+}
+
+// TestNotReused has programs after which an instance is given up.
+func TestNotReused(t *testing.T) {
+	rt := OpenForTest(t)
+	const memory = 512 << 20
+	for name, p := range map[string]Program{
+		"grown":   {Code: "x = bytearray(64 << 20)"},
+		"refused": {Code: "try:\n    bytearray(1 << 30)\nexcept MemoryError:\n    pass"},
+		"ctypes":  {Code: "import ctypes\nctypes.pythonapi.Py_IncRef"},
+		"killed":  {Code: "import os\nos._exit(1)"},
+		"stopped": {Code: "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    while True: pass", Timeout: 50 * time.Millisecond},
+	} {
+		in := restored(t, rt, memory)
+		in.key = aheadKey{rt.base, memory}
+		if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Run(context.Background(), p); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !in.dead && in.reusable() {
+			t.Errorf("%s: the instance would be used again", name)
+		}
+		in.key = aheadKey{}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSignalAfterClose is a timer that fires late.
+func TestSignalAfterClose(t *testing.T) {
+	in := restored(t, OpenForTest(t), 512<<20)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in.signal(sigalrm)
+	in.stop()
+}
