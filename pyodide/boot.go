@@ -80,6 +80,9 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 			return err
 		}
 	}
+	if err := in.fs.Scratch("/tmp"); err != nil {
+		return err
+	}
 	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.rt.stdlib}); err != nil {
 		return err
 	}

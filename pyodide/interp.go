@@ -118,7 +118,7 @@ func NewFolder(root *os.Root, rules FolderRules) *Folder { return hostdir.New(ro
 // there. What a program does there it does on the host's disk, and is not
 // counted as its memory; entries that dir has already stay. The interpreter's
 // own folders keep new names to themselves: what is made in [Home], in /lib and
-// in /dev stays in memory.
+// in /dev stays in memory, and in /tmp if the rules do not let it be written.
 func (in *Interp) MountFolder(dir string, f *Folder) error {
 	if err := in.fs.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)

@@ -24,6 +24,7 @@ type directory struct {
 	under   *outside // what is seen of a Folder, behind the entries
 	alone   bool     // there is no such directory in the Folder above
 	private bool     // see FS.Private
+	scratch bool     // see FS.Scratch
 }
 
 type entry struct {

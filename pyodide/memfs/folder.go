@@ -63,8 +63,7 @@ type FolderList interface {
 // MountFolder shows f at path, which must be a directory. Names that the
 // directory has already stay; where both have a directory, the two are merged
 // in the same way. What the guest makes in a merged directory it makes in the
-// folder, if that is writable, else in memory; in a directory that is
-// [FS.Private] it always makes it in memory.
+// folder, or not at all; see [FS.Private] and [FS.Scratch] for exceptions.
 func (fsys *FS) MountFolder(path string, f Folder) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -85,6 +84,16 @@ func (fsys *FS) MountFolder(path string, f Folder) error {
 // Private keeps new names in the directory at path in memory, whatever is
 // mounted there.
 func (fsys *FS) Private(path string) error {
+	return fsys.mark(path, func(d *directory) { d.private = true })
+}
+
+// Scratch keeps new names in the directory at path in memory, unless a folder
+// is mounted there in which they may be made.
+func (fsys *FS) Scratch(path string) error {
+	return fsys.mark(path, func(d *directory) { d.scratch = true })
+}
+
+func (fsys *FS) mark(path string, f func(*directory)) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	n, e := fsys.find(nil, path, followLast, host)
@@ -92,9 +101,9 @@ func (fsys *FS) Private(path string) error {
 		e = abi.ENOTDIR
 	}
 	if e == abi.OK {
-		n.dir.private = true
+		f(n.dir)
 	}
-	return pathError("keep private", path, e)
+	return pathError("mark", path, e)
 }
 
 // outside is where something is in a Folder.
@@ -167,11 +176,12 @@ func (p place) outside(who actor) *outside {
 	case p.parent.dir.under == nil:
 		return nil
 	}
-	o := p.parent.dir.under.join(p.name)
-	if p.parent.ext != nil || who == guest && !p.parent.dir.private && o.writable() {
-		return o
+	d := p.parent.dir
+	o := d.under.join(p.name)
+	if p.parent.ext == nil && (who == host || d.private || d.scratch && !o.writable()) {
+		return nil
 	}
-	return nil
+	return o
 }
 
 // fresh says whether the directory that a program holds is still what its name

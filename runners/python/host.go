@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,29 +26,35 @@ func environment(p runners.Policy) map[string]string {
 	return env
 }
 
-// hostFolders are the files and folders of the host that programs may read.
-// Each is opened as an [os.Root], which no link and no ".." leads out of.
+// hostFolders are the files and folders of the host that programs may read,
+// and those of them that they may also write. Each is opened as an [os.Root],
+// which no link and no ".." leads out of.
 type hostFolders struct {
-	roots []*os.Root
-	trees []hostTree
+	policy runners.Policy
+	cache  string // a folder that is never written to
+	trees  []hostTree
 }
 
-// hostTree is one of them, and where programs see it.
+// hostTree is a folder, and where programs see it.
 type hostTree struct {
-	dir  string
-	tree fs.FS
+	dir    string // as the policy names it
+	real   string // without links
+	root   *os.Root
+	folder *pyodide.Folder
 }
 
 // openHostFolders opens what the policy lets programs read. What is not there
-// now is left out.
-func openHostFolders(p runners.Policy) (*hostFolders, error) {
-	h := &hostFolders{}
-	list := p.Read.List
+// now is left out, unless programs may make it. Programs never write to the
+// folder of the cache.
+func openHostFolders(p runners.Policy, cache string) (*hostFolders, error) {
+	h := &hostFolders{policy: p, cache: cache}
+	list := slices.Clone(p.Read.List)
 	if p.Read.All {
 		list = []string{string(filepath.Separator)}
 	}
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	for _, name := range list {
-		if err := h.open(p, name); err != nil {
+		if err := h.open(filepath.Clean(name)); err != nil {
 			h.Close()
 			return nil, err
 		}
@@ -55,138 +62,131 @@ func openHostFolders(p runners.Policy) (*hostFolders, error) {
 	return h, nil
 }
 
-func (h *hostFolders) open(p runners.Policy, name string) error {
-	info, err := os.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+func (h *hostFolders) open(name string) error {
+	if !h.reads(name) {
 		return nil
 	}
-	if err != nil {
+	folder := name
+	switch info, err := os.Stat(name); {
+	case errors.Is(err, fs.ErrNotExist) && h.writes(name), err == nil && !info.IsDir():
+		folder = filepath.Dir(name)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return nil
+	case err != nil:
 		return fmt.Errorf("open %s for programs: %w", name, err)
 	}
-	folder, only := name, ""
-	if !info.IsDir() {
-		folder, only = filepath.Split(name)
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return nil // it has gone, or must not be seen
+	}
+	if h.covered(folder, name, real) {
+		return nil
 	}
 	root, err := os.OpenRoot(folder)
-	if errors.Is(err, fs.ErrPermission) {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("open %s for programs: %w", name, err)
 	}
-	h.roots = append(h.roots, root)
-	h.trees = append(h.trees, hostTree{
-		dir:  filepath.ToSlash(filepath.Clean(folder)),
-		tree: hostFS{fsys: root.FS(), folder: filepath.Clean(folder), only: only, policy: p},
-	})
+	t := hostTree{dir: folder, real: real, root: root}
+	t.folder = pyodide.NewFolder(root, h.rules(t))
+	h.trees = append(h.trees, t)
 	return nil
 }
 
-// mount shows the folders to a program.
-func (h *hostFolders) mount(in *pyodide.Interp) error {
+// covered says whether programs come to name, which is the folder or in it, by
+// a tree that is open already, and by no link.
+func (h *hostFolders) covered(folder, name, real string) bool {
 	for _, t := range h.trees {
-		if err := in.Mount(t.dir, t.tree); err != nil {
+		if rel, err := filepath.Rel(t.dir, folder); err != nil || filepath.Join(t.real, rel) != real {
+			continue
+		}
+		for at := name; ; at = filepath.Dir(at) {
+			if at == t.dir || folder == t.dir {
+				return true
+			}
+			if at == filepath.Dir(at) || !h.reads(at) {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// system are folders whose files are not files but views of the machine.
+var system = []string{"/proc", "/sys", "/dev"}
+
+// reads says whether programs may see the host's file.
+func (h *hostFolders) reads(host string) bool {
+	return !slices.ContainsFunc(system, func(s string) bool { return within(s, host) }) && h.policy.CanRead(host)
+}
+
+func (h *hostFolders) writes(host string) bool {
+	return h.policy.CanWrite(host) && (h.cache == "" || !within(h.cache, host))
+}
+
+// within says whether name is folder or in it.
+func within(folder, name string) bool {
+	rel, err := filepath.Rel(folder, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// rules are the policy's for one tree.
+func (h *hostFolders) rules(t hostTree) pyodide.FolderRules {
+	host := func(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
+	real := func(name string) string { return filepath.Join(t.real, filepath.FromSlash(name)) }
+	in := func(list []string, name string) bool {
+		return slices.ContainsFunc(list, func(d string) bool { return within(d, name) })
+	}
+	read := slices.Concat(h.policy.DenyRead.List, h.policy.IgnoreRead.List)
+	write := slices.Clone(h.policy.DenyWrite.List)
+	if h.cache != "" {
+		write = append(write, h.cache)
+	}
+	denied := slices.Concat(read, write)
+	return pyodide.FolderRules{
+		Read:  func(name string) bool { return h.reads(host(name)) && !in(read, real(name)) && !in(system, real(name)) },
+		Write: func(name string) bool { return h.writes(host(name)) && !in(write, real(name)) },
+		Holds: func(name string) bool {
+			return slices.ContainsFunc(denied, func(d string) bool {
+				return within(host(name), d) || within(real(name), d)
+			})
+		},
+		DenyRead: read, DenyWrite: write,
+	}
+}
+
+// mounter is what a program's interpreter does with folders.
+type mounter interface {
+	MountFolder(dir string, f *pyodide.Folder) error
+}
+
+// mount shows the folders to a program.
+func (h *hostFolders) mount(in mounter) error {
+	for _, t := range h.trees {
+		err := in.MountFolder(guestPath(t.dir), t.folder)
+		if err != nil && t.real != t.dir {
+			// On the way there is a link that programs see, and follow.
+			err = in.MountFolder(guestPath(t.real), t.folder)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// guestPath is where programs see a folder of the host.
+func guestPath(host string) string {
+	return path.Join("/", strings.ReplaceAll(filepath.ToSlash(host), ":", ""))
+}
+
 // Close closes the folders. No program may use them any more.
 func (h *hostFolders) Close() error {
 	var errs []error
-	for _, root := range h.roots {
-		errs = append(errs, root.Close())
+	for _, t := range h.trees {
+		errs = append(errs, t.root.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// hostFS is the part of a host folder that the policy lets programs read. Links
-// are absent: their targets might not be allowed.
-type hostFS struct {
-	fsys   fs.FS
-	folder string // of the host
-	only   string // the one file that is there, or ""
-	policy runners.Policy
-}
-
-// system are folders whose files are not files but views of the machine.
-var system = []string{"/proc", "/sys", "/dev"}
-
-// allows says whether programs may see the entry. Folders above an allowed one
-// are not asked for here: each allowed one is a tree of its own.
-func (h hostFS) allows(name string) bool {
-	if name == "." {
-		return true
-	}
-	if h.only != "" && name != h.only {
-		return false
-	}
-	host := filepath.Join(h.folder, filepath.FromSlash(name))
-	for _, s := range system {
-		if host == s || strings.HasPrefix(host, s+"/") {
-			return false
-		}
-	}
-	return h.policy.CanRead(host)
-}
-
-func (h hostFS) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	if !h.allows(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	// A link anywhere on the way, put there since the folder was listed, would
-	// be followed inside the root; what it leads to may be denied.
-	for at := name; at != "."; at = path.Dir(at) {
-		info, err := fs.Lstat(h.fsys, at)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() && !info.Mode().IsRegular() {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-		}
-	}
-	f, err := h.fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	if dir, ok := f.(fs.ReadDirFile); ok {
-		return hostDir{dir, h, name}, nil
-	}
-	return f, nil
-}
-
-// ReadDir lists a folder without what programs may not see.
-func (h hostFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	if !h.allows(name) {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
-	}
-	list, err := fs.ReadDir(h.fsys, name)
-	return h.filter(name, list), err
-}
-
-func (h hostFS) filter(dir string, list []fs.DirEntry) []fs.DirEntry {
-	return slices.DeleteFunc(list, func(e fs.DirEntry) bool {
-		return !e.IsDir() && !e.Type().IsRegular() || !h.allows(path.Join(dir, e.Name()))
-	})
-}
-
-// hostDir is an open folder, or a file: package os has one type for both.
-type hostDir struct {
-	fs.ReadDirFile
-	h    hostFS
-	name string
-}
-
-func (d hostDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	for {
-		list, err := d.ReadDirFile.ReadDir(n)
-		kept := d.h.filter(d.name, list)
-		if len(kept) > 0 || len(list) == 0 || n <= 0 || err != nil {
-			return kept, err
-		}
-	}
 }

@@ -138,7 +138,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
-	host, err := openHostFolders(j.r.cfg.Policy)
+	host, err := openHostFolders(j.r.cfg.Policy, j.r.cfg.Cache.Root())
 	if err != nil {
 		return nil, err
 	}
