@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CODERUNNER_DENO_TEST_CHILD") != "" {
 		child()
 	}
+	if len(os.Args) > 1 && (os.Args[1] == "--version" || os.Args[1] == "cache") {
+		standIn()
+	}
 	if n, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
 		makeThreads(n)
 		os.Exit(0)

@@ -289,10 +289,13 @@ type cacheCommand struct {
 // not do what it was told; err is ours.
 func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (message string, err error) {
 	args := []string{"cache", "--no-config"}
+	staging := ""
 	if c.lock != "" {
 		args = append(args, "--lock="+c.lock)
 		if c.frozen {
 			args = append(args, "--frozen")
+		} else {
+			staging = c.dir
 		}
 	} else {
 		args = append(args, "--no-lock")
@@ -305,9 +308,12 @@ func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (
 	if err := ctx.Err(); err != nil {
 		return "", context.Cause(ctx)
 	}
-	p, err := r.starter.process(command{path: binary, args: args, dir: c.dir, env: r.prepareEnv()})
+	p, err := r.starter.process(command{path: binary, args: args, dir: c.dir, env: r.prepareEnv(), spec: r.preparation(binary, c.dir, staging)})
 	if err != nil {
 		return "", err
+	}
+	if err := limitPreparation(p.cmd.Process.Pid); err != nil {
+		r.log.Debug("a preparation is not limited", zap.Error(err)) // it may have ended
 	}
 	stop := context.AfterFunc(ctx, func() { p.kill("cancelled") })
 	defer stop()

@@ -93,8 +93,20 @@ func confine(pid int, memory int64) (peak int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	return status["VmHWM"], setLimits(pid, uint64(status["VmData"]+memory))
+}
+
+// preparationData bounds the data of the trusted phase, in bytes, with the 555
+// MiB that every Deno has.
+const preparationData = 4 << 30
+
+// limitPreparation limits the process of a trusted phase.
+func limitPreparation(pid int) error { return setLimits(pid, preparationData) }
+
+// setLimits limits a process. Its data may have so many bytes.
+func setLimits(pid int, data uint64) error {
 	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_DATA:     uint64(status["VmData"] + memory),
+		unix.RLIMIT_DATA:     data,
 		unix.RLIMIT_CORE:     0,
 		unix.RLIMIT_FSIZE:    maxFileSize,
 		unix.RLIMIT_NOFILE:   maxOpenFiles,
@@ -102,14 +114,14 @@ func confine(pid int, memory int64) (peak int64, err error) {
 	} {
 		var old unix.Rlimit
 		if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
-			return 0, fmt.Errorf("read limit %d of process %d: %w", resource, pid, err)
+			return fmt.Errorf("read limit %d of process %d: %w", resource, pid, err)
 		}
 		limit = min(limit, old.Max)
 		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
-			return 0, fmt.Errorf("set limit %d of process %d: %w", resource, pid, err)
+			return fmt.Errorf("set limit %d of process %d: %w", resource, pid, err)
 		}
 	}
-	return status["VmHWM"], nil
+	return nil
 }
 
 // memoryStatus reads the sizes in /proc/PID/status, in bytes.

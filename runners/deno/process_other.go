@@ -52,6 +52,9 @@ func peakNow(int) (int64, error) { return 0, nil }
 // groupLives: there are no process groups here.
 func groupLives(*os.Process) bool { return false }
 
+// limitPreparation does nothing.
+func limitPreparation(int) error { return nil }
+
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 

@@ -51,6 +51,9 @@ func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 // peakNow is not known here before the end.
 func peakNow(int) (int64, error) { return 0, errors.ErrUnsupported }
 
+// limitPreparation does nothing.
+func limitPreparation(int) error { return nil }
+
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 
