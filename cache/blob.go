@@ -21,6 +21,11 @@ type Source struct {
 	Digest  Digest
 	MaxSize int64  // bytes; 0 is [DefaultMaxSize]
 	Name    string // for progress and errors; "" is the last element of the URL
+
+	// From is the URL of the registry that named URL, and "" if the user did. A
+	// registry out in the world may not send us to the user's own network or
+	// disk.
+	From string
 }
 
 // DefaultMaxSize bounds a download, in bytes, that names no size of its own.
@@ -105,7 +110,13 @@ func (s *Source) request() (request, error) {
 	if s.MaxSize < 0 {
 		return request{}, fmt.Errorf("fetch %s: a size limit of %d bytes", name, s.MaxSize)
 	}
-	return request{name: name, url: u, raw: true}, nil
+	r := request{name: name, url: u, raw: true}
+	if s.From != "" {
+		if r.from, err = parseURL(s.From); err != nil {
+			return request{}, fmt.Errorf("fetch %s: %w", name, err)
+		}
+	}
+	return r, nil
 }
 
 // checkBlob compares the blob with its digest, once per process and change.

@@ -43,7 +43,7 @@ func newFetcher(client *http.Client) *fetcher {
 	if client != nil {
 		own = *client
 	} else {
-		own.Transport = defaultTransport()
+		own.Transport = newGuard(defaultTransport)
 	}
 	theirs := own.CheckRedirect
 	own.CheckRedirect = func(req *http.Request, via []*http.Request) error {
@@ -61,8 +61,8 @@ func newFetcher(client *http.Client) *fetcher {
 
 // defaultTransport verifies certificates, as Go always does, against the
 // system's or those of SSL_CERT_FILE and SSL_CERT_DIR.
-func defaultTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}
+func defaultTransport(control dialControl) *http.Transport {
+	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: control}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
@@ -75,34 +75,6 @@ func defaultTransport() *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
 	}
-}
-
-// redirectError is a redirect that is not followed. Trying again would not
-// help.
-type redirectError struct{ msg string }
-
-func (e *redirectError) Error() string { return e.msg }
-
-func (f *fetcher) checkRedirect(req *http.Request, via []*http.Request) error {
-	req.Header.Del("Referer") // it has the query of the URL before, with its secrets
-	first, last := via[0].URL, via[len(via)-1].URL
-	to := safeURL(req.URL)
-	switch {
-	case len(via) >= maxRedirects:
-		return &redirectError{fmt.Sprintf("more than %d redirects, the last to %s", maxRedirects, to)}
-	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
-		return &redirectError{fmt.Sprintf("redirect to %s refused: neither http nor https", to)}
-	case last.Scheme == "https" && req.URL.Scheme == "http":
-		return &redirectError{fmt.Sprintf("redirect from https to %s refused", to)}
-	}
-	if req.URL.Hostname() == first.Hostname() {
-		return nil
-	}
-	ctx := req.Context()
-	if f.isPrivate(ctx, req.URL) && !f.isPrivate(ctx, first) {
-		return &redirectError{fmt.Sprintf("redirect to %s refused: the address is private", to)}
-	}
-	return nil
 }
 
 // lookupTimeout bounds looking up where a redirect leads.

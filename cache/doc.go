@@ -63,10 +63,12 @@
 // # Limits
 //
 // No resuming of a broken download: it starts again. No credentials but those
-// in a URL: .npmrc and .netrc are not read. The address that a redirect leads
-// to is checked before it is dialled, not as it is dialled, so a name that
-// changes its address in between gets past; what comes back is still verified
-// by digest. Eviction happens only by [Cache.Prune] and [Cache.Clear].
+// in a URL: .npmrc and .netrc are not read. Redirects and
+// links from a public registry to a private address are refused as they are
+// dialled; through a proxy, and with a client of the caller's own, only by
+// looking up the name before. What Deno fetches, it fetches by itself, and none
+// of this is about that. Eviction happens only by [Cache.Prune] and
+// [Cache.Clear].
 //
 // # Testing
 //

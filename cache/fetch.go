@@ -20,7 +20,8 @@ type request struct {
 	name   string // for errors
 	url    *url.URL
 	header http.Header
-	raw    bool // take the bytes as they are stored, not compressed for the transfer
+	raw    bool     // take the bytes as they are stored, not compressed for the transfer
+	from   *url.URL // of the page that named the URL, nil if the user did
 }
 
 // answer is an answer whose status is a success, or 304. The body is bounded
@@ -37,6 +38,10 @@ type answer struct {
 // when the transfer breaks. Use must not keep the body, and wraps what is not
 // the network's fault in *finalError or a type of this package.
 func (f *fetcher) fetch(ctx context.Context, r request, use func(answer) error) error {
+	ctx, err := f.checkLink(ctx, r)
+	if err != nil {
+		return fmt.Errorf("fetch %s: %w", r.name, err)
+	}
 	if r.url.Scheme == "file" {
 		return fetchFile(r, use)
 	}

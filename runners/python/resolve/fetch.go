@@ -54,7 +54,7 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 		return "", err
 	}
 	path, cached, err := s.cache.Blob(ctx, cache.Source{
-		URL: u.String(), Digest: cache.SHA256(p.SHA256), MaxSize: maxWheel, Name: p.Filename,
+		URL: u.String(), From: s.registry(p).String(), Digest: cache.SHA256(p.SHA256), MaxSize: maxWheel, Name: p.Filename,
 	}, func(done, total int64) {
 		s.progress(runners.Progress{Phase: "download", Item: p.Filename, Done: done, Total: max(total, 0)})
 	})
@@ -82,14 +82,19 @@ func (s *session) address(p pin) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: malformed URL", p.Filename)
 	}
-	registry := s.index
-	if p.Source == sourcePyodide {
-		registry = s.base
-	}
+	registry := s.registry(p)
 	if u.Host == registry.Host && u.Scheme == registry.Scheme {
 		u.User = registry.User
 	}
 	return u, nil
+}
+
+// registry is where the package's URL comes from.
+func (s *session) registry(p pin) *url.URL {
+	if p.Source == sourcePyodide {
+		return s.base
+	}
+	return s.index
 }
 
 func openWheel(f *os.File, filename string) (*wheel.Wheel, error) {
