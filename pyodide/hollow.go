@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +29,7 @@ import (
 //
 //	0        8         12
 //	┌────────┬─────────┬───────────────────────┬────────┬─────────┬──
-//	│ magic  │ length  │ hollowHead, as JSON   │  wasm  │ data of │ the segments
+//	│ magic  │ length  │ hollowHead, as gob    │  wasm  │ data of │ the segments
 //	└────────┴─────────┴───────────────────────┴────────┴─────────┴──
 type hollow struct {
 	hollowHead
@@ -41,9 +41,9 @@ type hollowHead struct {
 	Code   string       // what wazero calls the machine code of the hollow module
 	Digest string       // SHA-256 of the whole module, hexadecimal
 	Wasm   int          // bytes
-	Data   []hollowData `json:",omitempty"`
-	Apart  bool         // data is apart from wasm, if there is any
-	Info   *lower.Info  `json:",omitempty"` // of the main module, without its data
+	Data   []hollowData // what of a library's data is apart from wasm
+	Apart  bool         // whether any would be
+	Info   *lower.Info  // of the main module, without its data
 }
 
 type hollowData struct {
@@ -52,7 +52,7 @@ type hollowData struct {
 }
 
 // hollowMagic changes with the format and with what is hollowed out.
-const hollowMagic = "HOLLOW01"
+const hollowMagic = "HOLLOW02"
 
 // write writes the file. The head is completed from the rest.
 func (h *hollow) write(w io.Writer) error {
@@ -60,13 +60,13 @@ func (h *hollow) write(w io.Writer) error {
 	for _, s := range h.data {
 		h.Data = append(h.Data, hollowData{s.Addr, len(s.Bytes)})
 	}
-	head, err := json.Marshal(h.hollowHead)
-	if err != nil {
+	var head bytes.Buffer
+	if err := gob.NewEncoder(&head).Encode(h.hollowHead); err != nil {
 		return err
 	}
-	b := binary.LittleEndian.AppendUint32([]byte(hollowMagic), uint32(len(head)))
-	b = append(append(b, head...), h.wasm...)
-	if _, err = w.Write(b); err != nil {
+	b := binary.LittleEndian.AppendUint32([]byte(hollowMagic), uint32(head.Len()))
+	b = append(append(b, head.Bytes()...), h.wasm...)
+	if _, err := w.Write(b); err != nil {
 		return err
 	}
 	for _, s := range h.data {
@@ -95,7 +95,7 @@ func readHollow(b []byte) (*hollow, error) {
 	}
 	head := take(int(binary.LittleEndian.Uint32(take(4))))
 	h := new(hollow)
-	if err := json.Unmarshal(head, &h.hollowHead); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(head)).Decode(&h.hollowHead); err != nil {
 		return nil, errors.Join(errHollow, err)
 	}
 	h.wasm = take(h.Wasm)

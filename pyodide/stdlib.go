@@ -20,18 +20,22 @@ const stdlibName = "python314.zip"
 // loadStdlib maps the standard library: compiled to bytecode, if there is a
 // store to keep that in, since it takes a while.
 func (r *Runtime) loadStdlib(ctx context.Context) error {
-	if err := r.useStdlib(r.config.Stdlib); err != nil {
-		return err
-	}
 	if r.config.Store == nil {
-		return nil
+		return r.useStdlib(r.config.Stdlib)
+	}
+	identity, err := r.config.identity(r.config.Stdlib)
+	if err != nil {
+		return fmt.Errorf("load the standard library: %w", err)
 	}
 	bytecode, err := guestFiles.ReadFile("guest/bytecode.py")
 	if err != nil {
 		return err
 	}
-	r.stdlibKey = fmt.Sprintf("%x %s %x", sha256.Sum256(r.stdlib), r.module.digest, sha256.Sum256(bytecode))
+	r.stdlibKey = fmt.Sprintf("%s %s %x", identity, r.module.digest, sha256.Sum256(bytecode))
 	path, err := r.config.Store.File(ctx, "stdlib", r.stdlibKey, func(ctx context.Context, w io.Writer) error {
+		if err := r.useStdlib(r.config.Stdlib); err != nil {
+			return err
+		}
 		return r.compileStdlib(ctx, w)
 	})
 	if err != nil {

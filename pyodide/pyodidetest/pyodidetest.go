@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coderunner/cache"
+	"coderunner/internal/defaults"
 	"coderunner/pyodide"
 )
 
@@ -66,9 +67,10 @@ func open(ahead int) (*pyodide.Runtime, error) {
 		return nil, err
 	}
 	return pyodide.Open(ctx, pyodide.Config{
-		Module: filepath.Join(dir, cache.PyodideWasm),
-		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
-		Store:  c,
-		Ahead:  ahead,
+		Module:   filepath.Join(dir, cache.PyodideWasm),
+		Stdlib:   filepath.Join(dir, cache.PyodideStdlib),
+		Identity: "pyodide " + defaults.PyodideIntegrity,
+		Store:    c,
+		Ahead:    ahead,
 	})
 }

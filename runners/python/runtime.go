@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"coderunner/cache"
 	"coderunner/internal/defaults"
 	"coderunner/pyodide"
@@ -94,21 +96,28 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e := &engine{}
-	if e.lock, err = lockfile.Read(filepath.Join(dir, cache.PyodideLock)); err != nil {
-		return nil, err
-	}
-	e.rt, err = pyodide.Open(ctx, pyodide.Config{
-		Module: filepath.Join(dir, cache.PyodideWasm),
-		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
-		Store:  r.cfg.Cache,
-		Ahead:  r.cfg.Ahead,
+	var reading errgroup.Group // side by side with opening the runtime
+	reading.Go(func() (err error) {
+		e.lock, err = lockfile.Read(filepath.Join(dir, cache.PyodideLock))
+		return err
+	})
+	rt, err := pyodide.Open(ctx, pyodide.Config{
+		Module:   filepath.Join(dir, cache.PyodideWasm),
+		Stdlib:   filepath.Join(dir, cache.PyodideStdlib),
+		Identity: "pyodide " + defaults.PyodideIntegrity, // the cache has checked it
+		Store:    r.cfg.Cache,
+		Ahead:    r.cfg.Ahead,
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
 		},
 	})
+	if lerr := reading.Wait(); lerr != nil && err == nil {
+		err = errors.Join(lerr, rt.Close())
+	}
 	if err != nil {
 		return nil, err
 	}
+	e.rt = rt
 	e.resolver, err = resolve.New(resolve.Config{
 		Cache: r.cfg.Cache, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})
