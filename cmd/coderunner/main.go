@@ -28,6 +28,7 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 
 // Main runs the command line and gives the exit code.
 func Main() int {
+	keepDescriptors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A second signal has its usual effect.

@@ -23,10 +23,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(playRole(role))
 	}
+	flag.Parse()
 	if testing.Short() {
 		os.Exit(m.Run())
 	}
@@ -169,6 +169,10 @@ const roleVariable = "CODERUNNER_HOSTILE_ROLE"
 // playRole is this test's process as somebody else.
 func playRole(role string) int {
 	switch role {
+	case "poor": // becomes a server that has to do without something
+		err := bePoor(os.Args[1:])
+		fmt.Fprintln(os.Stderr, "be poor:", err)
+		return 1
 	case "client": // starts a server, calls it, and waits to be killed
 		cmd := exec.Command(os.Args[len(os.Args)-1])
 		in, err := cmd.StdinPipe()

@@ -123,6 +123,8 @@ type settings struct {
 	args  []string
 	raw   bool // no handshake
 	dir   string
+	poor  []string   // what it has to do without: see bePoor
+	extra []*os.File // what it inherits
 }
 
 // start starts a server. It is ended with the test.
@@ -146,6 +148,10 @@ func launch(t testing.TB, set settings) (*server, error) {
 	s.cmd.Dir = set.dir
 	s.cmd.Env = append(baseEnv(), "TMPDIR="+s.temp, "CODE_RUNNER_CACHE_DIR="+s.cache)
 	s.cmd.Env = append(s.cmd.Env, set.env...)
+	s.cmd.ExtraFiles = set.extra
+	if set.poor != nil {
+		poorly(s.cmd, set.poor)
+	}
 	// A test that is killed leaves no server.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	var err error
