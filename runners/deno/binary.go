@@ -88,21 +88,14 @@ func older(version, than string) bool {
 	return pre // 2.9.0-rc.1 is before 2.9.0
 }
 
-// binary gives the Deno to use, fetching the pinned one if need be.
+// binary gives the Deno to use, fetching the pinned one if need be. The cache
+// looks each time whether that is still what was fetched.
 func (r *Runner) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
 	if r.named != "" {
 		return r.named, nil
 	}
-	if path, ok := r.pinned.Load().(string); ok && path != "" {
-		return path, nil
-	}
 	item := "deno " + defaults.DenoVersion
-	path, err := r.cfg.Cache.Deno(ctx, r.cfg.NPMRegistry, func(done, total int64) {
+	return r.cfg.Cache.Deno(ctx, r.cfg.NPMRegistry, func(done, total int64) {
 		progress.Report(runners.Progress{Phase: "download", Item: item, Done: done, Total: total})
 	})
-	if err != nil {
-		return "", err
-	}
-	r.pinned.Store(path)
-	return path, nil
 }

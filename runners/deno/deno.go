@@ -55,7 +55,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"coderunner/cache"
 	"coderunner/internal/defaults"
@@ -112,10 +111,9 @@ type Config struct {
 type Runner struct {
 	cfg     Config
 	log     *zap.Logger
-	named   string       // the Deno that Config names, "" if none
-	version string       // of the Deno to use
-	pinned  atomic.Value // string: where the pinned Deno is
-	denoDir string       // DENO_DIR
+	named   string // the Deno that Config names, "" if none
+	version string // of the Deno to use
+	denoDir string // DENO_DIR
 	folders *folders
 	starter *starter
 	known   memo

@@ -148,11 +148,7 @@ func (in *instance) exec() (*process, error) {
 		return nil, err
 	}
 	env, _ := r.runEnv(in.folder.temp())
-	p, err := r.starter.process(command{path: in.variant.binary, args: r.flags(in.variant, in.folder), dir: in.folder.work(), env: env, spec: may})
-	if os.IsNotExist(err) && r.named == "" {
-		r.pinned.Store("") // somebody emptied the cache; the next run fetches it
-	}
-	return p, err
+	return r.starter.process(command{path: in.variant.binary, args: r.flags(in.variant, in.folder), dir: in.folder.work(), env: env, spec: may})
 }
 
 // settle tells the process its place, awaits the byte with which it says that

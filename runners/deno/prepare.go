@@ -104,6 +104,9 @@ func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, pro
 	if err != nil {
 		return nil, err
 	}
+	if err := r.intact(ctx, binary, key, d, p, progress); err != nil {
+		return nil, err
+	}
 	r.known.put(key, p)
 	if len(fetched) == 0 {
 		return p, nil

@@ -1,0 +1,95 @@
+package deno
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coderunner/internal/defaults"
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+)
+
+// intact looks whether the packages in Deno's cache are still as they were
+// unpacked, which Deno itself does not: it compares archives with the lock file
+// when it fetches them. What was changed is removed and fetched again.
+func (r *Runner) intact(ctx context.Context, binary, key string, d dependencies, p *prepared, progress runners.ProgressFunc) error {
+	dirs := r.packageDirs(p.packages)
+	if len(dirs) == 0 {
+		return nil
+	}
+	damaged, err := r.cfg.Cache.Watch(ctx, "deno-npm", key, dirs)
+	if err != nil || len(damaged) == 0 {
+		return err
+	}
+	r.log.Warn("packages in Deno's cache have changed and are fetched again", zap.Strings("packages", damaged))
+	for _, dir := range damaged {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove a damaged package: %w", err)
+		}
+	}
+	if err := r.refill(ctx, binary, d, p, progress); err != nil {
+		return err
+	}
+	damaged, err = r.cfg.Cache.Watch(ctx, "deno-npm", key, dirs)
+	if err == nil && len(damaged) > 0 {
+		err = fmt.Errorf("fetch %s again: %w", filepath.Base(damaged[0]), errNotTheSame)
+	}
+	return err
+}
+
+var errNotTheSame = errors.New("it is not what it was; hint: coderunner cache clear forgets what it was")
+
+// packageDirs gives the folders that Deno has unpacked packages into.
+//
+// Source: Deno's npm cache has a folder for each registry, named after its host
+// and port and with its path below, and in it one for each package and version
+// (root_url_to_safe_local_dirname in its npm cache). A name with capital letters
+// is encoded; such old packages are not looked at.
+func (r *Runner) packageDirs(packages []runners.Package) []string {
+	base := r.registryDir()
+	if base == "" {
+		return nil
+	}
+	var dirs []string
+	for _, p := range packages {
+		dir := filepath.Join(base, filepath.FromSlash(p.Name), p.Version)
+		if rel, err := filepath.Rel(base, dir); p.Source != "npm" || err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// registryDir is where Deno has the packages of the registry, "" if it has none.
+func (r *Runner) registryDir() string {
+	registry := r.cfg.NPMRegistry
+	if registry == "" {
+		registry = defaults.NPMRegistry
+	}
+	u, err := url.Parse(registry)
+	if err != nil || u.Hostname() == "" {
+		return ""
+	}
+	host := u.Hostname()
+	switch port := u.Port(); {
+	case net.ParseIP(host) != nil:
+		host = port
+	case port != "":
+		host += "_" + port
+	}
+	dir := filepath.Join(r.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
+	if _, err := os.Lstat(dir); err != nil {
+		return ""
+	}
+	return dir
+}

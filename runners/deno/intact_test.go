@@ -1,0 +1,133 @@
+package deno
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coderunner/cache"
+	"coderunner/runners"
+)
+
+// flip changes one byte in the middle of a file that nobody may write.
+func flip(t *testing.T, name string) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(name, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 1)
+	at := info.Size() / 2
+	if _, err := f.ReadAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 4
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(name, info.Mode()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBinaryChanged flips a byte in a copy of the Deno of the cache: it is not
+// started any more, in this process and in later ones.
+func TestBinaryChanged(t *testing.T) {
+	if testing.Short() || os.Getenv("CODE_RUNNER_DENO") != "" {
+		t.Skip("needs the pinned Deno")
+	}
+	binary, err := binaryOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// <root>/trees/npm/<name>/data/deno
+	entry := filepath.Dir(filepath.Dir(binary))
+	root := t.TempDir()
+	copied := filepath.Join(root, "trees", "npm", filepath.Base(entry))
+	if err := os.CopyFS(copied, os.DirFS(entry)); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(copied, "data", filepath.Base(binary))
+	runner := func() *Runner {
+		return open(t, "", func(c *Config) {
+			c.Binary, c.Offline = "", true
+			if c.Cache, err = cache.Open(root, cache.Options{Offline: true}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	one := func(r *Runner) error {
+		_, err := r.Run(context.Background(), runners.Request{Language: runners.TypeScript, Code: "1 + 1"})
+		r.background.Wait() // a file that runs cannot be written
+		return err
+	}
+	first := runner()
+	if err := one(first); err != nil {
+		t.Fatal(err)
+	}
+	flip(t, name)
+	if err := one(first); !errors.Is(err, cache.ErrOffline) {
+		t.Errorf("the process that has used it: %v, want it to be fetched again", err)
+	}
+	if err := one(runner()); !errors.Is(err, cache.ErrOffline) {
+		t.Errorf("the next process: %v, want it to be fetched again", err)
+	}
+	flip(t, name)
+	if err := one(runner()); err != nil {
+		t.Errorf("when it is as it was: %v", err)
+	}
+}
+
+// TestPackageChanged flips a byte in a package in Deno's cache.
+func TestPackageChanged(t *testing.T) {
+	root := t.TempDir()
+	runner := func(offline bool) *Runner {
+		return open(t, "", func(c *Config) {
+			var err error
+			if c.Cache, err = cache.Open(root, cache.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			c.Offline = offline
+		})
+	}
+	req := runners.Request{Code: "import isOdd from 'is-odd'; isOdd(3)"}
+	r := runner(false)
+	o := run(t, r, req)
+	if o.Result == nil || o.Result.Text != "true" {
+		t.Fatalf("%s %+v", o.Status, o.Error)
+	}
+	dirs := r.packageDirs(o.Packages)
+	if len(dirs) != 2 {
+		t.Fatalf("folders %q of packages %+v", dirs, o.Packages)
+	}
+	name := filepath.Join(dirs[0], "index.js")
+	was, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, name)
+	if o := run(t, runner(true), req); o.Status != runners.NotInstalled || !strings.Contains(o.Error.Message, "offline") {
+		t.Errorf("offline: %s %+v", o.Status, o.Error)
+	}
+	for range 2 {
+		if o := run(t, runner(false), req); o.Result == nil || o.Result.Text != "true" {
+			t.Errorf("%s %+v", o.Status, o.Error)
+		}
+		is, err := os.ReadFile(name)
+		if err != nil || string(is) != string(was) {
+			t.Errorf("the package is %q, %v", clip(string(is), 200), err)
+		}
+		flip(t, name)
+	}
+}
