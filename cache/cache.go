@@ -24,12 +24,13 @@ type Options struct {
 // Cache is an open cache folder. Its methods are safe for concurrent use, by
 // goroutines and by processes.
 type Cache struct {
-	root    string
-	offline bool
-	warning string
-	private *privateRoot // not nil when root is ours alone and goes away with us
-	net     *fetcher
-	locks   keyedSemaphore
+	root     string
+	offline  bool
+	warning  string
+	unusable error        // why root is not the folder that was asked for
+	private  *privateRoot // not nil when root is ours alone and goes away with us
+	net      *fetcher
+	locks    keyedSemaphore
 
 	ownerMu sync.Mutex
 	owner   *owner
@@ -54,6 +55,7 @@ func Open(dir string, o Options) (*Cache, error) {
 	if perr := c.openPrivate(); perr != nil {
 		return nil, fmt.Errorf("open cache: %w (nor is a temporary one possible: %w)", err, perr)
 	}
+	c.unusable = err
 	c.warning = fmt.Sprintf("%v; using %s until this process ends: everything is fetched and compiled again each time", err, c.root)
 	return c, nil
 }
@@ -120,6 +122,9 @@ func (c *Cache) Root() string { return c.root }
 // Warning says why the cache is a private one that ends with this process,
 // and is "" when it is not.
 func (c *Cache) Warning() string { return c.warning }
+
+// Unusable is the error behind [Cache.Warning], or nil.
+func (c *Cache) Unusable() error { return c.unusable }
 
 // Offline reports whether fetching is forbidden.
 func (c *Cache) Offline() bool { return c.offline }

@@ -152,3 +152,25 @@ func TestRemoveStaysInside(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestUsers(t *testing.T) {
+	ctx := context.Background()
+	root := t.TempDir()
+	c := open(t, root, Options{})
+	want := func(n int) {
+		t.Helper()
+		users, err := c.Users(ctx)
+		check(t, err)
+		if len(users) != n || n == 1 && users[0] != os.Getpid() {
+			t.Errorf("Users = %v, want %d", users, n)
+		}
+	}
+	want(0)
+	other, err := Open(root, Options{})
+	check(t, err)
+	want(1)
+	check(t, other.Close())
+	// What a killed process has left is nobody's.
+	check(t, os.WriteFile(filepath.Join(root, "tmp", "12345-GONE.lock"), nil, 0o600))
+	want(0)
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -153,6 +154,41 @@ func gatherStale(tmp, mine string) {
 		}
 		_ = l.Close()
 	}
+}
+
+// Users gives the numbers of the processes that have the cache open, but for
+// this Cache's own. Where the file system has no locks nobody is known.
+func (c *Cache) Users(ctx context.Context) ([]int, error) {
+	c.ownerMu.Lock()
+	defer c.ownerMu.Unlock()
+	if c.owner == nil {
+		return nil, errors.New("the cache is closed")
+	}
+	unlock, err := c.lock(ctx, "tmp")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	entries, err := os.ReadDir(filepath.Dir(c.owner.dir))
+	if err != nil {
+		return nil, storageError("read", filepath.Dir(c.owner.dir), err)
+	}
+	var pids []int
+	for _, e := range entries {
+		name, isLock := strings.CutSuffix(e.Name(), ".lock")
+		if !isLock || name == filepath.Base(c.owner.dir) {
+			continue
+		}
+		number, _, _ := strings.Cut(name, "-")
+		pid, err := strconv.Atoi(number)
+		l := flock.New(filepath.Join(filepath.Dir(c.owner.dir), e.Name()))
+		if ok, lerr := l.TryLock(); !ok && lerr == nil && err == nil {
+			pids = append(pids, pid)
+		}
+		_ = l.Close()
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids), nil
 }
 
 func removeStale(mine string) {

@@ -25,6 +25,6 @@ func newRoot() *cobra.Command {
 		cfg, err = readConfig(cmd.Flags())
 		return err
 	}
-	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newVersion(&cfg))
+	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newVersion(&cfg))
 	return root
 }

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coderunner/cache"
+)
+
+// newCache builds the commands that look after the cache. None of them asks
+// anything, fetches anything or starts a runtime.
+func newCache(cfg *Config) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "Look after the cache",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	asJSON := cmd.PersistentFlags().Bool("json", false, "print the answer as JSON")
+	cmd.AddCommand(newCacheList(cfg, asJSON), newCacheVerify(cfg, asJSON), newCachePrune(cfg, asJSON), newCacheClear(cfg, asJSON))
+	return cmd
+}
+
+func newCacheList(cfg *Config, asJSON *bool) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List what is in the cache",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withCache(*cfg, func(c *cache.Cache) error {
+				entries, err := c.List(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return printEntries(os.Stdout, *asJSON, c, "entries", entries)
+			})
+		},
+	}
+}
+
+func newCacheVerify(cfg *Config, asJSON *bool) *cobra.Command {
+	remove := false
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Read everything in the cache and compare it with its digests",
+		Long: "Read everything in the cache and compare it with its digests. What a run finds\n" +
+			"damaged it makes or fetches again by itself; this finds the rest. Deno's own\n" +
+			"folder is compared when it is used. The exit code is 1 if damage is left.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withCache(*cfg, func(c *cache.Cache) error { return verifyCache(cmd.Context(), c, remove, *asJSON) })
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove what is damaged: it is made or fetched again when it is needed")
+	return cmd
+}
+
+func newCachePrune(cfg *Config, asJSON *bool) *cobra.Command {
+	days := 30
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove what has not been used for long",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 1 || days > 36500 {
+				return fmt.Errorf("--days %d: want 1 to 36500; coderunner cache clear removes everything", days)
+			}
+			return withCache(*cfg, func(c *cache.Cache) error {
+				removed, err := c.Prune(cmd.Context(), time.Duration(days)*24*time.Hour)
+				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed), err)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&days, "days", days, "how long, in days")
+	return cmd
+}
+
+func newCacheClear(cfg *Config, asJSON *bool) *cobra.Command {
+	force := false
+	cmd := &cobra.Command{
+		Use:   "clear",
+		Short: "Remove everything in the cache",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withCache(*cfg, func(c *cache.Cache) error {
+				users, err := c.Users(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if len(users) > 0 && !force {
+					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or give --force: its runs may fail until it has fetched things again", c.Root(), join(users))
+				}
+				removed, err := c.Clear(cmd.Context())
+				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed), err)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "also while other processes use it")
+	return cmd
+}
+
+func join(pids []int) string {
+	var list []string
+	for _, pid := range pids {
+		list = append(list, strconv.Itoa(pid))
+	}
+	return strings.Join(list, ", ")
+}
+
+// withCache opens the cache that the configuration names, and no other.
+func withCache(cfg Config, use func(*cache.Cache) error) error {
+	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: true})
+	if err != nil {
+		return err
+	}
+	if why := c.Unusable(); why != nil {
+		return errors.Join(why, c.Close())
+	}
+	return errors.Join(use(c), c.Close())
+}
+
+// cacheEntry is an entry as --json prints it.
+type cacheEntry struct {
+	Section string    `json:"section"`
+	Kind    string    `json:"kind,omitempty"`
+	Key     string    `json:"key"`
+	Path    string    `json:"path"`
+	Bytes   int64     `json:"bytes"`
+	Used    time.Time `json:"used"`
+	Problem string    `json:"problem,omitempty"`
+	Removed bool      `json:"removed,omitempty"`
+}
+
+func entryJSON(e cache.Entry) cacheEntry {
+	return cacheEntry{Section: e.Section, Kind: e.Kind, Key: e.Key, Path: e.Path, Bytes: e.Size, Used: e.Used.UTC()}
+}
+
+// printEntries prints entries and their sum, under a name of their own in JSON.
+func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries []cache.Entry) error {
+	total, list := int64(0), []cacheEntry{}
+	for _, e := range entries {
+		total += e.Size
+		list = append(list, entryJSON(e))
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"path": c.Root(), name: list, "bytes": total})
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, e := range entries {
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", humanSize(e.Size), humanAge(time.Since(e.Used)), printable(e.String()))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d %s, %s in %s\n", len(entries), name, humanSize(total), c.Root())
+	return err
+}
+
+func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error {
+	entries, err := c.List(ctx)
+	if err != nil {
+		return err
+	}
+	problems, err := c.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	left, list := 0, []cacheEntry{}
+	for _, p := range problems {
+		e := entryJSON(p.Entry)
+		e.Problem = p.Err.Error()
+		if remove {
+			if err := c.Remove(ctx, p.Entry); err != nil {
+				return err
+			}
+			e.Removed = true
+		} else {
+			left++
+		}
+		list = append(list, e)
+	}
+	if asJSON {
+		err = printJSON(os.Stdout, map[string]any{"path": c.Root(), "entries": len(entries), "problems": list})
+	} else {
+		for i, p := range problems {
+			done := ""
+			if list[i].Removed {
+				done = " (removed)"
+			}
+			fmt.Printf("%s: %s%s\n", printable(p.Entry.String()), printable(p.Err.Error()), done)
+		}
+		_, err = fmt.Printf("%d entries, %d damaged\n", len(entries), len(problems))
+	}
+	if err == nil && left > 0 {
+		if !asJSON {
+			fmt.Fprintln(os.Stderr, "hint: coderunner cache verify --remove")
+		}
+		err = &exitError{1}
+	}
+	return err
+}
+
+func printJSON(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// printable quotes what a terminal might take for orders. Keys may be anything.
+func printable(s string) string {
+	if q := strconv.Quote(s); q[1:len(q)-1] != s && strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return q
+	}
+	return s
+}
+
+// humanSize rounds a number of bytes for people.
+func humanSize(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	size, units := float64(n), "KMGTPE"
+	i := -1
+	for size >= 1023.5 && i < len(units)-1 {
+		size, i = size/1024, i+1
+	}
+	if size < 9.95 {
+		return fmt.Sprintf("%.1f %ciB", size, units[i])
+	}
+	return fmt.Sprintf("%.0f %ciB", size, units[i])
+}
+
+// humanAge says how long ago something was used, which is known to half a day.
+func humanAge(d time.Duration) string {
+	switch days := int(d.Hours() / 24); {
+	case days < 1:
+		return "today"
+	case days == 1:
+		return "1 day"
+	default:
+		return fmt.Sprintf("%d days", days)
+	}
+}
