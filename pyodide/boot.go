@@ -69,7 +69,8 @@ func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *Interp, er
 // makeFiles makes the file system and the process around it, whose monotonic
 // clock shows the given time.
 func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
-	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory()})
+	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory(), Beside: func() int64 { return int64(in.memory.Committed()) }})
+	in.memory.Share(func() uint64 { return uint64(in.fs.Held()) })
 	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
 		if err := in.fs.MkdirAll(dir, 0o755); err != nil {
 			return err

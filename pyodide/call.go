@@ -111,6 +111,10 @@ func (g guest) exception() error {
 	return fmt.Errorf("a Python exception: %s", text)
 }
 
+// maxText bounds a str that the host reads, in bytes: it is the guest's to
+// choose, and copied more than once.
+const maxText = 64 << 20
+
 // text gives a str object's text and drops the reference.
 func (g guest) text(object uint32) (string, error) {
 	size, err := g.call("malloc", 4)
@@ -126,6 +130,9 @@ func (g guest) text(object uint32) (string, error) {
 	b, ok2 := mem.Read(p, n)
 	if !ok || !ok2 {
 		return "", fmt.Errorf("read a str of the guest: address out of range")
+	}
+	if n > maxText {
+		return "", fmt.Errorf("read a str of the guest: it has %d bytes, at most %d are read", n, maxText)
 	}
 	s := string(b)
 	if _, err := g.call("free", size); err != nil {

@@ -38,7 +38,7 @@ type Options struct {
 	// From is a snapshot of the same runtime to go on from; nil: only booted.
 	From *Frozen
 
-	Memory int64 // cap on linear memory and, separately, on file data, in bytes; 0: 512 MiB
+	Memory int64 // cap on linear memory, files and what else is held for the program, in bytes; 0: 512 MiB
 
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer // nil: discarded; an error from Write ends the program

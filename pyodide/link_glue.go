@@ -11,10 +11,17 @@ import (
 // glueCost is what the code of a generated module takes at least, in bytes.
 const glueCost = 16 << 10
 
+// instanceCost is about what an instance of such a module takes of the host's
+// memory, in bytes.
+const instanceCost = 8 << 10
+
 // compileGlue compiles a small module that is generated. Interpreters that do
 // the same share it.
 func (in *Interp) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	r := in.rt
+	if !in.fs.Reserve(instanceCost) { // given back with the file system
+		return nil, errNoMemory
+	}
 	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
 		var code wazero.CompiledModule
 		var err error

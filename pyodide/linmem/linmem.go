@@ -41,6 +41,7 @@ type Memory struct {
 	limit     uint64 // bytes
 	committed atomic.Uint64
 	refused   atomic.Bool
+	beside    func() uint64
 }
 
 // New reserves limit bytes, rounded down to whole wasm pages. The caller calls
@@ -65,7 +66,7 @@ func (m *Memory) Allocator() experimental.MemoryAllocator {
 // Reallocate implements experimental.LinearMemory. It never shrinks.
 func (m *Memory) Reallocate(size uint64) []byte {
 	have := m.committed.Load()
-	if size > m.limit {
+	if size > m.limit || size > have && m.beside != nil && size+m.beside() > m.limit {
 		m.refused.Store(true)
 		return nil
 	}
@@ -78,6 +79,10 @@ func (m *Memory) Reallocate(size uint64) []byte {
 	m.refused.Store(false)
 	return b[:size:size]
 }
+
+// Share makes the limit that of the memory and of what beside says is held
+// elsewhere, in bytes. It is for the goroutine that runs the instance.
+func (m *Memory) Share(beside func() uint64) { m.beside = beside }
 
 // Free implements experimental.LinearMemory and does nothing: when wazero lets
 // go of the memory, a host function may still be unwinding from it.

@@ -24,7 +24,12 @@ type directory struct {
 	under   *outside // what is seen of a Folder, behind the entries
 	alone   bool     // there is no such directory in the Folder above
 	private bool     // see FS.Private
-	scratch bool     // see FS.Scratch
+
+	// Of a directory that was removed: how many of those removed from it are
+	// still charged, and whether it is.
+	pins    int
+	owed    bool
+	scratch bool // see FS.Scratch
 }
 
 type entry struct {
@@ -102,7 +107,7 @@ func (fsys *FS) child(n *Node, name string) (*Node, abi.Errno) {
 
 // add puts a new node into the directory n and charges its name.
 func (fsys *FS) add(n *Node, name string, child *Node) abi.Errno {
-	if !fsys.names.take(1) {
+	if fsys.bytes.beside != nil && fsys.bytes.left() < nameCost || !fsys.names.take(1) {
 		return abi.ENOSPC
 	}
 	n.dir.insert(name, child)

@@ -33,7 +33,8 @@ func (fsys *FS) WriteFile(path string, data []byte, perm uint32) error {
 	return pathError("write", path, e)
 }
 
-// ReadFile reads a whole regular file.
+// ReadFile reads a whole regular file. One of more than Options.MaxBytes, as a
+// sparse one can be, is EFBIG.
 func (fsys *FS) ReadFile(path string) ([]byte, error) {
 	f, e := fsys.openRegular(path)
 	if e != abi.OK {
@@ -49,6 +50,9 @@ func (fsys *FS) ReadFile(path string) ([]byte, error) {
 		}
 		if n == 0 {
 			return data, nil
+		}
+		if int64(len(data)+n) > fsys.bytes.max {
+			return nil, pathError("read", path, abi.EFBIG)
 		}
 		data = append(data, buf[:n]...)
 	}

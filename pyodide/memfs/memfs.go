@@ -22,7 +22,10 @@
 // buffers, Options.MaxNodes the number of names (each hard link counts);
 // ENOSPC comes before anything is allocated. Files are sparse: only chunks that
 // were written count, so truncating to a terabyte is free. Mounts count
-// neither; their cached nodes are bounded by Options.MaxMounted.
+// neither; their cached nodes are bounded by Options.MaxMounted. A directory
+// that was removed counts as long as it, or one that was removed from it, is
+// open. Options.Beside makes MaxBytes the bound of more than files; names then
+// count as bytes, too. What a guest writes to a Folder takes no memory.
 //
 // # Sources
 //
@@ -62,6 +65,7 @@ import (
 // Options are an FS's budgets and surroundings. The zero value is usable.
 type Options struct {
 	MaxBytes   int64            // bytes of data held in memory; 0: 512 MiB
+	Beside     func() int64     // bytes held elsewhere that MaxBytes bounds, too; nil: none
 	MaxNodes   int              // names (files, directories, links); 0: 1<<16
 	MaxMounted int              // cached nodes of mounts; 0: 1<<18
 	Now        func() time.Time // nil: time.Now
@@ -87,6 +91,9 @@ const (
 	defaultMaxNodes   = 1 << 16
 	defaultMaxMounted = 1 << 18
 
+	// nameCost is what a name takes at most, with its node, in bytes.
+	nameCost = 768
+
 	// maxHandles bounds the files of the host that are open at once: the host
 	// has few, for all its interpreters.
 	maxHandles = 256
@@ -102,6 +109,9 @@ func New(o Options) *FS {
 	fsys.names.max = orDefault(int64(o.MaxNodes), defaultMaxNodes)
 	fsys.mounted.max = orDefault(int64(o.MaxMounted), defaultMaxMounted)
 	fsys.handles.max = maxHandles
+	if o.Beside != nil {
+		fsys.bytes.beside = func() int64 { return o.Beside() + nameCost*fsys.names.used.Load() }
+	}
 	fsys.root = fsys.newDir(nil, "", 0o755)
 	fsys.root.nlink = 2
 	return fsys
@@ -138,10 +148,21 @@ func (fsys *FS) Usage() (bytes int64, nodes int) {
 	return fsys.bytes.used.Load(), int(fsys.names.used.Load())
 }
 
+// Held is the number of bytes that the file system holds, names included.
+func (fsys *FS) Held() int64 { return fsys.bytes.used.Load() + nameCost*fsys.names.used.Load() }
+
+// Reserve charges n bytes that someone else holds for the guest to MaxBytes,
+// if they are within. Unreserve gives them back.
+func (fsys *FS) Reserve(n int64) bool { return fsys.bytes.take(n) }
+
+// Unreserve gives n bytes back that Reserve has charged.
+func (fsys *FS) Unreserve(n int64) { fsys.bytes.give(n) }
+
 // budget is a number of things that may exist at once.
 type budget struct {
-	used atomic.Int64
-	max  int64
+	used   atomic.Int64
+	max    int64
+	beside func() int64 // what others use of it; nil: nothing
 }
 
 // take charges n and says whether it was within the budget; if not, nothing is
@@ -149,7 +170,7 @@ type budget struct {
 func (b *budget) take(n int64) bool {
 	for {
 		used := b.used.Load()
-		if n > b.max-used {
+		if n > b.max-used-b.others() {
 			return false
 		}
 		if b.used.CompareAndSwap(used, used+n) {
@@ -160,4 +181,11 @@ func (b *budget) take(n int64) bool {
 
 func (b *budget) give(n int64) { b.used.Add(-n) }
 
-func (b *budget) left() int64 { return max(0, b.max-b.used.Load()) }
+func (b *budget) left() int64 { return max(0, b.max-b.used.Load()-b.others()) }
+
+func (b *budget) others() int64 {
+	if b.beside == nil {
+		return 0
+	}
+	return b.beside()
+}

@@ -201,6 +201,7 @@ func (fsys *FS) closeNode(n *Node) {
 	defer fsys.mu.Unlock()
 	n.opens--
 	fsys.release(n)
+	fsys.settle(n)
 }
 
 // attach gives an open file what its kind of node needs beyond the node itself:

@@ -261,5 +261,18 @@ func (fsys *FS) dropDir(parent, n *Node) {
 	n.nlink = 0
 	n.ctime = fsys.time()
 	n.dir.order, n.dir.removed = nil, 0
-	fsys.names.give(1)
+	n.dir.owed = true
+	n.dir.parent.dir.pins++
+	fsys.settle(n)
+}
+
+// settle gives back the charge of a directory that was removed once nothing
+// keeps it: an open one keeps those above it, for "..".
+func (fsys *FS) settle(n *Node) {
+	for n.dir != nil && n.dir.owed && n.opens == 0 && n.dir.pins == 0 {
+		n.dir.owed = false
+		fsys.names.give(1)
+		n = n.dir.parent
+		n.dir.pins--
+	}
 }
