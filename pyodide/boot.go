@@ -154,9 +154,10 @@ func (in *Interp) boot(ctx context.Context) error {
 var guestModules = []struct{ name, file string }{
 	{"_coderunner_adapt", "guest/adapt.py"},
 	{"_coderunner", "guest/coderunner.py"},
+	{"_coderunner_preload", "guest/preload.py"},
 }
 
-// bootGuest loads the Python half and finds its entry point.
+// bootGuest loads the Python half and finds its entry points.
 func (in *Interp) bootGuest(g guest) error {
 	for _, m := range guestModules {
 		source, err := guestFiles.ReadFile(m.file)
@@ -167,13 +168,13 @@ func (in *Interp) bootGuest(g guest) error {
 		if err != nil {
 			return err
 		}
-		if m.name != "_coderunner" {
-			continue
+		switch m.name {
+		case "_coderunner":
+			in.main, err = g.attr(object, "run")
+		case "_coderunner_preload":
+			in.preload, err = g.attr(object, "preload")
 		}
-		if in.main, err = g.attr(object, "run"); err != nil {
-			return err
-		}
-		if in.preload, err = g.attr(object, "preload"); err != nil {
+		if err != nil {
 			return err
 		}
 	}

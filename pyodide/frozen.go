@@ -10,9 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/lower"
 	"coderunner/pyodide/snapshot"
@@ -37,10 +39,12 @@ type Frozen struct {
 
 // owner is what the interpreter itself has to remember.
 type owner struct {
-	Main    uint32        `json:"main"`
-	Preload uint32        `json:"preload"`
-	Clock   time.Duration `json:"clock"`
-	Link    *linkState    `json:"link"`
+	Main    uint32          `json:"main"`
+	Preload uint32          `json:"preload"`
+	Clock   time.Duration   `json:"clock"`
+	Link    *linkState      `json:"link"`
+	Env     []string        `json:"env"` // variables that were asked for
+	Zone    emscripten.Zone `json:"zone"`
 }
 
 // Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
@@ -164,6 +168,16 @@ func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make f
 // Memory is the least Options.Memory for interpreters made of the snapshot.
 func (z *Frozen) Memory() int64 { return int64(z.image.Memory) }
 
+// Asked says whether the modules, while they were imported, looked at one of
+// these environment variables. None was there; a program with them would find
+// the modules as they are without.
+func (z *Frozen) Asked(env map[string]string) bool {
+	return len(env) > 0 && slices.ContainsFunc(z.owner.Env, func(name string) bool {
+		_, ok := env[name]
+		return ok || name == "*"
+	})
+}
+
 // Close closes the snapshot's file. Interpreters made of it live on.
 func (z *Frozen) Close() error {
 	z.closed.Store(true)
@@ -199,7 +213,7 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	if err != nil {
 		return err
 	}
-	problem, err := in.guest(ctx).apply(in.preload, string(request))
+	problem, err := in.importAhead(ctx, string(request))
 	if err != nil {
 		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 	}
@@ -221,6 +235,19 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 		return fmt.Errorf("import %q: %w: %s", modules, ErrUnfit, problem)
 	}
 	return in.write(f)
+}
+
+// importAhead imports modules and says what speaks against a snapshot, or "".
+func (in *Interp) importAhead(ctx context.Context, modules string) (problem string, err error) {
+	text, err := in.guest(ctx).apply(in.preload, modules)
+	if err != nil {
+		return "", err
+	}
+	report := [2]any{&problem, &in.asked}
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		return "", fmt.Errorf("the guest's report: %w", err)
+	}
+	return problem, nil
 }
 
 // write writes the interpreter, in which nothing runs, to a new file.
@@ -245,7 +272,7 @@ func (in *Interp) write(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	if s.Owner, err = json.Marshal(owner{Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link}); err != nil {
+	if s.Owner, err = json.Marshal(owner{Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone()}); err != nil {
 		return err
 	}
 	mem := in.mod.Memory()
@@ -273,6 +300,8 @@ func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options, restored func(
 	if err := in.makeFiles(o, z.owner.Clock); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
+	in.newZone = o.Location != nil && zoneKey(o.Location) != zoneKey(time.Local)
+	in.proc.Resume(z.owner.Zone, in.newZone)
 	for _, m := range z.mounts {
 		if err := in.Mount(m.Dir, m.Tree); err != nil {
 			return nil, errors.Join(err, in.Close())

@@ -59,6 +59,9 @@ func TestFreezeRefuses(t *testing.T) {
 		"descriptor": "f = open(__file__)",
 		"exception":  "1/0",
 		"exit":       "import sys; sys.exit()",
+		"folder":     "import os; os.chdir('/tmp')",
+		"umask":      "import os; os.umask(0)",
+		"timer":      "import signal; signal.setitimer(signal.ITIMER_REAL, 1000)",
 	} {
 		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
 		if err == nil {

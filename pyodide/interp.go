@@ -69,6 +69,8 @@ type Interp struct {
 	fs            *memfs.FS
 	main, preload uint32 // functions of guest/coderunner.py, Python objects
 	env           map[string]string
+	asked         []string // environment variables that were looked at ahead of a snapshot
+	newZone       bool     // CPython remembers another one
 	mem           hostfn.Mem
 	initialized   bool // CPython has started
 	calls         map[string]func(context.Context, json.RawMessage) (any, error)
@@ -155,7 +157,9 @@ func (in *Interp) Files() fs.FS { return in.fs.FS() }
 // the earlier ones left. After a Result whose Ended is neither Finished nor
 // Interrupted, and after an error, only Close is possible.
 func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
-	req, err := json.Marshal(p.request(in.env))
+	asked := p.request(in.env)
+	asked.NewZone = in.newZone
+	req, err := json.Marshal(asked)
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}

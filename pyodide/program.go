@@ -89,6 +89,7 @@ type request struct {
 	Env         map[string]string `json:"env"`
 	Imports     bool              `json:"imports"`
 	AlwaysAsk   bool              `json:"always_ask"`
+	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
 	ResultLimit int               `json:"result_limit"`
 }
 

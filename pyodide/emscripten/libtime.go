@@ -155,10 +155,28 @@ const tzNameMax = 17
 
 // doTzset is _tzset_js(long *timezone, int *daylight, char *std, char *dst).
 // Upstream makes up names such as "UTC+0100"; here they are the zone's own.
+//
+// The guest asks once, so the addresses are kept for [Process.Resume].
 func doTzset(c call) {
-	year := c.p.now().In(c.p.location).Year()
-	std := time.Date(year, time.January, 1, 0, 0, 0, 0, c.p.location)
-	dst := time.Date(year, time.July, 1, 0, 0, 0, 0, c.p.location)
+	c.p.Resume(Zone{c.u32(0), c.u32(1), c.u32(2), c.u32(3)}, true)
+}
+
+// Zone is where the guest's C library keeps its time zone; zero before it has
+// asked for one.
+type Zone [4]uint32
+
+// Zone says where the guest keeps its time zone.
+func (p *Process) Zone() Zone { return p.zone }
+
+// Resume says where a guest, whose memory comes from another process, keeps its
+// time zone, and tells it if it is another one now. The guest must not run.
+func (p *Process) Resume(z Zone, another bool) {
+	if p.zone = z; z == (Zone{}) || !another {
+		return
+	}
+	year := p.now().In(p.location).Year()
+	std := time.Date(year, time.January, 1, 0, 0, 0, 0, p.location)
+	dst := time.Date(year, time.July, 1, 0, 0, 0, 0, p.location)
 	if std.IsDST() && !dst.IsDST() {
 		std, dst = dst, std
 	}
@@ -170,8 +188,8 @@ func doTzset(c call) {
 	} else {
 		dstName = stdName
 	}
-	c.mem.PutUint32(c.u32(0), uint32(-stdOffset))
-	c.mem.PutUint32(c.u32(1), daylight)
-	c.mem.PutCString(c.u32(2), tzNameMax, stdName)
-	c.mem.PutCString(c.u32(3), tzNameMax, dstName)
+	p.mem.PutUint32(z[0], uint32(-stdOffset))
+	p.mem.PutUint32(z[1], daylight)
+	p.mem.PutCString(z[2], tzNameMax, stdName)
+	p.mem.PutCString(z[3], tzNameMax, dstName)
 }

@@ -87,6 +87,7 @@ type Process struct {
 	env      []string
 	now      func() time.Time
 	location *time.Location
+	zone     Zone
 	maxHeap  uint32
 	stdio    [3]memfs.Stream
 

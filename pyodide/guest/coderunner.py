@@ -81,26 +81,51 @@ def run(request):
 
 
 def _main(p, main, report):
-    _renew()
+    _renew(p)
     signal.signal(signal.SIGXCPU, _on_interrupt)
     parts = _compile(p, main)
     _describe(_execute(p, parts, main), p["result_limit"], report)
 
 
-def _renew():
+_renewed = False  # since the snapshot
+
+
+def _renew(p):
     """Makes this interpreter differ from the others of the same snapshot."""
-    modules = sys.modules
-    if "random" in modules:
-        modules["random"].seed()
-    if "numpy.random" in modules:
-        modules["numpy.random"].seed()
-    if "tempfile" in modules:
-        modules["tempfile"]._name_sequence = None
-    if "uuid" in modules:
-        modules["uuid"]._last_timestamp = None
-    if "logging" in modules:
-        modules["logging"]._startTime = time.time_ns()
+    global _renewed
+    if not _renewed:
+        _renewed = True
+        modules = sys.modules
+        if "random" in modules:
+            modules["random"].seed()
+        for generator in _generators:
+            generator.seed()
+        if "numpy.random" in modules:
+            modules["numpy.random"].seed()
+        if "tempfile" in modules:
+            modules["tempfile"]._name_sequence = None
+            if "TMPDIR" in (p["env"] or ()):
+                modules["tempfile"].tempdir = None
+        if "uuid" in modules:
+            modules["uuid"]._node = modules["uuid"]._last_timestamp = None
+        if "logging" in modules:
+            modules["logging"]._startTime = time.time_ns()
+        if p.get("new_zone"):
+            _set_zone()
     _look_again()
+
+
+def _set_zone():
+    """What Modules/timemodule.c does at the start."""
+    import calendar
+
+    year = time.gmtime().tm_year
+    january, july = (time.localtime(calendar.timegm((year, month, 1, 0, 0, 0))) for month in (1, 7))
+    if january.tm_gmtoff > july.tm_gmtoff:  # the southern hemisphere
+        january, july = july, january
+    time.timezone, time.altzone = -january.tm_gmtoff, -july.tm_gmtoff
+    time.daylight = int(time.timezone != time.altzone)
+    time.tzname = january.tm_zone, july.tm_zone
 
 
 def _look_again():
@@ -113,29 +138,10 @@ def _look_again():
             finder.invalidate_caches()
 
 
-_preloaded = frozenset()
-# What most programs import.
-_COMMON = """abc argparse asyncio base64 bisect calendar collections.abc concurrent.futures contextlib copy csv
-dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect io itertools json logging
-math operator os pathlib pickle pprint queue random re secrets shutil statistics string struct subprocess tempfile
-textwrap threading time timeit tokenize types typing unicodedata unittest urllib.parse uuid warnings weakref zipfile
-zlib"""
-
-
-def preload(request):
-    """Imports modules ahead of a snapshot: those named, and [] stands for what
-    most programs import. Says what went wrong, or ""."""
-    global _preloaded
-    before = frozenset(sys.modules)
-    for name in _decode(request) or _COMMON.split():
-        try:
-            importlib.import_module(name)
-        except BaseException as e:
-            return f"{name}: {type(e).__qualname__}: {e}"
-    _preloaded |= {n for n in sys.modules if n not in before and "." not in n}
-    gc.collect()
-    gc.freeze()  # nobody else's garbage: collections leave it alone, and its pages clean
-    return ""
+# What preload.py notes.
+_preloaded = frozenset()  # modules
+_generators = ()  # that packages made and that are not to be the same everywhere
+_environ = {}  # variables that packages set
 
 
 def _unshadow(names):
@@ -157,7 +163,7 @@ def _compile(p, main):
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
     os.environ.clear()
-    os.environ.update({"HOME": _home[:-1], **(p["env"] or {})})
+    os.environ.update({"HOME": _home[:-1], **_environ, **(p["env"] or {})})
     sys.path.insert(0, os.getcwd())
     _unshadow(os.listdir())
     main["__file__"] = name

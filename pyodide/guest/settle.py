@@ -58,6 +58,7 @@ def rehearse(_):
             main.clear()
             main.update(kept[0])
             sys.path[:], sys.argv[:] = kept[1], kept[2]
+    _coderunner._renewed = False
     sys.argv = kept[2]
     os.environ.clear()
     os.environ.update(kept[3])

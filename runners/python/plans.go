@@ -166,7 +166,7 @@ func (j *job) guess(ctx context.Context) {
 	}
 	r := recipe{its.modules, j.mounts()}
 	if r.key() == its.recipe {
-		j.frozen, j.release = j.engine.snapshots.ready(ctx, r, j.req.Limits.Memory)
+		j.frozen, j.release = j.engine.snapshots.ready(ctx, r, j.needs())
 	}
 	if j.frozen == nil {
 		j.forgetSnapshot()

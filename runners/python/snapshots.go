@@ -65,7 +65,7 @@ func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) error
 		return nil
 	}
 	s := j.engine.snapshots
-	if j.frozen, j.release = s.forRecipe(ctx, r, j.req.Limits.Memory); j.frozen == nil {
+	if j.frozen, j.release = s.forRecipe(ctx, r, j.needs()); j.frozen == nil {
 		return nil
 	}
 	j.engine.plans.note(j, wanted, &plan{modules: r.modules, recipe: r.key(), steps: j.steps})
@@ -164,10 +164,22 @@ func (s *snapshots) background() {
 	}
 }
 
-// take gives an open snapshot that fits into memory; the caller holds mu.
-func (s *snapshots) take(key string, memory int64) (*pyodide.Frozen, func()) {
+// needs is what a snapshot has to suit.
+type needs struct {
+	memory int64
+	env    map[string]string
+}
+
+func (j *job) needs() needs { return needs{j.req.Limits.Memory, environment(j.r.cfg.Policy)} }
+
+// suits says whether a program may begin on a snapshot: it has the memory, and
+// no package would have found more in its environment.
+func (n needs) suits(z *pyodide.Frozen) bool { return z.Memory() <= n.memory && !z.Asked(n.env) }
+
+// take gives an open snapshot; the caller holds mu.
+func (s *snapshots) take(key string) (*pyodide.Frozen, func()) {
 	u := s.open[key]
-	if u == nil || u.frozen.Memory() > memory {
+	if u == nil {
 		return nil, nil
 	}
 	s.clock++
@@ -193,63 +205,62 @@ func (s *snapshots) closeOne(u *snapshotUse) {
 // forRecipe gives the snapshot of a recipe: the open one, the one on disk, or,
 // if an earlier process wanted it, a new one. Otherwise it gives nil and, in
 // the background, has it made.
-func (s *snapshots) forRecipe(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func()) {
+func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs) (*pyodide.Frozen, func()) {
 	key := r.key()
-	if z, release := s.ready(ctx, r, memory); z != nil || s.isUnfit(key) {
-		return z, release
-	}
-	if !s.wantedBefore(ctx, key) {
+	z, release := s.there(ctx, r)
+	switch {
+	case z != nil || s.isUnfit(key):
+	case s.wantedBefore(ctx, key):
+		var err error
+		if z, release, err = s.make(ctx, r); err != nil {
+			return nil, nil
+		}
+	default:
 		select {
 		case s.work <- r:
 		default: // the others first; it will be asked for again
 		}
-		return nil, nil
 	}
-	z, release, err := s.make(ctx, r)
-	if err != nil {
-		return nil, nil
-	}
-	if z.Memory() > memory {
+	return n.checked(z, release)
+}
+
+// ready gives the snapshot of a recipe if there is one.
+func (s *snapshots) ready(ctx context.Context, r recipe, n needs) (*pyodide.Frozen, func()) {
+	return n.checked(s.there(ctx, r))
+}
+
+// checked gives a snapshot back that does not suit.
+func (n needs) checked(z *pyodide.Frozen, release func()) (*pyodide.Frozen, func()) {
+	if z != nil && !n.suits(z) {
 		release()
 		return nil, nil
 	}
 	return z, release
 }
 
-// ready gives the snapshot of a recipe if there is one, open or on disk.
-func (s *snapshots) ready(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func()) {
+// there gives the snapshot of a recipe that is open or on disk.
+func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Frozen, func()) {
+	key := r.key()
 	s.mu.Lock()
-	z, release := s.take(r.key(), memory)
+	z, release := s.take(key)
 	s.mu.Unlock()
-	if z != nil || s.isUnfit(r.key()) {
+	if z != nil || s.isUnfit(key) {
 		return z, release
 	}
-	z, release, err := s.find(ctx, r, memory)
+	z, err := s.rt.FindFrozen(ctx, r.modules, r.mounts)
 	if err != nil {
 		s.log.Warn("a snapshot cannot be used", zap.Error(err))
+	}
+	if z == nil || err != nil {
 		return nil, nil
 	}
-	return z, release
+	return s.add(key, z)
 }
 
 func (s *snapshots) isUnfit(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unfit[key]
-}
-
-// find opens a snapshot that is on disk.
-func (s *snapshots) find(ctx context.Context, r recipe, memory int64) (*pyodide.Frozen, func(), error) {
-	z, err := s.rt.FindFrozen(ctx, r.modules, r.mounts)
-	if z == nil || err != nil {
-		return nil, nil, err
-	}
-	z, release := s.add(r.key(), z)
-	if z.Memory() > memory {
-		release()
-		return nil, nil, nil
-	}
-	return z, release, nil
 }
 
 // make makes a snapshot, and room for it.
@@ -285,7 +296,7 @@ func (s *snapshots) add(key string, z *pyodide.Frozen) (*pyodide.Frozen, func())
 		}
 		s.open[key] = &snapshotUse{frozen: z}
 	}
-	return s.take(key, s.open[key].frozen.Memory())
+	return s.take(key)
 }
 
 // putAside closes the snapshot that has not been used for longest.

@@ -52,3 +52,26 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("in little memory: %s", got)
 	}
 }
+
+// TestSnapshotEnvironment has a package that looks at the environment when it
+// is imported: it sees what the program is given, also from the third run on.
+func TestSnapshotEnvironment(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("looker", "1.0", map[string]string{"looker.py": "import os\nseen = os.environ.get('CODERUNNER_TEST_A')\n"}))
+	r := x.newRunner(base{}, false, t.TempDir())
+	t.Setenv("CODERUNNER_TEST_A", "a")
+	with, err := runners.ParsePolicy([]string{"--allow-env=CODERUNNER_TEST_A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const code = "import sys\nhad = 'looker' in sys.modules\nimport looker\nhad, looker.seen"
+	for i, want := range []string{"(False, None)", "(True, None)", "(True, None)"} {
+		if got := run(t, r, code); i > 0 && (got.Result == nil || got.Result.Text != want) {
+			t.Fatalf("run %d: %+v %+v, want %s", i+1, got.Result, got.Error, want)
+		}
+	}
+	r.cfg.Policy = with
+	for range 2 {
+		value(t, run(t, r, code), "(False, 'a')")
+	}
+}
