@@ -1,40 +1,25 @@
 package emscripten
 
 import (
-	"encoding/binary"
 	"math"
 	"time"
+
+	"coderunner/pyodide/abi"
 )
 
-// struct tm, 44 bytes:
-//
-//	+0 sec  +4 min  +8 hour  +12 mday  +16 mon  +20 year-1900
-//	+24 wday  +28 yday  +32 isdst  +36 gmtoff  +40 zone
-//
-// The guest's C library fills in zone itself, from the names of _tzset_js.
-const (
-	tmSize   = 44
-	tmFields = 36 // sec to isdst
-	tmGmtoff = 36
-)
+// Of struct tm (abi.Tm) the guest's C library fills in the zone itself, from
+// the names of _tzset_js.
 
 // maxSeconds is where a year surely no longer fits an int32. A time beyond it is
 // taken for it: the functions have no way to report an error.
 const maxSeconds = (math.MaxInt32 + 4000) * 31556952
 
-func putTM(b []byte, t time.Time) {
+// putTm writes t to b, which has room for it.
+func putTm(b []byte, t time.Time) {
+	m := abi.NewTm(t)
 	// CPython adds 1900 without looking whether the sum fits an int.
-	year := min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32-1900)
-	isdst := int32(0)
-	if t.IsDST() {
-		isdst = 1
-	}
-	for i, v := range [...]int32{
-		int32(t.Second()), int32(t.Minute()), int32(t.Hour()), int32(t.Day()),
-		int32(t.Month()) - 1, int32(year), int32(t.Weekday()), int32(t.YearDay()) - 1, isdst,
-	} {
-		binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
-	}
+	m.Year = int32(min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32-1900))
+	m.Put(b)
 }
 
 func unixTime(seconds int64, loc *time.Location) time.Time {
@@ -42,56 +27,50 @@ func unixTime(seconds int64, loc *time.Location) time.Time {
 }
 
 func doGmtime(c call) {
-	if b, ok := c.mem.Bytes(c.u32(1), tmFields); ok {
-		putTM(b, unixTime(c.i64(0), time.UTC))
+	if b, ok := c.mem.Bytes(c.u32(1), abi.TmSize); ok {
+		putTm(b, unixTime(c.i64(0), time.UTC))
 	}
 }
 
 func doLocaltime(c call) {
-	if b, ok := c.mem.Bytes(c.u32(1), tmGmtoff+4); ok {
-		t := unixTime(c.i64(0), c.p.location)
-		putTM(b, t)
-		_, offset := t.Zone()
-		binary.LittleEndian.PutUint32(b[tmGmtoff:], uint32(offset))
+	if b, ok := c.mem.Bytes(c.u32(1), abi.TmSize); ok {
+		putTm(b, unixTime(c.i64(0), c.p.location))
 	}
 }
 
-// readTM gives the time that the fields say, as if in UTC, and isdst. Fields
+// readTm gives the time that the fields say, as if in UTC, and isdst. Fields
 // out of their ranges carry over, as C wants.
-func readTM(b []byte) (t time.Time, isdst int32) {
-	field := func(i int) int { return int(int32(binary.LittleEndian.Uint32(b[4*i:]))) }
-	t = time.Date(field(5)+1900, time.Month(field(4)+1), field(3), field(2), field(1), field(0), 0, time.UTC)
-	return t, int32(field(8))
+func readTm(b []byte) (t time.Time, isdst int32) {
+	m := abi.DecodeTm(b)
+	return time.Date(int(m.Year)+1900, time.Month(int(m.Mon)+1), int(m.Mday),
+		int(m.Hour), int(m.Min), int(m.Sec), 0, time.UTC), m.Isdst
 }
 
 // doMktime is mktime: the local time of struct tm as seconds since 1970, with
 // the fields put right.
 func doMktime(c call) uint64 {
-	b, ok := c.mem.Bytes(c.u32(0), tmGmtoff+4)
+	b, ok := c.mem.Bytes(c.u32(0), abi.TmSize)
 	if !ok {
 		return ^uint64(0)
 	}
-	t := resolveLocal(readTM(b))(c.p.location)
+	t := resolveLocal(readTm(b))(c.p.location)
 	if !yearFits(t) {
 		return ^uint64(0)
 	}
-	putTM(b, t)
-	_, offset := t.Zone()
-	binary.LittleEndian.PutUint32(b[tmGmtoff:], uint32(offset))
+	putTm(b, t)
 	return uint64(t.Unix())
 }
 
 func doTimegm(c call) uint64 {
-	b, ok := c.mem.Bytes(c.u32(0), tmGmtoff+4)
+	b, ok := c.mem.Bytes(c.u32(0), abi.TmSize)
 	if !ok {
 		return ^uint64(0)
 	}
-	t, _ := readTM(b)
+	t, _ := readTm(b)
 	if !yearFits(t) {
 		return ^uint64(0)
 	}
-	putTM(b, t)
-	binary.LittleEndian.PutUint32(b[tmGmtoff:], 0)
+	putTm(b, t)
 	return uint64(t.Unix())
 }
 

@@ -22,6 +22,7 @@ const mapPage = 4096
 // munmap write back the pages that have changed.
 type mapping struct {
 	file   *memfs.File // a reference of its own: the guest may close its
+	length uint32
 	offset int64
 	shared bool // writes go to the file
 	sums   []uint64
@@ -65,13 +66,24 @@ func doMmap(c call) abi.Errno {
 		b, _ := c.mem.Bytes(addr, length)
 		m.sums = checksums(b)
 	}
-	if old := c.p.mappings[addr]; old != nil {
-		old.file.Close() // the guest freed it without munmap
-	}
+	c.p.forget(addr, length)
+	m.length = length
 	c.p.mappings[addr] = m
 	c.mem.PutUint32(c.u32(5), 1)
 	c.mem.PutUint32(c.u32(6), addr)
 	return abi.OK
+}
+
+// forget drops the mappings whose memory the guest has freed without munmap:
+// it was given out again.
+func (p *Process) forget(addr, length uint32) {
+	end := uint64(addr) + uint64(length)
+	for at, m := range p.mappings {
+		if uint64(at) < end && uint64(addr) < uint64(at)+uint64(m.length) {
+			m.file.Close()
+			delete(p.mappings, at)
+		}
+	}
 }
 
 // mapFile allocates guest memory and reads a part of a file into it. What lies

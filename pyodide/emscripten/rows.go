@@ -115,10 +115,18 @@ func fileRows() hostfn.Table {
 func socketRows() hostfn.Table {
 	const note = "there is no network"
 	var t hostfn.Table
-	for _, name := range [...]string{"accept4", "bind", "connect", "getpeername", "getsockname",
-		"getsockopt", "listen", "recvfrom", "recvmsg", "sendmsg", "sendto"} {
-		t = append(t, env("__syscall_"+name, "iiiiii:i", "libsyscall.js", absent, note, sys0(doSocketCall)))
+	row := func(name string, support hostfn.Support, note string, f hostfn.Func) {
+		t = append(t, env("__syscall_"+name, "iiiiii:i", "libsyscall.js", support, note, f))
 	}
+	for _, name := range [...]string{"accept4", "bind", "connect", "listen", "sendmsg", "sendto"} {
+		row(name, absent, note, sys0(refused))
+	}
+	for _, name := range [...]string{"getpeername", "recvfrom", "recvmsg"} {
+		row(name, absent, note, sys0(unconnected))
+	}
+	row("socket", partial, "it never has another end: there is no network", sys(doSocket))
+	row("getsockname", partial, "the address that nothing is bound to", sys0(doGetsockname))
+	row("getsockopt", partial, "what the socket is", sys0(doGetsockopt))
 	// Pyodide asks these first, for its sockets on Node; null and false mean
 	// that the call is not theirs.
 	const src = "socket_syscalls.c"
@@ -126,7 +134,6 @@ func socketRows() hostfn.Table {
 		t = append(t, env("_maybe_"+name+"_async", "iii:e", src, full, "never: the system call that follows does the work", always(0)))
 	}
 	return append(t,
-		env("__syscall_socket", "iiiiii:i", "libsyscall.js", absent, note, sys0(doSocket)),
 		env("_try_fcntl64", "iiii:i", src, full, "never", always(0)),
 		env("_try_shutdown", "iii:i", src, full, "never", always(0)),
 		env("getaddrinfo", "iiii:i", "libsockfs.js", absent, note, value(doGetaddrinfo)),

@@ -8,7 +8,7 @@ import sys
 
 
 _NO_NETWORK = (
-    "network access is not allowed: Python programs have no sockets here; "
+    "network access is not allowed: Python programs have no network here; "
     "JavaScript has fetch, where the permission --allow-net was given"
 )
 
@@ -50,7 +50,8 @@ class _PipeEnd:
 
 
 def _socket(module):
-    """Says why there is no network, where the C library only knows EACCES."""
+    """Says why there is no network, where the C library only knows EACCES. A
+    socket can be made: some programs do no more with it."""
 
     def refuse(*args, **kwargs):
         raise PermissionError(module.errno.EACCES, _NO_NETWORK)
@@ -67,14 +68,9 @@ def _socket(module):
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
         setattr(module, name, refuse_name)
     module.socketpair = refuse
-    old = module.socket.__init__
-
-    def init(self, family=-1, type=-1, proto=-1, fileno=None):
-        if fileno is None:
-            refuse()
-        old(self, family, type, proto, fileno)
-
-    module.socket.__init__ = init
+    for name in ("accept", "bind", "connect", "listen", "sendmsg", "sendto"):
+        setattr(module.socket, name, refuse)
+    module.socket.connect_ex = lambda self, address: module.errno.EACCES
 
 
 def _pyodide_http(module):

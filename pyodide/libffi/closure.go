@@ -17,7 +17,12 @@ const (
 )
 
 // maxKinds bounds the types of closures: wazero never forgets a function type.
-const maxKinds = 512
+// maxClosures bounds those that are allocated, prepared or not: each has a slot
+// and an entry in tables of the host.
+const (
+	maxKinds    = 512
+	maxClosures = 1 << 16
+)
 
 // closure is an instance of the module that closureModule makes. It is reused
 // when its closure is freed: an instance that has been near a table is never
@@ -36,14 +41,17 @@ func (f *FFI) Alloc(ctx context.Context, size, code uint32) (uint32, error) {
 	if err != nil || p == 0 {
 		return 0, err
 	}
+	if len(f.taken)+len(f.closures) >= maxClosures {
+		return 0, f.c.Free(ctx, p)
+	}
 	slot, err := f.c.TakeSlot(ctx)
 	if err != nil {
 		return 0, errors.Join(err, f.c.Free(ctx, p))
 	}
-	f.taken[slot] = true
 	if !f.c.Mem.PutUint32(p, slot) || !f.c.Mem.PutUint32(code, slot) {
-		return 0, errBadAddress
+		return 0, errors.Join(errBadAddress, f.c.FreeSlot(ctx, slot), f.c.Free(ctx, p))
 	}
+	f.taken[slot] = true
 	return p, nil
 }
 
