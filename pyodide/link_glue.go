@@ -19,7 +19,9 @@ const instanceCost = 8 << 10
 // the same share it.
 func (in *Interp) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	r := in.rt
-	if !in.fs.Reserve(instanceCost) { // given back with the file system
+	// What a snapshot brings is not the program's. The rest is given back with
+	// the file system.
+	if in.fs != nil && !in.fs.Reserve(instanceCost) {
 		return nil, errNoMemory
 	}
 	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {

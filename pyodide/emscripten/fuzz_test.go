@@ -2,13 +2,10 @@ package emscripten
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/memfs"
@@ -80,49 +77,4 @@ func TestHostileArguments(t *testing.T) {
 			k.mustUnwind(r, stack)
 		}
 	}
-}
-
-// FuzzCalls makes sequences of calls from the fuzzer's bytes: a function, then
-// its arguments, each a hostile value or one of the fuzzer's own.
-func FuzzCalls(f *testing.F) {
-	f.Add([]byte("open\x00\x01\x02\x03read write seek close"))
-	f.Add(bytes.Repeat([]byte{40, 3, 7, 9, 11}, 40))
-	rows := Rows()
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) > 4096 {
-			return
-		}
-		k := hostileKernel(t)
-		copy(k.mem[0x100:], "/tmp\x00x\x00../dev/null\x00")
-		copy(k.mem[0x1000:], in)
-		next := func() byte {
-			if len(in) == 0 {
-				return 0
-			}
-			b := in[0]
-			in = in[1:]
-			return b
-		}
-		for len(in) > 0 {
-			r := &rows[int(next())%len(rows)]
-			stack := make([]uint64, max(len(r.Params()), 1))
-			for j, kind := range r.Params() {
-				b := next()
-				if b&1 == 0 {
-					stack[j] = hostile[int(b>>1)%len(hostile)]
-				} else {
-					var raw [8]byte
-					in = in[copy(raw[:], in[:min(len(in), 2)]):]
-					stack[j] = binary.LittleEndian.Uint64(raw[:])
-				}
-				if kind == 0x7f {
-					stack[j] = uint64(uint32(stack[j]))
-				}
-			}
-			args := fmt.Sprintf("%#x", stack)
-			stuck := time.AfterFunc(soon, func() { panic(r.Name + " hangs, called with " + args) })
-			k.mustUnwind(r, stack)
-			stuck.Stop()
-		}
-	})
 }
