@@ -77,7 +77,7 @@ const capabilities = `
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
 	github.com/gofrs/flock: cache runners/deno
-	github.com/google/renameio/v2: cache runners/deno runners/python/resolve
+	github.com/google/renameio/v2: runners/python/resolve
 	github.com/pelletier/go-toml/v2: runners/python/require
 	deps.dev/util/pypi: runners/python runners/python/require runners/python/resolve runners/python/wheel
 	deps.dev/util/semver: runners/python runners/python/require runners/python/resolve

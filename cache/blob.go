@@ -9,10 +9,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
-
-	"github.com/google/renameio/v2"
 )
 
 // Source says where a download comes from and what it must be.
@@ -69,21 +68,44 @@ func (c *Cache) Blob(ctx context.Context, src Source, progress ProgressFunc) (pa
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", false, storageError("create", filepath.Dir(path), err)
 	}
-	err = c.net.fetch(ctx, r, func(a answer) error {
-		f, err := renameio.NewPendingFile(path, renameio.WithTempDir(tmp), renameio.WithStaticPermissions(0o444))
-		if err != nil {
-			return storageError("create", path, err)
-		}
-		defer f.Cleanup()
-		if err := src.receive(f, a, r.name, progress); err != nil {
-			return err
-		}
-		return storageError("write", path, f.CloseAtomicallyReplace())
-	})
+	fresh := filepath.Join(tmp, "new")
+	err = c.net.fetch(ctx, r, func(a answer) error { return src.save(fresh, a, r.name, progress) })
 	if err != nil {
 		return "", false, err
 	}
+	if err := replace(fresh, path); err != nil {
+		return "", false, err
+	}
 	return path, false, errors.Join(syncDir(filepath.Dir(path)), c.checkBlob(path, src.Digest))
+}
+
+// save writes what comes to a file, which is complete and on the disk when
+// there is no error.
+func (s *Source) save(path string, a answer, name string, progress ProgressFunc) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return storageError("create", path, err)
+	}
+	err = s.receive(f, a, name, progress)
+	if err == nil {
+		err = storageError("sync", path, f.Sync())
+	}
+	if cerr := f.Close(); err == nil {
+		err = storageError("write", path, cerr)
+	}
+	return err
+}
+
+// replace puts a finished file in its place, for reading only. Windows does not
+// replace a file that is for reading only.
+func replace(fresh, path string) error {
+	if err := os.Chmod(fresh, 0o444); err != nil {
+		return storageError("chmod", fresh, err)
+	}
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(path)
+	}
+	return storageError("rename", path, os.Rename(fresh, path))
 }
 
 func blobLock(d Digest) string { return "blob-" + d.Algorithm + "-" + d.Hex }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 
 	"coderunner/internal/defaults"
 	"coderunner/runners"
@@ -141,6 +141,6 @@ func (r *Resolver) remember(key string, a *answer) {
 	}
 	path := r.answerPath(key)
 	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
-		_ = renameio.WriteFile(path, append([]byte(answerSum(b)+"\n"), b...), 0o600)
+		_ = maybe.WriteFile(path, append([]byte(answerSum(b)+"\n"), b...), 0o600)
 	}
 }
