@@ -17,7 +17,8 @@ type ahead struct {
 	ready   []aheadOne               // the one added last at the end
 	recent  []aheadKey               // the last ones that were asked for
 	filling map[aheadKey]*time.Timer // until it begins
-	coming  map[aheadKey]int         // being made of what has been used
+	lent    map[*Interp]time.Time    // since when
+	coming  map[aheadKey]int         // being made of what was lent
 	waiting map[aheadKey]int         // for these
 	came    *sync.Cond               // of mu
 	expiry  *time.Timer              // of ready[0], nil if there is none
@@ -38,7 +39,7 @@ const (
 func (a *ahead) init(rt *Runtime, max int) {
 	a.rt, a.max = rt, max
 	a.filling = map[aheadKey]*time.Timer{}
-	a.coming, a.waiting = map[aheadKey]int{}, map[aheadKey]int{}
+	a.lent, a.coming, a.waiting = map[*Interp]time.Time{}, map[aheadKey]int{}, map[aheadKey]int{}
 	a.came = sync.NewCond(&a.mu)
 }
 
@@ -57,33 +58,33 @@ type aheadOne struct {
 // take gives an interpreter of a snapshot, restored now or before, and has
 // another one restored for the next.
 func (a *ahead) take(ctx context.Context, from *Frozen, memory int64) (*Interp, error) {
+	if a.max == 0 {
+		return a.rt.restore(ctx, from, memory)
+	}
 	key := aheadKey{from, memory}
 	in := a.pop(key)
-	if a.max > 0 {
-		defer a.refill(key)
-	}
+	defer a.refill(key)
 	if in == nil {
 		var err error
 		if in, err = a.rt.restore(ctx, from, memory); err != nil {
 			return nil, err
 		}
 	}
-	if a.max > 0 {
-		in.key = key
-	}
+	in.key = key
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lent[in] = time.Now()
 	return in, nil
 }
 
-// back takes an interpreter that was closed, whose program has ended well, and
-// makes another one of its instance; false: it does not.
-func (a *ahead) back(in *Interp) bool {
+// back is told of interpreters that were closed. Of one whose program has ended
+// well it makes another one; false: it does not.
+func (a *ahead) back(in *Interp, well bool) bool {
 	key := in.key
-	if !in.reusable() {
-		return false
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed || key.from.closed.Load() || a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key] {
+	delete(a.lent, in)
+	if !well || !in.reusable() || a.closed || key.from.closed.Load() || a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key] {
 		return false
 	}
 	a.coming[key]++
@@ -132,6 +133,8 @@ func (a *ahead) refill(key aheadKey) {
 	pause := aheadPause
 	if a.count(key)+a.coming[key] == 0 {
 		pause = 0
+	} else if a.count(key)+a.coming[key] >= a.share(key) {
+		return
 	}
 	if t := a.filling[key]; a.closed || t != nil && (pause > 0 || !t.Stop()) {
 		return
@@ -153,15 +156,32 @@ func (a *ahead) refill(key aheadKey) {
 	})
 }
 
-// wants says whether another one is wanted; if not, filling ends.
+// wants says whether another one is wanted; if not, filling ends, or pauses
+// while those in use may come back.
 func (a *ahead) wants(key aheadKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.closed && a.filling[key] != nil && a.count(key) < a.share(key) {
+	have, soon := a.count(key)+a.coming[key], a.soon(key)
+	switch t := a.filling[key]; {
+	case a.closed || t == nil || have >= a.share(key):
+		delete(a.filling, key)
+	case have > 0 && have+soon >= a.share(key):
+		a.running.Add(1)
+		t.Reset(aheadPause)
+	default:
 		return true
 	}
-	delete(a.filling, key)
 	return false
+}
+
+// soon says how many of a key may come back soon; the caller holds mu.
+func (a *ahead) soon(key aheadKey) (n int) {
+	for in, since := range a.lent {
+		if in.key == key && time.Since(since) < aheadPause {
+			n++
+		}
+	}
+	return n
 }
 
 // count says how many of a key are ready; the caller holds mu.

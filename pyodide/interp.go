@@ -269,7 +269,7 @@ func (in *Interp) Close() error {
 	if in.proc != nil {
 		in.proc.Close()
 	}
-	if alive && in.rt.ahead.back(in) {
+	if in.key.from != nil && in.rt.ahead.back(in, alive) {
 		return nil
 	}
 	return in.destroy()

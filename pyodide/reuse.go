@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"coderunner/pyodide/lower"
-	"coderunner/pyodide/snapshot"
 )
 
 // An instance whose program has ended well can be made what it was before the
@@ -47,7 +46,8 @@ func (in *Interp) reuse() (*Interp, error) {
 			return nil, errors.Join(err, fmt.Errorf("table %s has %d elements", t.Export, n))
 		}
 	}
-	if err := fresh.rewrite(z.image); err != nil {
+	in.memory.Share(nil)
+	if err := fresh.rewrite(z); err != nil {
 		return nil, err
 	}
 	for _, name := range ownGlobals {
@@ -61,8 +61,21 @@ func (in *Interp) reuse() (*Interp, error) {
 	return fresh, fresh.findSignals()
 }
 
-// rewrite makes the memory what the image has.
-func (in *Interp) rewrite(image *snapshot.Image) error {
+// rewrite makes the memory what the snapshot has.
+func (in *Interp) rewrite(z *Frozen) error {
+	z.reading.RLock()
+	defer z.reading.RUnlock()
+	if z.closed.Load() {
+		return errClosed
+	}
+	contents, err := z.contents()
+	if err != nil {
+		return err
+	}
+	memory, ok := in.mod.Memory().Read(0, in.mod.Memory().Size())
+	if !ok || len(memory) != len(contents) {
+		return errOutOfRange
+	}
 	ranges, err := in.memory.Written()
 	if err != nil {
 		return err
@@ -72,20 +85,21 @@ func (in *Interp) rewrite(image *snapshot.Image) error {
 		total += r.Length
 	}
 	for _, r := range ranges {
-		if total > maxRewrite {
-			if err := in.memory.Revert(r); err != nil {
-				return err
-			}
-			continue
-		}
-		memory, ok := in.mod.Memory().Read(uint32(r.Offset), uint32(r.Length))
-		if !ok {
-			return errOutOfRange
-		}
-		// The holes of the image are zeros, and read as such.
-		if _, err := image.File.ReadAt(memory, image.Base+int64(r.Offset)); err != nil {
-			return fmt.Errorf("read a snapshot: %w", err)
+		if total <= maxRewrite {
+			copy(memory[r.Offset:r.Offset+r.Length], contents[r.Offset:])
+		} else if err := in.memory.Revert(r); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// mapContents maps the memory that the snapshot has. Its holes are zeros.
+func (z *Frozen) mapContents() ([]byte, error) {
+	b, unmap, err := mapOpen(z.image.File, z.image.Base+int64(z.image.Memory))
+	if err != nil {
+		return nil, err
+	}
+	z.unmap = unmap
+	return b[z.image.Base:], nil
 }

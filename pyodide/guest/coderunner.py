@@ -162,8 +162,10 @@ def _compile(p, main):
     source = _source(p["code"])
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
-    os.environ.clear()
-    os.environ.update({"HOME": _home[:-1], **_environ, **(p["env"] or {})})
+    env = {"HOME": _home[:-1], **_environ, **(p["env"] or {})}
+    if dict(os.environ) != env:
+        os.environ.clear()
+        os.environ.update(env)
     sys.path.insert(0, os.getcwd())
     _unshadow(os.listdir())
     main["__file__"] = name
@@ -178,6 +180,8 @@ def _compile(p, main):
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)
+        if not tree.body:
+            return None, compile(last, name, "eval", flags, dont_inherit=True)
     body = compile(tree, name, "exec", flags, dont_inherit=True)
     if last is not None:
         last = compile(last, name, "eval", flags | body.co_flags & _FUTURE, dont_inherit=True)
@@ -196,7 +200,8 @@ def _execute(p, parts, main):
     body, last = parts
     if any(c is not None and c.co_flags & _COROUTINE for c in parts):
         return _execute_async(p, body, last, main)
-    exec(body, main)
+    if body is not None:
+        exec(body, main)
     return eval(last, main) if last is not None else None
 
 

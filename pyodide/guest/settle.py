@@ -30,16 +30,18 @@ _PROGRAMS = (
     "x = (",
     "import sys\nsys.exit(3)",
 )
+# Most programs have no other environment, which is left behind for them.
+_ENV = {"LD_LIBRARY_PATH": "/usr/lib:/lib/python3.14/site-packages"}
 _ROUNDS = 32  # an instruction adapts within a few of them, or is left alone for long
 
 
 def rehearse(_):
-    """Runs programs that leave nothing behind."""
+    """Runs programs that leave nothing behind but their environment."""
     loaded = frozenset(sys.modules)
     at_exit = atexit._run_exitfuncs
     atexit._run_exitfuncs = gc.isenabled  # like it, but for what it does
     main = sys.modules["__main__"].__dict__
-    kept = dict(main), list(sys.path), list(sys.argv), dict(os.environ), signal.getsignal(signal.SIGXCPU)
+    kept = dict(main), list(sys.path), list(sys.argv), signal.getsignal(signal.SIGXCPU)
     for _ in range(_ROUNDS):
         for code in _PROGRAMS:
             _coderunner.run(
@@ -48,7 +50,7 @@ def rehearse(_):
                         "code": code,
                         "filename": "main.py",
                         "args": [],
-                        "env": {"LD_LIBRARY_PATH": "/usr/lib"},
+                        "env": _ENV,
                         "imports": True,
                         "always_ask": False,
                         "result_limit": 50000,
@@ -60,9 +62,7 @@ def rehearse(_):
             sys.path[:], sys.argv[:] = kept[1], kept[2]
     _coderunner._renewed = False
     sys.argv = kept[2]
-    os.environ.clear()
-    os.environ.update(kept[3])
-    signal.signal(signal.SIGXCPU, kept[4])
+    signal.signal(signal.SIGXCPU, kept[3])
     linecache.cache.pop("main.py", None)
     atexit._run_exitfuncs = at_exit
     _coderunner._preloaded |= {n for n in sys.modules if n not in loaded and "." not in n}

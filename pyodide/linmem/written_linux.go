@@ -19,6 +19,10 @@ const (
 	pageOfFile  = 1 << 61 // or shared
 )
 
+// entriesPool has buffers for the entries of a memory, which are a five
+// hundredth of it.
+var entriesPool sync.Pool // of *[]byte
+
 var openPagemap = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/pagemap") })
 
 // written finds the pages of [0, size) that are neither a file's nor untouched.
@@ -28,7 +32,13 @@ func (a *area) written(size uint64) ([]Range, error) {
 		return nil, err
 	}
 	page := uint64(os.Getpagesize())
-	entries := make([]byte, size/page*8)
+	buffer, _ := entriesPool.Get().(*[]byte)
+	if buffer == nil || uint64(len(*buffer)) < size/page*8 {
+		b := make([]byte, size/page*8)
+		buffer = &b
+	}
+	defer entriesPool.Put(buffer)
+	entries := (*buffer)[:size/page*8]
 	if _, err := f.ReadAt(entries, int64(uint64(uintptr(a.base))/page*8)); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}

@@ -1,0 +1,93 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"coderunner/pyodide/linmem"
+	"coderunner/pyodide/snapshot"
+)
+
+// restore makes an interpreter that goes on from a snapshot, but has no files
+// yet.
+func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Interp, err error) {
+	if in, err = r.instantiate(ctx, memory); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			in, err = nil, errors.Join(fmt.Errorf("restore: %w", err), in.Close())
+		}
+	}()
+	if err := in.growMemory(z.image, memory); err != nil {
+		return in, err
+	}
+	if err := in.growTables(ctx, z.image); err != nil {
+		return in, err
+	}
+	if err := in.restoreLibraries(ctx, z.owner.Link, z.mounts); err != nil {
+		return in, err
+	}
+	if err := in.mapImage(z.image); err != nil {
+		return in, err
+	}
+	if err := in.setGlobals(z.image); err != nil {
+		return in, err
+	}
+	if err := in.restoreClosures(ctx, z.owner.Link); err != nil {
+		return in, err
+	}
+	in.main, in.preload, in.initialized = z.owner.Main, z.owner.Preload, true
+	return in, in.findSignals()
+}
+
+// growMemory makes the memory as large as the image.
+func (in *Interp) growMemory(image *snapshot.Image, memory int64) error {
+	mem := in.mod.Memory()
+	if have := uint64(mem.Size()); have < image.Memory {
+		if _, ok := mem.Grow(uint32((image.Memory - have) / linmem.PageSize)); !ok {
+			return fmt.Errorf("the memory limit of %d bytes is less than what the interpreter takes at its start (%d)", memory, image.Memory)
+		}
+	}
+	return nil
+}
+
+// mapImage makes the memory what the image has.
+func (in *Interp) mapImage(image *snapshot.Image) error {
+	for _, e := range image.Extents {
+		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setGlobals gives the globals the values of the image.
+func (in *Interp) setGlobals(image *snapshot.Image) error {
+	for name, v := range image.Globals {
+		g, err := in.global(name)
+		if err != nil {
+			return err
+		}
+		g.Set(v)
+	}
+	return nil
+}
+
+// growTables brings the tables to their recorded sizes.
+func (in *Interp) growTables(ctx context.Context, image *snapshot.Image) error {
+	g := in.guest(ctx)
+	for _, t := range in.rt.module.info.Tables {
+		want, ok := image.Tables[t.Size]
+		if !ok || want < t.Min {
+			return fmt.Errorf("the snapshot has no size for table %s", t.Export)
+		}
+		if want > t.Min {
+			if _, err := g.call(t.Grow, want-t.Min); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
