@@ -52,7 +52,7 @@ type hollowData struct {
 }
 
 // hollowMagic changes with the format and with what is hollowed out.
-const hollowMagic = "HOLLOW02"
+const hollowMagic = "HOLLOW03"
 
 // write writes the file. The head is completed from the rest.
 func (h *hollow) write(w io.Writer) error {
@@ -118,22 +118,29 @@ type whole struct {
 	info *lower.Info // of the main module
 }
 
+// wholeSection is the custom section of a hollow module that says which module
+// it was: two whole ones may differ in nothing but their bodies, and wazero keeps
+// what it has loaded by the module's hash.
+const wholeSection = "whole"
+
 // hollow makes the hollow module, but for its name.
 func (m *whole) hollow() (*hollow, error) {
-	h := &hollow{}
-	h.Digest = digest(m.wasm)
+	h := &hollow{hollowHead: hollowHead{Digest: digest(m.wasm)}}
 	if m.info == nil {
 		var err error
-		h.wasm, h.data, err = dylink.Hollow(m.wasm)
-		return h, err
+		if h.wasm, h.data, err = dylink.Hollow(m.wasm); err != nil {
+			return nil, err
+		}
+	} else {
+		parsed, err := wasmbin.Parse(m.wasm)
+		if err != nil {
+			return nil, err
+		}
+		info := *m.info
+		info.Data = nil // most of it, and only needed to boot
+		h.Info, h.wasm = &info, parsed.Hollow(nil)
 	}
-	parsed, err := wasmbin.Parse(m.wasm)
-	if err != nil {
-		return nil, err
-	}
-	info := *m.info
-	info.Data = nil // most of it, and only needed to boot
-	h.Info, h.wasm = &info, parsed.Hollow(nil)
+	h.wasm = wasmbin.AppendSection(h.wasm, wasmbin.SecCustom, wasmbin.AppendName(nil, wholeSection), []byte(h.Digest))
 	return h, nil
 }
 

@@ -1,0 +1,80 @@
+package wasmbin
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// outside is what Hollow leaves as it is.
+func outside(m *Module) map[string]any {
+	return map[string]any{
+		"types": m.Types, "imports": m.Imports, "funcs": m.Funcs, "tables": m.Tables, "memories": m.Memories,
+		"globals": m.Globals, "tags": m.Tags, "exports": m.Exports, "start": m.Start, "elements": m.Elements,
+		"count": m.DataCount, "bodies": len(m.Bodies), "dylink": m.Dylink, "data": len(m.Data),
+	}
+}
+
+func TestHollow(t *testing.T) {
+	m := parsed(t, "all.wasm")
+	h, err := Parse(m.Hollow(func(d Data) bool { return d.Mode == Active }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(outside(m), outside(h)); d != "" {
+		t.Errorf("(-module +hollow):\n%s", d)
+	}
+	for i, b := range h.Bodies {
+		if code := h.Bytes[b.Start:b.End]; string(code) != "\x00\x00\x0b" {
+			t.Errorf("body %d is %x", i, code)
+		}
+	}
+	for i, d := range h.Data {
+		want := m.Data[i]
+		if d.Mode == Active {
+			want.Bytes = []byte{}
+		}
+		if diff := cmp.Diff(want, d); diff != "" {
+			t.Errorf("data %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if h, err = Parse(m.Hollow(nil)); err != nil || cmp.Diff(m.Data, h.Data) != "" {
+		t.Errorf("with its data: %v, %v", h.Data, err)
+	}
+	for _, s := range h.Sections {
+		if s.ID == SecCustom && s.Name != "dylink.0" {
+			t.Errorf("it has the section %q", s.Name)
+		}
+	}
+}
+
+// FuzzHollow wants of whatever can be parsed a hollow module that can, too, and
+// is the same from outside.
+func FuzzHollow(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.wasm")
+	if err != nil || len(files) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := Parse(b)
+		if err != nil {
+			return
+		}
+		h, err := Parse(m.Hollow(func(Data) bool { return true }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(outside(m), outside(h)); d != "" {
+			t.Errorf("(-module +hollow):\n%s", d)
+		}
+	})
+}
