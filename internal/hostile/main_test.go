@@ -70,7 +70,28 @@ func prepare() error {
 		return fmt.Errorf("warm: %w\n%s", err, out)
 	}
 	suiteCache = filepath.Join(suiteTemp, "cache")
-	return copyTree(shared, suiteCache)
+	if err := copyTree(shared, suiteCache); err != nil {
+		return err
+	}
+	return forgetPackages(filepath.Join(suiteCache, "deno"))
+}
+
+// forgetPackages leaves of Deno's cache what the suite uses: it is copied for
+// many tests, file by file.
+func forgetPackages(dir string) error {
+	names, err := filepath.Glob(filepath.Join(dir, "npm", "*", "*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range append(names, filepath.Join(dir, "gen")) {
+		if filepath.Base(name) == "zod" {
+			continue
+		}
+		if err := os.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyTree makes a cache that is like another one. What never changes in place

@@ -29,6 +29,7 @@ import (
 type registry struct {
 	server *httptest.Server
 	end    chan struct{}
+	other  http.HandlerFunc // what answers to other paths; nil: nothing is there
 
 	mu    sync.Mutex
 	pages map[string]http.HandlerFunc // by path
@@ -68,8 +69,10 @@ func (r *registry) serve(w http.ResponseWriter, req *http.Request) {
 	r.asked[path]++
 	r.mu.Unlock()
 	if page == nil {
-		http.NotFound(w, req)
-		return
+		page = r.other
+	}
+	if page == nil {
+		page = http.NotFound
 	}
 	page(w, req)
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -66,7 +67,9 @@ func (a *authority) issue(t *testing.T, change func(c *x509.Certificate)) *tls.C
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	change(c)
+	if change != nil {
+		change(c)
+	}
 	key := newKey(t)
 	parent, signer := c, key
 	if a != nil {
@@ -84,17 +87,16 @@ func (a *authority) issue(t *testing.T, change func(c *x509.Certificate)) *tls.C
 func TestTLS(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
-	ca := newAuthority(t)
-	same := func(*x509.Certificate) {}
-	for _, c := range []struct {
+	ca, cache := newAuthority(t), ownCache(t)
+	for i, c := range []struct {
 		name        string
 		certificate *tls.Certificate
 		trusted     bool // SSL_CERT_FILE names the authority
 		works       bool
 	}{
-		{"of an authority in SSL_CERT_FILE", ca.issue(t, same), true, true},
-		{"of an unknown authority", ca.issue(t, same), false, false},
-		{"signed by itself", (*authority)(nil).issue(t, same), true, false},
+		{"of an authority in SSL_CERT_FILE", ca.issue(t, nil), true, true},
+		{"of an unknown authority", ca.issue(t, nil), false, false},
+		{"signed by itself", (*authority)(nil).issue(t, nil), true, false},
 		{"expired", ca.issue(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), true, false},
 		{"not yet valid", ca.issue(t, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }), true, false},
 		{"for another host", ca.issue(t, func(c *x509.Certificate) {
@@ -103,15 +105,16 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newSecureRegistry(t, c.certificate)
-			w := module("good", "x = 'good' + '1'")
-			r.wheel("good", w.Filename, w.Build(), "")
-			r.npm("good", map[string]string{"package/package.json": `{"name":"good","version":"1.0.0","main":"i.js"}`, "package/i.js": "module.exports = 'good' + 1"}, nil)
+			name := fmt.Sprintf("good%d", i) // none is in the cache
+			w := module(name, "x = 'good' + '1'")
+			r.wheel(name, w.Filename, w.Build(), "")
+			r.npm(name, map[string]string{"package/package.json": `{"name":"` + name + `","version":"1.0.0","main":"i.js"}`, "package/i.js": "module.exports = 'good' + 1"}, nil)
 			env := r.env()
 			if c.trusted {
 				env = append(env, "SSL_CERT_FILE="+ca.file, "SSL_CERT_DIR=")
 			}
-			s := start(t, settings{env: env, cache: ownCache(t)})
-			for _, a := range []arguments{{Language: python, Code: "import good\ngood.x"}, {Language: javascript, Code: "import x from 'good'; x"}} {
+			s := start(t, settings{env: env, cache: cache})
+			for _, a := range []arguments{{Language: python, Code: "import " + name + "\n" + name + ".x"}, {Language: javascript, Code: "import x from '" + name + "'; x"}} {
 				o, text, err := s.run(a)
 				switch {
 				case err != nil:
