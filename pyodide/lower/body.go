@@ -22,6 +22,9 @@ type frame struct {
 	loop   bool
 	values bool // a branch to it takes values along
 	open   bool // an if without an else up to now
+
+	span        int32 // number of the block
+	then, other int   // of an if that changes places: where its parts begin in the output
 }
 
 // coder rewrites one function at a time. It copies the instructions that stay
@@ -43,6 +46,10 @@ type coder struct {
 	locals  uint32 // first of ours
 	nLocals uint32
 	unwinds []byte // what returns from the function with an exception pending
+
+	spans     []span
+	openSpans []int32
+	nextSpan  int32
 
 	path int   // changes where paths meet
 	seen []int // the path on which each local was read or set last
@@ -87,6 +94,9 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 		if err := c.findTries(c.r.m.CodeOf(b.b, b.at, t)); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.findSpans(c.r.m.CodeOf(b.b, b.at, t)); err != nil {
+		return nil, err
 	}
 	if c.r.o.CheckCalls {
 		c.buf = append(c.buf, c.check...)
@@ -167,7 +177,8 @@ func (c *coder) branch(op byte, label int32) { c.buf = wasmbin.AppendOp(c.buf, o
 
 func (c *coder) push(kind byte) {
 	t := c.top()
-	c.frames = append(c.frames, frame{kind: kind, out: c.labels, unwind: t.unwind, depth: t.depth})
+	c.frames = append(c.frames, frame{kind: kind, out: c.labels, unwind: t.unwind, depth: t.depth, span: c.nextSpan})
+	c.nextSpan++
 	c.labels++
 }
 
@@ -186,10 +197,12 @@ func (c *coder) instructions() error {
 		case wasmbin.OpBlock, wasmbin.OpIf:
 			c.push(plainBlock)
 			c.top().values = len(c.r.m.BlockType(in.A).Results) > 0
-			c.top().open = in.Op == wasmbin.OpIf
+			if in.Op == wasmbin.OpIf {
+				c.top().open = true
+				c.turn(&in, &last)
+			}
 		case wasmbin.OpElse:
-			c.top().open = false
-			c.meet()
+			c.elseOf(&in)
 		case wasmbin.OpLocalGet, wasmbin.OpLocalSet, wasmbin.OpLocalTee:
 			c.readLocal(&in)
 		case wasmbin.OpLoop:
@@ -276,6 +289,7 @@ func (c *coder) end(in *wasmbin.Instr) {
 		c.replace(in)
 		c.endHandler(&f)
 	default:
+		c.turned(in, &f)
 		c.endIf(in, &f)
 		c.labels--
 	}

@@ -26,7 +26,7 @@ func negated(op byte) (code []byte, ok bool) {
 // brIf writes a br_if after a comparison as an if, and reports whether it did:
 //
 //	a, b, lt_s, br_if l    a, b, ge_s, if else br l end    l forward
-//	                       a, b, lt_s, if br l else end    l a loop
+//	                       a, b, lt_s, if br l else end    l a loop, or behind a call
 //
 // When a block has several predecessors, and a br_if is one of two ways out of
 // another, wazero splits the edge between them after it has assigned
@@ -35,17 +35,22 @@ func negated(op byte) (code []byte, ok bool) {
 // need no splitting. The else is placed before the target, out of the way; for
 // a loop header, which lies behind, that would be the function's end.
 func (c *coder) brIf(in, last *wasmbin.Instr) bool {
-	if c.r.o.Skip&PassBranches != 0 || last.End != in.Start || c.from > last.Start {
-		return false
-	}
 	f := c.frameOf(in.A)
-	code, ok := negated(last.Op)
-	if f.values || !ok {
+	skips := c.skips(in, f)
+	if f.values || c.r.o.Skip&PassBranches != 0 && !skips {
 		return false
 	}
-	c.r.stats.Branches++
+	code, ok := negated(last.Op)
+	if !skips && (!ok || last.End != in.Start || c.from > last.Start) {
+		return false
+	}
+	if skips {
+		c.r.stats.Detours++
+	} else {
+		c.r.stats.Branches++
+	}
 	target := c.rel(f.out) + 1
-	if f.loop {
+	if f.loop || skips {
 		c.replace(in)
 		c.buf = append(c.buf, wasmbin.OpIf, 0x40)
 		c.buf = wasmbin.AppendOp(c.buf, wasmbin.OpBr, target)

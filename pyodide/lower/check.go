@@ -21,11 +21,15 @@ func (a asm) misc(sub byte, i ...byte) asm { return append(append(a, wasmbin.Pre
 // tick when there is none left. It leaves the operand stack alone.
 //
 // The comparison is signed, and not for equality, so that no value in the tank
-// can postpone the safepoint by more than its number.
+// can postpone the safepoint by more than its number. The call stands in the
+// else for the reason that calls.go gives: otherwise each loop has its values in
+// memory at its head.
 func (r *rewriter) check() []byte {
-	return asm(nil).global(r.tank).i32(1).op(wasmbin.OpI32Sub).setGlobal(r.tank).
-		global(r.tank).i32(1).op(wasmbin.OpI32LtS).void(wasmbin.OpIf).
-		idx(wasmbin.OpCall, r.tick).end()
+	burn := asm(nil).global(r.tank).i32(1).op(wasmbin.OpI32Sub).setGlobal(r.tank).global(r.tank).i32(1)
+	if r.o.Skip&PassTicks != 0 {
+		return burn.op(wasmbin.OpI32LtS).void(wasmbin.OpIf).idx(wasmbin.OpCall, r.tick).end()
+	}
+	return burn.op(wasmbin.OpI32GeS).void(wasmbin.OpIf).op(wasmbin.OpElse).idx(wasmbin.OpCall, r.tick).end()
 }
 
 // tickCode is the safepoint: memory.grow returns to Go, even when it grows by

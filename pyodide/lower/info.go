@@ -61,6 +61,8 @@ type Stats struct {
 	Calls, CheckedCalls int
 	Exports             int // of the module that were kept
 	Branches            int // br_if written as if
+	Detours             int // ways around a call that come first now
+	Inlined             int // calls replaced by the function's code
 }
 
 // Arity returns the arity table for the trampoline, one byte a slot.

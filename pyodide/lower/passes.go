@@ -14,4 +14,10 @@ const (
 	PassElse
 	// PassNames sets locals to what they are where paths meet.
 	PassNames
+	// PassTicks puts the call of the safepoint into an else.
+	PassTicks
+	// PassCalls puts the way around a call before the call.
+	PassCalls
+	// PassInline copies short functions into their callers.
+	PassInline
 )

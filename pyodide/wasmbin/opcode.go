@@ -47,6 +47,7 @@ const (
 	OpI32LtS             = 0x48
 	OpI32GtU             = 0x4b
 	OpI32LeU             = 0x4d
+	OpI32GeS             = 0x4e
 	OpI32GeU             = 0x4f
 	OpI64Eqz             = 0x50
 	OpI64Eq              = 0x51
