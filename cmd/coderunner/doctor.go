@@ -193,7 +193,7 @@ func withoutUser(raw string) string {
 // examineLanguages runs 1 + 1 in each language.
 func (d *diagnosis) examineLanguages(ctx context.Context, cfg Config) {
 	cfg.Offline = true
-	b, err := openBackend(cfg, 0, zap.NewNop())
+	b, err := openBackend(cfg, "", 0, zap.NewNop())
 	if err != nil {
 		d.fault("%v", err)
 		return

@@ -70,7 +70,7 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 	if err != nil {
 		return err
 	}
-	b, err := openBackend(cfg, 0, newLogger(zap.WarnLevel))
+	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 			return err
 		}
 	}
-	b, err := openBackend(cfg, 0, newLogger(zap.WarnLevel))
+	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func serve(ctx context.Context, cfg Config) error {
 	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
 	tellState(log)
-	b, err := openBackend(cfg, serverAhead, log)
+	b, err := openBackend(cfg, "", serverAhead, log)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func newVersion(cfg *Config) *cobra.Command {
 		Short: "Print the versions of coderunner and of the runtimes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := openBackend(*cfg, 0, newLogger(zap.WarnLevel))
+			b, err := openBackend(*cfg, "", 0, newLogger(zap.WarnLevel))
 			if err != nil {
 				return err
 			}

@@ -25,7 +25,7 @@ func newWarm(cfg *Config) *cobra.Command {
 }
 
 func warm(ctx context.Context, cfg Config, packages []string) error {
-	b, err := openBackend(cfg, 0, newLogger(zap.WarnLevel))
+	b, err := openBackend(cfg, "", 0, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}
