@@ -109,7 +109,7 @@ func (o *output) Read(context.Context, []byte, bool) (int, abi.Errno) { return 0
 func (o *output) Close() abi.Errno                                    { return abi.OK }
 
 func (o *output) Write(_ context.Context, b []byte, _ bool) (int, abi.Errno) {
-	if o.w == nil {
+	if o.w == nil || len(b) == 0 {
 		return len(b), abi.OK
 	}
 	if _, err := o.w.Write(b); err != nil {

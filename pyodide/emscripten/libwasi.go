@@ -47,6 +47,10 @@ const transferMax = 16 << 20
 func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, []byte) (int, abi.Errno)) (uint32, abi.Errno) {
 	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
 	_, never := f.Stream().(*output) // waits, as far as the guest is concerned
+	if len(bufs) == 0 {
+		_, errno := one(c.ctx, nil) // the descriptor must be good even so
+		return 0, errno
+	}
 	var total uint64
 	for _, b := range bufs {
 		for len(b) > 0 {

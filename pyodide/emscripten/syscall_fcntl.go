@@ -35,6 +35,9 @@ func doFcntl64(c call) (int32, abi.Errno) {
 	case abi.F_GETFL:
 		return int32(fd.file.Flags()), abi.OK
 	case abi.F_SETFL:
+		if fd.file.Flags()&abi.O_PATH != 0 {
+			return 0, abi.EBADF
+		}
 		fd.file.SetFlags(arg)
 		return 0, abi.OK
 	case abi.F_GETLK, abi.F_OFD_GETLK:

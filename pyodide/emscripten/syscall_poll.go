@@ -44,7 +44,7 @@ func (p *Process) ready(fds []byte) (count int32) {
 		e := abi.DecodePollfd(fds)
 		var r abi.Events
 		if e.FD >= 0 { // negative: to be ignored
-			if f, errno := p.fds.get(e.FD); errno == abi.OK {
+			if f, errno := p.fds.get(e.FD); errno == abi.OK && f.Flags()&abi.O_PATH == 0 {
 				r = f.Ready() & (e.Events | abi.POLLERR | abi.POLLHUP)
 			} else {
 				r = abi.POLLNVAL

@@ -238,10 +238,10 @@ func doTruncate64(c call) abi.Errno {
 func doFtruncate64(c call) abi.Errno {
 	f, errno := c.file(0)
 	switch {
-	case errno != abi.OK:
-		return errno
 	case c.i64(1) < 0:
 		return abi.EINVAL
+	case errno != abi.OK:
+		return errno
 	}
 	return f.Truncate(c.i64(1))
 }
