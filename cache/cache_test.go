@@ -271,6 +271,22 @@ func TestOpenDistrustsOthers(t *testing.T) {
 	}
 }
 
+// A root that everybody may write is one where folders can be exchanged, unless
+// it is like /tmp.
+func TestOpenDistrustsOpenRoot(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for mode, trusted := range map[os.FileMode]bool{0o777: false, 0o777 | os.ModeSticky: true, 0o775: true, 0o755: true} {
+		root := t.TempDir()
+		check(t, os.Chmod(root, mode))
+		c, err := Open(root, Options{})
+		check(t, err)
+		if why := c.Unusable(); (why == nil) != trusted || why != nil && !strings.Contains(why.Error(), "can be written by everybody; hint:") {
+			t.Errorf("mode %v: %v", mode, why)
+		}
+		check(t, c.Close())
+	}
+}
+
 func TestOpenWithoutHome(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("HOME", "")

@@ -228,8 +228,8 @@ func TestProcessesWaitForEachOther(t *testing.T) {
 
 const churnKeys = 6
 
-// childChurn opens caches and makes, damages, removes and makes entries
-// again, without end, and says when it is in the middle of one.
+// childChurn opens caches and makes, seals, prunes and makes entries again,
+// without end, and says when it is in the middle of one.
 func childChurn(root, base string) error {
 	ctx := context.Background()
 	for round := 0; ; round++ {
@@ -264,11 +264,24 @@ func childChurn(root, base string) error {
 				return err
 			}
 		}
-		if round%2 == 1 {
+		c.sealDelay = 0
+		if _, err := c.File(ctx, "churn", "large", func(_ context.Context, w io.Writer) error {
+			fmt.Println("writing")
+			_, err := w.Write(large)
+			return err
+		}); err != nil {
+			return err
+		}
+		switch round % 4 {
+		case 1:
 			fmt.Println("clearing")
-			if _, err := c.Clear(ctx); err != nil {
-				return err
-			}
+			_, err = c.Clear(ctx)
+		case 3:
+			fmt.Println("pruning")
+			_, err = c.Prune(ctx, 0)
+		}
+		if err != nil {
+			return err
 		}
 		if err := c.Close(); err != nil {
 			return err

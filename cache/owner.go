@@ -68,6 +68,13 @@ func checkOwnership(root, mine string) error {
 	if err != nil {
 		return storageError("stat", mine, err)
 	}
+	whole, err := os.Stat(root)
+	if err != nil {
+		return storageError("stat", root, err)
+	}
+	if whole.Mode()&^own.Mode()&0o002 != 0 && whole.Mode()&fs.ModeSticky == 0 { // they may put folders of theirs in the place of ours
+		return fmt.Errorf("%s can be written by everybody; hint: chmod o-w it, or set CODE_RUNNER_CACHE_DIR to a folder of your own", root)
+	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return storageError("read", root, err)

@@ -1,0 +1,115 @@
+package pyodide
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// askable is an interpreter without a guest, which answers calls.
+func askable(memory int64) *Interp {
+	return &Interp{
+		fs:       memfs.New(memfs.Options{MaxBytes: memory}),
+		deadline: startDeadline(0, nil, nil),
+		calls: map[string]func(context.Context, json.RawMessage) (any, error){
+			"echo": func(_ context.Context, arg json.RawMessage) (any, error) { return arg, nil },
+			"fail": func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("no\xff") },
+			"big":  func(context.Context, json.RawMessage) (any, error) { return bytes.Repeat([]byte("x"), 1<<20), nil },
+		},
+	}
+}
+
+// ask makes one call, in pieces of the given length, and gives the answer.
+func ask(t *testing.T, in *Interp, request []byte, piece int) ([]byte, abi.Errno) {
+	t.Helper()
+	ctx := context.Background()
+	s, e := in.openHostDevice(0)
+	if e != abi.OK {
+		t.Fatal(e)
+	}
+	defer s.Close()
+	for len(request) > 0 {
+		n, e := s.Write(ctx, request[:min(piece, len(request))], false)
+		if e != abi.OK {
+			return nil, e
+		}
+		request = request[n:]
+	}
+	var out []byte
+	buf := make([]byte, piece)
+	for {
+		n, e := s.Read(ctx, buf, false)
+		if e != abi.OK {
+			return nil, e
+		}
+		if n == 0 {
+			return out, abi.OK
+		}
+		out = append(out, buf[:n]...)
+	}
+}
+
+func TestHostCallMemory(t *testing.T) {
+	const memory = 1 << 20
+	in := askable(memory)
+	if _, e := ask(t, in, bytes.Repeat([]byte("x"), 2<<20), 4096); e != abi.ENOSPC {
+		t.Errorf("a request beyond the cap: %v, want ENOSPC", e)
+	}
+	if out, e := ask(t, in, []byte(`["big",null]`), 4096); e != abi.OK || !bytes.Contains(out, []byte("memory limit")) {
+		t.Errorf("an answer beyond the cap: %.60q, %v", out, e)
+	}
+	var open []memfs.Stream
+	for range 100 {
+		s, _ := in.openHostDevice(0)
+		s.Write(context.Background(), make([]byte, 64<<10), false)
+		open = append(open, s)
+	}
+	if held, _ := in.fs.Usage(); held > memory || held < memory/2 {
+		t.Errorf("requests hold %d bytes, %d are allowed", held, memory)
+	}
+	for _, s := range open {
+		s.Close()
+	}
+	if held, _ := in.fs.Usage(); held != 0 {
+		t.Errorf("%d bytes are held after all was closed", held)
+	}
+	if out, e := ask(t, in, append([]byte(`["imports",[`), append(bytes.Repeat([]byte("[],"), maxImports/3), []byte(`[]]]`)...)...), 1<<16); e == abi.OK && !bytes.HasPrefix(out, []byte("[false")) {
+		t.Errorf("a million imports: %.60q", out)
+	}
+}
+
+// FuzzHostCall writes any request in pieces of any length: there is always an
+// answer, and nothing is held after it.
+func FuzzHostCall(f *testing.F) {
+	for _, s := range []string{`["echo",{"a":[1,2]}]`, `["fail",null]`, `["imports",[["a",true,false]]]`, `["stopping",null]`, `["echo",1,2]`, `["echo"]`, `[[],[]]`, "[", `{"a":1}`, "null"} {
+		f.Add([]byte(s), uint16(7))
+	}
+	f.Fuzz(func(t *testing.T, request []byte, piece uint16) {
+		const memory = 1 << 20
+		in := askable(memory)
+		out, e := ask(t, in, request, 1+int(piece))
+		if held, _ := in.fs.Usage(); held != 0 {
+			t.Errorf("%d bytes are held in the end", held)
+		}
+		if e != abi.OK {
+			if len(request) < memory/4 {
+				t.Errorf("%q: %v", request, e)
+			}
+			return
+		}
+		var answer []json.RawMessage
+		var good bool
+		if err := json.Unmarshal(out, &answer); err != nil || len(answer) != 2 || json.Unmarshal(answer[0], &good) != nil {
+			t.Errorf("%q is answered with %q", request, out)
+		}
+		var why string
+		if !good && (json.Unmarshal(answer[1], &why) != nil || why == "") {
+			t.Errorf("%q fails with %q", request, out)
+		}
+	})
+}
