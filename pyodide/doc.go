@@ -13,7 +13,11 @@
 //
 // # Structure
 //
-//	pyodide.asm.wasm ─ lower ─> lean module ─ wazero ─> machine code ─ boot ─> Interp ─ Run ─> Result
+//	pyodide.asm.wasm ─ lower ─> lean module ─┬─ wazero ─> machine code ─┬─ boot ─> Interp ─ Run ─> Result
+//	                                         └─ hollow module ──────────┘
+//
+// With a store, a start takes the machine code, the hollow module and a snapshot
+// in place of the boot from there, and looks at nothing else.
 //
 // Packages below this one know nothing of each other, but for the leaves abi,
 // hostfn, memfs and wasmbin; they are joined here. RATIONALE.md says why things
