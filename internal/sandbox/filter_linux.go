@@ -35,11 +35,12 @@ var forbidden = []uint32{
 var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // sealed are system calls that are forbidden to a process that was started
-// already. They start programs, leave the process group, and make memory that
-// no limit counts or that outlives the process.
+// already. They start programs, leave the process group, make memory that no
+// limit counts or that outlives the process, and leave notes on files.
 var sealed = slices.Concat(forks, []uint32{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_SETPGID, unix.SYS_SETSID,
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 })
 
 // Offsets in struct seccomp_data. Both systems are little-endian.

@@ -158,6 +158,7 @@ var attempts = []struct {
 		_, _, errno := unix.Syscall6(unix.SYS_EXECVEAT, uintptr(fd), uintptr(unsafe.Pointer(&empty[0])), uintptr(unsafe.Pointer(&argv[0])), 0, unix.AT_EMPTY_PATH, 0)
 		return errno
 	}},
+	{"leave a note on a file", "no", func(p place) error { return unix.Setxattr(p.Dir, "user.note", []byte("x"), 0) }},
 	{"leave the group", "no", func(p place) error { return unix.Setpgid(0, p.Group) }},
 	{"leave the session", "no", func(p place) error {
 		_, err := unix.Setsid()

@@ -30,7 +30,7 @@ func seal(pid int, p program, flags uintptr) error {
 	// Far below what is on the stack, in the part that every program has from
 	// the start (128 KiB, setup_arg_pages in fs/exec.c).
 	place := (at.stack() - 32<<10) &^ 15
-	if _, err := unix.PtracePokeData(pid, place, p.image(place)); err != nil {
+	if err := writeMemory(pid, place, p.image(place)); err != nil {
 		return fmt.Errorf("write to the stack: %w", err)
 	}
 	code := make([]byte, 8)
@@ -55,6 +55,17 @@ func seal(pid int, p program, flags uintptr) error {
 		return fmt.Errorf("restore registers: %w", err)
 	}
 	return nil
+}
+
+// writeMemory writes into another process's memory.
+func writeMemory(pid int, address uintptr, b []byte) error {
+	from := []unix.Iovec{{Base: &b[0]}}
+	from[0].SetLen(len(b))
+	n, err := unix.ProcessVMWritev(pid, from, []unix.RemoteIovec{{Base: address, Len: len(b)}}, 0)
+	if err == nil && n != len(b) {
+		err = unix.EFAULT
+	}
+	return err
 }
 
 // step has a stopped process do one system call, whose instruction is at its

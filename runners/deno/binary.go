@@ -59,10 +59,17 @@ func checkBinary(name string) (path, version string, err error) {
 	return path, version, nil
 }
 
-// limitedBuffer keeps the first kilobyte and swallows the rest.
-type limitedBuffer struct{ buf *bytes.Buffer }
+// limitedBuffer keeps the first kilobyte, swallows some more, and then fails,
+// which ends whoever writes.
+type limitedBuffer struct {
+	buf  *bytes.Buffer
+	seen int
+}
 
 func (l *limitedBuffer) Write(p []byte) (int, error) {
+	if l.seen += len(p); l.seen > 1<<16 {
+		return 0, errors.New("it does not stop answering")
+	}
 	l.buf.Write(p[:min(len(p), max(0, 1024-l.buf.Len()))])
 	return len(p), nil
 }

@@ -127,9 +127,23 @@ func granted(allow, deny runners.Grant) []string {
 	return allow.List
 }
 
-// ownGen is where Deno keeps what it makes of the program in a folder.
-func (r *Runner) ownGen(f *folder) string {
-	return filepath.Join(r.denoDir, "gen", "file", trimVolume(f.work()))
+// genDir is where Deno keeps what it makes of the TypeScript in a folder.
+func (r *Runner) genDir(dir string) string {
+	return filepath.Join(r.denoDir, "gen", "file", trimVolume(dir))
+}
+
+// ownGen is genDir of a run.
+func (r *Runner) ownGen(f *folder) string { return r.genDir(f.work()) }
+
+// sweepGen removes what Deno made in folders that are gone: those of this
+// Runner when it ends, and of processes that were killed.
+func (r *Runner) sweepGen() {
+	made, _ := filepath.Glob(r.genDir(filepath.Join(filepath.Dir(r.folders.base), basePrefix+"*")))
+	for _, dir := range made {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(r.folders.base), filepath.Base(dir))); errors.Is(err, fs.ErrNotExist) {
+			_ = os.RemoveAll(dir) // the next one tries again
+		}
+	}
 }
 
 func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

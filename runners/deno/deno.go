@@ -154,6 +154,7 @@ func New(cfg Config) (*Runner, error) {
 			return nil, fmt.Errorf("use %s: Deno's permission flags cannot name a path with a comma; set TMPDIR or CODE_RUNNER_CACHE_DIR", dir)
 		}
 	}
+	r.sweepGen()
 	r.starter = newStarter()
 	r.park = newPark(r, max(cfg.Ahead, 0))
 	return r, nil
@@ -209,7 +210,9 @@ func (r *Runner) Close() error {
 	r.park.close()
 	r.background.Wait()
 	r.starter.close()
-	return r.folders.close()
+	err := r.folders.close()
+	r.sweepGen()
+	return err
 }
 
 // Warm fetches Deno and the packages, which are as in Request.Packages, and

@@ -3,6 +3,7 @@ package deno
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -100,11 +101,8 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	t.Cleanup(func() {
 		r.park.close()
 		r.background.Wait()
-		left, _ := os.ReadDir(r.folders.base)
-		for _, e := range left {
-			if strings.HasPrefix(e.Name(), "r") {
-				t.Errorf("the folder %s of a run is left", e.Name())
-			}
+		if left := filesOfRuns(r); left != nil {
+			t.Errorf("%q of runs are left", left)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -117,6 +115,19 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		}
 	})
 	return r
+}
+
+// filesOfRuns gives what is in the folders of runs.
+func filesOfRuns(r *Runner) (files []string) {
+	for _, pattern := range []string{"r*/*", "r*/*/*"} {
+		found, _ := filepath.Glob(filepath.Join(r.folders.base, pattern))
+		for _, name := range found {
+			if base := filepath.Base(name); base != "work" && base != "tmp" {
+				files = append(files, name)
+			}
+		}
+	}
+	return files
 }
 
 // openParked makes a Runner that keeps at most n processes.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 
 	"go.uber.org/zap"
@@ -236,12 +237,17 @@ func (in *instance) clear() {
 	}
 	// Deno keeps what it made of TypeScript by the path of the file, and of
 	// modules without one by their digest.
-	gen := filepath.Join(in.r.denoDir, "gen")
-	for _, dir := range []string{in.r.ownGen(in.folder), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
-		_ = os.RemoveAll(dir) // it is a cache: the next run tries again
+	own, gen := in.r.ownGen(in.folder), filepath.Join(in.r.denoDir, "gen")
+	// A process that left its group, and lives, may have the folders open.
+	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
+	if !keep || emptyDir(own, nil) != nil {
+		_ = os.RemoveAll(own) // it is a cache: the next run tries again
+	}
+	for _, dir := range []string{filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+		_ = os.RemoveAll(dir)
 	}
 	// Now its name may be used again.
-	if err := in.folder.giveBack(); err != nil {
+	if err := in.folder.giveBack(keep); err != nil {
 		in.r.log.Warn("a folder of a run is left", zap.Error(err))
 	}
 }

@@ -104,9 +104,8 @@ func TestParallel(t *testing.T) {
 	}
 	wg.Wait()
 	r.background.Wait()
-	entries, err := os.ReadDir(r.folders.base)
-	if err != nil || len(entries) != 2 { // bootstrap.js and lock
-		t.Errorf("%s has %v, %v", r.folders.base, entries, err)
+	if left := filesOfRuns(r); left != nil {
+		t.Errorf("%q of runs are left", left)
 	}
 }
 

@@ -1,12 +1,14 @@
 package deno
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +23,8 @@ import (
 const basePrefix = "coderunner-deno-"
 
 // folders hands out a private folder for each run. Names are used again, since
-// Deno's caches have a row for each path that ever was a program.
+// Deno's caches have a row for each path that ever was a program, and so are the
+// folders themselves, emptied, if nobody can hold on to one of them.
 //
 //	<base>/          0700, in the system's temporary folder
 //	├── lock         held by flock as long as the Runner lives
@@ -35,7 +38,7 @@ type folders struct {
 	lock *flock.Flock
 
 	mu   sync.Mutex
-	free []int
+	free []*folder
 	next int
 }
 
@@ -113,26 +116,32 @@ func removeStale(temp string) {
 
 // folder is the private folder of one run.
 type folder struct {
-	of    *folders
-	index int
-	path  string // base/rN
+	of   *folders
+	path string        // base/rN
+	made []fs.FileInfo // of dirs, as they were made; nil if they are not there
 }
 
 func (f *folder) work() string   { return filepath.Join(f.path, "work") }
 func (f *folder) temp() string   { return filepath.Join(f.path, "tmp") }
 func (f *folder) report() string { return filepath.Join(f.path, "report") }
 
-// take makes a folder. The caller gives it back.
+// dirs are the folders that it is made of, from above.
+func (f *folder) dirs() []string { return []string{f.path, f.work(), f.temp()} }
+
+// take gives a folder with nothing in it. The caller gives it back.
 func (f *folders) take() (*folder, error) {
 	f.mu.Lock()
-	index := f.next
+	var d *folder
 	if n := len(f.free); n > 0 {
-		index, f.free = f.free[n-1], f.free[:n-1]
+		d, f.free = f.free[n-1], f.free[:n-1]
 	} else {
+		d = &folder{of: f, path: filepath.Join(f.base, "r"+strconv.Itoa(f.next))}
 		f.next++
 	}
 	f.mu.Unlock()
-	d := &folder{of: f, index: index, path: filepath.Join(f.base, "r"+strconv.Itoa(index))}
+	if d.made != nil {
+		return d, nil
+	}
 	if err := d.make(); err != nil {
 		_ = removeAll(d.path)
 		return nil, err
@@ -141,23 +150,72 @@ func (f *folders) take() (*folder, error) {
 }
 
 func (f *folder) make() error {
-	for _, dir := range []string{f.path, f.work(), f.temp()} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+	for _, dir := range f.dirs() {
+		err := os.Mkdir(dir, 0o700)
+		if err != nil {
 			return fmt.Errorf("make the working folder: %w", err)
+		}
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return fmt.Errorf("make the working folder: %w", err)
+		}
+		f.made = append(f.made, info)
+	}
+	return nil
+}
+
+// giveBack removes what is in the folder. No process may use it any more. If
+// keep is true, nobody can have it open either, and it stays, empty. A name
+// whose folder cannot be removed is not used again.
+func (f *folder) giveBack(keep bool) error {
+	if !keep || f.empty() != nil {
+		f.made = nil
+		if err := removeAll(f.path); err != nil {
+			return fmt.Errorf("remove the working folder: %w", err)
+		}
+	}
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	f.of.free = append(f.of.free, f)
+	return nil
+}
+
+var errReplaced = errors.New("it was replaced")
+
+// empty removes what is in the folder but its dirs, which must still be what
+// was made.
+func (f *folder) empty() error {
+	if len(f.made) != len(f.dirs()) {
+		return errReplaced
+	}
+	for i, dir := range f.dirs() {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(info, f.made[i]) || info.Mode() != f.made[i].Mode() {
+			return errReplaced
+		}
+		if err := emptyDir(dir, f.dirs()); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// giveBack removes the folder and all that is in it. No process may use it
-// any more. A name whose folder cannot be removed is not used again.
-func (f *folder) giveBack() error {
-	if err := removeAll(f.path); err != nil {
-		return fmt.Errorf("remove the working folder: %w", err)
+// emptyDir removes what is in a folder, except some.
+func emptyDir(dir string, except []string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
 	}
-	f.of.mu.Lock()
-	defer f.of.mu.Unlock()
-	f.of.free = append(f.of.free, f.index)
+	for _, e := range entries {
+		if name := filepath.Join(dir, e.Name()); !slices.Contains(except, name) {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

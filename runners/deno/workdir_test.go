@@ -1,0 +1,84 @@
+package deno
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestFolders has runs leave their folders in all kinds of ways.
+func TestFolders(t *testing.T) {
+	all, err := openFolders()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.close()
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.Mkdir(outside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(outside, "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, leave := range map[string]func(f *folder) error{
+		"nothing":       func(f *folder) error { return nil },
+		"files":         func(f *folder) error { return os.WriteFile(filepath.Join(f.work(), "x"), nil, 0o600) },
+		"temporary":     func(f *folder) error { return os.MkdirAll(filepath.Join(f.temp(), "x", "y"), 0o700) },
+		"report":        func(f *folder) error { return os.WriteFile(f.report(), nil, 0o600) },
+		"closed folder": func(f *folder) error { return os.Mkdir(filepath.Join(f.work(), "x"), 0) },
+		"closed":        func(f *folder) error { return os.Chmod(f.work(), 0) },
+		"open":          func(f *folder) error { return os.Chmod(f.temp(), 0o777) },
+		"more":          func(f *folder) error { return os.Mkdir(filepath.Join(f.path, "x"), 0o700) },
+		"less":          func(f *folder) error { return os.Remove(f.temp()) },
+		"link in it":    func(f *folder) error { return os.Symlink(outside, filepath.Join(f.work(), "x")) },
+		"link in its place": func(f *folder) error {
+			if err := os.Remove(f.work()); err != nil {
+				return err
+			}
+			return os.Symlink(outside, f.work())
+		},
+		"another in its place": func(f *folder) error {
+			if err := os.Rename(f.work(), filepath.Join(f.temp(), "was")); err != nil {
+				return err
+			}
+			return os.Mkdir(f.work(), 0o700)
+		},
+	} {
+		for _, keep := range []bool{true, false} {
+			f, err := all.take()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := leave(f); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.giveBack(keep); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			again, err := all.take()
+			if err != nil || again.path != f.path {
+				t.Fatalf("%s: %v, %v", name, again, err)
+			}
+			for i, dir := range again.dirs() {
+				info, err := os.Lstat(dir)
+				if err != nil || info.Mode() != os.ModeDir|0o700 {
+					t.Fatalf("%s: %v, %v", name, info, err)
+				}
+				entries, err := os.ReadDir(dir)
+				if want := []int{2, 0, 0}[i]; err != nil || len(entries) != want {
+					t.Errorf("%s: %s has %v, %v", name, dir, entries, err)
+				}
+			}
+			if err := again.giveBack(keep); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := os.Lstat(kept); err != nil {
+		t.Errorf("what a link led to: %v", err)
+	}
+	if all.next != 1 {
+		t.Errorf("%d names were used", all.next)
+	}
+}
