@@ -122,7 +122,13 @@ func NewFolder(root *os.Root, rules FolderRules) *Folder { return hostdir.New(ro
 // own folders keep new names to themselves: what is made in [Home], in /lib and
 // in /dev stays in memory, and in /tmp if the rules do not let it be written.
 func (in *Interp) MountFolder(dir string, f *Folder) error {
-	if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+	// What is made above it is not for programs to write to: they would think
+	// that it is the host's.
+	err := in.fs.MkdirAll(path.Dir(dir), 0o555)
+	if err == nil {
+		err = in.fs.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
 	if err := in.fs.MountFolder(dir, f); err != nil {

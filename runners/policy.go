@@ -249,6 +249,19 @@ func covers(g Grant, path string) bool {
 	})
 }
 
+// writeOnly gives what programs may write and not read.
+func (p Policy) writeOnly() (list []string) {
+	if p.Write.All && !p.Read.Any() {
+		return []string{"everything"}
+	}
+	for _, name := range p.Write.List {
+		if p.CanWrite(name) && !p.CanRead(name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 // Warnings are sentences on grants that give more than their names say.
 func (p Policy) Warnings() []string {
 	var w []string
@@ -260,6 +273,9 @@ func (p Policy) Warnings() []string {
 	}
 	if p.Write.All && !p.DenyWrite.All {
 		w = append(w, "--allow-write without a list: programs may overwrite any file of this user, also those that start programs")
+	}
+	if list := p.writeOnly(); len(list) > 0 {
+		w = append(w, "--allow-write without --allow-read of the same ("+strings.Join(list, ", ")+"): for JavaScript only, Python programs see nothing there")
 	}
 	if p.Net.Any() && p.Read.All && !p.DenyRead.All && !p.DenyNet.All {
 		w = append(w, "--allow-read without a list together with --allow-net: programs may send any file of this user away")

@@ -117,7 +117,7 @@ func TestPolicyQuestions(t *testing.T) {
 }
 
 func TestPolicyWarnings(t *testing.T) {
-	for args, want := range map[string]int{"": 0, "-R=/x -N": 0, "--allow-run=git": 1, "--allow-ffi --deny-ffi": 0, "-A": 4, "-R -N": 1} {
+	for args, want := range map[string]int{"": 0, "-R=/x -N": 0, "--allow-run=git": 1, "--allow-ffi --deny-ffi": 0, "-A": 4, "-R -N": 1, "-W=/x": 1, "-W=/x -R=/x": 0, "-W=/x/y,/z -R=/x": 1, "-W": 2} {
 		p, err := ParsePolicy(strings.Fields(args))
 		if err != nil {
 			t.Fatal(err)

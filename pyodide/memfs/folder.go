@@ -184,6 +184,12 @@ func (p place) outside(who actor) *outside {
 	return o
 }
 
+// showsOnly says that no name may be made in the directory, for it is a
+// Folder's that cannot be written.
+func (d *directory) showsOnly() bool {
+	return d.under != nil && !d.private && !d.scratch && !d.under.writable()
+}
+
 // fresh says whether the directory that a program holds is still what its name
 // in the Folder stands for.
 func (n *Node) fresh() bool {

@@ -164,7 +164,7 @@ func (fsys *FS) Access(n *Node, mode uint32) abi.Errno {
 		n.src.learn(n)
 	}
 	switch {
-	case mode&abi.W_OK != 0 && n.readonly:
+	case mode&abi.W_OK != 0 && (n.readonly || n.IsDir() && n.dir.showsOnly()):
 		return abi.EROFS
 	case n.ext != nil && !n.mayOutside(mode), !n.may(guest, mode):
 		return abi.EACCES

@@ -24,8 +24,8 @@
 //
 // # Limits
 //
-// Programs cannot write host files, open sockets or start processes, whatever
-// the policy says.
+// Programs cannot use the network or start processes, whatever the policy
+// says. Files of the host they can write only where they can read them, too.
 //
 // # Testing
 //
