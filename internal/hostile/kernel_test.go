@@ -67,7 +67,8 @@ func filter(calls []denied) []unix.SockFilter {
 
 // bePoor is the role of a process that gives up what the arguments say and then
 // becomes the program after them: names of poverty, "files=64" for a limit of
-// descriptors, "space=4096" for MiB of addresses, "processors=1".
+// descriptors, "space=4096" for MiB of addresses, "processors=1", "monotonic=5"
+// for a clock that is so many seconds ahead.
 func bePoor(args []string) error {
 	end := slices.Index(args, "--")
 	runtime.LockOSThread()
@@ -79,6 +80,9 @@ func bePoor(args []string) error {
 		switch name {
 		case "files":
 			err = unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n})
+		case "monotonic":
+			offset, _ := strconv.ParseInt(value, 10, 64)
+			err = ownMonotonic(offset)
 		case "space":
 			err = unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: n << 20, Max: n << 20})
 		case "processors":

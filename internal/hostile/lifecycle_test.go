@@ -452,20 +452,34 @@ func TestDeno(t *testing.T) {
 			}
 		})
 	}
-	t.Run("crashes at every start", func(t *testing.T) {
-		s := start(t, settings{env: []string{"CODE_RUNNER_DENO=" + script(`[ "$1" = --version ] && exec echo deno 2.9.5; kill -SEGV $$`)}})
-		for range 3 {
-			if o, text, err := s.run(arguments{Language: javascript, Code: "1"}); err == nil && o.Status == "succeeded" || text == "" {
-				t.Errorf("%+v, %q, %v", o, text, err)
+	for name := range impostors {
+		t.Run(name+" at every start", func(t *testing.T) {
+			s := start(t, settings{env: []string{"CODE_RUNNER_DENO=" + impostor(t, name)}})
+			begun := time.Now()
+			said := ""
+			calls := 2
+			if name == "deno-hangs" {
+				calls = 1 // each waits for half a minute
 			}
-		}
-		if err := s.probe(python); err != nil {
-			t.Error(err)
-		}
-		if left := tree(s.temp, func(name string) bool { return !strings.Contains(name, "/r") }); left != nil {
-			t.Errorf("left: %q", left)
-		}
-	})
+			for range calls {
+				o, text, err := s.run(arguments{Language: javascript, Code: "1", Timeout: 1})
+				if err == nil && o.Status == "succeeded" || !strings.Contains(text, "Deno") && name != "deno-babbles" {
+					t.Errorf("%+v, %q, %v", o, text, err)
+				}
+				said = text
+			}
+			if err := s.probe(python); err != nil {
+				t.Error(err)
+			}
+			results.note(t, "64", name+" at every start", fmt.Sprintf("%v: %s", time.Since(begun).Round(time.Millisecond), strings.ReplaceAll(said, "\n", " ")))
+			if _, err := s.stop(); err != nil {
+				t.Error(err)
+			}
+			if left := tree(s.temp, nil); left != nil {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
 	results.note(t, "64", "Deno missing, wrong, crashing", "")
 }
 
