@@ -1,6 +1,7 @@
 package emscripten
 
 import (
+	"context"
 	"bytes"
 	"errors"
 	"math"
@@ -56,7 +57,11 @@ func (k *kernel) mustUnwind(r *hostfn.Row, stack []uint64) {
 			t.Fatalf("%s(%#x) panics: %v", r.Name, args, x)
 		}
 	}()
-	r.Fn(k.ctx, stack)
+	// The interrupt is kept for a while only: on a machine that is very busy it
+	// may have been forgotten.
+	ctx, cancel := context.WithTimeout(k.ctx, 2*interruptLife)
+	defer cancel()
+	r.Fn(ctx, stack)
 }
 
 // TestHostileArguments calls every function with what it cannot want.

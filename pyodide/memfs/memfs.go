@@ -1,6 +1,7 @@
 // Package memfs is an in-memory POSIX file system: directories, regular files,
-// symbolic and hard links, pipes, devices, and read-only mounts of Go file
-// systems. It is the only file system that a guest program sees.
+// symbolic and hard links, pipes, devices, read-only mounts of Go file systems,
+// and folders of the host that are worked in ([Folder]). It is the only file
+// system that a guest program sees.
 //
 // It knows no system call and no guest memory: package emscripten decodes
 // calls, keeps descriptor numbers and the working folder, and asks here. What
@@ -34,7 +35,8 @@
 //
 // # Locking
 //
-// FS.mu guards every node, directory entry and chunk of one FS. It is never held
+// FS.mu guards every node, directory entry and chunk of one FS. It is held while
+// a Folder is asked for anything but a file's data. It is never held
 // while a mounted file's data is read, while a Stream is called, or while
 // anything blocks; listing a mounted directory for the first time, and asking
 // for a mounted file's size for the first time, do happen under it. File.mu guards a position and is taken before FS.mu. Pipes and
@@ -46,7 +48,8 @@
 // No extended attributes, no file locks (there is one process), no sockets (see
 // FS.NewFile), no block devices. Access times follow relatime without its daily
 // update. Mounts do not follow changes of their source once a directory has
-// been listed.
+// been listed; a Folder does, and a directory of it that is held open is known
+// by its name. Whatever makes a Folder's file system hang, hangs the FS.
 //
 // # Testing
 //
