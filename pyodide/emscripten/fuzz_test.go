@@ -1,8 +1,8 @@
 package emscripten
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
