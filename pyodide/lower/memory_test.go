@@ -23,6 +23,8 @@ const (
 	accLocal    = addrLocals
 	countLocals = addrLocals + 1
 	maxLoops    = 4
+
+	smallFuncs = 6 // functions that may be copied into the others
 )
 
 // memGenerator makes functions that are full of loads and stores around the
@@ -33,6 +35,7 @@ type memGenerator struct {
 	labels []bool // open blocks, true: a loop
 	loops  int
 	left   int
+	small  int // functions after the first that may be called
 }
 
 // The first two are rare.
@@ -113,7 +116,7 @@ func (g *memGenerator) inside(loop bool, depth int) {
 
 func (g *memGenerator) stmt(depth int) {
 	g.left--
-	k := g.IntN(16)
+	k := g.IntN(20)
 	if (depth <= 0 || g.left < 0) && k >= 9 {
 		k = g.IntN(9)
 	}
@@ -146,11 +149,24 @@ func (g *memGenerator) stmt(depth int) {
 			g.inside(false, depth)
 		}
 		g.a = g.a.end()
-	case 14:
-		g.a = g.a.get(byte(g.IntN(addrLocals))).idx(wasmbin.OpCall, 0)
+	case 14, 16, 17, 18, 19:
+		g.call()
 	case 15:
 		g.branch()
 	}
+}
+
+// call calls the function that writes, or one of the small ones.
+func (g *memGenerator) call() {
+	if g.small == 0 || g.IntN(3) == 0 {
+		g.a = g.a.get(byte(g.IntN(addrLocals))).idx(wasmbin.OpCall, 0)
+		return
+	}
+	g.a = g.a.get(accLocal).i32(31).op(wasmbin.OpI32Mul)
+	for range addrLocals {
+		g.a = g.a.get(byte(g.IntN(addrLocals)))
+	}
+	g.a = g.a.idx(wasmbin.OpCall, uint32(1+g.IntN(g.small))).op(wasmbin.OpI32Add).set(accLocal)
 }
 
 func (g *memGenerator) loop(depth int) {
@@ -201,12 +217,17 @@ func memoryModule(seed uint64, n int) []byte {
 	// A call that writes where it is told to, if that is in the memory.
 	b.Func(wasmbin.FuncType{Params: i32s(1)}, nil,
 		asm(nil).get(0).i32(65000).op(wasmbin.OpI32LeU).void(wasmbin.OpIf).get(0).get(0).op(0x3a, 0, 3).end())
-	for i := range n {
-		g := &memGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(i))), left: 40}
+	for i := range smallFuncs + n {
+		g := &memGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(i))), left: 40, small: smallFuncs}
+		if i < smallFuncs {
+			g.left, g.small = 4, 0
+		}
 		g.stmts(4)
 		g.a = g.a.get(accLocal)
 		f := b.Func(wasmbin.FuncType{Params: i32s(addrLocals), Results: i32s(1)}, i32s(1+maxLoops), g.a)
-		b.Export(fmt.Sprint("f", i), wasmbin.KindFunc, f)
+		if i >= smallFuncs {
+			b.Export(fmt.Sprint("f", i-smallFuncs), wasmbin.KindFunc, f)
+		}
 	}
 	return b.Bytes()
 }
@@ -265,15 +286,17 @@ func TestRandomMemory(t *testing.T) {
 		first = s
 	}
 	const funcs = 20
-	traps, runs := 0, 0
+	traps, runs, inlined, detours := 0, 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		in := memoryModule(uint64(seed), funcs)
 		want, wantMem := runMemory(t, in, uint64(seed), funcs)
 		for _, o := range memoryOptions {
-			out, _, err := Lower(in, o)
+			out, info, err := Lower(in, o)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
+			inlined += info.Stats.Inlined
+			detours += info.Stats.Detours
 			got, gotMem := runMemory(t, out, uint64(seed), funcs)
 			for i := range want {
 				runs++
@@ -291,7 +314,11 @@ func TestRandomMemory(t *testing.T) {
 	if traps < runs/10 || traps > runs*9/10 {
 		t.Errorf("%d of %d runs trapped", traps, runs)
 	}
-	t.Logf("%d runs, %d traps", runs, traps)
+	if inlined < n*funcs || detours < n*funcs/4 {
+		t.Errorf("%d calls replaced, %d detours in %d functions", inlined, detours, n*funcs*len(memoryOptions))
+	}
+	t.Logf("%d runs, %d traps, %d calls replaced, %d detours", runs, traps, inlined, detours)
 }
 
-var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}, {Skip: ^PassSpill}, {Skip: ^PassElse}, {Skip: ^PassNames}}
+var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}, {Skip: ^PassSpill}, {Skip: ^PassElse}, {Skip: ^PassNames},
+	{Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}}

@@ -21,6 +21,9 @@ func (r *rewriter) scan() error {
 	if err := r.findBodies(); err != nil {
 		return err
 	}
+	if err := r.inline(); err != nil {
+		return err
+	}
 	m := r.m
 	r.mayThrow = make([]bool, len(m.Funcs))
 	r.used = make([]bool, len(m.Globals))
