@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -171,109 +168,6 @@ func replace(t *testing.T, path string, b []byte) {
 	}
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestHammer kills servers while they install: 53. Whatever a killed one left,
-// the next one works, and in the end nothing is left.
-func TestHammer(t *testing.T) {
-	needsServer(t)
-	t.Parallel()
-	kills := 8
-	if n, err := strconv.Atoi(os.Getenv("CODERUNNER_HAMMER")); err == nil {
-		kills = n
-	}
-	dir := emptied(t)
-	temp := t.TempDir()
-	set := settings{cache: dir, env: []string{"TMPDIR=" + temp}}
-	// How long an undisturbed one takes says where to strike.
-	begun := time.Now()
-	s := start(t, set)
-	for _, a := range installs {
-		if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
-			t.Fatalf("%v %s", err, text)
-		}
-	}
-	whole := time.Since(begun)
-	s.kill(syscall.SIGKILL)
-	hammers := 1
-	if kills > 40 {
-		hammers = 4 // on one cache
-	}
-	var done, early atomic.Int64
-	for done.Load() < int64(kills) {
-		var wg sync.WaitGroup
-		for range hammers {
-			wg.Go(func() {
-				for range 5 {
-					if n := done.Add(1); n > int64(kills) || t.Failed() {
-						return
-					} else if strike(t, set, int(n), whole) {
-						early.Add(1)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		if t.Failed() {
-			return
-		}
-		checkInstalls(t, set, fmt.Sprintf("after %d kills", min(int(done.Load()), kills)))
-		t.Logf("%d killed", min(int(done.Load()), kills))
-	}
-	if early.Load() > 0 {
-		t.Errorf("%d servers ended by themselves", early.Load())
-	}
-	// The last server may have been ended before it had cleared up, on a busy
-	// machine. More than one can have left nothing.
-	for _, pattern := range []string{filepath.Join(temp, "*"), filepath.Join(dir, "tmp", "*.lock")} {
-		if left, _ := filepath.Glob(pattern); len(left) > 1 {
-			t.Errorf("temporary files are left: %q", left[:min(len(left), 10)])
-		}
-	}
-	results.note(t, "53", fmt.Sprintf("killed %d times while installing", kills), "")
-}
-
-// strike starts a server that has something to install, compile or take a
-// snapshot of, and kills it at a random moment of the time that all of it
-// takes. It reports whether the server had ended before.
-func strike(t *testing.T, set settings, n int, whole time.Duration) (early bool) {
-	for _, kind := range [][]string{{"trees/wheel", "python"}, {"trees/deno-graph", "deno/npm"}, {"files/stdlib", "files/snapshot"}, {"files/snapshot"}}[n%4] {
-		_ = os.RemoveAll(filepath.Join(set.cache, kind))
-	}
-	s, err := launch(t, settings{cache: set.cache, env: set.env, raw: true})
-	if err != nil {
-		t.Error(err)
-		return false
-	}
-	go func() {
-		if s.shakeHands() == nil {
-			for _, a := range installs {
-				_, _, _ = s.send("tools/call", callOf(a))
-			}
-		}
-	}()
-	wait := time.NewTimer(time.Duration(rand.Int64N(int64(whole))))
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-	case <-s.ended:
-		early = true
-	}
-	s.kill(syscall.SIGKILL)
-	return early
-}
-
-func checkInstalls(t *testing.T, set settings, when string) {
-	t.Helper()
-	s := start(t, set)
-	for _, a := range installs {
-		if o, text, err := s.run(a); err != nil || o.Status != "succeeded" {
-			t.Errorf("%s: %v %s\n%s", when, err, text, clip(s.logs(), 1000))
-		}
-	}
-	if _, err := s.stop(); err != nil {
-		t.Errorf("%s: %v", when, err)
 	}
 }
 
