@@ -327,7 +327,7 @@ func attackAll(t *testing.T, env []string, mine func(attack) bool) {
 	}
 	s, before := warmed(t, settings{cache: cache, env: env})
 	begun := s.rss()
-	for _, group := range [][]attack{cpu, memory, stack, output, ends, isolation, files, environment, network, oddities, escapes} {
+	for _, group := range allPrograms {
 		for _, a := range group {
 			if !mine(a) {
 				continue
@@ -345,20 +345,5 @@ func attackAll(t *testing.T, env []string, mine func(attack) bool) {
 
 func (s *server) rss() int64 { return memoryOf(s.pid()) }
 
-// compareRows sorts by number and letter, escapes last.
-func compareRows(a, b string) int {
-	number := func(row string) int {
-		n := 0
-		for _, c := range strings.TrimPrefix(row, "E") {
-			if c < '0' || c > '9' {
-				break
-			}
-			n = n*10 + int(c-'0')
-		}
-		if strings.HasPrefix(row, "E") {
-			n += 1000
-		}
-		return n
-	}
-	return number(a) - number(b)
-}
+// compareRows sorts by number, escapes last.
+func compareRows(a, b string) int { return rowNumber(a) - rowNumber(b) }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -42,8 +43,18 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(suiteTemp)
-		defer results.print()
-		return m.Run()
+		code := m.Run()
+		results.print()
+		for _, name := range []string{"run", "skip", "list", "fuzz", "bench"} {
+			if flag.Lookup("test."+name).Value.String() != "" {
+				return code // not the whole suite
+			}
+		}
+		if missing := results.missing(); code == 0 && len(missing) > 0 {
+			fmt.Println("no verdict on the rows", strings.Join(missing, ", "))
+			return 1
+		}
+		return code
 	}()
 	os.Exit(code)
 }
