@@ -196,7 +196,7 @@ func (m *whole) writeHollow(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	dir, err := tempDir()
+	dir, err := dirBeside(w)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (m *whole) writeHollow(ctx context.Context, w io.Writer) error {
 
 // writeCode compiles the module and writes its machine code as wazero does.
 func (m *whole) writeCode(ctx context.Context, w io.Writer, progress func(Progress)) error {
-	dir, err := tempDir()
+	dir, err := dirBeside(w)
 	if err != nil {
 		return err
 	}
@@ -229,6 +229,16 @@ func (m *whole) writeCode(ctx context.Context, w io.Writer, progress func(Progre
 	defer f.Close()
 	_, err = io.Copy(w, f)
 	return err
+}
+
+// dirBeside makes a folder where the store has its unfinished files: they are
+// removed when this process is killed, and there is room.
+func dirBeside(w io.Writer) (string, error) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return tempDir()
+	}
+	return os.MkdirTemp(filepath.Dir(f.Name()), tempPrefix)
 }
 
 // load gives wazero a hollow module with the machine code in a file. Should

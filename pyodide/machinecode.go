@@ -39,11 +39,9 @@ func openMachineCode() (_ *machineCode, err error) {
 	if c.cache, err = wazero.NewCompilationCacheWithDir(c.dir); err != nil {
 		return nil, fmt.Errorf("open machine code: %w", err)
 	}
-	made, err := filepath.Glob(filepath.Join(c.dir, "*"))
-	if err != nil || len(made) != 1 {
-		return nil, fmt.Errorf("open machine code: wazero made the folders %q: %w", made, errors.Join(err))
+	if c.inner, err = only(c.dir); err != nil {
+		return nil, err
 	}
-	c.inner = made[0]
 	return c, nil
 }
 
@@ -90,8 +88,8 @@ func (c *machineCode) stamp(ctx context.Context, wz wazero.Runtime) (stamp strin
 			return err
 		}
 		defer code.Close(ctx)
-		name, err := c.written()
-		stamp = filepath.Base(c.inner) + " " + name
+		file, err := only(c.inner)
+		stamp = filepath.Base(c.inner) + " " + filepath.Base(file)
 		return err
 	})
 	return stamp, err
@@ -114,15 +112,16 @@ var errNotTaken = errors.New("wazero does not take the machine code")
 // instead.
 func (c *machineCode) load(ctx context.Context, wz wazero.Runtime, wasm []byte, name, file string) (code wazero.CompiledModule, err error) {
 	err = c.within(func() error {
-		if err := os.Symlink(file, filepath.Join(c.inner, name)); err != nil {
+		link := filepath.Join(c.inner, name)
+		if err := os.Symlink(file, link); err != nil {
 			return err
 		}
 		if code, err = wz.CompileModule(ctx, wasm); err != nil {
 			return err
 		}
 		// It would have written what it compiled.
-		if left, err := c.written(); err == nil && left == name {
-			if info, err := os.Lstat(filepath.Join(c.inner, name)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if left, err := only(c.inner); err == nil && left == link {
+			if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 				return nil
 			}
 		}
@@ -149,18 +148,6 @@ func (c *machineCode) within(do func() error) (err error) {
 	return do()
 }
 
-// written gives the name of the one file that is in wazero's folder.
-func (c *machineCode) written() (string, error) {
-	files, err := os.ReadDir(c.inner)
-	if err != nil {
-		return "", err
-	}
-	if len(files) != 1 {
-		return "", fmt.Errorf("wazero has made %d files of a module", len(files))
-	}
-	return files[0].Name(), nil
-}
-
 // compileInto has wazero compile a module into an empty folder and gives the
 // file that it makes there.
 func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err error) {
@@ -174,11 +161,23 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err
 	if _, err = wz.CompileModule(compileContext(ctx), wasm); err != nil {
 		return "", err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if err != nil || len(files) != 1 {
-		return "", fmt.Errorf("wazero has made %d files of a module: %w", len(files), errors.Join(err))
+	inner, err := only(dir)
+	if err != nil {
+		return "", err
 	}
-	return files[0], nil
+	return only(inner)
+}
+
+// only gives the path of the one thing that wazero has put into a folder.
+func only(dir string) (string, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(list) != 1 {
+		return "", fmt.Errorf("look for machine code: wazero has made %d files in %s", len(list), dir)
+	}
+	return filepath.Join(dir, list[0].Name()), nil
 }
 
 func (c *machineCode) close(ctx context.Context) error { return c.cache.Close(ctx) }
