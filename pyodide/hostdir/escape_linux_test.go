@@ -2,6 +2,7 @@ package hostdir
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,7 +113,7 @@ func rounds(t *testing.T) int {
 	if testing.Short() {
 		return 100
 	}
-	return 400
+	return 200
 }
 
 func TestLinksLeadNowhere(t *testing.T) {
@@ -260,5 +261,66 @@ func TestDeniedByIdentity(t *testing.T) {
 		if d.Name == "other" {
 			t.Error("a denied folder is listed")
 		}
+	}
+}
+
+// TestSwappedInBetween changes what is there at the worst moment: after it was
+// looked at, before it is opened. The races above seldom meet it.
+func TestSwappedInBetween(t *testing.T) {
+	const file = "d/f"
+	for what, swap := range map[string]func(y *yard){
+		"a folder for a link to a denied one": func(y *yard) { y.exchange("in/d", "in/tosecret") },
+		"a folder for a link outside":         func(y *yard) { y.exchange("in/d", "in/toout") },
+		"a folder for another":                func(y *yard) { y.exchange("in/d", "in/secret") },
+		"a folder for a pipe":                 func(y *yard) { y.exchange("in/d", "in/pipe") },
+		"a file for a link":                   func(y *yard) { y.exchange("in/d/f", "in/tofile") },
+		"a file for another":                  func(y *yard) { y.exchange("in/d/f", "in/secret/f") },
+		"a file for a pipe":                   func(y *yard) { y.exchange("in/d/f", "in/pipe") },
+	} {
+		for _, mode := range []uint32{abi.O_RDONLY, abi.O_WRONLY, abi.O_RDWR | abi.O_TRUNC, abi.O_RDONLY | abi.O_TRUNC} {
+			for moment := range 2 {
+				if moment == 0 && strings.HasPrefix(what, "a file") {
+					continue // nobody has looked at it yet
+				}
+				y := newYard(t, Rules{})
+				for link, target := range map[string]string{"tosecret": "secret", "toout": "../out", "tofile": "../secret/f"} {
+					y.must(os.Symlink(target, filepath.Join(y.in, link)))
+				}
+				y.must(syscall.Mkfifo(filepath.Join(y.in, "pipe"), 0o600))
+				f := New(openRoot(t, y.in), Rules{Read: everything, Write: everything, Holds: nothing})
+				n := 0
+				f.seen = func() {
+					if n == moment {
+						swap(y)
+					}
+					n++
+				}
+				got, e := f.Open(file, mode, 0)
+				if e == abi.OK {
+					b := make([]byte, 100)
+					k, _ := got.ReadAt(b, 0)
+					st, _ := got.Stat()
+					// A folder that was taken away when it was open already still is
+					// the one that was allowed.
+					if text := string(b[:k]); strings.Contains(text, "outside") || n <= moment || st.Mode&abi.S_IFMT != abi.S_IFREG {
+						t.Errorf("%s, mode %#x, moment %d: opened, %q", what, mode, moment, text)
+					}
+					got.Close()
+				}
+				f.seen = nil
+				if !strings.Contains(tree(t, y.in), fmt.Sprintf("%d %x", len("outside"), "outside")) {
+					t.Errorf("%s, mode %#x, moment %d: the denied file has changed", what, mode, moment)
+				}
+				y.unharmed()
+			}
+		}
+	}
+}
+
+func (y *yard) exchange(a, b string) {
+	y.t.Helper()
+	err := unix.Renameat2(unix.AT_FDCWD, filepath.Join(y.top, a), unix.AT_FDCWD, filepath.Join(y.top, b), unix.RENAME_EXCHANGE)
+	if err != nil {
+		y.t.Skip("names cannot be exchanged here: ", err)
 	}
 }

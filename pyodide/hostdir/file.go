@@ -39,13 +39,13 @@ func (f *Folder) Open(name string, flags, perm uint32) (memfs.FolderFile, abi.Er
 		return nil, e
 	}
 	defer p.close()
-	file, e := open(p, info, mode)
+	file, e := f.open(p, info, mode)
 	if e != abi.OK {
 		return nil, e
 	}
 	if flags&abi.O_TRUNC != 0 {
 		// Not in open, which might empty something else.
-		if err := truncate(p, info, file, flags); err != nil {
+		if err := f.truncate(p, info, file, flags); err != nil {
 			file.Close()
 			return nil, errno(err)
 		}
@@ -55,11 +55,11 @@ func (f *Folder) Open(name string, flags, perm uint32) (memfs.FolderFile, abi.Er
 
 // truncate empties an open file. One that was opened for reading is opened
 // once more.
-func truncate(p place, info fs.FileInfo, file *os.File, flags uint32) error {
+func (f *Folder) truncate(p place, info fs.FileInfo, file *os.File, flags uint32) error {
 	if flags&3 != abi.O_RDONLY {
 		return file.Truncate(0)
 	}
-	w, e := open(p, info, os.O_WRONLY)
+	w, e := f.open(p, info, os.O_WRONLY)
 	if e != abi.OK {
 		return e
 	}
@@ -82,7 +82,7 @@ func (f *Folder) create(name string, mode int, perm uint32, appends bool) (memfs
 }
 
 // open opens the regular file that info says is at p, and nothing else.
-func open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
+func (f *Folder) open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
 	switch {
 	case info.IsDir():
 		return nil, abi.EISDIR
@@ -91,6 +91,7 @@ func open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
 	case !info.Mode().IsRegular():
 		return nil, abi.EACCES
 	}
+	f.looked()
 	file, err := p.dir.OpenFile(p.base, mode|noWait, 0)
 	if err != nil {
 		return nil, errno(err)

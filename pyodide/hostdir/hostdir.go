@@ -66,6 +66,16 @@ type Folder struct {
 	root                *os.Root
 	rules               Rules
 	denyRead, denyWrite []fs.FileInfo
+
+	// seen, if a test has set it, is called when something has been looked at
+	// and is about to be opened.
+	seen func()
+}
+
+func (f *Folder) looked() {
+	if f.seen != nil {
+		f.seen()
+	}
 }
 
 var _ memfs.Folder = (*Folder)(nil)
@@ -147,6 +157,7 @@ func (f *Folder) enter(p place, base, name string) (place, abi.Errno) {
 	}
 	// As not the last element base is opened as a folder or not at all; what
 	// is one in the last element might be waited for.
+	f.looked()
 	dir, err := p.dir.OpenRoot(base + "/.")
 	if err != nil {
 		return place{}, errno(err)
@@ -320,7 +331,7 @@ func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
 		return abi.EOPNOTSUPP
 	}
 	if info.Mode().IsRegular() {
-		if file, e := open(p, info, os.O_RDONLY); e == abi.OK {
+		if file, e := f.open(p, info, os.O_RDONLY); e == abi.OK {
 			defer file.Close()
 			return errno(file.Chmod(fs.FileMode(perm & 0o777)))
 		}
