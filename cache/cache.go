@@ -35,6 +35,9 @@ type Cache struct {
 	ownerMu sync.Mutex
 	owner   *owner
 
+	damagedMu sync.Mutex
+	damaged   map[string]map[string]string // see watch.go: how damaged folders looked, by record and folder
+
 	seen      seen
 	sealDelay time.Duration // see seal.go; a field so that tests need not wait
 }

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +22,13 @@ const maxWatched = 500_000
 // gives them, with what was in them when it was called with this kind and key
 // for the first time, by any process; that call records it. So the key has to
 // stand for what the tool was told to put there, such as the digest of its lock
-// file, and the first call comes right after it did. It gives the folders that
-// are no longer the same. The tool has to fetch those again, after the caller
-// has removed them, and Watch then says whether that helped.
+// file, and the first call comes right after it did.
+//
+// It gives the folders that are no longer the same, or of which that cannot be
+// told because they were not there, or the record is damaged. The caller then removes those, has the tool fetch them again, and calls
+// Watch again. What is there then came from a tool that has just verified it; if
+// it still differs, the record was wrong, and is replaced. Folders that were not
+// touched since are given again.
 //
 // The files are compared as those of a large entry are: by how they look from
 // outside if they have been read within a day. Files that were added are not
@@ -36,7 +42,58 @@ func (c *Cache) Watch(ctx context.Context, kind, key string, dirs []string) (dam
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.File(ctx, kind, key, func(ctx context.Context, w io.Writer) error {
+	which, err := c.compareWatched(ctx, e, roots)
+	if err != nil {
+		return nil, err
+	}
+	if len(which) == 0 {
+		c.forget(e.dir)
+		return nil, nil
+	}
+	var bad []string
+	for _, i := range which {
+		bad, damaged = append(bad, roots[i]), append(damaged, dirs[i])
+	}
+	if !c.touched(e.dir, bad) {
+		return damaged, nil
+	}
+	// The tool has fetched them anew.
+	if err := c.Remove(ctx, Entry{Section: Files, Kind: kind, Key: key, Path: e.dir, lock: e.lockName}); err != nil {
+		return nil, err
+	}
+	c.forget(e.dir)
+	_, err = c.watched(ctx, e, roots)
+	return nil, err
+}
+
+// compareWatched gives the numbers of the folders that are not as recorded.
+func (c *Cache) compareWatched(ctx context.Context, e *entry, roots []string) (which []int, err error) {
+	if _, err := os.Lstat(e.dir); err == nil && e.check() != nil {
+		for i := range roots { // the record itself is damaged
+			which = append(which, i)
+		}
+		return which, nil
+	}
+	m, err := c.watched(ctx, e, roots)
+	if err != nil {
+		return nil, err
+	}
+	same := e.checkLarge(m, c.root) == nil
+	for i, root := range roots {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("compare %s: %w", root, cancelled(ctx))
+		}
+		part := m.below(root)
+		if len(part.Files) == 0 || !same && part.compare(c.root, checksums) != nil {
+			which = append(which, i)
+		}
+	}
+	return which, nil
+}
+
+// watched gives what is recorded, recording what is there if nothing is.
+func (c *Cache) watched(ctx context.Context, e *entry, roots []string) (*manifest, error) {
+	path, err := c.File(ctx, e.kind, e.key, func(ctx context.Context, w io.Writer) error {
 		m, err := c.record(ctx, roots)
 		if err != nil {
 			return err
@@ -55,18 +112,44 @@ func (c *Cache) Watch(ctx context.Context, kind, key string, dirs []string) (dam
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	m.sum = manifestSum(text)
-	if e.checkLarge(m, c.root) == nil && ctx.Err() == nil {
-		return nil, nil
+	return m, nil
+}
+
+// touched reports whether all of these folders, which are damaged, were found so
+// before and have been replaced since. It notes how they look.
+func (c *Cache) touched(record string, roots []string) bool {
+	c.damagedMu.Lock()
+	defer c.damagedMu.Unlock()
+	all, now := true, map[string]string{}
+	for _, root := range roots {
+		now[root] = c.look(root)
+		was, again := c.damaged[record][root]
+		all = all && again && was != now[root]
 	}
-	for i, root := range roots {
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("compare %s: %w", dirs[i], cancelled(ctx))
-		}
-		if err := m.below(root).compare(c.root, checksums); err != nil {
-			damaged = append(damaged, dirs[i])
-		}
+	if c.damaged == nil {
+		c.damaged = map[string]map[string]string{}
 	}
-	return damaged, nil
+	c.damaged[record] = now
+	return all
+}
+
+// forget is for when nothing is damaged.
+func (c *Cache) forget(record string) {
+	c.damagedMu.Lock()
+	defer c.damagedMu.Unlock()
+	delete(c.damaged, record)
+}
+
+// look is a digest of how the files in a folder look from outside.
+func (c *Cache) look(root string) string {
+	h := sha256.New()
+	_ = filepath.WalkDir(filepath.Join(c.root, root), func(path string, _ fs.DirEntry, err error) error {
+		if s, serr := stampOf(path); err == nil && serr == nil {
+			fmt.Fprintf(h, "%s %d %d %d\n", path, s.inode, s.modTime.UnixNano(), s.changed.UnixNano())
+		}
+		return nil // what is not there is not there
+	})
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // watchable gives the folders relative to the root.

@@ -13,13 +13,19 @@ func TestWatch(t *testing.T) {
 	root := t.TempDir()
 	c := openSealing(t, root)
 	var dirs []string
-	for _, name := range []string{"zod/3.0.0", "lodash/4.0.0"} {
-		dir := c.Path("deno", "npm", "registry", filepath.FromSlash(name))
-		check(t, os.MkdirAll(filepath.Join(dir, "lib"), 0o700))
-		check(t, os.WriteFile(filepath.Join(dir, "lib", "index.js"), payload, 0o600))
-		check(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(name), 0o600))
-		dirs = append(dirs, dir)
+	fetch := func(dirs ...string) { // as the tool does it
+		t.Helper()
+		for _, dir := range dirs {
+			check(t, os.RemoveAll(dir))
+			check(t, os.MkdirAll(filepath.Join(dir, "lib"), 0o700))
+			check(t, os.WriteFile(filepath.Join(dir, "lib", "index.js"), payload, 0o600))
+			check(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(filepath.Base(dir)), 0o600))
+		}
 	}
+	for _, name := range []string{"zod/3.0.0", "lodash/4.0.0"} {
+		dirs = append(dirs, c.Path("deno", "npm", "registry", filepath.FromSlash(name)))
+	}
+	fetch(dirs...)
 	watch := func(c *Cache, key string, want ...string) {
 		t.Helper()
 		damaged, err := c.Watch(ctx, "deno-npm", key, dirs)
@@ -37,15 +43,46 @@ func TestWatch(t *testing.T) {
 	file := filepath.Join(dirs[1], "lib", "index.js")
 	flip(t, file, 0)
 	watch(c, "lock 1", dirs[1])
+	watch(c, "lock 1", dirs[1]) // nothing was done about it
 	watch(openSealing(t, root), "lock 1", dirs[1])
-	// Another lock file is asked about what is there now.
-	watch(c, "lock 2")
-	flip(t, file, 0)
+	fetch(dirs[1])
 	watch(c, "lock 1")
+	watch(openSealing(t, root), "lock 1")
+
+	// With a damaged record nothing is known, and what is there is not believed.
+	record := e.data()
+	for _, damage := range []func(){func() { flip(t, record, 3) }, func() { check(t, os.Truncate(filepath.Join(e.dir, manifestName), 9)) }} {
+		flip(t, file, 0)
+		damage()
+		fresh := openSealing(t, root)
+		watch(fresh, "lock 1", dirs...)
+		watch(openSealing(t, root), "lock 1", dirs...)
+		fetch(dirs...)
+		watch(fresh, "lock 1")
+		watch(openSealing(t, root), "lock 1")
+	}
+	// A record that is wrong does not refuse for ever what the tool has verified.
+	flip(t, file, 0)
+	watch(c, "lock 2")
+	fetch(dirs[1])
 	watch(c, "lock 2", dirs[1])
+	fetch(dirs[1])
+	watch(c, "lock 2")
+	watch(openSealing(t, root), "lock 2")
+
+	// A folder that was not there is not believed, either.
+	other := c.Path("deno", "npm", "registry", "zod", "3.1.0")
+	fetch(other)
+	dirs = append(dirs, other)
+	watch(c, "lock 1", other)
+	fetch(other)
+	watch(c, "lock 1")
+	watch(openSealing(t, root), "lock 1")
+	dirs = dirs[:2]
+
 	check(t, os.Truncate(filepath.Join(dirs[0], "package.json"), 0))
 	check(t, os.Remove(file))
-	watch(c, "lock 1", dirs...)
+	watch(openSealing(t, root), "lock 1", dirs...)
 	if problems, err := c.Verify(ctx); err != nil || len(problems) != 0 {
 		t.Errorf("Verify: %v, %v", problems, err)
 	}
