@@ -279,11 +279,10 @@ func (p *program) column(line, column int) (in int, ours bool) {
 func position(source string, offset int) (line, column int) {
 	line = 1
 	start := 0
-	for i := 0; i < offset; i++ {
-		switch {
-		case source[i] == '\n', source[i] == '\r' && (i+1 == len(source) || source[i+1] != '\n'):
+	for i, r := range source[:offset] {
+		if lineEnd(r) && !(r == '\r' && i+1 < len(source) && source[i+1] == '\n') {
 			line++
-			start = i + 1
+			start = i + utf8.RuneLen(r)
 		}
 	}
 	column = 1

@@ -205,6 +205,11 @@ func (s *scanner) number() {
 		if !letter(c) && !digit(c) && c != '.' && !sign {
 			return
 		}
+		if c >= utf8.RuneSelf {
+			if r, _ := utf8.DecodeRuneInString(s.src[s.pos:]); blank(r) {
+				return
+			}
+		}
 	}
 }
 
