@@ -38,6 +38,27 @@ for f in (lambda: os.system("id"), lambda: os.popen("id").read(), lambda: subpro
 	{row: "E3i", name: "dlopen of wasm that loops", lang: python, code: hostileModules + "load(cases['start loops'])", timeout: 1, want: timedOut},
 	{row: "E3j", name: "signals to the server", lang: python, code: "import os, signal\nfor f in (lambda: os.kill(os.getppid(), 9), lambda: os.kill(1, 9), lambda: os.kill(-1, 9), lambda: os.killpg(0, 9), lambda: os.kill(2, 15), lambda: signal.pthread_kill(1, 9)):\n    try: f(); print('sent')\n    except (OSError, AttributeError) as e: print(type(e).__name__)", not: "sent"},
 
+	// GHSA-8h84-8vq7-j6cv: memory of the host behind sizes that the guest chooses.
+	{row: "E6", name: "reads of chosen sizes", lang: python, timeout: 60, want: succeeded, has: "done", code: `
+import array, os, socket
+r, w = os.pipe()
+os.write(w, b"x")
+f = os.open("f", os.O_RDWR | os.O_CREAT)
+big = 2**31 - 1
+def pair(call):
+    a, b = socket.socketpair()
+    b.send(b"x")
+    return call(a)
+for what in (lambda: os.read(r, big), lambda: pair(lambda s: s.recv(big)), lambda: pair(lambda s: s.recv(big, socket.MSG_PEEK)), lambda: pair(lambda s: s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, big)),
+             lambda: os.getrandom(big), lambda: os.urandom(big), lambda: os.pread(f, big, 1 << 40), lambda: os.preadv(f, [bytearray(1)] * 100000, 0), lambda: os.writev(f, [b"x"] * 100000),
+             lambda: os.posix_fallocate(f, 0, 1 << 50), lambda: os.truncate("f", (1 << 63) - 1), lambda: os.copy_file_range(f, f, big), lambda: os.sendfile(f, f, 0, big), lambda: os.readlink("/" * 10**7),
+             lambda: os.mkdir("x" * 10**8), lambda: os.listdir("/x" * 10**7), lambda: os.open("/dev/zero", 0) and os.read(os.open("/dev/zero", 0), big), lambda: os.dup2(r, big),
+             lambda: __import__("select").select(range(1 << 20), [], [], 0), lambda: __import__("select").poll().poll(0), lambda: __import__("mmap").mmap(-1, big), lambda: socket.getaddrinfo("x" * 10**7, 80), lambda: os.sysconf(big)):
+    print(what.__code__.co_names, flush=True)
+    try: what()
+    except (OSError, MemoryError, ValueError, OverflowError, AttributeError, TypeError): pass
+"done"`},
+
 	// Deno: from JavaScript to the host.
 	{row: "E4", name: "Deno.Command", lang: javascript, code: "console.log(new TextDecoder().decode(new Deno.Command('cat', { args: ['SECRETFILE'] }).outputSync().stdout))", want: refused},
 	{row: "E4b", name: "child_process", lang: javascript, code: "import { execSync, spawnSync, fork } from 'node:child_process'; for (const f of [() => execSync('cat SECRETFILE'), () => { const r = spawnSync('cat', ['SECRETFILE']); if (r.error) throw r.error; return r.stdout }, () => fork('SECRETFILE.ts')]) { try { console.log(String(f())) } catch (e) { console.log(e.name) } }", want: []string{"failed", "succeeded"}},
@@ -60,6 +81,19 @@ for f in (lambda: os.system("id"), lambda: os.popen("id").read(), lambda: subpro
 	{row: "E4s", name: "SharedArrayBuffer and wasm", lang: javascript, code: "new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 5, 6, 1, 0, 255, 255, 255, 255]))", want: refused},
 	{row: "E4t", name: "core dump of the process", lang: javascript, code: "process.report?.writeReport?.('/var/tmp/evil'); import('node:v8').then((v8) => v8.writeHeapSnapshot('/var/tmp/evil'))", want: nil},
 	{row: "E4u", name: "npm package with a script", lang: javascript, code: "import '../../../../../../etc/passwd'", want: refused},
+	{row: "E4w", name: "SQLite opens, attaches, copies, loads", lang: javascript, timeout: 30, code: `
+import { DatabaseSync } from "node:sqlite";
+const tries = [() => new DatabaseSync("SECRETFILE"), () => new DatabaseSync("file:SECRETFILE?mode=ro"), () => new DatabaseSync("/var/tmp/evil.db").exec("create table t(x)")];
+for (const sql of ["ATTACH DATABASE 'SECRETFILE' AS x", "VACUUM INTO '/var/tmp/evil.db'", "SELECT readfile('SECRETFILE')", "SELECT load_extension('SECRETFILE')", "PRAGMA temp_store_directory = '/var/tmp'; ATTACH '/var/tmp/evil.db' AS y"]) tries.push(() => { const db = new DatabaseSync(":memory:", { allowExtension: true }); db.enableLoadExtension?.(true); db.exec(sql); return sql });
+for (const f of tries) { try { f(); console.log("done", String(f)) } catch (e) { console.log("no") } }
+1`, want: succeeded, not: "done"},
+	{row: "E4x", name: "Deno's other doors", lang: javascript, timeout: 30, code: `
+for (const f of [() => Deno.bundle({ entrypoints: ["SECRETFILE.ts"], write: false }), () => Deno.openKv("SECRETFILE"),
+  () => Deno.cron("x", "* * * * *", () => {}), () => Deno.listenTls({ port: 0 }), () => Deno.networkInterfaces(), () => Deno.osUptime(), () => Deno.makeTempDirSync({ dir: "/var/tmp" }), () => Deno.watchFs("/etc").next?.(),
+  () => Deno.utimeSync("SECRETFILE", 0, 0), () => Deno.chmodSync("SECRETFILE", 0o777), () => Deno.removeSync("SECRETFILE"), () => Deno.statSync("SECRETFILE"), () => Deno.realPathSync("SECRETFILE"), () => Deno.readLinkSync("/proc/self/exe"), () => Deno.truncateSync("SECRETFILE")]) {
+  try { await f(); console.log("reached", String(f)) } catch (e) { console.log("no") }
+}
+Deno.exit(0)`, want: succeeded, not: "reached"},
 	{row: "E4v", name: "umask and chdir", lang: javascript, code: "try { Deno.chdir('/'); console.log('reached', Deno.cwd()) } catch (e) { console.log(e.name) }\nDeno.umask?.(0); 1"},
 }
 

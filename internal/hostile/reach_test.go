@@ -25,6 +25,19 @@ var files = []attack{
 	{row: "27s", name: "import map in a file", lang: javascript, code: `import t from "secret"; console.log(t)`, keeps: true, files: []file{{"deno.json", `{"imports":{"secret":"SECRETFILE.ts"}}`}}, want: []string{"failed", "not_installed"}},
 	{row: "27t", name: "npm: package of the disk", lang: javascript, code: `import t from "npm:x@file:SECRETFILE.ts"; console.log(t)`, keeps: true, want: []string{"failed", "not_installed"}},
 	{row: "27u", name: "wasm import", lang: javascript, code: `import * as t from "SECRETFILE.wasm"; console.log(t)`, want: refused},
+	{row: "27v", name: "deferred import", lang: typescript, code: `import defer * as t from "SECRETFILE.ts"; console.log(t.default)`, want: refused},
+	{row: "27w", name: "fetch of a file", lang: javascript, code: `console.log(await (await fetch("file://SECRETFILE.txt")).text())`, want: refused},
+	{row: "27x", name: "static import in a worker's blob", lang: javascript, timeout: 30, roomy: true, code: `const w = new Worker(URL.createObjectURL(new Blob(['import t from "file://SECRETFILE.txt" with { type: "text" }; postMessage(t)'], { type: "text/javascript" })), { type: "module" }); await new Promise((f) => { w.onerror = f; w.onmessage = (e) => { console.log("reached", e.data); f() } })`, want: refused, not: "reached"},
+	{row: "27y", name: "static import in a worker's data URL", lang: javascript, timeout: 30, roomy: true, code: `const w = new Worker('data:text/javascript,import t from "file://SECRETFILE.ts"; postMessage(t)', { type: "module" }); await new Promise((f) => { w.onerror = f; w.onmessage = (e) => { console.log("reached", e.data); f() } })`, want: refused, not: "reached"},
+	{row: "27z", name: "Node's ways to load", lang: javascript, timeout: 30, code: `
+import module from "node:module"; import { pathToFileURL } from "node:url"; import fs from "node:fs"; import vm from "node:vm";
+const r = module.createRequire(import.meta.url);
+for (const f of [() => r("SECRETFILE.ts"), () => r("SECRETFILE.txt"), () => r.resolve("SECRETFILE.json") && module._load("SECRETFILE.json"), () => new module("x").load("SECRETFILE.json"),
+  () => module._extensions[".json"]({}, "SECRETFILE.json"), () => module.register(pathToFileURL("SECRETFILE.ts")), () => process.getBuiltinModule("fs").readFileSync("SECRETFILE"),
+  () => module.findPackageJSON?.("SECRETFILE.ts") && fs.openAsBlob("SECRETFILE"), () => vm.runInThisContext("import('file://SECRETFILE.ts')", { importModuleDynamically: vm.constants?.USE_MAIN_CONTEXT_DEFAULT_LOADER }),
+  () => process.loadEnvFile("SECRETFILE"), () => fs.cpSync("SECRETFILE", "copy"), () => fs.linkSync("SECRETFILE", "hard"), () => fs.renameSync("SECRETFILE", "moved")]) {
+  try { const x = await f(); console.log("reached", x) } catch (e) { console.log("no") }
+}`, want: succeeded},
 	{row: "28", name: "open", lang: python, code: "open('SECRETFILE.txt').read()", want: refused, has: "FileNotFoundError"},
 	{row: "28b", name: "upward path", lang: python, code: "open('../../../../../../../..SECRETFILE.txt').read()", want: refused},
 	{row: "28c", name: "list the root", lang: python, code: "import os\nr = os.listdir('/')\nassert 'root' not in r and 'boot' not in r, r\nopen('/etc/passwd').read()", want: refused, has: "FileNotFoundError"},
