@@ -349,11 +349,14 @@ func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
 
 // SetTimes implements [memfs.Folder].
 func (f *Folder) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
-	p, _, e := f.seekWritable(name)
+	p, info, e := f.seekWritable(name)
 	if e != abi.OK {
 		return e
 	}
 	defer p.close()
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return abi.EOPNOTSUPP // os.Root would follow it
+	}
 	return errno(p.dir.Chtimes(p.base, when(atime), when(mtime)))
 }
 
