@@ -185,7 +185,7 @@ func (e *ending) memoryHint() string {
 	if !e.workers {
 		return ""
 	}
-	return ": a Worker needs up to 600 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
+	return ": a Worker needs about 550 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
 }
 
 // lastLines quotes the end of what a process said.
