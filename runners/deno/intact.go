@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -82,7 +82,7 @@ func (r *Runner) registryDir() string {
 	}
 	host := u.Hostname()
 	switch port := u.Port(); {
-	case net.ParseIP(host) != nil:
+	case isAddress(host):
 		host = port
 	case port != "":
 		host += "_" + port
@@ -92,4 +92,9 @@ func (r *Runner) registryDir() string {
 		return ""
 	}
 	return dir
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
