@@ -35,8 +35,8 @@
 //
 // A program cannot be interrupted softly: at its time limit it is killed.
 // Memory is limited exactly on Linux; elsewhere only V8's heap is. A child
-// dies with this process on Linux only. The size of each file that a program
-// writes is limited, their number is not. Registry credentials are those in
+// dies with this process on Linux only. What a program has in its folders, and
+// its threads, are counted from time to time. Registry credentials are those in
 // the registry's URL; .npmrc is not read. What was resolved for a set of
 // imports stays resolved until the cache is cleared.
 //
