@@ -34,7 +34,7 @@ var blows = []blow{
 	{name: "bytecode and snapshot", missing: []string{"files/stdlib", "files/snapshot"}},
 	{name: "snapshot", missing: []string{"files/snapshot"}},
 	{name: "trim", trims: true},
-	{name: "compile", missing: []string{"trees/machine-code", "files/snapshot"}, slow: true},
+	{name: "compile", missing: []string{"files/module", "files/machine-code", "files/snapshot"}, slow: true},
 }
 
 // hammer kills processes that work on one cache.
