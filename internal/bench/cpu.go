@@ -17,6 +17,9 @@ import (
 //go:embed testdata/cpu
 var cpuFiles embed.FS
 
+// usualCPURuns is few: each takes seconds, on each of the hosts.
+const usualCPURuns = 1
+
 // cpuCases are those programs as processes, on every host.
 func cpuCases(h *hosts) ([]benchCase, error) {
 	expected, err := cpuExpected()
@@ -42,7 +45,7 @@ func cpuCases(h *hosts) ([]benchCase, error) {
 			return nil, err
 		}
 		cases = append(cases, benchCase{
-			topic: "cpu", name: strings.TrimSuffix(file, ".py"), want: want,
+			topic: "cpu", name: strings.TrimSuffix(file, ".py"), want: want, usual: usualCPURuns,
 			contenders: h.pythonProcesses(file, func(stdout string, s *sample) (err error) {
 				s.Answer, s.Own, err = readElapsed(stdout)
 				return err

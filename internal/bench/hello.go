@@ -18,12 +18,12 @@ func helloCases(h *hosts) ([]benchCase, error) {
 	}
 	return []benchCase{
 		{
-			topic: "hello", name: "python/process", warm: 1,
+			topic: "hello", name: "python/process", warm: 1, usual: 5,
 			title:      "Python hello, whole process, warm cache",
 			contenders: h.pythonHello(),
 		},
 		{
-			topic: "hello", name: "python/steady", warm: 3, factor: 10,
+			topic: "hello", name: "python/steady", warm: 3, factor: 3,
 			title: "Python hello, one call of a process that is up, over stdio",
 			contenders: []contender{
 				h.overStdio("coderunner serve, a fresh interpreter each", "python", helloPython, hello),
@@ -31,19 +31,20 @@ func helloCases(h *hosts) ([]benchCase, error) {
 			},
 		},
 		{
-			topic: "hello", name: "python/expression", warm: 3, factor: 10,
+			topic: "hello", name: "python/expression", warm: 3, factor: 3,
 			title: "Python 1 + 1, one call of a process that is up, over stdio",
 			contenders: []contender{
 				h.overStdio("coderunner serve, a fresh interpreter each", "python", "1 + 1", said{Result: "2"}),
 				h.onOneInterpreter("1 + 1", said{Result: "2"}),
+				h.onEryx(another, "1 + 1", said{}),
 			},
 		},
 		{
-			topic: "hello", name: "python/fresh", warm: 2,
+			topic: "hello", name: "python/fresh", warm: 2, usual: 5,
 			title: "Python hello in a fresh interpreter, one call of a process that is up",
 			contenders: []contender{
 				h.overStdio("coderunner serve", "python", helloPython, hello),
-				h.inProcess(),
+				h.inProcess("package pyodide, in this process", another, 0, helloPython, hello),
 				h.pyodideLoop(nameDeno+", loaded anew", peer, func() command { return h.onDeno("fresh") }, helloPython, hello),
 				h.freshFromSnapshot(another, helloPython, hello),
 			},
@@ -57,7 +58,7 @@ func helloCases(h *hosts) ([]benchCase, error) {
 			},
 		},
 		{
-			topic: "hello", name: "typescript/steady", warm: 3, factor: 3,
+			topic: "hello", name: "typescript/steady", warm: 3,
 			title: "TypeScript hello, one call of a server that is up, over stdio",
 			contenders: []contender{
 				h.overStdio("coderunner serve, a fresh process each", "typescript", helloTypeScript, hello),
@@ -72,7 +73,9 @@ func (h *hosts) pythonHello() []contender {
 	all := h.pythonProcesses("hello.py", prints("hello\n"))
 	own := asProcess(nameSnapshot, another,
 		func() command { return h.onDeno("run", h.file("hello.py"), h.snapshot) }, prints("hello\n"), h.denoErr, h.pyodideErr, h.snapshotErr)
-	return append([]contender{all[0], h.firstResult("python", helloPython, hello), all[1], own}, all[2:]...)
+	onNode := asProcess("Pyodide on Node, from its own snapshot", another,
+		func() command { return h.onNode("run", h.file("hello.py"), h.snapshot) }, prints("hello\n"), h.nodeErr, h.pyodideErr, h.snapshotErr)
+	return append([]contender{all[0], h.firstResult("python", helloPython, hello), all[1], own, onNode}, all[2:]...)
 }
 
 func (h *hosts) onOneInterpreter(code string, want said) contender {

@@ -45,6 +45,9 @@ type hosts struct {
 
 	python    command
 	pythonErr error
+
+	eryx    command
+	eryxErr error
 }
 
 // openHosts builds our binary, unless one is given, warms its cache and gets
@@ -89,6 +92,7 @@ func (h *hosts) open(ctx context.Context, binary string) error {
 	h.openPyodide(ctx)
 	h.openNode(ctx)
 	h.openPython(ctx)
+	h.openEryx(ctx)
 	return ctx.Err()
 }
 

@@ -76,26 +76,36 @@ func (s *server) call(ctx context.Context, method string, params, result any) er
 // runCode calls the tool and gives what the program printed and the text of
 // its last expression's value.
 func (s *server) runCode(ctx context.Context, language, code string) (said, error) {
-	var result struct {
-		StructuredContent struct {
-			Status, Stdout string
-			Result         *struct{ Text string }
-			Error          *struct{ Type, Message string }
-		}
-		Content []struct{ Text string }
-	}
-	arguments := object{"language": language, "code": code, "timeout_seconds": 60}
-	err := s.call(ctx, "tools/call", object{"name": "run_code", "arguments": arguments}, &result)
-	if err != nil {
+	var result toolResult
+	if err := s.call(ctx, "tools/call", runCodeParams(language, code), &result); err != nil {
 		return said{}, err
 	}
-	out := result.StructuredContent
+	return result.said()
+}
+
+func runCodeParams(language, code string) object {
+	return object{"name": "run_code", "arguments": object{"language": language, "code": code, "timeout_seconds": 60}}
+}
+
+// toolResult is the part of a tool's result that is looked at.
+type toolResult struct {
+	StructuredContent struct {
+		Status, Stdout string
+		Result         *struct{ Text string }
+		Error          *struct{ Type, Message string }
+	}
+	Content []struct{ Text string }
+}
+
+// said is what the program came to, if it succeeded.
+func (r toolResult) said() (said, error) {
+	out := r.StructuredContent
 	if out.Status != "succeeded" {
 		why := out.Status
 		if out.Error != nil {
 			why += ": " + out.Error.Type + ": " + out.Error.Message
-		} else if len(result.Content) > 0 {
-			why += lastLine(result.Content[0].Text)
+		} else if len(r.Content) > 0 {
+			why += lastLine(r.Content[0].Text)
 		}
 		return said{}, fmt.Errorf("run_code: %s", why)
 	}

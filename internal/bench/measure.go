@@ -13,6 +13,10 @@ type sample struct {
 	Own  time.Duration // as the program itself measured it, where it does
 	CPU  time.Duration // of all cores together, where it was a process
 
+	Bytes int64 // memory of one interpreter, where that is measured
+
+	Batch *batch // what came of many runs at once, where that is measured
+
 	Answer string // what the program came to, where the case has one to want
 }
 

@@ -34,7 +34,7 @@ var wheelPackages = []wheelPackage{
 }
 
 const (
-	usualWheelRuns = 3
+	usualWheelRuns = 1
 	wheelPatience  = 10 * time.Minute
 	maxWheels      = 100 // of one package with all that it needs
 )

@@ -1,6 +1,7 @@
 // Runs Python on Pyodide, under Deno and under Node alike:
 //
 //	run DIR FILE [SNAPSHOT]    one program, as a process
+//	memory DIR                 prints the resident bytes of a process with one interpreter
 //	loop DIR                   one interpreter for all the programs on stdin
 //	fresh DIR [SNAPSHOT [WHEEL]...]  a new interpreter for each program on stdin
 //	snapshot DIR FILE          writes Pyodide's own memory snapshot
@@ -70,6 +71,12 @@ switch (mode) {
   case "run": {
     const py = await load(read(rest[1]));
     py.runPython(fs.readFileSync(rest[0], "utf8"));
+    break;
+  }
+  case "memory": {
+    const py = await load();
+    py.runPython("print(1+1)");
+    answer({ bytes: process.memoryUsage().rss });
     break;
   }
   case "loop": {
