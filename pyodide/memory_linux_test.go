@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -14,32 +15,47 @@ import (
 	"coderunner/pyodide/pyodidetest"
 )
 
-// BenchmarkLive keeps 500 interpreters alive, each of which has run a program,
-// and says what one of them costs in memory that is its own: pages of its
-// linear memory and the Go heap, all that smaps counts as private.
+// BenchmarkLive keeps 500 interpreters alive, restored or having run a program
+// as well, and says what one of them costs in memory that is its own: all that
+// smaps counts as private, and the part of it that is the Go heap and stacks;
+// what is left are pages of linear memory.
 func BenchmarkLive(b *testing.B) {
+	for name, code := range map[string]string{"restored": "", "ran": "print(1+1)"} {
+		b.Run(name, func(b *testing.B) {
+			rt := pyodidetest.Runtime(b)
+			for b.Loop() {
+				live(b, rt, code)
+			}
+		})
+	}
+}
+
+func live(b *testing.B, rt *pyodide.Runtime, code string) {
 	const count = 500
-	rt := pyodidetest.Runtime(b)
 	ctx := context.Background()
-	for b.Loop() {
-		before, heap := private(b), heapInUse()
-		var live []*pyodide.Interp
-		for range count {
-			in, err := rt.New(ctx, pyodide.Options{Stdout: io.Discard})
-			if err != nil {
-				b.Fatal(err)
-			}
-			live = append(live, in)
-			if res, err := in.Run(ctx, pyodide.Program{Code: "print(1+1)"}); err != nil || res.ExitCode != 0 {
-				b.Fatal(res, err)
-			}
+	before, heap := private(b), heapInUse()
+	var all []*pyodide.Interp
+	for range count {
+		in, err := rt.New(ctx, pyodide.Options{Stdout: io.Discard})
+		if err != nil {
+			b.Fatal(err)
 		}
-		b.ReportMetric(float64(private(b)-before)/count/1024, "KiB/interpreter")
-		b.ReportMetric(float64(heapInUse()-heap)/count/1024, "KiB-Go/interpreter")
-		for _, in := range live {
-			if err := in.Close(); err != nil {
-				b.Fatal(err)
-			}
+		all = append(all, in)
+		if code == "" {
+			continue
+		}
+		if res, err := in.Run(ctx, pyodide.Program{Code: code}); err != nil || res.ExitCode != 0 {
+			b.Fatal(res, err)
+		}
+	}
+	own := float64(private(b)-before) / count / 1024
+	inGo := float64(heapInUse()-heap) / count / 1024
+	b.ReportMetric(own, "KiB/interpreter")
+	b.ReportMetric(inGo, "KiB-Go/interpreter")
+	b.ReportMetric(own-inGo, "KiB-pages/interpreter")
+	for _, in := range all {
+		if err := in.Close(); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
@@ -47,7 +63,7 @@ func BenchmarkLive(b *testing.B) {
 // private is the process's private memory in bytes.
 func private(b *testing.B) (sum int64) {
 	b.Helper()
-	runtime.GC()
+	debug.FreeOSMemory() // what is free already is not what comes
 	f, err := os.Open("/proc/self/smaps_rollup")
 	if err != nil {
 		b.Skip(err)
