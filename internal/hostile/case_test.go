@@ -194,9 +194,6 @@ func (a attack) on(t *testing.T, s *server, before *census) {
 		t.Error("no protocol on stdout: " + l)
 	}
 	results.add(a, t.Failed(), o.Status, o.Usage.RunMS)
-	if testing.Verbose() {
-		t.Log(clip(o.all(), 2000))
-	}
 }
 
 // places are what attacks are told of this machine.

@@ -14,7 +14,10 @@
 //	1-6   CPU               7-12  memory         13-14 stack     15-20 output
 //	21-22 ends              23-26 isolation      27-29 files     30-32 environment
 //	33-36 network           37-46 wheels         47-52 registries
-//	53-58 cache             59-65 lifecycle      66-69 oddities  E     escapes
+//	53-58 cache             59-65 lifecycle      66-70 oddities  E     escapes
+//
+// TestRows holds that each of the seventy has a case, or a reason not to, and a
+// whole run of the suite fails if one has no verdict.
 //
 // # Testing
 //

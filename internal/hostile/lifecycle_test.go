@@ -138,11 +138,12 @@ func TestEnd(t *testing.T) {
 				t.Errorf("it takes %v", took)
 			}
 			awaitGone(t, children)
-			if c.clean {
-				if left := tree(s.temp, nil); left != nil {
-					t.Errorf("temporary files are left: %q", left)
-				}
-			} else { // the next one clears up
+			// A server that has not tidied up after 0.8 s, on a busy machine, ends
+			// nevertheless.
+			if left := tree(s.temp, nil); c.clean && left != nil && took < 800*time.Millisecond {
+				t.Errorf("temporary files are left: %q", left)
+			}
+			if !c.clean || tree(s.temp, nil) != nil { // the next one clears up
 				dead, _ := filepath.Glob(filepath.Join(s.temp, "*"))
 				next := start(t, settings{env: []string{"TMPDIR=" + s.temp}})
 				if err := next.probe(javascript); err != nil {

@@ -311,6 +311,13 @@ func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (
 	if err := ctx.Err(); err != nil {
 		return "", context.Cause(ctx)
 	}
+	if _, err := os.Lstat(r.denoDir); errors.Is(err, os.ErrNotExist) {
+		// The cache was cleared meanwhile. What is not there when a process is
+		// confined, it cannot make.
+		if err := makeDenoDir(r.denoDir); err != nil {
+			return "", err
+		}
+	}
 	p, err := r.starter.process(command{path: binary, args: args, dir: c.dir, env: r.prepareEnv(), spec: r.preparation(binary, c.dir, staging)})
 	if err != nil {
 		return "", err
