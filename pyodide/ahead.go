@@ -125,16 +125,17 @@ func (a *ahead) pop(key aheadKey) *Interp {
 }
 
 // refill restores interpreters in the background, one at a time for a key,
-// until it has its share: soon if there is none left, and else when those in
-// use had the time to come back.
+// until it has its share: at once what those that were just taken do not make
+// up for, the rest when they had the time to come back.
 func (a *ahead) refill(key aheadKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	pause := aheadPause
-	if a.count(key)+a.coming[key] == 0 {
-		pause = 0
-	} else if a.count(key)+a.coming[key] >= a.share(key) {
+	switch have := a.count(key) + a.coming[key]; {
+	case have >= a.share(key):
 		return
+	case have+a.soon(key) < a.share(key):
+		pause = 0
 	}
 	if t := a.filling[key]; a.closed || t != nil && (pause > 0 || !t.Stop()) {
 		return
@@ -165,7 +166,7 @@ func (a *ahead) wants(key aheadKey) bool {
 	switch t := a.filling[key]; {
 	case a.closed || t == nil || have >= a.share(key):
 		delete(a.filling, key)
-	case have > 0 && have+soon >= a.share(key):
+	case have+soon >= a.share(key):
 		a.running.Add(1)
 		t.Reset(aheadPause)
 	default:
