@@ -28,7 +28,8 @@ import (
 // the guest's clock. What is not, since a fresh process has the same: the
 // files, the three standard descriptors, the working folder. A program's own
 // surroundings (environment, arguments, random numbers) come with the request,
-// in guest/coderunner.py.
+// in guest/coderunner.py. For an interpreter that has run programs there is
+// [Interp.Snapshot], which records these, too.
 type Frozen struct {
 	rt     *Runtime
 	image  *snapshot.Image
@@ -49,6 +50,8 @@ type owner struct {
 	Link    *linkState      `json:"link"`
 	Env     []string        `json:"env"` // variables that were asked for
 	Zone    emscripten.Zone `json:"zone"`
+	Live    *live           `json:"live"` // nil: it has run no program
+	Key     string          `json:"key"`  // of the runtime, if it has
 }
 
 // Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
@@ -245,7 +248,7 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	if problem != "" {
 		return fmt.Errorf("import %q: %w: %s", modules, ErrUnfit, problem)
 	}
-	return in.write(f)
+	return in.write(f, nil)
 }
 
 // importAhead imports modules and says what speaks against a snapshot, or "".
@@ -262,7 +265,7 @@ func (in *Interp) importAhead(ctx context.Context, modules string) (problem stri
 }
 
 // write writes the interpreter, in which nothing runs, to a new file.
-func (in *Interp) write(f *os.File) error {
+func (in *Interp) write(f *os.File, l *live) error {
 	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
 	for _, name := range in.rt.module.info.Globals {
 		g, err := in.global(name)
@@ -283,7 +286,13 @@ func (in *Interp) write(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	if s.Owner, err = json.Marshal(owner{Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone()}); err != nil {
+	own := owner{
+		Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Live: l,
+	}
+	if l != nil {
+		own.Key = in.rt.snapshotKey()
+	}
+	if s.Owner, err = json.Marshal(own); err != nil {
 		return err
 	}
 	mem := in.mod.Memory()
@@ -317,6 +326,9 @@ func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options, restored func(
 		if err := in.Mount(m.Dir, m.Tree); err != nil {
 			return nil, errors.Join(err, in.Close())
 		}
+	}
+	if err := in.resume(z.owner.Live); err != nil {
+		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
 }

@@ -61,7 +61,6 @@ func TestFreezeRefuses(t *testing.T) {
 		"exit":       "import sys; sys.exit()",
 		"folder":     "import os; os.chdir('/tmp')",
 		"umask":      "import os; os.umask(0)",
-		"timer":      "import signal; signal.setitimer(signal.ITIMER_REAL, 1000)",
 	} {
 		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
 		if err == nil {

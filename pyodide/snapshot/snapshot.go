@@ -65,6 +65,9 @@ func Write(f *os.File, memory []byte, s State) error {
 	if err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
+	if len(state) > maxState {
+		return fmt.Errorf("write snapshot: a state of %d bytes, %d are allowed", len(state), maxState)
+	}
 	head := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(state)))
 	head = append(head, state...)
 	if _, err := f.WriteAt(head, 0); err != nil {

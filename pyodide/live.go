@@ -1,0 +1,76 @@
+package pyodide
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/snapshot"
+)
+
+// live is what the snapshot of an interpreter that has run programs has beside
+// that of one that has not.
+type live struct {
+	Files   []memfs.Saved
+	Process emscripten.State
+}
+
+// Snapshot writes an interpreter that has run programs, and in which none runs
+// now, to a new file: its memory, files, open files and loaded libraries. It
+// can go on afterwards. The error wraps [ErrUnfit] and names what cannot be
+// kept: pipes, mapped files, timers, folders of the host. The file's contents
+// are trusted when it is opened: keep it where programs cannot write.
+func (in *Interp) Snapshot(f *os.File) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed || in.dead {
+		return errClosed
+	}
+	l := &live{}
+	var err error
+	if l.Process, err = in.proc.State(); err == nil {
+		l.Files, err = in.fs.State()
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: %w: %w", ErrUnfit, err)
+	}
+	return in.write(f, l)
+}
+
+// OpenSnapshot opens what [Interp.Snapshot] wrote, of the same runtime or of
+// one like it in another process. The mounts are those that the interpreter
+// had. The caller closes the result when no interpreter is being made of it.
+func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Frozen, error) {
+	if r.base == nil {
+		return nil, errNoStore
+	}
+	image, err := snapshot.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	z := &Frozen{rt: r, image: image, mounts: mounts}
+	z.contents = sync.OnceValues(z.mapContents)
+	err = json.Unmarshal(image.Owner, &z.owner)
+	if err == nil && (z.owner.Live == nil || z.owner.Key != r.snapshotKey()) {
+		err = errors.New("it is of another runtime")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), image.Close())
+	}
+	return z, nil
+}
+
+// resume gives an interpreter the files and descriptors of the earlier one.
+func (in *Interp) resume(l *live) error {
+	if l == nil {
+		return nil
+	}
+	if err := in.fs.Restore(l.Files); err != nil {
+		return err
+	}
+	return in.proc.Restore(l.Process)
+}

@@ -1,0 +1,169 @@
+package pyodide_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"coderunner/pyodide"
+	"coderunner/pyodide/pyodidetest"
+)
+
+// TestSnapshotOfALiveInterpreter puts an interpreter away after a program, and
+// goes on in another runtime: with its variables, its files, an open file at
+// its place, its libraries and a callback of ctypes.
+func TestSnapshotOfALiveInterpreter(t *testing.T) {
+	ctx := context.Background()
+	in, err := pyodidetest.Runtime(t).New(ctx, pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	mounts := []pyodide.Mount{{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: library(), Mode: 0o444}}}}
+	if err := in.Mount(mounts[0].Dir, mounts[0].Tree); err != nil {
+		t.Fatal(err)
+	}
+	if err := pyodidetest.Runtime(t).PrepareLibrary(ctx, "lib.so", library()); err != nil {
+		t.Fatal(err)
+	}
+	const before = `
+import ctypes, os, random, builtins, sys
+class Kept: pass
+k = builtins.kept = Kept()
+k.numbers = [1, 2, 3]
+os.mkdir("deep")
+with open("deep/note.txt", "w") as f: f.write("first\nsecond\nthird\n")
+os.symlink("deep/note.txt", "link")
+os.chdir("deep")
+k.file = open("note.txt")
+k.file.readline()
+k.compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda a, b: ctypes.c_int.from_address(a).value - ctypes.c_int.from_address(b).value)
+k.lib = ctypes.CDLL("/opt/lib.so")
+ctypes.c_int.in_dll(k.lib, "answer").value += 1
+k.tenfold = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(lambda n: n * 10)
+random.seed(7)
+k.drawn = random.random()
+`
+	if res, err := in.Run(ctx, pyodide.Program{Code: before}); err != nil || res.ExitCode != 0 {
+		t.Fatal(res.Exception, err)
+	}
+	path := filepath.Join(t.TempDir(), "snapshot")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(in.Snapshot(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const after = `
+import builtins, ctypes, os, random
+k = builtins.kept
+numbers = (ctypes.c_int * 3)(3, 1, 2)
+ctypes.CDLL(None).qsort(numbers, 3, 4, k.compare)
+again = random.Random(7)
+again.random()
+type(k).__name__, k.numbers, k.file.readline(), k.file.read(), open("../link").readline(), os.path.basename(os.getcwd()), list(numbers), k.lib.twice(-4), k.lib.apply(k.tenfold, 7), ctypes.c_int.in_dll(k.lib, "answer").value, random.random() == again.random()
+`
+	const want = `('Kept', [1, 2, 3], 'second\n', 'third\n', 'first\n', 'deep', [1, 2, 3], 8, 70, 43, True)`
+	other, err := pyodidetest.Open(t, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	z, err := other.OpenSnapshot(path, mounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for range 2 { // it can be brought back more than once
+		back, err := other.New(ctx, pyodide.Options{From: z})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := back.Run(ctx, pyodide.Program{Code: after})
+		if err != nil || res.Value == nil || res.Value.Repr != want {
+			t.Errorf("%+v %+v %v, want %s", res.Value, res.Exception, err, want)
+		}
+		if err := back.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSnapshotAhead makes interpreters of an instance that was used before.
+func TestSnapshotAhead(t *testing.T) {
+	ctx := context.Background()
+	rt, err := pyodidetest.Open(t, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	in, err := rt.New(ctx, pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := in.Run(ctx, pyodide.Program{Code: "import builtins\nbuiltins.kept = [1]\nopen('f', 'w').write('x')"}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "snapshot")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(in.Snapshot(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	z, err := rt.OpenSnapshot(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for range 6 {
+		back, err := rt.New(ctx, pyodide.Options{From: z})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := back.Run(ctx, pyodide.Program{Code: "kept.append(2)\nopen('f', 'a').write('y')\nkept, open('f').read()"})
+		if err != nil || res.Value == nil || res.Value.Repr != "([1, 2], 'xy')" {
+			t.Errorf("%+v %+v %v", res.Value, res.Exception, err)
+		}
+		if err := back.Close(); err != nil {
+			t.Error(err)
+		}
+		rt.AwaitAhead()
+	}
+}
+
+// TestSnapshotRefuses names what cannot be put away.
+func TestSnapshotRefuses(t *testing.T) {
+	for code, want := range map[string]string{
+		"import builtins, os; builtins.p = os.pipe()":                                                                                   "pipe",
+		"import builtins, os; builtins.f = open('x', 'w+'); os.remove('x')":                                                             "no name",
+		"import os; os.dup2(os.open('x', os.O_CREAT | os.O_RDWR), 1)":                                                                   "standard descriptor 1",
+		"import builtins, mmap, os\nwith open('x', 'wb') as f: f.write(b'x' * 10)\nbuiltins.m = mmap.mmap(os.open('x', os.O_RDWR), 10)": "mapped",
+	} {
+		in, err := pyodidetest.Runtime(t).New(context.Background(), pyodide.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := in.Run(context.Background(), pyodide.Program{Code: code}); err != nil || res.ExitCode != 0 {
+			t.Fatalf("%s: %+v %v", code, res.Exception, err)
+		}
+		f, err := os.Create(filepath.Join(t.TempDir(), "snapshot"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = in.Snapshot(f)
+		if !errors.Is(err, pyodide.ErrUnfit) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", code, err, want)
+		}
+		if err := errors.Join(f.Close(), in.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package memfs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"coderunner/pyodide/abi"
+)
+
+// Saved is a directory, a regular file or a symbolic link, as State gives it.
+type Saved struct {
+	Path   string
+	Mode   uint32 // S_IFMT and permission bits
+	Mtime  abi.Timespec
+	Data   []byte // of a file
+	Target string // of a link
+}
+
+// State gives what is in memory, directories before what is in them: nothing of
+// mounts, and no devices. Its error names what cannot be saved: FIFOs, files
+// with several names, and folders of the host.
+func (fsys *FS) State() (list []Saved, err error) {
+	if err := fsys.save(fsys.root, "/", &list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if s := &list[i]; s.Mode&abi.S_IFMT == abi.S_IFREG {
+			if s.Data, err = fsys.ReadFile(s.Path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// save lists the directory n, whose path is dir.
+func (fsys *FS) save(n *Node, dir string, list *[]Saved) error {
+	fsys.mu.Lock()
+	children := map[string]*Node{}
+	for name, e := range n.dir.entries {
+		children[name] = e.node
+	}
+	outside := n.dir.under != nil && !n.dir.private && !n.dir.scratch
+	fsys.mu.Unlock()
+	if outside {
+		return fmt.Errorf("%s is a folder of the host", dir)
+	}
+	for _, name := range slices.Sorted(maps.Keys(children)) {
+		c, at := children[name], path.Join(dir, name)
+		st := fsys.Stat(c)
+		if c.readonly || c.dev != nil {
+			continue
+		}
+		switch {
+		case c.fifo != nil:
+			return fmt.Errorf("%s is a FIFO", at)
+		case c.dir == nil && st.Nlink > 1:
+			return fmt.Errorf("%s has %d names", at, st.Nlink)
+		}
+		*list = append(*list, Saved{Path: at, Mode: st.Mode, Mtime: st.Mtime, Target: c.target})
+		if c.dir != nil {
+			if err := fsys.save(c, at, list); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Restore puts back what State gave, over what is there.
+func (fsys *FS) Restore(list []Saved) error {
+	for _, s := range list {
+		var err error
+		switch s.Mode & abi.S_IFMT {
+		case abi.S_IFDIR:
+			err = fsys.MkdirAll(s.Path, s.Mode&0o7777)
+		case abi.S_IFREG:
+			err = fsys.WriteFile(s.Path, s.Data, s.Mode&0o7777)
+		case abi.S_IFLNK:
+			err = pathError("symlink", s.Path, fsys.Symlink(s.Target, nil, s.Path))
+		default:
+			err = errors.New("it is neither a directory nor a file nor a link")
+		}
+		if err != nil {
+			return fmt.Errorf("restore %s: %w", s.Path, err)
+		}
+	}
+	for _, s := range slices.Backward(list) { // a folder's own time after what is in it
+		if n, e := fsys.Lookup(nil, s.Path, false); e == abi.OK {
+			if s.Mode&abi.S_IFMT != abi.S_IFLNK {
+				fsys.Chmod(n, s.Mode&0o7777)
+			}
+			fsys.SetTimes(n, s.Mtime, s.Mtime)
+		}
+	}
+	return nil
+}
+
+// NameOf finds an absolute path of a node that programs have looked up, "" if it
+// has none any more. It looks everywhere.
+func (fsys *FS) NameOf(n *Node) string {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	return nameOf(n, fsys.root, "/")
+}
+
+func nameOf(n, dir *Node, at string) string {
+	if n == dir {
+		return at
+	}
+	if dir.dir == nil {
+		return ""
+	}
+	for name, e := range dir.dir.entries {
+		if found := nameOf(n, e.node, path.Join(at, name)); found != "" {
+			return found
+		}
+	}
+	return ""
+}
