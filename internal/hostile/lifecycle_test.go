@@ -5,7 +5,6 @@ package hostile
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -223,109 +221,6 @@ func TestClientKilled(t *testing.T) {
 	results.note(t, "60", "the client is killed", time.Since(begun).Round(time.Millisecond).String())
 }
 
-// TestCalls makes many calls at once and one after the other: 12, 14, 26, 62.
-func TestCalls(t *testing.T) {
-	needsServer(t)
-	s, before := warmed(t, settings{env: []string{"CODE_RUNNER_CONCURRENCY=8"}})
-	each := func(t *testing.T, n int, program func(i int) arguments, check func(i int, o *outcome) error) {
-		t.Helper()
-		var wg sync.WaitGroup
-		for i := range n {
-			wg.Go(func() {
-				o, text, err := s.run(program(i))
-				if err == nil {
-					err = check(i, o)
-				}
-				if err != nil {
-					t.Errorf("call %d: %v\n%s", i, err, clip(text, 300))
-				}
-			})
-		}
-		wg.Wait()
-		for _, l := range s.settle(*before) {
-			t.Error("left: " + l)
-		}
-	}
-	t.Run("near the memory limit", func(t *testing.T) {
-		each(t, 24, func(int) arguments {
-			return arguments{Language: python, Code: "b = bytearray(150 << 20)\nfor i in range(0, len(b), 4096): b[i] = 1\nlen(b)", Timeout: 30}
-		}, func(_ int, o *outcome) error {
-			if o.Status != "succeeded" {
-				return errors.New(o.Status)
-			}
-			return nil
-		})
-		results.note(t, "12", "24 programs near their memory limit", "")
-	})
-	t.Run("deep stacks", func(t *testing.T) {
-		each(t, 8, func(int) arguments {
-			return arguments{Language: python, Code: "import sys\nsys.setrecursionlimit(10**9)\na = []\nfor _ in range(10**6): a = [a]\nrepr(a)", Timeout: 20}
-		}, func(_ int, o *outcome) error {
-			if o.Status == "succeeded" {
-				return errors.New("it succeeded")
-			}
-			return nil
-		})
-		if err := s.probe(python); err != nil {
-			t.Error(err)
-		}
-		results.note(t, "14", "8 stacks overflow at once", "")
-	})
-	t.Run("no cross-talk", func(t *testing.T) {
-		each(t, 12, func(i int) arguments {
-			if i%2 == 0 {
-				return arguments{Language: javascript, Code: fmt.Sprintf("for (let i = 0; i < 4000; i++) console.log('mark%d')", i), Timeout: 30}
-			}
-			return arguments{Language: python, Code: fmt.Sprintf("for i in range(4000): print('mark%d')", i), Timeout: 30}
-		}, func(i int, o *outcome) error {
-			mark := fmt.Sprintf("mark%d", i)
-			if want := strings.Repeat(mark+"\n", 4000); o.Stdout != want {
-				return fmt.Errorf("%s: it prints %d bytes, want %d: %q", o.Status, len(o.Stdout), len(want), clip(o.Stdout, 100))
-			}
-			return nil
-		})
-		results.note(t, "26", "12 programs print at once", "")
-	})
-	t.Run("one after the other", func(t *testing.T) {
-		for i := range 60 {
-			a := arguments{Language: []string{python, javascript}[i%2], Code: fmt.Sprint(i)}
-			o, _, err := s.run(a)
-			if err != nil || o.text() != fmt.Sprint(i) {
-				t.Fatalf("call %d: %+v, %v", i, o, err)
-			}
-		}
-		for _, l := range s.settle(*before) {
-			t.Error("left: " + l)
-		}
-		results.note(t, "62", "60 calls", "")
-	})
-	t.Run("randomness", func(t *testing.T) {
-		seen := map[string]bool{}
-		code := "import random, uuid, secrets, os, time\n[random.random(), str(uuid.uuid4()), secrets.token_hex(8), os.urandom(8).hex()]"
-		for range 6 {
-			o, _, err := s.run(arguments{Language: python, Code: code})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, part := range strings.Split(strings.Trim(o.text(), "[]"), ", ") {
-				if seen[part] || part == "" {
-					t.Errorf("%s comes twice", part)
-				}
-				seen[part] = true
-			}
-		}
-		begun := time.Now()
-		o, _, err := s.run(arguments{Language: python, Code: "import time\nint(time.time())"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if at, _ := strconv.ParseInt(o.text(), 10, 64); at < begun.Unix()-1 || at > time.Now().Unix() {
-			t.Errorf("the time is %s", o.text())
-		}
-		results.note(t, "25", "random numbers and clock after a restore", "")
-	})
-}
-
 // TestProtocolAbuse sends what is no request: 65.
 func TestProtocolAbuse(t *testing.T) {
 	needsServer(t)
@@ -425,63 +320,6 @@ func TestBeforeHandshake(t *testing.T) {
 		t.Error(err)
 	}
 	results.note(t, "65", "a call before the handshake", "")
-}
-
-// TestDeno has a Deno that is none: 64.
-func TestDeno(t *testing.T) {
-	needsServer(t)
-	t.Parallel()
-	script := func(text string) string {
-		name := filepath.Join(t.TempDir(), "deno")
-		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		return name
-	}
-	for name, path := range map[string]string{
-		"missing": "/nonexistent/deno", "no program": places.secret, "a folder": "/usr", "another program": "/bin/true",
-		"old": script("echo deno 1.0.0"), "crashes": script("kill -SEGV $$"), "floods": script("yes deno"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, err := launch(t, settings{env: []string{"CODE_RUNNER_DENO=" + path}})
-			if err == nil {
-				s.stop()
-				t.Fatal("it starts")
-			}
-			if !strings.Contains(err.Error(), path) {
-				t.Errorf("it does not name %s: %v", path, err)
-			}
-		})
-	}
-	for name := range impostors {
-		t.Run(name+" at every start", func(t *testing.T) {
-			s := start(t, settings{env: []string{"CODE_RUNNER_DENO=" + impostor(t, name)}})
-			begun := time.Now()
-			said := ""
-			calls := 2
-			if name == "deno-hangs" {
-				calls = 1 // each waits for half a minute
-			}
-			for range calls {
-				o, text, err := s.run(arguments{Language: javascript, Code: "1", Timeout: 1})
-				if err == nil && o.Status == "succeeded" || !strings.Contains(text, "Deno") && name != "deno-babbles" {
-					t.Errorf("%+v, %q, %v", o, text, err)
-				}
-				said = text
-			}
-			if err := s.probe(python); err != nil {
-				t.Error(err)
-			}
-			results.note(t, "64", name+" at every start", fmt.Sprintf("%v: %s", time.Since(begun).Round(time.Millisecond), strings.ReplaceAll(said, "\n", " ")))
-			if _, err := s.stop(); err != nil {
-				t.Error(err)
-			}
-			if left := tree(s.temp, nil); left != nil {
-				t.Errorf("left: %q", left)
-			}
-		})
-	}
-	results.note(t, "64", "Deno missing, wrong, crashing", "")
 }
 
 // TestSecrets looks for credentials in what goes wrong: 31.

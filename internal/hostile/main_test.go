@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -203,46 +201,6 @@ var starterOnce = func() chan func() {
 }()
 
 const roleVariable = "CODERUNNER_HOSTILE_ROLE"
-
-// impostors are what this test's binary does under the name of a Deno: a script
-// would not do, since the kernel's confinement starts no interpreter.
-var impostors = map[string]func(){
-	"deno-crashes": func() { _ = syscall.Kill(os.Getpid(), syscall.SIGSEGV); time.Sleep(time.Hour) },
-	"deno-exits":   func() { os.Exit(3) },
-	"deno-babbles": func() {
-		for {
-			fmt.Println("babble")
-		}
-	},
-	"deno-hangs": func() {
-		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-		for {
-			time.Sleep(time.Hour)
-		}
-	},
-}
-
-// impersonate is a process that was started as a Deno.
-func impersonate(act func()) {
-	if len(os.Args) > 1 && os.Args[1] == "--version" {
-		fmt.Println("deno 2.9.5 (impostor)")
-		os.Exit(0)
-	}
-	act()
-}
-
-// impostor is the path of one.
-func impostor(t *testing.T, name string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := copyInto(os.Args[0], filepath.Dir(path), false); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(filepath.Dir(path), filepath.Base(os.Args[0])), path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // What becomes another process does so on the first thread: the kernel gives a
 // clock to no other one.
