@@ -19,6 +19,10 @@ import "coderunner/pyodide/wasmbin"
 // maxDetour is the largest part with a call, in bytes of code.
 const maxDetour = 128
 
+// maxMoved is the largest part that changes places with one, so that deep
+// nesting takes no more than its share of time.
+const maxMoved = 4096
+
 // span is what is known ahead of a block of the input.
 type span struct {
 	then part // before the else, if there is one
@@ -99,7 +103,7 @@ func (c *coder) turn(in, last *wasmbin.Instr) {
 	if s.then.end > 0 {
 		first, second = &s.then, &s.rest
 	}
-	if !first.detour(in.End) || first.leaves || second.call > 0 || second.leaves {
+	if !first.detour(in.End) || first.leaves || second.call > 0 || second.leaves || second.end-first.end > maxMoved {
 		return
 	}
 	c.r.stats.Detours++

@@ -65,7 +65,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "6"
+const Version = "7"
 
 // DefaultFuel is the number of loop headers between two safepoints.
 const DefaultFuel = 100_000

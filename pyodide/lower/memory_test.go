@@ -321,4 +321,4 @@ func TestRandomMemory(t *testing.T) {
 }
 
 var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}, {Skip: ^PassSpill}, {Skip: ^PassElse}, {Skip: ^PassNames},
-	{Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}}
+	{Fuel: 1, Skip: ^PassTicks}, {Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}}
