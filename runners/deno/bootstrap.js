@@ -45,7 +45,7 @@ function readFrame() {
 const place = readFrame();
 const out = Deno.openSync(place.report, { write: true });
 const write = out.writeSync.bind(out);
-Deno.permissions.revokeSync({ name: "write", path: place.report });
+if (place.revoke) Deno.permissions.revokeSync({ name: "write", path: place.report });
 
 // Variables that are for Deno and not for the program.
 for (const name of place.hide) {

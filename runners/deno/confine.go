@@ -48,6 +48,23 @@ func linkCodeCaches(dir string) error {
 	return nil
 }
 
+// dropCodeCaches removes the databases. They have no checksums, and what is
+// damaged in them ends every Deno that loads it: so a Deno that has crashed is
+// the last one that had them.
+func dropCodeCaches(dir string) {
+	for _, name := range codeCaches {
+		removeDatabase(filepath.Join(dir, codeDir, name))
+	}
+}
+
+// removeDatabase removes a database of Deno's. Whoever has it open goes on with
+// what he has.
+func removeDatabase(name string) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(name + suffix) // the next one tries again
+	}
+}
+
 // Isolation says how well a program in Deno is confined beside Deno's own
 // permissions, under a policy.
 func Isolation(p runners.Policy) sandbox.Level {

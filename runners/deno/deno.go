@@ -188,16 +188,14 @@ const maxCache = 256 << 20
 
 // trimCaches removes the databases in which Deno keeps what it made of
 // modules, if they have become too large: every path that ever was a program
-// has a row. Whoever has them open goes on with what he has.
+// has a row.
 func trimCaches(dir string) {
 	databases, _ := filepath.Glob(filepath.Join(dir, "*_cache_v*"))
 	for _, name := range databases {
 		if info, err := os.Lstat(name); err != nil || info.Size() < maxCache {
 			continue
 		}
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(name + suffix) // the next one tries again
-		}
+		removeDatabase(name)
 	}
 }
 

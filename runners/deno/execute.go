@@ -234,6 +234,10 @@ func exitOf(state *os.ProcessState) (code int, signal string) {
 // after says what to do next. Only a program that could not be loaded may be
 // run again: nothing of it has run.
 func (j *job) after(end *ending, o *runners.Outcome) next {
+	if o.Status == runners.Crashed {
+		dropCodeCaches(j.r.denoDir)
+		return done
+	}
 	rec := end.report.thrown
 	if o.Status != runners.Failed || rec == nil || rec.Kind != "thrown" || !rec.Load {
 		return done

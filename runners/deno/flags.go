@@ -67,6 +67,15 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	return append(flags, "--no-remote")
 }
 
+// withoutCache is a policy that keeps programs from writing to the cache,
+// whatever else they may write to.
+func (r *Runner) withoutCache(p runners.Policy) runners.Policy {
+	if p.Write.Any() && !p.DenyWrite.All {
+		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), r.cfg.Cache.Root())
+	}
+	return p
+}
+
 // deniesEverything reports whether a whole kind is denied, so that
 // --allow-all cannot be used.
 func deniesEverything(p runners.Policy) bool {

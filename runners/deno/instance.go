@@ -67,7 +67,7 @@ func (r *Runner) flags(v variant, f *folder) []string {
 		args = append(args, "--no-code-cache") // nothing that would be used again
 	}
 	write := []string{f.work(), f.temp(), f.report()}
-	args = append(args, permissionFlags(r.cfg.Policy, read, write, imports)...)
+	args = append(args, permissionFlags(r.withoutCache(r.cfg.Policy), read, write, imports)...)
 	args = append(args, r.folders.bootstrap())
 	return append(args, v.args...)
 }
@@ -93,6 +93,7 @@ type instance struct {
 // place is what the bootstrap is told when it starts.
 type place struct {
 	Report string   `json:"report"` // the pipe to report in
+	Revoke bool     `json:"revoke"` // the permission to write there
 	Hide   []string `json:"hide"`   // variables to unset
 }
 
@@ -156,7 +157,11 @@ func (in *instance) exec() (*process, error) {
 // it waits for orders, and limits it.
 func (in *instance) settle() error {
 	_, hide := in.r.runEnv(in.folder.temp())
-	if err := writeFrame(in.p.stdin, place{Report: in.folder.report(), Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
+	report := in.folder.report()
+	// Deno takes the grants of all folders above away, too; but those that the
+	// policy has are the program's to keep.
+	revoke := !in.r.cfg.Policy.CanWrite(report)
+	if err := writeFrame(in.p.stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died, and said why.
 		in.r.log.Debug("Deno does not listen", zap.Error(err))
 	}

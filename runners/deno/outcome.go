@@ -142,12 +142,17 @@ func (e *ending) outcome() *runners.Outcome {
 		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
 	case e.signal != "":
 		o.Stderr = e.died(o, fail)
+	case e.exitCode != 0 && e.report.done == nil && e.report.thrown == nil && strings.Contains(o.Stderr, panicked):
+		fail(runners.Crashed, "Crash", "Deno panicked%s", lastLines(o.Stderr))
 	case e.exitCode != 0:
 		o.Status = runners.Failed
 		o.Stderr = e.failed(o)
 	}
 	return o
 }
+
+// panicked is what Deno says of an error of its own.
+const panicked = "Deno has panicked. This is a bug in Deno."
 
 // outOfMemory is how V8, Rust and the C library say it.
 var outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory`)
