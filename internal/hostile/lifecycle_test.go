@@ -95,19 +95,20 @@ func (s *server) awaitChildren(t *testing.T, n int) []string {
 func TestEnd(t *testing.T) {
 	needsServer(t)
 	for _, c := range []struct {
+		row   string
 		name  string
 		clean bool // it ends by itself, with status 0
 		end   func(s *server)
 	}{
-		{"stdin ends", true, func(s *server) { s.in.Close() }},
-		{"SIGTERM", true, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGTERM) }},
-		{"SIGHUP", true, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGHUP) }},
-		{"SIGINT twice", false, func(s *server) {
+		{"60", "stdin ends", true, func(s *server) { s.in.Close() }},
+		{"60", "SIGTERM", true, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGTERM) }},
+		{"60", "SIGHUP", true, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGHUP) }},
+		{"60", "SIGINT twice", false, func(s *server) {
 			_ = s.cmd.Process.Signal(syscall.SIGINT)
 			_ = s.cmd.Process.Signal(syscall.SIGINT)
 		}},
-		{"SIGKILL", false, func(s *server) { _ = s.cmd.Process.Kill() }},
-		{"SIGSEGV", false, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGSEGV) }},
+		{"61", "SIGKILL", false, func(s *server) { _ = s.cmd.Process.Kill() }},
+		{"61", "SIGSEGV", false, func(s *server) { _ = s.cmd.Process.Signal(syscall.SIGSEGV) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t, settings{})
@@ -159,7 +160,7 @@ func TestEnd(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(s.cache, "tmp", "*", "*")); len(left) > 20 {
 				t.Errorf("%d temporary entries in the cache", len(left))
 			}
-			results.note(t, "60", "end of a busy server: "+c.name, took.Round(time.Millisecond).String())
+			results.note(t, c.row, "end of a busy server: "+c.name, took.Round(time.Millisecond).String())
 		})
 	}
 }
