@@ -14,6 +14,7 @@ const softGrace = 60 * time.Millisecond
 // the program does not count. It strikes twice: soft, then hard.
 type deadline struct {
 	soft, hard func()
+	grace      time.Duration // between the two
 
 	mu       sync.Mutex
 	left     time.Duration // until it strikes next
@@ -26,8 +27,8 @@ type deadline struct {
 }
 
 // startDeadline makes a running deadline; a limit of 0 never strikes.
-func startDeadline(limit time.Duration, soft, hard func()) *deadline {
-	d := &deadline{soft: soft, hard: hard, left: limit, paused: 1}
+func startDeadline(limit, grace time.Duration, soft, hard func()) *deadline {
+	d := &deadline{soft: soft, hard: hard, grace: grace, left: limit, paused: 1}
 	if limit <= 0 {
 		d.stopped = true
 		return d
@@ -50,7 +51,7 @@ func (d *deadline) strike() {
 		return
 	}
 	d.struck = true
-	d.left = softGrace
+	d.left = d.grace
 	d.since = time.Now()
 	d.timer.Reset(d.left)
 	d.soft()

@@ -10,7 +10,7 @@ func TestDeadlineStrikesTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var soft, hard time.Duration
-		startDeadline(time.Second, func() { soft = time.Since(begin) }, func() { hard = time.Since(begin) })
+		startDeadline(time.Second, softGrace, func() { soft = time.Since(begin) }, func() { hard = time.Since(begin) })
 		time.Sleep(5 * time.Second)
 		if soft != time.Second || hard != time.Second+softGrace {
 			t.Errorf("soft after %v, hard after %v", soft, hard)
@@ -22,7 +22,7 @@ func TestDeadlinePauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var soft time.Duration
-		d := startDeadline(time.Second, func() { soft = time.Since(begin) }, func() {})
+		d := startDeadline(time.Second, softGrace, func() { soft = time.Since(begin) }, func() {})
 		time.Sleep(400 * time.Millisecond)
 		d.pause()
 		d.pause()
@@ -45,7 +45,7 @@ func TestDeadlineStopsAndExtends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var hard time.Duration
-		d := startDeadline(time.Second, func() {}, func() { hard = time.Since(begin) })
+		d := startDeadline(time.Second, softGrace, func() {}, func() { hard = time.Since(begin) })
 		d.extend(time.Hour) // not struck yet: nothing to extend
 		time.Sleep(time.Second + softGrace/2)
 		d.extend(time.Second)
@@ -54,10 +54,10 @@ func TestDeadlineStopsAndExtends(t *testing.T) {
 		if want := 2*time.Second + softGrace; hard != want {
 			t.Errorf("hard after %v, want %v", hard, want)
 		}
-		d = startDeadline(time.Second, func() { t.Error("struck after stop") }, func() {})
+		d = startDeadline(time.Second, softGrace, func() { t.Error("struck after stop") }, func() {})
 		d.stop()
 		time.Sleep(time.Minute)
-		startDeadline(0, func() { t.Error("no limit, but struck") }, func() {}).stop()
+		startDeadline(0, softGrace, func() { t.Error("no limit, but struck") }, func() {}).stop()
 		time.Sleep(time.Minute)
 	})
 }

@@ -22,3 +22,7 @@ func (r *Runtime) AheadReady(from *Frozen) (n int) {
 
 // ExpireAhead is the moment when what waits now has waited for too long.
 func (r *Runtime) ExpireAhead() { r.ahead.expire(time.Now().Add(aheadIdle)) }
+
+// Endure gives programs that were interrupted softly so much longer before they
+// are stopped for good.
+func (in *Interp) Endure(more time.Duration) { in.patience = more }

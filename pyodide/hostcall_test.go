@@ -15,7 +15,7 @@ import (
 func askable(memory int64) *Interp {
 	return &Interp{
 		fs:       memfs.New(memfs.Options{MaxBytes: memory}),
-		deadline: startDeadline(0, nil, nil),
+		deadline: startDeadline(0, 0, nil, nil),
 		calls: map[string]func(context.Context, json.RawMessage) (any, error){
 			"echo": func(_ context.Context, arg json.RawMessage) (any, error) { return arg, nil },
 			"fail": func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("no\xff") },

@@ -87,6 +87,8 @@ type Interp struct {
 	dead   bool       // no export may be called any more
 	closed bool
 
+	patience time.Duration // beyond softGrace; for tests whose outcome must not depend on the machine's speed
+
 	// Of the run in progress; set before the guest runs.
 	deadline   *deadline
 	importHook func(context.Context, []Import) error
@@ -177,7 +179,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	in.importHook, in.importsErr = p.Imports, nil
-	in.deadline = startDeadline(p.Timeout, in.interrupt, func() { cancel(errTimeLimit) })
+	in.deadline = startDeadline(p.Timeout, softGrace+in.patience, in.interrupt, func() { cancel(errTimeLimit) })
 	defer in.deadline.stop()
 	// The guest does not look at ctx: its end sets the flag that loops check.
 	stop := context.AfterFunc(ctx, in.stop)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/pyodide"
 	"coderunner/pyodide/pyodidetest"
@@ -12,6 +13,12 @@ import (
 
 // run runs a program in a fresh interpreter.
 func run(t testing.TB, o pyodide.Options, p pyodide.Program) (res *pyodide.Result, stdout, stderr string) {
+	t.Helper()
+	return runEnduring(t, 0, o, p)
+}
+
+// runEnduring is run with more time between the soft and the hard end.
+func runEnduring(t testing.TB, more time.Duration, o pyodide.Options, p pyodide.Program) (res *pyodide.Result, stdout, stderr string) {
 	t.Helper()
 	rt := pyodidetest.Runtime(t)
 	var out, errs bytes.Buffer
@@ -30,6 +37,7 @@ func run(t testing.TB, o pyodide.Options, p pyodide.Program) (res *pyodide.Resul
 			t.Error(err)
 		}
 	}()
+	in.Endure(more)
 	res, err = in.Run(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func (in *Interp) reusable() bool {
 func (in *Interp) reuse() (*Interp, error) {
 	z := in.key.from
 	fresh := &Interp{
-		rt: in.rt, mod: in.mod, memory: in.memory, mem: in.mem, deadline: startDeadline(0, nil, nil),
+		rt: in.rt, mod: in.mod, memory: in.memory, mem: in.mem, deadline: startDeadline(0, 0, nil, nil),
 		main: z.owner.Main, preload: z.owner.Preload, initialized: true,
 	}
 	g := fresh.guest(context.Background())
