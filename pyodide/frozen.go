@@ -66,7 +66,8 @@ type Mount struct {
 var errNoStore = errors.New("the runtime has no store")
 
 // ErrUnfit is wrapped by [Runtime.Freeze] for modules whose import leaves more
-// behind than memory: output, files, open descriptors, an exception.
+// behind than memory (output, files, open descriptors, an exception) or takes
+// too long.
 var ErrUnfit = errors.New("not fit for a snapshot")
 
 // Freeze makes a snapshot of an interpreter that has imported modules out of
@@ -97,7 +98,7 @@ func (r *Runtime) FindFrozen(ctx context.Context, modules []string, mounts []Mou
 }
 
 func (r *Runtime) mountsKey(modules []string, mounts []Mount) string {
-	key := r.snapshotKey()
+	key := r.SnapshotKey()
 	for _, m := range mounts {
 		key += fmt.Sprintf(" mount %s %s", m.Dir, m.Key)
 	}
@@ -110,7 +111,7 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	if r.config.Store == nil {
 		return nil
 	}
-	r.base, err = r.frozen(ctx, r.snapshotKey(), nil, func(ctx context.Context, f *os.File) error {
+	r.base, err = r.frozen(ctx, r.SnapshotKey(), nil, func(ctx context.Context, f *os.File) error {
 		return r.freeze(ctx, f, nil, nil)
 	})
 	if err != nil {
@@ -119,9 +120,9 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	return nil
 }
 
-// snapshotKey names everything that a snapshot depends on. The zone is part of
-// it because CPython's time module keeps what it was at the start.
-func (r *Runtime) snapshotKey() string {
+// SnapshotKey names everything that a snapshot depends on, apart from what is
+// imported. The zone is part of it because CPython's time module keeps what it was at the start.
+func (r *Runtime) SnapshotKey() string {
 	return fmt.Sprintf("format 2 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
 		linkKey(), lower.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
@@ -199,12 +200,19 @@ func (z *Frozen) Close() error {
 	return errors.Join(err, z.image.Close())
 }
 
-// maxFreeze is what an interpreter may take to import modules.
-const maxFreeze = 2 * time.Minute
+// What an interpreter may take to boot, and to import a program's modules.
+const (
+	maxBoot   = 2 * time.Minute
+	maxFreeze = 20 * time.Second
+)
 
 // freeze makes an interpreter, lets it import modules and writes it to f.
 func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
-	ctx, cancel := context.WithTimeout(ctx, maxFreeze)
+	limit := maxFreeze
+	if modules == nil {
+		limit = maxBoot
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: it takes longer than %v", ErrUnfit, limit))
 	defer cancel()
 	var output bytes.Buffer
 	in, err := r.first(ctx, Options{Memory: 1 << 30, Stdout: &output, Stderr: &output})
@@ -290,7 +298,7 @@ func (in *Interp) write(f *os.File, l *live) error {
 		Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Live: l,
 	}
 	if l != nil {
-		own.Key = in.rt.snapshotKey()
+		own.Key = in.rt.SnapshotKey()
 	}
 	if s.Owner, err = json.Marshal(own); err != nil {
 		return err

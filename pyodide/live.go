@@ -55,7 +55,7 @@ func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Frozen, error) {
 	z := &Frozen{rt: r, image: image, mounts: mounts}
 	z.contents = sync.OnceValues(z.mapContents)
 	err = json.Unmarshal(image.Owner, &z.owner)
-	if err == nil && (z.owner.Live == nil || z.owner.Key != r.snapshotKey()) {
+	if err == nil && (z.owner.Live == nil || z.owner.Key != r.SnapshotKey()) {
 		err = errors.New("it is of another runtime")
 	}
 	if err != nil {

@@ -293,7 +293,7 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	}
 	done := make(chan struct{})
 	close(done)
-	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: newSnapshots(rt, c, r.log)}
+	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: newSnapshots(rt, c, r.log, true)}
 	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()

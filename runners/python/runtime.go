@@ -124,7 +124,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())
 	}
-	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log)
+	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log, r.cfg.Ahead == 0) // a server has interpreters ready
 	return e, nil
 }
 

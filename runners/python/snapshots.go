@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -21,9 +20,11 @@ import (
 
 // A program whose packages were imported before begins with them in memory: in
 // an interpreter made of a snapshot that was taken after the imports. Which
-// sets of imports get one is decided by use. The first run with a set remembers
-// it and, in a server, has the snapshot made in the background; where no
-// process lives that long, the second run makes it.
+// sets of imports get one is decided by use. A server has the snapshot made in
+// the background by the first run with a set, and no run waits for it. Other
+// processes may not live that long: there the second run makes it, which takes
+// as long as the program may at most, and once a set was found to be unfit none
+// tries again.
 //
 // The importing interpreter runs the packages' own code and no program's, with
 // nothing of the host at hand; so do those that compile them.
@@ -65,7 +66,7 @@ func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) error
 		return nil
 	}
 	s := j.engine.snapshots
-	if j.frozen, j.release = s.forRecipe(ctx, r, j.needs()); j.frozen == nil {
+	if j.frozen, j.release = s.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.frozen == nil {
 		return nil
 	}
 	j.engine.plans.note(j, wanted, &plan{modules: r.modules, recipe: r.key(), steps: j.steps})
@@ -79,6 +80,10 @@ const (
 	maxOpen          = 32      // in this process
 	maxUnfit         = 1024    // recipes that are known not to do
 )
+
+// findLimit bounds the wait for another process that is making the very
+// snapshot that is looked for. One that is there is found without waiting.
+const findLimit = 100 * time.Millisecond
 
 // recipe is what a snapshot is made of.
 type recipe struct {
@@ -101,6 +106,7 @@ type snapshots struct {
 	rt    *pyodide.Runtime
 	cache *cache.Cache
 	log   *zap.Logger
+	waits bool // whether a run may wait until its snapshot is made
 
 	ctx    context.Context // of the work in the background
 	cancel context.CancelFunc
@@ -111,6 +117,7 @@ type snapshots struct {
 	open  map[string]*snapshotUse // by recipe key
 	clock int64
 	unfit map[string]bool // recipes that cannot be frozen
+	asked map[string]bool // recipes that the background has to do, or is at
 }
 
 // snapshotUse is an open snapshot. It is closed when it was put aside and
@@ -122,11 +129,11 @@ type snapshotUse struct {
 	aside  bool
 }
 
-func newSnapshots(rt *pyodide.Runtime, c *cache.Cache, log *zap.Logger) *snapshots {
+func newSnapshots(rt *pyodide.Runtime, c *cache.Cache, log *zap.Logger, waits bool) *snapshots {
 	s := &snapshots{
-		rt: rt, cache: c, log: log,
+		rt: rt, cache: c, log: log, waits: waits,
 		work: make(chan recipe, 16), ended: make(chan struct{}),
-		open: map[string]*snapshotUse{}, unfit: map[string]bool{},
+		open: map[string]*snapshotUse{}, unfit: map[string]bool{}, asked: map[string]bool{},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	go s.background()
@@ -145,23 +152,6 @@ func (s *snapshots) close() error {
 		delete(s.open, key)
 	}
 	return errors.Join(errs...)
-}
-
-// background makes the snapshots that runs have asked for.
-func (s *snapshots) background() {
-	defer close(s.ended)
-	for {
-		select {
-		case <-s.ctx.Done():
-			return
-		case r := <-s.work:
-			if _, release, err := s.make(s.ctx, r); err != nil {
-				s.log.Info("no snapshot", zap.Strings("modules", r.modules), zap.Error(err))
-			} else {
-				release()
-			}
-		}
-	}
 }
 
 // needs is what a snapshot has to suit.
@@ -202,28 +192,6 @@ func (s *snapshots) closeOne(u *snapshotUse) {
 	}
 }
 
-// forRecipe gives the snapshot of a recipe: the open one, the one on disk, or,
-// if an earlier process wanted it, a new one. Otherwise it gives nil and, in
-// the background, has it made.
-func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs) (*pyodide.Frozen, func()) {
-	key := r.key()
-	z, release := s.there(ctx, r)
-	switch {
-	case z != nil || s.isUnfit(key):
-	case s.wantedBefore(ctx, key):
-		var err error
-		if z, release, err = s.make(ctx, r); err != nil {
-			return nil, nil
-		}
-	default:
-		select {
-		case s.work <- r:
-		default: // the others first; it will be asked for again
-		}
-	}
-	return n.checked(z, release)
-}
-
 // ready gives the snapshot of a recipe if there is one.
 func (s *snapshots) ready(ctx context.Context, r recipe, n needs) (*pyodide.Frozen, func()) {
 	return n.checked(s.there(ctx, r))
@@ -243,12 +211,15 @@ func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Frozen, func(
 	key := r.key()
 	s.mu.Lock()
 	z, release := s.take(key)
+	skip := s.unfit[key] || s.asked[key]
 	s.mu.Unlock()
-	if z != nil || s.isUnfit(key) {
+	if z != nil || skip {
 		return z, release
 	}
+	ctx, cancel := context.WithTimeout(ctx, findLimit)
+	defer cancel()
 	z, err := s.rt.FindFrozen(ctx, r.modules, r.mounts)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		s.log.Warn("a snapshot cannot be used", zap.Error(err))
 	}
 	if z == nil || err != nil {
@@ -263,18 +234,22 @@ func (s *snapshots) isUnfit(key string) bool {
 	return s.unfit[key]
 }
 
+func (s *snapshots) setUnfit(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.unfit) >= maxUnfit {
+		clear(s.unfit)
+	}
+	s.unfit[key] = true
+}
+
 // make makes a snapshot, and room for it.
 func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Frozen, func(), error) {
 	key := r.key()
 	z, err := s.rt.Freeze(ctx, r.modules, r.mounts)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if len(s.unfit) >= maxUnfit {
-				clear(s.unfit)
-			}
-			s.unfit[key] = true
+			s.setUnfit(key)
 		}
 		return nil, nil, err
 	}
@@ -313,17 +288,6 @@ func (s *snapshots) putAside() {
 	if u.users == 0 {
 		s.closeOne(u)
 	}
-}
-
-// wantedBefore says whether a run has wanted this before, maybe in another
-// process, and remembers that one has now.
-func (s *snapshots) wantedBefore(ctx context.Context, key string) bool {
-	first := false
-	_, err := s.cache.File(ctx, "wanted", key, func(context.Context, io.Writer) error {
-		first = true
-		return nil
-	})
-	return err == nil && !first
 }
 
 // trim removes the snapshots on disk that have not been used for longest until

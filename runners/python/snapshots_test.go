@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
@@ -73,5 +74,53 @@ func TestSnapshotEnvironment(t *testing.T) {
 	r.cfg.Policy = with
 	for range 2 {
 		value(t, run(t, r, code), "(False, 'a')")
+	}
+}
+
+// TestSnapshotUnfit has packages that cannot be put into a snapshot. A server's
+// runs leave the making to the background, which does nothing here; the others
+// try once and note what came out.
+func TestSnapshotUnfit(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("looper", "1.0", map[string]string{"looper.py": "while True: pass\n"}))
+	x.add(pure("talker", "1.0", map[string]string{"talker.py": "print('hello')\n"}))
+	for _, c := range []struct {
+		name  string
+		limit time.Duration
+		want  runners.Status
+		noted bool // for good: it is not known what a loop takes in the end
+	}{{"looper", time.Second, runners.TimedOut, false}, {"talker", time.Minute, runners.Succeeded, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := x.newRunner(base{}, false, t.TempDir())
+			s := r.open.engine.snapshots
+			s.cancel()
+			<-s.ended
+			try := func(times int) {
+				t.Helper()
+				for range times {
+					o, err := r.Run(context.Background(), runners.Request{
+						Language: runners.Python, Code: "import " + c.name, Limits: runners.Limits{Timeout: c.limit},
+					})
+					if err != nil || o.Status != c.want {
+						t.Fatalf("%+v, %v", o, err)
+					}
+				}
+			}
+			s.waits = false
+			try(2)
+			if len(s.work) != 1 || len(s.asked) != 1 || len(s.unfit) != 0 {
+				t.Errorf("in a server: %d to do, asked for %v, unfit %v", len(s.work), s.asked, s.unfit)
+			}
+			s.waits, s.asked = true, map[string]bool{}
+			try(2)
+			if len(s.unfit) != 1 {
+				t.Errorf("unfit: %v", s.unfit)
+			}
+			for key := range s.unfit {
+				if got := s.noted(context.Background(), "unfit", s.rt.SnapshotKey()+" "+key); got != c.noted {
+					t.Errorf("noted as unfit: %v", got)
+				}
+			}
+		})
 	}
 }
