@@ -56,7 +56,7 @@ func sideModules() map[string]string {
 }
 
 // TestSideModules offers wheels with broken libraries: 44. Each is imported
-// three times: what a program imports twice is put into a snapshot, by an
+// three times: what a program imports is put into a snapshot meanwhile, by an
 // interpreter of the server's own.
 func TestSideModules(t *testing.T) {
 	needsServer(t)
