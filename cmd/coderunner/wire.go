@@ -57,6 +57,9 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	if warning := c.Warning(); warning != "" {
 		log.Warn(warning)
 	}
+	if cfg.Concurrency > 0 {
+		ahead = min(ahead, cfg.Concurrency)
+	}
 	b := &backend{policy: policy, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}, ballast: make([]byte, ballastSize)}
 	if only != runners.Python {
 		err = b.openDeno(cfg, ahead, log)
@@ -80,7 +83,7 @@ func (b *backend) openDeno(cfg Config, ahead int, log *zap.Logger) error {
 		Offline:     cfg.Offline,
 		Strict:      cfg.Isolation == isolationRequire,
 		Env:         networkEnv(),
-		Ahead:       min(ahead, cfg.Concurrency),
+		Ahead:       ahead,
 		Memory:      cfg.Limits.Memory,
 		Log:         log.Named("deno"),
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -347,4 +348,24 @@ func TestSecrets(t *testing.T) {
 	}
 	s.mu.Unlock()
 	results.note(t, "31", "credentials in registries' URLs", "")
+}
+
+// TestWaiting: as configured by default, a server has a confined Deno waiting
+// for the next program, which is used once.
+func TestWaiting(t *testing.T) {
+	needsServer(t)
+	s := start(t, settings{})
+	var waiting []string // when the program before was gone
+	for i := range 3 {
+		o, text, err := s.run(arguments{Language: javascript, Code: "Deno.pid"})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		own := o.text() + " "
+		if i > 0 && !slices.ContainsFunc(waiting, func(child string) bool { return strings.HasPrefix(child, own) }) {
+			t.Errorf("the program ran in process %s, and %q waited", own, waiting)
+		}
+		awaitGone(t, []string{own})
+		waiting = s.awaitChildren(t, 1)
+	}
 }

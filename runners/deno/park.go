@@ -128,8 +128,8 @@ func (p *park) drop(l *lot) {
 	l.parked = nil
 }
 
-// fill starts, in the background, a process of the variant that key stands for,
-// if one is missing.
+// fill starts, in the background, the processes of the variant that key stands
+// for that are missing.
 func (p *park) fill(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,12 +137,15 @@ func (p *park) fill(key string) {
 	if p.closed || i < 0 {
 		return
 	}
-	l := p.lots[i]
-	if len(l.parked) >= l.want || !p.room(l) {
-		return
+	for l := p.lots[i]; len(l.parked) < l.want && p.room(l); {
+		p.add(l)
 	}
+}
+
+// add starts a process in the background.
+func (p *park) add(l *lot) {
 	in := p.r.launch(p.ctx, l.variant)
-	in.key = key
+	in.key = l.key
 	in.idle = time.AfterFunc(idleLimit, func() { p.remove(l, in) })
 	l.parked = append(l.parked, in)
 	p.r.background.Go(func() {
