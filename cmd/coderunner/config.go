@@ -20,7 +20,7 @@ import (
 type Config struct {
 	CacheDir    string // "": the user's cache folder
 	Limits      runners.Limits
-	Concurrency int // 0: by the number of cores
+	Concurrency int // at least 1
 	Offline     bool
 	Deno        string // a Deno to use instead of the pinned one
 	Permissions []string
@@ -46,7 +46,7 @@ var settings = []setting{
 	{"CODE_RUNNER_TIMEOUT", "timeout", "time limit of a run (default 30s)", setTimeout},
 	{"CODE_RUNNER_MEMORY", "memory", "memory limit of a run (default 512MiB)", setMemory},
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", "bytes kept of each output stream (default 50000)", setMaxOutput},
-	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4)", setConcurrency},
+	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", setConcurrency},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
@@ -85,6 +85,7 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 		}
 	}
 	c.Limits = c.Limits.WithDefaults()
+	c.admit()
 	return c, nil
 }
 

@@ -57,9 +57,7 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	if warning := c.Warning(); warning != "" {
 		log.Warn(warning)
 	}
-	if cfg.Concurrency > 0 {
-		ahead = min(ahead, cfg.Concurrency)
-	}
+	ahead = min(ahead, cfg.Concurrency)
 	b := &backend{policy: policy, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}, ballast: make([]byte, ballastSize)}
 	if only != runners.Python {
 		err = b.openDeno(cfg, ahead, log)
