@@ -380,6 +380,9 @@ func (m *model) poll() {
 		words = append(words, uint32(m.fds[i].ours), uint32(abi.POLLIN|abi.POLLOUT))
 	}
 	n, err := unix.Poll(host, 0)
+	for err == unix.EINTR { // a signal of the Go runtime's
+		n, err = unix.Poll(host, 0)
+	}
 	at := m.words(words...)
 	if !m.same("poll", m.call("poll", at, len(host), 0), n, err) {
 		return
