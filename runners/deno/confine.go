@@ -2,6 +2,7 @@ package deno
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -73,6 +74,9 @@ func Isolation(p runners.Policy) sandbox.Level {
 		level.InForce = nil
 	}
 	level.InForce = append(slices.Clip(level.InForce), limits()...)
+	if !unconfined(p) && level.Name != sandbox.None {
+		level.InForce = append(level.InForce, groupLimits())
+	}
 	if p.Run.Any() && !p.DenyRun.All {
 		level = level.Without("--allow-run: programs that a program starts need the whole machine")
 	}
@@ -80,6 +84,24 @@ func Isolation(p runners.Policy) sandbox.Level {
 		level = level.Without("--allow-ffi: native libraries need the whole machine")
 	}
 	return level
+}
+
+// groupTasks is how many threads the control group of a program may have. One
+// more than allowed, so that whoever counts them sees it, too.
+const groupTasks = maxThreads + 1
+
+// groupMemory is how much more memory the control group of a process may have
+// than it has when it is ready, in bytes. RLIMIT_DATA comes first, with an
+// error in the program and not its death: the group also counts what the
+// kernel needs for the pages and the threads.
+func groupMemory(limit int64) int64 { return limit + limit/64 + 64<<20 }
+
+// groupLimits says whether there are control groups.
+func groupLimits() string {
+	if err := sandbox.Delegated(); err != nil {
+		return "no control group: " + err.Error()
+	}
+	return fmt.Sprintf("a control group for each run: all of its memory, to the limit of the run and %d MiB, and %d threads at any moment", groupMemory(0)>>20, groupTasks)
 }
 
 // unconfined reports whether the policy leaves nothing to confine.

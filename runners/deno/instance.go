@@ -150,7 +150,13 @@ func (in *instance) exec() (*process, error) {
 		return nil, err
 	}
 	env, _ := r.runEnv(in.folder.temp())
-	return r.starter.process(command{path: in.variant.binary, args: r.flags(in.variant, in.folder), dir: in.folder.work(), env: env, spec: may})
+	c := command{path: in.variant.binary, args: r.flags(in.variant, in.folder), dir: in.folder.work(), env: env, spec: may}
+	if may != nil && sandbox.Delegated() == nil {
+		if c.group, err = sandbox.NewGroup(groupTasks); err != nil {
+			r.log.Debug("a process has no control group", zap.Error(err))
+		}
+	}
+	return r.starter.process(c)
 }
 
 // settle tells the process its place, awaits the byte with which it says that
@@ -178,6 +184,9 @@ func (in *instance) settle() error {
 	var err error
 	if in.peak, err = confine(in.p.cmd.Process.Pid, in.variant.memory); err != nil {
 		in.r.warnOnce.Do(func() { in.r.log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
+	}
+	if err := in.p.group.LimitMemory(groupMemory(in.variant.memory)); err != nil {
+		in.r.log.Debug("a process's control group does not limit its memory", zap.Error(err))
 	}
 	in.cpu, _ = used(in.p.cmd.Process.Pid)
 	return nil

@@ -64,8 +64,9 @@ func TestThreads(t *testing.T) {
 		killed  string
 	}{{maxThreads / 2, ""}, {maxThreads + 100, stopThreads}} {
 		dir := t.TempDir()
+		group, _ := sandbox.NewGroup(groupTasks) // where that can be had, it must not change what happens
 		p, err := s.process(command{path: self, dir: dir, env: []string{fmt.Sprintf("%s=%d", threadsVariable, tt.threads)},
-			spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}})
+			spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}, group: group})
 		if err != nil {
 			t.Fatal(err)
 		}

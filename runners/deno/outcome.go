@@ -104,6 +104,7 @@ const (
 	stopOutput  = "output"
 	stopDisk    = "disk"
 	stopThreads = "threads"
+	stopMemory  = "memory" // the kernel did, by the limit of the control group
 	stopCancel  = "cancel"
 	stopDone    = "done" // it was over and did not need to tidy up
 )
@@ -138,6 +139,8 @@ func (e *ending) outcome() *runners.Outcome {
 		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder; these limits are fixed", maxDiskBytes>>20, maxDiskFiles)
 	case e.stopped == stopThreads:
 		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", maxThreads)
+	case e.stopped == stopMemory:
+		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
 	case e.stopped == stopCancel:
 		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
 	case e.signal != "":

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"coderunner/internal/sandbox"
@@ -20,6 +21,9 @@ type command struct {
 	dir  string
 	env  []string
 	spec *sandbox.Spec // what it may touch; nil: it is not confined
+	// Where it is confined, it gets a control group, if there can be one. The
+	// process removes it.
+	group *sandbox.Group
 }
 
 // cmd is the one place where a process of Deno is put together.
@@ -71,7 +75,8 @@ type process struct {
 	stdin  *os.File      // our ends of the pipes; collect closes them
 	stdout *output
 	stderr *output
-	report *output // nil if there is none
+	report *output        // nil if there is none
+	group  *sandbox.Group // nil if there is none; reap removes it
 
 	mu     sync.Mutex
 	ended  bool   // by itself or killed: its group is no longer to be killed
@@ -92,9 +97,10 @@ func (s *starter) process(c command) (*process, error) {
 		for _, f := range files {
 			f.Close()
 		}
+		_ = c.group.Close()
 		return nil, fmt.Errorf("start %s: %w", c.path, err)
 	}
-	p := &process{cmd: c.cmd(), end: make(chan struct{})}
+	p := &process{cmd: c.cmd(), end: make(chan struct{}), group: c.group}
 	in, inW, err := pipe()
 	if err != nil {
 		return fail(err)
@@ -127,6 +133,7 @@ func (s *starter) process(c command) (*process, error) {
 func (p *process) startConfined(spec sandbox.Spec) error {
 	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
 		setTraced(p.cmd.SysProcAttr, trace)
+		p.group.Place(p.cmd.SysProcAttr)
 		if err := p.cmd.Start(); err != nil {
 			return 0, err
 		}
@@ -183,6 +190,23 @@ func (p *process) reap() {
 	}
 	for until := time.Now().Add(dying); groupLives(p.cmd.Process) && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
+	}
+	p.leaveGroup()
+}
+
+// leaveGroup removes the control group, which may say why the process ended.
+func (p *process) leaveGroup() {
+	memory, threads := p.group.Refused()
+	_ = p.group.Close() // what is left of it the next start removes
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	code, signal := exitOf(p.cmd.ProcessState)
+	switch {
+	case p.reason != "":
+	case memory && signal == syscall.SIGKILL.String():
+		p.reason = stopMemory
+	case threads && code != 0:
+		p.reason = stopThreads
 	}
 }
 

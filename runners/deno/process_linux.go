@@ -77,7 +77,7 @@ const (
 // limits says how a process is limited.
 func limits() []string {
 	return []string{
-		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run; no control group",
+		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run",
 		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", maxThreads, watchInterval),
 		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's folder, counted every %v; no core dumps",
 			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
