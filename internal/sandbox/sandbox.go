@@ -11,19 +11,22 @@
 // # Sources
 //
 // Linux, Documentation/userspace-api/landlock.rst (ABI 1 to 9), seccomp(2),
-// ptrace(2), prctl(2), capabilities(7).
+// ptrace(2), prctl(2), capabilities(7), Documentation/admin-guide/cgroup-v2.rst,
+// systemd's CGROUP_DELEGATION.md.
 //
 // # Limits
 //
 // Linux only; elsewhere [Probe] says "none". Memory, threads and the size of
-// files are not limited here but on the started process. Where tracing is
+// files are not limited here but on the started process, unless there is a
+// [Group] for it, which must have been delegated to us. Where tracing is
 // forbidden a confined process may fork: the children are confined in the same
 // way.
 //
 // # Testing
 //
 // The tests re-execute themselves from a confined thread and try what is
-// forbidden, with plain system calls.
+// forbidden, with plain system calls. Control groups are tested where they are
+// delegated.
 package sandbox
 
 import "strings"

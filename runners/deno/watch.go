@@ -8,7 +8,7 @@ import (
 )
 
 // What a program may have in its folders, and how many threads. Only quotas
-// and control groups would be exact, which need rights that we do not have: we
+// and control groups are exact, which need rights that we mostly do not have: we
 // look from time to time, so a fast writer gets somewhat further.
 const (
 	maxDiskBytes = 1 << 30
