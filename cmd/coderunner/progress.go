@@ -68,12 +68,12 @@ type lines struct {
 	quiet time.Duration // nothing is shown of what is done by then
 	begun time.Time
 
-	mu   sync.Mutex
-	step string
+	mu    sync.Mutex
+	shown map[string]bool // steps; several go on at a time, in turn
 }
 
 func newLines(w io.Writer, quiet time.Duration) *lines {
-	return &lines{w: w, quiet: quiet, begun: time.Now()}
+	return &lines{w: w, quiet: quiet, begun: time.Now(), shown: map[string]bool{}}
 }
 
 // report is a [runners.ProgressFunc].
@@ -81,9 +81,9 @@ func (l *lines) report(p runners.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	step := p.Phase + " " + p.Item
-	if step == l.step || p.Phase == "start" || p.Phase == "run" || time.Since(l.begun) < l.quiet {
+	if l.shown[step] || p.Phase == "start" || p.Phase == "run" || time.Since(l.begun) < l.quiet {
 		return
 	}
-	l.step = step
+	l.shown[step] = true
 	fmt.Fprintf(l.w, "coderunner: %s\n", step)
 }
