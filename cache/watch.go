@@ -25,10 +25,11 @@ const maxWatched = 500_000
 // file, and the first call comes right after it did.
 //
 // It gives the folders that are no longer the same, or of which that cannot be
-// told because they were not there, or the record is damaged. The caller then removes those, has the tool fetch them again, and calls
-// Watch again. What is there then came from a tool that has just verified it; if
-// it still differs, the record was wrong, and is replaced. Folders that were not
-// touched since are given again.
+// told because they were not there, or the record is damaged. The caller then
+// removes those, has the tool fetch them again, and calls Watch again. What is
+// there then came from a tool that has just verified it; if it still differs,
+// the record was wrong, and is replaced. Folders that were not touched since are
+// given again.
 //
 // The files are compared as those of a large entry are: by how they look from
 // outside if they have been read within a day. Files that were added are not

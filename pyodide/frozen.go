@@ -162,6 +162,11 @@ func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make f
 	if err != nil {
 		return nil, err
 	}
+	return r.openFrozen(path, mounts)
+}
+
+// openFrozen opens the snapshot in a file.
+func (r *Runtime) openFrozen(path string, mounts []Mount) (*Frozen, error) {
 	image, err := snapshot.Open(path)
 	if err != nil {
 		return nil, err

@@ -1,15 +1,12 @@
 package pyodide
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/snapshot"
 )
 
 // live is what the snapshot of an interpreter that has run programs has beside
@@ -48,18 +45,12 @@ func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Frozen, error) {
 	if r.base == nil {
 		return nil, errNoStore
 	}
-	image, err := snapshot.Open(path)
+	z, err := r.openFrozen(path, mounts)
 	if err != nil {
 		return nil, err
 	}
-	z := &Frozen{rt: r, image: image, mounts: mounts}
-	z.contents = sync.OnceValues(z.mapContents)
-	err = json.Unmarshal(image.Owner, &z.owner)
-	if err == nil && (z.owner.Live == nil || z.owner.Key != r.SnapshotKey()) {
-		err = errors.New("it is of another runtime")
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), image.Close())
+	if z.owner.Live == nil || z.owner.Key != r.SnapshotKey() {
+		return nil, errors.Join(fmt.Errorf("open %s: it is of another runtime", path), z.Close())
 	}
 	return z, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"coderunner/internal/defaults"
+	"coderunner/internal/server"
 	"coderunner/runners"
 )
 
@@ -85,7 +86,9 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 		}
 	}
 	c.Limits = c.Limits.WithDefaults()
-	c.admit()
+	if c.Concurrency == 0 {
+		c.Concurrency = server.Admitted(c.Limits.Memory, machineMemory())
+	}
 	return c, nil
 }
 

@@ -46,9 +46,10 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	for _, warning := range policy.Warnings() {
 		log.Warn(warning)
 	}
-	strict := cfg.Isolation == isolationRequire
-	if level := deno.Isolation(policy); strict && level.Name != sandbox.Full {
-		return nil, fmt.Errorf("CODE_RUNNER_ISOLATION=require: the isolation of JavaScript is %s", level)
+	if cfg.Isolation == isolationRequire { // looking takes a trial start, which others need not wait for
+		if level := deno.Isolation(policy); level.Name != sandbox.Full {
+			return nil, fmt.Errorf("CODE_RUNNER_ISOLATION=require: the isolation of JavaScript is %s", level)
+		}
 	}
 	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: cfg.Offline})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -15,17 +14,13 @@ import (
 	"coderunner/runners"
 )
 
-// ConcurrencyPerCore times the cores is how many programs run at once unless
-// the configuration says otherwise.
-const ConcurrencyPerCore = 4
-
 // Config is what a server needs. The runners stay the caller's to close.
 type Config struct {
 	Name, Version string
 	// Runners has a runner for each language that is offered.
 	Runners     map[runners.Language]runners.Runner
 	Limits      runners.Limits // of a call that names none
-	Concurrency int            // programs at once; 0: ConcurrencyPerCore for each core
+	Concurrency int            // programs at once; 0: as the cores can serve
 	Policy      runners.Policy
 	Offline     bool
 	// Isolation is how well JavaScript programs are confined by the system:
@@ -58,7 +53,7 @@ func New(c Config) (*Server, error) {
 		return nil, errors.New("offer run_code: no runner")
 	}
 	if c.Concurrency <= 0 {
-		c.Concurrency = runtime.GOMAXPROCS(0) * ConcurrencyPerCore
+		c.Concurrency = Admitted(0, 0)
 	}
 	if c.Log == nil {
 		c.Log = zap.NewNop()

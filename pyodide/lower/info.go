@@ -115,10 +115,7 @@ func (r *rewriter) info() *Info {
 		i.Globals = append(i.Globals, ArityTable, ArityLen)
 	}
 	if r.o.Lean {
-		for _, d := range m.Data {
-			off, _ := d.Offset.Const32()
-			i.Data = append(i.Data, Segment{uint32(off), d.Bytes})
-		}
+		i.Data = segments(m)
 	}
 	r.slotTypes(i)
 	if !r.o.Side {

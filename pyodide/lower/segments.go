@@ -13,13 +13,19 @@ func Segments(wasm []byte) ([]Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Segment
 	for i, d := range m.Data {
-		at, ok := d.Offset.Const32()
-		if d.Mode != wasmbin.Active || !ok {
+		if _, ok := d.Offset.Const32(); d.Mode != wasmbin.Active || !ok {
 			return nil, fmt.Errorf("data segment %d has no address", i)
 		}
+	}
+	return segments(m), nil
+}
+
+// segments are a module's data, all of which has addresses.
+func segments(m *wasmbin.Module) (out []Segment) {
+	for _, d := range m.Data {
+		at, _ := d.Offset.Const32()
 		out = append(out, Segment{uint32(at), d.Bytes})
 	}
-	return out, nil
+	return out
 }

@@ -1,8 +1,6 @@
 package wasmbin
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,17 +51,7 @@ func TestHollow(t *testing.T) {
 // FuzzHollow wants of whatever can be parsed a hollow module that can, too, and
 // is the same from outside.
 func FuzzHollow(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.wasm")
-	if err != nil || len(files) == 0 {
-		f.Fatal("no seeds", err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
+	addModules(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Parse(b)
 		if err != nil {

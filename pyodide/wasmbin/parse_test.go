@@ -178,8 +178,9 @@ func TestEval32(t *testing.T) {
 	}
 }
 
-// FuzzParse reads arbitrary modules with all their code.
-func FuzzParse(f *testing.F) {
+// addModules seeds a fuzz test with the modules in testdata.
+func addModules(f *testing.F) {
+	f.Helper()
 	files, err := filepath.Glob("testdata/*.wasm")
 	if err != nil || len(files) == 0 {
 		f.Fatal("no seeds", err)
@@ -191,6 +192,11 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(b)
 	}
+}
+
+// FuzzParse reads arbitrary modules with all their code.
+func FuzzParse(f *testing.F) {
+	addModules(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Parse(b)
 		if err != nil {
