@@ -160,15 +160,17 @@ const panicked = "Deno has panicked. This is a bug in Deno."
 // outOfMemory is how V8, Rust and the C library say it.
 var outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory`)
 
+// lastWords begins what V8 and Rust say when they give up. Threads that run
+// out of memory together say it together, so the first place counts.
+var lastWords = regexp.MustCompile(`(?m)^([#\s]*\n)?(<--- Last few GCs --->|# Fatal (process|JavaScript|error) )|^memory allocation of \d+ bytes failed`)
+
 // died explains a signal, and returns stderr without the runtime's last
 // words.
 func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, string, ...any)) string {
 	words := o.Stderr
 	stderr := words
-	for _, start := range []string{"\n<--- Last few GCs --->", "\n#\n# Fatal", "\nmemory allocation of "} {
-		if i := strings.LastIndex("\n"+stderr, start); i >= 0 {
-			stderr = stderr[:i]
-		}
+	if i := lastWords.FindStringIndex(words); i != nil {
+		stderr = words[:i[0]]
 	}
 	if outOfMemory.MatchString(strings.TrimPrefix(words, stderr)) {
 		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
