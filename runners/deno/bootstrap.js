@@ -26,6 +26,7 @@ const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
 const encoder = new TextEncoder();
 const encode = encoder.encode.bind(encoder);
 const self = import.meta.url;
+const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
 const resultName = "coderunner:result";
 
 function read(n) {
@@ -81,7 +82,8 @@ function describe(kind, thrown) {
     let stack = String(thrown.stack);
     const frames = stack.slice(stack.indexOf(message) + message.length);
     // The graph could not be loaded: nothing of the program has run.
-    const load = frames.trimStart().split("\n", 1)[0].includes(self);
+    const first = frames.trimStart().split("\n", 1)[0];
+    const load = first.includes(self) || first.includes(shownSelf);
     for (let e = thrown.cause, i = 0; e instanceof Error && i < 5; e = e.cause, i++) {
       stack += "\nCaused by " + e.stack;
     }

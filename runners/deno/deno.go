@@ -53,6 +53,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -148,16 +149,32 @@ func New(cfg Config) (*Runner, error) {
 	if r.folders, err = openFolders(); err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{r.folders.base, r.denoDir} {
-		if strings.Contains(dir, ",") {
-			r.folders.close()
-			return nil, fmt.Errorf("use %s: Deno's permission flags cannot name a path with a comma; set TMPDIR or CODE_RUNNER_CACHE_DIR", dir)
-		}
+	if err := r.checkFolders(); err != nil {
+		r.folders.close()
+		return nil, err
 	}
 	r.sweepGen()
 	r.starter = newStarter()
 	r.park = newPark(r, max(cfg.Ahead, 0))
 	return r, nil
+}
+
+// checkFolders refuses folders that Deno could not use.
+func (r *Runner) checkFolders() error {
+	for _, dir := range []string{r.folders.base, r.denoDir} {
+		if strings.Contains(dir, ",") {
+			return fmt.Errorf("use %s: Deno's permission flags cannot name a path with a comma; set TMPDIR or CODE_RUNNER_CACHE_DIR", dir)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	for _, system := range []string{"/dev/", "/proc/", "/sys/"} {
+		if strings.HasPrefix(r.folders.base, system) {
+			return fmt.Errorf("use %s: Deno lets only programs with all permissions write below %s; set TMPDIR to another folder", r.folders.base, system)
+		}
+	}
+	return nil
 }
 
 // makeDenoDir makes Deno's cache folder, and closes the place in it where

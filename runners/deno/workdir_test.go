@@ -3,7 +3,12 @@ package deno
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
+
+	"coderunner/cache"
+	"coderunner/runners"
 )
 
 // TestFolders has runs leave their folders in all kinds of ways.
@@ -80,5 +85,59 @@ func TestFolders(t *testing.T) {
 	}
 	if all.next != 1 {
 		t.Errorf("%d names were used", all.next)
+	}
+}
+
+// TestUnusableFolders has Deno told to work where it cannot.
+func TestUnusableFolders(t *testing.T) {
+	dirs := map[string]string{filepath.Join(t.TempDir(), "a,b"): "comma"}
+	if runtime.GOOS == "linux" {
+		if dir, err := os.MkdirTemp("/dev/shm", "coderunner-test-"); err == nil { // not every system has it
+			defer os.RemoveAll(dir)
+			dirs[dir] = "below /dev/"
+		}
+	}
+	c, err := cache.Open(t.TempDir(), cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for dir, want := range dirs {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TMPDIR", dir)
+		r, err := New(Config{Cache: c})
+		if err == nil {
+			r.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "set TMPDIR") {
+			t.Errorf("%s: %v, want it to say %q", dir, err, want)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "*")); left != nil {
+			t.Errorf("%q are left", left)
+		}
+	}
+}
+
+// TestStrangeFolder has a temporary folder whose name is another one in a URL:
+// errors say the same as ever.
+func TestStrangeFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a b %41 ü#?")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		"let a;\nlet a;":                            "SyntaxError: Identifier 'a' has already been declared",
+		"1;\nconst x = ;":                           "SyntaxError: Expression expected",
+		"\nimport './nope.ts'":                      `TypeError: Module not found "nope.ts".`,
+		"1;\n(() => { throw new Error('mine') })()": "Error: mine",
+	} {
+		o := run(t, r, runners.Request{Code: code})
+		if o.Error == nil || o.Error.Type+": "+o.Error.Message != want || o.Error.Line != 2 || strings.Contains(o.Error.Traceback, "file:") {
+			t.Errorf("%q: %+v, want %s in line 2", code, o.Error, want)
+		}
 	}
 }
