@@ -173,6 +173,16 @@ func TestWaitersCanGiveUp(t *testing.T) {
 	wg.Wait()
 }
 
+// resize changes the size of a file, which need not be writable: to root alone
+// that makes no difference.
+func resize(size int64) func(t *testing.T, path string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		check(t, os.Chmod(path, 0o600))
+		check(t, os.Truncate(path, size))
+	}
+}
+
 // Whatever is done to an entry, the next process notices and builds it anew.
 func TestDamageIsNoticed(t *testing.T) {
 	const text = "some contents"
@@ -180,9 +190,9 @@ func TestDamageIsNoticed(t *testing.T) {
 		name string
 		do   func(t *testing.T, path string)
 	}{
-		{"truncated", func(t *testing.T, path string) { check(t, os.Truncate(path, 5)) }},
-		{"emptied", func(t *testing.T, path string) { check(t, os.Truncate(path, 0)) }},
-		{"longer", func(t *testing.T, path string) { check(t, os.Truncate(path, 1000)) }},
+		{"truncated", resize(5)},
+		{"emptied", resize(0)},
+		{"longer", resize(1000)},
 		{"gone", func(t *testing.T, path string) { check(t, os.Remove(path)) }},
 		{"a folder", func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Mkdir(path, 0o700)) }},
 		{"a link", func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Symlink("/etc/passwd", path)) }},

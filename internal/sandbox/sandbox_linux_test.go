@@ -350,6 +350,11 @@ func TestSealFails(t *testing.T) {
 	}
 	result := make(chan error)
 	go onThread(func() {
+		// Without it, root alone may filter system calls.
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			result <- err
+			return
+		}
 		pid, err := syscall.ForkExec(self, []string{"x"}, &syscall.ProcAttr{
 			Env: []string{childVariable + "={}"}, Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL},
 		})
