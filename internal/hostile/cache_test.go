@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func exists(name string) bool {
@@ -324,7 +325,7 @@ func mount(t *testing.T, dir string, f func() error) {
 	}
 	t.Cleanup(func() {
 		for range 2 {
-			_ = exec.Command("umount", "-l", dir).Run()
+			_ = syscall.Unmount(dir, unix.MNT_DETACH) // of two mounts, one after the other
 		}
 	})
 }

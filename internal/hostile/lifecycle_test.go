@@ -356,14 +356,23 @@ func TestWaiting(t *testing.T) {
 	needsServer(t)
 	s := start(t, settings{})
 	var waiting []string // when the program before was gone
-	for i := range 3 {
+	used := map[string]bool{}
+	// On a busy machine, more than one process may be on its way when the first
+	// is seen, and another one is taken.
+	for found, tries := 0, 0; found < 2; tries++ {
 		o, text, err := s.run(arguments{Language: javascript, Code: "Deno.pid"})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		own := o.text() + " "
-		if i > 0 && !slices.ContainsFunc(waiting, func(child string) bool { return strings.HasPrefix(child, own) }) {
-			t.Errorf("the program ran in process %s, and %q waited", own, waiting)
+		if used[own] {
+			t.Errorf("two programs ran in process %s", own)
+		}
+		used[own] = true
+		if slices.ContainsFunc(waiting, func(child string) bool { return strings.HasPrefix(child, own) }) {
+			found++
+		} else if tries == 10 {
+			t.Fatalf("%d of %d programs ran in processes that had waited; the last in %s, and %q waited", found, tries, own, waiting)
 		}
 		awaitGone(t, []string{own})
 		waiting = s.awaitChildren(t, 1)

@@ -25,10 +25,10 @@ type limitCase struct {
 }
 
 var limitCases = []limitCase{
-	{limit: "time", lang: python, code: "print('before')\nwhile True: pass", timeout: 1, status: "timed_out",
-		says: []string{"timed out after 1 s", "timeout_seconds", "at most 3600"}, stdout: "before\n", least: "cpu_ms"},
-	{limit: "time", lang: javascript, code: "console.log('before'); for (;;);", timeout: 1, status: "timed_out",
-		says: []string{"timed out after 1 s", "timeout_seconds", "at most 3600"}, stdout: "before\n", least: "cpu_ms"},
+	{limit: "time", lang: python, code: "print('before')\nwhile True: pass", timeout: 3, status: "timed_out",
+		says: []string{"timed out after 3 s", "timeout_seconds", "at most 3600"}, stdout: "before\n", least: "cpu_ms"},
+	{limit: "time", lang: javascript, code: "console.log('before'); for (;;);", timeout: 3, status: "timed_out",
+		says: []string{"timed out after 3 s", "timeout_seconds", "at most 3600"}, stdout: "before\n", least: "cpu_ms"},
 	{limit: "memory", lang: python, code: "print('before')\na = []\nwhile True: a.append(bytearray(1 << 20))", timeout: 60, status: "out_of_memory",
 		says: []string{"out of memory", "256 MiB", "CODE_RUNNER_MEMORY"}, stdout: "before\n", least: "peak_memory_bytes"},
 	{limit: "memory", lang: javascript, code: "console.log('before'); const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", timeout: 60, status: "out_of_memory",
@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 		var both sync.WaitGroup
 		for lang, code := range busy { // whichever comes second waits for the first
 			both.Go(func() {
-				_, text, usage, err := s.runForUsage(arguments{Language: lang, Code: code, Timeout: 1})
+				_, text, usage, err := s.runForUsage(arguments{Language: lang, Code: code, Timeout: 3})
 				if err != nil {
 					t.Errorf("%v: %s", err, text)
 				}
@@ -95,8 +95,9 @@ func TestLimits(t *testing.T) {
 			})
 		}
 		both.Wait()
-		if waited.Load() < 900 {
-			t.Errorf("two programs of a second, one place: queue_ms is %d", waited.Load())
+		// On a busy machine the second may come a while after the first.
+		if waited.Load() < 1000 {
+			t.Errorf("two programs of three seconds, one place: queue_ms is %d", waited.Load())
 		}
 		results.note(t, "limit", "queue", fmt.Sprintf("%d ms", waited.Load()))
 	})

@@ -25,7 +25,7 @@ func TestLimits(t *testing.T) {
 		want   runners.Status
 		stdout string // a prefix
 	}{
-		{"loop", "console.log('before'); for (;;);", runners.Limits{Timeout: second / 2}, runners.TimedOut, "before\n"},
+		{"loop", "console.log('before'); for (;;);", runners.Limits{Timeout: 2 * second}, runners.TimedOut, "before\n"},
 		{"interval", "setInterval(() => {}, 10); await new Promise(() => {})", runners.Limits{Timeout: second / 2}, runners.TimedOut, ""},
 		{"sleep in Atomics", "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", runners.Limits{Timeout: second / 2}, runners.TimedOut, ""},
 		{"trapped SIGTERM", "Deno.addSignalListener('SIGTERM', () => {}); setInterval(() => {}, 10)", runners.Limits{Timeout: second / 2}, runners.TimedOut, ""},
@@ -51,8 +51,9 @@ func TestLimits(t *testing.T) {
 			if !strings.HasPrefix(o.Stdout, tt.stdout) {
 				t.Errorf("stdout %q, want it to begin with %q", clip(o.Stdout, 100), tt.stdout)
 			}
-			if tt.want == runners.TimedOut && o.Usage.RunMS > 700 {
-				t.Errorf("it ran for %d ms, with a limit of 500", o.Usage.RunMS)
+			// They would go on for ever. How late a busy machine is says nothing.
+			if over := time.Duration(o.Usage.RunMS)*time.Millisecond - tt.limits.Timeout; tt.want == runners.TimedOut && over > 5*second {
+				t.Errorf("it ran for %v more than its limit of %v", over, tt.limits.Timeout)
 			}
 			if tt.want == runners.OutOfMemory && strings.Contains(o.Stderr, "Fatal") {
 				t.Errorf("stderr has V8's last words: %s", o.Stderr)
@@ -93,7 +94,7 @@ func TestConfined(t *testing.T) {
 		"dynamic":        `console.log((await import("SEC" + "RET.ts")).default)`,
 		"dynamic text":   `console.log((await import("SECRET.txt", { with: { type: "text" } })).default)`,
 		"require":        `import { createRequire } from "node:module"; console.log(createRequire(import.meta.url)("SECRET.json"))`,
-		"worker":         `new Worker("file://SECRET.ts", { type: "module" }); await new Promise((f) => setTimeout(f, 300))`,
+		"worker":         `new Worker("file://SECRET.ts", { type: "module" }); await new Promise(() => {})`,
 		"blob":           `await import(URL.createObjectURL(new Blob(['import x from "file://SECRET.txt" with { type: "text" }; console.log(x)'], { type: "text/javascript" })))`,
 		"data":           `await import('data:text/javascript,import x from "file://SECRET.txt" with { type: "text" }; console.log(x)')`,
 		"from a file":    `import "./lib.ts"`,

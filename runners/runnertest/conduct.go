@@ -55,7 +55,7 @@ func testCancel(t *testing.T, r runners.Runner, l runners.Language) {
 	if err != nil || out.Status != runners.Cancelled {
 		t.Fatalf("Run = %s, %v; want cancelled", show(out), err)
 	}
-	if took > 2*time.Second {
+	if took > 15*time.Second { // it would go on for a minute
 		t.Errorf("took %v to stop", took)
 	}
 	out, err = r.Run(t.Context(), runners.Request{Language: l, Code: printing(l, "after")})
