@@ -2,19 +2,24 @@ package pyodide
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 )
 
 // ahead keeps interpreters restored ahead of need, of the snapshots that were
-// asked for last, so that a run need not wait for its own.
+// asked for last, so that a run need not wait for its own. And it keeps
+// instances whose programs have ended well as these have left them: to make one
+// what it was takes a fifth of what a new one takes.
 type ahead struct {
-	rt  *Runtime
-	max int
+	rt      *Runtime
+	max     int
+	maxUsed int
 
 	mu      sync.Mutex
 	ready   []aheadOne               // the one added last at the end
+	used    []aheadOne               // likewise, closed
 	recent  []aheadKey               // the last ones that were asked for
 	filling map[aheadKey]*time.Timer // until it begins
 	lent    map[*Interp]time.Time    // since when
@@ -37,7 +42,7 @@ const (
 )
 
 func (a *ahead) init(rt *Runtime, max int) {
-	a.rt, a.max = rt, max
+	a.rt, a.max, a.maxUsed = rt, max, runtime.GOMAXPROCS(0)
 	a.filling = map[aheadKey]*time.Timer{}
 	a.lent, a.coming, a.waiting = map[*Interp]time.Time{}, map[aheadKey]int{}, map[aheadKey]int{}
 	a.came = sync.NewCond(&a.mu)
@@ -58,15 +63,12 @@ type aheadOne struct {
 // take gives an interpreter of a snapshot, restored now or before, and has
 // another one restored for the next.
 func (a *ahead) take(ctx context.Context, from *Frozen, memory int64) (*Interp, error) {
-	if a.max == 0 {
-		return a.rt.restore(ctx, from, memory)
-	}
 	key := aheadKey{from, memory}
 	in := a.pop(key)
 	defer a.refill(key)
 	if in == nil {
 		var err error
-		if in, err = a.rt.restore(ctx, from, memory); err != nil {
+		if in, err = a.restore(ctx, key); err != nil {
 			return nil, err
 		}
 	}
@@ -77,15 +79,49 @@ func (a *ahead) take(ctx context.Context, from *Frozen, memory int64) (*Interp, 
 	return in, nil
 }
 
+// restore makes an interpreter of one that was used, or else a new one.
+func (a *ahead) restore(ctx context.Context, key aheadKey) (in *Interp, err error) {
+	if old := a.takeUsed(key); old != nil {
+		if in, err = old.reuse(); err != nil {
+			old.destroy() // of no use
+		}
+	}
+	if in == nil {
+		return a.rt.restore(ctx, key.from, key.memory)
+	}
+	return in, nil
+}
+
+func (a *ahead) takeUsed(key aheadKey) *Interp {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := len(a.used) - 1; i >= 0; i-- {
+		if one := a.used[i]; one.key == key {
+			a.used = slices.Delete(a.used, i, i+1)
+			return one.in
+		}
+	}
+	return nil
+}
+
 // back is told of interpreters that were closed. Of one whose program has ended
-// well it makes another one; false: it does not.
-func (a *ahead) back(in *Interp, well bool) bool {
+// well it makes another one, at once or when there is need. The one that it
+// gives, if any, is to be destroyed.
+func (a *ahead) back(in *Interp, well bool) (surplus *Interp) {
 	key := in.key
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.lent, in)
-	if !well || !in.reusable() || a.closed || key.from.closed.Load() || a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key] {
-		return false
+	if !well || !in.reusable() || a.closed || key.from.closed.Load() {
+		return in
+	}
+	if a.max == 0 || a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key] {
+		if a.used = append(a.used, aheadOne{key, in, time.Now()}); len(a.used) > a.maxUsed {
+			surplus = a.used[0].in
+			a.used = slices.Delete(a.used, 0, 1)
+		}
+		a.watch()
+		return surplus
 	}
 	a.coming[key]++
 	a.running.Add(1)
@@ -97,7 +133,7 @@ func (a *ahead) back(in *Interp, well bool) bool {
 		}
 		a.arrived(key, fresh)
 	}()
-	return true
+	return nil
 }
 
 func (a *ahead) pop(key aheadKey) *Interp {
@@ -147,7 +183,7 @@ func (a *ahead) refill(key aheadKey) {
 	a.filling[key] = time.AfterFunc(pause, func() {
 		defer a.running.Done()
 		for a.wants(key) {
-			in, err := a.rt.restore(context.Background(), key.from, key.memory)
+			in, err := a.restore(context.Background(), key)
 			if err != nil {
 				a.give(key, nil) // the next run will say what is wrong
 				return
@@ -196,7 +232,8 @@ func (a *ahead) count(key aheadKey) (n int) {
 }
 
 // share is how many of a key are to be ready: as many of the places as it has
-// of the recent requests, but one at least and a half of them at most.
+// of the recent requests, but one at least and a half of them at most (with no
+// places, none).
 func (a *ahead) share(key aheadKey) int {
 	n := 0
 	for _, k := range a.recent {
@@ -205,7 +242,7 @@ func (a *ahead) share(key aheadKey) int {
 		}
 	}
 	places := a.max * n / max(len(a.recent), 1)
-	return max(min(places, (a.max+1)/2), 1)
+	return max(min(places, (a.max+1)/2), min(1, a.max))
 }
 
 // surplus takes out one that is to go: of a key that has more than its share,
@@ -232,23 +269,40 @@ func (a *ahead) expire(now time.Time) {
 	}
 	a.running.Add(1)
 	defer a.running.Done()
-	var gone []*Interp
-	for len(a.ready) > 0 && now.Sub(a.ready[0].made) >= aheadIdle {
-		gone = append(gone, a.ready[0].in)
-		a.ready = slices.Delete(a.ready, 0, 1)
-	}
+	gone := a.remove(func(one aheadOne) bool { return now.Sub(one.made) >= aheadIdle })
 	a.expiry = nil
-	a.watch(now)
+	a.watch()
 	a.mu.Unlock()
 	for _, in := range gone {
-		in.Close()
+		in.destroy()
 	}
 }
 
+// remove takes out those that wait, made ready or not, for which which is true;
+// the caller holds mu, and destroys them without it.
+func (a *ahead) remove(which func(aheadOne) bool) (gone []*Interp) {
+	for _, list := range []*[]aheadOne{&a.ready, &a.used} {
+		*list = slices.DeleteFunc(*list, func(one aheadOne) bool {
+			if which(one) {
+				gone = append(gone, one.in)
+				return true
+			}
+			return false
+		})
+	}
+	return gone
+}
+
 // watch has the oldest one expire in time; the caller holds mu.
-func (a *ahead) watch(now time.Time) {
-	if a.expiry == nil && len(a.ready) > 0 {
-		a.expiry = time.AfterFunc(a.ready[0].made.Add(aheadIdle).Sub(now), func() { a.expire(time.Now()) })
+func (a *ahead) watch() {
+	var oldest *aheadOne
+	for _, list := range [][]aheadOne{a.ready, a.used} {
+		if len(list) > 0 && (oldest == nil || list[0].made.Before(oldest.made)) {
+			oldest = &list[0]
+		}
+	}
+	if a.expiry == nil && oldest != nil {
+		a.expiry = time.AfterFunc(time.Until(oldest.made.Add(aheadIdle)), func() { a.expire(time.Now()) })
 	}
 }
 
@@ -294,7 +348,7 @@ func (a *ahead) put(key aheadKey, in *Interp) (surplus *Interp) {
 	if len(a.ready) > a.max {
 		surplus = a.surplus()
 	}
-	a.watch(time.Now())
+	a.watch()
 	return surplus
 }
 
@@ -302,16 +356,7 @@ func (a *ahead) put(key aheadKey, in *Interp) (surplus *Interp) {
 // stands for all, for good.
 func (a *ahead) drop(from *Frozen) {
 	a.mu.Lock()
-	var gone []*Interp
-	kept := a.ready[:0]
-	for _, one := range a.ready {
-		if from == nil || one.key.from == from {
-			gone = append(gone, one.in)
-		} else {
-			kept = append(kept, one)
-		}
-	}
-	a.ready = kept
+	gone := a.remove(func(one aheadOne) bool { return from == nil || one.key.from == from })
 	for key := range a.filling {
 		if from == nil || key.from == from {
 			delete(a.filling, key) // it ends with what it is at
@@ -325,7 +370,7 @@ func (a *ahead) drop(from *Frozen) {
 	}
 	a.mu.Unlock()
 	for _, in := range gone {
-		in.Close()
+		in.destroy()
 	}
 	if from == nil {
 		a.running.Wait()

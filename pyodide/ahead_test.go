@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -127,4 +128,58 @@ func TestAheadShares(t *testing.T) {
 		t.Errorf("after a long time: %v ready", got)
 	}
 	use(nil)
+}
+
+// TestUsedIsKept has instances become other interpreters when there is need,
+// though none is restored ahead of it, and not wait for ever.
+func TestUsedIsKept(t *testing.T) {
+	rt, err := pyodidetest.Open(t, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree("mark = []"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.ExpireAhead()
+	use := func(from *pyodide.Frozen, text string, want int) {
+		t.Helper()
+		if got, err := mark(rt, from, text); err != nil || got != text {
+			t.Fatalf("%q, %v", got, err)
+		}
+		if n := rt.Used(); n != min(want, runtime.GOMAXPROCS(0)) {
+			t.Errorf("%d used ones wait, want %d, or one for each processor", n, want)
+		}
+	}
+	use(nil, "a", 1)
+	use(nil, "b", 1)
+	use(frozen, "c", 2)
+	use(frozen, "d", 2)
+	use(nil, "e", 2)
+	if err := frozen.Close(); err != nil {
+		t.Fatal(err)
+	}
+	use(nil, "f", 1)
+
+	var all []*pyodide.Interp
+	for range runtime.GOMAXPROCS(0) + 2 {
+		in, err := rt.New(context.Background(), pyodide.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, in)
+	}
+	for _, in := range all {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := rt.Used(); n != runtime.GOMAXPROCS(0) {
+		t.Errorf("%d used ones wait, want one for each processor", n)
+	}
+	rt.ExpireAhead()
+	if n := rt.Used(); n != 0 {
+		t.Errorf("%d used ones wait after a long time", n)
+	}
 }

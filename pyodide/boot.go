@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
 	"coderunner/pyodide/emscripten"
@@ -53,7 +54,7 @@ func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *Interp, er
 	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; memory < least {
 		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
 	}
-	in = &Interp{rt: r, deadline: startDeadline(0, 0, nil, nil)}
+	in = &Interp{rt: r, idle: map[string]api.Function{}, deadline: startDeadline(0, 0, nil, nil)}
 	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
 		return nil, err
 	}

@@ -15,8 +15,10 @@ var errClosed = errors.New("the interpreter is closed")
 // guest calls the module's exports. It belongs to the goroutine that holds the
 // interpreter; the first call that does not return leaves it dead.
 //
-// A fresh api.Function is taken for each call: one value must not be entered
-// again while it runs, and a host function may call back into the guest.
+// An api.Function must not be entered again while it runs, and a host function
+// may call back into the guest: so each call takes one that is idle, or a new
+// one. Each has a stack of its own, which grows by being copied; that is why
+// they are kept.
 type guest struct {
 	in  *Interp
 	ctx context.Context
@@ -28,9 +30,11 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 	if g.in.dead {
 		return 0, errClosed
 	}
-	f := g.in.mod.ExportedFunction(name)
-	if f == nil {
-		return 0, fmt.Errorf("the module does not export %s", name)
+	f := g.in.idle[name]
+	if delete(g.in.idle, name); f == nil {
+		if f = g.in.mod.ExportedFunction(name); f == nil {
+			return 0, fmt.Errorf("the module does not export %s", name)
+		}
 	}
 	// All exports that the host calls have one result at most. Asking for the
 	// definition would have wazero describe each function of the module.
@@ -46,6 +50,7 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 		g.in.dead = true // frames were left that are not made for it
 		return 0, fmt.Errorf("call %s: an exception of C++ or a longjmp (%d) that nothing catches", name, pending.Get())
 	}
+	g.in.idle[name] = f
 	return uint32(stack[0]), nil
 }
 

@@ -5,6 +5,22 @@ import "time"
 // AwaitAhead waits until nothing is being restored ahead of need.
 func (r *Runtime) AwaitAhead() { r.ahead.running.Wait() }
 
+// AwaitReused waits until what is being made of used interpreters is made.
+func (r *Runtime) AwaitReused() {
+	r.ahead.mu.Lock()
+	defer r.ahead.mu.Unlock()
+	for len(r.ahead.coming) > 0 {
+		r.ahead.came.Wait()
+	}
+}
+
+// Used is how many used instances wait to become other interpreters.
+func (r *Runtime) Used() int {
+	r.ahead.mu.Lock()
+	defer r.ahead.mu.Unlock()
+	return len(r.ahead.used)
+}
+
 // AheadReady is how many interpreters of a snapshot wait.
 func (r *Runtime) AheadReady(from *Frozen) (n int) {
 	if from == nil {

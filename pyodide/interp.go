@@ -74,6 +74,7 @@ type Interp struct {
 	mem           hostfn.Mem
 	initialized   bool // CPython has started
 	calls         map[string]func(context.Context, json.RawMessage) (any, error)
+	idle          map[string]api.Function // exports that were called and do not run, see guest
 
 	signalNumber, signalClock uint32 // addresses, see signal
 	stopFlag                  sync.Mutex
@@ -277,10 +278,13 @@ func (in *Interp) Close() error {
 	if in.proc != nil {
 		in.proc.Close()
 	}
-	if in.key.from != nil && in.rt.ahead.back(in, alive) {
-		return nil
+	if in.key.from == nil {
+		return in.destroy()
 	}
-	return in.destroy()
+	if surplus := in.rt.ahead.back(in, alive); surplus != nil {
+		return surplus.destroy()
+	}
+	return nil
 }
 
 // destroy gives the instance and its memory back. Nothing runs any more.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tetratelabs/wazero/api"
+
 	"coderunner/pyodide/lower"
 )
 
@@ -37,7 +39,7 @@ func (in *Interp) reusable() bool {
 func (in *Interp) reuse() (*Interp, error) {
 	z := in.key.from
 	fresh := &Interp{
-		rt: in.rt, mod: in.mod, memory: in.memory, mem: in.mem, deadline: startDeadline(0, 0, nil, nil),
+		rt: in.rt, mod: in.mod, idle: in.idle, memory: in.memory, mem: in.mem, deadline: startDeadline(0, 0, nil, nil),
 		main: z.owner.Main, preload: z.owner.Preload, initialized: true,
 	}
 	g := fresh.guest(context.Background())
@@ -83,6 +85,9 @@ func (in *Interp) rewrite(z *Frozen) error {
 	total := uint64(0)
 	for _, r := range ranges {
 		total += r.Length
+	}
+	if total > maxRewrite {
+		in.idle = map[string]api.Function{} // their stacks may have grown as much
 	}
 	for _, r := range ranges {
 		if total <= maxRewrite {

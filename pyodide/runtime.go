@@ -34,7 +34,9 @@ type Config struct {
 	Store Store
 
 	// Ahead is how many interpreters are kept restored ahead of need, once
-	// there was a need: each takes about a megabyte.
+	// there was a need: each takes about a megabyte. With 0 none is, but the
+	// instances of interpreters that were closed wait for the next ones, one
+	// for each processor and for five minutes at most.
 	Ahead int
 
 	// Progress, if not nil, is told what Open is doing.

@@ -15,11 +15,6 @@ import (
 
 const printTwo = "print(1+1)"
 
-// aheadRest is what a process has, between two programs, to make its next
-// interpreter ready. It is not measured: what is, is a program that comes when
-// one is.
-const aheadRest = 30 * time.Millisecond
-
 // freshCases are a program in a fresh interpreter, in process.
 func freshCases(h *hosts) []benchCase {
 	want := said{Stdout: "2\n"}
@@ -57,9 +52,6 @@ func (h *hosts) inProcess(name string, r role, ahead int, code string, want said
 			return nil, err
 		}
 		return &opened{close: func() { _ = rt.Close() }, sample: func(ctx context.Context) (sample, error) {
-			if ahead > 0 {
-				time.Sleep(aheadRest)
-			}
 			var out strings.Builder
 			began := time.Now()
 			in, err := runFresh(ctx, rt, pyodide.Options{Stdout: &out}, code)

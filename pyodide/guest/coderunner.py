@@ -163,17 +163,21 @@ def _compile(p, main):
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
     env = {"HOME": _home[:-1], **_environ, **(p["env"] or {})}
-    if dict(os.environ) != env:
-        os.environ.clear()
-        os.environ.update(env)
+    _set_environ(env)
     sys.path.insert(0, os.getcwd())
     _unshadow(os.listdir())
     main["__file__"] = name
     main["__builtins__"] = builtins
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    code = _compile_line(source, name, flags)
+    if code is not None:
+        if p["imports"] and p["always_ask"]:
+            call("imports", [])
+            _look_again()
+        return None, code
     tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     if p["imports"]:
-        wanted = _wanted_imports(tree)
+        wanted = _wanted_imports(tree) if "import" in source else []
         if wanted or p["always_ask"]:
             call("imports", wanted)
             _look_again()
@@ -186,6 +190,26 @@ def _compile(p, main):
     if last is not None:
         last = compile(last, name, "eval", flags | body.co_flags & _FUTURE, dont_inherit=True)
     return body, last
+
+
+def _compile_line(source, name, flags):
+    """The code of a program that is one expression in one line, else None. In
+    half the time, since no tree is made."""
+    if "\n" in source[:-1] or ";" in source or "=" in source or source[:1] in " \t":
+        return None
+    try:
+        return compile(source, name, "eval", flags, dont_inherit=True)
+    except SyntaxError:
+        return None  # a statement, or else the tree will say so
+
+
+def _set_environ(env):
+    now = dict(os.environ)
+    for key in now.keys() - env.keys():
+        del os.environ[key]
+    for key, value in env.items():
+        if now.get(key) != value:
+            os.environ[key] = value
 
 
 def _source(code):

@@ -25,12 +25,69 @@ var entriesPool sync.Pool // of *[]byte
 
 var openPagemap = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/pagemap") })
 
+// PAGEMAP_SCAN and its argument, see include/uapi/linux/fs.h (Linux 6.7). It
+// takes a tenth of the time of reading all entries.
+const pagemapScan = 0xc0606610
+
+const (
+	scanFile    = 1 << 2
+	scanPresent = 1 << 3
+	scanSwapped = 1 << 4
+	scanZero    = 1 << 5
+)
+
+type scanArg struct {
+	size, flags, start, end, walkEnd, vec, vecLen, maxPages uint64
+
+	inverted, mask, anyOf, returned uint64
+}
+
+type scanRegion struct{ start, end, categories uint64 }
+
+// regionsPool has what the kernel writes to: it is told a number, so it must be
+// where the collector does not move it, which is the heap.
+var regionsPool = sync.Pool{New: func() any { return new([256]scanRegion) }}
+
 // written finds the pages of [0, size) that are neither a file's nor untouched.
 func (a *area) written(size uint64) ([]Range, error) {
 	f, err := openPagemap()
 	if err != nil {
 		return nil, err
 	}
+	if out, err := a.scan(f, size); err == nil {
+		return out, nil
+	}
+	return a.readEntries(f, size)
+}
+
+// scan has the kernel look for them.
+func (a *area) scan(f *os.File, size uint64) (out []Range, err error) {
+	regions := regionsPool.Get().(*[256]scanRegion)
+	defer regionsPool.Put(regions)
+	base := uint64(uintptr(a.base))
+	arg := scanArg{
+		size: uint64(unsafe.Sizeof(scanArg{})), start: base, end: base + size,
+		vec: uint64(uintptr(unsafe.Pointer(regions))), vecLen: uint64(len(regions)),
+		inverted: scanFile | scanZero, mask: scanFile | scanZero, anyOf: scanPresent | scanSwapped, returned: scanPresent,
+	}
+	for arg.start < arg.end {
+		n, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), pagemapScan, uintptr(unsafe.Pointer(&arg)))
+		if errno != 0 {
+			return nil, fmt.Errorf("scan %s: %w", f.Name(), errno)
+		}
+		for _, r := range regions[:n] {
+			out = appendRange(out, Range{r.start - base, r.end - r.start})
+		}
+		if arg.walkEnd <= arg.start {
+			return nil, fmt.Errorf("scan %s: no progress", f.Name())
+		}
+		arg.start = arg.walkEnd
+	}
+	return out, nil
+}
+
+// readEntries reads the entries of all pages.
+func (a *area) readEntries(f *os.File, size uint64) (out []Range, err error) {
 	page := uint64(os.Getpagesize())
 	buffer, _ := entriesPool.Get().(*[]byte)
 	if buffer == nil || uint64(len(*buffer)) < size/page*8 {
@@ -42,7 +99,6 @@ func (a *area) written(size uint64) ([]Range, error) {
 	if _, err := f.ReadAt(entries, int64(uint64(uintptr(a.base))/page*8)); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
 	}
-	var out []Range
 	known := false
 	for i := uint64(0); i < size/page; i++ {
 		e := binary.NativeEndian.Uint64(entries[i*8:])
@@ -50,16 +106,21 @@ func (a *area) written(size uint64) ([]Range, error) {
 		if e&(pagePresent|pageSwapped) == 0 || e&pagePresent != 0 && e&pageOfFile != 0 {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].Offset+out[n-1].Length == i*page {
-			out[n-1].Length += page
-		} else {
-			out = append(out, Range{i * page, page})
-		}
+		out = appendRange(out, Range{i * page, page})
 	}
 	if !known {
 		return nil, errors.New("the kernel tells of no page")
 	}
 	return out, nil
+}
+
+// appendRange adds a range that is not before the last one.
+func appendRange(out []Range, r Range) []Range {
+	if n := len(out); n > 0 && out[n-1].Offset+out[n-1].Length == r.Offset {
+		out[n-1].Length += r.Length
+		return out
+	}
+	return append(out, r)
 }
 
 // revert drops the private copies of pages.
