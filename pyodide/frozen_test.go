@@ -114,6 +114,19 @@ if TYPE_CHECKING:
 class C:
     import klass
 import zoneinfo
+match 1:
+    case 1:
+        import matched
+while False:
+    pass
+else:
+    import otherwise
+try:
+    pass
+except ValueError:
+    import handled
+finally:
+    import final
 `
 	in, err := pyodidetest.Runtime(t).New(context.Background(), pyodide.Options{})
 	if err != nil {
@@ -141,6 +154,7 @@ import zoneinfo
 		{Name: "numpy"}: true, {Name: "google.protobuf"}: true, {Name: "probe", Present: true}: true,
 		{Name: "helped"}: true, {Name: "yaml", Optional: true}: true, {Name: "pandas", Optional: true}: true,
 		{Name: "foo", Optional: true}: true, {Name: "klass"}: true, {Name: "tzdata", Optional: true}: true,
+		{Name: "matched"}: true, {Name: "otherwise"}: true, {Name: "handled"}: true, {Name: "final"}: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -338,31 +338,44 @@ def _have(name):
     return True
 
 
+_FUNCTIONS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef))
+_BLOCKS = _FUNCTIONS | {
+    ast.ClassDef, ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match
+}
+
+
 def _imports(tree):
     """(dotted name, optional) of each absolute import. Optional ones may never
     be reached, or the program copes without: in functions, under
     TYPE_CHECKING, in a try that catches ImportError."""
-    work = [(tree, False)]
+    work = [(tree.body, False)]
     while work:
-        node, optional = work.pop()
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, optional
-            continue
-        if isinstance(node, ast.ImportFrom):
-            if node.level == 0 and node.module:
-                yield node.module, optional
-            continue
-        if isinstance(node, (ast.Try, ast.TryStar)) and any(map(_catches_import_error, node.handlers)):
-            work += [(n, True) for n in node.body + node.handlers]
-            work += [(n, optional) for n in node.orelse + node.finalbody]
-            continue
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            work += [(n, True) for n in node.body] + [(n, optional) for n in node.orelse]
-            continue
-        inner = optional or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        if isinstance(node, ast.stmt) or isinstance(node, (ast.Module, ast.excepthandler, ast.match_case)):
-            work += [(n, inner) for n in ast.iter_child_nodes(node)]
+        block, optional = work.pop()
+        for node in block:
+            kind = type(node)
+            if kind is ast.Import:
+                for alias in node.names:
+                    yield alias.name, optional
+            elif kind is ast.ImportFrom:
+                if node.level == 0 and node.module:
+                    yield node.module, optional
+            elif kind in _BLOCKS:
+                work += _blocks(node, optional)
+
+
+def _blocks(node, optional):
+    """The blocks of a statement, and whether imports in them are optional."""
+    handlers = getattr(node, "handlers", ())
+    inner = (
+        optional
+        or type(node) in _FUNCTIONS
+        or any(map(_catches_import_error, handlers))
+        or type(node) is ast.If and "TYPE_CHECKING" in ast.dump(node.test)
+    )
+    for part in (node, *handlers, *getattr(node, "cases", ())):
+        yield getattr(part, "body", ()), inner
+    yield getattr(node, "orelse", ()), optional
+    yield getattr(node, "finalbody", ()), optional
 
 
 def _catches_import_error(handler):
