@@ -36,6 +36,7 @@ const imports = `
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
 	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/lower pyodide/memfs pyodide/snapshot pyodide/wasmbin
+	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/defaults pyodide
 
 	internal/sandbox:

@@ -3,7 +3,6 @@ package emscripten
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/modeltest"
 )
 
 // model makes the same system calls here, as a guest does, and on the host,
@@ -21,28 +21,15 @@ import (
 // Every file may be read and written: the test may run as root, whom
 // permissions do not bind. No name leads out of the folder.
 type model struct {
+	modeltest.Choices
 	*kernel
 	t    *testing.T
 	host int // the host's folder
 	fds  [8]struct{ ours, host int }
-	in   []byte
 	log  []string
 }
 
-func TestModel(t *testing.T) {
-	runs := 80
-	if testing.Short() {
-		runs = 15
-	}
-	for seed := range runs {
-		rng := rand.New(rand.NewPCG(uint64(seed), 5))
-		in := make([]byte, 1200)
-		for i := range in {
-			in[i] = byte(rng.Uint32())
-		}
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { runModel(t, in) })
-	}
-}
+func TestModel(t *testing.T) { modeltest.Each(t, 80, 1200, 5, runModel) }
 
 func FuzzModel(f *testing.F) {
 	f.Add([]byte("openat dup pipe write read close rename unlink"))
@@ -58,7 +45,7 @@ func runModel(t *testing.T, in []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model{kernel: newKernel(t, Config{}), t: t, host: host, in: in}
+	m := &model{kernel: newKernel(t, Config{}), t: t, host: host, Choices: modeltest.Of(in)}
 	if err := m.p.fs.MkdirAll("/w", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +60,9 @@ func runModel(t *testing.T, in []byte) {
 	steps := []func(){m.openat, m.openat, m.openat, m.close, m.dup, m.dup3, m.fcntl, m.read, m.write, m.write, m.pread, m.pwrite,
 		m.seek, m.ftruncate, m.fstat, m.pipe, m.poll, m.fionread, m.mkdir, m.unlink, m.rename, m.symlink, m.readlink, m.mkfifo,
 		m.fstatat, m.faccessat, m.getdents}
-	for len(m.in) > 0 && !t.Failed() {
+	for m.Left() && !t.Failed() {
 		m.mask()
-		steps[m.byte()%len(steps)]()
+		steps[m.Byte()%len(steps)]()
 	}
 	for i := range m.fds {
 		m.forget(i)
@@ -86,27 +73,16 @@ func runModel(t *testing.T, in []byte) {
 	}
 }
 
-func (m *model) byte() int {
-	if len(m.in) == 0 {
-		return 0
-	}
-	b := m.in[0]
-	m.in = m.in[1:]
-	return int(b)
-}
-
-func pick[T any](m *model, of ...T) T { return of[m.byte()%len(of)] }
-
 func (m *model) name() string {
-	return pick(m, "", "", "d/", "e/", "d/e/", "d/../", "a/") + pick(m, "a", "b", "c", "d", "e", "f") + pick(m, "", "", "", "/")
+	return modeltest.Pick(m, "", "", "d/", "e/", "d/e/", "d/../", "a/") + modeltest.Pick(m, "a", "b", "c", "d", "e", "f") + modeltest.Pick(m, "", "", "", "/")
 }
 
 // fd picks one of the descriptors, which need not be open, and base a folder
 // that names are relative to.
-func (m *model) fd() int { return m.byte() % len(m.fds) }
+func (m *model) fd() int { return m.Byte() % len(m.fds) }
 
 func (m *model) base() (ours, host int, what string) {
-	if m.byte()%3 > 0 {
+	if m.Byte()%3 > 0 {
 		return abi.AT_FDCWD, m.host, "."
 	}
 	i := m.fd()
@@ -170,9 +146,9 @@ func (m *model) openat() {
 		ours uint32
 		host int
 	}
-	flags := pick(m, flag{abi.O_RDONLY, unix.O_RDONLY}, flag{abi.O_WRONLY, unix.O_WRONLY}, flag{abi.O_RDWR, unix.O_RDWR})
-	for range m.byte() % 4 {
-		fl := pick(m, flag{abi.O_CREAT, unix.O_CREAT}, flag{abi.O_CREAT, unix.O_CREAT}, flag{abi.O_EXCL, unix.O_EXCL},
+	flags := modeltest.Pick(m, flag{abi.O_RDONLY, unix.O_RDONLY}, flag{abi.O_WRONLY, unix.O_WRONLY}, flag{abi.O_RDWR, unix.O_RDWR})
+	for range m.Byte() % 4 {
+		fl := modeltest.Pick(m, flag{abi.O_CREAT, unix.O_CREAT}, flag{abi.O_CREAT, unix.O_CREAT}, flag{abi.O_EXCL, unix.O_EXCL},
 			flag{abi.O_TRUNC, unix.O_TRUNC}, flag{abi.O_APPEND, unix.O_APPEND}, flag{abi.O_DIRECTORY, unix.O_DIRECTORY},
 			flag{abi.O_NOFOLLOW, unix.O_NOFOLLOW}, flag{abi.O_CLOEXEC, unix.O_CLOEXEC}, flag{abi.O_PATH, unix.O_PATH})
 		flags.ours |= fl.ours
@@ -211,8 +187,8 @@ func (m *model) dup3() {
 func (m *model) fcntl() {
 	i := m.fd()
 	ours, host := m.fds[i].ours, uintptr(m.fds[i].host)
-	arg := pick(m, 0, 1)
-	switch m.byte() % 4 {
+	arg := modeltest.Pick(m, 0, 1)
+	switch m.Byte() % 4 {
 	case 0:
 		n, err := unix.FcntlInt(host, unix.F_GETFD, 0)
 		m.same(fmt.Sprint("F_GETFD ", i), m.call("fcntl64", ours, abi.F_GETFD, 0), n, err)
@@ -246,13 +222,13 @@ func (m *model) isDir(i int) bool {
 	return unix.Fstat(m.fds[i].host, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
-func (m *model) size() int { return pick(m, 0, 1, 10, 100, 5000) }
+func (m *model) size() int { return modeltest.Pick(m, 0, 1, 10, 100, 5000) }
 
 // vector makes buffers of the sizes, with data in them, here and for the host.
 func (m *model) vector(sizes ...int) (iov uint32, ours [][]byte, host [][]byte) {
 	var words []uint32
 	for _, n := range sizes {
-		b := bytes.Repeat([]byte{byte(m.byte())}, n)
+		b := bytes.Repeat([]byte{byte(m.Byte())}, n)
 		addr := m.put(b)
 		words = append(words, addr, uint32(n))
 		ours, host = append(ours, m.mem[addr:addr+uint32(n)]), append(host, b)
@@ -319,7 +295,7 @@ func (m *model) pwrite() {
 }
 
 func (m *model) seek() {
-	i, off, whence := m.fd(), int64(pick(m, 0, 1, 100, -1, -50, 70000)), m.byte()%3
+	i, off, whence := m.fd(), int64(modeltest.Pick(m, 0, 1, 100, -1, -50, 70000)), m.Byte()%3
 	if m.isDir(i) {
 		return // what offsets mean is the file system's business
 	}
@@ -329,7 +305,7 @@ func (m *model) seek() {
 }
 
 func (m *model) ftruncate() {
-	i, n := m.fd(), int64(pick(m, 0, 1, 100, 70000, -1))
+	i, n := m.fd(), int64(modeltest.Pick(m, 0, 1, 100, 70000, -1))
 	err := unix.Ftruncate(m.fds[i].host, n)
 	m.done(fmt.Sprint("ftruncate ", i, n), m.call("ftruncate64", m.fds[i].ours, n), err)
 }
@@ -371,7 +347,7 @@ func (m *model) pipe() {
 func (m *model) poll() {
 	var host []unix.PollFd
 	var words []uint32
-	for range 1 + m.byte()%3 {
+	for range 1 + m.Byte()%3 {
 		i := m.fd()
 		if m.fds[i].host < 0 {
 			continue

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/modeltest"
 )
 
 func (m *model) mkdir() {
@@ -20,7 +21,7 @@ func (m *model) unlink() {
 	ours, host, what := m.base()
 	p := m.name()
 	f, g := 0, 0
-	if m.byte()%2 == 0 {
+	if m.Byte()%2 == 0 {
 		f, g = int(abi.AT_REMOVEDIR), unix.AT_REMOVEDIR
 	}
 	m.done(fmt.Sprint("unlinkat ", what, " ", p, " ", g), m.call("unlinkat", ours, p, f), unix.Unlinkat(host, p, g))
@@ -39,13 +40,13 @@ func (m *model) rename() {
 
 func (m *model) symlink() {
 	ours, host, what := m.base()
-	p, target := m.name(), pick(m, "a", "b", "d", "e", "d/a", "nowhere")
+	p, target := m.name(), modeltest.Pick(m, "a", "b", "d", "e", "d/a", "nowhere")
 	m.done("symlinkat "+target+" "+what+" "+p, m.call("symlinkat", target, ours, p), unix.Symlinkat(target, host, p))
 }
 
 func (m *model) readlink() {
 	ours, host, what := m.base()
-	p, b := m.name(), make([]byte, pick(m, 1, 2, 100))
+	p, b := m.name(), make([]byte, modeltest.Pick(m, 1, 2, 100))
 	n, err := unix.Readlinkat(host, p, b)
 	at := m.put(make([]byte, len(b)))
 	if m.same("readlinkat "+what+" "+p, m.call("readlinkat", ours, p, at, len(b)), n, err) {
@@ -63,7 +64,7 @@ func (m *model) fstatat() {
 	ours, host, what := m.base()
 	p := m.name()
 	f, g := 0, 0
-	if m.byte()%2 == 0 {
+	if m.Byte()%2 == 0 {
 		f, g = int(abi.AT_SYMLINK_NOFOLLOW), unix.AT_SYMLINK_NOFOLLOW
 	}
 	var want unix.Stat_t

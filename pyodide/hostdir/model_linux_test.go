@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,18 +14,19 @@ import (
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/modeltest"
 )
 
 // model does the same in a folder that a guest's file system shows, and in
 // another by system calls, and compares what each answers and what is there in
 // the end.
 type model struct {
+	modeltest.Choices
 	t          *testing.T
 	fsys       *memfs.FS
 	ours, host string
 	file       [3]*memfs.File
 	fd         [3]int
-	in         []byte
 	log        []string
 }
 
@@ -62,20 +62,7 @@ func mounted(t testing.TB, dir string, rules Rules) *memfs.FS {
 	return fsys
 }
 
-func TestModel(t *testing.T) {
-	runs := 60
-	if testing.Short() {
-		runs = 10
-	}
-	for seed := range runs {
-		rng := rand.New(rand.NewPCG(uint64(seed), 11))
-		in := make([]byte, 900)
-		for i := range in {
-			in[i] = byte(rng.Uint32())
-		}
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { runModel(t, in) })
-	}
-}
+func TestModel(t *testing.T) { modeltest.Each(t, 60, 900, 11, runModel) }
 
 func FuzzModel(f *testing.F) {
 	f.Add([]byte("open write read rename mkdir rmdir unlink"))
@@ -83,7 +70,7 @@ func FuzzModel(f *testing.F) {
 }
 
 func runModel(t *testing.T, in []byte) {
-	m := &model{t: t, ours: t.TempDir(), host: t.TempDir(), in: in}
+	m := &model{t: t, ours: t.TempDir(), host: t.TempDir(), Choices: modeltest.Of(in)}
 	for _, dir := range []string{m.ours, m.host} {
 		for name, target := range map[string]string{"la": "a", "lb": "d/b", "ld": "d", "gone": "nowhere", "loop": "loop", "up": "d/../a"} {
 			if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
@@ -97,8 +84,8 @@ func runModel(t *testing.T, in []byte) {
 	m.fsys = mounted(t, m.ours, Rules{})
 	steps := []func(){m.open, m.open, m.open, m.read, m.write, m.write, m.pwrite, m.seek, m.ftruncate, m.close,
 		m.mkdir, m.rmdir, m.unlink, m.rename, m.chmod, m.utimes, m.truncate, m.stat, m.lstat, m.fstat, m.readlink, m.list}
-	for len(m.in) > 0 && !t.Failed() {
-		steps[m.byte()%len(steps)]()
+	for m.Left() && !t.Failed() {
+		steps[m.Byte()%len(steps)]()
 	}
 	for i := range m.file {
 		m.closeAt(i)
@@ -143,22 +130,13 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-func (m *model) byte() int {
-	if len(m.in) == 0 {
-		return 0
-	}
-	b := m.in[0]
-	m.in = m.in[1:]
-	return int(b)
-}
-
-func pick[T any](m *model, of ...T) T { return of[m.byte()%len(of)] }
-
 // name gives a name below the folder.
 func (m *model) name() string {
-	last := func() string { return pick(m, "a", "b", "c", "d", "e", "la", "lb", "ld", "gone", "loop", "up", "pipe") }
-	dir := pick(m, "", "", "d/", "ld/", "e/", "d/e/", "d/../", "./", "pipe/", "a/")
-	return dir + last() + pick(m, "", "", "", "", "/")
+	last := func() string {
+		return modeltest.Pick(m, "a", "b", "c", "d", "e", "la", "lb", "ld", "gone", "loop", "up", "pipe")
+	}
+	dir := modeltest.Pick(m, "", "", "d/", "ld/", "e/", "d/e/", "d/../", "./", "pipe/", "a/")
+	return dir + last() + modeltest.Pick(m, "", "", "", "", "/")
 }
 
 func (m *model) mem(p string) string { return shown + "/" + p }
@@ -184,11 +162,11 @@ func same[T comparable](m *model, what string, got, want T) {
 }
 
 func (m *model) open() {
-	i, p := m.byte()%len(m.file), m.name()
+	i, p := m.Byte()%len(m.file), m.name()
 	var st syscall.Stat_t
 	if syscall.Stat(m.os(p), &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFIFO {
 		// Not opened here, whatever else: the host would, and wait.
-		_, e := m.fsys.Open(context.Background(), nil, m.mem(p), pick(m, abi.O_RDONLY, abi.O_WRONLY, abi.O_RDWR), 0)
+		_, e := m.fsys.Open(context.Background(), nil, m.mem(p), modeltest.Pick(m, abi.O_RDONLY, abi.O_WRONLY, abi.O_RDWR), 0)
 		if e == abi.OK {
 			m.t.Errorf("%s was opened", p)
 		}
@@ -198,9 +176,9 @@ func (m *model) open() {
 		mem uint32
 		os  int
 	}
-	flags := pick(m, flag{abi.O_RDONLY, syscall.O_RDONLY}, flag{abi.O_WRONLY, syscall.O_WRONLY}, flag{abi.O_RDWR, syscall.O_RDWR})
-	for range m.byte() % 4 {
-		fl := pick(m, flag{abi.O_CREAT, syscall.O_CREAT}, flag{abi.O_CREAT, syscall.O_CREAT}, flag{abi.O_EXCL, syscall.O_EXCL},
+	flags := modeltest.Pick(m, flag{abi.O_RDONLY, syscall.O_RDONLY}, flag{abi.O_WRONLY, syscall.O_WRONLY}, flag{abi.O_RDWR, syscall.O_RDWR})
+	for range m.Byte() % 4 {
+		fl := modeltest.Pick(m, flag{abi.O_CREAT, syscall.O_CREAT}, flag{abi.O_CREAT, syscall.O_CREAT}, flag{abi.O_EXCL, syscall.O_EXCL},
 			flag{abi.O_TRUNC, syscall.O_TRUNC}, flag{abi.O_APPEND, syscall.O_APPEND}, flag{abi.O_NOFOLLOW, syscall.O_NOFOLLOW},
 			flag{abi.O_DIRECTORY, syscall.O_DIRECTORY})
 		flags.mem |= fl.mem
@@ -232,17 +210,17 @@ func (m *model) closeAt(i int) {
 	}
 }
 
-func (m *model) close() { m.closeAt(m.byte() % len(m.file)) }
+func (m *model) close() { m.closeAt(m.Byte() % len(m.file)) }
 
 func (m *model) opened(f func(f *memfs.File, fd int)) {
-	if i := m.byte() % len(m.file); m.file[i] != nil {
+	if i := m.Byte() % len(m.file); m.file[i] != nil {
 		f(m.file[i], m.fd[i])
 	}
 }
 
-func (m *model) size() int64 { return pick(m, int64(0), 1, 10, 511, 5000, 70_000) }
+func (m *model) size() int64 { return modeltest.Pick(m, int64(0), 1, 10, 511, 5000, 70_000) }
 
-func (m *model) data() []byte { return bytes.Repeat([]byte{byte(m.byte())}, int(m.size())) }
+func (m *model) data() []byte { return bytes.Repeat([]byte{byte(m.Byte())}, int(m.size())) }
 
 func (m *model) read() {
 	m.opened(func(f *memfs.File, fd int) {
@@ -284,7 +262,7 @@ func (m *model) seek() {
 		if f.Node().IsDir() {
 			return
 		}
-		off, whence := m.size(), m.byte()%3
+		off, whence := m.size(), m.Byte()%3
 		n, e := f.SeekTo(off, whence)
 		k, err := syscall.Seek(fd, off, whence)
 		if m.both(fmt.Sprintf("seek %d %d", off, whence), e, err) {

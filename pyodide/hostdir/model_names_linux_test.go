@@ -8,6 +8,7 @@ import (
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/modeltest"
 )
 
 func (m *model) mkdir() {
@@ -40,13 +41,13 @@ func (m *model) at(p string, follow bool, f func(*memfs.Node) abi.Errno) abi.Err
 }
 
 func (m *model) chmod() {
-	p, perm := m.name(), pick(m, uint32(0o600), 0o644, 0o755)
+	p, perm := m.name(), modeltest.Pick(m, uint32(0o600), 0o644, 0o755)
 	e := m.at(p, true, func(n *memfs.Node) abi.Errno { return m.fsys.Chmod(n, perm) })
 	m.both(fmt.Sprintf("chmod %s %o", p, perm), e, syscall.Chmod(m.os(p), perm))
 }
 
 func (m *model) utimes() {
-	p, sec := m.name(), int64(m.byte())*1e6
+	p, sec := m.name(), int64(m.Byte())*1e6
 	times := []syscall.Timespec{{Sec: sec, Nsec: 5000}, {Sec: sec + 1, Nsec: 6000}}
 	e := m.at(p, true, func(n *memfs.Node) abi.Errno {
 		return m.fsys.SetTimes(n, abi.Timespec{Sec: sec, Nsec: 5000}, abi.Timespec{Sec: sec + 1, Nsec: 6000})
@@ -122,7 +123,7 @@ func (m *model) list() {
 		}
 		f.SeekTo(0, abi.SEEK_SET)
 		syscall.Seek(fd, 0, 0)
-		atOnce := 1 + m.byte()%4
+		atOnce := 1 + m.Byte()%4
 		var got, there []string
 		for more := true; more; {
 			n := 0

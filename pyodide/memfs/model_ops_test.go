@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/modeltest"
 )
 
 func (m *model) mkdir() {
@@ -98,11 +99,11 @@ func (m *model) truncate() {
 }
 
 func (m *model) size() int64 {
-	return pick(m, int64(0), 1, 10, 511, 512, 4096, 5000, chunkSize-1, chunkSize, chunkSize+1, 2*chunkSize, 200_000, -1)
+	return modeltest.Pick(m, int64(0), 1, 10, 511, 512, 4096, 5000, chunkSize-1, chunkSize, chunkSize+1, 2*chunkSize, 200_000, -1)
 }
 
 func (m *model) utimes() {
-	p, sec := m.path(2), int64(m.byte())*1e6
+	p, sec := m.path(2), int64(m.Byte())*1e6
 	n, e := m.fsys.Lookup(nil, m.mem(p), true)
 	if e == abi.OK {
 		e = m.fsys.SetTimes(n, abi.Timespec{Sec: sec, Nsec: 5}, abi.Timespec{Sec: sec + 1, Nsec: 6})
@@ -134,14 +135,14 @@ func (m *model) readlink() {
 }
 
 func (m *model) open() {
-	i, p := m.byte()%len(m.files), m.path(2)
+	i, p := m.Byte()%len(m.files), m.path(2)
 	type flag struct {
 		mem uint32
 		os  int
 	}
-	flags := pick(m, flag{abi.O_RDONLY, syscall.O_RDONLY}, flag{abi.O_WRONLY, syscall.O_WRONLY}, flag{abi.O_RDWR, syscall.O_RDWR})
-	for range m.byte() % 4 {
-		fl := pick(m, flag{abi.O_CREAT, syscall.O_CREAT}, flag{abi.O_CREAT, syscall.O_CREAT},
+	flags := modeltest.Pick(m, flag{abi.O_RDONLY, syscall.O_RDONLY}, flag{abi.O_WRONLY, syscall.O_WRONLY}, flag{abi.O_RDWR, syscall.O_RDWR})
+	for range m.Byte() % 4 {
+		fl := modeltest.Pick(m, flag{abi.O_CREAT, syscall.O_CREAT}, flag{abi.O_CREAT, syscall.O_CREAT},
 			flag{abi.O_CREAT, syscall.O_CREAT},
 			flag{abi.O_EXCL, syscall.O_EXCL}, flag{abi.O_TRUNC, syscall.O_TRUNC},
 			flag{abi.O_APPEND, syscall.O_APPEND}, flag{abi.O_DIRECTORY, syscall.O_DIRECTORY},
@@ -176,19 +177,19 @@ func (m *model) close(i int) {
 	}
 }
 
-func (m *model) closeOne() { m.close(m.byte() % len(m.files)) }
+func (m *model) closeOne() { m.close(m.Byte() % len(m.files)) }
 
 // onFile calls f for an open file, if there is one.
 func (m *model) onFile(f func(name string, file *File, fd int)) {
-	i := m.byte() % len(m.files)
+	i := m.Byte() % len(m.files)
 	if m.files[i].file != nil {
 		f(fmt.Sprint(i), m.files[i].file, m.files[i].fd)
 	}
 }
 
 func (m *model) data() []byte {
-	p := make([]byte, pick(m, 0, 1, 10, 100, 5000, chunkSize-5, chunkSize+5))
-	c := byte(m.byte())
+	p := make([]byte, modeltest.Pick(m, 0, 1, 10, 100, 5000, chunkSize-5, chunkSize+5))
+	c := byte(m.Byte())
 	for i := range p {
 		p[i] = c + byte(i*7)
 	}
@@ -249,7 +250,7 @@ func (m *model) pwrite() {
 
 func (m *model) seek() {
 	m.onFile(func(name string, f *File, fd int) {
-		off, whence := m.size(), m.byte()%3
+		off, whence := m.size(), m.Byte()%3
 		if f.Node().IsDir() {
 			return // what offsets mean is the file system's business
 		}

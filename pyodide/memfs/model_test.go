@@ -4,7 +4,6 @@ package memfs
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/modeltest"
 )
 
 // The model test runs the same operations on an FS and on a folder of the
@@ -25,6 +25,7 @@ import (
 const modelDepth = maxLinks + 8
 
 type model struct {
+	modeltest.Choices
 	t     *testing.T
 	fsys  *FS
 	base  string // the host's folder that is fsys's root
@@ -33,7 +34,6 @@ type model struct {
 		fd   int
 		file *File
 	}
-	in  []byte
 	log []string
 }
 
@@ -67,43 +67,25 @@ func unprivileged(t *testing.T, dir string, f func()) {
 	f()
 }
 
-func TestModel(t *testing.T) {
-	runs, length := 30, 1200
-	if testing.Short() {
-		runs = 8
-	}
-	for seed := range runs {
-		rng := rand.New(rand.NewPCG(uint64(seed), 7))
-		in := make([]byte, length)
-		for i := range in {
-			in[i] = byte(rng.Uint32())
-		}
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { runModel(t, in) })
-	}
-}
+func TestModel(t *testing.T) { modeltest.Each(t, 30, 1200, 7, runModel) }
 
 func FuzzModel(f *testing.F) {
 	f.Add([]byte("mkdir a; rename a a/b; symlink a b; open b/c"))
-	rng := rand.New(rand.NewPCG(1, 2))
-	in := make([]byte, 300)
-	for i := range in {
-		in[i] = byte(rng.Uint32())
-	}
-	f.Add(in)
+	f.Add(modeltest.Random(300, 1, 2))
 	f.Fuzz(func(t *testing.T, in []byte) { runModel(t, in[:min(len(in), 2000)]) })
 }
 
 func runModel(t *testing.T, in []byte) {
 	base := t.TempDir()
 	unprivileged(t, base, func() {
-		m := &model{t: t, fsys: New(Options{}), base: base, in: in, work: strings.Repeat("/x", modelDepth)}
+		m := &model{t: t, fsys: New(Options{}), base: base, Choices: modeltest.Of(in), work: strings.Repeat("/x", modelDepth)}
 		if err := os.MkdirAll(base+m.work, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.fsys.MkdirAll(m.work, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for len(m.in) > 0 && !t.Failed() {
+		for m.Left() && !t.Failed() {
 			m.step()
 		}
 		for i := range m.files {
@@ -127,25 +109,14 @@ func openUp(dir string) {
 	}
 }
 
-func (m *model) byte() int {
-	if len(m.in) == 0 {
-		return 0
-	}
-	b := m.in[0]
-	m.in = m.in[1:]
-	return int(b)
-}
-
-func pick[T any](m *model, of ...T) T { return of[m.byte()%len(of)] }
-
 var modelNames = []string{"a", "b", "c", "d"}
 
 // path makes up a path of at most ups "..", relative to the working folder.
 func (m *model) path(ups int) string {
-	b := m.byte()
+	b := m.Byte()
 	var s []string
 	for range []int{1, 1, 2, 2, 2, 3, 3, 4}[b&7] {
-		switch c := m.byte() % 16; {
+		switch c := m.Byte() % 16; {
 		case c == 0:
 			s = append(s, ".")
 		case c == 1 && ups > 0:
@@ -163,7 +134,7 @@ func (m *model) path(ups int) string {
 }
 
 func (m *model) perm() uint32 {
-	return pick(m, uint32(0o755), 0o755, 0o755, 0o700, 0o644, 0o644, 0o644, 0o400, 0o555, 0o300, 0o500, 0)
+	return modeltest.Pick(m, uint32(0o755), 0o755, 0o755, 0o700, 0o644, 0o644, 0o644, 0o400, 0o555, 0o300, 0o500, 0)
 }
 
 // both compares an outcome.
@@ -213,5 +184,5 @@ func (m *model) step() {
 		m.open, m.open, m.open, m.open, m.read, m.read, m.write, m.write, m.pread, m.pwrite,
 		m.seek, m.ftruncate, m.fstat, m.readdir, m.closeOne,
 	}
-	ops[m.byte()%len(ops)]()
+	ops[m.Byte()%len(ops)]()
 }
