@@ -42,7 +42,15 @@ type Memory struct {
 	committed atomic.Uint64
 	refused   atomic.Bool
 	beside    func() uint64
+
+	standing uint64 // the bytes by which the guest could not grow and has not grown since, 0 if there are none
+	tries    int    // refusals since the last grant
+	least    uint64 // of those, in bytes
 }
+
+// aside is growth in bytes that is no sign of being content with less: that is
+// what it takes to make an error of a refusal, and to tell of it.
+const aside = 2 << 20
 
 // New reserves limit bytes, rounded down to whole wasm pages. The caller calls
 // Unmap in the end.
@@ -67,17 +75,40 @@ func (m *Memory) Allocator() experimental.MemoryAllocator {
 func (m *Memory) Reallocate(size uint64) []byte {
 	have := m.committed.Load()
 	if size > m.limit || size > have && m.beside != nil && size+m.beside() > m.limit {
-		m.refused.Store(true)
+		m.refuse(size - have)
 		return nil
 	}
 	b, err := m.area.commit(have, max(size, have))
 	if err != nil {
-		m.refused.Store(true)
+		m.refuse(size - min(size, have))
 		return nil
 	}
 	m.committed.Store(max(size, have))
-	m.refused.Store(false)
+	m.grant(max(size, have) - have)
 	return b[:size:size]
+}
+
+// refuse notes that the guest may not have so many more bytes.
+func (m *Memory) refuse(more uint64) {
+	if m.tries == 0 || more < m.least {
+		m.least = more
+	}
+	m.tries++
+	m.refused.Store(true)
+}
+
+// grant notes that the guest has got so many more bytes. Emscripten's malloc
+// first tries to have some in stock: after one refusal it has what it wanted.
+// After two, it asks for something else.
+func (m *Memory) grant(more uint64) {
+	if m.tries > 1 && (m.standing == 0 || m.least < m.standing) {
+		m.standing = m.least
+	}
+	m.tries = 0
+	if more >= min(m.standing, aside) {
+		m.standing = 0
+	}
+	m.refused.Store(m.standing > 0)
 }
 
 // Share makes the limit that of the memory and of what beside says is held
@@ -95,8 +126,9 @@ func (m *Memory) Committed() uint64 { return m.committed.Load() }
 // Limit is the cap in bytes.
 func (m *Memory) Limit() uint64 { return m.limit }
 
-// Refused says whether the last attempt to grow was refused: the guest wanted
-// more than the cap, and has not been content with less since.
+// Refused says whether the guest wanted more than the cap and has not been
+// content with less since. The little that it takes to tell of an error does not
+// count: whether it needs memory at all depends on what is free by chance.
 func (m *Memory) Refused() bool { return m.refused.Load() }
 
 // Unmap gives the memory back. No call of the instance may run or start.

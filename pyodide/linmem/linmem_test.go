@@ -54,6 +54,43 @@ func TestCapRefuses(t *testing.T) {
 	}
 }
 
+// Emscripten's malloc asks twice: for more than it needs, and for what it needs.
+func TestRefused(t *testing.T) {
+	const limit = 1000 * PageSize
+	for _, c := range []struct {
+		name    string
+		pages   []uint64 // what is asked for after the first 900, in order
+		refused bool
+	}{
+		{"all in stock", []uint64{950}, false},
+		{"none in stock", []uint64{1001, 999}, false},
+		{"refused", []uint64{1001, 1001}, true},
+		{"twice", []uint64{1001, 1001, 1001, 1001}, true},
+		{"and tells of it", []uint64{1010, 1010, 1001, 901}, true},
+		{"and tells of it, again", []uint64{1010, 1010, 1001, 901, 902}, true},
+		{"and tells of it with what is in stock", []uint64{1010, 1010, 902}, true},
+		{"content with less", []uint64{1100, 1100, 950}, false},
+		{"content with less, and refused", []uint64{1100, 1100, 950, 1001, 1001}, true},
+	} {
+		m, err := New(limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Reallocate(900 * PageSize)
+		for _, n := range c.pages {
+			if b := m.Reallocate(n * PageSize); (b == nil) != (n > 1000) {
+				t.Errorf("%s: %d pages: %d bytes", c.name, n, len(b))
+			}
+		}
+		if m.Refused() != c.refused {
+			t.Errorf("%s: Refused() = %v", c.name, m.Refused())
+		}
+		if err := m.Unmap(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestBadLimits(t *testing.T) {
 	for _, n := range []uint64{0, PageSize - 1, 1<<32 + PageSize} {
 		if m, err := New(n); err == nil {
