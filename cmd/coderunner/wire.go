@@ -80,7 +80,6 @@ func (b *backend) openDeno(cfg Config, ahead int, log *zap.Logger) error {
 		NPMRegistry: cfg.NPMRegistry,
 		JSRURL:      cfg.JSRURL,
 		Offline:     cfg.Offline,
-		Strict:      cfg.Isolation == isolationRequire,
 		Env:         networkEnv(),
 		Ahead:       ahead,
 		Memory:      cfg.Limits.Memory,

@@ -27,8 +27,8 @@
 // Runs share nothing but Deno's cache folder, which Deno itself guards. What
 // was prepared is remembered under a mutex of its own (memo), the names of
 // working folders under another (folders), the processes that wait under a
-// third (park); none of them is taken under another. No lock is held while
-// anything waits. What a run leaves to be finished in the background is
+// third (park), which packages have compiled code under a fourth (codes); none
+// of them is taken under another. No lock is held while anything waits. What a run leaves to be finished in the background is
 // counted (Runner.background), and Close waits for it.
 //
 // # Limits
@@ -67,6 +67,9 @@ import (
 //go:embed bootstrap.js
 var bootstrapSource string
 
+//go:embed seal.js
+var sealSource string
+
 // Config says how a [Runner] works.
 type Config struct {
 	// Cache is where Deno and packages are kept. The caller closes it, after
@@ -90,10 +93,6 @@ type Config struct {
 	// certificates. They are for the trusted phase, and for programs that may
 	// use the network, except proxies with a password.
 	Env map[string]string
-
-	// Strict keeps the process of a program from writing even the caches of
-	// compiled code, which makes loading packages slower.
-	Strict bool
 
 	// Ahead is how many processes are started ahead of need and kept waiting, at
 	// most. Each has about 9 MiB of memory of its own. 0 is none, which is
@@ -119,6 +118,7 @@ type Runner struct {
 	starter *starter
 	known   memo
 	park    *park
+	codes   *codes
 
 	background sync.WaitGroup // what runs may leave to be finished
 
@@ -156,6 +156,7 @@ func New(cfg Config) (*Runner, error) {
 	r.sweepGen()
 	r.starter = newStarter()
 	r.park = newPark(r, max(cfg.Ahead, 0))
+	r.codes = newCodes(r)
 	return r, nil
 }
 
@@ -177,24 +178,13 @@ func (r *Runner) checkFolders() error {
 	return nil
 }
 
-// makeDenoDir makes Deno's cache folder, and closes the place in it where
-// localStorage and the Cache API would keep things from run to run.
+// makeDenoDir makes Deno's cache folder.
 func makeDenoDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
-	if err := linkCodeCaches(dir); err != nil {
-		return fmt.Errorf("make Deno's cache: %w", err)
-	}
-	trimCaches(filepath.Join(dir, codeDir))
-	name := filepath.Join(dir, "location_data")
-	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
-		return nil
-	}
-	if err := os.RemoveAll(name); err != nil {
-		return fmt.Errorf("make Deno's cache: %w", err)
-	}
-	if err := os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a folder of this name.\n"), 0o400); err != nil && !os.IsPermission(err) {
+	trimCaches(dir)
+	if err := closeStorage(dir); err != nil && !os.IsPermission(err) {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
 	return nil
@@ -203,16 +193,17 @@ func makeDenoDir(dir string) error {
 // maxCache is how large one of Deno's databases may get, in bytes.
 const maxCache = 256 << 20
 
-// trimCaches removes the databases in which Deno keeps what it made of
-// modules, if they have become too large: every path that ever was a program
-// has a row.
+// trimCaches removes the databases in which the trusted phase keeps what it
+// found out about modules, if they have become too large.
 func trimCaches(dir string) {
 	databases, _ := filepath.Glob(filepath.Join(dir, "*_cache_v*"))
 	for _, name := range databases {
 		if info, err := os.Lstat(name); err != nil || info.Size() < maxCache {
 			continue
 		}
-		removeDatabase(name)
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			_ = os.Remove(name + suffix) // the next one tries again
+		}
 	}
 }
 
@@ -223,7 +214,11 @@ func (r *Runner) Versions() map[string]string { return map[string]string{"deno":
 // may be in progress.
 func (r *Runner) Close() error {
 	r.park.close()
+	if r.cfg.Ahead > 0 {
+		r.codes.stop()
+	}
 	r.background.Wait()
+	r.codes.stop()
 	r.starter.close()
 	err := r.folders.close()
 	r.sweepGen()

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "--version" || os.Args[1] == "cache") {
 		standIn()
 	}
+	if len(os.Args) > 1 && os.Args[1] == "run" {
+		writeEverywhere()
+	}
 	if n, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
 		makeThreads(n)
 		os.Exit(0)
@@ -122,7 +125,7 @@ func filesOfRuns(r *Runner) (files []string) {
 	for _, pattern := range []string{"r*/*", "r*/*/*"} {
 		found, _ := filepath.Glob(filepath.Join(r.folders.base, pattern))
 		for _, name := range found {
-			if base := filepath.Base(name); base != "work" && base != "tmp" {
+			if base := filepath.Base(name); base != "work" && base != "tmp" && base != "gen" {
 				files = append(files, name)
 			}
 		}

@@ -45,7 +45,7 @@ type orders struct {
 // started ahead, unless it must be a fresh one. The error is the context's if
 // that ends before.
 func (j *job) instance(ctx context.Context) (*instance, error) {
-	v := variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
+	v := j.variant()
 	if len(j.req.Args) > 0 && j.mentions("Worker") {
 		v.args = j.req.Args // workers have those that the process was started with
 	}
@@ -69,6 +69,11 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// variant is what the job needs to know of its process, but for arguments.
+func (j *job) variant() variant {
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
 }
 
 // mentions reports whether a word is in the program or its files.
@@ -235,7 +240,7 @@ func exitOf(state *os.ProcessState) (code int, signal string) {
 // run again: nothing of it has run.
 func (j *job) after(end *ending, o *runners.Outcome) next {
 	if o.Status == runners.Crashed {
-		dropCodeCaches(j.r.denoDir)
+		j.r.codes.drop(j.variant())
 		return done
 	}
 	rec := end.report.thrown

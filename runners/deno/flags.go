@@ -67,11 +67,11 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	return append(flags, "--no-remote")
 }
 
-// withoutCache is a policy that keeps programs from writing to the cache,
-// whatever else they may write to.
+// withoutCache is a policy that keeps programs from writing to the cache, and
+// to what of ours other processes run, whatever else they may write to.
 func (r *Runner) withoutCache(p runners.Policy) runners.Policy {
 	if p.Write.Any() && !p.DenyWrite.All {
-		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), r.cfg.Cache.Root())
+		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), r.cfg.Cache.Root(), r.folders.bootstrap(), r.folders.own())
 	}
 	return p
 }
@@ -131,9 +131,9 @@ func joinHostPort(host, port string) string {
 const tlsVariable = "DENO_TLS_CA_STORE"
 
 // baseEnv is the environment of every Deno that we start: nothing of ours.
-func (r *Runner) baseEnv() []string {
+func (r *Runner) baseEnv(denoDir string) []string {
 	env := []string{
-		"DENO_DIR=" + r.denoDir,
+		"DENO_DIR=" + denoDir,
 		"DENO_NO_PACKAGE_JSON=1",
 		"DENO_NO_UPDATE_CHECK=1",
 		tlsVariable + "=system,mozilla",
@@ -155,8 +155,8 @@ var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROX
 // the variables that the policy names and what the policy's other grants need.
 // So every program may read it, and packages that look for a variable load.
 // Hide are the names in it that are for Deno, which the bootstrap takes away.
-func (r *Runner) runEnv(temp string) (env, hide []string) {
-	env = r.baseEnv()
+func (r *Runner) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
+	env = r.baseEnv(denoDir)
 	// Deno finds a registry's packages in its cache by the registry's URL.
 	if registry := withoutUser(r.cfg.NPMRegistry); registry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
@@ -166,7 +166,7 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 			hide = append(hide, name)
 		}
 	}
-	if r.cfg.Policy.Net.Any() {
+	if p.Net.Any() {
 		// Deno reads these when it makes its first connection, so they stay.
 		for _, name := range certificateVariables {
 			if v := r.cfg.Env[name]; v != "" {
@@ -183,7 +183,7 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 	}
 	hide = append(hide, "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself, as it does PATH
 	env = append(env, "TMPDIR="+temp)
-	if path := os.Getenv("PATH"); path != "" && r.cfg.Policy.Run.Any() {
+	if path := os.Getenv("PATH"); path != "" && p.Run.Any() {
 		env = append(env, "PATH="+path) // to find programs by their names
 	} else {
 		hide = append(hide, "PATH")
@@ -191,8 +191,8 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 	if tz := os.Getenv("TZ"); tz != "" {
 		env = append(env, "TZ="+tz)
 	}
-	for _, name := range r.cfg.Policy.Env.List {
-		if v, ok := os.LookupEnv(name); ok && r.cfg.Policy.HostEnv(name) {
+	for _, name := range p.Env.List {
+		if v, ok := os.LookupEnv(name); ok && p.HostEnv(name) {
 			env = append(env, name+"="+v) // the last one counts
 			hide = slices.DeleteFunc(hide, func(h string) bool { return h == name })
 		}
@@ -202,7 +202,7 @@ func (r *Runner) runEnv(temp string) (env, hide []string) {
 
 // prepareEnv is the environment of the trusted phase.
 func (r *Runner) prepareEnv() []string {
-	env := r.baseEnv()
+	env := r.baseEnv(r.denoDir)
 	if r.cfg.NPMRegistry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+r.cfg.NPMRegistry)
 	}

@@ -28,6 +28,7 @@ type variant struct {
 	memory int64 // the limit, in bytes
 	ready  *prepared
 	args   []string // of the program; nil, and no process is kept that has any
+	making bool     // it loads packages for later programs to load them faster
 }
 
 // variantKey stands for a variant, and for what else a process is started with. It is ""
@@ -37,12 +38,22 @@ func (r *Runner) variantKey(v variant) string {
 	if err != nil {
 		return ""
 	}
-	env, _ := r.runEnv("")
+	env, _ := r.runEnv(r.cfg.Policy, "", "")
 	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, env)
 }
 
+// policy is what the process may touch. One that runs no program gets nothing
+// that is not needed for loading.
+func (in *instance) policy() runners.Policy {
+	if in.variant.making {
+		return runners.Policy{}
+	}
+	return in.r.cfg.Policy
+}
+
 // flags are the arguments for Deno.
-func (r *Runner) flags(v variant, f *folder) []string {
+func (in *instance) flags() []string {
+	r, v, f, policy := in.r, in.variant, in.folder, in.policy()
 	args := []string{"run", "--quiet", "--cached-only", "--no-config", "--no-prompt", heapFlag(v.memory)}
 	read := []string{f.work(), f.temp()}
 	var imports []string
@@ -58,16 +69,16 @@ func (r *Runner) flags(v variant, f *folder) []string {
 		read = append(read, filepath.Join(r.denoDir, "npm"))
 	}
 	if v.ready.remote {
-		imports = importFlags(r.cfg.Policy, r.cfg.JSRURL)
+		imports = importFlags(policy, r.cfg.JSRURL)
 		if len(imports) == 0 {
 			imports = []string{"--allow-import"} // all of it is cached, or it is not there
 		}
 	}
-	if !v.ready.npm && !v.ready.remote {
+	if !v.ready.npm && !v.ready.remote || !in.coded {
 		args = append(args, "--no-code-cache") // nothing that would be used again
 	}
 	write := []string{f.work(), f.temp(), f.report()}
-	args = append(args, permissionFlags(r.withoutCache(r.cfg.Policy), read, write, imports)...)
+	args = append(args, permissionFlags(r.withoutCache(policy), read, write, imports)...)
 	args = append(args, r.folders.bootstrap())
 	return append(args, v.args...)
 }
@@ -81,6 +92,9 @@ type instance struct {
 	key     string      // of the variant, "" if it was not started ahead
 	idle    *time.Timer // ends it if it is not used; nil if it was not started ahead
 	folder  *folder
+
+	denoDir string // what Deno takes for its cache
+	coded   bool   // it has databases with V8's code, or is to fill them
 
 	started chan struct{} // closed when it waits for orders, or never will
 	// The rest is set when started is closed.
@@ -115,6 +129,9 @@ func (in *instance) start(ctx context.Context) error {
 	if in.folder, err = r.folders.take(); err != nil {
 		return err
 	}
+	if err := in.arrange(); err != nil {
+		return err
+	}
 	report, err := in.folder.openReport()
 	if err != nil {
 		return err
@@ -145,13 +162,11 @@ func (in *instance) start(ctx context.Context) error {
 // exec starts the process.
 func (in *instance) exec() (*process, error) {
 	r := in.r
-	may, err := r.confinement(in.variant, in.folder)
-	if err != nil {
-		return nil, err
-	}
-	env, _ := r.runEnv(in.folder.temp())
-	c := command{path: in.variant.binary, args: r.flags(in.variant, in.folder), dir: in.folder.work(), env: env, spec: may}
+	may := in.confinement()
+	env, _ := r.runEnv(in.policy(), in.denoDir, in.folder.temp())
+	c := command{path: in.variant.binary, args: in.flags(), dir: in.folder.work(), env: env, spec: may}
 	if may != nil && sandbox.Delegated() == nil {
+		var err error
 		if c.group, err = sandbox.NewGroup(groupTasks); err != nil {
 			r.log.Debug("a process has no control group", zap.Error(err))
 		}
@@ -162,11 +177,11 @@ func (in *instance) exec() (*process, error) {
 // settle tells the process its place, awaits the byte with which it says that
 // it waits for orders, and limits it.
 func (in *instance) settle() error {
-	_, hide := in.r.runEnv(in.folder.temp())
+	_, hide := in.r.runEnv(in.policy(), in.denoDir, in.folder.temp())
 	report := in.folder.report()
 	// Deno takes the grants of all folders above away, too; but those that the
 	// policy has are the program's to keep.
-	revoke := !in.r.cfg.Policy.CanWrite(report)
+	revoke := !in.policy().CanWrite(report)
 	if err := writeFrame(in.p.stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died, and said why.
 		in.r.log.Debug("Deno does not listen", zap.Error(err))
@@ -249,16 +264,16 @@ func (in *instance) clear() {
 	if in.folder == nil {
 		return
 	}
-	// Deno keeps what it made of TypeScript by the path of the file, and of
-	// modules without one by their digest.
-	own, gen := in.r.ownGen(in.folder), filepath.Join(in.r.denoDir, "gen")
 	// A process that left its group, and lives, may have the folders open.
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
-	if !keep || emptyDir(own, nil) != nil {
-		_ = os.RemoveAll(own) // it is a cache: the next run tries again
-	}
-	for _, dir := range []string{filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
-		_ = os.RemoveAll(dir)
+	in.folder.linked = in.folder.linked && in.r.guarded(in.policy())
+	if in.denoDir == in.r.denoDir {
+		// Deno keeps what it made of TypeScript by the path of the file, and of
+		// modules without one by their digest.
+		gen := filepath.Join(in.denoDir, "gen")
+		for _, dir := range []string{in.r.genDir(in.folder.work()), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+			_ = os.RemoveAll(dir) // it is a cache: the next run tries again
+		}
 	}
 	// Now its name may be used again.
 	if err := in.folder.giveBack(keep); err != nil {

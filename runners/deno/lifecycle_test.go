@@ -254,49 +254,6 @@ func TestTrimCaches(t *testing.T) {
 	}
 }
 
-// TestCrash: what made Deno crash is not there for the next one.
-func TestCrash(t *testing.T) {
-	dir := t.TempDir()
-	if err := linkCodeCaches(dir); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"v8_code_cache_v2", "v8_code_cache_v2-wal", "node_analysis_cache_v2"} {
-		if err := os.WriteFile(filepath.Join(dir, codeDir, name), []byte("damaged"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	left := func() int {
-		entries, err := os.ReadDir(filepath.Join(dir, codeDir))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(entries)
-	}
-	j := &job{r: &Runner{denoDir: dir}, program: &program{}}
-	words := "\n============\nDeno has panicked. This is a bug in Deno. Please report this\n\nthread 'main' panicked at cache.rs:1\n"
-	for _, tt := range []struct {
-		end  ending
-		want runners.Status
-		left int
-	}{
-		{ending{exitCode: 1, report: report{thrown: &record{Kind: "thrown", Message: words}}}, runners.Failed, 3},
-		{ending{exitCode: 1, report: report{done: &record{}}}, runners.Failed, 3},
-		{ending{exitCode: 1}, runners.Crashed, 0},
-	} {
-		tt.end.program, tt.end.stdout, tt.end.stderr = j.program, runners.NewCapture(1000), runners.NewCapture(1000)
-		if _, err := tt.end.stderr.Write([]byte(words)); err != nil {
-			t.Fatal(err)
-		}
-		o := tt.end.outcome()
-		if o.Status != tt.want {
-			t.Errorf("%+v: %s, want %s", tt.end.report, o.Status, tt.want)
-		}
-		if j.after(&tt.end, o); left() != tt.left {
-			t.Errorf("%s leaves %d files, want %d", o.Status, left(), tt.left)
-		}
-	}
-}
-
 // TestCacheIsNotWritten: not even with the permission to write everywhere.
 func TestCacheIsNotWritten(t *testing.T) {
 	for _, flag := range []string{"--allow-write", "--allow-write=/", "-A"} {

@@ -166,15 +166,25 @@ func (d *dependencies) add(t target) {
 func (d *dependencies) module() string {
 	var b strings.Builder
 	for _, t := range d.targets {
-		quoted, _ := json.Marshal(t.specifier)
-		b.WriteString("import ")
-		b.Write(quoted)
-		if u, err := url.Parse(t.specifier); err == nil && strings.HasPrefix(u.Scheme, "http") && strings.HasSuffix(u.Path, ".json") {
+		specifier, isJSON := t.quoted()
+		b.WriteString("import " + specifier)
+		if isJSON {
 			b.WriteString(` with { type: "json" }`)
 		}
 		b.WriteString(";\n")
 	}
 	return b.String()
+}
+
+// quoted gives the specifier as a literal, and whether it is a module of JSON,
+// which must be said when it is imported.
+func (t target) quoted() (literal string, isJSON bool) {
+	b, err := json.Marshal(t.specifier)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	u, err := url.Parse(t.specifier)
+	return string(b), err == nil && strings.HasPrefix(u.Scheme, "http") && strings.HasSuffix(u.Path, ".json")
 }
 
 // importMap gives the import map file.

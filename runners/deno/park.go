@@ -203,6 +203,21 @@ func (p *park) forget(key string) {
 	}
 }
 
+// renew replaces the waiting processes of the variant that key stands for, since
+// new ones know more.
+func (p *park) renew(key string) {
+	p.mu.Lock()
+	if i := slices.IndexFunc(p.lots, func(l *lot) bool { return l.key == key }); i >= 0 {
+		for _, in := range p.lots[i].parked {
+			in.idle.Stop()
+			in.discard()
+		}
+		p.lots[i].parked = nil
+	}
+	p.mu.Unlock()
+	p.fill(key)
+}
+
 // close ends all processes. What it began in the background may still go on.
 func (p *park) close() {
 	p.mu.Lock()

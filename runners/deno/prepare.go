@@ -32,8 +32,10 @@ type prepared struct {
 	dir      string // with map.json, packages.js and deno.lock; "" if there is nothing to fetch
 	locked   bool   // there is a deno.lock
 	packages []runners.Package
-	remote   bool // modules that came from URLs are there
-	npm      bool // packages of npm are there
+	remote   bool   // modules that came from URLs are there
+	npm      bool   // packages of npm are there
+	set      string // stands for the packages, in exactly these versions
+	fresh    bool   // nobody had prepared it before
 }
 
 // there reports whether the folder is still in the cache, which somebody may
@@ -93,8 +95,9 @@ func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, pro
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
 	defer cancel()
-	fetched := map[string]bool{}
+	fetched, fresh := map[string]bool{}, false
 	dir, err := r.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
+		fresh = true
 		return r.resolve(ctx, binary, d, dir, fetched, progress)
 	})
 	if err != nil {
@@ -108,10 +111,11 @@ func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, pro
 		return nil, err
 	}
 	r.known.put(key, p)
-	if len(fetched) == 0 {
+	if !fresh {
 		return p, nil
 	}
 	now := *p
+	now.fresh = true
 	now.packages = make([]runners.Package, len(p.packages))
 	for i, pkg := range p.packages {
 		pkg.Cached = !fetched[pkg.Name+"@"+pkg.Version] && !fetched[pkg.Name]
@@ -141,12 +145,29 @@ func (r *Runner) load(dir string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	set, err := digestOf(dir)
+	if err != nil {
+		return nil, err
+	}
 	_, err = os.Lstat(name)
-	p := &prepared{dir: dir, locked: err == nil, packages: lock.packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
+	p := &prepared{dir: dir, set: set, locked: err == nil, packages: lock.packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
 	for i := range p.packages {
 		p.packages[i].Cached = true
 	}
 	return p, nil
+}
+
+// digestOf gives a digest of the files of a prepared folder.
+func digestOf(dir string) (string, error) {
+	h := sha256.New()
+	for _, name := range []string{mapName, moduleName, lockName} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("read what was prepared: %w", err)
+		}
+		fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // resolve fills dir. Fetched is set for every package that was downloaded, by

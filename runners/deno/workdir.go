@@ -29,9 +29,12 @@ const basePrefix = "coderunner-deno-"
 //	<base>/          0700, in the system's temporary folder
 //	├── lock         held by flock as long as the Runner lives
 //	├── bootstrap.js
+//	├── deno/        ours alone: see denodir.go
 //	└── r0/          one run
 //	    ├── work/    the working folder: the program and its files
 //	    ├── tmp/     TMPDIR
+//	    ├── gen/     what Deno makes of TypeScript
+//	    ├── code/    Deno's databases, if there is something for them
 //	    └── report   a pipe: what the bootstrap reports
 type folders struct {
 	base string
@@ -74,8 +77,13 @@ func newFolders(fresh string) (*folders, error) {
 	}
 	base := filepath.Join(real, basePrefix+strings.TrimPrefix(filepath.Base(fresh), "coderunner-new-"))
 	f := &folders{base: base, lock: lock}
-	if err := os.WriteFile(filepath.Join(fresh, bootstrapName), []byte(bootstrapSource), 0o600); err != nil {
-		return nil, fmt.Errorf("write the bootstrap: %w", err)
+	if err := os.Mkdir(filepath.Join(fresh, ownName), 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for runs: %w", err)
+	}
+	for name, source := range map[string]string{bootstrapName: bootstrapSource, filepath.Join(ownName, sealName): sealSource} {
+		if err := os.WriteFile(filepath.Join(fresh, name), []byte(source), 0o600); err != nil {
+			return nil, fmt.Errorf("write a script: %w", err)
+		}
 	}
 	if err := os.Rename(fresh, base); err != nil {
 		return nil, fmt.Errorf("make a folder for runs: %w", err)
@@ -83,9 +91,16 @@ func newFolders(fresh string) (*folders, error) {
 	return f, nil
 }
 
-const bootstrapName = "bootstrap.js"
+// The names in the base folder.
+const (
+	bootstrapName = "bootstrap.js"
+	ownName       = "deno"
+	sealName      = "seal.js" // in ownName
+)
 
 func (f *folders) bootstrap() string { return filepath.Join(f.base, bootstrapName) }
+func (f *folders) own() string       { return filepath.Join(f.base, ownName) }
+func (f *folders) seal() string      { return filepath.Join(f.own(), sealName) }
 
 func (f *folders) close() error {
 	err := removeAll(f.base)
@@ -119,14 +134,21 @@ type folder struct {
 	of   *folders
 	path string        // base/rN
 	made []fs.FileInfo // of dirs, as they were made; nil if they are not there
+
+	linked bool // denoDir is there, as link made it
 }
 
 func (f *folder) work() string   { return filepath.Join(f.path, "work") }
 func (f *folder) temp() string   { return filepath.Join(f.path, "tmp") }
+func (f *folder) gen() string    { return filepath.Join(f.path, "gen") }
+func (f *folder) code() string   { return filepath.Join(f.path, "code") }
 func (f *folder) report() string { return filepath.Join(f.path, "report") }
 
+// denoDir is what Deno takes for its cache. It is not in the folder.
+func (f *folder) denoDir() string { return filepath.Join(f.of.own(), filepath.Base(f.path)) }
+
 // dirs are the folders that it is made of, from above.
-func (f *folder) dirs() []string { return []string{f.path, f.work(), f.temp()} }
+func (f *folder) dirs() []string { return []string{f.path, f.work(), f.temp(), f.gen()} }
 
 // take gives a folder with nothing in it. The caller gives it back.
 func (f *folders) take() (*folder, error) {

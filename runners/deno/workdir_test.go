@@ -71,7 +71,7 @@ func TestFolders(t *testing.T) {
 					t.Fatalf("%s: %v, %v", name, info, err)
 				}
 				entries, err := os.ReadDir(dir)
-				if want := []int{2, 0, 0}[i]; err != nil || len(entries) != want {
+				if want := []int{3, 0, 0, 0}[i]; err != nil || len(entries) != want {
 					t.Errorf("%s: %s has %v, %v", name, dir, entries, err)
 				}
 			}

@@ -1,0 +1,464 @@
+package deno
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"coderunner/cache"
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// modules serves modules and makes a Runner that may import them, with a cache
+// of its own.
+func modules(t *testing.T, files map[string]string) (address string, runner func(ahead int) *Runner) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		text, ok := files[req.URL.Path]
+		if !ok {
+			http.NotFound(w, req)
+			return
+		}
+		w.Header().Set("Content-Type", map[string]string{".js": "text/javascript", ".json": "application/json"}[filepath.Ext(req.URL.Path)])
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(server.Close)
+	root := t.TempDir()
+	return server.URL, func(ahead int) *Runner {
+		return open(t, "--allow-import="+strings.TrimPrefix(server.URL, "http://"), func(c *Config) {
+			var err error
+			if c.Cache, err = cache.Open(root, cache.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			c.Ahead, c.Env = ahead, map[string]string{}
+		})
+	}
+}
+
+// variantOf gives what a program's process must be like, after its packages
+// were prepared.
+func variantOf(t *testing.T, r *Runner, req runners.Request) (*job, variant) {
+	t.Helper()
+	req.Language = runners.TypeScript
+	j, err := r.job(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := j.prepare(context.Background()); o != nil || err != nil {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	return j, j.variant()
+}
+
+// rows gives what is in the database of V8's code, with the numbers of the
+// rows: one that is written again gets another.
+func rows(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	binary, err := binaryOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "rows.js")
+	text := `import { DatabaseSync } from "node:sqlite";
+		const db = new DatabaseSync(Deno.args[0]);
+		const rows = db.prepare("SELECT specifier || ' ' || type AS name, rowid FROM codecache").all();
+		console.log(JSON.stringify(Object.fromEntries(rows.map((r) => [r.name, r.rowid]))))`
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A copy: the one that is looked at stays as it is.
+	to := t.TempDir()
+	for _, suffix := range []string{"", "-wal"} {
+		if err := copyFile(filepath.Join(dir, codeCaches[0]+suffix), filepath.Join(to, codeCaches[0]+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(binary, "run", "--quiet", "--no-config", "--no-lock", "-A", script, filepath.Join(to, codeCaches[0]))
+	cmd.Env = []string{"DENO_DIR=" + t.TempDir(), "NO_COLOR=1", "DENO_NO_UPDATE_CHECK=1"}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	var got map[string]int
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestCode follows the databases of a set from its first program on: a server
+// has them made after the first, another process after the second. Later ones
+// have what is in them, and leave it as it is.
+func TestCode(t *testing.T) {
+	req := runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('x')"}
+	for name, ahead := range map[string]int{"server": 1, "process": 0} {
+		root := t.TempDir()
+		r := open(t, "", func(c *Config) {
+			var err error
+			if c.Cache, err = cache.Open(root, cache.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			c.Ahead = ahead
+		})
+		var had []bool
+		for range 3 {
+			if o := run(t, r, req); o.Result == nil {
+				t.Fatalf("%s %+v", o.Status, o.Error)
+			}
+			r.background.Wait()
+			_, v := variantOf(t, r, req)
+			had = append(had, r.codes.find(v) != "")
+		}
+		if want := []bool{ahead > 0, true, true}; !slices.Equal(had, want) {
+			t.Errorf("%s: there are databases after each run: %v, want %v", name, had, want)
+		}
+		j, v := variantOf(t, r, req)
+		master := r.codes.find(v)
+		made := rows(t, master)
+		j.parkKey = ""
+		in, err := j.instance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.folder.write(j.main, j.program.edited(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if o, _, err := j.command(t.Context(), in); err != nil || o.Status != runners.Succeeded {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		<-in.p.end
+		own := rows(t, in.folder.code())
+		var took, left []string
+		for specifier, number := range own {
+			switch {
+			case !strings.Contains(specifier, "/zod/"):
+			case made[specifier] == number:
+				took = append(took, specifier)
+			default: // Deno always makes that of the first module again
+				left = append(left, specifier)
+			}
+		}
+		if len(took) < 5 || len(left) > 1 {
+			t.Errorf("%s: of zod, the code of %q was used, not of %q", name, took, left)
+		}
+		if diff := cmp.Diff(made, rows(t, master)); diff != "" {
+			t.Errorf("%s: a program has changed what others read:\n%s", name, diff)
+		}
+		in.leave()
+		r.background.Wait()
+	}
+}
+
+// TestCodeDamaged flips a byte of a set's databases: the next Runner makes them
+// anew.
+func TestCodeDamaged(t *testing.T) {
+	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;"})
+	req := runners.Request{Code: "import { a } from '" + address + "/a.js'; a"}
+	r := runner(1)
+	run(t, r, req)
+	r.background.Wait()
+	_, v := variantOf(t, r, req)
+	master := r.codes.find(v)
+	if master == "" {
+		t.Fatal("there are none")
+	}
+	name := filepath.Join(master, codeCaches[0])
+	was, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip(t, name)
+	if problems, err := r.cfg.Cache.Verify(t.Context()); err != nil || len(problems) != 1 || problems[0].Entry.Kind != codeKind {
+		t.Errorf("the cache has the problems %v, %v", problems, err)
+	}
+	next := runner(1)
+	if got := next.codes.find(v); got != "" {
+		t.Error("damaged databases are used")
+	}
+	if o := run(t, next, req); o.Result == nil || o.Result.Text != "1" {
+		t.Errorf("%s %+v", o.Status, o.Error)
+	}
+	next.background.Wait()
+	if got := next.codes.find(v); got != master {
+		t.Errorf("they are not made again: %q", got)
+	}
+	if is, err := os.ReadFile(name); err != nil || len(is) != len(was) {
+		t.Errorf("%d bytes, were %d, %v", len(is), len(was), err)
+	}
+}
+
+// TestCodeOfPackages has packages that fail, leave or wait while they are
+// loaded.
+func TestCodeOfPackages(t *testing.T) {
+	address, runner := modules(t, map[string]string{
+		"/a.js":      "export const a = 1;",
+		"/d.json":    "5",
+		"/throws.js": "throw new Error('no')",
+		"/leaves.js": "import process from 'node:process'; process.exit(3)",
+		"/waits.js":  "await new Promise(() => {})",
+	})
+	r := runner(1)
+	for code, want := range map[string]bool{
+		"import { a } from 'URL/a.js'; a":                                       true,
+		"import d from 'URL/d.json' with { type: 'json' }; d":                   true,
+		"await import('URL/throws.js').catch(() => {}); import('URL/a.js')":     true,
+		"await import('URL/leaves.js')":                                         true,
+		"Promise.race([import('URL/waits.js'), 1]).then(() => Deno.exit(0)); 1": true,
+	} {
+		req := runners.Request{Code: strings.ReplaceAll(code, "URL", address)}
+		run(t, r, req)
+		r.background.Wait()
+		_, v := variantOf(t, r, req)
+		if got := r.codes.find(v) != ""; got != want {
+			t.Errorf("%s: there are databases: %v, want %v", code, got, want)
+		}
+	}
+}
+
+// TestCrash: what made Deno crash is not there for the next one.
+func TestCrash(t *testing.T) {
+	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;", "/b.js": "export const b = 1;"})
+	r := runner(1)
+	req, other := runners.Request{Code: "import { a } from '" + address + "/a.js'; a"}, runners.Request{Code: "import { b } from '" + address + "/b.js'; b"}
+	run(t, r, other)
+	_, v2 := variantOf(t, r, other)
+	words := "\n============\nDeno has panicked. This is a bug in Deno. Please report this\n\nthread 'main' panicked at cache.rs:1\n"
+	for i := range maxMade + 1 {
+		run(t, r, req)
+		r.background.Wait()
+		j, v := variantOf(t, r, req)
+		if got := r.codes.find(v); (got != "") != (i < maxMade) {
+			t.Fatalf("after %d crashes there are databases: %q", i, got)
+		}
+		for _, tt := range []struct {
+			end  ending
+			want runners.Status
+		}{
+			{ending{exitCode: 1, report: report{thrown: &record{Kind: "thrown", Message: words}}}, runners.Failed},
+			{ending{exitCode: 1, report: report{done: &record{}}}, runners.Failed},
+			{ending{exitCode: 1}, runners.Crashed},
+		} {
+			tt.end.program, tt.end.stdout, tt.end.stderr = j.program, runners.NewCapture(1000), runners.NewCapture(1000)
+			if _, err := tt.end.stderr.Write([]byte(words)); err != nil {
+				t.Fatal(err)
+			}
+			o := tt.end.outcome()
+			if o.Status != tt.want {
+				t.Errorf("%+v: %s, want %s", tt.end.report, o.Status, tt.want)
+			}
+			j.after(&tt.end, o)
+			if got, want := r.codes.find(v) != "", tt.want != runners.Crashed && i < maxMade; got != want {
+				t.Errorf("%s: there are databases: %v, want %v", o.Status, got, want)
+			}
+		}
+	}
+	if r.codes.find(v2) == "" {
+		t.Error("another set's databases are gone")
+	}
+}
+
+// TestCodeTrimmed has databases of more sets than are kept.
+func TestCodeTrimmed(t *testing.T) {
+	c, err := cache.Open(t.TempDir(), cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	codes := newCodes(&Runner{cfg: Config{Cache: c}})
+	defer codes.stop()
+	count := func() (n int) {
+		all, err := c.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	for i := range 5 {
+		for _, kind := range []string{codeKind, "other"} {
+			if _, err := c.Dir(t.Context(), kind, fmt.Sprint(i), func(_ context.Context, dir string) error {
+				return os.WriteFile(filepath.Join(dir, codeCaches[0]), make([]byte, 1000), 0o600)
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	codes.trim(t.Context(), 4, 1<<20)
+	if n := count(); n != 5+4 {
+		t.Errorf("%d entries are left, want %d", n, 5+4)
+	}
+	codes.trim(t.Context(), 4, 2500)
+	if n := count(); n != 5+2 {
+		t.Errorf("%d entries are left, want %d", n, 5+2)
+	}
+}
+
+// TestTakeCode has a process leave something else in the place of databases.
+func TestTakeCode(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("s3cr3t"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, leave := range map[string]func(code string) error{
+		"nothing":   func(code string) error { return os.Mkdir(code, 0o700) },
+		"no folder": func(code string) error { return nil },
+		"a link to a file": func(code string) error {
+			return errors.Join(os.Mkdir(code, 0o700), os.Symlink(secret, filepath.Join(code, codeCaches[0])))
+		},
+		"a link to a folder": func(code string) error {
+			return errors.Join(os.Rename(secret, filepath.Join(filepath.Dir(secret), codeCaches[0])), os.Symlink(filepath.Dir(secret), code))
+		},
+		"a folder": func(code string) error { return os.MkdirAll(filepath.Join(code, codeCaches[0]), 0o700) },
+		"too much": func(code string) error {
+			f, err := os.Create(filepath.Join(filepath.Dir(code), "large"))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			return errors.Join(f.Truncate(maxCode+1), os.Mkdir(code, 0o700), os.Rename(f.Name(), filepath.Join(code, codeCaches[0])))
+		},
+	} {
+		f, to := &folder{path: t.TempDir()}, t.TempDir()
+		if err := leave(f.code()); err != nil {
+			t.Fatal(err)
+		}
+		err := takeCode(f, to)
+		entries, derr := os.ReadDir(to)
+		if err == nil || derr != nil || len(entries) != 0 {
+			t.Errorf("%s: %v, and %v, %v are taken", name, err, entries, derr)
+		}
+	}
+}
+
+// writeEverywhere stands in for the Deno of a program, which has broken out of
+// all that Deno forbids. It tries to write into the cache, everywhere.
+func writeEverywhere() {
+	denoDir := os.Getenv("DENO_DIR")
+	fetched, err := os.Readlink(filepath.Join(denoDir, "npm"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	list, err := os.ReadFile(filepath.Join(fetched, "paths"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	own, tried := os.Getenv("TMPDIR"), 0
+	var written []string
+	try := func(name string, err error) {
+		if tried++; err == nil {
+			written = append(written, name)
+		}
+	}
+	names := strings.Fields(string(list))
+	for _, name := range append(names, filepath.Join(denoDir, "gen"), filepath.Join(denoDir, codeCaches[0]), filepath.Join(denoDir, "location_data")) {
+		try("into "+name, os.WriteFile(filepath.Join(name, "x"), []byte("x"), 0o600))
+		try("folder "+name, os.Mkdir(filepath.Join(name, "y"), 0o700))
+		try("link "+name, os.Symlink("x", filepath.Join(name, "z")))
+		// A link leads to where it may write.
+		if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			f, err := os.OpenFile(name, os.O_WRONLY, 0)
+			if err == nil {
+				f.Close()
+			}
+			try("open "+name, err)
+			try("cut "+name, os.Truncate(name, 1))
+		}
+		try("rename "+name, os.Rename(name, filepath.Join(own, "taken")))
+		try("remove "+name, os.Remove(name))
+	}
+	if err := os.WriteFile(filepath.Join(own, "x"), []byte("x"), 0o600); err != nil {
+		written = append(written, "not even its own: "+err.Error())
+	}
+	fmt.Fprintf(os.Stderr, "error: %d ways for each, written %q\n", tried/len(names), written)
+	os.Exit(1)
+}
+
+// TestCacheIsReadOnly has native code in Deno's place.
+func TestCacheIsReadOnly(t *testing.T) {
+	if l := sandbox.Probe(); l.Name != sandbox.Full {
+		t.Skipf("this kernel cannot do all of it: %s", l)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cache.Open(t.TempDir(), cache.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	r, err := New(Config{Cache: c, Binary: self})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	// A set of packages, and what there would be for it and for another.
+	v := variant{binary: self, memory: runners.DefaultMemory, ready: &prepared{npm: true, set: "one"}}
+	fill := func(_ context.Context, dir string) error {
+		return os.WriteFile(filepath.Join(dir, codeCaches[0]), []byte("code"), 0o600)
+	}
+	for _, row := range [][2]string{{codeKind, r.codeKey(v)}, {codeKind, "another"}, {"deno-graph", "one"}} {
+		dir, err := c.Dir(t.Context(), row[0], row[1], fill)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row[0] == "deno-graph" {
+			v.ready.dir = dir
+		}
+	}
+	for _, name := range []string{"npm/registry/one", "remote", "gen/https", "gen/file"} {
+		dir := filepath.Join(r.denoDir, name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "x.js"), []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var paths []string
+	for _, root := range []string{c.Root(), r.folders.base} {
+		if err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+			paths = append(paths, name)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.denoDir, "npm", "paths"), []byte(strings.Join(paths, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, making := range []bool{false, true} {
+		v.making = making
+		in := r.launch(t.Context(), v)
+		err := in.await(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "error: 7 ways for each, written []") {
+			t.Errorf("making %v: %v", making, err)
+		}
+		if spec := in.confinement(); !slices.Equal(spec.Write, []string{in.folder.path}) {
+			t.Errorf("making %v: it may write %q", making, spec.Write)
+		} else if slices.ContainsFunc(spec.Read, func(name string) bool {
+			return name != "" && strings.HasPrefix(filepath.Join(c.Root(), "trees", codeKind), name)
+		}) {
+			t.Errorf("making %v: it may read other sets' databases: %q", making, spec.Read)
+		}
+		in.discard()
+	}
+	r.background.Wait()
+	if problems, err := c.Verify(t.Context()); err != nil || len(problems) != 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+}

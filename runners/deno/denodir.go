@@ -1,0 +1,151 @@
+package deno
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+)
+
+// The trusted phase fills Deno's cache (Runner.denoDir), and a program's process
+// writes nothing there. It has a DENO_DIR of its own, with links to what it may
+// read, and to where it may write, which is the run's own folder:
+//
+//	<base>/deno/r0/                 the process can only read it
+//	├── npm, remote, gen/https      ──> the same in Deno's cache
+//	├── gen/file/<base>/r0/work     ──> <base>/r0/gen
+//	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
+
+// codeCaches are Deno's databases of things that it derives from programs and
+// packages: V8's code, and what modules import and export. SQLite makes its
+// other files beside the file that a link leads to.
+var codeCaches = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
+
+// fetched are the folders that the trusted phase fills.
+var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
+
+// link makes the folder's DENO_DIR, of what is in another one.
+func (f *folder) link(shared string) error {
+	if f.linked {
+		return nil
+	}
+	dir := f.denoDir()
+	gen := filepath.Join(dir, "gen", "file", trimVolume(f.work()))
+	links := map[string]string{gen: f.gen()}
+	for _, name := range fetched {
+		links[filepath.Join(dir, name)] = filepath.Join(shared, name)
+	}
+	for _, name := range codeCaches {
+		links[filepath.Join(dir, name)] = filepath.Join(f.code(), name)
+	}
+	err := removeAll(dir)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(gen), 0o700)
+	}
+	for name, target := range links {
+		if err == nil {
+			err = os.Symlink(target, name)
+		}
+	}
+	if err == nil {
+		err = closeStorage(dir)
+	}
+	f.linked = err == nil
+	return err
+}
+
+// closeStorage closes the place in a DENO_DIR where localStorage and the Cache
+// API would keep things from run to run.
+func closeStorage(dir string) error {
+	name := filepath.Join(dir, "location_data")
+	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
+		return nil
+	}
+	if err := os.RemoveAll(name); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a folder of this name.\n"), 0o400)
+}
+
+// guarded reports whether the kernel keeps a process under the policy from
+// writing in its DENO_DIR, so that it can be used again.
+func (r *Runner) guarded(p runners.Policy) bool {
+	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(r.folders.base)
+}
+
+// arrange gives the instance its DENO_DIR.
+func (in *instance) arrange() error {
+	r := in.r
+	if err := in.folder.link(r.denoDir); err != nil {
+		// Some systems let only few make links. Deno then keeps what it makes in
+		// its cache, if nothing forbids that.
+		r.log.Debug("Deno has no folder of its own for a run", zap.Error(err))
+		in.denoDir, in.coded = r.denoDir, true
+		return nil
+	}
+	in.denoDir = in.folder.denoDir()
+	master := ""
+	if !in.variant.making { // which fills new ones
+		if master = r.codes.find(in.variant); master == "" {
+			return nil // Deno has its databases in memory
+		}
+	}
+	if err := copyCode(master, in.folder.code()); err != nil {
+		return fmt.Errorf("copy Deno's databases: %w", err)
+	}
+	in.coded = true
+	return nil
+}
+
+// copyCode makes the folder to with copies of the databases in from, which may
+// be "". They are the process's own: what it writes there nobody reads.
+func copyCode(from, to string) error {
+	if err := os.Mkdir(to, 0o700); err != nil || from == "" {
+		return err
+	}
+	for _, name := range codeCaches {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	return errors.Join(err, w.Close())
+}
+
+// genDir is where Deno keeps what it makes of the TypeScript in a folder,
+// where the run has no DENO_DIR of its own.
+func (r *Runner) genDir(dir string) string {
+	return filepath.Join(r.denoDir, "gen", "file", trimVolume(dir))
+}
+
+// sweepGen removes what Deno made in the folders of runs that have none of
+// their own and are gone: those of this Runner when it ends, and of processes
+// that were killed.
+func (r *Runner) sweepGen() {
+	made, _ := filepath.Glob(r.genDir(filepath.Join(filepath.Dir(r.folders.base), basePrefix+"*")))
+	for _, dir := range made {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(r.folders.base), filepath.Base(dir))); errors.Is(err, fs.ErrNotExist) {
+			_ = os.RemoveAll(dir) // the next one tries again
+		}
+	}
+}
