@@ -40,8 +40,10 @@ func (m *model) at(p string, follow bool, f func(*memfs.Node) abi.Errno) abi.Err
 	return e
 }
 
+// chmod leaves the owner's search permission: to all but root, folders without
+// it would hide what the test compares.
 func (m *model) chmod() {
-	p, perm := m.name(), modeltest.Pick(m, uint32(0o600), 0o644, 0o755)
+	p, perm := m.name(), modeltest.Pick(m, uint32(0o700), 0o744, 0o755)
 	e := m.at(p, true, func(n *memfs.Node) abi.Errno { return m.fsys.Chmod(n, perm) })
 	m.both(fmt.Sprintf("chmod %s %o", p, perm), e, syscall.Chmod(m.os(p), perm))
 }

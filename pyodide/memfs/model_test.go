@@ -76,6 +76,7 @@ func FuzzModel(f *testing.F) {
 }
 
 func runModel(t *testing.T, in []byte) {
+	defer syscall.Umask(syscall.Umask(0)) // an FS leaves it to its callers
 	base := t.TempDir()
 	unprivileged(t, base, func() {
 		m := &model{t: t, fsys: New(Options{}), base: base, Choices: modeltest.Of(in), work: strings.Repeat("/x", modelDepth)}
