@@ -17,7 +17,7 @@ import (
 var readers = map[string]string{
 	python: `
 import sys
-for p in sys.stdin.read().split():
+for p in sys.stdin.read().splitlines():
     try: print(p.rsplit("/", 1)[-1], open(p).read())
     except OSError as e: print(p.rsplit("/", 1)[-1], "refused")`,
 	javascript: `
@@ -31,7 +31,7 @@ for (const p of (await new Response(Deno.stdin.readable).text()).trim().split("\
 var writers = map[string]string{
 	python: `
 import sys
-for p in sys.stdin.read().split():
+for p in sys.stdin.read().splitlines():
     try: open(p, "w").write("evil"); print(p.rsplit("/", 1)[-1], "written")
     except OSError as e: print(p.rsplit("/", 1)[-1], "refused")`,
 	javascript: `
@@ -84,7 +84,7 @@ func TestGrantedFolders(t *testing.T) {
 	paths := strings.Join([]string{dir + "/fine", dir + "/link", dir + "/up", dir + "/folder/secret.txt", dir + "/self/environ",
 		dir + "/../../../../../../../.." + places.secret + ".txt", places.secret, "/etc/hostname"}, "\n")
 	t.Run("read", func(t *testing.T) {
-		s := start(t, settings{env: []string{"DENO_PERMISSION_ARGS=--allow-read=" + dir}})
+		s := start(t, settings{env: []string{"DENO_PERMISSION_ARGS='--allow-read=" + dir + "'"}})
 		for lang, code := range readers {
 			o, text, err := s.run(arguments{Language: lang, Code: code, Stdin: paths, Timeout: 30})
 			if err != nil || !strings.Contains(o.Stdout, "fine fine") || strings.Count(o.Stdout, "refused") != 7 {
@@ -104,7 +104,7 @@ func TestGrantedFolders(t *testing.T) {
 		s.noLeaks(t)
 	})
 	t.Run("write", func(t *testing.T) {
-		s := start(t, settings{env: []string{"DENO_PERMISSION_ARGS=--allow-write=" + dir}})
+		s := start(t, settings{env: []string{"DENO_PERMISSION_ARGS='--allow-write=" + dir + "'"}})
 		for lang, code := range writers {
 			o, text, err := s.run(arguments{Language: lang, Code: code, Stdin: paths, Timeout: 30})
 			if err != nil || strings.Count(o.Stdout, "refused") < 7 {
