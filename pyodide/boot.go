@@ -55,6 +55,7 @@ func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *Interp, er
 		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
 	}
 	in = &Interp{rt: r, idle: map[string]api.Function{}, deadline: startDeadline(0, 0, nil, nil)}
+	in.linking = &linking{in: in}
 	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ type Interp struct {
 
 	key aheadKey // what it was taken as, if it was
 
-	linking // nothing, until a shared library or a C function is asked for
+	*linking // of shared libraries and functions of C
 
 	mu     sync.Mutex // held while a program runs, and by Close
 	dead   bool       // no export may be called any more

@@ -42,15 +42,19 @@ func (l *link) init(r *Runtime) {
 	})
 }
 
-// linking is what one interpreter has of it.
+// linking is what one instance has of it, and the interpreter that the instance
+// is now.
 type linking struct {
+	in        *Interp
 	linker    *dylink.Linker
 	ffi       *libffi.FFI
 	used      []*sharedLibrary
 	spot      []*dylink.Library // compiled for it alone
 	spotBytes int64
 	spotTypes int
-	depth     int // of calls of the guest by the host for the guest
+	depth     int  // of calls of the guest by the host for the guest
+	restored  int  // the linker's changes when it was restored
+	called    bool // a function of C, through libffi
 }
 
 // closeLinker gives back what dynamic linking has taken. Nothing of the guest
@@ -64,7 +68,7 @@ func (in *Interp) closeLinker() error {
 		errs = append(errs, lib.Code.Close(context.Background()))
 	}
 	errs = append(errs, in.rt.link.shared.release(in.used...))
-	in.linking = linking{}
+	in.linking = &linking{in: in}
 	return errors.Join(errs...)
 }
 
@@ -77,15 +81,17 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 	if err != nil {
 		return nil, err
 	}
+	now := in.linking
 	in.linker = dylink.New(dylink.Config{
 		Main: main, Instance: in.mod, Mem: in.mem,
-		Call: func(ctx context.Context, export string, args ...uint32) (uint32, error) {
-			return guest{in: in, ctx: ctx}.call(export, args...)
-		},
+		Call: now.call,
 		Grow: in.rt.module.info.Tables[0].Grow,
-		Zero: in.zero,
-		Find: in.findFile, Open: in.openLibrary,
-		Compile:     in.compileGlue,
+		Zero: func(addr, n uint32) error { return now.in.zero(addr, n) },
+		Find: func(name string) (string, bool) { return now.in.findFile(name) },
+		Open: func(ctx context.Context, file string) (*dylink.Library, error) { return now.in.openLibrary(ctx, file) },
+		Compile: func(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+			return now.in.compileGlue(ctx, wasm)
+		},
 		Instantiate: in.rt.instantiateAnonymous,
 		HostFuncs:   hostFuncs(),
 		Globals:     []string{"__stack_pointer", lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal},
@@ -93,6 +99,11 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 		Arity:       lower.ArityOf, ArityTable: lower.ArityTable, ArityLen: lower.ArityLen,
 	})
 	return in.linker, nil
+}
+
+// call calls an export of the main module.
+func (l *linking) call(ctx context.Context, export string, args ...uint32) (uint32, error) {
+	return guest{in: l.in, ctx: ctx}.call(export, args...)
 }
 
 // zero makes a part of the memory zero that nothing was mapped to yet.

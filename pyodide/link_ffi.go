@@ -21,15 +21,14 @@ func (in *Interp) foreign() (*libffi.FFI, error) {
 	if err != nil {
 		return nil, err
 	}
+	now := in.linking
 	in.ffi = libffi.New(libffi.Config{
 		Mem: in.mem, Stack: stack,
 		TypeAt: l.TypeAt, Caller: l.Caller,
 		TakeSlot: l.TakeSlot, FreeSlot: l.FreeSlot, SetType: l.SetType, Generate: l.Generate,
-		Malloc: func(ctx context.Context, size uint32) (uint32, error) {
-			return guest{in: in, ctx: ctx}.call("malloc", size)
-		},
+		Malloc: func(ctx context.Context, size uint32) (uint32, error) { return now.call(ctx, "malloc", size) },
 		Free: func(ctx context.Context, p uint32) error {
-			_, err := guest{in: in, ctx: ctx}.call("free", p)
+			_, err := now.call(ctx, "free", p)
 			return err
 		},
 	})
@@ -40,6 +39,7 @@ func (in *Interp) foreign() (*libffi.FFI, error) {
 // Python exception, which ctypes finds after the call.
 func (in *Interp) ffiCallbacks(g *emscripten.Guest) {
 	g.FFICall = func(ctx context.Context, cif, fn, rvalue, avalue uint32) {
+		in.called = true
 		f, err := in.foreign()
 		if err == nil {
 			err = in.nested(func() error { return f.Call(ctx, cif, fn, rvalue, avalue) })

@@ -86,6 +86,22 @@ func (in *Interp) restoreClosures(ctx context.Context, s *linkState) error {
 	return f.Restore(in.context(ctx), s.FFI)
 }
 
+// settled notes that all of a snapshot's libraries and closures are there.
+func (in *Interp) settled() {
+	if in.linker != nil {
+		in.linking.restored = in.linker.Changes()
+	}
+}
+
+// unchanged says whether libraries and closures are those of the snapshot that
+// the interpreter was made of.
+func (in *Interp) unchanged(s *linkState) bool {
+	if s == nil {
+		return in.linker == nil && in.ffi == nil
+	}
+	return in.linker != nil && in.linker.Changes() == in.linking.restored && !in.called && len(in.spot) == 0
+}
+
 // readMounted reads a file out of the mounts that show it.
 func readMounted(mounts []Mount, file string) ([]byte, error) {
 	for _, m := range mounts {

@@ -38,6 +38,7 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 	if err := in.restoreClosures(ctx, z.owner.Link); err != nil {
 		return in, err
 	}
+	in.settled()
 	in.main, in.preload, in.initialized = z.owner.Main, z.owner.Preload, true
 	return in, in.findSignals()
 }

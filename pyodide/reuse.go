@@ -30,8 +30,7 @@ const maxRewrite = 1 << 20
 // become another one's, as far as can be told at once.
 func (in *Interp) reusable() bool {
 	z := in.key.from
-	return z != nil && z.owner.Link == nil && in.linker == nil && in.ffi == nil && len(in.used)+len(in.spot) == 0 &&
-		in.memory.Committed() == z.image.Memory && !in.memory.Refused()
+	return z != nil && in.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
 }
 
 // reuse makes another interpreter, without files yet, of an instance that is
@@ -60,7 +59,17 @@ func (in *Interp) reuse() (*Interp, error) {
 	if err := fresh.setGlobals(z.image); err != nil {
 		return nil, err
 	}
-	return fresh, fresh.findSignals()
+	if z.owner.Link != nil {
+		if err := in.linker.Reset(z.owner.Link.Linker); err != nil {
+			return nil, err
+		}
+	}
+	if err := fresh.findSignals(); err != nil {
+		return nil, err
+	}
+	fresh.linking, in.linking = in.linking, &linking{in: in}
+	fresh.linking.in = fresh
+	return fresh, nil
 }
 
 // rewrite makes the memory what the snapshot has.

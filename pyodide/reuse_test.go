@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -98,6 +99,72 @@ func sameInstance(t *testing.T, name string, got, want *Interp) {
 		if m, _ := h.call(table.Size); err != nil || n != m {
 			t.Errorf("%s: table %s has %d elements, want %d (%v)", name, table.Export, n, m, err)
 		}
+	}
+}
+
+// TestReusedWithLibraries does so with an instance that has a library, whose data
+// and function table are part of the snapshot.
+func TestReusedWithLibraries(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which pages were written to")
+	}
+	rt := OpenForTest(t)
+	ctx := context.Background()
+	const memory = 512 << 20
+	const body = `
+import ctypes
+lib = ctypes.CDLL('/opt/lib.so')
+answer = ctypes.c_int.in_dll(lib, 'answer')
+F = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+tenfold = F(lambda n: n * 10)
+`
+	z, err := rt.Freeze(ctx, []string{"probe"}, []Mount{
+		{Dir: SitePackages, Key: "probe", Tree: fstest.MapFS{"probe.py": {Data: []byte(body)}}},
+		{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: LibraryForTest(), Mode: 0o444}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	restored := func() *Interp {
+		in, err := rt.restore(ctx, z, memory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.key = aheadKey{z, memory}
+		return in
+	}
+	want := restored()
+	defer want.Close()
+	in := restored()
+	defer func() { in.destroy() }()
+	again := func(code, value string) (reusable bool) {
+		t.Helper()
+		in.key = aheadKey{z, memory}
+		if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
+			t.Fatal(err)
+		}
+		res, err := in.Run(ctx, Program{Code: code})
+		if err != nil || res.Value == nil || res.Value.Repr != value {
+			t.Fatalf("%s: %+v, %v, want %s", code, res, err, value)
+		}
+		in.proc.Close()
+		return in.reusable()
+	}
+	for range 3 {
+		if !again("import probe\nprobe.answer.value += 1\nprobe.answer.value", "43") {
+			t.Fatal("the instance cannot be used again")
+		}
+		fresh, err := in.reuse()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = fresh
+		sameInstance(t, "reused", in, want)
+	}
+	// The linker and libffi serve the interpreter that the instance is now.
+	if again("import ctypes, probe\nlib = ctypes.CDLL('/opt/lib.so')\nlib.twice(-4), lib.apply(probe.tenfold, 7), lib._handle == probe.lib._handle", "(8, 70, True)") {
+		t.Error("an instance is used again though functions of C were called")
 	}
 }
 

@@ -26,6 +26,7 @@ const maxHandles = 1 << 14
 // in. After an error that is [Fatal] the guest must be unwound; any other is
 // for dlerror.
 func (l *Linker) Dlopen(ctx context.Context, handle uint32) error {
+	l.changes++
 	name, long, ok := l.c.Mem.CString(handle+dsoName, maxPathLen)
 	flags, ok2 := l.c.Mem.Uint32(handle + dsoFlags)
 	if !ok || !ok2 || long {

@@ -24,6 +24,7 @@ func i32Func(params, results int) wasmbin.FuncType {
 
 // generate compiles and instantiates a module of ours.
 func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api.Module) (api.Module, error) {
+	l.changes++
 	if len(l.glue) >= maxGlue {
 		return nil, fmt.Errorf("too many libraries and C functions")
 	}

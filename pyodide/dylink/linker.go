@@ -94,6 +94,7 @@ type Linker struct {
 	glue      []api.Module
 	loading   bool
 	instances int    // of libraries, ever made
+	changes   int    // see Changes
 	restored  *State // what names still has to do
 	callers   map[string]api.Module
 	helper    api.Module
@@ -172,6 +173,11 @@ func New(c Config) *Linker {
 	}
 	return l
 }
+
+// Changes counts what was asked for that can change the table, or what is known
+// of libraries and of functions of C. As long as it stays, the linker's state
+// does, but for the libraries' variables: see [Linker.Reset].
+func (l *Linker) Changes() int { return l.changes }
 
 // Close closes the instances of all libraries. No guest code may run, or be
 // called any more.

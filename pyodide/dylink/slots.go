@@ -36,6 +36,7 @@ const slotChunk = 64
 
 // takeSlots gives n slots in a row, the first a multiple of align.
 func (l *Linker) takeSlots(ctx context.Context, n, align uint32) (uint32, error) {
+	l.changes++
 	for i, f := range l.slots.free {
 		start, ok := alignUp(f.start, align)
 		if skip := start - f.start; ok && skip < f.n && f.n-skip >= n {
@@ -79,6 +80,7 @@ func (l *Linker) freeSlots(start, n uint32) {
 
 // clear empties slots, so that they can be given back.
 func (l *Linker) clear(ctx context.Context, start, n uint32) error {
+	l.changes++
 	if l.helper == nil {
 		var b wasmbin.Builder
 		b.ImportTable(mainName, tableName, wasmbin.Table{Type: wasmbin.FuncRef})
@@ -108,6 +110,7 @@ const noArity = 255
 
 // setType records what is in a slot, for the call trampoline and for libffi.
 func (l *Linker) setType(ctx context.Context, slot uint32, t wasmbin.FuncType) error {
+	l.changes++
 	if err := l.growArity(ctx, slot); err != nil {
 		return err
 	}

@@ -151,6 +151,32 @@ func (l *Linker) Restore(ctx context.Context, s *State, open func(context.Contex
 	return l.restoreSlots(ctx, s.Filled)
 }
 
+// Reset gives the libraries' variables the values that they have in the state of
+// which the linker was restored, and that is still its own ([Linker.Changes]).
+func (l *Linker) Reset(s *State) error {
+	if len(s.Libraries) != len(l.order) {
+		return errBadState
+	}
+	for i, ls := range s.Libraries {
+		if err := l.order[i].setGlobals(ls); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setGlobals gives the library's mutable globals their values.
+func (d *library) setGlobals(ls LibraryState) error {
+	for name, v := range ls.Globals {
+		g, ok := d.mod.ExportedGlobal(name).(api.MutableGlobal)
+		if !ok {
+			return errBadState
+		}
+		g.Set(v)
+	}
+	return nil
+}
+
 // names makes the tables of names that a restored state left out: there are
 // thousands, and most programs load nothing more.
 func (l *Linker) names() {
@@ -192,12 +218,8 @@ func (l *Linker) restoreLibrary(ctx context.Context, ls LibraryState, open func(
 			return err
 		}
 	}
-	for name, v := range ls.Globals {
-		g, ok := d.mod.ExportedGlobal(name).(api.MutableGlobal)
-		if !ok {
-			return errBadState
-		}
-		g.Set(v)
+	if err := d.setGlobals(ls); err != nil {
+		return err
 	}
 	l.order = append(l.order, d)
 	if ls.Known {

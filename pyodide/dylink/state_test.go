@@ -78,6 +78,33 @@ func TestRestore(t *testing.T) {
 	if got := n.run(n.sym(n.mustOpen("/lib/late.so", 0), "late"), 1); got != 8 {
 		t.Errorf("late(1) = %d, want 8", got)
 	}
+	if err := n.Reset(again); err == nil {
+		t.Error("a state with fewer libraries is taken")
+	}
+	m := newWorld(t)
+	m.files, m.heap = w.files, w.heap
+	if _, err := m.call(m.ctx, "grow", size-4); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Restore(m.ctx, again, func(ctx context.Context, ls LibraryState) (*Library, error) { return m.open(ctx, ls.Digest) }); err != nil {
+		t.Fatal(err)
+	}
+	m.c.Mem.Put(0, memory)
+	count := m.sym(d, "count")
+	m.run(m.sym(d, "dep"), 0) // of the same type: what calls it is made
+	changes := m.Changes()
+	for range 2 {
+		if got := m.run(count, 0); got != 4 {
+			t.Errorf("count() = %d, want 4", got)
+		}
+		if err := m.Reset(again); err != nil || m.Changes() != changes {
+			t.Errorf("Reset: %v, with %d changes", err, m.Changes()-changes)
+		}
+	}
+	m.mustOpen("/lib/late.so", 0)
+	if m.Changes() == changes {
+		t.Error("a library was loaded, but nothing has changed")
+	}
 	for _, damaged := range []string{`{"Handles":{"8":5}}`, `{"Global":{"a":3}}`, `{"Global":{"a":-1}}`, `{"Filled":[{"Owner":7}]}`, `{"Filled":[{"Owner":-2,"Export":"x"}]}`,
 		`{"Libraries":[{"Digest":"/lib/dep.so","Env":""}]}`, `{"Libraries":[{"Digest":"/lib/nothing.so"}]}`} {
 		s := new(State)
