@@ -3,6 +3,7 @@ package wheel_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -222,6 +223,42 @@ func TestDamagedArchive(t *testing.T) {
 		t.Run(test.what, func(t *testing.T) {
 			_, err := open(t, name, test.data)
 			checkRefused(t, err, test.want)
+		})
+	}
+}
+
+// Some writers give an entry's sizes in a zip64 field, too, or only there, in
+// the local header alone.
+func TestZip64Sizes(t *testing.T) {
+	for _, test := range []struct {
+		what  string
+		plain uint32 // in the local header, 0 for the true size
+		large [2]uint64
+		want  string
+	}{
+		{"both", 0, [2]uint64{4, 4}, ""},
+		{"only in the field", 0xffffffff, [2]uint64{4, 4}, ""},
+		{"two sizes", 0, [2]uint64{4, 1 << 40}, "otherwise than the directory"},
+		{"another size", 0xffffffff, [2]uint64{5, 4}, "otherwise than the directory"},
+		{"another plain size", 5, [2]uint64{4, 4}, "otherwise than the directory"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			data := wheeltest.Wheel{Filename: name, Files: map[string]string{"demo.py": "x=1\n"}, Zip64: &test.large}.Build()
+			if at := bytes.Index(data, []byte("demo.py")) - 30; test.plain != 0 {
+				binary.LittleEndian.PutUint32(data[at+18:], test.plain)
+				binary.LittleEndian.PutUint32(data[at+22:], test.plain)
+			}
+			w, err := open(t, name, data)
+			if test.want != "" {
+				checkRefused(t, err, test.want)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.InstallTo(context.Background(), t.TempDir(), nil); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

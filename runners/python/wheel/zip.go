@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,6 +74,7 @@ type archive struct {
 
 func le16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+func le64(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
 func readArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 	a := &archive{r: r, byName: map[string]*entry{}}
@@ -128,7 +128,7 @@ func (a *archive) readDirectory(size int64, limits Limits) (directory []byte, co
 	count = int(le16(end[10:]))
 	length, start := int64(le32(end[12:])), int64(le32(end[16:]))
 	if count == 0xffff || length == 0xffffffff || start == 0xffffffff {
-		return nil, 0, errors.New("it is a zip64 file")
+		return nil, 0, errZip64
 	}
 	if count > limits.Entries {
 		return nil, 0, fmt.Errorf("it has %d entries, %d are allowed", count, limits.Entries)
@@ -173,8 +173,10 @@ func parseEntry(b []byte, limits Limits) (*entry, []byte, error) {
 		return nil, nil, err
 	}
 	extra := b[entrySize+nameLen : entrySize+nameLen+extraLen]
-	if err := checkExtra(extra, e.name); err != nil {
+	if large, err := checkExtra(extra, e.name); err != nil {
 		return nil, nil, err
+	} else if large != nil {
+		return nil, nil, errZip64
 	}
 	mode := uint32(0)
 	if b[5] == madeByUnix {
@@ -197,7 +199,7 @@ func (e *entry) check(mode uint32) error {
 	case e.method != methodStored && e.method != methodDeflated:
 		return fmt.Errorf("its entry %q is packed with the unknown method %d", e.name, e.method)
 	case e.packed == 0xffffffff || e.size == 0xffffffff || e.header == 0xffffffff:
-		return errors.New("it is a zip64 file")
+		return errZip64
 	case e.dir && (e.size != 0 || e.packed > 2):
 		return fmt.Errorf("its folder %q has contents", e.name)
 	case e.method == methodStored && e.size != e.packed:
@@ -240,23 +242,29 @@ func (e *entry) checkName() error {
 	return nil
 }
 
+// errZip64 refuses archives that are too large to be wheels.
+var errZip64 = errors.New("it is a zip64 file")
+
 // checkExtra walks the extra fields and refuses those that change what the
-// entry's name or size is.
-func checkExtra(b []byte, name string) error {
+// entry's name is. It gives the contents of the zip64 field, which has other
+// sizes, or nil.
+func checkExtra(b []byte, name string) (large []byte, err error) {
 	for len(b) >= 4 {
 		id, n := le16(b), int(le16(b[2:]))
 		if len(b) < 4+n {
-			return fmt.Errorf("its entry %q has a malformed extra field", name)
+			return nil, fmt.Errorf("its entry %q has a malformed extra field", name)
 		}
-		switch id {
-		case extraZip64:
-			return errors.New("it is a zip64 file")
-		case extraUnicodePath:
-			return fmt.Errorf("its entry %q has a second name", name)
+		switch {
+		case id == extraZip64 && large != nil:
+			return nil, errZip64
+		case id == extraZip64:
+			large = b[4 : 4+n : 4+n]
+		case id == extraUnicodePath:
+			return nil, fmt.Errorf("its entry %q has a second name", name)
 		}
 		b = b[4+n:]
 	}
-	return nil
+	return large, nil
 }
 
 // add takes an entry in unless its name was there before, in any spelling.
@@ -284,106 +292,6 @@ func checkFold(folded map[string]string, path string) error {
 			return fmt.Errorf("its names %q and %q differ in case only", old, path[:i])
 		}
 		folded[key] = path[:i]
-	}
-	return nil
-}
-
-// checkLocals compares each local header with the directory and sees that the
-// entries fill the file from its first byte to the directory.
-func (a *archive) checkLocals() error {
-	sorted := slices.Clone(a.entries)
-	slices.SortFunc(sorted, func(x, y *entry) int {
-		switch {
-		case x.header < y.header:
-			return -1
-		case x.header > y.header:
-			return 1
-		}
-		return 0
-	})
-	at := int64(0)
-	for i, e := range sorted {
-		if e.header < at {
-			return fmt.Errorf("its entry %q overlaps with another one", e.name)
-		}
-		if e.header > at {
-			return fmt.Errorf("it has bytes before the entry %q that belong to none", e.name)
-		}
-		next := a.start
-		if i+1 < len(sorted) {
-			next = sorted[i+1].header
-		}
-		if err := a.checkLocal(e, next); err != nil {
-			return err
-		}
-		at = next
-	}
-	if at != a.start {
-		return errors.New("it has bytes before its zip directory that belong to no entry")
-	}
-	return nil
-}
-
-// checkLocal compares one local header with its directory entry. next is where
-// the following record begins.
-func (a *archive) checkLocal(e *entry, next int64) error {
-	var h [localSize]byte
-	if e.header+localSize > a.start {
-		return fmt.Errorf("its entry %q lies outside the file", e.name)
-	}
-	if _, err := a.r.ReadAt(h[:], e.header); err != nil {
-		return fmt.Errorf("its entry %q cannot be read: %w", e.name, err)
-	}
-	if string(h[:4]) != localMagic {
-		return fmt.Errorf("its entry %q has no local header", e.name)
-	}
-	nameLen, extraLen := int64(le16(h[26:])), int64(le16(h[28:]))
-	e.data = e.header + localSize + nameLen + extraLen
-	end := e.data + e.packed
-	if end > next {
-		return fmt.Errorf("its entry %q overlaps with another one", e.name)
-	}
-	tail := make([]byte, nameLen+extraLen)
-	if _, err := a.r.ReadAt(tail, e.header+localSize); err != nil {
-		return fmt.Errorf("its entry %q cannot be read: %w", e.name, err)
-	}
-	name, isDir := strings.CutSuffix(string(tail[:nameLen]), "/")
-	sizesAgree := le32(h[14:]) == e.crc && int64(le32(h[18:])) == e.packed && int64(le32(h[22:])) == e.size
-	described := e.flags&flagDescriptor != 0
-	if described && le32(h[14:]) == 0 && le32(h[18:]) == 0 && le32(h[22:]) == 0 {
-		sizesAgree = true
-	}
-	if name != e.name || isDir != e.dir || le16(h[6:]) != e.flags || le16(h[8:]) != e.method || !sizesAgree {
-		return fmt.Errorf("its entry %q has a local header that says otherwise than the directory", e.name)
-	}
-	if err := checkExtra(tail[nameLen:], e.name); err != nil {
-		return err
-	}
-	return a.checkGap(e, end, next)
-}
-
-// checkGap looks at what lies between an entry's data and the next record:
-// nothing, or a data descriptor (APPNOTE.TXT 4.3.9) that says the same.
-func (a *archive) checkGap(e *entry, end, next int64) error {
-	gap := next - end
-	if gap == 0 && e.flags&flagDescriptor == 0 {
-		return nil
-	}
-	if e.flags&flagDescriptor == 0 || gap != 12 && gap != 16 {
-		return fmt.Errorf("it has bytes after the entry %q that belong to none", e.name)
-	}
-	b := make([]byte, gap)
-	if _, err := a.r.ReadAt(b, end); err != nil {
-		return fmt.Errorf("its entry %q cannot be read: %w", e.name, err)
-	}
-	if gap == 16 {
-		if string(b[:4]) != "PK\x07\x08" {
-			return fmt.Errorf("it has bytes after the entry %q that belong to none", e.name)
-		}
-		b = b[4:]
-	}
-	if le32(b) != e.crc || int64(le32(b[4:])) != e.packed || int64(le32(b[8:])) != e.size {
-		return fmt.Errorf("its entry %q has a data descriptor that says otherwise than the directory", e.name)
 	}
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"maps"
 	"slices"
@@ -25,6 +27,9 @@ type Wheel struct {
 	// Entries are added as they are, after everything else, and are not in
 	// RECORD.
 	Entries []Entry
+	// Zip64, if not nil, is the unpacked and the packed size in the zip64
+	// field of each of Files, which are stored then.
+	Zip64 *[2]uint64
 	// NoInfo leaves the .dist-info folder out.
 	NoInfo bool
 }
@@ -52,7 +57,11 @@ func (w Wheel) Build() []byte {
 	z := zip.NewWriter(&out)
 	var record strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		add(z, Entry{Name: name, Text: files[name]})
+		if _, own := w.Files[name]; own && w.Zip64 != nil {
+			addLarge(z, name, files[name], *w.Zip64)
+		} else {
+			add(z, Entry{Name: name, Text: files[name]})
+		}
 		sum := sha256.Sum256([]byte(files[name]))
 		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", quote(name),
 			base64.RawURLEncoding.EncodeToString(sum[:]), len(files[name]))
@@ -121,4 +130,25 @@ func add(z *zip.Writer, e Entry) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+// addLarge writes a stored entry that has a zip64 field in its local header
+// and none in the directory.
+func addLarge(z *zip.Writer, name, text string, sizes [2]uint64) {
+	h := &zip.FileHeader{
+		Name: name, Method: zip.Store, CRC32: crc32.ChecksumIEEE([]byte(text)),
+		CompressedSize64: uint64(len(text)), UncompressedSize64: uint64(len(text)),
+	}
+	h.Extra = binary.LittleEndian.AppendUint16(nil, 1)
+	h.Extra = binary.LittleEndian.AppendUint16(h.Extra, 16)
+	h.Extra = binary.LittleEndian.AppendUint64(h.Extra, sizes[0])
+	h.Extra = binary.LittleEndian.AppendUint64(h.Extra, sizes[1])
+	f, err := z.CreateRaw(h)
+	if err == nil {
+		_, err = f.Write([]byte(text))
+	}
+	if err != nil {
+		panic(err)
+	}
+	h.Extra = nil // the local header is written
 }
