@@ -177,6 +177,14 @@ func TestNoThrow(t *testing.T) {
 	}
 }
 
+// changesTable is a module with a table, and code.
+func changesTable(code ...byte) []byte {
+	var b wasmbin.Builder
+	b.ImportTable("env", "__indirect_function_table", wasmbin.Table{Type: wasmbin.FuncRef})
+	b.Func(wasmbin.FuncType{}, nil, code)
+	return b.Bytes()
+}
+
 func TestRefused(t *testing.T) {
 	lean, eh, side, bulk := testdata(t, "lean.wasm"), testdata(t, "eh.wasm"), testdata(t, "side.wasm"), testdata(t, "bulk.wasm")
 	var taken wasmbin.Builder
@@ -198,6 +206,8 @@ func TestRefused(t *testing.T) {
 		{lean, Options{Bodies: []Body{{"one", null}}}, "uno has the same code"},
 		{lean, Options{Bodies: []Body{{"zero", func(Names) ([]byte, error) { return []byte{0, 0xff, wasmbin.OpEnd}, nil }}}}, "unsupported opcode"},
 		{testdata(t, "eh-exnref.wasm"), Options{}, "unsupported"},
+		{changesTable(wasmbin.OpI32Const, 0, wasmbin.OpRefNull, byte(wasmbin.FuncRef), wasmbin.OpTableSet, 0), Options{Side: true}, "may not change a table"},
+		{changesTable(wasmbin.OpRefNull, byte(wasmbin.FuncRef), wasmbin.OpI32Const, 1, wasmbin.PrefixMisc, wasmbin.MiscTableGrow, 0, wasmbin.OpDrop), Options{Side: true}, "may not change a table"},
 	} {
 		_, _, err := Lower(c.in, c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -129,6 +129,10 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 			if in.Op == wasmbin.OpGlobalSet && r.o.Lean && int(in.A) < r.m.ImportedGlobals {
 				return nil, r.fail("code", in.Start, "lean form: the code sets an imported global")
 			}
+		case wasmbin.OpTableSet:
+			if r.o.Side {
+				return nil, r.fail("code", in.Start, errTables)
+			}
 		case wasmbin.PrefixMisc:
 			if err := r.scanMisc(&in); err != nil {
 				return nil, err
@@ -138,7 +142,18 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 	return calls, c.Err()
 }
 
+// errTables refuses libraries that change tables: that is for the dynamic linker
+// to do, and what it has not done is in no snapshot. C and Rust have no way to
+// say it.
+const errTables = "a shared library may not change a table of functions"
+
 func (r *rewriter) scanMisc(in *wasmbin.Instr) error {
+	switch in.Sub {
+	case wasmbin.MiscTableInit, wasmbin.MiscTableCopy, wasmbin.MiscTableGrow, wasmbin.MiscTableFill:
+		if r.o.Side {
+			return r.fail("code", in.Start, errTables)
+		}
+	}
 	if in.Sub != wasmbin.MiscMemoryInit && in.Sub != wasmbin.MiscDataDrop {
 		return nil
 	}
