@@ -40,7 +40,7 @@ func ownCache(t *testing.T) string {
 func emptied(t *testing.T) string {
 	t.Helper()
 	dir := ownCache(t)
-	for _, kind := range []string{"trees/wheel", "trees/deno-graph", "deno/npm", "deno/code", "python"} {
+	for _, kind := range []string{"trees/wheel", "trees/deno-graph", "trees/deno-code", "deno/npm", "python"} {
 		if err := os.RemoveAll(filepath.Join(dir, kind)); err != nil {
 			t.Fatal(err)
 		}
@@ -63,6 +63,15 @@ func TestFlippedBytes(t *testing.T) {
 	for _, a := range installs {
 		if o, text, err := seed.run(a); err != nil || o.Status != "succeeded" {
 			t.Fatalf("%v %s", err, text)
+		}
+	}
+	// What is made for later programs comes after the first.
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if made, _ := filepath.Glob(filepath.Join(dir, "trees", "deno-code", "*", "manifest")); made != nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("there is no compiled code of packages")
 		}
 	}
 	if _, err := seed.stop(); err != nil {
@@ -212,7 +221,7 @@ func TestCacheGoes(t *testing.T) {
 			t.Fatalf("%v %s", err, text)
 		}
 	}
-	for _, part := range []string{"trees/wheel", "trees/deno-graph", "deno", "python", "tmp"} {
+	for _, part := range []string{"trees/wheel", "trees/deno-graph", "trees/deno-code", "deno", "python", "tmp"} {
 		if err := os.RemoveAll(filepath.Join(dir, part)); err != nil {
 			t.Fatal(err)
 		}

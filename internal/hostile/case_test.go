@@ -173,6 +173,7 @@ func (a attack) on(t *testing.T, s *server, before *census) {
 		if now, err := s.census(); err == nil {
 			before.entries = now.entries
 		}
+		before.keeps = true
 	}
 	if left := s.settle(*before); left != nil {
 		for _, l := range left {

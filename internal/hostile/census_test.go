@@ -30,6 +30,8 @@ type census struct {
 	temp       []string // files in its TMPDIR
 	entries    []string // files in its cache
 	rss        int64
+
+	keeps bool // programs have left packages in the cache
 }
 
 // take counts.
@@ -44,7 +46,7 @@ func (s *server) census() (census, error) {
 		return c, err
 	}
 	c.fds = len(fds)
-	c.temp = tree(s.temp, nil)
+	c.temp = tree(s.temp, s.ownLink)
 	c.entries = tree(s.cache, unstable)
 	c.rss = memoryOf(s.pid())
 	for len(s.states) > 0 {
@@ -66,10 +68,27 @@ func (s *server) census() (census, error) {
 
 // unstable are the parts of a cache that change without meaning anything: lock
 // files, which stay, temporary folders that belong to a live server, and the
-// databases of Deno.
+// databases of Deno, which only the trusted phase writes.
 func unstable(name string) bool {
 	return strings.HasPrefix(name, "locks") || strings.HasPrefix(name, "tmp") ||
-		strings.HasPrefix(name, "deno/code") || strings.Contains(name, "_cache_v")
+		strings.HasPrefix(name, "deno/") && strings.Contains(name, "_cache_v")
+}
+
+var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+)/deno/(r[0-9]+)/`)
+
+// ownLink reports whether a temporary file is a link of a DENO_DIR to where it
+// should lead, or the file in the place of localStorage. They stay for as long
+// as the server lives, a few for each of the programs that may run at once.
+func (s *server) ownLink(name string) bool {
+	m := inDenoDir.FindStringSubmatch(name)
+	if m == nil {
+		return false
+	}
+	target, err := os.Readlink(filepath.Join(s.temp, name))
+	if err != nil {
+		return strings.HasSuffix(name, "/"+m[2]+"/location_data")
+	}
+	return strings.HasPrefix(target, filepath.Join(s.cache, "deno")+"/") || strings.HasPrefix(target, filepath.Join(s.temp, m[1], m[2])+"/")
 }
 
 // tree lists the files under a folder.
@@ -133,10 +152,13 @@ func memoryOf(pid int) int64 {
 
 // ahead is how many processes of Deno a server keeps ready for programs to
 // come. Each waits in a folder of its own, which has nothing in it but the pipe
-// for its report.
+// for its report, and its copies of the compiled code of packages.
 const ahead = 4
 
-var waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+/r[0-9]+/report$`)
+var (
+	waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+/r[0-9]+/report$`)
+	waitingCode   = regexp.MustCompile(`^(coderunner-deno-[0-9]+/r[0-9]+/)code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?$`)
+)
 
 // waiting counts the processes that only wait.
 func (c census) waiting() int {
@@ -173,6 +195,13 @@ func leftovers(before, after census) []string {
 				if reports++; reports <= after.waiting() {
 					continue
 				}
+			}
+			if m := waitingCode.FindStringSubmatch(name); m != nil && slices.Contains(after.temp, m[1]+"report") {
+				continue
+			}
+			// The server makes it for later programs with the same packages.
+			if before.keeps && strings.HasPrefix(name, "trees/deno-code/") {
+				continue
 			}
 			if _, known := slices.BinarySearch(row.before, name); !known {
 				left = append(left, row.what+" "+name)

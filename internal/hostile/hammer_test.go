@@ -29,7 +29,8 @@ type blow struct {
 var blows = []blow{
 	{name: "wheels", missing: []string{"trees/wheel", "python"}},
 	{name: "trim", trims: true},
-	{name: "npm", missing: []string{"trees/deno-graph", "deno/npm"}},
+	{name: "npm", missing: []string{"trees/deno-graph", "trees/deno-code", "deno/npm"}},
+	{name: "code of packages", missing: []string{"trees/deno-code"}},
 	{name: "trim", trims: true},
 	{name: "bytecode and snapshot", missing: []string{"files/stdlib", "files/snapshot"}},
 	{name: "snapshot", missing: []string{"files/snapshot"}},
@@ -159,7 +160,7 @@ func (h *hammer) serve(t *testing.T) (early bool) {
 // trim has packages be old, and kills the command that removes them.
 func (h *hammer) trim(t *testing.T) {
 	old := time.Now().Add(-100 * 24 * time.Hour)
-	for _, pattern := range []string{"trees/wheel/*/manifest", "trees/deno-graph/*/manifest", "files/snapshot/*", "files/stdlib/*"} {
+	for _, pattern := range []string{"trees/wheel/*/manifest", "trees/deno-graph/*/manifest", "trees/deno-code/*/manifest", "files/snapshot/*", "files/stdlib/*"} {
 		paths, _ := filepath.Glob(filepath.Join(h.set.cache, pattern))
 		for _, path := range paths {
 			if info, err := os.Stat(path); err == nil && info.Sys().(*syscall.Stat_t).Nlink == 1 { // no other cache's

@@ -145,7 +145,7 @@ func copyTrees(from, to string) error {
 	}
 	for _, path := range paths {
 		kind := filepath.Base(filepath.Dir(path))
-		if kind == "deno-graph" || kind == "wheel" && !usedWheel(path) {
+		if kind == "deno-graph" || kind == "deno-code" || kind == "wheel" && !usedWheel(path) {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Join(to, kind), 0o700); err != nil {

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,50 @@ func BenchmarkZod(b *testing.B) {
 		}
 	}
 	beside(b, map[string]func(){"parked": once(parked), "fresh": once(fresh)}, parked)
+}
+
+// BenchmarkCode has cheerio loaded in turn with the compiled code of its set
+// and without. The metrics are medians in milliseconds: of the loading alone,
+// and of the processor time of the run.
+func BenchmarkCode(b *testing.B) {
+	req := runners.Request{Code: `const begun = performance.now();
+		const { load } = await import("npm:cheerio@1");
+		console.log(performance.now() - begun); load("<p>x</p>")("p").text()`}
+	things := map[string]*Runner{"with": openParked(b, 1), "without": openParked(b, 1)}
+	for name, r := range things {
+		run(b, r, req) // makes it, if it is not there
+		r.background.Wait()
+		if name == "without" {
+			for _, s := range r.codes.sets {
+				s.absent, s.failed = true, maxFailed
+			}
+			for _, l := range r.park.lots {
+				r.park.renew(l.key)
+			}
+		}
+	}
+	load, cpu := map[string][]float64{}, map[string][]float64{}
+	for b.Loop() {
+		for name, r := range things {
+			waiting(b, r)
+			r.background.Wait()
+			o := run(b, r, req)
+			var ms float64
+			if _, err := fmt.Sscan(o.Stdout, &ms); err != nil {
+				b.Fatalf("%s %+v", o.Status, o.Error)
+			}
+			load[name], cpu[name] = append(load[name], ms), append(cpu[name], float64(o.Usage.CPUMS))
+		}
+	}
+	for name := range things {
+		b.ReportMetric(median(load[name]), name+"-load-ms")
+		b.ReportMetric(median(cpu[name]), name+"-cpu-ms")
+	}
+}
+
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
 }
 
 // BenchmarkBackToBack has one run follow the other without a pause, so that

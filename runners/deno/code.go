@@ -42,9 +42,9 @@ const (
 	// findLimit bounds the wait for another process that makes the very
 	// databases that are looked for.
 	findLimit = 20 * time.Millisecond
-	// maxMade is how often a Runner tries to make the databases of a set. They
-	// are dropped when a Deno has crashed that had them.
-	maxMade = 3
+	// maxFailed is how often the databases of a set may not come about, or be
+	// dropped after a crash, before a Runner does without.
+	maxFailed = 3
 
 	maxCode      = 64 << 20 // of one set, in bytes
 	maxCodes     = 256      // sets on disk
@@ -71,7 +71,7 @@ type codeSet struct {
 	path   string // of the databases as they were used last, "" if there were none
 	absent bool   // nobody had made any when we looked
 	making bool
-	made   int
+	failed int
 }
 
 func newCodes(r *Runner) *codes {
@@ -143,10 +143,9 @@ func (c *codes) used(v variant, d dependencies, again bool) {
 	}
 	c.mu.Lock()
 	s := c.set(key)
-	begin := s.absent && !s.making && s.made < maxMade && c.ctx.Err() == nil
+	begin := s.absent && !s.making && s.failed < maxFailed && c.ctx.Err() == nil
 	if begin {
 		s.making = true
-		s.made++
 	}
 	c.mu.Unlock()
 	if begin {
@@ -170,6 +169,9 @@ func (c *codes) make(key string, v variant, d dependencies) {
 	c.mu.Lock()
 	s := c.set(key)
 	s.path, s.absent, s.making = dir, err != nil, false
+	if err != nil {
+		s.failed++
+	}
 	c.mu.Unlock()
 	if err != nil {
 		return
@@ -187,8 +189,10 @@ func (c *codes) drop(v variant) {
 	c.mu.Lock()
 	s := c.set(key)
 	path := s.path
-	s.path = ""
-	s.absent = s.absent || path != ""
+	if path != "" {
+		s.path, s.absent = "", true
+		s.failed++
+	}
 	c.mu.Unlock()
 	if path == "" {
 		return

@@ -266,7 +266,10 @@ func (in *instance) clear() {
 	}
 	// A process that left its group, and lives, may have the folders open.
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
-	in.folder.linked = in.folder.linked && in.r.guarded(in.policy())
+	if !in.r.guarded(in.policy()) {
+		in.folder.linked = false
+		_ = removeAll(in.folder.denoDir()) // the next run tries again
+	}
 	if in.denoDir == in.r.denoDir {
 		// Deno keeps what it made of TypeScript by the path of the file, and of
 		// modules without one by their digest.

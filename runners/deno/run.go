@@ -52,7 +52,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	for {
 		o, next, err := j.execute(ctx)
 		if err != nil || next == done {
-			if err == nil && o.Status != runners.Crashed && o.Status != runners.Cancelled {
+			if err == nil && (o.Status == runners.Succeeded || o.Status == runners.Failed) {
 				r.codes.used(j.variant(), j.deps, !j.ready.fresh)
 			}
 			return o, err

@@ -23,8 +23,8 @@ import (
 const basePrefix = "coderunner-deno-"
 
 // folders hands out a private folder for each run. Names are used again, since
-// Deno's caches have a row for each path that ever was a program, and so are the
-// folders themselves, emptied, if nobody can hold on to one of them.
+// each has a DENO_DIR made for it, and so are the folders themselves, emptied,
+// if nobody can hold on to one of them.
 //
 //	<base>/          0700, in the system's temporary folder
 //	├── lock         held by flock as long as the Runner lives
