@@ -156,6 +156,7 @@ func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next
 	}
 	usage.RunMS = time.Since(begun).Milliseconds()
 	usage.PrepareMS = begun.Sub(j.begun).Milliseconds()
+	end.peak = usage.PeakMemoryBytes
 	o := end.outcome()
 	o.Packages = append(o.Packages, j.ready.packages...)
 	if done := end.report.done; done != nil {

@@ -88,6 +88,7 @@ type ending struct {
 	exitCode int    // 128 and the signal's number if a signal ended it
 	signal   string // its name, "" if none did
 	limits   runners.Limits
+	peak     int64 // the most memory it had, in bytes, 0 if unknown
 	stdout   *runners.Capture
 	stderr   *runners.Capture
 	report   report
@@ -146,7 +147,9 @@ func (e *ending) outcome() *runners.Outcome {
 	case e.signal != "":
 		o.Stderr = e.died(o, fail)
 	case e.exitCode != 0 && e.report.done == nil && e.report.thrown == nil && strings.Contains(o.Stderr, panicked):
-		fail(runners.Crashed, "Crash", "Deno panicked%s", lastLines(o.Stderr))
+		if words := o.Stderr; !e.noMemory(o, fail) {
+			fail(runners.Crashed, "Crash", "Deno panicked%s", lastLines(words))
+		}
 	case e.exitCode != 0:
 		o.Status = runners.Failed
 		o.Stderr = e.failed(o)
@@ -157,36 +160,58 @@ func (e *ending) outcome() *runners.Outcome {
 // panicked is what Deno says of an error of its own.
 const panicked = "Deno has panicked. This is a bug in Deno."
 
-// outOfMemory is how V8, Rust and the C library say it.
-var outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory`)
+// outOfMemory is how V8, Rust and the C libraries say it. A thread that cannot
+// be had, "temporarily", is one for whose stack there is no memory.
+var outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory|std::bad_alloc|resource temporarily unavailable`)
 
-// lastWords begins what V8 and Rust say when they give up. Threads that run
-// out of memory together say it together, so the first place counts.
-var lastWords = regexp.MustCompile(`(?m)^([#\s]*\n)?(<--- Last few GCs --->|# Fatal (process|JavaScript|error) )|^memory allocation of \d+ bytes failed`)
+// lastWords begins what V8, Rust, Deno and the C libraries say when they give
+// up. Threads that run out of memory together say it together, so the first
+// place counts.
+var lastWords = regexp.MustCompile(`(?m)^([#\s]*\n)?(<--- Last few GCs --->|# Fatal (process|JavaScript|error) |={10,}\n` + regexp.QuoteMeta(panicked) + `)` +
+	`|^memory allocation of \d+ bytes failed|^Fatal glibc error: |^(libc\+\+abi: terminating|terminate called) .*std::bad_alloc`)
+
+// fails sets an outcome's status and error.
+type fails func(s runners.Status, kind, format string, a ...any)
+
+// noMemory reports whether the runtime's last words are that there is no
+// memory. It then takes them out of the outcome and explains them.
+func (e *ending) noMemory(o *runners.Outcome, fail fails) bool {
+	i := lastWords.FindStringIndex(o.Stderr)
+	if i == nil || !outOfMemory.MatchString(o.Stderr[i[0]:]) {
+		return false
+	}
+	o.Stderr = strings.TrimRight(o.Stderr[:i[0]], "\n")
+	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
+	return true
+}
 
 // died explains a signal, and returns stderr without the runtime's last
 // words.
-func (e *ending) died(o *runners.Outcome, fail func(runners.Status, string, string, ...any)) string {
+func (e *ending) died(o *runners.Outcome, fail fails) string {
+	if e.noMemory(o, fail) {
+		return o.Stderr
+	}
 	words := o.Stderr
-	stderr := words
-	if i := lastWords.FindStringIndex(words); i != nil {
-		stderr = words[:i[0]]
-	}
-	if outOfMemory.MatchString(strings.TrimPrefix(words, stderr)) {
-		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
-		return strings.TrimRight(stderr, "\n")
-	}
 	if i := strings.Index(words, "\nthread '"); i >= 0 && strings.Contains(words[i:], "has overflowed its stack") {
 		fail(runners.Failed, "StackOverflow", "the program is nested too deeply for Deno to read it")
 		return words[:i]
 	}
 	if !slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT.String() && strings.TrimSpace(words) == "" {
-		// process.abort(), process.kill(process.pid); or the system has no memory.
-		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)", e.signal)
+		// process.abort(), process.kill(process.pid); or there is no memory.
+		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)%s", e.signal, e.wordless())
 		return words
 	}
-	fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s", e.signal, lastLines(words))
+	fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), lastLines(words))
 	return words
+}
+
+// wordless says what a process that has had much memory may have died of
+// without a word.
+func (e *ending) wordless() string {
+	if !slices.Contains(faults, e.signal) || e.peak == 0 || e.peak < e.limits.Memory/2 {
+		return ""
+	}
+	return fmt.Sprintf(", which also happens when memory runs out: it had up to %d MiB, Deno's own included, and its limit is %d MiB (CODE_RUNNER_MEMORY on the server)", e.peak>>20, e.limits.Memory>>20)
 }
 
 // memoryHint says what a program with workers cannot know: Deno sets so much
@@ -211,6 +236,9 @@ func lastLines(text string) string {
 // uncaught begins what Deno prints about the error that ended a program.
 var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
 
+// unallocated is what errors say that a program gets for want of memory.
+var unallocated = regexp.MustCompile(`Array buffer allocation failed|could not allocate memory|Unable to grow instance memory|ArrayBuffer\.prototype\.resize: Out of memory`)
+
 // failed explains an exit code, and returns stderr without Deno's account of
 // an error that the outcome has.
 func (e *ending) failed(o *runners.Outcome) string {
@@ -222,7 +250,7 @@ func (e *ending) failed(o *runners.Outcome) string {
 	switch rec := e.report.thrown; {
 	case rec != nil && (rec.Kind == "thrown" || words != ""):
 		o.Error = e.explain(rec)
-		if strings.Contains(rec.Message, "Array buffer allocation failed") || strings.Contains(rec.Message, "could not allocate memory") {
+		if unallocated.MatchString(rec.Message) || rec.Code == "Z_MEM_ERROR" {
 			o.Status = runners.OutOfMemory
 		}
 	case words != "":

@@ -2,6 +2,7 @@ package deno
 
 import (
 	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 // one thread and from several at once.
 func TestLastWords(t *testing.T) {
 	const segment = "\n\n#\n# Fatal process out of memory: Worklist::Segment::Create\n#\n"
+	const panic = "\n============================================================\n" + panicked + " Please report this\nat https://127.0.0.1/\n\n"
 	for _, tt := range []struct{ name, words, stderr string }{
 		{"V8", segment, ""},
 		{"two threads", segment + segment, ""},
@@ -19,6 +21,9 @@ func TestLastWords(t *testing.T) {
 		{"after the program's", "mine\n" + segment + segment, "mine"},
 		{"after an open line", "mine" + segment, "mine"},
 		{"heap", "mine\n\n<--- Last few GCs --->\n\n[1:0x1] 10 ms: Mark-Compact\n\n<--- JS stacktrace --->\n\n\n#\n# Fatal JavaScript out of memory: Ineffective mark-compacts near heap limit\n#\n", "mine"},
+		{"C library", "mine\nFatal glibc error: failed to register TLS destructor: out of memory\nFatal glibc error: failed to register TLS destructor: out of memory\n", "mine"},
+		{"C++", "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n", ""},
+		{"no thread", "mine\n" + panic + "thread 'main' panicked at worker.rs:1\nfailed to spawn thread: Os { code: 11, kind: WouldBlock, message: \"Resource temporarily unavailable\" }\n", "mine"},
 		{"Rust", "# mine\n#\nmemory allocation of 4096 bytes failed\n", "# mine\n#"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -31,5 +36,40 @@ func TestLastWords(t *testing.T) {
 				t.Errorf("status %s, stderr %q, want %q", o.Status, o.Stderr, tt.stderr)
 			}
 		})
+	}
+}
+
+// TestEndings has processes end in ways that few programs can be made to.
+func TestEndings(t *testing.T) {
+	const panic = "\n============================================================\n" + panicked + " Please report this\n\nthread 'main' panicked at x.rs:1\n"
+	abort, segv := syscall.SIGABRT.String(), syscall.SIGSEGV.String()
+	for _, tt := range []struct {
+		name, stderr string
+		end          ending
+		want         runners.Status
+		says, left   string
+		memory       bool // the message says that this happens when it runs out
+	}{
+		{"abort of a small one", "", ending{signal: abort, peak: 63 << 20}, runners.Failed, "by a signal (aborted)", "", false},
+		{"abort of a large one", "", ending{signal: abort, peak: 64 << 20}, runners.Failed, "up to 64 MiB, Deno's own included, and its limit is 128 MiB", "", true},
+		{"abort, of unknown size", "", ending{signal: abort}, runners.Failed, "by a signal (aborted)", "", false},
+		{"segmentation fault", "", ending{signal: segv, peak: 40 << 20}, runners.Crashed, "Deno was ended by a signal (segmentation fault)", "", false},
+		{"segmentation fault of a large one", "mine", ending{signal: segv, peak: 170 << 20}, runners.Crashed, "up to 170 MiB", "mine", true},
+		{"killed", "", ending{signal: syscall.SIGKILL.String(), peak: 170 << 20}, runners.Failed, "by a signal (killed)", "", false},
+		{"panic", "mine" + panic + "oh\n", ending{exitCode: 1}, runners.Crashed, "Deno panicked", "mine" + panic + "oh\n", false},
+		{"panic without memory", "mine" + panic + "OS can't spawn worker thread: Resource temporarily unavailable (os error 11)\n", ending{exitCode: 1}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
+	} {
+		e := &tt.end
+		e.limits.Memory = 128 << 20
+		e.program, e.stdout, e.stderr = &program{}, runners.NewCapture(1000), runners.NewCapture(1000)
+		if _, err := e.stderr.Write([]byte(tt.stderr)); err != nil {
+			t.Fatal(err)
+		}
+		o := e.outcome()
+		if o.Status != tt.want || o.Error == nil || !strings.Contains(o.Error.Message, tt.says) || o.Stderr != tt.left {
+			t.Errorf("%s: %s %+v, stderr %q", tt.name, o.Status, o.Error, o.Stderr)
+		} else if strings.Contains(o.Error.Message, "memory runs out") != tt.memory {
+			t.Errorf("%s: %s", tt.name, o.Error.Message)
+		}
 	}
 }
