@@ -21,6 +21,10 @@ import (
 // closeGrace is how long the runners may take to close at the end.
 const closeGrace = 800 * time.Millisecond
 
+// endedEarly is logged by a server that has left something behind, for the next
+// one to remove.
+const endedEarly = "ended before everything had stopped"
+
 func newServe(cfg *Config) *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
@@ -62,7 +66,7 @@ func serve(ctx context.Context, cfg Config) error {
 	err = srv.ServeStdio(ctx, os.Stdin, wire)
 	stopWarming()
 	if err != nil {
-		log.Warn("ended before everything had stopped", zap.Error(err))
+		log.Warn(endedEarly, zap.Error(err))
 		return nil // the process ends, and everything with it
 	}
 	closed := make(chan error, 1)
@@ -73,6 +77,7 @@ func serve(ctx context.Context, cfg Config) error {
 	case <-time.After(closeGrace):
 		// A compilation, say, cannot be stopped. What it would have written
 		// is put in place only when it is whole.
+		log.Warn(endedEarly)
 		return nil
 	}
 }

@@ -127,8 +127,7 @@ func TestEnd(t *testing.T) {
 			begun := time.Now()
 			c.end(s)
 			timer := time.AfterFunc(15*time.Second, func() { _ = s.cmd.Process.Kill() })
-			<-s.ended
-			err := s.cmd.Wait()
+			err := s.wait()
 			took := time.Since(begun)
 			timer.Stop()
 			if c.clean && err != nil {
@@ -138,9 +137,9 @@ func TestEnd(t *testing.T) {
 				t.Errorf("it takes %v", took)
 			}
 			awaitGone(t, children)
-			// A server that has not tidied up after 0.8 s, on a busy machine, ends
-			// nevertheless.
-			if left := tree(s.temp, nil); c.clean && left != nil && took < 800*time.Millisecond {
+			// A server that could not stop everything in time, on a busy machine, ends
+			// nevertheless, and says so.
+			if left := tree(s.temp, nil); c.clean && left != nil && !strings.Contains(s.logs(), "ended before everything had stopped") {
 				t.Errorf("temporary files are left: %q", left)
 			}
 			if !c.clean || tree(s.temp, nil) != nil { // the next one clears up

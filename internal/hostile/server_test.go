@@ -104,6 +104,7 @@ type server struct {
 	temp  string // its TMPDIR, for itself alone
 	cache string
 	ended chan struct{} // closed when its stdout is
+	quiet chan struct{} // closed when its stderr is
 
 	writeMu sync.Mutex
 	next    atomic.Int64
@@ -140,7 +141,7 @@ func start(t testing.TB, set settings) *server {
 
 func launch(t testing.TB, set settings) (*server, error) {
 	t.Helper()
-	s := &server{temp: t.TempDir(), cache: set.cache, ended: make(chan struct{}), waiting: map[string]chan message{}, states: make(chan state, 10)}
+	s := &server{temp: t.TempDir(), cache: set.cache, ended: make(chan struct{}), quiet: make(chan struct{}), waiting: map[string]chan message{}, states: make(chan state, 10)}
 	if s.cache == "" {
 		s.cache = suiteCache
 	}
@@ -225,6 +226,7 @@ func (s *server) take(line string) {
 
 // readLog reads what the server logs: its states, and the rest.
 func (s *server) readLog(r io.Reader) {
+	defer close(s.quiet)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 4<<20)
 	for lines.Scan() {
@@ -341,16 +343,25 @@ func (s *server) stop() (took time.Duration, err error) {
 	s.in.Close()
 	timer := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
 	defer timer.Stop()
-	<-s.ended
-	err = s.cmd.Wait()
+	err = s.wait()
 	return time.Since(begun), err
 }
 
 // kill ends the server as the system does.
 func (s *server) kill(sig syscall.Signal) {
 	_ = s.cmd.Process.Signal(sig)
+	_ = s.wait()
+}
+
+// wait waits for the server's end, and for all that it has said. A process that
+// it left behind may go on saying something, which nobody waits for.
+func (s *server) wait() error {
 	<-s.ended
-	_ = s.cmd.Wait()
+	select {
+	case <-s.quiet:
+	case <-time.After(20 * time.Second):
+	}
+	return s.cmd.Wait()
 }
 
 // clip shortens a text for a message.
