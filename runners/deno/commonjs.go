@@ -46,7 +46,8 @@ func (c *commonJS) require(spec string) {
 
 // prelude declares what is used and not declared, in one line without an end.
 // Packages come from import(), since a program has no folder of them to
-// search; everything else from Node's own require.
+// search; everything else from Node's own require. So do files of packages
+// that import() does not find, for require adds an extension to their names.
 func (c *commonJS) prelude() string {
 	var b strings.Builder
 	for _, name := range c.used {
@@ -58,12 +59,21 @@ func (c *commonJS) prelude() string {
 			b.WriteString("const " + name + "=import.meta." + strings.Trim(name, "_") + ";")
 			continue
 		}
-		b.WriteString(`const require=((r,m)=>Object.assign((s)=>Object.hasOwn(m,s)?m[s]:r(s),r))((await import("node:module")).createRequire(import.meta.url),{`)
+		b.WriteString(`const require=await(async(r)=>{const m={`)
 		for _, spec := range c.specifiers {
 			quoted, _ := json.Marshal(spec)
-			b.WriteString(string(quoted) + `:((n)=>n["module.exports"]??n)(await import(` + string(quoted) + `)),`)
+			b.WriteString(string(quoted) + `:((n)=>n["module.exports"]??n)(await import(` + string(quoted) + `)` + without(spec, string(quoted)) + `),`)
 		}
-		b.WriteString("});")
+		b.WriteString(`};return Object.assign((s)=>Object.hasOwn(m,s)?m[s]:r(s),r)})((await import("node:module")).createRequire(import.meta.url));`)
 	}
 	return b.String()
+}
+
+// without gives what to do when a file of a package is not found under its
+// name: to try what require tries, or else to fail as before.
+func without(spec, quoted string) string {
+	if p, ok := splitPackage(spec); !ok || p.path == "" {
+		return ""
+	}
+	return `.catch(async(e)=>{const u=await import("node:url");try{return{"module.exports":r(u.fileURLToPath(import.meta.resolve(` + quoted + `)))}}catch{throw e}})`
 }

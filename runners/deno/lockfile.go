@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -16,7 +17,8 @@ import (
 const maxLock = 32 << 20
 
 // lockFile is what we read of Deno's lock file: the exact versions that it
-// resolved and their digests.
+// resolved and their digests. It has packages for all systems, with those that
+// they are for, and only those for this one are fetched.
 //
 // Format: version 5 as Deno 2.9 writes it. The keys of npm are NAME@VERSION,
 // followed by _PEER@VERSION for each peer dependency; a jsr key is
@@ -24,7 +26,9 @@ const maxLock = 32 << 20
 type lockFile struct {
 	Version string `json:"version"`
 	NPM     map[string]struct {
-		Integrity string `json:"integrity"`
+		Integrity string   `json:"integrity"`
+		OS        []string `json:"os"`
+		CPU       []string `json:"cpu"`
 	} `json:"npm"`
 	JSR map[string]struct {
 		Integrity string `json:"integrity"`
@@ -70,6 +74,9 @@ func (l *lockFile) packages() []runners.Package {
 		}
 	}
 	for key, entry := range l.NPM {
+		if !meant(entry.OS, nodeOS) || !meant(entry.CPU, nodeCPU) {
+			continue
+		}
 		name, version := splitKey(key)
 		add(runners.Package{Name: name, Version: version, Source: "npm", Integrity: entry.Integrity})
 	}
@@ -91,6 +98,19 @@ func (l *lockFile) packages() []runners.Package {
 		return a.Version < b.Version
 	})
 	return list
+}
+
+// This system, as Node names it.
+var (
+	nodeOS  = strings.NewReplacer("windows", "win32").Replace(runtime.GOOS)
+	nodeCPU = strings.NewReplacer("amd64", "x64", "386", "ia32").Replace(runtime.GOARCH)
+)
+
+// meant says whether a list of systems includes one. An empty list has all, and
+// "!name" is all but one.
+func meant(list []string, system string) bool {
+	return len(list) == 0 || !slices.Contains(list, "!"+system) &&
+		(slices.Contains(list, system) || strings.HasPrefix(list[0], "!"))
 }
 
 // splitKey splits "@scope/name@1.2.3_peer@4.5.6" into name and version.

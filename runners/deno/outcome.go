@@ -278,6 +278,9 @@ var (
 func (e *ending) explain(rec *record) *runners.Error {
 	out := &runners.Error{Type: rec.Type, Message: rec.Message}
 	stack := rec.Stack
+	if better, ok := unknown(rec.Message); ok {
+		out.Message, stack = better, strings.Replace(stack, rec.Message, better, 1)
+	}
 	if rec.Load {
 		if m, ok := strings.CutPrefix(rec.Message, "SyntaxError: "); ok {
 			out.Type, out.Message = "SyntaxError", m

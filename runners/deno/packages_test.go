@@ -38,6 +38,7 @@ func TestPackages(t *testing.T) {
 		{"dependencies", "import * as cheerio from 'cheerio';\ncheerio.load('<p>x</p>')('p').text()", nil, `"x"`, []string{"cheerio@1.", "htmlparser2@", "domhandler@"}},
 		{"dynamic", "const { default: _ } = await import('npm:lodash@4');\n_.sum([1, 2])", nil, "3", []string{"lodash@4."}},
 		{"looks at the environment", "import chalk from 'chalk';\nimport express from 'express';\nchalk.red('x') + typeof express", nil, `"xfunction"`, []string{"chalk@", "express@"}},
+		{"required file", "const chunk = require('lodash/chunk'), fp = require('npm:lodash@4/fp');\nchunk([1, 2, 3], 2).length + fp.add(1)(2)", nil, "5", []string{"lodash@4."}},
 		{"required", "const _ = require('lodash'), { z } = require('zod');\n_.chunk([1, 2, 3], 2).length + z.string().parse('x')", []string{"zod@3"}, `"2x"`, []string{"lodash@4.", "zod@3."}},
 		{"unused", "1", []string{"npm:zod@3"}, "1", []string{"zod@3."}},
 	}
@@ -320,7 +321,8 @@ func TestResolve(t *testing.T) {
 func TestParseLock(t *testing.T) {
 	l, err := parseLock([]byte(`{"version":"5","specifiers":{"npm:react-dom@18":"18.3.1_react@18.3.1"},
 		"jsr":{"@std/assert@1.0.13":{"integrity":"ae0d"}},
-		"npm":{"react-dom@18.3.1_react@18.3.1":{"integrity":"sha512-a"},"react-dom@18.3.1_react@17.0.0":{"integrity":"sha512-a"},"@a/b_c@2.0.0-x.1":{"integrity":"sha512-b"}},
+		"npm":{"react-dom@18.3.1_react@18.3.1":{"integrity":"sha512-a"},"react-dom@18.3.1_react@17.0.0":{"integrity":"sha512-a"},"@a/b_c@2.0.0-x.1":{"integrity":"sha512-b"},
+			"elsewhere@1.0.0":{"integrity":"sha512-c","os":["aix"],"cpu":["ppc64"]},"anywhere@1.0.0":{"integrity":"sha512-d","os":["!aix"]}},
 		"remote":{"https://u:p@host.invalid/x.ts":"beef"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -328,11 +330,36 @@ func TestParseLock(t *testing.T) {
 	want := []runners.Package{
 		{Name: "@std/assert", Version: "1.0.13", Source: "jsr", SHA256: "ae0d"},
 		{Name: "@a/b_c", Version: "2.0.0-x.1", Source: "npm", Integrity: "sha512-b"},
+		{Name: "anywhere", Version: "1.0.0", Source: "npm", Integrity: "sha512-d"},
 		{Name: "react-dom", Version: "18.3.1", Source: "npm", Integrity: "sha512-a"},
 		{Name: "https://host.invalid/x.ts", Source: "url", SHA256: "beef"},
 	}
 	if diff := cmp.Diff(want, l.packages()); diff != "" {
 		t.Errorf("packages (-want +got):\n%s", diff)
+	}
+}
+
+// Packages that only show when they are imported are not there, and the error
+// says what to do.
+func TestComputedNames(t *testing.T) {
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		"const n = 'lod' + 'ash'; await import(n)":                     `Import "lodash" not a dependency; packages that`,
+		"import 'zod'; const n = 'lod' + 'ash'; await import(n)":       `Import "lodash" not a dependency and`,
+		"import 'zod'; const n = 'npm:lod' + 'ash@4'; await import(n)": "a package is imported that was not prepared",
+		"const n = 'lod' + 'ash'; require(n)":                          "Cannot find module 'lodash'; packages that",
+		"const n = './lod' + 'ash'; require(n)":                        "Cannot find module './lodash'",
+		"const e = new Error(\"Cannot find module 'fs'\"); throw e":    "Cannot find module 'fs'",
+	} {
+		o := run(t, r, runners.Request{Code: code})
+		if o.Error == nil || !strings.HasPrefix(o.Error.Message, want) || !strings.Contains(o.Error.Traceback, want) {
+			t.Errorf("%s\n%+v, want %q", code, o.Error, want)
+			continue
+		}
+		how := strings.Contains(o.Error.Message, "--package") && strings.Contains(o.Error.Traceback, "--package")
+		if _, ok := strings.CutSuffix(want, "'"); ok == how {
+			t.Errorf("%s\n%+v: says what to do: %t", code, o.Error, how)
+		}
 	}
 }
 

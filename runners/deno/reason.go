@@ -17,6 +17,30 @@ var (
 	causeLine   = regexp.MustCompile(`^\s+\d+: `)
 )
 
+var (
+	notImported = regexp.MustCompile(`^(Import "([^"]+)" not a dependency|Cannot find module '([^'./][^']*)')`)
+	uncachedNPM = "npm package not found in cache"
+	lockMessage = "The lockfile is out of date. Run `deno install"
+)
+
+// unknown is what the message of an error should be that says that a package
+// is not there whose name the program computes, or hides in another way: Deno
+// means to be run by somebody who can install it.
+func unknown(message string) (better string, ok bool) {
+	const how = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
+	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) {
+		return "a package is imported that was not prepared: " + how, true
+	}
+	if m := notImported.FindStringSubmatch(message); m != nil && isPackage(m[2]+m[3]) {
+		first, rest, more := strings.Cut(message, "\n")
+		if more {
+			rest = "\n" + rest
+		}
+		return first + "; " + how + rest, true
+	}
+	return "", false
+}
+
 // reason makes a sentence of what Deno said of a target that it could not
 // fetch. It names no secret and no path of this machine.
 func (r *Runner) reason(t target, message string) string {
