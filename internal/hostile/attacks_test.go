@@ -6,11 +6,11 @@ import "strings"
 
 // Attacks on the processor's time: 1 to 6.
 var cpu = []attack{
-	{row: "1", name: "endless loop", lang: javascript, code: "console.log('before'); for (;;);", timeout: 1, want: timedOut, stdout: "before\n"},
+	{row: "1", name: "endless loop", lang: javascript, code: "console.log('before'); for (;;);", timeout: 3, want: timedOut, stdout: "before\n"},
 	{row: "1b", name: "regular expression", lang: javascript, code: "/(a+)+$/.test('a'.repeat(40) + 'b')", timeout: 1, want: timedOut},
 	{row: "1c", name: "Atomics.wait", lang: javascript, code: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", timeout: 1, want: timedOut},
 	{row: "2", name: "ignores SIGTERM", lang: javascript, code: "Deno.addSignalListener('SIGTERM', () => {}); for (;;);", timeout: 1, want: timedOut},
-	{row: "3", name: "endless loop", lang: python, code: "print('before')\nx = 0\nwhile True:\n    x += 1", timeout: 1, want: timedOut, stdout: "before\n"},
+	{row: "3", name: "endless loop", lang: python, code: "print('before')\nx = 0\nwhile True:\n    x += 1", timeout: 3, want: timedOut, stdout: "before\n"},
 	{row: "3b", name: "refuses the interrupt", lang: python, code: "while True:\n    try:\n        while True: pass\n    except BaseException: pass", timeout: 1, want: timedOut},
 	{row: "3c", name: "ignores the signal", lang: python, code: "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", timeout: 1, want: timedOut},
 	{row: "4", name: "large power", lang: python, code: "10**10**8", timeout: 1, want: []string{"timed_out", "out_of_memory", "failed"}},
@@ -142,9 +142,9 @@ var ends = []attack{
 	{row: "21l", name: "throws nothing", lang: javascript, code: "throw undefined", want: refused},
 	{row: "21m", name: "hostile error", lang: javascript, code: "throw new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 } })", want: refused},
 	{row: "21n", name: "hostile value", lang: javascript, code: "({ get [Symbol.for('Deno.customInspect')]() { for (;;); } })", timeout: 1, want: timedOut},
-	{row: "22", name: "timers at the deadline", lang: javascript, code: "setInterval(() => console.log('tick'), 10)", timeout: 1, want: timedOut, stdout: "tick\n"},
-	{row: "22b", name: "tasks at the deadline", lang: python, code: "import asyncio\nasync def f():\n    while True:\n        print('tick', flush=True); await asyncio.sleep(.1)\nt = asyncio.create_task(f())\nawait asyncio.sleep(100)", timeout: 1, want: timedOut, stdout: "tick\n"},
-	{row: "22c", name: "atexit loops", lang: python, code: "import atexit\n@atexit.register\ndef f():\n    while True: pass\nprint('before', flush=True)", timeout: 1, want: timedOut, stdout: "before\n"},
+	{row: "22", name: "timers at the deadline", lang: javascript, code: "setInterval(() => console.log('tick'), 10)", timeout: 3, want: timedOut, stdout: "tick\n"},
+	{row: "22b", name: "tasks at the deadline", lang: python, code: "import asyncio\nasync def f():\n    while True:\n        print('tick', flush=True); await asyncio.sleep(.1)\nt = asyncio.create_task(f())\nawait asyncio.sleep(100)", timeout: 3, want: timedOut, stdout: "tick\n"},
+	{row: "22c", name: "atexit loops", lang: python, code: "import atexit\n@atexit.register\ndef f():\n    while True: pass\nprint('before', flush=True)", timeout: 3, want: timedOut, stdout: "before\n"},
 	{row: "22d", name: "destructor loops", lang: python, code: "class A:\n    def __del__(self):\n        while True: pass\na = A()", timeout: 1},
 }
 
