@@ -66,8 +66,10 @@ func openFolders() (*folders, error) {
 func newFolders(fresh string) (*folders, error) {
 	lock := flock.New(filepath.Join(fresh, "lock"))
 	if _, err := lock.TryLock(); err != nil {
-		// Without locks nobody can see that this folder is in use, so nobody
-		// removes it either: removeStale needs the lock as well.
+		// Without locks nobody can see that this folder is in use. Without the
+		// file, nobody takes it for one that is not.
+		_ = lock.Close()
+		_ = os.Remove(lock.Path())
 		lock = nil
 	}
 	// Deno tells programs the real path.
