@@ -269,6 +269,56 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestCodeKey: what decides what is in the databases decides which they are.
+func TestCodeKey(t *testing.T) {
+	r := &Runner{version: "1", denoDir: "/a"}
+	v := variant{memory: 64 << 20, ready: &prepared{npm: true, set: "x"}}
+	seen := map[string]string{"": "nothing"}
+	add := func(what string, r *Runner, v variant) {
+		key := r.codeKey(v)
+		if other, ok := seen[key]; ok {
+			t.Errorf("%s: the key is that of %s", what, other)
+		}
+		seen[key] = what
+	}
+	add("a set", r, v)
+	add("another set", r, variant{memory: v.memory, ready: &prepared{npm: true, set: "y"}})
+	add("another limit", r, variant{memory: 128 << 20, ready: v.ready})
+	add("another Deno", &Runner{version: "2", denoDir: "/a"}, v)
+	add("another cache", &Runner{version: "1", denoDir: "/b"}, v)
+	if key := r.codeKey(variant{memory: v.memory, ready: &prepared{}}); key != "" {
+		t.Errorf("without packages: %q", key)
+	}
+	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", args: []string{"a"}, memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
+		t.Errorf("the same set has the keys %s and %s", a, b)
+	}
+}
+
+// TestWithoutLinks is on a system that makes no links: Deno's cache is the one
+// that it has always had.
+func TestWithoutLinks(t *testing.T) {
+	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;"})
+	r := runner(1)
+	if err := os.RemoveAll(r.folders.own()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(r.folders.own(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for _, code := range []string{"const n: number = 1; n", "import { a } from '" + address + "/a.js'; a"} {
+			if o := run(t, r, runners.Request{Code: code}); o.Result == nil || o.Result.Text != "1" {
+				t.Errorf("%s %+v", o.Status, o.Error)
+			}
+		}
+	}
+	r.park.close()
+	r.background.Wait()
+	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.folders.base, "*", "*"))); left != nil {
+		t.Errorf("%q are left", left)
+	}
+}
+
 // TestCodeTrimmed has databases of more sets than are kept.
 func TestCodeTrimmed(t *testing.T) {
 	c, err := cache.Open(t.TempDir(), cache.Options{})

@@ -194,6 +194,7 @@ func TestParkPackages(t *testing.T) {
 	r := openParked(t, 2)
 	req := runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('x');"}
 	pid(t, r, req)
+	r.background.Wait() // the one that waits is replaced when the packages' code is there
 	in := waiting(t, r)[0]
 	if got := pid(t, r, req); got != in.p.cmd.Process.Pid {
 		t.Errorf("process %d ran it, want %d", got, in.p.cmd.Process.Pid)
