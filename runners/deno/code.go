@@ -21,13 +21,13 @@ import (
 	"go.uber.org/zap"
 )
 
-// Loading a package takes Deno twice as long without V8's code and what it
-// found out about the package's modules, which it keeps in databases. What one
-// program has written there another one would run; so each has a copy, which it
-// may spoil, and each set of packages has databases of its own. They are made by a process that loads
-// the packages of the set and runs no program, and which is confined as one
-// under the narrowest policy. So a package can put something wrong at most
-// where the very same package is loaded.
+// Loading a package takes Deno much longer without V8's code and what it found
+// out about the package's modules, which it keeps in databases. What one program
+// has written there another one would run; so each has a copy, which it may
+// spoil, and each set of packages has databases of its own. They are made by a
+// process that loads the packages of the set and runs no program, and which is
+// confined as one under the narrowest policy. So a package can put something
+// wrong at most where the very same package is loaded.
 //
 // Which sets get databases is decided by use: in a server the first run of a
 // set has them made in the background; other processes may not live that long,

@@ -24,7 +24,8 @@
 //
 // # Locking
 //
-// Runs share nothing but Deno's cache folder, which Deno itself guards. What
+// Runs share nothing but Deno's cache folder, which they only read, and which
+// Deno itself guards. What
 // was prepared is remembered under a mutex of its own (memo), the names of
 // working folders under another (folders), the processes that wait under a
 // third (park), which packages have compiled code under a fourth (codes); none
