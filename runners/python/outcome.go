@@ -40,6 +40,9 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 			if o.Error != nil && o.Error.Type == "OSError" && strings.Contains(o.Error.Message, noSpace) {
 				o.Error.Message += fmt.Sprintf(": a program's files share its limit of %d MiB of memory (CODE_RUNNER_MEMORY on the server)", limits.Memory>>20)
 			}
+			if o.Error != nil {
+				j.addHint(o.Error)
+			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.end(runners.TimedOut, "Timeout", fmt.Sprintf("the program ran longer than its limit of %v", limits.Timeout))

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -85,11 +84,8 @@ func (j *job) installWith(ctx context.Context, q resolve.Request) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.steps = append(j.steps, step)
-	for _, name := range set.Skipped {
-		if j.skipped == nil {
-			j.skipped = map[string]bool{}
-		}
-		j.skipped[name] = true
+	for _, p := range set.Skipped {
+		j.skip(p)
 	}
 	return nil
 }
@@ -192,108 +188,6 @@ func (j *job) pinned() []require.Requirement {
 		reqs = append(reqs, require.Requirement{Name: name, Specifier: "==" + j.installed[name].Version})
 	}
 	return reqs
-}
-
-// imports installs what the program imports and does not have.
-//
-// A program that uses micropip looks after its packages itself, and what it
-// will install decides over versions. So nothing is done in advance for it;
-// the stand-in asks for the rest when an import is reached.
-func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
-	missing := slices.DeleteFunc(slices.Clone(wanted), func(i pyodide.Import) bool {
-		return i.Present || j.only && i.Name == onlyLock
-	})
-	if usesMicropip.MatchString(j.req.Code) && !j.only {
-		j.deferred = missing
-		return nil
-	}
-	if err := j.installModules(ctx, missing); err != nil {
-		if j.plan != nil && ctx.Err() == nil {
-			return errGuess
-		}
-		return err
-	}
-	if j.only {
-		return errPrepared
-	}
-	return j.chooseSnapshot(ctx, wanted)
-}
-
-// usesMicropip finds an import of micropip.
-var usesMicropip = regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t].*\bmicropip\b`)
-
-// installModules installs the packages that have modules.
-func (j *job) installModules(ctx context.Context, missing []pyodide.Import) error {
-	modules := map[string]string{} // project to a module of it
-	optional := map[string]bool{}
-	for _, m := range missing {
-		project := require.ForImport(m.Name, j.engine.lock.ByImport)
-		if _, have := j.installed[project]; have || project == "" || m.Optional && j.skipped[project] {
-			continue // the program will see for itself
-		}
-		if _, again := modules[project]; !again {
-			modules[project], optional[project] = m.Name, true
-		}
-		optional[project] = optional[project] && m.Optional
-	}
-	var must, may []require.Requirement
-	for _, project := range slices.Sorted(maps.Keys(modules)) {
-		if r := (require.Requirement{Name: project}); optional[project] {
-			may = append(may, r)
-		} else {
-			must = append(must, r)
-		}
-	}
-	err := j.install(ctx, must, may)
-	failed, ok := asNotInstalled(err, must)
-	if !ok {
-		return err
-	}
-	if len(must) == 0 && ctx.Err() == nil {
-		return nil // the program copes, or says itself what it lacks
-	}
-	if j.guessedTooMuch(ctx, failed, must, modules) {
-		return nil
-	}
-	for i, p := range failed.Packages {
-		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, resolve.NoSuchPackage) {
-			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
-		}
-	}
-	return failed
-}
-
-// guessedTooMuch handles modules that have no package of their own: when the
-// only trouble is that there is no package of their names, the others are
-// installed, and it is true if those have the modules.
-func (j *job) guessedTooMuch(ctx context.Context, failed *resolve.NotInstalledError, must []require.Requirement, modules map[string]string) bool {
-	var homeless []string
-	rest := slices.Clone(must)
-	for _, p := range failed.Packages {
-		if modules[p.Name] == "" || !strings.HasPrefix(p.Reason, resolve.NoSuchPackage) {
-			return false
-		}
-		homeless = append(homeless, modules[p.Name])
-		rest = slices.DeleteFunc(rest, func(r require.Requirement) bool { return r.Name == p.Name })
-	}
-	if j.install(ctx, rest, nil) != nil {
-		return false
-	}
-	return !slices.ContainsFunc(homeless, func(module string) bool { return !j.hasModule(module) })
-}
-
-// hasModule says whether an installed package has the module, or the package
-// that it is in.
-func (j *job) hasModule(module string) bool {
-	top, _, _ := strings.Cut(module, ".")
-	for _, p := range j.installed {
-		for _, name := range []string{top + ".py", top} {
-			if _, err := os.Stat(filepath.Join(p.Tree, name)); err == nil {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // calls are what the stand-in for micropip asks for.

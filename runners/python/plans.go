@@ -52,7 +52,7 @@ type planEntry struct {
 // keys gives two names for a program: the first names it along with the packages that it was given, and names
 // names its import statements as far as they are about packages.
 func (p *plans) keys(j *job) (program, names string) {
-	given, err := json.Marshal([]any{require.Key(j.reqs), j.locked})
+	given, err := json.Marshal([]any{require.Key(j.reqs), j.locked, j.zoned()})
 	if err != nil {
 		panic(err) // strings only
 	}

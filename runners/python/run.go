@@ -40,7 +40,7 @@ type job struct {
 	prepared  time.Duration              // spent on preparation
 	deferred  []pyodide.Import           // what the program imports and installs itself, or not
 
-	skipped map[string]bool   // optional projects that cannot be had
+	skipped map[string]string // optional projects that cannot be had, and why
 	steps   []resolve.Request // what was installed since the program was given its packages
 
 	// The snapshot to run on, nil for the plain one; release gives it back.
@@ -197,9 +197,13 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	j.spent(begun)
-	err = j.install(ctx, j.reqs, nil)
+	if err := j.install(ctx, j.reqs, nil); err != nil {
+		return err
+	}
 	j.steps = nil
-	return err
+	begun = time.Now()
+	defer func() { j.spent(begun) }()
+	return j.addTimeZones(ctx)
 }
 
 // start makes the interpreter. When it fails there is none.

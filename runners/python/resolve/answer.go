@@ -18,7 +18,7 @@ import (
 )
 
 // answerFormat changes whenever answers of older programs are not to be used.
-const answerFormat = 1
+const answerFormat = 2
 
 // maxAnswer bounds a remembered answer's file in bytes.
 const maxAnswer = 4 << 20
@@ -35,7 +35,9 @@ type answer struct {
 	When     time.Time `json:"when"`
 	Pinned   bool      `json:"pinned"` // the request leaves no choice
 	Packages []pin     `json:"packages"`
-	Skipped  []string  `json:"skipped,omitempty"`
+
+	// Skipped are optional requirements that cannot be met.
+	Skipped []runners.PackageError `json:"skipped,omitempty"`
 
 	// Failed is why the request cannot be met. Then there are no packages.
 	Failed []runners.PackageError `json:"failed,omitempty"`

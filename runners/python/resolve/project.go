@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
 	"deps.dev/util/pypi"
 
 	"coderunner/cache"
+	"coderunner/runners/python/require"
 	"coderunner/runners/python/simple"
 	"coderunner/runners/python/wheel"
 )
@@ -183,8 +185,28 @@ func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error
 		}
 		return description{Error: reason}, nil
 	}
-	return description{Requires: m.RequiresDist, Extras: m.ProvidesExtra}, nil
+	return description{Requires: withTimeZones(m.RequiresDist), Extras: m.ProvidesExtra}, nil
 }
+
+// onWindows is the part of a marker that is true on Windows only.
+var onWindows = regexp.MustCompile(`\b(?:sys_platform|platform_system|os_name)\s*==\s*(?:"(?:win32|Windows|nt)"|'(?:win32|Windows|nt)')`)
+
+// withTimeZones makes requirements of tzdata that are meant for Windows apply
+// here. It is for systems that have no time zones of their own, and packages
+// name the one that their authors know.
+func withTimeZones(requires []string) []string {
+	requires = slices.Clone(requires)
+	for i, text := range requires {
+		if r, err := require.Parse(text); err == nil && r.Name == timeZones && r.Marker != "" {
+			r.Marker = onWindows.ReplaceAllString(r.Marker, `python_version >= "3"`)
+			requires[i] = r.String()
+		}
+	}
+	return requires
+}
+
+// timeZones is the project that has the data of module zoneinfo.
+const timeZones = "tzdata"
 
 func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) {
 	path, err := s.download(ctx, p)

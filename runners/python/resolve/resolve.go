@@ -158,7 +158,7 @@ type Request struct {
 // Set is the answer: packages that are ready to be mounted.
 type Set struct {
 	Packages []Package
-	Skipped  []string // optional requirements that cannot be had
+	Skipped  []runners.PackageError // optional requirements that cannot be had
 }
 
 // Package is an installed package.

@@ -82,7 +82,7 @@ type question struct {
 type reply struct {
 	Invalid  []runners.PackageError `json:"invalid"`
 	Failed   []runners.PackageError `json:"failed"`
-	Skipped  []string               `json:"skipped"`
+	Skipped  []runners.PackageError `json:"skipped"`
 	Packages []struct {
 		Name     string `json:"name"`
 		Version  string `json:"version"`
@@ -129,14 +129,10 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 		}
 	}
 	if len(got.Failed) > 0 {
-		for i, f := range got.Failed {
-			r, err := require.Parse(f.Name)
-			if why := lockReasons[r.Name]; err == nil && why != "" && r.Allows(s.lock.ByName[r.Name].Version) {
-				got.Failed[i].Reason += "; " + why
-			}
-		}
+		s.addReasons(got.Failed, lockReasons)
 		return nil, &NotInstalledError{Packages: got.Failed}
 	}
+	s.addReasons(got.Skipped, lockReasons)
 	a := &answer{Format: answerFormat, When: time.Now().UTC(), Skipped: got.Skipped}
 	for _, p := range got.Packages {
 		pin, err := s.pin(p.Name, p.Version, p.Filename)
@@ -150,6 +146,16 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	}
 	a.Pinned = s.locked != nil || pinned(req.Requirements, a.Packages)
 	return a, nil
+}
+
+// addReasons adds why the lock file's builds of what failed cannot be had.
+func (s *session) addReasons(failed []runners.PackageError, lockReasons map[string]string) {
+	for i, f := range failed {
+		r, err := require.Parse(f.Name)
+		if why := lockReasons[r.Name]; err == nil && why != "" && r.Allows(s.lock.ByName[r.Name].Version) {
+			failed[i].Reason += "; " + why
+		}
+	}
 }
 
 // pin finds the wheel that the resolver named.

@@ -43,7 +43,7 @@ def main(question):
                     solver = more
                     required = [*required, extra]
                 else:
-                    skipped.append(extra)
+                    skipped.append({"name": extra, "reason": _reason(more)})
     except Impossible:
         reasons = solver.first_reasons or {"the request": "no solution was found in reasonable time"}
         return {"failed": [{"name": n, "reason": r} for n, r in reasons.items()]}
@@ -58,6 +58,12 @@ def main(question):
         ],
         "skipped": skipped,
     }
+
+
+def _reason(solver):
+    """Why there is no solution, in one line."""
+    reasons = solver.first_reasons or {}
+    return "; ".join(f"{n}: {r}" if len(reasons) > 1 else r for n, r in reasons.items()) or "no solution was found"
 
 
 def _solves(solver, must=False):

@@ -1,0 +1,102 @@
+package python
+
+import (
+	"regexp"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/python/require"
+)
+
+// Programs are written for a Python with a system around it. Where one fails
+// for what is different here, the error of the outcome says what to do, since
+// Python's own words are about that other world.
+
+var (
+	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
+	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
+	fromConsole = regexp.MustCompile(`^\s*(?:[!%]|pip3? install\b|python3? -m\b)`)
+)
+
+// notHere are modules of Python's library that this runtime does not have.
+var notHere = map[string]bool{
+	"curses": true, "dbm": true, "ensurepip": true, "grp": true, "idlelib": true, "msvcrt": true, "nt": true,
+	"pwd": true, "readline": true, "resource": true, "syslog": true, "tkinter": true, "turtle": true,
+	"turtledemo": true, "venv": true, "winreg": true, "winsound": true,
+}
+
+const (
+	giveIt    = "name it in the argument packages (--package on the command line)"
+	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like have a switch for theirs (rich: auto_refresh=False)."
+	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
+	noConsole = "This is a Python program, not a notebook or a shell. Packages are installed by importing them; for another version or one that the program does not import, " + giveIt + "."
+	noOthers  = "There are no other programs to start here, and no shell. Packages are installed by importing them."
+)
+
+// hint says what to do about an error, or "".
+func (j *job) hint(e *runners.Error) string {
+	switch {
+	case e.Type == "ModuleNotFoundError":
+		return j.moduleHint(e.Message)
+	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
+		return noThreads
+	case e.Type == "OSError" && strings.Contains(e.Message, "does not support processes"):
+		return noOthers
+	case e.Type == "ZoneInfoNotFoundError" && j.installed[timeZones].Name == "":
+		if why := j.skipped[timeZones]; why != "" {
+			return "Time zones are in the package tzdata, which cannot be installed: " + why
+		}
+		return "Time zones are in the package tzdata: " + giveIt + "."
+	case e.Type == "SyntaxError" && fromConsole.MatchString(line(j.req.Code, e.Line)):
+		return noConsole
+	case saysPip.MatchString(e.Message):
+		return noPip
+	}
+	return ""
+}
+
+// moduleHint says why there is no module.
+func (j *job) moduleHint(message string) string {
+	m := noModule.FindStringSubmatch(message)
+	if m == nil {
+		return "" // somebody has said more
+	}
+	top, _, _ := strings.Cut(m[1], ".")
+	if notHere[top] {
+		return "It is part of Python's library, but not in this runtime, which has no terminal, no windows and no users."
+	}
+	if why := require.Gone(m[1]); why != "" {
+		return top + " is not here: " + why + "."
+	}
+	project := require.ForImport(m[1], j.engine.lock.ByImport).Name
+	if why := j.skipped[project]; why != "" {
+		return "The package " + project + " cannot be installed: " + why
+	}
+	if project == "" || j.hasModule(m[1]) {
+		return "" // a part that its package does not have
+	}
+	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
+}
+
+// line gives a line of a text, counted from 1, or "".
+func line(text string, n int) string {
+	for l := range strings.Lines(text) {
+		if n--; n == 0 {
+			return l
+		}
+	}
+	return ""
+}
+
+// addHint says what to do about an error where it is looked for: behind the
+// message, and at the end of the traceback as Python's own notes are.
+func (j *job) addHint(e *runners.Error) {
+	hint := j.hint(e)
+	if hint == "" {
+		return
+	}
+	e.Message += "\n" + hint
+	if e.Traceback != "" {
+		e.Traceback = strings.TrimRight(e.Traceback, "\n") + "\n" + hint + "\n"
+	}
+}

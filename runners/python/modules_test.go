@@ -1,0 +1,127 @@
+package python
+
+import (
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+	"coderunner/runners/python/wheel/wheeltest"
+)
+
+// utc is a time zone's data (RFC 8536): version 1, no transitions, one kind of
+// time, 0 seconds from UTC.
+const utc = "TZif" + "\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+	"\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x01" + "\x00\x00\x00\x04" +
+	"\x00\x00\x00\x00\x00\x00" + "UTC\x00"
+
+func zones() wheeltest.Wheel {
+	return pure("tzdata", "2026.1", map[string]string{
+		"tzdata/__init__.py": "", "tzdata/zoneinfo/__init__.py": "",
+		"tzdata/zoneinfo/Europe/__init__.py": "", "tzdata/zoneinfo/Europe/Nowhere": utc,
+	})
+}
+
+// There is no system that has time zones, so who uses module zoneinfo gets
+// them, be it the program or a package that asks for them where there are none.
+func TestTimeZones(t *testing.T) {
+	x := newIndex(t)
+	x.add(zones())
+	x.add(pure("zoned", "1.0", map[string]string{"zoned.py": "from zoneinfo import ZoneInfo\n"},
+		`tzdata>=2020; sys_platform == "win32"`, `tzdata; platform_system == 'Windows' and extra == "x"`, `nowhere; sys_platform == "win32"`))
+	x.module("alpha", "1.0")
+	r := x.newRunner(base{}, false, t.TempDir())
+	for code, want := range map[string]string{
+		"from zoneinfo import ZoneInfo\nstr(ZoneInfo('Europe/Nowhere'))":                                       "tzdata 2026.1",
+		"import datetime, zoneinfo\nimport alpha\nstr(zoneinfo.ZoneInfo('Europe/Nowhere'))":                    "alpha 1.0, tzdata 2026.1",
+		"import zoned\nstr(zoned.ZoneInfo('Europe/Nowhere'))":                                                  "tzdata 2026.1, zoned 1.0",
+		"import zoned\nfrom zoneinfo import ZoneInfo\nstr(ZoneInfo('Europe/Nowhere'))":                         "tzdata 2026.1, zoned 1.0",
+		"zone = '''import zoneinfo'''\nimport alpha\nzone = str(__import__('datetime').UTC)\n'Europe/Nowhere'": "alpha 1.0",
+	} {
+		for range 2 { // the second time, on a snapshot or a plan of the first
+			o := run(t, r, code)
+			value(t, o, "'Europe/Nowhere'")
+			if got := versions(o); got != want {
+				t.Errorf("%s\nhas %s, want %s", code, got, want)
+			}
+		}
+	}
+	o := run(t, r, "import alpha, importlib\nimportlib.import_module('zoneinfo').ZoneInfo('Europe/Nowhere')")
+	if o.Error == nil || !strings.Contains(o.Error.Message, "\nTime zones are in the package tzdata: name it in") {
+		t.Errorf("without them: %+v", o.Error)
+	}
+
+	none := newIndex(t).newRunner(base{}, false, t.TempDir())
+	value(t, run(t, none, "import zoneinfo\n1"), "1")
+	o = run(t, none, "import zoneinfo\nzoneinfo.ZoneInfo('Europe/Nowhere')")
+	if o.Error == nil || !strings.Contains(o.Error.Message, "cannot be installed: there is no package of this name") {
+		t.Errorf("where they cannot be had: %+v", o.Error)
+	}
+}
+
+// Modules whose package does not have their name.
+func TestSharedNames(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("google_cloud_one", "1.0", map[string]string{"google/cloud/one.py": "x = 1"}))
+	x.add(pure("google_cloud_two", "1.0", map[string]string{"google/cloud/two.py": "x = 2"}))
+	x.add(pure("setuptools", "81.0", map[string]string{"pkg_resources/__init__.py": "x = 3"}))
+	x.add(pure("setuptools", "82.0", map[string]string{"setuptools/__init__.py": ""}))
+	r := x.newRunner(base{}, false, t.TempDir())
+	value(t, run(t, r, "from google.cloud import one, two as t\nfrom google.cloud.one import x\none.x + t.x + x"), "4")
+	o := run(t, r, "import pkg_resources; pkg_resources.x")
+	value(t, o, "3")
+	if got := versions(o); got != "setuptools 81.0" {
+		t.Errorf("packages are %s", got)
+	}
+}
+
+// What Python says of a world that is not here is followed by what to do.
+func TestHints(t *testing.T) {
+	x := newIndex(t)
+	x.add(wheeltest.Wheel{Filename: "binary-1.0-cp314-cp314-win_amd64.whl"})
+	x.add(pure("lazy", "1.0", map[string]string{"lazy.py": "def f():\n  import gamma_ray\n", "gone.py": "import lazy.inside"}))
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct{ code, want string }{
+		{"def f():\n  import binary\nf()", "The package binary cannot be installed: no wheel for this runtime: version 1.0 has only wheels for win"},
+		{"import lazy\nlazy.f()", "name it in the argument packages (--package on the command line); it is most likely gamma-ray."},
+		{"import importlib\nimportlib.import_module('lazy_one')", "it is most likely lazy-one."},
+		{"import tkinter.ttk", "not in this runtime"},
+		{"import imp", "removed from Python in 3.12; use importlib"},
+		{"from threading import Thread\nThread(target=print).start()", "There are no threads here"},
+		{"import subprocess\nsubprocess.run(['ls'])", "no other programs to start"},
+		{"1\n!pip install six", "not a notebook"},
+		{"%matplotlib inline\n1", "not a notebook"},
+		{"pip install six", "not a notebook"},
+		{"raise ImportError('Missing x. Use pip or conda to install x.')", "There is no pip here"},
+		{"1\nx y", ""},
+		{"import lazy\nimport lazy.inside", ""},
+		{"raise ModuleNotFoundError('no such thing')", ""},
+		{"raise ValueError('pip')", ""},
+	} {
+		o := run(t, r, test.code)
+		if o.Status != runners.Failed {
+			t.Errorf("%s\ncame to %s %+v", test.code, o.Status, o.Error)
+			continue
+		}
+		_, hint, _ := strings.Cut(o.Error.Message, "\n")
+		if !strings.Contains(hint, test.want) || test.want == "" && hint != "" {
+			t.Errorf("%s\nhas the hint %q, want %q", test.code, hint, test.want)
+		}
+		if !strings.HasSuffix(o.Error.Traceback, o.Error.Message+"\n") {
+			t.Errorf("%s\nthe traceback does not end with %q:\n%s", test.code, o.Error.Message, o.Error.Traceback)
+		}
+	}
+	// The list of what is not here is the runtime's.
+	missing := run(t, r, `import sys, importlib.util as u
+sorted(n for n in sys.stdlib_module_names if not n.startswith('_') and n not in {'pydoc_data'} and u.find_spec(n) is None)`)
+	if missing.Result == nil {
+		t.Fatalf("%+v", missing.Error)
+	}
+	for name := range notHere {
+		if !strings.Contains(missing.Result.Text, "'"+name+"'") {
+			t.Errorf("%s is there", name)
+		}
+	}
+	if n := strings.Count(missing.Result.Text, ",") + 1; n != len(notHere) {
+		t.Errorf("%d modules are missing, %d are known to be: %s", n, len(notHere), missing.Result.Text)
+	}
+}
