@@ -37,8 +37,8 @@ import (
 const codeKind = "deno-code"
 
 const (
-	// makeLimit bounds the loading of a set's packages.
-	makeLimit = 30 * time.Second
+	// makeLimit bounds the loading of a set's packages. Close may wait so long.
+	makeLimit = 15 * time.Second
 	// findLimit bounds the wait for another process that makes the very
 	// databases that are looked for.
 	findLimit = 20 * time.Millisecond

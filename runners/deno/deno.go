@@ -25,12 +25,12 @@
 // # Locking
 //
 // Runs share nothing but Deno's cache folder, which they only read, and which
-// Deno itself guards. What
-// was prepared is remembered under a mutex of its own (memo), the names of
-// working folders under another (folders), the processes that wait under a
-// third (park), which packages have compiled code under a fourth (codes); none
-// of them is taken under another. No lock is held while anything waits. What a run leaves to be finished in the background is
-// counted (Runner.background), and Close waits for it.
+// Deno itself guards. What was prepared is remembered under a mutex of its own
+// (memo), the names of working folders under another (folders), the processes
+// that wait under a third (park), which packages have compiled code under a
+// fourth (codes); none of them is taken under another. No lock is held while
+// anything waits. What a run leaves to be finished in the background is counted
+// (Runner.background), and Close waits for it.
 //
 // # Limits
 //
