@@ -196,3 +196,29 @@ func TestCancelled(t *testing.T) {
 	x.module("alpha", "1.0")
 	value(t, run(t, r, "import alpha; alpha.version"), "'1.0'")
 }
+
+// A file that takes any Emscripten for a browser is replaced, where the wheel
+// has it.
+func TestOverlay(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("httpx2_jsfetch", "1.0", map[string]string{"httpx2_jsfetch/__init__.py": "import js\n"}))
+	x.add(pure("httpx2", "1.0", map[string]string{
+		"httpx2/__init__.py": "", "httpx2/_transports/__init__.py": "",
+		"httpx2/_exceptions.py":      "class ConnectError(Exception):\n  def __init__(self, text, request):\n    super().__init__(text)\n",
+		"httpx2/_transports/base.py": "class BaseTransport: pass\nclass AsyncBaseTransport: pass\n",
+	}, "httpx2-jsfetch; sys_platform == 'emscripten'"))
+	r := x.newRunner(base{}, false, t.TempDir())
+	value(t, run(t, r, `import httpx2
+from httpx2_jsfetch import JavascriptFetchTransport as T, AsyncJavascriptFetchTransport as A
+from types import SimpleNamespace as S
+request, said = S(url=S(host="index.invalid", port=None, scheme="https")), []
+try:
+  T(verify=True).handle_request(request)
+except Exception as e:
+  said.append((type(e).__name__, "network access is not allowed" in str(e)))
+try:
+  await A().handle_async_request(request)
+except Exception as e:
+  said.append((type(e).__name__, "network access is not allowed" in str(e)))
+said`), "[('ConnectError', True), ('ConnectError', True)]")
+}

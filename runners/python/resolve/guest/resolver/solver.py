@@ -152,11 +152,12 @@ class Solver:
         return dict(told.values())
 
     def needed_by(self, req):
-        parents = [
-            f"{name} {wheel.version}"
+        asking = {
+            f"{name} {wheel.version}": {str(r.specifier) for r in wheel._requires or () if canonicalize_name(r.name) == req.name}
             for name, wheel in self.chosen.items()
-            if any(canonicalize_name(r.name) == req.name for r in wheel._requires or ())
-        ]
+        }
+        # Those that ask for just this, or else all that ask.
+        parents = [who for who, s in asking.items() if str(req.specifier) in s] or [who for who, s in asking.items() if s]
         return f" (needed by {', '.join(parents)})" if parents else ""
 
     # ---- the proof
