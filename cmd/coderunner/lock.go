@@ -26,7 +26,8 @@ func newLock(cfg *Config) *cobra.Command {
 			"script block (PEP 723), as lock of [tool.coderunner]. What the program installs\n" +
 			"by micropip.install is not known before it runs: name it in dependencies.\n\n" +
 			"JavaScript and TypeScript: the versions go into the npm: and jsr: specifiers of\n" +
-			"the program's imports. Packages that those need are not locked.",
+			"the program's imports, and Deno's lock file, which also has the packages that\n" +
+			"those need, with their digests, into comments at the program's end.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return lockFile(cmd.Context(), *cfg, o, args[0]) },
 	}
@@ -89,12 +90,17 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 
 // locked gives the program with its lock, and the number of packages in it.
 func locked(ctx context.Context, b *backend, req runners.Request) (string, int, error) {
+	runner := b.python
 	if req.Language != runners.Python {
-		return pinned(ctx, b, req)
+		code, err := pinned(ctx, b, req)
+		if err != nil {
+			return "", 0, err
+		}
+		req.Code, runner = code, b.deno
 	}
-	p, ok := b.python.(locker)
+	p, ok := runner.(locker)
 	if !ok {
-		return "", 0, errors.New("this build has no Python runner")
+		return "", 0, fmt.Errorf("this build has no runner for %s", req.Language)
 	}
 	done := showProgress(&req)
 	text, o, err := p.Lock(ctx, req)
@@ -164,14 +170,14 @@ func isBuiltin(name string) bool {
 // pinned gives the JavaScript or TypeScript program with the versions that its
 // specifiers stand for. They are found by a program that names the same ones
 // and does nothing.
-func pinned(ctx context.Context, b *backend, req runners.Request) (string, int, error) {
+func pinned(ctx context.Context, b *backend, req runners.Request) (string, error) {
 	var probe strings.Builder
 	places := specifiers(req.Code)
 	for _, at := range places {
 		fmt.Fprintf(&probe, "if (false) await import(%q);\n", req.Code[at[0]:at[1]])
 	}
 	if len(places) == 0 {
-		return req.Code, 0, nil
+		return req.Code, nil
 	}
 	asked := req
 	asked.Code = probe.String()
@@ -180,18 +186,18 @@ func pinned(ctx context.Context, b *backend, req runners.Request) (string, int, 
 		err = prepareError(o)
 	}
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	text := req.Code
 	for i := len(places) - 1; i >= 0; i-- {
 		from, to := places[i][0], places[i][1]
 		exact, err := pin(text[from:to], o.Packages)
 		if err != nil {
-			return "", 0, err
+			return "", err
 		}
 		text = text[:from] + exact + text[to:]
 	}
-	return text, len(places), nil
+	return text, nil
 }
 
 // pin writes the version that a specifier came to into it.

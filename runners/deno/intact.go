@@ -2,6 +2,7 @@ package deno
 
 import (
 	"context"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -37,7 +38,8 @@ func (r *Runner) intact(ctx context.Context, binary, key string, d dependencies,
 	if err := r.refill(ctx, binary, d, p, progress); err != nil {
 		return err
 	}
-	damaged, err = r.cfg.Cache.Watch(ctx, "deno-npm", key, dirs)
+	// What another set brought along, and this one can do without, is gone now.
+	damaged, err = r.cfg.Cache.Watch(ctx, "deno-npm", key, r.packageDirs(p.packages))
 	if err == nil && len(damaged) > 0 {
 		err = fmt.Errorf("fetch %s again: %w", filepath.Base(damaged[0]), errNotTheSame)
 	}
@@ -50,8 +52,7 @@ var errNotTheSame = errors.New("it is not what it was; hint: coderunner cache cl
 //
 // Source: Deno's npm cache has a folder for each registry, named after its host
 // and port and with its path below, and in it one for each package and version
-// (root_url_to_safe_local_dirname in its npm cache). A name with capital letters
-// is encoded; such old packages are not looked at.
+// (root_url_to_safe_local_dirname in its npm cache).
 func (r *Runner) packageDirs(packages []runners.Package) []string {
 	base := r.registryDir()
 	if base == "" {
@@ -59,7 +60,7 @@ func (r *Runner) packageDirs(packages []runners.Package) []string {
 	}
 	var dirs []string
 	for _, p := range packages {
-		dir := filepath.Join(base, filepath.FromSlash(p.Name), p.Version)
+		dir := filepath.Join(base, packagePath(p.Name), p.Version)
 		if rel, err := filepath.Rel(base, dir); p.Source != "npm" || err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
@@ -68,6 +69,17 @@ func (r *Runner) packageDirs(packages []runners.Package) []string {
 		}
 	}
 	return dirs
+}
+
+// packagePath is where a registry's folder has a package. Names with capital
+// letters, as old packages have, are encoded, since not all systems tell case
+// apart (mixed_case_package_name_encode in Deno).
+func packagePath(name string) string {
+	if name == strings.ToLower(name) {
+		return filepath.FromSlash(name)
+	}
+	code := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(name))
+	return "_" + strings.ToLower(code)
 }
 
 // registryDir is where Deno has the packages of the registry, "" if it has none.

@@ -24,16 +24,24 @@ const maxLock = 32 << 20
 // followed by _PEER@VERSION for each peer dependency; a jsr key is
 // NAME@VERSION; remote has the SHA-256 of every module by its URL.
 type lockFile struct {
-	Version string `json:"version"`
-	NPM     map[string]struct {
-		Integrity string   `json:"integrity"`
-		OS        []string `json:"os"`
-		CPU       []string `json:"cpu"`
-	} `json:"npm"`
-	JSR map[string]struct {
+	Version    string            `json:"version"`
+	Specifiers map[string]string `json:"specifiers"` // what was asked for, and its version
+	NPM        map[string]locked `json:"npm"`
+	JSR        map[string]struct {
 		Integrity string `json:"integrity"`
 	} `json:"jsr"`
 	Remote map[string]string `json:"remote"`
+}
+
+// locked is an npm package. What it needs are keys, or names where there is
+// one version only.
+type locked struct {
+	Integrity    string   `json:"integrity"`
+	Dependencies []string `json:"dependencies"`
+	Optional     []string `json:"optionalDependencies"`
+	Peers        []string `json:"optionalPeers"`
+	OS           []string `json:"os"`
+	CPU          []string `json:"cpu"`
 }
 
 // readLock reads a lock file. One that is not there is an empty one: nothing
@@ -73,8 +81,9 @@ func (l *lockFile) packages() []runners.Package {
 			list = append(list, p)
 		}
 	}
+	elsewhere := l.elsewhere()
 	for key, entry := range l.NPM {
-		if !meant(entry.OS, nodeOS) || !meant(entry.CPU, nodeCPU) {
+		if elsewhere[key] {
 			continue
 		}
 		name, version := splitKey(key)
@@ -97,6 +106,46 @@ func (l *lockFile) packages() []runners.Package {
 		}
 		return a.Version < b.Version
 	})
+	return list
+}
+
+// elsewhere gives the packages that are for other systems, and those that only
+// these need. Where it cannot be told who needs a package, it is not among
+// them.
+func (l *lockFile) elsewhere() map[string]bool {
+	byName, needed := map[string][]string{}, map[string][]string{}
+	list := map[string]bool{}
+	for key, p := range l.NPM {
+		name, _ := splitKey(key)
+		byName[name] = append(byName[name], key)
+		list[key] = !meant(p.OS, nodeOS) || !meant(p.CPU, nodeCPU)
+	}
+	for key, p := range l.NPM {
+		for _, other := range slices.Concat(p.Dependencies, p.Optional, p.Peers) {
+			if i := strings.Index(other, "@npm:"); i >= 0 {
+				other = other[i+len("@npm:"):] // by another name
+			}
+			if _, ok := l.NPM[other]; ok {
+				needed[other] = append(needed[other], key)
+			}
+			for _, its := range byName[other] {
+				needed[its] = append(needed[its], key)
+			}
+		}
+	}
+	for specifier, version := range l.Specifiers {
+		name, _ := splitKey(strings.TrimPrefix(specifier, "npm:"))
+		needed[name+"@"+version] = append(needed[name+"@"+version], "")
+	}
+	for changed := true; changed; {
+		changed = false
+		for key := range l.NPM {
+			by := needed[key]
+			if !list[key] && len(by) > 0 && !slices.ContainsFunc(by, func(k string) bool { return !list[k] }) {
+				list[key], changed = true, true
+			}
+		}
+	}
 	return list
 }
 

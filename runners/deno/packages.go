@@ -102,6 +102,7 @@ func clip(s string, n int) string {
 type dependencies struct {
 	imports map[string]string // specifier → what it stands for
 	targets []target          // sorted, each once
+	lock    []byte            // Deno's lock file, which has them all; nil: it is to be made
 }
 
 // target is something to fetch.

@@ -68,10 +68,14 @@ func (e *notInstalled) Error() string {
 
 // key stands for everything that decides what prepare makes.
 func (r *Runner) key(d dependencies) string {
-	b, err := json.Marshal([]any{
+	parts := []any{
 		2, r.version, withoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
 		d.imports, d.module(),
-	})
+	}
+	if d.lock != nil {
+		parts = append(parts, string(d.lock))
+	}
+	b, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // strings always marshal
 	}
@@ -88,6 +92,11 @@ func (r *Runner) key(d dependencies) string {
 func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, progress runners.ProgressFunc) (*prepared, error) {
 	if len(d.targets) == 0 && len(d.imports) == 0 {
 		return &prepared{}, nil
+	}
+	if d.lock != nil {
+		if err := d.unlocked(); err != nil {
+			return nil, err
+		}
 	}
 	key := r.key(d)
 	if p, ok := r.known.get(key); ok && p.there() {
@@ -189,16 +198,27 @@ func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir
 			fetched[r.packageOf(address)] = true
 		},
 	}
+	if fetch.frozen = d.lock != nil; fetch.frozen {
+		if err := os.WriteFile(fetch.lock, d.lock, 0o600); err != nil {
+			return fmt.Errorf("prepare packages: %w", err)
+		}
+	}
 	message, err := r.denoCache(ctx, binary, fetch)
 	switch {
 	case err != nil:
 		return err
+	case message != "" && fetch.frozen:
+		return r.refused(d, message)
 	case message != "":
 		return r.blame(ctx, binary, d, dir, message)
 	}
 	// Its word alone is no proof.
 	lock, err := readLock(fetch.lock)
-	if err == nil && len(lock.packages()) == 0 {
+	switch {
+	case err != nil:
+	case fetch.frozen:
+		err = r.compare(lock)
+	case len(lock.packages()) == 0:
 		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.summary())
 	}
 	return err
@@ -233,7 +253,11 @@ func (r *Runner) refill(ctx context.Context, binary string, d dependencies, p *p
 		fetch.lock = filepath.Join(p.dir, lockName)
 	}
 	message, err := r.denoCache(ctx, binary, fetch)
-	if err == nil && message != "" {
+	switch {
+	case err != nil || message == "":
+	case d.lock != nil:
+		err = r.refused(d, message)
+	default:
 		err = r.blame(ctx, binary, d, p.dir, message)
 	}
 	if err != nil {

@@ -100,6 +100,9 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		}
 	}
 	j.deps = resolve(specifiers, j.pinned)
+	if req.Locked {
+		return j, j.useLock()
+	}
 	return j, nil
 }
 

@@ -1,0 +1,99 @@
+package deno
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+const someLock = "{\n  \"version\": \"5\"\n}\n"
+
+func TestCutLock(t *testing.T) {
+	for _, code := range []string{"", "1 + 1", "1 + 1\n", "a\r\n// b\r\n", "// /// script\n// ///\n"} {
+		with := withLock(code, []byte(someLock))
+		text, lock, err := cutLock(with)
+		if err != nil || string(lock) != someLock || strings.TrimRight(text, "\n") != strings.TrimRight(code, "\n") {
+			t.Errorf("%q: %q, %q, %v", with, text, lock, err)
+		}
+		if again := withLock(text, lock); again != with {
+			t.Errorf("%q became %q", with, again)
+		}
+		if text, lock, err := cutLock(code); text != code || lock != nil || err != nil {
+			t.Errorf("%q without a lock: %q, %q, %v", code, text, lock, err)
+		}
+	}
+	for code, want := range map[string]string{
+		"// /// deno.lock\n// {}\n":                                            "no end",
+		"// /// deno.lock\n{}\n// ///\n":                                       "no comment",
+		"// /// deno.lock\n// ///\n// /// deno.lock\n// ///\n":                 "two",
+		"// /// deno.lock\n//" + strings.Repeat("x", maxLock+1) + "\n// ///\n": "larger",
+	} {
+		if _, _, err := cutLock(code); !errors.Is(err, errLock) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %q", code, err, want)
+		}
+	}
+}
+
+// FuzzCutLock wants that a lock comes out as it was put in.
+func FuzzCutLock(f *testing.F) {
+	f.Add("import a from \"npm:a\";\n", someLock)
+	f.Add("// /// deno.lock\n// {}\n// ///\n", "{}")
+	f.Fuzz(func(t *testing.T, code, lock string) {
+		text, _, err := cutLock(code)
+		if err != nil {
+			return
+		}
+		lock = "{" + strings.NewReplacer("\r", "", "\n", "").Replace(lock) + "}"
+		rest, got, err := cutLock(withLock(text, []byte(lock)))
+		if err != nil || string(got) != lock+"\n" || !strings.HasPrefix(rest, text) {
+			t.Errorf("%q in %q came out as %q, %v", lock, text, got, err)
+		}
+	})
+}
+
+// TestLock locks a program whose package needs another, and wants whatever the
+// lock does not say to be refused, with the packages there and without.
+func TestLock(t *testing.T) {
+	r := open(t, "", nil)
+	const code = `import isOdd from "npm:is-odd@3.0.1"; isOdd(3)`
+	request := func(code string) runners.Request {
+		return runners.Request{Language: runners.JavaScript, Code: code}
+	}
+	locked, o, err := r.Lock(t.Context(), request(code))
+	if err != nil || o.Status != runners.Succeeded || len(o.Packages) != 2 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if again, _, err := r.Lock(t.Context(), request(locked)); err != nil || again != locked {
+		t.Errorf("locked again: %q, %v; it was %q", again, err, locked)
+	}
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"as it is", "", "", ""},
+		{"another digest", "sha512-Wu1V", "sha512-Wu2V", "is-number: the lock has another digest of it than the registry"},
+		{"another version", "is-odd@3.0.1", "is-odd@3.0.0", "npm:is-odd@3.0.0: there is no package of this name and version in the program's lock"},
+		{"another package", "; isOdd", "; import \"npm:zod@3.25.0\"; isOdd", "npm:zod@3.25.0: there is no package"},
+		{"one is missing", `"is-number@6.0.0": {`, `"is-number@5.0.0": {`, "checksum did not match"},
+		{"a specifier too many", `"npm:is-odd@3.0.1": "3.0.1"`, `"npm:is-odd@3.0.1": "3.0.1", "npm:zod@3.25.0": "3.25.0"`, "the program's lock cannot be read: Could not find"},
+		{"no lock", "// /// deno.lock", "//", "the program has no lock"},
+		{"no JSON", "//   }", "//   ", "the program's lock cannot be read"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			req := request(strings.Replace(locked, tt.from, tt.to, 1))
+			req.Locked = true
+			o, err := r.Run(t.Context(), req)
+			got := ""
+			switch {
+			case err != nil:
+				got = err.Error()
+			case o.Error != nil:
+				got = o.Error.Message
+			case o.Result == nil || o.Result.Text != "true":
+				t.Errorf("it gave %+v", o.Result)
+			}
+			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
