@@ -101,7 +101,7 @@ func examine(ctx context.Context, cfg Config) *diagnosis {
 	}
 	d.Advice = append(d.Advice, policy.Warnings()...)
 	d.Isolation.Python = sandbox.Level{Name: sandbox.Full} // WebAssembly, on every system
-	d.Isolation.JavaScript = deno.Isolation(policy)
+	d.Isolation.JavaScript = deno.Confinement(policy)
 	d.Isolation.Required = required
 	if required && d.Isolation.JavaScript.Name != sandbox.Full {
 		d.fault("CODE_RUNNER_ISOLATION=require, but the isolation of JavaScript is %s", d.Isolation.JavaScript)

@@ -9,21 +9,29 @@ import (
 )
 
 // Isolation says how well a program in Deno is confined beside Deno's own
-// permissions, under a policy.
+// permissions, under a policy. What is in force is the kernel's part only; see
+// [Confinement].
 func Isolation(p runners.Policy) sandbox.Level {
 	level := sandbox.Probe()
 	if unconfined(p) {
 		level.InForce = nil
-	}
-	level.InForce = append(slices.Clip(level.InForce), limits()...)
-	if !unconfined(p) && level.Name != sandbox.None {
-		level.InForce = append(level.InForce, groupLimits())
 	}
 	if p.Run.Any() && !p.DenyRun.All {
 		level = level.Without("--allow-run: programs that a program starts need the whole machine")
 	}
 	if p.FFI.Any() && !p.DenyFFI.All {
 		level = level.Without("--allow-ffi: native libraries need the whole machine")
+	}
+	return level
+}
+
+// Confinement is Isolation with all limits that are in force, the control
+// group's too, for which it has to be looked at.
+func Confinement(p runners.Policy) sandbox.Level {
+	level := Isolation(p)
+	level.InForce = append(slices.Clip(level.InForce), limits()...)
+	if !unconfined(p) && level.Name != sandbox.None {
+		level.InForce = append(level.InForce, groupLimits())
 	}
 	return level
 }
