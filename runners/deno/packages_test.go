@@ -319,10 +319,12 @@ func TestResolve(t *testing.T) {
 }
 
 func TestParseLock(t *testing.T) {
-	l, err := parseLock([]byte(`{"version":"5","specifiers":{"npm:react-dom@18":"18.3.1_react@18.3.1"},
+	l, err := parseLock([]byte(`{"version":"5","specifiers":{"npm:react-dom@18":"18.3.1_react@18.3.1","npm:asked@*":"1.0.0"},
 		"jsr":{"@std/assert@1.0.13":{"integrity":"ae0d"}},
 		"npm":{"react-dom@18.3.1_react@18.3.1":{"integrity":"sha512-a"},"react-dom@18.3.1_react@17.0.0":{"integrity":"sha512-a"},"@a/b_c@2.0.0-x.1":{"integrity":"sha512-b"},
-			"elsewhere@1.0.0":{"integrity":"sha512-c","os":["aix"],"cpu":["ppc64"]},"anywhere@1.0.0":{"integrity":"sha512-d","os":["!aix"]}},
+			"elsewhere@1.0.0":{"integrity":"sha512-c","dependencies":["only-there","both@1.0.0"],"os":["aix"],"cpu":["ppc64"]},"only-there@1.0.0":{"integrity":"x","dependencies":["deeper"]},"deeper@1.0.0_both@1.0.0":{"integrity":"x"},
+			"asked@1.0.0":{"integrity":"sha512-e"},"also-elsewhere@1.0.0":{"os":["!"],"cpu":["ppc64"],"dependencies":["asked","renamed@npm:both@1.0.0"]},
+			"both@1.0.0":{"integrity":"sha512-f"},"anywhere@1.0.0":{"integrity":"sha512-d","optionalDependencies":["elsewhere","both"],"os":["!aix"]}},
 		"remote":{"https://u:p@host.invalid/x.ts":"beef"}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -331,6 +333,8 @@ func TestParseLock(t *testing.T) {
 		{Name: "@std/assert", Version: "1.0.13", Source: "jsr", SHA256: "ae0d"},
 		{Name: "@a/b_c", Version: "2.0.0-x.1", Source: "npm", Integrity: "sha512-b"},
 		{Name: "anywhere", Version: "1.0.0", Source: "npm", Integrity: "sha512-d"},
+		{Name: "asked", Version: "1.0.0", Source: "npm", Integrity: "sha512-e"},
+		{Name: "both", Version: "1.0.0", Source: "npm", Integrity: "sha512-f"},
 		{Name: "react-dom", Version: "18.3.1", Source: "npm", Integrity: "sha512-a"},
 		{Name: "https://host.invalid/x.ts", Source: "url", SHA256: "beef"},
 	}
