@@ -1,7 +1,9 @@
 package python
 
 import (
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"coderunner/runners"
@@ -13,6 +15,7 @@ import (
 // Python's own words are about that other world.
 
 var (
+	plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 	fromConsole = regexp.MustCompile(`^\s*(?:[!%]|pip3? install\b|python3? -m\b)`)
@@ -75,7 +78,30 @@ func (j *job) moduleHint(message string) string {
 	if project == "" || j.hasModule(m[1]) {
 		return "" // a part that its package does not have
 	}
+	if p, have := j.installed[project]; have {
+		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + "."
+	}
 	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
+}
+
+// topModules lists what can be imported from a package's tree, a few at most.
+func topModules(tree string) []string {
+	const most = 10
+	list, err := os.ReadDir(tree)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, e := range list {
+		name := e.Name()
+		if !e.IsDir() {
+			name, _, _ = strings.Cut(name, ".")
+		}
+		if plainModule.MatchString(name) && !slices.Contains(names, name) && len(names) < most {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // line gives a line of a text, counted from 1, or "".

@@ -79,8 +79,10 @@ func TestHints(t *testing.T) {
 	x := newIndex(t)
 	x.add(wheeltest.Wheel{Filename: "binary-1.0-cp314-cp314-win_amd64.whl"})
 	x.add(pure("lazy", "1.0", map[string]string{"lazy.py": "def f():\n  import gamma_ray\n", "gone.py": "import lazy.inside"}))
+	x.add(pure("pynamed", "1.0", map[string]string{"named/__init__.py": "", "_private.py": "", "single.py": ""}))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
+		{"import pynamed", "The package pynamed is here, but has no module of that name; it has named, single."},
 		{"def f():\n  import binary\nf()", "The package binary cannot be installed: no wheel for this runtime: version 1.0 has only wheels for win"},
 		{"import lazy\nlazy.f()", "name it in the argument packages (--package on the command line); it is most likely gamma-ray."},
 		{"import importlib\nimportlib.import_module('lazy_one')", "it is most likely lazy-one."},

@@ -180,7 +180,7 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
 		switch {
 		case baseErr != "":
-			reasons[name] = build + "cannot be fetched: " + baseErr
+			reasons[name] = build + "cannot be fetched: " + baseErr + "; PYODIDE_PACKAGE_BASE_URL on the server can name another place"
 		case s.lost[name] != "":
 			reasons[name] = build + "cannot be fetched: " + s.lost[name]
 		default:
