@@ -218,6 +218,9 @@ func printOutcome(stdout, stderr io.Writer, out *runners.Outcome, limits runners
 		}
 		if e.Traceback != "" {
 			text += strings.TrimRight(e.Traceback, "\n") + "\n"
+			if out.Status == runners.Failed && !strings.Contains(e.Traceback, e.Message) {
+				text += e.Type + ": " + e.Message + "\n" // it says more, such as which permission is missing
+			}
 		} else {
 			text += e.Type + ": " + e.Message + "\n"
 		}
