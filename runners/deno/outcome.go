@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -292,8 +293,24 @@ func (e *ending) explain(rec *record) *runners.Error {
 	if rec.Load && out.Type == "SyntaxError" {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
-	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; the permissions of this server do not include it ($1)"))
+	above := e.above(out.Message)
+	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; the permissions of this server do not include it ($1)")) + above
 	return out
+}
+
+var readAccess = regexp.MustCompile(`^Requires read access to "([^"]+)"`)
+
+// above says what to do about packages that look for their configuration in
+// the folders above the working folder, and expect not to find any.
+func (e *ending) above(message string) string {
+	m := readAccess.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	if rel, err := filepath.Rel(filepath.Dir(m[1]), e.work); err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return "; with --ignore-read=/ among them, what may not be read looks as if it were not there"
 }
 
 // clean takes the working folder's path out of a text.
