@@ -108,15 +108,20 @@ func (a *ahead) takeUsed(key aheadKey) *Interp {
 // well it makes another one, at once or when there is need. The one that it
 // gives, if any, is to be destroyed.
 func (a *ahead) back(in *Interp, well bool) (surplus *Interp) {
-	key := in.key
+	key, old := in.key, (*Interp)(nil)
+	if well && in.reusable() {
+		old = in.strip()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.lent, in)
-	if !well || !in.reusable() || a.closed || key.from.closed.Load() {
+	switch {
+	case old == nil:
 		return in
-	}
-	if a.max == 0 || a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key] {
-		if a.used = append(a.used, aheadOne{key, in, time.Now()}); len(a.used) > a.maxUsed {
+	case a.closed || key.from.closed.Load():
+		return old
+	case a.count(key)+a.coming[key] >= a.share(key)+a.waiting[key]:
+		if a.used = append(a.used, aheadOne{key, old, time.Now()}); len(a.used) > a.maxUsed {
 			surplus = a.used[0].in
 			a.used = slices.Delete(a.used, 0, 1)
 		}
@@ -127,9 +132,9 @@ func (a *ahead) back(in *Interp, well bool) (surplus *Interp) {
 	a.running.Add(1)
 	go func() {
 		defer a.running.Done()
-		fresh, err := in.reuse()
+		fresh, err := old.reuse()
 		if err != nil {
-			in.destroy() // of no use: the next one is restored
+			old.destroy() // of no use: the next one is restored
 		}
 		a.arrived(key, fresh)
 	}()

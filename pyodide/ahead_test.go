@@ -182,4 +182,27 @@ func TestUsedIsKept(t *testing.T) {
 	if n := rt.Used(); n != 0 {
 		t.Errorf("%d used ones wait after a long time", n)
 	}
+
+	// Nothing of what the program held waits with the instance.
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	in, err := rt.New(context.Background(), pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := in.Run(context.Background(), pyodide.Program{Code: "with open('x', 'wb') as f:\n    for _ in range(100): f.write(bytes(1 << 20))"}); err != nil || res.ExitCode != 0 {
+		t.Fatal(res, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in = nil
+	if more := heap() - before; rt.Used() != 1 || more > 50<<20 {
+		t.Errorf("%d used ones wait, with %d MiB", rt.Used(), more>>20)
+	}
 }

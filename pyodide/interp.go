@@ -80,7 +80,8 @@ type Interp struct {
 	stopFlag                  sync.Mutex
 	flag                      api.MutableGlobal // under stopFlag; nil once the interpreter is closed
 
-	key aheadKey // what it was taken as, if it was
+	key     aheadKey       // what it was taken as, if it was
+	written []linmem.Range // see strip
 
 	*linking // of shared libraries and functions of C
 

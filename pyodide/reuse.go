@@ -7,6 +7,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/lower"
 )
 
@@ -22,7 +23,7 @@ import (
 var ownGlobals = []string{lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal, lower.FuelGlobal}
 
 // maxRewrite bounds what is written again, in bytes, and by that what an
-// interpreter takes while it waits. Of a program that wrote more all pages are
+// instance takes while it waits. Of a program that wrote more all pages are
 // given up, so that they are the snapshot's again.
 const maxRewrite = 1 << 20
 
@@ -33,8 +34,37 @@ func (in *Interp) reusable() bool {
 	return z != nil && in.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
 }
 
-// reuse makes another interpreter, without files yet, of an instance that is
-// reusable. When it fails, the caller destroys the old one.
+// strip takes the instance out of an interpreter that is reusable, so that
+// nothing of what the program held waits with it, and gives back what is too
+// much to be written again. It gives nil if that cannot be told; then all is as
+// it was.
+func (in *Interp) strip() *Interp {
+	in.memory.Share(nil)
+	ranges, err := in.memory.Written()
+	if err != nil {
+		return nil
+	}
+	old := &Interp{rt: in.rt, mod: in.mod, idle: in.idle, memory: in.memory, mem: in.mem, key: in.key, written: ranges, closed: true, dead: true}
+	total := uint64(0)
+	for _, r := range ranges {
+		total += r.Length
+	}
+	if total > maxRewrite {
+		for _, r := range ranges {
+			if err := in.memory.Revert(r); err != nil {
+				return nil
+			}
+		}
+		old.written = nil
+		old.idle = map[string]api.Function{} // their stacks may have grown as much
+	}
+	old.linking, in.linking = in.linking, &linking{in: in}
+	old.linking.in = old
+	return old
+}
+
+// reuse makes another interpreter, without files yet, of what strip gave. When
+// it fails, the caller destroys that.
 func (in *Interp) reuse() (*Interp, error) {
 	z := in.key.from
 	fresh := &Interp{
@@ -47,8 +77,7 @@ func (in *Interp) reuse() (*Interp, error) {
 			return nil, errors.Join(err, fmt.Errorf("table %s has %d elements", t.Export, n))
 		}
 	}
-	in.memory.Share(nil)
-	if err := fresh.rewrite(z); err != nil {
+	if err := fresh.rewrite(z, in.written); err != nil {
 		return nil, err
 	}
 	for _, name := range ownGlobals {
@@ -67,13 +96,13 @@ func (in *Interp) reuse() (*Interp, error) {
 	if err := fresh.findSignals(); err != nil {
 		return nil, err
 	}
-	fresh.linking, in.linking = in.linking, &linking{in: in}
+	fresh.linking, in.linking = in.linking, nil
 	fresh.linking.in = fresh
 	return fresh, nil
 }
 
-// rewrite makes the memory what the snapshot has.
-func (in *Interp) rewrite(z *Frozen) error {
+// rewrite makes the ranges of the memory what the snapshot has.
+func (in *Interp) rewrite(z *Frozen, ranges []linmem.Range) error {
 	z.reading.RLock()
 	defer z.reading.RUnlock()
 	if z.closed.Load() {
@@ -87,23 +116,8 @@ func (in *Interp) rewrite(z *Frozen) error {
 	if !ok || len(memory) != len(contents) {
 		return errOutOfRange
 	}
-	ranges, err := in.memory.Written()
-	if err != nil {
-		return err
-	}
-	total := uint64(0)
 	for _, r := range ranges {
-		total += r.Length
-	}
-	if total > maxRewrite {
-		in.idle = map[string]api.Function{} // their stacks may have grown as much
-	}
-	for _, r := range ranges {
-		if total <= maxRewrite {
-			copy(memory[r.Offset:r.Offset+r.Length], contents[r.Offset:])
-		} else if err := in.memory.Revert(r); err != nil {
-			return err
-		}
+		copy(memory[r.Offset:r.Offset+r.Length], contents[r.Offset:])
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestReusedIsRestored(t *testing.T) {
 		if !in.reusable() {
 			t.Fatalf("%s: the instance cannot be used again", name)
 		}
-		fresh, err := in.reuse()
+		fresh, err := in.strip().reuse()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -155,7 +155,7 @@ tenfold = F(lambda n: n * 10)
 		if !again("import probe\nprobe.answer.value += 1\nprobe.answer.value", "43") {
 			t.Fatal("the instance cannot be used again")
 		}
-		fresh, err := in.reuse()
+		fresh, err := in.strip().reuse()
 		if err != nil {
 			t.Fatal(err)
 		}
