@@ -18,6 +18,7 @@ var (
 	plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
+	openSSL     = regexp.MustCompile(`^module 'hashlib' has no attribute '(pbkdf2_hmac|scrypt)'`)
 	fromConsole = regexp.MustCompile(`^\s*(?:[!%]|pip3? install\b|python3? -m\b)`)
 )
 
@@ -33,6 +34,7 @@ const (
 	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like have a switch for theirs (rich: auto_refresh=False)."
 	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noConsole = "This is a Python program, not a notebook or a shell. Packages are installed by importing them; for another version or one that the program does not import, " + giveIt + "."
+	noOpenSSL = "pbkdf2_hmac and scrypt are OpenSSL's, which this runtime does not have. Derive the key with hmac or hashlib.blake2b, or in JavaScript, whose node:crypto has both; frameworks can be given another hasher (django: PASSWORD_HASHERS)."
 	noOthers  = "There are no other programs to start here, and no shell. Packages are installed by importing them."
 )
 
@@ -50,6 +52,8 @@ func (j *job) hint(e *runners.Error) string {
 			return "Time zones are in the package tzdata, which cannot be installed: " + why
 		}
 		return "Time zones are in the package tzdata: " + giveIt + "."
+	case e.Type == "AttributeError" && openSSL.MatchString(e.Message):
+		return noOpenSSL
 	case e.Type == "SyntaxError" && fromConsole.MatchString(line(j.req.Code, e.Line)):
 		return noConsole
 	case saysPip.MatchString(e.Message):

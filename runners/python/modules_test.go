@@ -94,6 +94,8 @@ func TestHints(t *testing.T) {
 		{"%matplotlib inline\n1", "not a notebook"},
 		{"pip install six", "not a notebook"},
 		{"raise ImportError('Missing x. Use pip or conda to install x.')", "There is no pip here"},
+		{"import hashlib\nhashlib.scrypt(b'', salt=b'', n=2, r=1, p=1)", "OpenSSL"},
+		{"import hashlib\nhashlib.nothing", ""},
 		{"1\nx y", ""},
 		{"import lazy\nimport lazy.inside", ""},
 		{"raise ModuleNotFoundError('no such thing')", ""},
