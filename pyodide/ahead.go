@@ -26,7 +26,7 @@ type ahead struct {
 	coming  map[aheadKey]int         // being made of what was lent
 	waiting map[aheadKey]int         // for these
 	came    *sync.Cond               // of mu
-	expiry  *time.Timer              // of ready[0], nil if there is none
+	expiry  *time.Timer              // of what waits longest, nil if nothing does
 	closed  bool
 	running sync.WaitGroup
 }
