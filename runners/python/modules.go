@@ -187,7 +187,10 @@ func (j *job) addTimeZones(ctx context.Context) error {
 
 // zoned says whether the program wants time zones.
 func (j *job) zoned() bool {
-	return usesTimeZones.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
-		return strings.HasSuffix(f.Path, ".py") && usesTimeZones.Match(f.Data)
+	imports := func(code string) bool {
+		return strings.Contains(code, "zoneinfo") && usesTimeZones.MatchString(code) // the first is much faster
+	}
+	return imports(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
+		return strings.HasSuffix(f.Path, ".py") && imports(string(f.Data))
 	})
 }
