@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -16,10 +17,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(suite{m}, map[string]func(){
 		"coderunner": func() { os.Exit(Main()) },
 		"claim":      claim,
 	})
+}
+
+// suite are the tests, and what is removed after them.
+type suite struct{ m *testing.M }
+
+func (s suite) Run() int {
+	defer func() {
+		if ownCache != "" {
+			os.RemoveAll(ownCache)
+		}
+	}()
+	return s.m.Run()
 }
 
 // claim is a program that claims stdout for the protocol and then prints to it
@@ -90,14 +103,24 @@ func runScripts(t *testing.T, dir string, offline bool) {
 }
 
 // testCache is the cache that the user has, so that the runtimes are fetched
-// once for all tests.
-func testCache() (string, error) {
+// once for all tests. Where the user cannot have one, it is one of the tests.
+var testCache = sync.OnceValues(func() (string, error) {
 	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
 	if err != nil {
 		return "", err
 	}
-	return c.Root(), c.Close()
-}
+	if err := c.Close(); err != nil {
+		return "", err
+	}
+	if !exists(c.Root()) {
+		ownCache, err = os.MkdirTemp("", "coderunner-test-cache-")
+		return ownCache, err
+	}
+	return c.Root(), nil
+})
+
+// ownCache is the tests' own cache, if they have one.
+var ownCache string
 
 // cmdExits is "exits CODE COMMAND ARG...": exec with that exit code.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

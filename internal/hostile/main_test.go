@@ -78,6 +78,9 @@ func prepare() error {
 			return err
 		}
 		shared = filepath.Join(user, "coderunner")
+		if err := os.MkdirAll(shared, 0o700); err != nil { // a user without a home
+			shared = filepath.Join(suiteTemp, "user")
+		}
 	}
 	warm := exec.Command(binary, "warm", "six", "npm:zod@3")
 	warm.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+shared)

@@ -50,6 +50,18 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if c.Warning() != "" { // a user without a home has it only as long as it is open
+		if err := c.Close(); err != nil {
+			return "", err
+		}
+		dir, err := sharedDir()
+		if err != nil {
+			return "", err
+		}
+		if c, err = cache.Open(dir, cache.Options{}); err != nil {
+			return "", err
+		}
+	}
 	defer c.Close()
 	return c.Deno(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
 })
