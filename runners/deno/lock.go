@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"coderunner/runners"
@@ -159,22 +158,20 @@ func (d *dependencies) unlocked() error {
 // packages were fetched. Deno does so itself, but only with what it fetches.
 func (r *Runner) compare(lock *lockFile) error {
 	e := &notInstalled{}
-	for key, entry := range lock.NPM {
-		if !meant(entry.OS, nodeOS) || !meant(entry.CPU, nodeCPU) {
+	for _, p := range lock.packages() {
+		if p.Source != "npm" {
 			continue
 		}
-		name, version := splitKey(key)
-		switch have, err := r.registryDigest(name, version); {
+		switch have, err := r.registryDigest(p.Name, p.Version); {
 		case err != nil:
-			return fmt.Errorf("compare %s with the lock: %w", key, err)
-		case have != entry.Integrity:
-			e.packages = append(e.packages, runners.PackageError{Name: name, Reason: "the lock has another digest of it than the registry"})
+			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
+		case have != p.Integrity:
+			e.packages = append(e.packages, runners.PackageError{Name: p.Name, Reason: "the lock has another digest of it than the registry"})
 		}
 	}
 	if len(e.packages) == 0 {
 		return nil
 	}
-	slices.SortFunc(e.packages, func(a, b runners.PackageError) int { return strings.Compare(a.Name, b.Name) })
 	return e
 }
 
