@@ -133,9 +133,7 @@ func TestAheadShares(t *testing.T) {
 // TestUsedIsKept has instances become other interpreters when there is need,
 // though none is restored ahead of it, and not wait for ever.
 func TestUsedIsKept(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells which pages were written to")
-	}
+	pyodide.NeedWritten(t)
 	rt, err := pyodidetest.Open(t, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,26 @@
 package pyodide
 
-import "time"
+import (
+	"testing"
+	"time"
+
+	"coderunner/pyodide/linmem"
+)
+
+// NeedWritten skips tests where the system does not tell which pages were
+// written to: no instance is used twice there.
+func NeedWritten(t *testing.T) {
+	t.Helper()
+	m, err := linmem.New(linmem.PageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Unmap()
+	m.Reallocate(linmem.PageSize)[0] = 1
+	if _, err := m.Written(); err != nil {
+		t.Skip(err)
+	}
+}
 
 // AwaitAhead waits until nothing is being restored ahead of need.
 func (r *Runtime) AwaitAhead() { r.ahead.running.Wait() }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -32,9 +31,7 @@ var dirty = map[string]string{
 // TestReusedIsRestored compares an instance that was used, and made ready for
 // the next, with the snapshot, byte for byte.
 func TestReusedIsRestored(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells which pages were written to")
-	}
+	NeedWritten(t)
 	rt := OpenForTest(t)
 	ctx := context.Background()
 	const memory = 512 << 20
@@ -105,9 +102,7 @@ func sameInstance(t *testing.T, name string, got, want *Interp) {
 // TestReusedWithLibraries does so with an instance that has a library, whose data
 // and function table are part of the snapshot.
 func TestReusedWithLibraries(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux tells which pages were written to")
-	}
+	NeedWritten(t)
 	rt := OpenForTest(t)
 	ctx := context.Background()
 	const memory = 512 << 20
