@@ -80,24 +80,25 @@ func (a *ahead) take(ctx context.Context, from *Frozen, memory int64) (*Interp, 
 }
 
 // restore makes an interpreter of one that was used, or else a new one.
-func (a *ahead) restore(ctx context.Context, key aheadKey) (in *Interp, err error) {
-	if old := a.takeUsed(key); old != nil {
-		if in, err = old.reuse(); err != nil {
-			old.destroy() // of no use
+func (a *ahead) restore(ctx context.Context, key aheadKey) (*Interp, error) {
+	a.mu.Lock()
+	old := takeLast(&a.used, key)
+	a.mu.Unlock()
+	if old != nil {
+		in, err := old.reuse()
+		if err == nil {
+			return in, nil
 		}
+		old.destroy() // of no use
 	}
-	if in == nil {
-		return a.rt.restore(ctx, key.from, key.memory)
-	}
-	return in, nil
+	return a.rt.restore(ctx, key.from, key.memory)
 }
 
-func (a *ahead) takeUsed(key aheadKey) *Interp {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for i := len(a.used) - 1; i >= 0; i-- {
-		if one := a.used[i]; one.key == key {
-			a.used = slices.Delete(a.used, i, i+1)
+// takeLast takes the last one of a key out of a list, nil if there is none.
+func takeLast(list *[]aheadOne, key aheadKey) *Interp {
+	for i, one := range slices.Backward(*list) {
+		if one.key == key {
+			*list = slices.Delete(*list, i, i+1)
 			return one.in
 		}
 	}
@@ -148,11 +149,8 @@ func (a *ahead) pop(key aheadKey) *Interp {
 		a.recent = a.recent[1:]
 	}
 	for {
-		for i := len(a.ready) - 1; i >= 0; i-- {
-			if one := a.ready[i]; one.key == key {
-				a.ready = slices.Delete(a.ready, i, i+1)
-				return one.in
-			}
+		if in := takeLast(&a.ready, key); in != nil {
+			return in
 		}
 		if a.coming[key] <= a.waiting[key] {
 			return nil

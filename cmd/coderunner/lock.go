@@ -90,28 +90,31 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 
 // locked gives the program with its lock, and the number of packages in it.
 func locked(ctx context.Context, b *backend, req runners.Request) (string, int, error) {
-	runner := b.python
-	if req.Language != runners.Python {
-		code, err := pinned(ctx, b, req)
-		if err != nil {
-			return "", 0, err
-		}
-		req.Code, runner = code, b.deno
-	}
-	p, ok := runner.(locker)
+	p, ok := b.languages()[req.Language].(locker)
 	if !ok {
 		return "", 0, fmt.Errorf("this build has no runner for %s", req.Language)
 	}
-	done := showProgress(&req)
-	text, o, err := p.Lock(ctx, req)
-	done()
-	if err == nil {
-		err = prepareError(o)
+	if req.Language != runners.Python {
+		var err error
+		if req.Code, err = pinned(ctx, p, req); err != nil {
+			return "", 0, err
+		}
 	}
+	text, o, err := lock(ctx, p, req)
 	if err != nil {
 		return "", 0, err
 	}
 	return text, len(o.Packages), nil
+}
+
+// lock calls a runner's Lock. Its error is also that packages cannot be had.
+func lock(ctx context.Context, p locker, req runners.Request) (string, *runners.Outcome, error) {
+	defer showProgress(&req)()
+	text, o, err := p.Lock(ctx, req)
+	if err == nil {
+		err = prepareError(o)
+	}
+	return text, o, err
 }
 
 // prepareError says why an outcome has no packages to lock.
@@ -168,9 +171,8 @@ func isBuiltin(name string) bool {
 }
 
 // pinned gives the JavaScript or TypeScript program with the versions that its
-// specifiers stand for. They are found by a program that names the same ones
-// and does nothing.
-func pinned(ctx context.Context, b *backend, req runners.Request) (string, error) {
+// specifiers stand for. They are found by a program that names the same ones.
+func pinned(ctx context.Context, p locker, req runners.Request) (string, error) {
 	var probe strings.Builder
 	places := specifiers(req.Code)
 	for _, at := range places {
@@ -181,10 +183,7 @@ func pinned(ctx context.Context, b *backend, req runners.Request) (string, error
 	}
 	asked := req
 	asked.Code = probe.String()
-	o, err := runOn(ctx, b, asked)
-	if err == nil {
-		err = prepareError(o)
-	}
+	_, o, err := lock(ctx, p, asked)
 	if err != nil {
 		return "", err
 	}

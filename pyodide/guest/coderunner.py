@@ -169,18 +169,16 @@ def _compile(p, main):
     main["__file__"] = name
     main["__builtins__"] = builtins
     flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    code = _compile_line(source, name, flags)
+    code, wanted = _compile_line(source, name, flags), []
+    if code is None:
+        tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        if p["imports"] and "import" in source:
+            wanted = _wanted_imports(tree)
+    if p["imports"] and (wanted or p["always_ask"]):
+        call("imports", wanted)
+        _look_again()
     if code is not None:
-        if p["imports"] and p["always_ask"]:
-            call("imports", [])
-            _look_again()
         return None, code
-    tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-    if p["imports"]:
-        wanted = _wanted_imports(tree) if "import" in source else []
-        if wanted or p["always_ask"]:
-            call("imports", wanted)
-            _look_again()
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)

@@ -37,7 +37,7 @@ func (f *folder) link(shared string) error {
 		return nil
 	}
 	dir := f.denoDir()
-	gen := filepath.Join(dir, "gen", "file", trimVolume(f.work()))
+	gen := genIn(dir, f.work())
 	links := map[string]string{gen: f.gen()}
 	for _, name := range fetched {
 		links[filepath.Join(dir, name)] = filepath.Join(shared, name)
@@ -132,11 +132,14 @@ func copyFile(from, to string) error {
 	return errors.Join(err, w.Close())
 }
 
-// genDir is where Deno keeps what it makes of the TypeScript in a folder,
-// where the run has no DENO_DIR of its own.
-func (r *Runner) genDir(dir string) string {
-	return filepath.Join(r.denoDir, "gen", "file", trimVolume(dir))
+// genIn is where, in a DENO_DIR, Deno keeps what it makes of the TypeScript in a
+// folder.
+func genIn(denoDir, dir string) string {
+	return filepath.Join(denoDir, "gen", "file", trimVolume(dir))
 }
+
+// genDir is that where the run has no DENO_DIR of its own.
+func (r *Runner) genDir(dir string) string { return genIn(r.denoDir, dir) }
 
 // sweepGen removes what Deno made in the folders of runs that have none of
 // their own and are gone: those of this Runner when it ends, and of processes

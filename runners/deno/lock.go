@@ -101,46 +101,33 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o 
 	if !j.ready.locked {
 		return req.Code, o, nil
 	}
-	lock, err := os.ReadFile(filepath.Join(j.ready.dir, lockName))
+	_, lock, err := readLock(filepath.Join(j.ready.dir, lockName))
 	if err != nil {
-		return "", nil, fmt.Errorf("lock: %w", err)
+		return "", nil, err
 	}
 	return withLock(req.Code, lock), o, nil
 }
 
-// useLock has the program's own lock decide on its packages.
+// useLock has the program's own lock decide on its packages. It gives a
+// *notInstalled that names those that the lock does not have.
 func (j *job) useLock() error {
 	if len(j.deps.targets) == 0 {
 		return nil
 	}
-	_, lock, err := cutLock(j.req.Code)
-	if err == nil && lock != nil {
-		if _, err = parseLock(lock); err != nil {
-			err = fmt.Errorf("%w: %w", errLock, err)
-		}
-	}
+	_, text, err := cutLock(j.req.Code)
 	switch {
 	case err != nil:
 		return badLock(err)
-	case lock == nil:
+	case text == nil:
 		return &runners.RequestError{Argument: "code", Message: "code: the program has no lock; write one with \"coderunner lock FILE\"."}
 	}
-	j.deps.lock = lock
-	return nil
-}
-
-func badLock(err error) error {
-	return &runners.RequestError{Argument: "code", Message: fmt.Sprintf("code: %v; write it again with \"coderunner lock FILE\".", err)}
-}
-
-// unlocked gives an error that names the targets that the lock does not have.
-func (d *dependencies) unlocked() error {
-	lock, err := parseLock(d.lock)
+	lock, err := parseLock(text)
 	if err != nil {
-		return badLock(err)
+		return badLock(fmt.Errorf("%w: %w", errLock, err))
 	}
+	j.deps.lock = text
 	e := &notInstalled{}
-	for _, t := range d.targets {
+	for _, t := range j.deps.targets {
 		p, ok := splitPackage(t.specifier)
 		p.path = ""
 		_, locked := lock.Specifiers[p.String()]
@@ -148,10 +135,11 @@ func (d *dependencies) unlocked() error {
 			e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: "there is no package of this name and version in the program's lock"})
 		}
 	}
-	if len(e.packages) > 0 {
-		return e
-	}
-	return nil
+	return e.orNil()
+}
+
+func badLock(err error) error {
+	return &runners.RequestError{Argument: "code", Message: fmt.Sprintf("code: %v; write it again with \"coderunner lock FILE\".", err)}
 }
 
 // compare compares the lock's digests with those that the registry had when the
@@ -169,10 +157,7 @@ func (r *Runner) compare(lock *lockFile) error {
 			e.packages = append(e.packages, runners.PackageError{Name: p.Name, Reason: "the lock has another digest of it than the registry"})
 		}
 	}
-	if len(e.packages) == 0 {
-		return nil
-	}
-	return e
+	return e.orNil()
 }
 
 // maxRegistryFile bounds what Deno keeps of a package's description, in bytes.

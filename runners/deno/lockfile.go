@@ -44,25 +44,26 @@ type locked struct {
 	CPU          []string `json:"cpu"`
 }
 
-// readLock reads a lock file. One that is not there is an empty one: nothing
-// was resolved.
-func readLock(name string) (*lockFile, error) {
+// readLock reads a lock file, and gives its text as well. One that is not there
+// is an empty one, and its text nil: nothing was resolved.
+func readLock(name string) (*lockFile, []byte, error) {
 	f, err := os.Open(name)
 	if os.IsNotExist(err) {
-		return &lockFile{}, nil
+		return &lockFile{}, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read lock file: %w", err)
+		return nil, nil, fmt.Errorf("read lock file: %w", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxLock+1))
 	if err != nil {
-		return nil, fmt.Errorf("read lock file: %w", err)
+		return nil, nil, fmt.Errorf("read lock file: %w", err)
 	}
 	if len(b) > maxLock {
-		return nil, fmt.Errorf("read lock file: it is larger than %d bytes", maxLock)
+		return nil, nil, fmt.Errorf("read lock file: it is larger than %d bytes", maxLock)
 	}
-	return parseLock(b)
+	l, err := parseLock(b)
+	return l, b, err
 }
 
 func parseLock(b []byte) (*lockFile, error) {

@@ -121,6 +121,11 @@ func (p *park) lot(key string, v variant) *lot {
 // drop forgets a lot and ends its processes.
 func (p *park) drop(l *lot) {
 	p.lots = slices.DeleteFunc(p.lots, func(have *lot) bool { return have == l })
+	l.empty()
+}
+
+// empty ends the processes of a lot; the caller holds the park's mu.
+func (l *lot) empty() {
 	for _, in := range l.parked {
 		in.idle.Stop()
 		in.discard()
@@ -208,11 +213,7 @@ func (p *park) forget(key string) {
 func (p *park) renew(key string) {
 	p.mu.Lock()
 	if i := slices.IndexFunc(p.lots, func(l *lot) bool { return l.key == key }); i >= 0 {
-		for _, in := range p.lots[i].parked {
-			in.idle.Stop()
-			in.discard()
-		}
-		p.lots[i].parked = nil
+		p.lots[i].empty()
 	}
 	p.mu.Unlock()
 	p.fill(key)

@@ -55,6 +55,14 @@ const (
 // notInstalled says which packages cannot be had.
 type notInstalled struct{ packages []runners.PackageError }
 
+// orNil is the error, if there is one.
+func (e *notInstalled) orNil() error {
+	if len(e.packages) == 0 {
+		return nil
+	}
+	return e
+}
+
 func (e *notInstalled) Error() string {
 	var b strings.Builder
 	for i, p := range e.packages {
@@ -92,11 +100,6 @@ func (r *Runner) key(d dependencies) string {
 func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, progress runners.ProgressFunc) (*prepared, error) {
 	if len(d.targets) == 0 && len(d.imports) == 0 {
 		return &prepared{}, nil
-	}
-	if d.lock != nil {
-		if err := d.unlocked(); err != nil {
-			return nil, err
-		}
 	}
 	key := r.key(d)
 	if p, ok := r.known.get(key); ok && p.there() {
@@ -149,33 +152,33 @@ func (r *Runner) explain(ctx context.Context, d dependencies, err error) error {
 
 // load reads what resolve wrote.
 func (r *Runner) load(dir string) (*prepared, error) {
-	name := filepath.Join(dir, lockName)
-	lock, err := readLock(name)
+	lock, text, err := readLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
 	}
-	set, err := digestOf(dir)
+	set, err := digestOf(dir, text)
 	if err != nil {
 		return nil, err
 	}
-	_, err = os.Lstat(name)
-	p := &prepared{dir: dir, set: set, locked: err == nil, packages: lock.packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
+	p := &prepared{dir: dir, set: set, locked: text != nil, packages: lock.packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
 	for i := range p.packages {
 		p.packages[i].Cached = true
 	}
 	return p, nil
 }
 
-// digestOf gives a digest of the files of a prepared folder.
-func digestOf(dir string) (string, error) {
+// digestOf gives a digest of the files of a prepared folder, of which the lock
+// file has been read.
+func digestOf(dir string, lock []byte) (string, error) {
 	h := sha256.New()
-	for _, name := range []string{mapName, moduleName, lockName} {
+	for _, name := range []string{mapName, moduleName} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("read what was prepared: %w", err)
 		}
 		fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
 	}
+	fmt.Fprintf(h, "%s %d\n%s", lockName, len(lock), lock)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
@@ -213,7 +216,7 @@ func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir
 		return r.blame(ctx, binary, d, dir, message)
 	}
 	// Its word alone is no proof.
-	lock, err := readLock(fetch.lock)
+	lock, _, err := readLock(fetch.lock)
 	switch {
 	case err != nil:
 	case fetch.frozen:

@@ -100,9 +100,6 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		}
 	}
 	j.deps = resolve(specifiers, j.pinned)
-	if req.Locked {
-		return j, j.useLock()
-	}
 	return j, nil
 }
 
@@ -132,6 +129,11 @@ func (j *job) name() error {
 // prepare makes ready what the run needs. It gives an outcome if that is the
 // end of it.
 func (j *job) prepare(ctx context.Context) (*runners.Outcome, error) {
+	if j.req.Locked {
+		if err := j.useLock(); err != nil {
+			return unavailable(err)
+		}
+	}
 	var err error
 	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
 		return nil, err
