@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 )
 
 // errClosed is returned for calls of an interpreter that was closed or died.
@@ -46,7 +46,7 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 		g.in.dead = true
 		return 0, fmt.Errorf("call %s: %w", name, err)
 	}
-	if pending := g.in.mod.ExportedGlobal(lower.FlagGlobal); pending.Get() != 0 {
+	if pending := g.in.mod.ExportedGlobal(rewrite.FlagGlobal); pending.Get() != 0 {
 		g.in.dead = true // frames were left that are not made for it
 		return 0, fmt.Errorf("call %s: an exception of C++ or a longjmp (%d) that nothing catches", name, pending.Get())
 	}

@@ -13,8 +13,8 @@
 //
 // # Structure
 //
-//	pyodide.asm.wasm ─ lower ─> lean module ─┬─ wazero ─> machine code ─┬─ boot ─> Interp ─ Run ─> Result
-//	                                         └─ hollow module ──────────┘
+//	pyodide.asm.wasm ─ rewrite ─> lean module ─┬─ wazero ─> machine code ─┬─ boot ─> Interp ─ Run ─> Result
+//	                                         └─ hollow module ────────────┘
 //
 // With a store, a start takes the machine code, the hollow module and a snapshot
 // in place of the boot from there, and looks at nothing else.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/snapshot"
 )
 
@@ -124,7 +124,7 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 // imported. The zone is part of it because CPython's time module keeps what it was at the start.
 func (r *Runtime) SnapshotKey() string {
 	return fmt.Sprintf("format 2 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
-		linkKey(), lower.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
+		linkKey(), rewrite.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
 // zoneKey tells time zones apart as far as CPython remembers them.

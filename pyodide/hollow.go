@@ -14,7 +14,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"coderunner/pyodide/dylink"
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -38,12 +38,12 @@ type hollow struct {
 }
 
 type hollowHead struct {
-	Code   string       // what wazero calls the machine code of the hollow module
-	Digest string       // SHA-256 of the whole module, hexadecimal
-	Wasm   int          // bytes
-	Data   []hollowData // what of a library's data is apart from wasm
-	Apart  bool         // whether any would be
-	Info   *lower.Info  // of the main module, without its data
+	Code   string        // what wazero calls the machine code of the hollow module
+	Digest string        // SHA-256 of the whole module, hexadecimal
+	Wasm   int           // bytes
+	Data   []hollowData  // what of a library's data is apart from wasm
+	Apart  bool          // whether any would be
+	Info   *rewrite.Info // of the main module, without its data
 }
 
 type hollowData struct {
@@ -111,11 +111,11 @@ func readHollow(b []byte) (*hollow, error) {
 	return h, nil
 }
 
-// whole is a lowered module. It is only made when its machine code is.
+// whole is a rewritten module. It is only made when its machine code is.
 type whole struct {
 	item string // for progress
 	wasm []byte
-	info *lower.Info // of the main module
+	info *rewrite.Info // of the main module
 }
 
 // wholeSection is the custom section of a hollow module that says which module

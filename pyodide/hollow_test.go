@@ -15,7 +15,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"coderunner/pyodide/dylink"
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -24,7 +24,7 @@ func answering(n int32) *whole {
 	b := new(wasmbin.Builder)
 	f := b.Func(wasmbin.FuncType{Results: []wasmbin.ValType{wasmbin.I32}}, nil, wasmbin.AppendI32Const(nil, n))
 	b.Export("answer", wasmbin.KindFunc, f)
-	return &whole{item: "test", wasm: b.Bytes(), info: &lower.Info{Globals: []string{"g"}}}
+	return &whole{item: "test", wasm: b.Bytes(), info: &rewrite.Info{Globals: []string{"g"}}}
 }
 
 // testStore keeps everything in a folder and checks nothing.
@@ -245,7 +245,7 @@ func TestStamp(t *testing.T) {
 
 func hollowFile(t testing.TB) (*hollow, []byte) {
 	t.Helper()
-	h := &hollow{hollowHead: hollowHead{Code: "name", Digest: "d", Info: &lower.Info{Symbols: map[string]uint32{"s": 1}}},
+	h := &hollow{hollowHead: hollowHead{Code: "name", Digest: "d", Info: &rewrite.Info{Symbols: map[string]uint32{"s": 1}}},
 		wasm: []byte("wasm"), data: []dylink.Segment{{Addr: 3, Bytes: []byte("ab")}, {Addr: 9, Bytes: []byte("cde")}}}
 	var b bytes.Buffer
 	if err := h.write(&b); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 )
 
 // Signal numbers, as Emscripten has them.
@@ -56,7 +56,7 @@ func (in *Interp) findSignals() (err error) {
 	}
 	in.stopFlag.Lock()
 	defer in.stopFlag.Unlock()
-	in.flag, err = in.global(lower.InterruptGlobal)
+	in.flag, err = in.global(rewrite.InterruptGlobal)
 	return err
 }
 

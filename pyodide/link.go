@@ -17,7 +17,7 @@ import (
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/libffi"
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -94,9 +94,9 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 		},
 		Instantiate: in.rt.instantiateAnonymous,
 		HostFuncs:   hostFuncs(),
-		Globals:     []string{"__stack_pointer", lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal},
-		Exception:   lower.FlagGlobal,
-		Arity:       lower.ArityOf, ArityTable: lower.ArityTable, ArityLen: lower.ArityLen,
+		Globals:     []string{"__stack_pointer", rewrite.FlagGlobal, rewrite.ValueGlobal, rewrite.InterruptGlobal},
+		Exception:   rewrite.FlagGlobal,
+		Arity:       rewrite.ArityOf, ArityTable: rewrite.ArityTable, ArityLen: rewrite.ArityLen,
 	})
 	return in.linker, nil
 }

@@ -12,14 +12,14 @@ import (
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/dylink"
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 )
 
 // maxBody bounds the functions of a library, in bytes: compiling takes a
 // multiple of it in memory, and more than a multiple in time.
 const maxBody = 4 << 20
 
-// PrepareLibrary lowers and compiles a shared library (a .so out of a wheel)
+// PrepareLibrary rewrites and compiles a shared library (a .so out of a wheel)
 // and keeps the result in the store, so that loading it later takes
 // milliseconds. It may be called for many libraries at once; it ends early
 // when ctx does. name is for progress and errors. Any error but one of the
@@ -31,7 +31,7 @@ func (r *Runtime) PrepareLibrary(ctx context.Context, name string, library []byt
 	if r.config.Store == nil {
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
 	}
-	if _, _, err := r.prepared(ctx, digest(library), lowerLibrary(name, library)); err != nil {
+	if _, _, err := r.prepared(ctx, digest(library), rewriteLibrary(name, library)); err != nil {
 		return fmt.Errorf("prepare %s: %w", name, err)
 	}
 	return nil
@@ -49,13 +49,13 @@ var errNotPrepared = errors.New("the library was not prepared")
 // prepared gives the paths of the hollow library and of its machine code, out
 // of the store or made.
 func (r *Runtime) prepared(ctx context.Context, sum string, made func() (*whole, error)) (file, code string, err error) {
-	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s lower %v link %s", sum, lower.Version, linkKey()), made)
+	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s lower %v link %s", sum, rewrite.Version, linkKey()), made)
 }
 
-// lowerLibrary lowers a library once.
-func lowerLibrary(name string, library []byte) func() (*whole, error) {
+// rewriteLibrary rewrites a library once.
+func rewriteLibrary(name string, library []byte) func() (*whole, error) {
 	return sync.OnceValues(func() (*whole, error) {
-		wasm, _, err := lowerSide(library, maxBody)
+		wasm, _, err := rewriteSide(library, maxBody)
 		if err != nil {
 			return nil, err
 		}
@@ -63,9 +63,9 @@ func lowerLibrary(name string, library []byte) func() (*whole, error) {
 	})
 }
 
-// lowerSide lowers a shared library and checks that it can be loaded.
-func lowerSide(library []byte, maxBody int) ([]byte, *dylink.Image, error) {
-	out, _, err := lower.Lower(library, lower.Options{Side: true})
+// rewriteSide rewrites a shared library and checks that it can be loaded.
+func rewriteSide(library []byte, maxBody int) ([]byte, *dylink.Image, error) {
+	out, _, err := rewrite.Module(library, rewrite.Options{Side: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +91,7 @@ func (in *Interp) openLibrary(ctx context.Context, file string) (*dylink.Library
 		return nil, errors.New("file not found")
 	}
 	mounted := in.fs.Access(node, abi.W_OK) == abi.EROFS
-	limit := int64(lower.MaxInput)
+	limit := int64(rewrite.MaxInput)
 	if !mounted {
 		limit = maxSpot - in.spotBytes
 	}
@@ -125,7 +125,7 @@ func (in *Interp) sharedLibrary(ctx context.Context, sum, name string, b []byte,
 	}
 	made := func() (*whole, error) { return nil, errNotPrepared }
 	if build {
-		made = lowerLibrary(name, b)
+		made = rewriteLibrary(name, b)
 	}
 	return r.link.shared.use(sum, &in.used, func() (*dylink.Library, int, error) {
 		file, code, err := r.prepared(ctx, sum, made)

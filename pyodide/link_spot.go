@@ -32,7 +32,7 @@ func (in *Interp) compileOnTheSpot(ctx context.Context, sum string, b []byte) (*
 		}
 	}
 	in.spotBytes += int64(len(b))
-	wasm, image, err := lowerSide(b, maxSpotBody)
+	wasm, image, err := rewriteSide(b, maxSpotBody)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type linkState struct {
 	FFI    libffi.State
 }
 
-// linkKey is part of the keys of snapshots and of lowered libraries. Its number
+// linkKey is part of the keys of snapshots and of rewritten libraries. Its number
 // changes with linkState and with what dylink.Rename does.
 var linkKey = sync.OnceValue(func() string {
 	var names strings.Builder

@@ -11,15 +11,15 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 )
 
 // module is what is known of the main module, beside its machine code.
 type module struct {
 	wasm   []byte // whole or hollow
-	info   *lower.Info
-	digest string                          // of the whole lowered module: SHA-256, hexadecimal
-	data   func() ([]lower.Segment, error) // what it begins with
+	info   *rewrite.Info
+	digest string                            // of the whole rewritten module: SHA-256, hexadecimal
+	data   func() ([]rewrite.Segment, error) // what it begins with
 }
 
 // identity names the contents of the file.
@@ -34,26 +34,26 @@ func (c *Config) identity(file string) (string, error) {
 	return digest(b), nil
 }
 
-// lowerMain lowers the main module.
-func (c *Config) lowerMain() (*whole, error) {
+// rewriteMain rewrites the main module.
+func (c *Config) rewriteMain() (*whole, error) {
 	source, err := os.ReadFile(c.Module)
 	if err != nil {
 		return nil, err
 	}
-	wasm, info, err := lower.Lower(source, lowerOptions())
+	wasm, info, err := rewrite.Module(source, rewriteOptions())
 	if err != nil {
-		return nil, fmt.Errorf("lower %s: %w", c.Module, err)
+		return nil, fmt.Errorf("rewrite %s: %w", c.Module, err)
 	}
 	return &whole{item: "CPython", wasm: wasm, info: info}, nil
 }
 
 // mainData gives the data of the main module.
-func (c *Config) mainData() ([]lower.Segment, error) {
+func (c *Config) mainData() ([]rewrite.Segment, error) {
 	source, err := os.ReadFile(c.Module)
 	if err != nil {
 		return nil, err
 	}
-	return lower.Segments(source)
+	return rewrite.Segments(source)
 }
 
 // compile makes machine code of the main module, or takes it from the store.
@@ -63,12 +63,12 @@ func (r *Runtime) compile(ctx context.Context) error {
 		return r.takeModule(ctx, cfg)
 	}
 	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
-	m, err := r.config.lowerMain()
+	m, err := r.config.rewriteMain()
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
 	r.module = &module{wasm: m.wasm, info: m.info, digest: digest(m.wasm),
-		data: func() ([]lower.Segment, error) { return m.info.Data, nil }}
+		data: func() ([]rewrite.Segment, error) { return m.info.Data, nil }}
 	if r.main, err = r.wz.CompileModule(compileContext(ctx), m.wasm); err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
 	}
@@ -89,8 +89,8 @@ func (r *Runtime) takeModule(ctx context.Context, cfg wazero.RuntimeConfig) (err
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
-	key := fmt.Sprintf("%s lower %v all functions %v %d", identity, lower.Version, usedExports, maxTable)
-	made := sync.OnceValues(r.config.lowerMain)
+	key := fmt.Sprintf("%s lower %v all functions %v %d", identity, rewrite.Version, usedExports, maxTable)
+	made := sync.OnceValues(r.config.rewriteMain)
 	file, code, err := r.stored(ctx, mainKinds, key, made)
 	if err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
@@ -145,15 +145,15 @@ var usedExports = strings.Fields(`
 // maxTable bounds the tables, in elements: they are the host's memory.
 const maxTable = 1 << 20
 
-// lowerOptions is what becomes of the main module.
-func lowerOptions() lower.Options {
-	return lower.Options{
+// rewriteOptions is what becomes of the main module.
+func rewriteOptions() rewrite.Options {
+	return rewrite.Options{
 		Trampoline: true,
 		Lean:       true,
 		Keep:       usedExports,
 		KeepFuncs:  true, // shared libraries import them
 		TableMax:   maxTable,
-		Bodies:     []lower.Body{lower.SleepByPoll()},
+		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
 	}
 }
 

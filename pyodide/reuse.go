@@ -8,7 +8,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/linmem"
-	"coderunner/pyodide/lower"
+	"coderunner/pyodide/rewrite"
 )
 
 // An instance whose program has ended well can be made what it was before the
@@ -18,9 +18,9 @@ import (
 // set, and an instance whose tables may have changed is not used again. All
 // else of an interpreter is made anew.
 
-// ownGlobals are those that lower adds, which are no part of a snapshot: at
+// ownGlobals are those that rewrite adds, which are no part of a snapshot: at
 // rest they are what they were at the start.
-var ownGlobals = []string{lower.FlagGlobal, lower.ValueGlobal, lower.InterruptGlobal, lower.FuelGlobal}
+var ownGlobals = []string{rewrite.FlagGlobal, rewrite.ValueGlobal, rewrite.InterruptGlobal, rewrite.FuelGlobal}
 
 // maxRewrite bounds what is written again, in bytes, and by that what an
 // instance takes while it waits. Of a program that wrote more all pages are

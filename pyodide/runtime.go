@@ -29,7 +29,7 @@ type Config struct {
 	// With "" they are read at each start, to know what the store has of them.
 	Identity string
 
-	// Store keeps what is made of them: the lowered module, its machine code,
+	// Store keeps what is made of them: the rewritten module, its machine code,
 	// the standard library's bytecode. Nil: everything is made anew.
 	Store Store
 
@@ -81,7 +81,7 @@ func Rows() hostfn.Table {
 	return append(append(hostfn.Table{}, emscripten.Rows()...), jsffi.Rows()...)
 }
 
-// features are those that the lowered module uses.
+// features are those that the rewritten module uses.
 const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
 // Open makes a runtime. The first time, with an empty store, this compiles for

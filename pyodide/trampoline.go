@@ -1,9 +1,9 @@
 package pyodide
 
-import "coderunner/pyodide/lower"
+import "coderunner/pyodide/rewrite"
 
 // installTrampoline tells CPython to call C functions through the trampoline
-// that lower put into the module. CPython calls functions with more arguments
+// that rewrite put into the module. CPython calls functions with more arguments
 // than they take, which wasm refuses; the trampoline looks the arity up in a
 // table with a byte for each table slot.
 //
@@ -16,10 +16,10 @@ func (in *Interp) installTrampoline(g guest) error {
 	if err != nil {
 		return err
 	}
-	if err := in.setGlobal(lower.ArityTable, table); err != nil {
+	if err := in.setGlobal(rewrite.ArityTable, table); err != nil {
 		return err
 	}
-	if err := in.setGlobal(lower.ArityLen, uint32(len(arity))); err != nil {
+	if err := in.setGlobal(rewrite.ArityLen, uint32(len(arity))); err != nil {
 		return err
 	}
 	offset, err := in.rt.symbol("_PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET")

@@ -3,7 +3,7 @@
 // interpreter's main module, and answers dlopen and dlsym.
 //
 // It knows no file system, no cache and no Python. [Config] says where
-// libraries come from; package pyodide joins it to the rest, and lowers and
+// libraries come from; package pyodide joins it to the rest, and rewrites and
 // compiles what is loaded.
 //
 // # What a library is

@@ -8,7 +8,7 @@ type Segment struct {
 	Bytes []byte
 }
 
-// Hollow makes of a lowered side module what its instances are made of when its
+// Hollow makes of a rewritten side module what its instances are made of when its
 // machine code is there already: a module whose functions trap, see
 // [wasmbin.Module.Hollow]. Its data, which can be larger than its code, is
 // apart from it where that is possible, and nil where not: a restored

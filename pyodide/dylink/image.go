@@ -30,7 +30,7 @@ const (
 	wasiModule = "wasi_snapshot_preview1"
 )
 
-// Image is what the linker must know of a lowered side module beside its code.
+// Image is what the linker must know of a rewritten side module beside its code.
 type Image struct {
 	Needed      []string // libraries, by name
 	RuntimePath []string // folders to find them in; may begin with $ORIGIN
@@ -84,7 +84,7 @@ type definition struct {
 	addr   uint32 // of data, relative to the module's memory
 }
 
-// NewImage reads a side module after it was lowered and went through [Rename].
+// NewImage reads a side module after it was rewritten and went through [Rename].
 // The error says why it
 // cannot be loaded; it is a *wasmbin.FormatError if the module is malformed.
 func NewImage(wasm []byte) (*Image, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // head reads the head of a real library: its section dylink.0, types and
-// imports, after lowering. See testdata/README.md.
+// imports, after rewriting. See testdata/README.md.
 func head(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))

@@ -16,7 +16,7 @@ type Main struct {
 
 const noType = ^uint32(0)
 
-// MainFacts are what lowering the main module has told.
+// MainFacts are what rewriting the main module has shown.
 type MainFacts struct {
 	Symbols   map[string]uint32 // addresses of data
 	Slots     map[string]uint32 // slots of functions, whether they are exported or not
@@ -24,7 +24,7 @@ type MainFacts struct {
 	Types     []wasmbin.FuncType
 }
 
-// NewMain reads the lowered main module.
+// NewMain reads the rewritten main module.
 func NewMain(wasm []byte, facts MainFacts) (*Main, error) {
 	m, err := wasmbin.Parse(wasm)
 	if err != nil {

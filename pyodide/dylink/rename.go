@@ -16,7 +16,7 @@ const HostModule = "host"
 // functions on.
 const symbolPrefix = "fn:"
 
-// Rename changes the modules that a lowered side module imports its functions
+// Rename changes the modules that a rewritten side module imports its functions
 // from, to [HostModule] if host knows the name and else to one of the function
 // alone.
 func Rename(wasm []byte, host func(name string) bool) ([]byte, error) {

@@ -46,7 +46,7 @@ func TestClocks(t *testing.T) {
 	k.want(abi.OK, "clock_res_get", 1, 0x100)
 }
 
-// sleep is the guest's, as package lower makes it: a poll of nothing.
+// sleep is the guest's, as package rewrite makes it: a poll of nothing.
 func sleep(k *kernel, ctx context.Context, milliseconds int) {
 	k.callContext(ctx, "__syscall_poll", 0, 0, milliseconds)
 }

@@ -1,0 +1,66 @@
+package rewrite
+
+import "coderunner/pyodide/wasmbin"
+
+// opposite gives for each integer comparison of two operands, counted from eq,
+// the one that holds when it does not:
+// eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
+var opposite = [...]byte{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}
+
+// negated returns code instead of a comparison that pushes the negation of what
+// the comparison pushes, or something that is 0 when that is.
+func negated(op byte) (code []byte, ok bool) {
+	switch {
+	case op == wasmbin.OpI32Eqz: // its operand
+		return nil, true
+	case op >= wasmbin.OpI32Eq && op <= wasmbin.OpI32GeU:
+		return []byte{wasmbin.OpI32Eq + opposite[op-wasmbin.OpI32Eq]}, true
+	case op == wasmbin.OpI64Eqz:
+		return []byte{wasmbin.OpI64Const, 0, wasmbin.OpI64Ne}, true
+	case op >= wasmbin.OpI64Eq && op <= wasmbin.OpI64GeU:
+		return []byte{wasmbin.OpI64Eq + opposite[op-wasmbin.OpI64Eq]}, true
+	}
+	return nil, false
+}
+
+// brIf writes a br_if after a comparison as an if, and reports whether it did:
+//
+//	a, b, lt_s, br_if l    a, b, ge_s, if else br l end    l forward
+//	                       a, b, lt_s, if br l else end    l a loop, or behind a call
+//
+// When a block has several predecessors, and a br_if is one of two ways out of
+// another, wazero splits the edge between them after it has assigned
+// instructions to groups, and the new branch no longer finds the comparison
+// that it belongs to: it computes a 0 or 1 and tests that. The edges of an if
+// need no splitting. The else is placed before the target, out of the way; for
+// a loop header, which lies behind, that would be the function's end.
+func (c *coder) brIf(in, last *wasmbin.Instr) bool {
+	f := c.frameOf(in.A)
+	skips := c.skips(in, f)
+	if f.values || c.r.o.Skip&PassBranches != 0 && !skips {
+		return false
+	}
+	code, ok := negated(last.Op)
+	if !skips && (!ok || last.End != in.Start || c.from > last.Start) {
+		return false
+	}
+	if skips {
+		c.r.stats.Detours++
+	} else {
+		c.r.stats.Branches++
+	}
+	target := c.rel(f.out) + 1
+	if f.loop || skips {
+		c.replace(in)
+		c.buf = append(c.buf, wasmbin.OpIf, 0x40)
+		c.buf = wasmbin.AppendOp(c.buf, wasmbin.OpBr, target)
+		c.buf = append(c.buf, wasmbin.OpElse, wasmbin.OpEnd)
+		return true
+	}
+	c.replace(last)
+	c.buf = append(append(c.buf, code...), wasmbin.OpIf, 0x40, wasmbin.OpElse)
+	c.buf = wasmbin.AppendOp(c.buf, wasmbin.OpBr, target)
+	c.buf = append(c.buf, wasmbin.OpEnd)
+	c.from = in.End
+	return true
+}

@@ -1,0 +1,152 @@
+package rewrite
+
+import "coderunner/pyodide/wasmbin"
+
+// Ways around a call.
+//
+// Where paths meet, wazero's register allocator wants every value where it was
+// at the end of the path that it saw first, and it sees them in the order of the
+// code. After a call values are in memory. If the path through a call comes
+// first, the other one stores and loads all that lives on, though nothing
+// happens on it; if it comes second, only the path through the call does.
+//
+//	x, if call… end                 x, eqz, if else call… end
+//	x, if call… else … end          x, eqz, if … else call… end
+//	block x, br_if 0, call… end     block x, if br 1 else end, call… end
+//
+// Only short parts: what is long is hardly a detour.
+
+// maxDetour is the largest part with a call, in bytes of code.
+const maxDetour = 128
+
+// maxMoved is the largest part that changes places with one, so that deep
+// nesting takes no more than its share of time.
+const maxMoved = 4096
+
+// span is what is known ahead of a block of the input.
+type span struct {
+	then part // before the else, if there is one
+	rest part
+}
+
+type part struct {
+	call   int  // the last call in it, 0: none
+	end    int  // 0: there is no such part
+	leaves bool // its last instruction goes elsewhere
+}
+
+// detour reports whether the part holds a call after a place, and not much.
+func (p *part) detour(at int) bool { return p.call > at && p.end-at <= maxDetour }
+
+// at returns the part that a place is in.
+func (s *span) at(pos int) *part {
+	if pos < s.then.end {
+		return &s.then
+	}
+	return &s.rest
+}
+
+// leaves reports whether an instruction never goes on to the next one.
+func leaves(op byte) bool {
+	switch op {
+	case wasmbin.OpBr, wasmbin.OpBrTable, wasmbin.OpReturn, wasmbin.OpUnreachable, wasmbin.OpThrow, wasmbin.OpRethrow,
+		wasmbin.OpReturnCall, wasmbin.OpReturnCallIndirect:
+		return true
+	}
+	return false
+}
+
+// findSpans looks ahead at all blocks, in the order in which they begin. The
+// first is the function, of which nothing is noted.
+func (c *coder) findSpans(code *wasmbin.Code) error {
+	c.spans, c.nextSpan = append(c.spans[:0], span{}), 1
+	if c.r.o.Skip&PassCalls != 0 {
+		return nil
+	}
+	open := append(c.openSpans[:0], 0)
+	var in wasmbin.Instr
+	last := byte(wasmbin.OpNop)
+	for code.Next(&in) {
+		s := &c.spans[open[len(open)-1]]
+		switch in.Op {
+		case wasmbin.OpBlock, wasmbin.OpLoop, wasmbin.OpIf, wasmbin.OpTry:
+			open = append(open, int32(len(c.spans)))
+			c.spans = append(c.spans, span{})
+		case wasmbin.OpElse:
+			s.then = part{s.rest.call, in.Start, leaves(last)}
+			s.rest = part{}
+		case wasmbin.OpEnd, wasmbin.OpDelegate:
+			s.rest.end, s.rest.leaves = in.Start, leaves(last)
+			if open = open[:len(open)-1]; len(open) > 1 {
+				outer := &c.spans[open[len(open)-1]].rest
+				outer.call = max(outer.call, s.then.call, s.rest.call)
+			}
+		case wasmbin.OpCall, wasmbin.OpCallIndirect:
+			if len(open) > 1 {
+				s.rest.call = in.Start
+			}
+		}
+		last = in.Op
+	}
+	c.openSpans = open
+	return code.Err()
+}
+
+// turn begins an if whose parts are to change places.
+func (c *coder) turn(in, last *wasmbin.Instr) {
+	if c.r.o.Skip&PassCalls != 0 {
+		return
+	}
+	f := c.top()
+	s := &c.spans[f.span]
+	first, second := &s.rest, &part{}
+	if s.then.end > 0 {
+		first, second = &s.then, &s.rest
+	}
+	if !first.detour(in.End) || first.leaves || second.call > 0 || second.leaves || second.end-first.end > maxMoved {
+		return
+	}
+	c.r.stats.Detours++
+	if code, ok := negated(last.Op); ok && last.End == in.Start && c.from <= last.Start {
+		c.replace(last)
+		c.buf = append(c.buf, code...)
+		c.from = in.Start
+	} else {
+		c.before(in)
+		c.buf = append(c.buf, wasmbin.OpI32Eqz)
+	}
+	c.after(in)
+	f.then = len(c.buf)
+	if s.then.end == 0 {
+		f.open = false
+		c.buf = append(c.buf, wasmbin.OpElse)
+		c.meet()
+	}
+}
+
+// elseOf begins the second part of an if.
+func (c *coder) elseOf(in *wasmbin.Instr) {
+	f := c.top()
+	f.open = false
+	c.meet()
+	if f.then > 0 {
+		c.replace(in)
+		f.other = len(c.buf)
+	}
+}
+
+// turned ends an if with an else that turn began.
+func (c *coder) turned(in *wasmbin.Instr, f *frame) {
+	if f.other == 0 {
+		return
+	}
+	c.before(in)
+	then := append([]byte{wasmbin.OpElse}, c.buf[f.then:f.other]...)
+	n := copy(c.buf[f.then:], c.buf[f.other:])
+	c.buf = append(c.buf[:f.then+n], then...)
+}
+
+// skips reports whether a branch forward goes around a call.
+func (c *coder) skips(in *wasmbin.Instr, f *frame) bool {
+	return c.r.o.Skip&PassCalls == 0 && !f.loop && c.spans[f.span].at(in.Start).detour(in.End)
+}

@@ -1,0 +1,262 @@
+package rewrite
+
+import (
+	"fmt"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// module puts the new module together.
+func (r *rewriter) module(code []byte) ([]byte, error) {
+	out := make([]byte, 0, len(code)+len(r.in)-len(r.in)/2)
+	out = append(out, wasmbin.Header...)
+	raw := func(id wasmbin.SectionID) {
+		if s, ok := r.m.SectionOf(id); ok {
+			out = wasmbin.AppendSection(out, id, r.in[s.Start:s.End])
+		}
+	}
+	vec := func(id wasmbin.SectionID, n int, body []byte) {
+		if n > 0 {
+			out = wasmbin.AppendSection(out, id, wasmbin.AppendU32(nil, uint32(n)), body)
+		}
+	}
+	for _, s := range r.m.Sections {
+		if s.ID == wasmbin.SecCustom && s.Name == "dylink.0" {
+			out = wasmbin.AppendSection(out, wasmbin.SecCustom, wasmbin.AppendName(nil, s.Name), r.in[s.Start:s.End])
+			break
+		}
+	}
+	exports, err := r.newExports()
+	if err != nil {
+		return nil, err
+	}
+	imports := r.newImports()
+	vec(wasmbin.SecType, len(r.m.Types)+len(r.addedTypes), r.typeSection())
+	vec(wasmbin.SecImport, imports.n, imports.b)
+	vec(wasmbin.SecFunction, len(r.bodies)+len(r.helpers), r.functionSection())
+	vec(wasmbin.SecTable, len(r.m.Tables)-r.m.ImportedTables, r.tableSection())
+	if r.addedMemory && !r.o.Side {
+		vec(wasmbin.SecMemory, 1, wasmbin.AppendLimits(nil, wasmbin.Limits{HasMax: true}))
+	} else {
+		raw(wasmbin.SecMemory)
+	}
+	globals := r.globalSection()
+	vec(wasmbin.SecGlobal, globals.n, globals.b)
+	vec(wasmbin.SecExport, exports.n, exports.b)
+	raw(wasmbin.SecStart)
+	elems := r.elementSection()
+	vec(wasmbin.SecElement, elems.n, elems.b)
+	if !r.o.Lean {
+		raw(wasmbin.SecDataCount)
+	}
+	if len(r.bodies)+len(r.helpers) > 0 {
+		out = wasmbin.AppendSection(out, wasmbin.SecCode, code)
+	}
+	if !r.o.Lean {
+		raw(wasmbin.SecData)
+	}
+	return out, nil
+}
+
+// vector is the content of a section.
+type vector struct {
+	n int
+	b []byte
+}
+
+func (v *vector) add(b []byte) { v.n++; v.b = append(v.b, b...) }
+
+// payload returns a vector section's content without its length.
+func (r *rewriter) payload(id wasmbin.SectionID) []byte {
+	s, ok := r.m.SectionOf(id)
+	if !ok {
+		return nil
+	}
+	q := wasmbin.NewReader(r.in, s.Start, s.End, id.String())
+	q.U32()
+	return r.in[q.Pos():s.End]
+}
+
+func (r *rewriter) typeSection() []byte {
+	b := r.payload(wasmbin.SecType)
+	b = b[:len(b):len(b)]
+	for _, t := range r.addedTypes {
+		b = append(b, t...)
+	}
+	return b
+}
+
+func (r *rewriter) functionSection() []byte {
+	b := r.payload(wasmbin.SecFunction)
+	b = b[:len(b):len(b)]
+	for _, h := range r.helpers {
+		b = wasmbin.AppendU32(b, h.typ)
+	}
+	return b
+}
+
+func (r *rewriter) newImports() (v vector) {
+	for _, im := range r.m.Imports {
+		e := append(wasmbin.AppendName(wasmbin.AppendName(nil, im.Module), im.Name), byte(im.Kind))
+		switch im.Kind {
+		case wasmbin.KindFunc:
+			e = wasmbin.AppendU32(e, r.m.Funcs[im.Index])
+		case wasmbin.KindTable:
+			e = wasmbin.AppendTable(e, r.m.Tables[im.Index])
+		case wasmbin.KindMemory:
+			e = wasmbin.AppendLimits(e, r.m.Memories[im.Index])
+		case wasmbin.KindGlobal:
+			if r.o.Lean {
+				continue
+			}
+			g := r.m.Globals[im.Index]
+			e = append(e, byte(g.Type), mutability(g.Mutable))
+		default:
+			continue
+		}
+		v.add(e)
+	}
+	if !r.o.Side {
+		return v
+	}
+	for _, name := range r.sharedNames() {
+		e := wasmbin.AppendName(wasmbin.AppendName(nil, "env"), name)
+		v.add(append(e, byte(wasmbin.KindGlobal), byte(wasmbin.I32), 1))
+	}
+	if r.addedMemory {
+		e := wasmbin.AppendName(wasmbin.AppendName(nil, "env"), "memory")
+		v.add(wasmbin.AppendLimits(append(e, byte(wasmbin.KindMemory)), wasmbin.Limits{}))
+	}
+	return v
+}
+
+func mutability(m bool) byte {
+	if m {
+		return 1
+	}
+	return 0
+}
+
+// sharedNames lists the globals that all modules share, in the order of their
+// indices.
+func (r *rewriter) sharedNames() []string {
+	if r.fuel == 0 {
+		return []string{FlagGlobal, ValueGlobal}
+	}
+	return []string{FlagGlobal, ValueGlobal, InterruptGlobal}
+}
+
+func (r *rewriter) tableSection() []byte {
+	var b []byte
+	for i, t := range r.m.Tables[r.m.ImportedTables:] {
+		if i == 0 && r.o.Trampoline {
+			t.Min++
+			t.Max = max(t.Max, t.Min)
+		}
+		if l := max(r.o.TableMax, t.Min); r.o.TableMax > 0 && (!t.HasMax || t.Max > l) {
+			t.HasMax, t.Max = true, l
+		}
+		b = wasmbin.AppendTable(b, t)
+	}
+	return b
+}
+
+func (r *rewriter) globalSection() (v vector) {
+	ours := func(init int32) {
+		v.add(append(wasmbin.AppendI32Const([]byte{byte(wasmbin.I32), 1}, init), wasmbin.OpEnd))
+	}
+	for i, g := range r.m.Globals {
+		switch {
+		case i < r.m.ImportedGlobals && !r.o.Lean, r.dropped[i]:
+		case i < r.m.ImportedGlobals:
+			v.add([]byte{byte(wasmbin.I32), mutability(g.Mutable), wasmbin.OpI32Const, 0, wasmbin.OpEnd})
+		default:
+			v.add(append([]byte{byte(g.Type), mutability(g.Mutable)}, r.remap(g.Init)...))
+		}
+	}
+	if !r.o.Side {
+		for range r.sharedNames() {
+			ours(0)
+		}
+	}
+	if r.fuel > 0 {
+		ours(r.fuel)
+	}
+	if r.o.Trampoline {
+		ours(0)
+		ours(0)
+	}
+	return v
+}
+
+// remap returns an expression with the new indices of globals.
+func (r *rewriter) remap(x wasmbin.Expr) (out []byte) {
+	from := 0
+	x.Globals(func(start, end int, g uint32) {
+		out = wasmbin.AppendU32(append(out, x[from:start]...), r.globals[g])
+		from = end
+	})
+	return append(out, x[from:]...)
+}
+
+func (r *rewriter) newExports() (v vector, err error) {
+	taken := map[string]bool{}
+	add := func(name string, k wasmbin.Kind, index uint32) {
+		if taken[name] {
+			err = fmt.Errorf("rewrite: export %s exists already", name)
+		}
+		taken[name] = true
+		v.add(wasmbin.AppendExport(nil, name, k, index))
+	}
+	exported := map[uint32]bool{}
+	for _, e := range r.m.Exports {
+		if !r.kept(e) {
+			continue
+		}
+		i := e.Index
+		if e.Kind == wasmbin.KindGlobal {
+			exported[i] = true
+			i = r.globals[i]
+		}
+		add(e.Name, e.Kind, i)
+	}
+	r.stats.Exports = v.n
+	for i := r.m.ImportedGlobals; i < len(r.m.Globals); i++ {
+		if r.m.Globals[i].Mutable && !exported[uint32(i)] {
+			add(fmt.Sprint(globalPrefix, i), wasmbin.KindGlobal, r.globals[i])
+		}
+	}
+	if r.o.Side {
+		return v, err
+	}
+	for i, name := range r.sharedNames() {
+		add(name, wasmbin.KindGlobal, r.flag+uint32(i))
+	}
+	if r.fuel > 0 {
+		add(FuelGlobal, wasmbin.KindGlobal, r.tank)
+	}
+	if r.o.Trampoline {
+		add(ArityTable, wasmbin.KindGlobal, r.arity)
+		add(ArityLen, wasmbin.KindGlobal, r.arityLen)
+	}
+	for i, t := range r.tableInfo() {
+		if !taken[t.Export] {
+			add(t.Export, wasmbin.KindTable, uint32(i))
+		}
+		add(t.Size, wasmbin.KindFunc, r.tableFuncs[i][0])
+		add(t.Grow, wasmbin.KindFunc, r.tableFuncs[i][1])
+	}
+	return v, err
+}
+
+// elementSection is the module's own segments and one for the trampoline.
+func (r *rewriter) elementSection() vector {
+	v := vector{len(r.m.Elements), r.payload(wasmbin.SecElement)}
+	v.b = v.b[:len(v.b):len(v.b)]
+	if r.o.Trampoline {
+		e := wasmbin.AppendI32Const([]byte{0}, int32(r.m.Tables[0].Min))
+		e = append(e, wasmbin.OpEnd, 1)
+		v.add(wasmbin.AppendU32(e, r.tramp))
+	}
+	return v
+}

@@ -1,0 +1,267 @@
+// Package rewrite rewrites a WebAssembly module of Pyodide's kind (Emscripten's
+// main module, or a side module out of a wheel) so that it runs on an engine
+// without exception handling, can be stopped, and starts fast.
+//
+// In one go it
+//
+//   - lowers legacy exception handling to plain control flow;
+//   - adds an interrupt check to each loop header, which is also a safepoint for
+//     the Go runtime, and splits memory.fill, memory.copy and memory.init of
+//     variable size into chunks with a check between;
+//   - replaces function bodies (Options.Bodies);
+//   - exports what an embedder or a snapshot needs and the module hides;
+//   - on request makes the lean form of a main module (Options.Lean);
+//   - avoids shapes that wazero's compiler turns into slow code (Passes).
+//
+// RATIONALE.md says why, and what exactly the rewritten code does.
+//
+// # Exports and imports that are added
+//
+// A main module defines and exports, a side module imports from "env", these
+// mutable i32 globals:
+//
+//	__eh_flag         number of the pending exception's tag, 0: none
+//	__eh_val          its payload
+//	__interrupt_flag  not 0: the next safepoint executes unreachable
+//
+// A main module exports __interrupt_fuel, too, the loop headers until its next
+// safepoint, which is nothing for a host; side modules keep theirs to themselves.
+//
+// After a call of its own into wasm, or an instantiation with a start section,
+// the host tests __eh_flag and sets it to 0; while it calls on behalf of wasm it
+// leaves the flag as it is. After a trap the instance is of no use. A mutable global
+// N (index in the input) that has no export yet is exported as __global_N. A
+// main module's table N without an export is exported as __table_N, and two
+// functions __table_size_N: () -> i32 and __table_grow_N: (i32) -> i32 are added
+// for each table, the latter filling with null. With Options.Trampoline there
+// are also the globals __arity_table and __arity_len.
+//
+// These names are reserved: a module that imports or exports one is refused.
+//
+// # Sources
+//
+// The legacy exception handling proposal,
+// https://github.com/WebAssembly/exception-handling/blob/main/proposals/exception-handling/legacy/Exceptions.md,
+// and CPython's Python/emscripten_trampoline.c for the trampoline.
+//
+// # Limits
+//
+// Tags carry nothing or one i32. try_table and typed references are refused.
+// Custom sections other than dylink.0 are dropped, since code offsets change.
+//
+// # Testing
+//
+// Cases in testdata run on the compiler engine after rewriting, and in
+// binaryen's translation to try_table on wazero's interpreter, whose own
+// exception handling is right. FuzzModule feeds arbitrary bytes,
+// TestRandomModules compares generated modules.
+package rewrite
+
+import (
+	"fmt"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// Version changes whenever the output for the same input does. It belongs into
+// the key of anything derived from the output.
+const Version = "7"
+
+// DefaultFuel is the number of loop headers between two safepoints.
+const DefaultFuel = 100_000
+
+// BulkChunk is the largest number of bytes that one bulk memory instruction of
+// variable size handles at once.
+const BulkChunk = 1 << 20
+
+// MaxInput is the size in bytes of the largest module that Module accepts.
+const MaxInput = 128 << 20
+
+// Options selects what Module does. The zero value lowers a main module and
+// keeps everything in it.
+type Options struct {
+	// Side says that the module is a side module (shared library).
+	Side bool
+
+	// Fuel is the number of loop headers between two safepoints: 0 stands for
+	// DefaultFuel, a negative number for no checks at all.
+	Fuel int32
+
+	// CheckCalls adds a check to the entry of each function, so that code which
+	// only recurses can be stopped, too.
+	CheckCalls bool
+
+	// NoThrow names function imports ("module.name") which never leave an
+	// exception pending; calls of them get no test. Those of WASI and a few of
+	// libc's are known.
+	NoThrow []string
+
+	// Skip leaves out passes that only make the code faster.
+	Skip Passes
+
+	// Bodies replaces function bodies.
+	Bodies []Body
+
+	// TableMax bounds the growth of the tables that the module defines, in
+	// elements; 0 leaves them as they are.
+	TableMax uint32
+
+	// Trampoline adds CPython's call trampoline to a main module, at the table
+	// slot Info.Trampoline.
+	Trampoline bool
+
+	// Lean leaves out of a main module what makes it slow to instantiate: data
+	// segments (Info.Data has them), imports of GOT.func (internal globals of
+	// value 0 now), exports not named in Keep, and the globals that hold
+	// addresses (Info.Symbols has their values).
+	Lean bool
+	// Keep names the exports that Lean keeps, beside memories, tables and
+	// mutable globals. KeepFuncs keeps all functions.
+	Keep      []string
+	KeepFuncs bool
+}
+
+// Body replaces the body of one function.
+type Body struct {
+	// Export names the function.
+	Export string
+	// Build returns the new body: local declarations and instructions with the
+	// final end. It is rewritten like any other.
+	Build func(Names) ([]byte, error)
+}
+
+// Names finds functions for a new body.
+type Names struct{ m *wasmbin.Module }
+
+// Import returns the index of an imported function.
+func (n Names) Import(module, name string) (uint32, bool) { return n.m.ImportedFunc(module, name) }
+
+// Export returns the index of an exported function.
+func (n Names) Export(name string) (uint32, bool) { return n.m.ExportedFunc(name) }
+
+// Module rewrites a module. The result is the same for the same input and
+// options. A malformed or unsupported module is a *wasmbin.FormatError; other
+// errors are about options that do not fit the module. The parts of info may
+// alias in, which must not be changed.
+func Module(in []byte, o Options) (out []byte, info *Info, err error) {
+	r, err := newRewriter(in, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := r.scan(); err != nil {
+		return nil, nil, err
+	}
+	if err := r.layout(); err != nil {
+		return nil, nil, err
+	}
+	code, err := r.code()
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = r.module(code)
+	if err != nil {
+		return nil, nil, err
+	}
+	info = r.info()
+	info.Stats = r.stats
+	return out, info, nil
+}
+
+// Inspect returns what Module would return as info, without Stats and without
+// reading function bodies.
+func Inspect(in []byte, o Options) (*Info, error) {
+	r, err := newRewriter(in, o)
+	if err != nil {
+		return nil, err
+	}
+	return r.info(), nil
+}
+
+// rewriter holds one module on its way.
+type rewriter struct {
+	in    []byte
+	m     *wasmbin.Module
+	o     Options
+	fuel  int32 // 0: no checks
+	stats Stats
+
+	bodies   []body // of the defined functions
+	mayThrow []bool
+	used     []bool // globals that code or constant expressions use
+	keep     map[string]bool
+	tagIDs   []int32
+
+	types      map[string]uint32 // by encoding
+	addedTypes [][]byte
+	globals    []uint32 // new index by old; the old one's if it is dropped does not matter
+	dropped    []bool
+
+	flag, val, stop, tank uint32 // indices of our globals
+	arity, arityLen       uint32
+	nGlobals              uint32 // in the output
+
+	helpers     []helper
+	tick        uint32
+	nothing     uint32 // does nothing
+	anyWide     bool
+	fill, copy  uint32
+	inits       map[uint32]uint32 // by data segment
+	tramp       uint32
+	tableFuncs  [][2]uint32 // size and grow by table
+	addedMemory bool
+}
+
+// body is where the code of a function is.
+type body struct {
+	b  []byte
+	at wasmbin.Body
+	eh bool // needs the exception machinery
+	// What else is in it.
+	tries, throws bool
+	labels        uint32 // of the longest br_table
+}
+
+// helper is a function after the module's own.
+type helper struct {
+	typ  uint32
+	code []byte
+}
+
+func (r *rewriter) fail(section string, off int, format string, a ...any) error {
+	return &wasmbin.FormatError{Section: section, Off: off, Msg: fmt.Sprintf(format, a...)}
+}
+
+func newRewriter(in []byte, o Options) (*rewriter, error) {
+	if len(in) > MaxInput {
+		return nil, &wasmbin.FormatError{Section: "header", Msg: fmt.Sprintf("module of %d bytes, at most %d are supported", len(in), MaxInput)}
+	}
+	m, err := wasmbin.Parse(in)
+	if err != nil {
+		return nil, err
+	}
+	r := &rewriter{in: in, m: m, o: o, fuel: o.Fuel, keep: map[string]bool{}, types: map[string]uint32{}, inits: map[uint32]uint32{}}
+	switch {
+	case o.Fuel == 0:
+		r.fuel = DefaultFuel
+	case o.Fuel < 0:
+		r.fuel = 0
+	}
+	if err := r.checkOptions(); err != nil {
+		return nil, err
+	}
+	if err := r.checkNames(); err != nil {
+		return nil, err
+	}
+	for i, t := range m.Types {
+		k := string(wasmbin.AppendFuncType(nil, t))
+		if _, ok := r.types[k]; !ok {
+			r.types[k] = uint32(i)
+		}
+	}
+	if r.o.Lean {
+		if err := r.checkLean(); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
