@@ -44,11 +44,13 @@ const imports = `
 	runners/deno: cache internal/defaults internal/sandbox runners
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
-	runners/python/simple:
-	runners/python/require: runners/python/wheel
+	runners/python/index:
+	runners/python/requirement: runners/python/wheel
+	runners/python/imports: runners/python/requirement runners/python/wheel
+	runners/python/hostdirs: pyodide runners
 	runners/python/lockfile: runners/python/wheel
-	runners/python/resolve: cache internal/defaults runners runners/python/lockfile runners/python/require runners/python/simple runners/python/wheel
-	runners/python: cache internal/defaults pyodide runners runners/python/lockfile runners/python/require runners/python/resolve runners/python/simple runners/python/wheel
+	runners/python/resolver: cache internal/defaults runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
+	runners/python: cache internal/defaults pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: runners
 
 	internal/server: runners
@@ -61,7 +63,7 @@ const imports = `
 const capabilities = `
 	os/exec: internal/bench runners/deno
 	net: cache
-	net/http: cache runners/python/resolve
+	net/http: cache runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -73,15 +75,15 @@ const capabilities = `
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno
-	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolve
-	golang.org/x/net: cache runners/python/simple
+	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/net: cache runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
 	github.com/gofrs/flock: cache runners/deno
-	github.com/google/renameio/v2: runners/python/resolve
-	github.com/pelletier/go-toml/v2: runners/python/require
-	deps.dev/util/pypi: runners/python runners/python/require runners/python/resolve runners/python/wheel
-	deps.dev/util/semver: runners/python runners/python/require runners/python/resolve
+	github.com/google/renameio/v2: runners/python/resolver
+	github.com/pelletier/go-toml/v2: runners/python/requirement
+	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
+	deps.dev/util/semver: runners/python/requirement
 `
 
 // parse reads a table of "name: word word".

@@ -16,7 +16,7 @@ import (
 // larger hold data and would take gigabytes.
 const maxSource = 4 << 20
 
-// Compile implements [resolve.Trusted]. Test suites are left out: they are
+// Compile implements [resolver.Trusted]. Test suites are left out: they are
 // large, and whoever imports them can wait.
 func (t trusted) Compile(ctx context.Context, dir string, progress func(done, total int64)) error {
 	modules, err := compilable(dir)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"coderunner/runners"
-	"coderunner/runners/python/require"
+	"coderunner/runners/python/imports"
 )
 
 // Programs are written for a Python with a system around it. Where one fails
@@ -72,10 +72,10 @@ func (j *job) moduleHint(message string) string {
 	if notHere[top] {
 		return "It is part of Python's library, but not in this runtime, which has no terminal, no windows and no users."
 	}
-	if why := require.Gone(m[1]); why != "" {
+	if why := imports.Gone(m[1]); why != "" {
 		return top + " is not here: " + why + "."
 	}
-	project := require.ForImport(m[1], j.engine.lock.ByImport).Name
+	project := imports.Project(m[1], j.engine.lock.ByImport).Name
 	if why := j.skipped[project]; why != "" {
 		return "The package " + project + " cannot be installed: " + why
 	}

@@ -21,7 +21,7 @@ import (
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/wheel/wheeltest"
 )
 
@@ -285,7 +285,7 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 		x.t.Fatal(err)
 	}
 	rt := pyodidetest.Runtime(x.t)
-	res, err := resolve.New(resolve.Config{
+	res, err := resolver.New(resolver.Config{
 		Cache: c, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: "file://" + filepath.ToSlash(b.dir),
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"coderunner/runners"
-	"coderunner/runners/python/require"
+	"coderunner/runners/python/requirement"
 )
 
 // errPrepared ends the run of a program that is not to be run.
@@ -34,19 +34,19 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o 
 	if o, err = j.do(ctx); err != nil || o.Status != runners.Succeeded {
 		return "", o, err
 	}
-	lock := []require.Locked{}
+	lock := []requirement.Locked{}
 	for _, p := range o.Packages {
-		lock = append(lock, require.Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
+		lock = append(lock, requirement.Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
 	}
-	slices.SortFunc(lock, func(a, b require.Locked) int { return strings.Compare(a.Name, b.Name) })
-	if text, err = require.WriteLock(code, lock); err != nil {
+	slices.SortFunc(lock, func(a, b requirement.Locked) int { return strings.Compare(a.Name, b.Name) })
+	if text, err = requirement.WriteLock(code, lock); err != nil {
 		return "", nil, &runners.RequestError{Argument: "code", Message: fmt.Sprintf("code: %v.", err)}
 	}
 	return text, o, nil
 }
 
 // lockOf gives the digests that the request allows, nil when it allows all.
-func lockOf(req runners.Request, script require.Script) (map[string]string, error) {
+func lockOf(req runners.Request, script requirement.Script) (map[string]string, error) {
 	if !req.Locked {
 		return nil, nil
 	}

@@ -13,8 +13,9 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/imports"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 // imports installs what the program imports and does not have.
@@ -65,7 +66,7 @@ func (j *job) installModules(ctx context.Context, missing []pyodide.Import) erro
 		return nil
 	}
 	for i, p := range failed.Packages {
-		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, resolve.NoSuchPackage) {
+		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
 			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
 		}
 	}
@@ -73,16 +74,16 @@ func (j *job) installModules(ctx context.Context, missing []pyodide.Import) erro
 }
 
 // projects finds the projects that have modules, and a module for each.
-func (j *job) projects(missing []pyodide.Import) (must, may []require.Requirement, modules map[string]string) {
+func (j *job) projects(missing []pyodide.Import) (must, may []requirement.Requirement, modules map[string]string) {
 	modules = map[string]string{}
-	wanted := map[string]require.Requirement{}
+	wanted := map[string]requirement.Requirement{}
 	optional := map[string]bool{}
 	for _, m := range missing {
-		if require.Gone(m.Name) != "" {
+		if imports.Gone(m.Name) != "" {
 			continue // no project has it, though one may bring it along
 		}
-		for _, module := range require.Deeper(m.Name, j.req.Code) {
-			r := require.ForImport(module, j.engine.lock.ByImport)
+		for _, module := range imports.Deeper(m.Name, j.req.Code) {
+			r := imports.Project(module, j.engine.lock.ByImport)
 			if _, have := j.installed[r.Name]; have || r.Name == "" || m.Optional && j.skipped[r.Name] != "" {
 				continue // the program will see for itself
 			}
@@ -110,7 +111,7 @@ func (j *job) skip(p runners.PackageError) {
 	if j.skipped == nil {
 		j.skipped = map[string]string{}
 	}
-	if r, err := require.Parse(p.Name); err == nil {
+	if r, err := requirement.Parse(p.Name); err == nil {
 		j.skipped[r.Name] = p.Reason
 	}
 }
@@ -118,15 +119,15 @@ func (j *job) skip(p runners.PackageError) {
 // guessedTooMuch handles modules that have no package of their own: when the
 // only trouble is that there is no package of their names, the others are
 // installed, and it is true if those have the modules.
-func (j *job) guessedTooMuch(ctx context.Context, failed *resolve.NotInstalledError, must []require.Requirement, modules map[string]string) bool {
+func (j *job) guessedTooMuch(ctx context.Context, failed *resolver.NotInstalledError, must []requirement.Requirement, modules map[string]string) bool {
 	var homeless []string
 	rest := slices.Clone(must)
 	for _, p := range failed.Packages {
-		if modules[p.Name] == "" || !strings.HasPrefix(p.Reason, resolve.NoSuchPackage) {
+		if modules[p.Name] == "" || !strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
 			return false
 		}
 		homeless = append(homeless, modules[p.Name])
-		rest = slices.DeleteFunc(rest, func(r require.Requirement) bool { return r.Name == p.Name })
+		rest = slices.DeleteFunc(rest, func(r requirement.Requirement) bool { return r.Name == p.Name })
 	}
 	if j.install(ctx, rest, nil) != nil {
 		return false
@@ -164,10 +165,10 @@ func (j *job) addTimeZones(ctx context.Context) error {
 	if !j.zoned() || j.installed[timeZones].Name != "" {
 		return nil
 	}
-	reqs := []require.Requirement{{Name: timeZones}}
+	reqs := []requirement.Requirement{{Name: timeZones}}
 	limited, cancel := withLimit(ctx, timeZonesLimit)
 	defer cancel()
-	set, err := j.engine.resolver.Prepare(limited, resolve.Request{Requirements: reqs, Progress: j.req.Progress, Locked: j.locked})
+	set, err := j.engine.resolver.Prepare(limited, resolver.Request{Requirements: reqs, Progress: j.req.Progress, Locked: j.locked})
 	if failed, ok := asNotInstalled(err, reqs); ok && ctx.Err() == nil {
 		for _, p := range failed.Packages {
 			j.skip(p)

@@ -8,7 +8,7 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/resolver"
 )
 
 // The exit codes of programs that did not choose one.
@@ -113,7 +113,7 @@ func (j *job) cancelled() *runners.Outcome {
 }
 
 // notInstalled is the outcome when packages cannot be had.
-func (j *job) notInstalled(missing *resolve.NotInstalledError) *runners.Outcome {
+func (j *job) notInstalled(missing *resolver.NotInstalledError) *runners.Outcome {
 	o := j.printed(runners.NotInstalled, failedCode)
 	var names []string
 	for _, p := range missing.Packages {

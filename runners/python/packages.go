@@ -17,8 +17,8 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 //go:embed all:site
@@ -53,12 +53,12 @@ var standInsKey = func() string {
 
 // install makes packages available, along with those that are there already,
 // which stay as they are. Optional ones that cannot be had are left out.
-func (j *job) install(ctx context.Context, reqs, optional []require.Requirement) error {
-	return j.installWith(ctx, resolve.Request{Requirements: reqs, Optional: optional})
+func (j *job) install(ctx context.Context, reqs, optional []requirement.Requirement) error {
+	return j.installWith(ctx, resolver.Request{Requirements: reqs, Optional: optional})
 }
 
 // installWith is install with what else a request may say.
-func (j *job) installWith(ctx context.Context, q resolve.Request) error {
+func (j *job) installWith(ctx context.Context, q resolver.Request) error {
 	q.Requirements = slices.DeleteFunc(slices.Clone(q.Requirements), j.satisfied)
 	if len(q.Requirements)+len(q.Optional) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func (j *job) installWith(ctx context.Context, q resolve.Request) error {
 }
 
 // satisfied says whether a requirement asks for nothing new.
-func (j *job) satisfied(r require.Requirement) bool {
+func (j *job) satisfied(r requirement.Requirement) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	have, ok := j.installed[r.Name]
@@ -99,7 +99,7 @@ func (j *job) satisfied(r require.Requirement) bool {
 }
 
 // add takes a package in and, once there is an interpreter, shows it there.
-func (j *job) add(p resolve.Package, alone bool) error {
+func (j *job) add(p resolver.Package, alone bool) error {
 	j.mu.Lock()
 	old, have := j.installed[p.Name]
 	if !have {
@@ -118,7 +118,7 @@ func (j *job) add(p resolve.Package, alone bool) error {
 	return j.mount(p)
 }
 
-func (j *job) mount(p resolve.Package) error {
+func (j *job) mount(p resolver.Package) error {
 	m := packageMount(p)
 	return j.in.Mount(m.Dir, m.Tree)
 }
@@ -138,7 +138,7 @@ const sharedLibraries = "/usr/lib"
 
 // packageMount shows a package. Its tree in the cache is named after its
 // contents and how they were prepared.
-func packageMount(p resolve.Package) pyodide.Mount {
+func packageMount(p resolver.Package) pyodide.Mount {
 	tree := os.DirFS(p.Tree)
 	if list, err := fs.ReadDir(standIns, "."); err == nil {
 		for _, e := range list {
@@ -179,13 +179,13 @@ func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // pinned gives the installed packages as requirements, but for those that are
 // there without what they need.
-func (j *job) pinned() []require.Requirement {
-	var reqs []require.Requirement
+func (j *job) pinned() []requirement.Requirement {
+	var reqs []requirement.Requirement
 	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
 		if slices.Contains(j.alone, name) {
 			continue
 		}
-		reqs = append(reqs, require.Requirement{Name: name, Specifier: "==" + j.installed[name].Version})
+		reqs = append(reqs, requirement.Requirement{Name: name, Specifier: "==" + j.installed[name].Version})
 	}
 	return reqs
 }
@@ -243,9 +243,9 @@ func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, e
 	if len(texts) > maxInstall {
 		return nil, fmt.Errorf("%d requirements at once, %d are allowed", len(texts), maxInstall)
 	}
-	var reqs []require.Requirement
+	var reqs []requirement.Requirement
 	for _, text := range texts {
-		r, err := require.Parse(text)
+		r, err := requirement.Parse(text)
 		if err != nil {
 			return nil, err
 		}
@@ -255,7 +255,7 @@ func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, e
 		}
 		reqs = append(reqs, r)
 	}
-	err := j.installWith(ctx, resolve.Request{Requirements: reqs, Alone: !asked.Deps})
+	err := j.installWith(ctx, resolver.Request{Requirements: reqs, Alone: !asked.Deps})
 	if missing, ok := asNotInstalled(err, reqs); ok {
 		var lines []string
 		for _, p := range missing.Packages {

@@ -12,8 +12,8 @@ import (
 	"sync"
 
 	"coderunner/pyodide"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 // Only the interpreter that has parsed a program knows what it imports, and by
@@ -31,9 +31,9 @@ const maxPlans = 2048
 
 // plan is what a program came to.
 type plan struct {
-	modules []string          // of the recipe
-	recipe  string            // its key
-	steps   []resolve.Request // what was installed for its imports, in this order
+	modules []string           // of the recipe
+	recipe  string             // its key
+	steps   []resolver.Request // what was installed for its imports, in this order
 }
 
 // plans remembers plans. It is safe for concurrent use.
@@ -52,7 +52,7 @@ type planEntry struct {
 // keys gives two names for a program: the first names it along with the packages that it was given, and names
 // names its import statements as far as they are about packages.
 func (p *plans) keys(j *job) (program, names string) {
-	given, err := json.Marshal([]any{require.Key(j.reqs), j.locked, j.zoned()})
+	given, err := json.Marshal([]any{requirement.Key(j.reqs), j.locked, j.zoned()})
 	if err != nil {
 		panic(err) // strings only
 	}

@@ -1,5 +1,5 @@
 // Package python runs Python programs: CPython from package pyodide, packages
-// from package resolve, the contract of package runners.
+// from package resolver, the contract of package runners.
 //
 // It knows neither MCP nor the command line. Every run has an interpreter of
 // its own, which is thrown away afterwards.
@@ -47,8 +47,8 @@ import (
 	"coderunner/internal/defaults"
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 // prepareLimit bounds the preparation of packages in one run, all together.
@@ -91,7 +91,7 @@ var _ runners.Runner = (*Runner)(nil)
 
 // New makes a Runner. It checks the configuration and fetches nothing.
 func New(c Config) (*Runner, error) {
-	if _, err := resolve.New(resolve.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
+	if _, err := resolver.New(resolver.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
 		return nil, err
 	}
 	r := &Runner{cfg: c, log: c.Log}
@@ -118,7 +118,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	if err != nil {
 		return err
 	}
-	if _, err := e.resolver.Prepare(ctx, resolve.Request{Requirements: reqs, Progress: progress}); err != nil {
+	if _, err := e.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: progress}); err != nil {
 		return err
 	}
 	// The first interpreter finds out whether what was made works.
@@ -147,10 +147,10 @@ func (r *Runner) Close() error {
 }
 
 // parseAll parses the argument packages.
-func parseAll(packages []string) ([]require.Requirement, error) {
-	var reqs []require.Requirement
+func parseAll(packages []string) ([]requirement.Requirement, error) {
+	var reqs []requirement.Requirement
 	for _, text := range packages {
-		r, err := require.Parse(text)
+		r, err := requirement.Parse(text)
 		if err != nil {
 			return nil, &runners.RequestError{Argument: "packages", Message: "packages: " + err.Error() + "."}
 		}
@@ -181,14 +181,14 @@ func isPrepareLimit(err error) bool { return errors.Is(err, errPrepareLimit) }
 
 // asNotInstalled gives the packages that cannot be had, if that is what the
 // error says.
-func asNotInstalled(err error, asked []require.Requirement) (*resolve.NotInstalledError, bool) {
-	if missing, ok := errors.AsType[*resolve.NotInstalledError](err); ok {
+func asNotInstalled(err error, asked []requirement.Requirement) (*resolver.NotInstalledError, bool) {
+	if missing, ok := errors.AsType[*resolver.NotInstalledError](err); ok {
 		return missing, true
 	}
 	if !isPrepareLimit(err) {
 		return nil, false
 	}
-	missing := &resolve.NotInstalledError{}
+	missing := &resolver.NotInstalledError{}
 	for _, r := range asked {
 		missing.Packages = append(missing.Packages, runners.PackageError{
 			Name: r.String(), Reason: fmt.Sprintf("the preparation took longer than %v", prepareLimit),

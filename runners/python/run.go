@@ -15,8 +15,9 @@ import (
 	"coderunner/internal/defaults"
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 // job is one run on its way.
@@ -24,7 +25,7 @@ type job struct {
 	r      *Runner
 	engine *engine
 	req    runners.Request
-	reqs   []require.Requirement
+	reqs   []requirement.Requirement
 	locked map[string]string // SHA-256 by name, nil when anything goes
 	only   bool              // the program is not run
 	stdout *runners.Capture
@@ -35,13 +36,13 @@ type job struct {
 	// the run, one call at a time; mu is for the race detector's peace when a
 	// call outlives the run.
 	mu        sync.Mutex
-	installed map[string]resolve.Package // by name
-	alone     []string                   // those installed without what they need
-	prepared  time.Duration              // spent on preparation
-	deferred  []pyodide.Import           // what the program imports and installs itself, or not
+	installed map[string]resolver.Package // by name
+	alone     []string                    // those installed without what they need
+	prepared  time.Duration               // spent on preparation
+	deferred  []pyodide.Import            // what the program imports and installs itself, or not
 
-	skipped map[string]string // optional projects that cannot be had, and why
-	steps   []resolve.Request // what was installed since the program was given its packages
+	skipped map[string]string  // optional projects that cannot be had, and why
+	steps   []resolver.Request // what was installed since the program was given its packages
 
 	// The snapshot to run on, nil for the plain one; release gives it back.
 	frozen  *pyodide.Frozen
@@ -50,7 +51,7 @@ type job struct {
 	// The plan that the snapshot was chosen by, if the program itself was not
 	// asked yet, and what was installed before it. See guess.
 	plan  *plan
-	given map[string]resolve.Package
+	given map[string]resolver.Package
 }
 
 // Run runs one program. See [runners.Runner].
@@ -106,7 +107,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	script, err := require.ParseScript(req.Code)
+	script, err := requirement.ParseScript(req.Code)
 	if err == nil {
 		err = script.CheckPython(defaults.CPythonVersion)
 	}
@@ -114,7 +115,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		return nil, &runners.RequestError{Argument: "code", Message: "code: " + err.Error() + "."}
 	}
 	for _, text := range script.Dependencies {
-		d, err := require.Parse(text)
+		d, err := requirement.Parse(text)
 		if err != nil {
 			return nil, &runners.RequestError{Argument: "code", Message: "code: in the program's script block " + err.Error() + "."}
 		}
@@ -128,17 +129,17 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		r: r, locked: locked, req: req, reqs: reqs,
 		stdout:    runners.NewCapture(req.Limits.Output),
 		stderr:    runners.NewCapture(req.Limits.Output),
-		installed: map[string]resolve.Package{},
+		installed: map[string]resolver.Package{},
 	}, nil
 }
 
-// run prepares and runs the program. Its error is a *[resolve.NotInstalledError]
+// run prepares and runs the program. Its error is a *[resolver.NotInstalledError]
 // when packages cannot be had.
 func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
-	host, err := openHostFolders(j.r.cfg.Policy, j.r.cfg.Cache.Root())
+	host, err := hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root())
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 
 // runOn runs the program in an interpreter made of the snapshot that is
 // chosen so far.
-func (j *job) runOn(ctx context.Context, host *hostFolders) (*pyodide.Result, error) {
+func (j *job) runOn(ctx context.Context, host *hostdirs.Dirs) (*pyodide.Result, error) {
 	j.stdout = runners.NewCapture(j.req.Limits.Output)
 	j.stderr = runners.NewCapture(j.req.Limits.Output)
 	if err := j.start(ctx); err != nil {
@@ -210,7 +211,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 func (j *job) start(ctx context.Context) (err error) {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
-	env := environment(j.r.cfg.Policy)
+	env := hostdirs.Environment(j.r.cfg.Policy)
 	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
 		From:   j.frozen,
@@ -226,7 +227,7 @@ func (j *job) start(ctx context.Context) (err error) {
 
 // furnish puts the program's files and packages in place. A snapshot with
 // packages has these already.
-func (j *job) furnish(host *hostFolders) error {
+func (j *job) furnish(host *hostdirs.Dirs) error {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
 	if j.frozen == nil {
@@ -241,7 +242,7 @@ func (j *job) furnish(host *hostFolders) error {
 			return err
 		}
 	}
-	return host.mount(j.in)
+	return host.Mount(j.in)
 }
 
 // spent adds to the time of the preparation.

@@ -13,14 +13,14 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/resolver"
 )
 
 // engine is what all runs share.
 type engine struct {
 	rt        *pyodide.Runtime
 	lock      *lockfile.Lock
-	resolver  *resolve.Resolver
+	resolver  *resolver.Resolver
 	snapshots *snapshots
 	plans     plans
 }
@@ -118,7 +118,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e.rt = rt
-	e.resolver, err = resolve.New(resolve.Config{
+	e.resolver, err = resolver.New(resolver.Config{
 		Cache: r.cfg.Cache, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"coderunner/cache"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/python/hostdirs"
 )
 
 // A program whose packages were imported before begins with them in memory: in
@@ -160,7 +161,7 @@ type needs struct {
 	env    map[string]string
 }
 
-func (j *job) needs() needs { return needs{j.req.Limits.Memory, environment(j.r.cfg.Policy)} }
+func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
 
 // suits says whether a program may begin on a snapshot: it has the memory, and
 // no package would have found more in its environment.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"coderunner/pyodide"
-	"coderunner/runners/python/resolve"
+	"coderunner/runners/python/resolver"
 )
 
 // scriptLimit bounds a script of ours, without the time it waits for the host.
@@ -23,10 +23,10 @@ const scriptMemory = 1 << 30
 // a user's code.
 type trusted struct{ rt *pyodide.Runtime }
 
-var _ resolve.Trusted = trusted{}
+var _ resolver.Trusted = trusted{}
 
-// Script implements [resolve.Trusted].
-func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolve.Call) error {
+// Script implements [resolver.Trusted].
+func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) error {
 	res, said, err := t.script(ctx, code, trees, calls)
 	switch {
 	case ctx.Err() != nil:
@@ -41,13 +41,13 @@ func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls m
 	return nil
 }
 
-// Library implements [resolve.Trusted].
+// Library implements [resolver.Trusted].
 func (t trusted) Library(ctx context.Context, name string, library []byte) error {
 	return t.rt.PrepareLibrary(ctx, name, library)
 }
 
 // script runs a script and gives its result and the end of what it printed.
-func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolve.Call) (*pyodide.Result, string, error) {
+func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
 	var said tailWriter
 	o := pyodide.Options{Memory: scriptMemory, Stdout: &said, Stderr: &said, Calls: map[string]func(context.Context, json.RawMessage) (any, error){}}
 	for name, f := range calls {

@@ -2,7 +2,7 @@
 // them into a folder.
 //
 // It downloads nothing and decides nothing about which wheel to take; see
-// package resolve for that. A wheel that breaks a rule is refused as a whole
+// package resolver for that. A wheel that breaks a rule is refused as a whole
 // with a *[RefusedError] that says which rule, and nothing outside the target
 // folder is ever written.
 //

@@ -1,9 +1,14 @@
-package require
+// Package imports maps the modules that programs import to the projects that
+// have them.
+//
+// It asks nobody: whether a project exists is for package resolver to find out.
+package imports
 
 import (
 	"regexp"
 	"strings"
 
+	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
 )
 
@@ -11,32 +16,32 @@ import (
 // that it does not know.
 type Finder func(module string) (project string)
 
-// ForImport gives a requirement of the project that a module is most likely
+// Project returns a requirement of the project that a module is most likely
 // in: by the finder, by the list of well-known aliases, or the project of the
 // same name. Its name is "" for modules whose names no project can have.
-func ForImport(module string, known Finder) Requirement {
+func Project(module string, known Finder) requirement.Requirement {
 	parts := strings.Split(module, ".")
 	if project := known(module); project != "" {
 		// Of a name that many projects share it knows one project's.
 		if _, many := shared[parts[0]]; !many || len(parts) == 1 || project != known(parts[0]) {
-			return Requirement{Name: project}
+			return requirement.Requirement{Name: project}
 		}
 	}
 	for i := len(parts); i > 0; i-- {
 		if alias, ok := aliases[strings.Join(parts[:i], ".")]; ok {
 			name, newer, bounded := strings.Cut(alias, "<")
 			if bounded {
-				return Requirement{Name: name, Specifier: "<" + newer}
+				return requirement.Requirement{Name: name, Specifier: "<" + newer}
 			}
-			return Requirement{Name: name}
+			return requirement.Requirement{Name: name}
 		}
 	}
 	name := strings.Join(parts[:min(depth(parts), len(parts))], "-")
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" ||
 		strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_") || strings.HasSuffix(name, "-") {
-		return Requirement{}
+		return requirement.Requirement{}
 	}
-	return Requirement{Name: wheel.Normalize(name)}
+	return requirement.Requirement{Name: wheel.Normalize(name)}
 }
 
 // depth says how many parts of a module's name make its project's.

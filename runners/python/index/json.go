@@ -1,4 +1,4 @@
-package simple
+package index
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package python
+package hostdirs
 
 import (
 	"context"
@@ -54,13 +54,13 @@ func hostFiles(t *testing.T, contents, links map[string]string, cache string, fl
 	if cache != "" {
 		cache = filepath.Join(dir, cache)
 	}
-	h, err := openHostFolders(p, cache)
+	h, err := Open(p, cache)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.Close() })
 	fsys = memfs.New(memfs.Options{})
-	if err := h.mount(files{fsys}); err != nil {
+	if err := h.Mount(files{fsys}); err != nil {
 		t.Fatal(err)
 	}
 	return dir, fsys
@@ -84,7 +84,7 @@ func write(fsys *memfs.FS, name, text string) abi.Errno {
 	return e
 }
 
-func TestHostFolders(t *testing.T) {
+func TestDirs(t *testing.T) {
 	const none = "error: ENOENT"
 	dir, fsys := hostFiles(t,
 		map[string]string{"data/a.txt": "a", "data/sub/b.txt": "b", "data/secret/key": "k", "data/sub/key": "s", "other/c.txt": "c", "single": "s", "real/d": "d"},
@@ -110,7 +110,7 @@ func TestHostFolders(t *testing.T) {
 	}
 }
 
-func TestHostFoldersWrite(t *testing.T) {
+func TestDirsWrite(t *testing.T) {
 	dir, fsys := hostFiles(t,
 		map[string]string{"w/a": "a", "w/keep/x": "x", "w/hidden/y": "y", "w/deep/er/z": "z", "cache/blob": "b", "r/x": "x"},
 		map[string]string{"w/keep2": "keep", "w/cache": "../cache"}, "cache",
@@ -155,7 +155,7 @@ func TestEnvironment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, environment(p)); diff != "" {
+		if diff := cmp.Diff(want, Environment(p)); diff != "" {
 			t.Errorf("%s: %s", flag, diff)
 		}
 	}

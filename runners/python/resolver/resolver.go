@@ -1,4 +1,4 @@
-// Package resolve makes packages available to Python programs: it finds out
+// Package resolver makes packages available to Python programs: it finds out
 // which wheels a list of requirements comes to, fetches and checks them, and
 // unpacks and byte-compiles each once.
 //
@@ -35,7 +35,7 @@
 //
 // Package python's tests run it with a real interpreter, against an index
 // made of built wheels and against the configured one.
-package resolve
+package resolver
 
 import (
 	"context"
@@ -55,7 +55,7 @@ import (
 	"coderunner/internal/defaults"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/require"
+	"coderunner/runners/python/requirement"
 )
 
 // Fresh is how long an answer is used without asking the index again.
@@ -145,9 +145,9 @@ func registry(variable, value, preset string) (*url.URL, error) {
 
 // Request is what a program wants.
 type Request struct {
-	Requirements []require.Requirement
-	Optional     []require.Requirement // left out when they cannot be had
-	Alone        bool                  // without what the packages need in turn
+	Requirements []requirement.Requirement
+	Optional     []requirement.Requirement // left out when they cannot be had
+	Alone        bool                      // without what the packages need in turn
 	Progress     runners.ProgressFunc
 
 	// Locked, if not nil, has the SHA-256 of each package's file by name, and
@@ -291,7 +291,7 @@ func serial(f runners.ProgressFunc) runners.ProgressFunc {
 
 // missing gives the requirements that no pin meets. The resolver has proven
 // that there are none; this is so that its word alone is not taken.
-func missing(reqs []require.Requirement, pins []pin) []string {
+func missing(reqs []requirement.Requirement, pins []pin) []string {
 	var list []string
 	for _, r := range reqs {
 		met := func(p pin) bool { return p.Name == r.Name }

@@ -1,4 +1,4 @@
-package resolve
+package resolver
 
 import (
 	"net/url"
@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"coderunner/internal/defaults"
+	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/simple"
+	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,7 +116,7 @@ func TestDescribe(t *testing.T) {
 func TestSortFiles(t *testing.T) {
 	s := &session{Resolver: testResolver(t)}
 	p := &project{byFilename: map[string]candidate{}}
-	s.sort(p, "alpha", []simple.File{
+	s.sort(p, "alpha", []index.File{
 		{Filename: "alpha-1.0-py3-none-any.whl"},
 		{Filename: "alpha-1.0-py3-none-any.whl", URL: "second"},
 		{Filename: "beta-1.0-py3-none-any.whl"},
@@ -175,7 +175,7 @@ func TestFreshAnswers(t *testing.T) {
 			t.Errorf("%+v is fresh: %v", test.a, got)
 		}
 	}
-	reqs := []require.Requirement{{Name: "a", Specifier: "==1"}, {Name: "b", Specifier: ">=1"}}
+	reqs := []requirement.Requirement{{Name: "a", Specifier: "==1"}, {Name: "b", Specifier: ">=1"}}
 	if !pinned(reqs, []pin{{Name: "a"}}) || pinned(reqs, []pin{{Name: "a"}, {Name: "b"}}) || pinned(reqs, nil) {
 		t.Error("pinned is wrong")
 	}

@@ -1,4 +1,4 @@
-package resolve
+package resolver
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/runners"
-	"coderunner/runners/python/require"
+	"coderunner/runners/python/requirement"
 )
 
 // guest has the Python half: the package resolver.
@@ -100,7 +100,7 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 		return nil, s.allFailed(ctx, req, err)
 	}
 	offers, reasons := s.offered()
-	q := question{Requirements: require.Key(req.Requirements), Optional: require.Key(req.Optional), Lock: offers, Alone: req.Alone}
+	q := question{Requirements: requirement.Key(req.Requirements), Optional: requirement.Key(req.Optional), Lock: offers, Alone: req.Alone}
 	var got *reply
 	calls := map[string]Call{
 		"question": func(context.Context, []byte) (any, error) { return q, nil },
@@ -151,7 +151,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 // addReasons adds why the lock file's builds of what failed cannot be had.
 func (s *session) addReasons(failed []runners.PackageError, lockReasons map[string]string) {
 	for i, f := range failed {
-		r, err := require.Parse(f.Name)
+		r, err := requirement.Parse(f.Name)
 		if why := lockReasons[r.Name]; err == nil && why != "" && r.Allows(s.lock.ByName[r.Name].Version) {
 			failed[i].Reason += "; " + why
 		}
@@ -283,7 +283,7 @@ func (r *Resolver) baseUnreachable() string {
 // summary names the request in progress messages.
 func summary(req Request) string {
 	names := map[string]bool{}
-	for _, r := range append(append([]require.Requirement(nil), req.Requirements...), req.Optional...) {
+	for _, r := range append(append([]requirement.Requirement(nil), req.Requirements...), req.Optional...) {
 		names[r.Name] = true
 	}
 	if len(names) > 3 {

@@ -1,4 +1,4 @@
-package resolve
+package resolver
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 
 	"coderunner/internal/defaults"
 	"coderunner/runners"
-	"coderunner/runners/python/require"
+	"coderunner/runners/python/requirement"
 )
 
 // answerFormat changes whenever answers of older programs are not to be used.
@@ -80,7 +80,7 @@ func (s *session) refuse(key string, failed *NotInstalledError) {
 }
 
 // pinned says whether the requirements name every package's exact version.
-func pinned(reqs []require.Requirement, packages []pin) bool {
+func pinned(reqs []requirement.Requirement, packages []pin) bool {
 	exact := map[string]bool{}
 	for _, r := range reqs {
 		exact[r.Name] = exact[r.Name] || r.Exact()
@@ -97,7 +97,7 @@ func pinned(reqs []require.Requirement, packages []pin) bool {
 // index has at the moment.
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
-		answerFormat, require.Key(req.Requirements), require.Key(req.Optional), req.Locked, req.Alone,
+		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), req.Locked, req.Alone,
 		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
 		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverDigest,
 	})

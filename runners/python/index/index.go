@@ -1,4 +1,4 @@
-// Package simple reads the pages of a Python package index: the simple
+// Package index reads the pages of a Python package index: the simple
 // repository API, in HTML and in JSON, whichever the index answers with.
 //
 // Pages are untrusted input. The package fetches nothing and chooses nothing.
@@ -16,7 +16,7 @@
 // # Testing
 //
 // FuzzParse covers both forms.
-package simple
+package index
 
 import (
 	"fmt"

@@ -1,8 +1,8 @@
-// Package require finds out which packages a program wants: from requirement
+// Package requirement finds out which packages a program wants: from requirement
 // strings, from the program's inline metadata, and from the names of the
 // modules it imports.
 //
-// It asks nobody. Whether a package exists is for package resolve to find out.
+// It asks nobody. Whether a package exists is for package resolver to find out.
 //
 // # Sources
 //
@@ -17,7 +17,7 @@
 // # Testing
 //
 // FuzzParse and FuzzScript.
-package require
+package requirement
 
 import (
 	"errors"

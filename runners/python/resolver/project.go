@@ -1,4 +1,4 @@
-package resolve
+package resolver
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"deps.dev/util/pypi"
 
 	"coderunner/cache"
-	"coderunner/runners/python/require"
-	"coderunner/runners/python/simple"
+	"coderunner/runners/python/index"
+	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
 )
 
@@ -37,7 +37,7 @@ type candidate struct {
 	Yanked         bool   `json:"yanked"`
 	Rank           int    `json:"rank"`
 
-	file  simple.File
+	file  index.File
 	strip bool
 }
 
@@ -72,7 +72,7 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 		p.Error = reason
 	}
 	if s.locked != nil && err == nil {
-		files = slices.DeleteFunc(files, func(f simple.File) bool { return f.SHA256 != s.locked[name] })
+		files = slices.DeleteFunc(files, func(f index.File) bool { return f.SHA256 != s.locked[name] })
 		if len(files) == 0 {
 			p.Error = fmt.Sprintf("%s has no file of it with the SHA-256 that the program's lock states, %s", hostOf(s.index), s.locked[name])
 		}
@@ -83,9 +83,9 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 }
 
 // page fetches a project's page from the index.
-func (s *session) page(ctx context.Context, name string) ([]simple.File, error) {
+func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
 	u := s.index.JoinPath(name + "/")
-	resp, err := s.cache.Get(ctx, u.String(), http.Header{"Accept": {simple.Accept}}, simple.MaxPage)
+	resp, err := s.cache.Get(ctx, u.String(), http.Header{"Accept": {index.Accept}}, index.MaxPage)
 	if status, ok := errors.AsType[*cache.HTTPError](err); ok && (status.Status == http.StatusNotFound || status.Status == http.StatusGone) {
 		return nil, errNoProject
 	}
@@ -93,7 +93,7 @@ func (s *session) page(ctx context.Context, name string) ([]simple.File, error) 
 		s.unreachable = true
 		return nil, &indexError{err}
 	}
-	files, err := simple.Parse(resp.Header.Get("Content-Type"), resp.Body, withoutUser(resp.URL))
+	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, withoutUser(resp.URL))
 	if err != nil {
 		s.unreachable = true // somebody else answers: a proxy, a login page
 		return nil, &indexError{err}
@@ -110,7 +110,7 @@ func (e *indexError) Error() string { return e.err.Error() }
 func (e *indexError) Unwrap() error { return e.err }
 
 // sort tells the files that fit from the others.
-func (s *session) sort(p *project, name string, files []simple.File) {
+func (s *session) sort(p *project, name string, files []index.File) {
 	type rest struct {
 		notes []string
 		sdist bool
@@ -197,7 +197,7 @@ var onWindows = regexp.MustCompile(`\b(?:sys_platform|platform_system|os_name)\s
 func withTimeZones(requires []string) []string {
 	requires = slices.Clone(requires)
 	for i, text := range requires {
-		if r, err := require.Parse(text); err == nil && r.Name == timeZones && r.Marker != "" {
+		if r, err := requirement.Parse(text); err == nil && r.Name == timeZones && r.Marker != "" {
 			r.Marker = onWindows.ReplaceAllString(r.Marker, `python_version >= "3"`)
 			requires[i] = r.String()
 		}

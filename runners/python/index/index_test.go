@@ -1,11 +1,11 @@
-package simple_test
+package index_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
-	"coderunner/runners/python/simple"
+	"coderunner/runners/python/index"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,11 +27,11 @@ const document = `{"meta": {"api-version": "1.4"}, "name": "demo", "versions": [
  {"filename": "../x", "url": "x", "hashes": {}}]}`
 
 func TestParseHTML(t *testing.T) {
-	got, err := simple.Parse("text/html; charset=utf-8", []byte(page), "https://u:p@index.invalid/simple/demo/")
+	got, err := index.Parse("text/html; charset=utf-8", []byte(page), "https://u:p@index.invalid/simple/demo/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []simple.File{
+	want := []index.File{
 		{Filename: "demo-1.0-py3-none-any.whl", URL: "https://u:p@index.invalid/files/demo-1.0-py3-none-any.whl", SHA256: sum, RequiresPython: ">=3.8"},
 		{Filename: "demo-1.1.tar.gz", URL: "https://other.invalid/demo-1.1.tar.gz", Yanked: true},
 		{Filename: "demo-1.2+local-py3-none-any.whl", URL: "https://u:p@index.invalid/demo-1.2%2Blocal-py3-none-any.whl", Yanked: true},
@@ -43,11 +43,11 @@ func TestParseHTML(t *testing.T) {
 
 func TestParseJSON(t *testing.T) {
 	for _, contentType := range []string{"application/vnd.pypi.simple.v1+json", "text/plain", ""} {
-		got, err := simple.Parse(contentType, []byte(document), "https://index.invalid/simple/demo/")
+		got, err := index.Parse(contentType, []byte(document), "https://index.invalid/simple/demo/")
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []simple.File{
+		want := []index.File{
 			{Filename: "demo-1.0-py3-none-any.whl", URL: "https://u:p@index.invalid/files/demo-1.0-py3-none-any.whl", SHA256: sum, RequiresPython: ">=3.8", Size: 12},
 			{Filename: "demo-1.1.tar.gz", URL: "https://index.invalid/simple/demo/demo-1.1.tar.gz", Yanked: true},
 		}
@@ -65,8 +65,8 @@ func TestParseRefuses(t *testing.T) {
 		{"image/png", "\x89PNG", "image/png"},
 		{"text/html", "<a href='" + strings.Repeat("x", 2<<20), "exceeded"},
 	} {
-		_, err := simple.Parse(test.contentType, []byte(test.body), "https://index.invalid/")
-		if _, ok := errors.AsType[*simple.PageError](err); !ok || !strings.Contains(err.Error(), test.want) {
+		_, err := index.Parse(test.contentType, []byte(test.body), "https://index.invalid/")
+		if _, ok := errors.AsType[*index.PageError](err); !ok || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("Parse(%s, %.20s) = %v, want a PageError with %q", test.contentType, test.body, err, test.want)
 		}
 	}
@@ -74,7 +74,7 @@ func TestParseRefuses(t *testing.T) {
 
 // Links to files of this machine are followed from a folder only.
 func TestParseFolder(t *testing.T) {
-	got, err := simple.Parse("", []byte(`<a href="demo-1.0-py3-none-any.whl">`), "file:///srv/simple/demo/index.html")
+	got, err := index.Parse("", []byte(`<a href="demo-1.0-py3-none-any.whl">`), "file:///srv/simple/demo/index.html")
 	if err != nil || len(got) != 1 || got[0].URL != "file:///srv/simple/demo/demo-1.0-py3-none-any.whl" {
 		t.Errorf("Parse = %v, %v", got, err)
 	}
@@ -84,7 +84,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("text/html", page)
 	f.Add("application/json", document)
 	f.Fuzz(func(t *testing.T, contentType, body string) {
-		files, err := simple.Parse(contentType, []byte(body), "https://index.invalid/simple/demo/")
+		files, err := index.Parse(contentType, []byte(body), "https://index.invalid/simple/demo/")
 		if err != nil {
 			return
 		}

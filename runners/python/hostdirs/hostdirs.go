@@ -1,4 +1,6 @@
-package python
+// Package hostdirs opens what a policy lets Python programs see of the host:
+// environment variables, and files and directories under their own names.
+package hostdirs
 
 import (
 	"cmp"
@@ -15,8 +17,8 @@ import (
 	"coderunner/runners"
 )
 
-// environment is what programs see of the host's environment.
-func environment(p runners.Policy) map[string]string {
+// Environment is what programs see of the host's environment.
+func Environment(p runners.Policy) map[string]string {
 	env := map[string]string{}
 	for _, name := range p.Env.List {
 		if value, ok := os.LookupEnv(name); ok && p.HostEnv(name) {
@@ -26,28 +28,28 @@ func environment(p runners.Policy) map[string]string {
 	return env
 }
 
-// hostFolders are the files and folders of the host that programs may read,
-// and those of them that they may also write. Each is opened as an [os.Root],
-// which no link and no ".." leads out of.
-type hostFolders struct {
+// Dirs are the files and directories of the host that programs may read, and
+// those of them that they may also write. Each is opened as an [os.Root], which
+// no link and no ".." leads out of.
+type Dirs struct {
 	policy runners.Policy
-	cache  string // a folder that is never written to
-	trees  []hostTree
+	cache  string // a directory that is never written to
+	trees  []tree
 }
 
-// hostTree is a folder, and where programs see it.
-type hostTree struct {
+// tree is a directory, and where programs see it.
+type tree struct {
 	dir    string // as the policy names it
 	real   string // without links
 	root   *os.Root
 	folder *pyodide.Folder
 }
 
-// openHostFolders opens what the policy lets programs read. What is not there
+// Open opens what the policy lets programs read. What is not there
 // now is left out, unless programs may make it. Programs never write to the
-// folder of the cache.
-func openHostFolders(p runners.Policy, cache string) (*hostFolders, error) {
-	h := &hostFolders{policy: p, cache: cache}
+// directory of the cache.
+func Open(p runners.Policy, cache string) (*Dirs, error) {
+	h := &Dirs{policy: p, cache: cache}
 	list := slices.Clone(p.Read.List)
 	if p.Read.All {
 		list = []string{string(filepath.Separator)}
@@ -62,48 +64,48 @@ func openHostFolders(p runners.Policy, cache string) (*hostFolders, error) {
 	return h, nil
 }
 
-func (h *hostFolders) open(name string) error {
+func (h *Dirs) open(name string) error {
 	if !h.reads(name) {
 		return nil
 	}
-	folder := name
+	directory := name
 	switch info, err := os.Stat(name); {
 	case errors.Is(err, fs.ErrNotExist) && h.writes(name), err == nil && !info.IsDir():
-		folder = filepath.Dir(name)
+		directory = filepath.Dir(name)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return nil
 	case err != nil:
 		return fmt.Errorf("open %s for programs: %w", name, err)
 	}
-	real, err := filepath.EvalSymlinks(folder)
+	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
 		return nil // it has gone, or must not be seen
 	}
-	if h.covered(folder, name, real) {
+	if h.covered(directory, name, real) {
 		return nil
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := os.OpenRoot(directory)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("open %s for programs: %w", name, err)
 	}
-	t := hostTree{dir: folder, real: real, root: root}
+	t := tree{dir: directory, real: real, root: root}
 	t.folder = pyodide.NewFolder(root, h.rules(t))
 	h.trees = append(h.trees, t)
 	return nil
 }
 
-// covered says whether programs come to name, which is the folder or in it, by
+// covered says whether programs come to name, which is the directory or in it, by
 // a tree that is open already, and by no link.
-func (h *hostFolders) covered(folder, name, real string) bool {
+func (h *Dirs) covered(directory, name, real string) bool {
 	for _, t := range h.trees {
-		if rel, err := filepath.Rel(t.dir, folder); err != nil || filepath.Join(t.real, rel) != real {
+		if rel, err := filepath.Rel(t.dir, directory); err != nil || filepath.Join(t.real, rel) != real {
 			continue
 		}
 		for at := name; ; at = filepath.Dir(at) {
-			if at == t.dir || folder == t.dir {
+			if at == t.dir || directory == t.dir {
 				return true
 			}
 			if at == filepath.Dir(at) || !h.reads(at) {
@@ -114,26 +116,26 @@ func (h *hostFolders) covered(folder, name, real string) bool {
 	return false
 }
 
-// system are folders whose files are not files but views of the machine.
+// system are directories whose files are not files but views of the machine.
 var system = []string{"/proc", "/sys", "/dev"}
 
 // reads says whether programs may see the host's file.
-func (h *hostFolders) reads(host string) bool {
+func (h *Dirs) reads(host string) bool {
 	return !slices.ContainsFunc(system, func(s string) bool { return within(s, host) }) && h.policy.CanRead(host)
 }
 
-func (h *hostFolders) writes(host string) bool {
+func (h *Dirs) writes(host string) bool {
 	return h.policy.CanWrite(host) && (h.cache == "" || !within(h.cache, host))
 }
 
-// within says whether name is folder or in it.
-func within(folder, name string) bool {
-	rel, err := filepath.Rel(folder, name)
+// within says whether name is directory or in it.
+func within(directory, name string) bool {
+	rel, err := filepath.Rel(directory, name)
 	return err == nil && filepath.IsLocal(rel)
 }
 
 // rules are the policy's for one tree.
-func (h *hostFolders) rules(t hostTree) pyodide.FolderRules {
+func (h *Dirs) rules(t tree) pyodide.FolderRules {
 	host := func(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 	real := func(name string) string { return filepath.Join(t.real, filepath.FromSlash(name)) }
 	in := func(list []string, name string) bool {
@@ -157,13 +159,13 @@ func (h *hostFolders) rules(t hostTree) pyodide.FolderRules {
 	}
 }
 
-// mounter is what a program's interpreter does with folders.
-type mounter interface {
+// Mounter is what a program's interpreter does with directories.
+type Mounter interface {
 	MountFolder(dir string, f *pyodide.Folder) error
 }
 
-// mount shows the folders to a program.
-func (h *hostFolders) mount(in mounter) error {
+// Mount shows the directories to a program.
+func (h *Dirs) Mount(in Mounter) error {
 	for _, t := range h.trees {
 		err := in.MountFolder(guestPath(t.dir), t.folder)
 		if err != nil && t.real != t.dir {
@@ -177,13 +179,13 @@ func (h *hostFolders) mount(in mounter) error {
 	return nil
 }
 
-// guestPath is where programs see a folder of the host.
+// guestPath is where programs see a directory of the host.
 func guestPath(host string) string {
 	return path.Join("/", strings.ReplaceAll(filepath.ToSlash(host), ":", ""))
 }
 
-// Close closes the folders. No program may use them any more.
-func (h *hostFolders) Close() error {
+// Close closes the directories. No program may use them any more.
+func (h *Dirs) Close() error {
 	var errs []error
 	for _, t := range h.trees {
 		errs = append(errs, t.root.Close())
