@@ -135,7 +135,7 @@ func (in *Interp) MountFolder(dir string, f *Folder) error {
 	if err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
-	if err := in.fs.MountFolder(dir, f); err != nil {
+	if err := in.fs.MountHostDir(dir, f); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
 	return nil

@@ -12,8 +12,8 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// Open implements [memfs.Folder].
-func (f *Folder) Open(name string, flags, perm uint32) (memfs.FolderFile, abi.Errno) {
+// Open implements [memfs.HostDir].
+func (f *Folder) Open(name string, flags, perm uint32) (memfs.HostFile, abi.Errno) {
 	var mode int
 	switch flags & 3 {
 	case abi.O_RDONLY:
@@ -68,7 +68,7 @@ func (f *Folder) truncate(p place, info fs.FileInfo, file *os.File, flags uint32
 }
 
 // create makes a file that is not there.
-func (f *Folder) create(name string, mode int, perm uint32, appends bool) (memfs.FolderFile, abi.Errno) {
+func (f *Folder) create(name string, mode int, perm uint32, appends bool) (memfs.HostFile, abi.Errno) {
 	p, e := f.vacant(name)
 	if e != abi.OK {
 		return nil, e
@@ -104,7 +104,7 @@ func (f *Folder) open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno)
 	return file, abi.OK
 }
 
-// openFile implements [memfs.FolderFile].
+// openFile implements [memfs.HostFile].
 type openFile struct {
 	f       *os.File
 	appends bool
@@ -146,8 +146,8 @@ func (o *openFile) Stat() (abi.Stat, abi.Errno) {
 // listAtOnce is how many entries are read ahead.
 const listAtOnce = 128
 
-// List implements [memfs.Folder].
-func (f *Folder) List(name string) (memfs.FolderList, abi.Errno) {
+// List implements [memfs.HostDir].
+func (f *Folder) List(name string) (memfs.HostList, abi.Errno) {
 	p, info, e := f.seek(name)
 	if e != abi.OK {
 		return nil, e
@@ -168,7 +168,7 @@ func (f *Folder) List(name string) (memfs.FolderList, abi.Errno) {
 	return &list{folder: f, name: name, dir: dir}, abi.OK
 }
 
-// list implements [memfs.FolderList].
+// list implements [memfs.HostList].
 type list struct {
 	folder *Folder
 	name   string

@@ -1,4 +1,4 @@
-// Package hostdir shows a folder of the host to a guest, as a [memfs.Folder]:
+// Package hostdir shows a folder of the host to a guest, as a [memfs.HostDir]:
 // what the guest does in it is done on the host's disk, within rules.
 //
 // # How nothing gets out
@@ -49,7 +49,7 @@ import (
 )
 
 // Rules say what of a folder there is to a guest. Names are as in
-// [memfs.Folder]; a folder that cannot be read hides all below it.
+// [memfs.HostDir]; a folder that cannot be read hides all below it.
 type Rules struct {
 	Read  func(name string) bool
 	Write func(name string) bool // of a name that can be read
@@ -78,7 +78,7 @@ func (f *Folder) looked() {
 	}
 }
 
-var _ memfs.Folder = (*Folder)(nil)
+var _ memfs.HostDir = (*Folder)(nil)
 
 // New shows root, which the caller closes when no guest uses the folder any
 // more.
@@ -230,12 +230,12 @@ func (f *Folder) vacant(name string) (place, abi.Errno) {
 	return p, e
 }
 
-// Writable implements [memfs.Folder].
+// Writable implements [memfs.HostDir].
 func (f *Folder) Writable(name string) bool {
 	return f.rules.Read(name) && f.rules.Write(name)
 }
 
-// Lstat implements [memfs.Folder].
+// Lstat implements [memfs.HostDir].
 func (f *Folder) Lstat(name string) (abi.Stat, abi.Errno) {
 	p, info, e := f.seek(name)
 	if e != abi.OK {
@@ -245,7 +245,7 @@ func (f *Folder) Lstat(name string) (abi.Stat, abi.Errno) {
 	return stat(info), abi.OK
 }
 
-// Readlink implements [memfs.Folder].
+// Readlink implements [memfs.HostDir].
 func (f *Folder) Readlink(name string) (string, abi.Errno) {
 	p, info, e := f.seek(name)
 	if e != abi.OK {
@@ -265,7 +265,7 @@ func (f *Folder) Readlink(name string) (string, abi.Errno) {
 	return target, abi.OK
 }
 
-// Mkdir implements [memfs.Folder].
+// Mkdir implements [memfs.HostDir].
 func (f *Folder) Mkdir(name string, perm uint32) abi.Errno {
 	p, e := f.vacant(name)
 	if e != abi.OK {
@@ -275,7 +275,7 @@ func (f *Folder) Mkdir(name string, perm uint32) abi.Errno {
 	return errno(p.dir.Mkdir(p.base, fs.FileMode(perm&0o777)))
 }
 
-// Remove implements [memfs.Folder].
+// Remove implements [memfs.HostDir].
 func (f *Folder) Remove(name string, dir bool) abi.Errno {
 	if name == "." {
 		return abi.EBUSY
@@ -294,7 +294,7 @@ func (f *Folder) Remove(name string, dir bool) abi.Errno {
 	return errno(p.dir.Remove(p.base))
 }
 
-// Rename implements [memfs.Folder].
+// Rename implements [memfs.HostDir].
 func (f *Folder) Rename(old, new string) abi.Errno {
 	if old == "." || new == "." {
 		return abi.EBUSY
@@ -320,7 +320,7 @@ func (f *Folder) Rename(old, new string) abi.Errno {
 	return f.rename(from, to, old, new)
 }
 
-// Chmod implements [memfs.Folder]. Only the nine permission bits can be set.
+// Chmod implements [memfs.HostDir]. Only the nine permission bits can be set.
 func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
 	p, info, e := f.seekWritable(name)
 	if e != abi.OK {
@@ -347,7 +347,7 @@ func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
 	return errno(p.dir.Chmod(p.base, fs.FileMode(perm&0o777)))
 }
 
-// SetTimes implements [memfs.Folder].
+// SetTimes implements [memfs.HostDir].
 func (f *Folder) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
 	p, info, e := f.seekWritable(name)
 	if e != abi.OK {
@@ -360,5 +360,5 @@ func (f *Folder) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
 	return errno(p.dir.Chtimes(p.base, when(atime), when(mtime)))
 }
 
-// Statfs implements [memfs.Folder].
+// Statfs implements [memfs.HostDir].
 func (f *Folder) Statfs() (abi.Statfs, bool) { return statfs(f.root) }

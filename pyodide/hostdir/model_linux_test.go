@@ -56,7 +56,7 @@ func mounted(t testing.TB, dir string, rules Rules) *memfs.FS {
 	if err := fsys.MkdirAll(shown, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := fsys.MountFolder(shown, New(root, rules)); err != nil {
+	if err := fsys.MountHostDir(shown, New(root, rules)); err != nil {
 		t.Fatal(err)
 	}
 	return fsys

@@ -19,16 +19,16 @@ type directory struct {
 	removed int               // entries of order without a node
 	cookie  int64             // of the newest entry
 	pending []layer           // mounts not listed yet, oldest first
-	mount   bool              // something is mounted here: not to be removed or moved
+	mount   bool              // a mount point: not to be removed or moved
 
-	under   *outside // what is seen of a Folder, behind the entries
-	alone   bool     // there is no such directory in the Folder above
-	private bool     // see FS.Private
+	lower   *hostPath // of a HostDir, merged below the entries; may be nil
+	opaque  bool      // has no lower directory, as looked up once
+	private bool      // see FS.Private
 
 	// Of a directory that was removed: how many of those removed from it are
 	// still charged, and whether it is.
 	pins    int
-	owed    bool
+	charged bool
 	scratch bool // see FS.Scratch
 }
 
@@ -44,18 +44,18 @@ const (
 	cookieDotDot = 2
 )
 
-// newDir makes a directory that has no entry in parent yet; a nil parent makes
-// a root.
+// newDir returns a directory that has no entry in parent yet; a nil parent makes
+// it a root.
 func (fsys *FS) newDir(parent *Node, name string, perm uint32) *Node {
-	n := fsys.newNode(abi.S_IFDIR, perm)
+	d := &directory{parent: parent, name: name, cookie: cookieDotDot}
+	n := fsys.newNode(d, perm)
 	if parent == nil {
-		parent = n
+		d.parent = n
 	}
-	n.dir = &directory{parent: parent, name: name, cookie: cookieDotDot}
 	return n
 }
 
-// insert adds a name. The caller has charged it, and checked that it is new.
+// insert adds a name, which is new and charged.
 func (d *directory) insert(name string, n *Node) {
 	if d.entries == nil {
 		d.entries = make(map[string]*entry)
@@ -66,7 +66,7 @@ func (d *directory) insert(name string, n *Node) {
 	d.order = append(d.order, e)
 }
 
-// remove forgets a name that is there.
+// remove removes an existing name.
 func (d *directory) remove(name string) {
 	e := d.entries[name]
 	delete(d.entries, name)
@@ -78,7 +78,7 @@ func (d *directory) remove(name string) {
 	}
 }
 
-// after is the index in order of the first entry behind cookie.
+// after returns the index in order of the first entry behind cookie.
 func (d *directory) after(cookie int64) int {
 	i, found := slices.BinarySearchFunc(d.order, cookie, func(e *entry, c int64) int {
 		return int(min(1, max(-1, e.cookie-c)))
@@ -89,49 +89,49 @@ func (d *directory) after(cookie int64) int {
 	return i
 }
 
-// child is the node called name in the directory n, or nil. It lists mounts
-// that were not looked into yet.
-func (fsys *FS) child(n *Node, name string) (*Node, abi.Errno) {
-	if e := fsys.load(n); e != abi.OK {
+// childLocked returns the node called name in the directory n, or nil. It loads
+// pending mounts.
+func (fsys *FS) childLocked(n *Node, name string) (*Node, abi.Errno) {
+	if e := fsys.loadLocked(n); e != abi.OK {
 		return nil, e
 	}
-	if e := n.dir.entries[name]; e != nil {
-		fsys.attach(n, e.node, name)
+	if e := n.dir().entries[name]; e != nil {
+		fsys.attachLowerLocked(n, e.node, name)
 		return e.node, abi.OK
 	}
-	if n.dir.under != nil {
-		return fsys.lookupOutside(n, name)
+	if n.dir().lower != nil {
+		return fsys.lookupHostLocked(n, name)
 	}
 	return nil, abi.OK
 }
 
-// add puts a new node into the directory n and charges its name.
-func (fsys *FS) add(n *Node, name string, child *Node) abi.Errno {
+// addLocked adds a name to the directory n and charges it.
+func (fsys *FS) addLocked(n *Node, name string, child *Node) abi.Errno {
 	if fsys.bytes.beside != nil && fsys.bytes.left() < nameCost || !fsys.names.take(1) {
 		return abi.ENOSPC
 	}
-	n.dir.insert(name, child)
+	n.dir().insert(name, child)
 	child.nlink++
 	if child.IsDir() {
 		child.nlink++ // its own "."
 		n.nlink++     // its ".."
 	}
-	fsys.touch(n)
+	fsys.touchLocked(n)
 	return abi.OK
 }
 
-// readDir lists what is in memory of the directory n behind cookie; see
+// readDirLocked emits the entries in memory of the directory n behind cookie; see
 // File.ReadDir. It returns the cookie of the last entry that emit took, and
 // whether emit took them all.
-func (fsys *FS) readDir(n *Node, cookie int64, emit func(abi.Dirent) bool) (last int64, all bool, errno abi.Errno) {
+func (fsys *FS) readDirLocked(n *Node, cookie int64, emit func(abi.Dirent) bool) (last int64, all bool, errno abi.Errno) {
 	if n.nlink == 0 {
 		return cookie, false, abi.ENOENT
 	}
-	if e := fsys.load(n); e != abi.OK {
+	if e := fsys.loadLocked(n); e != abi.OK {
 		return cookie, false, e
 	}
-	fsys.accessed(n)
-	d := n.dir
+	fsys.accessedLocked(n)
+	d := n.dir()
 	if cookie < cookieDot {
 		if !emit(abi.Dirent{Ino: n.inode(), Off: cookieDot, Type: abi.DT_DIR, Name: "."}) {
 			return cookie, false, abi.OK
@@ -148,7 +148,7 @@ func (fsys *FS) readDir(n *Node, cookie int64, emit func(abi.Dirent) bool) (last
 		if e.node == nil {
 			continue
 		}
-		t := abi.DirentType(e.node.typ)
+		t := abi.DirentType(e.node.Type())
 		if !emit(abi.Dirent{Ino: e.node.ino, Off: e.cookie, Type: t, Name: e.name}) {
 			return cookie, false, abi.OK
 		}

@@ -20,15 +20,15 @@ type File struct {
 	flags atomic.Uint32
 
 	// At most one of reader, out and stream is set; all are fixed once open.
-	node   *Node      // nil for pipes of Pipe and files of NewFile
-	reader *reader    // file of a mount
-	out    FolderFile // file of a Folder
-	stream Stream     // pipe, device, socket
-	stat   abi.Stat   // of a file without a node
+	node   *Node    // nil for pipes of Pipe and files of NewFile
+	reader *reader  // file of a mount
+	out    HostFile // file of a HostDir
+	stream Stream   // pipe, device, socket
+	stat   abi.Stat // of a file without a node
 
 	mu   sync.Mutex // held over a transfer that moves pos
-	pos  int64      // of a directory: the cookie of the last entry read
-	list listing    // of a directory with something of a Folder, with FS.mu held
+	pos  int64      // guarded by mu; of a directory: the cookie of the last entry read
+	list listing    // of a directory with a lower one; guarded by FS.mu
 }
 
 // statusFlags are what F_GETFL reports, beside the access mode.
@@ -42,7 +42,7 @@ func (fsys *FS) newOpen(flags uint32) *File {
 	return f
 }
 
-// NewFile makes an open file of a stream that has no name: a socket, a
+// NewFile returns an open file of a stream that has no name: a socket, a
 // standard stream. flags are open flags (access mode, O_NONBLOCK…), mode is
 // the st_mode that Stat reports.
 func (fsys *FS) NewFile(s Stream, flags, mode uint32) *File {
@@ -117,7 +117,7 @@ func (f *File) SetFlags(flags uint32) {
 func (f *File) Stat() abi.Stat {
 	if f.out != nil {
 		if st, e := f.out.Stat(); e == abi.OK {
-			return statOutside(st)
+			return hostStat(st)
 		}
 	}
 	st := f.stat
@@ -219,24 +219,24 @@ func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	if f.node.data == nil {
+	if f.node.data() == nil {
 		return 0, abi.EISDIR // nothing else gets here
 	}
 	if len(p) > 0 {
-		f.fsys.accessed(f.node)
+		f.fsys.accessedLocked(f.node)
 	}
-	return f.node.data.readAt(p, off), abi.OK
+	return f.node.data().readAt(p, off), abi.OK
 }
 
 // writeAt writes at off or, with O_APPEND, at the end, and says where the
 // written bytes end.
 func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
 	if f.out != nil {
-		return f.writeOutside(p, off)
+		return f.writeHost(p, off)
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	d := f.node.data
+	d := f.node.data()
 	switch {
 	case d == nil || f.node.dead():
 		return 0, off, abi.EBADF
@@ -247,7 +247,7 @@ func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
 	}
 	n, e = d.writeAt(&f.fsys.bytes, p, off)
 	if n > 0 {
-		f.fsys.touch(f.node)
+		f.fsys.touchLocked(f.node)
 	}
 	return n, off + int64(n), e
 }
@@ -298,11 +298,11 @@ func (f *File) size() int64 {
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	if f.node.data != nil {
-		return f.node.data.size
+	if f.node.data() != nil {
+		return f.node.data().size
 	}
-	f.node.src.learn(f.node)
-	return f.node.src.size
+	f.node.src().learn(f.node)
+	return f.node.src().size
 }
 
 // Truncate is ftruncate(2): EINVAL unless a regular file open for writing.
@@ -314,12 +314,12 @@ func (f *File) Truncate(size int64) abi.Errno {
 		return abi.EBADF
 	case f.out != nil && f.writable() == abi.OK:
 		return f.out.Truncate(size)
-	case f.node == nil, f.node.data == nil, f.writable() != abi.OK:
+	case f.node == nil, f.node.data() == nil, f.writable() != abi.OK:
 		return abi.EINVAL
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	return f.fsys.setSize(f.node, size)
+	return f.fsys.setSizeLocked(f.node, size)
 }
 
 // Allocate is posix_fallocate(3): it makes the file at least off+n long, or is
@@ -332,7 +332,7 @@ func (f *File) Allocate(off, n int64) abi.Errno {
 		return abi.ESPIPE
 	case off < 0 || n <= 0:
 		return abi.EINVAL
-	case f.node.data == nil && f.out == nil:
+	case f.node.data() == nil && f.out == nil:
 		return abi.ENODEV
 	case n > maxFileSize || off > maxFileSize-n:
 		return abi.EFBIG
@@ -343,14 +343,14 @@ func (f *File) Allocate(off, n int64) abi.Errno {
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	grow := off + n - f.node.data.size
+	grow := off + n - f.node.data().size
 	switch {
 	case grow <= 0:
 		return abi.OK
 	case grow > f.fsys.bytes.left():
 		return abi.ENOSPC
 	}
-	return f.fsys.setSize(f.node, off+n)
+	return f.fsys.setSizeLocked(f.node, off+n)
 }
 
 // ReadDir calls emit for the entries after the cursor, "." and ".." first, and
@@ -369,14 +369,14 @@ func (f *File) ReadDir(emit func(abi.Dirent) bool) (e abi.Errno) {
 	defer f.mu.Unlock()
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
-	if f.pos < outsideCookie {
+	if f.pos < hostCookie {
 		var all bool
-		if f.pos, all, e = f.fsys.readDir(f.node, f.pos, emit); e != abi.OK || !all || f.node.dir.under == nil {
+		if f.pos, all, e = f.fsys.readDirLocked(f.node, f.pos, emit); e != abi.OK || !all || f.node.dir().lower == nil {
 			return e
 		}
 		f.pos = max(f.pos, cookieDotDot)
 	}
-	return f.readOutside(emit)
+	return f.readHost(emit)
 }
 
 // Sync is fsync(2): OK for everything that has a node, EINVAL for streams.

@@ -32,7 +32,7 @@ func (v view) node(op, name string, f follow) (*Node, error) {
 	}
 	v.fsys.mu.Lock()
 	defer v.fsys.mu.Unlock()
-	n, e := v.fsys.find(nil, "/"+name, f, host)
+	n, e := v.fsys.findLocked(nil, "/"+name, f, host)
 	return n, pathError(op, name, e)
 }
 
@@ -108,11 +108,11 @@ func (v view) list(n *Node) ([]fs.DirEntry, abi.Errno) {
 	}
 	v.fsys.mu.Lock()
 	defer v.fsys.mu.Unlock()
-	if e := v.fsys.load(n); e != abi.OK {
+	if e := v.fsys.loadLocked(n); e != abi.OK {
 		return nil, e
 	}
-	list := make([]fs.DirEntry, 0, len(n.dir.entries))
-	for name, e := range n.dir.entries {
+	list := make([]fs.DirEntry, 0, len(n.dir().entries))
+	for name, e := range n.dir().entries {
 		list = append(list, viewEntry{v, name, e.node})
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
@@ -130,7 +130,7 @@ type viewEntry struct {
 
 func (e viewEntry) Name() string      { return e.name }
 func (e viewEntry) IsDir() bool       { return e.node.IsDir() }
-func (e viewEntry) Type() fs.FileMode { return abi.FileMode(e.node.typ) }
+func (e viewEntry) Type() fs.FileMode { return abi.FileMode(e.node.Type()) }
 func (e viewEntry) String() string    { return fs.FormatDirEntry(e) }
 
 func (e viewEntry) Info() (fs.FileInfo, error) {

@@ -62,14 +62,14 @@ func (fsys *FS) ReadFile(path string) ([]byte, error) {
 // else might block, and reading it never end.
 func (fsys *FS) openRegular(path string) (*File, abi.Errno) {
 	fsys.mu.Lock()
-	n, e := fsys.find(nil, path, followLast, host)
+	n, e := fsys.findLocked(nil, path, followLast, host)
 	fsys.mu.Unlock()
 	switch {
 	case e != abi.OK:
 		return nil, e
 	case n.IsDir():
 		return nil, abi.EISDIR
-	case n.typ != abi.S_IFREG:
+	case n.Type() != abi.S_IFREG:
 		return nil, abi.EINVAL
 	}
 	return fsys.open(context.Background(), nil, path, abi.O_RDONLY|abi.O_NONBLOCK, 0, host)
@@ -86,10 +86,10 @@ func (fsys *FS) MkdirAll(path string, perm uint32) error {
 		if end < len(path) && path[end] != '/' {
 			continue
 		}
-		e := fsys.mkdir(nil, path[:end], perm, host)
+		e := fsys.mkdirLocked(nil, path[:end], perm, host)
 		if e == abi.EEXIST {
 			var n *Node
-			if n, e = fsys.find(nil, path[:end], followLast, host); e == abi.OK && !n.IsDir() {
+			if n, e = fsys.findLocked(nil, path[:end], followLast, host); e == abi.OK && !n.IsDir() {
 				e = abi.ENOTDIR
 			}
 		}

@@ -1,10 +1,10 @@
 // Package memfs is an in-memory POSIX file system: directories, regular files,
 // symbolic and hard links, pipes, devices, read-only mounts of Go file systems,
-// and folders of the host that are worked in ([Folder]). It is the only file
-// system that a guest program sees.
+// and directories of the host ([HostDir]). It is the only file system that a
+// guest program sees.
 //
 // It knows no system call and no guest memory: package emscripten decodes
-// calls, keeps descriptor numbers and the working folder, and asks here. What
+// calls, keeps descriptor numbers and the working directory, and calls here. What
 // an operation means is Linux's behaviour for a user without privileges, down
 // to the errno; outcomes are abi.Errno values, abi.OK for success. Functions
 // for the host (those that return error) take absolute paths and are not
@@ -26,7 +26,7 @@
 // neither; their cached nodes are bounded by Options.MaxMounted. A directory
 // that was removed counts as long as it, or one that was removed from it, is
 // open. Options.Beside makes MaxBytes the bound of more than files; names then
-// count as bytes, too. What a guest writes to a Folder takes no memory.
+// count as bytes, too. What a guest writes to a HostDir takes no memory.
 //
 // # Sources
 //
@@ -35,21 +35,23 @@
 //
 // # Locking
 //
-// FS.mu guards every node, directory entry and chunk of one FS. It is held while
-// a Folder is asked for anything but a file's data. It is never held
-// while a mounted file's data is read, while a Stream is called, or while
-// anything blocks; listing a mounted directory for the first time, and asking
-// for a mounted file's size for the first time, do happen under it. File.mu guards a position and is taken before FS.mu. Pipes and
-// Waiters have a mutex each, under which nothing else is locked but a Waiters.
-// Budgets and the inode counter are atomic.
+// FS.mu guards every node, directory entry and chunk of one FS: methods of FS
+// that end in Locked, and those of Node, directory, contents and source, are
+// called with it held. It is also held while a HostDir does anything but
+// transfer a file's data, and while a mounted directory is first listed or a
+// mounted file's size first looked up; never while a mounted file's data is
+// read, while a Stream is called, or while anything blocks. File.mu guards a
+// position and is taken before FS.mu. Pipes and Waiters have a mutex each, under
+// which nothing else is locked but a Waiters. Budgets and the inode counter are
+// atomic.
 //
 // # Limits
 //
 // No extended attributes, no file locks (there is one process), no sockets (see
 // FS.NewFile), no block devices. Access times follow relatime without its daily
 // update. Mounts do not follow changes of their source once a directory has
-// been listed; a Folder does, and a directory of it that is held open is known
-// by its name. Whatever makes a Folder's file system hang, hangs the FS.
+// been listed; a HostDir does, and a directory of it that is held open is known
+// by its name. Whatever makes a HostDir's file system hang, hangs the FS.
 //
 // # Testing
 //
@@ -77,7 +79,7 @@ type Options struct {
 
 // FS is one file system. It is safe for concurrent use.
 type FS struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the nodes, see the package comment
 	root     *Node
 	now      func() time.Time
 	uid, gid uint32
@@ -86,7 +88,7 @@ type FS struct {
 	bytes   budget // file data, symlink targets, pipe buffers
 	names   budget // directory entries in memory
 	mounted budget // directory entries of mounts
-	handles budget // open files of mounts and Folders
+	handles budget // open files of mounts and HostDirs
 }
 
 const (
@@ -102,7 +104,7 @@ const (
 	maxHandles = 256
 )
 
-// New makes a file system with an empty root directory (mode 0755).
+// New returns a file system with an empty root directory (mode 0755).
 func New(o Options) *FS {
 	fsys := &FS{now: o.Now, uid: o.UID, gid: o.GID}
 	if fsys.now == nil {
@@ -127,7 +129,7 @@ func orDefault(n, def int64) int64 {
 	return n
 }
 
-// Root is the root directory.
+// Root returns the root directory.
 func (fsys *FS) Root() *Node { return fsys.root }
 
 // Statfs describes the file system: its budgets and what is left of them.
@@ -146,12 +148,12 @@ func (fsys *FS) Statfs() abi.Statfs {
 	}
 }
 
-// Usage is what the budgets have been charged so far.
+// Usage returns what the budgets are charged with.
 func (fsys *FS) Usage() (bytes int64, nodes int) {
 	return fsys.bytes.used.Load(), int(fsys.names.used.Load())
 }
 
-// Held is the number of bytes that the file system holds, names included.
+// Held returns the number of bytes that the file system holds, names included.
 func (fsys *FS) Held() int64 { return fsys.bytes.used.Load() + nameCost*fsys.names.used.Load() }
 
 // Reserve charges n bytes that someone else holds for the guest to MaxBytes,
@@ -168,8 +170,8 @@ type budget struct {
 	beside func() int64 // what others use of it; nil: nothing
 }
 
-// take charges n and says whether it was within the budget; if not, nothing is
-// charged.
+// take charges n and reports whether it was within the budget; if not, it charges
+// nothing.
 func (b *budget) take(n int64) bool {
 	for {
 		used := b.used.Load()

@@ -15,21 +15,21 @@ import (
 	"coderunner/pyodide/modeltest"
 )
 
-// The model test runs the same operations on an FS and on a folder of the
+// The model test runs the same operations on an FS and on a directory of the
 // host's file system and compares what each answers. An operation is decoded
 // from bytes, so that the fuzzer can make them up as well.
 
-// modelDepth is how far the working folder lies below both roots: further than
+// modelDepth is how far the working directory lies below both roots: further than
 // any path can climb (one ".." for each of maxLinks symlinks, and two of its
-// own), so that no operation leaves the test's folder.
+// own), so that no operation leaves the test's directory.
 const modelDepth = maxLinks + 8
 
 type model struct {
 	modeltest.Choices
 	t     *testing.T
 	fsys  *FS
-	base  string // the host's folder that is fsys's root
-	work  string // the working folder below either
+	base  string // the host's directory that is fsys's root
+	work  string // the working directory below either
 	files [3]struct {
 		fd   int
 		file *File
@@ -112,7 +112,7 @@ func openUp(dir string) {
 
 var modelNames = []string{"a", "b", "c", "d"}
 
-// path makes up a path of at most ups "..", relative to the working folder.
+// path makes up a path of at most ups "..", relative to the working directory.
 func (m *model) path(ups int) string {
 	b := m.Byte()
 	var s []string

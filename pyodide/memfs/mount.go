@@ -9,11 +9,10 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// layer is a directory of a mounted file system.
+// layer is a directory of a mounted file system that is not listed yet.
 //
-// Mounts are laid over directories as lists of layers that nobody has looked
-// into yet. Looking into a directory merges its layers' entries into it, and
-// hands layers of the same name down:
+// A mount adds a layer to a directory's pending ones. Loading the directory merges
+// the layers' entries into it, and passes their subdirectories on as layers:
 //
 //	site-packages        pending: wheel a, wheel b
 //	        │ load
@@ -32,12 +31,12 @@ type layer struct {
 func (fsys *FS) Mount(path string, src fs.FS) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	n, e := fsys.mountPoint(path, src)
+	n, e := fsys.mountPointLocked(path, src)
 	if e == abi.OK {
-		e = fsys.emptyDir(n)
+		e = fsys.emptyDirLocked(n)
 	}
 	if e == abi.OK {
-		n.dir.mount = true
+		n.dir().mount = true
 		n.addLayer(fsys, layer{src, "."})
 		n.readonly, n.perm = true, 0o555
 	}
@@ -51,18 +50,18 @@ func (fsys *FS) Mount(path string, src fs.FS) error {
 func (fsys *FS) MountInto(dir string, src fs.FS) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	n, e := fsys.mountPoint(dir, src)
+	n, e := fsys.mountPointLocked(dir, src)
 	if e == abi.OK {
 		n.addLayer(fsys, layer{src, "."})
 	}
 	return pathError("mount into", dir, e)
 }
 
-func (fsys *FS) mountPoint(path string, src fs.FS) (*Node, abi.Errno) {
+func (fsys *FS) mountPointLocked(path string, src fs.FS) (*Node, abi.Errno) {
 	if src == nil {
 		return nil, abi.EINVAL
 	}
-	n, e := fsys.find(nil, path, followLast, host)
+	n, e := fsys.findLocked(nil, path, followLast, host)
 	if e == abi.OK && !n.IsDir() {
 		e = abi.ENOTDIR
 	}
@@ -71,31 +70,31 @@ func (fsys *FS) mountPoint(path string, src fs.FS) (*Node, abi.Errno) {
 
 // addLayer marks n as changed, so that importlib looks into it again.
 func (n *Node) addLayer(fsys *FS, l layer) {
-	n.dir.pending = append(n.dir.pending, l)
-	fsys.touch(n)
+	n.dir().pending = append(n.dir().pending, l)
+	fsys.touchLocked(n)
 }
 
-// load lists the layers of the directory n that were not looked into yet. After
-// an error the remaining ones are tried again the next time.
-func (fsys *FS) load(n *Node) abi.Errno {
-	for len(n.dir.pending) > 0 {
-		l := n.dir.pending[0]
+// loadLocked lists the pending layers of the directory n. After an error the
+// remaining ones are tried again the next time.
+func (fsys *FS) loadLocked(n *Node) abi.Errno {
+	for len(n.dir().pending) > 0 {
+		l := n.dir().pending[0]
 		list, err := fs.ReadDir(l.fsys, l.dir)
 		if err != nil {
 			return errnoOf(err)
 		}
-		if e := fsys.merge(n, l, list); e != abi.OK {
+		if e := fsys.mergeLocked(n, l, list); e != abi.OK {
 			return e
 		}
-		n.dir.pending = n.dir.pending[1:]
+		n.dir().pending = n.dir().pending[1:]
 	}
-	n.dir.pending = nil
+	n.dir().pending = nil
 	return abi.OK
 }
 
-// merge puts the entries of one layer into the directory n, all or none.
-func (fsys *FS) merge(n *Node, l layer, list []fs.DirEntry) abi.Errno {
-	d := n.dir
+// mergeLocked adds the entries of one layer to the directory n, all or none.
+func (fsys *FS) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
+	d := n.dir()
 	added := 0
 	for _, e := range list {
 		if d.entries[e.Name()] == nil && mountable(e) {
@@ -115,13 +114,12 @@ func (fsys *FS) merge(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 		case old == nil && e.IsDir():
 			dir := fsys.newDir(n, name, 0o555)
 			dir.readonly, dir.nlink = true, 2
-			dir.dir.pending = []layer{{l.fsys, at}}
+			dir.dir().pending = []layer{{l.fsys, at}}
 			d.insert(name, dir)
 			n.nlink++
 		case old == nil:
-			file := fsys.newNode(abi.S_IFREG, 0o444)
+			file := fsys.newNode(&source{fsys: l.fsys, path: at, entry: e}, 0o444)
 			file.readonly, file.nlink = true, 1
-			file.src = &source{fsys: l.fsys, path: at, entry: e}
 			d.insert(name, file)
 		case e.IsDir() && old.node.IsDir():
 			old.node.addLayer(fsys, layer{l.fsys, at})
@@ -130,8 +128,8 @@ func (fsys *FS) merge(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 	return abi.OK
 }
 
-// mountable says whether an entry is shown. Names are those that a guest could
-// have made.
+// mountable reports whether an entry is shown: only names that a guest could
+// create are.
 func mountable(e fs.DirEntry) bool {
 	name := e.Name()
 	if name == "" || name == "." || name == ".." || len(name) > abi.NAME_MAX || strings.ContainsAny(name, "/\x00") {
@@ -140,8 +138,7 @@ func mountable(e fs.DirEntry) bool {
 	return e.IsDir() || e.Type().IsRegular()
 }
 
-// errnoOf is what the guest is told of an error that a mounted file system
-// returned.
+// errnoOf translates an error of a mounted file system for the guest.
 func errnoOf(err error) abi.Errno {
 	var e abi.Errno
 	switch {

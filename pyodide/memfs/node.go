@@ -10,7 +10,7 @@ import (
 // stay valid as long as they are referenced, also after their last name is
 // removed. A *Node is opaque; everything is asked of its FS.
 type Node struct {
-	typ uint32 // S_IFMT bits, never changes
+	kind kind // never changes; what it points to is guarded by FS.mu
 
 	// The rest is guarded by FS.mu.
 	readonly bool // belongs to a mount
@@ -23,123 +23,142 @@ type Node struct {
 	mtime    abi.Timespec
 	ctime    abi.Timespec
 
-	// By type, one of these.
-	dir    *directory
-	data   *contents // regular file in memory
-	src    *source   // regular file of a mount
-	target string    // symlink
-	fifo   *pipe
-	dev    *device
-
-	// Of a Folder's.
-	ext  *outside
-	seen abi.Stat
+	// Of a host directory's entry.
+	host *hostPath // nil: the node is in memory or of a mount
+	seen abi.Stat  // as it was looked up
 }
 
-// IsDir says whether n is a directory. A node's type never changes.
-func (n *Node) IsDir() bool { return n.typ == abi.S_IFDIR }
+// kind is what a node is, and what it holds: *directory, *contents (a regular
+// file in memory), *source (a regular file of a mount), *symlink, *pipe (a
+// FIFO), *device or otherFile.
+type kind interface {
+	format() uint32 // S_IFMT bits
+}
 
-// inode is the number that n is listed with.
+// symlink is a symbolic link.
+type symlink struct {
+	target string // "" once the link is gone
+}
+
+// otherFile is a file of a host directory that is neither a directory nor a
+// symbolic link: its S_IFMT bits. What it holds stays on the host.
+type otherFile uint32
+
+func (*directory) format() uint32    { return abi.S_IFDIR }
+func (*contents) format() uint32     { return abi.S_IFREG }
+func (*source) format() uint32       { return abi.S_IFREG }
+func (*symlink) format() uint32      { return abi.S_IFLNK }
+func (*pipe) format() uint32         { return abi.S_IFIFO }
+func (*device) format() uint32       { return abi.S_IFCHR }
+func (typ otherFile) format() uint32 { return uint32(typ) }
+
+// dir, data, src and link return what a node of that kind holds, nil for the
+// others.
+func (n *Node) dir() *directory { d, _ := n.kind.(*directory); return d }
+func (n *Node) data() *contents { c, _ := n.kind.(*contents); return c }
+func (n *Node) src() *source    { s, _ := n.kind.(*source); return s }
+func (n *Node) link() *symlink  { l, _ := n.kind.(*symlink); return l }
+
+// IsDir reports whether n is a directory. A node's type never changes.
+func (n *Node) IsDir() bool { return n.dir() != nil }
+
+// inode returns n's number in listings.
 func (n *Node) inode() uint64 {
-	if n.ext != nil {
+	if n.host != nil {
 		return n.seen.Ino
 	}
 	return n.ino
 }
 
-// Type is n's S_IFMT bits.
-func (n *Node) Type() uint32 { return n.typ }
+// Type returns n's S_IFMT bits.
+func (n *Node) Type() uint32 { return n.kind.format() }
 
-func (fsys *FS) newNode(typ, perm uint32) *Node {
+func (fsys *FS) newNode(k kind, perm uint32) *Node {
 	t := fsys.time()
 	return &Node{
-		typ: typ, perm: perm & 0o7777, uid: fsys.uid, gid: fsys.gid,
+		kind: k, perm: perm & 0o7777, uid: fsys.uid, gid: fsys.gid,
 		ino: fsys.lastIno.Add(1), atime: t, mtime: t, ctime: t,
 	}
 }
 
 func (fsys *FS) time() abi.Timespec { return timestamp(fsys.now()) }
 
-// timestamp is t as files have it: in whole microseconds. The guest's os.utime
-// sets no finer times, and a copy must not look older than its original.
+// timestamp truncates t to whole microseconds: the guest's os.utime sets no finer
+// times, and a copy must not look older than its original.
 func timestamp(t time.Time) abi.Timespec { return abi.NewTimespec(t.Truncate(time.Microsecond)) }
 
-// touch records that n's contents changed.
-func (fsys *FS) touch(n *Node) {
+// touchLocked records that n's contents changed.
+func (fsys *FS) touchLocked(n *Node) {
 	n.mtime = fsys.time()
 	n.ctime = n.mtime
 }
 
-// accessed updates the access time when it would say something new: when it is
-// not after the last change (relatime).
-func (fsys *FS) accessed(n *Node) {
+// accessedLocked updates an access time that is not after the last change
+// (relatime).
+func (fsys *FS) accessedLocked(n *Node) {
 	if !n.readonly && (!n.mtime.Before(n.atime) || !n.ctime.Before(n.atime)) {
 		n.atime = fsys.time()
 	}
 }
 
-// unname drops one of n's names.
-func (fsys *FS) unname(n *Node) {
+// unnameLocked accounts for the removal of one of n's names.
+func (fsys *FS) unnameLocked(n *Node) {
 	n.nlink--
 	n.ctime = fsys.time()
 	fsys.names.give(1)
-	fsys.release(n)
+	fsys.releaseLocked(n)
 }
 
-// release gives back what n holds once it has neither names nor open files.
-func (fsys *FS) release(n *Node) {
+// releaseLocked refunds what n holds once it has neither names nor open files.
+func (fsys *FS) releaseLocked(n *Node) {
 	if n.nlink > 0 || n.opens > 0 {
 		return
 	}
-	switch {
-	case n.data != nil:
-		n.data.truncate(&fsys.bytes, 0)
-	case n.typ == abi.S_IFLNK:
-		fsys.bytes.give(int64(len(n.target)))
-		n.target = ""
+	switch k := n.kind.(type) {
+	case *contents:
+		k.truncate(&fsys.bytes, 0)
+	case *symlink:
+		fsys.bytes.give(int64(len(k.target)))
+		k.target = ""
 	}
 }
 
-// dead says whether nothing can reach n's contents any more.
+// dead reports whether n has neither names nor open files.
 func (n *Node) dead() bool { return n.nlink == 0 && n.opens == 0 }
 
-// Stat is n's struct stat.
+// Stat returns n's struct stat.
 func (fsys *FS) Stat(n *Node) abi.Stat {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	return fsys.stat(n)
-}
-
-func (fsys *FS) stat(n *Node) abi.Stat {
-	if n.ext != nil {
+	if n.host != nil {
 		return n.restat()
 	}
-	if n.src != nil {
-		n.src.learn(n)
+	if s := n.src(); s != nil {
+		s.learn(n)
 	}
 	st := abi.Stat{
-		Dev: 1, Ino: n.ino, Mode: n.typ | n.perm, Nlink: n.nlink, UID: n.uid, GID: n.gid,
+		Dev: 1, Ino: n.ino, Mode: n.Type() | n.perm, Nlink: n.nlink, UID: n.uid, GID: n.gid,
 		Blksize: 4096, Atime: n.atime, Mtime: n.mtime, Ctime: n.ctime,
 	}
-	switch {
-	case n.dir != nil:
+	switch k := n.kind.(type) {
+	case *directory:
 		st.Size = 4096
 		if n.readonly {
 			st.Nlink = 1 // "not counted": counting would need a listing
 		}
-	case n.data != nil:
-		st.Size, st.Blocks = n.data.size, (n.data.held+511)/512
-	case n.src != nil:
-		st.Size, st.Blocks = n.src.size, (n.src.size+511)/512
-	case n.dev != nil:
-		st.Rdev = n.dev.rdev
-	default:
-		st.Size = int64(len(n.target))
+	case *contents:
+		st.Size, st.Blocks = k.size, (k.held+511)/512
+	case *source:
+		st.Size, st.Blocks = k.size, (k.size+511)/512
+	case *device:
+		st.Rdev = k.rdev
+	case *symlink:
+		st.Size = int64(len(k.target))
 	}
 	return st
 }
 
-// actor is on whose behalf an operation runs.
+// actor is whom an operation runs for.
 type actor bool
 
 const (
@@ -147,9 +166,9 @@ const (
 	host  actor = true // not bound by permission bits
 )
 
-// may says whether who has all the R_OK, W_OK, X_OK bits of mask on n.
+// may reports whether who has all the R_OK, W_OK, X_OK bits of mask on n.
 func (n *Node) may(who actor, mask uint32) bool {
-	return who == host || n.ext != nil || n.perm>>6&mask == mask
+	return who == host || n.host != nil || n.perm>>6&mask == mask
 }
 
 // Access checks the R_OK, W_OK and X_OK bits of mode against the owner's
@@ -160,21 +179,22 @@ func (fsys *FS) Access(n *Node, mode uint32) abi.Errno {
 	}
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	if n.src != nil {
-		n.src.learn(n)
+	if s := n.src(); s != nil {
+		s.learn(n)
 	}
 	switch {
-	case mode&abi.W_OK != 0 && (n.readonly || n.IsDir() && n.dir.showsOnly()):
+	case mode&abi.W_OK != 0 && (n.readonly || n.IsDir() && n.dir().readOnly()):
 		return abi.EROFS
-	case n.ext != nil && !n.mayOutside(mode), !n.may(guest, mode):
+	case n.host != nil && !n.mayHost(mode), !n.may(guest, mode):
 		return abi.EACCES
 	}
 	return abi.OK
 }
 
-// Readlink is what the symlink n holds; EINVAL for other nodes.
+// Readlink returns the target of the symlink n; EINVAL for other nodes.
 func (fsys *FS) Readlink(n *Node) (string, abi.Errno) {
-	if n.typ != abi.S_IFLNK {
+	link := n.link()
+	if link == nil {
 		return "", abi.EINVAL
 	}
 	fsys.mu.Lock()
@@ -182,8 +202,8 @@ func (fsys *FS) Readlink(n *Node) (string, abi.Errno) {
 	if n.dead() {
 		return "", abi.ENOENT
 	}
-	fsys.accessed(n)
-	return n.target, abi.OK
+	fsys.accessedLocked(n)
+	return link.target, abi.OK
 }
 
 // Chmod sets the permission bits (0o7777) of n. EOPNOTSUPP for symlinks.
@@ -193,25 +213,25 @@ func (fsys *FS) Chmod(n *Node, perm uint32) abi.Errno {
 	switch {
 	case n.readonly:
 		return abi.EROFS
-	case n.typ == abi.S_IFLNK:
+	case n.link() != nil:
 		return abi.EOPNOTSUPP
-	case n.ext != nil:
-		return n.ext.folder.Chmod(n.ext.name, perm&0o777)
+	case n.host != nil:
+		return n.host.dir.Chmod(n.host.name, perm&0o777)
 	}
 	n.perm = perm & 0o7777
 	n.ctime = fsys.time()
 	return abi.OK
 }
 
-// Chown records the owner's ids; ^uint32(0) leaves one as it is. Of a Folder's
-// files nothing is changed.
+// Chown records the owner's ids; ^uint32(0) leaves one as it is. On entries of a
+// HostDir it does nothing.
 func (fsys *FS) Chown(n *Node, uid, gid uint32) abi.Errno {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	if n.readonly {
 		return abi.EROFS
 	}
-	if n.ext != nil {
+	if n.host != nil {
 		return abi.OK
 	}
 	if uid != ^uint32(0) {
@@ -238,8 +258,8 @@ func (fsys *FS) SetTimes(n *Node, atime, mtime abi.Timespec) abi.Errno {
 	if n.readonly {
 		return abi.EROFS
 	}
-	if n.ext != nil {
-		return n.ext.folder.SetTimes(n.ext.name, atime, mtime)
+	if n.host != nil {
+		return n.host.dir.SetTimes(n.host.name, atime, mtime)
 	}
 	now := fsys.time()
 	set := func(to *abi.Timespec, t abi.Timespec) {
@@ -272,34 +292,34 @@ func (fsys *FS) Truncate(n *Node, size int64) abi.Errno {
 	switch {
 	case n.IsDir():
 		return abi.EISDIR
-	case n.typ != abi.S_IFREG:
+	case n.Type() != abi.S_IFREG:
 		return abi.EINVAL
 	case n.readonly:
 		return abi.EROFS
 	case !n.may(guest, abi.W_OK):
 		return abi.EACCES
-	case n.ext != nil:
-		f, e := n.ext.folder.Open(n.ext.name, abi.O_WRONLY, 0)
+	case n.host != nil:
+		f, e := n.host.dir.Open(n.host.name, abi.O_WRONLY, 0)
 		if e != abi.OK {
 			return e
 		}
 		defer f.Close()
 		return f.Truncate(size)
 	}
-	return fsys.setSize(n, size)
+	return fsys.setSizeLocked(n, size)
 }
 
-// setSize cuts or extends the regular file n.
-func (fsys *FS) setSize(n *Node, size int64) abi.Errno {
+// setSizeLocked cuts or extends the regular file n.
+func (fsys *FS) setSizeLocked(n *Node, size int64) abi.Errno {
 	switch {
 	case size > maxFileSize:
 		return abi.EFBIG
 	case n.dead():
 		return abi.ENOENT // nothing would ever give its chunks back
 	}
-	if size != n.data.size {
-		n.data.truncate(&fsys.bytes, size)
+	if size != n.data().size {
+		n.data().truncate(&fsys.bytes, size)
 	}
-	fsys.touch(n)
+	fsys.touchLocked(n)
 	return abi.OK
 }

@@ -55,9 +55,9 @@ func cleanFlags(flags uint32) (uint32, abi.Errno) {
 
 func isTmpfile(flags uint32) bool { return flags&abi.O_TMPFILE == abi.O_TMPFILE }
 
-// openNode finds or makes the node to open and counts it as open. A Folder's
-// file is opened with it.
-func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) (*Node, FolderFile, abi.Errno) {
+// openNode finds or creates the node to open and counts it as open. A file of a
+// HostDir is opened on the host, too.
+func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) (*Node, HostFile, abi.Errno) {
 	f := followLast
 	switch create := flags&abi.O_CREAT != 0; {
 	case create && flags&(abi.O_EXCL|abi.O_NOFOLLOW) != 0:
@@ -69,21 +69,21 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 	}
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	p, e := fsys.walk(dir, path, f, who)
+	p, e := fsys.walkLocked(dir, path, f, who)
 	if e != abi.OK {
 		return nil, nil, e
 	}
 	n := p.node
-	var out FolderFile
+	var out HostFile
 	switch {
 	case isTmpfile(flags):
-		n, e = fsys.openTmpfile(p, perm, who)
+		n, e = fsys.openTmpfileLocked(p, perm, who)
 	case flags&abi.O_CREAT == 0 || n != nil && flags&abi.O_EXCL == 0 && !p.slash && p.kind == lastName:
-		if e = fsys.openOld(p, flags, who); e == abi.OK && n.ext != nil && !n.IsDir() && flags&abi.O_PATH == 0 {
-			out, e = fsys.openOutside(n.ext, flags&^(abi.O_CREAT|abi.O_EXCL), 0)
+		if e = fsys.openOldLocked(p, flags, who); e == abi.OK && n.host != nil && !n.IsDir() && flags&abi.O_PATH == 0 {
+			out, e = fsys.openHostLocked(n.host, flags&^(abi.O_CREAT|abi.O_EXCL), 0)
 		}
 	default:
-		n, out, e = fsys.openNew(p, flags, perm, who)
+		n, out, e = fsys.openNewLocked(p, flags, perm, who)
 	}
 	if e != abi.OK {
 		return nil, nil, e
@@ -92,12 +92,12 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 	return n, out, abi.OK
 }
 
-// openOutside opens a Folder's file, within the budget of such files.
-func (fsys *FS) openOutside(o *outside, flags, perm uint32) (FolderFile, abi.Errno) {
+// openHostLocked opens a file of a HostDir, within the budget of open host files.
+func (fsys *FS) openHostLocked(o *hostPath, flags, perm uint32) (HostFile, abi.Errno) {
 	if !fsys.handles.take(1) {
 		return nil, abi.EMFILE
 	}
-	out, e := o.folder.Open(o.name, flags&(3|abi.O_CREAT|abi.O_EXCL|abi.O_TRUNC|abi.O_APPEND), perm&0o777)
+	out, e := o.dir.Open(o.name, flags&(3|abi.O_CREAT|abi.O_EXCL|abi.O_TRUNC|abi.O_APPEND), perm&0o777)
 	if e != abi.OK {
 		fsys.handles.give(1)
 		return nil, e
@@ -105,8 +105,8 @@ func (fsys *FS) openOutside(o *outside, flags, perm uint32) (FolderFile, abi.Err
 	return out, abi.OK
 }
 
-// openNew makes the file that O_CREAT asks for.
-func (fsys *FS) openNew(p place, flags, perm uint32, who actor) (*Node, FolderFile, abi.Errno) {
+// openNewLocked creates the file for O_CREAT.
+func (fsys *FS) openNewLocked(p place, flags, perm uint32, who actor) (*Node, HostFile, abi.Errno) {
 	switch {
 	case p.kind == lastName && p.slash:
 		return nil, nil, abi.EISDIR
@@ -118,8 +118,8 @@ func (fsys *FS) openNew(p place, flags, perm uint32, who actor) (*Node, FolderFi
 	if e := p.parent.writable(who); e != abi.OK {
 		return nil, nil, e
 	}
-	if o := p.outside(who); o != nil {
-		out, e := fsys.openOutside(o, flags|abi.O_CREAT|abi.O_EXCL, perm)
+	if o := p.hostPath(who); o != nil {
+		out, e := fsys.openHostLocked(o, flags|abi.O_CREAT|abi.O_EXCL, perm)
 		if e != abi.OK {
 			return nil, nil, e
 		}
@@ -129,14 +129,14 @@ func (fsys *FS) openNew(p place, flags, perm uint32, who actor) (*Node, FolderFi
 			fsys.handles.give(1)
 			return nil, nil, e
 		}
-		return &Node{typ: abi.S_IFREG, perm: st.Mode & 0o7777, nlink: 1, ext: o, seen: st}, out, abi.OK
+		return &Node{kind: otherFile(abi.S_IFREG), perm: st.Mode & 0o7777, nlink: 1, host: o, seen: st}, out, abi.OK
 	}
 	n := fsys.newFile(abi.S_IFREG, perm)
-	return n, nil, fsys.add(p.parent, p.name, n)
+	return n, nil, fsys.addLocked(p.parent, p.name, n)
 }
 
-// openTmpfile makes a file without a name, for O_TMPFILE in the directory p.
-func (fsys *FS) openTmpfile(p place, perm uint32, who actor) (*Node, abi.Errno) {
+// openTmpfileLocked creates a file without a name, for O_TMPFILE in the directory p.
+func (fsys *FS) openTmpfileLocked(p place, perm uint32, who actor) (*Node, abi.Errno) {
 	switch {
 	case p.node == nil:
 		return nil, abi.ENOENT
@@ -146,14 +146,14 @@ func (fsys *FS) openTmpfile(p place, perm uint32, who actor) (*Node, abi.Errno) 
 	if e := p.node.writable(who); e != abi.OK {
 		return nil, e
 	}
-	if p.node.ext != nil {
+	if p.node.host != nil {
 		return nil, abi.EOPNOTSUPP
 	}
 	return fsys.newFile(abi.S_IFREG, perm), abi.OK
 }
 
-// openOld checks that the file that is there may be opened, and truncates it.
-func (fsys *FS) openOld(p place, flags uint32, who actor) abi.Errno {
+// openOldLocked checks that the existing file may be opened, and truncates it.
+func (fsys *FS) openOldLocked(p place, flags uint32, who actor) abi.Errno {
 	n := p.node
 	switch {
 	case n == nil:
@@ -162,7 +162,7 @@ func (fsys *FS) openOld(p place, flags uint32, who actor) abi.Errno {
 		return abi.ENOTDIR
 	case flags&abi.O_PATH != 0 && flags&abi.O_DIRECTORY == 0:
 		return abi.OK
-	case n.typ == abi.S_IFLNK && flags&abi.O_DIRECTORY == 0:
+	case n.link() != nil && flags&abi.O_DIRECTORY == 0:
 		return abi.ELOOP
 	case flags&abi.O_DIRECTORY != 0 && !n.IsDir():
 		return abi.ENOTDIR
@@ -186,11 +186,11 @@ func (fsys *FS) openOld(p place, flags uint32, who actor) abi.Errno {
 		return abi.EROFS
 	case !n.may(who, need):
 		return abi.EACCES
-	case n.ext != nil && !n.IsDir() && n.typ != abi.S_IFREG:
+	case n.host != nil && !n.IsDir() && n.Type() != abi.S_IFREG:
 		return abi.EACCES // a pipe, a device, a socket: opening one does things, or waits
 	}
-	if flags&abi.O_TRUNC != 0 && n.data != nil {
-		return fsys.setSize(n, 0)
+	if flags&abi.O_TRUNC != 0 && n.data() != nil {
+		return fsys.setSizeLocked(n, 0)
 	}
 	return abi.OK
 }
@@ -200,28 +200,28 @@ func (fsys *FS) closeNode(n *Node) {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	n.opens--
-	fsys.release(n)
-	fsys.settle(n)
+	fsys.releaseLocked(n)
+	fsys.refundRemovedLocked(n)
 }
 
-// attach gives an open file what its kind of node needs beyond the node itself:
-// a mounted file's reader, a FIFO's end, a device's stream.
+// attach opens what the file's kind of node needs beyond the node itself: a
+// mounted file's reader, a FIFO's end, a device's stream.
 func (f *File) attach(ctx context.Context, flags uint32) (e abi.Errno) {
 	if flags&abi.O_PATH != 0 {
 		return abi.OK
 	}
-	switch n := f.node; {
-	case n.src != nil:
+	switch k := f.node.kind.(type) {
+	case *source:
 		if !f.fsys.handles.take(1) {
 			return abi.EMFILE
 		}
-		if f.reader, e = n.src.open(); e != abi.OK {
+		if f.reader, e = k.open(); e != abi.OK {
 			f.fsys.handles.give(1)
 		}
-	case n.fifo != nil:
-		f.stream, e = n.fifo.open(ctx, &f.fsys.bytes, flags)
-	case n.dev != nil:
-		f.stream, e = n.dev.open(flags)
+	case *pipe:
+		f.stream, e = k.open(ctx, &f.fsys.bytes, flags)
+	case *device:
+		f.stream, e = k.open(flags)
 	}
 	return e
 }

@@ -17,7 +17,7 @@ const (
 type pipe struct {
 	Waiters // woken by every change
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what follows
 	ring    []byte
 	start   int // of the buffered bytes in ring
 	n       int // buffered bytes
@@ -121,7 +121,7 @@ func (end *pipeEnd) Read(ctx context.Context, b []byte, nonblock bool) (n int, e
 	try := func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		n = p.take(b)
+		n = p.takeLocked(b)
 		return n > 0 || p.writers == 0
 	}
 	if nonblock {
@@ -151,7 +151,7 @@ func (end *pipeEnd) Write(ctx context.Context, b []byte, nonblock bool) (n int, 
 		if broken = p.readers == 0; broken {
 			return true
 		}
-		if k := p.put(b[n:], len(b) <= pipeBuf); k > 0 {
+		if k := p.putLocked(b[n:], len(b) <= pipeBuf); k > 0 {
 			n += k
 			p.Wake()
 		}
@@ -173,8 +173,8 @@ func (end *pipeEnd) Write(ctx context.Context, b []byte, nonblock bool) (n int, 
 	return 0, e
 }
 
-// take moves buffered bytes to b. The caller holds p.mu.
-func (p *pipe) take(b []byte) (n int) {
+// takeLocked moves buffered bytes to b.
+func (p *pipe) takeLocked(b []byte) (n int) {
 	for n < len(b) && p.n > 0 {
 		k := copy(b[n:], p.ring[p.start:min(p.start+p.n, pipeSize)])
 		n += k
@@ -184,8 +184,8 @@ func (p *pipe) take(b []byte) (n int) {
 	return n
 }
 
-// put buffers bytes of b, all or none if whole is set. The caller holds p.mu.
-func (p *pipe) put(b []byte, whole bool) (n int) {
+// putLocked buffers bytes of b, all or none if whole is set.
+func (p *pipe) putLocked(b []byte, whole bool) (n int) {
 	if whole && len(b) > pipeSize-p.n {
 		return 0
 	}

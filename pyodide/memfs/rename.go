@@ -13,17 +13,17 @@ func (fsys *FS) Rename(oldDir *Node, oldPath string, newDir *Node, newPath strin
 	noReplace := flags&abi.RENAME_NOREPLACE != 0
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	from, e := fsys.walk(oldDir, oldPath, followNever, guest)
+	from, e := fsys.walkLocked(oldDir, oldPath, followNever, guest)
 	if e != abi.OK {
 		return e
 	}
-	to, e := fsys.walk(newDir, newPath, followNever, guest)
+	to, e := fsys.walkLocked(newDir, newPath, followNever, guest)
 	if e != abi.OK {
 		return e
 	}
 	if from.kind == lastName && to.kind == lastName && from.node != nil {
-		if a, b := from.node.ext, to.outside(guest); a != nil || b != nil {
-			return renameOutside(a, b, from, to, noReplace)
+		if a, b := from.node.host, to.hostPath(guest); a != nil || b != nil {
+			return renameHost(a, b, from, to, noReplace)
 		}
 	}
 	if e := renameNames(from, to, noReplace); e != abi.OK {
@@ -32,18 +32,18 @@ func (fsys *FS) Rename(oldDir *Node, oldPath string, newDir *Node, newPath strin
 	if from.node == to.node {
 		return abi.OK
 	}
-	if e := fsys.renameRights(from, to); e != abi.OK {
+	if e := fsys.renameRightsLocked(from, to); e != abi.OK {
 		return e
 	}
-	fsys.move(from, to)
+	fsys.moveLocked(from, to)
 	return abi.OK
 }
 
-// renameOutside is rename where at least one of the names is in a Folder: a and
+// renameHost is rename where at least one of the names is in a HostDir: a and
 // b are where they are.
-func renameOutside(a, b *outside, from, to place, noReplace bool) abi.Errno {
+func renameHost(a, b *hostPath, from, to place, noReplace bool) abi.Errno {
 	switch {
-	case a == nil || b == nil || a.folder != b.folder:
+	case a == nil || b == nil || a.dir != b.dir:
 		return abi.EXDEV
 	case noReplace && to.node != nil:
 		return abi.EEXIST
@@ -52,7 +52,7 @@ func renameOutside(a, b *outside, from, to place, noReplace bool) abi.Errno {
 	case from.node.readonly || !b.writable():
 		return abi.EROFS
 	}
-	return a.folder.Rename(a.name, b.name)
+	return a.dir.Rename(a.name, b.name)
 }
 
 // renameNames is the part of rename's checks that looks at what the paths are,
@@ -86,18 +86,18 @@ func renameNames(from, to place, noReplace bool) abi.Errno {
 
 // holds says whether the directory n is other or lies above it.
 func (n *Node) holds(other *Node) bool {
-	for ; ; other = other.dir.parent {
+	for ; ; other = other.dir().parent {
 		if other == n {
 			return true
 		}
-		if other.dir.parent == other {
+		if other.dir().parent == other {
 			return false
 		}
 	}
 }
 
-// renameRights is the rest of rename's checks, in vfs_rename's order.
-func (fsys *FS) renameRights(from, to place) abi.Errno {
+// renameRightsLocked is the rest of rename's checks, in vfs_rename's order.
+func (fsys *FS) renameRightsLocked(from, to place) abi.Errno {
 	if e := from.removable(guest); e != abi.OK {
 		return e
 	}
@@ -118,36 +118,36 @@ func (fsys *FS) renameRights(from, to place) abi.Errno {
 		}
 	}
 	switch {
-	case isDir && (from.node.dir.mount || from.node.dir.under != nil):
+	case isDir && (from.node.dir().mount || from.node.dir().lower != nil):
 		return abi.EBUSY
 	case isDir && from.parent != to.parent && !from.node.may(guest, abi.W_OK):
 		return abi.EACCES // its ".." changes
 	case isDir && to.node != nil:
-		return fsys.emptyDir(to.node)
+		return fsys.emptyDirLocked(to.node)
 	}
 	return abi.OK
 }
 
-// move does a rename that was checked. The number of names never grows.
-func (fsys *FS) move(from, to place) {
+// moveLocked does a rename that was checked. The number of names never grows.
+func (fsys *FS) moveLocked(from, to place) {
 	n := from.node
-	from.parent.dir.remove(from.name)
+	from.parent.dir().remove(from.name)
 	if to.node != nil {
-		to.parent.dir.entries[to.name].node = n
+		to.parent.dir().entries[to.name].node = n
 		if to.node.IsDir() {
-			fsys.dropDir(to.parent, to.node)
+			fsys.dropDirLocked(to.parent, to.node)
 		} else {
-			fsys.unname(to.node)
+			fsys.unnameLocked(to.node)
 		}
 	} else {
-		to.parent.dir.insert(to.name, n)
+		to.parent.dir().insert(to.name, n)
 	}
 	if n.IsDir() {
 		from.parent.nlink--
 		to.parent.nlink++
-		n.dir.parent, n.dir.name = to.parent, to.name
+		n.dir().parent, n.dir().name = to.parent, to.name
 	}
-	fsys.touch(from.parent)
-	fsys.touch(to.parent)
+	fsys.touchLocked(from.parent)
+	fsys.touchLocked(to.parent)
 	n.ctime = fsys.time()
 }

@@ -18,8 +18,8 @@ type source struct {
 	size  int64
 }
 
-// learn asks the source, once, for the size, time and execute bits of its node
-// n: a listing alone does not know them, and most files are never asked.
+// learn sets, once, the size, time and execute bits of its node n: a listing does
+// not have them, and most files never need them.
 func (s *source) learn(n *Node) {
 	if s.entry == nil {
 		return
@@ -41,7 +41,7 @@ type reader struct {
 	src *source
 	at  io.ReaderAt // nil: the fields below are used
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards what follows
 	file fs.File
 	pos  int64
 }
@@ -58,7 +58,7 @@ func (s *source) open() (*reader, abi.Errno) {
 func (r *reader) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.file.Close() // nothing was written: an error says nothing
+	r.file.Close() // read-only: an error has no meaning
 }
 
 func (r *reader) readAt(p []byte, off int64) (int, abi.Errno) {
@@ -82,7 +82,7 @@ func (r *reader) readAt(p []byte, off int64) (int, abi.Errno) {
 	return r.outcome(n, err, off)
 }
 
-// outcome turns what an io.Reader says of a read at off into what read(2) says.
+// outcome translates the result of an io.Reader for a read at off to read(2)'s.
 func (r *reader) outcome(n int, err error, off int64) (int, abi.Errno) {
 	switch {
 	case n > 0, err == nil, err == io.EOF:
@@ -93,7 +93,7 @@ func (r *reader) outcome(n int, err error, off int64) (int, abi.Errno) {
 	return 0, errnoOf(err)
 }
 
-// ended says whether off lies past the file's end.
+// ended reports whether off lies past the file's end.
 func (r *reader) ended(off int64) bool {
 	info, err := r.file.Stat()
 	return err == nil && off >= info.Size()

@@ -10,7 +10,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// Saved is a directory, a regular file or a symbolic link, as State gives it.
+// Saved is a directory, a regular file or a symbolic link, as State returns it.
 type Saved struct {
 	Path   string
 	Mode   uint32 // S_IFMT and permission bits
@@ -19,9 +19,9 @@ type Saved struct {
 	Target string // of a link
 }
 
-// State gives what is in memory, directories before what is in them: nothing of
-// mounts, and no devices. Its error names what cannot be saved: FIFOs, files
-// with several names, and folders of the host.
+// State returns what is in memory, directories before their entries, without
+// mounts and devices. Its error names what cannot be saved: FIFOs, files with
+// several names, and directories of the host.
 func (fsys *FS) State() (list []Saved, err error) {
 	if err := fsys.save(fsys.root, "/", &list); err != nil {
 		return nil, err
@@ -40,28 +40,32 @@ func (fsys *FS) State() (list []Saved, err error) {
 func (fsys *FS) save(n *Node, dir string, list *[]Saved) error {
 	fsys.mu.Lock()
 	children := map[string]*Node{}
-	for name, e := range n.dir.entries {
+	for name, e := range n.dir().entries {
 		children[name] = e.node
 	}
-	outside := n.dir.under != nil && !n.dir.private && !n.dir.scratch
+	onHost := n.dir().lower != nil && !n.dir().private && !n.dir().scratch
 	fsys.mu.Unlock()
-	if outside {
-		return fmt.Errorf("%s is a folder of the host", dir)
+	if onHost {
+		return fmt.Errorf("%s is a directory of the host", dir)
 	}
 	for _, name := range slices.Sorted(maps.Keys(children)) {
 		c, at := children[name], path.Join(dir, name)
 		st := fsys.Stat(c)
-		if c.readonly || c.dev != nil {
+		if c.readonly || st.Mode&abi.S_IFMT == abi.S_IFCHR {
 			continue
 		}
-		switch {
-		case c.fifo != nil:
+		saved := Saved{Path: at, Mode: st.Mode, Mtime: st.Mtime}
+		switch k := c.kind.(type) {
+		case *pipe:
 			return fmt.Errorf("%s is a FIFO", at)
-		case c.dir == nil && st.Nlink > 1:
+		case *symlink:
+			saved.Target = k.target
+		}
+		if !c.IsDir() && st.Nlink > 1 {
 			return fmt.Errorf("%s has %d names", at, st.Nlink)
 		}
-		*list = append(*list, Saved{Path: at, Mode: st.Mode, Mtime: st.Mtime, Target: c.target})
-		if c.dir != nil {
+		*list = append(*list, saved)
+		if c.IsDir() {
 			if err := fsys.save(c, at, list); err != nil {
 				return err
 			}
@@ -70,7 +74,7 @@ func (fsys *FS) save(n *Node, dir string, list *[]Saved) error {
 	return nil
 }
 
-// Restore puts back what State gave, over what is there.
+// Restore recreates what State returned, over what is there.
 func (fsys *FS) Restore(list []Saved) error {
 	for _, s := range list {
 		var err error
@@ -88,7 +92,7 @@ func (fsys *FS) Restore(list []Saved) error {
 			return fmt.Errorf("restore %s: %w", s.Path, err)
 		}
 	}
-	for _, s := range slices.Backward(list) { // a folder's own time after what is in it
+	for _, s := range slices.Backward(list) { // a directory's time after its entries
 		if n, e := fsys.Lookup(nil, s.Path, false); e == abi.OK {
 			if s.Mode&abi.S_IFMT != abi.S_IFLNK {
 				fsys.Chmod(n, s.Mode&0o7777)
@@ -99,8 +103,8 @@ func (fsys *FS) Restore(list []Saved) error {
 	return nil
 }
 
-// NameOf finds an absolute path of a node that programs have looked up, "" if it
-// has none any more. It looks everywhere.
+// NameOf returns an absolute path of n, "" if it has none any more. It searches the
+// whole file system.
 func (fsys *FS) NameOf(n *Node) string {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
@@ -111,10 +115,10 @@ func nameOf(n, dir *Node, at string) string {
 	if n == dir {
 		return at
 	}
-	if dir.dir == nil {
+	if dir.dir() == nil {
 		return ""
 	}
-	for name, e := range dir.dir.entries {
+	for name, e := range dir.dir().entries {
 		if found := nameOf(n, e.node, path.Join(at, name)); found != "" {
 			return found
 		}

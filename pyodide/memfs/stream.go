@@ -46,17 +46,15 @@ type device struct {
 	open func(flags uint32) (Stream, abi.Errno)
 }
 
-// Device puts a character device at path, whose folder must exist. open is
+// Device creates a character device at path, whose parent must exist. open is
 // called for each Open without any lock held; its Stream belongs to the File,
 // whose last Close closes it. rdev is what stat reports as st_rdev.
 func (fsys *FS) Device(path string, perm, rdev uint32, open func(flags uint32) (Stream, abi.Errno)) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	p, e := fsys.vacant(nil, path, false, host)
+	p, e := fsys.vacantLocked(nil, path, false, host)
 	if e == abi.OK {
-		n := fsys.newNode(abi.S_IFCHR, perm)
-		n.dev = &device{rdev, open}
-		e = fsys.add(p.parent, p.name, n)
+		e = fsys.addLocked(p.parent, p.name, fsys.newNode(&device{rdev, open}, perm))
 	}
 	return pathError("device", path, e)
 }
@@ -95,7 +93,7 @@ func (w *Waiters) Wake() {
 	}
 }
 
-// await calls try until it says that it is done, after each wake-up of w. It
+// await calls try until it reports done, after each wake-up of w. It
 // returns EINTR when ctx ends first.
 func (w *Waiters) await(ctx context.Context, try func() (done bool)) abi.Errno {
 	if try() {

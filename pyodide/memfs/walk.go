@@ -10,7 +10,7 @@ import (
 // maxLinks is how many symlinks one lookup follows, as on Linux.
 const maxLinks = 40
 
-// follow says what walk does with a symlink as the last component.
+// follow is what walk does with a symlink as the last component.
 type follow int
 
 const (
@@ -34,7 +34,7 @@ const (
 	lastDotDot
 )
 
-// place is where a path leads.
+// place is what a path resolves to.
 type place struct {
 	kind   lastKind
 	parent *Node  // the directory that holds name; nil unless kind is lastName
@@ -43,9 +43,9 @@ type place struct {
 	slash  bool   // a slash followed the last component
 }
 
-// walk resolves path from dir as Linux's link_path_walk does. A missing last
-// component is not an error here.
-func (fsys *FS) walk(dir *Node, path string, f follow, who actor) (place, abi.Errno) {
+// walkLocked resolves path from dir as Linux's link_path_walk does. A missing
+// last component is not an error.
+func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (place, abi.Errno) {
 	if e := checkPath(path); e != abi.OK {
 		return place{}, e
 	}
@@ -64,7 +64,7 @@ func (fsys *FS) walk(dir *Node, path string, f follow, who actor) (place, abi.Er
 		if comp == "" {
 			return place{kind: lastRoot, node: cur}, abi.OK
 		}
-		p, e := fsys.step(cur, comp, who)
+		p, e := fsys.stepLocked(cur, comp, who)
 		if e != abi.OK {
 			return place{}, e
 		}
@@ -76,12 +76,12 @@ func (fsys *FS) walk(dir *Node, path string, f follow, who actor) (place, abi.Er
 			}
 			return place{}, abi.ENOENT
 		}
-		if p.node.typ == abi.S_IFLNK && (!last || f.follows(p.slash)) {
+		if link := p.node.link(); link != nil && (!last || f.follows(p.slash)) {
 			if links++; links > maxLinks {
 				return place{}, abi.ELOOP
 			}
-			fsys.accessed(p.node)
-			rest = p.node.target + after
+			fsys.accessedLocked(p.node)
+			rest = link.target + after
 			if rest[0] == '/' {
 				cur = fsys.root
 			}
@@ -115,8 +115,8 @@ func split(path string) (comp, after string) {
 	return path, ""
 }
 
-// step looks one component up in the directory cur.
-func (fsys *FS) step(cur *Node, comp string, who actor) (place, abi.Errno) {
+// stepLocked looks one component up in the directory cur.
+func (fsys *FS) stepLocked(cur *Node, comp string, who actor) (place, abi.Errno) {
 	if !cur.may(who, abi.X_OK) {
 		return place{}, abi.EACCES
 	}
@@ -124,17 +124,17 @@ func (fsys *FS) step(cur *Node, comp string, who actor) (place, abi.Errno) {
 	case comp == ".":
 		return place{kind: lastDot, node: cur}, abi.OK
 	case comp == "..":
-		return place{kind: lastDotDot, node: cur.dir.parent}, abi.OK
+		return place{kind: lastDotDot, node: cur.dir().parent}, abi.OK
 	case len(comp) > abi.NAME_MAX:
 		return place{}, abi.ENAMETOOLONG
 	}
-	n, e := fsys.child(cur, comp)
+	n, e := fsys.childLocked(cur, comp)
 	return place{kind: lastName, parent: cur, name: comp, node: n}, e
 }
 
-// find is walk for a node that must be there.
-func (fsys *FS) find(dir *Node, path string, f follow, who actor) (*Node, abi.Errno) {
-	p, e := fsys.walk(dir, path, f, who)
+// findLocked is walkLocked for a node that must exist.
+func (fsys *FS) findLocked(dir *Node, path string, f follow, who actor) (*Node, abi.Errno) {
+	p, e := fsys.walkLocked(dir, path, f, who)
 	switch {
 	case e != abi.OK:
 		return nil, e
@@ -156,7 +156,7 @@ func (fsys *FS) Lookup(dir *Node, path string, follow bool) (*Node, abi.Errno) {
 	}
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	return fsys.find(dir, path, f, guest)
+	return fsys.findLocked(dir, path, f, guest)
 }
 
 // PathOf is the absolute path of the directory n, for getcwd: ENOENT when it
@@ -171,14 +171,14 @@ func (fsys *FS) PathOf(n *Node) (string, abi.Errno) {
 		return "/", abi.OK
 	}
 	var names []string
-	for size := 1; n != fsys.root; n = n.dir.parent {
+	for size := 1; n != fsys.root; n = n.dir().parent {
 		if n.nlink == 0 {
 			return "", abi.ENOENT
 		}
-		if size += len(n.dir.name) + 1; size > abi.PATH_MAX {
+		if size += len(n.dir().name) + 1; size > abi.PATH_MAX {
 			return "", abi.ENAMETOOLONG
 		}
-		names = append(names, n.dir.name)
+		names = append(names, n.dir().name)
 	}
 	slices.Reverse(names)
 	return "/" + strings.Join(names, "/"), abi.OK

@@ -23,7 +23,7 @@ func (f files) MountFolder(dir string, folder *pyodide.Folder) error {
 	if err := f.fsys.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return f.fsys.MountFolder(dir, folder)
+	return f.fsys.MountHostDir(dir, folder)
 }
 
 // hostFiles makes files below a new folder, whose name is put in place of DIR

@@ -4,13 +4,13 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// outsideCookie is what cookies of a Folder's entries lie above: they count
-// what the Folder has listed, the entries in memory come before.
-const outsideCookie = 1 << 40
+// hostCookie is the base of the cookies of a HostDir's entries, which count what
+// the HostDir has listed. Entries in memory come first, with smaller cookies.
+const hostCookie = 1 << 40
 
-// listing is how far a Folder's list has been read.
+// listing is the state of reading a HostDir's list.
 type listing struct {
-	list  FolderList
+	list  HostList
 	ahead []abi.Dirent // taken from list, and by nobody else
 	n     int64        // of those that were taken before
 }
@@ -21,11 +21,11 @@ func (l *listing) close(fsys *FS) {
 	*l = listing{}
 }
 
-// readOutside goes on with what a Folder has. Names that are in memory were
-// listed before.
-func (f *File) readOutside(emit func(abi.Dirent) bool) abi.Errno {
+// readHost continues ReadDir with the entries of the lower directory that no
+// name in memory hides. f.mu and FS.mu are held.
+func (f *File) readHost(emit func(abi.Dirent) bool) abi.Errno {
 	l := &f.list
-	skip := max(0, f.pos-outsideCookie)
+	skip := max(0, f.pos-hostCookie)
 	if l.list != nil && l.n > skip {
 		l.close(f.fsys)
 	}
@@ -37,7 +37,7 @@ func (f *File) readOutside(emit func(abi.Dirent) bool) abi.Errno {
 			return abi.EMFILE
 		}
 		var e abi.Errno
-		if l.list, e = f.node.dir.under.folder.List(f.node.dir.under.name); e != abi.OK {
+		if l.list, e = f.node.dir().lower.dir.List(f.node.dir().lower.name); e != abi.OK {
 			f.fsys.handles.give(1)
 			return e
 		}
@@ -50,9 +50,9 @@ func (f *File) readOutside(emit func(abi.Dirent) bool) abi.Errno {
 			}
 		}
 		d := l.ahead[0]
-		d.Off = outsideCookie + l.n + 1
+		d.Off = hostCookie + l.n + 1
 		if l.n >= skip {
-			if f.node.dir.entries[d.Name] == nil && !emit(d) {
+			if f.node.dir().entries[d.Name] == nil && !emit(d) {
 				return abi.OK
 			}
 			f.pos = d.Off
@@ -62,8 +62,8 @@ func (f *File) readOutside(emit func(abi.Dirent) bool) abi.Errno {
 	}
 }
 
-// writeOutside is writeAt for a Folder's file.
-func (f *File) writeOutside(p []byte, off int64) (n int, end int64, e abi.Errno) {
+// writeHost is writeAt for a file of a HostDir.
+func (f *File) writeHost(p []byte, off int64) (n int, end int64, e abi.Errno) {
 	if len(p) == 0 {
 		return 0, off, abi.OK
 	}
@@ -77,10 +77,10 @@ func (f *File) writeOutside(p []byte, off int64) (n int, end int64, e abi.Errno)
 	return n, off + int64(n), e
 }
 
-// StatfsOf describes the file system that n is on.
+// StatfsOf describes the file system of n.
 func (fsys *FS) StatfsOf(n *Node) abi.Statfs {
-	if n != nil && n.ext != nil {
-		if st, ok := n.ext.folder.Statfs(); ok {
+	if n != nil && n.host != nil {
+		if st, ok := n.host.dir.Statfs(); ok {
 			return st
 		}
 	}
