@@ -19,9 +19,10 @@ const module = "coderunner/"
 // under pyodide/ never import one another but for the leaves abi, hostfn,
 // memfs and wasmbin; pyodide joins them.
 const imports = `
-	internal/defaults:
 	runners:
-	cache: internal/defaults
+	cache:
+	internal/fetch: cache
+	internal/versions: internal/fetch
 
 	pyodide/abi:
 	pyodide/wasmbin:
@@ -37,11 +38,11 @@ const imports = `
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
 	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
-	pyodide/pyodidetest: cache internal/defaults pyodide
+	pyodide/pyodidetest: cache internal/fetch internal/versions pyodide
 
 	internal/sandbox:
 	internal/hostile:
-	runners/deno: cache internal/defaults internal/sandbox runners
+	runners/deno: cache internal/fetch internal/versions internal/sandbox runners
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:
@@ -49,21 +50,21 @@ const imports = `
 	runners/python/imports: runners/python/requirement runners/python/wheel
 	runners/python/hostdirs: pyodide runners
 	runners/python/lockfile: runners/python/wheel
-	runners/python/resolver: cache internal/defaults runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
-	runners/python: cache internal/defaults pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
+	runners/python: cache internal/fetch internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: runners
 
 	internal/server: runners
-	internal/bench: cache internal/defaults pyodide
-	cmd/coderunner: cache internal/defaults internal/sandbox internal/server runners runners/deno runners/python
+	internal/bench: cache internal/fetch internal/versions pyodide
+	cmd/coderunner: cache internal/fetch internal/versions internal/sandbox internal/server runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench runners/deno
-	net: cache
-	net/http: cache runners/python/resolver
+	net: internal/fetch
+	net/http: internal/fetch runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -76,7 +77,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno
 	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolver
-	golang.org/x/net: cache runners/python/index
+	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
 	github.com/gofrs/flock: cache runners/deno

@@ -15,7 +15,7 @@ func BenchmarkFirstUse(b *testing.B) {
 	ctx := context.Background()
 	root := b.TempDir()
 	use := func(what string) {
-		c, err := Open(root, Options{})
+		c, err := Open(root)
 		if err != nil {
 			b.Fatal(err)
 		}

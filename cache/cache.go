@@ -2,7 +2,6 @@ package cache
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,26 +9,13 @@ import (
 	"time"
 )
 
-// Options says how a [Cache] behaves.
-type Options struct {
-	// Offline forbids fetching: what is not in the cache is [ErrOffline].
-	Offline bool
-
-	// HTTP is the client to fetch with. With nil it is one that takes its
-	// proxy from HTTPS_PROXY and its certificates from the system,
-	// SSL_CERT_FILE and SSL_CERT_DIR. Redirects are checked in either case.
-	HTTP *http.Client
-}
-
 // Cache is an open cache folder. Its methods are safe for concurrent use, by
 // goroutines and by processes.
 type Cache struct {
 	root     string
-	offline  bool
 	warning  string
 	unusable error        // why root is not the folder that was asked for
 	private  *privateRoot // not nil when root is ours alone and goes away with us
-	net      *fetcher
 	locks    keyedSemaphore
 
 	ownerMu sync.Mutex
@@ -49,8 +35,8 @@ type Cache struct {
 // When there is no such folder or it cannot be written, Open makes a private
 // one in the system's temporary folder that Close removes, and
 // [Cache.Warning] says so. It is an error when that is impossible, too.
-func Open(dir string, o Options) (*Cache, error) {
-	c := &Cache{offline: o.Offline, net: newFetcher(o.HTTP), sealDelay: sealDelay}
+func Open(dir string) (*Cache, error) {
+	c := &Cache{sealDelay: sealDelay}
 	err := c.openRoot(dir)
 	if err == nil {
 		return c, nil
@@ -77,7 +63,7 @@ func (c *Cache) openRoot(dir string) error {
 		return fmt.Errorf("locate cache %s: %w", dir, err)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return storageError("create", root, err)
+		return NewStorageError("create", root, err)
 	}
 	c.root = root
 	if err := c.register(); err != nil {
@@ -99,10 +85,8 @@ func (c *Cache) writeTag() {
 	_ = os.WriteFile(name, []byte(tag), 0o600)
 }
 
-// Close removes what this Cache has in tmp and closes idle connections. No
-// other method may be running. Closing twice is fine.
+// Close removes what this Cache has in tmp. No other method may be running. Closing twice is fine.
 func (c *Cache) Close() error {
-	c.net.client.CloseIdleConnections()
 	c.ownerMu.Lock()
 	defer c.ownerMu.Unlock()
 	var err error
@@ -129,9 +113,6 @@ func (c *Cache) Warning() string { return c.warning }
 // Unusable is the error behind [Cache.Warning], or nil.
 func (c *Cache) Unusable() error { return c.unusable }
 
-// Offline reports whether fetching is forbidden.
-func (c *Cache) Offline() bool { return c.offline }
-
 // Path names a place inside the root, for tools that keep a cache of their
 // own (Path("deno")). Nothing is created, and no elem leads out of the root.
 func (c *Cache) Path(elem ...string) string {
@@ -151,7 +132,7 @@ func syncDir(dir string) error {
 	}
 	defer d.Close()
 	if err := d.Sync(); err != nil && !syncUnsupported(err) {
-		return storageError("sync", dir, err)
+		return NewStorageError("sync", dir, err)
 	}
 	return nil
 }

@@ -1,16 +1,13 @@
 package cache
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,18 +32,16 @@ func TestMain(m *testing.M) {
 // children are the roles that a child process can play.
 var children = map[string]func(root, arg string) error{}
 
-// open opens a cache that does not wait long before it tries again.
-func open(t *testing.T, dir string, o Options) *Cache {
+// open opens a cache that the test closes.
+func open(t *testing.T, dir string) *Cache {
 	t.Helper()
-	c, err := Open(dir, o)
+	c, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Warning() != "" {
 		t.Fatalf("Open(%q): warning %q", dir, c.Warning())
 	}
-	c.net.backoff = time.Millisecond
-	c.net.maxWait = time.Millisecond
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -65,50 +60,15 @@ func integrityOf(data []byte) string {
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// tgz packs entries into a gzipped tar archive.
-func tgz(t testing.TB, entries ...tar.Header) []byte {
-	t.Helper()
-	return gzipped(t, tarball(t, entries...))
-}
+// payload is what tests keep.
+var payload = bytes.Repeat([]byte("0123456789abcdef"), 4096)
 
-// tarball packs entries; a file's contents are what its Linkname says.
-func tarball(t testing.TB, entries ...tar.Header) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	for _, h := range entries {
-		body := ""
-		if h.Typeflag == 0 {
-			h.Typeflag, body, h.Linkname = tar.TypeReg, h.Linkname, ""
-		}
-		if h.Mode == 0 && h.Typeflag != tar.TypeXGlobalHeader {
-			h.Mode = 0o644
-		}
-		h.Size = int64(len(body))
-		if err := w.WriteHeader(&h); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, body); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
-
-func gzipped(t testing.TB, data []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
+// keep puts data into the cache as a blob.
+func keep(c *Cache, data []byte) (path string, cached bool, err error) {
+	return c.Blob(context.Background(), sha256Of(data), func(_ context.Context, f *os.File) error {
+		_, err := f.Write(data)
+		return err
+	})
 }
 
 // wantNothing fails if the cache has entries, or anything unfinished.
@@ -150,7 +110,7 @@ func wantError(t *testing.T, err error, texts ...string) {
 }
 
 func TestPathStaysInside(t *testing.T) {
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	for _, elem := range [][]string{{"deno"}, {"deno", "npm"}, {"..", "..", "etc"}, {"/etc/passwd"}, {"a/../../b"}, {}} {
 		got := c.Path(elem...)
 		if got != c.Root() && !strings.HasPrefix(got, c.Root()+string(filepath.Separator)) {
@@ -164,7 +124,7 @@ func TestPathStaysInside(t *testing.T) {
 
 func TestOpenMakesPrivateFolders(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "with space", "ünï")
-	c := open(t, root, Options{})
+	c := open(t, root)
 	if _, err := c.Dir(context.Background(), "kind", "key", func(context.Context, string) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +150,7 @@ func TestOpenFallsBackToPrivateRoot(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(filepath.Join(file, "cache"), Options{})
+	c, err := Open(filepath.Join(file, "cache"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +179,7 @@ func TestPrivateRootsAreSwept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	file := filepath.Join(t.TempDir(), "file")
 	check(t, os.WriteFile(file, nil, 0o600))
-	live, err := Open(filepath.Join(file, "cache"), Options{})
+	live, err := Open(filepath.Join(file, "cache"))
 	check(t, err)
 	defer live.Close()
 	stale := filepath.Join(os.TempDir(), privatePrefix+"1234")
@@ -229,7 +189,7 @@ func TestPrivateRootsAreSwept(t *testing.T) {
 	for _, dir := range []string{stale, live.Root()} {
 		check(t, os.Chtimes(filepath.Join(dir, "private.lock"), old, old))
 	}
-	c, err := Open(filepath.Join(file, "cache"), Options{})
+	c, err := Open(filepath.Join(file, "cache"))
 	check(t, err)
 	defer c.Close()
 	if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
@@ -258,7 +218,7 @@ func TestOpenDistrustsOthers(t *testing.T) {
 			}
 			check(t, err)
 			t.Setenv("TMPDIR", t.TempDir())
-			c, err := Open(root, Options{})
+			c, err := Open(root)
 			check(t, err)
 			defer c.Close()
 			if !strings.Contains(c.Warning(), tc.want) || !strings.Contains(c.Warning(), "hint:") {
@@ -278,7 +238,7 @@ func TestOpenDistrustsOpenRoot(t *testing.T) {
 	for mode, trusted := range map[os.FileMode]bool{0o777: false, 0o777 | os.ModeSticky: true, 0o775: true, 0o755: true} {
 		root := t.TempDir()
 		check(t, os.Chmod(root, mode))
-		c, err := Open(root, Options{})
+		c, err := Open(root)
 		check(t, err)
 		if why := c.Unusable(); (why == nil) != trusted || why != nil && !strings.Contains(why.Error(), "can be written by everybody; hint:") {
 			t.Errorf("mode %v: %v", mode, why)
@@ -291,7 +251,7 @@ func TestOpenWithoutHome(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv("HOME", "")
 	t.Setenv("XDG_CACHE_HOME", "")
-	c, err := Open("", Options{})
+	c, err := Open("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +268,7 @@ func TestOpenNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", filepath.Join(file, "tmp"))
-	c, err := Open(filepath.Join(file, "cache"), Options{})
+	c, err := Open(filepath.Join(file, "cache"))
 	if err == nil {
 		c.Close()
 	}
@@ -316,7 +276,7 @@ func TestOpenNowhere(t *testing.T) {
 }
 
 func TestClosedCacheRefuses(t *testing.T) {
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}

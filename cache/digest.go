@@ -39,7 +39,7 @@ func ParseDigest(integrity string) (Digest, error) {
 			return Digest{}, fmt.Errorf("parse integrity %q: %w", field, err)
 		}
 		d := Digest{algorithm, hex.EncodeToString(sum)}
-		if err := d.check(); err != nil {
+		if err := d.Check(); err != nil {
 			return Digest{}, err
 		}
 		if best.Algorithm == "" || algorithm == "sha512" {
@@ -54,8 +54,8 @@ func ParseDigest(integrity string) (Digest, error) {
 
 func (d Digest) String() string { return d.Algorithm + ":" + d.Hex }
 
-// check reports whether d can be the digest of anything.
-func (d Digest) check() error {
+// Check returns an error if d cannot be the digest of anything.
+func (d Digest) Check() error {
 	h := newHash(d.Algorithm)
 	if h == nil {
 		return fmt.Errorf("digest %q: the algorithm is not sha256 or sha512", d.String())
@@ -76,6 +76,12 @@ func newHash(algorithm string) hash.Hash {
 	}
 	return nil
 }
+
+// NewHash returns a hash of d's algorithm, or nil if that is not one of ours.
+func (d Digest) NewHash() hash.Hash { return newHash(d.Algorithm) }
+
+// Sum returns the digest of what was written to h, which is of d's algorithm.
+func (d Digest) Sum(h hash.Hash) Digest { return sumOf(d.Algorithm, h) }
 
 func sumOf(algorithm string, h hash.Hash) Digest {
 	return Digest{algorithm, hex.EncodeToString(h.Sum(nil))}

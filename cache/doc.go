@@ -4,15 +4,15 @@
 //
 // Its promise is the go command's: duplicate effort is allowed, corruption is
 // not. A process that is killed at any point leaves nothing that a later one
-// trusts. The package knows how to fetch (see [Cache.Blob], [Cache.Get] and
-// [Cache.NPM]) but not what a program needs: the runners decide that.
+// trusts. It knows neither the network, which is internal/fetch's, nor what the
+// entries mean.
 //
 //	<root>/                      0700, CODE_RUNNER_CACHE_DIR
 //	├── blobs/<algorithm>/<ab>/<hex>    0444 a download, named by its own digest
 //	├── trees/<kind>/<key>/
 //	│   ├── manifest             sizes and digests of what is under data, and its own
 //	│   ├── seal                 of a large entry: how data looked when it was read
-//	│   └── data/                0700 what Dir and NPM built, files 0444 or 0555
+//	│   └── data/                0700 what Dir built, files 0444 or 0555
 //	├── files/<kind>/<key>/
 //	│   ├── manifest, seal
 //	│   └── data                 0444 what File built
@@ -62,17 +62,10 @@
 //
 // # Limits
 //
-// No resuming of a broken download: it starts again. No credentials but those
-// in a URL: .npmrc and .netrc are not read. Redirects and
-// links from a public registry to a private address are refused as they are
-// dialled; through a proxy, and with a client of the caller's own, only by
-// looking up the name before. What Deno fetches, it fetches by itself, and none
-// of this is about that. Eviction happens only by [Cache.Prune] and
-// [Cache.Clear].
+// Eviction happens only by [Cache.Prune] and [Cache.Clear].
 //
 // # Testing
 //
-// Faults of the network come from servers in the tests. Crashes are real:
-// the tests re-execute themselves, kill the child in the middle of its
-// writes, and look at what the next Cache trusts.
+// Crashes are real: the tests re-execute themselves, kill the child in the
+// middle of its writes, and look at what the next Cache trusts.
 package cache

@@ -34,7 +34,7 @@ func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx contex
 	}
 	return e.get(ctx, func(ctx context.Context, data string) error {
 		if err := os.Mkdir(data, 0o700); err != nil {
-			return storageError("create", data, err)
+			return NewStorageError("create", data, err)
 		}
 		return build(ctx, data)
 	})
@@ -51,11 +51,11 @@ func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx conte
 	return e.get(ctx, func(ctx context.Context, data string) error {
 		f, err := os.OpenFile(data, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			return storageError("create", data, err)
+			return NewStorageError("create", data, err)
 		}
 		err = build(ctx, f)
 		if cerr := f.Close(); err == nil {
-			err = storageError("write", data, cerr)
+			err = NewStorageError("write", data, cerr)
 		}
 		return err
 	})
@@ -137,14 +137,14 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 	if err := ctx.Err(); err != nil {
 		return "", cancelled(ctx)
 	}
-	tmp, err := e.c.tempDir(e.kind)
+	tmp, err := e.c.TempDir(e.kind)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
 	fresh := filepath.Join(tmp, "new")
 	if err := os.Mkdir(fresh, 0o700); err != nil {
-		return "", storageError("create", fresh, err)
+		return "", NewStorageError("create", fresh, err)
 	}
 	if err := build(ctx, filepath.Join(fresh, dataName)); err != nil {
 		return "", withHint(err)
@@ -163,18 +163,18 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 func (e *entry) install(fresh, old string) error {
 	parent := filepath.Dir(e.dir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return storageError("create", parent, err)
+		return NewStorageError("create", parent, err)
 	}
 	// Somebody else can only be at work here where there are no locks: whoever
 	// renames last wins, and a loser looks whether the winner's is good.
 	if err := os.Rename(e.dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return storageError("rename", e.dir, err)
+		return NewStorageError("rename", e.dir, err)
 	}
 	if err := os.Rename(fresh, e.dir); err != nil {
 		if e.check() == nil {
 			return nil
 		}
-		return storageError("rename", e.dir, err)
+		return NewStorageError("rename", e.dir, err)
 	}
 	if err := syncDir(parent); err != nil {
 		return err

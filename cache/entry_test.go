@@ -31,7 +31,7 @@ func unused[T any](t *testing.T) func(context.Context, T) error {
 func TestFileAndDirAreBuiltOnce(t *testing.T) {
 	ctx := context.Background()
 	root := t.TempDir()
-	c := open(t, root, Options{})
+	c := open(t, root)
 	file, err := c.File(ctx, "wasm", "k/1", writeText("contents"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestFileAndDirAreBuiltOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNoTemps(t, c)
-	for _, c := range []*Cache{c, open(t, root, Options{Offline: true})} {
+	for _, c := range []*Cache{c, open(t, root)} {
 		if again, err := c.File(ctx, "wasm", "k/1", unused[io.Writer](t)); again != file || err != nil {
 			t.Errorf("File = %q, %v; want %q", again, err, file)
 		}
@@ -67,7 +67,7 @@ func TestFileAndDirAreBuiltOnce(t *testing.T) {
 
 func TestKeysDoNotCollide(t *testing.T) {
 	ctx := context.Background()
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	keys := []string{"a", "A", "a/b", "a+b", "a-b", ".", "..", "a.", "a~", "über", "nul\x00", "../../escape", fmt.Sprintf("%0300d", 1), fmt.Sprintf("%0300d", 2)}
 	paths := map[string]string{}
 	for _, key := range keys {
@@ -100,7 +100,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 
 func TestFailedBuildLeavesNothing(t *testing.T) {
 	ctx := context.Background()
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	broken := errors.New("broken")
 	_, err := c.File(ctx, "kind", "key", func(_ context.Context, w io.Writer) error {
 		io.WriteString(w, "half")
@@ -126,7 +126,7 @@ func TestFailedBuildLeavesNothing(t *testing.T) {
 func TestCancelledBeforeBuilding(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	if _, err := c.File(ctx, "kind", "key", unused[io.Writer](t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("File: %v, want cancelled", err)
 	}
@@ -136,7 +136,7 @@ func TestCancelledBeforeBuilding(t *testing.T) {
 // (same Cache) and as another process would (second Cache).
 func TestWaitersCanGiveUp(t *testing.T) {
 	root := t.TempDir()
-	a, b := open(t, root, Options{}), open(t, root, Options{})
+	a, b := open(t, root), open(t, root)
 	building, finish := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -210,7 +210,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			t.Run(what+" "+d.name, func(t *testing.T) {
 				root := t.TempDir()
 				get := func() (string, error) {
-					c := open(t, root, Options{})
+					c := open(t, root)
 					if what[0] == 'f' {
 						return c.File(ctx, "kind", "key", writeText(text))
 					}
@@ -230,7 +230,7 @@ func TestDamageIsNoticed(t *testing.T) {
 				if got, err := os.ReadFile(again); string(got) != text || err != nil {
 					t.Errorf("after the damage: %q, %v", got, err)
 				}
-				problems, err := open(t, root, Options{}).Verify(ctx)
+				problems, err := open(t, root).Verify(ctx)
 				if len(problems) != 0 || err != nil {
 					t.Errorf("Verify after the repair: %v, %v", problems, err)
 				}
@@ -268,11 +268,11 @@ func TestManifestNoticesEveryByte(t *testing.T) {
 func TestMovedEntryIsNoticed(t *testing.T) {
 	ctx := context.Background()
 	root := t.TempDir()
-	path, err := open(t, root, Options{}).File(ctx, "kind", "a", writeText("a"))
+	path, err := open(t, root).File(ctx, "kind", "a", writeText("a"))
 	check(t, err)
 	dir := filepath.Dir(path)
 	check(t, os.Rename(dir, filepath.Join(filepath.Dir(dir), "b")))
-	path, err = open(t, root, Options{}).File(ctx, "kind", "b", writeText("b"))
+	path, err = open(t, root).File(ctx, "kind", "b", writeText("b"))
 	check(t, err)
 	if got, err := os.ReadFile(path); string(got) != "b" || err != nil {
 		t.Errorf("b is %q, %v", got, err)
@@ -290,7 +290,7 @@ func check(t *testing.T, err error) {
 func TestRootDeletedWhileOpen(t *testing.T) {
 	ctx := context.Background()
 	root := filepath.Join(t.TempDir(), "cache")
-	c := open(t, root, Options{})
+	c := open(t, root)
 	for range 3 {
 		path, err := c.File(ctx, "kind", "key", writeText("x"))
 		check(t, err)
@@ -301,7 +301,7 @@ func TestRootDeletedWhileOpen(t *testing.T) {
 	}
 	// The new folder under tmp has an owner, too.
 	_, err := c.File(ctx, "kind", "other", func(ctx context.Context, w io.Writer) error {
-		other := open(t, root, Options{})
+		other := open(t, root)
 		check(t, other.Close())
 		_, err := io.WriteString(w, "y")
 		return err
@@ -314,7 +314,7 @@ func TestRootDeletedWhileOpen(t *testing.T) {
 func TestHammer(t *testing.T) {
 	ctx := context.Background()
 	root := t.TempDir()
-	caches := []*Cache{open(t, root, Options{}), open(t, root, Options{})}
+	caches := []*Cache{open(t, root), open(t, root)}
 	const keys = 12
 	var builds [keys]atomic.Int32
 	var wg sync.WaitGroup

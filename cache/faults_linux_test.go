@@ -15,17 +15,6 @@ import (
 
 func init() { children["files"] = childFiles }
 
-// A disk that cannot be read: reading /proc/self/mem from its beginning is an
-// input/output error everywhere.
-func TestReadError(t *testing.T) {
-	c := open(t, t.TempDir(), Options{})
-	_, _, err := c.Blob(context.Background(), Source{URL: "file:///proc/self/mem", Digest: sha256Of(payload)}, nil)
-	if !errors.Is(err, syscall.EIO) {
-		t.Errorf("Blob: %v, want %v", err, syscall.EIO)
-	}
-	wantNothing(t, c)
-}
-
 // With too few descriptors everything fails with a hint or works, at whatever
 // point they run out; afterwards all is as if nothing had been.
 func TestTooManyOpenFiles(t *testing.T) {
@@ -34,11 +23,6 @@ func TestTooManyOpenFiles(t *testing.T) {
 }
 
 func childFiles(root, _ string) error {
-	source := filepath.Join(root, "source")
-	if err := os.WriteFile(source, payload, 0o600); err != nil {
-		return err
-	}
-	root = filepath.Join(root, "cache")
 	ctx := context.Background()
 	attempts := map[string]func(c *Cache, key string) error{
 		"File": func(c *Cache, key string) error {
@@ -52,7 +36,7 @@ func childFiles(root, _ string) error {
 			return err
 		},
 		"Blob": func(c *Cache, _ string) error {
-			_, _, err := c.Blob(ctx, Source{URL: "file://" + source, Digest: sha256Of(payload)}, nil)
+			_, _, err := keep(c, payload)
 			return err
 		},
 		"Clear": func(c *Cache, _ string) error {
@@ -63,7 +47,7 @@ func childFiles(root, _ string) error {
 	failed := 0
 	for room := range 8 {
 		for name, attempt := range attempts {
-			c, err := Open(root, Options{})
+			c, err := Open(root)
 			if err != nil {
 				return err
 			}
@@ -120,13 +104,13 @@ func with(room int, f func() error) error {
 // not the program.
 func TestUnreadableEntry(t *testing.T) {
 	ctx := context.Background()
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	path, err := c.File(ctx, "kind", "key", writeText(string(payload)))
 	check(t, err)
 	// A folder in its place is what cannot be read even by root.
 	check(t, os.Remove(path))
 	check(t, os.Mkdir(path, 0o700))
-	if again, err := open(t, c.Root(), Options{}).File(ctx, "kind", "key", func(_ context.Context, w io.Writer) error {
+	if again, err := open(t, c.Root()).File(ctx, "kind", "key", func(_ context.Context, w io.Writer) error {
 		_, err := w.Write(payload)
 		return err
 	}); err != nil || again != path {

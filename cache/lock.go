@@ -26,7 +26,7 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 	path := filepath.Join(c.root, "locks", name+".lock")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		leave()
-		return nil, storageError("create", filepath.Dir(path), err)
+		return nil, NewStorageError("create", filepath.Dir(path), err)
 	}
 	f := flock.New(path)
 	ok, err := f.TryLockContext(ctx, lockRetry)
@@ -40,7 +40,7 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("lock %s: %w", name, cancelled(ctx))
 	}
-	return nil, storageError("lock", path, err)
+	return nil, NewStorageError("lock", path, err)
 }
 
 // cancelled is the error of a ctx that is done: what it says of itself, and

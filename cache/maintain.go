@@ -109,7 +109,7 @@ func eachDir(dir string, depth int, visit func(path string, names []string) erro
 		}
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return storageError("read", dir, err)
+			return NewStorageError("read", dir, err)
 		}
 		for _, e := range entries {
 			if err := walk(filepath.Join(dir, e.Name()), append(slices.Clip(names), e.Name())); err != nil {
@@ -160,7 +160,7 @@ func (e *Entry) verify() error {
 	switch e.Section {
 	case Blobs:
 		want := Digest{e.Kind, e.Key}
-		if err := want.check(); err != nil {
+		if err := want.Check(); err != nil {
 			return err
 		}
 		got, _, err := digestFile(want.Algorithm, e.Path)
@@ -215,16 +215,16 @@ func (c *Cache) Remove(ctx context.Context, e Entry) error {
 		}
 		defer unlock()
 	}
-	tmp, err := c.tempDir("remove")
+	tmp, err := c.TempDir("remove")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	// Out of the way in one step: half an entry is never seen.
 	if err := os.Rename(e.Path, filepath.Join(tmp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return storageError("remove", e.Path, err)
+		return NewStorageError("remove", e.Path, err)
 	}
-	return storageError("remove", tmp, os.RemoveAll(tmp))
+	return NewStorageError("remove", tmp, os.RemoveAll(tmp))
 }
 
 // Prune removes blobs, trees and files that nobody has asked for in so long a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,9 +15,8 @@ import (
 func filled(t *testing.T) (*Cache, map[string]string) {
 	t.Helper()
 	ctx := context.Background()
-	base, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })
-	c := open(t, t.TempDir(), Options{})
-	blob, _, err := c.Blob(ctx, Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)
+	c := open(t, t.TempDir())
+	blob, _, err := keep(c, payload)
 	check(t, err)
 	tree, err := c.Dir(ctx, "wheel", "Six/1.0", func(_ context.Context, dir string) error {
 		return errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("aaa"), 0o600), os.WriteFile(filepath.Join(dir, "b"), []byte("bb"), 0o600))
@@ -100,7 +98,7 @@ func TestPruneKeepsWhatIsUsed(t *testing.T) {
 		check(t, os.Chtimes(e.Path, old, old))
 	}
 	// Another process uses one of them.
-	user := open(t, c.Root(), Options{Offline: true})
+	user := open(t, c.Root())
 	_, err = user.File(ctx, "wasm", "main", unused[io.Writer](t))
 	check(t, err)
 	removed, err := c.Prune(ctx, 30*24*time.Hour)
@@ -140,7 +138,7 @@ func TestClear(t *testing.T) {
 }
 
 func TestRemoveStaysInside(t *testing.T) {
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	precious := filepath.Join(t.TempDir(), "precious")
 	check(t, os.WriteFile(precious, nil, 0o600))
 	for _, path := range []string{precious, c.Root(), filepath.Dir(c.Root()), "", c.Root() + "/../x"} {
@@ -156,7 +154,7 @@ func TestRemoveStaysInside(t *testing.T) {
 func TestUsers(t *testing.T) {
 	ctx := context.Background()
 	root := t.TempDir()
-	c := open(t, root, Options{})
+	c := open(t, root)
 	want := func(n int) {
 		t.Helper()
 		users, err := c.Users(ctx)
@@ -166,7 +164,7 @@ func TestUsers(t *testing.T) {
 		}
 	}
 	want(0)
-	other, err := Open(root, Options{})
+	other, err := Open(root)
 	check(t, err)
 	want(1)
 	check(t, other.Close())

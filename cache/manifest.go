@@ -57,7 +57,7 @@ func readManifest(entry string) (*manifest, error) {
 		return nil, err
 	}
 	if len(data) > maxManifest {
-		return nil, &SizeError{Name: f.Name(), Max: maxManifest}
+		return nil, fmt.Errorf("read %s: more than %d bytes", f.Name(), maxManifest)
 	}
 	sum, text, _ := bytes.Cut(data, []byte("\n"))
 	if string(sum) != manifestSum(text) {
@@ -86,7 +86,7 @@ func (m *manifest) write(entry string) error {
 	}
 	data := append([]byte(manifestSum(text)+"\n"), text...)
 	path := filepath.Join(entry, manifestName)
-	return storageError("write", path, os.WriteFile(path, data, 0o600))
+	return NewStorageError("write", path, os.WriteFile(path, data, 0o600))
 }
 
 func manifestSum(text []byte) string {
@@ -101,7 +101,7 @@ func seal(entry, kind, key string) error {
 	var dirs []string
 	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return storageError("read", path, err)
+			return NewStorageError("read", path, err)
 		}
 		if d.IsDir() {
 			dirs = append(dirs, path)
@@ -158,24 +158,24 @@ func syncAll(entry string, files []manifestFile, dirs []string) error {
 func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return storageError("open", path, err)
+		return NewStorageError("open", path, err)
 	}
 	defer f.Close()
-	return storageError("sync", path, f.Sync())
+	return NewStorageError("sync", path, f.Sync())
 }
 
 // sealFile makes one file read-only and hashes it.
 func sealFile(path string) (manifestFile, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return manifestFile{}, storageError("stat", path, err)
+		return manifestFile{}, NewStorageError("stat", path, err)
 	}
 	mode := fs.FileMode(0o444)
 	if info.Mode()&0o111 != 0 {
 		mode = 0o555
 	}
 	if err := os.Chmod(path, mode); err != nil {
-		return manifestFile{}, storageError("chmod", path, err)
+		return manifestFile{}, NewStorageError("chmod", path, err)
 	}
 	return hashFile(path)
 }
@@ -184,13 +184,13 @@ func sealFile(path string) (manifestFile, error) {
 func hashFile(path string) (manifestFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return manifestFile{}, storageError("open", path, err)
+		return manifestFile{}, NewStorageError("open", path, err)
 	}
 	defer f.Close()
 	h, crc := sha256.New(), crc32.New(castagnoli)
 	n, err := io.Copy(io.MultiWriter(h, crc), f)
 	if err != nil {
-		return manifestFile{}, storageError("read", path, err)
+		return manifestFile{}, NewStorageError("read", path, err)
 	}
 	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex, CRC32C: crc.Sum32()}, nil
 }

@@ -33,7 +33,7 @@ func (c *Cache) register() error {
 	tmp := filepath.Join(c.root, "tmp")
 	for _, dir := range []string{tmp, filepath.Join(c.root, "locks")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return storageError("create", dir, err)
+			return NewStorageError("create", dir, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), registerTimeout)
@@ -66,18 +66,18 @@ func (c *Cache) register() error {
 func checkOwnership(root, mine string) error {
 	own, err := os.Lstat(mine)
 	if err != nil {
-		return storageError("stat", mine, err)
+		return NewStorageError("stat", mine, err)
 	}
 	whole, err := os.Stat(root)
 	if err != nil {
-		return storageError("stat", root, err)
+		return NewStorageError("stat", root, err)
 	}
 	if whole.Mode()&^own.Mode()&0o002 != 0 && whole.Mode()&fs.ModeSticky == 0 { // they may put folders of theirs in the place of ours
 		return fmt.Errorf("%s can be written by everybody; hint: chmod o-w it, or set CODE_RUNNER_CACHE_DIR to a folder of your own", root)
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return storageError("read", root, err)
+		return NewStorageError("read", root, err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(root, e.Name())
@@ -111,13 +111,13 @@ func newOwner(tmp string) (*owner, error) {
 		_ = o.lock.Close()
 		o.lock = nil
 	case err != nil:
-		return nil, storageError("lock", name+".lock", err)
+		return nil, NewStorageError("lock", name+".lock", err)
 	case !ok:
 		return nil, fmt.Errorf("lock %s.lock: somebody else has it", name)
 	}
 	if err := os.Mkdir(name, 0o700); err != nil {
 		_ = o.release()
-		return nil, storageError("create", name, err)
+		return nil, NewStorageError("create", name, err)
 	}
 	return o, nil
 }
@@ -125,10 +125,10 @@ func newOwner(tmp string) (*owner, error) {
 // release removes the folder and then the lock: in the other order a folder
 // would be left that nobody is known to own.
 func (o *owner) release() error {
-	err := storageError("remove", o.dir, os.RemoveAll(o.dir))
+	err := NewStorageError("remove", o.dir, os.RemoveAll(o.dir))
 	if o.lock != nil {
 		if rerr := os.Remove(o.dir + ".lock"); err == nil && !errors.Is(rerr, fs.ErrNotExist) {
-			err = storageError("remove", o.dir+".lock", rerr)
+			err = NewStorageError("remove", o.dir+".lock", rerr)
 		}
 		_ = o.lock.Close()
 	}
@@ -178,7 +178,7 @@ func (c *Cache) Users(ctx context.Context) ([]int, error) {
 	defer unlock()
 	entries, err := os.ReadDir(filepath.Dir(c.owner.dir))
 	if err != nil {
-		return nil, storageError("read", filepath.Dir(c.owner.dir), err)
+		return nil, NewStorageError("read", filepath.Dir(c.owner.dir), err)
 	}
 	var pids []int
 	for _, e := range entries {
@@ -205,9 +205,10 @@ func removeStale(mine string) {
 	}
 }
 
-// tempDir makes a new folder on the same file system as the entries. If
+// TempDir makes a new directory on the same file system as the entries, which the
+// caller removes. If
 // somebody has removed the cache meanwhile, it is made again.
-func (c *Cache) tempDir(prefix string) (string, error) {
+func (c *Cache) TempDir(prefix string) (string, error) {
 	c.ownerMu.Lock()
 	defer c.ownerMu.Unlock()
 	if c.owner == nil {
@@ -221,7 +222,7 @@ func (c *Cache) tempDir(prefix string) (string, error) {
 		}
 		dir, err = os.MkdirTemp(c.owner.dir, prefix+"-")
 	}
-	return dir, storageError("create", c.owner.dir, err)
+	return dir, NewStorageError("create", c.owner.dir, err)
 }
 
 // privateRoot is a root in the system's temporary folder. It is locked like
@@ -238,12 +239,12 @@ func (c *Cache) openPrivate() error {
 	sweepPrivate()
 	dir, err := os.MkdirTemp("", privatePrefix)
 	if err != nil {
-		return storageError("create", os.TempDir(), err)
+		return NewStorageError("create", os.TempDir(), err)
 	}
 	p := &privateRoot{dir: dir, lock: flock.New(filepath.Join(dir, "private.lock"))}
 	if _, err := p.lock.TryLock(); err != nil && !lockUnsupported(err) {
 		_ = p.remove()
-		return storageError("lock", dir, err)
+		return NewStorageError("lock", dir, err)
 	}
 	c.root = dir
 	if err := c.register(); err != nil {
@@ -255,7 +256,7 @@ func (c *Cache) openPrivate() error {
 }
 
 func (p *privateRoot) remove() error {
-	err := storageError("remove", p.dir, os.RemoveAll(p.dir))
+	err := NewStorageError("remove", p.dir, os.RemoveAll(p.dir))
 	_ = p.lock.Close()
 	return err
 }

@@ -120,7 +120,7 @@ func (e *entry) writeSeal(s *sealed) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := e.c.tempDir("seal")
+	tmp, err := e.c.TempDir("seal")
 	if err != nil {
 		return err
 	}

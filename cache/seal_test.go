@@ -17,7 +17,7 @@ var large = bytes.Repeat([]byte("large "), quickEntry/6+1)
 // openSealing is a cache that makes seals without waiting.
 func openSealing(t *testing.T, root string) *Cache {
 	t.Helper()
-	c := open(t, root, Options{})
+	c := open(t, root)
 	c.sealDelay = 0
 	return c
 }
@@ -133,7 +133,7 @@ func TestSeal(t *testing.T) {
 
 // A file that has just changed has no seal: another change might not be seen.
 func TestNoSealTooEarly(t *testing.T) {
-	c := open(t, t.TempDir(), Options{})
+	c := open(t, t.TempDir())
 	c.sealDelay = time.Hour
 	buildLarge(t, c, Files)
 	e, err := c.entry(Files, "big", "one")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,24 +56,15 @@ func mountTmpfs(dir string, size int) bool {
 }
 
 func TestDiskFull(t *testing.T) {
-	archive := tgz(t, file("package/large", noise(2<<20)))
-	t.Setenv("CACHE_TEST_INTEGRITY", integrityOf(archive))
-	base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, ".tgz") {
-			w.Write(archive)
-			return
-		}
-		w.Write(bytes.Repeat(payload, 32))
-	})
-	inNamespace(t, "full", base)
+	inNamespace(t, "full", "")
 }
 
 // childFull tries everything on a disk of one megabyte that needs two.
-func childFull(root, base string) error {
+func childFull(root, _ string) error {
 	if !mountTmpfs(root, 1<<20) {
 		return nil
 	}
-	c, err := Open(root, Options{})
+	c, err := Open(root)
 	if err != nil {
 		return err
 	}
@@ -93,11 +83,7 @@ func childFull(root, base string) error {
 			return err
 		},
 		"Blob": func() error {
-			_, _, err := c.Blob(ctx, Source{URL: base + "/x", Digest: sha256Of(large)}, nil)
-			return err
-		},
-		"NPM": func() error {
-			_, err := c.NPM(ctx, NPMPackage{Registry: base, Name: "x", Version: "1.0.0", Integrity: os.Getenv("CACHE_TEST_INTEGRITY")}, nil)
+			_, _, err := keep(c, large)
 			return err
 		},
 	}
@@ -138,7 +124,7 @@ func childReadOnly(root, _ string) error {
 	if !mountTmpfs(root, 1<<20) {
 		return nil
 	}
-	c, err := Open(root, Options{})
+	c, err := Open(root)
 	if err != nil {
 		return err
 	}
@@ -149,7 +135,7 @@ func childReadOnly(root, _ string) error {
 		fmt.Println("skip:", err)
 		return nil
 	}
-	c, err = Open(root, Options{})
+	c, err = Open(root)
 	if err != nil {
 		return err
 	}
@@ -169,7 +155,7 @@ func TestFileSizeLimit(t *testing.T) {
 }
 
 func childFileSize(root, _ string) error {
-	c, err := Open(root, Options{})
+	c, err := Open(root)
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,12 @@ import (
 func syncFilesystem(dir string) (done bool, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return false, storageError("open", dir, err)
+		return false, NewStorageError("open", dir, err)
 	}
 	defer d.Close()
 	err = unix.Syncfs(int(d.Fd()))
 	if err == unix.ENOSYS {
 		return false, nil
 	}
-	return true, storageError("sync", dir, err)
+	return true, NewStorageError("sync", dir, err)
 }

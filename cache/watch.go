@@ -106,7 +106,7 @@ func (c *Cache) watched(ctx context.Context, e *entry, roots []string) (*manifes
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, storageError("read", path, err)
+		return nil, NewStorageError("read", path, err)
 	}
 	m := new(manifest)
 	if err := json.Unmarshal(text, m); err != nil {
@@ -174,7 +174,7 @@ func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 		err := filepath.WalkDir(filepath.Join(c.root, root), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return storageError("read", path, err)
+				return NewStorageError("read", path, err)
 			case ctx.Err() != nil:
 				return cancelled(ctx)
 			case !d.Type().IsRegular():

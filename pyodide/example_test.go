@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 )
 
@@ -21,18 +23,18 @@ func Example() {
 		return
 	}
 	ctx := context.Background()
-	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	dir, err := c.Pyodide(ctx, os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	dir, err := fetch.New(c, fetch.Options{}).NPM(ctx, versions.Pyodide(os.Getenv("NPM_CONFIG_REGISTRY")), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	rt, err := pyodide.Open(ctx, pyodide.Config{
-		Module: filepath.Join(dir, cache.PyodideWasm),
-		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
+		Module: filepath.Join(dir, versions.PyodideWasm),
+		Stdlib: filepath.Join(dir, versions.PyodideStdlib),
 		Store:  c,
 	})
 	if err != nil {

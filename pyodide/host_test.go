@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"coderunner/cache"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/pyodidetest"
@@ -21,11 +22,11 @@ import (
 // TestImportTable compares the host functions with what the pinned module
 // really imports.
 func TestImportTable(t *testing.T) {
-	dir, err := pyodidetest.Cache(t).Pyodide(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	dir, err := fetch.New(pyodidetest.Cache(t), fetch.Options{}).NPM(context.Background(), versions.Pyodide(os.Getenv("NPM_CONFIG_REGISTRY")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, cache.PyodideWasm))
+	b, err := os.ReadFile(filepath.Join(dir, versions.PyodideWasm))
 	if err != nil {
 		t.Fatal(err)
 	}

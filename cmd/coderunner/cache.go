@@ -119,7 +119,7 @@ func join(pids []int) string {
 
 // withCache opens the cache that the configuration names, and no other.
 func withCache(cfg Config, use func(*cache.Cache) error) error {
-	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: true})
+	c, err := cache.Open(cfg.CacheDir)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/google/shlex"
 	"github.com/spf13/pflag"
 
-	"coderunner/internal/defaults"
 	"coderunner/internal/server"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 )
 
@@ -69,9 +69,9 @@ func addSettings(flags *pflag.FlagSet) {
 // readConfig reads the flags, then the environment, then the defaults.
 func readConfig(flags *pflag.FlagSet) (Config, error) {
 	c := Config{
-		NPMRegistry: defaults.NPMRegistry,
-		PyPIIndex:   defaults.PyPIIndex,
-		PyodideBase: defaults.PyodidePackageBase,
+		NPMRegistry: versions.NPMRegistry,
+		PyPIIndex:   versions.PyPIIndex,
+		PyodideBase: versions.PyodidePackageBase,
 	}
 	for _, s := range settings {
 		name, value := s.env, os.Getenv(s.env)

@@ -18,8 +18,9 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
 	"coderunner/internal/sandbox"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno"
 )
@@ -121,7 +122,7 @@ func (d *diagnosis) fault(format string, a ...any) {
 }
 
 func (d *diagnosis) examineCache(ctx context.Context, cfg Config) {
-	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: true})
+	c, err := cache.Open(cfg.CacheDir)
 	if err != nil {
 		d.fault("the cache cannot be used: %v", err)
 		return
@@ -146,20 +147,10 @@ const registryTimeout = 10 * time.Second
 
 // examineRegistries fetches from each registry something that it should have.
 func (d *diagnosis) examineRegistries(ctx context.Context, cfg Config) {
-	scratch, err := os.MkdirTemp("", "coderunner-doctor-")
-	if err != nil {
-		d.fault("no temporary folder: %v", err)
-		return
-	}
-	defer os.RemoveAll(scratch)
-	c, err := cache.Open(scratch, cache.Options{})
-	if err != nil {
-		d.fault("no temporary folder: %v", err)
-		return
-	}
+	c := fetch.New(nil, fetch.Options{}) // documents are not kept
 	defer c.Close()
 	for _, r := range []struct{ name, base, path, effect string }{
-		{"npm", cfg.NPMRegistry, "pyodide/" + defaults.PyodideVersion, "the runtimes and npm: packages cannot be fetched"},
+		{"npm", cfg.NPMRegistry, "pyodide/" + versions.PyodideVersion, "the runtimes and npm: packages cannot be fetched"},
 		{"PyPI", cfg.PyPIIndex, "micropip/", "Python packages cannot be fetched"},
 		{"Pyodide", cfg.PyodideBase, "pyodide-lock.json", "NumPy, pandas and other packages that only Pyodide builds cannot be fetched"},
 	} {
@@ -211,7 +202,7 @@ func (d *diagnosis) examineLanguages(ctx context.Context, cfg Config) {
 		o, err := r.Run(ctx, runners.Request{Language: language, Code: "1 + 1", Limits: cfg.Limits})
 		check.MS = time.Since(begun).Milliseconds()
 		switch {
-		case errors.Is(err, cache.ErrOffline):
+		case errors.Is(err, fetch.ErrOffline):
 			check.Error = "its runtime is not fetched yet"
 			d.Advice = append(d.Advice, fmt.Sprintf("%s: the first run fetches and prepares the runtime; coderunner warm does so ahead of time", language))
 		case err != nil:

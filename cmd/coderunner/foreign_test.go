@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 )
 
 // TestForeignClient lets the official TypeScript client talk to the server,
@@ -26,19 +27,24 @@ func TestForeignClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := cache.Open(dir, cache.Options{})
+	c, err := cache.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
 	registry := os.Getenv("NPM_CONFIG_REGISTRY")
 	if registry == "" {
-		registry = defaults.NPMRegistry
+		registry = versions.NPMRegistry
 	}
-	deno, err := c.Deno(ctx, registry, nil)
+	p, executable, err := versions.Deno(registry)
 	if err != nil {
 		t.Fatal(err)
 	}
+	denoDir, err := fetch.New(c, fetch.Options{}).NPM(ctx, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deno := filepath.Join(denoDir, executable)
 	bin := selfAs(t, "coderunner")
 	warm := exec.CommandContext(ctx, bin, "warm")
 	warm.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+dir)

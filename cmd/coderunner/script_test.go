@@ -105,7 +105,7 @@ func runScripts(t *testing.T, dir string, offline bool) {
 // testCache is the cache that the user has, so that the runtimes are fetched
 // once for all tests. Where the user cannot have one, it is one of the tests.
 var testCache = sync.OnceValues(func() (string, error) {
-	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
 	if err != nil {
 		return "", err
 	}

@@ -51,7 +51,7 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 			return nil, fmt.Errorf("CODE_RUNNER_ISOLATION=require: the isolation of JavaScript is %s", level)
 		}
 	}
-	c, err := cache.Open(cfg.CacheDir, cache.Options{Offline: cfg.Offline})
+	c, err := cache.Open(cfg.CacheDir)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,7 @@ func (b *backend) openDeno(cfg Config, ahead int, log *zap.Logger) error {
 func (b *backend) openPython(cfg Config, ahead int, log *zap.Logger) error {
 	p, err := python.New(python.Config{
 		Cache:       b.cache,
+		Offline:     cfg.Offline,
 		Policy:      b.policy,
 		Index:       cfg.PyPIIndex,
 		PackageBase: cfg.PyodideBase,

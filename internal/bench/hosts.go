@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 )
 
 //go:embed guest/pyodide.mjs
@@ -29,6 +30,7 @@ type hosts struct {
 	peerVersions []string
 
 	cache      *cache.Cache
+	fetch      *fetch.Client
 	coderunner command
 
 	deno    command
@@ -82,9 +84,10 @@ func (h *hosts) open(ctx context.Context, binary string) error {
 		return err
 	}
 	var err error
-	if h.cache, err = cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{}); err != nil {
+	if h.cache, err = cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR")); err != nil {
 		return err
 	}
+	h.fetch = fetch.New(h.cache, fetch.Options{})
 	if err := h.openOurs(ctx, binary); err != nil {
 		return err
 	}
@@ -153,11 +156,17 @@ func (h *hosts) peerEnv(more ...string) []string {
 // openDeno gets the Deno that coderunner runs, too. It keeps transpiled code
 // and V8's code cache between runs, as a user's would.
 func (h *hosts) openDeno(ctx context.Context) {
-	path, err := h.cache.Deno(ctx, os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	p, executable, err := versions.Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
 	if err != nil {
 		h.denoErr = err
 		return
 	}
+	dir, err := h.fetch.NPM(ctx, p, nil)
+	if err != nil {
+		h.denoErr = err
+		return
+	}
+	path := filepath.Join(dir, executable)
 	h.deno = command{path: path, dir: h.files, args: []string{"run", "--no-config", "--no-lock", "--no-prompt"}, env: h.peerEnv(
 		"DENO_DIR="+filepath.Join(h.dir, "deno"), "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1")}
 	h.denoErr = h.addVersion(ctx, command{path: path, args: []string{"--version"}, env: h.deno.env, dir: h.files})
@@ -166,16 +175,9 @@ func (h *hosts) openDeno(ctx context.Context) {
 // openPyodide gets the npm package as upstream publishes it, JavaScript and
 // all, and has it take its own snapshot.
 func (h *hosts) openPyodide(ctx context.Context) {
-	registry := os.Getenv("NPM_CONFIG_REGISTRY")
-	if registry == "" {
-		registry = defaults.NPMRegistry
-	}
-	h.pyodide, h.pyodideErr = h.cache.NPM(ctx, cache.NPMPackage{
-		Registry:  registry,
-		Name:      "pyodide",
-		Version:   defaults.PyodideVersion,
-		Integrity: defaults.PyodideIntegrity,
-	}, nil)
+	p := versions.Pyodide(os.Getenv("NPM_CONFIG_REGISTRY"))
+	p.Keep, p.Part = nil, ""
+	h.pyodide, h.pyodideErr = h.fetch.NPM(ctx, p, nil)
 	if h.pyodideErr != nil || h.denoErr != nil {
 		return
 	}

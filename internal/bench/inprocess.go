@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/cache"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 )
 
@@ -31,13 +31,13 @@ func freshCases(h *hosts) []benchCase {
 
 // openPackage opens the package pyodide in this process.
 func (h *hosts) openPackage(ctx context.Context, ahead int) (*pyodide.Runtime, error) {
-	dir, err := h.cache.Pyodide(ctx, os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	dir, err := h.fetch.NPM(ctx, versions.Pyodide(os.Getenv("NPM_CONFIG_REGISTRY")), nil)
 	if err != nil {
 		return nil, err
 	}
 	return pyodide.Open(ctx, pyodide.Config{
-		Module: filepath.Join(dir, cache.PyodideWasm),
-		Stdlib: filepath.Join(dir, cache.PyodideStdlib),
+		Module: filepath.Join(dir, versions.PyodideWasm),
+		Stdlib: filepath.Join(dir, versions.PyodideStdlib),
 		Store:  h.cache,
 		Ahead:  ahead,
 	})

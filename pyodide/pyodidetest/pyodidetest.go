@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 )
 
@@ -29,7 +30,7 @@ func Cache(t testing.TB) *cache.Cache {
 }
 
 var sharedCache = sync.OnceValues(func() (*cache.Cache, error) {
-	return cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	return cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
 })
 
 // Runtime opens the pinned Pyodide, once in a process. It skips the test with
@@ -62,14 +63,16 @@ func open(ahead int) (*pyodide.Runtime, error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	dir, err := c.Pyodide(ctx, os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	fetcher := fetch.New(c, fetch.Options{})
+	defer fetcher.Close()
+	dir, err := fetcher.NPM(ctx, versions.Pyodide(os.Getenv("NPM_CONFIG_REGISTRY")), nil)
 	if err != nil {
 		return nil, err
 	}
 	return pyodide.Open(ctx, pyodide.Config{
-		Module:   filepath.Join(dir, cache.PyodideWasm),
-		Stdlib:   filepath.Join(dir, cache.PyodideStdlib),
-		Identity: "pyodide " + defaults.PyodideIntegrity,
+		Module:   filepath.Join(dir, versions.PyodideWasm),
+		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
+		Identity: "pyodide " + versions.PyodideIntegrity,
 		Store:    c,
 		Ahead:    ahead,
 	})

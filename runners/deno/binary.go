@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 )
 
@@ -53,8 +53,8 @@ func checkBinary(name string) (path, version string, err error) {
 		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", clip(out.String(), 60)))
 	}
 	version = fields[1]
-	if older(version, defaults.DenoOldest) {
-		return fail(fmt.Errorf("its version is %s; %s or later is needed", version, defaults.DenoOldest))
+	if older(version, versions.DenoOldest) {
+		return fail(fmt.Errorf("its version is %s; %s or later is needed", version, versions.DenoOldest))
 	}
 	return path, version, nil
 }
@@ -101,8 +101,13 @@ func (r *Runner) binary(ctx context.Context, progress runners.ProgressFunc) (str
 	if r.named != "" {
 		return r.named, nil
 	}
-	item := "deno " + defaults.DenoVersion
-	return r.cfg.Cache.Deno(ctx, r.cfg.NPMRegistry, func(done, total int64) {
+	item := "deno " + versions.DenoVersion
+	p, executable, err := versions.Deno(r.cfg.NPMRegistry)
+	if err != nil {
+		return "", err
+	}
+	dir, err := r.fetch.NPM(ctx, p, func(done, total int64) {
 		progress.Report(runners.Progress{Phase: "download", Item: item, Done: done, Total: total})
 	})
+	return filepath.Join(dir, executable), err
 }

@@ -39,7 +39,7 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 	return server.URL, func(ahead int) *Runner {
 		return open(t, "--allow-import="+strings.TrimPrefix(server.URL, "http://"), func(c *Config) {
 			var err error
-			if c.Cache, err = cache.Open(root, cache.Options{}); err != nil {
+			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
 			}
 			c.Ahead, c.Env = ahead, map[string]string{}
@@ -107,7 +107,7 @@ func TestCode(t *testing.T) {
 		root := t.TempDir()
 		r := open(t, "", func(c *Config) {
 			var err error
-			if c.Cache, err = cache.Open(root, cache.Options{}); err != nil {
+			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
 			}
 			c.Ahead = ahead
@@ -321,7 +321,7 @@ func TestWithoutLinks(t *testing.T) {
 
 // TestCodeTrimmed has databases of more sets than are kept.
 func TestCodeTrimmed(t *testing.T) {
-	c, err := cache.Open(t.TempDir(), cache.Options{})
+	c, err := cache.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

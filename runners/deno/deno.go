@@ -59,7 +59,8 @@ import (
 	"sync"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 
 	"go.uber.org/zap"
@@ -115,6 +116,7 @@ type Runner struct {
 	named   string // the Deno that Config names, "" if none
 	version string // of the Deno to use
 	denoDir string // DENO_DIR
+	fetch   *fetch.Client
 	folders *folders
 	starter *starter
 	known   memo
@@ -134,7 +136,8 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Cache == nil {
 		return nil, errors.New("deno: Config.Cache is nil")
 	}
-	r := &Runner{cfg: cfg, log: cfg.Log, version: defaults.DenoVersion, denoDir: cfg.Cache.Path("deno")}
+	r := &Runner{cfg: cfg, log: cfg.Log, version: versions.DenoVersion, denoDir: cfg.Cache.Path("deno"),
+		fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
@@ -221,6 +224,7 @@ func (r *Runner) Close() error {
 	r.background.Wait()
 	r.codes.stop()
 	r.starter.close()
+	r.fetch.Close()
 	err := r.folders.close()
 	r.sweepGen()
 	return err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 
 	"go.uber.org/goleak"
@@ -46,7 +48,7 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 	if name := os.Getenv("CODE_RUNNER_DENO"); name != "" {
 		return name, nil
 	}
-	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"), cache.Options{})
+	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
 	if err != nil {
 		return "", err
 	}
@@ -58,12 +60,19 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if c, err = cache.Open(dir, cache.Options{}); err != nil {
+		if c, err = cache.Open(dir); err != nil {
 			return "", err
 		}
 	}
 	defer c.Close()
-	return c.Deno(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	p, executable, err := versions.Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
+	if err != nil {
+		return "", err
+	}
+	fetcher := fetch.New(c, fetch.Options{})
+	defer fetcher.Close()
+	dir, err := fetcher.NPM(context.Background(), p, nil)
+	return filepath.Join(dir, executable), err
 })
 
 // shared is the folder of sharedDir, once it is there.
@@ -105,7 +114,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		change(&cfg)
 	}
 	if cfg.Cache == nil {
-		if cfg.Cache, err = cache.Open(dir, cache.Options{}); err != nil {
+		if cfg.Cache, err = cache.Open(dir); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 
 	"go.uber.org/zap"
@@ -86,7 +86,7 @@ func packagePath(name string) string {
 func (r *Runner) registryDir() string {
 	registry := r.cfg.NPMRegistry
 	if registry == "" {
-		registry = defaults.NPMRegistry
+		registry = versions.NPMRegistry
 	}
 	u, err := url.Parse(registry)
 	if err != nil || u.Hostname() == "" {

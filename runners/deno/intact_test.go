@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coderunner/cache"
+	"coderunner/internal/fetch"
 	"coderunner/runners"
 )
 
@@ -62,7 +63,7 @@ func TestBinaryChanged(t *testing.T) {
 	runner := func() *Runner {
 		return open(t, "", func(c *Config) {
 			c.Binary, c.Offline = "", true
-			if c.Cache, err = cache.Open(root, cache.Options{Offline: true}); err != nil {
+			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -77,10 +78,10 @@ func TestBinaryChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	flip(t, name)
-	if err := one(first); !errors.Is(err, cache.ErrOffline) {
+	if err := one(first); !errors.Is(err, fetch.ErrOffline) {
 		t.Errorf("the process that has used it: %v, want it to be fetched again", err)
 	}
-	if err := one(runner()); !errors.Is(err, cache.ErrOffline) {
+	if err := one(runner()); !errors.Is(err, fetch.ErrOffline) {
 		t.Errorf("the next process: %v, want it to be fetched again", err)
 	}
 	flip(t, name)
@@ -95,7 +96,7 @@ func TestPackageChanged(t *testing.T) {
 	runner := func(offline bool) *Runner {
 		return open(t, "", func(c *Config) {
 			var err error
-			if c.Cache, err = cache.Open(root, cache.Options{}); err != nil {
+			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
 			}
 			c.Offline = offline

@@ -58,7 +58,7 @@ func TestCancelPreparation(t *testing.T) {
 	r := open(t, "", func(c *Config) {
 		c.NPMRegistry, c.Env = server.URL+"/", nil
 		var err error
-		if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestParallel(t *testing.T) {
 
 // child is a process that runs a program without end, for TestKilled.
 func child() {
-	c, err := cache.Open(os.Getenv("CODERUNNER_DENO_TEST_CHILD"), cache.Options{})
+	c, err := cache.Open(os.Getenv("CODERUNNER_DENO_TEST_CHILD"))
 	if err != nil {
 		panic(err)
 	}

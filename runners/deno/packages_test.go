@@ -76,7 +76,7 @@ func TestPackages(t *testing.T) {
 func TestFirstFetch(t *testing.T) {
 	r := open(t, "", func(c *Config) {
 		var err error
-		if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -125,7 +125,7 @@ func TestFirstFetch(t *testing.T) {
 func TestNotInstalled(t *testing.T) {
 	empty := func(c *Config) {
 		var err error
-		if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,7 +226,7 @@ func TestURLs(t *testing.T) {
 		c.JSRURL = server.URL + "/"
 		c.Env = map[string]string{}
 		var err error
-		if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	})

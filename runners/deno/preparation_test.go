@@ -130,7 +130,7 @@ func TestPreparationConfined(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("s3cr3t"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := cache.Open(t.TempDir(), cache.Options{})
+	c, err := cache.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestPreparationNetwork(t *testing.T) {
 		r := open(t, "--allow-import="+hostPort(jsr), func(c *Config) {
 			c.JSRURL, c.Env = jsr, env
 			var err error
-			if c.Cache, err = cache.Open(t.TempDir(), cache.Options{}); err != nil {
+			if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 				t.Fatal(err)
 			}
 		})

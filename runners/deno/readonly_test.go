@@ -69,7 +69,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := cache.Open(t.TempDir(), cache.Options{})
+	c, err := cache.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

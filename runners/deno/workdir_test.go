@@ -97,7 +97,7 @@ func TestUnusableFolders(t *testing.T) {
 			dirs[dir] = "below /dev/"
 		}
 	}
-	c, err := cache.Open(t.TempDir(), cache.Options{})
+	c, err := cache.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

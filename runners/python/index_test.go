@@ -17,7 +17,8 @@ import (
 	"testing"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
@@ -49,8 +50,8 @@ type indexFile struct {
 func newIndex(t *testing.T) *index {
 	x := &index{t: t, files: map[string][]indexFile{}, bodies: map[string][]byte{}}
 	for _, tool := range []struct{ project, name, sum string }{
-		{"micropip", defaults.MicropipWheel, defaults.MicropipSHA256},
-		{"packaging", defaults.PackagingWheel, defaults.PackagingSHA256},
+		{"micropip", versions.MicropipWheel, versions.MicropipSHA256},
+		{"packaging", versions.PackagingWheel, versions.PackagingSHA256},
 	} {
 		x.addFile(tool.project, indexFile{name: tool.name, sum: tool.sum}, realTool(t, tool.name, tool.sum))
 	}
@@ -62,12 +63,12 @@ func newIndex(t *testing.T) *index {
 // realTool gives a pinned wheel's bytes, from the cache that tests share.
 func realTool(t *testing.T, name, sum string) []byte {
 	t.Helper()
-	c := pyodidetest.Cache(t)
-	source := cache.Source{URL: "https://index.invalid/" + name, Digest: cache.SHA256(sum), Name: name}
-	path, _, err := c.Blob(canceled(), source, nil)
+	f := fetch.New(pyodidetest.Cache(t), fetch.Options{})
+	source := fetch.Source{URL: "https://index.invalid/" + name, Digest: cache.SHA256(sum), Name: name}
+	path, _, err := f.Blob(canceled(), source, nil)
 	if err != nil {
-		fetchTools(t, c)
-		if path, _, err = c.Blob(canceled(), source, nil); err != nil {
+		fetchTools(t, pyodidetest.Cache(t))
+		if path, _, err = f.Blob(canceled(), source, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +252,7 @@ func newBase(t *testing.T, depends map[string][]string, wheels ...wheeltest.Whee
 		}
 	}
 	text, err := json.Marshal(map[string]any{
-		"info": map[string]string{"python": defaults.CPythonVersion, "abi_version": "2026_0"}, "packages": packages,
+		"info": map[string]string{"python": versions.CPythonVersion, "abi_version": "2026_0"}, "packages": packages,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +267,7 @@ func newBase(t *testing.T, depends map[string][]string, wheels ...wheeltest.Whee
 // share, and this index.
 func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	x.t.Helper()
-	c, err := cache.Open(dir, cache.Options{Offline: offline})
+	c, err := cache.Open(dir)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -280,13 +281,13 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	if x.folder != "" {
 		url = "file://" + filepath.ToSlash(x.folder) + "/simple/"
 	}
-	r, err := New(Config{Cache: c, Index: url})
+	r, err := New(Config{Cache: c, Offline: offline, Index: url})
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	rt := pyodidetest.Runtime(x.t)
 	res, err := resolver.New(resolver.Config{
-		Cache: c, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: "file://" + filepath.ToSlash(b.dir),
+		Cache: c, Fetch: r.fetch, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: "file://" + filepath.ToSlash(b.dir),
 	})
 	if err != nil {
 		x.t.Fatal(err)
@@ -343,8 +344,8 @@ func refused(t *testing.T, o *runners.Outcome, name string, reasons ...string) {
 	t.Errorf("want %s refused (%v), the outcome is %s", name, reasons, b)
 }
 
-// versions gives the packages of an outcome as "name version" texts.
-func versions(o *runners.Outcome) string {
+// installed gives the packages of an outcome as "name version" texts.
+func installed(o *runners.Outcome) string {
 	var list []string
 	for _, p := range o.Packages {
 		list = append(list, p.Name+" "+p.Version)

@@ -27,12 +27,12 @@ func TestPinnedAgain(t *testing.T) {
 		pins = append(pins, p.Name+"=="+p.Version)
 	}
 	r := x.newRunner(base{}, false, t.TempDir())
-	if got := versions(run(t, r, "import alpha")); got != "alpha 2.0, beta 2.0" {
+	if got := installed(run(t, r, "import alpha")); got != "alpha 2.0, beta 2.0" {
 		t.Errorf("without pins: %s", got)
 	}
 	again := run(t, r, "import alpha", pins...)
-	if versions(first) != "alpha 1.0, beta 1.0" || versions(again) != versions(first) {
-		t.Fatalf("first %s, again %s", versions(first), versions(again))
+	if installed(first) != "alpha 1.0, beta 1.0" || installed(again) != installed(first) {
+		t.Fatalf("first %s, again %s", installed(first), installed(again))
 	}
 	for i, p := range again.Packages {
 		if q := first.Packages[i]; p.SHA256 != q.SHA256 || p.Source != q.Source || p.SHA256 == "" {
@@ -58,7 +58,7 @@ func TestLocked(t *testing.T) {
 		return text, o
 	}
 	locked, o := lock(code)
-	if o.Status != runners.Succeeded || versions(o) != "alpha 1.0, beta 1.0" {
+	if o.Status != runners.Succeeded || installed(o) != "alpha 1.0, beta 1.0" {
 		t.Fatalf("locked %+v", o)
 	}
 	if text, o := lock("import nowhere"); text != "" || o.Status != runners.NotInstalled {
@@ -73,7 +73,7 @@ func TestLocked(t *testing.T) {
 		return r.Run(t.Context(), runners.Request{Language: runners.Python, Code: code, Packages: packages, Locked: true})
 	}
 	o, err := runLocked(locked)
-	if err != nil || o.ExitCode != 3 || versions(o) != "alpha 1.0, beta 1.0" {
+	if err != nil || o.ExitCode != 3 || installed(o) != "alpha 1.0, beta 1.0" {
 		t.Errorf("locked: %+v, %v", o, err)
 	}
 	for _, test := range []struct{ code, packages, name, reason string }{
@@ -130,7 +130,7 @@ func TestSharedLibraries(t *testing.T) {
 	x := newIndex(t)
 	o := run(t, x.newRunner(b, false, t.TempDir()), "import os, linked_module\n(os.listdir('/usr/lib'), linked_module.lib._name)")
 	value(t, o, "(['libdemo.so'], 'libdemo.so')")
-	if got := versions(o); got != "libdemo 7, linked 1.0" {
+	if got := installed(o); got != "libdemo 7, linked 1.0" {
 		t.Errorf("packages are %s", got)
 	}
 	if err := os.Remove(file); err != nil {

@@ -40,7 +40,7 @@ func TestTimeZones(t *testing.T) {
 		for range 2 { // the second time, on a snapshot or a plan of the first
 			o := run(t, r, code)
 			value(t, o, "'Europe/Nowhere'")
-			if got := versions(o); got != want {
+			if got := installed(o); got != want {
 				t.Errorf("%s\nhas %s, want %s", code, got, want)
 			}
 		}
@@ -69,7 +69,7 @@ func TestSharedNames(t *testing.T) {
 	value(t, run(t, r, "from google.cloud import one, two as t\nfrom google.cloud.one import x\none.x + t.x + x"), "4")
 	o := run(t, r, "import pkg_resources; pkg_resources.x")
 	value(t, o, "3")
-	if got := versions(o); got != "setuptools 81.0" {
+	if got := installed(o); got != "setuptools 81.0" {
 		t.Errorf("packages are %s", got)
 	}
 }

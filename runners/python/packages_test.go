@@ -39,7 +39,7 @@ func TestLockFile(t *testing.T) {
 	r := x.newRunner(b, false, t.TempDir())
 	o := run(t, r, "import alpha_module; alpha_module.version")
 	value(t, o, "'1.0'")
-	if got := versions(o); got != "alpha 1.0, beta 1.0" || o.Packages[0].Source != "pyodide" {
+	if got := installed(o); got != "alpha 1.0, beta 1.0" || o.Packages[0].Source != "pyodide" {
 		t.Errorf("packages are %s, %+v", got, o.Packages)
 	}
 	for packages, want := range map[string]string{
@@ -48,7 +48,7 @@ func TestLockFile(t *testing.T) {
 		"wrong":    "wrong 3.0", // another file than the lock file says
 		"half":     "half 2.0",  // needs something that cannot be loaded
 	} {
-		if got := versions(run(t, r, "1", packages)); got != want {
+		if got := installed(run(t, r, "1", packages)); got != want {
 			t.Errorf("%s came to %q, want %q", packages, got, want)
 		}
 	}
@@ -133,7 +133,7 @@ func TestPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	value(t, o, "3")
-	if got := versions(o); got != "alpha 2.0" {
+	if got := installed(o); got != "alpha 2.0" {
 		t.Errorf("packages are %s, want alpha 2.0: beta is a file of the request, helper imports alpha", got)
 	}
 	refused(t, run(t, r, "import nowhere.inside"), "nowhere", "give its name in packages")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coderunner/cache"
+	"coderunner/internal/fetch"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 )
@@ -131,14 +132,17 @@ func TestRegistryOnce(t *testing.T) {
 	const code = "import bs4, dateutil, jinja2, six\nsix.__version__ > '1'"
 	counted := &counter{}
 	for i, offline := range []bool{false, false, true} {
-		c, err := cache.Open(pyodidetest.Cache(t).Root(), cache.Options{Offline: offline, HTTP: &http.Client{Transport: counted}})
+		c, err := cache.Open(pyodidetest.Cache(t).Root())
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := New(registryConfig(c))
+		cfg := registryConfig(c)
+		cfg.Offline = offline
+		r, err := New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.fetch = fetch.New(c, fetch.Options{Offline: offline, HTTP: &http.Client{Transport: counted}})
 		o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: code})
 		if err != nil {
 			t.Fatal(err)

@@ -44,7 +44,8 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
@@ -59,6 +60,9 @@ type Config struct {
 	// Cache is where Pyodide and packages are kept. The caller closes it,
 	// after the Runner.
 	Cache *cache.Cache
+
+	// Offline forbids fetching anything.
+	Offline bool
 
 	// Policy is what programs may touch.
 	Policy runners.Policy
@@ -78,6 +82,7 @@ type Config struct {
 // Runner runs programs. It implements [runners.Runner]. Close ends it.
 type Runner struct {
 	cfg    Config
+	fetch  *fetch.Client
 	log    *zap.Logger
 	ctx    context.Context // of what happens in the background
 	cancel context.CancelFunc
@@ -94,7 +99,7 @@ func New(c Config) (*Runner, error) {
 	if _, err := resolver.New(resolver.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
 		return nil, err
 	}
-	r := &Runner{cfg: c, log: c.Log}
+	r := &Runner{cfg: c, log: c.Log, fetch: fetch.New(c.Cache, fetch.Options{Offline: c.Offline})}
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
@@ -104,7 +109,7 @@ func New(c Config) (*Runner, error) {
 
 // Versions says which Pyodide and CPython are used.
 func (r *Runner) Versions() map[string]string {
-	return map[string]string{"pyodide": defaults.PyodideVersion, "cpython": defaults.CPythonVersion}
+	return map[string]string{"pyodide": versions.PyodideVersion, "cpython": versions.CPythonVersion}
 }
 
 // Warm opens the runtime and prepares packages.
@@ -136,6 +141,7 @@ func (r *Runner) Close() error {
 	open := r.open
 	r.open, r.closed = nil, true
 	r.mu.Unlock()
+	defer r.fetch.Close()
 	if open == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
 )
@@ -71,7 +71,7 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			o := run(t, r, "1", test.packages...)
-			if got := versions(o); o.Status != runners.Succeeded || got != test.want {
+			if got := installed(o); o.Status != runners.Succeeded || got != test.want {
 				t.Errorf("%s with %s, want %s (%v)", o.Status, got, test.want, o.Error)
 			}
 		})
@@ -331,7 +331,7 @@ func TestFolder(t *testing.T) {
 	r := x.newRunner(base{}, true, t.TempDir())
 	o := run(t, r, "import alpha; alpha.version")
 	value(t, o, "'1.0'")
-	if got := versions(o); got != "alpha 1.0, beta 1.0" {
+	if got := installed(o); got != "alpha 1.0, beta 1.0" {
 		t.Errorf("packages are %s", got)
 	}
 	refused(t, run(t, r, "1", "gamma"), "gamma", "no package of this name on "+x.folder)
@@ -344,5 +344,5 @@ func TestIndexWithoutMicropip(t *testing.T) {
 	x.module("alpha", "1.0")
 	delete(x.files, "micropip")
 	r := x.newRunner(base{}, false, t.TempDir())
-	refused(t, run(t, r, "1", "alpha"), "alpha", "127.0.0.1:", "cannot be used", defaults.MicropipWheel)
+	refused(t, run(t, r, "1", "alpha"), "alpha", "127.0.0.1:", "cannot be used", versions.MicropipWheel)
 }

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
@@ -109,7 +109,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}
 	script, err := requirement.ParseScript(req.Code)
 	if err == nil {
-		err = script.CheckPython(defaults.CPythonVersion)
+		err = script.CheckPython(versions.CPythonVersion)
 	}
 	if err != nil {
 		return nil, &runners.RequestError{Argument: "code", Message: "code: " + err.Error() + "."}

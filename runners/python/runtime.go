@@ -8,8 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
@@ -89,8 +88,8 @@ func (r *Runner) forget(o *opening) {
 
 // start fetches Pyodide and opens it.
 func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
-	dir, err := r.cfg.Cache.Pyodide(ctx, r.cfg.NPMRegistry, func(done, total int64) {
-		progress(runners.Progress{Phase: "download", Item: "pyodide " + defaults.PyodideVersion, Done: done, Total: max(total, 0)})
+	dir, err := r.fetch.NPM(ctx, versions.Pyodide(r.cfg.NPMRegistry), func(done, total int64) {
+		progress(runners.Progress{Phase: "download", Item: "pyodide " + versions.PyodideVersion, Done: done, Total: max(total, 0)})
 	})
 	if err != nil {
 		return nil, err
@@ -98,13 +97,13 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	e := &engine{}
 	var reading errgroup.Group // side by side with opening the runtime
 	reading.Go(func() (err error) {
-		e.lock, err = lockfile.Read(filepath.Join(dir, cache.PyodideLock))
+		e.lock, err = lockfile.Read(filepath.Join(dir, versions.PyodideLock))
 		return err
 	})
 	rt, err := pyodide.Open(ctx, pyodide.Config{
-		Module:   filepath.Join(dir, cache.PyodideWasm),
-		Stdlib:   filepath.Join(dir, cache.PyodideStdlib),
-		Identity: "pyodide " + defaults.PyodideIntegrity, // the cache has checked it
+		Module:   filepath.Join(dir, versions.PyodideWasm),
+		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
+		Identity: "pyodide " + versions.PyodideIntegrity, // the cache has checked it
 		Store:    r.cfg.Cache,
 		Ahead:    r.cfg.Ahead,
 		Progress: func(p pyodide.Progress) {
@@ -119,7 +118,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	}
 	e.rt = rt
 	e.resolver, err = resolver.New(resolver.Config{
-		Cache: r.cfg.Cache, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
+		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
 )
@@ -74,7 +74,7 @@ func (a *answer) fresh(now time.Time) bool {
 // refuse remembers that a request cannot be met, if that is the index's word
 // and not for want of a network.
 func (s *session) refuse(key string, failed *NotInstalledError) {
-	if !s.unreachable && len(s.lost) == 0 && s.baseUnreachable() == "" && !s.cache.Offline() {
+	if !s.unreachable && len(s.lost) == 0 && s.baseUnreachable() == "" && !s.fetch.Offline() {
 		s.remember(key, &answer{Format: answerFormat, When: time.Now().UTC(), Failed: failed.Packages})
 	}
 }
@@ -99,7 +99,7 @@ func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), req.Locked, req.Alone,
 		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
-		defaults.MicropipSHA256, defaults.PackagingSHA256, defaults.PyodideVersion, resolverDigest,
+		versions.MicropipSHA256, versions.PackagingSHA256, versions.PyodideVersion, resolverDigest,
 	})
 	if err != nil {
 		panic(err) // strings only

@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel"
 )
@@ -53,7 +54,7 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path, cached, err := s.cache.Blob(ctx, cache.Source{
+	path, cached, err := s.fetch.Blob(ctx, fetch.Source{
 		URL: u.String(), From: s.registry(p).String(), Digest: cache.SHA256(p.SHA256), MaxSize: maxWheel, Name: p.Filename,
 	}, func(done, total int64) {
 		s.progress(runners.Progress{Phase: "download", Item: p.Filename, Done: done, Total: max(total, 0)})
@@ -107,7 +108,7 @@ func openWheel(f *os.File, filename string) (*wheel.Wheel, error) {
 
 // unpack gives the folder with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
-	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, defaults.PyodideVersion, overlayKey(p.Name))
+	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, overlayKey(p.Name))
 	if p.Strip {
 		key += "-python"
 	}
@@ -270,8 +271,8 @@ func (s *session) place(ctx context.Context) (release func(), err error) {
 func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 	var trees []string
 	for _, tool := range []struct{ name, version, file, sum string }{
-		{"micropip", defaults.MicropipVersion, defaults.MicropipWheel, defaults.MicropipSHA256},
-		{"packaging", defaults.PackagingVersion, defaults.PackagingWheel, defaults.PackagingSHA256},
+		{"micropip", versions.MicropipVersion, versions.MicropipWheel, versions.MicropipSHA256},
+		{"packaging", versions.PackagingVersion, versions.PackagingWheel, versions.PackagingSHA256},
 	} {
 		p := pin{Name: tool.name, Version: tool.version, Filename: tool.file, SHA256: tool.sum, Source: sourcePyPI}
 		installed, err := s.unpack(ctx, p)
@@ -290,7 +291,7 @@ func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 // locate looks the URL of a pinned wheel up on the index.
 func (s *session) locate(ctx context.Context, p *pin) error {
 	files, err := s.page(ctx, p.Name)
-	if errors.Is(err, cache.ErrOffline) {
+	if errors.Is(err, fetch.ErrOffline) {
 		// The cache may have it nevertheless, and will say so if not.
 		p.URL = withoutUser(s.index.JoinPath(p.Filename).String())
 		return nil

@@ -15,6 +15,7 @@ import (
 	"deps.dev/util/pypi"
 
 	"coderunner/cache"
+	"coderunner/internal/fetch"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
@@ -85,8 +86,8 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 // page fetches a project's page from the index.
 func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
 	u := s.index.JoinPath(name + "/")
-	resp, err := s.cache.Get(ctx, u.String(), http.Header{"Accept": {index.Accept}}, index.MaxPage)
-	if status, ok := errors.AsType[*cache.HTTPError](err); ok && (status.Status == http.StatusNotFound || status.Status == http.StatusGone) {
+	resp, err := s.fetch.Get(ctx, u.String(), http.Header{"Accept": {index.Accept}}, index.MaxPage)
+	if status, ok := errors.AsType[*fetch.HTTPError](err); ok && (status.Status == http.StatusNotFound || status.Status == http.StatusGone) {
 		return nil, errNoProject
 	}
 	if err != nil {
@@ -234,10 +235,10 @@ func (s *session) reason(err error) (text string, expected bool) {
 	if _, ok := errors.AsType[*wheel.RefusedError](err); ok {
 		return err.Error(), true
 	}
-	if wrong, ok := errors.AsType[*cache.DigestError](err); ok {
+	if wrong, ok := errors.AsType[*fetch.DigestError](err); ok {
 		return "hash mismatch: " + wrong.Error(), true
 	}
-	if large, ok := errors.AsType[*cache.SizeError](err); ok {
+	if large, ok := errors.AsType[*fetch.SizeError](err); ok {
 		return large.Error(), true
 	}
 	if _, ok := errors.AsType[*cache.StorageError](err); ok {
@@ -248,8 +249,8 @@ func (s *session) reason(err error) (text string, expected bool) {
 		return NoSuchPackage + " on " + hostOf(s.index), true
 	case errors.Is(err, errNoHash):
 		return err.Error(), true
-	case errors.Is(err, cache.ErrOffline):
-		return "offline: " + cache.ErrOffline.Error(), true
+	case errors.Is(err, fetch.ErrOffline):
+		return "offline: " + fetch.ErrOffline.Error(), true
 	}
 	if index, ok := errors.AsType[*indexError](err); ok {
 		return "the index " + hostOf(s.index) + " cannot be used: " + index.Error(), true

@@ -52,7 +52,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
-	"coderunner/internal/defaults"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
@@ -89,6 +90,7 @@ type Trusted interface {
 // Config says where packages come from.
 type Config struct {
 	Cache   *cache.Cache
+	Fetch   *fetch.Client
 	Trusted Trusted
 	Lock    *lockfile.Lock
 	Index   string // simple repository API; "" is the public one
@@ -98,6 +100,7 @@ type Config struct {
 // Resolver prepares packages. It is safe for concurrent use.
 type Resolver struct {
 	cache   *cache.Cache
+	fetch   *fetch.Client
 	trusted Trusted
 	lock    *lockfile.Lock
 	index   *url.URL
@@ -113,14 +116,14 @@ type Resolver struct {
 // New checks the configuration. It fetches nothing.
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
-		cache: c.Cache, trusted: c.Trusted, lock: c.Lock,
+		cache: c.Cache, fetch: c.Fetch, trusted: c.Trusted, lock: c.Lock,
 		compiling: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
 	}
 	var err error
-	if r.index, err = registry("PIP_INDEX_URL", c.Index, defaults.PyPIIndex); err != nil {
+	if r.index, err = registry("PIP_INDEX_URL", c.Index, versions.PyPIIndex); err != nil {
 		return nil, err
 	}
-	if r.base, err = registry("PYODIDE_PACKAGE_BASE_URL", c.Base, defaults.PyodidePackageBase); err != nil {
+	if r.base, err = registry("PYODIDE_PACKAGE_BASE_URL", c.Base, versions.PyodidePackageBase); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -190,12 +193,12 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	key := r.key(req)
 	old := r.recall(key)
 	if old != nil && old.Failed != nil {
-		if old.fresh(time.Now()) && !r.cache.Offline() {
+		if old.fresh(time.Now()) && !r.fetch.Offline() {
 			return nil, &NotInstalledError{Packages: old.Failed}
 		}
 		old = nil
 	}
-	if old != nil && (old.fresh(time.Now()) || r.cache.Offline()) {
+	if old != nil && (old.fresh(time.Now()) || r.fetch.Offline()) {
 		set, err := s.install(ctx, old)
 		if err == nil || ctx.Err() != nil {
 			return set, err

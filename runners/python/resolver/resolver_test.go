@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"coderunner/internal/defaults"
+	"coderunner/internal/versions"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
@@ -209,10 +209,10 @@ func TestOverlay(t *testing.T) {
 
 // The versions that the code names and those of the pinned release agree.
 func TestPins(t *testing.T) {
-	if !strings.HasPrefix(defaults.CPythonVersion, "3.14.") || cpythonTag != "cp314" {
-		t.Errorf("CPython %s, tag %s, minor %d", defaults.CPythonVersion, cpythonTag, pythonMinor)
+	if !strings.HasPrefix(versions.CPythonVersion, "3.14.") || cpythonTag != "cp314" {
+		t.Errorf("CPython %s, tag %s, minor %d", versions.CPythonVersion, cpythonTag, pythonMinor)
 	}
-	for _, name := range []string{defaults.MicropipWheel, defaults.PackagingWheel} {
+	for _, name := range []string{versions.MicropipWheel, versions.PackagingWheel} {
 		if n, err := wheel.ParseName(name); err != nil || !testResolver(t).fit(n).ok {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/cache"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
 )
@@ -222,12 +223,12 @@ func (s *session) lose(lost *baseError) bool {
 	if s.lost == nil {
 		s.lost = map[string]string{}
 	}
-	if s.lost[lost.name] != "" || errors.Is(lost.err, cache.ErrOffline) {
+	if s.lost[lost.name] != "" || errors.Is(lost.err, fetch.ErrOffline) {
 		return false
 	}
 	s.lost[lost.name], _ = s.reason(lost.err)
-	status, answered := errors.AsType[*cache.HTTPError](lost.err)
-	_, wrong := errors.AsType[*cache.DigestError](lost.err)
+	status, answered := errors.AsType[*fetch.HTTPError](lost.err)
+	_, wrong := errors.AsType[*fetch.DigestError](lost.err)
 	if !wrong && (!answered || status.Status != 404) {
 		s.noteBase(false)
 	}
@@ -241,19 +242,19 @@ func (s *session) probeBase(ctx context.Context) <-chan struct{} {
 	s.mu.Lock()
 	recent := time.Since(s.baseAsked) < baseRetry
 	s.mu.Unlock()
-	if recent || s.cache.Offline() {
+	if recent || s.fetch.Offline() {
 		close(known)
 		return known
 	}
 	go func() {
 		defer close(known)
-		_, err := s.cache.Get(ctx, s.base.JoinPath(cache.PyodideLock).String(), nil, maxLock)
+		_, err := s.fetch.Get(ctx, s.base.JoinPath(versions.PyodideLock).String(), nil, maxLock)
 		if ctx.Err() != nil {
 			return
 		}
 		// Whatever is answered, somebody is there.
-		_, answered := errors.AsType[*cache.HTTPError](err)
-		_, large := errors.AsType[*cache.SizeError](err)
+		_, answered := errors.AsType[*fetch.HTTPError](err)
+		_, large := errors.AsType[*fetch.SizeError](err)
 		s.noteBase(err == nil || answered || large)
 	}()
 	return known

@@ -1,12 +1,15 @@
-package cache
+package fetch
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"coderunner/cache"
 )
 
 // NPMPackage names one version of a package in an npm registry.
@@ -33,7 +36,7 @@ var (
 // front that tarballs have. If it is not in the cache the tarball is fetched,
 // verified as a whole, and only then unpacked. The package's scripts are not
 // run, its dependencies not fetched.
-func (c *Cache) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, err error) {
+func (c *Client) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, err error) {
 	src, err := p.source()
 	if err != nil {
 		return "", err
@@ -42,43 +45,31 @@ func (c *Cache) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (d
 	if err != nil {
 		return "", err
 	}
-	dir, err = c.Dir(ctx, "npm", p.key(src.Digest), func(ctx context.Context, dir string) error {
-		if c.offline && r.url.Scheme != "file" {
-			return fmt.Errorf("fetch %s: %w", r.name, ErrOffline)
-		}
+	return c.cache.Dir(ctx, "npm", p.key(src.Digest), func(ctx context.Context, dir string) error {
 		return c.fetchPackage(ctx, p, src, r, dir, progress)
 	})
-	return dir, err
 }
 
 // fetchPackage downloads the tarball to a temporary file, which needs no entry
 // of its own, and unpacks it into dir.
-func (c *Cache) fetchPackage(ctx context.Context, p NPMPackage, src Source, r request, dir string, progress ProgressFunc) error {
-	tmp, err := c.tempDir("npm-tarball")
+func (c *Client) fetchPackage(ctx context.Context, p NPMPackage, src Source, r request, dir string, progress ProgressFunc) error {
+	tmp, err := c.cache.TempDir("npm-tarball")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	path := filepath.Join(tmp, "package.tgz")
-	err = c.net.fetch(ctx, r, func(a answer) error {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		if err != nil {
-			return storageError("create", path, err)
-		}
-		err = src.receive(f, a, r.name, progress)
-		if cerr := f.Close(); err == nil {
-			err = storageError("write", path, cerr)
-		}
-		return err
-	})
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return storageError("open", path, err)
+		return cache.NewStorageError("create", path, err)
 	}
 	defer f.Close()
+	if err := c.download(ctx, src, r, f, progress); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return cache.NewStorageError("read", path, err)
+	}
 	u := unpacker{limits: npmLimits, keep: p.Keep}
 	if err := u.unpack(ctx, f, dir); err != nil {
 		return fmt.Errorf("unpack %s: %w", r.name, err)
@@ -95,7 +86,7 @@ func (p *NPMPackage) source() (Source, error) {
 	if !npmVersion.MatchString(p.Version) {
 		return Source{}, fmt.Errorf("npm package %s: %q is not an exact version", p.Name, p.Version)
 	}
-	digest, err := ParseDigest(p.Integrity)
+	digest, err := cache.ParseDigest(p.Integrity)
 	if err != nil {
 		return Source{}, fmt.Errorf("npm package %s: %w", name, err)
 	}
@@ -110,7 +101,7 @@ func (p *NPMPackage) source() (Source, error) {
 }
 
 // key names the tree by the package, for people, and by its digest.
-func (p *NPMPackage) key(d Digest) string {
+func (p *NPMPackage) key(d cache.Digest) string {
 	key := strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + d.Hex[:16]
 	if p.Part != "" {
 		key += "-" + p.Part

@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"context"
@@ -80,18 +80,18 @@ func (n *nameServer) next(name string) (netip.Addr, bool) {
 	return netip.MustParseAddr(list[0]), true
 }
 
-// rebinding is a cache that finds names by n.
-func rebinding(t *testing.T, n *nameServer) *Cache {
+// rebinding is a Client that finds names by n.
+func rebinding(t *testing.T, n *nameServer) *Client {
 	t.Helper()
 	c := open(t, t.TempDir(), Options{})
 	r := n.resolver()
-	c.net.client.Transport = newGuard(func(control dialControl) *http.Transport {
+	c.client.Transport = newGuard(func(control dialControl) *http.Transport {
 		tr := defaultTransport(control)
 		tr.Proxy = nil
 		tr.DialContext = (&net.Dialer{Resolver: r, Control: control}).DialContext
 		return tr
 	})
-	c.net.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) { return r.LookupNetIP(ctx, "ip4", host) }
+	c.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) { return r.LookupNetIP(ctx, "ip4", host) }
 	return c
 }
 
@@ -116,7 +116,7 @@ func TestRebinding(t *testing.T) {
 	_, err = rebinding(t, n).Get(ctx, at("registry.test")+"?to="+url.QueryEscape(at("evil.test")), nil, 1<<20)
 	wantError(t, err, "connection to 127.0.0.1:"+u.Port()+" refused")
 
-	blob := func(c *Cache, from, to string) error {
+	blob := func(c *Client, from, to string) error {
 		_, _, err := c.Blob(ctx, Source{URL: to, From: from, Digest: sha256Of(payload)}, nil)
 		return err
 	}
@@ -144,12 +144,12 @@ func TestGuardWithProxy(t *testing.T) {
 	via, err := url.Parse(proxy)
 	check(t, err)
 	c := open(t, t.TempDir(), Options{})
-	c.net.client.Transport = newGuard(func(control dialControl) *http.Transport {
+	c.client.Transport = newGuard(func(control dialControl) *http.Transport {
 		tr := defaultTransport(control)
 		tr.Proxy = http.ProxyURL(via)
 		return tr
 	})
-	c.net.lookup = func(context.Context, string) ([]netip.Addr, error) { return nil, fmt.Errorf("only the proxy knows") }
+	c.lookup = func(context.Context, string) ([]netip.Addr, error) { return nil, fmt.Errorf("only the proxy knows") }
 	_, _, err = c.Blob(context.Background(), Source{URL: "http://files.test/x", From: "http://registry.test/", Digest: sha256Of(payload)}, nil)
 	if err != nil || requests.Load() != 1 {
 		t.Errorf("%d requests, %v", requests.Load(), err)

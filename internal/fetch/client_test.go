@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func TestPrivateRedirects(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(base, "http://"))
 	}}}
 	c := open(t, t.TempDir(), Options{HTTP: client})
-	c.net.lookup = func(_ context.Context, host string) ([]netip.Addr, error) {
+	c.lookup = func(_ context.Context, host string) ([]netip.Addr, error) {
 		if addr, ok := addrs[host]; ok {
 			return []netip.Addr{netip.MustParseAddr(addr)}, nil
 		}

@@ -1,4 +1,24 @@
-package cache
+// Package fetch downloads: documents, files of a known digest, and packages of
+// an npm registry. What has a digest it keeps in a [cache.Cache], and fetches
+// only if it is not there.
+//
+// A request is made again when the network fails, and not when the answer would
+// be the same. Nothing is used before its digest was compared. A registry may be
+// a directory, named by a file URL.
+//
+// # Limits
+//
+// No resuming of a broken download: it starts again. No credentials but those in
+// a URL: .npmrc and .netrc are not read. Redirects and links from a public
+// registry to a private address are refused as they are dialled; through a
+// proxy, and with a client of the caller's own, only by looking up the name
+// before. What Deno fetches, it fetches by itself, and none of this is about
+// that.
+//
+// # Testing
+//
+// Faults of the network come from servers in the tests.
+package fetch
 
 import (
 	"context"
@@ -10,12 +30,28 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"coderunner/cache"
 )
 
 const userAgent = "coderunner"
 
-// fetcher fetches; its durations are fields so that tests need not wait.
-type fetcher struct {
+// Options says how a [Client] behaves.
+type Options struct {
+	// Offline forbids fetching: what is not in the cache is [ErrOffline].
+	Offline bool
+
+	// HTTP is the client to fetch with. With nil it is one that takes its
+	// proxy from HTTPS_PROXY and its certificates from the system,
+	// SSL_CERT_FILE and SSL_CERT_DIR. Redirects are checked in either case.
+	HTTP *http.Client
+}
+
+// Client downloads. Its methods are safe for concurrent use.
+type Client struct {
+	cache   *cache.Cache
+	offline bool
+
 	client   *http.Client
 	lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
 	attempts int           // how often a request is made at most
@@ -29,8 +65,11 @@ const (
 	minProgress  = 1 << 10 // bytes
 )
 
-func newFetcher(client *http.Client) *fetcher {
-	f := &fetcher{
+// New returns a Client that keeps what it downloads in store.
+func New(store *cache.Cache, o Options) *Client {
+	c := &Client{
+		cache:   store,
+		offline: o.Offline,
 		lookup: func(ctx context.Context, host string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		},
@@ -40,14 +79,14 @@ func newFetcher(client *http.Client) *fetcher {
 		stall:    30 * time.Second,
 	}
 	var own http.Client
-	if client != nil {
-		own = *client
+	if o.HTTP != nil {
+		own = *o.HTTP
 	} else {
 		own.Transport = newGuard(defaultTransport)
 	}
 	theirs := own.CheckRedirect
 	own.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		if err := f.checkRedirect(req, via); err != nil {
+		if err := c.checkRedirect(req, via); err != nil {
 			return err
 		}
 		if theirs != nil {
@@ -55,9 +94,15 @@ func newFetcher(client *http.Client) *fetcher {
 		}
 		return nil
 	}
-	f.client = &own
-	return f
+	c.client = &own
+	return c
 }
+
+// Offline reports whether fetching is forbidden.
+func (c *Client) Offline() bool { return c.offline }
+
+// Close closes idle connections. No other method may be running.
+func (c *Client) Close() { c.client.CloseIdleConnections() }
 
 // defaultTransport verifies certificates, as Go always does, against the
 // system's or those of SSL_CERT_FILE and SSL_CERT_DIR.
@@ -82,7 +127,7 @@ const lookupTimeout = 5 * time.Second
 
 // isPrivate reports whether the host is this machine or its own network. A
 // name that cannot be looked up is none of that: only a proxy can reach it.
-func (f *fetcher) isPrivate(ctx context.Context, u *url.URL) bool {
+func (c *Client) isPrivate(ctx context.Context, u *url.URL) bool {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
@@ -92,7 +137,7 @@ func (f *fetcher) isPrivate(ctx context.Context, u *url.URL) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	addrs, err := f.lookup(ctx, host)
+	addrs, err := c.lookup(ctx, host)
 	if err != nil {
 		return false
 	}

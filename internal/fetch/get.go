@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const getTimeout = 2 * time.Minute
 // after decompression. It is not kept. A status that is not a success is an
 // *[HTTPError], a longer document a *[SizeError]. The header, which may be
 // nil, is sent along. A file URL reads a file, or a folder's index.html.
-func (c *Cache) Get(ctx context.Context, url string, header http.Header, max int64) (*Response, error) {
+func (c *Client) Get(ctx context.Context, url string, header http.Header, max int64) (*Response, error) {
 	u, err := parseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
@@ -35,7 +35,7 @@ func (c *Cache) Get(ctx context.Context, url string, header http.Header, max int
 	ctx, cancel := context.WithTimeoutCause(ctx, getTimeout, fmt.Errorf("no answer within %v", getTimeout))
 	defer cancel()
 	var resp *Response
-	err = c.net.fetch(ctx, r, func(a answer) error {
+	err = c.fetch(ctx, r, func(a answer) error {
 		if a.size > max {
 			return &SizeError{Name: r.name, Max: max}
 		}

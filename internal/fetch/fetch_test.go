@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"coderunner/cache"
 )
 
 var payload = bytes.Repeat([]byte("0123456789abcdef"), 4096)
@@ -172,9 +174,9 @@ func TestSourcesThatCannotBeVerified(t *testing.T) {
 	good := sha256Of(payload)
 	for _, src := range []Source{
 		{URL: "https://example.test/x"},
-		{URL: "https://example.test/x", Digest: Digest{"md5", "00"}},
-		{URL: "https://example.test/x", Digest: SHA256("../../../../etc/passwd")},
-		{URL: "https://example.test/x", Digest: SHA256("")},
+		{URL: "https://example.test/x", Digest: cache.Digest{Algorithm: "md5", Hex: "00"}},
+		{URL: "https://example.test/x", Digest: cache.SHA256("../../../../etc/passwd")},
+		{URL: "https://example.test/x", Digest: cache.SHA256("")},
 		{URL: "ftp://example.test/x", Digest: good},
 		{URL: "https:///x", Digest: good},
 		{URL: "file://host/x", Digest: good},
@@ -232,7 +234,7 @@ func TestStall(t *testing.T) {
 				}
 			})
 			c := open(t, t.TempDir(), Options{})
-			c.net.stall = 50 * time.Millisecond
+			c.stall = 50 * time.Millisecond
 			_, _, err := c.Blob(context.Background(), Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)
 			wantError(t, err, "the transfer stalled")
 			if n := requests.Load(); n != 2 {

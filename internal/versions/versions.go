@@ -1,7 +1,8 @@
-// Package defaults holds what the program must know of the outside world: the
-// registries it asks when the environment names none, and the pinned runtimes.
-// Nothing else in the tree names a host or pins a version.
-package defaults
+// Package versions pins what the program needs of the outside world: the
+// runtimes by version and digest, and the registries that are asked when the
+// environment names none. Nothing else in the tree names a host or pins a
+// version.
+package versions
 
 // The registries, each replaced by the variable that its ecosystem uses.
 const (
@@ -33,10 +34,10 @@ const (
 	PackagingSHA256  = "d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"
 )
 
-// DenoIntegrity gives, by GOOS/GOARCH, the npm package of the pinned Deno and
-// its SHA-512 as the npm registry states it. A system that is missing here has
+// denoBuilds is, by GOOS/GOARCH, the npm package of the pinned Deno and its
+// SHA-512 as the npm registry states it. A system that is missing here has
 // no pinned Deno: its users name one in CODE_RUNNER_DENO.
-var DenoIntegrity = map[string]struct{ Package, Integrity string }{
+var denoBuilds = map[string]struct{ Package, Integrity string }{
 	"linux/amd64": {
 		Package:   "@deno/linux-x64-glibc",
 		Integrity: "sha512-TDqcnoLe3jlgqYEQm7H7MK6q0JOth+o8iSZzknRODnVkJfPiNnjVn1M1Zc6vnp+ipkyb6Av1/CUlHgHtlq59Gw==",

@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"archive/tar"

@@ -1,4 +1,4 @@
-package cache
+package versions
 
 import (
 	"context"
@@ -13,13 +13,22 @@ import (
 	"syscall"
 	"testing"
 
-	"coderunner/internal/defaults"
+	"coderunner/cache"
+	"coderunner/internal/fetch"
 )
 
-// needRegistry decides what err means for a test that needs a registry: where
-// there is no network it is skipped, but never in CI.
-func needRegistry(t *testing.T, err error) {
+// fetched returns the directory of a package, in a cache of the test's own.
+// Where there is no network the test is skipped, but never in CI.
+func fetched(t *testing.T, p fetch.NPMPackage) (dir string, store *cache.Cache) {
 	t.Helper()
+	store, err := cache.Open(t.TempDir())
+	check(t, err)
+	c := fetch.New(store, fetch.Options{})
+	t.Cleanup(func() {
+		c.Close()
+		check(t, store.Close())
+	})
+	dir, err = c.NPM(context.Background(), p, nil)
 	var dns *net.DNSError
 	away := errors.As(err, &dns) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENETUNREACH) ||
 		errors.Is(err, syscall.EHOSTUNREACH)
@@ -27,17 +36,22 @@ func needRegistry(t *testing.T, err error) {
 		t.Skipf("the npm registry is out of reach: %v", err)
 	}
 	check(t, err)
+	return dir, store
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestPyodideFromRegistry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the npm registry")
 	}
-	root := t.TempDir()
-	c := open(t, root, Options{})
-	registry := os.Getenv("NPM_CONFIG_REGISTRY")
-	dir, err := c.Pyodide(context.Background(), registry, nil)
-	needRegistry(t, err)
+	p := Pyodide(os.Getenv("NPM_CONFIG_REGISTRY"))
+	dir, store := fetched(t, p)
 	magic := map[string]string{PyodideWasm: "\x00asm", PyodideStdlib: "PK\x03\x04", PyodideLock: "{", "package.json": "{"}
 	entries, err := os.ReadDir(dir)
 	check(t, err)
@@ -55,10 +69,10 @@ func TestPyodideFromRegistry(t *testing.T) {
 	if len(magic) != 0 {
 		t.Errorf("missing: %v", magic)
 	}
-	if again, err := open(t, root, Options{Offline: true}).Pyodide(context.Background(), registry, nil); again != dir || err != nil {
+	if again, err := fetch.New(store, fetch.Options{Offline: true}).NPM(context.Background(), p, nil); again != dir || err != nil {
 		t.Errorf("offline: %q, %v", again, err)
 	}
-	problems, err := c.Verify(context.Background())
+	problems, err := store.Verify(context.Background())
 	if err != nil || len(problems) != 0 {
 		t.Errorf("Verify = %v, %v", problems, err)
 	}
@@ -68,14 +82,15 @@ func TestDenoFromRegistry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the npm registry")
 	}
-	c := open(t, t.TempDir(), Options{})
-	binary, err := c.Deno(context.Background(), os.Getenv("NPM_CONFIG_REGISTRY"), nil)
+	p, executable, err := Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
 	if errors.Is(err, ErrNoDeno) {
 		t.Skip(err)
 	}
-	needRegistry(t, err)
+	check(t, err)
+	dir, _ := fetched(t, p)
+	binary := filepath.Join(dir, executable)
 	out, err := exec.Command(binary, "--version").Output()
-	if err != nil || !strings.HasPrefix(string(out), "deno "+defaults.DenoVersion+" ") {
+	if err != nil || !strings.HasPrefix(string(out), "deno "+DenoVersion+" ") {
 		t.Errorf("deno --version: %q, %v", out, err)
 	}
 	if runtime.GOOS != "linux" {
@@ -98,25 +113,27 @@ func TestDenoFromRegistry(t *testing.T) {
 }
 
 func TestPinsAreWellFormed(t *testing.T) {
-	pins := map[string]string{"pyodide": defaults.PyodideIntegrity}
-	for system, build := range defaults.DenoIntegrity {
+	pins := map[string]string{"pyodide": PyodideIntegrity}
+	for system, build := range denoBuilds {
 		if goos, goarch, ok := strings.Cut(system, "/"); !ok || goos == "" || goarch == "" {
 			t.Errorf("%q is not GOOS/GOARCH", system)
 		}
-		if !npmName.MatchString(build.Package) {
+		if !strings.HasPrefix(build.Package, "@deno/") {
 			t.Errorf("%s: package %q", system, build.Package)
 		}
 		pins[system] = build.Integrity
 	}
 	for name, integrity := range pins {
-		if d, err := ParseDigest(integrity); err != nil || d.Algorithm != "sha512" {
+		if d, err := cache.ParseDigest(integrity); err != nil || d.Algorithm != "sha512" {
 			t.Errorf("%s: %v, %v; want a sha512", name, d, err)
 		}
 	}
-	if err := SHA256(defaults.MicropipSHA256).check(); err != nil {
-		t.Error(err)
+	for _, sum := range []string{MicropipSHA256, PackagingSHA256} {
+		if err := cache.SHA256(sum).Check(); err != nil {
+			t.Error(err)
+		}
 	}
-	if want := "micropip-" + defaults.MicropipVersion + "-"; !strings.HasPrefix(defaults.MicropipWheel, want) {
-		t.Errorf("wheel %q, want %q", defaults.MicropipWheel, want)
+	if want := "micropip-" + MicropipVersion + "-"; !strings.HasPrefix(MicropipWheel, want) {
+		t.Errorf("wheel %q, want %q", MicropipWheel, want)
 	}
 }

@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+
+	"coderunner/cache"
 )
 
 // fetchFile answers from a folder instead of a server, so that a registry may
@@ -23,7 +25,7 @@ func fetchFile(r request, use func(answer) error) error {
 		return explain(r, 1, &statusError{HTTPError: HTTPError{Status: http.StatusNotFound, URL: safeURL(r.url)}})
 	}
 	if err != nil {
-		return explain(r, 1, storageError("open", path, err))
+		return explain(r, 1, cache.NewStorageError("open", path, err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -31,7 +33,7 @@ func fetchFile(r request, use func(answer) error) error {
 		err = errors.New("not a regular file")
 	}
 	if err != nil {
-		return explain(r, 1, storageError("read", path, err))
+		return explain(r, 1, cache.NewStorageError("read", path, err))
 	}
 	header := http.Header{}
 	if filepath.Ext(f.Name()) == ".html" {

@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type guarded struct{ on atomic.Bool }
 type guardedKey struct{}
 
 // checkLink checks where a request begins, and prepares ctx for it.
-func (f *fetcher) checkLink(ctx context.Context, r request) (context.Context, error) {
+func (c *Client) checkLink(ctx context.Context, r request) (context.Context, error) {
 	g := new(guarded)
 	ctx = context.WithValue(ctx, guardedKey{}, g)
 	if r.from == nil || r.from.Scheme == "file" || r.url.Scheme != "file" && r.url.Hostname() == r.from.Hostname() {
@@ -39,8 +39,8 @@ func (f *fetcher) checkLink(ctx context.Context, r request) (context.Context, er
 	switch {
 	case r.url.Scheme == "file":
 		return ctx, &redirectError{fmt.Sprintf("link from %s to %s refused: it is a file of this machine", safeURL(r.from), safeURL(r.url))}
-	case f.isPrivate(ctx, r.from):
-	case f.isPrivate(ctx, r.url):
+	case c.isPrivate(ctx, r.from):
+	case c.isPrivate(ctx, r.url):
 		return ctx, &redirectError{fmt.Sprintf("link from %s to %s refused: the address is private", safeURL(r.from), safeURL(r.url))}
 	default:
 		g.on.Store(true)
@@ -48,7 +48,7 @@ func (f *fetcher) checkLink(ctx context.Context, r request) (context.Context, er
 	return ctx, nil
 }
 
-func (f *fetcher) checkRedirect(req *http.Request, via []*http.Request) error {
+func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	req.Header.Del("Referer") // it has the query of the URL before, with its secrets
 	first, last := via[0].URL, via[len(via)-1].URL
 	to := safeURL(req.URL)
@@ -66,10 +66,10 @@ func (f *fetcher) checkRedirect(req *http.Request, via []*http.Request) error {
 		return nil
 	}
 	ctx := req.Context()
-	if f.isPrivate(ctx, req.URL) && (already || !f.isPrivate(ctx, first)) {
+	if c.isPrivate(ctx, req.URL) && (already || !c.isPrivate(ctx, first)) {
 		return &redirectError{fmt.Sprintf("redirect to %s refused: the address is private", to)}
 	}
-	if g != nil && !already && !f.isPrivate(ctx, first) {
+	if g != nil && !already && !c.isPrivate(ctx, first) {
 		g.on.Store(true)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"coderunner/cache"
 )
 
 // request is one thing to fetch, by as many attempts as it takes.
@@ -37,33 +39,33 @@ type answer struct {
 // fetch makes the request and gives the answer to use, again from the start
 // when the transfer breaks. Use must not keep the body, and wraps what is not
 // the network's fault in *finalError or a type of this package.
-func (f *fetcher) fetch(ctx context.Context, r request, use func(answer) error) error {
-	ctx, err := f.checkLink(ctx, r)
+func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) error {
+	ctx, err := c.checkLink(ctx, r)
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", r.name, err)
 	}
 	if r.url.Scheme == "file" {
 		return fetchFile(r, use)
 	}
-	wait := f.backoff
+	wait := c.backoff
 	for n := 1; ; n++ {
-		err := f.attempt(ctx, r, use)
+		err := c.attempt(ctx, r, use)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("fetch %s: %w", r.name, cancelled(ctx))
+			return fmt.Errorf("fetch %s: %w", r.name, ctxErr(ctx))
 		}
 		attempts, after := retriable(err)
-		if n >= min(attempts, f.attempts) {
+		if n >= min(attempts, c.attempts) {
 			return explain(r, n, err)
 		}
 		pause := wait + rand.N(wait/4+1)
 		if after > 0 {
-			pause = min(after, f.maxWait)
+			pause = min(after, c.maxWait)
 		}
 		if !sleep(ctx, pause) {
-			return fmt.Errorf("fetch %s: %w", r.name, cancelled(ctx))
+			return fmt.Errorf("fetch %s: %w", r.name, ctxErr(ctx))
 		}
 		wait *= 2
 	}
@@ -92,10 +94,10 @@ func (e *statusError) Unwrap() error { return &e.HTTPError }
 var errStalled = errors.New("the transfer stalled")
 
 // attempt makes the request once.
-func (f *fetcher) attempt(ctx context.Context, r request, use func(answer) error) error {
+func (c *Client) attempt(ctx context.Context, r request, use func(answer) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(f.stall, func() { cancel(errStalled) })
+	timer := time.AfterFunc(c.stall, func() { cancel(errStalled) })
 	defer timer.Stop()
 
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url.String(), nil)
@@ -109,7 +111,7 @@ func (f *fetcher) attempt(ctx context.Context, r request, use func(answer) error
 	if r.raw {
 		req.Header.Set("Accept-Encoding", "identity")
 	}
-	resp, err := f.client.Do(req)
+	resp, err := c.client.Do(req)
 	if err != nil {
 		return stallCause(ctx, err)
 	}
@@ -121,7 +123,7 @@ func (f *fetcher) attempt(ctx context.Context, r request, use func(answer) error
 			after:     retryAfter(resp.Header.Get("Retry-After")),
 		}
 	}
-	body := &watchedReader{r: resp.Body, progress: func() { timer.Reset(f.stall) }}
+	body := &watchedReader{r: resp.Body, progress: func() { timer.Reset(c.stall) }}
 	err = use(answer{resp.StatusCode, resp.Header, resp.Request.URL, resp.ContentLength, body})
 	return stallCause(ctx, err)
 }
@@ -225,7 +227,7 @@ func explain(r request, attempts int, err error) error {
 func isOwn(err error) bool {
 	var digest *DigestError
 	var size *SizeError
-	var storage *StorageError
+	var storage *cache.StorageError
 	return errors.As(err, &digest) || errors.As(err, &size) || errors.As(err, &storage)
 }
 

@@ -1,4 +1,4 @@
-package cache
+package fetch
 
 import (
 	"archive/tar"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"coderunner/cache"
 )
 
 // unpackLimits bound what an archive may turn into. All are counted while
@@ -63,7 +65,7 @@ func refuse(format string, args ...any) error {
 func (u *unpacker) unpack(ctx context.Context, r io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return storageError("open", dir, err)
+		return cache.NewStorageError("open", dir, err)
 	}
 	defer root.Close()
 	u.names = map[string]tarName{}
@@ -155,7 +157,7 @@ func (u *unpacker) entry(root *os.Root, h *tar.Header, body io.Reader) error {
 func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Reader) error {
 	if parent := path.Dir(name); parent != "." {
 		if err := root.MkdirAll(parent, 0o700); err != nil {
-			return storageError("create", parent, err)
+			return cache.NewStorageError("create", parent, err)
 		}
 	}
 	mode := os.FileMode(0o600)
@@ -164,7 +166,7 @@ func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Read
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return storageError("create", name, err)
+		return cache.NewStorageError("create", name, err)
 	}
 	counted := &countingReader{r: body, count: func(n int) error {
 		u.written += int64(n) // a sparse file has more of them than the archive
@@ -172,7 +174,7 @@ func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Read
 	}}
 	_, err = io.Copy(storageWriter{f, name}, counted)
 	if cerr := f.Close(); err == nil {
-		err = storageError("write", name, cerr)
+		err = cache.NewStorageError("write", name, cerr)
 	}
 	if err != nil && !errors.Is(err, errBadArchive) && !isOwn(err) {
 		err = fmt.Errorf("read %s: %w", name, err)
@@ -261,5 +263,5 @@ type storageWriter struct {
 
 func (s storageWriter) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
-	return n, storageError("write", s.name, err)
+	return n, cache.NewStorageError("write", s.name, err)
 }

@@ -1,0 +1,80 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"coderunner/cache"
+)
+
+// ErrOffline is wrapped by the error for something that is not in the cache
+// and may not be fetched.
+var ErrOffline = errors.New("not in the cache, and fetching is switched off")
+
+// HTTPError is an answer with a status that is not a success.
+type HTTPError struct {
+	Status int
+	URL    string // without user, password, query and fragment
+}
+
+func (e *HTTPError) Error() string {
+	text := http.StatusText(e.Status)
+	if text == "" {
+		text = "no success"
+	}
+	return fmt.Sprintf("%s: %d %s", e.URL, e.Status, text)
+}
+
+// DigestError is a download that is not what was asked for.
+type DigestError struct {
+	Name      string
+	URL       string // as in [HTTPError]
+	Want, Got cache.Digest
+	Size      int64 // bytes received
+	HTML      bool  // what came looks like a web page: a proxy's or a login's
+}
+
+func (e *DigestError) Error() string {
+	msg := fmt.Sprintf("%s is not what was asked for: %d bytes with %s, want %s", e.URL, e.Size, e.Got, e.Want)
+	if e.HTML {
+		msg += "; hint: the answer is a web page: is a proxy or a login in the way?"
+	}
+	return msg
+}
+
+// SizeError is something that is larger than it may be.
+type SizeError struct {
+	Name string
+	Max  int64 // bytes
+}
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%s: more than the allowed %d bytes", e.Name, e.Max)
+}
+
+// safeURL is u without what may be secret: user, password, query, fragment.
+func safeURL(u *url.URL) string {
+	if u == nil {
+		return "(no URL)"
+	}
+	clean := *u
+	clean.User, clean.RawQuery, clean.ForceQuery = nil, "", false
+	clean.Fragment, clean.RawFragment = "", ""
+	s := clean.String()
+	if u.RawQuery != "" {
+		s += "?…"
+	}
+	return s
+}
+
+// ctxErr joins the error of a ctx that is done with its cause.
+func ctxErr(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
