@@ -42,7 +42,9 @@ const imports = `
 
 	internal/sandbox:
 	internal/hostile:
-	runners/deno: cache internal/fetch internal/versions internal/sandbox runners
+	runners/deno/deps: runners
+	runners/deno/jsparse:
+	runners/deno: cache internal/fetch internal/versions internal/sandbox runners runners/deno/deps runners/deno/jsparse
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:

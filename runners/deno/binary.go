@@ -14,6 +14,7 @@ import (
 
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 // checkBinary finds a Deno that the user named and gives its absolute path
@@ -50,7 +51,7 @@ func checkBinary(name string) (path, version string, err error) {
 	}
 	fields := strings.Fields(out.String())
 	if len(fields) < 2 || fields[0] != "deno" {
-		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", clip(out.String(), 60)))
+		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", deps.Clip(out.String(), 60)))
 	}
 	version = fields[1]
 	if older(version, versions.DenoOldest) {

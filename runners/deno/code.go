@@ -11,12 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"coderunner/cache"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
 
 	"go.uber.org/zap"
 )
@@ -136,9 +137,9 @@ func (c *codes) find(v variant) string {
 
 // used notes that a program has run in a process of the variant. Again says
 // that its packages were there before. It may have databases made.
-func (c *codes) used(v variant, d dependencies, again bool) {
+func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 	key := c.r.codeKey(v)
-	if key == "" || len(d.targets) == 0 || !again && c.r.cfg.Ahead <= 0 {
+	if key == "" || len(d.Targets) == 0 || !again && c.r.cfg.Ahead <= 0 {
 		return
 	}
 	c.mu.Lock()
@@ -154,17 +155,17 @@ func (c *codes) used(v variant, d dependencies, again bool) {
 }
 
 // make makes the databases of a set.
-func (c *codes) make(key string, v variant, d dependencies) {
+func (c *codes) make(key string, v variant, d deps.Dependencies) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	v.making, v.args = true, nil
 	ctx, cancel := context.WithTimeout(c.ctx, 2*makeLimit)
 	defer cancel()
 	dir, err := c.r.cfg.Cache.Dir(ctx, codeKind, key, func(ctx context.Context, dir string) error {
-		return c.r.makeCode(ctx, v, d.loader(), dir)
+		return c.r.makeCode(ctx, v, d.Loader(), dir)
 	})
 	if err != nil && c.ctx.Err() == nil {
-		c.r.log.Info("a set of packages gets no compiled code", zap.String("packages", d.summary()), zap.Error(err))
+		c.r.log.Info("a set of packages gets no compiled code", zap.String("packages", d.Summary()), zap.Error(err))
 	}
 	c.mu.Lock()
 	s := c.set(key)
@@ -224,21 +225,6 @@ func (c *codes) trim(ctx context.Context, sets int, bytes int64) {
 	}
 }
 
-// loader is a program that loads all targets, one after the other, and does
-// nothing else. What one of them throws or waits for is not the others' matter.
-func (d *dependencies) loader() string {
-	var b strings.Builder
-	for _, t := range d.targets {
-		specifier, isJSON := t.quoted()
-		if isJSON {
-			specifier += `, { with: { type: "json" } }`
-		}
-		b.WriteString("await import(" + specifier + ").catch(() => {});\n")
-	}
-	b.WriteString("Deno.exit(0);\n")
-	return b.String()
-}
-
 // makeCode fills dir with the databases of a variant's packages.
 func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) error {
 	in := r.launch(ctx, v)
@@ -256,7 +242,7 @@ func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) er
 		return err
 	}
 	defer in.leave()
-	j := &job{r: r, main: main, shown: main, program: &program{source: loader}, binary: v.binary, ready: v.ready, begun: time.Now()}
+	j := &job{r: r, main: main, shown: main, program: jsparse.Plain(loader), binary: v.binary, ready: v.ready, begun: time.Now()}
 	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
 	o, _, err := j.command(ctx, in)
 	if err != nil {

@@ -132,7 +132,7 @@ func TestCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := in.folder.write(j.main, j.program.edited(), nil); err != nil {
+		if err := in.folder.write(j.main, j.program.Edited(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if o, _, err := j.command(t.Context(), in); err != nil || o.Status != runners.Succeeded {

@@ -62,6 +62,7 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 
 	"go.uber.org/zap"
 )
@@ -233,7 +234,7 @@ func (r *Runner) Close() error {
 // Warm fetches Deno and the packages, which are as in Request.Packages, and
 // starts a process ahead if the configuration has room for one.
 func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
-	pinned, err := parsePackages(packages)
+	pinned, err := deps.ParsePackages(packages)
 	if err != nil {
 		return err
 	}
@@ -247,7 +248,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		r.park.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
 		return nil
 	}
-	_, err = r.prepare(ctx, binary, resolve(nil, pinned), progress)
+	_, err = r.prepare(ctx, binary, deps.Resolve(nil, pinned), progress)
 	return err
 }
 

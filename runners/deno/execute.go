@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 // killedCode is the exit code of a program that was killed.
@@ -95,7 +96,7 @@ func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
 		}
 		return nil, done, err
 	}
-	if err := in.folder.write(j.main, j.program.edited(), j.req.Files); err != nil {
+	if err := in.folder.write(j.main, j.program.Edited(), j.req.Files); err != nil {
 		in.discard()
 		return nil, done, err
 	}
@@ -248,11 +249,11 @@ func (j *job) after(end *ending, o *runners.Outcome) next {
 	if o.Status != runners.Failed || rec == nil || rec.Kind != "thrown" || !rec.Load {
 		return done
 	}
-	missing := uncached.MatchString(rec.Message) || strings.Contains(rec.Message, "The lockfile is out of date")
+	missing := deps.Uncached.MatchString(rec.Message) || strings.Contains(rec.Message, "The lockfile is out of date")
 	switch {
-	case missing && len(j.deps.targets) > 0:
+	case missing && len(j.deps.Targets) > 0:
 		return refetch
-	case len(j.program.edits) > 0:
+	case j.program.HasEdits():
 		// Whatever Deno does not like about the program, it should say it of
 		// the user's own text.
 		return plain

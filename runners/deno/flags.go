@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 // flag gives a permission flag, or none if the grant is empty.
@@ -158,7 +159,7 @@ var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROX
 func (r *Runner) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
 	env = r.baseEnv(denoDir)
 	// Deno finds a registry's packages in its cache by the registry's URL.
-	if registry := withoutUser(r.cfg.NPMRegistry); registry != "" {
+	if registry := deps.WithoutUser(r.cfg.NPMRegistry); registry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
 	}
 	for _, e := range env {
@@ -222,16 +223,6 @@ func (r *Runner) prepareEnv() []string {
 // nowhere is a proxy that refuses connections: the port of the first service
 // that was ever given a number, which nothing has served for decades.
 const nowhere = "http://127.0.0.1:1/"
-
-// withoutUser removes a name and a password from a URL.
-func withoutUser(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.User == nil {
-		return raw
-	}
-	u.User = nil
-	return u.String()
-}
 
 // heapFlag limits V8's heap. Its unit is the mebibyte.
 func heapFlag(memory int64) string {

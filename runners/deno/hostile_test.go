@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 // TestLimits has programs that each limit ends.
@@ -46,10 +47,10 @@ func TestLimits(t *testing.T) {
 			}
 			o := run(t, r, runners.Request{Code: tt.code, Limits: tt.limits})
 			if o.Status != tt.want || o.Error == nil || o.ExitCode == 0 {
-				t.Fatalf("status %s, exit code %d, error %+v, want %s\nstderr: %s", o.Status, o.ExitCode, o.Error, tt.want, clip(o.Stderr, 2000))
+				t.Fatalf("status %s, exit code %d, error %+v, want %s\nstderr: %s", o.Status, o.ExitCode, o.Error, tt.want, deps.Clip(o.Stderr, 2000))
 			}
 			if !strings.HasPrefix(o.Stdout, tt.stdout) {
-				t.Errorf("stdout %q, want it to begin with %q", clip(o.Stdout, 100), tt.stdout)
+				t.Errorf("stdout %q, want it to begin with %q", deps.Clip(o.Stdout, 100), tt.stdout)
 			}
 			// They would go on for ever. How late a busy machine is says nothing.
 			if over := time.Duration(o.Usage.RunMS)*time.Millisecond - tt.limits.Timeout; tt.want == runners.TimedOut && over > 5*second {
@@ -125,14 +126,14 @@ func TestConfined(t *testing.T) {
 			o := run(t, r, runners.Request{Code: strings.ReplaceAll(code, "SECRET", path), Files: []runners.File{lib}, Limits: runners.Limits{Memory: 1 << 30}})
 			all := fmt.Sprintf("%+v %+v", *o, o.Error)
 			if strings.Contains(strings.ReplaceAll(all, "CODE_RUNNER_TEST_SECRET", ""), "s3cr3t") {
-				t.Errorf("it got through: %s", clip(all, 1000))
+				t.Errorf("it got through: %s", deps.Clip(all, 1000))
 			}
 			if o.Status == runners.Crashed || o.Status == runners.TimedOut {
 				t.Errorf("status %s: %+v", o.Status, o.Error)
 			}
 			harmless := name == "grab a grant" || name == "environment" || name == "all of it" || name == "node env"
 			if !harmless && o.Status == runners.Succeeded {
-				t.Errorf("it succeeded: %s", clip(all, 1000))
+				t.Errorf("it succeeded: %s", deps.Clip(all, 1000))
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 
 	"go.uber.org/zap"
 )
@@ -20,7 +21,7 @@ import (
 // intact looks whether the packages in Deno's cache are still as they were
 // unpacked, which Deno itself does not: it compares archives with the lock file
 // when it fetches them. What was changed is removed and fetched again.
-func (r *Runner) intact(ctx context.Context, binary, key string, d dependencies, p *prepared, progress runners.ProgressFunc) error {
+func (r *Runner) intact(ctx context.Context, binary, key string, d deps.Dependencies, p *prepared, progress runners.ProgressFunc) error {
 	dirs := r.packageDirs(p.packages)
 	if len(dirs) == 0 {
 		return nil

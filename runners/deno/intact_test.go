@@ -11,6 +11,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/fetch"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 // flip changes one byte in the middle of a file that nobody may write.
@@ -127,7 +128,7 @@ func TestPackageChanged(t *testing.T) {
 		}
 		is, err := os.ReadFile(name)
 		if err != nil || string(is) != string(was) {
-			t.Errorf("the package is %q, %v", clip(string(is), 200), err)
+			t.Errorf("the package is %q, %v", deps.Clip(string(is), 200), err)
 		}
 		flip(t, name)
 	}

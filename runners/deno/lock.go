@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,73 +11,8 @@ import (
 	"strings"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
-
-// A program's lock is Deno's lock file, in comments at the program's end:
-//
-//	// /// deno.lock
-//	// {
-//	//   "version": "5",
-//	…
-//	// }
-//	// ///
-const (
-	lockBegin = "// /// deno.lock"
-	lockEnd   = "// ///"
-)
-
-// errLock is wrapped by errors about a lock that cannot be read.
-var errLock = errors.New("the program's lock cannot be read")
-
-// cutLock takes the lock out of a program. It gives the program without it, and
-// nil if there is none.
-func cutLock(code string) (text string, lock []byte, err error) {
-	var rest, found strings.Builder
-	inside, seen := false, false
-	for line := range strings.Lines(code) {
-		bare := strings.TrimRight(line, " \t\r\n")
-		switch {
-		case inside && bare == lockEnd:
-			inside = false
-		case inside:
-			content, ok := strings.CutPrefix(bare, "//")
-			if !ok {
-				return "", nil, fmt.Errorf("%w: a line of it is no comment: %q", errLock, clip(bare, 80))
-			}
-			found.WriteString(strings.TrimPrefix(content, " ") + "\n")
-		case bare == lockBegin && seen:
-			return "", nil, fmt.Errorf("%w: there are two", errLock)
-		case bare == lockBegin:
-			inside, seen = true, true
-		default:
-			rest.WriteString(line)
-		}
-	}
-	switch {
-	case inside:
-		return "", nil, fmt.Errorf("%w: it has no end (%s)", errLock, lockEnd)
-	case !seen:
-		return code, nil, nil
-	case found.Len() > maxLock:
-		return "", nil, fmt.Errorf("%w: it is larger than %d bytes", errLock, maxLock)
-	}
-	return rest.String(), []byte(found.String()), nil
-}
-
-// withLock puts a lock behind a program that has none.
-func withLock(code string, lock []byte) string {
-	var b strings.Builder
-	b.WriteString(code)
-	if code != "" && !strings.HasSuffix(code, "\n") {
-		b.WriteString("\n")
-	}
-	b.WriteString(lockBegin + "\n")
-	for line := range strings.Lines(strings.TrimSpace(string(lock))) {
-		b.WriteString(strings.TrimRight("// "+line, " \r\n") + "\n")
-	}
-	b.WriteString(lockEnd + "\n")
-	return b.String()
-}
 
 // Lock prepares what the program of a request imports, as Run would, but does
 // not run it, and gives the program with Deno's lock file in it: all packages,
@@ -86,7 +20,7 @@ func withLock(code string, lock []byte) string {
 // had, the outcome says so and the text is "".
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o *runners.Outcome, err error) {
 	req.Locked = false
-	if req.Code, _, err = cutLock(req.Code); err != nil {
+	if req.Code, _, err = deps.CutLock(req.Code); err != nil {
 		return "", nil, badLock(err)
 	}
 	j, err := r.job(req)
@@ -101,38 +35,38 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o 
 	if !j.ready.locked {
 		return req.Code, o, nil
 	}
-	_, lock, err := readLock(filepath.Join(j.ready.dir, lockName))
+	_, lock, err := deps.ReadLock(filepath.Join(j.ready.dir, lockName))
 	if err != nil {
 		return "", nil, err
 	}
-	return withLock(req.Code, lock), o, nil
+	return deps.WithLock(req.Code, lock), o, nil
 }
 
 // useLock has the program's own lock decide on its packages. It gives a
 // *notInstalled that names those that the lock does not have.
 func (j *job) useLock() error {
-	if len(j.deps.targets) == 0 {
+	if len(j.deps.Targets) == 0 {
 		return nil
 	}
-	_, text, err := cutLock(j.req.Code)
+	_, text, err := deps.CutLock(j.req.Code)
 	switch {
 	case err != nil:
 		return badLock(err)
 	case text == nil:
 		return &runners.RequestError{Argument: "code", Message: "code: the program has no lock; write one with \"coderunner lock FILE\"."}
 	}
-	lock, err := parseLock(text)
+	lock, err := deps.ParseLock(text)
 	if err != nil {
-		return badLock(fmt.Errorf("%w: %w", errLock, err))
+		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
 	}
-	j.deps.lock = text
+	j.deps.Lock = text
 	e := &notInstalled{}
-	for _, t := range j.deps.targets {
-		p, ok := splitPackage(t.specifier)
-		p.path = ""
+	for _, t := range j.deps.Targets {
+		p, ok := deps.Split(t.Specifier)
+		p.Path = ""
 		_, locked := lock.Specifiers[p.String()]
-		if _, remote := lock.Remote[t.specifier]; !remote && !(ok && locked) {
-			e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: "there is no package of this name and version in the program's lock"})
+		if _, remote := lock.Remote[t.Specifier]; !remote && !(ok && locked) {
+			e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: "there is no package of this name and version in the program's lock"})
 		}
 	}
 	return e.orNil()
@@ -144,9 +78,9 @@ func badLock(err error) error {
 
 // compare compares the lock's digests with those that the registry had when the
 // packages were fetched. Deno does so itself, but only with what it fetches.
-func (r *Runner) compare(lock *lockFile) error {
+func (r *Runner) compare(lock *deps.LockFile) error {
 	e := &notInstalled{}
-	for _, p := range lock.packages() {
+	for _, p := range lock.Packages() {
 		if p.Source != "npm" {
 			continue
 		}
@@ -188,14 +122,14 @@ func (r *Runner) registryDigest(name, version string) (string, error) {
 
 // refused says why Deno could not prepare packages out of a lock: nothing is
 // asked of the registry that the lock does not have.
-func (r *Runner) refused(d dependencies, message string) error {
-	reason := r.reason(d.targets[0], message)
+func (r *Runner) refused(d deps.Dependencies, message string) error {
+	reason := deps.Reason(d.Targets[0], message, r.cfg.Offline)
 	switch {
 	case strings.Contains(message, "failed reading lockfile"):
 		_, why, _ := strings.Cut(strings.TrimSuffix(reason, ")"), "' (") // after the file's name
-		return badLock(fmt.Errorf("%w: %s", errLock, strings.TrimSuffix(why, ".")))
+		return badLock(fmt.Errorf("%w: %s", deps.ErrLock, strings.TrimSuffix(why, ".")))
 	case strings.Contains(message, "lockfile is out of date"):
 		reason = "the program's lock does not have all that the program needs; write it again with \"coderunner lock FILE\""
 	}
-	return &notInstalled{[]runners.PackageError{{Name: d.summary(), Reason: reason}}}
+	return &notInstalled{[]runners.PackageError{{Name: d.Summary(), Reason: reason}}}
 }

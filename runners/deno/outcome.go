@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
 )
 
 // record is one line of the bootstrap's report. The program could write such
@@ -96,7 +98,7 @@ type ending struct {
 	main     string // the program's name in the working folder
 	shown    string // and as tracebacks show it
 	work     string // the working folder
-	program  *program
+	program  *jsparse.Program
 	workers  bool // the program mentions them
 }
 
@@ -231,7 +233,7 @@ func lastLines(text string) string {
 	if len(lines) == 1 && lines[0] == "" {
 		return ""
 	}
-	return ": " + clip(strings.Join(lines, " | "), 600)
+	return ": " + deps.Clip(strings.Join(lines, " | "), 600)
 }
 
 // uncaught begins what Deno prints about the error that ended a program.
@@ -279,7 +281,7 @@ var (
 func (e *ending) explain(rec *record) *runners.Error {
 	out := &runners.Error{Type: rec.Type, Message: rec.Message}
 	stack := rec.Stack
-	if better, ok := unknown(rec.Message); ok {
+	if better, ok := deps.Unknown(rec.Message); ok {
 		out.Message, stack = better, strings.Replace(stack, rec.Message, better, 1)
 	}
 	if rec.Load {
@@ -340,7 +342,7 @@ func (e *ending) traceback(stack string) (text string, line int) {
 			m := place.FindStringSubmatch(found)
 			n, _ := strconv.Atoi(m[2])
 			column, _ := strconv.Atoi(m[3])
-			column, ours = e.program.column(n, column)
+			column, ours = e.program.Column(n, column)
 			if line == 0 && !ours {
 				line = n
 			}

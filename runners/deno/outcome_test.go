@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/jsparse"
 )
 
 // TestLastWords has what V8 and Rust say when they run out of memory, from
@@ -62,7 +63,7 @@ func TestEndings(t *testing.T) {
 	} {
 		e := &tt.end
 		e.limits.Memory = 128 << 20
-		e.program, e.stdout, e.stderr = &program{}, runners.NewCapture(1000), runners.NewCapture(1000)
+		e.program, e.stdout, e.stderr = jsparse.Plain(""), runners.NewCapture(1000), runners.NewCapture(1000)
 		if _, err := e.stderr.Write([]byte(tt.stderr)); err != nil {
 			t.Fatal(err)
 		}

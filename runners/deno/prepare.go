@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -75,13 +76,13 @@ func (e *notInstalled) Error() string {
 }
 
 // key stands for everything that decides what prepare makes.
-func (r *Runner) key(d dependencies) string {
+func (r *Runner) key(d deps.Dependencies) string {
 	parts := []any{
-		2, r.version, withoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
-		d.imports, d.module(),
+		2, r.version, deps.WithoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
+		d.Imports, d.Module(),
 	}
-	if d.lock != nil {
-		parts = append(parts, string(d.lock))
+	if d.Lock != nil {
+		parts = append(parts, string(d.Lock))
 	}
 	b, err := json.Marshal(parts)
 	if err != nil {
@@ -97,8 +98,8 @@ func (r *Runner) key(d dependencies) string {
 // the same versions each time.
 //
 // The error is a *notInstalled when packages cannot be had.
-func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, progress runners.ProgressFunc) (*prepared, error) {
-	if len(d.targets) == 0 && len(d.imports) == 0 {
+func (r *Runner) prepare(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
+	if len(d.Targets) == 0 && len(d.Imports) == 0 {
 		return &prepared{}, nil
 	}
 	key := r.key(d)
@@ -139,20 +140,20 @@ func (r *Runner) prepare(ctx context.Context, binary string, d dependencies, pro
 var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
 
 // explain turns a limit that ended a preparation into what it means.
-func (r *Runner) explain(ctx context.Context, d dependencies, err error) error {
+func (r *Runner) explain(ctx context.Context, d deps.Dependencies, err error) error {
 	if context.Cause(ctx) != errPrepareLimit {
 		return err
 	}
 	e := &notInstalled{}
-	for _, t := range d.targets {
-		e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: errPrepareLimit.Error()})
+	for _, t := range d.Targets {
+		e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: errPrepareLimit.Error()})
 	}
 	return e
 }
 
 // load reads what resolve wrote.
 func (r *Runner) load(dir string) (*prepared, error) {
-	lock, text, err := readLock(filepath.Join(dir, lockName))
+	lock, text, err := deps.ReadLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (r *Runner) load(dir string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{dir: dir, set: set, locked: text != nil, packages: lock.packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
+	p := &prepared{dir: dir, set: set, locked: text != nil, packages: lock.Packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
 	for i := range p.packages {
 		p.packages[i].Cached = true
 	}
@@ -184,16 +185,16 @@ func digestOf(dir string, lock []byte) (string, error) {
 
 // resolve fills dir. Fetched is set for every package that was downloaded, by
 // name and version, and every URL.
-func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir string, fetched map[string]bool, progress runners.ProgressFunc) error {
-	for name, data := range map[string][]byte{mapName: d.importMap(), moduleName: []byte(d.module())} {
+func (r *Runner) resolve(ctx context.Context, binary string, d deps.Dependencies, dir string, fetched map[string]bool, progress runners.ProgressFunc) error {
+	for name, data := range map[string][]byte{mapName: d.ImportMap(), moduleName: []byte(d.Module())} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return fmt.Errorf("prepare packages: %w", err)
 		}
 	}
-	if len(d.targets) == 0 {
+	if len(d.Targets) == 0 {
 		return nil
 	}
-	progress.Report(runners.Progress{Phase: "resolve", Item: d.summary()})
+	progress.Report(runners.Progress{Phase: "resolve", Item: d.Summary()})
 	fetch := cacheCommand{
 		lock: filepath.Join(dir, lockName), imports: filepath.Join(dir, mapName), dir: dir, what: moduleName,
 		downloaded: func(address string) {
@@ -201,8 +202,8 @@ func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir
 			fetched[r.packageOf(address)] = true
 		},
 	}
-	if fetch.frozen = d.lock != nil; fetch.frozen {
-		if err := os.WriteFile(fetch.lock, d.lock, 0o600); err != nil {
+	if fetch.frozen = d.Lock != nil; fetch.frozen {
+		if err := os.WriteFile(fetch.lock, d.Lock, 0o600); err != nil {
 			return fmt.Errorf("prepare packages: %w", err)
 		}
 	}
@@ -216,34 +217,21 @@ func (r *Runner) resolve(ctx context.Context, binary string, d dependencies, dir
 		return r.blame(ctx, binary, d, dir, message)
 	}
 	// Its word alone is no proof.
-	lock, _, err := readLock(fetch.lock)
+	lock, _, err := deps.ReadLock(fetch.lock)
 	switch {
 	case err != nil:
 	case fetch.frozen:
 		err = r.compare(lock)
-	case len(lock.packages()) == 0:
-		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.summary())
+	case len(lock.Packages()) == 0:
+		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
 	}
 	return err
 }
 
-// summary names the targets for a line of progress.
-func (d *dependencies) summary() string {
-	names := make([]string, 0, 4)
-	for i, t := range d.targets {
-		if i == 3 {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, t.asked)
-	}
-	return strings.Join(names, ", ")
-}
-
 // refill fetches again what a prepared folder needs, because somebody emptied
 // Deno's cache under it.
-func (r *Runner) refill(ctx context.Context, binary string, d dependencies, p *prepared, progress runners.ProgressFunc) error {
-	if p.dir == "" || len(d.targets) == 0 {
+func (r *Runner) refill(ctx context.Context, binary string, d deps.Dependencies, p *prepared, progress runners.ProgressFunc) error {
+	if p.dir == "" || len(d.Targets) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
@@ -258,7 +246,7 @@ func (r *Runner) refill(ctx context.Context, binary string, d dependencies, p *p
 	message, err := r.denoCache(ctx, binary, fetch)
 	switch {
 	case err != nil || message == "":
-	case d.lock != nil:
+	case d.Lock != nil:
 		err = r.refused(d, message)
 	default:
 		err = r.blame(ctx, binary, d, p.dir, message)
@@ -280,7 +268,7 @@ func (r *Runner) packageOf(address string) string {
 	}
 	before, file, ok := strings.Cut(address, "/-/")
 	if !ok || !strings.HasSuffix(file, ".tgz") {
-		return withoutUser(address)
+		return deps.WithoutUser(address)
 	}
 	base := path.Base(before)
 	name := base
@@ -293,18 +281,18 @@ func (r *Runner) packageOf(address string) string {
 
 // blame finds out which targets cannot be had, since Deno says only what it
 // met first.
-func (r *Runner) blame(ctx context.Context, binary string, d dependencies, dir, message string) error {
-	if len(d.targets) == 1 {
-		return &notInstalled{[]runners.PackageError{{Name: d.targets[0].asked, Reason: r.reason(d.targets[0], message)}}}
+func (r *Runner) blame(ctx context.Context, binary string, d deps.Dependencies, dir, message string) error {
+	if len(d.Targets) == 1 {
+		return &notInstalled{[]runners.PackageError{{Name: d.Targets[0].Asked, Reason: deps.Reason(d.Targets[0], message, r.cfg.Offline)}}}
 	}
-	reasons := make([]string, len(d.targets))
+	reasons := make([]string, len(d.Targets))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(4)
-	for i, t := range d.targets {
+	for i, t := range d.Targets {
 		g.Go(func() error {
-			m, err := r.denoCache(gctx, binary, cacheCommand{dir: dir, what: t.specifier, downloaded: func(string) {}})
+			m, err := r.denoCache(gctx, binary, cacheCommand{dir: dir, what: t.Specifier, downloaded: func(string) {}})
 			if m != "" {
-				reasons[i] = r.reason(t, m)
+				reasons[i] = deps.Reason(t, m, r.cfg.Offline)
 			}
 			return err
 		})
@@ -313,14 +301,14 @@ func (r *Runner) blame(ctx context.Context, binary string, d dependencies, dir, 
 		return err
 	}
 	e := &notInstalled{}
-	for i, t := range d.targets {
+	for i, t := range d.Targets {
 		if reasons[i] != "" {
-			e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: reasons[i]})
+			e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: reasons[i]})
 		}
 	}
 	if len(e.packages) == 0 { // each can be had, but not all of them together
-		for _, t := range d.targets {
-			e.packages = append(e.packages, runners.PackageError{Name: t.asked, Reason: r.reason(t, message)})
+		for _, t := range d.Targets {
+			e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: deps.Reason(t, message, r.cfg.Offline)})
 		}
 	}
 	return e

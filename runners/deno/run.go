@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
 )
 
 // extensions are those of files that Deno takes for programs.
@@ -25,11 +27,11 @@ var edited = []string{".js", ".mjs", ".ts", ".mts"}
 type job struct {
 	r       *Runner
 	req     runners.Request
-	pinned  []pkg
+	pinned  []deps.Package
 	main    string // the program's name in the working folder
 	shown   string // and as tracebacks show it
-	program *program
-	deps    dependencies
+	program *jsparse.Program
+	deps    deps.Dependencies
 	binary  string
 	ready   *prepared
 	begun   time.Time
@@ -67,7 +69,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 				return j.finish(o, err)
 			}
 		case plain:
-			j.program = &program{source: req.Code}
+			j.program = jsparse.Plain(req.Code)
 		}
 	}
 }
@@ -84,7 +86,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err = checkFiles(req.Files, j.main); err != nil {
 		return nil, err
 	}
-	if j.pinned, err = parsePackages(req.Packages); err != nil {
+	if j.pinned, err = deps.ParsePackages(req.Packages); err != nil {
 		return nil, err
 	}
 	for i, arg := range req.Args {
@@ -92,14 +94,24 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 			return nil, &runners.RequestError{Argument: "args", Message: fmt.Sprintf("args: entry %d has a NUL character; remove it.", i+1)}
 		}
 	}
-	j.program = parse(req.Code, slices.Contains(edited, path.Ext(j.main)))
-	specifiers := j.program.specifiers
-	for _, file := range req.Files {
-		if slices.Contains(extensions, path.Ext(file.Path)) {
-			specifiers = append(specifiers, parse(string(file.Data), false).specifiers...)
+	if slices.Contains(edited, path.Ext(j.main)) {
+		j.program = jsparse.ParseMain(req.Code, deps.Fetched)
+	} else {
+		j.program = jsparse.Parse(req.Code)
+	}
+	var specifiers []string
+	note := func(p *jsparse.Program) {
+		for _, i := range p.Imports {
+			specifiers = append(specifiers, i.Specifier)
 		}
 	}
-	j.deps = resolve(specifiers, j.pinned)
+	note(j.program)
+	for _, file := range req.Files {
+		if slices.Contains(extensions, path.Ext(file.Path)) {
+			note(jsparse.Parse(string(file.Data)))
+		}
+	}
+	j.deps = deps.Resolve(specifiers, j.pinned)
 	return j, nil
 }
 
@@ -192,7 +204,7 @@ func (j *job) missing(o *runners.Outcome) *runners.Outcome {
 		name = m[1]
 	}
 	o.Error.Type = "NotInstalled"
-	o.Error.Packages = []runners.PackageError{{Name: name, Reason: firstError(o.Error.Message)}}
+	o.Error.Packages = []runners.PackageError{{Name: name, Reason: deps.FirstError(o.Error.Message)}}
 	return o
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 
 	"github.com/gofrs/flock"
 )
@@ -274,7 +275,7 @@ func checkFiles(files []runners.File, main string) error {
 	seen := map[string]bool{main: true} // and all folders above files
 	dirs := map[string]bool{}
 	for _, file := range files {
-		shown := clip(file.Path, 100)
+		shown := deps.Clip(file.Path, 100)
 		switch {
 		case file.Path == "":
 			return refuse("a path is empty; give each file one, like data/input.csv.")

@@ -1,11 +1,11 @@
-package deno
+package jsparse
 
 import (
 	"errors"
 	"unicode/utf8"
 )
 
-// errScan says that the source could not be split into tokens with certainty.
+// errScan reports a source that cannot be split into tokens with certainty.
 var errScan = errors.New("cannot tell the tokens apart")
 
 // kind is what a token is.
@@ -44,7 +44,7 @@ type bracket struct {
 // scanner splits JavaScript and TypeScript into tokens. It needs memory for
 // the open brackets only and does not recurse, so it may be fed anything. What
 // a token means is decided by its neighbours (see RATIONALE.md); where that
-// is not enough it gives up with errScan rather than guess.
+// is not enough it stops with errScan rather than guess.
 type scanner struct {
 	src   string
 	pos   int
@@ -53,7 +53,7 @@ type scanner struct {
 	prev2 token // the one before it
 }
 
-// next gives the next token, or one of kind none at the end.
+// next returns the next token, or one of kind none at the end.
 func (s *scanner) next() (token, error) {
 	newline, err := s.space()
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *scanner) next() (token, error) {
 	return t, nil
 }
 
-// word gives the text of a token that is a word, or "".
+// word returns the text of a token that is a word, or "".
 func (s *scanner) word(t token) string {
 	if t.kind != word {
 		return ""
@@ -121,7 +121,7 @@ func (s *scanner) space() (newline bool, err error) {
 
 func lineEnd(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }
 
-// blank reports what the language counts as white space outside ASCII.
+// blank reports whether the language counts r as white space; ASCII aside.
 func blank(r rune) bool {
 	return lineEnd(r) || r == 0xa0 || r == 0xfeff || r == 0x1680 || 0x2000 <= r && r <= 0x200a ||
 		r == 0x202f || r == 0x205f || r == 0x3000
@@ -195,7 +195,7 @@ func (s *scanner) letters() {
 	}
 }
 
-// number takes more than a number may be; the difference is a syntax error.
+// number accepts more than the language does; the difference is a syntax error.
 func (s *scanner) number() {
 	start := s.pos
 	for s.pos++; s.pos < len(s.src); s.pos++ {
@@ -278,8 +278,8 @@ func (s *scanner) regexp(t *token) error {
 	return errScan
 }
 
-// takesOperand reports of the word at pos whether an operand follows it, as
-// after return, so that a slash begins a regular expression.
+// takesOperand reports whether an operand follows the word, as after return, so
+// that a slash begins a regular expression.
 func (s *scanner) takesOperand(w string) bool {
 	if s.is(s.prev, '.') {
 		return false // a property of that name

@@ -1,11 +1,12 @@
-package deno
+package jsparse
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
+
+func main(source string) *Program { return ParseMain(source, func(string) bool { return true }) }
 
 // TestResultEdits has programs in which « and » stand where the value of the
 // last expression is taken. Without them there is no value.
@@ -35,7 +36,7 @@ func TestResultEdits(t *testing.T) {
 		"if (a) {\n} else if (b)\nc",
 	} {
 		source := strings.NewReplacer("«", "", "»", "").Replace(marked)
-		p := parse(source, true)
+		p := main(source)
 		got := source
 		switch len(p.edits) {
 		case 0:
@@ -55,7 +56,7 @@ func TestUncertain(t *testing.T) {
 	for _, source := range []string{
 		"(", ")", "(]", "`", "`${", "`${`", "'", "'a\n'", "\"", "/*", "/", "a = /", "a = /[/\n", "{}\n/a'/", "\\u0061", "a\\u{62}", "for (x of /a'/) {}", "<a>b</a>", "}", "'\\", "`\\",
 	} {
-		if p := parse(source+";1", true); len(p.edits) > 0 {
+		if p := main(source + ";1"); len(p.edits) > 0 {
 			t.Errorf("%q: edits %+v, want none", source, p.edits)
 		}
 	}
@@ -70,15 +71,43 @@ const g = await import("g"), h = require("h"), i = await import("i", { with: { t
 /* import("no2") */ const s = "import 'no3'", t = ` + "`import 'no4' ${await import('j')}`" + `
 x.import("no5"); x.require("no6"); from("no7"); import("no8" + s); import(s + "no9"); ({ from: "no10" }); x.from("no11")
 import k from "a"
+import z from "k"
 import("k\n"); import ( /* c */ 'l' /* d */ ); if (/import "no12"/.test(s)) require('m');
 `
-	want := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "l", "m"}
-	if diff := cmp.Diff(want, parse(source, true).specifiers); diff != "" {
-		t.Errorf("specifiers (-want +got):\n%s", diff)
+	list := func(source string) string {
+		var b strings.Builder
+		for _, i := range main(source).Imports {
+			b.WriteString(" " + i.Specifier)
+			if i.Static {
+				b.WriteString("!")
+			}
+			if i.Required {
+				b.WriteString("?")
+			}
+		}
+		return strings.TrimSpace(b.String())
 	}
-	jsx := "import React from 'react';\nconst a = <p>it's</p>;\nimport { b } from \"b\"; a"
-	if diff := cmp.Diff([]string{"react", "b"}, parse(jsx, true).specifiers); diff != "" {
-		t.Errorf("specifiers with tags (-want +got):\n%s", diff)
+	if got, want := list(source), "a! b! c! d e! f! g h? i j k! l m?"; got != want {
+		t.Errorf("specifiers %s, want %s", got, want)
+	}
+	jsx := "import React from 'react';\nconst a = <p>it's</p>;\n// see import 'c'\nimport 'd'\nimport {\n e\n} from \"b\"; await import('f'); a"
+	if got, want := list(jsx), "react! c d! b!"; got != want {
+		t.Errorf("specifiers with tags %s, want %s", got, want)
+	}
+	types := "import type { A } from 'a'; import type from 'b'; export type { C } from 'c'; import type D from 'd'; import type from from 'e'; import { type F } from 'f'"
+	if got, want := list(types), "a b! c d e f!"; got != want {
+		t.Errorf("specifiers of types %s, want %s", got, want)
+	}
+}
+
+// TestManyImports wants time in proportion to the size.
+func TestManyImports(t *testing.T) {
+	var b strings.Builder
+	for i := range 60_000 {
+		fmt.Fprintf(&b, "import 'p%d';require('q%d');", i, i)
+	}
+	if p := main(b.String()); len(p.Imports) != MaxImports {
+		t.Errorf("%d imports, want %d", len(p.Imports), MaxImports)
 	}
 }
 
@@ -89,7 +118,7 @@ func TestMainEdit(t *testing.T) {
 		"const main = import.meta":            "const main = import.meta",
 		"// import.meta.main\nlet a":          "// import.meta.main\nlet a",
 	} {
-		if got := parse(source, true).edited(); got != want {
+		if got := main(source).Edited(); got != want {
 			t.Errorf("%q becomes %q, want %q", source, got, want)
 		}
 	}
@@ -98,22 +127,22 @@ func TestMainEdit(t *testing.T) {
 // TestColumns maps each place of an edited program back.
 func TestColumns(t *testing.T) {
 	source := "import.meta.main; let é = '😀';\r\nlet b; é + b.c // d\n"
-	p := parse(source, true)
-	edited := p.edited()
+	p := main(source)
+	edited := p.Edited()
 	for _, word := range []string{"let é", "let b", "é +", "b.c"} {
 		line, column := position(edited, strings.Index(edited, word))
 		wantLine, want := position(source, strings.Index(source, word))
-		if got, ours := p.column(line, column); line != wantLine || got != want || ours {
+		if got, ours := p.Column(line, column); line != wantLine || got != want || ours {
 			t.Errorf("%s is at %d:%d of the edited program, which becomes %d:%d, want %d:%d", word, line, column, line, got, wantLine, want)
 		}
 	}
 }
 
 func TestColumnsOfEdits(t *testing.T) {
-	p := parse("import.meta.main;\na", true)
+	p := main("import.meta.main;\na")
 	for place, want := range map[[2]int]bool{{1, 1}: true, {1, 22}: true, {1, 23}: false, {2, 1}: true, {2, 31}: true, {2, 32}: false, {2, 33}: true} {
-		if _, ours := p.column(place[0], place[1]); ours != want {
-			t.Errorf("%v of %q is ours: %v, want %v", place, p.edited(), ours, want)
+		if _, ours := p.Column(place[0], place[1]); ours != want {
+			t.Errorf("%v of %q is ours: %v, want %v", place, p.Edited(), ours, want)
 		}
 	}
 }
@@ -122,7 +151,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("const a = `x${b /* c */ + '}'}` / 2\nawait import('npm:a')\n/re[/]/.test(a) // d")
 	f.Add("import.meta.main; @d class A<T> { #x = 1n }\nnew A<string>()!.x++")
 	f.Fuzz(func(t *testing.T, source string) {
-		p := parse(source, true)
+		p := main(source)
 		last := 0
 		for _, e := range p.edits {
 			if e.offset < last || e.offset > len(source) || strings.ContainsAny(e.text, "\n\r") {
@@ -130,15 +159,15 @@ func FuzzParse(f *testing.F) {
 			}
 			last = e.offset
 		}
-		back := p.edited()
+		back := p.Edited()
 		for _, e := range p.edits {
 			back = back[:e.offset] + back[e.offset+len(e.text):]
 		}
 		if back != source {
 			t.Errorf("without its edits the program is %q, want %q", back, source)
 		}
-		if len(p.specifiers) > maxSpecifiers {
-			t.Errorf("%d specifiers", len(p.specifiers))
+		if len(p.Imports) > MaxImports {
+			t.Errorf("%d specifiers", len(p.Imports))
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package deno
+package deps
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ var (
 	noVersion   = regexp.MustCompile(`Could not find npm package '([^']*)' matching '([^']*)'`)
 	missingJSR  = regexp.MustCompile(`JSR package not found: (\S+)`)
 	noImport    = regexp.MustCompile(`Requires import access to "([^"]*)"`)
-	uncached    = regexp.MustCompile(`--cached-only is specified|not found in cache|Specifier not found in cache`)
+	Uncached    = regexp.MustCompile(`--cached-only is specified|not found in cache|Specifier not found in cache`)
 	unreachable = regexp.MustCompile(`client error \(Connect\)|dns error|error sending request|Connection refused|timed out`)
 	userInfo    = regexp.MustCompile(`(://)[^/@\s"']*@`)
 	causeLine   = regexp.MustCompile(`^\s+\d+: `)
@@ -23,15 +23,15 @@ var (
 	lockMessage = "The lockfile is out of date. Run `deno install"
 )
 
-// unknown is what the message of an error should be that says that a package
+// Unknown returns what the message of an error should be that says that a package
 // is not there whose name the program computes, or hides in another way: Deno
 // means to be run by somebody who can install it.
-func unknown(message string) (better string, ok bool) {
+func Unknown(message string) (better string, ok bool) {
 	const how = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
 	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) {
 		return "a package is imported that was not prepared: " + how, true
 	}
-	if m := notImported.FindStringSubmatch(message); m != nil && isPackage(m[2]+m[3]) {
+	if m := notImported.FindStringSubmatch(message); m != nil && Fetched(m[2]+m[3]) {
 		first, rest, more := strings.Cut(message, "\n")
 		if more {
 			rest = "\n" + rest
@@ -41,9 +41,9 @@ func unknown(message string) (better string, ok bool) {
 	return "", false
 }
 
-// reason makes a sentence of what Deno said of a target that it could not
+// Reason makes a sentence of what Deno said of a target that it could not
 // fetch. It names no secret and no path of this machine.
-func (r *Runner) reason(t target, message string) string {
+func Reason(t Target, message string, offline bool) string {
 	message = userInfo.ReplaceAllString(message, "$1")
 	if m := missingNPM.FindStringSubmatch(message); m != nil {
 		return needed(t, m[1]) + "not found in the npm registry"
@@ -57,9 +57,9 @@ func (r *Runner) reason(t target, message string) string {
 	if m := noImport.FindStringSubmatch(message); m != nil {
 		return fmt.Sprintf("importing from %s is not among the permissions (--allow-import)", m[1])
 	}
-	text := firstError(message)
+	text := FirstError(message)
 	switch {
-	case r.cfg.Offline && (unreachable.MatchString(message) || strings.Contains(message, "failed")), uncached.MatchString(message):
+	case offline && (unreachable.MatchString(message) || strings.Contains(message, "failed")), Uncached.MatchString(message):
 		return "not in the cache, and nothing is fetched offline"
 	case unreachable.MatchString(message):
 		return "the registry cannot be reached: " + text
@@ -69,16 +69,16 @@ func (r *Runner) reason(t target, message string) string {
 
 // needed says which package a reason is about, when it is not the target
 // itself but one that it depends on.
-func needed(t target, name string) string {
-	if p, ok := splitPackage(t.specifier); ok && p.name == name || name == "" {
+func needed(t Target, name string) string {
+	if p, ok := Split(t.Specifier); ok && p.Name == name || name == "" {
 		return ""
 	}
 	return "it needs " + name + ": "
 }
 
-// firstError takes the first error out of Deno's messages, with its last
+// FirstError takes the first error out of Deno's messages, with its last
 // cause, in one line.
-func firstError(message string) string {
+func FirstError(message string) string {
 	var text, cause string
 	for line := range strings.Lines(message) {
 		line = strings.TrimRight(line, "\r\n")
@@ -95,5 +95,5 @@ func firstError(message string) string {
 	if cause != "" && !strings.Contains(text, cause) {
 		text += " (" + cause + ")"
 	}
-	return clip(text, 500)
+	return Clip(text, 500)
 }

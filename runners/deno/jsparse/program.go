@@ -1,25 +1,48 @@
-package deno
+// Package jsparse finds what a JavaScript or TypeScript program imports, and
+// where its last expression is, without a parser.
+//
+// The source is split into tokens; what they mean is decided by their
+// neighbours (RATIONALE.md of runners/deno says why that is enough). All
+// functions are pure, need memory in proportion to what they find, and may be
+// given anything.
+//
+// # Limits
+//
+// Tags (JSX) and the few places where a slash may begin a division or a regular
+// expression end the scan. Imports are then found by a pattern, which may find
+// one in a comment, and the program gets no edits.
+package jsparse
 
 import (
 	"regexp"
-	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 )
 
-// resultName is the export by which a program hands over the value of its last
-// expression, and resultVariable what holds it in the program.
 const (
-	resultName     = "coderunner:result"
+	// ResultName is the export that has the value of a program's last expression.
+	ResultName = "coderunner:result"
+
 	resultVariable = "__coderunner_result__"
 )
 
-// program is what the scan of a source file found.
-type program struct {
-	source     string
-	specifiers []string // of imports, in order, each once
-	edits      []edit   // what makes its last value and import.meta.main known
+// Program is a source file and what was found in it.
+type Program struct {
+	Source  string
+	Imports []Import // in order, each specifier once; MaxImports at most
+	edits   []edit   // that export the last value and set import.meta.main
+
+	seen map[string]int // specifier → its index in Imports
+}
+
+// Import is a module that a file names.
+type Import struct {
+	Specifier string
+	// Static reports whether the file cannot be loaded without the module: it is
+	// not asked for by import(), require() or for its types alone.
+	Static bool
+	// Required reports whether require() asks for it.
+	Required bool
 }
 
 // edit is text to insert. No edit contains the end of a line.
@@ -28,26 +51,42 @@ type edit struct {
 	text   string
 }
 
-// maxSpecifiers bounds what one file may ask for.
-const maxSpecifiers = 500
+// MaxImports bounds the imports that are noted of one file.
+const MaxImports = 2000
 
-// loose finds imports where the scanner gives up, such as in a file with
-// tags. It may find one in a comment.
-var loose = regexp.MustCompile(`\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
+// loose finds imports where the scanner stops, such as in a file with tags. The
+// line of a static one begins with import or export, or ends a list of names.
+var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
-// parse finds the imports of a source file, and, if it is the main one, its
-// last expression. It never fails: where it is not certain, it finds no edits.
-func parse(source string, main bool) *program {
-	p := &program{source: source}
+// Plain returns a program that is left as it is.
+func Plain(source string) *Program { return &Program{Source: source} }
+
+// Parse finds the imports of a file that is not the main one.
+func Parse(source string) *Program { return parse(source, false, nil) }
+
+// ParseMain finds the imports of a program, and prepares its edits. They never
+// fail to apply: where the scan is not certain, there are none. Fetched reports
+// whether the module of a specifier comes from a registry, so that require()
+// finds it in no directory.
+func ParseMain(source string, fetched func(specifier string) bool) *Program {
+	return parse(source, true, fetched)
+}
+
+func parse(source string, main bool, fetched func(string) bool) *Program {
+	p := &Program{Source: source, seen: map[string]int{}}
 	s := &scanner{src: source, prev: token{kind: none}}
 	a := analysis{s: s, p: p, last: statement{start: -1}}
 	for {
 		t, err := s.next()
 		if err != nil {
-			for _, m := range loose.FindAllStringSubmatch(source, maxSpecifiers) {
-				p.note(m[1] + m[2])
+			for _, m := range loose.FindAllStringSubmatchIndex(source, MaxImports) {
+				at := m[4:6]
+				if at[0] < 0 {
+					at = m[6:8]
+				}
+				p.note(Import{Specifier: source[at[0]:at[1]], Static: m[2] >= 0})
 			}
-			return &program{source: source, specifiers: p.specifiers}
+			return &Program{Source: source, Imports: p.Imports}
 		}
 		if t.kind == none {
 			break
@@ -55,7 +94,7 @@ func parse(source string, main bool) *program {
 		a.take(t)
 	}
 	if main {
-		a.edit()
+		a.edit(fetched)
 	}
 	return p
 }
@@ -63,7 +102,7 @@ func parse(source string, main bool) *program {
 // analysis follows the tokens of a file.
 type analysis struct {
 	s     *scanner
-	p     *program
+	p     *Program
 	prev  token // the last three tokens, the newest first
 	prev2 token
 	prev3 token
@@ -153,10 +192,7 @@ func (a *analysis) imports(t token) {
 	}
 	if a.called != "" {
 		if a.s.is(t, ')') || a.s.is(t, ',') { // nothing is added to it
-			a.p.note(a.called)
-			if a.caller == "require" {
-				a.commonJS.require(a.called)
-			}
+			a.p.note(Import{Specifier: a.called, Required: a.caller == "require"})
 		}
 		a.called = ""
 	}
@@ -189,21 +225,37 @@ func (a *analysis) imports(t token) {
 		a.called, a.caller = spec, a.s.word(before)
 		return
 	}
-	a.p.note(spec)
+	a.p.note(Import{Specifier: spec, Static: t.depth == 0 && !a.typesOnly(further)})
+}
+
+// typesOnly reports whether the statement is an "import type … from", of which
+// nothing is left when the types are gone. Before is the token before "from".
+func (a *analysis) typesOnly(before token) bool {
+	if a.s.word(a.last.second) != "type" {
+		return false
+	}
+	// In import type from "x", type is what is imported.
+	return before.start != a.last.second.start
 }
 
 // note adds a specifier. One with an escape in it is left to Deno.
-func (p *program) note(spec string) {
-	if spec == "" || strings.ContainsAny(spec, "\\\n\r\x00") || !utf8.ValidString(spec) ||
-		len(p.specifiers) >= maxSpecifiers || slices.Contains(p.specifiers, spec) {
+func (p *Program) note(i Import) {
+	spec := i.Specifier
+	if at, ok := p.seen[spec]; ok {
+		have := &p.Imports[at]
+		have.Static, have.Required = have.Static || i.Static, have.Required || i.Required
 		return
 	}
-	p.specifiers = append(p.specifiers, spec)
+	if spec == "" || strings.ContainsAny(spec, "\\\n\r\x00") || !utf8.ValidString(spec) || len(p.Imports) >= MaxImports {
+		return
+	}
+	p.seen[spec] = len(p.Imports)
+	p.Imports = append(p.Imports, i)
 }
 
-// edit adds to the program what makes its result known.
-func (a *analysis) edit() {
-	begin := a.commonJS.prelude()
+// edit adds the edits of a main program.
+func (a *analysis) edit(fetched func(string) bool) {
+	begin := a.commonJS.prelude(a.p.Imports, fetched)
 	if a.meta {
 		begin += "import.meta.main=true;"
 	}
@@ -214,7 +266,7 @@ func (a *analysis) edit() {
 	if a.last.start >= 0 && a.isExpression(a.last) {
 		a.p.edits = append(a.p.edits,
 			edit{a.last.start, "const " + resultVariable + "=(0,"},
-			edit{a.last.end, `);export{` + resultVariable + ` as "` + resultName + `"};`})
+			edit{a.last.end, `);export{` + resultVariable + ` as "` + ResultName + `"};`})
 	}
 }
 
@@ -244,28 +296,33 @@ func (a *analysis) isExpression(st statement) bool {
 	return first == "" || !a.s.is(st.second, ':') // a label
 }
 
-// edited gives the program with its edits.
-func (p *program) edited() string {
+// HasEdits reports whether Edited differs from the source.
+func (p *Program) HasEdits() bool { return len(p.edits) > 0 }
+
+// Edited returns the program with its edits, all of them inside lines: it
+// exports the value of its last expression as ResultName, import.meta.main is
+// true, and CommonJS's names are declared if they are used.
+func (p *Program) Edited() string {
 	if len(p.edits) == 0 {
-		return p.source
+		return p.Source
 	}
 	var b strings.Builder
 	last := 0
 	for _, e := range p.edits {
-		b.WriteString(p.source[last:e.offset])
+		b.WriteString(p.Source[last:e.offset])
 		b.WriteString(e.text)
 		last = e.offset
 	}
-	b.WriteString(p.source[last:])
+	b.WriteString(p.Source[last:])
 	return b.String()
 }
 
-// column turns a column of a line of the edited program, both from 1, as V8
-// counts them (in UTF-16 units), into the source's. Ours says that an edit's
-// text is there.
-func (p *program) column(line, column int) (in int, ours bool) {
+// Column maps a column of a line of the edited program, both from 1, as V8
+// counts them (in UTF-16 units), to the source's. Ours reports whether the text
+// there is an edit's.
+func (p *Program) Column(line, column int) (in int, ours bool) {
 	for _, e := range p.edits {
-		if l, c := position(p.source, e.offset); l == line && column >= c {
+		if l, c := position(p.Source, e.offset); l == line && column >= c {
 			if column < c+len(e.text) { // the text is ASCII
 				return c, true
 			}
@@ -275,7 +332,7 @@ func (p *program) column(line, column int) (in int, ours bool) {
 	return column, false
 }
 
-// position gives the line and the column of an offset, both from 1.
+// position returns the line and the column of an offset, both from 1.
 func position(source string, offset int) (line, column int) {
 	line = 1
 	start := 0
@@ -293,34 +350,4 @@ func position(source string, offset int) (line, column int) {
 		}
 	}
 	return line, column
-}
-
-// isPackage reports whether a specifier names something that may have to be
-// fetched: not a file of the program and not a part of Deno.
-func isPackage(spec string) bool {
-	for _, prefix := range []string{"./", "../", "/", "node:", "file:", "data:", "blob:", "ext:", "deno:"} {
-		if strings.HasPrefix(spec, prefix) {
-			return false
-		}
-	}
-	return spec != "." && spec != ".." && !isBuiltin(spec)
-}
-
-// isBuiltin reports whether a bare specifier is one of Node's modules.
-func isBuiltin(spec string) bool {
-	i := sort.SearchStrings(builtins, spec)
-	return i < len(builtins) && builtins[i] == spec
-}
-
-// builtins are Node's modules that may be imported without the node: scheme,
-// as Deno's node:module lists them in builtinModules. Sorted.
-var builtins = []string{
-	"assert", "assert/strict", "async_hooks", "buffer", "child_process", "cluster", "console",
-	"constants", "crypto", "dgram", "diagnostics_channel", "dns", "dns/promises", "domain",
-	"events", "fs", "fs/promises", "http", "http2", "https", "inspector", "inspector/promises",
-	"module", "net", "os", "path", "path/posix", "path/win32", "perf_hooks", "process",
-	"punycode", "querystring", "readline", "readline/promises", "repl", "stream",
-	"stream/consumers", "stream/promises", "stream/web", "string_decoder", "sys", "timers",
-	"timers/promises", "tls", "trace_events", "tty", "url", "util", "util/types", "v8", "vm",
-	"wasi", "worker_threads", "zlib",
 }

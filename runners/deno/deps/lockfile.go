@@ -1,4 +1,4 @@
-package deno
+package deps
 
 import (
 	"encoding/json"
@@ -13,17 +13,17 @@ import (
 	"coderunner/runners"
 )
 
-// maxLock bounds a lock file, in bytes.
-const maxLock = 32 << 20
+// MaxLock bounds a lock file, in bytes.
+const MaxLock = 32 << 20
 
-// lockFile is what we read of Deno's lock file: the exact versions that it
+// LockFile is what we read of Deno's lock file: the exact versions that it
 // resolved and their digests. It has packages for all systems, with those that
 // they are for, and only those for this one are fetched.
 //
 // Format: version 5 as Deno 2.9 writes it. The keys of npm are NAME@VERSION,
 // followed by _PEER@VERSION for each peer dependency; a jsr key is
 // NAME@VERSION; remote has the SHA-256 of every module by its URL.
-type lockFile struct {
+type LockFile struct {
 	Version    string            `json:"version"`
 	Specifiers map[string]string `json:"specifiers"` // what was asked for, and its version
 	NPM        map[string]locked `json:"npm"`
@@ -44,38 +44,38 @@ type locked struct {
 	CPU          []string `json:"cpu"`
 }
 
-// readLock reads a lock file, and gives its text as well. One that is not there
+// ReadLock reads a lock file, and gives its text as well. One that is not there
 // is an empty one, and its text nil: nothing was resolved.
-func readLock(name string) (*lockFile, []byte, error) {
+func ReadLock(name string) (*LockFile, []byte, error) {
 	f, err := os.Open(name)
 	if os.IsNotExist(err) {
-		return &lockFile{}, nil, nil
+		return &LockFile{}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read lock file: %w", err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxLock+1))
+	b, err := io.ReadAll(io.LimitReader(f, MaxLock+1))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read lock file: %w", err)
 	}
-	if len(b) > maxLock {
-		return nil, nil, fmt.Errorf("read lock file: it is larger than %d bytes", maxLock)
+	if len(b) > MaxLock {
+		return nil, nil, fmt.Errorf("read lock file: it is larger than %d bytes", MaxLock)
 	}
-	l, err := parseLock(b)
+	l, err := ParseLock(b)
 	return l, b, err
 }
 
-func parseLock(b []byte) (*lockFile, error) {
-	var l lockFile
+func ParseLock(b []byte) (*LockFile, error) {
+	var l LockFile
 	if err := json.Unmarshal(b, &l); err != nil {
 		return nil, fmt.Errorf("read lock file: %w", err)
 	}
 	return &l, nil
 }
 
-// packages lists what was resolved, sorted by source and name.
-func (l *lockFile) packages() []runners.Package {
+// Packages lists what was resolved, sorted by source and name.
+func (l *LockFile) Packages() []runners.Package {
 	var list []runners.Package
 	add := func(p runners.Package) {
 		if p.Name != "" && !slices.Contains(list, p) {
@@ -95,7 +95,7 @@ func (l *lockFile) packages() []runners.Package {
 		add(runners.Package{Name: name, Version: version, Source: "jsr", SHA256: entry.Integrity})
 	}
 	for address, sum := range l.Remote {
-		add(runners.Package{Name: withoutUser(address), Source: "url", SHA256: sum})
+		add(runners.Package{Name: WithoutUser(address), Source: "url", SHA256: sum})
 	}
 	sort.Slice(list, func(i, j int) bool {
 		a, b := list[i], list[j]
@@ -113,7 +113,7 @@ func (l *lockFile) packages() []runners.Package {
 // elsewhere gives the packages that are for other systems, and those that only
 // these need. Where it cannot be told who needs a package, it is not among
 // them.
-func (l *lockFile) elsewhere() map[string]bool {
+func (l *LockFile) elsewhere() map[string]bool {
 	byName, needed := map[string][]string{}, map[string][]string{}
 	list := map[string]bool{}
 	for key, p := range l.NPM {

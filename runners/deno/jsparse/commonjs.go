@@ -1,4 +1,4 @@
-package deno
+package jsparse
 
 import (
 	"encoding/json"
@@ -11,9 +11,7 @@ import (
 // they get require, __dirname and __filename if they use them and do not
 // declare them.
 type commonJS struct {
-	specifiers []string // of require("…")
-	used       []string // names
-	declared   []string
+	used, declared []string // names
 }
 
 var commonJSNames = []string{"require", "__dirname", "__filename"}
@@ -37,43 +35,37 @@ func (c *commonJS) take(a *analysis, t token) {
 	}
 }
 
-// require notes a specifier.
-func (c *commonJS) require(spec string) {
-	if isPackage(spec) && !slices.Contains(c.specifiers, spec) {
-		c.specifiers = append(c.specifiers, spec)
-	}
-}
-
 // prelude declares what is used and not declared, in one line without an end.
-// Packages come from import(), since a program has no folder of them to
+// Packages come from import(), since a program has no directory of them to
 // search; everything else from Node's own require. So do files of packages
 // that import() does not find, for require adds an extension to their names.
-func (c *commonJS) prelude() string {
+// What is not found throws when it is required.
+func (c *commonJS) prelude(imports []Import, fetched func(string) bool) string {
 	var b strings.Builder
 	for _, name := range c.used {
 		if slices.Contains(c.declared, name) {
 			continue
 		}
-		switch name {
-		case "__dirname", "__filename":
+		if name != "require" {
 			b.WriteString("const " + name + "=import.meta." + strings.Trim(name, "_") + ";")
 			continue
 		}
 		b.WriteString(`const require=await(async(r)=>{const m={`)
-		for _, spec := range c.specifiers {
-			quoted, _ := json.Marshal(spec)
-			b.WriteString(string(quoted) + `:((n)=>n["module.exports"]??n)(await import(` + string(quoted) + `)` + without(spec, string(quoted)) + `),`)
+		for _, i := range imports {
+			if !i.Required || !fetched(i.Specifier) {
+				continue
+			}
+			quoted, _ := json.Marshal(i.Specifier)
+			b.WriteString(string(quoted) + `:await import(` + string(quoted) + `)` + withExtension(string(quoted)) +
+				`.then((n)=>()=>n["module.exports"]??n,(e)=>()=>{throw e}),`)
 		}
-		b.WriteString(`};return Object.assign((s)=>Object.hasOwn(m,s)?m[s]:r(s),r)})((await import("node:module")).createRequire(import.meta.url));`)
+		b.WriteString(`};return Object.assign((s)=>Object.hasOwn(m,s)?m[s]():r(s),r)})((await import("node:module")).createRequire(import.meta.url));`)
 	}
 	return b.String()
 }
 
-// without gives what to do when a file of a package is not found under its
-// name: to try what require tries, or else to fail as before.
-func without(spec, quoted string) string {
-	if p, ok := splitPackage(spec); !ok || p.path == "" {
-		return ""
-	}
+// withExtension has require look for a file of a package that import() does not
+// find under its name.
+func withExtension(quoted string) string {
 	return `.catch(async(e)=>{const u=await import("node:url");try{return{"module.exports":r(u.fileURLToPath(import.meta.resolve(` + quoted + `)))}}catch{throw e}})`
 }

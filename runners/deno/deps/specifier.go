@@ -1,0 +1,148 @@
+// Package deps knows what JavaScript and TypeScript programs depend on:
+// specifiers of npm, JSR and Node's own modules, what the program's own
+// configuration and files make of them, Deno's import map and lock file, and
+// what "deno cache" and "deno info" answer.
+//
+// It starts no process and opens no file but those of a prepared directory:
+// runners/deno does.
+//
+// # Sources
+//
+// Deno 2.9: its lock file's format 5, the JSON of "deno info", the texts of its
+// messages (reason.go), and how it reads deno.json and package.json.
+package deps
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"sort"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// maxPackages bounds the packages argument.
+const maxPackages = 100
+
+var (
+	npmName     = regexp.MustCompile(`^(@[a-zA-Z0-9~][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*$`)
+	jsrName     = regexp.MustCompile(`^@[a-z0-9-]+/[a-z0-9-]+$`)
+	versionText = regexp.MustCompile(`^[0-9A-Za-z.^~<>=*+_-]+$`)
+	subpathText = regexp.MustCompile(`^(/[0-9A-Za-z._@~+-]+)+$`)
+	scheme      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+)
+
+// Package is a package as an import or the packages argument names it.
+type Package struct {
+	Registry string // "npm" or "jsr"
+	Name     string // "zod", "@std/assert"
+	Version  string // "" is any
+	Path     string // "" or "/v4"
+}
+
+func (p Package) String() string {
+	s := p.Registry + ":" + p.Name
+	if p.Version != "" {
+		s += "@" + p.Version
+	}
+	return s + p.Path
+}
+
+// Split reads "npm:zod@3/v4", "jsr:@std/assert" or, for npm, the same
+// without a scheme.
+func Split(spec string) (Package, bool) {
+	p := Package{Registry: "npm"}
+	rest := spec
+	if s := scheme.FindString(spec); s != "" {
+		p.Registry = strings.ToLower(strings.TrimSuffix(s, ":"))
+		rest = strings.TrimPrefix(spec[len(s):], "/")
+	}
+	names := 1
+	if strings.HasPrefix(rest, "@") {
+		names = 2
+	}
+	parts := strings.SplitN(rest, "/", names+1)
+	if len(parts) < names {
+		return Package{}, false
+	}
+	if len(parts) > names && parts[names] != "" {
+		p.Path = "/" + parts[names]
+	}
+	p.Name = strings.Join(parts[:names], "/")
+	if i := strings.LastIndexByte(p.Name, '@'); i > 0 {
+		p.Name, p.Version = p.Name[:i], p.Name[i+1:]
+		if !versionText.MatchString(p.Version) || len(p.Version) > 100 {
+			return Package{}, false
+		}
+	}
+	known := p.Registry == "npm" && npmName.MatchString(p.Name) || p.Registry == "jsr" && jsrName.MatchString(p.Name)
+	if !known || len(p.Name) > 214 || len(p.Path) > 300 || p.Path != "" && !subpathText.MatchString(p.Path) {
+		return Package{}, false
+	}
+	return p, true
+}
+
+// ParsePackages reads the packages argument.
+func ParsePackages(args []string) ([]Package, error) {
+	if len(args) > maxPackages {
+		return nil, &runners.RequestError{Argument: "packages", Message: fmt.Sprintf("packages has %d entries; give %d at most.", len(args), maxPackages)}
+	}
+	var pkgs []Package
+	for _, arg := range args {
+		p, ok := Split(strings.TrimSpace(arg))
+		if !ok {
+			return nil, &runners.RequestError{Argument: "packages", Message: fmt.Sprintf("packages: %q is not a package of npm or JSR; write it like npm:zod@3 or jsr:@std/assert@1.", Clip(arg, 100))}
+		}
+		pkgs = append(pkgs, p)
+	}
+	return pkgs, nil
+}
+
+// Clip shortens text for a message.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// Fetched reports whether a specifier names something that may have to be
+// fetched: not a file of the program and not a part of Deno.
+func Fetched(spec string) bool {
+	for _, prefix := range []string{"./", "../", "/", "node:", "file:", "data:", "blob:", "ext:", "deno:"} {
+		if strings.HasPrefix(spec, prefix) {
+			return false
+		}
+	}
+	return spec != "." && spec != ".." && !IsBuiltin(spec)
+}
+
+// IsBuiltin reports whether a bare specifier is one of Node's modules.
+func IsBuiltin(spec string) bool {
+	i := sort.SearchStrings(builtins, spec)
+	return i < len(builtins) && builtins[i] == spec
+}
+
+// builtins are Node's modules that may be imported without the node: scheme,
+// as Deno's node:module lists them in builtinModules. Sorted.
+var builtins = []string{
+	"assert", "assert/strict", "async_hooks", "buffer", "child_process", "cluster", "console",
+	"constants", "crypto", "dgram", "diagnostics_channel", "dns", "dns/promises", "domain",
+	"events", "fs", "fs/promises", "http", "http2", "https", "inspector", "inspector/promises",
+	"module", "net", "os", "path", "path/posix", "path/win32", "perf_hooks", "process",
+	"punycode", "querystring", "readline", "readline/promises", "repl", "stream",
+	"stream/consumers", "stream/promises", "stream/web", "string_decoder", "sys", "timers",
+	"timers/promises", "tls", "trace_events", "tty", "url", "util", "util/types", "v8", "vm",
+	"wasi", "worker_threads", "zlib",
+}
+
+// WithoutUser removes a name and a password from a URL.
+func WithoutUser(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.User == nil {
+		return raw
+	}
+	u.User = nil
+	return u.String()
+}
