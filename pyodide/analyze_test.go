@@ -1,0 +1,109 @@
+package pyodide_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"coderunner/pyodide"
+)
+
+// TestAnalyze: what a program has to install is what it imports and neither
+// brings nor makes itself.
+func TestAnalyze(t *testing.T) {
+	type files = map[string]string
+	tests := []struct {
+		what, code string
+		files      files
+		want       string // imports, "?" after optional ones
+		installs   string // "!" after those without what they need
+	}{
+		{what: "imports", code: "import a.b, os\nfrom c.d import e\ndef f():\n  import g\ntry:\n  import h\nexcept ImportError:\n  pass", want: "a.b c.d g? h?"},
+		{what: "no program", code: "import a\nx y"},
+		{what: "deep", code: "import a\n" + strings.Repeat("(", 5000)},
+		{what: "time zones", code: "import zoneinfo", want: "tzdata?"},
+
+		{what: "itself", code: "import main, b", want: "b"},
+		{what: "a file", code: "import a, b", files: files{"a.py": "import c"}, want: "b c"},
+		{what: "a file on another path", code: "import sys\nsys.path.insert(0, 'src')\nimport lib, b", files: files{"src/lib/__init__.py": "import c", "src/lib/core.py": "import d"}, want: "b c d?"},
+		{what: "a directory without __init__", code: "import lib.x", files: files{"lib/a/x.py": ""}},
+		{what: "a directory without modules", code: "import lib", files: files{"lib/a.csv": ""}, want: "lib"},
+		{what: "relative imports", code: "from lib import core", files: files{
+			"src/lib/__init__.py": "from . import low", "src/lib/core.py": "import a", "src/lib/low.py": "from .deep import x", "src/lib/deep.py": "import b", "src/lib/other.py": "import c",
+		}, want: "a b c?"},
+		{what: "files that it may run", code: "1", files: files{"tests/test_a.py": "import a", "broken.py": "import ("}, want: "a?"},
+
+		{what: "writes a module", code: "open('utils.py', 'w').write('')\nimport utils, b", want: "b"},
+		{what: "writes a package", code: "from pathlib import Path\n(Path('pkg') / '__init__.py').write_text('')\nimport pkg.a"},
+		{what: "writes a namespace", code: "import os\nos.makedirs('pkg/sub')\nfor n in 'ab': open(f'pkg/sub/{n}.py', 'w')\nimport pkg.sub.a"},
+		{what: "computes a name", code: "for n, s in {'utils': 'x = 1'}.items():\n  open(n + '.py', 'w').write(s)\nimport utils, b", want: "b"},
+		{what: "another computed name", code: "import os\nname = 'utils'\nopen(os.path.join(d, f'{name}.py'), 'w')\nimport utils"},
+		{what: "only looks at files", code: "import b, glob\nprint('b', glob.glob('*.py'), p.suffix == '.py', 'b.py is a file')", want: "b"},
+		{what: "writes what imports", code: "open('test_a.py', 'w').write('''\n  import c\n  ''')\nimport b", want: "b c?"},
+		{what: "makes a module", code: "import sys, types\nm = types.ModuleType('one')\nsys.modules['two'] = m\nsys.modules.update({'three': m})\nimport one, two.x, three, b", want: "b"},
+		{what: "looks for a module", code: "import sys\n'b' in sys.modules, sys.modules['b'], sys.modules.get('b')\nimport b", want: "b"},
+		{what: "loads a file", code: "import importlib.util as u\ns = u.spec_from_file_location('one', path)\nimport one"},
+		{what: "imitates a package", code: "from unittest.mock import patch\nwith patch.dict('sys.modules', {'boto3': None}, six=1):\n  import boto3, six"},
+		{what: "has a finder", code: "import sys\nclass F:\n  def find_spec(self, name, *_):\n    return name == 'virtual'\nsys.meta_path.append(F())\nimport virtual, b", want: "b"},
+
+		{what: "micropip", code: "import micropip\nawait micropip.install('six<1.16')\nimport six", want: "six", installs: "six<1.16"},
+		{what: "a list", code: "import micropip as m\nlist = ['a', 'b>1']\nfor p in list:\n  m.install(p, deps=False)", installs: "a! b>1!"},
+		{what: "a function", code: "from micropip import install\ndef f(p):\n  install(p)\nf('a')\nf(p='b')\nprint('c')", installs: "a b"},
+		{what: "words", code: "import micropip\nmicropip.install('a b'.split())", installs: "a b"},
+		{what: "computed", code: "import micropip\nv = '1'\nmicropip.install(f'six=={v}')\nmicropip.install('x' + v)\nmicropip.install('x' + open('y').read())"},
+		{what: "another install", code: "import pip\npip.install('six')", want: "pip"},
+	}
+	source, err := os.ReadFile("guest/analyze.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type question struct {
+		Code  string      `json:"code"`
+		Files [][2]string `json:"files"`
+		Name  string      `json:"name"`
+	}
+	var questions []question
+	for _, test := range tests {
+		q := question{Code: test.code, Files: [][2]string{}, Name: "main.py"}
+		for path, text := range test.files {
+			q.Files = append(q.Files, [2]string{path, text})
+		}
+		questions = append(questions, q)
+	}
+	text, err := json.Marshal(questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, _, stderr := run(t, pyodide.Options{}, pyodide.Program{
+		Code: fmt.Sprintf("%s\nimport json\n[analyze(**q) for q in json.loads(%q)]", source, text),
+	})
+	var answers []struct {
+		Imports, Installs [][2]any
+	}
+	if res.Value == nil || json.Unmarshal(res.Value.JSON, &answers) != nil {
+		t.Fatal(stderr, res.Exception)
+	}
+	words := func(list [][2]any, mark string, marked bool) string {
+		var words []string
+		for _, pair := range list {
+			word := pair[0].(string)
+			if pair[1] == marked {
+				word += mark
+			}
+			words = append(words, word)
+		}
+		slices.Sort(words)
+		return strings.Join(words, " ")
+	}
+	for i, test := range tests {
+		if got := words(answers[i].Imports, "?", true); got != test.want {
+			t.Errorf("%s: imports %q, want %q", test.what, got, test.want)
+		}
+		if got := words(answers[i].Installs, "!", false); got != test.installs {
+			t.Errorf("%s: installs %q, want %q", test.what, got, test.installs)
+		}
+	}
+}
