@@ -1,8 +1,11 @@
 package runners
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
-// Status says how a run ended.
+// Status is how a run ended.
 type Status string
 
 // The statuses.
@@ -12,7 +15,7 @@ const (
 	TimedOut     Status = "timed_out"     // Limits.Timeout
 	OutOfMemory  Status = "out_of_memory" // Limits.Memory
 	OutputLimit  Status = "output_limit"  // far more output than Limits.Output
-	NotInstalled Status = "not_installed" // a package cannot be had
+	NotInstalled Status = "not_installed" // a package cannot be installed
 	Cancelled    Status = "cancelled"     // the caller's context ended
 	Crashed      Status = "crashed"       // the runtime died; ours to explain
 )
@@ -44,15 +47,52 @@ type Error struct {
 	Message   string `json:"message"`
 	Traceback string `json:"traceback,omitempty"` // the user's file and lines only
 	Line      int    `json:"line,omitempty"`      // in the user's file, from 1
-	// Packages has a reason for every package that cannot be had, when the
-	// status is NotInstalled.
+	// Packages has a reason for every package that cannot be installed, when
+	// the status is NotInstalled.
 	Packages []PackageError `json:"packages,omitempty"`
 }
 
-// PackageError says why a package cannot be had.
+// PackageError is a package that cannot be installed, and why.
 type PackageError struct {
 	Name   string `json:"name"` // as requested: "numpy>=2"
 	Reason string `json:"reason"`
+}
+
+// NotInstalledError lists the packages that cannot be installed. It is never
+// empty: see [NotInstalledError.OrNil].
+type NotInstalledError struct{ Packages []PackageError }
+
+// Add adds a package.
+func (e *NotInstalledError) Add(name, reason string) {
+	e.Packages = append(e.Packages, PackageError{Name: name, Reason: reason})
+}
+
+// OrNil returns e, or nil if the list is empty.
+func (e *NotInstalledError) OrNil() error {
+	if len(e.Packages) == 0 {
+		return nil
+	}
+	return e
+}
+
+func (e *NotInstalledError) Error() string {
+	texts := make([]string, len(e.Packages))
+	for i, p := range e.Packages {
+		texts[i] = p.Name + ": " + p.Reason
+	}
+	return "cannot install " + strings.Join(texts, "; ")
+}
+
+// Outcome returns the outcome of a run that ended here.
+func (e *NotInstalledError) Outcome() *Outcome {
+	names := make([]string, len(e.Packages))
+	for i, p := range e.Packages {
+		names[i] = p.Name
+	}
+	return &Outcome{
+		Status: NotInstalled, ExitCode: 1, Packages: []Package{},
+		Error: &Error{Type: "NotInstalled", Message: "cannot install " + strings.Join(names, ", "), Packages: e.Packages},
+	}
 }
 
 // Package is a package that the program had at hand.
@@ -67,7 +107,7 @@ type Package struct {
 	Cached    bool   `json:"cached"` // nothing was downloaded for it in this run
 }
 
-// Usage says what a run took.
+// Usage is what a run took.
 type Usage struct {
 	QueueMS         int64 `json:"queue_ms"`   // waiting for a free place
 	PrepareMS       int64 `json:"prepare_ms"` // runtime and packages
@@ -76,7 +116,7 @@ type Usage struct {
 	PeakMemoryBytes int64 `json:"peak_memory_bytes"`
 }
 
-// CommandExitCode gives the exit code of a command that ran the program: the
+// CommandExitCode returns the exit code of a command that ran the program: the
 // program's own, 124 when a limit ended it, 125 when we failed.
 func (o *Outcome) CommandExitCode() int {
 	switch o.Status {

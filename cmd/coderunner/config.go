@@ -44,9 +44,9 @@ type setting struct {
 var settings = []setting{
 	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache folder (default: in the user's cache folder)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
-	{"CODE_RUNNER_TIMEOUT", "timeout", "time limit of a run (default 30s)", setTimeout},
-	{"CODE_RUNNER_MEMORY", "memory", "memory limit of a run (default 512MiB)", setMemory},
-	{"CODE_RUNNER_MAX_OUTPUT", "max-output", "bytes kept of each output stream (default 50000)", setMaxOutput},
+	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), setTimeout},
+	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), setMemory},
+	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},
 	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", setConcurrency},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
@@ -103,16 +103,16 @@ func setPermissions(c *Config, v string) error {
 
 func setTimeout(c *Config, v string) (err error) {
 	c.Limits.Timeout, err = time.ParseDuration(v)
-	if err != nil || c.Limits.Timeout < time.Millisecond || c.Limits.Timeout > time.Hour {
-		return fmt.Errorf("%q is no time between 1ms and 1h: want one such as 30s or 2m", v)
+	if err != nil || c.Limits.Timeout < runners.MinTimeout || c.Limits.Timeout > runners.MaxTimeout {
+		return fmt.Errorf("%q is not a time between %v and %v, such as 30s or 2m", v, runners.MinTimeout, runners.MaxTimeout)
 	}
 	return nil
 }
 
 func setMemory(c *Config, v string) error {
 	n, err := parseSize(v)
-	if err != nil || n < 64<<20 || n > 64<<30 {
-		return fmt.Errorf("%q is no size between 64MiB and 64GiB: want one such as 512MiB", v)
+	if err != nil || n < runners.MinMemory || n > runners.MaxMemory {
+		return fmt.Errorf("%q is not a size between %dMiB and %dGiB, such as 512MiB", v, runners.MinMemory>>20, runners.MaxMemory>>30)
 	}
 	c.Limits.Memory = n
 	return nil
@@ -120,8 +120,8 @@ func setMemory(c *Config, v string) error {
 
 func setMaxOutput(c *Config, v string) error {
 	n, err := parseSize(v)
-	if err != nil || n < 1000 || n > 16<<20 {
-		return fmt.Errorf("%q is no size between 1000 and 16MiB: want a number of bytes such as 50000", v)
+	if err != nil || n < runners.MinOutput || n > runners.MaxOutput {
+		return fmt.Errorf("%q is not a number of bytes between %d and %dMiB, such as 50000", v, runners.MinOutput, runners.MaxOutput>>20)
 	}
 	c.Limits.Output = n
 	return nil
@@ -130,7 +130,7 @@ func setMaxOutput(c *Config, v string) error {
 func setConcurrency(c *Config, v string) error {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1000 {
-		return fmt.Errorf("%q is no number between 1 and 1000", v)
+		return fmt.Errorf("%q is not a number between 1 and 1000", v)
 	}
 	c.Concurrency = n
 	return nil

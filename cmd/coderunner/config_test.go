@@ -46,23 +46,6 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestWantsStdinOnlyFromProgramsThatRead(t *testing.T) {
-	for code, want := range map[string]bool{
-		"print(1)":                        false,
-		"input()":                         true,
-		"sys.stdin.read()":                true,
-		"open(0).read()":                  true,
-		"Deno.stdin.readable":             true,
-		`fs.readFileSync(0, "utf8")`:      true,
-		`prompt("name")`:                  true,
-		`console.log("hello".length > 0)`: false,
-	} {
-		if got := readsInput.MatchString(code); got != want {
-			t.Errorf("%q: %v", code, got)
-		}
-	}
-}
-
 func TestSplitPackages(t *testing.T) {
 	forDeno, forPython := splitPackages([]string{"six", "npm:zod@3", "jsr:@std/csv", "rich>=13"})
 	if len(forDeno) != 2 || len(forPython) != 2 || forPython[1] != "rich>=13" {

@@ -54,11 +54,6 @@ func replaceFile(file, text string, mode os.FileMode) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// locker is a runner that can write a lock into a program without running it.
-type locker interface {
-	Lock(ctx context.Context, req runners.Request) (text string, o *runners.Outcome, err error)
-}
-
 func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error {
 	if file == "-" {
 		return errors.New("lock: give a file, which is changed")
@@ -90,46 +85,24 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 
 // locked gives the program with its lock, and the number of packages in it.
 func locked(ctx context.Context, b *backend, req runners.Request) (string, int, error) {
-	p, ok := b.languages()[req.Language].(locker)
-	if !ok {
-		return "", 0, fmt.Errorf("this build has no runner for %s", req.Language)
-	}
+	p := b.languages()[req.Language]
 	if req.Language != runners.Python {
 		var err error
 		if req.Code, err = pinned(ctx, p, req); err != nil {
 			return "", 0, err
 		}
 	}
-	text, o, err := lock(ctx, p, req)
+	l, err := lock(ctx, p, req)
 	if err != nil {
 		return "", 0, err
 	}
-	return text, len(o.Packages), nil
+	return l.Text, len(l.Packages), nil
 }
 
-// lock calls a runner's Lock. Its error is also that packages cannot be had.
-func lock(ctx context.Context, p locker, req runners.Request) (string, *runners.Outcome, error) {
+// lock calls a runner's Lock and shows its progress.
+func lock(ctx context.Context, p runners.Runner, req runners.Request) (*runners.Locked, error) {
 	defer showProgress(&req)()
-	text, o, err := p.Lock(ctx, req)
-	if err == nil {
-		err = prepareError(o)
-	}
-	return text, o, err
-}
-
-// prepareError says why an outcome has no packages to lock.
-func prepareError(o *runners.Outcome) error {
-	if o.Status == runners.Succeeded {
-		return nil
-	}
-	if o.Error == nil {
-		return fmt.Errorf("the packages cannot be prepared: %s", o.Status)
-	}
-	text := o.Error.Message
-	for _, p := range o.Error.Packages {
-		text += "\n  " + p.Name + ": " + p.Reason
-	}
-	return errors.New(text)
+	return p.Lock(ctx, req)
 }
 
 // specifierPattern finds what JavaScript and TypeScript import by a literal.
@@ -172,7 +145,7 @@ func isBuiltin(name string) bool {
 
 // pinned gives the JavaScript or TypeScript program with the versions that its
 // specifiers stand for. They are found by a program that names the same ones.
-func pinned(ctx context.Context, p locker, req runners.Request) (string, error) {
+func pinned(ctx context.Context, p runners.Runner, req runners.Request) (string, error) {
 	var probe strings.Builder
 	places := specifiers(req.Code)
 	for _, at := range places {
@@ -183,14 +156,14 @@ func pinned(ctx context.Context, p locker, req runners.Request) (string, error) 
 	}
 	asked := req
 	asked.Code = probe.String()
-	_, o, err := lock(ctx, p, asked)
+	l, err := lock(ctx, p, asked)
 	if err != nil {
 		return "", err
 	}
 	text := req.Code
 	for i := len(places) - 1; i >= 0; i-- {
 		from, to := places[i][0], places[i][1]
-		exact, err := pin(text[from:to], o.Packages)
+		exact, err := pin(text[from:to], l.Packages)
 		if err != nil {
 			return "", err
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,10 +26,6 @@ const (
 	// quietPreparation is how long a preparation says nothing where stderr is
 	// no terminal: most runs prepare nothing, and stderr is the program's.
 	quietPreparation = 5 * time.Second
-
-	// maxSource and maxInput bound what is read into memory.
-	maxSource = 2 << 20
-	maxInput  = 64 << 20
 )
 
 type runOptions struct {
@@ -136,13 +131,13 @@ func newRequest(cfg Config, o runOptions, file string, args []string) (runners.R
 		in = f
 		req.Filename = filepath.Base(file)
 	}
-	if req.Code, err = readBounded(in, maxSource); err != nil {
+	code, err := io.ReadAll(io.LimitReader(in, runners.MaxCode+1)) // Run refuses what is longer
+	if err != nil {
 		return req, fmt.Errorf("read %s: %w", file, err)
 	}
-	if file != "-" && wantsStdin(os.Stdin, req.Code) {
-		if req.Stdin, err = readBounded(os.Stdin, maxInput); err != nil {
-			return req, fmt.Errorf("read stdin: %w", err)
-		}
+	req.Code = string(code)
+	if file != "-" {
+		req.Stdin = programStdin(os.Stdin)
 	}
 	return req, nil
 }
@@ -172,29 +167,14 @@ func isLanguageFlag(arg string) bool {
 	return arg == "-l" || arg == "--language" || strings.HasPrefix(arg, "--language=")
 }
 
-// readsInput finds programs that may read standard input.
-var readsInput = regexp.MustCompile(`(?i)stdin|input|prompt|confirm|alert|readline|(read\w*|open)\(\s*0|/dev/fd/0`)
-
-// wantsStdin reports whether to read stdin to its end before the run. A pipe
-// that nobody closes would keep a program waiting that never looks at it, so a
-// pipe is only read for programs that seem to.
-func wantsStdin(stdin *os.File, code string) bool {
-	info, err := stdin.Stat()
-	if err != nil || term.IsTerminal(int(stdin.Fd())) {
-		return false
+// programStdin returns what the program reads as its standard input: ours, but
+// nothing if that is closed or a terminal. A prompt would be shown only when
+// the program has ended, and what is typed meanwhile is meant for the shell.
+func programStdin(stdin *os.File) io.Reader {
+	if _, err := stdin.Stat(); err != nil || term.IsTerminal(int(stdin.Fd())) {
+		return nil
 	}
-	return info.Mode().IsRegular() || readsInput.MatchString(code)
-}
-
-func readBounded(r io.Reader, max int64) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(r, max+1))
-	if err != nil {
-		return "", err
-	}
-	if int64(len(data)) > max {
-		return "", fmt.Errorf("longer than %d bytes", max)
-	}
-	return string(data), nil
+	return stdin
 }
 
 // printOutcome prints what the program printed, its last expression's value

@@ -5,8 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"math"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -16,19 +15,9 @@ import (
 	"coderunner/runners"
 )
 
-// Bounds of a call's arguments. Whatever is larger is a mistake or an attack.
-const (
-	maxTimeout    = time.Hour
-	maxCode       = 2 << 20 // bytes
-	maxStdin      = 16 << 20
-	maxFilesBytes = 16 << 20 // of all files together
-	maxFiles      = 1000
-	maxPath       = 1024
-	maxPackages   = 100
-	maxPackage    = 512 // bytes of one requirement
-	maxArgs       = 1000
-	maxArgsBytes  = 128 << 10
-)
+// maxStdin is how long the argument stdin may be, in bytes. The bounds of the
+// other arguments are those of [runners.Request.Check].
+const maxStdin = 16 << 20
 
 var argumentNames = []string{"language", "code", "packages", "timeout_seconds", "stdin", "args", "files"}
 
@@ -42,10 +31,6 @@ func rawArguments(call mcp.CallToolRequest) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-func badArgument(name, format string, args ...any) error {
-	return &runners.RequestError{Argument: name, Message: fmt.Sprintf("%q ", name) + fmt.Sprintf(format, args...)}
 }
 
 // arguments reads a call's arguments one by one and keeps the first error.
@@ -64,20 +49,21 @@ func parseArguments(raw json.RawMessage, offered []runners.Language) (runners.Re
 	}
 	for _, name := range sortedKeys(a.raw) {
 		if !slices.Contains(argumentNames, name) {
-			return runners.Request{}, badArgument(clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
+			return runners.Request{}, runners.BadArgument(clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
 		}
 	}
 	req := runners.Request{
 		Language: a.language(offered),
 		Code:     a.code(),
 		Packages: a.strings("packages"),
-		Stdin:    a.text("stdin", maxStdin),
+		Stdin:    a.stdin(),
 		Args:     a.strings("args"),
 		Files:    a.files(),
 	}
 	req.Limits.Timeout = a.timeout()
-	a.checkPackages(req.Packages)
-	a.checkArgs(req.Args)
+	if a.err == nil {
+		a.err = req.Check()
+	}
 	return req, a.err
 }
 
@@ -92,11 +78,11 @@ func (a *arguments) get(name string) json.RawMessage {
 
 func (a *arguments) fail(name, format string, args ...any) {
 	if a.err == nil {
-		a.err = badArgument(name, format, args...)
+		a.err = runners.BadArgument(name, format, args...)
 	}
 }
 
-func (a *arguments) text(name string, max int) string {
+func (a *arguments) text(name string) string {
 	raw := a.get(name)
 	if raw == nil {
 		return ""
@@ -105,10 +91,15 @@ func (a *arguments) text(name string, max int) string {
 	if json.Unmarshal(raw, &s) != nil {
 		a.fail(name, "must be a string, but it is %s.", kind(raw))
 	}
-	if len(s) > max {
-		a.fail(name, "is %d bytes long; at most %d are taken.", len(s), max)
-	}
 	return s
+}
+
+func (a *arguments) stdin() io.Reader {
+	text := a.text("stdin")
+	if len(text) > maxStdin {
+		a.fail("stdin", `is %d bytes long; at most %d are taken, so pass data in "files".`, len(text), maxStdin)
+	}
+	return strings.NewReader(text)
 }
 
 func (a *arguments) language(offered []runners.Language) runners.Language {
@@ -120,7 +111,7 @@ func (a *arguments) language(offered []runners.Language) runners.Language {
 	if a.get("language") == nil {
 		a.fail("language", "is missing: give one of %s.", list)
 	}
-	l := a.text("language", 1<<10)
+	l := a.text("language")
 	if a.err == nil && !slices.Contains(names, l) {
 		a.fail("language", "is %q, but must be one of %s.", clip(l, 100), list)
 	}
@@ -131,11 +122,7 @@ func (a *arguments) code() string {
 	if a.get("code") == nil {
 		a.fail("code", "is missing: give the program's source text.")
 	}
-	code := a.text("code", math.MaxInt)
-	if len(code) > maxCode {
-		a.fail("code", `is %d bytes long; at most %d are taken, so pass data in "files" or "stdin".`, len(code), maxCode)
-	}
-	return code
+	return a.text("code")
 }
 
 func (a *arguments) strings(name string) []string {
@@ -167,38 +154,11 @@ func (a *arguments) timeout() time.Duration {
 		return 0
 	}
 	// Below a millisecond a limit would round to none.
-	if s < 0.001 || s > maxTimeout.Seconds() {
-		a.fail("timeout_seconds", "is %v, but must be between 0.001 and %d.", s, int(maxTimeout/time.Second))
+	if s < runners.MinTimeout.Seconds() || s > runners.MaxTimeout.Seconds() {
+		a.fail("timeout_seconds", "is %v, but must be between %v and %v.", s, runners.MinTimeout.Seconds(), runners.MaxTimeout.Seconds())
 		return 0
 	}
 	return time.Duration(s * float64(time.Second))
-}
-
-func (a *arguments) checkPackages(packages []string) {
-	if len(packages) > maxPackages {
-		a.fail("packages", "has %d elements; at most %d are taken.", len(packages), maxPackages)
-	}
-	for i, p := range packages {
-		switch {
-		case strings.TrimSpace(p) == "":
-			a.fail("packages", "has an empty string as element %d: give a requirement such as \"pydantic>=2\" or \"npm:zod@3\".", i)
-		case len(p) > maxPackage || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			a.fail("packages", "has no package name as element %d: at most %d bytes on one line.", i, maxPackage)
-		}
-	}
-}
-
-func (a *arguments) checkArgs(args []string) {
-	total := 0
-	for i, s := range args {
-		total += len(s)
-		if strings.ContainsRune(s, 0) {
-			a.fail("args", "has a NUL character in element %d, which no command line can carry.", i)
-		}
-	}
-	if len(args) > maxArgs || total > maxArgsBytes {
-		a.fail("args", `is too long: at most %d elements and %d bytes; pass data in "files" or "stdin".`, maxArgs, maxArgsBytes)
-	}
 }
 
 func (a *arguments) files() []runners.File {
@@ -211,29 +171,11 @@ func (a *arguments) files() []runners.File {
 		a.fail("files", "must be an array of {path, text} or {path, base64}, but it is %s.", kind(raw))
 		return nil
 	}
-	if len(items) > maxFiles {
-		a.fail("files", "has %d elements; at most %d are taken.", len(items), maxFiles)
-		return nil
-	}
-	out := make([]runners.File, 0, len(items))
-	total := 0
-	for i, item := range items {
-		f := a.file(i, item)
-		if a.err != nil {
+	out := make([]runners.File, len(items))
+	for i := range items {
+		if out[i] = a.file(i, items[i]); a.err != nil {
 			return nil
 		}
-		for _, o := range out {
-			if o.Path == f.Path {
-				a.fail("files", "has %q twice.", f.Path)
-			}
-			if strings.HasPrefix(o.Path, f.Path+"/") || strings.HasPrefix(f.Path, o.Path+"/") {
-				a.fail("files", "has %q and %q, but one cannot be both a file and a folder.", o.Path, f.Path)
-			}
-		}
-		if total += len(f.Data); total > maxFilesBytes {
-			a.fail("files", "has more than %d bytes in all.", maxFilesBytes)
-		}
-		out = append(out, f)
 	}
 	return out
 }
@@ -250,19 +192,15 @@ func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 		return f
 	}
 	f.Path = *v.Path
-	if !fs.ValidPath(f.Path) || f.Path == "." || len(f.Path) > maxPath || strings.ContainsAny(f.Path, "\\\x00") {
-		a.fail("files", `has the path %q, which must be relative with "/" between its parts and without "..".`, clip(f.Path, 200))
-		return f
-	}
 	switch {
 	case (v.Text == nil) == (v.Base64 == nil):
-		a.fail("files", `has %q with both or neither of "text" and "base64": give one.`, f.Path)
+		a.fail("files", `has %q with both or neither of "text" and "base64": give one.`, clip(f.Path, 200))
 	case v.Text != nil:
 		f.Data = []byte(*v.Text)
 	default:
 		data, err := base64.StdEncoding.DecodeString(*v.Base64)
 		if err != nil {
-			a.fail("files", `has %q with a "base64" that is not standard base64 with padding.`, f.Path)
+			a.fail("files", `has %q with a "base64" that is not standard base64 with padding.`, clip(f.Path, 200))
 		}
 		f.Data = data
 	}

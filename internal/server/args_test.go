@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +21,13 @@ func TestArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if stdin, _ := io.ReadAll(got.Stdin); string(stdin) != "in\x00put" {
+		t.Errorf("stdin %q", stdin)
+	}
+	got.Stdin = nil
 	want := runners.Request{
 		Language: runners.TypeScript, Code: "1+1", Packages: []string{"npm:zod@3"},
-		Stdin: "in\x00put", Args: []string{"a", ""},
+		Args:   []string{"a", ""},
 		Files:  []runners.File{{Path: "data/in.csv", Data: []byte("a,b")}, {Path: "x.bin", Data: []byte{0, 255}}},
 		Limits: runners.Limits{Timeout: 2500 * time.Millisecond},
 	}
@@ -49,14 +54,11 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":"python","code":"","session":"a"}`, "session", `"session" is not an argument`},
 		{`{"language":"python","code":"","packages":"six"}`, "packages", `"packages" must be an array of strings, but it is a string.`},
 		{`{"language":"python","code":"","packages":["six",{}]}`, "packages", `"packages" must be an array of strings, but element 1 is an object.`},
-		{`{"language":"python","code":"","packages":[" "]}`, "packages", `"packages" has an empty string as element 0`},
-		{`{"language":"python","code":"","packages":["six\n--index-url x"]}`, "packages", `"packages" has no package name as element 0`},
 		{`{"language":"python","code":"","timeout_seconds":"5"}`, "timeout_seconds", `"timeout_seconds" must be a number of seconds, but it is a string.`},
 		{`{"language":"python","code":"","timeout_seconds":0}`, "timeout_seconds", `"timeout_seconds" is 0, but must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","timeout_seconds":-1}`, "timeout_seconds", `must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","timeout_seconds":1e300}`, "timeout_seconds", `must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","stdin":true}`, "stdin", `"stdin" must be a string, but it is a boolean.`},
-		{`{"language":"python","code":"","args":["\u0000"]}`, "args", `"args" has a NUL character in element 0`},
 		{`{"language":"python","code":"","args":[null]}`, "args", `"args" must be an array of strings, but element 0 is null.`},
 		{`{"language":"python","code":"","files":{}}`, "files", `"files" must be an array of {path, text} or {path, base64}, but it is an object.`},
 		{`{"language":"python","code":"","files":["a"]}`, "files", `"files" has as element 0 no object`},
@@ -65,13 +67,6 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":"python","code":"","files":[{"path":"a"}]}`, "files", `give one.`},
 		{`{"language":"python","code":"","files":[{"path":"a","text":"","base64":""}]}`, "files", `give one.`},
 		{`{"language":"python","code":"","files":[{"path":"a","base64":"!"}]}`, "files", `not standard base64`},
-		{`{"language":"python","code":"","files":[{"path":"/etc/x","text":""}]}`, "files", `must be relative`},
-		{`{"language":"python","code":"","files":[{"path":"../x","text":""}]}`, "files", `must be relative`},
-		{`{"language":"python","code":"","files":[{"path":"a/../../x","text":""}]}`, "files", `must be relative`},
-		{`{"language":"python","code":"","files":[{"path":"a\\b","text":""}]}`, "files", `must be relative`},
-		{`{"language":"python","code":"","files":[{"path":".","text":""}]}`, "files", `must be relative`},
-		{`{"language":"python","code":"","files":[{"path":"a","text":""},{"path":"a","text":""}]}`, "files", `"files" has "a" twice.`},
-		{`{"language":"python","code":"","files":[{"path":"a","text":""},{"path":"a/b","text":""}]}`, "files", `both a file and a folder`},
 	} {
 		_, err := parseArguments(json.RawMessage(tt.args), languages)
 		var bad *runners.RequestError
@@ -81,25 +76,22 @@ func TestBadArguments(t *testing.T) {
 	}
 }
 
-func TestArgumentSizes(t *testing.T) {
-	big := func(n int) string { return strings.Repeat("x", n) }
+// What Request.Check refuses is refused here, before the call waits.
+func TestArgumentsAreChecked(t *testing.T) {
 	for name, args := range map[string]map[string]any{
-		"code":     {"code": big(maxCode + 1)},
-		"stdin":    {"stdin": big(maxStdin + 1)},
-		"packages": {"packages": make([]string, maxPackages+1)},
-		"args":     {"args": []string{big(maxArgsBytes + 1)}},
-		"files":    {"files": []map[string]string{{"path": "a", "text": big(maxFilesBytes + 1)}}},
+		"stdin":    {"stdin": strings.Repeat("x", maxStdin+1)},
+		"packages": {"packages": []string{""}},
+		"args":     {"args": []string{"\x00"}},
+		"files":    {"files": []map[string]string{{"path": "../a", "text": ""}}},
 	} {
-		if args["language"] = "python"; args["code"] == nil {
-			args["code"] = ""
-		}
+		args["language"], args["code"] = "python", ""
 		raw, err := json.Marshal(args)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = parseArguments(raw, languages)
 		var bad *runners.RequestError
-		if !errors.As(err, &bad) || bad.Argument != name || len(bad.Message) > 500 {
+		if !errors.As(err, &bad) || bad.Argument != name {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

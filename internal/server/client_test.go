@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,9 @@ type runFunc func(ctx context.Context, req runners.Request) (*runners.Outcome, e
 
 func (f runFunc) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 	return f(ctx, req)
+}
+func (runFunc) Lock(context.Context, runners.Request) (*runners.Locked, error) {
+	return nil, errors.New("not called")
 }
 func (runFunc) Warm(context.Context, []string, runners.ProgressFunc) error { return nil }
 func (runFunc) Versions() map[string]string                                { return nil }

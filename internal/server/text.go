@@ -58,7 +58,7 @@ func statusText(out *runners.Outcome, limits runners.Limits) string {
 		return fmt.Sprintf("exit code: %d", out.ExitCode)
 	case runners.TimedOut:
 		return withError(fmt.Sprintf("timed out after %s: raise it with timeout_seconds (at most %d).",
-			seconds(limits.Timeout), int(maxTimeout/time.Second)), out.Error)
+			seconds(limits.Timeout), int(runners.MaxTimeout.Seconds())), out.Error)
 	case runners.OutOfMemory:
 		return withError(fmt.Sprintf("out of memory: the limit is %d MiB (CODE_RUNNER_MEMORY on the server).",
 			limits.Memory>>20), out.Error)
@@ -112,7 +112,7 @@ func errorText(e *runners.Error) string {
 
 func packagesText(e *runners.Error) string {
 	if e == nil {
-		return "not installed: a package cannot be had."
+		return "not installed: a package cannot be installed."
 	}
 	if len(e.Packages) == 0 {
 		return "not installed: " + errorText(e)

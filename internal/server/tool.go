@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -147,7 +146,7 @@ func inputSchema(c Config) object {
 			"code":     object{"type": "string", "description": "The program's source text."},
 			"packages": stringArray("Requirements besides what the program's imports say, for example to pin a version: \"pydantic>=2\" (Python), \"npm:zod@3\" or \"jsr:@std/csv\" (JavaScript, TypeScript)."),
 			"timeout_seconds": object{
-				"type": "number", "exclusiveMinimum": 0, "maximum": int(maxTimeout / time.Second),
+				"type": "number", "exclusiveMinimum": 0, "maximum": int(runners.MaxTimeout.Seconds()),
 				"default":     c.Limits.WithDefaults().Timeout.Seconds(),
 				"description": "How long the program may run. Installing packages does not count.",
 			},

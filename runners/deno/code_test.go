@@ -56,8 +56,8 @@ func variantOf(t *testing.T, r *Runner, req runners.Request) (*job, variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o, err := j.prepare(context.Background()); o != nil || err != nil {
-		t.Fatalf("%+v, %v", o, err)
+	if err := j.install(context.Background()); err != nil {
+		t.Fatal(err)
 	}
 	return j, j.variant()
 }

@@ -238,7 +238,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	if err != nil {
 		return err
 	}
-	progress = oneAtATime(progress)
+	progress = progress.Serial()
 	binary, err := r.binary(ctx, progress)
 	if err != nil {
 		return err
@@ -250,19 +250,6 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	}
 	_, err = r.prepare(ctx, binary, deps.Resolve(nil, pinned), progress)
 	return err
-}
-
-// oneAtATime makes calls of f wait for each other.
-func oneAtATime(f runners.ProgressFunc) runners.ProgressFunc {
-	if f == nil {
-		return nil
-	}
-	var mu sync.Mutex
-	return func(p runners.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
-		f(p)
-	}
 }
 
 // memo remembers what was prepared.

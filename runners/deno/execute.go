@@ -189,9 +189,9 @@ func (in *instance) finalUsage() runners.Usage {
 	return u
 }
 
-// order sends the bootstrap its orders, and then the program its stdin. It
-// ends at the latest when the process does. It reports whether the orders were
-// written.
+// order sends the bootstrap its orders, and then the program its stdin, which
+// may go on for as long as its reader blocks. It reports whether the orders
+// were written.
 func (j *job) order(in *instance) bool {
 	main := filepath.Join(in.folder.work(), j.main)
 	// A process of the program's, or foreign code in it, may write on after
@@ -203,11 +203,14 @@ func (j *job) order(in *instance) bool {
 		Tell: tell, Memory: !tell || runtime.GOOS != "linux",
 	}
 	// The process may end at any time; what is not written then is not read.
-	defer in.p.stdin.Close()
 	if err := writeFrame(in.p.stdin, o); err != nil {
+		in.p.stdin.Close()
 		return false
 	}
-	_, _ = io.WriteString(in.p.stdin, j.req.Stdin)
+	go func() {
+		defer in.p.stdin.Close()
+		j.stdin.copy(in.p.stdin)
+	}()
 	return true
 }
 

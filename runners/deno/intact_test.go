@@ -119,7 +119,7 @@ func TestPackageChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	flip(t, name)
-	if o := run(t, runner(true), req); o.Status != runners.NotInstalled || !strings.Contains(o.Error.Message, "offline") {
+	if o := run(t, runner(true), req); o.Status != runners.NotInstalled || !strings.Contains(o.Error.Packages[0].Reason, "offline") {
 		t.Errorf("offline: %s %+v", o.Status, o.Error)
 	}
 	for range 2 {

@@ -16,34 +16,34 @@ import (
 
 // Lock prepares what the program of a request imports, as Run would, but does
 // not run it, and gives the program with Deno's lock file in it: all packages,
-// also those that packages need, with version and digest. When they cannot be
-// had, the outcome says so and the text is "".
-func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o *runners.Outcome, err error) {
+// also those that packages need, with version and digest. See [runners.Runner].
+func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
+	var err error
 	req.Locked = false
 	if req.Code, _, err = deps.CutLock(req.Code); err != nil {
-		return "", nil, badLock(err)
+		return nil, badLock(err)
 	}
 	j, err := r.job(req)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	if o, err := j.prepare(ctx); o != nil || err != nil {
-		o, err = j.finish(o, err)
-		return "", o, err
+	if err := j.install(ctx); err != nil {
+		return nil, err
 	}
-	o = &runners.Outcome{Status: runners.Succeeded, Packages: j.ready.packages}
+	locked := &runners.Locked{Text: req.Code, Packages: j.ready.packages}
 	if !j.ready.locked {
-		return req.Code, o, nil
+		return locked, nil
 	}
 	_, lock, err := deps.ReadLock(filepath.Join(j.ready.dir, lockName))
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	return deps.WithLock(req.Code, lock), o, nil
+	locked.Text = deps.WithLock(req.Code, lock)
+	return locked, nil
 }
 
 // useLock has the program's own lock decide on its packages. It gives a
-// *notInstalled that names those that the lock does not have.
+// *runners.NotInstalledError that names those that the lock does not have.
 func (j *job) useLock() error {
 	if len(j.deps.Targets) == 0 {
 		return nil
@@ -53,33 +53,33 @@ func (j *job) useLock() error {
 	case err != nil:
 		return badLock(err)
 	case text == nil:
-		return &runners.RequestError{Argument: "code", Message: "code: the program has no lock; write one with \"coderunner lock FILE\"."}
+		return runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
 	}
 	lock, err := deps.ParseLock(text)
 	if err != nil {
 		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
 	}
 	j.deps.Lock = text
-	e := &notInstalled{}
+	e := &runners.NotInstalledError{}
 	for _, t := range j.deps.Targets {
 		p, ok := deps.Split(t.Specifier)
 		p.Path = ""
 		_, locked := lock.Specifiers[p.String()]
 		if _, remote := lock.Remote[t.Specifier]; !remote && !(ok && locked) {
-			e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: "there is no package of this name and version in the program's lock"})
+			e.Add(t.Asked, "there is no package of this name and version in the program's lock")
 		}
 	}
-	return e.orNil()
+	return e.OrNil()
 }
 
 func badLock(err error) error {
-	return &runners.RequestError{Argument: "code", Message: fmt.Sprintf("code: %v; write it again with \"coderunner lock FILE\".", err)}
+	return runners.BadArgument("code", "has a lock, but %v; write it again with \"coderunner lock FILE\".", err)
 }
 
 // compare compares the lock's digests with those that the registry had when the
 // packages were fetched. Deno does so itself, but only with what it fetches.
 func (r *Runner) compare(lock *deps.LockFile) error {
-	e := &notInstalled{}
+	e := &runners.NotInstalledError{}
 	for _, p := range lock.Packages() {
 		if p.Source != "npm" {
 			continue
@@ -88,10 +88,10 @@ func (r *Runner) compare(lock *deps.LockFile) error {
 		case err != nil:
 			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
 		case have != p.Integrity:
-			e.packages = append(e.packages, runners.PackageError{Name: p.Name, Reason: "the lock has another digest of it than the registry"})
+			e.Add(p.Name, "the lock has another digest of it than the registry")
 		}
 	}
-	return e.orNil()
+	return e.OrNil()
 }
 
 // maxRegistryFile bounds what Deno keeps of a package's description, in bytes.
@@ -131,5 +131,5 @@ func (r *Runner) refused(d deps.Dependencies, message string) error {
 	case strings.Contains(message, "lockfile is out of date"):
 		reason = "the program's lock does not have all that the program needs; write it again with \"coderunner lock FILE\""
 	}
-	return &notInstalled{[]runners.PackageError{{Name: d.Summary(), Reason: reason}}}
+	return &runners.NotInstalledError{Packages: []runners.PackageError{{Name: d.Summary(), Reason: reason}}}
 }

@@ -15,12 +15,13 @@ func TestLock(t *testing.T) {
 	request := func(code string) runners.Request {
 		return runners.Request{Language: runners.JavaScript, Code: code}
 	}
-	locked, o, err := r.Lock(t.Context(), request(code))
-	if err != nil || o.Status != runners.Succeeded || len(o.Packages) != 2 {
-		t.Fatalf("%+v, %v", o, err)
+	l, err := r.Lock(t.Context(), request(code))
+	if err != nil || len(l.Packages) != 2 {
+		t.Fatalf("%+v, %v", l, err)
 	}
-	if again, _, err := r.Lock(t.Context(), request(locked)); err != nil || again != locked {
-		t.Errorf("locked again: %q, %v; it was %q", again, err, locked)
+	locked := l.Text
+	if again, err := r.Lock(t.Context(), request(locked)); err != nil || again.Text != locked {
+		t.Errorf("locked again: %+v, %v; it was %q", again, err, locked)
 	}
 	for _, tt := range []struct{ name, from, to, want string }{
 		{"as it is", "", "", ""},
@@ -28,9 +29,9 @@ func TestLock(t *testing.T) {
 		{"another version", "is-odd@3.0.1", "is-odd@3.0.0", "npm:is-odd@3.0.0: there is no package of this name and version in the program's lock"},
 		{"another package", "; isOdd", "; import \"npm:zod@3.25.0\"; isOdd", "npm:zod@3.25.0: there is no package"},
 		{"one is missing", `"is-number@6.0.0": {`, `"is-number@5.0.0": {`, "checksum did not match"},
-		{"a specifier too many", `"npm:is-odd@3.0.1": "3.0.1"`, `"npm:is-odd@3.0.1": "3.0.1", "npm:zod@3.25.0": "3.25.0"`, "the program's lock cannot be read: Could not find"},
-		{"no lock", "// /// deno.lock", "//", "the program has no lock"},
-		{"no JSON", "//   }", "//   ", "the program's lock cannot be read"},
+		{"a specifier too many", `"npm:is-odd@3.0.1": "3.0.1"`, `"npm:is-odd@3.0.1": "3.0.1", "npm:zod@3.25.0": "3.25.0"`, "a lock, but it cannot be read: Could not find"},
+		{"no lock", "// /// deno.lock", "//", "has no lock"},
+		{"no JSON", "//   }", "//   ", "a lock, but it cannot be read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := request(strings.Replace(locked, tt.from, tt.to, 1))
@@ -40,6 +41,8 @@ func TestLock(t *testing.T) {
 			switch {
 			case err != nil:
 				got = err.Error()
+			case o.Status == runners.NotInstalled:
+				got = (&runners.NotInstalledError{Packages: o.Error.Packages}).Error()
 			case o.Error != nil:
 				got = o.Error.Message
 			case o.Result == nil || o.Result.Text != "true":

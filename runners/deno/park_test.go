@@ -148,11 +148,12 @@ func TestParkedIsFresh(t *testing.T) {
 			listeners: process.eventNames().map(String).join(), temp: [...Deno.readDirSync(Deno.env.get("TMPDIR")!)].length,
 		};
 		JSON.stringify(out)`
-	req := runners.Request{Code: code, Args: []string{"a", "b c"}, Stdin: "line\n", Files: []runners.File{{Path: "d/x.txt"}}}
+	req := runners.Request{Code: code, Args: []string{"a", "b c"}, Stdin: strings.NewReader("line\n"), Files: []runners.File{{Path: "d/x.txt"}}}
 	fresh := run(t, open(t, "", nil), req)
 	r := openParked(t, 1)
 	run(t, r, runners.Request{Code: "1"})
 	in := waiting(t, r)[0]
+	req.Stdin = strings.NewReader("line\n")
 	parked := run(t, r, req)
 	<-in.p.end // it was used
 	if fresh.Result == nil || parked.Result == nil || fresh.Result.Text != parked.Result.Text || !strings.Contains(fresh.Result.Text, "b c") {

@@ -53,28 +53,6 @@ const (
 	lockName   = "deno.lock"
 )
 
-// notInstalled says which packages cannot be had.
-type notInstalled struct{ packages []runners.PackageError }
-
-// orNil is the error, if there is one.
-func (e *notInstalled) orNil() error {
-	if len(e.packages) == 0 {
-		return nil
-	}
-	return e
-}
-
-func (e *notInstalled) Error() string {
-	var b strings.Builder
-	for i, p := range e.packages {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(p.Name + ": " + p.Reason)
-	}
-	return b.String()
-}
-
 // key stands for everything that decides what prepare makes.
 func (r *Runner) key(d deps.Dependencies) string {
 	parts := []any{
@@ -97,7 +75,7 @@ func (r *Runner) key(d deps.Dependencies) string {
 // prepared once, by any process on this cache, is not prepared again, and has
 // the same versions each time.
 //
-// The error is a *notInstalled when packages cannot be had.
+// The error is a *runners.NotInstalledError when packages cannot be installed.
 func (r *Runner) prepare(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
 	if len(d.Targets) == 0 && len(d.Imports) == 0 {
 		return &prepared{}, nil
@@ -144,9 +122,9 @@ func (r *Runner) explain(ctx context.Context, d deps.Dependencies, err error) er
 	if context.Cause(ctx) != errPrepareLimit {
 		return err
 	}
-	e := &notInstalled{}
+	e := &runners.NotInstalledError{}
 	for _, t := range d.Targets {
-		e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: errPrepareLimit.Error()})
+		e.Add(t.Asked, errPrepareLimit.Error())
 	}
 	return e
 }
@@ -283,7 +261,7 @@ func (r *Runner) packageOf(address string) string {
 // met first.
 func (r *Runner) blame(ctx context.Context, binary string, d deps.Dependencies, dir, message string) error {
 	if len(d.Targets) == 1 {
-		return &notInstalled{[]runners.PackageError{{Name: d.Targets[0].Asked, Reason: deps.Reason(d.Targets[0], message, r.cfg.Offline)}}}
+		return &runners.NotInstalledError{Packages: []runners.PackageError{{Name: d.Targets[0].Asked, Reason: deps.Reason(d.Targets[0], message, r.cfg.Offline)}}}
 	}
 	reasons := make([]string, len(d.Targets))
 	g, gctx := errgroup.WithContext(ctx)
@@ -300,15 +278,15 @@ func (r *Runner) blame(ctx context.Context, binary string, d deps.Dependencies, 
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	e := &notInstalled{}
+	e := &runners.NotInstalledError{}
 	for i, t := range d.Targets {
 		if reasons[i] != "" {
-			e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: reasons[i]})
+			e.Add(t.Asked, reasons[i])
 		}
 	}
-	if len(e.packages) == 0 { // each can be had, but not all of them together
+	if len(e.Packages) == 0 { // each can be had, but not all of them together
 		for _, t := range d.Targets {
-			e.packages = append(e.packages, runners.PackageError{Name: t.Asked, Reason: deps.Reason(t, message, r.cfg.Offline)})
+			e.Add(t.Asked, deps.Reason(t, message, r.cfg.Offline))
 		}
 	}
 	return e

@@ -3,12 +3,10 @@ package deno
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"coderunner/runners"
@@ -35,6 +33,7 @@ type job struct {
 	binary  string
 	ready   *prepared
 	begun   time.Time
+	stdin   stdin
 	parkKey string // of the spec of its processes, "" if they are not kept
 
 	fresh     bool // do not take a process that was started ahead
@@ -47,8 +46,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	if o, err := j.prepare(ctx); o != nil || err != nil {
-		return j.finish(o, err)
+	if err := j.install(ctx); err != nil {
+		return j.finish(unavailable(err))
 	}
 	defer func() { r.park.fill(j.parkKey) }()
 	for {
@@ -76,23 +75,21 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 
 // job checks a request and finds what its program imports.
 func (r *Runner) job(req runners.Request) (*job, error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
 	req.Limits = req.Limits.WithDefaults()
-	req.Progress = oneAtATime(req.Progress)
-	j := &job{r: r, req: req, begun: time.Now()}
+	req.Progress = req.Progress.Serial()
+	j := &job{r: r, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}}
 	var err error
 	if err = j.name(); err != nil {
 		return nil, err
 	}
-	if err = checkFiles(req.Files, j.main); err != nil {
+	if err = checkNames(req.Files, j.main); err != nil {
 		return nil, err
 	}
 	if j.pinned, err = deps.ParsePackages(req.Packages); err != nil {
 		return nil, err
-	}
-	for i, arg := range req.Args {
-		if strings.ContainsRune(arg, 0) {
-			return nil, &runners.RequestError{Argument: "args", Message: fmt.Sprintf("args: entry %d has a NUL character; remove it.", i+1)}
-		}
 	}
 	if slices.Contains(edited, path.Ext(j.main)) {
 		j.program = jsparse.ParseMain(req.Code, deps.Fetched)
@@ -121,7 +118,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 func (j *job) name() error {
 	base := map[runners.Language]string{runners.JavaScript: "main.js", runners.TypeScript: "main.ts"}[j.req.Language]
 	if base == "" {
-		return &runners.RequestError{Argument: "language", Message: fmt.Sprintf("language: Deno does not run %q; use javascript or typescript.", j.req.Language)}
+		return runners.BadArgument("language", "is %q, which Deno does not run: use javascript or typescript.", j.req.Language)
 	}
 	j.main, j.shown = base, base
 	if j.req.Filename == "" {
@@ -138,32 +135,29 @@ func (j *job) name() error {
 	return nil
 }
 
-// prepare makes ready what the run needs. It gives an outcome if that is the
-// end of it.
-func (j *job) prepare(ctx context.Context) (*runners.Outcome, error) {
+// install fetches the runtime and the packages. The error is a
+// *[runners.NotInstalledError] when packages cannot be installed.
+func (j *job) install(ctx context.Context) error {
 	if j.req.Locked {
 		if err := j.useLock(); err != nil {
-			return unavailable(err)
+			return err
 		}
 	}
 	var err error
 	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
-		return nil, err
+		return err
 	}
 	j.ready, err = j.r.prepare(ctx, j.binary, j.deps, j.req.Progress)
-	return unavailable(err)
+	return err
 }
 
-// unavailable turns the error for packages that cannot be had into an outcome.
+// unavailable turns the error for packages that cannot be installed into an
+// outcome.
 func unavailable(err error) (*runners.Outcome, error) {
-	var missing *notInstalled
-	if !errors.As(err, &missing) {
-		return nil, err
+	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
+		return missing.Outcome(), nil
 	}
-	return &runners.Outcome{
-		Status: runners.NotInstalled, ExitCode: 1, Packages: []runners.Package{},
-		Error: &runners.Error{Type: "NotInstalled", Message: missing.Error(), Packages: missing.packages},
-	}, nil
+	return nil, err
 }
 
 // finish ends a run that did not come to running.

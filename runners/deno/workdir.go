@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -260,44 +259,12 @@ func removeAll(root string) error {
 	return os.RemoveAll(root)
 }
 
-// maxFiles bounds how many files a request brings.
-const maxFiles = 1000
-
-// checkFiles checks the names of a request's files, of which main is the
-// program's own.
-func checkFiles(files []runners.File, main string) error {
-	refuse := func(format string, a ...any) error {
-		return &runners.RequestError{Argument: "files", Message: "files: " + fmt.Sprintf(format, a...)}
-	}
-	if len(files) > maxFiles {
-		return refuse("there are %d; give %d at most.", len(files), maxFiles)
-	}
-	seen := map[string]bool{main: true} // and all folders above files
-	dirs := map[string]bool{}
+// checkNames refuses files that would take the place of the program's own,
+// main. The request was checked.
+func checkNames(files []runners.File, main string) error {
 	for _, file := range files {
-		shown := deps.Clip(file.Path, 100)
-		switch {
-		case file.Path == "":
-			return refuse("a path is empty; give each file one, like data/input.csv.")
-		case strings.ContainsRune(file.Path, 0), strings.ContainsRune(file.Path, '\\'):
-			return refuse("the path %q has a NUL character or a backslash; separate folders by slashes.", shown)
-		case !filepath.IsLocal(filepath.FromSlash(file.Path)), path.Clean(file.Path) != file.Path, file.Path == ".":
-			return refuse("the path %q is not a relative one inside the working folder, like data/input.csv.", shown)
-		case len(file.Path) > 1000:
-			return refuse("the path %q is too long; give it 1000 bytes at most.", shown)
-		case file.Path == main:
-			return refuse("the path %q is the program's own; give the file or the program another name.", shown)
-		case seen[file.Path]:
-			return refuse("the path %q is there twice; give each file a path of its own.", shown)
-		case dirs[file.Path]:
-			return refuse("the path %q is a folder of another file; give it another name.", shown)
-		}
-		seen[file.Path] = true
-		for dir := path.Dir(file.Path); dir != "."; dir = path.Dir(dir) {
-			if seen[dir] {
-				return refuse("the path %q is inside another file; give it another name.", shown)
-			}
-			dirs[dir] = true
+		if file.Path == main || strings.HasPrefix(file.Path, main+"/") {
+			return runners.BadArgument("files", "has %q, but %q is the program's own file: rename the file or the program.", deps.Clip(file.Path, 100), main)
 		}
 	}
 	return nil

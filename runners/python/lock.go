@@ -19,30 +19,38 @@ var errPrepared = errors.New("the program is prepared")
 // imports this.
 const onlyLock = "_coderunner_only_lock"
 
-// Lock prepares what the program of a request needs, as Run would, but does
-// not run it, and gives the program with these packages as its lock. When they
-// cannot be had, the outcome says so and the text is "". What the program
-// installs by micropip.install is not known before it runs.
-func (r *Runner) Lock(ctx context.Context, req runners.Request) (text string, o *runners.Outcome, err error) {
+// Lock prepares what the program of a request needs, as Run would. See
+// [runners.Runner]. What the program installs by micropip.install is not known
+// before it runs.
+func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
 	code := req.Code
 	req.Code += "\n\nimport " + onlyLock + "\n"
 	j, err := r.job(req)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	j.only = true
-	if o, err = j.do(ctx); err != nil || o.Status != runners.Succeeded {
-		return "", o, err
+	o, err := j.do(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Status == runners.NotInstalled:
+		return nil, &runners.NotInstalledError{Packages: o.Error.Packages}
+	case o.Status == runners.Cancelled:
+		return nil, context.Cause(ctx)
+	case o.Status != runners.Succeeded:
+		return nil, fmt.Errorf("analyse the program: %s: %s", o.Status, o.Error.Message)
 	}
 	lock := []requirement.Locked{}
 	for _, p := range o.Packages {
 		lock = append(lock, requirement.Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
 	}
 	slices.SortFunc(lock, func(a, b requirement.Locked) int { return strings.Compare(a.Name, b.Name) })
-	if text, err = requirement.WriteLock(code, lock); err != nil {
-		return "", nil, &runners.RequestError{Argument: "code", Message: fmt.Sprintf("code: %v.", err)}
+	text, err := requirement.WriteLock(code, lock)
+	if err != nil {
+		return nil, runners.BadArgument("code", "cannot take a lock: %v.", err)
 	}
-	return text, o, nil
+	return &runners.Locked{Text: text, Packages: o.Packages}, nil
 }
 
 // lockOf gives the digests that the request allows, nil when it allows all.
@@ -51,7 +59,7 @@ func lockOf(req runners.Request, script requirement.Script) (map[string]string, 
 		return nil, nil
 	}
 	if script.Lock == nil {
-		return nil, &runners.RequestError{Argument: "code", Message: "code: the program has no lock; write one with \"coderunner lock FILE\"."}
+		return nil, runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
 	}
 	locked := map[string]string{}
 	for _, l := range script.Lock {

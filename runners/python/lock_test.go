@@ -49,23 +49,20 @@ func TestLocked(t *testing.T) {
 	x.module("other", "1.0")
 	r := x.newRunner(base{}, false, t.TempDir())
 	const code = "import alpha, sys\nsys.exit(3)\n"
-	lock := func(code string) (string, *runners.Outcome) {
-		t.Helper()
-		text, o, err := r.Lock(t.Context(), runners.Request{Language: runners.Python, Code: code})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text, o
+	lock := func(code string) (*runners.Locked, error) {
+		return r.Lock(t.Context(), runners.Request{Language: runners.Python, Code: code})
 	}
-	locked, o := lock(code)
-	if o.Status != runners.Succeeded || installed(o) != "alpha 1.0, beta 1.0" {
-		t.Fatalf("locked %+v", o)
+	l, err := lock(code)
+	if err != nil || installed(&runners.Outcome{Packages: l.Packages}) != "alpha 1.0, beta 1.0" {
+		t.Fatalf("locked %+v, %v", l, err)
 	}
-	if text, o := lock("import nowhere"); text != "" || o.Status != runners.NotInstalled {
-		t.Errorf("without its package: %q, %+v", text, o)
+	locked := l.Text
+	_, err = lock("import nowhere")
+	if missing, ok := errors.AsType[*runners.NotInstalledError](err); !ok || missing.Packages[0].Name != "nowhere" {
+		t.Errorf("without its package: %v", err)
 	}
-	if text, _ := lock("x = 1 / 0"); !strings.Contains(text, "# lock = [\n# ]\n") {
-		t.Errorf("without packages: %q", text)
+	if l, err := lock("x = 1 / 0"); err != nil || !strings.Contains(l.Text, "# lock = [\n# ]\n") {
+		t.Errorf("without packages: %+v, %v", l, err)
 	}
 	x.module("alpha", "2.0", "beta")
 	r = x.newRunner(base{}, false, t.TempDir())

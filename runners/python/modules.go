@@ -119,7 +119,7 @@ func (j *job) skip(p runners.PackageError) {
 // guessedTooMuch handles modules that have no package of their own: when the
 // only trouble is that there is no package of their names, the others are
 // installed, and it is true if those have the modules.
-func (j *job) guessedTooMuch(ctx context.Context, failed *resolver.NotInstalledError, must []requirement.Requirement, modules map[string]string) bool {
+func (j *job) guessedTooMuch(ctx context.Context, failed *runners.NotInstalledError, must []requirement.Requirement, modules map[string]string) bool {
 	var homeless []string
 	rest := slices.Clone(must)
 	for _, p := range failed.Packages {

@@ -8,7 +8,6 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/resolver"
 )
 
 // The exit codes of programs that did not choose one.
@@ -112,15 +111,9 @@ func (j *job) cancelled() *runners.Outcome {
 	return o.Outcome
 }
 
-// notInstalled is the outcome when packages cannot be had.
-func (j *job) notInstalled(missing *resolver.NotInstalledError) *runners.Outcome {
+// notInstalled is the outcome when packages cannot be installed.
+func (j *job) notInstalled(missing *runners.NotInstalledError) *runners.Outcome {
 	o := j.printed(runners.NotInstalled, failedCode)
-	var names []string
-	for _, p := range missing.Packages {
-		names = append(names, p.Name)
-	}
-	o.Error = &runners.Error{
-		Type: "NotInstalled", Message: "cannot be installed: " + strings.Join(names, ", "), Packages: missing.Packages,
-	}
+	o.Error = missing.Outcome().Error
 	return o.Outcome
 }

@@ -114,7 +114,7 @@ func (r *Runner) Versions() map[string]string {
 
 // Warm opens the runtime and prepares packages.
 func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
-	progress = oneAtATime(progress)
+	progress = progress.Serial()
 	reqs, err := parseAll(packages)
 	if err != nil {
 		return err
@@ -158,21 +158,11 @@ func parseAll(packages []string) ([]requirement.Requirement, error) {
 	for _, text := range packages {
 		r, err := requirement.Parse(text)
 		if err != nil {
-			return nil, &runners.RequestError{Argument: "packages", Message: "packages: " + err.Error() + "."}
+			return nil, runners.BadArgument("packages", "cannot be read: %v.", err)
 		}
 		reqs = append(reqs, r)
 	}
 	return reqs, nil
-}
-
-// oneAtATime makes a progress function that may be called from anywhere.
-func oneAtATime(f runners.ProgressFunc) runners.ProgressFunc {
-	var mu sync.Mutex
-	return func(p runners.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
-		f.Report(p)
-	}
 }
 
 // withLimit bounds the preparation of packages.
@@ -185,20 +175,18 @@ var errPrepareLimit = errors.New("the preparation took too long")
 // isPrepareLimit says whether the preparation's own limit struck.
 func isPrepareLimit(err error) bool { return errors.Is(err, errPrepareLimit) }
 
-// asNotInstalled gives the packages that cannot be had, if that is what the
+// asNotInstalled gives the packages that cannot be installed, if that is what the
 // error says.
-func asNotInstalled(err error, asked []requirement.Requirement) (*resolver.NotInstalledError, bool) {
-	if missing, ok := errors.AsType[*resolver.NotInstalledError](err); ok {
+func asNotInstalled(err error, asked []requirement.Requirement) (*runners.NotInstalledError, bool) {
+	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
 		return missing, true
 	}
 	if !isPrepareLimit(err) {
 		return nil, false
 	}
-	missing := &resolver.NotInstalledError{}
+	missing := &runners.NotInstalledError{}
 	for _, r := range asked {
-		missing.Packages = append(missing.Packages, runners.PackageError{
-			Name: r.String(), Reason: fmt.Sprintf("the preparation took longer than %v", prepareLimit),
-		})
+		missing.Add(r.String(), fmt.Sprintf("the preparation took longer than %v", prepareLimit))
 	}
 	return missing, true
 }

@@ -3,7 +3,6 @@ package python
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,17 +90,12 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 // program is parsed.
 func (r *Runner) job(req runners.Request) (*job, error) {
 	if req.Language != runners.Python {
-		return nil, &runners.RequestError{Argument: "language", Message: fmt.Sprintf("language: the Python runner does not run %q; use python.", req.Language)}
+		return nil, runners.BadArgument("language", "is %q, which Python does not run: use python.", req.Language)
 	}
 	req.Limits = req.Limits.WithDefaults()
-	req.Progress = oneAtATime(req.Progress)
-	if err := checkFiles(req.Files); err != nil {
+	req.Progress = req.Progress.Serial()
+	if err := req.Check(); err != nil {
 		return nil, err
-	}
-	for i, arg := range req.Args {
-		if strings.ContainsRune(arg, 0) {
-			return nil, &runners.RequestError{Argument: "args", Message: fmt.Sprintf("args: entry %d has a NUL character; remove it.", i+1)}
-		}
 	}
 	reqs, err := parseAll(req.Packages)
 	if err != nil {
@@ -112,12 +106,12 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		err = script.CheckPython(versions.CPythonVersion)
 	}
 	if err != nil {
-		return nil, &runners.RequestError{Argument: "code", Message: "code: " + err.Error() + "."}
+		return nil, runners.BadArgument("code", "cannot be run: %v.", err)
 	}
 	for _, text := range script.Dependencies {
 		d, err := requirement.Parse(text)
 		if err != nil {
-			return nil, &runners.RequestError{Argument: "code", Message: "code: in the program's script block " + err.Error() + "."}
+			return nil, runners.BadArgument("code", "has a script block with a dependency that cannot be read: %v.", err)
 		}
 		reqs = append(reqs, d)
 	}
@@ -133,7 +127,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}, nil
 }
 
-// run prepares and runs the program. Its error is a *[resolver.NotInstalledError]
+// run prepares and runs the program. Its error is a *[runners.NotInstalledError]
 // when packages cannot be had.
 func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := j.prepare(ctx); err != nil {
@@ -216,7 +210,7 @@ func (j *job) start(ctx context.Context) (err error) {
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
 		From:   j.frozen,
 		Memory: j.req.Limits.Memory,
-		Stdin:  strings.NewReader(j.req.Stdin),
+		Stdin:  j.req.Stdin,
 		Stdout: j.stdout,
 		Stderr: j.stderr,
 		Env:    env,
@@ -268,55 +262,4 @@ func shownName(name string) string {
 		return "main.py"
 	}
 	return name
-}
-
-// maxFiles bounds how many files a request brings.
-const maxFiles = 1000
-
-// checkFiles checks the names of a request's files.
-func checkFiles(files []runners.File) error {
-	refuse := func(format string, a ...any) error {
-		return &runners.RequestError{Argument: "files", Message: "files: " + fmt.Sprintf(format, a...)}
-	}
-	if len(files) > maxFiles {
-		return refuse("there are %d; give %d at most.", len(files), maxFiles)
-	}
-	taken := map[string]bool{} // true for files, false for the folders above them
-	for _, f := range files {
-		if err := checkPath(f.Path); err != nil {
-			return refuse("%q %v; give a relative path inside the working folder, with slashes.", f.Path, err)
-		}
-		if _, ok := taken[f.Path]; ok {
-			return refuse("%q is there twice or is a folder, too; give each path once.", f.Path)
-		}
-		taken[f.Path] = true
-		for i, c := range f.Path {
-			if c == '/' {
-				if taken[f.Path[:i]] {
-					return refuse("%q is a file and the folder of %q; rename one.", f.Path[:i], f.Path)
-				}
-				taken[f.Path[:i]] = false
-			}
-		}
-	}
-	return nil
-}
-
-func checkPath(path string) error {
-	switch {
-	case path == "":
-		return errors.New("is empty")
-	case len(path) > 1024:
-		return errors.New("is too long")
-	case strings.ContainsRune(path, 0), strings.ContainsRune(path, '\\'):
-		return errors.New("has a character that is not allowed")
-	case strings.HasPrefix(path, "/"):
-		return errors.New("is absolute")
-	}
-	for part := range strings.SplitSeq(path, "/") {
-		if part == "" || part == "." || part == ".." {
-			return fmt.Errorf("has the part %q", part)
-		}
-	}
-	return nil
 }

@@ -129,7 +129,7 @@ func (c *Case) request(l runners.Language) runners.Request {
 	req := runners.Request{
 		Language: l,
 		Code:     code,
-		Stdin:    unescape(c.sections["stdin"]),
+		Stdin:    strings.NewReader(unescape(c.sections["stdin"])),
 		Limits: runners.Limits{
 			Timeout: time.Duration(c.TimeoutMS) * time.Millisecond,
 			Memory:  c.Memory,

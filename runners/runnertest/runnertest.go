@@ -99,9 +99,8 @@ func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Opt
 func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	req := c.request(l)
 	if before, ok := c.before(l); ok {
-		first := req
+		first := c.request(l)
 		first.Code = before
 		out, err := r.Run(ctx, first)
 		if err != nil {
@@ -112,7 +111,7 @@ func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 		}
 	}
 	began := time.Now()
-	out, err := r.Run(ctx, req)
+	out, err := r.Run(ctx, c.request(l))
 	took := time.Since(began)
 	if err != nil {
 		t.Fatalf("Run: %v", err)
@@ -123,7 +122,7 @@ func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 		t.Errorf("took %v, want at most %v", took, within)
 	}
 	if c.Differs {
-		again, err := r.Run(ctx, req)
+		again, err := r.Run(ctx, c.request(l))
 		if err != nil {
 			t.Fatalf("Run again: %v", err)
 		}

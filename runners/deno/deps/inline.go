@@ -20,7 +20,7 @@ const (
 )
 
 // ErrLock is wrapped by errors about a lock that cannot be read.
-var ErrLock = errors.New("the program's lock cannot be read")
+var ErrLock = errors.New("it cannot be read")
 
 // CutLock takes the lock out of a program. It gives the program without it, and
 // nil if there is none.

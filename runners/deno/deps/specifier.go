@@ -13,7 +13,6 @@
 package deps
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"sort"
@@ -21,9 +20,6 @@ import (
 
 	"coderunner/runners"
 )
-
-// maxPackages bounds the packages argument.
-const maxPackages = 100
 
 var (
 	npmName     = regexp.MustCompile(`^(@[a-zA-Z0-9~][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*$`)
@@ -85,14 +81,11 @@ func Split(spec string) (Package, bool) {
 
 // ParsePackages reads the packages argument.
 func ParsePackages(args []string) ([]Package, error) {
-	if len(args) > maxPackages {
-		return nil, &runners.RequestError{Argument: "packages", Message: fmt.Sprintf("packages has %d entries; give %d at most.", len(args), maxPackages)}
-	}
 	var pkgs []Package
 	for _, arg := range args {
 		p, ok := Split(strings.TrimSpace(arg))
 		if !ok {
-			return nil, &runners.RequestError{Argument: "packages", Message: fmt.Sprintf("packages: %q is not a package of npm or JSR; write it like npm:zod@3 or jsr:@std/assert@1.", Clip(arg, 100))}
+			return nil, runners.BadArgument("packages", "has %q, which is not a package of npm or JSR: write it like npm:zod@3 or jsr:@std/assert@1.", Clip(arg, 100))
 		}
 		pkgs = append(pkgs, p)
 	}

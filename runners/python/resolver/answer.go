@@ -73,7 +73,7 @@ func (a *answer) fresh(now time.Time) bool {
 
 // refuse remembers that a request cannot be met, if that is the index's word
 // and not for want of a network.
-func (s *session) refuse(key string, failed *NotInstalledError) {
+func (s *session) refuse(key string, failed *runners.NotInstalledError) {
 	if !s.unreachable && len(s.lost) == 0 && s.baseUnreachable() == "" && !s.fetch.Offline() {
 		s.remember(key, &answer{Format: answerFormat, When: time.Now().UTC(), Failed: failed.Packages})
 	}

@@ -171,30 +171,19 @@ type Package struct {
 	Shared bool   // of libraries that others need: to be merged into /usr/lib instead
 }
 
-// NotInstalledError says which packages cannot be had, each with its reason.
-type NotInstalledError struct{ Packages []runners.PackageError }
-
-func (e *NotInstalledError) Error() string {
-	var texts []string
-	for _, p := range e.Packages {
-		texts = append(texts, p.Name+": "+p.Reason)
-	}
-	return strings.Join(texts, "; ")
-}
-
-// Prepare gets the packages ready. The error is a *[NotInstalledError] when
-// packages cannot be had and a *[runners.RequestError] when a requirement
+// Prepare gets the packages ready. The error is a
+// *[runners.NotInstalledError] when packages cannot be installed and a *[runners.RequestError] when a requirement
 // makes no sense.
 func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	if len(req.Requirements)+len(req.Optional) == 0 {
 		return &Set{}, nil
 	}
-	s := &session{Resolver: r, locked: req.Locked, progress: serial(req.Progress), pages: map[string]*project{}, downloaded: map[string]bool{}}
+	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}}
 	key := r.key(req)
 	old := r.recall(key)
 	if old != nil && old.Failed != nil {
 		if old.fresh(time.Now()) && !r.fetch.Offline() {
-			return nil, &NotInstalledError{Packages: old.Failed}
+			return nil, &runners.NotInstalledError{Packages: old.Failed}
 		}
 		old = nil
 	}
@@ -219,7 +208,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, error) {
 	for {
 		a, err := s.ask(ctx, req)
-		if failed, ok := errors.AsType[*NotInstalledError](err); ok && ctx.Err() == nil {
+		if failed, ok := errors.AsType[*runners.NotInstalledError](err); ok && ctx.Err() == nil {
 			s.refuse(key, failed)
 		}
 		if err != nil {
@@ -231,7 +220,7 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 				continue
 			}
 			reason, _ := s.reason(lost.err)
-			err = &NotInstalledError{[]runners.PackageError{{Name: lost.name, Reason: reason}}}
+			err = &runners.NotInstalledError{Packages: []runners.PackageError{{Name: lost.name, Reason: reason}}}
 		}
 		if err != nil {
 			return nil, err
@@ -261,7 +250,7 @@ func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("install packages: %w", context.Cause(ctx))
 	}
-	failed := &NotInstalledError{}
+	failed := &runners.NotInstalledError{}
 	for i, err := range problems {
 		if err == nil {
 			continue
@@ -274,22 +263,9 @@ func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 			return nil, err
 		}
 		pin := a.Packages[i]
-		failed.Packages = append(failed.Packages, runners.PackageError{Name: pin.Name + "==" + pin.Version, Reason: reason})
+		failed.Add(pin.Name+"=="+pin.Version, reason)
 	}
-	if len(failed.Packages) > 0 {
-		return nil, failed
-	}
-	return set, nil
-}
-
-// serial makes a progress function that many goroutines may call.
-func serial(f runners.ProgressFunc) runners.ProgressFunc {
-	var mu sync.Mutex
-	return func(p runners.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
-		f.Report(p)
-	}
+	return set, failed.OrNil()
 }
 
 // missing gives the requirements that no pin meets. The resolver has proven

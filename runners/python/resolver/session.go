@@ -131,7 +131,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	}
 	if len(got.Failed) > 0 {
 		s.addReasons(got.Failed, lockReasons)
-		return nil, &NotInstalledError{Packages: got.Failed}
+		return nil, &runners.NotInstalledError{Packages: got.Failed}
 	}
 	s.addReasons(got.Skipped, lockReasons)
 	a := &answer{Format: answerFormat, When: time.Now().UTC(), Skipped: got.Skipped}
@@ -196,13 +196,13 @@ func (s *session) allFailed(ctx context.Context, req Request, err error) error {
 		return err
 	}
 	s.unreachable = true
-	failed := &NotInstalledError{}
+	failed := &runners.NotInstalledError{}
 	for _, r := range req.Requirements {
-		failed.Packages = append(failed.Packages, runners.PackageError{Name: r.String(), Reason: reason})
+		failed.Add(r.String(), reason)
 	}
 	if len(failed.Packages) == 0 {
 		for _, r := range req.Optional {
-			failed.Packages = append(failed.Packages, runners.PackageError{Name: r.String(), Reason: reason})
+			failed.Add(r.String(), reason)
 		}
 	}
 	return failed

@@ -1,0 +1,76 @@
+package deno
+
+import (
+	"io"
+	"sync"
+)
+
+// replayed is how many bytes a process that runs nothing of the program may
+// take of its stdin, and more: what a pipe holds, and what io.Copy reads at once.
+const replayed = 1<<20 + 32<<10
+
+// stdin hands a program's standard input to the processes that are started for
+// it. There is more than one if the first could not load the program: nothing
+// of it ran, so the next one is given the input from its start.
+type stdin struct {
+	r io.Reader // nil: empty
+
+	reading sync.Mutex // held while r is read
+
+	mu   sync.Mutex // guards what follows
+	head []byte     // what r returned so far, at most replayed bytes
+	more bool       // r returned more than head
+	err  error      // of r
+}
+
+// copy writes the input to w until it ends or w fails. A Read of r that blocks
+// keeps it from returning.
+func (s *stdin) copy(w io.Writer) {
+	buf := make([]byte, 32<<10)
+	for at := 0; ; {
+		n, err := s.read(buf, at)
+		at += n
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// read reads what follows the first at bytes.
+func (s *stdin) read(buf []byte, at int) (int, error) {
+	if s.r == nil {
+		return 0, io.EOF
+	}
+	if n, err, ok := s.replay(buf, at); ok {
+		return n, err
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	if n, err, ok := s.replay(buf, at); ok { // another copy has read it meanwhile
+		return n, err
+	}
+	n, err := s.r.Read(buf)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+	if s.more = s.more || len(s.head)+n > replayed; !s.more {
+		s.head = append(s.head, buf[:n]...)
+	}
+	return n, err
+}
+
+// replay reads from what r returned before. It reports whether there is
+// something, be it an error.
+func (s *stdin) replay(buf []byte, at int) (int, error, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at < len(s.head) {
+		return copy(buf, s.head[at:]), nil, true
+	}
+	return 0, s.err, s.err != nil
+}

@@ -1,0 +1,41 @@
+package runners
+
+import "time"
+
+// Limits bound one run. Zero values mean the defaults.
+type Limits struct {
+	Timeout time.Duration // of the run; the preparation has a limit of its own
+	Memory  int64         // bytes
+	Output  int64         // bytes kept of each stream
+}
+
+// The default limits.
+const (
+	DefaultTimeout = 30 * time.Second
+	DefaultMemory  = 512 << 20
+	DefaultOutput  = 50_000
+)
+
+// The limits that may be asked for.
+const (
+	MinTimeout = time.Millisecond
+	MaxTimeout = time.Hour
+	MinMemory  = 64 << 20
+	MaxMemory  = 64 << 30
+	MinOutput  = 1000
+	MaxOutput  = 16 << 20
+)
+
+// WithDefaults replaces zero limits by the defaults.
+func (l Limits) WithDefaults() Limits {
+	if l.Timeout <= 0 {
+		l.Timeout = DefaultTimeout
+	}
+	if l.Memory <= 0 {
+		l.Memory = DefaultMemory
+	}
+	if l.Output <= 0 {
+		l.Output = DefaultOutput
+	}
+	return l
+}

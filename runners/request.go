@@ -1,0 +1,176 @@
+package runners
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Language names a language as the tool's argument does.
+type Language string
+
+// The languages.
+const (
+	Python     Language = "python"
+	JavaScript Language = "javascript"
+	TypeScript Language = "typescript"
+)
+
+// Request is one program to run.
+type Request struct {
+	Language Language
+	Code     string
+	Filename string   // as tracebacks show it; "" means main.py, main.js or main.ts
+	Packages []string // "pydantic>=2", "npm:zod@3"
+	Args     []string
+	Files    []File // written to the working directory before the run
+	Limits   Limits
+
+	// Stdin is the program's standard input; nil is empty. It is read from a
+	// goroutine of its own, and a Read that blocks may outlive the run: the
+	// caller ends it.
+	Stdin io.Reader
+
+	// Locked refuses every package that is not in the program's inline lock,
+	// with the hash that is stated there.
+	Locked bool
+
+	// Progress, if not nil, is called with the steps of the preparation, from
+	// any goroutine, one call at a time.
+	Progress ProgressFunc
+}
+
+// File is a file to write to the working directory.
+type File struct {
+	Path string // relative, slash-separated, inside the working directory
+	Data []byte
+}
+
+// Bounds of a request. Whatever is larger is a mistake or an attack.
+const (
+	MaxCode       = 2 << 20 // bytes
+	MaxFilesBytes = 16 << 20
+	maxFiles      = 1000
+	maxPath       = 1024 // bytes
+	maxPathPart   = 255  // bytes, as file systems have it
+	maxPackages   = 100
+	maxPackage    = 512 // bytes of one requirement
+	maxArgs       = 1000
+	maxArgsBytes  = 128 << 10
+)
+
+// RequestError is a request that makes no sense. Message is one sentence that
+// names the argument and the fix.
+type RequestError struct {
+	Argument string
+	Message  string
+}
+
+func (e *RequestError) Error() string { return e.Message }
+
+// BadArgument returns a *RequestError whose message is the argument's name in
+// quotes and the formatted rest of the sentence.
+func BadArgument(name, format string, args ...any) error {
+	return &RequestError{Argument: name, Message: fmt.Sprintf("%q ", name) + fmt.Sprintf(format, args...)}
+}
+
+// Check checks the request's code, packages, arguments and files: their
+// number, sizes, names and paths. Every runner calls it; what a language asks
+// beyond that, such as the syntax of a requirement, is the runner's to check.
+// The error is a *[RequestError].
+func (r *Request) Check() error {
+	if len(r.Code) > MaxCode {
+		return BadArgument("code", `is %d bytes long; at most %d are taken, so pass data in "files" or "stdin".`, len(r.Code), MaxCode)
+	}
+	if err := checkPackages(r.Packages); err != nil {
+		return err
+	}
+	if err := checkArgs(r.Args); err != nil {
+		return err
+	}
+	return checkFiles(r.Files)
+}
+
+func checkPackages(packages []string) error {
+	if len(packages) > maxPackages {
+		return BadArgument("packages", "has %d elements; at most %d are taken.", len(packages), maxPackages)
+	}
+	for i, p := range packages {
+		switch {
+		case strings.TrimSpace(p) == "":
+			return BadArgument("packages", "has an empty string as element %d: give a requirement such as \"pydantic>=2\" or \"npm:zod@3\".", i)
+		case len(p) > maxPackage || strings.ContainsFunc(p, unicode.IsControl):
+			return BadArgument("packages", "has no package name as element %d: at most %d bytes on one line.", i, maxPackage)
+		}
+	}
+	return nil
+}
+
+func checkArgs(args []string) error {
+	total := 0
+	for i, s := range args {
+		total += len(s)
+		if strings.ContainsRune(s, 0) {
+			return BadArgument("args", "has a NUL character in element %d, which no command line can carry.", i)
+		}
+	}
+	if len(args) > maxArgs || total > maxArgsBytes {
+		return BadArgument("args", `is too long: at most %d elements and %d bytes; pass data in "files" or "stdin".`, maxArgs, maxArgsBytes)
+	}
+	return nil
+}
+
+// separator stands for the slash where paths are sorted: no character of a
+// name sorts before it.
+const separator = "\x00"
+
+func checkFiles(files []File) error {
+	if len(files) > maxFiles {
+		return BadArgument("files", "has %d elements; at most %d are taken.", len(files), maxFiles)
+	}
+	total := 0
+	paths := make([]string, len(files))
+	for i, f := range files {
+		if !validPath(f.Path) {
+			return BadArgument("files", `has the path %q, which must be relative, with "/" between its parts, without "..", and at most %d bytes long, each part %d.`, clip(f.Path, 200), maxPath, maxPathPart)
+		}
+		if total += len(f.Data); total > MaxFilesBytes {
+			return BadArgument("files", "has more than %d bytes in all.", MaxFilesBytes)
+		}
+		paths[i] = strings.ReplaceAll(f.Path, "/", separator)
+	}
+	slices.Sort(paths) // a file comes directly before what is inside it
+	shown := func(path string) string { return clip(strings.ReplaceAll(path, separator, "/"), 200) }
+	for i := 1; i < len(paths); i++ {
+		switch before, path := paths[i-1], paths[i]; {
+		case before == path:
+			return BadArgument("files", "has %q twice.", shown(path))
+		case strings.HasPrefix(path, before+separator):
+			return BadArgument("files", "has %q and %q, but one cannot be both a file and a directory.", shown(before), shown(path))
+		}
+	}
+	return nil
+}
+
+func validPath(path string) bool {
+	if !fs.ValidPath(path) || path == "." || len(path) > maxPath || strings.ContainsAny(path, "\\\x00") {
+		return false
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if len(part) > maxPathPart {
+			return false
+		}
+	}
+	return true
+}
+
+// clip shortens a text for a message.
+func clip(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max], "") + "…"
+}
