@@ -62,6 +62,7 @@ func (k *kernel) mustUnwind(r *hostfn.Row, stack []uint64) {
 	ctx, cancel := context.WithTimeout(k.ctx, 2*interruptLife)
 	defer cancel()
 	r.Fn(ctx, stack)
+	k.declared(r, stack[0])
 }
 
 // TestHostileArguments calls every function with what it cannot want.

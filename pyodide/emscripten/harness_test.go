@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +97,7 @@ func (k *kernel) callContext(ctx context.Context, name string, args ...any) int6
 		}
 	}
 	r.Fn(ctx, stack)
+	k.declared(r, stack[0])
 	if len(r.Results()) == 0 {
 		return 0
 	}
@@ -196,3 +199,19 @@ func memalign(_ context.Context, _, size uint32) uint32 {
 
 // soon is how long a test waits for what should happen at once.
 const soon = 5 * time.Second
+
+// declared fails if a function answered with an errno that its row does not
+// name.
+func (k *kernel) declared(r *hostfn.Row, answer uint64) {
+	k.t.Helper()
+	n := int32(uint32(answer))
+	if r.Module == "env" {
+		n = -n
+	}
+	if r.Errnos == "" || n <= 0 || n > 200 {
+		return
+	}
+	if name := abi.Errno(n).Name(); !slices.Contains(strings.Fields(r.Errnos), name) {
+		k.t.Errorf("%s fails with %s, which its row does not name", r.Name, name)
+	}
+}

@@ -68,6 +68,8 @@ type Row struct {
 	Sig string
 	// Args names the parameters, separated by spaces.
 	Args string
+	// Errnos names the errnos that the function fails with, separated by spaces.
+	Errnos string
 	// Source is the upstream file that defines the function.
 	Source  string
 	Support Support
