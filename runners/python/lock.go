@@ -9,6 +9,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 // errPrepared ends the run of a program that is not to be run.
@@ -53,17 +54,17 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	return &runners.Locked{Text: text, Packages: o.Packages}, nil
 }
 
-// lockOf gives the digests that the request allows, nil when it allows all.
-func lockOf(req runners.Request, script requirement.Script) (map[string]string, error) {
+// lockOf returns the files that the request allows, nil when it allows all.
+func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, error) {
 	if !req.Locked {
 		return nil, nil
 	}
 	if script.Lock == nil {
 		return nil, runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
 	}
-	locked := map[string]string{}
+	locked := &resolver.Locked{By: "the program's lock", SHA256: map[string][]string{}}
 	for _, l := range script.Lock {
-		locked[l.Name] = l.SHA256
+		locked.SHA256[l.Name] = []string{l.SHA256}
 	}
 	return locked, nil
 }

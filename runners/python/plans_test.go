@@ -10,6 +10,8 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/runners"
+
+	"coderunner/runners/python/resolver"
 )
 
 func TestScanImports(t *testing.T) {
@@ -51,7 +53,7 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	locked := program("import a")
-	locked.locked = map[string]string{"a": "0"}
+	locked.locked = &resolver.Locked{}
 	if got := p.find(locked); got != nil {
 		t.Errorf("with a lock: %v", got)
 	}

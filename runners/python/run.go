@@ -25,8 +25,8 @@ type job struct {
 	engine *engine
 	req    runners.Request
 	reqs   []requirement.Requirement
-	locked map[string]string // SHA-256 by name, nil when anything goes
-	only   bool              // the program is not run
+	locked *resolver.Locked // nil when anything goes
+	only   bool             // the program is not run
 	stdout *runners.Capture
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before it is there

@@ -18,7 +18,7 @@ import (
 )
 
 // answerFormat changes whenever answers of older programs are not to be used.
-const answerFormat = 2
+const answerFormat = 3
 
 // maxAnswer bounds a remembered answer's file in bytes.
 const maxAnswer = 4 << 20
@@ -52,6 +52,8 @@ type pin struct {
 	SHA256   string `json:"sha256"`
 	Source   string `json:"source"`
 	Strip    bool   `json:"strip,omitempty"` // only what is Python is used
+
+	Needs []string `json:"needs,omitempty"` // names of others of the answer
 }
 
 func (p pin) withoutUser() pin {

@@ -134,6 +134,7 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	return Package{
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched},
 		Tree:    tree,
+		Needs:   p.Needs,
 		Shared:  p.shared(),
 	}, nil
 }

@@ -174,7 +174,7 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 	offers, reasons = map[string]lockOffer{}, map[string]string{}
 	baseErr := s.baseUnreachable()
 	for name, p := range s.lock.ByName {
-		if !s.usable(name, p) || s.locked != nil && s.locked[name] != p.SHA256 {
+		if !s.usable(name, p) || s.locked != nil && !s.locked.allows(name, p.SHA256) {
 			continue
 		}
 		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)

@@ -54,8 +54,8 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 	if p := s.pages[name]; p != nil {
 		return p, nil
 	}
-	if s.locked != nil && s.locked[name] == "" {
-		return &project{Error: NoSuchPackage + " in the program's lock"}, nil
+	if s.locked != nil && s.locked.SHA256[name] == nil {
+		return &project{Error: NoSuchPackage + " in " + s.locked.By}, nil
 	}
 	if len(s.pages) >= maxProjects {
 		return &project{Error: fmt.Sprintf("the request leads to more than %d projects", maxProjects)}, nil
@@ -73,9 +73,9 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 		p.Error = reason
 	}
 	if s.locked != nil && err == nil {
-		files = slices.DeleteFunc(files, func(f index.File) bool { return f.SHA256 != s.locked[name] })
+		files = slices.DeleteFunc(files, func(f index.File) bool { return !s.locked.allows(name, f.SHA256) })
 		if len(files) == 0 {
-			p.Error = fmt.Sprintf("%s has no file of it with the SHA-256 that the program's lock states, %s", hostOf(s.index), s.locked[name])
+			p.Error = fmt.Sprintf("%s has no file of it with the SHA-256 that %s states, %s", hostOf(s.index), s.locked.By, strings.Join(s.locked.SHA256[name], " or "))
 		}
 	}
 	s.sort(p, name, files)

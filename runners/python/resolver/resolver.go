@@ -153,10 +153,16 @@ type Request struct {
 	Alone        bool                      // without what the packages need in turn
 	Progress     runners.ProgressFunc
 
-	// Locked, if not nil, has the SHA-256 of each package's file by name, and
-	// nothing else is taken.
-	Locked map[string]string
+	Locked *Locked // if not nil, nothing else is taken
 }
+
+// Locked is the files that a program allows.
+type Locked struct {
+	By     string              // what states them: "the program's lock"
+	SHA256 map[string][]string // by project
+}
+
+func (l *Locked) allows(project, sum string) bool { return slices.Contains(l.SHA256[project], sum) }
 
 // Set is the answer: packages that are ready to be mounted.
 type Set struct {
@@ -167,8 +173,9 @@ type Set struct {
 // Package is an installed package.
 type Package struct {
 	runners.Package
-	Tree   string // folder with the package's files, to be merged into site-packages
-	Shared bool   // of libraries that others need: to be merged into /usr/lib instead
+	Tree   string   // folder with the package's files, to be merged into site-packages
+	Shared bool     // of libraries that others need: to be merged into /usr/lib instead
+	Needs  []string // names of others of the set
 }
 
 // Prepare gets the packages ready. The error is a

@@ -62,7 +62,7 @@ func hashFiles(h io.Writer, files fs.FS) error {
 type session struct {
 	*Resolver
 	progress    runners.ProgressFunc
-	locked      map[string]string // see [Request]
+	locked      *Locked // see [Request]
 	pages       map[string]*project
 	unreachable bool              // the index or a file of it could not be had at the moment
 	lost        map[string]string // packages of the lock file that were not there, and why
@@ -88,6 +88,8 @@ type reply struct {
 		Name     string `json:"name"`
 		Version  string `json:"version"`
 		Filename string `json:"filename"` // "" for one of the lock file
+
+		Needs []string `json:"needs"`
 	} `json:"packages"`
 }
 
@@ -140,6 +142,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 		if err != nil {
 			return nil, err
 		}
+		pin.Needs = p.Needs
 		a.Packages = append(a.Packages, pin)
 	}
 	if left := missing(req.Requirements, a.Packages); len(left) > 0 {

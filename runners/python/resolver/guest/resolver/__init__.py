@@ -53,6 +53,7 @@ def main(question):
                 "name": name,
                 "version": version,
                 "filename": solver.chosen[name].filename if name in solver.chosen else "",
+                "needs": sorted(solver.edges.get(name, ())),
             }
             for name, version in sorted(solver.reached.items())
         ],

@@ -49,13 +49,13 @@ class Solver:
             while between := sorted(v for v in host.candidates(name)[0] if good < v < bad and self.within_limits(name, v)):
                 if self.attempts <= 0:
                     break
-                best = self.chosen, self.reached
+                best = self.chosen, self.reached, self.edges
                 self.ceilings[name] = middle = between[len(between) // 2]
                 if self.attempt() is None:
                     good = middle
                 else:
                     bad = middle
-                    self.chosen, self.reached = best
+                    self.chosen, self.reached, self.edges = best
             self.ceilings[name] = good
 
     def attempt(self):
@@ -164,15 +164,17 @@ class Solver:
 
     def check(self):
         """Walks from the request through everything that was chosen. Gives
-        what is missing and what contradicts, and keeps what was reached."""
+        what is missing and what contradicts, and keeps what was reached, and
+        by which packages."""
         missing, conflicts, seen = [], [], set()
-        self.reached = {}
+        self.reached, self.edges = {}, {}
         work = [(r, who, ("",)) for r, who in self.roots]
         while work:
             req, who, extras = work.pop()
             if not _applies(req, extras):
                 continue
             name = canonicalize_name(req.name)
+            self.edges.setdefault(who.partition(" ")[0], set()).add(name)
             have = self.transaction.locked.get(name)
             if have is None:
                 failed = {r.name for r in self.transaction.failed}
