@@ -36,11 +36,7 @@ func ParseScript(code string) (Script, error) {
 		} `toml:"tool"`
 	}
 	if err := toml.Unmarshal([]byte(text), &block); err != nil {
-		if at, ok := errors.AsType[*toml.DecodeError](err); ok {
-			row, _ := at.Position()
-			return Script{}, fmt.Errorf("the program's script block is not valid TOML in its line %d: %w", row, err)
-		}
-		return Script{}, fmt.Errorf("the program's script block is not valid TOML: %w", err)
+		return Script{}, fmt.Errorf("the program's script block: %w", tomlError(err))
 	}
 	s := Script{RequiresPython: block.RequiresPython, Dependencies: block.Dependencies, Lock: block.Tool.Coderunner.Lock}
 	return s, checkLock(s.Lock)

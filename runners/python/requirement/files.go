@@ -1,0 +1,203 @@
+package requirement
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Files in a program's directory that say what it needs, as pip reads them.
+const (
+	requirementsFile = "requirements.txt"
+	projectFile      = "pyproject.toml"
+)
+
+// maxFileRequirements bounds the requirements of all files.
+const maxFileRequirements = 500
+
+// Files is what the files of a program's directory ask for.
+type Files struct {
+	Requirements []Requirement
+
+	// Hashes has the SHA-256 that are allowed, by project. It is nil unless
+	// requirements.txt has hashes; then every requirement has some.
+	Hashes map[string][]string
+}
+
+// ReadFiles reads requirements.txt, with the files that it includes, and the
+// dependencies of pyproject.toml. files returns a file of the program, by its
+// path, or nil. The errors are sentences for whoever made the files: an option
+// of pip that is not supported here is named.
+func ReadFiles(files func(path string) []byte) (Files, error) {
+	r := filesReader{files: files, included: map[string]bool{}, found: Files{Hashes: map[string][]string{}}}
+	if files(requirementsFile) != nil {
+		if err := r.include(requirementsFile); err != nil {
+			return Files{}, err
+		}
+	}
+	if err := r.project(); err != nil {
+		return Files{}, err
+	}
+	if len(r.found.Hashes) == 0 && !r.mustHash {
+		r.found.Hashes = nil
+		return r.found, nil
+	}
+	for _, q := range r.found.Requirements {
+		if r.found.Hashes[q.Name] == nil || !q.Exact() {
+			return Files{}, fmt.Errorf("%s has hashes, so each requirement needs a version (==) and a --hash; %s has not", requirementsFile, q.Name)
+		}
+	}
+	return r.found, nil
+}
+
+type filesReader struct {
+	files    func(path string) []byte
+	included map[string]bool
+	mustHash bool
+	found    Files
+}
+
+// include reads a requirements file.
+func (r *filesReader) include(name string) error {
+	if r.included[name] {
+		return nil
+	}
+	r.included[name] = true
+	number := 0
+	var line strings.Builder // with what continues it
+	for text := range strings.Lines(strings.TrimPrefix(string(r.files(name)), "\ufeff")) {
+		number++
+		text = strings.TrimRight(text, "\r\n")
+		before, more := strings.CutSuffix(text, `\`)
+		line.WriteString(before)
+		if more {
+			continue
+		}
+		if err := r.line(name, line.String()); err != nil {
+			return fmt.Errorf("%s, line %d: %w", name, number, err)
+		}
+		line.Reset()
+	}
+	if err := r.line(name, line.String()); err != nil {
+		return fmt.Errorf("%s, line %d: %w", name, number, err)
+	}
+	return nil
+}
+
+// line reads a line of a requirements file.
+func (r *filesReader) line(file, text string) error {
+	if strings.HasPrefix(strings.TrimSpace(text), "#") {
+		return nil
+	}
+	text, _, _ = strings.Cut(text, " #")
+	text, _, _ = strings.Cut(text, "\t#")
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	if !strings.HasPrefix(text, "-") {
+		return r.requirement(text)
+	}
+	option, value := splitOption(text)
+	switch option {
+	case "-r", "--requirement":
+		name := path.Join(path.Dir(file), value)
+		if value == "" || r.files(name) == nil {
+			return fmt.Errorf("there is no file %s; add it to files, or remove the line", name)
+		}
+		return r.include(name)
+	case "--require-hashes":
+		r.mustHash = true
+		return nil
+	case "--prefer-binary", "--only-binary":
+		return nil // never anything else
+	case "-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--no-index", "--trusted-host":
+		return fmt.Errorf("the option %s is not supported: packages come from the index that the server is configured with; remove the line", option)
+	case "-e", "--editable":
+		return fmt.Errorf("the option %s is not supported: the files are there already, put their directory on sys.path; remove the line", option)
+	}
+	return fmt.Errorf("the option %s is not supported; remove the line", option)
+}
+
+// splitOption splits "-r file", "-rfile", "--option value" and "--option=value".
+func splitOption(text string) (option, value string) {
+	if !strings.HasPrefix(text, "--") && len(text) > 2 {
+		return text[:2], strings.TrimLeft(text[2:], " \t=")
+	}
+	if end := strings.IndexAny(text, " \t="); end >= 0 {
+		return text[:end], strings.TrimLeft(text[end:], " \t=")
+	}
+	return text, ""
+}
+
+// requirement reads a requirement with its options.
+func (r *filesReader) requirement(text string) error {
+	text, options, _ := strings.Cut(strings.ReplaceAll(text, "\t", " "), " --")
+	q, err := Parse(strings.TrimSpace(text))
+	if err != nil {
+		return err
+	}
+	if options != "" {
+		for option := range strings.SplitSeq(options, " --") {
+			name, value := splitOption("--" + strings.TrimSpace(option))
+			sum, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(value)), "sha256:")
+			switch {
+			case name != "--hash":
+				return fmt.Errorf("the option %s is not supported; remove it", name)
+			case !ok || !sha256Pattern.MatchString(sum):
+				return fmt.Errorf("%.100q is not a hash of SHA-256, the only kind that is supported", value)
+			}
+			r.found.Hashes[q.Name] = append(r.found.Hashes[q.Name], sum)
+		}
+	}
+	return r.add(q)
+}
+
+func (r *filesReader) add(q Requirement) error {
+	if len(r.found.Requirements) >= maxFileRequirements {
+		return fmt.Errorf("there are more than %d requirements", maxFileRequirements)
+	}
+	r.found.Requirements = append(r.found.Requirements, q)
+	return nil
+}
+
+// project reads the dependencies of pyproject.toml.
+func (r *filesReader) project() error {
+	text := r.files(projectFile)
+	if text == nil {
+		return nil
+	}
+	var file struct {
+		Project struct {
+			Dependencies []string `toml:"dependencies"`
+		} `toml:"project"`
+	}
+	if len(text) > maxScript {
+		return fmt.Errorf("%s is too long", projectFile)
+	}
+	if err := toml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &file); err != nil {
+		return fmt.Errorf("%s: %w", projectFile, tomlError(err))
+	}
+	for _, text := range file.Project.Dependencies {
+		q, err := Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", projectFile, err)
+		}
+		if err := r.add(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tomlError says in which line TOML is not valid.
+func tomlError(err error) error {
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		row, _ := at.Position()
+		return fmt.Errorf("not valid TOML in line %d: %w", row, err)
+	}
+	return fmt.Errorf("not valid TOML: %w", err)
+}
