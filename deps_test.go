@@ -57,7 +57,7 @@ const imports = `
 	runners/runnertest: runners
 
 	internal/server: runners
-	internal/bench: cache internal/fetch internal/versions pyodide
+	internal/bench:
 	cmd/coderunner: cache internal/fetch internal/versions internal/sandbox internal/server runners runners/deno runners/python
 `
 

@@ -64,7 +64,7 @@ fuzz TIME='30s':
         done
     done
 
-# Our speed beside others', in one run: just bench -only hello
+# Our speed beside others' or another build's, in one run: just bench -only stdio -against OLD
 bench *ARGS:
     go run ./internal/bench {{ARGS}}
 

@@ -1,242 +1,216 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	"coderunner/cache"
-	"coderunner/internal/fetch"
-	"coderunner/internal/versions"
 )
 
 //go:embed guest/pyodide.mjs
 var pyodideScript []byte
 
-// hosts are what programs are run on. A peer that cannot be had is an error
-// beside it, which its rows then show.
+const nameDeno = "Pyodide on Deno"
+
+// hosts are what programs are run on.
 type hosts struct {
-	dir   string // everything temporary
-	files string // the programs
-
-	versions     []string // ours and of the runtimes that we bring
-	peerVersions []string
-
-	cache      *cache.Cache
-	fetch      *fetch.Client
-	coderunner command
-
-	deno    command
-	denoErr error
-
-	pyodide    string // the npm package, unpacked
-	pyodideErr error
-
-	snapshot    string // Pyodide's own, of a loaded interpreter
-	snapshotErr error
-
-	node    command
-	nodeErr error
-
-	python    command
-	pythonErr error
-
-	eryx    command
-	eryxErr error
+	dir    string // the programs; temporary
+	builds []build
+	deno   command // with the arguments of a peer's `deno run`
 }
 
-// openHosts builds our binary, unless one is given, warms its cache and gets
-// the peers. The caller closes the hosts.
-func openHosts(ctx context.Context, binary string) (*hosts, error) {
-	dir, err := os.MkdirTemp("", "coderunner-bench-*")
-	if err != nil {
+// build is a coderunner and its cache.
+type build struct {
+	command
+	name, version string
+}
+
+// openHosts builds our binary, unless one is given, fills the caches and finds
+// the peers. The caller removes the directory.
+func openHosts(ctx context.Context, o options) (_ *hosts, err error) {
+	h := &hosts{}
+	if h.dir, err = os.MkdirTemp("", "coderunner-bench-*"); err != nil {
 		return nil, err
 	}
-	h := &hosts{dir: dir, files: filepath.Join(dir, "files")}
-	if err := h.open(ctx, binary); err != nil {
-		return nil, errors.Join(err, h.close())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(h.dir))
+		}
+	}()
+	if o.binary == "" {
+		o.binary = filepath.Join(h.dir, "coderunner")
+		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", o.binary, "coderunner/cmd/coderunner")
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build coderunner in its module's directory: %w\n%s", err, out)
+		}
 	}
-	return h, nil
+	if err := h.addBuild(ctx, "coderunner", o.binary, filepath.Join(o.cache, "ours")); err != nil {
+		return nil, err
+	}
+	if o.against != "" {
+		if err := h.addBuild(ctx, "against", o.against, filepath.Join(o.cache, "against")); err != nil {
+			return nil, err
+		}
+	}
+	return h, h.openDeno(ctx, filepath.Join(o.cache, "deno"))
 }
 
-func (h *hosts) close() error {
-	err := os.RemoveAll(h.dir)
-	if h.cache != nil {
-		err = errors.Join(err, h.cache.Close())
+func (h *hosts) addBuild(ctx context.Context, name, path, cacheDir string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
 	}
+	b := build{name: name, command: command{path: path, dir: h.dir, env: append(ownEnv(os.Environ()), "CODE_RUNNER_CACHE_DIR="+cacheDir)}}
+	warm := b.with("warm").start(ctx)
+	warm.Stderr = os.Stderr
+	if err := warm.Run(); err != nil {
+		return fmt.Errorf("%s warm: %w", path, err)
+	}
+	r, err := b.with("version").run(ctx)
+	b.version = strings.Join(strings.Split(strings.TrimSpace(r.stdout), "\n"), ", ")
+	h.builds = append(h.builds, b)
 	return err
 }
 
-func (h *hosts) open(ctx context.Context, binary string) error {
-	for _, dir := range []string{h.files, filepath.Join(h.dir, "home")} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
-	}
-	if err := h.writeFile("pyodide.mjs", pyodideScript); err != nil {
-		return err
-	}
-	var err error
-	if h.cache, err = cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR")); err != nil {
-		return err
-	}
-	h.fetch = fetch.New(h.cache, fetch.Options{})
-	if err := h.openOurs(ctx, binary); err != nil {
-		return err
-	}
-	h.openDeno(ctx)
-	h.openPyodide(ctx)
-	h.openNode(ctx)
-	h.openPython(ctx)
-	h.openEryx(ctx)
-	return ctx.Err()
+// ownEnv keeps what is needed for the registries, and no setting of ours.
+func ownEnv(environ []string) []string {
+	return slices.DeleteFunc(environ, func(v string) bool {
+		return strings.HasPrefix(v, "CODE_RUNNER_") || strings.HasPrefix(v, "DENO_PERMISSION_ARGS=")
+	})
 }
 
-// writeFile puts a program, or what runs one, where the hosts can read it.
-func (h *hosts) writeFile(name string, data []byte) error {
-	return os.WriteFile(h.file(name), data, 0o600)
-}
-
-func (h *hosts) file(name string) string { return filepath.Join(h.files, name) }
-
-// openOurs also fetches and compiles the runtimes, so that the cache is warm.
-func (h *hosts) openOurs(ctx context.Context, binary string) error {
-	if binary == "" {
-		binary = filepath.Join(h.dir, "coderunner")
-		build := exec.CommandContext(ctx, "go", "build", "-o", binary, "coderunner/cmd/coderunner")
-		if out, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build coderunner in its module's folder: %w\n%s", err, bytes.TrimSpace(out))
-		}
+// openDeno takes the Deno that our build runs. It keeps packages, transpiled
+// code and V8's code cache between runs, as a user's would.
+func (h *hosts) openDeno(ctx context.Context, dir string) error {
+	if err := h.writeFile("pyodide.mjs", string(pyodideScript)); err != nil {
+		return err
 	}
-	binary, err := filepath.Abs(binary)
+	if err := h.writeFile("where.ts", "console.log(Deno.execPath())"); err != nil {
+		return err
+	}
+	r, err := h.builds[0].with("run", h.file("where.ts")).run(ctx)
 	if err != nil {
 		return err
 	}
-	h.coderunner = command{path: binary, env: ourEnv(os.Environ(), h.cache.Root()), dir: h.files}
-	warm := h.coderunner.with("warm").start(ctx)
-	warm.Stderr = os.Stderr
-	if err := warm.Run(); err != nil {
-		return fmt.Errorf("coderunner warm: %w", err)
-	}
-	out, _, err := h.coderunner.with("version").run(ctx)
-	if err != nil {
-		return err
-	}
-	h.versions = append(h.versions, strings.Split(strings.TrimSpace(out), "\n")...)
+	h.deno = command{path: strings.TrimSpace(r.stdout), dir: h.dir, args: []string{"run", "--no-config", "--no-lock", "--no-prompt"},
+		env: append(ownEnv(os.Environ()), "NO_COLOR=1", "DENO_DIR="+dir, "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1")}
 	return nil
 }
 
-// ourEnv leaves the registries as they are, and our settings at their defaults.
-func ourEnv(environ []string, cacheDir string) []string {
-	env := []string{"CODE_RUNNER_CACHE_DIR=" + cacheDir}
-	for _, v := range environ {
-		if !strings.HasPrefix(v, "CODE_RUNNER_") && !strings.HasPrefix(v, "DENO_") {
-			env = append(env, v)
+// pyodide is Pyodide, of the version that our build has, in one of the modes
+// of guest/pyodide.mjs.
+func (h *hosts) pyodide(args ...string) command {
+	_, version, _ := strings.Cut(h.builds[0].version, "pyodide ")
+	return h.deno.with("--allow-all", h.file("pyodide.mjs"), "npm:pyodide@"+version).with(args...)
+}
+
+func (h *hosts) writeFile(name, text string) error {
+	return os.WriteFile(h.file(name), []byte(text), 0o600)
+}
+
+func (h *hosts) file(name string) string { return filepath.Join(h.dir, name) }
+
+// ofBuilds makes a contender of each build.
+func (h *hosts) ofBuilds(open func(ctx context.Context, b build) (*opened, error)) []contender {
+	var all []contender
+	for _, b := range h.builds {
+		all = append(all, contender{name: b.name, build: true, open: func(ctx context.Context) (*opened, error) { return open(ctx, b) }})
+	}
+	return all
+}
+
+// overStdio measures calls of servers that are up.
+func (h *hosts) overStdio(language, code, stdout string) []contender {
+	return h.ofBuilds(func(ctx context.Context, b build) (*opened, error) {
+		s, err := serve(ctx, b.command)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return env
+		return &opened{cpu: s.talk.cpu, close: s.talk.close, sample: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			err := s.runCode(ctx, language, code, stdout)
+			return ms(time.Since(began)), err
+		}}, nil
+	})
 }
 
-// peerEnv is clean: what else is in the environment costs some peers time.
-func (h *hosts) peerEnv(more ...string) []string {
-	return append([]string{
-		"PATH=" + os.Getenv("PATH"),
-		"HOME=" + filepath.Join(h.dir, "home"),
-		"NO_COLOR=1",
-	}, more...)
+// firstResult measures from the start of a server to the answer of its first
+// call.
+func (h *hosts) firstResult(language, code, stdout string) []contender {
+	return h.ofBuilds(func(ctx context.Context, b build) (*opened, error) {
+		return &opened{sample: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			s, err := serve(ctx, b.command)
+			if err != nil {
+				return 0, err
+			}
+			defer s.talk.close()
+			err = s.runCode(ctx, language, code, stdout)
+			return ms(time.Since(began)), err
+		}}, nil
+	})
 }
 
-// openDeno gets the Deno that coderunner runs, too. It keeps transpiled code
-// and V8's code cache between runs, as a user's would.
-func (h *hosts) openDeno(ctx context.Context) {
-	p, executable, err := versions.Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
-	if err != nil {
-		h.denoErr = err
-		return
-	}
-	dir, err := h.fetch.NPM(ctx, p, nil)
-	if err != nil {
-		h.denoErr = err
-		return
-	}
-	path := filepath.Join(dir, executable)
-	h.deno = command{path: path, dir: h.files, args: []string{"run", "--no-config", "--no-lock", "--no-prompt"}, env: h.peerEnv(
-		"DENO_DIR="+filepath.Join(h.dir, "deno"), "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1")}
-	h.denoErr = h.addVersion(ctx, command{path: path, args: []string{"--version"}, env: h.deno.env, dir: h.files})
+// runs measures `coderunner run FILE` as a process.
+func (h *hosts) runs(name, text string, read func(string) (float64, error), want string) []contender {
+	return h.ofBuilds(func(_ context.Context, b build) (*opened, error) {
+		err := h.writeFile(name, text)
+		return processes(b.with("run", "--timeout", "2m", h.file(name)), read, want), err
+	})
 }
 
-// openPyodide gets the npm package as upstream publishes it, JavaScript and
-// all, and has it take its own snapshot.
-func (h *hosts) openPyodide(ctx context.Context) {
-	p := versions.Pyodide(os.Getenv("NPM_CONFIG_REGISTRY"))
-	p.Keep, p.Part = nil, ""
-	h.pyodide, h.pyodideErr = h.fetch.NPM(ctx, p, nil)
-	if h.pyodideErr != nil || h.denoErr != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	h.snapshot = filepath.Join(h.dir, "pyodide.snapshot")
-	if _, _, err := h.onDeno("snapshot", h.snapshot).run(ctx); err != nil {
-		h.snapshotErr = fmt.Errorf("take Pyodide's own snapshot: %w", err)
-	}
+// peerProcess measures a peer's process. name is a file that the builds run,
+// too.
+func (h *hosts) peerProcess(name string, c command, read func(string) (float64, error), want string) contender {
+	return contender{name: name, open: func(context.Context) (*opened, error) { return processes(c, read, want), nil }}
 }
 
-func (h *hosts) openNode(ctx context.Context) {
-	path, err := exec.LookPath("node")
-	if err != nil {
-		h.nodeErr = fmt.Errorf("find node: %w", errAbsent)
-		return
-	}
-	h.node = command{path: path, dir: h.files, env: h.peerEnv()}
-	h.nodeErr = h.addVersion(ctx, h.node.with("--version"))
+// pyodideLoop measures programs that a Pyodide process runs one by one: in
+// mode "loop" in one interpreter, in "fresh" each in its own, which begins at
+// Pyodide's own snapshot.
+func (h *hosts) pyodideLoop(name, mode, code, stdout string) contender {
+	return contender{name: name, open: func(context.Context) (*opened, error) {
+		line, err := json.Marshal(code)
+		if err != nil {
+			return nil, err
+		}
+		t, err := h.pyodide(mode).talk()
+		if err != nil {
+			return nil, err
+		}
+		return &opened{cpu: t.cpu, close: t.close, sample: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			answer, err := t.ask(ctx, line)
+			took := time.Since(began)
+			var got string
+			if err == nil {
+				err = json.Unmarshal(answer, &got)
+			}
+			if err == nil && got != stdout {
+				err = fmt.Errorf("%w: %.200q", errWrong, got)
+			}
+			return ms(took), err
+		}}, nil
+	}}
 }
 
-// openPython asks the command for the real executable: it may be a script that
-// looks for one.
-func (h *hosts) openPython(ctx context.Context) {
-	path, err := exec.LookPath("python3")
-	if err != nil {
-		h.pythonErr = fmt.Errorf("find python3: %w", errAbsent)
-		return
+// readElapsed returns a function that takes the time from a program's
+// ELAPSED_MS line and expects its RESULT line to be want.
+func readElapsed(want string) func(stdout string) (float64, error) {
+	return func(stdout string) (float64, error) {
+		result, elapsed, _ := strings.Cut(strings.TrimSpace(stdout), "\n")
+		v, err := strconv.ParseFloat(strings.TrimPrefix(elapsed, "ELAPSED_MS "), 64)
+		if result != want || err != nil || !(v > 0) {
+			return 0, fmt.Errorf("%w: %.80q, want %q and a time", errWrong, stdout, want)
+		}
+		return v, nil
 	}
-	asked := command{path: path, dir: h.files, env: os.Environ(), args: []string{"-c", "import sys; print(sys.executable)"}}
-	out, _, err := asked.run(ctx)
-	if err != nil {
-		h.pythonErr = err
-		return
-	}
-	h.python = command{path: strings.TrimSpace(out), dir: h.files, env: h.peerEnv()}
-	h.pythonErr = h.addVersion(ctx, h.python.with("--version"))
-}
-
-// addVersion notes the first line of what a command says of itself.
-func (h *hosts) addVersion(ctx context.Context, c command) error {
-	out, _, err := c.run(ctx)
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
-	if !strings.ContainsRune(first, ' ') {
-		first = c.name() + " " + first
-	}
-	h.peerVersions = append(h.peerVersions, first)
-	return nil
-}
-
-// onDeno is Pyodide under Deno in one of the modes of guest/pyodide.mjs.
-func (h *hosts) onDeno(mode string, args ...string) command {
-	return h.deno.with("--allow-all", h.file("pyodide.mjs"), mode, h.pyodide).with(args...)
-}
-
-// onNode is the same under Node.
-func (h *hosts) onNode(mode string, args ...string) command {
-	return h.node.with(h.file("pyodide.mjs"), mode, h.pyodide).with(args...)
 }

@@ -4,23 +4,27 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
 
 const (
-	maxOutput = 1 << 20 // of a program, in bytes; the rest is dropped
-	maxAnswer = 1 << 20 // one line from a process that is talked to, in bytes
+	maxOutput = 1 << 20 // bytes kept of a program's output
+	maxLine   = 1 << 20 // bytes of an answer
 	endGrace  = 2 * time.Second
 )
 
-// command is a process as it is started again and again.
+// errWrong is an output other than the one expected.
+var errWrong = errors.New("wrong output")
+
+// command is a process that is started again and again.
 type command struct {
 	path string
 	args []string
@@ -28,9 +32,7 @@ type command struct {
 	dir  string
 }
 
-func (c command) name() string { return filepath.Base(c.path) }
-
-// with gives the same command with more arguments.
+// with returns the command with more arguments.
 func (c command) with(args ...string) command {
 	c.args = append(append([]string{}, c.args...), args...)
 	return c
@@ -43,20 +45,49 @@ func (c command) start(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// run measures one process from its start to its end.
-func (c command) run(ctx context.Context) (stdout string, s sample, err error) {
+// ran is a process that has ended.
+type ran struct {
+	stdout    string
+	wall, cpu time.Duration
+}
+
+func (c command) run(ctx context.Context) (ran, error) {
 	var out, log bounded
 	cmd := c.start(ctx)
 	cmd.Stdout, cmd.Stderr = &out, &log
 	began := time.Now()
-	err = cmd.Run()
-	s.Wall = time.Since(began)
+	err := cmd.Run()
+	r := ran{stdout: out.String(), wall: time.Since(began)}
 	if err != nil {
-		return "", s, fmt.Errorf("%s: %w%s", c.name(), err, lastLine(log.String()))
+		return r, fmt.Errorf("%s %s: %w%s", filepath.Base(c.path), strings.Join(c.args, " "), err, lastLine(log.String()))
 	}
-	s.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return out.String(), s, nil
+	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return r, nil
 }
+
+// processes measures a command from its start to its end, or by what read
+// finds in its output if that is not nil.
+func processes(c command, read func(stdout string) (float64, error), want string) *opened {
+	var cpu time.Duration
+	return &opened{
+		cpu: func() time.Duration { return cpu },
+		sample: func(ctx context.Context) (float64, error) {
+			r, err := c.run(ctx)
+			cpu += r.cpu
+			switch {
+			case err != nil:
+				return 0, err
+			case read != nil:
+				return read(r.stdout)
+			case r.stdout != want:
+				return 0, fmt.Errorf("%w: %.80q, want %.80q", errWrong, r.stdout, want)
+			}
+			return ms(r.wall), nil
+		},
+	}
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // bounded keeps the first maxOutput bytes.
 type bounded struct{ buf bytes.Buffer }
@@ -68,20 +99,17 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 func (b *bounded) String() string { return b.buf.String() }
 
-// lastLine is what of a log goes into an error.
+// lastLine returns what of a log belongs into an error.
 func lastLine(log string) string {
 	lines := strings.Split(strings.TrimSpace(log), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
 	if last == "" {
 		return ""
 	}
-	if len(last) > 200 {
-		last = last[:200] + "…"
-	}
-	return ": " + strings.ToValidUTF8(last, "?")
+	return ": " + strings.ToValidUTF8(last[:min(len(last), 200)], "?")
 }
 
-// talk is a process that answers lines with lines.
+// talk is a process that reads and writes lines.
 type talk struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -95,52 +123,36 @@ func (c command) talk() (*talk, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &talk{stop: cancel, cmd: c.start(ctx)}
 	t.cmd.Stderr = &t.log
-	var err error
-	if t.in, err = t.cmd.StdinPipe(); err == nil {
+	in, err := t.cmd.StdinPipe()
+	if err == nil {
 		var out io.Reader
 		if out, err = t.cmd.StdoutPipe(); err == nil {
-			t.out = bufio.NewScanner(out)
-			t.out.Buffer(nil, maxAnswer)
+			t.in, t.out = in, bufio.NewScanner(out)
+			t.out.Buffer(nil, maxLine)
 			err = t.cmd.Start()
 		}
 	}
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("start %s: %w", c.name(), err)
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(c.path), err)
 	}
 	return t, nil
 }
 
-// ask sends a value as one line and decodes lines until want says that it has
-// the answer. When ctx ends the process does, too.
-func (t *talk) ask(ctx context.Context, question any, want func(line []byte) (bool, error)) error {
-	line, err := json.Marshal(question)
-	if err != nil {
-		return err
-	}
+// ask sends a line and returns the next one that comes. When ctx ends, the
+// process does, too.
+func (t *talk) ask(ctx context.Context, line []byte) ([]byte, error) {
 	defer context.AfterFunc(ctx, t.stop)()
-	if _, err := t.in.Write(append(line, '\n')); err != nil {
-		return t.gone(err)
+	_, err := t.in.Write(append(line, '\n'))
+	if err == nil && t.out.Scan() {
+		return t.out.Bytes(), nil
 	}
-	for want != nil {
-		if !t.out.Scan() {
-			return t.gone(t.out.Err())
-		}
-		if done, err := want(t.out.Bytes()); done || err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// gone explains that the process no longer talks, and ends it: only then is
-// its log complete.
-func (t *talk) gone(err error) error {
+	err = errors.Join(err, t.out.Err())
+	t.close() // only then is its log complete
 	if err == nil {
 		err = io.EOF
 	}
-	t.close()
-	return fmt.Errorf("%s has ended: %w%s", filepath.Base(t.cmd.Path), err, lastLine(t.log.String()))
+	return nil, fmt.Errorf("%s has ended: %w%s", filepath.Base(t.cmd.Path), err, lastLine(t.log.String()))
 }
 
 // close ends the process: by the end of its input, or else by a signal.
@@ -148,9 +160,58 @@ func (t *talk) close() {
 	_ = t.in.Close()
 	timer := time.AfterFunc(endGrace, t.stop)
 	defer timer.Stop()
-	// A process that was told to end may do so with any code.
-	if err := t.cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
-		_ = t.cmd.Process.Kill()
-	}
+	_ = t.cmd.Wait() // a process that was told to end may do so with any code
 	t.stop()
+}
+
+// cpu returns the time that the process and its children that have ended took
+// of the processors, or 0 where /proc does not tell.
+func (t *talk) cpu() time.Duration {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", t.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	// What follows the name begins with field 3; the times are 14 to 17.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	var ticks int64
+	for _, f := range fields[11:15] {
+		n, err := strconv.ParseInt(f, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// privateBytes returns the memory of the process and its children that is
+// shared with nobody and backed by no file.
+func (t *talk) privateBytes() (int64, error) {
+	var sum int64
+	var add func(pid string) error
+	add = func(pid string) error {
+		rollup, err := os.ReadFile("/proc/" + pid + "/smaps_rollup")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(rollup)) {
+			if rest, ok := strings.CutPrefix(line, "Private_Dirty:"); ok {
+				var kib int64
+				if _, err := fmt.Sscan(rest, &kib); err != nil {
+					return err
+				}
+				sum += kib << 10
+			}
+		}
+		lists, err := filepath.Glob("/proc/" + pid + "/task/*/children")
+		for _, list := range lists {
+			children, _ := os.ReadFile(list) // a thread may end meanwhile
+			for _, child := range strings.Fields(string(children)) {
+				_ = add(child) // and so may a child
+			}
+		}
+		return err
+	}
+	err := add(strconv.Itoa(t.cmd.Process.Pid))
+	return sum, err
 }

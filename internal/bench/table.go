@@ -3,79 +3,78 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
+	"text/tabwriter"
 )
 
-// table is text in columns: the first to the left, the others to the right.
-type table struct {
-	head []string
-	rows [][]string
+// topic is a group of cases that share a table and a unit.
+type topic struct {
+	name, title, unit string
+	cases             []benchCase
 }
 
-// write prints the table. The last cell of a row that has fewer or more cells
-// than the head is a remark, which widens no column.
-func (t *table) write(w io.Writer) error {
-	widths := make([]int, len(t.head))
-	all := append([][]string{t.head}, t.rows...)
-	for _, row := range all {
-		for i, cell := range t.columns(row) {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
+// write prints a topic: a line for each contender of a case, with the ratio of
+// ours to it, and the geometric means of these ratios.
+func write(w io.Writer, t topic, results []*result) error {
+	if len(results) == 0 {
+		return nil
 	}
-	var b strings.Builder
-	for _, row := range all {
-		columns := t.columns(row)
-		var line strings.Builder
-		for i, cell := range columns {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				line.WriteString(cell + pad)
-			} else {
-				line.WriteString("  " + pad + cell)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "\n%s: %s\ncase\tcontender\tmedian %s\tquartiles\tcpu ms\truns\tours/it\tcpu\n", t.name, t.title, t.unit)
+	ratios := map[string][]float64{}
+	var notes strings.Builder
+	for _, res := range results {
+		ours := res.rows[0]
+		for i, r := range res.rows {
+			cells := []string{"", r.name, figure(r.median()), figure(quantile(r.samples, 0.25)) + "–" + figure(quantile(r.samples, 0.75)),
+				figure(ms(r.cpu)), fmt.Sprint(len(r.samples)), "", ""}
+			switch v := quotient(ours.median(), r.median()); {
+			case r.err != nil:
+				cells[6] = "failed"
+				fmt.Fprintf(&notes, "%s, %s: %s\n", res.name, r.name, strings.Join(strings.Fields(r.err.Error()), " "))
+			case i > 0:
+				ratios[r.name] = append(ratios[r.name], v)
+				cells[6], cells[7] = figure(v), figure(quotient(ms(ours.cpu), ms(r.cpu)))
 			}
+			if i == 0 {
+				cells[0] = res.name
+			}
+			fmt.Fprintln(tw, strings.Join(cells, "\t"))
 		}
-		for _, remark := range row[len(columns):] {
-			line.WriteString("  " + remark)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
-	_, err := io.WriteString(w, b.String())
+	for _, name := range slices.Sorted(maps.Keys(ratios)) {
+		if n := len(ratios[name]); n > 1 {
+			fmt.Fprintf(tw, "mean of %d\t%s\t\t\t\t\t%s\t\n", n, name, figure(geomean(ratios[name])))
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, notes.String())
 	return err
 }
 
-// columns are a row's cells without its remark.
-func (t *table) columns(row []string) []string {
-	if len(row) == len(t.head) {
-		return row
+// quotient is 0 where one of the two was not measured.
+func quotient(a, b float64) float64 {
+	if a <= 0 || b <= 0 {
+		return 0
 	}
-	return row[:min(len(row)-1, len(t.head))]
+	return a / b
 }
 
-// ms shows a time in milliseconds, to three figures or so.
-func ms(d time.Duration) string {
-	v := float64(d) / float64(time.Millisecond)
+// figure prints about three digits.
+func figure(v float64) string {
 	switch {
-	case d <= 0:
+	case v <= 0:
 		return "-"
-	case v < 10:
+	case v < 0.0995:
+		return fmt.Sprintf("%.3f", v)
+	case v < 9.995:
 		return fmt.Sprintf("%.2f", v)
-	case v < 100:
+	case v < 99.95:
 		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprintf("%.0f", v)
-}
-
-// times shows a ratio; 0 is one that is not known.
-func times(r float64) string {
-	switch {
-	case r == 0:
-		return "-"
-	case r < 0.0995:
-		return fmt.Sprintf("%.3f", r)
-	case r < 99.95:
-		return fmt.Sprintf("%.2f", r)
-	}
-	return fmt.Sprintf("%.0f", r)
 }
