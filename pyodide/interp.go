@@ -110,7 +110,7 @@ func (in *Interp) Mount(dir string, tree fs.FS) error {
 }
 
 // Folder is a folder of the host, see [NewFolder].
-type Folder = hostdir.Folder
+type Folder = hostdir.Dir
 
 // FolderRules say what programs may do in a Folder.
 type FolderRules = hostdir.Rules

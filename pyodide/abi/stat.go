@@ -50,7 +50,7 @@ type Stat struct {
 	Ino     uint64
 }
 
-// IsDir says whether the mode is a directory's.
+// IsDir reports whether the mode is a directory's.
 func (s *Stat) IsDir() bool { return s.Mode&S_IFMT == S_IFDIR }
 
 // Put writes s to the first StatSize bytes of b.
@@ -165,7 +165,7 @@ func DecodeTimespec(b []byte) Timespec {
 // Time is t as a time.Time in the local zone.
 func (t Timespec) Time() time.Time { return time.Unix(t.Sec, int64(t.Nsec)) }
 
-// Before says whether t is earlier than u.
+// Before reports whether t is earlier than u.
 func (t Timespec) Before(u Timespec) bool {
 	return t.Sec < u.Sec || t.Sec == u.Sec && t.Nsec < u.Nsec
 }

@@ -109,7 +109,7 @@ func TestSleepIsStopped(t *testing.T) {
 	})
 }
 
-// unwinds gives the error that f panics with.
+// unwinds returns the error that f panics with.
 func unwinds(f func()) (err error) {
 	defer func() { err, _ = recover().(error) }()
 	f()

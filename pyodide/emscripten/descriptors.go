@@ -16,7 +16,7 @@ type descriptor struct {
 	cloexec bool
 }
 
-// get finds the file of a descriptor.
+// get returns the open file of a descriptor, or EBADF.
 func (d *descriptors) get(fd int32) (*memfs.File, abi.Errno) {
 	if e := d.at(fd); e != nil {
 		return e.file, abi.OK
@@ -24,7 +24,7 @@ func (d *descriptors) get(fd int32) (*memfs.File, abi.Errno) {
 	return nil, abi.EBADF
 }
 
-// at is nil for a descriptor that is not open.
+// at returns an open descriptor's entry, nil for one that is not open.
 func (d *descriptors) at(fd int32) *descriptor {
 	if fd < 0 || int(fd) >= len(d.open) || d.open[fd].file == nil {
 		return nil
@@ -32,7 +32,7 @@ func (d *descriptors) at(fd int32) *descriptor {
 	return &d.open[fd]
 }
 
-// add gives f the lowest free number from least on. It takes f over: if there
+// add returns f the lowest free number from least on. It takes f over: if there
 // is no number, f is closed.
 func (d *descriptors) add(f *memfs.File, least int, cloexec bool) (int32, abi.Errno) {
 	fd := least
@@ -55,7 +55,7 @@ func (d *descriptors) set(fd int, f *memfs.File, cloexec bool) {
 	d.open[fd] = descriptor{f, cloexec}
 }
 
-// full says whether fewer than n numbers are free.
+// full reports whether fewer than n numbers are free.
 func (d *descriptors) full(n int) bool {
 	free := d.max - len(d.open)
 	for i := 0; i < len(d.open) && free < n; i++ {

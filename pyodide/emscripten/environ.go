@@ -2,7 +2,7 @@ package emscripten
 
 import "coderunner/pyodide/abi"
 
-// progname is what argv[0] is when nobody says.
+// progname is argv[0].
 const progname = "python"
 
 // doEnvironSizesGet is environ_sizes_get(*count, *bytes).

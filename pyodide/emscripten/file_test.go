@@ -220,7 +220,7 @@ func TestFolders(t *testing.T) {
 	k.want(abi.ENOENT, "faccessat", fd, "inner", 0, 0)
 	k.want(0, "unlinkat", fd, "moved", abi.AT_REMOVEDIR)
 	if got := k.p.Cwd(); got != "/d/a" {
-		t.Errorf("folder is %q", got)
+		t.Errorf("directory is %q", got)
 	}
 }
 

@@ -207,7 +207,7 @@ func (z *fuzzed) end() {
 	}
 }
 
-// empty removes all that is in a folder.
+// empty removes all that is in a directory.
 func empty(t testing.TB, fsys *memfs.FS, dir *memfs.Node) {
 	fsys.Chmod(dir, 0o700)
 	f, errno := fsys.Open(context.Background(), dir, ".", abi.O_RDONLY, 0)

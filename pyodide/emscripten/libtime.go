@@ -38,7 +38,7 @@ func doLocaltime(c call) {
 	}
 }
 
-// readTm gives the time that the fields say, as if in UTC, and isdst. Fields
+// readTm returns the time of the fields, taken as UTC, and isdst. Fields
 // out of their ranges carry over, as C wants.
 func readTm(b []byte) (t time.Time, isdst int32) {
 	m := abi.DecodeTm(b)
@@ -144,7 +144,7 @@ func doTzset(c call) {
 // asked for one.
 type Zone [4]uint32
 
-// Zone says where the guest keeps its time zone.
+// Zone returns the addresses of the guest's time zone.
 func (p *Process) Zone() Zone { return p.zone }
 
 // Resume says where a guest, whose memory comes from another process, keeps its

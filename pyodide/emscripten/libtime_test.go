@@ -84,7 +84,7 @@ func TestLocaltime(t *testing.T) {
 	}
 }
 
-// ambiguous says whether a clock shows the same again within a day.
+// ambiguous reports whether a clock shows the same again within a day.
 func ambiguous(loc *time.Location, sec int64) bool {
 	t := time.Unix(sec, 0).In(loc)
 	_, o := t.Zone()

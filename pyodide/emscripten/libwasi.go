@@ -10,7 +10,7 @@ import (
 // iovMax is IOV_MAX: more buffers are EINVAL.
 const iovMax = 1024
 
-// iovecs gives the buffers of a vector: argument iov is its address, n its
+// iovecs returns the buffers of a vector: argument iov is its address, n its
 // length. They are all checked before any is used.
 func (c call) iovecs(iov, n int) ([][]byte, abi.Errno) {
 	count := c.u32(n)
@@ -86,7 +86,7 @@ func (c call) move(b []byte, waits bool, one func(context.Context, []byte) (int,
 	return one(c.ctx, b)
 }
 
-// writable tells whether a stream is for writing, where all buffers are to go
+// writable reports whether a stream is for writing, where all buffers are to go
 // out: a writer that got a short count tries again anyway.
 func writable(f *memfs.File) bool { return f.Flags()&3 == abi.O_WRONLY }
 

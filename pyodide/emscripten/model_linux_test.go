@@ -15,16 +15,16 @@ import (
 )
 
 // model makes the same system calls here, as a guest does, and on the host,
-// in a folder of each, and compares what they answer. A sequence comes from
+// in a directory of each, and compares what they answer. A sequence comes from
 // bytes, so that a fuzzer can make it up.
 //
 // Every file may be read and written: the test may run as root, whom
-// permissions do not bind. No name leads out of the folder.
+// permissions do not bind. No name leads out of the directory.
 type model struct {
 	modeltest.Choices
 	*kernel
 	t    *testing.T
-	host int // the host's folder
+	host int // the host's directory
 	fds  [8]struct{ ours, host int }
 	log  []string
 }
@@ -77,7 +77,7 @@ func (m *model) name() string {
 	return modeltest.Pick(m, "", "", "d/", "e/", "d/e/", "d/../", "a/") + modeltest.Pick(m, "a", "b", "c", "d", "e", "f") + modeltest.Pick(m, "", "", "", "/")
 }
 
-// fd picks one of the descriptors, which need not be open, and base a folder
+// fd picks one of the descriptors, which need not be open, and base a directory
 // that names are relative to.
 func (m *model) fd() int { return m.Byte() % len(m.fds) }
 

@@ -5,7 +5,7 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// dir gives the folder that a path argument is relative to.
+// dir returns the directory that a path argument is relative to.
 func (p *Process) dir(fd int32) (*memfs.Node, abi.Errno) {
 	if fd == abi.AT_FDCWD {
 		return p.cwd, abi.OK
@@ -42,7 +42,7 @@ func (c call) node(fd, path int, follow bool) (*memfs.Node, abi.Errno) {
 	return c.p.fs.Lookup(dir, name, follow)
 }
 
-// cwdNode is node for a path relative to the working folder.
+// cwdNode is node for a path relative to the working directory.
 func (c call) cwdNode(path int, follow bool) (*memfs.Node, abi.Errno) {
 	name, errno := c.path(path)
 	if errno != abi.OK {
@@ -51,7 +51,7 @@ func (c call) cwdNode(path int, follow bool) (*memfs.Node, abi.Errno) {
 	return c.p.fs.Lookup(c.p.cwd, name, follow)
 }
 
-// file gives the open file that argument i says.
+// file returns the open file of descriptor argument i.
 func (c call) file(i int) (*memfs.File, abi.Errno) { return c.p.fds.get(c.i32(i)) }
 
 // fileNode is file for functions that need an inode, which pipes and the
@@ -67,7 +67,7 @@ func (c call) fileNode(i int) (*memfs.Node, abi.Errno) {
 	return nil, abi.EINVAL
 }
 
-// Chdir makes path the working folder.
+// Chdir makes path the working directory.
 func (p *Process) Chdir(path string) error {
 	n, errno := p.fs.Lookup(p.cwd, path, true)
 	if errno == abi.OK {
@@ -87,7 +87,7 @@ func (p *Process) enter(n *memfs.Node) abi.Errno {
 	return abi.OK
 }
 
-// Cwd is the working folder's path; empty if it was removed.
+// Cwd is the working directory's path; empty if it was removed.
 func (p *Process) Cwd() string {
 	path, _ := p.fs.PathOf(p.cwd)
 	return path

@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// FS holds the files. New adds /dev to it.
 	FS *memfs.FS
-	// Cwd is the working folder; empty: the root.
+	// Cwd is the working directory; empty: the root.
 	Cwd string
 	// Stdin is read ahead of the program, in a goroutine of its own unless it
 	// is a reader on memory. Such a read may outlive the process: whoever has
@@ -111,7 +111,7 @@ type Process struct {
 
 type contextKey struct{}
 
-// NewContext gives the context that the exports of p's instance are called
+// NewContext returns the context that the exports of p's instance are called
 // with.
 func NewContext(ctx context.Context, p *Process) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
@@ -166,7 +166,7 @@ func New(c Config) (*Process, error) {
 	return p, nil
 }
 
-// SetMemory says what the guest's memory is: the main module's, also for calls
+// SetMemory sets the guest's memory: the main module's, also for calls
 // from side modules. It is to be called before the guest runs.
 func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
 
@@ -201,7 +201,7 @@ func (p *Process) Interrupt() {
 	}
 }
 
-// interruptible gives a context that ends when ctx does or when the program is
+// interruptible returns a context that ends when ctx does or when the program is
 // interrupted. done must be called when the wait is over.
 func (p *Process) interruptible(ctx context.Context) (wait context.Context, done func()) {
 	wait, cancel := context.WithCancel(ctx)

@@ -12,7 +12,7 @@ const (
 	absent  = hostfn.Absent
 )
 
-// Rows gives the functions of this package: system calls, and what Emscripten's
+// Rows returns the functions of this package: system calls, and what Emscripten's
 // and CPython's C code wants of its JavaScript. The rest of the pinned module's
 // imports are in package jsffi.
 func Rows() hostfn.Table {

@@ -51,7 +51,7 @@ func doSocket(c call) (int32, abi.Errno) {
 	return c.p.fds.add(c.p.fs.NewFile(s, flags, abi.S_IFSOCK|0o777), 0, c.u32(1)&sockCloexec != 0)
 }
 
-// socket gives the socket that argument 0 says.
+// socket returns the socket of descriptor argument 0, or ENOTSOCK.
 func (c call) socket() (*socket, abi.Errno) {
 	f, errno := c.file(0)
 	if errno != abi.OK {

@@ -25,13 +25,13 @@ type OpenFile struct {
 	Same        int32 // the descriptor that it was duplicated from; 0: none
 }
 
-// State gives it. Its error names what cannot be kept: pipes, sockets and other
+// State returns it. Its error names what cannot be kept: pipes, sockets and other
 // streams, files without a name, mapped files, timers, and standard
 // descriptors that are something else by now.
 func (p *Process) State() (s State, err error) {
 	var errno abi.Errno
 	if s.Cwd, errno = p.fs.PathOf(p.cwd); errno != abi.OK {
-		return s, fmt.Errorf("the working folder: %w", errno.Err())
+		return s, fmt.Errorf("the working directory: %w", errno.Err())
 	}
 	s.Umask = p.umask
 	for which, t := range p.timers {
@@ -82,11 +82,11 @@ func (p *Process) saveFile(f *memfs.File, o *OpenFile) error {
 	return nil
 }
 
-// Restore gives a new process the state of an earlier one, whose files are
+// Restore returns a new process the state of an earlier one, whose files are
 // there.
 func (p *Process) Restore(s State) error {
 	if err := p.Chdir(s.Cwd); err != nil {
-		return fmt.Errorf("restore the working folder %s: %w", s.Cwd, err)
+		return fmt.Errorf("restore the working directory %s: %w", s.Cwd, err)
 	}
 	p.umask = s.Umask
 	for _, o := range s.Files {

@@ -50,7 +50,7 @@ func doFcntl64(c call) (int32, abi.Errno) {
 	return 0, abi.EINVAL
 }
 
-// unlocked says in struct flock that nothing is locked.
+// unlocked marks the struct flock at addr as not locked.
 //
 //	0        2          4     8        16     24
 //	| type u16 | whence | pad | start | len | pid |
@@ -104,7 +104,7 @@ func (c call) pointee(varargs uint32) (uint32, abi.Errno) {
 	return c.vararg(addr)
 }
 
-// fionread tells what is left of a regular file.
+// fionread stores how many bytes of a regular file are left to read.
 func (c call) fionread() abi.Errno {
 	f, errno := c.file(0)
 	if errno != abi.OK {

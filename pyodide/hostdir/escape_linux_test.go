@@ -15,12 +15,12 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// yard is a folder that is shown, in another that is not.
+// yard is a directory that is shown, in another that is not.
 type yard struct {
 	t             *testing.T
 	top, in       string
 	fsys          *memfs.FS
-	before        string // what there is outside of the folder
+	before        string // what there is outside of the directory
 	outsideFolder string
 }
 
@@ -71,7 +71,7 @@ func (y *yard) meanwhile(a, b string, f func()) {
 	}
 }
 
-// attack does what a guest can do with names of a folder, and fails the test
+// attack does what a guest can do with names of a directory, and fails the test
 // when it sees something from outside. It says how often it read something.
 func (y *yard) attack(dir string) (reads int) {
 	y.t.Helper()
@@ -104,7 +104,7 @@ func (y *yard) attack(dir string) (reads int) {
 func (y *yard) unharmed() {
 	y.t.Helper()
 	if after := tree(y.t, y.outsideFolder); after != y.before {
-		y.t.Errorf("outside of the folder there is now\n%s\nwas\n%s", after, y.before)
+		y.t.Errorf("outside of the directory there is now\n%s\nwas\n%s", after, y.before)
 	}
 }
 
@@ -154,7 +154,7 @@ func openRoot(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// TestSwappedLinks puts a link to another folder in a folder's place, and takes
+// TestSwappedLinks puts a link to another directory in a directory's place, and takes
 // it away again, while the guest works there.
 func TestSwappedLinks(t *testing.T) {
 	for what, target := range map[string]string{"absolute": "", "relative": "../out", "denied": "secret"} {
@@ -172,15 +172,15 @@ func TestSwappedLinks(t *testing.T) {
 			})
 			y.unharmed()
 			if b, err := os.ReadDir(filepath.Join(y.in, "secret")); err != nil || len(b) != 1 {
-				t.Errorf("the denied folder: %v, %v", b, err)
+				t.Errorf("the denied directory: %v, %v", b, err)
 			}
 		})
 	}
 }
 
-// TestMovedFolder takes the folder that the guest works in out of the one that
+// TestMovedFolder takes the directory that the guest works in out of the one that
 // is shown: what is left of an operation may end there, as it does when a
-// process has the folder open; the way up does not lead out.
+// process has the directory open; the way up does not lead out.
 func TestMovedFolder(t *testing.T) {
 	y := newYard(t, Rules{})
 	y.must(os.Mkdir(filepath.Join(y.top, "away"), 0o755))
@@ -194,7 +194,7 @@ func TestMovedFolder(t *testing.T) {
 	y.unharmed()
 }
 
-// TestSwappedPipe puts a pipe in a file's and in a folder's place: nothing may
+// TestSwappedPipe puts a pipe in a file's and in a directory's place: nothing may
 // wait for it.
 func TestSwappedPipe(t *testing.T) {
 	y := newYard(t, Rules{})
@@ -211,7 +211,7 @@ func TestSwappedPipe(t *testing.T) {
 	}
 }
 
-// TestKernelViews: a folder that holds a proc file system does not show it.
+// TestKernelViews: a directory that holds a proc file system does not show it.
 func TestKernelViews(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip(err)
@@ -238,10 +238,10 @@ func TestDeniedByIdentity(t *testing.T) {
 		DenyRead: []string{filepath.Join(y.top, "in", "secret")}, DenyWrite: []string{filepath.Join(y.top, "in", "d", "f")}})
 	y.must(os.Rename(filepath.Join(y.in, "secret"), filepath.Join(y.in, "other")))
 	if _, e := f.Lstat("other/f"); e != abi.ENOENT {
-		t.Errorf("a denied folder that was renamed: %v", e)
+		t.Errorf("a denied directory that was renamed: %v", e)
 	}
 	if e := f.Rename("other", "shown"); e == abi.OK {
-		t.Error("a denied folder can be renamed")
+		t.Error("a denied directory can be renamed")
 	}
 	y.must(os.Link(filepath.Join(y.in, "d", "f"), filepath.Join(y.in, "hard")))
 	if _, e := f.Open("hard", abi.O_WRONLY, 0); e != abi.EROFS {
@@ -259,7 +259,7 @@ func TestDeniedByIdentity(t *testing.T) {
 	entries, _ := list.Next()
 	for _, d := range entries {
 		if d.Name == "other" {
-			t.Error("a denied folder is listed")
+			t.Error("a denied directory is listed")
 		}
 	}
 }
@@ -269,13 +269,13 @@ func TestDeniedByIdentity(t *testing.T) {
 func TestSwappedInBetween(t *testing.T) {
 	const file = "d/f"
 	for what, swap := range map[string]func(y *yard){
-		"a folder for a link to a denied one": func(y *yard) { y.exchange("in/d", "in/tosecret") },
-		"a folder for a link outside":         func(y *yard) { y.exchange("in/d", "in/toout") },
-		"a folder for another":                func(y *yard) { y.exchange("in/d", "in/secret") },
-		"a folder for a pipe":                 func(y *yard) { y.exchange("in/d", "in/pipe") },
-		"a file for a link":                   func(y *yard) { y.exchange("in/d/f", "in/tofile") },
-		"a file for another":                  func(y *yard) { y.exchange("in/d/f", "in/secret/f") },
-		"a file for a pipe":                   func(y *yard) { y.exchange("in/d/f", "in/pipe") },
+		"a directory for a link to a denied one": func(y *yard) { y.exchange("in/d", "in/tosecret") },
+		"a directory for a link outside":         func(y *yard) { y.exchange("in/d", "in/toout") },
+		"a directory for another":                func(y *yard) { y.exchange("in/d", "in/secret") },
+		"a directory for a pipe":                 func(y *yard) { y.exchange("in/d", "in/pipe") },
+		"a file for a link":                      func(y *yard) { y.exchange("in/d/f", "in/tofile") },
+		"a file for another":                     func(y *yard) { y.exchange("in/d/f", "in/secret/f") },
+		"a file for a pipe":                      func(y *yard) { y.exchange("in/d/f", "in/pipe") },
 	} {
 		for _, mode := range []uint32{abi.O_RDONLY, abi.O_WRONLY, abi.O_RDWR | abi.O_TRUNC, abi.O_RDONLY | abi.O_TRUNC} {
 			for moment := range 2 {
@@ -300,7 +300,7 @@ func TestSwappedInBetween(t *testing.T) {
 					b := make([]byte, 100)
 					k, _ := got.ReadAt(b, 0)
 					st, _ := got.Stat()
-					// A folder that was taken away when it was open already still is
+					// A directory that was taken away when it was open already still is
 					// the one that was allowed.
 					if text := string(b[:k]); strings.Contains(text, "outside") || n <= moment || st.Mode&abi.S_IFMT != abi.S_IFREG {
 						t.Errorf("%s, mode %#x, moment %d: opened, %q", what, mode, moment, text)

@@ -13,7 +13,7 @@ import (
 )
 
 // Open implements [memfs.HostDir].
-func (f *Folder) Open(name string, flags, perm uint32) (memfs.HostFile, abi.Errno) {
+func (f *Dir) Open(name string, flags, perm uint32) (memfs.HostFile, abi.Errno) {
 	var mode int
 	switch flags & 3 {
 	case abi.O_RDONLY:
@@ -55,7 +55,7 @@ func (f *Folder) Open(name string, flags, perm uint32) (memfs.HostFile, abi.Errn
 
 // truncate empties an open file. One that was opened for reading is opened
 // once more.
-func (f *Folder) truncate(p place, info fs.FileInfo, file *os.File, flags uint32) error {
+func (f *Dir) truncate(p place, info fs.FileInfo, file *os.File, flags uint32) error {
 	if flags&3 != abi.O_RDONLY {
 		return file.Truncate(0)
 	}
@@ -68,7 +68,7 @@ func (f *Folder) truncate(p place, info fs.FileInfo, file *os.File, flags uint32
 }
 
 // create makes a file that is not there.
-func (f *Folder) create(name string, mode int, perm uint32, appends bool) (memfs.HostFile, abi.Errno) {
+func (f *Dir) create(name string, mode int, perm uint32, appends bool) (memfs.HostFile, abi.Errno) {
 	p, e := f.vacant(name)
 	if e != abi.OK {
 		return nil, e
@@ -82,7 +82,7 @@ func (f *Folder) create(name string, mode int, perm uint32, appends bool) (memfs
 }
 
 // open opens the regular file that info says is at p, and nothing else.
-func (f *Folder) open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
+func (f *Dir) open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
 	switch {
 	case info.IsDir():
 		return nil, abi.EISDIR
@@ -147,7 +147,7 @@ func (o *openFile) Stat() (abi.Stat, abi.Errno) {
 const listAtOnce = 128
 
 // List implements [memfs.HostDir].
-func (f *Folder) List(name string) (memfs.HostList, abi.Errno) {
+func (f *Dir) List(name string) (memfs.HostList, abi.Errno) {
 	p, info, e := f.seek(name)
 	if e != abi.OK {
 		return nil, e
@@ -170,14 +170,14 @@ func (f *Folder) List(name string) (memfs.HostList, abi.Errno) {
 
 // list implements [memfs.HostList].
 type list struct {
-	folder *Folder
+	folder *Dir
 	name   string
 	dir    *os.File
 }
 
 func (l *list) Close() { l.dir.Close() }
 
-// Next gives the entries that the rules show. One that has vanished since it
+// Next returns the entries that the rules show. One that has vanished since it
 // was listed is left out.
 func (l *list) Next() ([]abi.Dirent, abi.Errno) {
 	for {

@@ -1,10 +1,10 @@
-// Package hostdir shows a folder of the host to a guest, as a [memfs.HostDir]:
+// Package hostdir shows a directory of the host to a guest, as a [memfs.HostDir]:
 // what the guest does in it is done on the host's disk, within rules.
 //
 // # How nothing gets out
 //
-// A name is walked one element at a time. Each folder on the way is opened in
-// the one before, as an [os.Root] of its own, and must be the very folder that
+// A name is walked one element at a time. Each directory on the way is opened in
+// the one before, as an [os.Root] of its own, and must be the very directory that
 // was seen there, which was no link. So no link is followed, wherever it leads
 // and whenever it is put there, and ".." is never asked of the host. Every
 // element has to pass the rules.
@@ -17,26 +17,26 @@
 //
 // # Hard links
 //
-// A hard link is a file like any other: whoever can put one into a folder that
+// A hard link is a file like any other: whoever can put one into a directory that
 // programs work in gives them the file. Programs cannot make any.
 //
 // # Locking
 //
-// None: a Folder keeps nothing but its root and rules. Its methods may be
+// None: a Dir keeps nothing but its root and rules. Its methods may be
 // called from several goroutines, until the root is closed.
 //
 // # Limits
 //
 // Rules are about names. What they deny is also recognised by its identity (a
-// folder that is mounted twice, names that differ in case) as of the time
-// [New] was called. A folder whose file system hangs, hangs the guest.
+// directory that is mounted twice, names that differ in case) as of the time
+// [New] was called. A directory whose file system hangs, hangs the guest.
 // File systems that are views of the kernel (proc, sysfs, …) are not entered on
 // Linux; elsewhere they are not recognised.
 //
 // # Testing
 //
 // A model test that does the same things here and with package os, and tests
-// in which links, pipes and folders change places all the time.
+// in which links, pipes and directories change places all the time.
 package hostdir
 
 import (
@@ -48,21 +48,21 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// Rules say what of a folder there is to a guest. Names are as in
-// [memfs.HostDir]; a folder that cannot be read hides all below it.
+// Rules say what of a directory there is to a guest. Names are as in
+// [memfs.HostDir]; a directory that cannot be read hides all below it.
 type Rules struct {
 	Read  func(name string) bool
 	Write func(name string) bool // of a name that can be read
-	// Holds says that something below the folder at name is denied: moving the
-	// folder would take it out of the denial.
+	// Holds says that something below the directory at name is denied: moving the
+	// directory would take it out of the denial.
 	Holds func(name string) bool
-	// DenyRead and DenyWrite are files and folders of the host that are denied
+	// DenyRead and DenyWrite are files and directories of the host that are denied
 	// by whatever name they are met.
 	DenyRead, DenyWrite []string
 }
 
-// Folder is a folder of the host.
-type Folder struct {
+// Dir is a directory of the host.
+type Dir struct {
 	root                *os.Root
 	rules               Rules
 	denyRead, denyWrite []fs.FileInfo
@@ -72,17 +72,17 @@ type Folder struct {
 	seen func()
 }
 
-func (f *Folder) looked() {
+func (f *Dir) looked() {
 	if f.seen != nil {
 		f.seen()
 	}
 }
 
-var _ memfs.HostDir = (*Folder)(nil)
+var _ memfs.HostDir = (*Dir)(nil)
 
-// New shows root, which the caller closes when no guest uses the folder any
+// New shows root, which the caller closes when no guest uses the directory any
 // more.
-func New(root *os.Root, rules Rules) *Folder {
+func New(root *os.Root, rules Rules) *Dir {
 	infos := func(names []string) (out []fs.FileInfo) {
 		for _, name := range names {
 			if info, err := os.Stat(name); err == nil {
@@ -94,7 +94,7 @@ func New(root *os.Root, rules Rules) *Folder {
 	if info, err := root.Lstat("."); err != nil || kernelView(info, root) {
 		rules.Read = func(string) bool { return false }
 	}
-	return &Folder{root: root, rules: rules, denyRead: infos(rules.DenyRead), denyWrite: infos(rules.DenyWrite)}
+	return &Dir{root: root, rules: rules, denyRead: infos(rules.DenyRead), denyWrite: infos(rules.DenyWrite)}
 }
 
 func among(info fs.FileInfo, list []fs.FileInfo) bool {
@@ -106,11 +106,11 @@ func among(info fs.FileInfo, list []fs.FileInfo) bool {
 	return false
 }
 
-// place is a name in an open folder.
+// place is a name in an open directory.
 type place struct {
 	dir      *os.Root
-	base     string // "." for the folder itself
-	writable bool   // as far as the folders above are concerned
+	base     string // "." for the directory itself
+	writable bool   // as far as the directories above are concerned
 	opened   bool   // dir is to be closed
 }
 
@@ -123,8 +123,8 @@ func (p place) close() {
 // changed is what a walk ends with that met something else than it had seen.
 const changed = abi.ENOENT
 
-// walk opens the folder that name is in. The caller closes the place.
-func (f *Folder) walk(name string) (place, abi.Errno) {
+// walk opens the directory that name is in. The caller closes the place.
+func (f *Dir) walk(name string) (place, abi.Errno) {
 	p := place{dir: f.root, base: name, writable: true}
 	if name == "." {
 		return p, abi.OK
@@ -144,8 +144,8 @@ func (f *Folder) walk(name string) (place, abi.Errno) {
 	}
 }
 
-// enter opens the folder base in p, whose whole name is given.
-func (f *Folder) enter(p place, base, name string) (place, abi.Errno) {
+// enter opens the directory base in p, whose whole name is given.
+func (f *Dir) enter(p place, base, name string) (place, abi.Errno) {
 	info, e := f.look(p.dir, base, name)
 	switch {
 	case e != abi.OK:
@@ -155,7 +155,7 @@ func (f *Folder) enter(p place, base, name string) (place, abi.Errno) {
 	case !info.IsDir():
 		return place{}, abi.ENOTDIR
 	}
-	// As not the last element base is opened as a folder or not at all; what
+	// As not the last element base is opened as a directory or not at all; what
 	// is one in the last element might be waited for.
 	f.looked()
 	dir, err := p.dir.OpenRoot(base + "/.")
@@ -172,7 +172,7 @@ func (f *Folder) enter(p place, base, name string) (place, abi.Errno) {
 }
 
 // look is Lstat of base, whose whole name is given, for what the rules show.
-func (f *Folder) look(dir *os.Root, base, name string) (fs.FileInfo, abi.Errno) {
+func (f *Dir) look(dir *os.Root, base, name string) (fs.FileInfo, abi.Errno) {
 	if name != "." && !f.rules.Read(name) {
 		return nil, abi.ENOENT
 	}
@@ -187,7 +187,7 @@ func (f *Folder) look(dir *os.Root, base, name string) (fs.FileInfo, abi.Errno) 
 }
 
 // seek finds something that is there. The caller closes the place.
-func (f *Folder) seek(name string) (place, fs.FileInfo, abi.Errno) {
+func (f *Dir) seek(name string) (place, fs.FileInfo, abi.Errno) {
 	p, e := f.walk(name)
 	if e != abi.OK {
 		return p, nil, e
@@ -201,7 +201,7 @@ func (f *Folder) seek(name string) (place, fs.FileInfo, abi.Errno) {
 }
 
 // seekWritable is seek for something that is to be changed or removed.
-func (f *Folder) seekWritable(name string) (place, fs.FileInfo, abi.Errno) {
+func (f *Dir) seekWritable(name string) (place, fs.FileInfo, abi.Errno) {
 	if !f.Writable(name) {
 		return place{}, nil, abi.EROFS
 	}
@@ -215,7 +215,7 @@ func (f *Folder) seekWritable(name string) (place, fs.FileInfo, abi.Errno) {
 
 // vacant finds the place of a name that is to be made; whether it is there is
 // for the host to say. The caller closes the place.
-func (f *Folder) vacant(name string) (place, abi.Errno) {
+func (f *Dir) vacant(name string) (place, abi.Errno) {
 	if name == "." {
 		return place{}, abi.EEXIST
 	}
@@ -231,12 +231,12 @@ func (f *Folder) vacant(name string) (place, abi.Errno) {
 }
 
 // Writable implements [memfs.HostDir].
-func (f *Folder) Writable(name string) bool {
+func (f *Dir) Writable(name string) bool {
 	return f.rules.Read(name) && f.rules.Write(name)
 }
 
 // Lstat implements [memfs.HostDir].
-func (f *Folder) Lstat(name string) (abi.Stat, abi.Errno) {
+func (f *Dir) Lstat(name string) (abi.Stat, abi.Errno) {
 	p, info, e := f.seek(name)
 	if e != abi.OK {
 		return abi.Stat{}, e
@@ -246,7 +246,7 @@ func (f *Folder) Lstat(name string) (abi.Stat, abi.Errno) {
 }
 
 // Readlink implements [memfs.HostDir].
-func (f *Folder) Readlink(name string) (string, abi.Errno) {
+func (f *Dir) Readlink(name string) (string, abi.Errno) {
 	p, info, e := f.seek(name)
 	if e != abi.OK {
 		return "", e
@@ -266,7 +266,7 @@ func (f *Folder) Readlink(name string) (string, abi.Errno) {
 }
 
 // Mkdir implements [memfs.HostDir].
-func (f *Folder) Mkdir(name string, perm uint32) abi.Errno {
+func (f *Dir) Mkdir(name string, perm uint32) abi.Errno {
 	p, e := f.vacant(name)
 	if e != abi.OK {
 		return e
@@ -276,7 +276,7 @@ func (f *Folder) Mkdir(name string, perm uint32) abi.Errno {
 }
 
 // Remove implements [memfs.HostDir].
-func (f *Folder) Remove(name string, dir bool) abi.Errno {
+func (f *Dir) Remove(name string, dir bool) abi.Errno {
 	if name == "." {
 		return abi.EBUSY
 	}
@@ -295,7 +295,7 @@ func (f *Folder) Remove(name string, dir bool) abi.Errno {
 }
 
 // Rename implements [memfs.HostDir].
-func (f *Folder) Rename(old, new string) abi.Errno {
+func (f *Dir) Rename(old, new string) abi.Errno {
 	if old == "." || new == "." {
 		return abi.EBUSY
 	}
@@ -321,7 +321,7 @@ func (f *Folder) Rename(old, new string) abi.Errno {
 }
 
 // Chmod implements [memfs.HostDir]. Only the nine permission bits can be set.
-func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
+func (f *Dir) Chmod(name string, perm uint32) abi.Errno {
 	p, info, e := f.seekWritable(name)
 	if e != abi.OK {
 		return e
@@ -343,12 +343,12 @@ func (f *Folder) Chmod(name string, perm uint32) abi.Errno {
 		}
 	}
 	// What cannot be opened is changed by its name: a link that took it within
-	// the moment leads to a place in the same folder, at worst.
+	// the moment leads to a place in the same directory, at worst.
 	return errno(p.dir.Chmod(p.base, fs.FileMode(perm&0o777)))
 }
 
 // SetTimes implements [memfs.HostDir].
-func (f *Folder) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
+func (f *Dir) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
 	p, info, e := f.seekWritable(name)
 	if e != abi.OK {
 		return e
@@ -361,4 +361,4 @@ func (f *Folder) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
 }
 
 // Statfs implements [memfs.HostDir].
-func (f *Folder) Statfs() (abi.Statfs, bool) { return statfs(f.root) }
+func (f *Dir) Statfs() (abi.Statfs, bool) { return statfs(f.root) }

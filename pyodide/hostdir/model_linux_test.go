@@ -17,7 +17,7 @@ import (
 	"coderunner/pyodide/modeltest"
 )
 
-// model does the same in a folder that a guest's file system shows, and in
+// model does the same in a directory that a guest's file system shows, and in
 // another by system calls, and compares what each answers and what is there in
 // the end.
 type model struct {
@@ -35,7 +35,7 @@ const shown = "/shown"
 func everything(string) bool { return true }
 func nothing(string) bool    { return false }
 
-// mounted gives a file system that shows dir.
+// mounted returns a file system that shows dir.
 func mounted(t testing.TB, dir string, rules Rules) *memfs.FS {
 	t.Helper()
 	if rules.Read == nil {
@@ -101,7 +101,7 @@ func runModel(t *testing.T, in []byte) {
 	}
 }
 
-// tree writes down all that is in a folder.
+// tree writes down all that is in a directory.
 func tree(t *testing.T, dir string) string {
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -130,7 +130,7 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// name gives a name below the folder.
+// name returns a name below the directory.
 func (m *model) name() string {
 	last := func() string {
 		return modeltest.Pick(m, "a", "b", "c", "d", "e", "la", "lb", "ld", "gone", "loop", "up", "pipe")

@@ -40,7 +40,7 @@ func (m *model) at(p string, follow bool, f func(*memfs.Node) abi.Errno) abi.Err
 	return e
 }
 
-// chmod leaves the owner's search permission: to all but root, folders without
+// chmod leaves the owner's search permission: to all but root, directories without
 // it would hide what the test compares.
 func (m *model) chmod() {
 	p, perm := m.name(), modeltest.Pick(m, uint32(0o700), 0o744, 0o755)
@@ -116,7 +116,7 @@ func (m *model) readlink() {
 	}
 }
 
-// list reads a folder that is open from its beginning, a few entries at a time.
+// list reads a directory that is open from its beginning, a few entries at a time.
 func (m *model) list() {
 	m.opened(func(f *memfs.File, fd int) {
 		var want syscall.Stat_t
@@ -138,7 +138,7 @@ func (m *model) list() {
 				return true
 			})
 			if e == abi.ENOENT {
-				return // it was moved: a held folder is known by its name
+				return // it was moved: a held directory is known by its name
 			}
 			if e != abi.OK {
 				m.t.Errorf("list: %v", e)

@@ -32,8 +32,8 @@ var kernelViews = map[int64]bool{
 	unix.DEVPTS_SUPER_MAGIC: true, unix.NSFS_MAGIC: true,
 }
 
-// kernelView says whether an open folder is one of the kernel's. Such a file
-// system has no device of its own, so that most folders need not be asked.
+// kernelView reports whether an open directory is one of the kernel's. Such a file
+// system has no device of its own, so that most directories need not be asked.
 func kernelView(info fs.FileInfo, dir *os.Root) bool {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && unix.Major(uint64(s.Dev)) != 0 {
 		return false

@@ -24,6 +24,6 @@ func kernelView(fs.FileInfo, *os.Root) bool { return false }
 
 func statfs(*os.Root) (abi.Statfs, bool) { return abi.Statfs{}, false }
 
-func (f *Folder) rename(_, _ place, old, new string) abi.Errno {
+func (f *Dir) rename(_, _ place, old, new string) abi.Errno {
 	return errno(f.root.Rename(old, new))
 }

@@ -22,7 +22,7 @@ func own(st *abi.Stat, uid uint32) {
 	}
 }
 
-// withFD calls f with a descriptor of the folder.
+// withFD calls f with a descriptor of the directory.
 func withFD(dir *os.Root, f func(fd int) error) error {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -40,8 +40,8 @@ func withFD(dir *os.Root, f func(fd int) error) error {
 	return inner
 }
 
-// rename moves a name from one open folder to another.
-func (f *Folder) rename(from, to place, _, _ string) abi.Errno {
+// rename moves a name from one open directory to another.
+func (f *Dir) rename(from, to place, _, _ string) abi.Errno {
 	return errno(withFD(from.dir, func(a int) error {
 		return withFD(to.dir, func(b int) error {
 			return unix.Renameat(a, from.base, b, to.base)

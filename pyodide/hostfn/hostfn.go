@@ -37,7 +37,7 @@ import (
 // convention. It must not keep stack.
 type Func func(ctx context.Context, stack []uint64)
 
-// Support says how much of an upstream function there is.
+// Support is how much of an upstream function is implemented.
 type Support uint8
 
 // The levels. A function that is Absent is still there to be called: it fails
@@ -73,7 +73,7 @@ type Row struct {
 	// Source is the upstream file that defines the function.
 	Source  string
 	Support Support
-	// Note says what is missing, or what is different from upstream.
+	// Note is what is missing, or different from upstream.
 	Note string
 	Fn   Func
 }
@@ -84,13 +84,13 @@ type Import struct {
 	Sig          string // as in [Row]
 }
 
-// Params gives the types of the row's parameters.
+// Params returns the types of the row's parameters.
 func (r *Row) Params() []api.ValueType {
 	in, _, _ := strings.Cut(r.Sig, ":")
 	return valueTypes(in)
 }
 
-// Results gives the types of the row's results.
+// Results returns the types of the row's results.
 func (r *Row) Results() []api.ValueType {
 	_, out, _ := strings.Cut(r.Sig, ":")
 	return valueTypes(out)

@@ -26,7 +26,7 @@ func (m Mem) Size() uint32 {
 	return m.m.Size()
 }
 
-// Bytes gives the n bytes at addr, not a copy.
+// Bytes returns the n bytes at addr, not a copy.
 func (m Mem) Bytes(addr, n uint32) ([]byte, bool) {
 	if m.m == nil {
 		return nil, false
@@ -34,7 +34,7 @@ func (m Mem) Bytes(addr, n uint32) ([]byte, bool) {
 	return m.m.Read(addr, n)
 }
 
-// Rest gives the bytes from addr to the end of the memory, but at most n.
+// Rest returns the bytes from addr to the end of the memory, but at most n.
 func (m Mem) Rest(addr, n uint32) ([]byte, bool) {
 	size := m.Size()
 	if addr > size {

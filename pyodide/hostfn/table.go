@@ -44,7 +44,7 @@ func (t Table) Check() error {
 	return nil
 }
 
-// Compare tells the differences between the table and what a module imports,
+// Compare lists the differences between the table and what a module imports,
 // one line each: imports without a row, rows that are not imported, and types
 // that disagree. None means that the module can be instantiated.
 func (t Table) Compare(imports []Import) []string {

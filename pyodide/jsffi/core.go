@@ -6,7 +6,7 @@ import (
 	"coderunner/pyodide/hostfn"
 )
 
-// coreRows gives what the runtime itself calls: at boot, and about errors.
+// coreRows returns what the runtime itself calls: at boot, and about errors.
 func coreRows() hostfn.Table {
 	var t hostfn.Table
 	t = append(t, answering("pre.js", 0, "there is no JavaScript half to initialise", "pyodide_js_init :")...)

@@ -44,7 +44,7 @@ type Host struct {
 
 type contextKey struct{}
 
-// NewContext gives the context that the exports of an instance are called
+// NewContext returns the context that the exports of an instance are called
 // with.
 func NewContext(ctx context.Context, h Host) context.Context {
 	return context.WithValue(ctx, contextKey{}, h)
@@ -74,7 +74,7 @@ func raise(ctx context.Context, name string) {
 	}
 }
 
-// Rows gives the functions of this package, all of them in module env.
+// Rows returns the functions of this package, all of them in module env.
 func Rows() hostfn.Table {
 	var t hostfn.Table
 	t = append(t, coreRows()...)

@@ -2,7 +2,7 @@ package jsffi
 
 import "coderunner/pyodide/hostfn"
 
-// jslibRows gives the functions on JavaScript values (the Jsv_ family).
+// jslibRows returns the functions on JavaScript values (the Jsv_ family).
 func jslibRows() hostfn.Table {
 	var t hostfn.Table
 	t = append(t, failing("jslib.c", errorRef,

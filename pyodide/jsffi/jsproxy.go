@@ -2,7 +2,7 @@ package jsffi
 
 import "coderunner/pyodide/hostfn"
 
-// jsproxyRows gives the functions behind JsProxy, the Python object that stands
+// jsproxyRows returns the functions behind JsProxy, the Python object that stands
 // for a JavaScript one.
 func jsproxyRows() hostfn.Table {
 	var t hostfn.Table

@@ -2,7 +2,7 @@ package jsffi
 
 import "coderunner/pyodide/hostfn"
 
-// pyproxyRows gives the functions behind PyProxy, the JavaScript object that
+// pyproxyRows returns the functions behind PyProxy, the JavaScript object that
 // stands for a Python one.
 func pyproxyRows() hostfn.Table {
 	var t hostfn.Table

@@ -2,7 +2,7 @@ package jsffi
 
 import "coderunner/pyodide/hostfn"
 
-// python2jsRows gives the conversions between Python and JavaScript.
+// python2jsRows returns the conversions between Python and JavaScript.
 func python2jsRows() hostfn.Table {
 	var t hostfn.Table
 	t = append(t, failing("python2js.c", errorRef,

@@ -2,7 +2,7 @@ package jsffi
 
 import "coderunner/pyodide/hostfn"
 
-// suspenderRows gives the functions that switch stacks while a promise is
+// suspenderRows returns the functions that switch stacks while a promise is
 // waited for (JSPI). Nothing can be suspended here.
 func suspenderRows() hostfn.Table {
 	const source = "stack_switching/suspenders.c"
