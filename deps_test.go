@@ -44,7 +44,8 @@ const imports = `
 	internal/hostile:
 	runners/deno/deps: runners
 	runners/deno/jsparse:
-	runners/deno: cache internal/fetch internal/versions internal/sandbox runners runners/deno/deps runners/deno/jsparse
+	runners/deno/process: internal/sandbox
+	runners/deno: cache internal/fetch internal/versions internal/sandbox runners runners/deno/deps runners/deno/jsparse runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:
@@ -64,7 +65,7 @@ const imports = `
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
-	os/exec: internal/bench runners/deno
+	os/exec: internal/bench runners/deno runners/deno/process
 	net: internal/fetch
 	net/http: internal/fetch runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
@@ -77,7 +78,7 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
-	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno
+	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
 	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -252,7 +254,7 @@ func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) er
 	if o.Status != runners.Succeeded && o.Status != runners.Failed {
 		return fmt.Errorf("load the packages: %s", o.Status)
 	}
-	<-in.p.end
+	<-in.p.End()
 	if err := r.seal(ctx, v.binary, in.folder); err != nil {
 		return fmt.Errorf("finish Deno's databases: %w", err)
 	}
@@ -262,9 +264,6 @@ func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) er
 // seal has each of the databases in the folder be one file. It is a process of
 // its own: whatever the packages did ended with theirs.
 func (r *Runner) seal(ctx context.Context, binary string, f *folder) error {
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
-	}
 	dir, err := os.MkdirTemp(f.temp(), "seal-")
 	if err != nil {
 		return err
@@ -273,21 +272,16 @@ func (r *Runner) seal(ctx context.Context, binary string, f *folder) error {
 	spec := r.preparation(binary, script, "")
 	spec.Write, spec.Network = []string{f.code(), dir}, false
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}
-	p, err := r.starter.process(command{path: binary, args: append(args, codeCaches...), dir: dir, env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, spec: spec})
+	said := runners.NewCapture(runners.DefaultOutput)
+	keep := func(output io.Reader) { _, _ = io.Copy(said, output) }
+	state, err := r.starter.Run(ctx, process.Command{
+		Path: binary, Args: append(args, codeCaches...), Dir: dir,
+		Env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, Spec: spec,
+	}, keep, keep)
 	if err != nil {
 		return err
 	}
-	if err := limitPreparation(p.cmd.Process.Pid); err != nil {
-		r.log.Debug("a preparation is not limited", zap.Error(err)) // it may have ended
-	}
-	defer context.AfterFunc(ctx, func() { p.kill("cancelled") })()
-	var readers sync.WaitGroup
-	said := runners.NewCapture(runners.DefaultOutput)
-	for _, o := range []*output{p.stdout, p.stderr} {
-		readers.Go(func() { copyOutput(said, o, p) })
-	}
-	p.stdin.Close()
-	if state := p.wait(&readers); !state.Success() {
+	if !state.Success() {
 		words, _ := said.Text()
 		return fmt.Errorf("%s%s", state, lastLines(words))
 	}

@@ -138,7 +138,7 @@ func TestCode(t *testing.T) {
 		if o, _, err := j.command(t.Context(), in); err != nil || o.Status != runners.Succeeded {
 			t.Fatalf("%+v, %v", o, err)
 		}
-		<-in.p.end
+		<-in.p.End()
 		own := rows(t, in.folder.code())
 		var took, left []string
 		for specifier, number := range own {

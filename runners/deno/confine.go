@@ -1,11 +1,11 @@
 package deno
 
 import (
-	"fmt"
 	"slices"
 
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 // Isolation says how well a program in Deno is confined beside Deno's own
@@ -29,29 +29,11 @@ func Isolation(p runners.Policy) sandbox.Level {
 // group's too, for which it has to be looked at.
 func Confinement(p runners.Policy) sandbox.Level {
 	level := Isolation(p)
-	level.InForce = append(slices.Clip(level.InForce), limits()...)
+	level.InForce = append(slices.Clip(level.InForce), process.Limits()...)
 	if !unconfined(p) && level.Name != sandbox.None {
-		level.InForce = append(level.InForce, groupLimits())
+		level.InForce = append(level.InForce, process.GroupLimits())
 	}
 	return level
-}
-
-// groupTasks is how many threads the control group of a program may have. One
-// more than allowed, so that whoever counts them sees it, too.
-const groupTasks = maxThreads + 1
-
-// groupMemory is how much more memory the control group of a process may have
-// than it has when it is ready, in bytes. RLIMIT_DATA comes first, with an
-// error in the program and not its death: the group also counts what the
-// kernel needs for the pages and the threads.
-func groupMemory(limit int64) int64 { return limit + limit/64 + 64<<20 }
-
-// groupLimits says whether there are control groups.
-func groupLimits() string {
-	if err := sandbox.Delegated(); err != nil {
-		return "no control group: " + err.Error()
-	}
-	return fmt.Sprintf("a control group for each run: all of its memory, to the limit of the run and %d MiB, and %d threads at any moment", groupMemory(0)>>20, groupTasks)
 }
 
 // unconfined reports whether the policy leaves nothing to confine.

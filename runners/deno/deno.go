@@ -63,6 +63,7 @@ import (
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -119,7 +120,7 @@ type Runner struct {
 	denoDir string // DENO_DIR
 	fetch   *fetch.Client
 	folders *folders
-	starter *starter
+	starter *process.Starter
 	known   memo
 	park    *park
 	codes   *codes
@@ -159,7 +160,7 @@ func New(cfg Config) (*Runner, error) {
 		return nil, err
 	}
 	r.sweepGen()
-	r.starter = newStarter()
+	r.starter = process.NewStarter()
 	r.park = newPark(r, max(cfg.Ahead, 0))
 	r.codes = newCodes(r)
 	return r, nil
@@ -224,7 +225,7 @@ func (r *Runner) Close() error {
 	}
 	r.background.Wait()
 	r.codes.stop()
-	r.starter.close()
+	r.starter.Close()
 	r.fetch.Close()
 	err := r.folders.close()
 	r.sweepGen()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,9 +17,6 @@ import (
 	"go.uber.org/goleak"
 )
 
-// threadsVariable has a test binary make threads instead of testing.
-const threadsVariable = "CODERUNNER_DENO_TEST_THREADS"
-
 func TestMain(m *testing.M) {
 	if os.Getenv("CODERUNNER_DENO_TEST_CHILD") != "" {
 		child()
@@ -31,10 +26,6 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "run" {
 		writeEverywhere()
-	}
-	if n, err := strconv.Atoi(os.Getenv(threadsVariable)); err == nil {
-		makeThreads(n)
-		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if shared != "" {
@@ -174,22 +165,6 @@ func waiting(t testing.TB, r *Runner) []*instance {
 		}
 	}
 	return all
-}
-
-// makeThreads has so many threads until its stdin ends, and somewhat longer.
-func makeThreads(n int) {
-	end := make(chan struct{})
-	for range n {
-		begun := make(chan struct{})
-		go func() {
-			runtime.LockOSThread()
-			close(begun)
-			<-end
-		}()
-		<-begun
-	}
-	_, _ = os.Stdin.Read(make([]byte, 1))
-	<-time.After(2 * watchInterval) // for somebody to look
 }
 
 // run runs a program that must not be our failure.

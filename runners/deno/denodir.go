@@ -10,6 +10,7 @@ import (
 
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -45,7 +46,7 @@ func (f *folder) link(shared string) error {
 	for _, name := range codeCaches {
 		links[filepath.Join(dir, name)] = filepath.Join(f.code(), name)
 	}
-	err := removeAll(dir)
+	err := process.RemoveAll(dir)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(gen), 0o700)
 	}

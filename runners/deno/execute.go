@@ -3,18 +3,16 @@ package deno
 import (
 	"bytes"
 	"context"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // killedCode is the exit code of a program that was killed.
@@ -112,48 +110,48 @@ func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next
 		workers: j.mentions("Worker"),
 		stdout:  runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
 	}
-	stopCtx := context.AfterFunc(ctx, func() { p.kill(stopCancel) })
+	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stopCtx()
 	begun := time.Now()
-	timer := time.AfterFunc(j.req.Limits.Timeout, func() { p.kill(stopTime) })
+	timer := time.AfterFunc(j.req.Limits.Timeout, func() { p.Kill(stopTime) })
 	defer timer.Stop()
 
 	var readers sync.WaitGroup
 	over := make(chan struct{}) // closed when the program says that it is over
 	unread := false             // the orders could not be given
-	if p.report != nil {
-		readers.Go(func() { end.report = readReport(p.report, func() { close(over) }) })
+	if p.Report != nil {
+		readers.Go(func() { end.report = readReport(p.Report, func() { close(over) }) })
 	}
-	readers.Go(func() { copyOutput(end.stdout, p.stdout, p) })
-	readers.Go(func() { copyOutput(end.stderr, p.stderr, p) })
+	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
+	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
 	readers.Go(func() { unread = !j.order(in) })
-	go p.reap()
-	j.r.background.Go(func() { watch(p, in.folder.path) })
+	go p.Reap()
+	j.r.background.Go(func() { p.Watch(in.folder.path) })
 
 	var usage runners.Usage
 	select {
 	case <-over:
 		// All that it printed is in the pipes.
 		usage = in.usage()
-		p.kill(stopDone)
-	case <-p.end:
+		p.Kill(stopDone)
+	case <-p.End():
 	}
-	if p.stopped() != stopDone {
-		<-p.end
-		usage = in.finalUsage()
+	if p.Stopped() != stopDone {
+		<-p.End()
+		usage = in.usage()
 	}
-	p.collect(&readers)
-	if p.report == nil {
+	p.Collect(&readers)
+	if p.Report == nil {
 		end.report = readReportFile(in.folder.report())
 	}
-	if unread && in.key != "" && p.stopped() == "" {
+	if unread && in.key != "" && p.Stopped() == "" {
 		return nil, again, nil // it died before it began
 	}
-	end.stopped = p.stopped()
+	end.stopped = p.Stopped()
 	if end.stopped == stopDone {
 		end.stopped, end.exitCode = "", end.report.exit.Exit&0xff
 	} else {
-		end.exitCode, end.signal = exitOf(p.cmd.ProcessState)
+		end.exitCode, end.signal = p.Exit()
 	}
 	usage.RunMS = time.Since(begun).Milliseconds()
 	usage.PrepareMS = begun.Sub(j.begun).Milliseconds()
@@ -167,26 +165,13 @@ func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next
 	return o, j.after(end, o), nil
 }
 
-// usage is what a process that lives has used.
+// usage returns what the process has used since it was ready.
 func (in *instance) usage() runners.Usage {
-	u := runners.Usage{PeakMemoryBytes: in.peak}
-	if cpu, err := used(in.p.cmd.Process.Pid); err == nil {
-		u.CPUMS = max(cpu-in.cpu, 0).Milliseconds()
+	u := in.p.Usage()
+	return runners.Usage{
+		CPUMS:           max(u.CPU-in.before.CPU, 0).Milliseconds(),
+		PeakMemoryBytes: max(u.Peak, in.before.Peak),
 	}
-	if peak, err := peakNow(in.p.cmd.Process.Pid); err == nil {
-		u.PeakMemoryBytes = max(u.PeakMemoryBytes, peak)
-	}
-	return u
-}
-
-// finalUsage is what a process that has ended used.
-func (in *instance) finalUsage() runners.Usage {
-	u := runners.Usage{PeakMemoryBytes: in.peak}
-	if state := in.p.cmd.ProcessState; state != nil {
-		u.CPUMS = max(state.UserTime()+state.SystemTime()-in.cpu, 0).Milliseconds()
-		u.PeakMemoryBytes = max(u.PeakMemoryBytes, peakMemory(state))
-	}
-	return u
 }
 
 // order sends the bootstrap its orders, and then the program its stdin, which
@@ -203,42 +188,15 @@ func (j *job) order(in *instance) bool {
 		Tell: tell, Memory: !tell || runtime.GOOS != "linux",
 	}
 	// The process may end at any time; what is not written then is not read.
-	if err := writeFrame(in.p.stdin, o); err != nil {
-		in.p.stdin.Close()
+	if err := writeFrame(in.p.Stdin, o); err != nil {
+		in.p.Stdin.Close()
 		return false
 	}
 	go func() {
-		defer in.p.stdin.Close()
-		j.stdin.copy(in.p.stdin)
+		defer in.p.Stdin.Close()
+		j.stdin.copy(in.p.Stdin)
 	}()
 	return true
-}
-
-// copyOutput reads a stream to its end, and kills the process when it floods.
-func copyOutput(w io.Writer, f io.Reader, p *process) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := f.Read(buf)
-		if _, werr := w.Write(buf[:n]); werr != nil {
-			p.kill(stopOutput)
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// exitOf gives a process's exit code, 128 and the signal's number if a signal
-// ended it.
-func exitOf(state *os.ProcessState) (code int, signal string) {
-	if state == nil {
-		return 1, ""
-	}
-	if ws, ok := state.Sys().(syscall.WaitStatus); ok && runtime.GOOS != "windows" && ws.Signaled() {
-		return 128 + int(ws.Signal()), ws.Signal().String()
-	}
-	return state.ExitCode(), ""
 }
 
 // after says what to do next. Only a program that could not be loaded may be

@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 // TestControlGroup looks at the group of a program's process, and has the
@@ -25,7 +26,7 @@ func TestControlGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := waiting(t, r)[0]
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(in.p.cmd.Process.Pid) + "/cgroup")
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(in.p.Pid()) + "/cgroup")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +48,12 @@ func TestControlGroup(t *testing.T) {
 	}
 	memory := limit("memory.max")
 	t.Logf("%s: %d MiB when ready, %d at most, %d threads", filepath.Base(dir), limit("memory.current")>>20, memory>>20, limit("pids.max"))
-	if least := groupMemory(in.variant.memory); memory < least || memory > least+1<<30 || limit("pids.max") != groupTasks || limit("memory.oom.group") != 1 {
+	if least := in.variant.memory; memory < least || memory > least+2<<30 || limit("pids.max") != process.MaxThreads+1 || limit("memory.oom.group") != 1 {
 		t.Errorf("memory.max %d", memory)
 	}
 	// RLIMIT_DATA would be first.
-	if err := in.p.group.LimitMemory(8 << 20); err != nil {
+	less := strconv.FormatInt(limit("memory.current")+8<<20, 10)
+	if err := os.WriteFile(filepath.Join(dir, "memory.max"), []byte(less), 0); err != nil {
 		t.Fatal(err)
 	}
 	o := run(t, r, runners.Request{Code: `console.log("before"); new Uint8Array(1e8).fill(1)`})

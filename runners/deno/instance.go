@@ -14,6 +14,7 @@ import (
 
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -98,10 +99,9 @@ type instance struct {
 
 	started chan struct{} // closed when it waits for orders, or never will
 	// The rest is set when started is closed.
-	err  error         // why it never will
-	p    *process      // nil if there is none
-	peak int64         // the most memory it had so far, in bytes, 0 if unknown
-	cpu  time.Duration // what it has used so far, 0 if unknown
+	err    error            // why it never will
+	p      *process.Process // nil if there is none
+	before process.Usage    // what it has used so far
 }
 
 // place is what the bootstrap is told when it starts.
@@ -132,7 +132,7 @@ func (in *instance) start(ctx context.Context) error {
 	if err := in.arrange(); err != nil {
 		return err
 	}
-	report, err := in.folder.openReport()
+	report, err := process.MakePipe(in.folder.report())
 	if err != nil {
 		return err
 	}
@@ -143,15 +143,15 @@ func (in *instance) start(ctx context.Context) error {
 		}
 		return err
 	}
-	in.p.report = report
-	stop := context.AfterFunc(ctx, func() { in.p.kill(stopCancel) })
+	in.p.Report = report
+	stop := context.AfterFunc(ctx, func() { in.p.Kill(process.StopContext) })
 	defer stop()
 	if err := in.settle(); err != nil {
-		in.p.kill("not ready")
+		in.p.Kill("not ready")
 		stderr := runners.NewCapture(runners.DefaultOutput)
 		var readers sync.WaitGroup
-		readers.Go(func() { copyOutput(stderr, in.p.stderr, in.p) })
-		in.p.wait(&readers)
+		readers.Go(func() { in.p.Copy(stderr, in.p.Stderr) })
+		in.p.Wait(&readers)
 		in.p = nil
 		words, _ := stderr.Text()
 		return fmt.Errorf("start Deno %s: %w%s", r.version, err, lastLines(words))
@@ -160,18 +160,12 @@ func (in *instance) start(ctx context.Context) error {
 }
 
 // exec starts the process.
-func (in *instance) exec() (*process, error) {
-	r := in.r
+func (in *instance) exec() (*process.Process, error) {
 	may := in.confinement()
-	env, _ := r.runEnv(in.policy(), in.denoDir, in.folder.temp())
-	c := command{path: in.variant.binary, args: in.flags(), dir: in.folder.work(), env: env, spec: may}
-	if may != nil && sandbox.Delegated() == nil {
-		var err error
-		if c.group, err = sandbox.NewGroup(groupTasks); err != nil {
-			r.log.Debug("a process has no control group", zap.Error(err))
-		}
-	}
-	return r.starter.process(c)
+	env, _ := in.r.runEnv(in.policy(), in.denoDir, in.folder.temp())
+	return in.r.starter.Start(process.Command{
+		Path: in.variant.binary, Args: in.flags(), Dir: in.folder.work(), Env: env, Spec: may, Group: may != nil,
+	})
 }
 
 // settle tells the process its place, awaits the byte with which it says that
@@ -182,28 +176,17 @@ func (in *instance) settle() error {
 	// Deno takes the grants of all folders above away, too; but those that the
 	// policy has are the program's to keep.
 	revoke := !in.policy().CanWrite(report)
-	if err := writeFrame(in.p.stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died, and said why.
 		in.r.log.Debug("Deno does not listen", zap.Error(err))
 	}
-	if err := in.p.stdout.f.SetReadDeadline(time.Now().Add(startLimit)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+	if err := in.p.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
 		return err
 	}
-	var b [1]byte
-	if _, err := io.ReadFull(in.p.stdout, b[:]); err != nil {
-		return err
-	}
-	if err := in.p.stdout.f.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, os.ErrNoDeadline) {
-		return err
-	}
-	var err error
-	if in.peak, err = confine(in.p.cmd.Process.Pid, in.variant.memory); err != nil {
+	in.before = in.p.Usage()
+	if err := in.p.Limit(in.variant.memory); err != nil {
 		in.r.warnOnce.Do(func() { in.r.log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
 	}
-	if err := in.p.group.LimitMemory(groupMemory(in.variant.memory)); err != nil {
-		in.r.log.Debug("a process's control group does not limit its memory", zap.Error(err))
-	}
-	in.cpu, _ = used(in.p.cmd.Process.Pid)
 	return nil
 }
 
@@ -232,7 +215,7 @@ func (in *instance) await(ctx context.Context) error {
 func (in *instance) alive() bool {
 	select {
 	case <-in.started:
-		return in.err == nil && !hasExited(in.p.cmd.Process)
+		return in.err == nil && !in.p.Exited()
 	default:
 		return true // as far as one can know
 	}
@@ -243,8 +226,8 @@ func (in *instance) discard() {
 	in.r.background.Go(func() {
 		<-in.started
 		if in.p != nil {
-			in.p.kill("not used")
-			in.p.wait(new(sync.WaitGroup))
+			in.p.Kill("not used")
+			in.p.Wait(new(sync.WaitGroup))
 		}
 		in.clear()
 	})
@@ -254,7 +237,7 @@ func (in *instance) discard() {
 // ending, and nobody needs to wait for that.
 func (in *instance) leave() {
 	in.r.background.Go(func() {
-		<-in.p.end
+		<-in.p.End()
 		in.clear()
 	})
 }
@@ -268,7 +251,7 @@ func (in *instance) clear() {
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
 	if !in.r.guarded(in.policy()) {
 		in.folder.linked = false
-		_ = removeAll(in.folder.denoDir()) // the next run tries again
+		_ = process.RemoveAll(in.folder.denoDir()) // the next run tries again
 	}
 	if in.denoDir == in.r.denoDir {
 		// Deno keeps what it made of TypeScript by the path of the file, and of

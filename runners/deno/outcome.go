@@ -16,6 +16,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // record is one line of the bootstrap's report. The program could write such
@@ -87,9 +88,9 @@ func readReportFile(name string) report {
 
 // ending is how a process ended.
 type ending struct {
-	stopped  string // why we killed it, "" if we did not
-	exitCode int    // 128 and the signal's number if a signal ended it
-	signal   string // its name, "" if none did
+	stopped  process.Stop   // why we killed it, "" if we did not
+	exitCode int            // 128 and the signal's number if a signal ended it
+	signal   syscall.Signal // 0 if none did
 	limits   runners.Limits
 	peak     int64 // the most memory it had, in bytes, 0 if unknown
 	stdout   *runners.Capture
@@ -102,20 +103,15 @@ type ending struct {
 	workers  bool // the program mentions them
 }
 
-// The reasons to kill a process.
+// The reasons to kill a process, besides those of package process.
 const (
-	stopTime    = "time"
-	stopOutput  = "output"
-	stopDisk    = "disk"
-	stopThreads = "threads"
-	stopMemory  = "memory" // the kernel did, by the limit of the control group
-	stopCancel  = "cancel"
-	stopDone    = "done" // it was over and did not need to tidy up
+	stopTime process.Stop = "time"
+	stopDone process.Stop = "done" // it was over and did not need to tidy up
 )
 
 // faults are the signals by which a process ends that has gone wrong. Nobody
 // but the program itself sends it others.
-var faults = []string{syscall.SIGABRT.String(), syscall.SIGSEGV.String(), syscall.SIGBUS.String(), syscall.SIGILL.String(), syscall.SIGTRAP.String(), syscall.SIGFPE.String()}
+var faults = []syscall.Signal{syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGFPE}
 
 // outcome says how the run went. Packages and usage are left to the caller.
 func (e *ending) outcome() *runners.Outcome {
@@ -137,17 +133,17 @@ func (e *ending) outcome() *runners.Outcome {
 	switch {
 	case e.stopped == stopTime:
 		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
-	case e.stopped == stopOutput:
+	case e.stopped == process.StopOutput:
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
-	case e.stopped == stopDisk:
-		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder; these limits are fixed", maxDiskBytes>>20, maxDiskFiles)
-	case e.stopped == stopThreads:
-		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", maxThreads)
-	case e.stopped == stopMemory:
+	case e.stopped == process.StopDisk:
+		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder; these limits are fixed", process.MaxDiskBytes>>20, process.MaxDiskFiles)
+	case e.stopped == process.StopThreads:
+		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", process.MaxThreads)
+	case e.stopped == process.StopMemory:
 		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
-	case e.stopped == stopCancel:
+	case e.stopped == process.StopContext:
 		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
-	case e.signal != "":
+	case e.signal != 0:
 		o.Stderr = e.died(o, fail)
 	case e.exitCode != 0 && e.report.done == nil && e.report.thrown == nil && strings.Contains(o.Stderr, panicked):
 		if words := o.Stderr; !e.noMemory(o, fail) {
@@ -199,7 +195,7 @@ func (e *ending) died(o *runners.Outcome, fail fails) string {
 		fail(runners.Failed, "StackOverflow", "the program is nested too deeply for Deno to read it")
 		return words[:i]
 	}
-	if !slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT.String() && strings.TrimSpace(words) == "" {
+	if !slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT && strings.TrimSpace(words) == "" {
 		// process.abort(), process.kill(process.pid); or there is no memory.
 		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)%s", e.signal, e.wordless())
 		return words

@@ -29,7 +29,7 @@ func TestLastWords(t *testing.T) {
 		{"Rust", "# mine\n#\nmemory allocation of 4096 bytes failed\n", "# mine\n#"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := &ending{signal: syscall.SIGTRAP.String()}
+			e := &ending{signal: syscall.SIGTRAP}
 			o := &runners.Outcome{Stderr: tt.words}
 			o.Stderr = e.died(o, func(s runners.Status, kind, format string, a ...any) {
 				o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
@@ -44,7 +44,7 @@ func TestLastWords(t *testing.T) {
 // TestEndings has processes end in ways that few programs can be made to.
 func TestEndings(t *testing.T) {
 	const panic = "\n============================================================\n" + panicked + " Please report this\n\nthread 'main' panicked at x.rs:1\n"
-	abort, segv := syscall.SIGABRT.String(), syscall.SIGSEGV.String()
+	abort, segv := syscall.SIGABRT, syscall.SIGSEGV
 	for _, tt := range []struct {
 		name, stderr string
 		end          ending
@@ -57,7 +57,7 @@ func TestEndings(t *testing.T) {
 		{"abort, of unknown size", "", ending{signal: abort}, runners.Failed, "by a signal (aborted)", "", false},
 		{"segmentation fault", "", ending{signal: segv, peak: 40 << 20}, runners.Crashed, "Deno was ended by a signal (segmentation fault)", "", false},
 		{"segmentation fault of a large one", "mine", ending{signal: segv, peak: 170 << 20}, runners.Crashed, "up to 170 MiB", "mine", true},
-		{"killed", "", ending{signal: syscall.SIGKILL.String(), peak: 170 << 20}, runners.Failed, "by a signal (killed)", "", false},
+		{"killed", "", ending{signal: syscall.SIGKILL, peak: 170 << 20}, runners.Failed, "by a signal (killed)", "", false},
 		{"panic", "mine" + panic + "oh\n", ending{exitCode: 1}, runners.Crashed, "Deno panicked", "mine" + panic + "oh\n", false},
 		{"panic without memory", "mine" + panic + "OS can't spawn worker thread: Resource temporarily unavailable (os error 11)\n", ending{exitCode: 1}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
 	} {

@@ -46,12 +46,12 @@ func TestParkByUse(t *testing.T) {
 			t.Errorf("process %d was used twice", got)
 		}
 		seen[got] = true
-		if i > 0 && (len(had) != 1 || had[0].p.cmd.Process.Pid != got) {
+		if i > 0 && (len(had) != 1 || had[0].p.Pid() != got) {
 			t.Errorf("run %d: %d processes waited, and process %d ran it", i, len(had), got)
 		}
 	}
 	// Other limits of memory need other processes.
-	had := waiting(t, r)[0].p.cmd.Process.Pid
+	had := waiting(t, r)[0].p.Pid()
 	if got := pid(t, r, runners.Request{Limits: runners.Limits{Memory: 300 << 20}}); got == had {
 		t.Error("the limit of memory is another, but not the process")
 	}
@@ -76,19 +76,23 @@ func TestParkedDies(t *testing.T) {
 	r := openParked(t, 1)
 	run(t, r, runners.Request{Code: "1"})
 	in := waiting(t, r)[0]
-	if err := syscall.Kill(in.p.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(in.p.Pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitExit(in.p.cmd.Process)
+	for !in.p.Exited() {
+		runtime.Gosched()
+	}
 	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil || o.Result.Text != "2" {
 		t.Errorf("%+v %+v", o, o.Error)
 	}
 	// One that dies between the look at it and its orders.
 	in = waiting(t, r)[0]
-	if err := syscall.Kill(in.p.cmd.Process.Pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(in.p.Pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	awaitExit(in.p.cmd.Process)
+	for !in.p.Exited() {
+		runtime.Gosched()
+	}
 	taken, _ := r.park.take(in.variant)
 	if taken != in {
 		t.Fatal("another one is taken")
@@ -155,7 +159,7 @@ func TestParkedIsFresh(t *testing.T) {
 	in := waiting(t, r)[0]
 	req.Stdin = strings.NewReader("line\n")
 	parked := run(t, r, req)
-	<-in.p.end // it was used
+	<-in.p.End() // it was used
 	if fresh.Result == nil || parked.Result == nil || fresh.Result.Text != parked.Result.Text || !strings.Contains(fresh.Result.Text, "b c") {
 		t.Errorf("fresh:  %+v %+v\nparked: %+v %+v", fresh.Result, fresh.Error, parked.Result, parked.Error)
 	}
@@ -197,8 +201,8 @@ func TestParkPackages(t *testing.T) {
 	pid(t, r, req)
 	r.background.Wait() // the one that waits is replaced when the packages' code is there
 	in := waiting(t, r)[0]
-	if got := pid(t, r, req); got != in.p.cmd.Process.Pid {
-		t.Errorf("process %d ran it, want %d", got, in.p.cmd.Process.Pid)
+	if got := pid(t, r, req); got != in.p.Pid() {
+		t.Errorf("process %d ran it, want %d", got, in.p.Pid())
 	}
 	// What is gone from Deno's cache is fetched again, for a fresh process.
 	waiting(t, r)
@@ -208,7 +212,7 @@ func TestParkPackages(t *testing.T) {
 	stale := waiting(t, r)
 	pid(t, r, req)
 	for _, in := range stale {
-		<-in.p.end
+		<-in.p.End()
 	}
 }
 
@@ -241,7 +245,7 @@ func TestParkEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := waiting(t, r)[0]
-	if got := pid(t, r, runners.Request{}); got != in.p.cmd.Process.Pid {
+	if got := pid(t, r, runners.Request{}); got != in.p.Pid() {
 		t.Errorf("process %d ran it, want the one that was started by Warm", got)
 	}
 	in = waiting(t, r)[0]
@@ -251,8 +255,8 @@ func TestParkEnds(t *testing.T) {
 	if !r.park.remove(l, in) || r.park.remove(l, in) {
 		t.Error("what waits can be removed once")
 	}
-	<-in.p.end
-	if _, err := os.Stat(fmt.Sprintf("/proc/%d", in.p.cmd.Process.Pid)); !os.IsNotExist(err) {
+	<-in.p.End()
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", in.p.Pid())); !os.IsNotExist(err) {
 		t.Errorf("the process is still there: %v", err)
 	}
 	run(t, r, runners.Request{Code: "1"})
@@ -261,7 +265,7 @@ func TestParkEnds(t *testing.T) {
 	l.key = "another"
 	run(t, r, runners.Request{Code: "1"})
 	select {
-	case <-in.p.end:
+	case <-in.p.End():
 	case <-time.After(20 * time.Second):
 		t.Error("a process of a Deno that was replaced waits on")
 	}

@@ -15,11 +15,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
@@ -322,9 +322,6 @@ func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (
 	}
 	args = append(args, importFlags(r.cfg.Policy, r.cfg.JSRURL)...)
 	args = append(args, c.what) // which never looks like a flag
-	if err := ctx.Err(); err != nil {
-		return "", context.Cause(ctx)
-	}
 	if _, err := os.Lstat(r.denoDir); errors.Is(err, os.ErrNotExist) {
 		// The cache was cleared meanwhile. What is not there when a process is
 		// confined, it cannot make.
@@ -332,25 +329,15 @@ func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (
 			return "", err
 		}
 	}
-	p, err := r.starter.process(command{path: binary, args: args, dir: c.dir, env: r.prepareEnv(), spec: r.preparation(binary, c.dir, staging)})
-	if err != nil {
-		return "", err
-	}
-	if err := limitPreparation(p.cmd.Process.Pid); err != nil {
-		r.log.Debug("a preparation is not limited", zap.Error(err)) // it may have ended
-	}
-	stop := context.AfterFunc(ctx, func() { p.kill("cancelled") })
-	defer stop()
-	var readers sync.WaitGroup
 	capture := runners.NewCapture(64 << 10)
-	readers.Go(func() { readLines(p.stderr, capture, c.downloaded) })
-	readers.Go(func() { _, _ = bufio.NewReader(p.stdout).WriteTo(discard{}) })
-	p.stdin.Close()
-	state := p.wait(&readers)
-	if ctx.Err() != nil {
-		return "", fmt.Errorf("fetch packages: %w", context.Cause(ctx))
+	state, err := r.starter.Run(ctx,
+		process.Command{Path: binary, Args: args, Dir: c.dir, Env: r.prepareEnv(), Spec: r.preparation(binary, c.dir, staging)},
+		func(stdout io.Reader) { _, _ = io.Copy(io.Discard, stdout) },
+		func(stderr io.Reader) { readLines(stderr, capture, c.downloaded) })
+	if err != nil {
+		return "", fmt.Errorf("fetch packages: %w", err)
 	}
-	if state != nil && state.Success() {
+	if state.Success() {
 		return "", nil
 	}
 	text, _ := capture.Text()
@@ -361,10 +348,6 @@ func (r *Runner) denoCache(ctx context.Context, binary string, c cacheCommand) (
 	return text, nil
 }
 
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
 // readLines calls downloaded for each download that Deno tells of, and writes
 // what else it says to w.
 func readLines(f io.Reader, w *runners.Capture, downloaded func(string)) {
@@ -374,7 +357,7 @@ func readLines(f io.Reader, w *runners.Capture, downloaded func(string)) {
 		if address, ok := bytes.CutPrefix(line, []byte("Download ")); ok {
 			downloaded(string(bytes.TrimSpace(address)))
 		} else if _, werr := w.Write(line); errors.Is(werr, runners.ErrFlood) {
-			_, _ = lines.WriteTo(discard{})
+			_, _ = lines.WriteTo(io.Discard)
 			return
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

@@ -14,6 +14,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 
 	"github.com/gofrs/flock"
 )
@@ -105,7 +106,7 @@ func (f *folders) own() string       { return filepath.Join(f.base, ownName) }
 func (f *folders) seal() string      { return filepath.Join(f.own(), sealName) }
 
 func (f *folders) close() error {
-	err := removeAll(f.base)
+	err := process.RemoveAll(f.base)
 	if f.lock != nil {
 		_ = f.lock.Close() // the file is gone
 	}
@@ -125,7 +126,7 @@ func removeStale(temp string) {
 		}
 		lock := flock.New(name)
 		if free, err := lock.TryLock(); err == nil && free {
-			_ = removeAll(base) // the next one tries again
+			_ = process.RemoveAll(base) // the next one tries again
 		}
 		_ = lock.Close()
 	}
@@ -167,7 +168,7 @@ func (f *folders) take() (*folder, error) {
 		return d, nil
 	}
 	if err := d.make(); err != nil {
-		_ = removeAll(d.path)
+		_ = process.RemoveAll(d.path)
 		return nil, err
 	}
 	return d, nil
@@ -194,7 +195,7 @@ func (f *folder) make() error {
 func (f *folder) giveBack(keep bool) error {
 	if !keep || f.empty() != nil {
 		f.made = nil
-		if err := removeAll(f.path); err != nil {
+		if err := process.RemoveAll(f.path); err != nil {
 			return fmt.Errorf("remove the working folder: %w", err)
 		}
 	}
@@ -241,22 +242,6 @@ func emptyDir(dir string, except []string) error {
 		}
 	}
 	return nil
-}
-
-// removeAll is os.RemoveAll for trees with folders that may not be written or
-// read.
-func removeAll(root string) error {
-	err := os.RemoveAll(root)
-	if err == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(name, 0o700) // before it is read; RemoveAll tells if that was not enough
-		}
-		return nil
-	})
-	return os.RemoveAll(root)
 }
 
 // checkNames refuses files that would take the place of the program's own,

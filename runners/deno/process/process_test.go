@@ -1,6 +1,6 @@
 //go:build unix
 
-package deno
+package process
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 )
 
 // sh starts a shell as Deno is started.
-func sh(t *testing.T, s *starter, script string) *process {
+func sh(t *testing.T, s *Starter, script string) *Process {
 	t.Helper()
 	path, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
 	}
-	p, err := s.process(command{path: path, args: []string{"-c", script}, dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH")}})
+	p, err := s.Start(Command{Path: path, Args: []string{"-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func sh(t *testing.T, s *starter, script string) *process {
 // late is a writer that is held up until a stream has ended.
 type late struct {
 	bytes.Buffer
-	f *output
+	f *Output
 }
 
 func (l *late) Write(b []byte) (int, error) {
@@ -41,20 +41,20 @@ func (l *late) Write(b []byte) (int, error) {
 // TestLateReader has readers that come to a process's output only when the
 // process is long gone: at first, or after the first bytes.
 func TestLateReader(t *testing.T) {
-	s := newStarter()
-	defer s.close()
+	s := NewStarter()
+	defer s.Close()
 	p := sh(t, s, "printf first >&2; read line; printf rest >&2; printf out")
-	stderr, stdout := &late{f: p.stderr}, &bytes.Buffer{}
+	stderr, stdout := &late{f: p.Stderr}, &bytes.Buffer{}
 	var readers sync.WaitGroup
-	readers.Go(func() { copyOutput(stderr, p.stderr, p) })
+	readers.Go(func() { p.Copy(stderr, p.Stderr) })
 	readers.Go(func() {
-		<-p.stdout.ended
-		copyOutput(stdout, p.stdout, p)
+		<-p.Stdout.ended
+		p.Copy(stdout, p.Stdout)
 	})
-	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
+	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(&readers)
+	p.Wait(&readers)
 	if stdout.String() != "out" || stderr.String() != "firstrest" {
 		t.Errorf("stdout %q, stderr %q, want out and firstrest", stdout, stderr)
 	}
@@ -67,23 +67,23 @@ func TestHeldPipe(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	s := newStarter()
-	defer s.close()
+	s := NewStarter()
+	defer s.Close()
 	p := sh(t, s, setsid+" sh -c 'echo $$; exec cat >/dev/null' <&0 & wait=$!; read line; printf out")
 	b := make([]byte, 100)
-	n, err := p.stdout.Read(b) // the pid of what is left
+	n, err := p.Stdout.Read(b) // the pid of what is left
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = exec.Command("kill", strings.TrimSpace(string(b[:n]))).Run() }()
-	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
+	if _, err := io.WriteString(p.Stdin, "\n"); err != nil {
 		t.Fatal(err)
 	}
 	var readers sync.WaitGroup
 	out := &bytes.Buffer{}
-	readers.Go(func() { copyOutput(out, p.stdout, p) })
+	readers.Go(func() { p.Copy(out, p.Stdout) })
 	begun := time.Now()
-	p.wait(&readers)
+	p.Wait(&readers)
 	if out.String() != "out" || time.Since(begun) > 10*time.Second {
 		t.Errorf("stdout %q after %v, want out", out, time.Since(begun))
 	}
@@ -96,7 +96,7 @@ func TestRestIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := newOutput(r)
+	o := NewOutput(r)
 	var filler sync.WaitGroup
 	filler.Go(func() {
 		for b := make([]byte, 4096); ; {

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package deno
+package process
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 func awaitExit(*os.Process) bool { return false }
 
 // confine does nothing: the limit of V8's heap has to do.
-func confine(int, int64) (peak int64, err error) { return 0, nil }
+func confine(int, int64) error { return nil }
 
 // peakMemory is the most memory that an ended process had at a time, in
 // bytes.
@@ -51,16 +51,16 @@ func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 // peakNow is not known here before the end.
 func peakNow(int) (int64, error) { return 0, errors.ErrUnsupported }
 
-// limitPreparation does nothing.
-func limitPreparation(int) error { return nil }
+// setLimits does nothing.
+func setLimits(int, uint64) error { return nil }
 
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 
-// limits says how a process is limited.
-func limits() []string {
+// Limits describes how processes are limited, a short sentence each.
+func Limits() []string {
 	return []string{
 		"memory: V8's heap, to the limit of the run",
-		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", MaxDiskBytes>>20, MaxDiskFiles, diskEvery*watchInterval),
 	}
 }

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"bufio"
@@ -74,34 +74,25 @@ const (
 	maxOpenFiles = 4096
 )
 
-// limits says how a process is limited.
-func limits() []string {
+// Limits describes how processes are limited, a short sentence each.
+func Limits() []string {
 	return []string{
 		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run",
-		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", maxThreads, watchInterval),
+		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", MaxThreads, watchInterval),
 		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's folder, counted every %v; no core dumps",
-			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+			maxOpenFiles, maxFileSize>>20, MaxDiskBytes>>20, MaxDiskFiles, diskEvery*watchInterval),
 		"it is killed when this program ends, however that happens",
 	}
 }
 
-// confine limits a process that has started and waits: its data to what it
-// has now plus memory bytes, its files, and what it leaves when it crashes. It
-// returns the most memory it had so far.
-func confine(pid int, memory int64) (peak int64, err error) {
+// confine limits a process's data to what it has now plus memory bytes.
+func confine(pid int, memory int64) error {
 	status, err := memoryStatus(pid)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return status["VmHWM"], setLimits(pid, uint64(status["VmData"]+memory))
+	return setLimits(pid, uint64(status["VmData"]+memory))
 }
-
-// preparationData bounds the data of the trusted phase, in bytes, with the 555
-// MiB that every Deno has.
-const preparationData = 4 << 30
-
-// limitPreparation limits the process of a trusted phase.
-func limitPreparation(pid int) error { return setLimits(pid, preparationData) }
 
 // setLimits limits a process. Its data may have so many bytes.
 func setLimits(pid int, data uint64) error {

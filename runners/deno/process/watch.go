@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 // and control groups are exact, which need rights that we mostly do not have: we
 // look from time to time, so a fast writer gets somewhat further.
 const (
-	maxDiskBytes = 1 << 30
-	maxDiskFiles = 20_000
-	maxThreads   = 1000 // Deno has 6 to begin with, and up to 512 more for files
+	MaxDiskBytes = 1 << 30
+	MaxDiskFiles = 20_000
+	MaxThreads   = 1000 // Deno has 6 to begin with, and up to 512 more for files
 
 	watchInterval = 50 * time.Millisecond
 	diskEvery     = 4 // looks at the disk take longer
@@ -21,9 +21,9 @@ const (
 
 var errDiskLimit = errors.New("too much")
 
-// watch kills the process when it fills the disk or has too many threads,
+// Watch kills the process when it fills the disk or has too many threads,
 // until it has ended.
-func watch(p *process, dir string) {
+func (p *Process) Watch(dir string) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for i := 1; ; i++ {
@@ -32,15 +32,15 @@ func watch(p *process, dir string) {
 			return
 		case <-tick.C:
 		}
-		if n, err := threads(p.cmd.Process.Pid); err == nil && n > maxThreads {
-			p.kill(stopThreads)
+		if n, err := threads(p.Pid()); err == nil && n > MaxThreads {
+			p.Kill(StopThreads)
 			return
 		}
 		if i%diskEvery != 0 {
 			continue
 		}
-		if files, bytes := diskUse(dir); files > maxDiskFiles || bytes > maxDiskBytes {
-			p.kill(stopDisk)
+		if files, bytes := diskUse(dir); files > MaxDiskFiles || bytes > MaxDiskBytes {
+			p.Kill(StopDisk)
 			return
 		}
 	}
@@ -60,7 +60,7 @@ func diskUse(dir string) (files int, bytes int64) {
 				bytes += allocated(info)
 			}
 		}
-		if files > maxDiskFiles || bytes > maxDiskBytes {
+		if files > MaxDiskFiles || bytes > MaxDiskBytes {
 			return errDiskLimit
 		}
 		return nil

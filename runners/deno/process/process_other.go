@@ -1,6 +1,6 @@
 //go:build !unix
 
-package deno
+package process
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ func killGroup(p *os.Process) { _ = p.Kill() }
 func awaitExit(*os.Process) bool { return false }
 
 // confine does nothing: the limit of V8's heap has to do.
-func confine(int, int64) (peak int64, err error) { return 0, nil }
+func confine(int, int64) error { return nil }
 
 // peakMemory is not known here.
 func peakMemory(*os.ProcessState) int64 { return 0 }
@@ -31,11 +31,10 @@ func peakMemory(*os.ProcessState) int64 { return 0 }
 // readNow is never needed: pipes have no deadlines here.
 func readNow(*os.File, []byte) (int, error) { return 0, io.EOF }
 
-// openReport makes the file that the bootstrap reports in. There are no pipes
-// with names here.
-func (f *folder) openReport() (*output, error) {
-	if err := os.WriteFile(f.report(), nil, 0o600); err != nil {
-		return nil, fmt.Errorf("make the report's file: %w", err)
+// MakePipe makes a file: there are no pipes with names here.
+func MakePipe(name string) (*Output, error) {
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		return nil, fmt.Errorf("make a file: %w", err)
 	}
 	return nil, nil
 }
@@ -52,16 +51,16 @@ func peakNow(int) (int64, error) { return 0, nil }
 // groupLives: there are no process groups here.
 func groupLives(*os.Process) bool { return false }
 
-// limitPreparation does nothing.
-func limitPreparation(int) error { return nil }
+// setLimits does nothing.
+func setLimits(int, uint64) error { return nil }
 
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 
-// limits says how a process is limited.
-func limits() []string {
+// Limits describes how processes are limited, a short sentence each.
+func Limits() []string {
 	return []string{
 		"memory: V8's heap, to the limit of the run",
-		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", MaxDiskBytes>>20, MaxDiskFiles, diskEvery*watchInterval),
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package deno
+package process
 
 import (
 	"io/fs"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package deno
+package process
 
 import (
 	"errors"
@@ -39,16 +39,16 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 // was reaped.
 func groupLives(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }
 
-// openReport makes the pipe that the bootstrap reports in, and opens it. What
-// is written there wakes us at once, which a file would not.
-func (f *folder) openReport() (*output, error) {
-	if err := syscall.Mkfifo(f.report(), 0o600); err != nil {
-		return nil, fmt.Errorf("make the report's pipe: %w", err)
+// MakePipe makes a named pipe that the process can open for writing, and opens
+// it. What is written there wakes the reader at once, as in a file it would not.
+func MakePipe(name string) (*Output, error) {
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		return nil, fmt.Errorf("make a named pipe: %w", err)
 	}
 	// For both, so that it has no end before somebody has opened it, too.
-	file, err := os.OpenFile(f.report(), os.O_RDWR|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open the report's pipe: %w", err)
+		return nil, fmt.Errorf("open a named pipe: %w", err)
 	}
-	return newOutput(file), nil
+	return NewOutput(file), nil
 }

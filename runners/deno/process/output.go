@@ -1,0 +1,92 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// Output is our end of a pipe that a process writes to. One goroutine reads
+// it; any may call end.
+//
+// When the process has ended, all that it wrote is in the pipe, however late
+// the reader is. But the end of the file may never come, if a process that it
+// started left its group and holds on to the pipe.
+type Output struct {
+	f     *os.File      // not embedded: only Read may read from it
+	ended chan struct{} // closed by end
+	rest  bool          // the reader has seen that it has ended
+	left  int           // bytes that are still read then
+}
+
+// maxRest is how many bytes a pipe may hold: no more are read after the end.
+// It is the most that Linux allows without privileges.
+const maxRest = 1 << 20
+
+// NewOutput returns an Output that reads from f and closes it.
+func NewOutput(f *os.File) *Output {
+	return &Output{f: f, ended: make(chan struct{}), left: maxRest}
+}
+
+// end makes Read return what is in the pipe now, and then io.EOF. It is called
+// once.
+func (o *Output) end() {
+	close(o.ended)
+	_ = o.f.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; where that is not possible, it waits for the end of the file
+}
+
+// Read implements io.Reader.
+func (o *Output) Read(b []byte) (int, error) {
+	if !o.rest {
+		n, err := o.f.Read(b)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		select {
+		case <-o.ended:
+		default:
+			return n, err // another deadline
+		}
+		o.rest = true
+	}
+	n, err := readNow(o.f, b[:min(len(b), o.left)])
+	o.left -= n
+	if n == 0 && err == nil {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// ReadFull fills b before the time limit.
+func (o *Output) ReadFull(b []byte, limit time.Duration) error {
+	if err := o.f.SetReadDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return err
+	}
+	if _, err := io.ReadFull(o, b); err != nil {
+		return err
+	}
+	if err := o.f.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return err
+	}
+	return nil
+}
+
+// Close closes the pipe.
+func (o *Output) Close() error { return o.f.Close() }
+
+// Copy copies a stream of the process to its end, and kills the process when w
+// refuses more.
+func (p *Process) Copy(w io.Writer, r io.Reader) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := r.Read(buf)
+		if _, werr := w.Write(buf[:n]); werr != nil {
+			p.Kill(StopOutput)
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}

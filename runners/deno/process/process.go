@@ -1,0 +1,336 @@
+// Package process starts, confines, limits, watches and ends one process with
+// its process group, and reads what it writes.
+//
+// It knows nothing of what the process runs: no programs, packages, reports or
+// outcomes. Its caller, package deno, decides what the process may touch and
+// what the end of it means.
+//
+// # Locking
+//
+// Process.mu guards why and whether the process was killed. No lock is held
+// while anything waits.
+//
+// # Limits
+//
+// Only Linux limits memory outside the JavaScript heap, counts threads and
+// kills a child with its parent. Disk use and threads are sampled (watch.go).
+//
+// # Testing
+//
+// The tests start shells and themselves, confined as Deno is.
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"coderunner/internal/sandbox"
+)
+
+// Command is a process to start.
+type Command struct {
+	Path string
+	Args []string
+	Dir  string
+	Env  []string
+	// Spec is what it may touch; nil: it is not confined.
+	Spec *sandbox.Spec
+	// Group asks for a control group, where one was delegated to us.
+	Group bool
+}
+
+// cmd is the one place where an exec.Cmd is put together.
+func (c Command) cmd() *exec.Cmd {
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir = c.Dir
+	cmd.Env = c.Env
+	cmd.SysProcAttr = ownGroup()
+	return cmd
+}
+
+// Starter starts the processes that are not confined, from one OS thread that
+// lives as long as the Starter: on Linux a process is killed when the thread
+// that started it ends, and that must not happen before this process ends.
+type Starter struct {
+	work chan func()
+	done chan struct{}
+}
+
+// NewStarter returns a Starter. The caller closes it.
+func NewStarter() *Starter {
+	s := &Starter{work: make(chan func()), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		runtime.LockOSThread() // never unlocked: the thread ends with us
+		for f := range s.work {
+			f()
+		}
+	}()
+	return s
+}
+
+func (s *Starter) start(cmd *exec.Cmd) error {
+	result := make(chan error, 1)
+	s.work <- func() { result <- cmd.Start() }
+	return <-result
+}
+
+// Close ends the Starter's thread.
+func (s *Starter) Close() {
+	close(s.work)
+	<-s.done
+}
+
+// Stop is the reason for which a process was ended. The zero value is none.
+type Stop string
+
+// The reasons that this package has itself; callers have others.
+const (
+	StopOutput  Stop = "output"  // a stream flooded
+	StopDisk    Stop = "disk"    // too much in its directory
+	StopThreads Stop = "threads" // too many threads
+	StopMemory  Stop = "memory"  // the kernel killed it, by the limit of its control group
+	StopContext Stop = "context" // the context ended
+)
+
+// Process is a started process, alone in its process group. Its owner calls
+// Wait once, or Reap and Collect once each.
+type Process struct {
+	Stdin  *os.File // our ends of the pipes; Collect closes them
+	Stdout *Output
+	Stderr *Output
+	Report *Output // a further pipe of the owner's; nil if there is none
+
+	cmd   *exec.Cmd
+	end   chan struct{}  // closed when the process is reaped; releases its thread
+	group *sandbox.Group // nil if there is none; Reap removes it
+
+	mu     sync.Mutex
+	ended  bool // by itself or killed: its group must not be killed any more
+	reason Stop // guarded by mu
+}
+
+// Start starts c.
+func (s *Starter) Start(c Command) (*Process, error) {
+	p := &Process{cmd: c.cmd(), end: make(chan struct{})}
+	if c.Group && sandbox.Delegated() == nil {
+		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
+	}
+	var pipes [6]*os.File
+	var err error
+	for i := 0; i < len(pipes) && err == nil; i += 2 {
+		pipes[i], pipes[i+1], err = os.Pipe()
+	}
+	if err == nil {
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = pipes[0], pipes[3], pipes[5]
+		if c.Spec != nil {
+			err = p.startConfined(*c.Spec)
+		} else {
+			err = s.start(p.cmd)
+		}
+	}
+	if err != nil {
+		for _, f := range pipes {
+			f.Close() // nil is an error that nobody needs
+		}
+		_ = p.group.Close()
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	for _, theirs := range []int{0, 3, 5} {
+		pipes[theirs].Close()
+	}
+	p.Stdin, p.Stdout, p.Stderr = pipes[1], NewOutput(pipes[2]), NewOutput(pipes[4])
+	return p, nil
+}
+
+// startConfined starts the process under a confinement.
+func (p *Process) startConfined(spec sandbox.Spec) error {
+	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
+		setTraced(p.cmd.SysProcAttr, trace)
+		p.group.Place(p.cmd.SysProcAttr)
+		if err := p.cmd.Start(); err != nil {
+			return 0, err
+		}
+		return p.cmd.Process.Pid, nil
+	})
+	if err != nil && p.cmd.Process != nil {
+		_ = p.cmd.Wait() // it was killed before it began
+	}
+	return err
+}
+
+// Run starts c, a trusted process that needs no input, lets the functions read
+// its output, and waits for its end. It is killed when ctx ends; the error is
+// then ctx's.
+func (s *Starter) Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.ProcessState, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p, err := s.Start(c)
+	if err != nil {
+		return nil, err
+	}
+	_ = setLimits(p.Pid(), trustedData) // it may have ended already
+	stop := context.AfterFunc(ctx, func() { p.Kill(StopContext) })
+	defer stop()
+	var readers sync.WaitGroup
+	readers.Go(func() { stdout(p.Stdout) })
+	readers.Go(func() { stderr(p.Stderr) })
+	p.Stdin.Close()
+	p.Wait(&readers)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return p.cmd.ProcessState, nil
+}
+
+// Pid returns the process's number.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Kill ends the process and all of its group at once, for a reason that
+// Stopped then returns. The first reason counts. A process that has ended is
+// left alone.
+func (p *Process) Kill(reason Stop) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	if p.reason == "" {
+		p.reason = reason
+	}
+	_ = p.cmd.Process.Kill() // it may have left its group
+	killGroup(p.cmd.Process)
+}
+
+// Stopped returns why the process was killed, "" if it was not.
+func (p *Process) Stopped() Stop {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reason
+}
+
+// End returns a channel that is closed when the process was reaped.
+func (p *Process) End() <-chan struct{} { return p.end }
+
+// Exited reports whether the process, which is not reaped, has ended, as far
+// as that can be known without waiting.
+func (p *Process) Exited() bool { return hasExited(p.cmd.Process) }
+
+// Wait waits for the end of the process and for readers, which copy its
+// output.
+func (p *Process) Wait(readers *sync.WaitGroup) {
+	p.Reap()
+	p.Collect(readers)
+}
+
+// Reap waits for the end of the process and kills what it left in its group.
+func (p *Process) Reap() {
+	defer close(p.end)
+	// As long as it is not reaped, the group's number cannot be another's.
+	early := awaitExit(p.cmd.Process)
+	if early {
+		p.endGroup()
+	}
+	_ = p.cmd.Wait() // the state has it all
+	if !early {
+		p.endGroup()
+	}
+	for until := time.Now().Add(dying); groupLives(p.cmd.Process) && time.Now().Before(until); {
+		time.Sleep(time.Millisecond) // nothing announces it: the others are not our children
+	}
+	p.leaveGroup()
+}
+
+// leaveGroup removes the control group, which may know why the process ended.
+func (p *Process) leaveGroup() {
+	memory, threads := p.group.Refused()
+	_ = p.group.Close() // the next start removes what is left of it
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	code, signal := p.exit()
+	switch {
+	case p.reason != "":
+	case memory && signal == syscall.SIGKILL:
+		p.reason = StopMemory
+	case threads && code != 0:
+		p.reason = StopThreads
+	}
+}
+
+// dying is how long the processes of a group that was killed may take to end
+// before nobody waits for them any more.
+const dying = 200 * time.Millisecond
+
+// Collect hands the readers what is in the pipes and waits for them. The
+// process prints nothing any more.
+func (p *Process) Collect(readers *sync.WaitGroup) {
+	p.Stdin.Close()
+	outputs := []*Output{p.Stdout, p.Stderr, p.Report}
+	for _, o := range outputs {
+		if o != nil {
+			o.end()
+		}
+	}
+	readers.Wait()
+	for _, o := range outputs {
+		if o != nil {
+			o.Close()
+		}
+	}
+}
+
+func (p *Process) endGroup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	killGroup(p.cmd.Process)
+	p.ended = true
+}
+
+// Exit returns the exit code of a process that was reaped, 128 and the
+// signal's number if a signal ended it.
+func (p *Process) Exit() (code int, signal syscall.Signal) {
+	<-p.end
+	return p.exit()
+}
+
+func (p *Process) exit() (code int, signal syscall.Signal) {
+	state := p.cmd.ProcessState
+	if state == nil {
+		return 1, 0
+	}
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && runtime.GOOS != "windows" && ws.Signaled() {
+		return 128 + int(ws.Signal()), ws.Signal()
+	}
+	return state.ExitCode(), 0
+}
+
+// Usage is what a process has used so far.
+type Usage struct {
+	CPU  time.Duration // 0 if unknown
+	Peak int64         // the most memory that it had at a time, in bytes, 0 if unknown
+}
+
+// Usage returns what the process, which lives, or has ended and was reaped,
+// has used.
+func (p *Process) Usage() Usage {
+	select {
+	case <-p.end:
+		state := p.cmd.ProcessState
+		if state == nil {
+			return Usage{}
+		}
+		return Usage{CPU: state.UserTime() + state.SystemTime(), Peak: peakMemory(state)}
+	default:
+		cpu, _ := used(p.Pid())
+		peak, _ := peakNow(p.Pid())
+		return Usage{CPU: cpu, Peak: peak}
+	}
+}
