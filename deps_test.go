@@ -20,7 +20,8 @@ const module = "coderunner/"
 // memfs and wasmbin; pyodide joins them.
 const imports = `
 	runners:
-	cache:
+	internal/procdir:
+	cache: internal/procdir
 	internal/fetch: cache
 	internal/versions: internal/fetch
 
@@ -83,7 +84,7 @@ const capabilities = `
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
-	github.com/gofrs/flock: cache runners/deno
+	github.com/gofrs/flock: cache internal/procdir runners/deno
 	github.com/google/renameio/v2: runners/python/resolver
 	github.com/pelletier/go-toml/v2: runners/python/requirement
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel

@@ -1,12 +1,15 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
+
+	"coderunner/internal/procdir"
 )
 
 // Cache is an open cache folder. Its methods are safe for concurrent use, by
@@ -15,11 +18,11 @@ type Cache struct {
 	root     string
 	warning  string
 	unusable error        // why root is not the folder that was asked for
-	private  *privateRoot // not nil when root is ours alone and goes away with us
+	private  *procdir.Dir // not nil when root is ours alone and goes away with us
 	locks    keyedSemaphore
 
 	ownerMu sync.Mutex
-	owner   *owner
+	owner   *procdir.Dir // under tmp
 
 	damagedMu sync.Mutex
 	damaged   map[string]map[string]string // see watch.go: how damaged folders looked, by record and folder
@@ -89,18 +92,14 @@ func (c *Cache) writeTag() {
 func (c *Cache) Close() error {
 	c.ownerMu.Lock()
 	defer c.ownerMu.Unlock()
-	var err error
-	if c.owner != nil {
-		err = c.owner.release()
-		c.owner = nil
-	}
-	if c.private != nil {
-		if rerr := c.private.remove(); err == nil {
-			err = rerr
+	var errs []error
+	for _, d := range []*procdir.Dir{c.owner, c.private} {
+		if d != nil {
+			errs = append(errs, NewStorageError("remove", d.Path(), d.Remove()))
 		}
-		c.private = nil
 	}
-	return err
+	c.owner, c.private = nil, nil
+	return errors.Join(errs...)
 }
 
 // Root is the absolute path of the cache folder.

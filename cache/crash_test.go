@@ -116,7 +116,7 @@ func TestKilledHalfway(t *testing.T) {
 			p := startChild(t, "half", root, what)
 			p.expect(t, "half")
 			bystander := open(t, root) // while it lives, its things stay
-			if left, _ := filepath.Glob(filepath.Join(root, "tmp", fmt.Sprint(p.cmd.Process.Pid)+"-*")); len(left) != 2 {
+			if left, _ := filepath.Glob(filepath.Join(root, "tmp", fmt.Sprint(p.cmd.Process.Pid)+"-*", "*")); len(left) != 2 {
 				t.Errorf("Open removed what a living process has in tmp: %v is left", left)
 			}
 			check(t, bystander.Close())

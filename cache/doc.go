@@ -17,8 +17,7 @@
 //	│   ├── manifest, seal
 //	│   └── data                 0444 what File built
 //	├── locks/<name>.lock        empty, never removed, held by flock
-//	├── tmp/<owner>.lock         held by flock as long as its process lives
-//	├── tmp/<owner>/             what that process has not finished
+//	├── tmp/<process>/           what that process has not finished: see internal/procdir
 //	└── deno/, …                 tools with a cache of their own, see Cache.Path
 //
 // Everything is written under tmp, synced, and renamed to its place in one
@@ -56,9 +55,8 @@
 // kernel releases a dead process's lock. Lock files are never removed, since
 // removing one that somebody waits for would let two in. Where the file system
 // has no locks (some network ones) work may be done twice; the rename still
-// decides whose is kept. Stale folders under tmp are those whose owner's lock
-// can be taken; taking and giving owner locks happens under locks/tmp.lock. A
-// builder may use the cache for other entries, never for its own.
+// decides whose is kept. A builder may use the cache for other entries, never
+// for its own.
 //
 // # Limits
 //

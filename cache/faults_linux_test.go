@@ -62,7 +62,7 @@ func childFiles(root, _ string) error {
 			if err := attempt(c, key); err != nil {
 				return fmt.Errorf("%s after there were only %d descriptors: %w", name, room, err)
 			}
-			if left, _ := filepath.Glob(filepath.Join(c.owner.dir, "*")); len(left) > 0 && err == nil {
+			if left := unfinished(c); len(left) > 0 && err == nil {
 				return fmt.Errorf("%s with %d descriptors leaves %v", name, room, left)
 			}
 			if problems, err := c.Verify(ctx); err != nil || len(problems) > 0 {

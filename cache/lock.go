@@ -2,15 +2,15 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"coderunner/internal/procdir"
 )
 
 // lockRetry is how often a waiting process looks whether a lock is free. The
@@ -33,7 +33,7 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 	switch {
 	case ok:
 		return func() { _ = f.Close(); leave() }, nil
-	case lockUnsupported(err):
+	case procdir.Unsupported(err):
 		return leave, nil
 	}
 	leave()
@@ -51,12 +51,6 @@ func cancelled(ctx context.Context) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)
-}
-
-// lockUnsupported reports whether the file system has no locks at all.
-func lockUnsupported(err error) bool {
-	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP) ||
-		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
 }
 
 // keyedSemaphore lets one goroutine at a time in for each key. The zero value

@@ -98,7 +98,7 @@ func childFull(root, _ string) error {
 		if list, err := c.List(ctx); err != nil || len(list) > 0 {
 			return fmt.Errorf("%s on a full disk leaves %v, %w", name, list, err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(c.owner.dir, "*")); len(left) > 0 {
+		if left := unfinished(c); len(left) > 0 {
 			return fmt.Errorf("%s on a full disk leaves %v", name, left)
 		}
 	}

@@ -93,11 +93,7 @@ func newCacheClear(cfg *Config, asJSON *bool) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error {
-				users, err := c.Users(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if len(users) > 0 && !force {
+				if users := c.Users(); len(users) > 0 && !force {
 					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or give --force: its runs may fail until it has fetched things again", c.Root(), join(users))
 				}
 				removed, err := c.Clear(cmd.Context())

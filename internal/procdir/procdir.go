@@ -1,0 +1,245 @@
+// Package procdir makes temporary directories that go away with their process.
+//
+//	<parent>/<prefix><process>-<random>/   0700
+//	└── lock                               held by flock as long as the process lives
+//
+// The kernel releases the lock when the process ends, however it ends. Who makes
+// a directory removes those beside it whose locks are free. There is no age to
+// guess: a process may sleep for a week.
+//
+// The parent may be one that every user of the machine can write, as /tmp is, so
+// whatever has the prefix there is somebody else's until it is known better: only
+// a directory of this user that nobody else can look into is touched, nothing is
+// created in it, no link is followed, and no open waits for another end.
+//
+// # Locking
+//
+// Making and sweeping need no lock of the parent. A directory can be swept in
+// the moment before its maker has locked it; the maker sees that, and makes
+// another one. Where the file system has no locks nothing is swept.
+package procdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+)
+
+// Dir is a directory of this process.
+type Dir struct {
+	path string
+	lock *flock.Flock
+}
+
+const (
+	lockName = "lock"
+
+	// attempts is how often a directory is made that is swept at once.
+	attempts = 10
+)
+
+var errSwept = errors.New("another process removed it at once")
+
+// Make makes a directory in parent whose name begins with prefix, after
+// removing those of dead processes. The caller removes it.
+func Make(parent, prefix string) (*Dir, error) {
+	each(parent, prefix, func(path string, lock *flock.Flock) { _ = remove(path, lock) }, nil)
+	var err error
+	for range attempts {
+		var d *Dir
+		if d, err = try(parent, prefix); err == nil {
+			return d, nil
+		}
+		if !errors.Is(err, errSwept) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("make a temporary directory: %w", err)
+}
+
+// try makes a directory and locks it. The error is errSwept if somebody else
+// had the lock in between.
+func try(parent, prefix string) (*Dir, error) {
+	path, err := os.MkdirTemp(parent, fmt.Sprintf("%s%d-", prefix, os.Getpid()))
+	if err != nil {
+		return nil, err
+	}
+	lock := newLock(path, os.O_CREATE|os.O_EXCL)
+	locked, err := lock.TryLock()
+	if err == nil && locked {
+		var held, there fs.FileInfo
+		if held, err = lock.Stat(); err == nil {
+			there, err = os.Lstat(lock.Path())
+		}
+		if err == nil && !os.SameFile(held, there) {
+			err = errSwept
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !locked:
+		err = errSwept
+	case Unsupported(err):
+		err = nil
+	}
+	if err != nil {
+		_ = remove(path, lock)
+		return nil, err
+	}
+	return &Dir{path: path, lock: lock}, nil
+}
+
+// newLock returns the lock of the directory at path. Its file is opened with
+// these flags, and never through a link or such that opening it waits.
+func newLock(path string, flags int) *flock.Flock {
+	return flock.New(filepath.Join(path, lockName), flock.SetFlag(os.O_RDWR|guarded|flags))
+}
+
+// Unsupported reports whether err says that the file system has no locks.
+func Unsupported(err error) bool {
+	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP) ||
+		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
+}
+
+// Path returns the path of the directory.
+func (d *Dir) Path() string { return d.path }
+
+// Remove removes the directory and all that is in it.
+func (d *Dir) Remove() error { return remove(d.path, d.lock) }
+
+// remove removes a directory whose lock is held, the lock last: a directory
+// without one that is not empty would never be swept.
+func remove(path string, lock *flock.Flock) error {
+	defer lock.Close()
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() != lockName {
+			err = errors.Join(err, RemoveAll(filepath.Join(path, e.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return RemoveAll(path)
+}
+
+// Users returns the processes that have a directory in parent whose name begins
+// with prefix, as their names say, but for d's own.
+func (d *Dir) Users(prefix string) (pids []int) {
+	each(filepath.Dir(d.path), prefix, func(_ string, lock *flock.Flock) { _ = lock.Close() }, func(path string) {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), prefix), "-")
+		if pid, err := strconv.Atoi(number); err == nil && path != d.path {
+			pids = append(pids, pid)
+		}
+	})
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}
+
+// each calls free for each directory whose process is dead, with its lock held,
+// and used, unless it is nil, for those whose process lives. Whatever else has
+// the prefix is passed over.
+func each(parent, prefix string, free func(path string, lock *flock.Flock), used func(path string)) {
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	entries, _ := os.ReadDir(parent) // nothing is swept that cannot be seen
+	for _, e := range entries {
+		path := filepath.Join(parent, e.Name())
+		if !strings.HasPrefix(e.Name(), prefix) || !private(path) {
+			continue
+		}
+		name := filepath.Join(path, lockName)
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(path) // an empty one, whose process died or will make another
+			continue
+		}
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		lock := newLock(path, 0)
+		switch locked, err := lock.TryLock(); {
+		case err != nil:
+			_ = lock.Close()
+		case locked:
+			free(path, lock)
+		case used != nil:
+			used(path)
+		}
+	}
+}
+
+// private reports whether path is a directory, and no link to one, that only
+// this user can have filled.
+func private(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir() && owned(info)
+}
+
+// flattenAt is how many levels of a tree are handled by one path.
+const flattenAt = 64
+
+// RemoveAll is os.RemoveAll for trees with directories that may not be read or
+// written, at any depth. An untrusted program may have made them.
+func RemoveAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	if info, lerr := os.Lstat(path); lerr != nil || !info.IsDir() {
+		return err
+	}
+	_ = os.Chmod(path, 0o700)
+	if top, oerr := os.OpenRoot(path); oerr == nil {
+		open(top)
+		_ = top.Close()
+	}
+	return os.RemoveAll(path) // says if that was not enough
+}
+
+// open makes the directories below top readable and writable. What is too deep
+// for a path is moved up, where it is found again.
+func open(top *os.Root) {
+	moved := 0
+	var walk func(dir string, depth int)
+	walk = func(dir string, depth int) {
+		f, err := top.Open(dir)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		for {
+			names, err := f.Readdirnames(1 << 10)
+			for _, name := range names {
+				sub := filepath.Join(dir, name)
+				if info, err := top.Lstat(sub); err != nil || !info.IsDir() {
+					continue
+				}
+				_ = top.Chmod(sub, 0o700)
+				if depth+1 < flattenAt {
+					walk(sub, depth+1)
+					continue
+				}
+				moved++
+				if up := fmt.Sprintf(".moved-%d", moved); top.Rename(sub, up) == nil {
+					walk(up, 1)
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+	walk(".", 0)
+}
