@@ -20,13 +20,13 @@ type linkState struct {
 }
 
 // linkKey is part of the keys of snapshots and of rewritten libraries. Its number
-// changes with linkState and with what dylink.Rename does.
+// changes with linkState, and with what is done to libraries alone.
 var linkKey = sync.OnceValue(func() string {
 	var names strings.Builder
 	for _, r := range libraryRows() {
 		names.WriteString(r.Name + " " + r.Sig + " ")
 	}
-	return "2 " + digest([]byte(names.String()))
+	return "3 " + digest([]byte(names.String()))
 })
 
 // linkState describes the interpreter's libraries and closures.

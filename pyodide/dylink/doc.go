@@ -14,9 +14,12 @@
 //	env.memory, env.__indirect_function_table    the main module's
 //	env.__memory_base, env.__table_base          where its parts of them begin
 //	env.<function>                               by name, from anybody
-//	GOT.mem.<name>, GOT.func.<name>              a global to hold an address
 //
-// and exports what it defines: functions, and the addresses of data as
+// and has a section coderunner.got, which lists the addresses of symbols that it
+// uses and where in its memory they belong: package rewrite makes it of imports
+// of globals from GOT.mem and GOT.func.
+//
+// It exports what it defines: functions, and the addresses of data as
 // constants relative to its memory.
 //
 // # How names are resolved

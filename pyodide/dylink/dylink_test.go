@@ -130,7 +130,7 @@ func TestOwnDefinition(t *testing.T) {
 	lib.ImportFunc(envModule, "nobody", i32Func(1, 1))
 	lib.calls("use", "own")
 	lib.adds("own", 5)
-	lib.reads("GOT.mem", "nothing", "datum", "mine")
+	lib.reads("nothing", "datum", "mine")
 	lib.Export("mine", wasmbin.KindGlobal, lib.GlobalI32(false, 4))
 	w.files["/lib/a.so"] = lib.bytes()
 	h := w.mustOpen("/lib/a.so", 0)
@@ -148,11 +148,11 @@ func TestOwnDefinition(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	w := newWorld(t)
 	def := side{table: 1}
-	def.reads("GOT.func", "plain", "slotted", "shared", "host_add")
+	def.reads("plain", "slotted", "shared", "host_add")
 	def.adds("shared", 9)
 	w.files["/lib/def.so"] = def.bytes()
 	user := side{}
-	user.reads("GOT.func", "plain", "slotted", "shared", "host_add")
+	user.reads("plain", "slotted", "shared", "host_add")
 	w.files["/lib/user.so"] = user.bytes()
 	d := w.mustOpen("/lib/def.so", 0)
 	u := w.mustOpen("/lib/user.so", 0)

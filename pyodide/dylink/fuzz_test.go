@@ -15,7 +15,7 @@ func FuzzImage(f *testing.F) {
 	f.Add(lib.bytes())
 	f.Add(mainModule())
 	lib = side{}
-	lib.reads("GOT.mem", "a", "b")
+	lib.reads("a", "b")
 	f.Add(lib.bytes())
 	for _, name := range []string{"simplejson.wasm", "jiter.wasm", "awkward.wasm"} {
 		f.Add(head(f, name))

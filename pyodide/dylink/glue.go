@@ -70,20 +70,6 @@ func (l *Linker) libraryResolver(ctx context.Context, d *library, names map[stri
 	})
 }
 
-// gotModule generates the globals of a library's GOT. Libraries need not share
-// them, since an entry never changes once it has a value.
-func gotModule(got []gotImport) []byte {
-	var b wasmbin.Builder
-	seen := map[string]bool{}
-	for _, g := range got {
-		if !seen[g.name] {
-			seen[g.name] = true
-			b.Export(g.name, wasmbin.KindGlobal, b.GlobalI32(true, 0))
-		}
-	}
-	return b.Bytes()
-}
-
 // envModuleOf generates what a library imports from env: things of the main
 // module passed on, and the two bases; and functions that call a slot where the
 // function itself is not there yet.

@@ -243,7 +243,7 @@ func (w *world) state() string {
 type side struct {
 	wasmbin.Builder
 	memory, memoryAlign, table, tableAlign uint32
-	needed, runtimePath, weak              []string
+	needed, runtimePath, weak, got         []string
 }
 
 func (s *side) bytes() []byte {
@@ -267,6 +267,9 @@ func (s *side) bytes() []byte {
 	}
 	out := wasmbin.AppendSection([]byte(wasmbin.Header), wasmbin.SecCustom, wasmbin.AppendName(nil, "dylink.0"),
 		part(1, info), part(2, names(s.needed)), part(4, weak), part(5, names(s.runtimePath)))
+	if len(s.got) > 0 {
+		out = wasmbin.AppendGOT(out, wasmbin.GOT{Offset: s.gotAt(), Names: s.got})
+	}
 	return append(out, s.Bytes()[len(wasmbin.Header):]...)
 }
 
@@ -292,13 +295,17 @@ func (s *side) adds(name string, n int32) uint32 {
 	return f
 }
 
-// reads exports, for each GOT entry, a function get_<name> with its value.
-func (s *side) reads(kind string, names ...string) {
-	var globals []uint32
-	for _, n := range names {
-		globals = append(globals, s.ImportGlobal(kind, n, wasmbin.I32, true))
-	}
+// reads exports, for each name, a function get_<name> with the symbol's address.
+func (s *side) reads(names ...string) {
+	s.ImportMemory(envModule, "memory", wasmbin.Limits{})
+	base := s.ImportGlobal(envModule, "__memory_base", wasmbin.I32, false)
+	s.got = names
 	for i, n := range names {
-		s.Export("get_"+n, wasmbin.KindFunc, s.Func(i32Func(1, 1), nil, wasmbin.AppendOp(nil, wasmbin.OpGlobalGet, globals[i])))
+		body := append(wasmbin.AppendOp(nil, wasmbin.OpGlobalGet, base), wasmbin.OpI32Load, 2)
+		body = wasmbin.AppendU32(body, s.gotAt()+4*uint32(i))
+		s.Export("get_"+n, wasmbin.KindFunc, s.Func(i32Func(1, 1), nil, body))
 	}
 }
+
+// gotAt is where the words are that the rewriter would add.
+func (s *side) gotAt() uint32 { return (s.memory + 3) &^ 3 }

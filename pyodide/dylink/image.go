@@ -41,7 +41,8 @@ type Image struct {
 	funcs   []funcImport
 	globals []globalImport // of env, other than the two bases
 	bases   []string       // of __memory_base and __table_base those imported
-	got     []gotImport
+	got     []gotImport    // words in its memory, from gotAt on
+	gotAt   uint32
 	memory  *wasmbin.Limits // as imported; nil: it is not
 	table   *wasmbin.Table
 
@@ -71,8 +72,8 @@ type globalImport struct {
 }
 
 type gotImport struct {
-	module, name string
-	weak         bool
+	name string
+	weak bool
 }
 
 // definition is something that a module exports.
@@ -138,7 +139,21 @@ func (i *Image) sizes(m *wasmbin.Module) error {
 			return fmt.Errorf("it needs a library with a name that no file can have")
 		}
 	}
+	got, err := m.GOT()
+	if err != nil {
+		return err
+	}
 	i.memorySize, i.memoryAlign = d.MemorySize, 1<<d.MemoryAlign
+	if n := uint64(len(got.Names)); n > 0 {
+		end := uint64(got.Offset) + 4*n
+		if n > maxImports || end > maxMemory {
+			return fmt.Errorf("it wants %d addresses in %d bytes of memory, at most %d in %d are possible", n, end, maxImports, maxMemory)
+		}
+		i.gotAt, i.memorySize, i.memoryAlign = got.Offset, max(i.memorySize, uint32(end)), max(i.memoryAlign, 4)
+	}
+	for _, name := range got.Names {
+		i.got = append(i.got, gotImport{name: strings.Clone(name)})
+	}
 	i.tableSize, i.tableAlign = d.TableSize, 1<<d.TableAlign
 	i.Needed, i.RuntimePath = cloneAll(d.Needed), cloneAll(d.RuntimePath)
 	return nil
@@ -182,6 +197,9 @@ func (i *Image) imports(m *wasmbin.Module) error {
 			weak[im.Name] = true
 		}
 	}
+	for n := range i.got {
+		i.got[n].weak = weak[i.got[n].name]
+	}
 	seen := map[string]wasmbin.FuncType{}
 	have := map[string]bool{}
 	for _, im := range m.Imports {
@@ -204,7 +222,7 @@ func (i *Image) imports(m *wasmbin.Module) error {
 			continue
 		}
 		have[key] = true
-		if err := i.otherImport(m, im, name, weak[name]); err != nil {
+		if err := i.otherImport(m, im, name); err != nil {
 			return err
 		}
 	}
@@ -215,7 +233,7 @@ func cloneType(t wasmbin.FuncType) wasmbin.FuncType {
 	return wasmbin.FuncType{Params: slices.Clone(t.Params), Results: slices.Clone(t.Results)}
 }
 
-func (i *Image) otherImport(m *wasmbin.Module, im wasmbin.Import, name string, weak bool) error {
+func (i *Image) otherImport(m *wasmbin.Module, im wasmbin.Import, name string) error {
 	switch {
 	case im.Kind == wasmbin.KindMemory && im.Module == envModule && name == "memory":
 		l := m.Memories[im.Index]
@@ -229,11 +247,6 @@ func (i *Image) otherImport(m *wasmbin.Module, im wasmbin.Import, name string, w
 			return fmt.Errorf("it imports a table of %v", t.Type)
 		}
 		i.table = &t
-	case im.Kind == wasmbin.KindGlobal && (im.Module == "GOT.mem" || im.Module == "GOT.func"):
-		if g := m.Globals[im.Index]; g.Type != wasmbin.I32 || !g.Mutable {
-			return fmt.Errorf("it imports %s.%s with a wrong type", im.Module, name)
-		}
-		i.got = append(i.got, gotImport{strings.Clone(im.Module), name, weak})
 	case im.Kind == wasmbin.KindGlobal && im.Module == envModule:
 		g := m.Globals[im.Index]
 		if name == "__memory_base" || name == "__table_base" {

@@ -139,7 +139,6 @@ type library struct {
 	published bool
 	env       []byte            // the module that it imports from env, and its stubs
 	from      map[string]string // who provides a function, if not the main module
-	got       map[string]uint32 // values of its GOT entries
 }
 
 // symbol gives a definition of the library.

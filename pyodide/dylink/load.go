@@ -2,6 +2,7 @@ package dylink
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -89,13 +90,8 @@ func (p *load) take(ctx context.Context, d *library) (err error) {
 // instantiate makes the library's instance.
 func (p *load) instantiate(ctx context.Context, d *library) (err error) {
 	l := p.l
-	d.got = map[string]uint32{}
-	for _, g := range p.got[d] {
-		if g.in == nil {
-			d.got[g.name] = 0
-		} else if d.got[g.name], err = l.address(ctx, g.symbol); err != nil {
-			return err
-		}
+	if err := p.writeGOT(ctx, d); err != nil {
+		return err
 	}
 	d.from = map[string]string{}
 	for _, b := range p.bound[d] {
@@ -125,29 +121,33 @@ func (p *load) instantiate(ctx context.Context, d *library) (err error) {
 	return nil
 }
 
-// makeInstance makes the instance of a library that has its place, its GOT
-// values and its environment.
-func (l *Linker) makeInstance(ctx context.Context, d *library) error {
-	names := map[string]api.Module{}
-	if len(d.Image.got) > 0 {
-		m, err := l.generate(ctx, gotModule(d.Image.got), nil)
-		if err != nil {
-			return err
-		}
-		for name, v := range d.got {
-			g, ok := m.ExportedGlobal(name).(api.MutableGlobal)
-			if !ok {
-				return errBadState
+// writeGOT writes the addresses that the library takes of symbols.
+func (p *load) writeGOT(ctx context.Context, d *library) error {
+	words := make([]byte, 0, 4*len(p.got[d]))
+	for _, g := range p.got[d] {
+		v := uint32(0)
+		if g.in != nil {
+			var err error
+			if v, err = p.l.address(ctx, g.symbol); err != nil {
+				return err
 			}
-			g.Set(uint64(v))
 		}
-		names["GOT.mem"], names["GOT.func"] = m, m
+		words = binary.LittleEndian.AppendUint32(words, v)
 	}
+	if len(words) > 0 && !p.l.c.Mem.Put(d.memory+d.Image.gotAt, words) {
+		return errOutOfRange
+	}
+	return nil
+}
+
+// makeInstance makes the instance of a library that has its place and its
+// environment.
+func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 	m, err := l.generate(ctx, d.env, nil)
 	if err != nil {
 		return err
 	}
-	names[envModule] = m
+	names := map[string]api.Module{envModule: m}
 	d.mod, err = l.c.Instantiate(l.libraryResolver(ctx, d, names), d.Code)
 	if err != nil {
 		if d.Image.start {

@@ -34,7 +34,6 @@ type LibraryState struct {
 	Needs             []int
 	Env               []byte            // the module that it imports from env
 	From              map[string]string // who provides a function, if not the main module
-	GOT               map[string]uint32 // values of its entries
 	Globals           map[string]uint64 // its mutable globals
 }
 
@@ -64,7 +63,7 @@ func (l *Linker) State() (*State, error) {
 	}
 	for _, d := range l.order {
 		ls := LibraryState{Path: d.path, Digest: d.Digest, Module: d.module, Memory: d.memory, Base: d.base,
-			Placed: d.placed, Published: d.published, Known: l.libs[d.path] == d, Env: d.env, From: d.from, GOT: d.got, Globals: map[string]uint64{}}
+			Placed: d.placed, Published: d.published, Known: l.libs[d.path] == d, Env: d.env, From: d.from, Globals: map[string]uint64{}}
 		for _, n := range d.needs {
 			ls.Needs = append(ls.Needs, place[n])
 		}
@@ -205,7 +204,7 @@ func (l *Linker) restoreLibrary(ctx context.Context, ls LibraryState, open func(
 	if err != nil {
 		return err
 	}
-	d := &library{Library: lib, path: ls.Path, placed: ls.Placed, ready: true, published: ls.Published, env: ls.Env, from: ls.From, got: ls.GOT,
+	d := &library{Library: lib, path: ls.Path, placed: ls.Placed, ready: true, published: ls.Published, env: ls.Env, from: ls.From,
 		object: object{module: ls.Module, static: lib.Image.slots, base: ls.Base, memory: ls.Memory, added: map[uint32]uint32{}}}
 	d.object.lib = d
 	if err := l.makeInstance(ctx, d); err != nil {

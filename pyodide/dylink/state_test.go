@@ -22,7 +22,7 @@ func TestRestore(t *testing.T) {
 		wasmbin.OpGlobalGet, byte(counter), wasmbin.OpI32Const, 1, wasmbin.OpI32Add, wasmbin.OpGlobalSet, byte(counter), wasmbin.OpGlobalGet, byte(counter)}))
 	root := side{memory: 32, needed: []string{"/lib/dep.so"}}
 	root.calls("root", "dep", "plain")
-	root.reads("GOT.func", "dep", "plain")
+	root.reads("dep", "plain")
 	w.files["/lib/dep.so"], w.files["/lib/root.so"] = dep.bytes(), root.bytes()
 	late := side{}
 	late.calls("late", "root")

@@ -231,7 +231,9 @@ func (c *coder) instructions() error {
 		case wasmbin.OpBrTable:
 			c.brTable(&in)
 		case wasmbin.OpGlobalGet, wasmbin.OpGlobalSet:
-			if g := c.r.globals[in.A]; g != in.A {
+			if at, ok := c.r.got.offset(in.A); ok {
+				c.readGOT(&in, at)
+			} else if g := c.r.globals[in.A]; g != in.A {
 				c.replace(&in)
 				c.buf = wasmbin.AppendOp(c.buf, in.Op, g)
 			}

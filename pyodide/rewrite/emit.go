@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"slices"
 
 	"coderunner/pyodide/wasmbin"
 )
@@ -25,6 +26,9 @@ func (r *rewriter) module(code []byte) ([]byte, error) {
 			out = wasmbin.AppendSection(out, wasmbin.SecCustom, wasmbin.AppendName(nil, s.Name), r.in[s.Start:s.End])
 			break
 		}
+	}
+	if len(r.got.table.Names) > 0 {
+		out = wasmbin.AppendGOT(out, r.got.table)
 	}
 	exports, err := r.newExports()
 	if err != nil {
@@ -53,7 +57,8 @@ func (r *rewriter) module(code []byte) ([]byte, error) {
 		out = wasmbin.AppendSection(out, wasmbin.SecCode, code)
 	}
 	if !r.o.Lean {
-		raw(wasmbin.SecData)
+		data := r.dataSection()
+		vec(wasmbin.SecData, data.n, data.b)
 	}
 	return out, nil
 }
@@ -106,7 +111,7 @@ func (r *rewriter) newImports() (v vector) {
 		case wasmbin.KindMemory:
 			e = wasmbin.AppendLimits(e, r.m.Memories[im.Index])
 		case wasmbin.KindGlobal:
-			if r.o.Lean {
+			if _, ok := r.got.offset(im.Index); ok || r.o.Lean {
 				continue
 			}
 			g := r.m.Globals[im.Index]
@@ -118,6 +123,10 @@ func (r *rewriter) newImports() (v vector) {
 	}
 	if !r.o.Side {
 		return v
+	}
+	if r.got.added {
+		e := wasmbin.AppendName(wasmbin.AppendName(nil, "env"), "__memory_base")
+		v.add(append(e, byte(wasmbin.KindGlobal), byte(wasmbin.I32), 0))
 	}
 	for _, name := range r.sharedNames() {
 		e := wasmbin.AppendName(wasmbin.AppendName(nil, "env"), name)
@@ -250,13 +259,25 @@ func (r *rewriter) newExports() (v vector, err error) {
 }
 
 // elementSection is the module's own segments and one for the trampoline.
-func (r *rewriter) elementSection() vector {
-	v := vector{len(r.m.Elements), r.payload(wasmbin.SecElement)}
-	v.b = v.b[:len(v.b):len(v.b)]
+func (r *rewriter) elementSection() (v vector) {
+	for _, e := range r.m.Elements {
+		e.Offset, e.Items = r.remap(e.Offset), slices.Clone(e.Items)
+		for i, x := range e.Items {
+			e.Items[i] = r.remap(x)
+		}
+		v.add(wasmbin.AppendElement(nil, e))
+	}
 	if r.o.Trampoline {
-		e := wasmbin.AppendI32Const([]byte{0}, int32(r.m.Tables[0].Min))
-		e = append(e, wasmbin.OpEnd, 1)
-		v.add(wasmbin.AppendU32(e, r.tramp))
+		offset := append(wasmbin.AppendI32Const(nil, int32(r.m.Tables[0].Min)), wasmbin.OpEnd)
+		v.add(wasmbin.AppendElement(nil, wasmbin.Element{Offset: offset, Funcs: []uint32{r.tramp}}))
+	}
+	return v
+}
+
+func (r *rewriter) dataSection() (v vector) {
+	for _, d := range r.m.Data {
+		d.Offset = r.remap(d.Offset)
+		v.add(wasmbin.AppendData(nil, d))
 	}
 	return v
 }

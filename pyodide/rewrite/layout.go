@@ -7,16 +7,19 @@ import (
 )
 
 // layout chooses the indices of what is added and drops globals that nothing
-// needs. Imported globals and all functions keep their indices.
+// needs. Functions keep their indices.
 func (r *rewriter) layout() error {
 	r.layoutGlobals()
-	if err := r.checkSegments(); err != nil {
+	if err := r.checkExprs(); err != nil {
 		return err
 	}
-	r.addedMemory = r.fuel > 0 && len(r.m.Memories) == 0 // for the safepoint
+	r.addedMemory = len(r.m.Memories) == 0 && (r.fuel > 0 || len(r.got.table.Names) > 0) // for the safepoint and the table
 	r.addHelpers()
 	return nil
 }
+
+// gone is the new index of a global that is none any more.
+const gone = ^uint32(0)
 
 func (r *rewriter) layoutGlobals() {
 	m := r.m
@@ -31,7 +34,12 @@ func (r *rewriter) layoutGlobals() {
 	next := uint32(0)
 	for i, g := range m.Globals {
 		if i == m.ImportedGlobals && r.o.Side {
-			next = r.sharedGlobals(next)
+			next = r.sharedGlobals(r.placeBase(next))
+		}
+		if _, ok := r.got.offset(uint32(i)); ok {
+			r.dropped[i] = true
+			r.globals[i] = gone
+			continue
 		}
 		if r.o.Lean && i >= m.ImportedGlobals && !g.Mutable && !r.used[i] && !exported[uint32(i)] {
 			r.dropped[i] = true
@@ -41,7 +49,7 @@ func (r *rewriter) layoutGlobals() {
 		next++
 	}
 	if !r.o.Side || len(m.Globals) == m.ImportedGlobals {
-		next = r.sharedGlobals(next)
+		next = r.sharedGlobals(r.placeBase(next))
 	}
 	if r.fuel > 0 {
 		r.tank = next
@@ -65,24 +73,26 @@ func (r *rewriter) sharedGlobals(next uint32) uint32 {
 	return next + 3
 }
 
-// checkSegments refuses segments that read a global whose index changes: their
-// sections are copied as they are.
-func (r *rewriter) checkSegments() (err error) {
-	check := func(x wasmbin.Expr) {
+// checkExprs refuses constant expressions that read what is no longer a global.
+func (r *rewriter) checkExprs() (err error) {
+	check := func(section string, x wasmbin.Expr) {
 		x.Globals(func(_, _ int, g uint32) {
-			if r.globals[g] != g {
-				err = r.fail("element or data", 0, "a segment reads a global that is not imported")
+			if r.globals[g] == gone {
+				err = r.fail(section, 0, "a constant expression reads a mutable global")
 			}
 		})
 	}
+	for _, g := range r.m.Globals {
+		check("global", g.Init)
+	}
 	for _, e := range r.m.Elements {
-		check(e.Offset)
+		check("element", e.Offset)
 		for _, x := range e.Items {
-			check(x)
+			check("element", x)
 		}
 	}
 	for _, d := range r.m.Data {
-		check(d.Offset)
+		check("data", d.Offset)
 	}
 	return err
 }

@@ -8,6 +8,7 @@
 //   - adds an interrupt check to each loop header, which is also a safepoint for
 //     the Go runtime, and splits memory.fill, memory.copy and memory.init of
 //     variable size into chunks with a check between;
+//   - moves a library's global offset table from imports into its memory;
 //   - replaces function bodies (Options.Bodies);
 //   - exports what an embedder or a snapshot needs and the module hides;
 //   - on request makes the lean form of a main module (Options.Lean);
@@ -37,6 +38,9 @@
 // are also the globals __arity_table and __arity_len.
 //
 // These names are reserved: a module that imports or exports one is refused.
+//
+// A side module gets a section coderunner.got (wasmbin.GOT) in place of its
+// imports from GOT.mem and GOT.func.
 //
 // # Sources
 //
@@ -196,6 +200,7 @@ type rewriter struct {
 	globals    []uint32 // new index by old; the old one's if it is dropped does not matter
 	dropped    []bool
 
+	got                   got
 	flag, val, stop, tank uint32 // indices of our globals
 	arity, arityLen       uint32
 	nGlobals              uint32 // in the output
@@ -262,6 +267,9 @@ func newRewriter(in []byte, o Options) (*rewriter, error) {
 		if err := r.checkLean(); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.findGOT(); err != nil {
+		return nil, err
 	}
 	return r, nil
 }

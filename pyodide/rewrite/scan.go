@@ -126,8 +126,10 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 			b.tries, b.throws = true, true
 		case wasmbin.OpGlobalGet, wasmbin.OpGlobalSet:
 			r.used[in.A] = true
-			if in.Op == wasmbin.OpGlobalSet && r.o.Lean && int(in.A) < r.m.ImportedGlobals {
-				return nil, r.fail("code", in.Start, "lean form: the code sets an imported global")
+			if in.Op == wasmbin.OpGlobalSet {
+				if err := r.checkSet(&in); err != nil {
+					return nil, err
+				}
 			}
 		case wasmbin.OpTableSet:
 			if r.o.Side {
@@ -142,16 +144,40 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 	return calls, c.Err()
 }
 
-// errTables refuses libraries that change tables: that is for the dynamic linker
-// to do, and what it has not done is in no snapshot. C and Rust have no way to
-// say it.
-const errTables = "a shared library may not change a table of functions"
+// What a snapshot does not record, and a reset does not undo, would be seen by
+// the interpreter that gets the instance next. So libraries that change it are
+// refused; compilers of C, C++ and Rust do not make such code.
+const (
+	errTables   = "a shared library may not change a table of functions"
+	errSegments = "a shared library may not drop data or element segments"
+	errGlobals  = "a shared library may not set an imported global other than __stack_pointer"
+)
+
+// checkSet refuses to set imported globals: those of a lean module are no longer
+// imported, and those of a library belong to others, too.
+func (r *rewriter) checkSet(in *wasmbin.Instr) error {
+	switch {
+	case int(in.A) >= r.m.ImportedGlobals:
+		return nil
+	case r.o.Lean:
+		return r.fail("code", in.Start, "lean form: the code sets an imported global")
+	case r.o.Side && !slices.ContainsFunc(r.m.Imports, func(im wasmbin.Import) bool {
+		return im.Kind == wasmbin.KindGlobal && im.Index == in.A && im.Module == "env" && im.Name == "__stack_pointer"
+	}):
+		return r.fail("code", in.Start, errGlobals)
+	}
+	return nil
+}
 
 func (r *rewriter) scanMisc(in *wasmbin.Instr) error {
 	switch in.Sub {
 	case wasmbin.MiscTableInit, wasmbin.MiscTableCopy, wasmbin.MiscTableGrow, wasmbin.MiscTableFill:
 		if r.o.Side {
 			return r.fail("code", in.Start, errTables)
+		}
+	case wasmbin.MiscDataDrop, wasmbin.MiscElemDrop:
+		if r.o.Side {
+			return r.fail("code", in.Start, errSegments)
 		}
 	}
 	if in.Sub != wasmbin.MiscMemoryInit && in.Sub != wasmbin.MiscDataDrop {

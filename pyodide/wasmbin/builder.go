@@ -110,30 +110,13 @@ func (b *Builder) Export(name string, k Kind, index uint32) {
 
 // Elements adds an active element segment that fills table from slot offset on.
 func (b *Builder) Elements(table, offset uint32, funcs []uint32) {
-	var e []byte
-	if table == 0 {
-		e = append(e, 0)
-	} else {
-		e = AppendU32(append(e, elemExplicit), table)
-	}
-	e = append(AppendI32Const(e, int32(offset)), OpEnd)
-	if table != 0 {
-		e = append(e, 0)
-	}
-	e = AppendU32(e, uint32(len(funcs)))
-	for _, f := range funcs {
-		e = AppendU32(e, f)
-	}
-	b.add(SecElement, e)
+	at := append(AppendI32Const(nil, int32(offset)), OpEnd)
+	b.add(SecElement, AppendElement(nil, Element{Table: table, Offset: at, Funcs: funcs}))
 }
 
 // Declare lets bodies take references to functions.
 func (b *Builder) Declare(funcs ...uint32) {
-	e := AppendU32([]byte{elemNotActive | elemExplicit, 0}, uint32(len(funcs)))
-	for _, f := range funcs {
-		e = AppendU32(e, f)
-	}
-	b.add(SecElement, e)
+	b.add(SecElement, AppendElement(nil, Element{Mode: Declared, Funcs: funcs}))
 }
 
 // Bytes returns the module.

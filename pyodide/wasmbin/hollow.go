@@ -2,7 +2,7 @@ package wasmbin
 
 // Hollow writes the module without what only its code is made of: the bodies
 // of its functions are such that they trap, and of its custom sections only
-// dylink.0 is left. What an instance of it has beside its code (imports,
+// dylink.0 and GOTSection are left. What an instance of it has beside its code (imports,
 // exports, tables, memories, globals) is the same. Data segments for which
 // emptied is true lose their contents; nil keeps all.
 func (m *Module) Hollow(emptied func(Data) bool) []byte {
@@ -11,7 +11,7 @@ func (m *Module) Hollow(emptied func(Data) bool) []byte {
 		payload := m.Bytes[s.Start:s.End]
 		switch s.ID {
 		case SecCustom:
-			if s.Name == "dylink.0" {
+			if s.Name == "dylink.0" || s.Name == GOTSection {
 				out = AppendSection(out, s.ID, AppendName(nil, s.Name), payload)
 			}
 		case SecCode:
@@ -37,19 +37,10 @@ func (m *Module) hollowBodies() []byte {
 func (m *Module) emptied(which func(Data) bool) []byte {
 	out := AppendU32(nil, uint32(len(m.Data)))
 	for _, d := range m.Data {
-		switch {
-		case d.Mode == Passive:
-			out = append(out, 1)
-		case d.Memory == 0:
-			out = append(append(out, 0), d.Offset...)
-		default:
-			out = append(AppendU32(append(out, 2), d.Memory), d.Offset...)
-		}
 		if which != nil && which(d) {
-			out = append(out, 0)
-		} else {
-			out = append(AppendU32(out, uint32(len(d.Bytes))), d.Bytes...)
+			d.Bytes = nil
 		}
+		out = AppendData(out, d)
 	}
 	return out
 }

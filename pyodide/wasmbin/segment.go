@@ -22,6 +22,19 @@ func (m *Module) readData(r *Reader) {
 	m.Data = append(m.Data, d)
 }
 
+// AppendData appends a data segment.
+func AppendData(b []byte, d Data) []byte {
+	switch {
+	case d.Mode == Passive:
+		b = append(b, 1)
+	case d.Memory == 0:
+		b = append(append(b, 0), d.Offset...)
+	default:
+		b = append(AppendU32(append(b, 2), d.Memory), d.Offset...)
+	}
+	return append(AppendU32(b, uint32(len(d.Bytes))), d.Bytes...)
+}
+
 // Flags of element segments.
 const (
 	elemNotActive = 1 << iota
@@ -74,6 +87,49 @@ func (m *Module) readElement(r *Reader) {
 		e.Funcs = append(e.Funcs, fn)
 	}
 	m.Elements = append(m.Elements, e)
+}
+
+// AppendElement appends an element segment. Its elements are Items, or Funcs
+// where there are none.
+func AppendElement(b []byte, e Element) []byte {
+	flags := byte(0)
+	switch {
+	case e.Mode == Passive:
+		flags = elemNotActive
+	case e.Mode == Declared:
+		flags = elemNotActive | elemExplicit
+	case e.Table != 0 || e.Type == ExternRef:
+		flags = elemExplicit
+	}
+	if len(e.Items) > 0 || e.Type == ExternRef {
+		flags |= elemExprs
+	}
+	b = append(b, flags)
+	if e.Mode == Active {
+		if flags&elemExplicit != 0 {
+			b = AppendU32(b, e.Table)
+		}
+		b = append(b, e.Offset...)
+	}
+	switch {
+	case flags&(elemNotActive|elemExplicit) == 0:
+	case flags&elemExprs != 0:
+		b = append(b, byte(e.Type))
+	default:
+		b = append(b, 0)
+	}
+	if flags&elemExprs != 0 {
+		b = AppendU32(b, uint32(len(e.Items)))
+		for _, x := range e.Items {
+			b = append(b, x...)
+		}
+		return b
+	}
+	b = AppendU32(b, uint32(len(e.Funcs)))
+	for _, f := range e.Funcs {
+		b = AppendU32(b, f)
+	}
+	return b
 }
 
 // Slots calls f for each slot of table 0 that an active element segment fills,
