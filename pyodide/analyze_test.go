@@ -1,14 +1,15 @@
 package pyodide_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/pyodide"
+	"coderunner/pyodide/pyodidetest"
 )
 
 // TestAnalyze: what a program has to install is what it imports and neither
@@ -23,6 +24,7 @@ func TestAnalyze(t *testing.T) {
 	}{
 		{what: "imports", code: "import a.b, os\nfrom c.d import e\ndef f():\n  import g\ntry:\n  import h\nexcept ImportError:\n  pass", want: "a.b c.d g? h?"},
 		{what: "no program", code: "import a\nx y"},
+		{what: "statements", code: "import numpy\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import foo\nclass C:\n  import klass\nmatch 1:\n  case 1:\n    import matched\nwhile False: pass\nelse:\n  import otherwise\ntry: pass\nexcept ValueError:\n  import handled\nfinally:\n  import final", want: "final foo? handled klass matched numpy otherwise"},
 		{what: "deep", code: "import a\n" + strings.Repeat("(", 5000)},
 		{what: "time zones", code: "import zoneinfo", want: "tzdata?"},
 
@@ -56,54 +58,77 @@ func TestAnalyze(t *testing.T) {
 		{what: "computed", code: "import micropip\nv = '1'\nmicropip.install(f'six=={v}')\nmicropip.install('x' + v)\nmicropip.install('x' + open('y').read())"},
 		{what: "another install", code: "import pip\npip.install('six')", want: "pip"},
 	}
-	source, err := os.ReadFile("guest/analyze.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	type question struct {
-		Code  string      `json:"code"`
-		Files [][2]string `json:"files"`
-		Name  string      `json:"name"`
-	}
-	var questions []question
+	rt := pyodidetest.Runtime(t)
 	for _, test := range tests {
-		q := question{Code: test.code, Files: [][2]string{}, Name: "main.py"}
+		s := pyodide.Source{Code: test.code, Name: "main.py"}
 		for path, text := range test.files {
-			q.Files = append(q.Files, [2]string{path, text})
+			s.Files = append(s.Files, pyodide.File{Path: path, Data: []byte(text)})
 		}
-		questions = append(questions, q)
-	}
-	text, err := json.Marshal(questions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, _, stderr := run(t, pyodide.Options{}, pyodide.Program{
-		Code: fmt.Sprintf("%s\nimport json\n[analyze(**q) for q in json.loads(%q)]", source, text),
-	})
-	var answers []struct {
-		Imports, Installs [][2]any
-	}
-	if res.Value == nil || json.Unmarshal(res.Value.JSON, &answers) != nil {
-		t.Fatal(stderr, res.Exception)
-	}
-	words := func(list [][2]any, mark string, marked bool) string {
-		var words []string
-		for _, pair := range list {
-			word := pair[0].(string)
-			if pair[1] == marked {
-				word += mark
-			}
-			words = append(words, word)
+		got, err := rt.Analyze(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
 		}
-		slices.Sort(words)
-		return strings.Join(words, " ")
-	}
-	for i, test := range tests {
-		if got := words(answers[i].Imports, "?", true); got != test.want {
+		var imports, installs []string
+		for _, i := range got.Imports {
+			imports = append(imports, i.Name+suffix(i.Optional, "?"))
+		}
+		for _, i := range got.Installs {
+			installs = append(installs, i.Requirement+suffix(i.Alone, "!"))
+		}
+		slices.Sort(imports)
+		slices.Sort(installs)
+		if got := strings.Join(imports, " "); got != test.want {
 			t.Errorf("%s: imports %q, want %q", test.what, got, test.want)
 		}
-		if got := words(answers[i].Installs, "!", false); got != test.installs {
+		if got := strings.Join(installs, " "); got != test.installs {
 			t.Errorf("%s: installs %q, want %q", test.what, got, test.installs)
 		}
+	}
+}
+
+func suffix(yes bool, text string) string {
+	if yes {
+		return text
+	}
+	return ""
+}
+
+// TestAnalyzeRunsNothing has programs whose text is all that may be looked at.
+func TestAnalyzeRunsNothing(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	for _, c := range []struct{ name, code, problem string }{
+		{"output", "import six\nprint('x')\nraise SystemExit", ""},
+		{"does not parse", "import six\n1 +", "SyntaxError"},
+		{"NUL", "import six\n\x00", "SyntaxError"},
+		{"surrogate", "import six\n'\\ud800'", ""},
+		{"parentheses", "import six\n" + strings.Repeat("(", 1e5), "SyntaxError MemoryError RecursionError"},
+		{"long name", "import " + strings.Repeat("x", 1e6), ""},
+		{"many names", "import x" + strings.Repeat(",y", 1e4), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := rt.Analyze(context.Background(), pyodide.Source{Code: c.code, Name: "main.py"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.problem == "" && got.Problem != nil || got.Problem != nil && !strings.Contains(c.problem, got.Problem.Type) {
+				t.Errorf("%+v, want %q", got.Problem, c.problem)
+			}
+			for _, i := range got.Imports {
+				if len(i.Name) > 1000 {
+					t.Errorf("a name of %d bytes", len(i.Name))
+				}
+			}
+		})
+	}
+}
+
+// TestAnalyzeEnds cancels the analysis of a text that takes long to parse.
+func TestAnalyzeEnds(t *testing.T) {
+	why := errors.New("long enough")
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 100*time.Millisecond, why)
+	defer cancel()
+	code := "import six\n" + strings.Repeat("x = [1, 2, (3, 4)]\n", 500_000)
+	if _, err := pyodidetest.Runtime(t).Analyze(ctx, pyodide.Source{Code: code}); !errors.Is(err, why) {
+		t.Errorf("%v, want %v", err, why)
 	}
 }

@@ -54,7 +54,7 @@ func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *Interp, er
 	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; memory < least {
 		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
 	}
-	in = &Interp{rt: r, idle: map[string]api.Function{}, deadline: startDeadline(0, 0, nil, nil)}
+	in = &Interp{rt: r, idle: map[string]api.Function{}, deadline: startDeadline(0, 0, 0, nil, nil)}
 	in.linking = &linking{in: in}
 	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
 		return nil, err
@@ -155,6 +155,7 @@ func (in *Interp) boot(ctx context.Context) error {
 // guestModules are loaded at boot, in this order.
 var guestModules = []struct{ name, file string }{
 	{"_coderunner_adapt", "guest/adapt.py"},
+	{"_coderunner_analyze", "guest/analyze.py"},
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_preload", "guest/preload.py"},
 }
@@ -172,9 +173,11 @@ func (in *Interp) bootGuest(g guest) error {
 		}
 		switch m.name {
 		case "_coderunner":
-			in.main, err = g.attr(object, "run")
+			if in.functions.Run, err = g.attr(object, "run"); err == nil {
+				in.functions.Analyze, err = g.attr(object, "analyze")
+			}
 		case "_coderunner_preload":
-			in.preload, err = g.attr(object, "preload")
+			in.functions.Preload, err = g.attr(object, "preload")
 		}
 		if err != nil {
 			return err

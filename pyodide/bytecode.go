@@ -86,6 +86,9 @@ func (j *bytecodeJob) run(ctx context.Context, modules []string) error {
 	return nil
 }
 
+// maxBytecode bounds a module's bytecode in base64, in bytes.
+const maxBytecode = 16 << 20
+
 // once runs one interpreter and says how many modules it began.
 func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, err error) {
 	const folder = "/modules"
@@ -94,22 +97,22 @@ func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, er
 		return 0, err
 	}
 	var failed error
-	in, err := j.rt.New(ctx, Options{Memory: 1 << 30, Calls: map[string]func(context.Context, json.RawMessage) (any, error){
-		"job": func(context.Context, json.RawMessage) (any, error) {
+	in, err := j.rt.New(ctx, Options{Memory: 1 << 30, Calls: map[string]Call{
+		"job": {Do: func(context.Context, json.RawMessage) (any, error) {
 			return map[string]any{"folder": folder, "shown": j.Shown, "modules": modules}, nil
-		},
-		"begin": func(context.Context, json.RawMessage) (any, error) {
+		}},
+		"begin": {Do: func(context.Context, json.RawMessage) (any, error) {
 			begun++
 			j.step()
 			return nil, nil
-		},
-		"compiled": func(_ context.Context, argument json.RawMessage) (any, error) {
+		}},
+		"compiled": {MaxArgument: maxBytecode, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
 			var pyc []byte
 			if failed = json.Unmarshal(argument, &pyc); failed == nil {
 				failed = j.emit(modules[begun-1], pyc)
 			}
 			return nil, failed
-		},
+		}},
 	}})
 	if err != nil {
 		return 0, err

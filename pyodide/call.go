@@ -48,7 +48,7 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 	}
 	if pending := g.in.mod.ExportedGlobal(rewrite.FlagGlobal); pending.Get() != 0 {
 		g.in.dead = true // frames were left that are not made for it
-		return 0, fmt.Errorf("call %s: an exception of C++ or a longjmp (%d) that nothing catches", name, pending.Get())
+		return 0, fmt.Errorf("call %s (%d): %w", name, pending.Get(), errUncaught)
 	}
 	g.in.idle[name] = f
 	return uint32(stack[0]), nil
@@ -96,6 +96,25 @@ func (g guest) object(name string, args ...uint32) (uint32, error) {
 	return o, nil
 }
 
+// guestError is an answer of the guest's half that is none: an exception, or
+// not the value that was expected. A program can bring it about.
+type guestError struct{ what string }
+
+func (e *guestError) Error() string { return e.what }
+
+// errUncaught ends a call that C++ or longjmp unwound.
+var errUncaught = errors.New("an exception of C++ or a longjmp that nothing catches")
+
+// trapOf returns what made the guest trap, "" if nothing did.
+func trapOf(err error) string {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if err == errUncaught || fmt.Sprintf("%T", err) == "*wasmruntime.Error" { // which wazero does not export
+			return err.Error()
+		}
+	}
+	return ""
+}
+
 // exception takes the pending Python exception as an error.
 func (g guest) exception() error {
 	exc, err := g.call("PyErr_GetRaisedException")
@@ -109,19 +128,26 @@ func (g guest) exception() error {
 	if err != nil || repr == 0 {
 		return errors.Join(errors.New("a Python exception without repr"), err)
 	}
-	text, err := g.text(repr)
+	text, err := g.text(repr, maxRepr)
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("a Python exception: %s", text)
+	return &guestError{"a Python exception: " + text}
 }
 
-// maxText bounds a str that the host reads, in bytes: it is the guest's to
-// choose, and copied more than once.
-const maxText = 64 << 20
+// maxRepr bounds an exception's repr in bytes.
+const maxRepr = 64 << 10
 
-// text gives a str object's text and drops the reference.
-func (g guest) text(object uint32) (string, error) {
+// A str that is longer than freeText bytes is charged to the program while it
+// is decoded, textCost times.
+const (
+	freeText = 1 << 20
+	textCost = 3
+)
+
+// text returns a str object's text, which may have limit bytes at most, and
+// drops the reference.
+func (g guest) text(object, limit uint32) (string, error) {
 	size, err := g.call("malloc", 4)
 	if err != nil {
 		return "", err
@@ -136,8 +162,14 @@ func (g guest) text(object uint32) (string, error) {
 	if !ok || !ok2 {
 		return "", fmt.Errorf("read a str of the guest: address out of range")
 	}
-	if n > maxText {
-		return "", fmt.Errorf("read a str of the guest: it has %d bytes, at most %d are read", n, maxText)
+	if n > limit {
+		return "", &guestError{fmt.Sprintf("a str of %d bytes, where %d are read at most", n, limit)}
+	}
+	if n > freeText {
+		if !g.in.fs.Reserve(textCost * int64(n)) {
+			return "", &guestError{fmt.Sprintf("a str of %d bytes, which do not fit the memory limit", n)}
+		}
+		g.in.reserved += textCost * int64(n)
 	}
 	s := string(b)
 	if _, err := g.call("free", size); err != nil {
@@ -235,9 +267,9 @@ func (g guest) store(addr uint32, words ...uint32) error {
 	return nil
 }
 
-// apply calls a function object of the guest's with a str and gives the str
-// that it returns.
-func (g guest) apply(function uint32, text string) (string, error) {
+// apply calls a function object of the guest's with a str and returns the str
+// that it returns, which may have limit bytes at most.
+func (g guest) apply(function uint32, text string, limit uint32) (string, error) {
 	arg, err := g.str(text)
 	if err != nil {
 		return "", err
@@ -249,5 +281,5 @@ func (g guest) apply(function uint32, text string) (string, error) {
 	if _, err := g.call("Py_DecRef", arg); err != nil {
 		return "", err
 	}
-	return g.text(result)
+	return g.text(result, limit)
 }

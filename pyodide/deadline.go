@@ -10,70 +10,106 @@ import (
 // traceback made within it; see [deadline.extend].
 const softGrace = 60 * time.Millisecond
 
-// deadline is a time limit that can be paused, so that what the host does for
-// the program does not count. It strikes twice: soft, then hard.
+// deadline is a time limit that strikes twice: soft, then hard. It can be
+// paused while the program waits for the network, but only as long as its
+// budget for that lasts: it strikes after limit and budget at the latest,
+// whatever the program does.
 type deadline struct {
 	soft, hard func()
 	grace      time.Duration // between the two
 
 	mu       sync.Mutex
-	left     time.Duration // until it strikes next
-	since    time.Time     // when it last began to run; zero while paused
-	timer    *time.Timer
-	struck   bool // soft has been called
+	left     time.Duration // until it strikes next, as of since
+	budget   time.Duration // left for pauses, as of since
+	since    time.Time     // when left and budget were last worked out
+	timer    *time.Timer   // nil: there is no limit
+	struck   bool          // soft has been called
 	extended bool
 	paused   int
 	stopped  bool
 }
 
-// startDeadline makes a running deadline; a limit of 0 never strikes.
-func startDeadline(limit, grace time.Duration, soft, hard func()) *deadline {
-	d := &deadline{soft: soft, hard: hard, grace: grace, left: limit, paused: 1}
+// startDeadline starts a deadline; a limit of 0 never strikes.
+func startDeadline(limit, budget, grace time.Duration, soft, hard func()) *deadline {
+	d := &deadline{soft: soft, hard: hard, grace: grace, left: limit, budget: budget}
 	if limit <= 0 {
 		d.stopped = true
 		return d
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.since = time.Now()
 	d.timer = time.AfterFunc(limit, d.strike)
-	d.timer.Stop()
-	d.resume()
 	return d
+}
+
+// settleLocked charges the time since the last call to the budget, while the
+// deadline is paused, and otherwise, or beyond the budget, to what is left.
+func (d *deadline) settleLocked() {
+	now := time.Now()
+	passed := now.Sub(d.since)
+	d.since = now
+	if d.paused > 0 {
+		free := min(passed, d.budget)
+		d.budget -= free
+		passed -= free
+	}
+	d.left = max(d.left-passed, 0)
+}
+
+// resetLocked sets the timer to when the deadline strikes next.
+func (d *deadline) resetLocked() {
+	wait := d.left
+	if d.paused > 0 {
+		wait += d.budget
+	}
+	d.timer.Reset(wait)
 }
 
 func (d *deadline) strike() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped || d.paused > 0 {
+	if d.stopped {
 		return
 	}
-	if d.struck {
+	d.settleLocked()
+	switch {
+	case d.left > 0 || d.paused > 0 && d.budget > 0: // the timer was reset meanwhile
+		d.resetLocked()
+	case d.struck:
 		d.stopped = true
 		d.hard()
-		return
+	default:
+		d.struck = true
+		d.left = d.grace
+		d.resetLocked()
+		d.soft()
 	}
-	d.struck = true
-	d.left = d.grace
-	d.since = time.Now()
-	d.timer.Reset(d.left)
-	d.soft()
 }
 
-// pause stops the clock until resume is called as often.
-func (d *deadline) pause() {
+// pause stops the clock until resume is called as often. It returns what is
+// left of the budget and whether there is a limit at all.
+func (d *deadline) pause() (left time.Duration, limited bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.paused++; d.paused == 1 && !d.stopped {
-		d.timer.Stop()
-		d.left = max(d.left-time.Since(d.since), 0)
+	if d.stopped {
+		return 0, d.timer != nil
 	}
+	d.settleLocked()
+	d.paused++
+	d.resetLocked()
+	return d.budget, true
 }
 
 func (d *deadline) resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.paused--; d.paused == 0 && !d.stopped {
-		d.since = time.Now()
-		d.timer.Reset(d.left)
+	if d.stopped {
+		return
 	}
+	d.settleLocked()
+	d.paused--
+	d.resetLocked()
 }
 
 // extend gives a program that was interrupted and has ended by it the time to
@@ -85,13 +121,9 @@ func (d *deadline) extend(by time.Duration) {
 		return
 	}
 	d.extended = true
-	if d.paused > 0 {
-		d.left += by
-		return
-	}
-	d.left = max(d.left-time.Since(d.since), 0) + by
-	d.since = time.Now()
-	d.timer.Reset(d.left)
+	d.settleLocked()
+	d.left += by
+	d.resetLocked()
 }
 
 // stop ends the deadline; it does not strike afterwards.
@@ -104,7 +136,7 @@ func (d *deadline) stop() {
 	}
 }
 
-// hasStruck says whether the limit was reached.
+// hasStruck reports whether the limit was reached.
 func (d *deadline) hasStruck() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@ func TestDeadlineStrikesTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var soft, hard time.Duration
-		startDeadline(time.Second, softGrace, func() { soft = time.Since(begin) }, func() { hard = time.Since(begin) })
+		startDeadline(time.Second, time.Hour, softGrace, func() { soft = time.Since(begin) }, func() { hard = time.Since(begin) })
 		time.Sleep(5 * time.Second)
 		if soft != time.Second || hard != time.Second+softGrace {
 			t.Errorf("soft after %v, hard after %v", soft, hard)
@@ -22,7 +22,7 @@ func TestDeadlinePauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var soft time.Duration
-		d := startDeadline(time.Second, softGrace, func() { soft = time.Since(begin) }, func() {})
+		d := startDeadline(time.Second, time.Hour, softGrace, func() { soft = time.Since(begin) }, func() {})
 		time.Sleep(400 * time.Millisecond)
 		d.pause()
 		d.pause()
@@ -45,7 +45,7 @@ func TestDeadlineStopsAndExtends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		var hard time.Duration
-		d := startDeadline(time.Second, softGrace, func() {}, func() { hard = time.Since(begin) })
+		d := startDeadline(time.Second, time.Hour, softGrace, func() {}, func() { hard = time.Since(begin) })
 		d.extend(time.Hour) // not struck yet: nothing to extend
 		time.Sleep(time.Second + softGrace/2)
 		d.extend(time.Second)
@@ -54,10 +54,43 @@ func TestDeadlineStopsAndExtends(t *testing.T) {
 		if want := 2*time.Second + softGrace; hard != want {
 			t.Errorf("hard after %v, want %v", hard, want)
 		}
-		d = startDeadline(time.Second, softGrace, func() { t.Error("struck after stop") }, func() {})
+		d = startDeadline(time.Second, time.Hour, softGrace, func() { t.Error("struck after stop") }, func() {})
 		d.stop()
 		time.Sleep(time.Minute)
-		startDeadline(0, softGrace, func() { t.Error("no limit, but struck") }, func() {}).stop()
+		startDeadline(0, 0, softGrace, func() { t.Error("no limit, but struck") }, func() {}).stop()
 		time.Sleep(time.Minute)
 	})
+}
+
+// TestDeadlineBudget has programs that wait: they are struck when limit and
+// budget are used up, whether they wait then or not.
+func TestDeadlineBudget(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		pause, run time.Duration // one after the other, until it strikes
+		want, hard time.Duration
+	}{
+		{"one pause", time.Hour, 0, 3 * time.Second, 3*time.Second + softGrace},
+		{"many pauses", 100 * time.Millisecond, 0, 3 * time.Second, 3*time.Second + softGrace},
+		{"in between", 500 * time.Millisecond, 400 * time.Millisecond, 2500 * time.Millisecond, 2500*time.Millisecond + softGrace},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var soft, hard time.Duration
+				d := startDeadline(time.Second, 2*time.Second, softGrace, func() { soft = time.Since(begin) }, func() { hard = time.Since(begin) })
+				for first := true; hard == 0; first = false {
+					if left, limited := d.pause(); first && (left != 2*time.Second || !limited) {
+						t.Errorf("budget %v, limited %v", left, limited)
+					}
+					time.Sleep(c.pause)
+					d.resume()
+					time.Sleep(c.run)
+				}
+				if soft != c.want || hard != c.hard {
+					t.Errorf("soft after %v, hard after %v; want %v, %v", soft, hard, c.want, c.hard)
+				}
+			})
+		})
+	}
 }

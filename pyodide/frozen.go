@@ -44,14 +44,13 @@ type Frozen struct {
 
 // owner is what the interpreter itself has to remember.
 type owner struct {
-	Main    uint32          `json:"main"`
-	Preload uint32          `json:"preload"`
-	Clock   time.Duration   `json:"clock"`
-	Link    *linkState      `json:"link"`
-	Env     []string        `json:"env"` // variables that were asked for
-	Zone    emscripten.Zone `json:"zone"`
-	Live    *live           `json:"live"` // nil: it has run no program
-	Key     string          `json:"key"`  // of the runtime, if it has
+	Functions functions       `json:"functions"`
+	Clock     time.Duration   `json:"clock"`
+	Link      *linkState      `json:"link"`
+	Env       []string        `json:"env"` // variables that were asked for
+	Zone      emscripten.Zone `json:"zone"`
+	Live      *live           `json:"live"` // nil: it has run no program
+	Key       string          `json:"key"`  // of the runtime, if it has
 }
 
 // Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
@@ -264,9 +263,12 @@ func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, moun
 	return in.write(f, nil)
 }
 
+// maxPreloadReport bounds what the guest says of its imports, in bytes.
+const maxPreloadReport = 1 << 20
+
 // importAhead imports modules and says what speaks against a snapshot, or "".
 func (in *Interp) importAhead(ctx context.Context, modules string) (problem string, err error) {
-	text, err := in.guest(ctx).apply(in.preload, modules)
+	text, err := in.guest(ctx).apply(in.functions.Preload, modules, maxPreloadReport)
 	if err != nil {
 		return "", err
 	}
@@ -300,7 +302,7 @@ func (in *Interp) write(f *os.File, l *live) error {
 		return err
 	}
 	own := owner{
-		Main: in.main, Preload: in.preload, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Live: l,
+		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Live: l,
 	}
 	if l != nil {
 		own.Key = in.rt.SnapshotKey()

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"coderunner/pyodide"
 	"coderunner/pyodide/pyodidetest"
 )
@@ -96,67 +94,5 @@ func TestMemoryLimitBelowStart(t *testing.T) {
 	_, err := pyodidetest.Runtime(t).New(context.Background(), pyodide.Options{Memory: 8 << 20})
 	if err == nil || !strings.Contains(err.Error(), "memory") {
 		t.Errorf("New with 8 MiB: %v", err)
-	}
-}
-
-func TestImportsAreAskedFor(t *testing.T) {
-	const program = `
-import os, numpy, google.protobuf, probe, helper
-try:
-    import yaml
-except ImportError:
-    pass
-def f():
-    import pandas
-from typing import TYPE_CHECKING
-if TYPE_CHECKING:
-    import foo
-class C:
-    import klass
-import zoneinfo
-match 1:
-    case 1:
-        import matched
-while False:
-    pass
-else:
-    import otherwise
-try:
-    pass
-except ValueError:
-    import handled
-finally:
-    import final
-`
-	in, err := pyodidetest.Runtime(t).New(context.Background(), pyodide.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	if err := in.WriteFile("helper.py", []byte("import helped")); err != nil {
-		t.Fatal(err)
-	}
-	if err := in.Mount(pyodide.SitePackages, tree("")[0].Tree); err != nil {
-		t.Fatal(err)
-	}
-	stop := errors.New("seen enough")
-	got := map[pyodide.Import]bool{}
-	_, err = in.Run(context.Background(), pyodide.Program{Code: program, Imports: func(_ context.Context, wanted []pyodide.Import) error {
-		for _, w := range wanted {
-			got[w] = true
-		}
-		return stop
-	}})
-	if !errors.Is(err, stop) {
-		t.Fatal(err)
-	}
-	want := map[pyodide.Import]bool{
-		{Name: "numpy"}: true, {Name: "google.protobuf"}: true, {Name: "probe", Present: true}: true,
-		{Name: "helped"}: true, {Name: "yaml", Optional: true}: true, {Name: "pandas", Optional: true}: true,
-		{Name: "foo", Optional: true}: true, {Name: "klass"}: true, {Name: "tzdata", Optional: true}: true,
-		{Name: "matched"}: true, {Name: "otherwise"}: true, {Name: "handled"}: true, {Name: "final"}: true,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"coderunner/pyodide/abi"
@@ -15,18 +16,43 @@ import (
 // is read to its end, [true, value] or [false, message].
 const hostDevice = "/dev/coderunner"
 
-// maxRequest bounds a request in bytes, maxImports one for imports: parsed it
-// takes many times as much. Requests and answers that are held count as the
-// program's memory.
+// Call is something that a program may ask the host for, as
+// _coderunner.call(name, argument).
+type Call struct {
+	// Do gets the argument in JSON and returns a value that is encoded as
+	// JSON; its error raises RuntimeError with the same text. It must return
+	// when ctx ends.
+	Do func(ctx context.Context, argument json.RawMessage) (any, error)
+
+	// MaxArgument bounds the argument in bytes; 0 means 4096. Decoded it may
+	// take twenty times as much.
+	MaxArgument int
+
+	// Waits is for calls that wait for the network. They stop the program's
+	// clock, but for no longer than Program.WaitLimit all together: then ctx
+	// ends with the cause ErrWaitLimit, and what is left is charged.
+	Waits bool
+}
+
+// ErrWaitLimit is the cause of a call's context when the program has waited
+// for its calls as long as it may.
+var ErrWaitLimit = errors.New("the program has waited as long as it may")
+
 const (
-	maxRequest = 16 << 20
-	maxImports = 1 << 20
+	defaultArgument = 4 << 10
+	// callOverhead is what a request has besides its argument.
+	callOverhead = 128
 )
+
+// stopping is the call by which the guest asks for the time that a traceback
+// takes.
+const stopping = "stopping"
 
 // hostCall is one open of the device.
 type hostCall struct {
 	in      *Interp
 	request []byte
+	size    int           // of the request, which is dropped if it is too large
 	answer  *bytes.Reader // nil until the first read
 	held    int64         // bytes reserved for both
 }
@@ -35,22 +61,49 @@ func (in *Interp) openHostDevice(uint32) (memfs.Stream, abi.Errno) {
 	return &hostCall{in: in}, abi.OK
 }
 
+// maxRequest returns how long the request may be, as far as its name is known.
+// The guest writes ["name", argument]; what is written otherwise has the
+// default.
+func (c *hostCall) maxRequest() int {
+	head, ok := bytes.CutPrefix(c.request[:min(len(c.request), callOverhead)], []byte(`["`))
+	if name, _, closed := bytes.Cut(head, []byte(`"`)); ok && closed {
+		if call, known := c.in.calls[string(name)]; known && call.MaxArgument > 0 {
+			return call.MaxArgument + callOverhead
+		}
+	}
+	return defaultArgument + callOverhead
+}
+
+// Write takes all of p. A request that is too large is not kept: the answer
+// says so.
 func (c *hostCall) Write(_ context.Context, p []byte, _ bool) (int, abi.Errno) {
 	if c.answer != nil {
 		return 0, abi.EINVAL
 	}
-	if len(c.request)+len(p) > maxRequest {
-		return 0, abi.EFBIG
-	}
-	if need := len(c.request) + len(p); need > cap(c.request) {
-		size := max(need, 2*cap(c.request), 512)
-		if !c.reserve(int64(size)) {
-			return 0, abi.ENOSPC
+	// The name comes first, so that it is known before much is kept.
+	for rest := p; len(rest) > 0; {
+		part := rest[:min(len(rest), defaultArgument)]
+		rest = rest[len(part):]
+		c.size += len(part)
+		if c.tooLarge() {
+			c.request = nil
+			c.reserve(0)
+			continue
 		}
-		c.request = append(make([]byte, 0, size), c.request...)
+		if need := c.size; need > cap(c.request) {
+			size := min(max(need, 2*cap(c.request), 512), max(need, c.maxRequest()))
+			if !c.reserve(int64(size)) {
+				return 0, abi.ENOSPC
+			}
+			c.request = append(make([]byte, 0, size), c.request...)
+		}
+		c.request = append(c.request, part...)
 	}
-	c.request = append(c.request, p...)
 	return len(p), abi.OK
+}
+
+func (c *hostCall) tooLarge() bool {
+	return c.size > defaultArgument+callOverhead && c.size > c.maxRequest()
 }
 
 // reserve makes n what is reserved.
@@ -67,7 +120,7 @@ func (c *hostCall) reserve(n int64) bool {
 
 func (c *hostCall) Read(ctx context.Context, p []byte, _ bool) (int, abi.Errno) {
 	if c.answer == nil {
-		b := c.in.answer(ctx, c.request)
+		b := c.perform(ctx)
 		c.request = nil
 		if !c.reserve(int64(cap(b))) {
 			b = []byte(`[false,"the answer does not fit the memory limit"]`)
@@ -84,9 +137,13 @@ func (c *hostCall) Close() abi.Errno {
 	return abi.OK
 }
 
-// answer performs a call and encodes what it gave.
-func (in *Interp) answer(ctx context.Context, req []byte) []byte {
-	value, err := in.dispatch(ctx, req)
+// perform performs the call and returns its answer.
+func (c *hostCall) perform(ctx context.Context) []byte {
+	var value any
+	err := fmt.Errorf("the call has %d bytes, which is too long for it", c.size)
+	if !c.tooLarge() {
+		value, err = c.in.dispatch(ctx, c.request)
+	}
 	if err == nil {
 		var b []byte
 		if b, err = json.Marshal([]any{true, value}); err == nil {
@@ -97,59 +154,33 @@ func (in *Interp) answer(ctx context.Context, req []byte) []byte {
 	return b
 }
 
-// dispatch finds who performs a call. The time it takes is not the program's,
-// whose clock stands still meanwhile.
+// dispatch finds who performs a call. The time that it takes is the program's,
+// unless the call waits for the network.
 func (in *Interp) dispatch(ctx context.Context, req []byte) (any, error) {
 	var call [3]json.RawMessage // a slice would grow to whatever there is
 	var name string
 	if err := json.Unmarshal(req, &call); err != nil || call[1] == nil || call[2] != nil {
-		return nil, fmt.Errorf("a call is [name, argument] in JSON")
+		return nil, errors.New("a call is [name, argument] in JSON")
 	}
 	if err := json.Unmarshal(call[0], &name); err != nil {
-		return nil, fmt.Errorf("a call's name is a string")
+		return nil, errors.New("a call's name is a string")
 	}
-	switch name {
-	case "stopping":
+	if name == stopping {
 		in.deadline.extend(tracebackGrace)
 		return nil, nil
-	case "imports":
-		return nil, in.imports(ctx, call[1])
 	}
-	f := in.calls[name]
-	if f == nil {
+	f, ok := in.calls[name]
+	if !ok {
 		return nil, fmt.Errorf("the host offers no call %q", name)
 	}
-	in.deadline.pause()
-	defer in.deadline.resume()
-	return f(ctx, call[1])
-}
-
-// imports performs the call that Program.Imports answers. Its error ends the
-// run, so the guest does not get to see it.
-func (in *Interp) imports(ctx context.Context, arg json.RawMessage) error {
-	if len(arg) > maxImports {
-		return fmt.Errorf("imports of %d bytes, at most %d are possible", len(arg), maxImports)
-	}
-	var triples [][3]json.RawMessage
-	if err := json.Unmarshal(arg, &triples); err != nil {
-		return fmt.Errorf("imports are a list of triples: %w", err)
-	}
-	wanted := make([]Import, len(triples))
-	for i, t := range triples {
-		w := &wanted[i]
-		if json.Unmarshal(t[0], &w.Name) != nil || json.Unmarshal(t[1], &w.Optional) != nil || json.Unmarshal(t[2], &w.Present) != nil {
-			return fmt.Errorf("an import is a name and two booleans")
+	if f.Waits {
+		left, limited := in.deadline.pause()
+		defer in.deadline.resume()
+		if limited {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, left, ErrWaitLimit)
+			defer cancel()
 		}
 	}
-	hook := in.takeImports()
-	if hook == nil {
-		return fmt.Errorf("imports are asked for once")
-	}
-	in.deadline.pause()
-	defer in.deadline.resume()
-	if err := hook(ctx, wanted); err != nil {
-		in.importsErr = err
-		return err
-	}
-	return nil
+	return f.Do(ctx, call[1])
 }

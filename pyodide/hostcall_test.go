@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"testing"
 
 	"coderunner/pyodide/abi"
@@ -15,11 +16,15 @@ import (
 func askable(memory int64) *Interp {
 	return &Interp{
 		fs:       memfs.New(memfs.Options{MaxBytes: memory}),
-		deadline: startDeadline(0, 0, nil, nil),
-		calls: map[string]func(context.Context, json.RawMessage) (any, error){
-			"echo": func(_ context.Context, arg json.RawMessage) (any, error) { return arg, nil },
-			"fail": func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("no\xff") },
-			"big":  func(context.Context, json.RawMessage) (any, error) { return bytes.Repeat([]byte("x"), 1<<20), nil },
+		deadline: startDeadline(0, 0, 0, nil, nil),
+		calls: map[string]Call{
+			"echo": {MaxArgument: 1 << 20, Do: func(_ context.Context, arg json.RawMessage) (any, error) { return arg, nil }},
+			"fail": {Do: func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("no\xff") }},
+			"big":  {Do: func(context.Context, json.RawMessage) (any, error) { return bytes.Repeat([]byte("x"), 1<<20), nil }},
+			"list": {MaxArgument: 64 << 10, Do: func(_ context.Context, arg json.RawMessage) (any, error) {
+				var list []string
+				return nil, json.Unmarshal(arg, &list)
+			}},
 		},
 	}
 }
@@ -57,7 +62,8 @@ func ask(t *testing.T, in *Interp, request []byte, piece int) ([]byte, abi.Errno
 func TestHostCallMemory(t *testing.T) {
 	const memory = 1 << 20
 	in := askable(memory)
-	if _, e := ask(t, in, bytes.Repeat([]byte("x"), 2<<20), 4096); e != abi.ENOSPC {
+	small := askable(64 << 10)
+	if _, e := ask(t, small, append([]byte(`["echo","`), bytes.Repeat([]byte("x"), 100<<10)...), 4096); e != abi.ENOSPC {
 		t.Errorf("a request beyond the cap: %v, want ENOSPC", e)
 	}
 	if out, e := ask(t, in, []byte(`["big",null]`), 4096); e != abi.OK || !bytes.Contains(out, []byte("memory limit")) {
@@ -66,7 +72,7 @@ func TestHostCallMemory(t *testing.T) {
 	var open []memfs.Stream
 	for range 100 {
 		s, _ := in.openHostDevice(0)
-		s.Write(context.Background(), make([]byte, 64<<10), false)
+		s.Write(context.Background(), append([]byte(`["echo","`), make([]byte, 64<<10)...), false)
 		open = append(open, s)
 	}
 	if held, _ := in.fs.Usage(); held > memory || held < memory/2 {
@@ -78,15 +84,35 @@ func TestHostCallMemory(t *testing.T) {
 	if held, _ := in.fs.Usage(); held != 0 {
 		t.Errorf("%d bytes are held after all was closed", held)
 	}
-	if out, e := ask(t, in, append([]byte(`["imports",[`), append(bytes.Repeat([]byte("[],"), maxImports/3), []byte(`[]]]`)...)...), 1<<16); e == abi.OK && !bytes.HasPrefix(out, []byte("[false")) {
-		t.Errorf("a million imports: %.60q", out)
+}
+
+// TestHostCallTooLarge makes calls that would take much memory to decode: the
+// host allocates nothing for them.
+func TestHostCallTooLarge(t *testing.T) {
+	in := askable(256 << 20)
+	for _, start := range []string{`["list",[`, `["echo",[`, `["nobody",[`, ` ["list",[`, `[["list"],[`, `{`} {
+		request := append([]byte(start), bytes.Repeat([]byte(`"",`), 5<<20)...)
+		request = append(request, `""]]`...)
+		for _, piece := range []int{1 << 30, 1000} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			out, e := ask(t, in, request, min(piece, len(request)))
+			runtime.ReadMemStats(&after)
+			if e != abi.OK || !bytes.Contains(out, []byte("too long")) {
+				t.Errorf("%s: %.60q, %v", start, out, e)
+			}
+			// ask itself has a buffer of a piece.
+			if took := int64(after.TotalAlloc-before.TotalAlloc) - int64(min(piece, len(request))); took > 4<<20 {
+				t.Errorf("%s in pieces of %d: the host allocated %d KiB", start, piece, took>>10)
+			}
+		}
 	}
 }
 
 // FuzzHostCall writes any request in pieces of any length: there is always an
 // answer, and nothing is held after it.
 func FuzzHostCall(f *testing.F) {
-	for _, s := range []string{`["echo",{"a":[1,2]}]`, `["fail",null]`, `["imports",[["a",true,false]]]`, `["stopping",null]`, `["echo",1,2]`, `["echo"]`, `[[],[]]`, "[", `{"a":1}`, "null"} {
+	for _, s := range []string{`["echo",{"a":[1,2]}]`, `["fail",null]`, `["list",["a"]]`, `["stopping",null]`, `["echo",1,2]`, `["echo"]`, `[[],[]]`, "[", `{"a":1}`, "null"} {
 		f.Add([]byte(s), uint16(7))
 	}
 	f.Fuzz(func(t *testing.T, request []byte, piece uint16) {

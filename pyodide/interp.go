@@ -46,11 +46,8 @@ type Options struct {
 	Env      map[string]string
 	Location *time.Location // local time; nil: time.Local
 
-	// Calls are what the program may ask the host for, as
-	// _coderunner.call(name, argument). A call gets the argument in JSON and
-	// gives a value that is made JSON; its error raises RuntimeError with the
-	// same text. Calls must return when ctx ends.
-	Calls map[string]func(ctx context.Context, argument json.RawMessage) (any, error)
+	// Calls are what the program may ask the host for, by name.
+	Calls map[string]Call
 }
 
 func (o Options) memory() int64 {
@@ -62,19 +59,19 @@ func (o Options) memory() int64 {
 
 // Interp is one interpreter. See the package comment for its concurrency.
 type Interp struct {
-	rt            *Runtime
-	mod           api.Module
-	memory        *linmem.Memory
-	proc          *emscripten.Process
-	fs            *memfs.FS
-	main, preload uint32 // functions of guest/coderunner.py, Python objects
-	env           map[string]string
-	asked         []string // environment variables that were looked at ahead of a snapshot
-	newZone       bool     // CPython remembers another one
-	mem           hostfn.Mem
-	initialized   bool // CPython has started
-	calls         map[string]func(context.Context, json.RawMessage) (any, error)
-	idle          map[string]api.Function // exports that were called and do not run, see guest
+	rt          *Runtime
+	mod         api.Module
+	memory      *linmem.Memory
+	proc        *emscripten.Process
+	fs          *memfs.FS
+	functions   functions
+	env         map[string]string
+	asked       []string // environment variables that were looked at ahead of a snapshot
+	newZone     bool     // CPython remembers another one
+	mem         hostfn.Mem
+	initialized bool // CPython has started
+	calls       map[string]Call
+	idle        map[string]api.Function // exports that were called and do not run, see guest
 
 	signalNumber, signalClock uint32 // addresses, see signal
 	stopFlag                  sync.Mutex
@@ -91,10 +88,15 @@ type Interp struct {
 
 	patience time.Duration // beyond softGrace; for tests whose outcome must not depend on the machine's speed
 
-	// Of the run in progress; set before the guest runs.
-	deadline   *deadline
-	importHook func(context.Context, []Import) error
-	importsErr error
+	deadline *deadline // of the run in progress; set before the guest runs
+	reserved int64     // bytes of the file system's budget, while the report is read
+}
+
+// functions are those of the guest's half that the host calls, Python objects.
+type functions struct {
+	Run     uint32 `json:"run"`
+	Analyze uint32 `json:"analyze"`
+	Preload uint32 `json:"preload"`
 }
 
 // Mount shows a tree, read-only, in a directory, which is made if it is not
@@ -160,8 +162,7 @@ func (in *Interp) WriteFile(name string, data []byte) error {
 func (in *Interp) Files() fs.FS { return in.fs.FS() }
 
 // Run runs a program as __main__. A program that fails is a Result; an error
-// means that the interpreter could not run it, or is the one that
-// Program.Imports returned.
+// means that the interpreter could not run it.
 //
 // An interpreter may run several programs one after the other; they see what
 // the earlier ones left. After a Result whose Ended is neither Finished nor
@@ -180,36 +181,23 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.importHook, in.importsErr = p.Imports, nil
-	in.deadline = startDeadline(p.Timeout, softGrace+in.patience, in.interrupt, func() { cancel(errTimeLimit) })
+	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.interrupt, func() { cancel(errTimeLimit) })
 	defer in.deadline.stop()
 	// The guest does not look at ctx: its end sets the flag that loops check.
 	stop := context.AfterFunc(ctx, in.stop)
 	defer stop()
 
-	text, cpu, err := in.timed(ctx, string(req))
+	res, cpu, err := in.timed(ctx, string(req), asked.maxReport())
 	in.deadline.stop()
-	var res *Result
-	if err != nil {
+	// What the guest reports is only a claim: how the run ended is what the
+	// host saw.
+	switch {
+	case err != nil:
 		res = in.ended(ctx, err)
-	} else {
-		var r report
-		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			in.dead = true
-			return nil, fmt.Errorf("run: the guest's report: %w", err)
-		}
-		res = r.result()
-		switch {
-		case res.Ended != Finished:
-		case context.Cause(ctx) != nil:
-			res.Ended = Cancelled
-		case in.deadline.hasStruck():
-			res.Ended = Interrupted // and the program dealt with it
-		}
-	}
-	if in.importsErr != nil {
-		in.dead = true
-		return nil, in.importsErr
+	case in.deadline.hasStruck():
+		res.Ended = Interrupted
+	case context.Cause(ctx) != nil:
+		res.Ended = Cancelled
 	}
 	if context.Cause(ctx) != nil {
 		in.dead = true // the flag is set: the next loop would trap
@@ -224,12 +212,21 @@ var errTimeLimit = errors.New("time limit")
 
 // timed calls the guest's run function and measures the processor time that it
 // takes: the guest stays on one thread.
-func (in *Interp) timed(ctx context.Context, request string) (string, time.Duration, error) {
+func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (*Result, time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	begun := threadTime()
-	text, err := in.guest(ctx).apply(in.main, request)
-	return text, threadTime() - begun, err
+	text, err := in.guest(ctx).apply(in.functions.Run, request, maxReport)
+	took := threadTime() - begun
+	if err != nil {
+		return nil, took, err
+	}
+	defer func() {
+		in.fs.Unreserve(in.reserved)
+		in.reserved = 0
+	}()
+	res, err := readReport(text)
+	return res, took, err
 }
 
 // ended explains a call that did not return.
@@ -237,6 +234,7 @@ func (in *Interp) ended(ctx context.Context, err error) *Result {
 	in.dead = true
 	var exit *emscripten.Exit
 	var output *emscripten.OutputError
+	var bad *guestError
 	switch cause := context.Cause(ctx); {
 	case errors.As(err, &exit):
 		return &Result{ExitCode: int(exit.Code)}
@@ -246,15 +244,15 @@ func (in *Interp) ended(ctx context.Context, err error) *Result {
 		return &Result{Ended: Stopped, ExitCode: 1}
 	case cause != nil:
 		return &Result{Ended: Cancelled, ExitCode: 1, Cause: cause}
+	case in.deadline.hasStruck():
+		return &Result{Ended: Stopped, ExitCode: 1}
+	case errors.As(err, &bad):
+		return &Result{Ended: Unreported, ExitCode: 1, Cause: err}
+	}
+	if trap := trapOf(err); trap != "" {
+		return &Result{Ended: Trapped, ExitCode: 1, Trap: trap, Cause: err}
 	}
 	return &Result{Ended: Died, ExitCode: 1, Cause: err}
-}
-
-// takeImports gives the hook to the first who asks.
-func (in *Interp) takeImports() func(context.Context, []Import) error {
-	hook := in.importHook
-	in.importHook = nil
-	return hook
 }
 
 // guest gives access to the module's exports, with the host functions bound to

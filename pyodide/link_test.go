@@ -147,9 +147,9 @@ func TestHostileC(t *testing.T) {
 		code string
 		want pyodide.Ended
 	}{
-		"uncaught": {"libc.__cxa_throw(ctypes.create_string_buffer(64), 0, 0)", pyodide.Died},
-		"longjmp":  {"libc.__wasm_longjmp(ctypes.create_string_buffer(256), 1)", pyodide.Died},
-		"wild":     {"ctypes.memmove(0x7fffffff, 0x7fffff00, 8)", pyodide.Died},
+		"uncaught": {"libc.__cxa_throw(ctypes.create_string_buffer(64), 0, 0)", pyodide.Trapped},
+		"longjmp":  {"libc.__wasm_longjmp(ctypes.create_string_buffer(256), 1)", pyodide.Trapped},
+		"wild":     {"ctypes.memmove(0x7fffffff, 0x7fffff00, 8)", pyodide.Trapped},
 		"deep": {`
 F = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 def f(n): return lib.apply(g, n + 1)
@@ -162,7 +162,7 @@ try:
         ctypes.CFUNCTYPE(None, *[(ctypes.c_int, ctypes.c_double)[n >> i & 1] for i in range(12)])(print)
 except Exception as e: pass
 assert 100 < n < 2000, n`, pyodide.Finished},
-		"abort": {"libc.abort()", pyodide.Died},
+		"abort": {"libc.abort()", pyodide.Trapped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := withLibrary(t, "import ctypes\nlibc = ctypes.CDLL(None); lib = ctypes.CDLL('/opt/lib.so')\n"+c.code, time.Minute)

@@ -1,8 +1,8 @@
 package pyodide
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -12,30 +12,27 @@ type Program struct {
 	Filename string   // as tracebacks show it; "" means main.py
 	Args     []string // sys.argv[1:]
 
-	// Timeout limits the execution; 0 does not. What the program waits for in
-	// Imports and in Options.Calls is not counted.
+	// Timeout limits the execution, with all that the host does for the
+	// program; 0 does not.
 	Timeout time.Duration
 
-	// Imports, if set, is called after the program was parsed and before it
-	// runs, with the modules that it imports, if any are neither its own nor
-	// the standard library's. It may call [Interp.Mount]. An error from it
-	// ends the run and is what Run returns. With AlwaysAsk it is called even
-	// if there are none.
-	Imports   func(ctx context.Context, wanted []Import) error
-	AlwaysAsk bool
+	// WaitLimit is how long the program's clock stands still, all together,
+	// while calls wait for the network; 0 means as long as Timeout.
+	WaitLimit time.Duration
 
-	// ResultLimit bounds the text of the result, in characters; 0 means 50000.
+	// ResultLimit bounds each text of the result, in characters; 0 means
+	// 50000, and more than 1 Mi is not possible.
 	ResultLimit int
 }
 
-// Import is a module that a program wants.
-type Import struct {
-	Name     string // dotted, as it is written
-	Optional bool   // the program may never reach it, or copes without
-	Present  bool   // it is in a mounted package
+func (p Program) waitLimit() time.Duration {
+	if p.WaitLimit > 0 {
+		return p.WaitLimit
+	}
+	return p.Timeout
 }
 
-// Ended says how a run came to its end.
+// Ended says how a run came to its end, as the host saw it.
 type Ended uint8
 
 // The ends. After the first two the interpreter may be used again; after the
@@ -46,20 +43,27 @@ const (
 	Stopped                  // the time limit, by force
 	Cancelled                // the context ended
 	Flooded                  // Stdout or Stderr refused a write
-	Died                     // a trap: the native stack overflowed, memory ran out in C, our fault
+	Trapped                  // WebAssembly's own checks ended it; see Result.Trap
+	Unreported               // the program broke the guest's half, which did not say how it went
+	Died                     // memory ran out in C, or our fault
 )
 
-var endedNames = [...]string{"finished", "interrupted", "stopped", "cancelled", "flooded", "died"}
+var endedNames = [...]string{"finished", "interrupted", "stopped", "cancelled", "flooded", "trapped", "unreported", "died"}
 
 func (e Ended) String() string { return endedNames[e] }
 
-// Result is how a program went.
+// StackOverflow is the Result.Trap of a program that nests too deeply for C.
+const StackOverflow = "stack overflow"
+
+// Result is how a program went. ExitCode, Value and Exception are what the
+// program's own interpreter reports, of bounded size and nothing more.
 type Result struct {
 	Ended     Ended
 	ExitCode  int
 	Value     *Value     // of the last expression; nil for None, or if there is none
 	Exception *Exception // nil unless one was uncaught
-	Cause     error      // why, when Ended is Flooded or Died
+	Trap      string     // what the trap was, when Ended is Trapped
+	Cause     error      // why, when Ended is Flooded or later
 
 	CPUTime      time.Duration // 0 where the system does not tell (it does on Linux)
 	PeakMemory   int64         // bytes of linear memory
@@ -80,32 +84,29 @@ type Exception struct {
 	Line      int    // the innermost of the program's lines, 0 if there is none
 }
 
-// request and report are what the guest's run function takes and gives; see
+// request and report are what the guest's run function takes and returns; see
 // guest/coderunner.py.
 type request struct {
 	Code        string            `json:"code"`
 	Filename    string            `json:"filename"`
 	Args        []string          `json:"args"`
 	Env         map[string]string `json:"env"`
-	Imports     bool              `json:"imports"`
-	AlwaysAsk   bool              `json:"always_ask"`
 	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
 	ResultLimit int               `json:"result_limit"`
 }
 
 type report struct {
-	ExitCode    int     `json:"exit_code"`
-	Repr        *string `json:"repr"`
-	JSON        string  `json:"json"`
-	Interrupted bool    `json:"interrupted"`
-	Type        string  `json:"type"`
-	Message     string  `json:"message"`
-	Traceback   string  `json:"traceback"`
-	Line        int     `json:"line"`
+	ExitCode  int     `json:"exit_code"`
+	Repr      *string `json:"repr"`
+	JSON      string  `json:"json"`
+	Type      string  `json:"type"`
+	Message   string  `json:"message"`
+	Traceback string  `json:"traceback"`
+	Line      int     `json:"line"`
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, Imports: p.Imports != nil, AlwaysAsk: p.AlwaysAsk, ResultLimit: p.ResultLimit}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit}
 	if r.Filename == "" {
 		r.Filename = "main.py"
 	}
@@ -115,15 +116,28 @@ func (p Program) request(env map[string]string) request {
 	if r.ResultLimit <= 0 {
 		r.ResultLimit = 50_000
 	}
+	r.ResultLimit = min(r.ResultLimit, 1<<20)
 	return r
 }
 
-// result translates a report.
-func (r report) result() *Result {
-	res := &Result{ExitCode: r.ExitCode}
-	if r.Interrupted {
-		res.Ended = Interrupted
+// maxReport returns how long the report may be, in bytes: a repr, a message
+// and a traceback of ResultLimit characters, each of which JSON writes in
+// twelve bytes at most, JSON in JSON, and what is short.
+func (r request) maxReport() uint32 { return uint32(64<<10 + 40*r.ResultLimit) }
+
+// maxTypeName bounds the name of an exception's type, in bytes.
+const maxTypeName = 256
+
+// readReport reads a report. A program can replace whatever makes it.
+func readReport(text string) (*Result, error) {
+	var r report
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return nil, &guestError{fmt.Sprintf("a report that is none: %v", err)}
 	}
+	if r.ExitCode < 0 || r.ExitCode > 255 || r.Line < 0 || len(r.Type) > maxTypeName {
+		return nil, &guestError{"a report with values out of range"}
+	}
+	res := &Result{ExitCode: r.ExitCode}
 	if r.Repr != nil {
 		res.Value = &Value{Repr: *r.Repr}
 		if r.JSON != "" && json.Valid([]byte(r.JSON)) {
@@ -132,6 +146,7 @@ func (r report) result() *Result {
 	}
 	if r.Type != "" {
 		res.Exception = &Exception{Type: r.Type, Message: r.Message, Traceback: r.Traceback, Line: r.Line}
+		res.ExitCode = max(res.ExitCode, 1)
 	}
-	return res
+	return res, nil
 }

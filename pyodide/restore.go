@@ -39,7 +39,7 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 		return in, err
 	}
 	in.settled()
-	in.main, in.preload, in.initialized = z.owner.Main, z.owner.Preload, true
+	in.functions, in.initialized = z.owner.Functions, true
 	return in, in.findSignals()
 }
 

@@ -68,8 +68,8 @@ func (in *Interp) strip() *Interp {
 func (in *Interp) reuse() (*Interp, error) {
 	z := in.key.from
 	fresh := &Interp{
-		rt: in.rt, mod: in.mod, idle: in.idle, memory: in.memory, mem: in.mem, deadline: startDeadline(0, 0, nil, nil),
-		main: z.owner.Main, preload: z.owner.Preload, initialized: true,
+		rt: in.rt, mod: in.mod, idle: in.idle, memory: in.memory, mem: in.mem, deadline: startDeadline(0, 0, 0, nil, nil),
+		functions: z.owner.Functions, initialized: true,
 	}
 	g := fresh.guest(context.Background())
 	for _, t := range in.rt.module.info.Tables {

@@ -70,6 +70,7 @@ type Runtime struct {
 	stdlib    []byte // the archive of the standard library, shared and read-only
 	stdlibKey string // what it is made of
 	ahead     ahead
+	analyses  analyses
 	base      *Frozen // a booted interpreter; nil without a store
 	close     sync.Once
 	unmap     []func() error

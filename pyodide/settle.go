@@ -25,7 +25,7 @@ func (in *Interp) settle(ctx context.Context, rehearse bool) error {
 	if err != nil {
 		return err
 	}
-	in.calls = map[string]func(context.Context, json.RawMessage) (any, error){"immortal": in.immortalize}
+	in.calls = map[string]Call{"immortal": {Do: in.immortalize}}
 	defer func() { in.calls = nil }()
 	g := in.guest(ctx)
 	module, err := g.module("_coderunner_settle", string(source))
@@ -40,7 +40,7 @@ func (in *Interp) settle(ctx context.Context, rehearse bool) error {
 		if err != nil {
 			return fmt.Errorf("settle: %w", err)
 		}
-		if _, err := g.apply(f, ""); err != nil {
+		if _, err := g.apply(f, "", maxRepr); err != nil {
 			return fmt.Errorf("settle: %s: %w", name, err)
 		}
 		if _, err := g.call("Py_DecRef", f); err != nil {

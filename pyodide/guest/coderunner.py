@@ -8,8 +8,6 @@ reached through names bound here, at boot.
 import ast
 import atexit
 import builtins
-import gc
-import importlib
 import importlib.machinery
 import json
 import linecache
@@ -19,9 +17,13 @@ import sys
 import time
 import traceback
 
+from _coderunner_analyze import analyze as _analyze
+
 _DEVICE = "/dev/coderunner"
 _FUTURE = 0x1FFE0000  # the flags of __future__ statements, as in Include/cpython/compile.h
+_FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
+_TYPE_NAME = 64  # characters of an exception's name that are reported
 _encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 _open, _read, _write, _close = os.open, os.read, os.write, os.close
@@ -63,7 +65,7 @@ def _on_interrupt(signum, frame):
 
 
 def run(request):
-    """Runs one program and says how it went. Both are JSON texts."""
+    """Runs one program and reports how it went. Both are JSON texts."""
     p = _decode(request)
     report = {"exit_code": 0}
     try:
@@ -74,10 +76,25 @@ def run(request):
                 report["exit_code"] = _exit_code(e)
             except BaseException as e:
                 if step is _main or isinstance(e, _Interrupt):
-                    _explain(e, p["filename"], report)
+                    _explain(e, p, report)
     except _Interrupt as e:  # it came late, between two steps
-        _explain(e, p["filename"], report)
+        _explain(e, p, report)
     return _encode(report)
+
+
+def analyze(request):
+    """Parses a program, which is not run, and says what it needs. Both are
+    JSON texts, see analyze.go."""
+    p = _decode(request)
+    source = _source(p["code"])
+    found = _analyze(source, p["files"], p["name"])
+    if not any(found.values()):
+        try:
+            compile(source, p["name"], "exec", ast.PyCF_ONLY_AST | _FLAGS, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as e:
+            message, line = getattr(e, "msg", e), getattr(e, "lineno", 0)
+            found["problem"] = {"type": type(e).__name__, "message": _shorten(str(message), 1000), "line": line or 0}
+    return _encode(found)
 
 
 def _main(p, main, report):
@@ -157,7 +174,7 @@ def _unshadow(names):
 
 
 def _compile(p, main):
-    """Parses the program, asks for its packages and gives its code objects."""
+    """Prepares the program's surroundings and returns its code objects."""
     name = p["filename"]
     source = _source(p["code"])
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -168,35 +185,28 @@ def _compile(p, main):
     _unshadow(os.listdir())
     main["__file__"] = name
     main["__builtins__"] = builtins
-    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-    code, wanted = _compile_line(source, name, flags), []
-    if code is None:
-        tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-        if p["imports"] and "import" in source:
-            wanted = _wanted_imports(tree)
-    if p["imports"] and (wanted or p["always_ask"]):
-        call("imports", wanted)
-        _look_again()
+    code = _compile_line(source, name)
     if code is not None:
         return None, code
+    tree = compile(source, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)
         if not tree.body:
-            return None, compile(last, name, "eval", flags, dont_inherit=True)
-    body = compile(tree, name, "exec", flags, dont_inherit=True)
+            return None, compile(last, name, "eval", _FLAGS, dont_inherit=True)
+    body = compile(tree, name, "exec", _FLAGS, dont_inherit=True)
     if last is not None:
-        last = compile(last, name, "eval", flags | body.co_flags & _FUTURE, dont_inherit=True)
+        last = compile(last, name, "eval", _FLAGS | body.co_flags & _FUTURE, dont_inherit=True)
     return body, last
 
 
-def _compile_line(source, name, flags):
+def _compile_line(source, name):
     """The code of a program that is one expression in one line, else None. In
     half the time, since no tree is made."""
     if "\n" in source[:-1] or ";" in source or "=" in source or source[:1] in " \t":
         return None
     try:
-        return compile(source, name, "eval", flags, dont_inherit=True)
+        return compile(source, name, "eval", _FLAGS, dont_inherit=True)
     except SyntaxError:
         return None  # a statement, or else the tree will say so
 
@@ -268,123 +278,6 @@ def _suspended(runner, name):
     return []
 
 
-# ---- imports
-
-
-_OURS = {"_coderunner", "micropip", "js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"}
-# A package that gives a standard module its data.
-_DATA = {"zoneinfo": "tzdata"}
-
-
-def _wanted_imports(tree):
-    """The modules that the program and its own files import and that are
-    neither theirs nor of the standard library: [[dotted name, optional,
-    present], ...]."""
-    found, seen = {}, set()
-
-    def visit(tree):
-        for name, optional in _imports(tree):
-            top = name.partition(".")[0]
-            if top in _DATA and _DATA[top] not in found:
-                found[_DATA[top]] = True
-            if top in sys.stdlib_module_names or top in sys.builtin_module_names or top in _OURS:
-                continue
-            if name in found:
-                found[name] &= optional
-                continue
-            local = _local_source(top)
-            if local is None:
-                found[name] = optional
-            elif local and local not in seen:
-                seen.add(local)
-                try:
-                    with open(local, "rb") as f:
-                        visit(ast.parse(f.read()))
-                except (OSError, SyntaxError, ValueError):
-                    pass  # importing it will say so
-
-    visit(tree)
-    return [[name, optional, _have(name)] for name, optional in found.items()]
-
-
-def _local_source(top):
-    for path in (top + ".py", top + "/__init__.py"):
-        if os.path.isfile(path):
-            return path
-    return "" if os.path.isdir(top) else None
-
-
-def _have(name):
-    """Whether a module, or a regular package that contains it, is installed.
-
-    The parts of a namespace package come from several distributions, so there
-    the question goes on inside.
-    """
-    path, sofar = None, ""
-    for part in name.split("."):
-        sofar += part
-        try:
-            spec = importlib.machinery.PathFinder.find_spec(sofar, path)
-        except (ImportError, ValueError):
-            return False
-        if spec is None:
-            return False
-        if spec.loader is not None:
-            return True
-        path = spec.submodule_search_locations
-        sofar += "."
-    return True
-
-
-_FUNCTIONS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef))
-_BLOCKS = _FUNCTIONS | {
-    ast.ClassDef, ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match
-}
-
-
-def _imports(tree):
-    """(dotted name, optional) of each absolute import. Optional ones may never
-    be reached, or the program copes without: in functions, under
-    TYPE_CHECKING, in a try that catches ImportError."""
-    work = [(tree.body, False)]
-    while work:
-        block, optional = work.pop()
-        for node in block:
-            kind = type(node)
-            if kind is ast.Import:
-                for alias in node.names:
-                    yield alias.name, optional
-            elif kind is ast.ImportFrom:
-                if node.level == 0 and node.module:
-                    yield node.module, optional
-            elif kind in _BLOCKS:
-                work += _blocks(node, optional)
-
-
-def _blocks(node, optional):
-    """The blocks of a statement, and whether imports in them are optional."""
-    handlers = getattr(node, "handlers", ())
-    inner = (
-        optional
-        or type(node) in _FUNCTIONS
-        or any(map(_catches_import_error, handlers))
-        or type(node) is ast.If and "TYPE_CHECKING" in ast.dump(node.test)
-    )
-    for part in (node, *handlers, *getattr(node, "cases", ())):
-        yield getattr(part, "body", ()), inner
-    yield getattr(node, "orelse", ()), optional
-    yield getattr(node, "finalbody", ()), optional
-
-
-def _catches_import_error(handler):
-    if handler.type is None:
-        return True
-    names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(
-        getattr(n, "id", None) in ("ImportError", "ModuleNotFoundError", "Exception", "BaseException") for n in names
-    )
-
-
 # ---- how it went
 
 
@@ -435,30 +328,31 @@ def _exit_code(e):
     return 1
 
 
-def _explain(e, name, report):
+def _explain(e, p, report):
+    name, limit = p["filename"], p["result_limit"]
+    interrupted = isinstance(e, _Interrupt)
     report["exit_code"] = 1
-    report["interrupted"] = isinstance(e, _Interrupt)
-    if report["interrupted"]:
+    if interrupted:
         call("stopping")  # a little more time, for the traceback
-    report["type"] = type(e).__qualname__
+    report["type"] = type(e).__qualname__[:_TYPE_NAME]
     try:
-        if sys.excepthook is not sys.__excepthook__ and not report["interrupted"]:
+        if sys.excepthook is not sys.__excepthook__ and not interrupted:
             sys.excepthook(type(e), e, e.__traceback__)
         te = traceback.TracebackException.from_exception(e, compact=True)
-        _keep_user_frames(te, name)
+        _keep_user_frames(te, name, limit)
         suspended = getattr(e, "suspended", None)
         if suspended:
             te.stack = traceback.StackSummary.from_list(
                 [(name, n, fn, linecache.getline(name, n).strip()) for fn, n in suspended]
             )
         if isinstance(e, SyntaxError) and e.filename == name:
-            report["line"] = e.lineno
-            report["message"] = e.msg
+            report["line"] = e.lineno if type(e.lineno) is int else 0
+            report["message"] = _shorten(str(e.msg), limit)
         else:
-            report["message"] = _message(e)
+            report["message"] = _shorten(_message(e), limit)
             if te.stack:
-                report["line"] = te.stack[-1].lineno
-        report["traceback"] = "".join(te.format())
+                report["line"] = te.stack[-1].lineno or 0
+        report["traceback"] = _shorten("".join(te.format()), limit)
     except BaseException as again:
         report.setdefault("message", "")
         report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
@@ -471,13 +365,15 @@ def _message(e):
         return "<exception str() failed>"
 
 
-def _keep_user_frames(te, name):
+def _keep_user_frames(te, name, limit):
     seen = []
     while te is not None and te not in seen:
         seen.append(te)
+        if isinstance(te._str, str):
+            te._str = _shorten(te._str, limit)
         te.stack = traceback.StackSummary.from_list([f for f in te.stack if _is_user_file(f.filename, name)])
         for inner in getattr(te, "exceptions", None) or ():
-            _keep_user_frames(inner, name)
+            _keep_user_frames(inner, name, limit)
         if te.__cause__ is not None:
             te = te.__cause__
         else:

@@ -44,6 +44,7 @@ def rehearse(_):
     kept = dict(main), list(sys.path), list(sys.argv), signal.getsignal(signal.SIGXCPU)
     for _ in range(_ROUNDS):
         for code in _PROGRAMS:
+            _coderunner.analyze(json.dumps({"code": code, "files": [], "name": "main.py"}))
             _coderunner.run(
                 json.dumps(
                     {
@@ -51,8 +52,6 @@ def rehearse(_):
                         "filename": "main.py",
                         "args": [],
                         "env": _ENV,
-                        "imports": True,
-                        "always_ask": False,
                         "result_limit": 50000,
                     }
                 )

@@ -2,7 +2,6 @@ package python
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,20 +11,10 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// errPrepared ends the run of a program that is not to be run.
-var errPrepared = errors.New("the program is prepared")
-
-// onlyLock is a module that is not there. A program's imports are only told
-// when it imports what Python does not have, so one that is to be locked
-// imports this.
-const onlyLock = "_coderunner_only_lock"
-
-// Lock prepares what the program of a request needs, as Run would. See
-// [runners.Runner]. What the program installs by micropip.install is not known
-// before it runs.
+// Lock prepares what the program of a request needs, as Run would, and does not
+// run it. See [runners.Runner]. What the program installs by micropip.install is
+// not known before it runs.
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
-	code := req.Code
-	req.Code += "\n\nimport " + onlyLock + "\n"
 	j, err := r.job(req)
 	if err != nil {
 		return nil, err
@@ -47,7 +36,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 		lock = append(lock, requirement.Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
 	}
 	slices.SortFunc(lock, func(a, b requirement.Locked) int { return strings.Compare(a.Name, b.Name) })
-	text, err := requirement.WriteLock(code, lock)
+	text, err := requirement.WriteLock(req.Code, lock)
 	if err != nil {
 		return nil, runners.BadArgument("code", "cannot take a lock: %v.", err)
 	}

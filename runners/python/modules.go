@@ -18,33 +18,19 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// imports installs what the program imports and does not have.
+// installImports installs what the program imports and does not have.
 //
 // A program that uses micropip looks after its packages itself, and what it
 // will install decides over versions. So nothing is done in advance for it;
 // the stand-in asks for the rest when an import is reached.
-func (j *job) imports(ctx context.Context, wanted []pyodide.Import) error {
-	missing := slices.DeleteFunc(slices.Clone(wanted), func(i pyodide.Import) bool {
-		return i.Present || j.only && i.Name == onlyLock
-	})
-	if usesMicropip.MatchString(j.req.Code) && !j.only {
+func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error {
+	missing := slices.DeleteFunc(slices.Clone(found.Imports), func(i pyodide.Import) bool { return j.present(i.Name) })
+	if found.Micropip && !j.only {
 		j.deferred = missing
 		return nil
 	}
-	if err := j.installModules(ctx, missing); err != nil {
-		if j.plan != nil && ctx.Err() == nil {
-			return errGuess
-		}
-		return err
-	}
-	if j.only {
-		return errPrepared
-	}
-	return j.chooseSnapshot(ctx, wanted)
+	return j.installModules(ctx, missing)
 }
-
-// usesMicropip finds an import of micropip.
-var usesMicropip = regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t].*\bmicropip\b`)
 
 // installModules installs the packages that have modules.
 func (j *job) installModules(ctx context.Context, missing []pyodide.Import) error {

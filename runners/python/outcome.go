@@ -1,8 +1,10 @@
 package python
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -12,11 +14,14 @@ import (
 
 // The exit codes of programs that did not choose one.
 const (
-	killedCode = 128 + 9
-	failedCode = 1
+	killedCode   = 128 + 9
+	overflowCode = 128 + 11 // a segmentation fault, as CPython ends elsewhere
+	failedCode   = 1
 )
 
-// outcome says how the run went. Packages and times are left to the caller.
+// outcome returns the Outcome of a run. Its status is what the host saw; what
+// the program's interpreter reports is in Result and Error. Packages and times
+// are left to the caller.
 func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	o := j.printed(runners.Succeeded, res.ExitCode)
 	o.Usage.PeakMemoryBytes = res.PeakMemory
@@ -44,7 +49,7 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
-		o.end(runners.TimedOut, "Timeout", fmt.Sprintf("the program ran longer than its limit of %v", limits.Timeout))
+		o.end(runners.TimedOut, "Timeout", timeoutMessage(limits.Timeout))
 	case pyodide.Flooded:
 		o.end(runners.OutputLimit, "OutputLimit", fmt.Sprintf("the program printed more than %d bytes", limits.Output*runners.FloodFactor))
 	case pyodide.Cancelled:
@@ -79,22 +84,43 @@ func (o ending) end(status runners.Status, kind, message string) {
 	o.Status, o.ExitCode, o.Result, o.Error = status, killedCode, nil, e
 }
 
-// died explains an interpreter that is no more.
+// died explains an interpreter that did not come to its end.
 func (j *job) died(o ending, res *pyodide.Result) {
-	cause := ""
-	if res.Cause != nil {
-		cause = res.Cause.Error()
-	}
 	switch {
 	case res.MemoryCapHit:
 		o.end(runners.OutOfMemory, "OutOfMemory", memoryMessage("", j.req.Limits.Memory))
-	case strings.Contains(cause, "stack overflow"):
-		o.end(runners.Crashed, "StackOverflow", "the program overflowed the interpreter's stack: something is nested too deeply")
+	case res.Trap == pyodide.StackOverflow:
+		o.end(runners.Failed, "StackOverflow", "the program overflowed the interpreter's stack: something is nested too deeply")
+		o.ExitCode = overflowCode
+	case res.Ended == pyodide.Unreported:
+		o.end(runners.Failed, "NoReport", "how the program ended is not known: it changed the part of its interpreter that reports it")
+		o.ExitCode = failedCode
+	case res.Ended == pyodide.Trapped:
+		o.end(runners.Crashed, "Crash", "the program, or compiled code that it called, made the interpreter fail: "+res.Trap)
 	default:
 		j.r.log.Error("an interpreter died", zap.Error(res.Cause))
-		first, _, _ := strings.Cut(cause, "\n")
+		first, _, _ := strings.Cut(errors.Join(res.Cause).Error(), "\n")
 		o.end(runners.Crashed, "Crash", "the interpreter died: "+first)
 	}
+}
+
+func timeoutMessage(limit time.Duration) string {
+	return fmt.Sprintf("the program ran longer than its limit of %v", limit)
+}
+
+// timedOut is the outcome of a program that takes its time limit to parse.
+func (j *job) timedOut() *runners.Outcome {
+	o := j.printed(runners.TimedOut, killedCode)
+	o.end(runners.TimedOut, "Timeout", timeoutMessage(j.req.Limits.Timeout))
+	return o.Outcome
+}
+
+// unparsable is the outcome of a program that is not run and has no imports to
+// be read.
+func (j *job) unparsable(e *pyodide.Exception) *runners.Outcome {
+	o := j.printed(runners.Failed, failedCode)
+	o.Error = &runners.Error{Type: e.Type, Message: e.Message, Line: e.Line}
+	return o.Outcome
 }
 
 func memoryMessage(message string, limit int64) string {

@@ -63,7 +63,7 @@ func (j *job) installWith(ctx context.Context, q resolver.Request) error {
 	if len(q.Requirements)+len(q.Optional) == 0 {
 		return nil
 	}
-	begun, step := time.Now(), q
+	begun := time.Now()
 	j.mu.Lock()
 	left := prepareLimit - j.prepared
 	q.Requirements = append(j.pinned(), q.Requirements...)
@@ -83,7 +83,6 @@ func (j *job) installWith(ctx context.Context, q resolver.Request) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.steps = append(j.steps, step)
 	for _, p := range set.Skipped {
 		j.skip(p)
 	}
@@ -191,13 +190,22 @@ func (j *job) pinned() []requirement.Requirement {
 }
 
 // calls are what the stand-in for micropip asks for.
-func (j *job) calls() map[string]func(context.Context, json.RawMessage) (any, error) {
-	return map[string]func(context.Context, json.RawMessage) (any, error){
-		"micropip.install": j.callInstall,
-		"micropip.list":    j.callList,
-		"micropip.wanted":  j.callWanted,
-		"micropip.import":  j.callImport,
+func (j *job) calls() map[string]pyodide.Call {
+	return map[string]pyodide.Call{
+		"micropip.install": {Do: j.callInstall, MaxArgument: 64 << 10, Waits: true},
+		"micropip.list":    {Do: j.callList},
+		"micropip.wanted":  {Do: j.callWanted},
+		"micropip.import":  {Do: j.callImport, Waits: true},
 	}
+}
+
+// waitedTooLong is the error of a call that took what the program may wait for
+// its packages, nil if that is not why it ended.
+func (j *job) waitedTooLong(ctx context.Context) error {
+	if context.Cause(ctx) != pyodide.ErrWaitLimit {
+		return nil
+	}
+	return fmt.Errorf("a program waits for its packages no longer than for itself, %v: name them in the argument packages (--package on the command line), whose installation is not counted", j.req.Limits.Timeout.Round(time.Millisecond))
 }
 
 // callWanted gives the modules that the stand-in may ask for.
@@ -220,6 +228,9 @@ func (j *job) callImport(ctx context.Context, argument json.RawMessage) (any, er
 		return nil, fmt.Errorf("the program does not import %s", name)
 	}
 	err := j.installModules(ctx, []pyodide.Import{{Name: name}})
+	if late := j.waitedTooLong(ctx); err != nil && late != nil {
+		return nil, late
+	}
 	if missing, ok := asNotInstalled(err, nil); ok {
 		return nil, missing
 	}
@@ -256,6 +267,9 @@ func (j *job) callInstall(ctx context.Context, argument json.RawMessage) (any, e
 		reqs = append(reqs, r)
 	}
 	err := j.installWith(ctx, resolver.Request{Requirements: reqs, Alone: !asked.Deps})
+	if late := j.waitedTooLong(ctx); err != nil && late != nil {
+		return nil, late
+	}
 	if missing, ok := asNotInstalled(err, reqs); ok {
 		var lines []string
 		for _, p := range missing.Packages {

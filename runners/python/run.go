@@ -26,7 +26,7 @@ type job struct {
 	req    runners.Request
 	reqs   []requirement.Requirement
 	locked *resolver.Locked // nil when anything goes
-	only   bool             // the program is not run
+	only   bool             // the program is not run: its packages are wanted
 	stdout *runners.Capture
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before it is there
@@ -40,17 +40,10 @@ type job struct {
 	prepared  time.Duration               // spent on preparation
 	deferred  []pyodide.Import            // what the program imports and installs itself, or not
 
-	skipped map[string]string  // optional projects that cannot be had, and why
-	steps   []resolver.Request // what was installed since the program was given its packages
+	skipped map[string]string // optional projects that cannot be installed, and why
 
-	// The snapshot to run on, nil for the plain one; release gives it back.
-	frozen  *pyodide.Frozen
-	release func()
-
-	// The plan that the snapshot was chosen by, if the program itself was not
-	// asked yet, and what was installed before it. See guess.
-	plan  *plan
-	given map[string]resolver.Package
+	left   time.Duration   // of the time limit, after the analysis
+	frozen *pyodide.Frozen // the snapshot to run on, nil for the plain one
 }
 
 // Run runs one program. See [runners.Runner].
@@ -68,9 +61,6 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	o, err := j.run(ctx)
 	if ctx.Err() != nil && (err != nil || o.Status == runners.Cancelled) {
 		o, err = j.cancelled(), nil
-	}
-	if errors.Is(err, errPrepared) {
-		o, err = j.printed(runners.Succeeded, 0).Outcome, nil
 	}
 	if missing, ok := asNotInstalled(err, j.reqs); ok {
 		o, err = j.notInstalled(missing), nil
@@ -127,47 +117,67 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}, nil
 }
 
-// run prepares and runs the program. Its error is a *[runners.NotInstalledError]
-// when packages cannot be had.
+// run analyses the program, installs what it needs, leases an interpreter and
+// runs the program in it. Its error is a *[runners.NotInstalledError] when
+// packages cannot be installed.
 func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
+	begun := time.Now()
+	found, err := j.analyze(ctx)
+	j.left = j.req.Limits.Timeout - time.Since(begun)
+	switch {
+	case errors.Is(err, errAnalysisLimit):
+		return j.timedOut(), nil
+	case err != nil:
+		return nil, err
+	case j.only && found.Problem != nil:
+		return j.unparsable(found.Problem), nil
+	}
+	if err := j.installImports(ctx, found); err != nil {
+		return nil, err
+	}
+	if j.only {
+		return j.printed(runners.Succeeded, 0).Outcome, nil
+	}
+	release := j.chooseSnapshot(ctx, found.Imports)
+	defer release()
+	res, err := j.execute(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return j.outcome(res), nil
+}
+
+// errAnalysisLimit is the cause of an analysis that takes longer than the
+// program may run.
+var errAnalysisLimit = errors.New("the program takes too long to parse")
+
+// analyze parses the program. The time that it takes is the program's.
+func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, j.req.Limits.Timeout, errAnalysisLimit)
+	defer cancel()
+	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req.Filename), Memory: j.req.Limits.Memory}
+	for _, f := range j.req.Files {
+		source.Files = append(source.Files, pyodide.File(f))
+	}
+	return j.engine.rt.Analyze(ctx, source)
+}
+
+// execute runs the program in an interpreter of its own.
+func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 	host, err := hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root())
 	if err != nil {
 		return nil, err
 	}
 	defer host.Close()
-	j.guess(ctx)
-	defer j.forgetSnapshot()
-	for {
-		res, err := j.runOn(ctx, host)
-		switch {
-		case errors.Is(err, errGuess):
-			j.engine.plans.wrong(j)
-			j.forgetSnapshot()
-		case errors.Is(err, errSnapshot):
-			// The program was only looked at: it begins again, on a snapshot
-			// that has what it imports.
-		case err != nil:
-			return nil, err
-		default:
-			return j.outcome(res), nil
-		}
-	}
-}
-
-// runOn runs the program in an interpreter made of the snapshot that is
-// chosen so far.
-func (j *job) runOn(ctx context.Context, host *hostdirs.Dirs) (*pyodide.Result, error) {
-	j.stdout = runners.NewCapture(j.req.Limits.Output)
-	j.stderr = runners.NewCapture(j.req.Limits.Output)
 	if err := j.start(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err := j.in.Close(); err != nil {
-			j.r.log.Error("an interpreter cannot be closed", zap.Error(err))
+			j.r.log.Error("close an interpreter", zap.Error(err))
 		}
 	}()
 	if err := j.furnish(host); err != nil {
@@ -177,10 +187,8 @@ func (j *job) runOn(ctx context.Context, host *hostdirs.Dirs) (*pyodide.Result, 
 		Code:        j.req.Code,
 		Filename:    shownName(j.req.Filename),
 		Args:        j.req.Args,
-		Timeout:     j.req.Limits.Timeout,
+		Timeout:     max(j.left, 1),
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
-		Imports:     j.imports,
-		AlwaysAsk:   j.plan != nil,
 	})
 }
 
@@ -195,7 +203,6 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	if err := j.install(ctx, j.reqs, nil); err != nil {
 		return err
 	}
-	j.steps = nil
 	begun = time.Now()
 	defer func() { j.spent(begun) }()
 	return j.addTimeZones(ctx)

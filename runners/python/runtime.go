@@ -21,7 +21,6 @@ type engine struct {
 	lock      *lockfile.Lock
 	resolver  *resolver.Resolver
 	snapshots *snapshots
-	plans     plans
 }
 
 // close ends what runs share. No run may be in progress.

@@ -30,48 +30,30 @@ import (
 // The importing interpreter runs the packages' own code and no program's, with
 // nothing of the host at hand; so do those that compile them.
 
-// errSnapshot ends the look at a program for which a snapshot was found.
-var errSnapshot = errors.New("a snapshot has what the program imports")
-
 // own says whether the program brings modules, which may have the names of
 // others that packages import.
 func (j *job) own() bool {
 	return slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return strings.HasSuffix(f.Path, ".py") })
 }
 
-// chooseSnapshot looks for a snapshot that has what the program imports. Its
-// error is errSnapshot if there is one that the program is not running on yet,
-// errGuess if it is running on one that was not meant for it.
-func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) error {
-	if j.own() || j.frozen != nil && j.plan == nil {
-		return nil
-	}
+// chooseSnapshot looks for a snapshot that has what the program imports, and
+// has the interpreter made of it. The caller calls release after the run.
+func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (release func()) {
 	begun := time.Now()
 	defer func() { j.spent(begun) }()
-	var r recipe
+	r := recipe{mounts: j.mounts()}
 	for _, w := range wanted {
 		if !w.Optional {
 			r.modules = append(r.modules, w.Name)
 		}
 	}
-	slices.Sort(r.modules)
-	r.mounts = j.mounts()
-	if j.plan != nil {
-		if r.key() != j.plan.recipe {
-			return errGuess
+	if len(r.modules) > 0 && !j.own() && j.deferred == nil {
+		slices.Sort(r.modules)
+		if j.frozen, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.frozen != nil {
+			return release
 		}
-		j.plan, j.given = nil, nil // it was right
-		return nil
 	}
-	if len(r.modules) == 0 {
-		return nil
-	}
-	s := j.engine.snapshots
-	if j.frozen, j.release = s.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.frozen == nil {
-		return nil
-	}
-	j.engine.plans.note(j, wanted, &plan{modules: r.modules, recipe: r.key(), steps: j.steps})
-	return errSnapshot
+	return func() {}
 }
 
 // The bounds of what is kept.
@@ -191,11 +173,6 @@ func (s *snapshots) closeOne(u *snapshotUse) {
 	if err := u.frozen.Close(); err != nil {
 		s.log.Warn("a snapshot cannot be closed", zap.Error(err))
 	}
-}
-
-// ready gives the snapshot of a recipe if there is one.
-func (s *snapshots) ready(ctx context.Context, r recipe, n needs) (*pyodide.Frozen, func()) {
-	return n.checked(s.there(ctx, r))
 }
 
 // checked gives a snapshot back that does not suit.

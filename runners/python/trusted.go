@@ -16,8 +16,12 @@ import (
 // scriptLimit bounds a script of ours, without the time it waits for the host.
 const scriptLimit = 5 * time.Minute
 
-// scriptMemory is a script's memory in bytes.
-const scriptMemory = 1 << 30
+// scriptMemory is a script's memory in bytes, scriptArgument what it may hand to
+// the host at once.
+const (
+	scriptMemory   = 1 << 30
+	scriptArgument = 4 << 20
+)
 
 // trusted runs the host's own scripts, each in an interpreter that never sees
 // a user's code.
@@ -49,9 +53,11 @@ func (t trusted) Library(ctx context.Context, name string, library []byte) error
 // script runs a script and gives its result and the end of what it printed.
 func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
 	var said tailWriter
-	o := pyodide.Options{Memory: scriptMemory, Stdout: &said, Stderr: &said, Calls: map[string]func(context.Context, json.RawMessage) (any, error){}}
+	o := pyodide.Options{Memory: scriptMemory, Stdout: &said, Stderr: &said, Calls: map[string]pyodide.Call{}}
 	for name, f := range calls {
-		o.Calls[name] = func(ctx context.Context, argument json.RawMessage) (any, error) { return f(ctx, argument) }
+		o.Calls[name] = pyodide.Call{MaxArgument: scriptArgument, Waits: true, Do: func(ctx context.Context, argument json.RawMessage) (any, error) {
+			return f(ctx, argument)
+		}}
 	}
 	in, err := t.rt.New(ctx, o)
 	if err != nil {
@@ -63,7 +69,7 @@ func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls m
 			return nil, "", err
 		}
 	}
-	res, err := in.Run(ctx, pyodide.Program{Code: code, Filename: "script.py", Timeout: scriptLimit})
+	res, err := in.Run(ctx, pyodide.Program{Code: code, Filename: "script.py", Timeout: scriptLimit, WaitLimit: prepareLimit})
 	return res, said.String(), err
 }
 

@@ -1,0 +1,208 @@
+package pyodide
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Source is a program as far as what it imports depends on it.
+type Source struct {
+	Code  string
+	Name  string // of the program's file
+	Files []File // put into its working directory; only Python's are read
+
+	// Memory is as in Options. With that of the run to follow, both take their
+	// interpreters from the same pool.
+	Memory int64
+}
+
+// File is a file of the program's own.
+type File struct {
+	Path string // relative, with slashes
+	Data []byte
+}
+
+// Analysis is what a program's text says of the packages that it needs.
+type Analysis struct {
+	Imports  []Import   // what is neither the program's own nor the standard library's
+	Own      []string   // first parts of the names of modules that it brings or makes itself
+	Installs []Install  // what stands in its calls of micropip.install
+	Micropip bool       // it imports micropip
+	Problem  *Exception // why it does not parse; nil if it does
+}
+
+// Import is a module that a program wants.
+type Import struct {
+	Name     string // dotted, as it is written
+	Optional bool   // the program may never reach it, or copes without
+}
+
+// Install is a requirement that a program installs itself.
+type Install struct {
+	Requirement string
+	Alone       bool // without what it needs
+}
+
+// The bounds of an analysis.
+const (
+	maxFound    = 2000    // names of each kind
+	maxName     = 1000    // bytes of each
+	maxAnalysis = 1 << 20 // bytes of what the guest answers
+	maxAnalyses = 1024    // that are remembered, twice as many at most
+)
+
+// Analyze parses a program, in an interpreter that is used for nothing else. It
+// runs nothing of it. The analysis of a program that is too large or nested too
+// deeply is empty, and running it says so. The error is ctx's cause, or ours.
+func (r *Runtime) Analyze(ctx context.Context, s Source) (*Analysis, error) {
+	if !s.mayImport() {
+		return &Analysis{}, nil
+	}
+	key := s.digest()
+	if found, ok := r.analyses.get(key); ok {
+		return found, nil
+	}
+	found, err := r.analyze(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("analyze: %w", err)
+	}
+	r.analyses.put(key, found)
+	return found, nil
+}
+
+// mayImport reports whether there may be an import: it is not without the word.
+func (s Source) mayImport() bool {
+	return strings.Contains(s.Code, "import") || slices.ContainsFunc(s.Files, func(f File) bool {
+		return bytes.Contains(f.source(), []byte("import"))
+	})
+}
+
+// digest names what the imports depend on.
+func (s Source) digest() [sha256.Size]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d %s", s.Name, len(s.Code), s.Code)
+	for _, f := range s.Files {
+		fmt.Fprintf(h, " %q %d %s", f.Path, len(f.source()), f.source())
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// source returns the file's text if it is Python's.
+func (f File) source() []byte {
+	if strings.HasSuffix(f.Path, ".py") {
+		return f.Data
+	}
+	return nil // its name may still be one that the program imports
+}
+
+func (r *Runtime) analyze(ctx context.Context, s Source) (*Analysis, error) {
+	in, err := r.New(ctx, Options{Memory: s.Memory})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	files := [][2]any{}
+	for _, f := range s.Files {
+		if text := f.source(); text != nil {
+			files = append(files, [2]any{f.Path, string(text)})
+		} else {
+			files = append(files, [2]any{f.Path, nil})
+		}
+	}
+	request, err := json.Marshal(map[string]any{"code": s.Code, "files": files, "name": s.Name})
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, in.stop)
+	defer stop()
+	text, err := in.guest(ctx).apply(in.functions.Analyze, string(request), maxAnalysis)
+	switch {
+	case context.Cause(ctx) != nil:
+		return nil, context.Cause(ctx)
+	case err != nil && !programsFault(err):
+		return nil, err
+	case err != nil:
+		return &Analysis{}, nil
+	}
+	return readAnalysis(text)
+}
+
+// programsFault reports whether a program can bring an error about.
+func programsFault(err error) bool {
+	var bad *guestError
+	return errors.As(err, &bad) || trapOf(err) != "" || errors.Is(err, errNoMemory)
+}
+
+// readAnalysis checks what the guest found: the program's text can make it
+// large.
+func readAnalysis(text string) (*Analysis, error) {
+	var found struct {
+		Imports, Installs [][2]json.RawMessage
+		Own               []string
+		Micropip          bool
+		Problem           *Exception
+	}
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		return nil, err
+	}
+	a := &Analysis{Own: found.Own[:min(len(found.Own), maxFound)], Micropip: found.Micropip, Problem: found.Problem}
+	err := eachPair(found.Imports, func(name string, optional bool) {
+		a.Imports = append(a.Imports, Import{name, optional})
+	})
+	return a, errors.Join(err, eachPair(found.Installs, func(name string, deps bool) {
+		a.Installs = append(a.Installs, Install{name, !deps})
+	}))
+}
+
+// eachPair calls f for the pairs of a name, if it is not too long, and a flag.
+func eachPair(pairs [][2]json.RawMessage, f func(name string, flag bool)) error {
+	for _, pair := range pairs[:min(len(pairs), maxFound)] {
+		var name string
+		var flag bool
+		if err := errors.Join(json.Unmarshal(pair[0], &name), json.Unmarshal(pair[1], &flag)); err != nil {
+			return err
+		}
+		if len(name) <= maxName {
+			f(name, flag)
+		}
+	}
+	return nil
+}
+
+// analyses remembers what programs import, those that were looked for last.
+type analyses struct {
+	mu       sync.Mutex
+	new, old map[[sha256.Size]byte]*Analysis // old were the new ones before
+}
+
+func (a *analyses) get(key [sha256.Size]byte) (*Analysis, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found, ok := a.new[key]
+	if !ok {
+		if found, ok = a.old[key]; ok {
+			a.putLocked(key, found)
+		}
+	}
+	return found, ok
+}
+
+func (a *analyses) put(key [sha256.Size]byte, found *Analysis) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.putLocked(key, found)
+}
+
+func (a *analyses) putLocked(key [sha256.Size]byte, found *Analysis) {
+	if a.new == nil || len(a.new) >= maxAnalyses {
+		a.new, a.old = map[[sha256.Size]byte]*Analysis{}, a.new
+	}
+	a.new[key] = found
+}

@@ -1,0 +1,60 @@
+package pyodide_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/pyodide"
+)
+
+// TestReportIsAClaim runs programs that replace the part of their interpreter
+// that reports how they went. What the host says of the end is what it saw.
+func TestReportIsAClaim(t *testing.T) {
+	const forge = "import _coderunner\n_coderunner._encode = lambda report: "
+	for _, c := range []struct {
+		name, code string
+		want       pyodide.Ended
+	}{
+		{"interrupted", forge + `'{"exit_code":0,"interrupted":true,"type":"X"}'`, pyodide.Finished},
+		{"no JSON", forge + `'nope'`, pyodide.Unreported},
+		{"no text", forge + `7`, pyodide.Unreported},
+		{"nothing", forge + `None`, pyodide.Unreported},
+		{"an exception", forge + `1/0`, pyodide.Unreported},
+		{"deep", forge + `'['*10**6`, pyodide.Unreported},
+		{"long", forge + `'{"message":"'+'x'*10**8+'"}'`, pyodide.Unreported},
+		{"long within the limit", forge + `'{"message":"'+'x'*10**6+'"}'`, pyodide.Finished},
+		{"wrong types", forge + `'{"line":"1"}'`, pyodide.Unreported},
+		{"exit code", forge + `'{"exit_code":-1}'`, pyodide.Unreported},
+		{"type", forge + `'{"type":"' + 'x'*1000 + '"}'`, pyodide.Unreported},
+		{"run itself", "import _coderunner\ndef f(request): raise KeyboardInterrupt\n_coderunner.run.__code__ = f.__code__\n_coderunner._finish = None", pyodide.Finished},
+		{"time", "import _coderunner\ntry:\n    _coderunner.call('stopping')\nfinally:\n    raise _coderunner._Interrupt", pyodide.Finished},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: c.code, Timeout: 5 * time.Minute})
+			if res.Ended != c.want {
+				t.Errorf("%v (%.200v), want %v", res.Ended, res.Cause, c.want)
+			}
+		})
+	}
+}
+
+// TestReportOfHonestPrograms has exceptions with odd and large parts.
+func TestReportOfHonestPrograms(t *testing.T) {
+	for _, c := range []struct{ name, code, message string }{
+		{"long message", "raise ValueError('x' * 10**7)", "xxx"},
+		{"message that is none", "raise SyntaxError(5)", "5"},
+		{"line that is none", "e = SyntaxError('a')\ne.filename = 'main.py'\ne.lineno = 'b'\nraise e", "a"},
+		{"name", "raise type('x' * 10**6, (Exception,), {})('y')", "y"},
+		{"surrogate", "raise ValueError('\\ud800')", "\ufffd"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: c.code})
+			if res.Ended != pyodide.Finished || res.Exception == nil || !strings.HasPrefix(res.Exception.Message, c.message) || len(res.Exception.Message) > 60_000 || len(res.Exception.Traceback) > 60_000 {
+				t.Errorf("%v %.300v %.100v", res.Ended, res.Exception, res.Cause)
+			}
+		})
+	}
+}
