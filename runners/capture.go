@@ -69,7 +69,7 @@ func (c *Capture) Total() int64 {
 	return c.total
 }
 
-// Text gives what was kept as valid UTF-8, and whether something was cut. The
+// Text returns what was kept as valid UTF-8, and whether something was cut. The
 // cut is marked in the text with the number of bytes left out.
 func (c *Capture) Text() (text string, truncated bool) {
 	c.mu.Lock()
@@ -95,4 +95,20 @@ func (c *Capture) Text() (text string, truncated bool) {
 	return strings.ToValidUTF8(string(head), "\ufffd") +
 		fmt.Sprintf("\n… %d bytes cut …\n", cut) +
 		strings.ToValidUTF8(string(tail), "\ufffd"), true
+}
+
+// Clip keeps the head and the tail of a text that is longer than max bytes and
+// says how much was cut.
+func Clip(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	head, tail := max/2, len(text)-(max-max/2)
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n… %d bytes cut …\n%s", text[:head], tail-head, text[tail:])
 }

@@ -1,9 +1,6 @@
 package runners
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // Status is how a run ended.
 type Status string
@@ -33,12 +30,6 @@ type Outcome struct {
 	Error           *Error    `json:"error"`  // nil when Status is Succeeded or a plain exit
 	Packages        []Package `json:"packages"`
 	Usage           Usage     `json:"usage"`
-}
-
-// Value is the value of the program's last expression.
-type Value struct {
-	Text string          `json:"text"`           // repr(value), Deno.inspect(value)
-	JSON json.RawMessage `json:"json,omitempty"` // when the value is JSON
 }
 
 // Error is what ended the program.

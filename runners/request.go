@@ -135,7 +135,7 @@ func checkFiles(files []File) error {
 	paths := make([]string, len(files))
 	for i, f := range files {
 		if !validPath(f.Path) {
-			return BadArgument("files", `has the path %q, which must be relative, with "/" between its parts, without "..", and at most %d bytes long, each part %d.`, clip(f.Path, 200), maxPath, maxPathPart)
+			return BadArgument("files", `has the path %q, which must be relative, with "/" between its parts, without "..", and at most %d bytes long, each part %d.`, Clip(f.Path, 200), maxPath, maxPathPart)
 		}
 		if total += len(f.Data); total > MaxFilesBytes {
 			return BadArgument("files", "has more than %d bytes in all.", MaxFilesBytes)
@@ -143,7 +143,7 @@ func checkFiles(files []File) error {
 		paths[i] = strings.ReplaceAll(f.Path, "/", separator)
 	}
 	slices.Sort(paths) // a file comes directly before what is inside it
-	shown := func(path string) string { return clip(strings.ReplaceAll(path, separator, "/"), 200) }
+	shown := func(path string) string { return Clip(strings.ReplaceAll(path, separator, "/"), 200) }
 	for i := 1; i < len(paths); i++ {
 		switch before, path := paths[i-1], paths[i]; {
 		case before == path:
@@ -165,12 +165,4 @@ func validPath(path string) bool {
 		}
 	}
 	return true
-}
-
-// clip shortens a text for a message.
-func clip(text string, max int) string {
-	if len(text) <= max {
-		return text
-	}
-	return strings.ToValidUTF8(text[:max], "") + "…"
 }

@@ -49,7 +49,7 @@ func parseArguments(raw json.RawMessage, offered []runners.Language) (runners.Re
 	}
 	for _, name := range sortedKeys(a.raw) {
 		if !slices.Contains(argumentNames, name) {
-			return runners.Request{}, runners.BadArgument(clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
+			return runners.Request{}, runners.BadArgument(runners.Clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
 		}
 	}
 	req := runners.Request{
@@ -113,7 +113,7 @@ func (a *arguments) language(offered []runners.Language) runners.Language {
 	}
 	l := a.text("language")
 	if a.err == nil && !slices.Contains(names, l) {
-		a.fail("language", "is %q, but must be one of %s.", clip(l, 100), list)
+		a.fail("language", "is %q, but must be one of %s.", runners.Clip(l, 100), list)
 	}
 	return runners.Language(l)
 }
@@ -194,13 +194,13 @@ func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 	f.Path = *v.Path
 	switch {
 	case (v.Text == nil) == (v.Base64 == nil):
-		a.fail("files", `has %q with both or neither of "text" and "base64": give one.`, clip(f.Path, 200))
+		a.fail("files", `has %q with both or neither of "text" and "base64": give one.`, runners.Clip(f.Path, 200))
 	case v.Text != nil:
 		f.Data = []byte(*v.Text)
 	default:
 		data, err := base64.StdEncoding.DecodeString(*v.Base64)
 		if err != nil {
-			a.fail("files", `has %q with a "base64" that is not standard base64 with padding.`, clip(f.Path, 200))
+			a.fail("files", `has %q with a "base64" that is not standard base64 with padding.`, runners.Clip(f.Path, 200))
 		}
 		f.Data = data
 	}

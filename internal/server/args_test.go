@@ -125,3 +125,17 @@ func FuzzParseMessage(f *testing.F) {
 		}
 	})
 }
+
+// An id goes back as it came, so it must be one that every parser reads.
+func TestIDs(t *testing.T) {
+	for id, want := range map[string]string{
+		`7`: "n7", `-1`: "n-1", `"a"`: "sa", `"\u0061"`: "sa", `""`: "s", `"é"`: "sé",
+		`null`: "", `true`: "", `{}`: "", `[ 1 ]`: "", `1e400`: "", `"\ud800"`: "",
+		strings.Repeat("9", 500): "", `"` + strings.Repeat("a", maxID) + `"`: "",
+	} {
+		key, err := idKey(json.RawMessage(id))
+		if key != want || (err == nil) != (want != "") {
+			t.Errorf("idKey(%.40s) = %.40q, %v; want %q", id, key, err, want)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -63,19 +62,21 @@ func (s *Server) result(out *runners.Outcome, req runners.Request) *mcp.CallTool
 	}
 }
 
-// fit keeps an outcome in the bounds that a result has: valid JSON, nothing
-// longer than a stream may be, lists that are lists.
+// maxNameText bounds the names in a result, in bytes: a program chooses the
+// type of what it throws.
+const maxNameText = 1000
+
+// fit keeps an outcome in the bounds that a result has: nothing longer than a
+// stream may be, lists that are lists. Its value has bounds already: see
+// [runners.NewValue].
 func (s *Server) fit(out *runners.Outcome) {
-	limit := int(s.limits.Output)
-	if v := out.Result; v != nil {
-		if len(v.JSON) > limit || !json.Valid(v.JSON) {
-			v.JSON = nil
-		}
-		v.Text = clip(v.Text, limit)
-	}
 	if e := out.Error; e != nil {
-		e.Message = clip(e.Message, limit)
-		e.Traceback = clip(e.Traceback, limit)
+		e.Type = runners.Clip(e.Type, maxNameText)
+		e.Message = runners.Clip(e.Message, int(s.limits.Output))
+		e.Traceback = runners.Clip(e.Traceback, int(s.limits.Output))
+		for i, p := range e.Packages {
+			e.Packages[i] = runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)}
+		}
 	}
 	if out.Packages == nil {
 		out.Packages = []runners.Package{}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"coderunner/runners"
 )
 
 // maxID is how long a request's id may be, in bytes.
@@ -85,27 +87,26 @@ func parseMessage(line []byte) (*message, error) {
 	return m, nil
 }
 
-// idKey gives an id in one spelling, and "" when there is none.
+// idKey returns an id in one spelling, and "" when there is none. An id goes
+// back as it came, so it must be one that every parser reads.
 func idKey(id json.RawMessage) (string, error) {
-	if len(id) == 0 {
+	switch {
+	case len(id) == 0:
 		return "", nil
-	}
-	if len(id) > maxID {
+	case len(id) > maxID:
 		return "", fmt.Errorf("the id is longer than %d bytes", maxID)
+	case id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
+		return "", errors.New("an id is a string or a number")
+	case !bytes.Equal(runners.PortableJSON(id), id):
+		return "", errors.New("the id has a lone surrogate or a number that is too large for some parsers")
+	case id[0] == '"':
+		var s string
+		if err := json.Unmarshal(id, &s); err != nil {
+			return "", errors.New("the id is not a string")
+		}
+		return "s" + s, nil
 	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(id))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		return "", errors.New("the id is not JSON")
-	}
-	switch v := v.(type) {
-	case string:
-		return "s" + v, nil
-	case json.Number:
-		return "n" + v.String(), nil
-	}
-	return "", errors.New("an id is a string or a number")
+	return "n" + string(id), nil
 }
 
 // modern reports whether the message carries its protocol version itself, as

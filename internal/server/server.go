@@ -119,5 +119,5 @@ func (s *Server) handle(ctx context.Context, call mcp.CallToolRequest) (result *
 		return toolError("The call was cancelled."), nil
 	}
 	s.log.Error("run", zap.String("language", string(req.Language)), zap.Error(err))
-	return toolError("The program was not run, by a fault outside it: " + clip(err.Error(), maxErrorText)), nil
+	return toolError("The program was not run, by a fault outside it: " + runners.Clip(err.Error(), maxErrorText)), nil
 }

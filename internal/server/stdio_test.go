@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"coderunner/runners"
 )
 
@@ -336,8 +338,8 @@ func TestPanicsAndErrors(t *testing.T) {
 		}
 	}
 	c.send(callLine("1", "bad JSON"))
-	if r := c.receive(); r.text() != "result: x" || r.Result.StructuredContent.Result.JSON != nil {
-		t.Errorf("bad JSON: %s", r.line)
+	if r := c.receive(); r.Error == nil || r.Error.Code != mcp.INTERNAL_ERROR {
+		t.Errorf("a runner that breaks its promise: %s", r.line)
 	}
 	c.send(callLine("2", "still here"))
 	if r := c.receive(); r.text() != "stdout:\nstill here" {

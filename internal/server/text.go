@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"coderunner/runners"
 )
@@ -24,7 +23,7 @@ func outcomeText(out *runners.Outcome, limits runners.Limits) string {
 	var parts []string
 	add := func(label, text string, max int) {
 		if text = strings.TrimRight(text, "\r\n"); text != "" {
-			parts = append(parts, label+clip(text, max))
+			parts = append(parts, label+runners.Clip(text, max))
 		}
 	}
 	add("stdout:\n", out.Stdout, maxStdoutText)
@@ -107,7 +106,7 @@ func errorText(e *runners.Error) string {
 	case e.Message != "" && !strings.Contains(text, e.Message):
 		text += "\n" + head
 	}
-	return clip(text, maxErrorText)
+	return runners.Clip(text, maxErrorText)
 }
 
 func packagesText(e *runners.Error) string {
@@ -122,26 +121,10 @@ func packagesText(e *runners.Error) string {
 	for _, p := range e.Packages {
 		fmt.Fprintf(&b, "\n- %s: %s", p.Name, p.Reason)
 	}
-	return clip(b.String(), maxErrorText)
+	return runners.Clip(b.String(), maxErrorText)
 }
 
 // seconds writes a limit as the argument would have it: "30 s", "0.5 s".
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
-}
-
-// clip keeps the head and the tail of a text that is longer than max bytes and
-// says how much was cut.
-func clip(text string, max int) string {
-	if len(text) <= max {
-		return text
-	}
-	head, tail := max/2, len(text)-(max-max/2)
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n… %d bytes cut …\n%s", text[:head], tail-head, text[tail:])
 }

@@ -54,23 +54,6 @@ func TestOutcomeTextIsBounded(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	for _, tt := range []struct {
-		in   string
-		max  int
-		want string
-	}{
-		{"abcdef", 6, "abcdef"},
-		{"abcdefgh", 4, "ab\n… 4 bytes cut …\ngh"},
-		{"éééé", 3, "\n… 6 bytes cut …\né"},
-		{"éééé", 4, "é\n… 4 bytes cut …\né"},
-	} {
-		if got := clip(tt.in, tt.max); got != tt.want {
-			t.Errorf("clip(%q, %d) = %q, want %q", tt.in, tt.max, got, tt.want)
-		}
-	}
-}
-
 func TestLineReader(t *testing.T) {
 	in := "one\r\n\ntwo\n" + strings.Repeat("x", 10) + "\n" + strings.Repeat("y", 11) + "\nlast"
 	l := newLineReader(iotest.OneByteReader(strings.NewReader(in)), 10)

@@ -119,13 +119,11 @@ func (e *ending) outcome() *runners.Outcome {
 	o.Stdout, o.StdoutTruncated = e.stdout.Text()
 	o.Stderr, o.StderrTruncated = e.stderr.Text()
 	if rec := e.report.result; rec != nil && rec.Text != "" {
-		o.Result = &runners.Value{Text: rec.Text}
+		text := rec.Text
 		if rec.Trace {
-			o.Result.Text, _ = e.traceback(rec.Text)
+			text, _ = e.traceback(text)
 		}
-		if json.Valid([]byte(rec.JSON)) {
-			o.Result.JSON = json.RawMessage(rec.JSON)
-		}
+		o.Result = runners.NewValue(text, rec.JSON, e.limits.Output)
 	}
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}

@@ -27,7 +27,7 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	o.Usage.PeakMemoryBytes = res.PeakMemory
 	o.Usage.CPUMS = res.CPUTime.Milliseconds()
 	if res.Value != nil {
-		o.Result = &runners.Value{Text: res.Value.Repr, JSON: res.Value.JSON}
+		o.Result = runners.NewValue(res.Value.Repr, string(res.Value.JSON), j.req.Limits.Output)
 	}
 	if e := res.Exception; e != nil {
 		o.Error = &runners.Error{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Line: e.Line}
