@@ -21,6 +21,7 @@ const module = "coderunner/"
 const imports = `
 	runners:
 	internal/procdir:
+	internal/pool:
 	cache: internal/procdir
 	internal/fetch: cache
 	internal/versions: internal/fetch
