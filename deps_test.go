@@ -44,7 +44,7 @@ const imports = `
 
 	internal/sandbox:
 	internal/hostile:
-	runners/deno/deps: runners
+	runners/deno/deps: runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
 	runners/deno: cache internal/fetch internal/versions internal/sandbox runners runners/deno/deps runners/deno/jsparse runners/deno/process

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"path/filepath"
 	"slices"
 
 	"coderunner/internal/sandbox"
@@ -50,12 +51,17 @@ func (in *instance) confinement() *sandbox.Spec {
 	}
 	s := &sandbox.Spec{
 		Execute: []string{v.binary},
-		Read:    []string{r.denoDir, in.denoDir, r.folders.bootstrap()},
+		Read:    []string{in.denoDir, r.folders.bootstrap()},
 		Write:   []string{in.folder.path},
 		Network: p.Net.Any() && !p.DenyNet.All,
 	}
 	if v.ready.dir != "" {
-		s.Read = append(s.Read, v.ready.dir)
+		s.Read = slices.Concat(s.Read, []string{v.ready.dir}, v.ready.dirs, v.ready.copies)
+	}
+	if v.ready.remote {
+		for _, name := range fetched[1:] {
+			s.Read = append(s.Read, filepath.Join(r.denoDir, name))
+		}
 	}
 	if s.Network {
 		for _, name := range certificateVariables {

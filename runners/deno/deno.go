@@ -122,6 +122,7 @@ type Runner struct {
 	folders *folders
 	starter *process.Starter
 	known   memo
+	absent  absences
 	park    *park
 	codes   *codes
 
@@ -249,7 +250,11 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		r.park.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
 		return nil
 	}
-	_, err = r.prepare(ctx, binary, deps.Resolve(nil, pinned), progress)
+	d, err := dependencies(nil, deps.Module{}, pinned)
+	if err != nil {
+		return err
+	}
+	_, err = r.install(ctx, binary, d, progress)
 	return err
 }
 

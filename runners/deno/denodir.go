@@ -83,7 +83,16 @@ func (r *Runner) guarded(p runners.Policy) bool {
 
 // arrange gives the instance its DENO_DIR.
 func (in *instance) arrange() error {
-	r := in.r
+	r, ready := in.r, in.variant.ready
+	for name, wanted := range map[string]bool{mapName: ready.own, configName: ready.config} {
+		if !wanted {
+			continue
+		}
+		// What it says of the program's files is relative to where it is.
+		if err := copyFile(filepath.Join(ready.dir, name), filepath.Join(in.folder.path, name)); err != nil {
+			return fmt.Errorf("copy what was prepared: %w", err)
+		}
+	}
 	if err := in.folder.link(r.denoDir); err != nil {
 		// Some systems let only few make links. Deno then keeps what it makes in
 		// its cache, if nothing forbids that.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"coderunner/runners"
-	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/process"
 )
 
@@ -22,10 +21,9 @@ const killedCode = 128 + 9
 type next int
 
 const (
-	done    next = iota
-	plain        // it could not load the edited program: run the plain one
-	refetch      // something is missing in Deno's cache: fetch it and run again
-	again        // the process died before the program began: take another
+	done  next = iota
+	plain      // it could not load the edited program: run the plain one
+	again      // the process died before the program began: take another
 )
 
 // orders are what the bootstrap is told when there is a program.
@@ -210,11 +208,7 @@ func (j *job) after(end *ending, o *runners.Outcome) next {
 	if o.Status != runners.Failed || rec == nil || rec.Kind != "thrown" || !rec.Load {
 		return done
 	}
-	missing := deps.Uncached.MatchString(rec.Message) || strings.Contains(rec.Message, "The lockfile is out of date")
-	switch {
-	case missing && len(j.deps.Targets) > 0:
-		return refetch
-	case j.program.HasEdits():
+	if j.program.HasEdits() {
 		// Whatever Deno does not like about the program, it should say it of
 		// the user's own text.
 		return plain

@@ -11,15 +11,25 @@ import (
 	"coderunner/runners/deno/deps"
 )
 
-// flag gives a permission flag, or none if the grant is empty.
-func flag(name string, g runners.Grant) []string {
-	switch {
-	case g.All:
+// maxFlag bounds one argument, in bytes. Linux takes twice as much.
+const maxFlag = 64 << 10
+
+// flag returns a permission flag, or none if the grant is empty, or several if
+// the list is long.
+func flag(name string, g runners.Grant) (flags []string) {
+	if g.All {
 		return []string{name}
-	case len(g.List) > 0:
-		return []string{name + "=" + strings.Join(g.List, ",")}
 	}
-	return nil
+	for list := g.List; len(list) > 0; {
+		n, size := 1, len(list[0])
+		for n < len(list) && size+len(list[n]) < maxFlag {
+			size += len(list[n]) + 1
+			n++
+		}
+		flags = append(flags, name+"="+strings.Join(list[:n], ","))
+		list = list[n:]
+	}
+	return flags
 }
 
 // permissionFlags translates a policy for one run. Read and write are what the

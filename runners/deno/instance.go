@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,10 +56,18 @@ func (in *instance) policy() runners.Policy {
 // flags are the arguments for Deno.
 func (in *instance) flags() []string {
 	r, v, f, policy := in.r, in.variant, in.folder, in.policy()
-	args := []string{"run", "--quiet", "--cached-only", "--no-config", "--no-prompt", heapFlag(v.memory)}
+	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", heapFlag(v.memory)}
 	read := []string{f.work(), f.temp()}
 	var imports []string
-	if v.ready.dir != "" {
+	if v.ready.config {
+		args = append(args, "--config="+filepath.Join(f.path, configName))
+	} else {
+		args = append(args, "--no-config")
+	}
+	switch {
+	case v.ready.own:
+		args = append(args, "--import-map="+filepath.Join(f.path, mapName))
+	case v.ready.dir != "":
 		args = append(args, "--import-map="+filepath.Join(v.ready.dir, mapName))
 	}
 	if v.ready.locked {
@@ -66,9 +75,7 @@ func (in *instance) flags() []string {
 	} else {
 		args = append(args, "--no-lock")
 	}
-	if v.ready.npm {
-		read = append(read, filepath.Join(r.denoDir, "npm"))
-	}
+	read = slices.Concat(read, v.ready.dirs, v.ready.copies)
 	if v.ready.remote {
 		imports = importFlags(policy, r.cfg.JSRURL)
 		if len(imports) == 0 {

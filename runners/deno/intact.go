@@ -13,7 +13,6 @@ import (
 
 	"coderunner/internal/versions"
 	"coderunner/runners"
-	"coderunner/runners/deno/deps"
 
 	"go.uber.org/zap"
 )
@@ -21,12 +20,12 @@ import (
 // intact looks whether the packages in Deno's cache are still as they were
 // unpacked, which Deno itself does not: it compares archives with the lock file
 // when it fetches them. What was changed is removed and fetched again.
-func (r *Runner) intact(ctx context.Context, binary, key string, d deps.Dependencies, p *prepared, progress runners.ProgressFunc) error {
-	dirs := r.packageDirs(p.packages)
-	if len(dirs) == 0 {
+func (i *installation) intact(ctx context.Context, key string, p *prepared) error {
+	r := i.r
+	if len(p.dirs) == 0 {
 		return nil
 	}
-	damaged, err := r.cfg.Cache.Watch(ctx, "deno-npm", key, dirs)
+	damaged, err := r.cfg.Cache.Watch(ctx, "deno-npm", key, p.dirs)
 	if err != nil || len(damaged) == 0 {
 		return err
 	}
@@ -36,11 +35,11 @@ func (r *Runner) intact(ctx context.Context, binary, key string, d deps.Dependen
 			return fmt.Errorf("remove a damaged package: %w", err)
 		}
 	}
-	if err := r.refill(ctx, binary, d, p, progress); err != nil {
+	if err := i.refill(ctx, p); err != nil {
 		return err
 	}
 	// What another set brought along, and this one can do without, is gone now.
-	damaged, err = r.cfg.Cache.Watch(ctx, "deno-npm", key, r.packageDirs(p.packages))
+	damaged, err = r.cfg.Cache.Watch(ctx, "deno-npm", key, p.dirs)
 	if err == nil && len(damaged) > 0 {
 		err = fmt.Errorf("fetch %s again: %w", filepath.Base(damaged[0]), errNotTheSame)
 	}
@@ -49,30 +48,24 @@ func (r *Runner) intact(ctx context.Context, binary, key string, d deps.Dependen
 
 var errNotTheSame = errors.New("it is not what it was; hint: coderunner cache clear forgets what it was")
 
-// packageDirs gives the folders that Deno has unpacked packages into.
+// packageDirs returns the directories that Deno unpacks packages into.
 //
-// Source: Deno's npm cache has a folder for each registry, named after its host
-// and port and with its path below, and in it one for each package and version
-// (root_url_to_safe_local_dirname in its npm cache).
+// Source: Deno's npm cache has a directory for each registry, named after its
+// host and port and with its path below, and in it one for each package and
+// version (root_url_to_safe_local_dirname in its npm cache).
 func (r *Runner) packageDirs(packages []runners.Package) []string {
 	base := r.registryDir()
-	if base == "" {
-		return nil
-	}
 	var dirs []string
 	for _, p := range packages {
 		dir := filepath.Join(base, packagePath(p.Name), p.Version)
-		if rel, err := filepath.Rel(base, dir); p.Source != "npm" || err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		if _, err := os.Lstat(dir); err == nil {
+		if rel, err := filepath.Rel(base, dir); base != "" && p.Source == "npm" && err == nil && filepath.IsLocal(rel) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
 }
 
-// packagePath is where a registry's folder has a package. Names with capital
+// packagePath is where a registry's directory has a package. Names with capital
 // letters, as old packages have, are encoded, since not all systems tell case
 // apart (mixed_case_package_name_encode in Deno).
 func packagePath(name string) string {
@@ -83,7 +76,8 @@ func packagePath(name string) string {
 	return "_" + strings.ToLower(code)
 }
 
-// registryDir is where Deno has the packages of the registry, "" if it has none.
+// registryDir is where Deno has the packages of the registry, "" if that is not
+// known.
 func (r *Runner) registryDir() string {
 	registry := r.cfg.NPMRegistry
 	if registry == "" {
@@ -100,11 +94,7 @@ func (r *Runner) registryDir() string {
 	case port != "":
 		host += "_" + port
 	}
-	dir := filepath.Join(r.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
-	if _, err := os.Lstat(dir); err != nil {
-		return ""
-	}
-	return dir
+	return filepath.Join(r.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
 }
 
 func isAddress(host string) bool {

@@ -42,8 +42,8 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	return locked, nil
 }
 
-// useLock has the program's own lock decide on its packages. It gives a
-// *runners.NotInstalledError that names those that the lock does not have.
+// useLock has the program's own lock decide on its packages. What the lock does
+// not have cannot be installed.
 func (j *job) useLock() error {
 	if len(j.deps.Targets) == 0 {
 		return nil
@@ -60,16 +60,14 @@ func (j *job) useLock() error {
 		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
 	}
 	j.deps.Lock = text
-	e := &runners.NotInstalledError{}
+	var failures []deps.Failure
 	for _, t := range j.deps.Targets {
-		p, ok := deps.Split(t.Specifier)
-		p.Path = ""
-		_, locked := lock.Specifiers[p.String()]
-		if _, remote := lock.Remote[t.Specifier]; !remote && !(ok && locked) {
-			e.Add(t.Asked, "there is no package of this name and version in the program's lock")
+		if !lock.Has(t) {
+			failures = append(failures, deps.Failure{Target: t, Reason: "there is no package of this name and version in the program's lock"})
 		}
 	}
-	return e.OrNil()
+	j.deps = j.deps.Without(failures)
+	return nil
 }
 
 func badLock(err error) error {

@@ -145,7 +145,8 @@ func TestNotInstalled(t *testing.T) {
 		}},
 		{"argument", "1", []string{"npm:coderunner-no-such-package-1"}, nil, map[string]string{"npm:coderunner-no-such-package-1": "not found"}},
 		{"in a file", "import './lib.ts'", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
-		{"dynamic", "console.log('never'); await import('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
+		{"dynamic", "await import('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
+		{"required", "require('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
 		{"offline", "import 'zod'; import 'npm:lodash'", nil, func(c *Config) { empty(c); c.Offline = true }, map[string]string{
 			"zod": "not in the cache, and nothing is fetched offline", "npm:lodash": "not in the cache"}},
 		{"no registry", "import 'zod'", nil, func(c *Config) {

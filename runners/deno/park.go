@@ -208,6 +208,18 @@ func (p *park) forget(key string) {
 	}
 }
 
+// forgetPrepared ends the processes of the variants with a prepared directory:
+// they know what was there when they started.
+func (p *park) forgetPrepared(dir string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range slices.Clone(p.lots) {
+		if l.variant.ready.dir == dir {
+			p.drop(l)
+		}
+	}
+}
+
 // renew replaces the waiting processes of the variant that key stands for, since
 // new ones know more.
 func (p *park) renew(key string) {

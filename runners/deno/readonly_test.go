@@ -24,7 +24,7 @@ func writeEverywhere() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	list, err := os.ReadFile(filepath.Join(fetched, "paths"))
+	list, err := os.ReadFile(filepath.Join(fetched, "registry", "one", "paths"))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -80,7 +80,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 	}
 	defer r.Close()
 	// A set of packages, and what there would be for it and for another.
-	v := variant{binary: self, memory: runners.DefaultMemory, ready: &prepared{npm: true, set: "one"}}
+	v := variant{binary: self, memory: runners.DefaultMemory, ready: &prepared{npm: true, set: "one", dirs: []string{filepath.Join(r.denoDir, "npm", "registry", "one")}}}
 	fill := func(_ context.Context, dir string) error {
 		return os.WriteFile(filepath.Join(dir, codeCaches[0]), []byte("code"), 0o600)
 	}
@@ -111,7 +111,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(r.denoDir, "npm", "paths"), []byte(strings.Join(paths, "\n")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.denoDir, "npm", "registry", "one", "paths"), []byte(strings.Join(paths, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, making := range []bool{false, true} {

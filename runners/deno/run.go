@@ -25,7 +25,6 @@ var edited = []string{".js", ".mjs", ".ts", ".mts"}
 type job struct {
 	r       *Runner
 	req     runners.Request
-	pinned  []deps.Package
 	main    string // the program's name in the working folder
 	shown   string // and as tracebacks show it
 	program *jsparse.Program
@@ -36,8 +35,7 @@ type job struct {
 	stdin   stdin
 	parkKey string // of the spec of its processes, "" if they are not kept
 
-	fresh     bool // do not take a process that was started ahead
-	refetched bool // the packages were fetched a second time
+	fresh bool // do not take a process that was started ahead
 }
 
 // Run runs one program. See [runners.Runner].
@@ -53,6 +51,9 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	for {
 		o, next, err := j.execute(ctx)
 		if err != nil || next == done {
+			if err == nil {
+				j.ready.notInstalled(o)
+			}
 			if err == nil && (o.Status == runners.Succeeded || o.Status == runners.Failed) {
 				r.codes.used(j.variant(), j.deps, !j.ready.fresh)
 			}
@@ -61,12 +62,6 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		switch next {
 		case again:
 			j.fresh = true
-		case refetch:
-			j.fresh = true
-			r.park.forget(j.parkKey) // they know what was there when they started
-			if o, err := j.refetch(ctx, o); o != nil || err != nil {
-				return j.finish(o, err)
-			}
 		case plain:
 			j.program = jsparse.Plain(req.Code)
 		}
@@ -88,7 +83,8 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err = checkNames(req.Files, j.main); err != nil {
 		return nil, err
 	}
-	if j.pinned, err = deps.ParsePackages(req.Packages); err != nil {
+	pinned, err := deps.ParsePackages(req.Packages)
+	if err != nil {
 		return nil, err
 	}
 	if slices.Contains(edited, path.Ext(j.main)) {
@@ -96,20 +92,23 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	} else {
 		j.program = jsparse.Parse(req.Code)
 	}
-	var specifiers []string
-	note := func(p *jsparse.Program) {
-		for _, i := range p.Imports {
-			specifiers = append(specifiers, i.Specifier)
-		}
+	j.deps, err = dependencies(req.Files, deps.Module{Path: j.main, Imports: j.program.Imports}, pinned)
+	return j, err
+}
+
+// dependencies finds out what a program and its files import.
+func dependencies(files []runners.File, main deps.Module, pinned []deps.Package) (deps.Dependencies, error) {
+	project, err := deps.ReadProject(files, main.Path)
+	if err != nil {
+		return deps.Dependencies{}, err
 	}
-	note(j.program)
-	for _, file := range req.Files {
+	modules := []deps.Module{main}
+	for _, file := range files {
 		if slices.Contains(extensions, path.Ext(file.Path)) {
-			note(jsparse.Parse(string(file.Data)))
+			modules = append(modules, deps.Module{Path: file.Path, Imports: jsparse.Parse(string(file.Data)).Imports})
 		}
 	}
-	j.deps = deps.Resolve(specifiers, j.pinned)
-	return j, nil
+	return deps.Resolve(modules, project, pinned)
 }
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
@@ -147,7 +146,7 @@ func (j *job) install(ctx context.Context) error {
 	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
 		return err
 	}
-	j.ready, err = j.r.prepare(ctx, j.binary, j.deps, j.req.Progress)
+	j.ready, err = j.r.install(ctx, j.binary, j.deps, j.req.Progress)
 	return err
 }
 
@@ -178,28 +177,3 @@ func cancelled() *runners.Outcome {
 		Error: &runners.Error{Type: "Cancelled", Message: "the run was cancelled"},
 	}
 }
-
-// refetch fetches the packages again, since they were not there when the run
-// began. It gives an outcome if that is the end of it.
-func (j *job) refetch(ctx context.Context, first *runners.Outcome) (*runners.Outcome, error) {
-	if j.refetched {
-		return j.missing(first), nil
-	}
-	j.refetched = true
-	j.r.known.forget()
-	return unavailable(j.r.refill(ctx, j.binary, j.deps, j.ready, j.req.Progress))
-}
-
-// missing makes an outcome say that a package is not there.
-func (j *job) missing(o *runners.Outcome) *runners.Outcome {
-	o.Status = runners.NotInstalled
-	name := "a package"
-	if m := quotedName.FindStringSubmatch(o.Error.Message); m != nil {
-		name = m[1]
-	}
-	o.Error.Type = "NotInstalled"
-	o.Error.Packages = []runners.PackageError{{Name: name, Reason: deps.FirstError(o.Error.Message)}}
-	return o
-}
-
-var quotedName = regexp.MustCompile(`"([^"]+)"`)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/jsparse"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,12 +28,31 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// resolveAll resolves the static imports of main.ts among files.
+func resolveAll(t *testing.T, files []runners.File, specs []string, pins []Package) Dependencies {
+	t.Helper()
+	p, err := ReadProject(files, "main.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Module{Path: "main.ts"}
+	for _, s := range specs {
+		m.Imports = append(m.Imports, jsparse.Import{Specifier: s, Static: true})
+	}
+	d, err := Resolve([]Module{m}, p, pins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func TestResolve(t *testing.T) {
 	pins, err := ParsePackages([]string{"npm:zod@3", "jsr:@std/assert@1", "left-pad"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Resolve([]string{"zod/v4", "npm:zod", "npm:zod@4", "@std/assert", "fs", "node:os", "./x.ts", "lodash", "https://host.invalid/x.json", "weird name"}, pins)
+	specs := []string{"zod/v4", "npm:zod", "npm:zod@4", "@std/assert", "fs", "node:os", "./x.ts", "lodash", "https://host.invalid/x.json", "weird name"}
+	d := resolveAll(t, nil, specs, pins)
 	var got []string
 	for _, x := range d.Targets {
 		got = append(got, x.Specifier+" "+x.Asked)
@@ -45,11 +65,11 @@ func TestResolve(t *testing.T) {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
 	wantMap := map[string]string{
-		"zod": "npm:zod@3", "zod/": "npm:/zod@3/", "npm:zod": "npm:zod@3", "zod/v4": "npm:zod@3/v4",
+		"zod": "npm:zod@3", "zod/": "npm:/zod@3/", "npm:zod": "npm:zod@3",
 		"@std/assert": "jsr:@std/assert@1", "@std/assert/": "jsr:/@std/assert@1/", "jsr:@std/assert": "jsr:@std/assert@1",
 		"left-pad": "npm:left-pad", "left-pad/": "npm:/left-pad/", "npm:left-pad": "npm:left-pad", "lodash": "npm:lodash",
 	}
-	if diff := cmp.Diff(wantMap, d.Imports); diff != "" {
+	if diff := cmp.Diff(wantMap, d.Map.Imports); diff != "" {
 		t.Errorf("import map (-want +got):\n%s", diff)
 	}
 	if !strings.Contains(d.Module(), `import "https://host.invalid/x.json" with { type: "json" };`) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"sort"
@@ -72,6 +73,32 @@ func ParseLock(b []byte) (*LockFile, error) {
 		return nil, fmt.Errorf("read lock file: %w", err)
 	}
 	return &l, nil
+}
+
+// exactVersion is a whole version, no range and no tag.
+var exactVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$`)
+
+// Has reports whether the lock may have a target. Deno writes ranges in its own
+// way, so of those it finds out itself whether the lock has exactly them.
+func (l *LockFile) Has(t Target) bool {
+	if _, ok := l.Remote[t.Specifier]; ok {
+		return true
+	}
+	p, ok := Split(t.Specifier)
+	if !ok {
+		return false
+	}
+	p.Path = ""
+	if exactVersion.MatchString(p.Version) {
+		_, ok = l.Specifiers[p.String()]
+		return ok
+	}
+	for specifier := range l.Specifiers {
+		if have, ok := Split(specifier); ok && have.Registry == p.Registry && have.Name == p.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // Packages lists what was resolved, sorted by source and name.

@@ -11,7 +11,7 @@ var (
 	noVersion   = regexp.MustCompile(`Could not find npm package '([^']*)' matching '([^']*)'`)
 	missingJSR  = regexp.MustCompile(`JSR package not found: (\S+)`)
 	noImport    = regexp.MustCompile(`Requires import access to "([^"]*)"`)
-	Uncached    = regexp.MustCompile(`--cached-only is specified|not found in cache|Specifier not found in cache`)
+	uncached    = regexp.MustCompile(`--cached-only is specified|not found in cache|Specifier not found in cache`)
 	unreachable = regexp.MustCompile(`client error \(Connect\)|dns error|error sending request|Connection refused|timed out`)
 	userInfo    = regexp.MustCompile(`(://)[^/@\s"']*@`)
 	causeLine   = regexp.MustCompile(`^\s+\d+: `)
@@ -21,6 +21,7 @@ var (
 	notImported = regexp.MustCompile(`^(Import "([^"]+)" not a dependency|Cannot find module '([^'./][^']*)')`)
 	uncachedNPM = "npm package not found in cache"
 	lockMessage = "The lockfile is out of date. Run `deno install"
+	notGranted  = regexp.MustCompile(`^Failed loading \S+ for package "[^"]*"`) // its description is not readable
 )
 
 // Unknown returns what the message of an error should be that says that a package
@@ -28,7 +29,7 @@ var (
 // means to be run by somebody who can install it.
 func Unknown(message string) (better string, ok bool) {
 	const how = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
-	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) {
+	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) || notGranted.MatchString(message) {
 		return "a package is imported that was not prepared: " + how, true
 	}
 	if m := notImported.FindStringSubmatch(message); m != nil && Fetched(m[2]+m[3]) {
@@ -59,9 +60,9 @@ func Reason(t Target, message string, offline bool) string {
 	}
 	text := FirstError(message)
 	switch {
-	case offline && (unreachable.MatchString(message) || strings.Contains(message, "failed")), Uncached.MatchString(message):
+	case offline && (Unreachable(message) || strings.Contains(message, "ailed")), uncached.MatchString(message):
 		return "not in the cache, and nothing is fetched offline"
-	case unreachable.MatchString(message):
+	case Unreachable(message):
 		return "the registry cannot be reached: " + text
 	}
 	return text
@@ -97,3 +98,6 @@ func FirstError(message string) string {
 	}
 	return Clip(text, 500)
 }
+
+// Unreachable reports whether a message is about the way to a registry.
+func Unreachable(message string) bool { return unreachable.MatchString(message) }

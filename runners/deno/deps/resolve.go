@@ -1,78 +1,278 @@
 package deps
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"sort"
 	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/jsparse"
 )
 
 // Dependencies are what a run needs: the import map that gives names their
 // meaning, and what must be fetched.
 type Dependencies struct {
-	Imports map[string]string // specifier → what it stands for
-	Targets []Target          // sorted, each once
-	Lock    []byte            // Deno's lock file, which has them all; nil: it is to be made
+	Map     ImportMap
+	Targets []Target // sorted, each once
+	Lock    []byte   // Deno's lock file, which has them all; nil: it is to be made
+	Config  []byte   // Deno's configuration file; nil: none
+
+	// Missing are those that cannot be installed and that the program may do
+	// without: importing one of them throws the reason.
+	Missing []Failure
+	// Broken are those that it cannot do without.
+	Broken []Failure
 }
 
 // Target is something to fetch.
 type Target struct {
 	Specifier string // for Deno: "npm:lodash"
 	Asked     string // as the user wrote it: "lodash"
+	// Needed reports whether the program cannot be loaded without it.
+	Needed bool
+
+	names []name // by which the program knows it
 }
 
-// Resolve gives the specifiers that programs import their meaning. A bare
-// name is npm's; one without a version has the version that the packages
-// argument gives it.
-func Resolve(specifiers []string, pinned []Package) Dependencies {
-	d := Dependencies{Imports: map[string]string{}}
-	pins := map[string]Package{}
+// Empty reports whether a run needs nothing.
+func (d *Dependencies) Empty() bool {
+	return len(d.Targets) == 0 && len(d.Map.Imports) == 0 && len(d.Map.Scopes) == 0 && d.Config == nil
+}
+
+// Failure is a target that cannot be installed.
+type Failure struct {
+	Target Target
+	Reason string
+}
+
+// name is a specifier of the files below a directory.
+type name struct{ dir, specifier string }
+
+// Module is a file of the program.
+type Module struct {
+	Path    string
+	Imports []jsparse.Import
+}
+
+// maxTargets bounds what one program may have fetched.
+const maxTargets = 500
+
+// Resolve finds out what the modules of a program import, of which the first is
+// the main one. A name means what the program's own configuration says, else one
+// of its own files if one could be meant, else a package of npm, of the version
+// that the packages argument has. The error is a *runners.RequestError.
+func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies, error) {
+	r := resolution{
+		project: project, d: Dependencies{Map: project.imports, Config: project.config}, pins: map[string]Package{},
+		index: map[string]int{}, static: map[string][]string{}, wants: map[string][]int{},
+	}
 	for _, p := range pinned {
-		d.add(Target{p.String(), p.String()})
-		p.Path = ""
-		pins[p.Registry+":"+p.Name] = p
-		if _, taken := d.Imports[p.Name]; taken && p.Registry != "npm" {
-			continue // npm has the bare name
-		}
-		d.Imports[p.Name] = p.String()
-		d.Imports[p.Name+"/"] = p.Registry + ":/" + strings.TrimPrefix(p.String(), p.Registry+":") + "/"
-		d.Imports[p.Registry+":"+p.Name] = p.String()
+		r.pin(p)
 	}
-	for _, spec := range specifiers {
-		if !Fetched(spec) || len(spec) > 1000 {
-			continue
+	for _, m := range modules {
+		for _, i := range m.Imports {
+			r.imported(m.Path, i)
 		}
-		if u, err := url.Parse(spec); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
-			d.add(Target{spec, spec})
-			continue
+		if len(r.d.Targets) > maxTargets {
+			return Dependencies{}, &runners.RequestError{Argument: "files", Message: fmt.Sprintf("files: the program and its files import more than %d packages; import fewer.", maxTargets)}
 		}
-		p, ok := Split(spec)
-		if !ok {
-			continue // Deno says what is wrong with it when it is imported
-		}
-		bare := !scheme.MatchString(spec)
-		pin, have := pins[p.Registry+":"+p.Name]
-		if !have && bare {
-			pin, have = pins["jsr:"+p.Name]
-		}
-		if have && p.Version == "" {
-			p.Registry, p.Version = pin.Registry, pin.Version
-		}
-		if s := p.String(); s != spec {
-			d.Imports[spec] = s
-		}
-		d.add(Target{p.String(), spec})
 	}
-	sort.Slice(d.Targets, func(i, j int) bool { return d.Targets[i].Specifier < d.Targets[j].Specifier })
-	return d
+	if len(modules) > 0 {
+		r.need(modules[0].Path)
+	}
+	r.refuse()
+	sort.Slice(r.d.Targets, func(i, j int) bool { return r.d.Targets[i].Specifier < r.d.Targets[j].Specifier })
+	return r.d, nil
 }
 
-func (d *Dependencies) add(t Target) {
-	if !slices.ContainsFunc(d.Targets, func(have Target) bool { return have.Specifier == t.Specifier }) {
-		d.Targets = append(d.Targets, t)
+// resolution is Resolve at work.
+type resolution struct {
+	project *Project
+	d       Dependencies
+	pins    map[string]Package  // by registry and name
+	index   map[string]int      // specifier → its target
+	static  map[string][]string // file → the files that are loaded with it
+	wants   map[string][]int    // file → the targets that it cannot be loaded without
+}
+
+// pin gives names the version that the packages argument has.
+func (r *resolution) pin(p Package) {
+	n := r.target(p.String(), p.String(), name{".", p.String()})
+	r.d.Targets[n].Needed = true
+	p.Path = ""
+	r.pins[p.Registry+":"+p.Name] = p
+	if jsr, both := r.pins["jsr:"+p.Name]; both && p.Registry == "npm" && r.d.Map.Imports[p.Name] == jsr.String() {
+		delete(r.d.Map.Imports, p.Name) // npm has the bare name
+		delete(r.d.Map.Imports, p.Name+"/")
+	}
+	r.d.Map.putPackage(".", p.Name, p)
+	r.d.Map.put(".", p.Registry+":"+p.Name, p.String())
+}
+
+// imported notes one import of a file.
+func (r *resolution) imported(file string, i jsparse.Import) {
+	spec := i.Specifier
+	if len(spec) > 1000 {
+		return
+	}
+	key, relative := spec, false
+	if at, ok := local(path.Dir(file), spec); ok {
+		key, relative = Work+at, true
+	}
+	address, mapped := r.d.Map.lookup(key, file)
+	dir := ""
+	switch {
+	case mapped:
+	case relative:
+		address, mapped = key, true
+	case Fetched(spec) || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "#"):
+		if address, dir, mapped = r.project.own(spec, file); mapped {
+			r.d.Map.put(dir, spec, address)
+		}
+	}
+	if at, ok := strings.CutPrefix(address, Work); ok {
+		if i.Static {
+			r.static[file] = append(r.static[file], at)
+		}
+		return
+	}
+	if mapped {
+		spec = address
+	}
+	specifier, ok := spec, strings.HasPrefix(spec, throwing)
+	if !ok {
+		specifier, ok = r.fetched(spec, mapped)
+	}
+	if ok {
+		if !mapped {
+			dir = "."
+			if specifier != spec {
+				r.d.Map.put(".", spec, specifier)
+			}
+		}
+		n := r.target(specifier, i.Specifier, name{cmp.Or(dir, path.Dir(file)), i.Specifier})
+		if i.Static {
+			r.wants[file] = append(r.wants[file], n)
+		}
 	}
 }
+
+// fetched returns what is to be fetched for a specifier that is not one of the
+// program's files. What the import map has said is not asked again.
+func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok bool) {
+	if !Fetched(spec) {
+		return "", false
+	}
+	if u, err := url.Parse(spec); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
+		return spec, true
+	}
+	p, ok := Split(spec)
+	if !ok {
+		return "", false // Deno explains what is wrong with it when it is imported
+	}
+	pin, have := r.pins[p.Registry+":"+p.Name]
+	if !have && !scheme.MatchString(spec) {
+		pin, have = r.pins["jsr:"+p.Name]
+	}
+	if have && !mapped && p.Version == "" {
+		p.Registry, p.Version = pin.Registry, pin.Version
+	}
+	return p.String(), true
+}
+
+// target adds something to fetch, and returns its index.
+func (r *resolution) target(specifier, asked string, n name) int {
+	i, ok := r.index[specifier]
+	if !ok {
+		i = len(r.d.Targets)
+		r.index[specifier] = i
+		r.d.Targets = append(r.d.Targets, Target{Specifier: specifier, Asked: asked})
+	}
+	t := &r.d.Targets[i]
+	if len(t.names) == 0 || t.names[len(t.names)-1] != n {
+		t.names = append(t.names, n)
+	}
+	return i
+}
+
+// need marks what the main module cannot be loaded without.
+func (r *resolution) need(main string) {
+	seen := map[string]bool{main: true}
+	for queue := []string{main}; len(queue) > 0; queue = queue[1:] {
+		for _, n := range r.wants[queue[0]] {
+			r.d.Targets[n].Needed = true
+		}
+		for _, file := range r.static[queue[0]] {
+			if !seen[file] {
+				seen[file] = true
+				queue = append(queue, file)
+			}
+		}
+	}
+}
+
+// refuse takes out what the program's own configuration makes impossible.
+func (r *resolution) refuse() {
+	targets := r.d.Targets
+	r.d.Targets = nil
+	for _, t := range targets {
+		switch message, refused := r.project.refused[t.Specifier]; {
+		case !refused:
+			r.d.Targets = append(r.d.Targets, t)
+		case t.Needed:
+			r.d.Broken = append(r.d.Broken, Failure{t, message})
+		default:
+			r.d.Missing = append(r.d.Missing, Failure{t, message})
+		}
+	}
+}
+
+// Without returns the dependencies without those that cannot be installed, and
+// with those of them in Broken that the program cannot do without.
+func (d Dependencies) Without(failures []Failure) Dependencies {
+	reasons := map[string]string{}
+	for _, f := range failures {
+		reasons[f.Target.Specifier] = f.Reason
+	}
+	rest := Dependencies{Map: d.Map.clone(), Lock: d.Lock, Config: d.Config, Missing: slices.Clone(d.Missing), Broken: slices.Clone(d.Broken)}
+	for _, t := range d.Targets {
+		reason, gone := reasons[t.Specifier]
+		switch {
+		case !gone:
+			rest.Targets = append(rest.Targets, t)
+		case t.Needed:
+			rest.Broken = append(rest.Broken, Failure{t, reason})
+		default:
+			rest.Missing = append(rest.Missing, Failure{t, reason})
+			for _, n := range append(t.names, name{".", t.Specifier}) {
+				rest.Map.set(n.dir, n.specifier, thrower(t.Asked+": "+reason))
+			}
+		}
+	}
+	return rest
+}
+
+// FailedError is the error for packages that cannot be installed.
+type FailedError struct{ Failures []Failure }
+
+func (e *FailedError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Failures {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(f.Message())
+	}
+	return b.String()
+}
+
+// Message is what the error of an import says.
+func (f Failure) Message() string { return f.Target.Asked + ": " + f.Reason }
 
 // Module returns a module that imports all targets and does nothing else.
 func (d *Dependencies) Module() string {
@@ -97,15 +297,6 @@ func (t Target) Quoted() (literal string, isJSON bool) {
 	}
 	u, err := url.Parse(t.Specifier)
 	return string(b), err == nil && strings.HasPrefix(u.Scheme, "http") && strings.HasSuffix(u.Path, ".json")
-}
-
-// ImportMap returns the import map file.
-func (d *Dependencies) ImportMap() []byte {
-	b, err := json.Marshal(map[string]any{"imports": d.Imports})
-	if err != nil {
-		panic(err) // maps of strings always marshal
-	}
-	return b
 }
 
 // Loader is a program that loads all targets, one after the other, and does

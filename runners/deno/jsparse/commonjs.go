@@ -12,26 +12,40 @@ import (
 // declare them.
 type commonJS struct {
 	used, declared []string // names
+	unsure         string   // one of which the next token decides
 }
 
 var commonJSNames = []string{"require", "__dirname", "__filename"}
 
 // take looks at a token. The analysis does not have it as its last one yet.
 func (c *commonJS) take(a *analysis, t token) {
+	if c.unsure != "" {
+		list := &c.declared
+		if a.s.is(t, '(') || a.s.is(t, '.') || a.s.is(t, '[') {
+			list = &c.used
+		}
+		c.note(list, c.unsure)
+		c.unsure = ""
+	}
 	w := a.s.word(t)
 	if !slices.Contains(commonJSNames, w) || a.s.is(a.prev, '.') {
 		return
 	}
-	list := &c.used
+	if a.s.is(a.prev, '{') || a.s.is(a.prev, ',') && t.depth == 0 {
+		c.unsure = w // import { require } …, let a, require; but { require("x") }
+		return
+	}
 	switch a.s.word(a.prev) {
 	case "const", "let", "var", "function", "class", "import", "as":
-		list = &c.declared
+		c.note(&c.declared, w)
+	default:
+		c.note(&c.used, w)
 	}
-	if a.s.is(a.prev, '{') || a.s.is(a.prev, ',') && t.depth == 0 {
-		list = &c.declared // import { require } …, let a, require
-	}
-	if !slices.Contains(*list, w) {
-		*list = append(*list, w)
+}
+
+func (c *commonJS) note(list *[]string, name string) {
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
 	}
 }
 

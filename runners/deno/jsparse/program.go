@@ -52,7 +52,7 @@ type edit struct {
 }
 
 // MaxImports bounds the imports that are noted of one file.
-const MaxImports = 2000
+const MaxImports = 1000
 
 // loose finds imports where the scanner stops, such as in a file with tags. The
 // line of a static one begins with import or export, or ends a list of names.

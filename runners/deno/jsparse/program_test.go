@@ -124,6 +124,17 @@ func TestMainEdit(t *testing.T) {
 	}
 }
 
+func TestCommonJS(t *testing.T) {
+	for source, want := range map[string]bool{
+		"require('x')": true, "try { require('x') } catch {}": true, "f(), require('x')": true, "{ require.resolve('x') }": true,
+		"import { require } from 'x'; require('y')": false, "let a, require; require('y')": false, "const require = 1; require": false, "a.require('x')": false,
+	} {
+		if got := strings.Contains(main(source).Edited(), "const require=await"); got != want {
+			t.Errorf("%s declares require: %t, want %t", source, got, want)
+		}
+	}
+}
+
 // TestColumns maps each place of an edited program back.
 func TestColumns(t *testing.T) {
 	source := "import.meta.main; let é = '😀';\r\nlet b; é + b.c // d\n"

@@ -1,0 +1,124 @@
+package deno
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
+
+	"go.uber.org/zap"
+)
+
+// preparation is one command of the trusted phase, which runs nothing that it
+// fetches, and no lifecycle scripts.
+type preparation struct {
+	binary        string
+	command       []string // "cache", or "info" and its flags
+	lock, imports string   // files, "" for none
+	frozen        bool     // the lock file may not change
+	offline       bool     // nothing is fetched
+	dir           string   // the working directory
+	what          string   // a file or a specifier
+	downloaded    func(address string)
+}
+
+// deno runs a command of the trusted phase. Message is Deno's when it could not
+// do what it was told; err is ours.
+func (r *Runner) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
+	args := append(p.command, "--no-config")
+	staging := ""
+	if p.lock != "" {
+		args = append(args, "--lock="+p.lock)
+		if p.frozen {
+			args = append(args, "--frozen")
+		} else {
+			staging = p.dir
+		}
+	} else {
+		args = append(args, "--no-lock")
+	}
+	if p.imports != "" {
+		args = append(args, "--import-map="+p.imports)
+	}
+	if p.offline {
+		args = append(args, "--no-npm", "--no-remote")
+	} else {
+		args = append(args, importFlags(r.cfg.Policy, r.cfg.JSRURL)...)
+	}
+	args = append(args, p.what) // which never looks like a flag
+	if _, err := os.Lstat(r.denoDir); errors.Is(err, os.ErrNotExist) {
+		// The cache was cleared meanwhile. What is not there when a process is
+		// confined, it cannot make.
+		if err := makeDenoDir(r.denoDir); err != nil {
+			return nil, "", err
+		}
+	}
+	spec := r.preparation(p.binary, p.dir, staging)
+	spec.Network = !p.offline
+	answer, said := new(bytes.Buffer), runners.NewCapture(64<<10)
+	state, err := r.starter.Run(ctx,
+		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: r.prepareEnv(), Spec: spec},
+		func(stdout io.Reader) {
+			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))
+			_, _ = io.Copy(io.Discard, stdout)
+		},
+		func(stderr io.Reader) { readLines(stderr, said, p.downloaded) })
+	if err != nil {
+		return nil, "", fmt.Errorf("fetch packages: %w", err)
+	}
+	if state.Success() {
+		return answer.Bytes(), "", nil
+	}
+	text, _ := said.Text()
+	r.log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
+	if text = strings.TrimSpace(text); text == "" {
+		text = fmt.Sprintf("deno %s: %v", p.command[0], state)
+	}
+	return nil, text, nil
+}
+
+// maxAnswer bounds what is read of the answer of "deno info", in bytes.
+const maxAnswer = 64 << 20
+
+// info asks Deno about the modules that a file imports.
+func (r *Runner) info(ctx context.Context, p preparation) (*deps.Info, error) {
+	p.command, p.downloaded = []string{"info", "--json"}, func(string) {}
+	stdout, message, err := r.deno(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if message != "" {
+		return nil, errors.New(deps.FirstError(message))
+	}
+	info, err := deps.ParseInfo(stdout)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of deno info: %w", err)
+	}
+	return info, nil
+}
+
+// readLines calls downloaded for each download that Deno reports, and writes
+// everything else to w.
+func readLines(f io.Reader, w *runners.Capture, downloaded func(string)) {
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if address, ok := bytes.CutPrefix(line, []byte("Download ")); ok {
+			downloaded(string(bytes.TrimSpace(address)))
+		} else if _, werr := w.Write(line); errors.Is(werr, runners.ErrFlood) {
+			_, _ = lines.WriteTo(io.Discard)
+			return
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}

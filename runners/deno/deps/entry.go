@@ -1,0 +1,193 @@
+package deps
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// own returns what a name stands for that is not in the import map but could be
+// the program's own: one of its packages, of its node_modules, or of its files.
+// Dir is where files know it by that.
+func (p *Project) own(specifier, file string) (address, dir string, ok bool) {
+	here := path.Dir(file)
+	for _, x := range p.patterns {
+		if len(specifier) < len(x.prefix)+len(x.suffix) || !strings.HasPrefix(specifier, x.prefix) || !strings.HasSuffix(specifier, x.suffix) ||
+			x.dir != "." && here != x.dir && !strings.HasPrefix(here, x.dir+"/") {
+			continue
+		}
+		between := specifier[len(x.prefix) : len(specifier)-len(x.suffix)]
+		return strings.ReplaceAll(x.address, "*", between), x.dir, true
+	}
+	if scheme.MatchString(specifier) || strings.HasPrefix(specifier, "/") || !filepath.IsLocal(specifier) {
+		return "", "", false
+	}
+	name, sub := splitName(specifier)
+	if at, named := p.names[name]; named {
+		if name, ok := p.entry(at, sub); ok {
+			return Work + name, ".", true
+		}
+		return p.refuse(specifier, fmt.Sprintf("the package is the program's own, in %s, and does not export it", at)), ".", true
+	}
+	for d := here; ; d = path.Dir(d) {
+		if name, ok := p.entry(path.Join(d, "node_modules", name), sub); ok {
+			return Work + name, here, true
+		}
+		if d == "." {
+			break
+		}
+	}
+	for _, d := range []string{".", here} {
+		if name, ok := p.find(path.Join(d, specifier)); ok {
+			return Work + name, d, true
+		}
+	}
+	return "", "", false
+}
+
+// splitName splits a bare specifier into the name of a package and the path in
+// it.
+func splitName(specifier string) (name, sub string) {
+	parts := strings.SplitN(specifier, "/", 3)
+	n := 1
+	if strings.HasPrefix(specifier, "@") {
+		n = min(2, len(parts))
+	}
+	return strings.Join(parts[:n], "/"), strings.Join(parts[n:], "/")
+}
+
+// endings are what is added to the name of a module to find its file.
+var endings = []string{"", ".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx", ".cjs", ".cts", ".json"}
+
+// find returns the file that a path without its ending means.
+func (p *Project) find(name string) (file string, ok bool) {
+	for _, base := range []string{name, path.Join(name, "index")} {
+		for _, ending := range endings {
+			if p.files[base+ending] && (ending != "" || path.Ext(base) != "") {
+				return base + ending, true
+			}
+		}
+	}
+	return "", false
+}
+
+// entry returns the file of a package in a directory, "" its main one.
+//
+// Source: PACKAGE_EXPORTS_RESOLVE and LOAD_AS_DIRECTORY in Node's documentation.
+func (p *Project) entry(dir, sub string) (file string, ok bool) {
+	m := p.manifests[dir]
+	if m != nil && m.exports != nil {
+		target, ok := exported(m.exports, strings.TrimSuffix("./"+sub, "/"))
+		if !ok {
+			return "", false
+		}
+		file, ok = local(dir, target)
+		return file, ok && file != ""
+	}
+	if sub != "" {
+		return p.find(path.Join(dir, sub))
+	}
+	if m != nil && m.main != "" {
+		if file, ok = p.find(path.Join(dir, m.main)); ok {
+			return file, filepath.IsLocal(file)
+		}
+	}
+	for _, name := range []string{"index", "mod", "src/index"} {
+		if file, ok = p.find(path.Join(dir, name)); ok && (m != nil || name == "index") {
+			return file, true
+		}
+	}
+	return "", false
+}
+
+// exported returns what a package's exports have for "." or "./path".
+func exported(exports any, sub string) (target string, ok bool) {
+	all := members(exports)
+	if !slices.ContainsFunc(keys(all), func(k string) bool { return strings.HasPrefix(k, ".") }) {
+		target = condition(exports)
+		return target, sub == "." && target != ""
+	}
+	if target = condition(all[sub]); target != "" {
+		return target, true
+	}
+	best := ""
+	for key, value := range all {
+		prefix, suffix, wild := strings.Cut(key, "*")
+		if !wild || len(sub) < len(prefix)+len(suffix) || !strings.HasPrefix(sub, prefix) || !strings.HasSuffix(sub, suffix) || len(prefix) < len(best) {
+			continue
+		}
+		if to := condition(value); to != "" {
+			best, target = prefix, strings.ReplaceAll(to, "*", sub[len(prefix):len(sub)-len(suffix)])
+		}
+	}
+	return target, target != ""
+}
+
+func keys(m map[string]any) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	return list
+}
+
+// conditions are those that hold in Deno, the preferred ones first.
+var conditions = []string{"deno", "import", "node", "module", "default", "require"}
+
+// condition returns the address that a value in exports or imports has for us.
+func condition(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		for _, one := range v {
+			if s := condition(one); s != "" {
+				return s
+			}
+		}
+	case map[string]any:
+		for _, name := range conditions {
+			if s := condition(v[name]); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	oneRange   = regexp.MustCompile(`^([~^=]|>=?)?\s*v?(\d[\w.+*-]*|[*xX])$`)
+	distTag    = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
+	comparator = regexp.MustCompile(`^>=?\s*v?(\d[\w.+-]*)\s+<`)
+	hyphen     = regexp.MustCompile(`^v?(\d[\w.+-]*)\s+-\s+`)
+)
+
+// simpleRange turns a range of package.json into one that a specifier may have.
+// Deno takes no ">=" and no "||" there. Of several ranges the last is taken, of
+// one between two versions those that are compatible with the lower one.
+func simpleRange(asked string) (version string, ok bool) {
+	alternatives := strings.Split(asked, "||")
+	asked = strings.TrimSpace(alternatives[len(alternatives)-1])
+	if asked == "" || asked == "latest" && len(alternatives) == 1 {
+		return asked, true
+	}
+	if m := oneRange.FindStringSubmatch(asked); m != nil {
+		switch operator, v := m[1], m[2]; {
+		case strings.HasPrefix(operator, ">") || v == "x" || v == "X":
+			return "*", true
+		case operator == "=":
+			return v, true
+		default:
+			return operator + v, true
+		}
+	}
+	for _, r := range []*regexp.Regexp{comparator, hyphen} {
+		if m := r.FindStringSubmatch(asked); m != nil {
+			return "^" + m[1], true
+		}
+	}
+	return asked, distTag.MatchString(asked)
+}

@@ -1,0 +1,130 @@
+package deps
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// ImportMap is what Deno is told of the meaning of names. Addresses and scopes
+// that begin with Work are below the program's working directory, which is
+// beside the file that Deno reads the map from.
+type ImportMap struct {
+	Imports map[string]string            `json:"imports"`
+	Scopes  map[string]map[string]string `json:"scopes,omitempty"`
+}
+
+// Work begins the addresses of a program's own files.
+const Work = "./work/"
+
+// JSON returns the map as Deno reads it.
+func (m ImportMap) JSON() []byte {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // maps of strings always marshal
+	}
+	return b
+}
+
+// scopeOf returns the scope of the files in a directory.
+func scopeOf(dir string) string {
+	if dir == "." {
+		return Work
+	}
+	return Work + dir + "/"
+}
+
+// put adds an entry for the files below a directory, unless there is one.
+func (m *ImportMap) put(dir, key, address string) {
+	if _, have := m.entries(dir)[key]; key != "" && !have {
+		m.set(dir, key, address)
+	}
+}
+
+// set adds or replaces an entry for the files below a directory.
+func (m *ImportMap) set(dir, key, address string) {
+	entries := m.entries(dir)
+	if entries == nil {
+		if m.Scopes == nil {
+			m.Scopes = map[string]map[string]string{}
+		}
+		entries = map[string]string{}
+		m.Scopes[scopeOf(dir)] = entries
+	}
+	entries[key] = address
+}
+
+// entries returns those for the files below a directory.
+func (m *ImportMap) entries(dir string) map[string]string {
+	if dir == "." {
+		return m.Imports
+	}
+	return m.Scopes[scopeOf(dir)]
+}
+
+// clone returns a map with the same entries.
+func (m ImportMap) clone() ImportMap {
+	c := ImportMap{Imports: maps.Clone(m.Imports)}
+	for scope, entries := range m.Scopes {
+		if c.Scopes == nil {
+			c.Scopes = map[string]map[string]string{}
+		}
+		c.Scopes[scope] = maps.Clone(entries)
+	}
+	return c
+}
+
+// putPackage adds an entry for a package and what is in it.
+func (m *ImportMap) putPackage(dir, key string, p Package) {
+	m.put(dir, key, p.String())
+	if !strings.HasSuffix(key, "/") {
+		m.put(dir, key+"/", p.Registry+":/"+strings.TrimPrefix(p.String(), p.Registry+":")+"/")
+	}
+}
+
+// lookup returns what a specifier stands for in a file of the program.
+//
+// Source: the resolution algorithm of import maps in the HTML standard.
+func (m *ImportMap) lookup(specifier, file string) (address string, ok bool) {
+	if address, ok = match(m.Scopes[Work+file], specifier); ok {
+		return address, true
+	}
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if address, ok = match(m.Scopes[scopeOf(dir)], specifier); ok {
+			return address, true
+		}
+		if dir == "." {
+			return match(m.Imports, specifier)
+		}
+	}
+}
+
+// match finds the entry of a specifier, or the longest one of what is above it.
+func match(entries map[string]string, specifier string) (address string, ok bool) {
+	if address, ok = entries[specifier]; ok || len(entries) == 0 {
+		return address, ok
+	}
+	for i := len(specifier) - 1; i >= 0; i-- {
+		if specifier[i] != '/' {
+			continue
+		}
+		if address, ok = entries[specifier[:i+1]]; ok {
+			return address + specifier[i+1:], true
+		}
+	}
+	return "", false
+}
+
+// throwing begins the address of a module that throws when it is imported.
+const throwing = "data:text/javascript,throw%20Object.assign(new%20TypeError("
+
+// thrower returns the address of a module that throws the message.
+func thrower(message string) string {
+	quoted, err := json.Marshal(message)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return throwing + url.PathEscape(string(quoted)) + `),{code:"ERR_MODULE_NOT_FOUND"})`
+}

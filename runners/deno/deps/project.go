@@ -1,0 +1,392 @@
+package deps
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+)
+
+const (
+	maxConfig  = 1 << 20 // of one configuration file, in bytes
+	maxEntries = 5000    // of all configuration files together
+)
+
+// configNames are the files that say what names mean, the stronger ones first.
+var configNames = []string{"deno.json", "deno.jsonc", "package.json"}
+
+// Project is what a program brings along that gives names a meaning: its files,
+// and among them deno.json and package.json. Nothing else in these has an
+// effect: no permission, no unstable feature, no lock file, no task and no
+// lifecycle script, and what they name outside the working directory is not
+// followed.
+type Project struct {
+	files     map[string]bool
+	manifests map[string]*manifest // by directory
+	names     map[string]string    // of packages among the files → directory
+	patterns  []pattern
+	imports   ImportMap
+	config    []byte            // what Deno is told of deno.json, nil if nothing
+	refused   map[string]string // address of a module that throws → the reason
+	entries   int
+}
+
+// manifest is what is used of the configuration in a directory.
+type manifest struct {
+	dir      string
+	name     string
+	exports  any
+	main     string
+	internal map[string]any // "imports" of package.json
+	needs    map[string]string
+}
+
+// pattern maps names with a common beginning and end, which import maps cannot
+// express, in the files below a directory. A * in the address is what is
+// between.
+type pattern struct{ dir, prefix, suffix, address string }
+
+// ReadProject reads the configuration among a program's files, which are named
+// as in [runners.Request], and of which main is the program. The error is a
+// *runners.RequestError.
+func ReadProject(files []runners.File, main string) (*Project, error) {
+	p := &Project{
+		files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
+		imports: ImportMap{Imports: map[string]string{}}, refused: map[string]string{},
+	}
+	data := map[string][]byte{}
+	for _, f := range files {
+		p.files[f.Path] = true
+		data[f.Path] = f.Data
+	}
+	for _, config := range configNames {
+		for _, f := range files {
+			if path.Base(f.Path) != config {
+				continue
+			}
+			if err := p.read(f, data); err != nil {
+				return nil, &runners.RequestError{Argument: "files", Message: fmt.Sprintf("files: %s: %v.", f.Path, err)}
+			}
+		}
+	}
+	p.link()
+	if p.entries > maxEntries {
+		return nil, &runners.RequestError{Argument: "files", Message: fmt.Sprintf("files: deno.json and package.json have more than %d entries that give names a meaning; leave out those that the program does not need.", maxEntries)}
+	}
+	return p, nil
+}
+
+// installed reports whether a directory is one of packages that were uploaded
+// with the program. Their configuration is not the program's.
+func installed(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "node_modules") }
+
+// read reads one configuration file.
+func (p *Project) read(f runners.File, data map[string][]byte) error {
+	dir, config := path.Dir(f.Path), path.Base(f.Path)
+	content, err := object(f.Data)
+	if err != nil {
+		return err
+	}
+	m := p.manifests[dir]
+	if m == nil {
+		m = &manifest{dir: dir, needs: map[string]string{}}
+		p.manifests[dir] = m
+	}
+	if config == "package.json" {
+		m.readPackage(content)
+		return nil
+	}
+	if m.name == "" {
+		m.name, m.exports = text(content["name"]), content["exports"]
+	}
+	if installed(dir) {
+		return nil
+	}
+	if options := harmless(content["compilerOptions"]); dir == "." && p.config == nil && len(options) > 0 {
+		if p.config, err = json.Marshal(map[string]any{"compilerOptions": options}); err != nil {
+			return err
+		}
+	}
+	from := content
+	if name := text(content["importMap"]); name != "" && content["imports"] == nil {
+		name = path.Join(dir, name)
+		if !p.files[name] {
+			return fmt.Errorf("its import map %s is not among the files; add it", Clip(name, 100))
+		}
+		if from, err = object(data[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		dir = path.Dir(name)
+	}
+	p.readMap(m.dir, dir, from)
+	return nil
+}
+
+// compilerOptions are those that change what TypeScript becomes, and nothing
+// else.
+var compilerOptions = []string{"emitDecoratorMetadata", "experimentalDecorators", "jsx", "jsxFactory", "jsxFragmentFactory", "jsxImportSource"}
+
+func harmless(options any) map[string]any {
+	kept := map[string]any{}
+	for _, name := range compilerOptions {
+		switch v := members(options)[name].(type) {
+		case string, bool:
+			kept[name] = v
+		}
+	}
+	return kept
+}
+
+// readMap reads an import map that is in a directory and means the files below
+// another.
+func (p *Project) readMap(below, dir string, content map[string]any) {
+	for key, value := range members(content["imports"]) {
+		p.add(below, dir, key, text(value))
+	}
+	for scope, entries := range members(content["scopes"]) {
+		at, ok := local(dir, scope)
+		if !ok {
+			continue // of modules elsewhere
+		}
+		for key, value := range members(entries) {
+			p.add(strings.TrimSuffix(at, "/"), dir, key, text(value))
+		}
+	}
+}
+
+// add adds an entry of an import map.
+func (p *Project) add(below, dir, key, value string) {
+	p.entries++
+	address := ""
+	pkg, isPackage := Split(value)
+	switch at, ok := local(dir, value); {
+	case ok:
+		address = Work + at
+	case !scheme.MatchString(value) && IsBuiltin(value):
+		address = "node:" + value
+	case isPackage && scheme.MatchString(value) && !strings.HasSuffix(value, "/"):
+		p.imports.putPackage(below, key, pkg)
+		return
+	case slices.ContainsFunc([]string{"npm:", "jsr:", "http:", "https:", "node:", "data:"}, func(s string) bool { return strings.HasPrefix(value, s) }):
+		address = value
+	default:
+		address = p.refuse(key, fmt.Sprintf("the program's configuration maps it to %q, which is neither a package nor one of its files", Clip(value, 200)))
+	}
+	switch at, ok := local(dir, key); {
+	case ok:
+		p.imports.put(below, Work+at, address)
+	case strings.HasSuffix(key, "/") && (strings.HasPrefix(key, "/") || !strings.HasSuffix(address, "/")):
+		// A key that means every absolute path, also of what is not the
+		// program's; or an address that nothing can be added to.
+		if strings.HasSuffix(address, "/") {
+			address += "*"
+		}
+		p.patterns = append(p.patterns, pattern{below, key, "", address})
+	case !strings.HasPrefix(key, "/") && !strings.HasPrefix(key, "file:"):
+		p.imports.put(below, key, address)
+	}
+}
+
+// refuse returns the address of a module that throws why a name cannot be
+// imported.
+func (p *Project) refuse(name, reason string) string {
+	address := thrower(name + ": " + reason)
+	p.refused[address] = reason
+	return address
+}
+
+// local returns the path of a relative address in the configuration of a
+// directory, if it is inside the working directory.
+func local(dir, address string) (name string, ok bool) {
+	if address != "." && !strings.HasPrefix(address, "./") && !strings.HasPrefix(address, "../") {
+		return "", false
+	}
+	name = path.Join(dir, address)
+	if !filepath.IsLocal(name) {
+		return "", false
+	}
+	if name == "." {
+		return "", true
+	}
+	if strings.HasSuffix(address, "/") {
+		name += "/"
+	}
+	return name, true
+}
+
+func (m *manifest) readPackage(content map[string]any) {
+	if m.name == "" {
+		m.name, m.exports = text(content["name"]), content["exports"]
+	}
+	if m.main = text(content["module"]); m.main == "" {
+		m.main = text(content["main"])
+	}
+	m.internal = members(content["imports"])
+	for _, kind := range []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"} {
+		for name, version := range members(content[kind]) {
+			if _, have := m.needs[name]; !have {
+				m.needs[name] = text(version)
+			}
+		}
+	}
+}
+
+// link turns the manifests into entries of the import map.
+func (p *Project) link() {
+	dirs := make([]string, 0, len(p.manifests))
+	for dir, m := range p.manifests {
+		dirs = append(dirs, dir)
+		// A package may import itself by its name if it has exports; and it is
+		// there for the others if it is not all of the program.
+		if m.name != "" && !installed(dir) && (m.exports != nil || dir != ".") {
+			if _, ok := p.entry(dir, ""); ok || m.exports != nil {
+				p.names[m.name] = dir
+			}
+		}
+	}
+	slices.Sort(dirs)
+	for _, dir := range dirs {
+		m := p.manifests[dir]
+		if installed(dir) {
+			continue
+		}
+		for name, version := range m.needs {
+			p.entries++
+			p.need(m, name, version)
+		}
+		for key, value := range m.internal {
+			p.entries++
+			p.addInternal(m, key, condition(value))
+		}
+	}
+	for name, dir := range p.names {
+		if address, ok := p.entry(dir, ""); ok {
+			p.imports.put(".", name, Work+address)
+		}
+	}
+}
+
+// need adds a dependency of a package.json.
+func (p *Project) need(m *manifest, name, version string) {
+	if _, own := p.names[name]; own {
+		return
+	}
+	kind, rest, _ := strings.Cut(version, ":")
+	switch {
+	case slices.Contains([]string{"file", "link", "portal", "workspace"}, kind):
+		if dir := path.Join(m.dir, rest); filepath.IsLocal(dir) {
+			if _, ok := p.entry(dir, ""); ok {
+				p.names[name] = dir
+				return
+			}
+		}
+	case kind == "npm" || kind == "jsr":
+		pkg, ok := Split(version)
+		if !ok { // of the same name
+			pkg, ok = Split(kind + ":" + name + "@" + rest)
+		}
+		if ok {
+			p.imports.putPackage(m.dir, name, pkg)
+			return
+		}
+	default:
+		if v, ok := simpleRange(version); ok {
+			if pkg, ok := Split(strings.TrimSuffix("npm:"+name+"@"+v, "@")); ok && pkg.Path == "" {
+				p.imports.putPackage(m.dir, name, pkg)
+				return
+			}
+		}
+	}
+	address := p.refuse(name, fmt.Sprintf("package.json asks for it as %q; write a version of npm's registry, such as ^1.2.3, or a directory among the files", Clip(version, 100)))
+	p.imports.put(m.dir, name, address)
+	p.patterns = append(p.patterns, pattern{m.dir, name + "/", "", address})
+}
+
+// addInternal adds an entry of "imports" in a package.json, such as
+// "#lib/*": "./src/*.js".
+func (p *Project) addInternal(m *manifest, key, value string) {
+	if !strings.HasPrefix(key, "#") || value == "" {
+		return
+	}
+	prefix, suffix, wild := strings.Cut(key, "*")
+	if !wild {
+		if pkg, ok := Split(value); ok && !scheme.MatchString(value) && !IsBuiltin(value) { // one of its dependencies
+			address, have := p.imports.lookup(value, path.Join(m.dir, "package.json"))
+			if !have {
+				address = pkg.String()
+			}
+			p.imports.put(m.dir, key, address)
+			return
+		}
+		p.add(m.dir, m.dir, key, value)
+		return
+	}
+	if at, ok := local(m.dir, value); ok {
+		p.patterns = append(p.patterns, pattern{m.dir, prefix, suffix, Work + at})
+	}
+}
+
+// object parses a JSON object that may have comments.
+func object(b []byte) (map[string]any, error) {
+	if len(b) > maxConfig {
+		return nil, fmt.Errorf("it is larger than %d bytes; give a smaller one", maxConfig)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(withoutComments(b), &m); err != nil {
+		return nil, fmt.Errorf("it is not a JSON object (%v); mend it", err)
+	}
+	return m, nil
+}
+
+func members(v any) map[string]any { m, _ := v.(map[string]any); return m }
+
+func text(v any) string { s, _ := v.(string); return s }
+
+// withoutComments replaces what JSON does not have but configuration files do,
+// comments and commas before a closing bracket, by blanks.
+func withoutComments(b []byte) []byte {
+	out := slices.Clone(b)
+	comma := -1 // the last token, if it is a comma
+	for i := 0; i < len(out); i++ {
+		switch c := out[i]; {
+		case c == '"':
+			comma = -1
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
+			end, block := "\n", out[i+1] == '*'
+			if block {
+				end = "*/"
+			}
+			n := bytes.Index(out[i+2:], []byte(end))
+			switch {
+			case n < 0:
+				n = len(out) - i
+			case block:
+				n += 4
+			default:
+				n += 2
+			}
+			copy(out[i:i+n], strings.Repeat(" ", n))
+			i += n - 1
+		case c == ',':
+			comma = i
+		case c == '}' || c == ']':
+			if comma >= 0 {
+				out[comma] = ' '
+			}
+			comma = -1
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			comma = -1
+		}
+	}
+	return out
+}

@@ -1,0 +1,424 @@
+package deno
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+)
+
+// prepareLimit bounds one preparation.
+const prepareLimit = 5 * time.Minute
+
+// prepared is what a run needs of its packages. It is never changed.
+type prepared struct {
+	dir      string // with map.json, packages.js, deno.lock and deno.json; "" if none is needed
+	locked   bool   // there is a deno.lock
+	packages []runners.Package
+	remote   bool     // modules that came from URLs are there
+	npm      bool     // packages of npm are there
+	own      bool     // the import map names files of the program
+	config   bool     // there is a deno.json
+	dirs     []string // of the npm packages
+	copies   []string // of such directories, and what else is read of npm
+	set      string   // stands for the packages, in exactly these versions
+	fresh    bool     // nobody had prepared it before
+
+	// missing has what cannot be installed, by the message of the error that
+	// importing it throws.
+	missing map[string]runners.PackageError
+}
+
+// there reports whether a directory that was prepared is still in the cache,
+// which somebody may have emptied meanwhile.
+func (p *prepared) there() bool {
+	_, err := os.Lstat(filepath.Join(p.dir, mapName))
+	return err == nil
+}
+
+// complete reports whether the packages are still in Deno's cache.
+func (r *Runner) complete(p *prepared) bool {
+	needed := p.dirs
+	if p.remote {
+		needed = append(slices.Clip(needed), filepath.Join(r.denoDir, "remote"))
+	}
+	return !slices.ContainsFunc(needed, func(dir string) bool {
+		_, err := os.Lstat(dir)
+		return err != nil
+	})
+}
+
+// notInstalled makes the outcome of a program that ended because something was
+// missing say so.
+func (p *prepared) notInstalled(o *runners.Outcome) {
+	if o.Status != runners.Failed || o.Error == nil {
+		return
+	}
+	if missing, ok := p.missing[o.Error.Message]; ok {
+		o.Status, o.Error.Type, o.Error.Packages = runners.NotInstalled, "NotInstalled", []runners.PackageError{missing}
+	}
+}
+
+// The files of a prepared directory.
+const (
+	mapName    = "map.json"
+	moduleName = "packages.js"
+	lockName   = "deno.lock"
+	configName = "deno.json"
+)
+
+// installation is the trusted phase of one run, in which its packages are
+// installed: what it is about, and whom it tells. It never sees the program,
+// only the names of its packages, so nothing in it can run or be read.
+type installation struct {
+	r        *Runner
+	binary   string
+	deps     deps.Dependencies
+	progress runners.ProgressFunc
+	fetched  map[string]bool // NAME@VERSION and URLs that were downloaded
+}
+
+// install installs dependencies. What was prepared once, by any process on this
+// cache, is not prepared again, and has the same versions each time. The error
+// is a *runners.NotInstalledError when the program cannot do without something
+// that cannot be installed.
+func (r *Runner) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
+	i := &installation{r: r, binary: binary, deps: d.Without(r.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}}
+	for {
+		if len(i.deps.Broken) > 0 {
+			return nil, notInstalled(i.deps.Broken)
+		}
+		p, err := i.once(ctx)
+		if failed, ok := errors.AsType[*deps.FailedError](err); ok {
+			r.absent.note(failed.Failures)
+			i.deps = i.deps.Without(failed.Failures) // at least one fewer
+			continue
+		}
+		if err != nil || len(i.deps.Missing) == 0 {
+			return p, err
+		}
+		with := *p
+		with.missing = map[string]runners.PackageError{}
+		for _, f := range i.deps.Missing {
+			with.missing[f.Message()] = runners.PackageError{Name: f.Target.Asked, Reason: f.Reason}
+		}
+		return &with, nil
+	}
+}
+
+// notInstalled returns the error for targets that cannot be installed.
+func notInstalled(failures []deps.Failure) error {
+	e := &runners.NotInstalledError{}
+	for _, f := range failures {
+		e.Add(f.Target.Asked, f.Reason)
+	}
+	return e.OrNil()
+}
+
+// key stands for everything that decides what is prepared.
+func (i *installation) key() string {
+	r, d := i.r, i.deps
+	b, err := json.Marshal([]any{
+		3, r.version, deps.WithoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
+		d.Map, d.Module(), string(d.Config), string(d.Lock),
+	})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// once installs all dependencies. The error is a *deps.FailedError when some
+// cannot be installed.
+func (i *installation) once(ctx context.Context) (*prepared, error) {
+	r := i.r
+	if i.deps.Empty() {
+		return &prepared{}, nil
+	}
+	key := i.key()
+	if p, ok := r.known.get(key); ok && p.there() && r.complete(p) {
+		return p, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
+	defer cancel()
+	p, err := i.prepare(ctx, key)
+	if err != nil && context.Cause(ctx) == errPrepareLimit {
+		e := &runners.NotInstalledError{}
+		for _, t := range i.deps.Targets {
+			e.Add(t.Asked, errPrepareLimit.Error())
+		}
+		return nil, e
+	}
+	return p, err
+}
+
+// prepare finds or makes the directory of what a run needs.
+func (i *installation) prepare(ctx context.Context, key string) (*prepared, error) {
+	r, fresh := i.r, false
+	dir, err := r.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
+		fresh = true
+		return i.resolve(ctx, dir)
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.load(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !fresh && !r.complete(p) {
+		if err := i.refill(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	r.keepDirs(p)
+	if err := i.intact(ctx, key, p); err != nil {
+		return nil, err
+	}
+	r.known.put(key, p)
+	if !fresh {
+		return p, nil
+	}
+	now := *p
+	now.fresh = true
+	now.packages = make([]runners.Package, len(p.packages))
+	for n, pkg := range p.packages {
+		pkg.Cached = !i.fetched[pkg.Name+"@"+pkg.Version] && !i.fetched[pkg.Name]
+		now.packages[n] = pkg
+	}
+	return &now, nil
+}
+
+var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
+
+// load reads what resolve wrote.
+func (r *Runner) load(dir string) (*prepared, error) {
+	lock, text, err := deps.ReadLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	set, err := digestOf(dir, text)
+	if err != nil {
+		return nil, err
+	}
+	p := &prepared{dir: dir, set: set, locked: text != nil, packages: lock.Packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
+	p.dirs = r.packageDirs(p.packages)
+	text, err = os.ReadFile(filepath.Join(dir, mapName))
+	if err != nil {
+		return nil, fmt.Errorf("read what was prepared: %w", err)
+	}
+	p.own = bytes.Contains(text, []byte(`"`+deps.Work))
+	_, err = os.Lstat(filepath.Join(dir, configName))
+	p.config = err == nil
+	for i := range p.packages {
+		p.packages[i].Cached = true
+	}
+	return p, nil
+}
+
+// digestOf gives a digest of the files of a prepared folder, of which the lock
+// file has been read.
+func digestOf(dir string, lock []byte) (string, error) {
+	h := sha256.New()
+	for _, name := range []string{mapName, moduleName} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("read what was prepared: %w", err)
+		}
+		fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
+	}
+	fmt.Fprintf(h, "%s %d\n%s", lockName, len(lock), lock)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// keepDirs leaves in p.dirs what is there after everything was fetched: Deno may
+// do without a package. If nothing is, it keeps them where we do not know, and
+// the program gets them all.
+func (r *Runner) keepDirs(p *prepared) {
+	kept := p.dirs[:0]
+	for _, dir := range p.dirs {
+		if _, err := os.Lstat(dir); err == nil {
+			kept = append(kept, dir)
+			copies, _ := filepath.Glob(dir + "_*") // for other peer dependencies
+			p.copies = append(p.copies, copies...)
+		}
+	}
+	if p.dirs = kept; p.npm && len(kept) == 0 {
+		p.copies = []string{filepath.Join(r.denoDir, "npm")}
+	}
+}
+
+// resolve fills dir.
+func (i *installation) resolve(ctx context.Context, dir string) error {
+	d := i.deps
+	files := map[string][]byte{mapName: d.Map.JSON(), moduleName: []byte(d.Module())}
+	if d.Config != nil {
+		files[configName] = d.Config
+	}
+	if d.Lock != nil && len(d.Targets) > 0 {
+		files[lockName] = d.Lock
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return fmt.Errorf("prepare packages: %w", err)
+		}
+	}
+	if len(d.Targets) == 0 {
+		return nil
+	}
+	i.progress.Report(runners.Progress{Phase: "resolve", Item: d.Summary()})
+	if err := i.fetch(ctx, dir, true, d.Lock != nil); err != nil {
+		return err
+	}
+	// Its word alone is no proof.
+	lock, _, err := deps.ReadLock(filepath.Join(dir, lockName))
+	switch {
+	case err != nil:
+	case d.Lock != nil:
+		err = i.r.compare(lock)
+	case len(lock.Packages()) == 0:
+		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
+	}
+	return err
+}
+
+// fetch has Deno fetch everything that the module of a prepared directory
+// imports.
+func (i *installation) fetch(ctx context.Context, dir string, locked, frozen bool) error {
+	c := preparation{
+		binary: i.binary, command: []string{"cache"}, imports: filepath.Join(dir, mapName), dir: dir, what: moduleName, frozen: frozen,
+		downloaded: func(address string) {
+			i.progress.Report(runners.Progress{Phase: "download", Item: path.Base(address)})
+			i.fetched[deps.PackageOf(address)] = true
+		},
+	}
+	if locked {
+		c.lock = filepath.Join(dir, lockName)
+	}
+	_, message, err := i.r.deno(ctx, c)
+	switch {
+	case err != nil || message == "":
+		return err
+	case i.deps.Lock != nil:
+		return i.r.refused(i.deps, message)
+	}
+	return i.blame(ctx, c, message)
+}
+
+// refill fetches again what a prepared directory needs, because somebody emptied
+// Deno's cache under it.
+func (i *installation) refill(ctx context.Context, p *prepared) error {
+	if p.dir == "" || len(i.deps.Targets) == 0 {
+		return nil
+	}
+	i.r.park.forgetPrepared(p.dir)
+	return i.fetch(ctx, p.dir, p.locked, p.locked)
+}
+
+// maxBlamed bounds the targets that are tried one by one.
+const maxBlamed = 8
+
+// blame finds out which targets cannot be installed, since "deno cache" reports
+// only the first. "deno info" reports all that the registries do not have. For
+// what it does not see, such as a damaged archive, a few targets are tried one
+// by one.
+func (i *installation) blame(ctx context.Context, c preparation, message string) error {
+	targets, e := i.deps.Targets, &deps.FailedError{}
+	fail := func(t deps.Target, message string) {
+		e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: deps.Reason(t, message, i.r.cfg.Offline)})
+	}
+	if len(targets) > 1 {
+		asked := c
+		asked.lock, asked.frozen = "", false
+		info, err := i.r.info(ctx, asked)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err == nil {
+			wrong := info.Errors()
+			for _, t := range targets {
+				switch text := wrong[t.Specifier]; {
+				case text != "" && deps.Unreachable(message):
+					fail(t, message)
+				case text != "":
+					fail(t, text)
+				}
+			}
+		}
+		if len(e.Failures) > 0 {
+			return e
+		}
+	}
+	if len(targets) > 1 && len(targets) <= maxBlamed {
+		for _, t := range targets {
+			_, message, err := i.r.deno(ctx, preparation{binary: i.binary, command: c.command, dir: c.dir, what: t.Specifier, downloaded: func(string) {}})
+			if err != nil {
+				return err
+			}
+			if message != "" {
+				fail(t, message)
+			}
+		}
+	}
+	if len(e.Failures) == 0 { // there is one, or each can be installed but not all of them together
+		for _, t := range targets {
+			fail(t, message)
+		}
+	}
+	return e
+}
+
+// absences remembers for a while which targets could not be installed, so that
+// a program that can do without one does not wait for it at each run. It is safe
+// for concurrent use.
+type absences struct {
+	mu sync.Mutex
+	m  map[string]absence // by specifier; guarded by mu
+}
+
+type absence struct {
+	reason string
+	until  time.Time
+}
+
+const (
+	absentFor = time.Minute
+	maxAbsent = 1000
+)
+
+func (a *absences) note(failures []deps.Failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.m == nil || len(a.m) >= maxAbsent {
+		a.m = map[string]absence{}
+	}
+	for _, f := range failures {
+		a.m[f.Target.Specifier] = absence{f.Reason, time.Now().Add(absentFor)}
+	}
+}
+
+// among returns the targets that are known to be absent and that the program
+// does not need.
+func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range targets {
+		if have, ok := a.m[t.Specifier]; ok && !t.Needed && time.Now().Before(have.until) {
+			failures = append(failures, deps.Failure{Target: t, Reason: have.reason})
+		}
+	}
+	return failures
+}
