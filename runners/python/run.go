@@ -243,7 +243,22 @@ func (j *job) furnish(host *hostdirs.Dirs) error {
 			return err
 		}
 	}
+	if err := j.writeProgram(); err != nil {
+		return err
+	}
 	return host.Mount(j.in)
+}
+
+// writeProgram makes the program a file, as pytest, inspect and others look for
+// it, unless the request brings another one of the name.
+func (j *job) writeProgram() error {
+	name := shownName(j.req.Filename)
+	if slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
+		return f.Path == name || strings.HasPrefix(f.Path, name+"/")
+	}) {
+		return nil
+	}
+	return j.in.WriteFile(name, []byte(j.req.Code))
 }
 
 // spent adds to the time of the preparation.

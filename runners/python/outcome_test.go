@@ -1,0 +1,67 @@
+package python
+
+import (
+	"testing"
+	"time"
+
+	"coderunner/runners"
+)
+
+// TestStatusIsTheHosts runs programs that forge what their interpreter reports,
+// or end it in ways that are their own fault.
+func TestStatusIsTheHosts(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	const forge = "import _coderunner\n_coderunner._encode = lambda report: "
+	for _, c := range []struct {
+		name, code string
+		want       runners.Status
+		kind       string
+	}{
+		{"timed_out", forge + `'{"exit_code":1,"interrupted":true,"type":"X"}'`, runners.Failed, "X"},
+		{"crashed", forge + `'no JSON'`, runners.Failed, "NoReport"},
+		{"out_of_memory", forge + `'{"type":"MemoryError","message":"x"}'`, runners.Failed, "MemoryError"},
+		{"not_installed", "import _coderunner\n_coderunner.call('imports', [['nobody-has-this', False, False]])", runners.Failed, "HostError"},
+		{"nested lists", "import json\njson.loads('[' * 10**6)", runners.Failed, "StackOverflow"},
+		{"a long file name", "open('x' * 10**5, 'w')", runners.Failed, "OSError"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: c.code, Limits: runners.Limits{Timeout: time.Minute}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Status != c.want || o.Error == nil || o.Error.Type != c.kind || o.ExitCode == 0 {
+				t.Errorf("%s, %+v; want %s, %s", o.Status, o.Error, c.want, c.kind)
+			}
+		})
+	}
+}
+
+// TestWaitsWithinItsLimit has a program that installs packages for ever: it
+// waits for them no longer than it may run.
+func TestWaitsWithinItsLimit(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	const limit = 2 * time.Second
+	begun := time.Now()
+	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Limits: runners.Limits{Timeout: limit}, Code: `
+import micropip
+n = 0
+while True:
+    n += 1
+    try:
+        micropip.install(f"nobody-has-{n}")
+    except ValueError:
+        pass
+`})
+	if err != nil || o.Status != runners.TimedOut {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if took := time.Since(begun); took > 2*limit+20*time.Second { // a busy machine; without a budget it took minutes
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestProgramIsAFile has a program look for itself, as pytest does.
+func TestProgramIsAFile(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	value(t, run(t, r, "open(__file__).read()[:4], __import__('main') is not __import__('__main__') if __name__ == '__main__' else 0"), "('open', True)")
+}
