@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"coderunner/runners"
 )
@@ -21,33 +19,17 @@ const maxStdin = 16 << 20
 
 var argumentNames = []string{"language", "code", "packages", "timeout_seconds", "stdin", "args", "files"}
 
-// rawArguments gives a call's arguments as they came.
-func rawArguments(call mcp.CallToolRequest) json.RawMessage {
-	if raw := call.Params.RawArguments; raw != nil {
-		return raw
-	}
-	raw, err := json.Marshal(call.Params.Arguments)
-	if err != nil {
-		return nil
-	}
-	return raw
-}
-
 // arguments reads a call's arguments one by one and keeps the first error.
 type arguments struct {
 	raw map[string]json.RawMessage
 	err error
 }
 
-// parseArguments makes a call's arguments a request. The error is a
+// parseArguments makes a request of a call's arguments. The error is a
 // *runners.RequestError.
-func parseArguments(raw json.RawMessage, offered []runners.Language) (runners.Request, error) {
-	a := &arguments{}
-	if len(raw) > 0 && json.Unmarshal(raw, &a.raw) != nil {
-		return runners.Request{}, &runners.RequestError{Argument: "arguments",
-			Message: fmt.Sprintf(`"arguments" must be an object, but it is %s.`, kind(raw))}
-	}
-	for _, name := range sortedKeys(a.raw) {
+func parseArguments(p *params, offered []runners.Language) (runners.Request, error) {
+	a := &arguments{raw: p.Arguments, err: p.badArguments}
+	for _, name := range slices.Sorted(maps.Keys(a.raw)) {
 		if !slices.Contains(argumentNames, name) {
 			return runners.Request{}, runners.BadArgument(runners.Clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
 		}
@@ -67,7 +49,7 @@ func parseArguments(raw json.RawMessage, offered []runners.Language) (runners.Re
 	return req, a.err
 }
 
-// get gives an argument, or nil when it is absent, null or after an error.
+// get returns an argument, or nil when it is absent, null or after an error.
 func (a *arguments) get(name string) json.RawMessage {
 	raw := a.raw[name]
 	if a.err != nil || string(raw) == "null" {
@@ -226,13 +208,4 @@ func kind(raw json.RawMessage) string {
 		return "null"
 	}
 	return "a number"
-}
-
-func sortedKeys(m map[string]json.RawMessage) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -13,11 +13,20 @@ import (
 	"coderunner/runners"
 )
 
+// parse parses the arguments of a call, as they come in a line.
+func parse(args string) (runners.Request, error) {
+	m, err := parseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":` + args + `}}`))
+	if err != nil {
+		return runners.Request{}, err
+	}
+	return parseArguments(&m.Params, languages)
+}
+
 func TestArguments(t *testing.T) {
-	got, err := parseArguments(json.RawMessage(`{
+	got, err := parse(`{
 		"language": "typescript", "code": "1+1", "packages": ["npm:zod@3"], "timeout_seconds": 2.5,
 		"stdin": "in\u0000put", "args": ["a", ""],
-		"files": [{"path": "data/in.csv", "text": "a,b"}, {"path": "x.bin", "base64": "AP8="}]}`), languages)
+		"files": [{"path": "data/in.csv", "text": "a,b"}, {"path": "x.bin", "base64": "AP8="}]}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +44,7 @@ func TestArguments(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	// Models send null for what they leave out.
-	if _, err := parseArguments(json.RawMessage(`{"language":"python","code":"","packages":null,"stdin":null,"files":null,"args":null,"timeout_seconds":null}`), languages); err != nil {
+	if _, err := parse(`{"language":"python","code":"","packages":null,"stdin":null,"files":null,"args":null,"timeout_seconds":null}`); err != nil {
 		t.Errorf("null for optional arguments: %v", err)
 	}
 }
@@ -43,7 +52,7 @@ func TestArguments(t *testing.T) {
 // Each message is one sentence that names the argument and the fix.
 func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ args, argument, want string }{
-		{`7`, "arguments", `"arguments" must be an object, but it is a number.`},
+		{`7`, "arguments", `"arguments" must be an object, but it is a JSON number.`},
 		{`{}`, "language", `"language" is missing: give one of python, typescript, javascript.`},
 		{`{"language":"python"}`, "code", `"code" is missing: give the program's source text.`},
 		{`{"language":"ruby","code":""}`, "language", `"language" is "ruby", but must be one of python, typescript, javascript.`},
@@ -68,7 +77,7 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":"python","code":"","files":[{"path":"a","text":"","base64":""}]}`, "files", `give one.`},
 		{`{"language":"python","code":"","files":[{"path":"a","base64":"!"}]}`, "files", `not standard base64`},
 	} {
-		_, err := parseArguments(json.RawMessage(tt.args), languages)
+		_, err := parse(tt.args)
 		var bad *runners.RequestError
 		if !errors.As(err, &bad) || bad.Argument != tt.argument || !strings.Contains(bad.Message, tt.want) {
 			t.Errorf("%s:\n got %v\nwant %s", tt.args, err, tt.want)
@@ -89,7 +98,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = parseArguments(raw, languages)
+		_, err = parse(string(raw))
 		var bad *runners.RequestError
 		if !errors.As(err, &bad) || bad.Argument != name {
 			t.Errorf("%s: got %v", name, err)
@@ -102,9 +111,10 @@ func FuzzParseArguments(f *testing.F) {
 	f.Add(`{"language":null,"code":{},"files":[null]}`)
 	f.Add(`[]`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		_, err := parseArguments(json.RawMessage(raw), languages)
+		_, err := parse(raw)
 		var bad *runners.RequestError
-		if err != nil && !errors.As(err, &bad) {
+		var p *protocolError
+		if err != nil && !errors.As(err, &bad) && !errors.As(err, &p) {
 			t.Errorf("%q: %v is no RequestError", raw, err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -15,20 +16,32 @@ import (
 // maxID is how long a request's id may be, in bytes.
 const maxID = 1024
 
-// message is one JSON-RPC message, as far as the transport cares.
+// maxOther is how long a message may be, in bytes, apart from the arguments of
+// a call: the MCP library decodes it several times.
+const maxOther = 1 << 20
+
+// message is one JSON-RPC message. Its line is decoded once, into this.
 type message struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
 	Result  json.RawMessage `json:"result"`
 	Error   json.RawMessage `json:"error"`
-	Params  struct {
-		RequestID json.RawMessage            `json:"requestId"` // of notifications/cancelled
-		Meta      map[string]json.RawMessage `json:"_meta"`
-	} `json:"-"`
+	Params  params          `json:"params"`
 
-	raw []byte
-	key string // the id in one spelling; "" for a notification
+	raw  []byte // what the MCP library gets: the line, without the arguments
+	size int    // of the line
+	key  string // the id in one spelling; "" for a notification
+}
+
+// params are the parameters that the transport and tools/call look at.
+type params struct {
+	Name      json.RawMessage            `json:"name,omitempty"`
+	Arguments map[string]json.RawMessage `json:"arguments,omitempty"`
+	RequestID json.RawMessage            `json:"requestId,omitempty"` // of notifications/cancelled
+	Meta      map[string]json.RawMessage `json:"_meta,omitempty"`
+
+	badArguments error // a *runners.RequestError: they are not an object
 }
 
 // protocolError is a message that gets a JSON-RPC error.
@@ -44,34 +57,29 @@ func invalid(id json.RawMessage, format string, args ...any) error {
 	return &protocolError{mcp.INVALID_REQUEST, fmt.Sprintf(format, args...), id}
 }
 
-// parseMessage reads one line. The error is a *protocolError.
+// parseMessage decodes one line. The error is a *protocolError.
 func parseMessage(line []byte) (*message, error) {
-	line = bytes.TrimSpace(line)
 	if !utf8.Valid(line) {
 		return nil, &protocolError{mcp.PARSE_ERROR, "the message is not UTF-8", nil}
 	}
-	if !json.Valid(line) {
+	m := &message{raw: line, size: len(line)}
+	err := json.Unmarshal(line, m)
+	wrongType, _ := errors.AsType[*json.UnmarshalTypeError](err)
+	if err != nil && wrongType == nil {
 		return nil, &protocolError{mcp.PARSE_ERROR, "the message is not JSON", nil}
 	}
-	if line[0] == '[' {
+	switch bytes.TrimLeft(line, " \t\r\n")[0] {
+	case '{':
+	case '[':
 		return nil, invalid(nil, "batches are not supported: send one message a line")
-	}
-	if line[0] != '{' {
+	default:
 		return nil, invalid(nil, "a message is a JSON object")
 	}
-	m := &message{raw: line}
-	typeErr := json.Unmarshal(line, m)
-	key, err := idKey(m.ID)
-	if err != nil {
+	if m.key, err = idKey(m.ID); err != nil {
 		return nil, invalid(nil, "%v", err)
 	}
-	m.key = key
-	if typeErr != nil {
-		var t *json.UnmarshalTypeError
-		if errors.As(typeErr, &t) {
-			return nil, invalid(m.ID, "%q must be a %s, but it is a %s", t.Field, t.Type, t.Value)
-		}
-		return nil, invalid(m.ID, "%v", typeErr)
+	if wrongType != nil && !strings.HasPrefix(wrongType.Field, "params") {
+		return nil, invalid(m.ID, "%q must be a %s, but it is a JSON %s", wrongType.Field, wrongType.Type, wrongType.Value)
 	}
 	if m.JSONRPC != mcp.JSONRPC_VERSION {
 		return nil, invalid(m.ID, `"jsonrpc" must be "2.0"`)
@@ -79,12 +87,34 @@ func parseMessage(line []byte) (*message, error) {
 	if m.Method == "" && m.Result == nil && m.Error == nil {
 		return nil, invalid(m.ID, `"method" is missing`)
 	}
-	// Params of the wrong type are the method's to refuse.
-	var rest struct{ Params json.RawMessage }
-	if json.Unmarshal(line, &rest) == nil {
-		_ = json.Unmarshal(rest.Params, &m.Params)
+	if m.Method == string(mcp.MethodToolsCall) {
+		if err := m.takeArguments(wrongType); err != nil {
+			return nil, err
+		}
+	}
+	if m.Method != "" && len(m.raw) > maxOther {
+		return nil, invalid(m.ID, "the message is longer than %d bytes apart from the arguments of run_code", maxOther)
 	}
 	return m, nil
+}
+
+// takeArguments leaves the arguments of a call out of what the library gets.
+// wrongType is the first part of the message that has the wrong type, if any.
+func (m *message) takeArguments(wrongType *json.UnmarshalTypeError) error {
+	switch {
+	case wrongType == nil:
+	case wrongType.Field == "params.arguments":
+		m.Params.badArguments = runners.BadArgument("arguments", "must be an object, but it is a JSON %s.", wrongType.Value)
+	default:
+		return invalid(m.ID, "%q must be an object, but it is a JSON %s", wrongType.Field, wrongType.Value)
+	}
+	var err error
+	m.raw, err = json.Marshal(map[string]any{"jsonrpc": m.JSONRPC, "id": m.ID, "method": m.Method,
+		"params": params{Name: m.Params.Name, Meta: m.Params.Meta}})
+	if err != nil {
+		return fmt.Errorf("marshal message: %w", err)
+	}
+	return nil
 }
 
 // idKey returns an id in one spelling, and "" when there is none. An id goes

@@ -97,14 +97,14 @@ func toolError(text string) *mcp.CallToolResult {
 
 // handle is the handler of run_code. Its error is always nil: whatever a model
 // should see is a result.
-func (s *Server) handle(ctx context.Context, call mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
+func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
 			result = toolError("The server failed to run the program; this is a fault of the server, not of the program.")
 		}
 	}()
-	req, err := parseArguments(rawArguments(call), offered(s.runners))
+	req, err := parseArguments(paramsFrom(ctx), offered(s.runners))
 	if err == nil {
 		var out *runners.Outcome
 		if out, err = s.run(ctx, req); err == nil {

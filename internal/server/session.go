@@ -7,8 +7,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// session is what the MCP library knows of the client. Nothing is sent through
-// its channel: progress is written by conn, in order with the responses.
+// session is what the MCP library knows about the client. Nothing is sent
+// through its channel: progress is written by conn, in order with the responses.
 type session struct{ initialized atomic.Bool }
 
 func (s *session) Initialize()                                         { s.initialized.Store(true) }
@@ -22,12 +22,25 @@ type notifyFunc func(progress float64, text string)
 
 type notifierKey struct{}
 
-// withNotifier says where the progress of a request goes.
+type paramsKey struct{}
+
+// withParams returns a context that has the parameters of a request.
+func withParams(ctx context.Context, p *params) context.Context {
+	return context.WithValue(ctx, paramsKey{}, p)
+}
+
+// paramsFrom returns the parameters of the request.
+func paramsFrom(ctx context.Context) *params {
+	p, _ := ctx.Value(paramsKey{}).(*params)
+	return p
+}
+
+// withNotifier returns a context that has where the progress of a request goes.
 func withNotifier(ctx context.Context, notify notifyFunc) context.Context {
 	return context.WithValue(ctx, notifierKey{}, notify)
 }
 
-// notifierFrom gives nil when the client asked for no progress.
+// notifierFrom returns nil when the client asked for no progress.
 func notifierFrom(ctx context.Context) notifyFunc {
 	notify, _ := ctx.Value(notifierKey{}).(notifyFunc)
 	return notify

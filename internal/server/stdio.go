@@ -12,6 +12,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
+
+	"coderunner/runners"
 )
 
 const (
@@ -54,13 +56,15 @@ type conn struct {
 type request struct {
 	cancel    context.CancelFunc
 	size      int
+	call      bool // of a tool
 	cancelled bool // by the client, which then wants no answer
 }
 
 // ServeStdio speaks MCP on the two streams until in ends, ctx is done or the
 // client cannot be written to; all of these are a clean end. Calls in progress
 // are then cancelled, and it returns when they have stopped, or with
-// ErrStillRunning after a short grace. A read of in may still be pending when it returns.
+// ErrStillRunning after a short grace; a call that ends with the input gets no
+// answer. A Read of in may still be pending when it returns.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -76,6 +80,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	var err error
 	select {
 	case err = <-readErr:
+		c.dropCalls()
 		cancel(errGone)
 	case <-ctx.Done():
 	}
@@ -84,6 +89,16 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 		s.log.Info("input ended", zap.Error(err))
 	}
 	return c.finish()
+}
+
+// dropCalls leaves the calls in progress without an answer: a client that has
+// closed its side does not wait for one, and some raise when it comes.
+func (c *conn) dropCalls() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, req := range c.requests {
+		req.cancelled = req.cancelled || req.call
+	}
 }
 
 // finish waits for the requests in progress, but not for ever.
@@ -166,20 +181,20 @@ func (c *conn) begin(ctx context.Context, m *message) (context.Context, *request
 	if c.requests[m.key] != nil {
 		return nil, nil, invalid(nil, "id %s belongs to a request in progress", m.ID)
 	}
-	if len(c.requests) >= maxPending || c.bytes+len(m.raw) > maxPendingBytes {
+	if len(c.requests) >= maxPending || c.bytes+m.size > maxPendingBytes {
 		return nil, nil, &protocolError{codeBusy,
 			fmt.Sprintf("busy: %d requests are in progress; try again later", len(c.requests)), m.ID}
 	}
 	if c.closing {
 		return nil, nil, &protocolError{codeBusy, "the server is ending", m.ID}
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(withParams(ctx, &m.Params))
 	if token, ok := m.Params.Meta["progressToken"]; ok {
 		if _, err := idKey(token); err == nil {
 			ctx = withNotifier(ctx, c.notifier(token))
 		}
 	}
-	req := &request{cancel: cancel, size: len(m.raw)}
+	req := &request{cancel: cancel, size: m.size, call: m.Method == string(mcp.MethodToolsCall)}
 	c.requests[m.key] = req
 	c.bytes += req.size
 	c.wg.Add(1)
@@ -222,6 +237,7 @@ func (c *conn) answer(m *message, response mcp.JSONRPCMessage) {
 		response = r
 	case mcp.JSONRPCError:
 		r.ID = id
+		r.Error.Message = runners.Clip(r.Error.Message, maxNameText) // it may quote the message
 		response = r
 	}
 	if err := c.write(response); err != nil {

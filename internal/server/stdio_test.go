@@ -189,8 +189,47 @@ func TestEndOfInputCancels(t *testing.T) {
 	c.hello()
 	c.send(callLine("1", "x"))
 	<-started
-	c.end()
+	c.in.Close()
 	<-ended
+	// A client that has closed its side waits for no answer.
+	if line, err := c.out.ReadString('\n'); err == nil {
+		t.Errorf("answered after the end of input: %s", line)
+	}
+	if err := <-c.served; err != nil {
+		t.Errorf("ServeStdio = %v, want nil", err)
+	}
+}
+
+// What was asked before the end of input is answered, unless it is a call.
+func TestEndOfInputAnswers(t *testing.T) {
+	s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
+	var out bytes.Buffer
+	err := s.ServeStdio(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), &out)
+	if lines := strings.Count(out.String(), "\n"); err != nil || lines != 2 || !strings.Contains(out.String(), `"id":2`) {
+		t.Errorf("%v, answered %s", err, out.String())
+	}
+}
+
+// The MCP library does not see the arguments, which it would decode again.
+func TestLibraryGetsNoArguments(t *testing.T) {
+	m, err := parseMessage([]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"run_code","_meta":{"progressToken":"t"},"arguments":{"code":"print(1)"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"id":7,"jsonrpc":"2.0","method":"tools/call","params":{"name":"run_code","_meta":{"progressToken":"t"}}}`
+	if string(m.raw) != want || string(m.Params.Arguments["code"]) != `"print(1)"` {
+		t.Errorf("the library gets %s", m.raw)
+	}
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"` + strings.Repeat("x", maxOther) + `"}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"_meta":{"a":"` + strings.Repeat("x", maxOther) + `"}}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[]}`,
+	} {
+		if _, err := parseMessage([]byte(line)); err == nil {
+			t.Errorf("%.100s: no error", line)
+		}
+	}
 }
 
 // A call that does not stop holds the end up for a short time only.

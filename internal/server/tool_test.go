@@ -174,7 +174,7 @@ func TestArgumentsFitTheInputSchema(t *testing.T) {
 		`{"language":"python","code":"","packages":"six"}`:                false,
 		`{"language":"python","code":"","files":[{"path":"a","mode":1}]}`: false,
 	} {
-		_, err := parseArguments(json.RawMessage(args), languages)
+		_, err := parse(args)
 		if got := validate(t, schema, json.RawMessage(args)) == nil; got != want || (err == nil) != want {
 			t.Errorf("%s: schema takes it: %v, handler: %v; want %v", args, got, err, want)
 		}
