@@ -34,11 +34,12 @@ const imports = `
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/linmem:
+	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/snapshot:
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: pyodide/abi pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/versions pyodide
 
@@ -61,27 +62,28 @@ const imports = `
 
 	internal/server: runners
 	internal/bench:
-	cmd/coderunner: cache internal/fetch internal/versions internal/sandbox internal/server runners runners/deno runners/python
+	internal/compiler: pyodide
+	cmd/coderunner: cache internal/compiler internal/fetch internal/versions internal/sandbox internal/server runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
-	os/exec: internal/bench runners/deno runners/deno/process
+	os/exec: internal/bench internal/compiler runners/deno runners/deno/process
 	net: internal/fetch
 	net/http: internal/fetch runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/server
-	github.com/tetratelabs/wazero: pyodide pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
+	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
-	golang.org/x/sys: cache cmd/coderunner internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
-	golang.org/x/sync: cache cmd/coderunner internal/server pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
+	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python

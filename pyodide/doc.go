@@ -14,9 +14,9 @@
 // # Structure
 //
 //	pyodide.asm.wasm ─ rewrite ─> lean module ─┬─ wazero ─> machine code ─┬─ boot ─> Interp ─ Run ─> Result
-//	                                         └─ hollow module ────────────┘
+//	                                         └─ stub module ──────────────┘
 //
-// With a store, a start takes the machine code, the hollow module and a snapshot
+// With a store, a start takes the machine code, the stub module and a snapshot
 // in place of the boot from there, and looks at nothing else.
 //
 // Packages below this one know nothing of each other, but for the leaves abi,

@@ -27,11 +27,12 @@ type link struct {
 	shared    sharedLibraries
 	compilers chan struct{} // a place for each library compiled on the spot
 	running   sync.WaitGroup
+	refused   sync.Map // digests of libraries that are too much, with the error
 }
 
 // init says what is made when it is first needed.
 func (l *link) init(r *Runtime) {
-	l.compilers = make(chan struct{}, spotCompilers)
+	l.compilers = make(chan struct{}, ownCompilers)
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
 		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {
 			return nil, err
@@ -45,16 +46,16 @@ func (l *link) init(r *Runtime) {
 // linking is what one instance has of it, and the interpreter that the instance
 // is now.
 type linking struct {
-	in        *Interp
-	linker    *dylink.Linker
-	ffi       *libffi.FFI
-	used      []*sharedLibrary
-	spot      []*dylink.Library // compiled for it alone
-	spotBytes int64
-	spotTypes int
-	depth     int  // of calls of the guest by the host for the guest
-	restored  int  // the linker's changes when it was restored
-	called    bool // a function of C, through libffi
+	in       *Interp
+	linker   *dylink.Linker
+	ffi      *libffi.FFI
+	used     []*sharedLibrary
+	own      []*dylink.Library // compiled for it alone
+	ownBytes int64
+	ownTypes int
+	depth    int  // of calls of the guest by the host for the guest
+	restored int  // the linker's changes when it was restored
+	called   bool // a function of C, through libffi
 }
 
 // closeLinker gives back what dynamic linking has taken. Nothing of the guest
@@ -64,7 +65,7 @@ func (in *Interp) closeLinker() error {
 	if in.linker != nil {
 		errs = append(errs, in.linker.Close())
 	}
-	for _, lib := range in.spot {
+	for _, lib := range in.own {
 		errs = append(errs, lib.Code.Close(context.Background()))
 	}
 	errs = append(errs, in.rt.link.shared.release(in.used...))

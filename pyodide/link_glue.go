@@ -25,13 +25,7 @@ func (in *Interp) compileGlue(ctx context.Context, wasm []byte) (wazero.Compiled
 		return nil, errNoMemory
 	}
 	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
-		var code wazero.CompiledModule
-		var err error
-		if r.code == nil {
-			code, err = r.wz.CompileModule(ctx, wasm)
-		} else {
-			code, err = r.code.compile(ctx, r.wz, wasm)
-		}
+		code, err := r.code.Compile(ctx, r.wz, wasm)
 		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func (in *Interp) linkState() (*linkState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
 	}
-	if len(in.spot) > 0 {
+	if len(in.own) > 0 {
 		return nil, fmt.Errorf("%w: it has compiled libraries of its own", ErrUnfit)
 	}
 	state := &linkState{Linker: s}
@@ -99,7 +99,7 @@ func (in *Interp) unchanged(s *linkState) bool {
 	if s == nil {
 		return in.linker == nil && in.ffi == nil
 	}
-	return in.linker != nil && in.linker.Changes() == in.linking.restored && !in.called && len(in.spot) == 0
+	return in.linker != nil && in.linker.Changes() == in.linking.restored && !in.called && len(in.own) == 0
 }
 
 // readMounted reads a file out of the mounts that show it.

@@ -1,22 +1,24 @@
 package pyodide
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/wasmbin"
 )
 
 // module is what is known of the main module, beside its machine code.
 type module struct {
-	wasm   []byte // whole or hollow
+	wasm   []byte // whole or stub
 	info   *rewrite.Info
 	digest string                            // of the whole rewritten module: SHA-256, hexadecimal
 	data   func() ([]rewrite.Segment, error) // what it begins with
@@ -35,16 +37,34 @@ func (c *Config) identity(file string) (string, error) {
 }
 
 // rewriteMain rewrites the main module.
-func (c *Config) rewriteMain() (*whole, error) {
+func (c *Config) rewriteMain() ([]byte, *rewrite.Info, error) {
 	source, err := os.ReadFile(c.Module)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	wasm, info, err := rewrite.Module(source, rewriteOptions())
 	if err != nil {
-		return nil, fmt.Errorf("rewrite %s: %w", c.Module, err)
+		return nil, nil, fmt.Errorf("rewrite %s: %w", c.Module, err)
 	}
-	return &whole{item: "CPython", wasm: wasm, info: info}, nil
+	return wasm, info, nil
+}
+
+// buildMain compiles the main module into dir.
+func (c *Config) buildMain(ctx context.Context, dir string) error {
+	wasm, info, err := c.rewriteMain()
+	if err != nil {
+		return err
+	}
+	m, err := wasmbin.Parse(wasm)
+	if err != nil {
+		return err
+	}
+	info.Data = nil // most of it, and only needed to boot
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(info); err != nil {
+		return err
+	}
+	return codestore.Build(ctx, dir, codestore.Source{Whole: wasm, Stub: m.Stub(nil), Info: text.Bytes()})
 }
 
 // mainData gives the data of the main module.
@@ -57,19 +77,21 @@ func (c *Config) mainData() ([]rewrite.Segment, error) {
 }
 
 // compile makes machine code of the main module, or takes it from the store.
-func (r *Runtime) compile(ctx context.Context) error {
-	cfg := wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
-	if r.config.Store != nil {
-		return r.takeModule(ctx, cfg)
+func (r *Runtime) compile(ctx context.Context) (err error) {
+	if r.code, err = codestore.NewLoader(); err != nil {
+		return err
 	}
-	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg)
-	m, err := r.config.rewriteMain()
+	r.wz = wazero.NewRuntimeWithConfig(ctx, codestore.Config().WithCompilationCache(r.code.Cache()))
+	if r.config.Store != nil {
+		return r.takeModule(ctx)
+	}
+	wasm, info, err := r.config.rewriteMain()
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
-	r.module = &module{wasm: m.wasm, info: m.info, digest: digest(m.wasm),
-		data: func() ([]rewrite.Segment, error) { return m.info.Data, nil }}
-	if r.main, err = r.wz.CompileModule(compileContext(ctx), m.wasm); err != nil {
+	r.module = &module{wasm: wasm, info: info, digest: digest(wasm),
+		data: func() ([]rewrite.Segment, error) { return info.Data, nil }}
+	if r.main, err = r.code.Compile(codestore.WithWorkers(ctx), r.wz, wasm); err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
 	}
 	return nil
@@ -77,34 +99,33 @@ func (r *Runtime) compile(ctx context.Context) error {
 
 // takeModule takes the main module from the store, which has it made if need
 // be.
-func (r *Runtime) takeModule(ctx context.Context, cfg wazero.RuntimeConfig) (err error) {
-	if r.code, err = openMachineCode(); err != nil {
-		return err
-	}
-	r.wz = wazero.NewRuntimeWithConfig(ctx, cfg.WithCompilationCache(r.code.cache))
-	if r.stamp, err = r.code.stamp(ctx, r.wz); err != nil {
+func (r *Runtime) takeModule(ctx context.Context) (err error) {
+	if r.stamp, err = r.code.Stamp(ctx, r.wz); err != nil {
 		return err
 	}
 	identity, err := r.config.identity(r.config.Module)
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
-	key := fmt.Sprintf("%s lower %v all functions %v %d", identity, rewrite.Version, usedExports, maxTable)
-	made := sync.OnceValues(r.config.rewriteMain)
-	file, code, err := r.stored(ctx, mainKinds, key, made)
+	key := fmt.Sprintf("%s rewrite %v all functions %v %d", identity, rewrite.Version, usedExports, maxTable)
+	file, code, err := r.stored(ctx, mainKinds, key, "CPython", r.config.buildMain)
 	if err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
 	}
-	h, unmap, err := openHollow(file)
+	stub, unmap, err := openStub(file)
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
 	r.unmap = append(r.unmap, unmap)
-	if h.Info == nil {
-		return fmt.Errorf("load CPython: %w", errHollow)
+	r.module = &module{wasm: stub.Wasm, info: new(rewrite.Info), digest: stub.Digest, data: r.config.mainData}
+	if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(r.module.info); err != nil {
+		return fmt.Errorf("load CPython: read %s: %w", file, err)
 	}
-	r.module = &module{wasm: h.wasm, info: h.Info, digest: h.Digest, data: r.config.mainData}
-	if r.main, err = r.load(ctx, h, code, made); err != nil {
+	r.main, err = r.load(ctx, stub, code, func() ([]byte, error) {
+		wasm, _, err := r.config.rewriteMain()
+		return wasm, err
+	})
+	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
 	return nil
@@ -156,6 +177,3 @@ func rewriteOptions() rewrite.Options {
 		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
 	}
 }
-
-// compileWorkers is how many goroutines compile: all processors.
-func compileWorkers() int { return runtime.GOMAXPROCS(0) }

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/jsffi"
@@ -39,6 +38,12 @@ type Config struct {
 	// for each processor and for five minutes at most.
 	Ahead int
 
+	// Compile, if not nil, calls [BuildLibrary] with dir in a process of its own,
+	// which may take so much memory: libraries come from strangers, and compiling
+	// one can take any amount. The error is ErrBudget if it took more memory or
+	// time than it was given. Nil: libraries are compiled in this process.
+	Compile func(ctx context.Context, dir string, memory int64) error
+
 	// Progress, if not nil, is told what Open is doing.
 	Progress func(Progress)
 }
@@ -62,8 +67,8 @@ type Store interface {
 type Runtime struct {
 	config    Config
 	wz        wazero.Runtime
-	code      *machineCode // nil without a store
-	stamp     string       // what machine code depends on beside its module
+	code      *codestore.Loader
+	stamp     string // what machine code depends on beside its module
 	link      link
 	module    *module
 	main      wazero.CompiledModule
@@ -81,9 +86,6 @@ type Runtime struct {
 func Rows() hostfn.Table {
 	return append(append(hostfn.Table{}, emscripten.Rows()...), jsffi.Rows()...)
 }
-
-// features are those that the rewritten module uses.
-const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
 // Open makes a runtime. The first time, with an empty store, this compiles for
 // some ten seconds.
@@ -120,7 +122,7 @@ func (r *Runtime) Close() error {
 			errs = append(errs, r.wz.Close(ctx))
 		}
 		if r.code != nil {
-			errs = append(errs, r.code.close(ctx))
+			errs = append(errs, r.code.Close(ctx))
 		}
 		errs = append(errs, r.link.shared.close())
 		if r.base != nil {

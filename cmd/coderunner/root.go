@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"coderunner/internal/compiler"
 )
 
 // newRoot builds the command line. Without a command it serves.
@@ -25,6 +27,20 @@ func newRoot() *cobra.Command {
 		cfg, err = readConfig(cmd.Flags())
 		return err
 	}
-	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newVersion(&cfg))
+	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newVersion(&cfg), newCompile())
 	return root
+}
+
+// newCompile is for package compiler, which starts this binary again.
+func newCompile() *cobra.Command {
+	return &cobra.Command{
+		Use: compiler.Command, Hidden: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // it has no settings
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if code := compiler.Main(cmd.Context(), args, cmd.InOrStdin(), cmd.ErrOrStderr()); code != 0 {
+				return &exitError{code}
+			}
+			return nil
+		},
+	}
 }

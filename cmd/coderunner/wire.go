@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
+	"coderunner/internal/compiler"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno"
@@ -101,6 +102,7 @@ func (b *backend) openPython(cfg Config, ahead int, log *zap.Logger) error {
 		PackageBase: cfg.PyodideBase,
 		NPMRegistry: cfg.NPMRegistry,
 		Ahead:       ahead,
+		Compile:     compiler.New(compileMemory()).Compile,
 		Log:         log.Named("python"),
 	})
 	if err != nil {
@@ -108,6 +110,15 @@ func (b *backend) openPython(cfg Config, ahead int, log *zap.Logger) error {
 	}
 	b.python, b.warming[p] = p, new(sync.WaitGroup)
 	return nil
+}
+
+// compileMemory is how much memory compiling libraries may take, in bytes.
+func compileMemory() int64 {
+	const most = 5 << 29
+	if m := machineMemory(); m > 0 {
+		return min(most, m/2)
+	}
+	return most
 }
 
 // networkEnv gives the variables that say how the network is reached. Deno

@@ -100,11 +100,11 @@ func (l *Linker) envModuleOf(ctx context.Context, d *library, bound []binding) (
 		add(name, wasmbin.KindGlobal, b.GlobalI32(false, int32(base)))
 	}
 	for _, f := range bound {
-		if f.stub == noStub {
+		if f.thunk == noThunk {
 			continue
 		}
 		body := []byte{wasmbin.OpUnreachable}
-		if f.stub == slotStub {
+		if f.thunk == slotThunk {
 			slot, err := l.address(ctx, f.symbol)
 			if err != nil {
 				return nil, err

@@ -53,10 +53,7 @@ type Image struct {
 	mutable []string                    // exported mutable globals with a number in them
 	opaque  bool                        // there are others
 
-	// LargestBody is the size in bytes of the largest function, and Types the
-	// number of function types and of their parameters and results: what
-	// compiling costs.
-	LargestBody, Types int
+	LargestBody int // bytes of the largest function
 }
 
 type funcImport struct {
@@ -97,9 +94,6 @@ func NewImage(wasm []byte) (*Image, error) {
 		return nil, fmt.Errorf("not a shared library: no section dylink.0")
 	}
 	i := &Image{start: m.Start != wasmbin.NoFunc}
-	for _, t := range m.Types {
-		i.Types += 1 + len(t.Params) + len(t.Results)
-	}
 	for _, b := range m.Bodies {
 		i.LargestBody = max(i.LargestBody, b.End-b.Start)
 	}

@@ -25,7 +25,7 @@ type Library struct {
 	Code  wazero.CompiledModule
 
 	// Data is what the linker writes into the library's memory; nil when the
-	// module brings its data itself. See [Hollow].
+	// module brings its data itself. See [Stub].
 	Data []Segment
 
 	// Digest identifies the file that the library was made of.

@@ -96,7 +96,7 @@ func (p *load) instantiate(ctx context.Context, d *library) (err error) {
 	d.from = map[string]string{}
 	for _, b := range p.bound[d] {
 		switch {
-		case b.stub != noStub:
+		case b.thunk != noThunk:
 			d.from[b.name] = envModule
 		case b.in.module != mainName:
 			d.from[b.name] = b.in.module

@@ -26,18 +26,18 @@ type load struct {
 
 // binding is a function import and what it becomes.
 type binding struct {
-	name string
-	stub stub
+	name  string
+	thunk thunk
 	symbol
 }
 
-// stub says how an import reaches its function.
-type stub byte
+// thunk is how an import reaches its function.
+type thunk byte
 
 const (
-	noStub   stub = iota // directly
-	slotStub             // through its slot: the function is not there yet
-	trapStub             // not at all: a weak symbol that nobody defines
+	noThunk   thunk = iota // directly
+	slotThunk              // through its slot: the function is not there yet
+	trapThunk              // not at all: a weak symbol that nobody defines
 )
 
 // gotBinding is a GOT entry and what it becomes; in is nil for a weak symbol
@@ -261,15 +261,15 @@ func (p *load) bind(i int, d *library, f funcImport) binding {
 		s, ok = p.scope[f.name]
 	}
 	if !ok {
-		return binding{f.name, trapStub, symbol{definition: definition{typ: f.typ}}}
+		return binding{f.name, trapThunk, symbol{definition: definition{typ: f.typ}}}
 	}
 	b := binding{name: f.name, symbol: s}
 	switch {
 	case s.kind != wasmbin.KindFunc:
 		b.symbol = symbol{definition: definition{typ: f.typ}}
-		b.stub = trapStub
+		b.thunk = trapThunk
 	case s.export == "", s.in.lib != nil && !s.in.lib.ready && slices.Index(p.libs, s.in.lib) >= i:
-		b.stub = slotStub
+		b.thunk = slotThunk
 	}
 	return b
 }

@@ -41,10 +41,7 @@ type Info struct {
 const NoType = ^uint32(0)
 
 // Segment is data at an address.
-type Segment struct {
-	Addr  uint32
-	Bytes []byte
-}
+type Segment = wasmbin.Segment
 
 // Table names the exports that belong to a table.
 type Table struct {

@@ -73,7 +73,7 @@ func TestLean(t *testing.T) {
 		Slots:      map[string]uint32{"zero": 1, "one": 2, "uno": 2, "two": 3},
 		SlotTypes:  info.SlotTypes,
 		Types:      info.Types,
-		Data:       []Segment{{16, []byte("hello")}, {18, []byte("LL")}},
+		Data:       []Segment{{Addr: 16, Bytes: []byte("hello")}, {Addr: 18, Bytes: []byte("LL")}},
 		Trampoline: 8,
 		Globals:    []string{"__stack_pointer", "__global_3", "__global_7", ArityTable, ArityLen},
 		Tables: []Table{

@@ -25,7 +25,7 @@ func Segments(wasm []byte) ([]Segment, error) {
 func segments(m *wasmbin.Module) (out []Segment) {
 	for _, d := range m.Data {
 		at, _ := d.Offset.Const32()
-		out = append(out, Segment{uint32(at), d.Bytes})
+		out = append(out, Segment{Addr: uint32(at), Bytes: d.Bytes})
 	}
 	return out
 }

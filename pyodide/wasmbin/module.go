@@ -81,6 +81,12 @@ type Data struct {
 	Bytes  []byte
 }
 
+// Segment is data at an address.
+type Segment struct {
+	Addr  uint32
+	Bytes []byte
+}
+
 // Body is the code of a defined function, by offsets in the module.
 type Body struct {
 	Start, End int // locals and instructions, without the size

@@ -72,6 +72,10 @@ type Config struct {
 	// replaces the public one if not "".
 	Index, PackageBase, NPMRegistry string
 
+	// Compile, if not nil, compiles shared libraries in a process of its own, with
+	// limits: see [pyodide.Config].
+	Compile func(ctx context.Context, dir string, memory int64) error
+
 	// Ahead is how many interpreters are kept ready for the next runs.
 	Ahead int
 

@@ -104,6 +104,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
 		Identity: "pyodide " + versions.PyodideIntegrity, // the cache has checked it
 		Store:    r.cfg.Cache,
+		Compile:  r.cfg.Compile,
 		Ahead:    r.cfg.Ahead,
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})

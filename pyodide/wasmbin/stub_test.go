@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outside is what Hollow leaves as it is.
+// outside is what Stub leaves as it is.
 func outside(m *Module) map[string]any {
 	return map[string]any{
 		"types": m.Types, "imports": m.Imports, "funcs": m.Funcs, "tables": m.Tables, "memories": m.Memories,
@@ -15,14 +15,14 @@ func outside(m *Module) map[string]any {
 	}
 }
 
-func TestHollow(t *testing.T) {
+func TestStub(t *testing.T) {
 	m := parsed(t, "all.wasm")
-	h, err := Parse(m.Hollow(func(d Data) bool { return d.Mode == Active }))
+	h, err := Parse(m.Stub(func(d Data) bool { return d.Mode == Active }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(outside(m), outside(h)); d != "" {
-		t.Errorf("(-module +hollow):\n%s", d)
+		t.Errorf("(-module +stub):\n%s", d)
 	}
 	for i, b := range h.Bodies {
 		if code := h.Bytes[b.Start:b.End]; string(code) != "\x00\x00\x0b" {
@@ -38,7 +38,7 @@ func TestHollow(t *testing.T) {
 			t.Errorf("data %d (-want +got):\n%s", i, diff)
 		}
 	}
-	if h, err = Parse(m.Hollow(nil)); err != nil || cmp.Diff(m.Data, h.Data) != "" {
+	if h, err = Parse(m.Stub(nil)); err != nil || cmp.Diff(m.Data, h.Data) != "" {
 		t.Errorf("with its data: %v, %v", h.Data, err)
 	}
 	for _, s := range h.Sections {
@@ -48,21 +48,21 @@ func TestHollow(t *testing.T) {
 	}
 }
 
-// FuzzHollow wants of whatever can be parsed a hollow module that can, too, and
+// FuzzStub wants of whatever can be parsed a stub module that can, too, and
 // is the same from outside.
-func FuzzHollow(f *testing.F) {
+func FuzzStub(f *testing.F) {
 	addModules(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := Parse(b)
 		if err != nil {
 			return
 		}
-		h, err := Parse(m.Hollow(func(Data) bool { return true }))
+		h, err := Parse(m.Stub(func(Data) bool { return true }))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(outside(m), outside(h)); d != "" {
-			t.Errorf("(-module +hollow):\n%s", d)
+			t.Errorf("(-module +stub):\n%s", d)
 		}
 	})
 }

@@ -1,11 +1,11 @@
 package wasmbin
 
-// Hollow writes the module without what only its code is made of: the bodies
+// Stub writes the module without what only its code is made of: the bodies
 // of its functions are such that they trap, and of its custom sections only
 // dylink.0 and GOTSection are left. What an instance of it has beside its code (imports,
 // exports, tables, memories, globals) is the same. Data segments for which
 // emptied is true lose their contents; nil keeps all.
-func (m *Module) Hollow(emptied func(Data) bool) []byte {
+func (m *Module) Stub(emptied func(Data) bool) []byte {
 	out := []byte(Header)
 	for _, s := range m.Sections {
 		payload := m.Bytes[s.Start:s.End]
@@ -15,7 +15,7 @@ func (m *Module) Hollow(emptied func(Data) bool) []byte {
 				out = AppendSection(out, s.ID, AppendName(nil, s.Name), payload)
 			}
 		case SecCode:
-			out = AppendSection(out, s.ID, m.hollowBodies())
+			out = AppendSection(out, s.ID, m.trappingBodies())
 		case SecData:
 			out = AppendSection(out, s.ID, m.emptied(emptied))
 		default:
@@ -25,7 +25,7 @@ func (m *Module) Hollow(emptied func(Data) bool) []byte {
 	return out
 }
 
-func (m *Module) hollowBodies() []byte {
+func (m *Module) trappingBodies() []byte {
 	body := []byte{3, 0, OpUnreachable, OpEnd} // its size, no locals, the code
 	code := AppendU32(make([]byte, 0, 8+len(m.Bodies)*len(body)), uint32(len(m.Bodies)))
 	for range m.Bodies {

@@ -3,25 +3,22 @@ package dylink
 import "coderunner/pyodide/wasmbin"
 
 // Segment is data at an address, relative to where a library's memory begins.
-type Segment struct {
-	Addr  uint32
-	Bytes []byte
-}
+type Segment = wasmbin.Segment
 
-// Hollow makes of a rewritten side module what its instances are made of when its
+// Stub makes of a rewritten side module what its instances are made of when its
 // machine code is there already: a module whose functions trap, see
-// [wasmbin.Module.Hollow]. Its data, which can be larger than its code, is
+// [wasmbin.Module.Stub]. Its data, which can be larger than its code, is
 // apart from it where that is possible, and nil where not: a restored
 // interpreter has it in its memory. It belongs into [Library].Data.
-func Hollow(wasm []byte) (hollow []byte, data []Segment, err error) {
+func Stub(wasm []byte) (stub []byte, data []Segment, err error) {
 	m, err := wasmbin.Parse(wasm)
 	if err != nil {
 		return nil, nil, err
 	}
 	if data = detached(m); data == nil {
-		return m.Hollow(nil), nil, nil
+		return m.Stub(nil), nil, nil
 	}
-	return m.Hollow(func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }), data, nil
+	return m.Stub(func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }), data, nil
 }
 
 // detached gives the data that instances begin with, which the linker can write
@@ -37,7 +34,7 @@ func detached(m *wasmbin.Module) []Segment {
 		if !ok || m.Dylink == nil || uint64(at)+uint64(len(d.Bytes)) > uint64(m.Dylink.MemorySize) {
 			return nil
 		}
-		data = append(data, Segment{at, d.Bytes})
+		data = append(data, Segment{Addr: at, Bytes: d.Bytes})
 	}
 	return data
 }

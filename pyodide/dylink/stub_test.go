@@ -9,8 +9,8 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// TestHollowLibraries wants the linker to see no difference.
-func TestHollowLibraries(t *testing.T) {
+// TestStubLibraries wants the linker to see no difference.
+func TestStubLibraries(t *testing.T) {
 	for _, name := range []string{"simplejson.wasm", "jiter.wasm", "awkward.wasm"} {
 		b, err := Rename(head(t, name), func(string) bool { return false })
 		if err != nil {
@@ -20,7 +20,7 @@ func TestHollowLibraries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, data, err := Hollow(b)
+		h, data, err := Stub(b)
 		if err != nil || data == nil {
 			t.Fatalf("%s: %v, %v", name, data, err)
 		}
@@ -29,7 +29,7 @@ func TestHollowLibraries(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(Image{}, funcImport{}, globalImport{}, gotImport{}, definition{}), cmpopts.IgnoreFields(Image{}, "LargestBody")); d != "" {
-			t.Errorf("%s (-whole +hollow):\n%s", name, d)
+			t.Errorf("%s (-whole +stub):\n%s", name, d)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestDetached(t *testing.T) {
 		}
 		var want []Segment
 		if c.ok {
-			want = []Segment{{c.addr, []byte("1234")}}
+			want = []Segment{{Addr: c.addr, Bytes: []byte("1234")}}
 		}
 		if d := cmp.Diff(want, detached(m)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

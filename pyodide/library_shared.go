@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 )
 
@@ -23,26 +24,26 @@ type sharedLibraries struct {
 }
 
 type openLibrary struct {
-	*hollow
+	*codestore.Stub
 	unmap func() error
 }
 
-// open gives the hollow library with a digest.
-func (s *sharedLibraries) open(sum, file string) (*hollow, error) {
+// open returns the stub library with a digest.
+func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if f, ok := s.files[sum]; ok {
-		return f.hollow, nil
+		return f.Stub, nil
 	}
-	h, unmap, err := openHollow(file)
+	stub, unmap, err := openStub(file)
 	if err != nil {
 		return nil, err
 	}
 	if s.files == nil {
 		s.files = map[string]openLibrary{}
 	}
-	s.files[sum] = openLibrary{h, unmap}
-	return h, nil
+	s.files[sum] = openLibrary{stub, unmap}
+	return stub, nil
 }
 
 // close gives back the files, when wazero's runtime is closed.

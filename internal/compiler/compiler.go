@@ -1,0 +1,151 @@
+// Package compiler compiles shared libraries of strangers in processes of their
+// own, with limits on memory and time: code that takes wazero's compiler any
+// amount of either is easily made, and the server must not pay for it.
+//
+// The process is this binary again, with the command [Command]. It sets limits
+// for itself before it reads anything: it is our code, only the library is not.
+package compiler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"coderunner/pyodide"
+)
+
+// Command is the hidden command of the binary that calls [Main] with the
+// arguments after it.
+const Command = "compile-library"
+
+// A library may take maxTime of processor time, and maxWait until it is there.
+const (
+	maxTime = 5 * time.Minute
+	maxWait = 20 * time.Minute
+)
+
+// exitBudget is the exit code when there is not enough memory.
+const exitBudget = 3
+
+// Compiler starts such processes.
+type Compiler struct {
+	memory int64 // of all together, in bytes
+	free   *semaphore.Weighted
+}
+
+// New returns a compiler whose processes have so many bytes of memory together.
+func New(memory int64) *Compiler {
+	return &Compiler{memory: memory, free: semaphore.NewWeighted(memory)}
+}
+
+// Compile compiles the library in dir with so many bytes of memory at most: see
+// [pyodide.Config].
+func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("compile a library: %w", err)
+	}
+	memory = min(memory, c.memory)
+	if err := c.free.Acquire(ctx, memory); err != nil {
+		return context.Cause(ctx)
+	}
+	defer c.free.Release(memory)
+	limited, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	cmd := exec.CommandContext(limited, self, Command, dir, strconv.FormatInt(memory, 10))
+	cmd.Env = []string{}
+	said := &head{}
+	cmd.Stderr = said
+	alive, err := cmd.StdinPipe() // the process ends with this one
+	if err != nil {
+		return fmt.Errorf("compile a library: %w", err)
+	}
+	err = cmd.Run()
+	alive.Close()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.As(err, &exit):
+		return fmt.Errorf("compile a library: %w", err)
+	case exit.ExitCode() == exitBudget, strings.Contains(said.String(), "out of memory"), strings.Contains(said.String(), "cannot allocate memory"):
+		return fmt.Errorf("%w: %d MiB of memory are not enough", pyodide.ErrBudget, memory>>20)
+	case limited.Err() != nil, exit.UserTime()+exit.SystemTime() >= maxTime:
+		return fmt.Errorf("%w: %v of processor time are not enough", pyodide.ErrBudget, maxTime)
+	case exit.ExitCode() == exitFailed:
+		return errors.New(said.String())
+	}
+	return fmt.Errorf("compile a library: %w: %s", exit, said)
+}
+
+// exitFailed is the exit code when the library cannot be compiled; standard
+// error says why.
+const exitFailed = 1
+
+// Main is the other process: args are the directory and the memory in bytes. It
+// returns the exit code.
+func Main(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer) int {
+	if len(args) != 2 {
+		fmt.Fprintf(stderr, "%s DIRECTORY BYTES is for coderunner itself\n", Command)
+		return exitFailed
+	}
+	memory, err := strconv.ParseInt(args[1], 10, 64)
+	if err == nil {
+		err = limit(memory, maxTime)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "limit memory and time: %v\n", err)
+		return exitFailed
+	}
+	debug.SetMemoryLimit(memory / 4 * 3)
+	go watch(memory)
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin)
+		os.Exit(exitFailed) // who wanted it has gone
+	}()
+	if err := pyodide.BuildLibrary(ctx, args[0]); err != nil {
+		fmt.Fprint(stderr, err)
+		return exitFailed
+	}
+	return 0
+}
+
+// watch ends the process where the system does not limit memory, and where it
+// does, before Go's runtime reports a crash.
+func watch(memory int64) {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	for range time.Tick(20 * time.Millisecond) {
+		metrics.Read(samples)
+		if samples[0].Value.Uint64()-samples[1].Value.Uint64() > uint64(memory)/10*9 {
+			os.Exit(exitBudget)
+		}
+	}
+}
+
+// head keeps the beginning of what is written, which is a report of one line or
+// that of a crash.
+type head struct{ b bytes.Buffer }
+
+func (h *head) Write(p []byte) (int, error) {
+	const keep = 4 << 10
+	h.b.Write(p[:min(len(p), keep-min(keep, h.b.Len()))])
+	return len(p), nil
+}
+
+func (h *head) String() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(h.b.String()), "\n")
+	return line
+}

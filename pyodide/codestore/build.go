@@ -1,0 +1,112 @@
+package codestore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// Features are what modules may use.
+const Features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
+
+// The files that Build makes.
+const (
+	StubFile = "stub"
+	CodeFile = "code"
+)
+
+// Source is what Build compiles.
+type Source struct {
+	Whole []byte            // the module
+	Stub  []byte            // the same without bodies
+	Data  []wasmbin.Segment // what Stub leaves out; nil: nothing
+	Info  []byte            // to be found in the stub module again
+}
+
+// digestSection is the custom section of a stub module that has the digest of
+// the whole one: two of those may differ in nothing but their bodies, and wazero
+// keeps what it has loaded by the module's hash.
+const digestSection = "whole"
+
+// Build compiles a module and writes its stub module and its machine code into a
+// directory, as StubFile and CodeFile.
+func Build(ctx context.Context, dir string, s Source) (err error) {
+	stub := Stub{Data: s.Data, Info: s.Info, Digest: digest(s.Whole)}
+	stub.Wasm = wasmbin.AppendSection(s.Stub, wasmbin.SecCustom, wasmbin.AppendName(nil, digestSection), []byte(stub.Digest))
+	name, err := compileInto(ctx, filepath.Join(dir, "of-stub"), stub.Wasm)
+	if err != nil {
+		return err
+	}
+	stub.code = filepath.Base(name)
+	f, err := os.Create(filepath.Join(dir, StubFile))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(stub.write(f), f.Close()); err != nil {
+		return err
+	}
+	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), s.Whole)
+	if err != nil {
+		return err
+	}
+	return os.Rename(code, filepath.Join(dir, CodeFile))
+}
+
+// compileInto has wazero compile a module into an empty directory and returns
+// the path of the file that it makes there.
+func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err error) {
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return "", err
+	}
+	defer cache.Close(ctx)
+	wz := wazero.NewRuntimeWithConfig(ctx, Config().WithCompilationCache(cache))
+	defer wz.Close(ctx)
+	if _, err = wz.CompileModule(WithWorkers(ctx), wasm); err != nil {
+		return "", err
+	}
+	inner, err := only(dir)
+	if err != nil {
+		return "", err
+	}
+	return only(inner)
+}
+
+// Config returns the configuration of runtimes that run such modules.
+func Config() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(Features)
+}
+
+// WithWorkers lets wazero compile on all processors; with one worker it would
+// not look at ctx.
+func WithWorkers(ctx context.Context) context.Context {
+	return experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)))
+}
+
+// only returns the path of the one thing that wazero has put into a directory.
+func only(dir string) (string, error) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(list) != 1 {
+		return "", fmt.Errorf("look for machine code: wazero has made %d files in %s", len(list), dir)
+	}
+	return filepath.Join(dir, list[0].Name()), nil
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,220 @@
+package codestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// answering makes a module with a function that returns a number.
+func answering(t testing.TB, n int32) Source {
+	b := new(wasmbin.Builder)
+	f := b.Func(wasmbin.FuncType{Results: []wasmbin.ValType{wasmbin.I32}}, nil, wasmbin.AppendI32Const(nil, n))
+	b.Export("answer", wasmbin.KindFunc, f)
+	m, err := wasmbin.Parse(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Source{Whole: b.Bytes(), Stub: m.Stub(nil), Info: []byte("info")}
+}
+
+// built builds a module in a new directory.
+func built(t *testing.T, n int32) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := Build(context.Background(), dir, answering(t, n)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// engine is a wazero runtime with its loader.
+type engine struct {
+	*Loader
+	wz wazero.Runtime
+}
+
+func newEngine(t *testing.T) engine {
+	t.Helper()
+	ctx := context.Background()
+	l, err := NewLoader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine{l, wazero.NewRuntimeWithConfig(ctx, Config().WithCompilationCache(l.Cache()))}
+	t.Cleanup(func() {
+		if err := errors.Join(e.wz.Close(ctx), l.Close(ctx)); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(l.temp.Path()); err == nil {
+			t.Errorf("%s is left", l.temp.Path())
+		}
+	})
+	return e
+}
+
+// load loads what was built in dir.
+func (e engine) load(dir string) (wazero.CompiledModule, error) {
+	b, err := os.ReadFile(filepath.Join(dir, StubFile))
+	if err != nil {
+		return nil, err
+	}
+	s, err := ReadStub(b)
+	if err != nil {
+		return nil, err
+	}
+	return e.Load(context.Background(), e.wz, s, filepath.Join(dir, CodeFile))
+}
+
+func (e engine) call(c wazero.CompiledModule) (uint64, error) {
+	ctx := context.Background()
+	mod, err := e.wz.InstantiateModule(ctx, c, wazero.NewModuleConfig().WithName(""))
+	if err != nil {
+		return 0, err
+	}
+	defer mod.Close(ctx)
+	res, err := mod.ExportedFunction("answer").Call(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("the stub's body has run: %w", err)
+	}
+	return res[0], nil
+}
+
+// TestLoad wants the whole module's code to run, also of two modules that differ
+// in their bodies only, loaded at the same time.
+func TestLoad(t *testing.T) {
+	dirs := []string{built(t, 42), built(t, 43)}
+	var wg sync.WaitGroup
+	for range 2 {
+		e := newEngine(t)
+		for i := range 4 {
+			wg.Go(func() {
+				c, err := e.load(dirs[i%2])
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got, err := e.call(c); err != nil || got != uint64(42+i%2) {
+					t.Errorf("%d, %v; want %d", got, err, 42+i%2)
+				}
+			})
+		}
+		wg.Wait()
+		if left, err := os.ReadDir(filepath.Dir(e.inner)); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
+
+// TestNotTaken wants an error when wazero, for whatever reason, does not use the
+// machine code: nothing may run with a stub's bodies.
+func TestNotTaken(t *testing.T) {
+	write := func(data []byte) func(string) {
+		return func(code string) {
+			if err := errors.Join(os.Remove(code), os.WriteFile(code, data, 0o400)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tamper := range map[string]func(code string){
+		"gone":               func(code string) { os.Remove(code) },
+		"empty":              write(nil),
+		"of another version": write(append([]byte("WAZEVO\x05v0.0."), make([]byte, 100)...)),
+		"something else":     write([]byte("something else, of some length")),
+		"cut": func(code string) {
+			b, err := os.ReadFile(code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(b[:len(b)-len(b)/4])(code)
+		},
+	} {
+		dir := built(t, 42)
+		tamper(filepath.Join(dir, CodeFile))
+		if c, err := newEngine(t).load(dir); c != nil || err == nil {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+}
+
+// TestAnotherName has a stub module whose code wazero looks for elsewhere.
+func TestAnotherName(t *testing.T) {
+	dir := built(t, 42)
+	b, err := os.ReadFile(filepath.Join(dir, StubFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadStub(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.code = strings.Repeat("0", len(s.code))
+	e := newEngine(t)
+	if c, err := e.Load(context.Background(), e.wz, s, filepath.Join(dir, CodeFile)); c != nil || !errors.Is(err, ErrNotTaken) {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+// TestStamp wants the same words of every process for the same machine code.
+func TestStamp(t *testing.T) {
+	var stamps [2]string
+	for i := range stamps {
+		e := newEngine(t)
+		var err error
+		if stamps[i], err = e.Stamp(context.Background(), e.wz); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stamps[0] != stamps[1] || !strings.HasPrefix(stamps[0], "wazero-") || len(stamps[0]) < 80 {
+		t.Errorf("%q", stamps)
+	}
+}
+
+func stubFile(t testing.TB) []byte {
+	t.Helper()
+	s := Stub{Wasm: []byte("wasm"), Info: []byte("info"), Digest: "d", code: "name",
+		Data: []wasmbin.Segment{{Addr: 3, Bytes: []byte("ab")}, {Addr: 9, Bytes: []byte("cde")}}}
+	var b bytes.Buffer
+	if err := s.write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReadStub(t *testing.T) {
+	b := stubFile(t)
+	got, err := ReadStub(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Wasm) != "wasm" || got.code != "name" || string(got.Info) != "info" || len(got.Data) != 2 ||
+		got.Data[1].Addr != 9 || string(got.Data[1].Bytes) != "cde" {
+		t.Errorf("got %+v", got)
+	}
+	for n := range b {
+		if _, err := ReadStub(b[:n]); !errors.Is(err, errDamaged) {
+			t.Errorf("of %d bytes: %v", n, err)
+		}
+	}
+}
+
+// FuzzReadStub wants no panic.
+func FuzzReadStub(f *testing.F) {
+	f.Add(stubFile(f))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := ReadStub(b)
+		if err == nil && len(s.Wasm) > len(b) {
+			t.Errorf("%d bytes out of %d", len(s.Wasm), len(b))
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package codestore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"coderunner/pyodide/wasmbin"
+)
+
+// Stub is a stub module: all of a module but the bodies of its functions, which
+// trap. Its file is
+//
+//	0        8         12
+//	┌────────┬─────────┬──────────────┬────────┬─────────┬──
+//	│ magic  │ length  │ head, as gob │  wasm  │ data of │ the segments
+//	└────────┴─────────┴──────────────┴────────┴─────────┴──
+type Stub struct {
+	Wasm   []byte
+	Data   []wasmbin.Segment // apart from Wasm; nil: in it
+	Info   []byte            // what the caller wants to know of the module
+	Digest string            // of the whole module
+	code   string            // the name of its machine code in wazero's directory
+}
+
+// head is what a stub's file begins with.
+type head struct {
+	Code, Digest string
+	Info         []byte
+	Wasm         int // bytes
+	Data         []dataHead
+	Apart        bool // whether data is apart from Wasm
+}
+
+type dataHead struct {
+	Addr   uint32
+	Length int
+}
+
+// Format changes with the format of stub modules and with what is left out of
+// them. It belongs into the keys of stub modules and of their machine code.
+const Format = "STUB0001"
+
+// write writes the file.
+func (s *Stub) write(w io.Writer) error {
+	h := head{Code: s.code, Digest: s.Digest, Info: s.Info, Wasm: len(s.Wasm), Apart: s.Data != nil}
+	for _, d := range s.Data {
+		h.Data = append(h.Data, dataHead{d.Addr, len(d.Bytes)})
+	}
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(h); err != nil {
+		return err
+	}
+	begin := binary.LittleEndian.AppendUint32([]byte(Format), uint32(b.Len()))
+	if _, err := w.Write(append(append(begin, b.Bytes()...), s.Wasm...)); err != nil {
+		return err
+	}
+	for _, d := range s.Data {
+		if _, err := w.Write(d.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errDamaged = errors.New("the stub module is damaged")
+
+// ReadStub reads the file of a stub module. The result aliases b.
+func ReadStub(b []byte) (*Stub, error) {
+	b, ok := bytes.CutPrefix(b, []byte(Format))
+	if !ok || len(b) < 4 {
+		return nil, errDamaged
+	}
+	take := func(n int) []byte {
+		if ok = ok && n >= 0 && n <= len(b); !ok {
+			return nil
+		}
+		var part []byte
+		part, b = b[:n:n], b[n:]
+		return part
+	}
+	text := take(int(binary.LittleEndian.Uint32(take(4))))
+	var h head
+	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&h); err != nil {
+		return nil, errors.Join(errDamaged, err)
+	}
+	s := &Stub{Wasm: take(h.Wasm), Info: h.Info, Digest: h.Digest, code: h.Code}
+	if h.Apart {
+		s.Data = []wasmbin.Segment{}
+	}
+	for _, d := range h.Data {
+		s.Data = append(s.Data, wasmbin.Segment{Addr: d.Addr, Bytes: take(d.Length)})
+	}
+	if !ok || h.Code == "" || h.Code != filepath.Base(h.Code) {
+		return nil, errDamaged
+	}
+	return s, nil
+}

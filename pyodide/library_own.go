@@ -1,0 +1,105 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/dylink"
+	"coderunner/pyodide/wasmbin"
+)
+
+// Bounds on the libraries that a program may have compiled without their
+// having been prepared: files that it has written itself.
+const (
+	maxOwn      = 8 << 20 // bytes, of all together
+	maxOwnTypes = 20_000  // with their parameters and results, of all together
+	maxOwnBody  = 256 << 10
+
+	// ownCompilers is how many programs' libraries are compiled at once.
+	ownCompilers = 2
+)
+
+// ownLibrary compiles a library for one interpreter.
+func (in *Interp) ownLibrary(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
+	for _, lib := range in.own {
+		if lib.Digest == sum {
+			return lib, nil
+		}
+	}
+	in.ownBytes += int64(len(b))
+	m, err := wasmbin.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	for _, body := range m.Bodies {
+		if n := body.End - body.Start; n > maxOwnBody {
+			return nil, fmt.Errorf("%w, and has a function of %d bytes, at most %d can be compiled now", errNotPrepared, n, maxOwnBody)
+		}
+	}
+	for _, t := range m.Types { // which wazero never forgets
+		in.ownTypes += 1 + len(t.Params) + len(t.Results)
+	}
+	if in.ownTypes > maxOwnTypes {
+		return nil, fmt.Errorf("%w, and has too many function types to be compiled now", errNotPrepared)
+	}
+	lib, err := in.rt.compileApart(ctx, sum, b)
+	if err != nil {
+		return nil, err
+	}
+	in.own = append(in.own, lib)
+	return lib, nil
+}
+
+// compileApart compiles where it holds up nobody else. When ctx ends it
+// returns; a function that is being compiled in this process then is finished in
+// the background.
+func (r *Runtime) compileApart(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
+	select {
+	case r.link.compilers <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	type result struct {
+		lib *dylink.Library
+		err error
+	}
+	done := make(chan result, 1)
+	r.link.running.Go(func() {
+		defer func() { <-r.link.compilers }()
+		lib, err := r.compileOwn(ctx, sum, b)
+		if err == nil && ctx.Err() != nil { // nobody waits for it
+			err = errors.Join(context.Cause(ctx), lib.Code.Close(context.WithoutCancel(ctx)))
+		}
+		done <- result{lib, err}
+	})
+	select {
+	case d := <-done:
+		return d.lib, d.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (r *Runtime) compileOwn(ctx context.Context, sum string, b []byte) (_ *dylink.Library, err error) {
+	dir, err := r.code.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := r.libraryBuilder(sum, b, ownBudget)(ctx, dir); err != nil {
+		return nil, err
+	}
+	file, err := os.ReadFile(filepath.Join(dir, codestore.StubFile))
+	if err != nil {
+		return nil, err
+	}
+	stub, err := codestore.ReadStub(file)
+	if err != nil {
+		return nil, err
+	}
+	return r.loadLibrary(ctx, sum, stub, filepath.Join(dir, codestore.CodeFile), func() ([]byte, error) { return rewriteLibrary(b) })
+}
