@@ -61,11 +61,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	if req.Locked = o.locked; o.locked && req.Language != runners.Python {
-		if err := checkPinned(req); err != nil {
-			return err
-		}
-	}
+	req.Locked = o.locked
 	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err

@@ -206,17 +206,17 @@ var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", pr
 
 // load reads what resolve wrote.
 func (r *Runner) load(dir string) (*prepared, error) {
-	lock, text, err := deps.ReadLock(filepath.Join(dir, lockName))
+	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
 	}
-	set, err := digestOf(dir, text)
+	set, err := digestOf(dir, lock.Text)
 	if err != nil {
 		return nil, err
 	}
-	p := &prepared{dir: dir, set: set, locked: text != nil, packages: lock.Packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
+	p := &prepared{dir: dir, set: set, locked: lock.Text != nil, packages: lock.Packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
 	p.dirs = r.packageDirs(p.packages)
-	text, err = os.ReadFile(filepath.Join(dir, mapName))
+	text, err := os.ReadFile(filepath.Join(dir, mapName))
 	if err != nil {
 		return nil, fmt.Errorf("read what was prepared: %w", err)
 	}
@@ -284,7 +284,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 		return err
 	}
 	// Its word alone is no proof.
-	lock, _, err := deps.ReadLock(filepath.Join(dir, lockName))
+	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	switch {
 	case err != nil:
 	case d.Lock != nil:

@@ -14,33 +14,107 @@ import (
 	"coderunner/runners/deno/deps"
 )
 
-// Lock prepares what the program of a request imports, as Run would, but does
-// not run it, and gives the program with Deno's lock file in it: all packages,
-// also those that packages need, with version and digest. See [runners.Runner].
+// Lock resolves the packages of a program and writes them into it: versions into
+// the specifiers of its imports, and Deno's lock file, which has all packages
+// with their digests, into comments at its end. See [runners.Runner].
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
 	var err error
 	req.Locked = false
 	if req.Code, _, err = deps.CutLock(req.Code); err != nil {
 		return nil, badLock(err)
 	}
-	j, err := r.job(req)
+	j, lock, err := r.resolved(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.install(ctx); err != nil {
+	if lock == nil {
+		return &runners.Locked{Text: req.Code}, nil
+	}
+	if text, err := j.pin(ctx, lock); err != nil {
 		return nil, err
+	} else if text != req.Code {
+		req.Code = text
+		if j, lock, err = r.resolved(ctx, req); err != nil {
+			return nil, err
+		}
 	}
-	locked := &runners.Locked{Text: req.Code, Packages: j.ready.packages}
-	if !j.ready.locked {
-		return locked, nil
-	}
-	_, lock, err := deps.ReadLock(filepath.Join(j.ready.dir, lockName))
-	if err != nil {
-		return nil, err
-	}
-	locked.Text = deps.WithLock(req.Code, lock)
-	return locked, nil
+	return &runners.Locked{Text: deps.WithLock(req.Code, lock.Text), Packages: j.ready.packages}, nil
 }
+
+// resolved installs the packages of a program and returns their lock, nil if
+// there is none.
+func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps.LockFile, error) {
+	j, err := r.job(req)
+	if err == nil && !j.program.Certain {
+		var info *deps.Info
+		if info, err = j.info(ctx, req.Code); err == nil {
+			j.program.Imports = info.Imports()
+			err = j.depend()
+		}
+	}
+	if err == nil {
+		err = j.install(ctx)
+	}
+	if err != nil || !j.ready.locked {
+		return j, nil, err
+	}
+	lock, err := deps.ReadLock(filepath.Join(j.ready.dir, lockName))
+	return j, lock, err
+}
+
+// info asks Deno's parser about a program in the job's place, with no network.
+func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error) {
+	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(j.r.folders.base, "lock-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, j.main), []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	return j.r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
+}
+
+// pin returns the job's program with the versions of a lock in the specifiers of
+// its imports. Deno's own parser says where these are, of each specifier one at
+// a time; no other byte of the program changes.
+func (j *job) pin(ctx context.Context, lock *deps.LockFile) (string, error) {
+	text := j.req.Code
+	for range maxRounds {
+		info, err := j.info(ctx, text)
+		if err != nil {
+			return "", err
+		}
+		literals, err := info.Literals(text)
+		if err != nil {
+			return "", runners.BadArgument("code", "cannot be read by Deno: %v.", err)
+		}
+		var b strings.Builder
+		done := 0
+		for _, l := range literals {
+			exact, err := lock.Pin(j.deps, l.Specifier)
+			if err != nil {
+				return "", runners.BadArgument("code", "%v.", err)
+			}
+			b.WriteString(text[done:l.Start] + exact)
+			done = l.End
+		}
+		b.WriteString(text[done:])
+		if b.String() == text {
+			return text, nil
+		}
+		text = b.String()
+	}
+	return text, nil
+}
+
+// maxRounds bounds how often Deno is asked for the imports of a program, once
+// more than one specifier is there. Those that are left have their versions in
+// the lock file alone.
+const maxRounds = 50
 
 // useLock has the program's own lock decide on its packages. What the lock does
 // not have cannot be installed.

@@ -25,6 +25,7 @@ var edited = []string{".js", ".mjs", ".ts", ".mts"}
 type job struct {
 	r       *Runner
 	req     runners.Request
+	pinned  []deps.Package
 	main    string // the program's name in the working folder
 	shown   string // and as tracebacks show it
 	program *jsparse.Program
@@ -83,8 +84,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err = checkNames(req.Files, j.main); err != nil {
 		return nil, err
 	}
-	pinned, err := deps.ParsePackages(req.Packages)
-	if err != nil {
+	if j.pinned, err = deps.ParsePackages(req.Packages); err != nil {
 		return nil, err
 	}
 	if slices.Contains(edited, path.Ext(j.main)) {
@@ -92,8 +92,13 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	} else {
 		j.program = jsparse.Parse(req.Code)
 	}
-	j.deps, err = dependencies(req.Files, deps.Module{Path: j.main, Imports: j.program.Imports}, pinned)
-	return j, err
+	return j, j.depend()
+}
+
+// depend finds out what the job's program and its files import.
+func (j *job) depend() (err error) {
+	j.deps, err = dependencies(j.req.Files, deps.Module{Path: j.main, Imports: j.program.Imports}, j.pinned)
+	return err
 }
 
 // dependencies finds out what a program and its files import.

@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,4 +110,48 @@ func FuzzParseLock(f *testing.F) {
 			l.Packages()
 		}
 	})
+}
+
+// TestLiterals reads an answer of Deno 2.9 about a file with characters of all
+// sizes before its imports.
+func TestLiterals(t *testing.T) {
+	source := "\ufeff/* 😀é */ import \"npm:a\";\r\nimport 'npm:b'; import(\"npm:c\\u0061\"); import q = require(\"npm:k\"); import (  \"npm:d\")\n// @deno-types=\"npm:t\"\nrequire( \"npm:r\")"
+	var modules []string
+	for _, d := range [][4]string{{"npm:a", "0", "16", "23"}, {"npm:b", "1", "7", "14"}, {"npm:ca", "1", "23", "36"}, {"npm:k", "1", "58", "65"}, {"npm:d", "1", "78", "85"}, {"npm:t", "2", "15", "22"}, {"npm:r", "3", "9", "16"}, {"npm:far", "9", "0", "2"}, {"npm:long", "0", "16", "999"}} {
+		modules = append(modules, fmt.Sprintf(`{"specifier": %q, "code": {"span": {"start": {"line": %s, "character": %s}, "end": {"line": %s, "character": %s}}}}`, d[0], d[1], d[2], d[1], d[3]))
+	}
+	info, err := ParseInfo([]byte(`{"roots": ["file:///m.ts"], "modules": [{"specifier": "file:///n.ts", "error": "x"}, {"specifier": "file:///m.ts", "dependencies": [` + strings.Join(modules, ",") + `]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := info.Literals(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range list {
+		got = append(got, source[l.Start:l.End])
+	}
+	if want := "npm:a npm:b npm:d"; strings.Join(got, " ") != want {
+		t.Errorf("literals %q, want %s", got, want)
+	}
+}
+
+func TestPin(t *testing.T) {
+	lock, err := ParseLock([]byte(`{"version":"5","specifiers":{"npm:zod@3":"3.25.76","npm:zod@*":"4.1.0","npm:react@18":"18.3.1_x@1.0.0","jsr:@std/path@^1":"1.1.2","npm:odd@1":"1.2.3"},
+		"npm":{"zod@3.25.76":{},"zod@4.1.0":{},"react@18.3.1_x@1.0.0":{},"odd@1.2.3":{}},"jsr":{"@std/path@1.1.2":{}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := resolveAll(t, []runners.File{{Path: "utils.ts"}}, []string{"zod", "utils", "odd"}, []Package{{Registry: "npm", Name: "odd", Version: "1.x"}})
+	for specifier, want := range map[string]string{
+		"npm:zod@3/v4": "npm:zod@3.25.76/v4", "zod": "npm:zod@4.1.0", "npm:zod@1.0.0": "npm:zod@1.0.0", "npm:react@18/jsx": "npm:react@18.3.1/jsx",
+		"jsr:@std/path@^1/posix": "jsr:@std/path@1.1.2/posix", "odd": "npm:odd@1.2.3", "npm:zod@^3.1": "", "utils": "utils", "./x.ts": "./x.ts", "fs": "fs", "node:fs": "node:fs",
+		"https://host.invalid/x": "https://host.invalid/x", "npm:nowhere": "npm:nowhere",
+	} {
+		got, err := lock.Pin(d, specifier)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("Pin(%q) = %q, %v, want %q", specifier, got, err, want)
+		}
+	}
 }

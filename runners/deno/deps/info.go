@@ -2,20 +2,27 @@ package deps
 
 import (
 	"encoding/json"
+	"errors"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"coderunner/runners/deno/jsparse"
 )
 
 // Info is what is read of the answer of "deno info --json".
 type Info struct {
+	Roots   []string `json:"roots"`
 	Modules []struct {
 		Specifier    string `json:"specifier"`
 		Error        string `json:"error"`
 		Dependencies []struct {
-			Specifier string   `json:"specifier"`
-			Code      Location `json:"code"`
-			Type      Location `json:"type"`
+			Specifier string    `json:"specifier"`
+			Code      *Location `json:"code"`
+			Type      *Location `json:"type"`
+			Dynamic   bool      `json:"isDynamic"`
 		} `json:"dependencies"`
 	} `json:"modules"`
 }
@@ -40,13 +47,101 @@ func ParseInfo(b []byte) (*Info, error) {
 
 // Errors returns what is wrong with modules, by their specifiers.
 func (i *Info) Errors() map[string]string {
-	errors := map[string]string{}
+	wrong := map[string]string{}
 	for _, m := range i.Modules {
 		if m.Error != "" {
-			errors[m.Specifier] = m.Error
+			wrong[m.Specifier] = m.Error
 		}
 	}
-	return errors
+	return wrong
+}
+
+// Literal is a specifier in a source, between quotes.
+type Literal struct {
+	Start, End int // byte offsets, without the quotes
+	Specifier  string
+}
+
+// Literals returns the imports of the file that Deno was asked about, whose text
+// is source, as literals that may be replaced: not those of require(), of
+// comments, or with escapes. Deno reports one for each specifier and kind.
+func (i *Info) Literals(source string) (list []Literal, err error) {
+	for _, m := range i.Modules {
+		if len(i.Roots) == 0 || m.Specifier != i.Roots[0] {
+			continue
+		}
+		if m.Error != "" {
+			message, _, _ := strings.Cut(m.Error, "\n")
+			return nil, errors.New(message)
+		}
+		lines := lineStarts(source)
+		for _, d := range m.Dependencies {
+			for _, at := range []*Location{d.Code, d.Type} {
+				if at == nil {
+					continue
+				}
+				start, end := lines.offset(source, at.Span.Start), lines.offset(source, at.Span.End)
+				if start < 0 || end < start+2 {
+					continue
+				}
+				quoted := source[start:end]
+				if quoted != `"`+d.Specifier+`"` && quoted != "'"+d.Specifier+"'" {
+					continue
+				}
+				before := strings.TrimRight(source[:start], " \t\r\n")
+				call := strings.TrimRight(strings.TrimSuffix(before, "("), " \t\r\n")
+				if strings.HasSuffix(before, "=") || call != before && strings.HasSuffix(call, "require") {
+					continue
+				}
+				list = append(list, Literal{start + 1, end - 1, d.Specifier})
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b Literal) int { return a.Start - b.Start })
+	return list, nil
+}
+
+// Imports returns what the file imports that Deno was asked about.
+func (i *Info) Imports() (list []jsparse.Import) {
+	for _, m := range i.Modules {
+		if len(i.Roots) == 0 || m.Specifier != i.Roots[0] {
+			continue
+		}
+		for _, d := range m.Dependencies {
+			list = append(list, jsparse.Import{Specifier: d.Specifier, Static: d.Code != nil && !d.Dynamic})
+		}
+	}
+	return list
+}
+
+// lines are the offsets at which the lines of a source begin.
+type lines []int
+
+func lineStarts(source string) lines {
+	l := lines{len(source) - len(strings.TrimPrefix(source, "\ufeff"))}
+	for i := range len(source) {
+		if source[i] == '\n' {
+			l = append(l, i+1)
+		}
+	}
+	return l
+}
+
+// offset returns the byte offset of a place, whose characters are code points,
+// -1 if there is none.
+func (l lines) offset(source string, p Position) int {
+	if p.Line < 0 || p.Line >= len(l) {
+		return -1
+	}
+	at := l[p.Line]
+	for n := p.Character; n > 0; n-- {
+		_, size := utf8.DecodeRuneInString(source[at:])
+		if size == 0 {
+			return -1
+		}
+		at += size
+	}
+	return at
 }
 
 // jsrManifest is the address of what the JSR registry says of a version.

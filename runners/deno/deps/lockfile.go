@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,6 +33,8 @@ type LockFile struct {
 		Integrity string `json:"integrity"`
 	} `json:"jsr"`
 	Remote map[string]string `json:"remote"`
+
+	Text []byte `json:"-"` // nil if there is no file
 }
 
 // locked is an npm package. What it needs are keys, or names where there is
@@ -45,30 +48,30 @@ type locked struct {
 	CPU          []string `json:"cpu"`
 }
 
-// ReadLock reads a lock file, and gives its text as well. One that is not there
-// is an empty one, and its text nil: nothing was resolved.
-func ReadLock(name string) (*LockFile, []byte, error) {
+// ReadLock reads a lock file. If there is none, nothing was resolved, and its
+// Text is nil.
+func ReadLock(name string) (*LockFile, error) {
 	f, err := os.Open(name)
 	if os.IsNotExist(err) {
-		return &LockFile{}, nil, nil
+		return &LockFile{}, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read lock file: %w", err)
+		return nil, fmt.Errorf("read lock file: %w", err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, MaxLock+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read lock file: %w", err)
+		return nil, fmt.Errorf("read lock file: %w", err)
 	}
 	if len(b) > MaxLock {
-		return nil, nil, fmt.Errorf("read lock file: it is larger than %d bytes", MaxLock)
+		return nil, fmt.Errorf("read lock file: it is larger than %d bytes", MaxLock)
 	}
-	l, err := ParseLock(b)
-	return l, b, err
+	return ParseLock(b)
 }
 
+// ParseLock reads the text of a lock file.
 func ParseLock(b []byte) (*LockFile, error) {
-	var l LockFile
+	l := LockFile{Text: b}
 	if err := json.Unmarshal(b, &l); err != nil {
 		return nil, fmt.Errorf("read lock file: %w", err)
 	}
@@ -99,6 +102,42 @@ func (l *LockFile) Has(t Target) bool {
 		}
 	}
 	return false
+}
+
+// Pin returns a specifier of a program with the version that the lock has for it.
+// One that is exact, or does not name a package, stays as it is.
+func (l *LockFile) Pin(d Dependencies, specifier string) (string, error) {
+	p, ok := Split(specifier)
+	if !ok || !Fetched(specifier) || exactVersion.MatchString(p.Version) {
+		return specifier, nil
+	}
+	if address, mapped := d.Map.Imports[specifier]; mapped {
+		if p, ok = Split(address); !ok {
+			return specifier, nil // a file of the program, or what it can do without
+		}
+	}
+	path := p.Path
+	p.Path = ""
+	asked := p
+	asked.Version = cmp.Or(p.Version, "*")
+	version, ok := l.Specifiers[asked.String()]
+	if version, _, _ = strings.Cut(version, "_"); !ok {
+		// Deno writes some ranges in its own way.
+		for _, have := range l.Packages() {
+			if have.Name != p.Name || have.Source != p.Registry || have.Version == version {
+				continue
+			}
+			if version != "" {
+				return "", fmt.Errorf("%s: the lock has %s in the versions %s and %s; write the one that you want", specifier, p.Name, version, have.Version)
+			}
+			version = have.Version
+		}
+	}
+	if version == "" {
+		return specifier, nil
+	}
+	p.Version, p.Path = version, path
+	return p.String(), nil
 }
 
 // Packages lists what was resolved, sorted by source and name.

@@ -30,6 +30,7 @@ const (
 type Program struct {
 	Source  string
 	Imports []Import // in order, each specifier once; MaxImports at most
+	Certain bool     // the imports are these: the scan came to the end
 	edits   []edit   // that export the last value and set import.meta.main
 
 	seen map[string]int // specifier → its index in Imports
@@ -93,6 +94,7 @@ func parse(source string, main bool, fetched func(string) bool) *Program {
 		}
 		a.take(t)
 	}
+	p.Certain = true
 	if main {
 		a.edit(fetched)
 	}
