@@ -48,7 +48,7 @@ const imports = `
 	runners/deno/deps: runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
-	runners/deno: cache internal/fetch internal/versions internal/sandbox runners runners/deno/deps runners/deno/jsparse runners/deno/process
+	runners/deno: cache internal/fetch internal/procdir internal/sandbox internal/versions runners runners/deno/deps runners/deno/jsparse runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:
@@ -87,7 +87,7 @@ const capabilities = `
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
-	github.com/gofrs/flock: cache internal/procdir runners/deno
+	github.com/gofrs/flock: cache internal/procdir
 	github.com/google/renameio/v2: runners/python/resolver
 	github.com/pelletier/go-toml/v2: runners/python/requirement
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel

@@ -74,7 +74,7 @@ func unstable(name string) bool {
 		strings.HasPrefix(name, "deno/") && strings.Contains(name, "_cache_v")
 }
 
-var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+)/deno/(r[0-9]+)/`)
+var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+)/deno/(r[0-9]+)/`)
 
 // ownLink reports whether a temporary file is a link of a DENO_DIR to where it
 // should lead, or the file in the place of localStorage. They stay for as long
@@ -156,8 +156,8 @@ func memoryOf(pid int) int64 {
 const ahead = 4
 
 var (
-	waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+/r[0-9]+/report$`)
-	waitingCode   = regexp.MustCompile(`^(coderunner-deno-[0-9]+/r[0-9]+/)code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?$`)
+	waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/report$`)
+	waitingCode   = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/)code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?$`)
 )
 
 // waiting counts the processes that only wait.

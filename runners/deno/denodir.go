@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"coderunner/internal/sandbox"
+	"coderunner/internal/procdir"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -46,7 +46,7 @@ func (f *folder) link(shared string) error {
 	for _, name := range codeCaches {
 		links[filepath.Join(dir, name)] = filepath.Join(f.code(), name)
 	}
-	err := process.RemoveAll(dir)
+	err := procdir.RemoveAll(dir)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(gen), 0o700)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coderunner/internal/sandbox"
+	"coderunner/internal/procdir"
 	"coderunner/runners"
 	"coderunner/runners/deno/process"
 
@@ -258,7 +259,7 @@ func (in *instance) clear() {
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
 	if !in.r.guarded(in.policy()) {
 		in.folder.linked = false
-		_ = process.RemoveAll(in.folder.denoDir()) // the next run tries again
+		_ = procdir.RemoveAll(in.folder.denoDir()) // the next run tries again
 	}
 	if in.denoDir == in.r.denoDir {
 		// Deno keeps what it made of TypeScript by the path of the file, and of

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/internal/procdir"
 	"coderunner/runners"
 )
 
@@ -194,7 +195,13 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("Deno lives on: %q", left)
 		}
 	}
-	removeStale(temp)
+	next, err := procdir.Make(temp, basePrefix)
+	if err == nil {
+		err = next.Remove()
+	}
+	if err != nil {
+		t.Error(err)
+	}
 	if left, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*")); left != nil {
 		t.Errorf("%q are left", left)
 	}

@@ -12,23 +12,20 @@ import (
 	"strings"
 	"sync"
 
+	"coderunner/internal/procdir"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
-	"coderunner/runners/deno/process"
-
-	"github.com/gofrs/flock"
 )
 
-// basePrefix begins the names of Runners' folders in the system's temporary
-// folder.
+// basePrefix begins the names of Runners' directories in the system's temporary
+// directory.
 const basePrefix = "coderunner-deno-"
 
 // folders hands out a private folder for each run. Names are used again, since
 // each has a DENO_DIR made for it, and so are the folders themselves, emptied,
 // if nobody can hold on to one of them.
 //
-//	<base>/          0700, in the system's temporary folder
-//	├── lock         held by flock as long as the Runner lives
+//	<base>/          see internal/procdir
 //	├── bootstrap.js
 //	├── deno/        ours alone: see denodir.go
 //	└── r0/          one run
@@ -39,57 +36,33 @@ const basePrefix = "coderunner-deno-"
 //	    └── report   a pipe: what the bootstrap reports
 type folders struct {
 	base string
-	lock *flock.Flock
+	dir  *procdir.Dir // base
 
 	mu   sync.Mutex
 	free []*folder
 	next int
 }
 
-// openFolders makes the base folder and removes those that dead processes
+// openFolders makes the base directory and removes those that dead processes
 // left.
 func openFolders() (*folders, error) {
-	removeStale(os.TempDir())
-	// It has its name only when it is locked: what has the name and is not
-	// locked is stale.
-	fresh, err := os.MkdirTemp("", "coderunner-new-")
+	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for runs: %w", err)
+		return nil, fmt.Errorf("locate the directory for runs: %w", err)
 	}
-	f, err := newFolders(fresh)
+	dir, err := procdir.Make(temp, basePrefix)
 	if err != nil {
-		os.RemoveAll(fresh)
 		return nil, err
 	}
-	return f, nil
-}
-
-func newFolders(fresh string) (*folders, error) {
-	lock := flock.New(filepath.Join(fresh, "lock"))
-	if _, err := lock.TryLock(); err != nil {
-		// Without locks nobody can see that this folder is in use. Without the
-		// file, nobody takes it for one that is not.
-		_ = lock.Close()
-		_ = os.Remove(lock.Path())
-		lock = nil
-	}
-	// Deno tells programs the real path.
-	real, err := filepath.EvalSymlinks(filepath.Dir(fresh))
-	if err != nil {
-		return nil, fmt.Errorf("locate the folder for runs: %w", err)
-	}
-	base := filepath.Join(real, basePrefix+strings.TrimPrefix(filepath.Base(fresh), "coderunner-new-"))
-	f := &folders{base: base, lock: lock}
-	if err := os.Mkdir(filepath.Join(fresh, ownName), 0o700); err != nil {
-		return nil, fmt.Errorf("make a folder for runs: %w", err)
-	}
-	for name, source := range map[string]string{bootstrapName: bootstrapSource, filepath.Join(ownName, sealName): sealSource} {
-		if err := os.WriteFile(filepath.Join(fresh, name), []byte(source), 0o600); err != nil {
-			return nil, fmt.Errorf("write a script: %w", err)
+	f := &folders{base: dir.Path(), dir: dir}
+	err = os.Mkdir(f.own(), 0o700)
+	for name, source := range map[string]string{f.bootstrap(): bootstrapSource, f.seal(): sealSource} {
+		if err == nil {
+			err = os.WriteFile(name, []byte(source), 0o600)
 		}
 	}
-	if err := os.Rename(fresh, base); err != nil {
-		return nil, fmt.Errorf("make a folder for runs: %w", err)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.close())
 	}
 	return f, nil
 }
@@ -106,30 +79,10 @@ func (f *folders) own() string       { return filepath.Join(f.base, ownName) }
 func (f *folders) seal() string      { return filepath.Join(f.own(), sealName) }
 
 func (f *folders) close() error {
-	err := process.RemoveAll(f.base)
-	if f.lock != nil {
-		_ = f.lock.Close() // the file is gone
-	}
-	if err != nil {
-		return fmt.Errorf("remove the folder for runs: %w", err)
+	if err := f.dir.Remove(); err != nil {
+		return fmt.Errorf("remove the directory for runs: %w", err)
 	}
 	return nil
-}
-
-// removeStale removes the base folders whose locks are free.
-func removeStale(temp string) {
-	bases, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*"))
-	for _, base := range bases {
-		name := filepath.Join(base, "lock")
-		if _, err := os.Lstat(name); err != nil {
-			continue // not ours, or about to be locked
-		}
-		lock := flock.New(name)
-		if free, err := lock.TryLock(); err == nil && free {
-			_ = process.RemoveAll(base) // the next one tries again
-		}
-		_ = lock.Close()
-	}
 }
 
 // folder is the private folder of one run.
@@ -168,7 +121,7 @@ func (f *folders) take() (*folder, error) {
 		return d, nil
 	}
 	if err := d.make(); err != nil {
-		_ = process.RemoveAll(d.path)
+		_ = procdir.RemoveAll(d.path)
 		return nil, err
 	}
 	return d, nil
@@ -195,7 +148,7 @@ func (f *folder) make() error {
 func (f *folder) giveBack(keep bool) error {
 	if !keep || f.empty() != nil {
 		f.made = nil
-		if err := process.RemoveAll(f.path); err != nil {
+		if err := procdir.RemoveAll(f.path); err != nil {
 			return fmt.Errorf("remove the working folder: %w", err)
 		}
 	}
