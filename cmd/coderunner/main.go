@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() { os.Exit(Main()) }
@@ -26,7 +27,12 @@ type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// Main runs the command line and gives the exit code.
+// signalGrace is how long a command may take to end after a signal. Some things
+// cannot be cancelled: a file that does not open, a compilation. What they leave
+// unfinished nobody trusts, and the next process removes it.
+const signalGrace = 3 * time.Second
+
+// Main runs the command line and returns the exit code.
 func Main() int {
 	keepDescriptors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -34,8 +40,25 @@ func Main() int {
 	// A second signal has its usual effect.
 	context.AfterFunc(ctx, stop)
 
-	root := newRoot()
-	cmd, err := root.ExecuteContextC(ctx)
+	done := make(chan int, 1)
+	go func() { done <- execute(ctx) }()
+	select {
+	case code := <-done:
+		return code
+	case <-ctx.Done():
+	}
+	select {
+	case code := <-done:
+		return code
+	case <-time.After(signalGrace):
+		fmt.Fprintln(os.Stderr, "coderunner: ended by a signal before everything had stopped")
+		return codeOurFault
+	}
+}
+
+// execute runs the command that the command line names.
+func execute(ctx context.Context) (code int) {
+	cmd, err := newRoot().ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}

@@ -171,45 +171,55 @@ func TestStrangersRun(t *testing.T) {
 // TestSignalEndsStart sends a signal while a start waits for something that
 // never comes.
 func TestSignalEndsStart(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "program.py")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
+	// What is written arrives only when it is read: more than a pipe holds.
+	much := bytes.Repeat([]byte("#"), 1<<17)
+	start := func(t *testing.T, file string) (cmd *exec.Cmd, stdin io.WriteCloser, ended chan error) {
+		cmd = exec.Command(selfAs(t, "coderunner"), "run", "--language", "python", file)
+		cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+t.TempDir())
+		stdin, err := cmd.StdinPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended = make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		return cmd, stdin, ended
 	}
-	for name, file := range map[string]string{"opening a file": fifo, "reading stdin": "-"} {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(selfAs(t, "coderunner"), "run", "--language", "python", file)
-			cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+t.TempDir())
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			out, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			ended := make(chan error, 1)
-			go func() {
-				_, _ = io.Copy(io.Discard, out)
-				ended <- cmd.Wait()
-			}()
-			// A signal before it is caught ends the process, too: no need to know
-			// how far it has got.
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case <-ended:
-			case <-time.After(time.Minute):
-				t.Error("it goes on")
-				_ = cmd.Process.Kill()
-				<-ended
-			}
-		})
+	end := func(t *testing.T, cmd *exec.Cmd, ended chan error) {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			t.Error("it goes on")
+			_ = cmd.Process.Kill()
+			<-ended
+		}
 	}
+	t.Run("reading a named pipe", func(t *testing.T) {
+		fifo := filepath.Join(t.TempDir(), "program.py")
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd, _, ended := start(t, fifo)
+		f, err := os.OpenFile(fifo, os.O_WRONLY, 0) // waits for the other end
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		end(t, cmd, ended)
+	})
+	t.Run("reading stdin", func(t *testing.T) {
+		cmd, stdin, ended := start(t, "-")
+		defer stdin.Close()
+		if _, err := stdin.Write(much); err != nil {
+			t.Fatal(err)
+		}
+		end(t, cmd, ended)
+	})
 }
 
 func copyFile(from, to string) error {

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"coderunner/internal/sandbox"
 	"coderunner/internal/procdir"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 
 	"go.uber.org/zap"

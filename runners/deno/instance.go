@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"coderunner/internal/sandbox"
 	"coderunner/internal/procdir"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/process"
 
