@@ -43,6 +43,7 @@ const imports = `
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/versions pyodide
 
+	internal/builder: cache
 	internal/sandbox:
 	internal/hostile:
 	runners/deno/deps: runners runners/deno/jsparse
@@ -86,7 +87,7 @@ const capabilities = `
 	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/server runners/deno runners/python
+	go.uber.org/zap: cmd/coderunner internal/builder internal/server runners/deno runners/python
 	github.com/gofrs/flock: cache internal/procdir
 	github.com/google/renameio/v2: runners/python/resolver
 	github.com/pelletier/go-toml/v2: runners/python/requirement
