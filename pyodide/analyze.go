@@ -120,7 +120,7 @@ func (r *Runtime) analyze(ctx context.Context, s Source) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, in.stop)
+	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
 	text, err := in.guest(ctx).apply(in.functions.Analyze, string(request), maxAnalysis)
 	switch {

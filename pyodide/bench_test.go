@@ -10,8 +10,8 @@ import (
 )
 
 // BenchmarkFreshInterpreter runs print(1+1) in an interpreter of its own each
-// time: in an instance that is new, or restored when it is asked for in one that
-// was used, or ahead of that, with the time that this takes not counted.
+// time: in an instance that is new, or in one that was used and is reset when it
+// is asked for, or before.
 func BenchmarkFreshInterpreter(b *testing.B) {
 	for name, ahead := range map[string]int{"new": 0, "restored": 0, "ahead": 2} {
 		b.Run(name, func(b *testing.B) {
@@ -22,12 +22,11 @@ func BenchmarkFreshInterpreter(b *testing.B) {
 			defer rt.Close()
 			b.ReportAllocs()
 			for b.Loop() {
-				b.StopTimer()
-				rt.AwaitReused()
 				if name == "new" {
-					rt.ExpireAhead()
+					b.StopTimer()
+					rt.DropInstances()
+					b.StartTimer()
 				}
-				b.StartTimer()
 				fresh(b, rt)
 			}
 		})
@@ -55,12 +54,12 @@ func BenchmarkPreloaded(b *testing.B) {
 	const module = "xml.dom.minidom"
 	rt := pyodidetest.Runtime(b)
 	ctx := context.Background()
-	frozen, err := rt.Freeze(ctx, []string{module}, nil)
+	frozen, err := rt.Snapshot(ctx, []string{module}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer frozen.Close()
-	for name, from := range map[string]*pyodide.Frozen{"snapshot": frozen, "import": nil} {
+	for name, from := range map[string]*pyodide.Snapshot{"snapshot": frozen, "import": nil} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				in, err := rt.New(ctx, pyodide.Options{From: from})

@@ -1,32 +1,23 @@
 package pyodide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
-
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/hostfn"
-	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/memfs"
 )
 
 // New makes a fresh interpreter. The caller closes it.
-func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
-	var in *Interp
-	var err error
-	switch {
-	case o.From != nil:
-		in, err = r.thaw(ctx, o.From, o, r.ahead.take)
-	case r.base != nil:
-		in, err = r.thaw(ctx, r.base, o, r.ahead.take)
+func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
+	switch from := cmp.Or(o.From, r.base); from {
+	case nil:
+		in, err = r.boot(ctx, o)
 	default:
-		in, err = r.cold(ctx, o)
+		in, err = r.fromSnapshot(ctx, from, o, r.lease)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make an interpreter: %w", err)
@@ -34,37 +25,19 @@ func (r *Runtime) New(ctx context.Context, o Options) (*Interp, error) {
 	return in, nil
 }
 
-// cold makes an interpreter by booting CPython.
-func (r *Runtime) cold(ctx context.Context, o Options) (in *Interp, err error) {
-	if in, err = r.instantiate(ctx, o.memory()); err != nil {
+// boot makes an interpreter by booting CPython.
+func (r *Runtime) boot(ctx context.Context, o Options) (*Interp, error) {
+	instance, err := r.instantiate(ctx, o.memory())
+	if err != nil {
 		return nil, err
 	}
+	in := &Interp{instance: instance}
 	if err := in.makeFiles(o, 0); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	if err := in.boot(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("boot CPython: %w", err), in.Close())
 	}
-	return in, nil
-}
-
-// instantiate makes an interpreter whose guest has not run yet and that has no
-// files.
-func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *Interp, err error) {
-	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; memory < least {
-		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
-	}
-	in = &Interp{rt: r, idle: map[string]api.Function{}, deadline: startDeadline(0, 0, 0, nil, nil)}
-	in.linking = &linking{in: in}
-	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
-		return nil, err
-	}
-	ctx = experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	if in.mod, err = r.wz.InstantiateModule(ctx, r.main, config); err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	in.mem = hostfn.NewMem(in.mod.Memory())
 	return in, nil
 }
 
@@ -103,6 +76,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 		return err
 	}
 	in.proc.SetMemory(in.mod.Memory())
+	in.signals.proc = in.proc
 	in.env, in.calls = o.Env, o.Calls
 	return in.fs.Device(hostDevice, 0o600, 0, in.openHostDevice)
 }
@@ -120,7 +94,7 @@ var bootEnv = []string{
 
 // boot brings a new instance up to where programs can run, in upstream's
 // order.
-func (in *Interp) boot(ctx context.Context) error {
+func (in *instance) boot(ctx context.Context) error {
 	g := in.guest(ctx)
 	if err := in.rt.module.writeData(in.mod.Memory()); err != nil {
 		return err
@@ -128,7 +102,7 @@ func (in *Interp) boot(ctx context.Context) error {
 	if _, err := g.call("__wasm_call_ctors"); err != nil {
 		return err
 	}
-	if err := in.findSignals(); err != nil {
+	if err := in.startSignals(); err != nil {
 		return err
 	}
 	if err := in.installTrampoline(g); err != nil {
@@ -161,7 +135,7 @@ var guestModules = []struct{ name, file string }{
 }
 
 // bootGuest loads the Python half and finds its entry points.
-func (in *Interp) bootGuest(g guest) error {
+func (in *instance) bootGuest(g guest) error {
 	for _, m := range guestModules {
 		source, err := guestFiles.ReadFile(m.file)
 		if err != nil {

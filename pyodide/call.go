@@ -20,8 +20,9 @@ var errClosed = errors.New("the interpreter is closed")
 // one. Each has a stack of its own, which grows by being copied; that is why
 // they are kept.
 type guest struct {
-	in  *Interp
-	ctx context.Context
+	in     *instance
+	ctx    context.Context
+	charge func(bytes int64) bool // to the program, for what the host holds; nil: nobody pays
 }
 
 // call calls an export with i32 arguments and gives its result, 0 if it has
@@ -30,8 +31,8 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 	if g.in.dead {
 		return 0, errClosed
 	}
-	f := g.in.idle[name]
-	if delete(g.in.idle, name); f == nil {
+	f := g.in.exports[name]
+	if delete(g.in.exports, name); f == nil {
 		if f = g.in.mod.ExportedFunction(name); f == nil {
 			return 0, fmt.Errorf("the module does not export %s", name)
 		}
@@ -50,7 +51,7 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 		g.in.dead = true // frames were left that are not made for it
 		return 0, fmt.Errorf("call %s (%d): %w", name, pending.Get(), errUncaught)
 	}
-	g.in.idle[name] = f
+	g.in.exports[name] = f
 	return uint32(stack[0]), nil
 }
 
@@ -165,11 +166,8 @@ func (g guest) text(object, limit uint32) (string, error) {
 	if n > limit {
 		return "", &guestError{fmt.Sprintf("a str of %d bytes, where %d are read at most", n, limit)}
 	}
-	if n > freeText {
-		if !g.in.fs.Reserve(textCost * int64(n)) {
-			return "", &guestError{fmt.Sprintf("a str of %d bytes, which do not fit the memory limit", n)}
-		}
-		g.in.reserved += textCost * int64(n)
+	if n > freeText && g.charge != nil && !g.charge(textCost*int64(n)) {
+		return "", &guestError{fmt.Sprintf("a str of %d bytes, which do not fit the memory limit", n)}
 	}
 	s := string(b)
 	if _, err := g.call("free", size); err != nil {

@@ -10,13 +10,14 @@ import (
 
 // context adds the interpreter's host state, which the host functions look
 // for, to the context of a call.
-func (in *Interp) context(ctx context.Context) context.Context {
+func (in *instance) context(ctx context.Context) context.Context {
 	return jsffi.NewContext(emscripten.NewContext(ctx, in.proc), jsffi.Host{Raise: in.raise, Mem: in.mem})
 }
 
 // callbacks are what host functions need of the guest. They are called while
 // the guest waits for the host, on its goroutine.
 func (in *Interp) callbacks() emscripten.Guest {
+	signals := in.signals // of this interpreter, not of the instance's next
 	g := emscripten.Guest{
 		Malloc: func(ctx context.Context, size uint32) uint32 {
 			return in.callback(ctx, "emscripten_builtin_malloc", size)
@@ -38,17 +39,17 @@ func (in *Interp) callbacks() emscripten.Guest {
 		CallHandler: func(ctx context.Context, _ uint32, signal int32) {
 			in.callback(ctx, "PyErr_SetInterruptEx", uint32(signal))
 		},
-		Alarm:   func(int32) { in.signal(sigalrm) },
+		Alarm:   func(int32) { signals.send(sigalrm) },
 		DlError: in.dlError,
 	}
-	in.linkCallbacks(&g)
-	in.ffiCallbacks(&g)
+	in.linking.linkCallbacks(&g)
+	in.linking.ffiCallbacks(&g)
 	return g
 }
 
 // callback calls an export from within a host function. A failure unwinds the
 // guest: its error is that of the call in progress.
-func (in *Interp) callback(ctx context.Context, name string, args ...uint32) uint32 {
+func (in *instance) callback(ctx context.Context, name string, args ...uint32) uint32 {
 	v, err := guest{in: in, ctx: ctx}.call(name, args...)
 	if err != nil {
 		panic(err)
@@ -58,7 +59,7 @@ func (in *Interp) callback(ctx context.Context, name string, args ...uint32) uin
 
 // raise sets a Python exception of the class NotImplementedError, once there is
 // a Python to set it in: constructors call the host before.
-func (in *Interp) raise(ctx context.Context, message string) {
+func (in *instance) raise(ctx context.Context, message string) {
 	if !in.initialized {
 		return
 	}
@@ -68,7 +69,7 @@ func (in *Interp) raise(ctx context.Context, message string) {
 }
 
 // dlError sets what dlerror says.
-func (in *Interp) dlError(ctx context.Context, message string) {
+func (in *instance) dlError(ctx context.Context, message string) {
 	g := guest{in: in, ctx: ctx}
 	p, err := g.cstring(strings.ReplaceAll(message, "%", "%%")) // a format
 	if err == nil {

@@ -22,42 +22,11 @@ func NeedWritten(t *testing.T) {
 	}
 }
 
-// AwaitAhead waits until nothing is being restored ahead of need.
-func (r *Runtime) AwaitAhead() { r.ahead.running.Wait() }
+// UsedInstances is how many instances wait as their programs left them.
+func (r *Runtime) UsedInstances() int { return r.pool.Stats().Used }
 
-// AwaitReused waits until what is being made of used interpreters is made.
-func (r *Runtime) AwaitReused() {
-	r.ahead.mu.Lock()
-	defer r.ahead.mu.Unlock()
-	for len(r.ahead.coming) > 0 {
-		r.ahead.came.Wait()
-	}
-}
-
-// Used is how many used instances wait to become other interpreters.
-func (r *Runtime) Used() int {
-	r.ahead.mu.Lock()
-	defer r.ahead.mu.Unlock()
-	return len(r.ahead.used)
-}
-
-// AheadReady is how many interpreters of a snapshot wait.
-func (r *Runtime) AheadReady(from *Frozen) (n int) {
-	if from == nil {
-		from = r.base
-	}
-	r.ahead.mu.Lock()
-	defer r.ahead.mu.Unlock()
-	for _, one := range r.ahead.ready {
-		if one.key.from == from {
-			n++
-		}
-	}
-	return n
-}
-
-// ExpireAhead is the moment when what waits now has waited for too long.
-func (r *Runtime) ExpireAhead() { r.ahead.expire(time.Now().Add(aheadIdle)) }
+// DropInstances closes all instances that wait.
+func (r *Runtime) DropInstances() { r.pool.Drop(func(poolKey) bool { return true }) }
 
 // Endure gives programs that were interrupted softly so much longer before they
 // are stopped for good.

@@ -15,8 +15,7 @@ import (
 // askable is an interpreter without a guest, which answers calls.
 func askable(memory int64) *Interp {
 	return &Interp{
-		fs:       memfs.New(memfs.Options{MaxBytes: memory}),
-		deadline: startDeadline(0, 0, 0, nil, nil),
+		instance: &instance{fs: memfs.New(memfs.Options{MaxBytes: memory}), deadline: never()},
 		calls: map[string]Call{
 			"echo": {MaxArgument: 1 << 20, Do: func(_ context.Context, arg json.RawMessage) (any, error) { return arg, nil }},
 			"fail": {Do: func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("no\xff") }},

@@ -13,13 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tetratelabs/wazero/api"
-
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostdir"
-	"coderunner/pyodide/hostfn"
-	"coderunner/pyodide/linmem"
-	"coderunner/pyodide/memfs"
 )
 
 // Home is the working folder of a program, empty at first and writable.
@@ -36,7 +31,7 @@ const tracebackGrace = 500 * time.Millisecond
 // without input, output or packages.
 type Options struct {
 	// From is a snapshot of the same runtime to go on from; nil: only booted.
-	From *Frozen
+	From *Snapshot
 
 	Memory int64 // cap on linear memory, files and what else is held for the program, in bytes; 0: 512 MiB
 
@@ -59,44 +54,16 @@ func (o Options) memory() int64 {
 
 // Interp is one interpreter. See the package comment for its concurrency.
 type Interp struct {
-	rt          *Runtime
-	mod         api.Module
-	memory      *linmem.Memory
-	proc        *emscripten.Process
-	fs          *memfs.FS
-	functions   functions
-	env         map[string]string
-	asked       []string // environment variables that were looked at ahead of a snapshot
-	newZone     bool     // CPython remembers another one
-	mem         hostfn.Mem
-	initialized bool // CPython has started
-	calls       map[string]Call
-	idle        map[string]api.Function // exports that were called and do not run, see guest
-
-	signalNumber, signalClock uint32 // addresses, see signal
-	stopFlag                  sync.Mutex
-	flag                      api.MutableGlobal // under stopFlag; nil once the interpreter is closed
-
-	key     aheadKey       // what it was taken as, if it was
-	written []linmem.Range // see strip
-
-	*linking // of shared libraries and functions of C
+	*instance // until it is closed
+	env       map[string]string
+	calls     map[string]Call
+	asked     []string // environment variables that were looked at ahead of a snapshot
+	newZone   bool     // CPython remembers another one
 
 	mu     sync.Mutex // held while a program runs, and by Close
-	dead   bool       // no export may be called any more
-	closed bool
+	closed bool       // under mu
 
 	patience time.Duration // beyond softGrace; for tests whose outcome must not depend on the machine's speed
-
-	deadline *deadline // of the run in progress; set before the guest runs
-	reserved int64     // bytes of the file system's budget, while the report is read
-}
-
-// functions are those of the guest's half that the host calls, Python objects.
-type functions struct {
-	Run     uint32 `json:"run"`
-	Analyze uint32 `json:"analyze"`
-	Preload uint32 `json:"preload"`
 }
 
 // Mount shows a tree, read-only, in a directory, which is made if it is not
@@ -181,10 +148,10 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.interrupt, func() { cancel(errTimeLimit) })
+	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.signals.interrupt, func() { cancel(errTimeLimit) })
 	defer in.deadline.stop()
 	// The guest does not look at ctx: its end sets the flag that loops check.
-	stop := context.AfterFunc(ctx, in.stop)
+	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
 
 	res, cpu, err := in.timed(ctx, string(req), asked.maxReport())
@@ -216,15 +183,21 @@ func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	begun := threadTime()
-	text, err := in.guest(ctx).apply(in.functions.Run, request, maxReport)
+	held := int64(0)
+	defer func() { in.fs.Unreserve(held) }()
+	g := in.guest(ctx)
+	g.charge = func(bytes int64) bool {
+		if !in.fs.Reserve(bytes) {
+			return false
+		}
+		held += bytes
+		return true
+	}
+	text, err := g.apply(in.functions.Run, request, maxReport)
 	took := threadTime() - begun
 	if err != nil {
 		return nil, took, err
 	}
-	defer func() {
-		in.fs.Unreserve(in.reserved)
-		in.reserved = 0
-	}()
 	res, err := readReport(text)
 	return res, took, err
 }
@@ -255,12 +228,6 @@ func (in *Interp) ended(ctx context.Context, err error) *Result {
 	return &Result{Ended: Died, ExitCode: 1, Cause: err}
 }
 
-// guest gives access to the module's exports, with the host functions bound to
-// ctx and this interpreter.
-func (in *Interp) guest(ctx context.Context) guest {
-	return guest{in: in, ctx: in.context(ctx)}
-}
-
 // Close gives back all that the interpreter holds. It waits for a run in
 // progress; cancel its context to hurry it.
 func (in *Interp) Close() error {
@@ -269,31 +236,12 @@ func (in *Interp) Close() error {
 	if in.closed {
 		return nil
 	}
-	alive := !in.dead
-	in.closed, in.dead = true, true
-	in.stopFlag.Lock()
-	in.flag = nil
-	in.stopFlag.Unlock()
+	in.closed = true
+	in.signals.close()
 	if in.proc != nil {
 		in.proc.Close()
 	}
-	if in.key.from == nil {
-		return in.destroy()
-	}
-	if surplus := in.rt.ahead.back(in, alive); surplus != nil {
-		return surplus.destroy()
-	}
-	return nil
-}
-
-// destroy gives the instance and its memory back. Nothing runs any more.
-func (in *Interp) destroy() error {
-	var errs []error
-	if in.mod != nil {
-		errs = append(errs, in.mod.Close(context.Background()))
-	}
-	errs = append(errs, in.closeLinker())
-	// Nothing of the module can be called from here on.
-	errs = append(errs, in.memory.Unmap())
-	return errors.Join(errs...)
+	old := in.instance
+	in.instance = &instance{rt: old.rt, dead: true, signals: &signals{}, fs: old.fs}
+	return old.rt.giveBack(old)
 }

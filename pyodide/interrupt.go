@@ -3,9 +3,12 @@ package pyodide
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/rewrite"
 )
 
@@ -17,50 +20,70 @@ const (
 
 var errOutOfRange = errors.New("address out of range")
 
-// signal asks CPython to run the handler of a signal at its next check, and
-// wakes it if it waits for the host. It may be called from any goroutine, also
-// when the interpreter is closed. CPython looks at the number when its
-// countdown, which stands still otherwise, is 0.
-func (in *Interp) signal(number uint32) {
-	in.stopFlag.Lock()
-	defer in.stopFlag.Unlock()
-	if in.flag == nil {
+// signals interrupt the program of one interpreter. They may be sent from any
+// goroutine, also when the interpreter is closed: then nothing happens, though
+// its instance may be another interpreter's.
+type signals struct {
+	mu            sync.Mutex
+	memory        *linmem.Memory
+	number, clock uint32              // addresses
+	proc          *emscripten.Process // nil until there is one
+	flag          api.MutableGlobal   // under mu; nil before the start and after the end
+}
+
+// send asks CPython to run the handler of a signal at its next check, and wakes
+// it if it waits for the host. CPython looks at the number when its countdown,
+// which stands still otherwise, is 0.
+func (s *signals) send(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flag == nil {
 		return
 	}
-	in.memory.Store32(in.signalNumber, number)
-	in.memory.Store32(in.signalClock, 0)
-	in.proc.Interrupt()
+	s.memory.Store32(s.number, number)
+	s.memory.Store32(s.clock, 0)
+	s.proc.Interrupt()
 }
 
 // interrupt is the time limit's first strike. SIGXCPU says what it is, and
 // leaves SIGINT to programs and to asyncio, which look at its handler.
-func (in *Interp) interrupt() { in.signal(sigxcpu) }
+func (s *signals) interrupt() { s.send(sigxcpu) }
 
-// stop makes the next loop header trap. It may be called from any goroutine;
-// a host function that waits is ended by its context.
-func (in *Interp) stop() {
-	in.stopFlag.Lock()
-	defer in.stopFlag.Unlock()
-	if in.flag != nil {
-		in.flag.Set(1)
+// stop makes the next loop header trap. A host function that waits is ended by
+// its context.
+func (s *signals) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flag != nil {
+		s.flag.Set(1)
 	}
 }
 
-// findSignals looks up what signal and stop write to, so that they need not.
-func (in *Interp) findSignals() (err error) {
-	if in.signalNumber, err = in.rt.symbol("_Py_emscripten_signal_in_memory"); err != nil {
+func (s *signals) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flag = nil
+}
+
+// startSignals looks up what signals write to.
+func (in *instance) startSignals() error {
+	number, err := in.rt.symbol("_Py_emscripten_signal_in_memory")
+	if err != nil {
 		return err
 	}
-	if in.signalClock, err = in.rt.symbol("_Py_emscripten_signal_clock"); err != nil {
+	clock, err := in.rt.symbol("_Py_emscripten_signal_clock")
+	if err != nil {
 		return err
 	}
-	in.stopFlag.Lock()
-	defer in.stopFlag.Unlock()
-	in.flag, err = in.global(rewrite.InterruptGlobal)
+	flag, err := in.global(rewrite.InterruptGlobal)
+	s := in.signals
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.memory, s.number, s.clock, s.flag = in.memory, number, clock, flag
 	return err
 }
 
-func (in *Interp) global(name string) (api.MutableGlobal, error) {
+func (in *instance) global(name string) (api.MutableGlobal, error) {
 	g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal)
 	if !ok {
 		return nil, fmt.Errorf("the module has no mutable global %s", name)
@@ -68,7 +91,7 @@ func (in *Interp) global(name string) (api.MutableGlobal, error) {
 	return g, nil
 }
 
-func (in *Interp) setGlobal(name string, v uint32) error {
+func (in *instance) setGlobal(name string, v uint32) error {
 	g, err := in.global(name)
 	if err != nil {
 		return err

@@ -130,9 +130,9 @@ func rewriteLibrary(library []byte) ([]byte, error) {
 }
 
 // openLibrary reads and compiles a library for dlopen. What comes from a mount
-// is kept in the store and its time is not the program's; what the program has
+// is kept in the store, and the program waits for it, see Program.WaitLimit; what the program has
 // written itself is compiled for it alone.
-func (in *Interp) openLibrary(ctx context.Context, file string) (*dylink.Library, error) {
+func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Library, error) {
 	node, errno := in.fs.Lookup(nil, file, true)
 	if errno != abi.OK {
 		return nil, errors.New("file not found")
@@ -165,7 +165,7 @@ func (in *Interp) openLibrary(ctx context.Context, file string) (*dylink.Library
 
 // sharedLibrary returns a library that was prepared, by this runtime's other
 // interpreters or in the store, or prepares it if build is set.
-func (in *Interp) sharedLibrary(ctx context.Context, sum, name string, b []byte, build bool) (*dylink.Library, error) {
+func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte, build bool) (*dylink.Library, error) {
 	r := in.rt
 	if r.config.Store == nil {
 		return nil, errNotPrepared

@@ -24,7 +24,7 @@ const (
 )
 
 // ownLibrary compiles a library for one interpreter.
-func (in *Interp) ownLibrary(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
+func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
 	for _, lib := range in.own {
 		if lib.Digest == sum {
 			return lib, nil

@@ -43,10 +43,9 @@ func (l *link) init(r *Runtime) {
 	})
 }
 
-// linking is what one instance has of it, and the interpreter that the instance
-// is now.
+// linking is what one instance has of it.
 type linking struct {
-	in       *Interp
+	*instance
 	linker   *dylink.Linker
 	ffi      *libffi.FFI
 	used     []*sharedLibrary
@@ -60,7 +59,7 @@ type linking struct {
 
 // closeLinker gives back what dynamic linking has taken. Nothing of the guest
 // may run any more.
-func (in *Interp) closeLinker() error {
+func (in *linking) closeLinker() error {
 	var errs []error
 	if in.linker != nil {
 		errs = append(errs, in.linker.Close())
@@ -69,12 +68,12 @@ func (in *Interp) closeLinker() error {
 		errs = append(errs, lib.Code.Close(context.Background()))
 	}
 	errs = append(errs, in.rt.link.shared.release(in.used...))
-	in.linking = &linking{in: in}
+	in.instance.linking = &linking{instance: in.instance}
 	return errors.Join(errs...)
 }
 
 // dynamicLinker gives the interpreter's dynamic linker, which most never need.
-func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
+func (in *linking) dynamicLinker() (*dylink.Linker, error) {
 	if in.linker != nil {
 		return in.linker, nil
 	}
@@ -82,16 +81,15 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := in.linking
 	in.linker = dylink.New(dylink.Config{
 		Main: main, Instance: in.mod, Mem: in.mem,
-		Call: now.call,
+		Call: in.call,
 		Grow: in.rt.module.info.Tables[0].Grow,
-		Zero: func(addr, n uint32) error { return now.in.zero(addr, n) },
-		Find: func(name string) (string, bool) { return now.in.findFile(name) },
-		Open: func(ctx context.Context, file string) (*dylink.Library, error) { return now.in.openLibrary(ctx, file) },
+		Zero: func(addr, n uint32) error { return in.zero(addr, n) },
+		Find: func(name string) (string, bool) { return in.findFile(name) },
+		Open: func(ctx context.Context, file string) (*dylink.Library, error) { return in.openLibrary(ctx, file) },
 		Compile: func(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
-			return now.in.compileGlue(ctx, wasm)
+			return in.compileGlue(ctx, wasm)
 		},
 		Instantiate: in.rt.instantiateAnonymous,
 		HostFuncs:   hostFuncs(),
@@ -103,12 +101,12 @@ func (in *Interp) dynamicLinker() (*dylink.Linker, error) {
 }
 
 // call calls an export of the main module.
-func (l *linking) call(ctx context.Context, export string, args ...uint32) (uint32, error) {
-	return guest{in: l.in, ctx: ctx}.call(export, args...)
+func (in *linking) call(ctx context.Context, export string, args ...uint32) (uint32, error) {
+	return guest{in: in.instance, ctx: ctx}.call(export, args...)
 }
 
 // zero makes a part of the memory zero that nothing was mapped to yet.
-func (in *Interp) zero(addr, n uint32) error {
+func (in *linking) zero(addr, n uint32) error {
 	mem, ok := in.mem.Bytes(0, in.mem.Size())
 	if !ok || uint64(addr)+uint64(n) > uint64(len(mem)) {
 		return errOutOfRange
@@ -156,7 +154,7 @@ func hostFuncs() (out []dylink.HostFunc) {
 }
 
 // findFile gives the absolute path of a regular file.
-func (in *Interp) findFile(name string) (string, bool) {
+func (in *linking) findFile(name string) (string, bool) {
 	file := name
 	if !path.IsAbs(file) {
 		file = in.proc.Cwd() + "/" + file
@@ -170,7 +168,7 @@ func (in *Interp) findFile(name string) (string, bool) {
 }
 
 // linkCallbacks adds the dynamic linker's to what host functions need.
-func (in *Interp) linkCallbacks(g *emscripten.Guest) {
+func (in *linking) linkCallbacks(g *emscripten.Guest) {
 	g.Dlopen = func(ctx context.Context, handle uint32) int32 {
 		l, err := in.dynamicLinker()
 		if err == nil {
@@ -199,7 +197,7 @@ func (in *Interp) linkCallbacks(g *emscripten.Guest) {
 const maxNesting = 48
 
 // nested does something that calls the guest, for the guest.
-func (in *Interp) nested(do func() error) error {
+func (in *linking) nested(do func() error) error {
 	if in.depth >= maxNesting {
 		return fmt.Errorf("functions in C call one another through the host more than %d deep", maxNesting)
 	}
@@ -210,7 +208,7 @@ func (in *Interp) nested(do func() error) error {
 
 // linkError tells the guest of an error by dlerror, and unwinds it when the
 // interpreter is dead.
-func (in *Interp) linkError(ctx context.Context, err error) (ok bool) {
+func (in *linking) linkError(ctx context.Context, err error) (ok bool) {
 	if err == nil {
 		return true
 	}

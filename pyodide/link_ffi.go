@@ -9,7 +9,7 @@ import (
 )
 
 // foreign gives the host's half of libffi.
-func (in *Interp) foreign() (*libffi.FFI, error) {
+func (in *linking) foreign() (*libffi.FFI, error) {
 	if in.ffi != nil {
 		return in.ffi, nil
 	}
@@ -21,14 +21,13 @@ func (in *Interp) foreign() (*libffi.FFI, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := in.linking
 	in.ffi = libffi.New(libffi.Config{
 		Mem: in.mem, Stack: stack,
 		TypeAt: l.TypeAt, Caller: l.Caller,
 		TakeSlot: l.TakeSlot, FreeSlot: l.FreeSlot, SetType: l.SetType, Generate: l.Generate,
-		Malloc: func(ctx context.Context, size uint32) (uint32, error) { return now.call(ctx, "malloc", size) },
+		Malloc: func(ctx context.Context, size uint32) (uint32, error) { return in.call(ctx, "malloc", size) },
 		Free: func(ctx context.Context, p uint32) error {
-			_, err := now.call(ctx, "free", p)
+			_, err := in.call(ctx, "free", p)
 			return err
 		},
 	})
@@ -37,7 +36,7 @@ func (in *Interp) foreign() (*libffi.FFI, error) {
 
 // ffiCallbacks adds libffi's to what host functions need. An error becomes a
 // Python exception, which ctypes finds after the call.
-func (in *Interp) ffiCallbacks(g *emscripten.Guest) {
+func (in *linking) ffiCallbacks(g *emscripten.Guest) {
 	g.FFICall = func(ctx context.Context, cif, fn, rvalue, avalue uint32) {
 		in.called = true
 		f, err := in.foreign()
@@ -83,7 +82,7 @@ func (in *Interp) ffiCallbacks(g *emscripten.Guest) {
 
 // unwindIfDead ends the guest's call in progress if an error means that it
 // cannot go on.
-func (in *Interp) unwindIfDead(err error) {
+func (in *linking) unwindIfDead(err error) {
 	if err == nil || !in.dead && !dylink.Fatal(err) && !libffi.Fatal(err) {
 		return
 	}

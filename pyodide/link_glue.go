@@ -17,7 +17,7 @@ const instanceCost = 8 << 10
 
 // compileGlue compiles a small module that is generated. Interpreters that do
 // the same share it.
-func (in *Interp) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	r := in.rt
 	// What a snapshot brings is not the program's. The rest is given back with
 	// the file system.

@@ -30,7 +30,7 @@ var linkKey = sync.OnceValue(func() string {
 })
 
 // linkState describes the interpreter's libraries and closures.
-func (in *Interp) linkState() (*linkState, error) {
+func (in *linking) linkState() (*linkState, error) {
 	if in.linker == nil {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (in *Interp) linkState() (*linkState, error) {
 
 // restoreLibraries instantiates libraries where they were. Memory and table
 // have their size; the memory's contents come later, over the libraries' data.
-func (in *Interp) restoreLibraries(ctx context.Context, s *linkState, mounts []Mount) error {
+func (in *linking) restoreLibraries(ctx context.Context, s *linkState, mounts []Mount) error {
 	if s == nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (in *Interp) restoreLibraries(ctx context.Context, s *linkState, mounts []M
 }
 
 // restoreClosures makes closures again, when the memory is restored.
-func (in *Interp) restoreClosures(ctx context.Context, s *linkState) error {
+func (in *linking) restoreClosures(ctx context.Context, s *linkState) error {
 	if s == nil || len(s.FFI.Closures)+len(s.FFI.Taken) == 0 {
 		return nil
 	}
@@ -87,19 +87,19 @@ func (in *Interp) restoreClosures(ctx context.Context, s *linkState) error {
 }
 
 // settled notes that all of a snapshot's libraries and closures are there.
-func (in *Interp) settled() {
+func (in *linking) settled() {
 	if in.linker != nil {
-		in.linking.restored = in.linker.Changes()
+		in.restored = in.linker.Changes()
 	}
 }
 
 // unchanged says whether libraries and closures are those of the snapshot that
 // the interpreter was made of.
-func (in *Interp) unchanged(s *linkState) bool {
+func (in *linking) unchanged(s *linkState) bool {
 	if s == nil {
 		return in.linker == nil && in.ffi == nil
 	}
-	return in.linker != nil && in.linker.Changes() == in.linking.restored && !in.called && len(in.own) == 0
+	return in.linker != nil && in.linker.Changes() == in.restored && !in.called && len(in.own) == 0
 }
 
 // readMounted reads a file out of the mounts that show it.

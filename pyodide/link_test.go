@@ -247,7 +247,7 @@ address = ctypes.cast(lib.twice, ctypes.c_void_p).value
 absolute = ctypes.CDLL(None).abs
 `
 	mounts := append(tree(body), pyodide.Mount{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: library(), Mode: 0o444}}})
-	frozen, err := pyodidetest.Runtime(t).Freeze(context.Background(), []string{"probe"}, mounts)
+	frozen, err := pyodidetest.Runtime(t).Snapshot(context.Background(), []string{"probe"}, mounts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,11 +41,11 @@ func (in *Interp) Snapshot(f *os.File) error {
 // OpenSnapshot opens what [Interp.Snapshot] wrote, of the same runtime or of
 // one like it in another process. The mounts are those that the interpreter
 // had. The caller closes the result when no interpreter is being made of it.
-func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Frozen, error) {
+func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore
 	}
-	z, err := r.openFrozen(path, mounts)
+	z, err := r.openSnapshot(path, mounts)
 	if err != nil {
 		return nil, err
 	}

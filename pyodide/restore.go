@@ -9,15 +9,14 @@ import (
 	"coderunner/pyodide/snapshot"
 )
 
-// restore makes an interpreter that goes on from a snapshot, but has no files
-// yet.
-func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Interp, err error) {
+// restore makes an instance that goes on from a snapshot.
+func (r *Runtime) restore(ctx context.Context, z *Snapshot, memory int64) (in *instance, err error) {
 	if in, err = r.instantiate(ctx, memory); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			in, err = nil, errors.Join(fmt.Errorf("restore: %w", err), in.Close())
+			in, err = nil, errors.Join(fmt.Errorf("restore: %w", err), in.close())
 		}
 	}()
 	if err := in.growMemory(z.image, memory); err != nil {
@@ -26,7 +25,7 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 	if err := in.growTables(ctx, z.image); err != nil {
 		return in, err
 	}
-	if err := in.restoreLibraries(ctx, z.owner.Link, z.mounts); err != nil {
+	if err := in.linking.restoreLibraries(ctx, z.owner.Link, z.mounts); err != nil {
 		return in, err
 	}
 	if err := in.mapImage(z.image); err != nil {
@@ -35,16 +34,16 @@ func (r *Runtime) restore(ctx context.Context, z *Frozen, memory int64) (in *Int
 	if err := in.setGlobals(z.image); err != nil {
 		return in, err
 	}
-	if err := in.restoreClosures(ctx, z.owner.Link); err != nil {
+	if err := in.linking.restoreClosures(ctx, z.owner.Link); err != nil {
 		return in, err
 	}
-	in.settled()
+	in.linking.settled()
 	in.functions, in.initialized = z.owner.Functions, true
-	return in, in.findSignals()
+	return in, in.startSignals()
 }
 
 // growMemory makes the memory as large as the image.
-func (in *Interp) growMemory(image *snapshot.Image, memory int64) error {
+func (in *instance) growMemory(image *snapshot.Image, memory int64) error {
 	mem := in.mod.Memory()
 	if have := uint64(mem.Size()); have < image.Memory {
 		if _, ok := mem.Grow(uint32((image.Memory - have) / linmem.PageSize)); !ok {
@@ -55,7 +54,7 @@ func (in *Interp) growMemory(image *snapshot.Image, memory int64) error {
 }
 
 // mapImage makes the memory what the image has.
-func (in *Interp) mapImage(image *snapshot.Image) error {
+func (in *instance) mapImage(image *snapshot.Image) error {
 	for _, e := range image.Extents {
 		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
 			return err
@@ -65,7 +64,7 @@ func (in *Interp) mapImage(image *snapshot.Image) error {
 }
 
 // setGlobals gives the globals the values of the image.
-func (in *Interp) setGlobals(image *snapshot.Image) error {
+func (in *instance) setGlobals(image *snapshot.Image) error {
 	for name, v := range image.Globals {
 		g, err := in.global(name)
 		if err != nil {
@@ -77,7 +76,7 @@ func (in *Interp) setGlobals(image *snapshot.Image) error {
 }
 
 // growTables brings the tables to their recorded sizes.
-func (in *Interp) growTables(ctx context.Context, image *snapshot.Image) error {
+func (in *instance) growTables(ctx context.Context, image *snapshot.Image) error {
 	g := in.guest(ctx)
 	for _, t := range in.rt.module.info.Tables {
 		want, ok := image.Tables[t.Size]

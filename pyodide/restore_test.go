@@ -110,7 +110,7 @@ type found struct {
 	before, after time.Time
 }
 
-func find(t *testing.T, from *pyodide.Frozen, n int) found {
+func find(t *testing.T, from *pyodide.Snapshot, n int) found {
 	t.Helper()
 	f := found{before: time.Now()}
 	o := surroundings(n)
@@ -148,12 +148,12 @@ func (f found) seconds(t *testing.T, name string) float64 {
 // differs; what a program was given is its own; everything else is as in an
 // interpreter that was never put away.
 func TestRestore(t *testing.T) {
-	frozen, err := pyodidetest.Runtime(t).Freeze(context.Background(), []string{"worn"}, worn())
+	frozen, err := pyodidetest.Runtime(t).Snapshot(context.Background(), []string{"worn"}, worn())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer frozen.Close()
-	for name, z := range map[string]*pyodide.Frozen{"base": nil, "package": frozen} {
+	for name, z := range map[string]*pyodide.Snapshot{"base": nil, "package": frozen} {
 		a, b := find(t, z, 0), find(t, z, 1)
 		t.Run(name, func(t *testing.T) {
 			differ(t, a, b, z != nil)
@@ -289,7 +289,7 @@ func TestEnvironmentOfPackages(t *testing.T) {
 		"import os; os.environ['SET'] = os.getenv('MARK', 'yes')":    {true, false, false},
 		"import os; os.environ['SET'] = 'yes'; all = {**os.environ}": {true, true, false},
 	} {
-		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
+		frozen, err := rt.Snapshot(context.Background(), []string{"probe"}, tree(body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"coderunner/internal/pool"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
@@ -74,9 +75,9 @@ type Runtime struct {
 	main      wazero.CompiledModule
 	stdlib    []byte // the archive of the standard library, shared and read-only
 	stdlibKey string // what it is made of
-	ahead     ahead
+	pool      *pool.Pool[poolKey, *instance]
 	analyses  analyses
-	base      *Frozen // a booted interpreter; nil without a store
+	base      *Snapshot // a booted interpreter; nil without a store
 	close     sync.Once
 	unmap     []func() error
 }
@@ -91,7 +92,7 @@ func Rows() hostfn.Table {
 // some ten seconds.
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{config: c}
-	r.ahead.init(r, c.Ahead)
+	r.pool = newPool(r, c.Ahead)
 	r.link.init(r)
 	defer func() {
 		if err != nil {
@@ -116,7 +117,7 @@ func (r *Runtime) Close() error {
 	var errs []error
 	r.close.Do(func() {
 		ctx := context.Background()
-		r.ahead.drop(nil)
+		r.pool.Close()
 		r.link.running.Wait()
 		if r.wz != nil {
 			errs = append(errs, r.wz.Close(ctx))

@@ -98,7 +98,7 @@ func plugSizes() (sizes []uint32) {
 // immortalize makes the elements of a list, whose address it is given, objects
 // that are never freed and whose references are not counted. The caller holds
 // the list.
-func (in *Interp) immortalize(_ context.Context, argument json.RawMessage) (any, error) {
+func (in *instance) immortalize(_ context.Context, argument json.RawMessage) (any, error) {
 	var list uint32
 	if err := json.Unmarshal(argument, &list); err != nil {
 		return nil, err

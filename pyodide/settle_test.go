@@ -35,7 +35,7 @@ import atexit, gc, linecache, os, signal, sys, warnings
 		return res.Value.Repr
 	}
 	ctx := context.Background()
-	booted, settled := seen(rt.cold(ctx, Options{})), seen(rt.New(ctx, Options{}))
+	booted, settled := seen(rt.boot(ctx, Options{})), seen(rt.New(ctx, Options{}))
 	if diff := cmp.Diff(booted, settled); diff != "" {
 		t.Error(diff)
 	}

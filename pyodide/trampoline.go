@@ -9,7 +9,7 @@ import "coderunner/pyodide/rewrite"
 //
 // Upstream's own trampoline needs wasm GC (ref.test); see CPython's
 // Python/emscripten_trampoline.c.
-func (in *Interp) installTrampoline(g guest) error {
+func (in *instance) installTrampoline(g guest) error {
 	info := in.rt.module.info
 	arity := info.Arity()
 	table, err := g.alloc(arity)

@@ -202,3 +202,20 @@ func (p *Pool[K, V]) expire() {
 		p.o.Close(v)
 	}
 }
+
+// Stats says what waits, of all keys.
+type Stats struct {
+	Ready int // for use
+	Used  int // as it was put back
+}
+
+// Stats returns what waits now.
+func (p *Pool[K, V]) Stats() (s Stats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, of := range p.keys {
+		s.Ready += len(of.ready)
+		s.Used += len(of.used)
+	}
+	return s
+}

@@ -42,8 +42,8 @@ type job struct {
 
 	skipped map[string]string // optional projects that cannot be installed, and why
 
-	left   time.Duration   // of the time limit, after the analysis
-	frozen *pyodide.Frozen // the snapshot to run on, nil for the plain one
+	left   time.Duration     // of the time limit, after the analysis
+	frozen *pyodide.Snapshot // the snapshot to run on, nil for the plain one
 }
 
 // Run runs one program. See [runners.Runner].

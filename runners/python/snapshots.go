@@ -106,7 +106,7 @@ type snapshots struct {
 // snapshotUse is an open snapshot. It is closed when it was put aside and
 // nobody uses it.
 type snapshotUse struct {
-	frozen *pyodide.Frozen
+	frozen *pyodide.Snapshot
 	users  int
 	used   int64
 	aside  bool
@@ -147,10 +147,10 @@ func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environ
 
 // suits says whether a program may begin on a snapshot: it has the memory, and
 // no package would have found more in its environment.
-func (n needs) suits(z *pyodide.Frozen) bool { return z.Memory() <= n.memory && !z.Asked(n.env) }
+func (n needs) suits(z *pyodide.Snapshot) bool { return z.Memory() <= n.memory && !z.Asked(n.env) }
 
 // take gives an open snapshot; the caller holds mu.
-func (s *snapshots) take(key string) (*pyodide.Frozen, func()) {
+func (s *snapshots) take(key string) (*pyodide.Snapshot, func()) {
 	u := s.open[key]
 	if u == nil {
 		return nil, nil
@@ -176,7 +176,7 @@ func (s *snapshots) closeOne(u *snapshotUse) {
 }
 
 // checked gives a snapshot back that does not suit.
-func (n needs) checked(z *pyodide.Frozen, release func()) (*pyodide.Frozen, func()) {
+func (n needs) checked(z *pyodide.Snapshot, release func()) (*pyodide.Snapshot, func()) {
 	if z != nil && !n.suits(z) {
 		release()
 		return nil, nil
@@ -185,7 +185,7 @@ func (n needs) checked(z *pyodide.Frozen, release func()) (*pyodide.Frozen, func
 }
 
 // there gives the snapshot of a recipe that is open or on disk.
-func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Frozen, func()) {
+func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Snapshot, func()) {
 	key := r.key()
 	s.mu.Lock()
 	z, release := s.take(key)
@@ -196,7 +196,7 @@ func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Frozen, func(
 	}
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
-	z, err := s.rt.FindFrozen(ctx, r.modules, r.mounts)
+	z, err := s.rt.FindSnapshot(ctx, r.modules, r.mounts)
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("a snapshot cannot be used", zap.Error(err))
 	}
@@ -222,9 +222,9 @@ func (s *snapshots) setUnfit(key string) {
 }
 
 // make makes a snapshot, and room for it.
-func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Frozen, func(), error) {
+func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Snapshot, func(), error) {
 	key := r.key()
-	z, err := s.rt.Freeze(ctx, r.modules, r.mounts)
+	z, err := s.rt.Snapshot(ctx, r.modules, r.mounts)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.setUnfit(key)
@@ -238,7 +238,7 @@ func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Frozen, func()
 
 // add takes over an open snapshot, unless there is one of the same recipe, and
 // gives the one that stays.
-func (s *snapshots) add(key string, z *pyodide.Frozen) (*pyodide.Frozen, func()) {
+func (s *snapshots) add(key string, z *pyodide.Snapshot) (*pyodide.Snapshot, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[key] != nil {

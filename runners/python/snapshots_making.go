@@ -20,7 +20,7 @@ var errNoNote = errors.New("no note")
 // where runs wait and an earlier one wanted it, a new one if that is made
 // within limit; 0 is none. Otherwise it gives nil and, in the background, has
 // it made.
-func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs, limit time.Duration) (*pyodide.Frozen, func()) {
+func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs, limit time.Duration) (*pyodide.Snapshot, func()) {
 	key := r.key()
 	z, release := s.there(ctx, r)
 	switch {
@@ -35,7 +35,7 @@ func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs, limit time
 
 // makeWithin makes a snapshot while a run waits, unless that was tried in vain,
 // maybe by another process.
-func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duration) (*pyodide.Frozen, func()) {
+func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duration) (*pyodide.Snapshot, func()) {
 	key := r.key()
 	if s.noted(ctx, "unfit", s.rt.SnapshotKey()+" "+key) {
 		s.setUnfit(key)

@@ -25,7 +25,7 @@ func TestManyAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree("mark = []"))
+	snapshot, err := rt.Snapshot(context.Background(), []string{"probe"}, tree("mark = []"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestManyAtOnce(t *testing.T) {
 	for caller := range 8 {
 		group.Go(func() {
 			for i := range 10 {
-				from := frozen
+				from := snapshot
 				if caller%2 == 0 {
 					from = nil
 				}
@@ -45,7 +45,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if err := frozen.Close(); err != nil {
+	if err := snapshot.Close(); err != nil {
 		t.Error(err)
 	}
 	if got, err := mark(rt, nil, "after\n"); err != nil || got != "after\n" {
@@ -54,7 +54,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // mark runs a program that prints text unless it finds another's traces.
-func mark(rt *pyodide.Runtime, from *pyodide.Frozen, text string) (string, error) {
+func mark(rt *pyodide.Runtime, from *pyodide.Snapshot, text string) (string, error) {
 	var out strings.Builder
 	in, err := rt.New(context.Background(), pyodide.Options{From: from, Stdout: &out, Stderr: io.Discard})
 	if err != nil {
@@ -74,62 +74,6 @@ print(mark, end="")
 	return out.String(), err
 }
 
-// TestAheadShares has interpreters wait for the snapshots that are in use, and
-// not for ever.
-func TestAheadShares(t *testing.T) {
-	rt, err := pyodidetest.Open(t, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rt.Close()
-	snapshots := []*pyodide.Frozen{nil}
-	for _, body := range []string{"mark = []; one = 1", "mark = []; two = 2"} {
-		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer frozen.Close()
-		snapshots = append(snapshots, frozen)
-	}
-	use := func(from *pyodide.Frozen) {
-		if got, err := mark(rt, from, "x"); err != nil || got != "x" {
-			t.Fatalf("%q, %v", got, err)
-		}
-		rt.AwaitAhead()
-	}
-	ready := func() (counts [3]int) {
-		for i, from := range snapshots {
-			counts[i] = rt.AheadReady(from)
-		}
-		return counts
-	}
-	for range 33 {
-		use(nil)
-	}
-	if got := ready(); got != [3]int{2, 0, 0} {
-		t.Errorf("after runs of the first: %v ready", got)
-	}
-	for range 12 {
-		for _, from := range snapshots {
-			use(from)
-		}
-	}
-	if got := ready(); min(got[0], got[1], got[2]) < 1 || got[0]+got[1]+got[2] > 4 {
-		t.Errorf("after runs of each: %v ready", got)
-	}
-	for range 33 {
-		use(snapshots[2])
-	}
-	if got := ready(); got[2] != 2 {
-		t.Errorf("after runs of the last: %v ready", got)
-	}
-	rt.ExpireAhead()
-	if got := ready(); got != [3]int{} {
-		t.Errorf("after a long time: %v ready", got)
-	}
-	use(nil)
-}
-
 // TestUsedIsKept has instances become other interpreters when there is need,
 // though none is restored ahead of it, and not wait for ever.
 func TestUsedIsKept(t *testing.T) {
@@ -139,26 +83,26 @@ func TestUsedIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rt.Close()
-	frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree("mark = []"))
+	snapshot, err := rt.Snapshot(context.Background(), []string{"probe"}, tree("mark = []"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt.ExpireAhead()
-	use := func(from *pyodide.Frozen, text string, want int) {
+	rt.DropInstances()
+	use := func(from *pyodide.Snapshot, text string, want int) {
 		t.Helper()
 		if got, err := mark(rt, from, text); err != nil || got != text {
 			t.Fatalf("%q, %v", got, err)
 		}
-		if n := rt.Used(); n != min(want, runtime.GOMAXPROCS(0)) {
+		if n := rt.UsedInstances(); n != min(want, runtime.GOMAXPROCS(0)) {
 			t.Errorf("%d used ones wait, want %d, or one for each processor", n, want)
 		}
 	}
 	use(nil, "a", 1)
 	use(nil, "b", 1)
-	use(frozen, "c", 2)
-	use(frozen, "d", 2)
+	use(snapshot, "c", 2)
+	use(snapshot, "d", 2)
 	use(nil, "e", 2)
-	if err := frozen.Close(); err != nil {
+	if err := snapshot.Close(); err != nil {
 		t.Fatal(err)
 	}
 	use(nil, "f", 1)
@@ -176,13 +120,10 @@ func TestUsedIsKept(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := rt.Used(); n != runtime.GOMAXPROCS(0) {
+	if n := rt.UsedInstances(); n != runtime.GOMAXPROCS(0) {
 		t.Errorf("%d used ones wait, want one for each processor", n)
 	}
-	rt.ExpireAhead()
-	if n := rt.Used(); n != 0 {
-		t.Errorf("%d used ones wait after a long time", n)
-	}
+	rt.DropInstances()
 
 	// Nothing of what the program held waits with the instance.
 	heap := func() int64 {
@@ -203,7 +144,7 @@ func TestUsedIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	in = nil
-	if more := heap() - before; rt.Used() != 1 || more > 50<<20 {
-		t.Errorf("%d used ones wait, with %d MiB", rt.Used(), more>>20)
+	if more := heap() - before; rt.UsedInstances() != 1 || more > 50<<20 {
+		t.Errorf("%d used ones wait, with %d MiB", rt.UsedInstances(), more>>20)
 	}
 }

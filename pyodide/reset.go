@@ -27,24 +27,25 @@ var ownGlobals = []string{rewrite.FlagGlobal, rewrite.ValueGlobal, rewrite.Inter
 // given up, so that they are the snapshot's again.
 const maxRewrite = 1 << 20
 
-// reusable says whether the instance of an interpreter that was closed can
+// reusable reports whether the instance of an interpreter that was closed can
 // become another one's, as far as can be told at once.
-func (in *Interp) reusable() bool {
+func (in *instance) reusable() bool {
 	z := in.key.from
-	return z != nil && in.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
+	return in.linking.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
 }
 
-// strip takes the instance out of an interpreter that is reusable, so that
-// nothing of what the program held waits with it, and gives back what is too
-// much to be written again. It gives nil if that cannot be told; then all is as
-// it was.
-func (in *Interp) strip() *Interp {
+// detach takes away what the interpreter had, so that nothing of what its
+// program held waits with the instance, and gives back what is too much to be
+// written again. It reports whether it is known what was written.
+func (in *instance) detach() bool {
+	in.signals.close()
+	in.signals, in.deadline, in.proc, in.fs = &signals{}, never(), nil, nil
 	in.memory.Share(nil)
 	ranges, err := in.memory.Written()
 	if err != nil {
-		return nil
+		return false
 	}
-	old := &Interp{rt: in.rt, mod: in.mod, idle: in.idle, memory: in.memory, mem: in.mem, key: in.key, written: ranges, closed: true, dead: true}
+	in.written = ranges
 	total := uint64(0)
 	for _, r := range ranges {
 		total += r.Length
@@ -52,57 +53,47 @@ func (in *Interp) strip() *Interp {
 	if total > maxRewrite {
 		for _, r := range ranges {
 			if err := in.memory.Revert(r); err != nil {
-				return nil
+				return false
 			}
 		}
-		old.written = nil
-		old.idle = map[string]api.Function{} // their stacks may have grown as much
+		in.written = nil
+		in.exports = map[string]api.Function{} // their stacks may have grown as much
 	}
-	old.linking, in.linking = in.linking, &linking{in: in}
-	old.linking.in = old
-	return old
+	return true
 }
 
-// reuse makes another interpreter, without files yet, of what strip gave. When
-// it fails, the caller destroys that.
-func (in *Interp) reuse() (*Interp, error) {
+// reset makes a detached instance what the snapshot is. After an error it can
+// only be closed.
+func (in *instance) reset() error {
 	z := in.key.from
-	fresh := &Interp{
-		rt: in.rt, mod: in.mod, idle: in.idle, memory: in.memory, mem: in.mem, deadline: startDeadline(0, 0, 0, nil, nil),
-		functions: z.owner.Functions, initialized: true,
-	}
-	g := fresh.guest(context.Background())
+	g := in.guest(context.Background())
 	for _, t := range in.rt.module.info.Tables {
 		if n, err := g.call(t.Size); err != nil || n != z.image.Tables[t.Size] {
-			return nil, errors.Join(err, fmt.Errorf("table %s has %d elements", t.Export, n))
+			return errors.Join(err, fmt.Errorf("table %s has %d elements", t.Export, n))
 		}
 	}
-	if err := fresh.rewrite(z, in.written); err != nil {
-		return nil, err
+	if err := in.rewrite(z, in.written); err != nil {
+		return err
 	}
+	in.written = nil
 	for _, name := range ownGlobals {
-		if err := fresh.setGlobal(name, 0); err != nil {
-			return nil, err
+		if err := in.setGlobal(name, 0); err != nil {
+			return err
 		}
 	}
-	if err := fresh.setGlobals(z.image); err != nil {
-		return nil, err
+	if err := in.setGlobals(z.image); err != nil {
+		return err
 	}
 	if z.owner.Link != nil {
-		if err := in.linker.Reset(z.owner.Link.Linker); err != nil {
-			return nil, err
+		if err := in.linking.linker.Reset(z.owner.Link.Linker); err != nil {
+			return err
 		}
 	}
-	if err := fresh.findSignals(); err != nil {
-		return nil, err
-	}
-	fresh.linking, in.linking = in.linking, nil
-	fresh.linking.in = fresh
-	return fresh, nil
+	return in.startSignals()
 }
 
 // rewrite makes the ranges of the memory what the snapshot has.
-func (in *Interp) rewrite(z *Frozen, ranges []linmem.Range) error {
+func (in *instance) rewrite(z *Snapshot, ranges []linmem.Range) error {
 	z.reading.RLock()
 	defer z.reading.RUnlock()
 	if z.closed.Load() {
@@ -123,7 +114,7 @@ func (in *Interp) rewrite(z *Frozen, ranges []linmem.Range) error {
 }
 
 // mapContents maps the memory that the snapshot has. Its holes are zeros.
-func (z *Frozen) mapContents() ([]byte, error) {
+func (z *Snapshot) mapContents() ([]byte, error) {
 	b, unmap, err := mapOpen(z.image.File, z.image.Base+int64(z.image.Memory))
 	if err != nil {
 		return nil, err

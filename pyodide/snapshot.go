@@ -20,7 +20,7 @@ import (
 	"coderunner/pyodide/snapshot"
 )
 
-// Frozen is an interpreter that has booted, perhaps imported modules, and not
+// Snapshot is an interpreter that has booted, perhaps imported modules, and not
 // run a program yet, in a file. Making another of it costs a thousandth of
 // booting.
 //
@@ -30,7 +30,7 @@ import (
 // surroundings (environment, arguments, random numbers) come with the request,
 // in guest/coderunner.py. For an interpreter that has run programs there is
 // [Interp.Snapshot], which records these, too.
-type Frozen struct {
+type Snapshot struct {
 	rt     *Runtime
 	image  *snapshot.Image
 	owner  owner
@@ -64,7 +64,7 @@ type Mount struct {
 // errNoStore is for what makes no sense without one.
 var errNoStore = errors.New("the runtime has no store")
 
-// ErrUnfit is wrapped by [Runtime.Freeze] for modules whose import leaves more
+// ErrUnfit is wrapped by [Runtime.Snapshot] for modules whose import leaves more
 // behind than memory (output, files, open descriptors, an exception) or takes
 // too long.
 var ErrUnfit = errors.New("not fit for a snapshot")
@@ -73,23 +73,23 @@ var ErrUnfit = errors.New("not fit for a snapshot")
 // the given mounts, or takes it from the store. The interpreter that imports
 // them has nothing else: no input, no environment. The caller closes the
 // result when no interpreter is being made of it.
-func (r *Runtime) Freeze(ctx context.Context, modules []string, mounts []Mount) (*Frozen, error) {
+func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore
 	}
-	return r.frozen(ctx, r.mountsKey(modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
-		return r.freeze(ctx, f, modules, mounts)
+	return r.storedSnapshot(ctx, r.mountsKey(modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
+		return r.takeSnapshot(ctx, f, modules, mounts)
 	})
 }
 
-// FindFrozen is Freeze for a snapshot that the store has already. It gives nil
+// FindSnapshot is Freeze for a snapshot that the store has already. It gives nil
 // if there is none.
-func (r *Runtime) FindFrozen(ctx context.Context, modules []string, mounts []Mount) (*Frozen, error) {
+func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, nil
 	}
 	missing := errors.New("not there")
-	z, err := r.frozen(ctx, r.mountsKey(modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
+	z, err := r.storedSnapshot(ctx, r.mountsKey(modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
 	if errors.Is(err, missing) {
 		return nil, nil
 	}
@@ -104,14 +104,14 @@ func (r *Runtime) mountsKey(modules []string, mounts []Mount) string {
 	return fmt.Sprintf("%s modules %q", key, modules)
 }
 
-// loadSnapshot freezes a booted interpreter, or takes it from the store. There
+// loadSnapshot makes a snapshot of a booted interpreter, or takes it from the store. There
 // is none without a store.
 func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	if r.config.Store == nil {
 		return nil
 	}
-	r.base, err = r.frozen(ctx, r.SnapshotKey(), nil, func(ctx context.Context, f *os.File) error {
-		return r.freeze(ctx, f, nil, nil)
+	r.base, err = r.storedSnapshot(ctx, r.SnapshotKey(), nil, func(ctx context.Context, f *os.File) error {
+		return r.takeSnapshot(ctx, f, nil, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("snapshot CPython: %w", err)
@@ -149,8 +149,8 @@ func guestDigest() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// frozen opens the snapshot with a key, having it made first if need be.
-func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make func(context.Context, *os.File) error) (*Frozen, error) {
+// storedSnapshot opens the snapshot with a key, having it made first if need be.
+func (r *Runtime) storedSnapshot(ctx context.Context, key string, mounts []Mount, make func(context.Context, *os.File) error) (*Snapshot, error) {
 	path, err := r.config.Store.File(ctx, "snapshot", key, func(ctx context.Context, w io.Writer) error {
 		f, ok := w.(*os.File)
 		if !ok {
@@ -161,16 +161,16 @@ func (r *Runtime) frozen(ctx context.Context, key string, mounts []Mount, make f
 	if err != nil {
 		return nil, err
 	}
-	return r.openFrozen(path, mounts)
+	return r.openSnapshot(path, mounts)
 }
 
-// openFrozen opens the snapshot in a file.
-func (r *Runtime) openFrozen(path string, mounts []Mount) (*Frozen, error) {
+// openSnapshot opens the snapshot in a file.
+func (r *Runtime) openSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 	image, err := snapshot.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	z := &Frozen{rt: r, image: image, mounts: mounts}
+	z := &Snapshot{rt: r, image: image, mounts: mounts}
 	z.contents = sync.OnceValues(z.mapContents)
 	if err := json.Unmarshal(image.Owner, &z.owner); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), image.Close())
@@ -179,12 +179,12 @@ func (r *Runtime) openFrozen(path string, mounts []Mount) (*Frozen, error) {
 }
 
 // Memory is the least Options.Memory for interpreters made of the snapshot.
-func (z *Frozen) Memory() int64 { return int64(z.image.Memory) }
+func (z *Snapshot) Memory() int64 { return int64(z.image.Memory) }
 
 // Asked says whether the modules, while they were imported, looked at one of
 // these environment variables. None was there; a program with them would find
 // the modules as they are without.
-func (z *Frozen) Asked(env map[string]string) bool {
+func (z *Snapshot) Asked(env map[string]string) bool {
 	return len(env) > 0 && slices.ContainsFunc(z.owner.Env, func(name string) bool {
 		_, ok := env[name]
 		return ok || name == "*"
@@ -192,9 +192,9 @@ func (z *Frozen) Asked(env map[string]string) bool {
 }
 
 // Close closes the snapshot's file. Interpreters made of it live on.
-func (z *Frozen) Close() error {
+func (z *Snapshot) Close() error {
 	z.closed.Store(true)
-	z.rt.ahead.drop(z)
+	z.rt.drop(z)
 	z.reading.Lock()
 	defer z.reading.Unlock()
 	var err error
@@ -207,24 +207,30 @@ func (z *Frozen) Close() error {
 // What an interpreter may take to boot, and to import a program's modules.
 const (
 	maxBoot   = 2 * time.Minute
-	maxFreeze = 20 * time.Second
+	maxImport = 20 * time.Second
 )
 
-// freeze makes an interpreter, lets it import modules and writes it to f.
-func (r *Runtime) freeze(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
-	limit := maxFreeze
+// takeSnapshot makes an interpreter, lets it import modules and writes it to f.
+func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
+	limit := maxImport
 	if modules == nil {
 		limit = maxBoot
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: it takes longer than %v", ErrUnfit, limit))
 	defer cancel()
 	var output bytes.Buffer
-	in, err := r.first(ctx, Options{Memory: 1 << 30, Stdout: &output, Stderr: &output})
+	// Nobody else will want the like of it, so it is not the pool's.
+	in, err := (*Interp)(nil), error(nil)
+	if o := (Options{Memory: 1 << 30, Stdout: &output, Stderr: &output}); r.base == nil {
+		in, err = r.boot(ctx, o)
+	} else {
+		in, err = r.fromSnapshot(ctx, r.base, o, r.restore)
+	}
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	stop := context.AfterFunc(ctx, in.stop)
+	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
 	for _, m := range mounts {
 		if err := in.Mount(m.Dir, m.Tree); err != nil {
@@ -297,7 +303,7 @@ func (in *Interp) write(f *os.File, l *live) error {
 		}
 		s.Tables[t.Size] = n
 	}
-	link, err := in.linkState()
+	link, err := in.linking.linkState()
 	if err != nil {
 		return err
 	}
@@ -318,20 +324,14 @@ func (in *Interp) write(f *os.File, l *live) error {
 	return snapshot.Write(f, memory, s)
 }
 
-// first makes an interpreter the like of which nobody is thought to want soon.
-func (r *Runtime) first(ctx context.Context, o Options) (*Interp, error) {
-	if r.base == nil {
-		return r.cold(ctx, o)
-	}
-	return r.thaw(ctx, r.base, o, r.restore)
-}
-
-// thaw makes an interpreter of a snapshot, whose memory comes from restored.
-func (r *Runtime) thaw(ctx context.Context, z *Frozen, o Options, restored func(context.Context, *Frozen, int64) (*Interp, error)) (*Interp, error) {
-	in, err := restored(ctx, z, o.memory())
+// fromSnapshot makes an interpreter of a snapshot. Its instance comes from
+// instantiate.
+func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, instantiate func(context.Context, *Snapshot, int64) (*instance, error)) (*Interp, error) {
+	instance, err := instantiate(ctx, z, o.memory())
 	if err != nil {
 		return nil, err
 	}
+	in := &Interp{instance: instance}
 	if err := in.makeFiles(o, z.owner.Clock); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

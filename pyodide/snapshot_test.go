@@ -22,10 +22,10 @@ func tree(body string) []pyodide.Mount {
 
 func TestFreeze(t *testing.T) {
 	rt := pyodidetest.Runtime(t)
-	if none, err := rt.FindFrozen(context.Background(), []string{"no such module"}, nil); none != nil || err != nil {
+	if none, err := rt.FindSnapshot(context.Background(), []string{"no such module"}, nil); none != nil || err != nil {
 		t.Fatalf("found %v, %v", none, err)
 	}
-	frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree("import random, time\nstate = [random.random()]\nwhen = time.monotonic()\n"))
+	frozen, err := rt.Snapshot(context.Background(), []string{"probe"}, tree("import random, time\nstate = [random.random()]\nwhen = time.monotonic()\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestFreezeRefuses(t *testing.T) {
 		"folder":     "import os; os.chdir('/tmp')",
 		"umask":      "import os; os.umask(0)",
 	} {
-		frozen, err := rt.Freeze(context.Background(), []string{"probe"}, tree(body))
+		frozen, err := rt.Snapshot(context.Background(), []string{"probe"}, tree(body))
 		if err == nil {
 			frozen.Close()
 		}

@@ -33,35 +33,39 @@ var dirty = map[string]string{
 func TestReusedIsRestored(t *testing.T) {
 	NeedWritten(t)
 	rt := OpenForTest(t)
-	ctx := context.Background()
 	const memory = 512 << 20
 	want := restored(t, rt, memory)
-	defer want.Close()
+	defer want.close()
 	in := restored(t, rt, memory)
-	defer func() { in.Close() }()
+	defer func() { in.close() }()
+	in.key = poolKey{rt.base, memory}
 	for name, code := range dirty {
-		in.key = aheadKey{rt.base, memory}
-		if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
-			t.Fatal(err)
-		}
-		if res, err := in.Run(ctx, Program{Code: code}); err != nil || res.Ended != Finished {
+		if res, err := runIn(t, in, Program{Code: code}); err != nil || res.Ended != Finished {
 			t.Fatalf("%s: %+v, %v", name, res, err)
 		}
-		in.proc.Close()
-		if !in.reusable() {
+		if !in.reusable() || !in.detach() {
 			t.Fatalf("%s: the instance cannot be used again", name)
 		}
-		fresh, err := in.strip().reuse()
-		if err != nil {
+		if err := in.reset(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		in = fresh
 		sameInstance(t, name, in, want)
 	}
 }
 
-// restored makes an interpreter as it waits for its program.
-func restored(t *testing.T, rt *Runtime, memory int64) *Interp {
+// runIn runs a program in an interpreter that has the instance.
+func runIn(t *testing.T, instance *instance, p Program) (*Result, error) {
+	t.Helper()
+	in := &Interp{instance: instance}
+	if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer in.proc.Close()
+	return in.Run(context.Background(), p)
+}
+
+// restored makes an instance as it waits for its program.
+func restored(t *testing.T, rt *Runtime, memory int64) *instance {
 	t.Helper()
 	in, err := rt.restore(context.Background(), rt.base, memory)
 	if err != nil {
@@ -70,7 +74,7 @@ func restored(t *testing.T, rt *Runtime, memory int64) *Interp {
 	return in
 }
 
-func sameInstance(t *testing.T, name string, got, want *Interp) {
+func sameInstance(t *testing.T, name string, got, want *instance) {
 	t.Helper()
 	size := want.mod.Memory().Size()
 	a, _ := got.mod.Memory().Read(0, got.mod.Memory().Size())
@@ -113,7 +117,7 @@ answer = ctypes.c_int.in_dll(lib, 'answer')
 F = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 tenfold = F(lambda n: n * 10)
 `
-	z, err := rt.Freeze(ctx, []string{"probe"}, []Mount{
+	z, err := rt.Snapshot(ctx, []string{"probe"}, []Mount{
 		{Dir: SitePackages, Key: "probe", Tree: fstest.MapFS{"probe.py": {Data: []byte(body)}}},
 		{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: LibraryForTest(), Mode: 0o444}}},
 	})
@@ -121,40 +125,36 @@ tenfold = F(lambda n: n * 10)
 		t.Fatal(err)
 	}
 	defer z.Close()
-	restored := func() *Interp {
+	restored := func() *instance {
 		in, err := rt.restore(ctx, z, memory)
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.key = aheadKey{z, memory}
+		in.key = poolKey{z, memory}
 		return in
 	}
 	want := restored()
-	defer want.Close()
+	defer want.close()
 	in := restored()
-	defer func() { in.destroy() }()
+	defer func() { in.close() }()
 	again := func(code, value string) (reusable bool) {
 		t.Helper()
-		in.key = aheadKey{z, memory}
-		if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
-			t.Fatal(err)
-		}
-		res, err := in.Run(ctx, Program{Code: code})
+		res, err := runIn(t, in, Program{Code: code})
 		if err != nil || res.Value == nil || res.Value.Repr != value {
 			t.Fatalf("%s: %+v, %v, want %s", code, res, err, value)
 		}
-		in.proc.Close()
 		return in.reusable()
 	}
 	for range 3 {
 		if !again("import probe\nprobe.answer.value += 1\nprobe.answer.value", "43") {
 			t.Fatal("the instance cannot be used again")
 		}
-		fresh, err := in.strip().reuse()
-		if err != nil {
+		if !in.detach() {
+			t.Fatal("it is not known what was written")
+		}
+		if err := in.reset(); err != nil {
 			t.Fatal(err)
 		}
-		in = fresh
 		sameInstance(t, "reused", in, want)
 	}
 	// The linker and libffi serve the interpreter that the instance is now.
@@ -175,18 +175,14 @@ func TestNotReused(t *testing.T) {
 		"stopped": {Code: "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    while True: pass", Timeout: 50 * time.Millisecond},
 	} {
 		in := restored(t, rt, memory)
-		in.key = aheadKey{rt.base, memory}
-		if err := in.makeFiles(Options{Stdout: io.Discard}, 0); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := in.Run(context.Background(), p); err != nil {
+		in.key = poolKey{rt.base, memory}
+		if _, err := runIn(t, in, p); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if !in.dead && in.reusable() {
 			t.Errorf("%s: the instance would be used again", name)
 		}
-		in.key = aheadKey{}
-		if err := in.Close(); err != nil {
+		if err := in.close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -195,9 +191,10 @@ func TestNotReused(t *testing.T) {
 // TestSignalAfterClose is a timer that fires late.
 func TestSignalAfterClose(t *testing.T) {
 	in := restored(t, OpenForTest(t), 512<<20)
-	if err := in.Close(); err != nil {
+	late := in.signals
+	if err := (&Interp{instance: in}).Close(); err != nil {
 		t.Fatal(err)
 	}
-	in.signal(sigalrm)
-	in.stop()
+	late.send(sigalrm)
+	late.stop()
 }
