@@ -28,38 +28,52 @@ type builder func(ctx context.Context, dir string) error
 // belong to key. What the store does not have is built.
 func (r *Runtime) stored(ctx context.Context, k kinds, key, item string, build builder) (stub, code string, err error) {
 	key = fmt.Sprintf("%s %s %s", key, codestore.Format, r.stamp)
-	var dir string
-	defer func() {
-		if dir != "" {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
-	part := func(name string) func(context.Context, io.Writer) error {
-		return func(ctx context.Context, w io.Writer) (err error) {
-			if dir == "" {
-				if dir, err = r.dirBeside(w); err != nil {
-					return err
-				}
-				stop := elapsing(r.progress, Progress{Phase: "compile", Item: item})
-				defer stop()
-				if err := build(ctx, dir); err != nil {
-					return err
-				}
-			}
-			f, err := os.Open(filepath.Join(dir, name))
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			_, err = io.Copy(w, f)
-			return err
-		}
-	}
-	if stub, err = r.config.Store.File(ctx, k.stub, key, part(codestore.StubFile)); err != nil {
+	// The code is put into the store while the stub is made: what build leaves is
+	// gone when that ends.
+	stub, err = r.config.Store.File(ctx, k.stub, key, func(ctx context.Context, w io.Writer) error {
+		return r.build(ctx, w, item, build, func(dir string) error {
+			_, err := r.config.Store.File(ctx, k.code, key, func(_ context.Context, w io.Writer) error {
+				return copyFile(w, filepath.Join(dir, codestore.CodeFile))
+			})
+			return errors.Join(err, copyFile(w, filepath.Join(dir, codestore.StubFile)))
+		})
+	})
+	if err != nil {
 		return "", "", err
 	}
-	code, err = r.config.Store.File(ctx, k.code, key, part(codestore.CodeFile))
+	code, err = r.config.Store.File(ctx, k.code, key, func(ctx context.Context, w io.Writer) error {
+		return r.build(ctx, w, item, build, func(dir string) error {
+			return copyFile(w, filepath.Join(dir, codestore.CodeFile))
+		})
+	})
 	return stub, code, err
+}
+
+// build builds a module beside the store's unfinished file and calls use with
+// the directory that it is in.
+func (r *Runtime) build(ctx context.Context, w io.Writer, item string, build builder, use func(dir string) error) (err error) {
+	dir, err := r.dirBeside(w)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	stop := elapsing(r.progress, Progress{Phase: "compile", Item: item})
+	err = build(ctx, dir)
+	stop()
+	if err != nil {
+		return err
+	}
+	return use(dir)
+}
+
+func copyFile(w io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }
 
 // dirBeside makes a directory where the store has its unfinished files: they are

@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
@@ -52,7 +53,17 @@ func sideModules() map[string]string {
 		"othermem": head + ok + section(2, "\x01\x03env\x06memory\x02\x00"+leb(65536)),
 		"bigdata":  head + ok + section(5, "\x01\x00\x01") + section(11, "\x01\x00\x41"+leb(0x7ffffff0)+"\x0b\x01x"),
 		"loops":    head + ok + loop,
+		"bomb":     compileBomb(),
 	}
+}
+
+// compileBomb is a library of 45 KB which takes gigabytes to compile: wazero
+// reloads all global variables after each call.
+func compileBomb() string {
+	body := "\x00" + strings.Repeat("\x10\x00", 10_000) + "\x0b"
+	return "\x00asm\x01\x00\x00\x00" + dylink(0, 0, 0, 0) + section(1, "\x01\x60\x00\x00") + section(3, "\x01\x00") +
+		section(6, leb(5000)+strings.Repeat("\x7f\x01\x41\x00\x0b", 5000)) +
+		section(10, "\x01"+leb(uint64(len(body)))+body)
 }
 
 // TestSideModules offers wheels with broken libraries: 44. Each is imported
@@ -92,6 +103,18 @@ func TestSideModules(t *testing.T) {
 			results.add(attack{row: "44", name: "library: " + name, lang: python}, t.Failed(), status, 0)
 		})
 	}
+	t.Run("a program's own", func(t *testing.T) {
+		code := fmt.Sprintf("import base64, ctypes\nopen('own.so', 'wb').write(base64.b64decode(%q))\nctypes.CDLL('./own.so')",
+			base64.StdEncoding.EncodeToString([]byte(compileBomb())))
+		a := attack{lang: python, timeout: 30, want: []string{"failed"}, has: "compiling it takes too much"}
+		o, text, err := s.run(arguments{Language: python, Code: code, Timeout: a.timeout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range a.judge(o, text) {
+			t.Error(w)
+		}
+	})
 	if err := s.probe(python); err != nil {
 		t.Error(err)
 	}
