@@ -8,26 +8,44 @@
 // It is told on stdin what it needs before there is a program. Then it says
 // that it is ready with one byte on stdout and waits, maybe for minutes, until
 // its orders come on stdin; what follows them is what the program reads as its
-// own stdin. Both are JSON, after its length as eight hexadecimal digits. It
-// reports by lines of JSON in a pipe that it opens while it still may write
-// there.
+// own stdin. Both are JSON, after its length as eight hexadecimal digits.
 //
-// The program runs in the same realm, so what is used after its start is
-// taken out of its reach before.
+// It reports in a pipe that it opens while it still may write there: a letter
+// for the kind of record, and its fields in UTF-8, each after its length in
+// four bytes, little-endian (report.go).
+//
+// The program runs in the same realm. So what is used after its start is taken
+// out of its reach before: no property of a prototype is looked up any more,
+// but those of objects that are the program's own. That keeps honest programs
+// that change built-in objects from spoiling the report. It is no wall: the
+// program may find the pipe and write what it likes, and the host believes
+// nothing of a report but that the program wishes to be seen so.
 
-const { stdin, exit, inspect, memoryUsage } = Deno;
+const { stdin, exit, inspect } = Deno;
 const { parse, stringify } = JSON;
-const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertySymbols, defineProperty, keys, is } = Object;
+const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertySymbols, defineProperty, keys, is, prototype: objectPrototype } = Object;
 const { isArray } = Array;
-const isFinite = Number.isFinite;
-const wait = Atomics.wait;
+const { isFinite } = Number;
+const { min } = Math;
+const { now } = performance;
+const { wait } = Atomics;
 const internals = Deno[Deno.internal] ?? {};
 const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
-const encoder = new TextEncoder();
-const encode = encoder.encode.bind(encoder);
 const self = import.meta.url;
 const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
 const resultName = "coderunner:result";
+const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeString = String, NativeUint8Array = Uint8Array;
+
+// method makes a function of a method, with the object as its first argument.
+const method = Function.prototype.bind.bind(Function.prototype.call);
+const slice = method(String.prototype.slice);
+const indexOf = method(String.prototype.indexOf);
+const includes = method(String.prototype.includes);
+const trimStart = method(String.prototype.trimStart);
+const subarray = method(NativeUint8Array.prototype.subarray);
+const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Array.prototype), "byteLength").get);
+const then = method(Promise.prototype.then);
+const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
 
 function read(n) {
   const bytes = new Uint8Array(n);
@@ -45,7 +63,8 @@ function readFrame() {
 
 const place = readFrame();
 const out = Deno.openSync(place.report, { write: true });
-const write = out.writeSync.bind(out);
+const writeOut = out.writeSync.bind(out);
+const writeStdout = Deno.stdout.writeSync.bind(Deno.stdout);
 if (place.revoke) Deno.permissions.revokeSync({ name: "write", path: place.report });
 
 // Variables that are for Deno and not for the program.
@@ -61,40 +80,80 @@ Deno.stdout.writeSync(new Uint8Array([6]));
 const orders = readFrame();
 
 defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
-if (orders.args) defineProperty(Deno, "args", { value: orders.args, writable: true, configurable: true, enumerable: true });
+if (orders.args) setArgs(orders.args);
 if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
 
-function report(record) {
-  let bytes = encode(stringify(record) + "\n");
-  while (bytes.length > 0) bytes = bytes.subarray(write(bytes));
+function setArgs(args) {
+  defineProperty(Deno, "args", { value: args, writable: true, configurable: true, enumerable: true });
+  if (orders.workers) passArgs(args);
 }
 
-// describe turns what was thrown into something to report.
-function describe(kind, thrown) {
-  try {
-    if (!(thrown instanceof Error)) {
-      const what = typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown;
-      return { kind, type: String(what), message: clip(inspect(thrown)), stack: "" };
+// passArgs has Workers get the program's arguments, too. Deno gives them those
+// of its command line, which every user of the machine could read.
+function passArgs(args) {
+  const Native = Worker;
+  const module = (source) => "data:text/javascript," + encodeURIComponent(source);
+  const set = stringify(module(`Object.defineProperty(Deno,"args",{value:${stringify(args)},writable:true,configurable:true,enumerable:true})`));
+  globalThis.Worker = class Worker extends Native {
+    constructor(specifier, options) {
+      const url = `${specifier}`;
+      super(URL.canParse(url) ? module(`import ${set};import ${stringify(url)};`) : url, options);
     }
-    const own = thrown.constructor?.name;
-    const type = thrown.name === "Error" && own ? own : thrown.name;
-    const message = String(thrown.message);
-    let stack = String(thrown.stack);
-    const frames = stack.slice(stack.indexOf(message) + message.length);
-    // The graph could not be loaded: nothing of the program has run.
-    const first = frames.trimStart().split("\n", 1)[0];
-    const load = first.includes(self) || first.includes(shownSelf);
-    for (let e = thrown.cause, i = 0; e instanceof Error && i < 5; e = e.cause, i++) {
-      stack += "\nCaused by " + e.stack;
-    }
-    return { kind, type: String(type), message: clip(message), stack: clip(stack), code: String(thrown.code ?? ""), load };
-  } catch {
-    return { kind, type: "Error", message: "(the error cannot be shown)", stack: "" };
+  };
+}
+
+function writeAll(write, bytes) {
+  while (byteLength(bytes) > 0) bytes = subarray(bytes, write(bytes));
+}
+
+// report writes a record.
+function report(kind, ...fields) {
+  writeAll(writeOut, encode(kind));
+  for (let i = 0; i < fields.length; i++) {
+    const bytes = encode(fields[i]);
+    const n = byteLength(bytes);
+    const length = new NativeUint8Array(4);
+    for (let k = 0; k < 4; k++) length[k] = n >>> (8 * k);
+    writeAll(writeOut, length);
+    writeAll(writeOut, bytes);
   }
 }
 
-function clip(text) {
-  return text.length > 20000 ? text.slice(0, 20000) + "…" : text;
+// text is what a value of the program's is as a string, of at most room
+// characters.
+function text(value, room) {
+  const s = NativeString(value);
+  return s.length > room ? slice(s, 0, room) + "…" : s;
+}
+
+const errorRoom = 20000;
+
+// blame reports what was thrown.
+function blame(kind, thrown) {
+  let type = "Error", message = "(the error cannot be shown)", stack = "", code = "", load = "";
+  try {
+    if (thrown instanceof NativeError) {
+      const own = thrown.constructor?.name;
+      type = text(thrown.name === "Error" && own ? own : thrown.name, 200);
+      message = NativeString(thrown.message);
+      stack = NativeString(thrown.stack);
+      // Where the graph could not be loaded, the first frame is our import.
+      const frames = trimStart(slice(stack, indexOf(stack, message) + message.length));
+      const end = indexOf(frames, "\n");
+      const first = end < 0 ? frames : slice(frames, 0, end);
+      load = includes(first, self) || includes(first, shownSelf) ? "1" : "";
+      for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
+        stack += "\nCaused by " + text(e.stack, errorRoom);
+      }
+      code = text(thrown.code ?? "", 200);
+    } else {
+      type = text(typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown, 200);
+      message = inspect(thrown);
+    }
+  } catch {
+    // what we have is what can be shown
+  }
+  report(kind, type, text(message, errorRoom), text(stack, errorRoom), code, load);
 }
 
 // plain reports whether a value is the same after a journey through JSON.
@@ -119,7 +178,7 @@ function plain(value, room) {
     ok = names.length === value.length;
   } else {
     const proto = getPrototypeOf(value);
-    ok = (proto === null || proto === Object.prototype) && typeof value.toJSON !== "function" &&
+    ok = (proto === null || proto === objectPrototype) && typeof value.toJSON !== "function" &&
       getOwnPropertySymbols(value).length === 0;
   }
   for (let i = 0; ok && i < names.length; i++) ok = plain(value[names[i]], room);
@@ -130,21 +189,20 @@ function plain(value, room) {
 // give reports the value of the last expression. A promise stands for what it
 // becomes; it is not handled here, so a rejection stays unhandled.
 function give(value) {
-  if (value === undefined) return report({ kind: "result" });
-  const record = { kind: "result", text: "" };
+  if (value === undefined) return report("r", "", "", "");
+  let shown = "", json = "", trace = "";
   try {
-    record.text = inspect(value, { colors: false });
-    record.trace = value instanceof Error;
-    if (plain(value, { nodes: 100000, depth: 100 })) {
-      const json = stringify(value);
-      if (json.length <= orders.room) record.json = json;
+    shown = inspect(value, { __proto__: null, colors: false });
+    trace = value instanceof NativeError ? "1" : "";
+    if (plain(value, { __proto__: null, nodes: 100000, depth: 100 })) {
+      const all = stringify(value);
+      if (all.length <= orders.room) json = all;
     }
   } catch {
-    record.text ||= "(the value cannot be shown)";
+    shown ||= "(the value cannot be shown)";
   }
-  if (record.text.length > orders.room) record.text = record.text.slice(0, orders.room) + "…";
-  report(record);
-  if (value instanceof Promise) value.then(give);
+  report("r", text(shown, orders.room), json, trace);
+  if (value instanceof NativePromise) then(value, give);
 }
 
 // The last thing that happens in a program is the event "unload", also if it
@@ -158,9 +216,10 @@ function over() {
     // all the rest; whoever listens to "exit" has used it.
     const unmade = "__nodeBootstrapArgs" in internals && internals.dispatchProcessExitEvent === undefined;
     let listeners = unmade ? 0 : process.listenerCount("exit");
-    for (const symbol of getOwnPropertySymbols(globalThis)) listeners += globalThis[symbol].listeners?.unload?.length ?? 0;
+    const symbols = getOwnPropertySymbols(globalThis);
+    for (let i = 0; i < symbols.length; i++) listeners += globalThis[symbols[i]].listeners?.unload?.length ?? 0;
     if (listeners !== 1) return;
-    report({ kind: "exit", exit: exitCode() });
+    report("x", NativeString(exitCode()));
     wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
   } catch {
     // then it ends in the ordinary way
@@ -168,14 +227,26 @@ function over() {
 }
 if (orders.tell) addEventListener("unload", over);
 
-addEventListener("error", (event) => report(describe("error", event.error)));
-addEventListener("unhandledrejection", (event) => report(describe("error", event.reason)));
+function failed(event, thrown) {
+  if (!testFailed(event, thrown)) blame("e", thrown);
+}
+addEventListener("error", (event) => failed(event, event.error));
+addEventListener("unhandledrejection", (event) => failed(event, event.reason));
 
+// load loads the program as a run would and runs nothing of it: the first
+// module that is evaluated throws.
+function load() {
+  const source = `import "data:text/javascript,throw 0";import ${stringify(orders.main)}`;
+  return import("data:text/javascript," + encodeURIComponent(source));
+}
+
+defineTests();
 try {
-  const program = await import(orders.main);
+  const program = await (orders.load ? load() : import(orders.main));
   if (resultName in program) give(program[resultName]);
-  if (orders.memory) report({ kind: "done", memory: memoryUsage().rss });
 } catch (thrown) {
-  report(describe("thrown", thrown));
+  if (orders.load && thrown === 0) exit(0);
+  blame("t", thrown);
   exit(1);
 }
+if (tests.length > 0) then(runTests(), (ok) => ok || exit(1));

@@ -45,6 +45,8 @@ const (
 	// findLimit bounds the wait for another process that makes the very
 	// databases that are looked for.
 	findLimit = 20 * time.Millisecond
+	// checkEvery is how often a set is checked at most.
+	checkEvery = time.Minute
 	// maxFailed is how often the databases of a set may not come about, or be
 	// dropped after a crash, before a Runner does without.
 	maxFailed = 3
@@ -71,10 +73,11 @@ type codes struct {
 
 // codeSet is what is known of a set.
 type codeSet struct {
-	path   string // of the databases as they were used last, "" if there were none
-	absent bool   // nobody had made any when we looked
-	making bool
-	failed int
+	path    string // of the databases as they were used last, "" if there were none
+	absent  bool   // nobody had made any when we looked
+	making  bool   // or checking
+	failed  int
+	checked time.Time
 }
 
 func newCodes(r *Runner) *codes {
@@ -160,7 +163,7 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 func (c *codes) make(key string, v variant, d deps.Dependencies) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
-	v.making, v.args = true, nil
+	v.making = true
 	ctx, cancel := context.WithTimeout(c.ctx, 2*makeLimit)
 	defer cancel()
 	dir, err := c.r.cfg.Cache.Dir(ctx, codeKind, key, func(ctx context.Context, dir string) error {
@@ -184,9 +187,44 @@ func (c *codes) make(key string, v variant, d deps.Dependencies) {
 	c.trim(c.ctx, maxCodes, maxCodeBytes)
 }
 
-// drop removes the databases that a variant had. They have no checksums that
-// Deno looks at, and what is wrong in them ends every Deno that loads it: so a
-// Deno that has crashed is the last one that had them.
+// suspect has the databases of a variant checked after a Deno that had them has
+// failed: they have no checksums that Deno looks at, and what is wrong in them
+// ends every Deno that loads it. A program can make its Deno fail as well, so
+// the packages are loaded without it; only if that fails, too, are the
+// databases dropped.
+func (c *codes) suspect(v variant, d deps.Dependencies) {
+	key := c.r.codeKey(v)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.set(key)
+	if s.path == "" || s.making || time.Since(s.checked) < checkEvery || c.ctx.Err() != nil {
+		return
+	}
+	s.making, s.checked = true, time.Now()
+	c.r.background.Go(func() { c.check(key, v, d) })
+}
+
+// check loads a set's packages with its databases.
+func (c *codes) check(key string, v variant, d deps.Dependencies) {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	ctx, cancel := context.WithTimeout(c.ctx, 2*makeLimit)
+	defer cancel()
+	v.narrow = true
+	in, end, err := c.r.runLoader(ctx, v, d.Loader())
+	if in != nil {
+		in.leave()
+	}
+	c.mu.Lock()
+	c.set(key).making = false
+	c.mu.Unlock()
+	if err == nil && end.runtimeFailed() {
+		v.narrow = false
+		c.drop(v)
+	}
+}
+
+// drop removes the databases that a variant had.
 func (c *codes) drop(v variant) {
 	key := c.r.codeKey(v)
 	c.mu.Lock()
@@ -227,31 +265,43 @@ func (c *codes) trim(ctx context.Context, sets int, bytes int64) {
 	}
 }
 
-// makeCode fills dir with the databases of a variant's packages.
-func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) error {
+// runLoader runs a program of ours that loads packages. The caller calls the
+// instance's leave, if there is one.
+func (r *Runner) runLoader(ctx context.Context, v variant, loader string) (*instance, *ending, error) {
 	in := r.launch(ctx, v)
 	if err := in.await(ctx); err != nil {
 		in.discard()
-		return err
-	}
-	if in.denoDir == r.denoDir {
-		in.discard()
-		return errors.New("Deno has no folder of its own for a run")
+		return nil, nil, err
 	}
 	const main = "main.js"
 	if err := in.folder.write(main, loader, nil); err != nil {
 		in.discard()
+		return nil, nil, err
+	}
+	j := &job{r: r, main: main, shown: main, program: jsparse.Plain(loader), binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
+	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
+	end := j.command(ctx, in, false)
+	if end == nil {
+		return in, nil, errors.New("load the packages: Deno died")
+	}
+	return in, end, nil
+}
+
+// makeCode fills dir with the databases of a variant's packages.
+func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) error {
+	in, end, err := r.runLoader(ctx, v, loader)
+	if in == nil {
 		return err
 	}
 	defer in.leave()
-	j := &job{r: r, main: main, shown: main, program: jsparse.Plain(loader), binary: v.binary, ready: v.ready, begun: time.Now()}
-	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
-	o, _, err := j.command(ctx, in)
 	if err != nil {
 		return err
 	}
+	if in.denoDir == r.denoDir {
+		return errors.New("Deno has no directory of its own for a run")
+	}
 	// A package may end the process while it is loaded.
-	if o.Status != runners.Succeeded && o.Status != runners.Failed {
+	if o := end.outcome(); o.Status != runners.Succeeded && o.Status != runners.Failed || end.runtimeFailed() {
 		return fmt.Errorf("load the packages: %s", o.Status)
 	}
 	<-in.p.End()

@@ -135,7 +135,7 @@ func TestCode(t *testing.T) {
 		if err := in.folder.write(j.main, j.program.Edited(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if o, _, err := j.command(t.Context(), in); err != nil || o.Status != runners.Succeeded {
+		if o := j.command(t.Context(), in, false).outcome(); o.Status != runners.Succeeded {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		<-in.p.End()
@@ -227,41 +227,32 @@ func TestCodeOfPackages(t *testing.T) {
 	}
 }
 
-// TestCrash: what made Deno crash is not there for the next one.
+// TestCrash has a program pretend that Deno failed: the databases are checked
+// and stay. What is dropped after a crash is not there for the next program.
 func TestCrash(t *testing.T) {
 	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;", "/b.js": "export const b = 1;"})
 	r := runner(1)
 	req, other := runners.Request{Code: "import { a } from '" + address + "/a.js'; a"}, runners.Request{Code: "import { b } from '" + address + "/b.js'; b"}
 	run(t, r, other)
 	_, v2 := variantOf(t, r, other)
-	words := "\n============\nDeno has panicked. This is a bug in Deno. Please report this\n\nthread 'main' panicked at cache.rs:1\n"
+	run(t, r, req)
+	r.background.Wait()
+	forged := runners.Request{Code: "import { a } from '" + address + "/a.js'; console.error('\\n============\\n" + panicked + "'); Deno.exit(1)"}
+	o := run(t, r, forged)
+	r.background.Wait()
+	_, v := variantOf(t, r, req)
+	if key := r.codeKey(v); o.Status != runners.Failed || r.codes.set(key).checked.IsZero() || r.codes.find(v) == "" {
+		t.Errorf("%s; the databases were checked %v, and are %q", o.Status, r.codes.set(key).checked, r.codes.find(v))
+	}
 	for i := range maxFailed + 1 {
 		run(t, r, req)
 		r.background.Wait()
-		j, v := variantOf(t, r, req)
 		if got := r.codes.find(v); (got != "") != (i < maxFailed) {
 			t.Fatalf("after %d crashes there are databases: %q", i, got)
 		}
-		for _, tt := range []struct {
-			end  ending
-			want runners.Status
-		}{
-			{ending{exitCode: 1, report: report{thrown: &record{Kind: "thrown", Message: words}}}, runners.Failed},
-			{ending{exitCode: 1, report: report{done: &record{}}}, runners.Failed},
-			{ending{exitCode: 1}, runners.Crashed},
-		} {
-			tt.end.program, tt.end.stdout, tt.end.stderr = j.program, runners.NewCapture(1000), runners.NewCapture(1000)
-			if _, err := tt.end.stderr.Write([]byte(words)); err != nil {
-				t.Fatal(err)
-			}
-			o := tt.end.outcome()
-			if o.Status != tt.want {
-				t.Errorf("%+v: %s, want %s", tt.end.report, o.Status, tt.want)
-			}
-			j.after(&tt.end, o)
-			if got, want := r.codes.find(v) != "", tt.want != runners.Crashed && i < maxFailed; got != want {
-				t.Errorf("%s: there are databases: %v, want %v", o.Status, got, want)
-			}
+		r.codes.drop(v)
+		if got := r.codes.find(v); got != "" {
+			t.Errorf("there are databases: %q", got)
 		}
 	}
 	if r.codes.find(v2) == "" {
@@ -289,7 +280,7 @@ func TestCodeKey(t *testing.T) {
 	if key := r.codeKey(variant{memory: v.memory, ready: &prepared{}}); key != "" {
 		t.Errorf("without packages: %q", key)
 	}
-	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", args: []string{"a"}, memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
+	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)
 	}
 }

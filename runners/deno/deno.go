@@ -71,6 +71,9 @@ import (
 //go:embed bootstrap.js
 var bootstrapSource string
 
+//go:embed tests.js
+var testsSource string
+
 //go:embed seal.js
 var sealSource string
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -17,36 +16,25 @@ import (
 // killedCode is the exit code of a program that was killed.
 const killedCode = 128 + 9
 
-// next is what to do after a process has ended.
-type next int
-
-const (
-	done  next = iota
-	plain      // it could not load the edited program: run the plain one
-	again      // the process died before the program began: take another
-)
-
 // orders are what the bootstrap is told when there is a program.
 type orders struct {
-	Main string   `json:"main"` // the program's URL
-	Path string   `json:"path"` // and its path
-	Args []string `json:"args,omitempty"`
-	Argv bool     `json:"argv"` // the program looks at process.argv
-	Room int64    `json:"room"` // characters for the result
-	Tell bool     `json:"tell"` // say when it is over
-	// Say how much memory there is in use at the end: we cannot look.
-	Memory bool `json:"memory"`
+	Main    string   `json:"main"`  // the program's URL
+	Path    string   `json:"path"`  // its path
+	Shown   string   `json:"shown"` // its name in messages
+	Args    []string `json:"args,omitempty"`
+	Argv    bool     `json:"argv"`    // the program looks at process.argv
+	Workers bool     `json:"workers"` // and has Workers, maybe
+	Room    int64    `json:"room"`    // characters for the result
+	Tell    bool     `json:"tell"`    // say when it is over
+	Load    bool     `json:"load"`    // load the program and run nothing of it
 }
 
-// instance gives the job a Deno that waits for its orders: one that was
-// started ahead, unless it must be a fresh one. The error is the context's if
-// that ends before.
+// instance returns a Deno that waits for its orders: one that was started
+// ahead, unless it must be a fresh one. The error is the context's if that ends
+// before.
 func (j *job) instance(ctx context.Context) (*instance, error) {
 	v := j.variant()
-	if len(j.req.Args) > 0 && j.mentions("Worker") {
-		v.args = j.req.Args // workers have those that the process was started with
-	}
-	for !j.fresh && v.args == nil {
+	for !j.fresh {
 		var in *instance
 		if in, j.parkKey = j.r.park.take(v); in == nil {
 			break
@@ -68,7 +56,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 	return in, nil
 }
 
-// variant is what the job needs to know of its process, but for arguments.
+// variant returns the variant of the job's process.
 func (j *job) variant() variant {
 	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
 }
@@ -80,87 +68,88 @@ func (j *job) mentions(word string) bool {
 	})
 }
 
-// execute runs the job's program.
-func (j *job) execute(ctx context.Context) (*runners.Outcome, next, error) {
-	if ctx.Err() != nil {
-		return cancelled(), done, nil
-	}
-	in, err := j.instance(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			return cancelled(), done, nil
+// execute runs the job's program, or only loads it.
+func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
+	for {
+		in, err := j.instance(ctx)
+		if err != nil {
+			return nil, err
 		}
-		return nil, done, err
+		if err := in.folder.write(j.main, j.program.Edited(), j.req.Files); err != nil {
+			in.discard()
+			return nil, err
+		}
+		end := j.command(ctx, in, load)
+		in.leave()
+		if end != nil {
+			return end, nil
+		}
+		j.fresh = true
 	}
-	if err := in.folder.write(j.main, j.program.Edited(), j.req.Files); err != nil {
-		in.discard()
-		return nil, done, err
-	}
-	defer in.leave()
-	return j.command(ctx, in)
 }
 
-// command gives an instance its orders and awaits the end of the program.
-func (j *job) command(ctx context.Context, in *instance) (*runners.Outcome, next, error) {
+// command gives an instance its orders and waits for the end of the program. It
+// returns nil if the process died while it waited, before it had orders.
+func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
 	end := &ending{
 		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.folder.work(), program: j.program,
-		workers: j.mentions("Worker"),
-		stdout:  runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
+		workers: j.mentions("Worker"), free: unconfined(j.r.cfg.Policy),
+		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
 	}
 	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stopCtx()
 	begun := time.Now()
-	timer := time.AfterFunc(j.req.Limits.Timeout, func() { p.Kill(stopTime) })
+	timer := time.AfterFunc(j.left, func() { p.Kill(stopTime) })
 	defer timer.Stop()
 
 	var readers sync.WaitGroup
 	over := make(chan struct{}) // closed when the program says that it is over
 	unread := false             // the orders could not be given
+	tell := func() { close(over) }
+	if end.free || load {
+		// A process of the program's, or foreign code in it, may write on after
+		// the program's end.
+		tell = nil
+	}
 	if p.Report != nil {
-		readers.Go(func() { end.report = readReport(p.Report, func() { close(over) }) })
+		readers.Go(func() { end.report = readReport(p.Report, end.limits.Output, tell) })
 	}
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
-	readers.Go(func() { unread = !j.order(in) })
+	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
 	go p.Reap()
 	j.r.background.Go(func() { p.Watch(in.folder.path) })
 
-	var usage runners.Usage
 	select {
 	case <-over:
 		// All that it printed is in the pipes.
-		usage = in.usage()
+		end.used = in.usage()
 		p.Kill(stopDone)
 	case <-p.End():
 	}
 	if p.Stopped() != stopDone {
 		<-p.End()
-		usage = in.usage()
+		end.used = in.usage()
 	}
 	p.Collect(&readers)
 	if p.Report == nil {
-		end.report = readReportFile(in.folder.report())
+		end.report = readReportFile(in.folder.report(), end.limits.Output)
 	}
 	if unread && in.key != "" && p.Stopped() == "" {
-		return nil, again, nil // it died before it began
+		return nil
 	}
-	end.stopped = p.Stopped()
+	end.stopped, end.filled = p.Stopped(), p.Filled()
 	if end.stopped == stopDone {
-		end.stopped, end.exitCode = "", end.report.exit.Exit&0xff
+		end.stopped, end.exitCode = "", *end.report.exit
 	} else {
 		end.exitCode, end.signal = p.Exit()
 	}
-	usage.RunMS = time.Since(begun).Milliseconds()
-	usage.PrepareMS = begun.Sub(j.begun).Milliseconds()
-	end.peak = usage.PeakMemoryBytes
-	o := end.outcome()
-	o.Packages = append(o.Packages, j.ready.packages...)
-	if done := end.report.done; done != nil {
-		usage.PeakMemoryBytes = max(usage.PeakMemoryBytes, done.Memory)
-	}
-	o.Usage = usage
-	return o, j.after(end, o), nil
+	took := time.Since(begun)
+	j.left = max(j.left-took, 0)
+	end.used.RunMS = took.Milliseconds()
+	end.used.PrepareMS = begun.Sub(j.begun).Milliseconds()
+	return end
 }
 
 // usage returns what the process has used since it was ready.
@@ -175,20 +164,22 @@ func (in *instance) usage() runners.Usage {
 // order sends the bootstrap its orders, and then the program its stdin, which
 // may go on for as long as its reader blocks. It reports whether the orders
 // were written.
-func (j *job) order(in *instance) bool {
+func (j *job) order(in *instance, tell, load bool) bool {
 	main := filepath.Join(in.folder.work(), j.main)
-	// A process of the program's, or foreign code in it, may write on after
-	// the program's end.
-	tell := !unconfined(j.r.cfg.Policy)
 	o := orders{
-		Main: fileURL(main), Path: main, Room: j.req.Limits.Output, Args: j.req.Args,
-		Argv: len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
-		Tell: tell, Memory: !tell || runtime.GOOS != "linux",
+		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
+		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
+		Workers: len(j.req.Args) > 0 && j.mentions("Worker"),
+		Tell:    tell, Load: load,
 	}
 	// The process may end at any time; what is not written then is not read.
 	if err := writeFrame(in.p.Stdin, o); err != nil {
 		in.p.Stdin.Close()
 		return false
+	}
+	if load {
+		in.p.Stdin.Close()
+		return true
 	}
 	go func() {
 		defer in.p.Stdin.Close()
@@ -197,21 +188,18 @@ func (j *job) order(in *instance) bool {
 	return true
 }
 
-// after says what to do next. Only a program that could not be loaded may be
-// run again: nothing of it has run.
-func (j *job) after(end *ending, o *runners.Outcome) next {
-	if o.Status == runners.Crashed {
-		j.r.codes.drop(j.variant())
-		return done
+// unloadable reports whether the program cannot be loaded, as its side said
+// when it ended. That it said so is no reason to run it again, with all that it
+// does: it may have run and say what it likes. So it is loaded once more, by a
+// process that evaluates nothing of it.
+func (j *job) unloadable(ctx context.Context, end *ending) bool {
+	says := func(end *ending) bool {
+		t := end.report.thrown
+		return end.stopped == "" && end.signal == 0 && t != nil && t.escaped && t.load
 	}
-	rec := end.report.thrown
-	if o.Status != runners.Failed || rec == nil || rec.Kind != "thrown" || !rec.Load {
-		return done
+	if !says(end) {
+		return false
 	}
-	if j.program.HasEdits() {
-		// Whatever Deno does not like about the program, it should say it of
-		// the user's own text.
-		return plain
-	}
-	return done
+	again, err := j.execute(ctx, true)
+	return err == nil && says(again)
 }

@@ -30,8 +30,8 @@ type variant struct {
 	binary string
 	memory int64 // the limit, in bytes
 	ready  *prepared
-	args   []string // of the program; nil, and no process is kept that has any
-	making bool     // it loads packages for later programs to load them faster
+	making bool // it loads packages for later programs to load them faster
+	narrow bool // it has no permission but for what it loads
 }
 
 // variantKey stands for a variant, and for what else a process is started with. It is ""
@@ -48,7 +48,7 @@ func (r *Runner) variantKey(v variant) string {
 // policy is what the process may touch. One that runs no program gets nothing
 // that is not needed for loading.
 func (in *instance) policy() runners.Policy {
-	if in.variant.making {
+	if in.variant.making || in.variant.narrow {
 		return runners.Policy{}
 	}
 	return in.r.cfg.Policy
@@ -88,8 +88,7 @@ func (in *instance) flags() []string {
 	}
 	write := []string{f.work(), f.temp(), f.report()}
 	args = append(args, permissionFlags(r.withoutCache(policy), read, write, imports)...)
-	args = append(args, r.folders.bootstrap())
-	return append(args, v.args...)
+	return append(args, r.folders.bootstrap())
 }
 
 // instance is a Deno in a folder of its own. It is started ahead of its run or

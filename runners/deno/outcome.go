@@ -1,10 +1,7 @@
 package deno
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,86 +16,21 @@ import (
 	"coderunner/runners/deno/process"
 )
 
-// record is one line of the bootstrap's report. The program could write such
-// lines only with the permission to write everywhere; they then say something
-// wrong about that program and nothing else.
-type record struct {
-	Kind    string `json:"kind"` // "result", "error", "thrown", "done" or "exit"
-	Text    string `json:"text"`
-	JSON    string `json:"json"`
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	Stack   string `json:"stack"`
-	Code    string `json:"code"`
-	Load    bool   `json:"load"`   // the program could not be loaded, nothing of it ran
-	Trace   bool   `json:"trace"`  // Text is that of an error
-	Memory  int64  `json:"memory"` // bytes
-	Exit    int    `json:"exit"`   // the exit code
-}
-
-// report is what the bootstrap said.
-type report struct {
-	result *record
-	thrown *record // by an uncaught error; the last one
-	done   *record // the program's own code came to its end
-	exit   *record // and nothing more will happen
-}
-
-// maxReport bounds what is read of a report, in bytes.
-const maxReport = 16 << 20
-
-// readReport reads a report as far as it is well-formed: a process that was
-// killed may have left half a line. It reads to the end of r, so that nobody
-// waits for a full pipe. Over is called, once, when the program says that it is
-// over.
-func readReport(r io.Reader, over func()) report {
-	var rep report
-	defer func() { _, _ = io.Copy(io.Discard, r) }()
-	lines := bufio.NewReader(io.LimitReader(r, maxReport))
-	for {
-		line, err := lines.ReadBytes('\n')
-		var rec record
-		if err != nil || json.Unmarshal(line, &rec) != nil {
-			return rep
-		}
-		switch rec.Kind {
-		case "result":
-			rep.result = &rec
-		case "error", "thrown":
-			rep.thrown = &rec
-		case "done":
-			rep.done = &rec
-		case "exit":
-			rep.exit = &rec
-			over()
-			return rep
-		}
-	}
-}
-
-// readReportFile reads a report where it is no pipe.
-func readReportFile(name string) report {
-	f, err := os.Open(name)
-	if err != nil {
-		return report{} // it did not come so far
-	}
-	defer f.Close()
-	return readReport(f, func() {})
-}
-
-// ending is how a process ended.
+// ending is how a process ended, and what must be known to explain it.
 type ending struct {
 	stopped  process.Stop   // why we killed it, "" if we did not
 	exitCode int            // 128 and the signal's number if a signal ended it
 	signal   syscall.Signal // 0 if none did
+	free     bool           // it was not confined, so it could send itself any signal
+	filled   bool           // we saw it use at least half of its memory
 	limits   runners.Limits
-	peak     int64 // the most memory it had, in bytes, 0 if unknown
+	used     runners.Usage
 	stdout   *runners.Capture
 	stderr   *runners.Capture
 	report   report
-	main     string // the program's name in the working folder
+	main     string // the program's name in the working directory
 	shown    string // and as tracebacks show it
-	work     string // the working folder
+	work     string // the working directory
 	program  *jsparse.Program
 	workers  bool // the program mentions them
 }
@@ -109,106 +41,145 @@ const (
 	stopDone process.Stop = "done" // it was over and did not need to tidy up
 )
 
-// faults are the signals by which a process ends that has gone wrong. Nobody
-// but the program itself sends it others.
-var faults = []syscall.Signal{syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGFPE}
+// faults are the signals by which V8 and the kernel end a process that has gone
+// wrong. A confined program cannot send them, not to itself either: of all
+// signals it has only SIGABRT, by process.abort.
+var faults = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGFPE}
 
-// outcome says how the run went. Packages and usage are left to the caller.
+// outcome returns how the run went, without packages and usage.
+//
+// The status follows from what this process saw: why it killed the other, the
+// signal, the exit code, how much memory there was. What the program's side
+// says, in the report or on stderr, only explains it, or tells apart what the
+// program could have chosen anyway.
 func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}}
 	o.Stdout, o.StdoutTruncated = e.stdout.Text()
 	o.Stderr, o.StderrTruncated = e.stderr.Text()
-	if rec := e.report.result; rec != nil && rec.Text != "" {
-		text := rec.Text
-		if rec.Trace {
+	if v := e.report.result; v != nil && v.text != "" {
+		text := v.text
+		if v.isError {
 			text, _ = e.traceback(text)
 		}
-		o.Result = runners.NewValue(text, rec.JSON, e.limits.Output)
+		o.Result = runners.NewValue(text, v.json, e.limits.Output)
 	}
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
 	}
 	switch {
-	case e.stopped == stopTime:
-		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
-	case e.stopped == process.StopOutput:
-		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
-	case e.stopped == process.StopDisk:
-		fail(runners.OutputLimit, "DiskLimit", "the program wrote more than %d MiB or %d files into its working folder; these limits are fixed", process.MaxDiskBytes>>20, process.MaxDiskFiles)
-	case e.stopped == process.StopThreads:
-		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", process.MaxThreads)
-	case e.stopped == process.StopMemory:
-		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
-	case e.stopped == process.StopContext:
-		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
+	case e.stopped != "":
+		e.killed(fail)
 	case e.signal != 0:
-		o.Stderr = e.died(o, fail)
-	case e.exitCode != 0 && e.report.done == nil && e.report.thrown == nil && strings.Contains(o.Stderr, panicked):
-		if words := o.Stderr; !e.noMemory(o, fail) {
-			fail(runners.Crashed, "Crash", "Deno panicked%s", lastLines(words))
-		}
+		o.Stderr = e.died(o.Stderr, fail)
+	case e.report.broken != nil:
+		fail(runners.Failed, "BrokenReport", "the runner's own report of how the program ended was overwritten by the program: %v", e.report.broken)
 	case e.exitCode != 0:
 		o.Status = runners.Failed
-		o.Stderr = e.failed(o)
+		o.Stderr = e.failed(o, fail)
 	}
 	return o
 }
 
-// panicked is what Deno says of an error of its own.
-const panicked = "Deno has panicked. This is a bug in Deno."
-
-// outOfMemory is how V8, Rust and the C libraries say it. A thread that cannot
-// be had, "temporarily", is one for whose stack there is no memory.
-var outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory|std::bad_alloc|resource temporarily unavailable`)
-
-// lastWords begins what V8, Rust, Deno and the C libraries say when they give
-// up. Threads that run out of memory together say it together, so the first
-// place counts.
-var lastWords = regexp.MustCompile(`(?m)^([#\s]*\n)?(<--- Last few GCs --->|# Fatal (process|JavaScript|error) |={10,}\n` + regexp.QuoteMeta(panicked) + `)` +
-	`|^memory allocation of \d+ bytes failed|^Fatal glibc error: |^(libc\+\+abi: terminating|terminate called) .*std::bad_alloc`)
-
 // fails sets an outcome's status and error.
 type fails func(s runners.Status, kind, format string, a ...any)
 
-// noMemory reports whether the runtime's last words are that there is no
-// memory. It then takes them out of the outcome and explains them.
-func (e *ending) noMemory(o *runners.Outcome, fail fails) bool {
-	i := lastWords.FindStringIndex(o.Stderr)
-	if i == nil || !outOfMemory.MatchString(o.Stderr[i[0]:]) {
-		return false
+// killed explains why we killed the process.
+func (e *ending) killed(fail fails) {
+	switch e.stopped {
+	case stopTime:
+		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
+	case process.StopOutput:
+		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
+	case process.StopDisk:
+		fail(runners.OutputLimit, "DiskLimit", "%s; these limits are fixed", process.DiskLimits)
+	case process.StopSpace:
+		fail(runners.OutputLimit, "DiskLimit", "the disk of this machine is nearly full, and the program went on writing")
+	case process.StopThreads:
+		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", process.MaxThreads)
+	case process.StopMemory:
+		e.noMemory(fail)
+	case process.StopContext:
+		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
+	default:
+		fail(runners.Failed, "Stopped", "the program was ended (%s)", e.stopped)
 	}
-	o.Stderr = strings.TrimRight(o.Stderr[:i[0]], "\n")
-	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
-	return true
 }
 
-// died explains a signal, and returns stderr without the runtime's last
-// words.
-func (e *ending) died(o *runners.Outcome, fail fails) string {
-	if e.noMemory(o, fail) {
-		return o.Stderr
+// panicked is what Deno prints about an error of its own.
+const panicked = "Deno has panicked. This is a bug in Deno."
+
+var (
+	// outOfMemory is how V8, Rust and the C libraries put it. A thread that is
+	// not available, "temporarily", is one for whose stack there is no memory.
+	outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory|std::bad_alloc|resource temporarily unavailable`)
+
+	// invalidSize is how V8 puts it that no array or string may be so large.
+	invalidSize = regexp.MustCompile(`# Fatal JavaScript invalid size error (\d+)`)
+
+	// overflowed is what Rust prints when a native stack is too deep.
+	overflowed = regexp.MustCompile(`(?m)\nthread '[^'\n]*' (\(\d+\) )?has overflowed its stack`)
+
+	// lastWords begins what V8, Rust, Deno and the C libraries print when they
+	// give up. Threads that run out of memory together print it together, so the
+	// first place counts.
+	lastWords = regexp.MustCompile(`(?m)^([#\s]*\n)?(<--- Last few GCs --->|# Fatal (process|JavaScript|error) |# Fatal error with no security impact|={10,}\n` + regexp.QuoteMeta(panicked) + `)` +
+		`|^memory allocation of \d+ bytes failed|^Fatal glibc error: |^(libc\+\+abi: terminating|terminate called) .*std::bad_alloc`)
+)
+
+// noMemory says that the limit of memory was met.
+func (e *ending) noMemory(fail fails) {
+	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
+}
+
+// died explains a signal, and returns stderr without the runtime's last words.
+//
+// V8 ends by SIGTRAP or SIGILL when it cannot go on, with words that say why,
+// and a confined program has no other way to these signals: then the words
+// count. SIGABRT is Rust's and the C libraries' way, but the program's, too:
+// then only what was seen counts.
+func (e *ending) died(stderr string, fail fails) string {
+	own, words := stderr, ""
+	if i := lastWords.FindStringIndex(stderr); i != nil {
+		own, words = strings.TrimRight(stderr[:i[0]], "\n"), stderr[i[0]:]
 	}
-	words := o.Stderr
-	if i := strings.Index(words, "\nthread '"); i >= 0 && strings.Contains(words[i:], "has overflowed its stack") {
+	genuine := slices.Contains(faults, e.signal) && !e.free
+	switch size := invalidSize.FindStringSubmatch(words); {
+	case genuine && size != nil:
+		fail(runners.Failed, "RangeError", "the program made an array or a string with more elements than V8 allows (%s)", size[1])
+		return own
+	case outOfMemory.MatchString(words) && (genuine || e.filled):
+		e.noMemory(fail)
+		return own
+	}
+	if i := overflowed.FindStringIndex(stderr); i != nil && e.signal == syscall.SIGABRT {
 		fail(runners.Failed, "StackOverflow", "the program is nested too deeply for Deno to read it")
-		return words[:i]
+		return stderr[:i[0]]
 	}
-	if !slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT && strings.TrimSpace(words) == "" {
-		// process.abort(), process.kill(process.pid); or there is no memory.
-		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)%s", e.signal, e.wordless())
-		return words
+	if genuine {
+		fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), lastLines(stderr))
+		return stderr
 	}
-	fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), lastLines(words))
-	return words
+	fail(runners.Failed, "Signal", "the program was ended by a signal (%s)%s", e.signal, e.wordless())
+	return stderr
+}
+
+// runtimeFailed reports whether Deno itself may have failed, rather than the
+// program.
+func (e *ending) runtimeFailed() bool {
+	if e.stopped != "" {
+		return false
+	}
+	words, _ := e.stderr.Text()
+	return slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT || e.exitCode != 0 && strings.Contains(words, panicked)
 }
 
 // wordless says what a process that has had much memory may have died of
 // without a word.
 func (e *ending) wordless() string {
-	if !slices.Contains(faults, e.signal) || e.peak == 0 || e.peak < e.limits.Memory/2 {
+	if !e.filled || e.signal == syscall.SIGKILL {
 		return ""
 	}
-	return fmt.Sprintf(", which also happens when memory runs out: it had up to %d MiB, Deno's own included, and its limit is %d MiB (CODE_RUNNER_MEMORY on the server)", e.peak>>20, e.limits.Memory>>20)
+	return fmt.Sprintf(", which also happens when memory runs out: it had up to %d MiB, Deno's own included, and its limit is %d MiB (CODE_RUNNER_MEMORY on the server)", e.used.PeakMemoryBytes>>20, e.limits.Memory>>20)
 }
 
 // memoryHint says what a program with workers cannot know: Deno sets so much
@@ -220,35 +191,38 @@ func (e *ending) memoryHint() string {
 	return ": a Worker needs about 550 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
 }
 
-// lastLines quotes the end of what a process said.
+// lastLines quotes the end of what a process printed.
 func lastLines(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(text[max(0, len(text)-4096):]), "\n")
 	lines = lines[max(0, len(lines)-5):]
 	if len(lines) == 1 && lines[0] == "" {
 		return ""
 	}
-	return ": " + deps.Clip(strings.Join(lines, " | "), 600)
+	return ": " + deps.Clip(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
 }
 
 // uncaught begins what Deno prints about the error that ended a program.
 var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
 
-// unallocated is what errors say that a program gets for want of memory.
+// unallocated is the message of errors that a program gets for want of memory.
 var unallocated = regexp.MustCompile(`Array buffer allocation failed|could not allocate memory|Unable to grow instance memory|ArrayBuffer\.prototype\.resize: Out of memory`)
 
 // failed explains an exit code, and returns stderr without Deno's account of
 // an error that the outcome has.
-func (e *ending) failed(o *runners.Outcome) string {
+func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	own, words := o.Stderr, ""
 	if all := uncaught.FindAllStringIndex(o.Stderr, -1); all != nil {
 		i := all[len(all)-1][0]
 		own, words = o.Stderr[:i], o.Stderr[i:]
 	}
-	switch rec := e.report.thrown; {
-	case rec != nil && (rec.Kind == "thrown" || words != ""):
-		o.Error = e.explain(rec)
-		if unallocated.MatchString(rec.Message) || rec.Code == "Z_MEM_ERROR" {
-			o.Status = runners.OutOfMemory
+	switch t := e.report.thrown; {
+	case t != nil && (t.escaped || words != ""):
+		o.Error = e.explain(t)
+		if unallocated.MatchString(t.message) || t.code == "Z_MEM_ERROR" {
+			if e.filled {
+				o.Status = runners.OutOfMemory
+			}
+			o.Error.Message += fmt.Sprintf("; the limit of memory is %d MiB (CODE_RUNNER_MEMORY on the server)", e.limits.Memory>>20)
 		}
 	case words != "":
 		// Nothing was thrown in the program's realm.
@@ -258,7 +232,15 @@ func (e *ending) failed(o *runners.Outcome) string {
 		if k, m, ok := strings.Cut(head, ": "); ok && !strings.Contains(k, " ") {
 			kind, message = k, m
 		}
-		o.Error = e.explain(&record{Type: kind, Message: message, Stack: head + "\n" + rest})
+		o.Error = e.explain(&thrown{kind: kind, message: message, stack: head + "\n" + rest})
+	case strings.Contains(o.Stderr, panicked):
+		// A program can print that, too; Deno has no exit code of its own for it.
+		if i := lastWords.FindStringIndex(o.Stderr); i != nil && e.filled && outOfMemory.MatchString(o.Stderr[i[0]:]) {
+			e.noMemory(fail)
+			return strings.TrimRight(o.Stderr[:i[0]], "\n")
+		}
+		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s%s", e.memoryHint(), lastLines(o.Stderr))
+		return o.Stderr
 	default:
 		return o.Stderr // it just exits
 	}
@@ -271,22 +253,29 @@ var (
 	hint      = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
 )
 
-// explain makes the outcome's error of a record.
-func (e *ending) explain(rec *record) *runners.Error {
-	out := &runners.Error{Type: rec.Type, Message: rec.Message}
-	stack := rec.Stack
-	if better, ok := deps.Unknown(rec.Message); ok {
-		out.Message, stack = better, strings.Replace(stack, rec.Message, better, 1)
+// Bounds of what is looked at of an error, whoever made it.
+const (
+	maxTrace  = 64 << 10 // bytes
+	maxFrames = 200      // lines
+)
+
+// explain makes the outcome's error of what was thrown.
+func (e *ending) explain(t *thrown) *runners.Error {
+	out := &runners.Error{Type: t.kind, Message: deps.Clip(t.message, maxTrace)}
+	stack := deps.Clip(t.stack, maxTrace)
+	if better, ok := deps.Unknown(out.Message); ok {
+		stack = strings.Replace(stack, out.Message, better, 1)
+		out.Message = better
 	}
-	if rec.Load {
-		if m, ok := strings.CutPrefix(rec.Message, "SyntaxError: "); ok {
+	if t.load {
+		if m, ok := strings.CutPrefix(out.Message, "SyntaxError: "); ok {
 			out.Type, out.Message = "SyntaxError", m
-			stack = strings.TrimPrefix(stack, rec.Type+": ")
+			stack = strings.TrimPrefix(stack, t.kind+": ")
 		}
 		out.Message = linkPlace.ReplaceAllString(out.Message, "")
 	}
 	out.Traceback, out.Line = e.traceback(stack)
-	if rec.Load && out.Type == "SyntaxError" {
+	if t.load && out.Type == "SyntaxError" {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
 	above := e.above(out.Message)
@@ -321,8 +310,12 @@ func (e *ending) clean(text string) string {
 // lines and columns of its source. Line is the first one in the program.
 func (e *ending) traceback(stack string) (text string, line int) {
 	place := regexp.MustCompile(`(^|[\s(])` + regexp.QuoteMeta(e.main) + `:(\d+):(\d+)`)
+	lines := strings.Split(hint.ReplaceAllString(strings.TrimSpace(deps.Clip(stack, maxTrace)), ""), "\n")
+	if len(lines) > maxFrames {
+		lines = append(lines[:maxFrames], "    …")
+	}
 	var kept []string
-	for _, l := range strings.Split(hint.ReplaceAllString(strings.TrimSpace(stack), ""), "\n") {
+	for _, l := range lines {
 		inside := e.clean(l)
 		if frame.MatchString(l) && inside == l {
 			continue // Deno's, a package's or ours

@@ -30,12 +30,10 @@ func TestLastWords(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := &ending{signal: syscall.SIGTRAP}
-			o := &runners.Outcome{Stderr: tt.words}
-			o.Stderr = e.died(o, func(s runners.Status, kind, format string, a ...any) {
-				o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
-			})
-			if o.Status != runners.OutOfMemory || o.Stderr != tt.stderr {
-				t.Errorf("status %s, stderr %q, want %q", o.Status, o.Stderr, tt.stderr)
+			var status runners.Status
+			stderr := e.died(tt.words, func(s runners.Status, _, _ string, _ ...any) { status = s })
+			if status != runners.OutOfMemory || stderr != tt.stderr {
+				t.Errorf("status %s, stderr %q, want %q", status, stderr, tt.stderr)
 			}
 		})
 	}
@@ -45,6 +43,10 @@ func TestLastWords(t *testing.T) {
 func TestEndings(t *testing.T) {
 	const panic = "\n============================================================\n" + panicked + " Please report this\n\nthread 'main' panicked at x.rs:1\n"
 	abort, segv := syscall.SIGABRT, syscall.SIGSEGV
+	const glibc = "\nFatal glibc error: out of memory\n"
+	const v8 = "\n#\n# Fatal JavaScript out of memory: Reached heap limit\n#\n"
+	const size = "\n#\n# Fatal error with no security impact:\n# Fatal JavaScript invalid size error 268435456 (see crbug.com/1201626)\n#\n"
+	used := func(mib int64) runners.Usage { return runners.Usage{PeakMemoryBytes: mib << 20} }
 	for _, tt := range []struct {
 		name, stderr string
 		end          ending
@@ -52,14 +54,22 @@ func TestEndings(t *testing.T) {
 		says, left   string
 		memory       bool // the message says that this happens when it runs out
 	}{
-		{"abort of a small one", "", ending{signal: abort, peak: 63 << 20}, runners.Failed, "by a signal (aborted)", "", false},
-		{"abort of a large one", "", ending{signal: abort, peak: 64 << 20}, runners.Failed, "up to 64 MiB, Deno's own included, and its limit is 128 MiB", "", true},
-		{"abort, of unknown size", "", ending{signal: abort}, runners.Failed, "by a signal (aborted)", "", false},
-		{"segmentation fault", "", ending{signal: segv, peak: 40 << 20}, runners.Crashed, "Deno was ended by a signal (segmentation fault)", "", false},
-		{"segmentation fault of a large one", "mine", ending{signal: segv, peak: 170 << 20}, runners.Crashed, "up to 170 MiB", "mine", true},
-		{"killed", "", ending{signal: syscall.SIGKILL, peak: 170 << 20}, runners.Failed, "by a signal (killed)", "", false},
-		{"panic", "mine" + panic + "oh\n", ending{exitCode: 1}, runners.Crashed, "Deno panicked", "mine" + panic + "oh\n", false},
-		{"panic without memory", "mine" + panic + "OS can't spawn worker thread: Resource temporarily unavailable (os error 11)\n", ending{exitCode: 1}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
+		{"abort of a small one", "", ending{signal: abort, used: used(63)}, runners.Failed, "by a signal (aborted)", "", false},
+		{"abort of a large one", "", ending{signal: abort, used: used(64), filled: true}, runners.Failed, "up to 64 MiB, Deno's own included, and its limit is 128 MiB", "", true},
+		{"abort with the C library's words", "mine" + glibc, ending{signal: abort, filled: true}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
+		{"abort with forged words", "mine" + glibc, ending{signal: abort}, runners.Failed, "by a signal (aborted)", "mine" + glibc, false},
+		{"abort with other words", "mine" + panic, ending{signal: abort}, runners.Failed, "by a signal (aborted)", "mine" + panic, false},
+		{"V8 gives up", "mine" + v8, ending{signal: syscall.SIGTRAP}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
+		{"V8 gives up, unconfined", "mine" + v8, ending{signal: syscall.SIGTRAP, free: true}, runners.Failed, "by a signal (trace", "mine" + v8, false},
+		{"an array too large", "mine" + size, ending{signal: syscall.SIGTRAP}, runners.Failed, "more elements than V8 allows (268435456)", "mine", false},
+		{"segmentation fault", "", ending{signal: segv, used: used(40)}, runners.Crashed, "Deno was ended by a signal (segmentation fault)", "", false},
+		{"segmentation fault, unconfined", "", ending{signal: segv, free: true}, runners.Failed, "by a signal (segmentation fault)", "", false},
+		{"segmentation fault of a large one", "mine", ending{signal: segv, used: used(170), filled: true}, runners.Crashed, "up to 170 MiB", "mine", true},
+		{"killed", "", ending{signal: syscall.SIGKILL, filled: true}, runners.Failed, "by a signal (killed)", "", false},
+		{"panic", "mine" + panic + "oh\n", ending{exitCode: 1}, runners.Failed, "Deno panicked", "mine" + panic + "oh\n", false},
+		{"panic without memory", "mine" + panic + "OS can't spawn worker thread: Resource temporarily unavailable (os error 11)\n", ending{exitCode: 1, filled: true}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
+		{"broken report", "", ending{report: report{broken: errReport}}, runners.Failed, "overwritten by the program", "", false},
+		{"broken report at the limit", "", ending{stopped: stopTime, report: report{broken: errReport}}, runners.TimedOut, "longer than its limit", "", false},
 	} {
 		e := &tt.end
 		e.limits.Memory = 128 << 20
@@ -83,7 +93,7 @@ func TestAbove(t *testing.T) {
 		"/tmp/a/r0": true, "/tmp/a/package.json": true, "/": true, "/package.json": true,
 		"/etc/passwd": false, "/tmp/b/x": false, "relative": false,
 	} {
-		got := e.explain(&record{Type: "NotCapable", Message: fmt.Sprintf("Requires read access to %q, run again with the --allow-read flag", path)}).Message
+		got := e.explain(&thrown{kind: "NotCapable", message: fmt.Sprintf("Requires read access to %q, run again with the --allow-read flag", path)}).Message
 		if !strings.HasPrefix(got, fmt.Sprintf("Requires read access to %q; the permissions", path)) || strings.HasSuffix(got, "not there") != want {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -34,7 +34,8 @@ type job struct {
 	ready   *prepared
 	begun   time.Time
 	stdin   stdin
-	parkKey string // of the spec of its processes, "" if they are not kept
+	left    time.Duration // for all processes of the run together
+	parkKey string        // of the spec of its processes, "" if they are not kept
 
 	fresh bool // do not take a process that was started ahead
 }
@@ -50,22 +51,29 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	}
 	defer func() { r.park.fill(j.parkKey) }()
 	for {
-		o, next, err := j.execute(ctx)
-		if err != nil || next == done {
-			if err == nil {
-				j.ready.notInstalled(o)
+		end, err := j.execute(ctx, false)
+		if err != nil {
+			if ctx.Err() != nil {
+				return cancelled(), nil
 			}
-			if err == nil && (o.Status == runners.Succeeded || o.Status == runners.Failed) {
-				r.codes.used(j.variant(), j.deps, !j.ready.fresh)
-			}
-			return o, err
+			return nil, err
 		}
-		switch next {
-		case again:
-			j.fresh = true
-		case plain:
+		o := end.outcome()
+		if o.Status == runners.Failed && j.program.HasEdits() && j.unloadable(ctx, end) {
+			// Whatever Deno does not like about the program, it should say it of
+			// the user's own text.
 			j.program = jsparse.Plain(req.Code)
+			continue
 		}
+		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
+		j.ready.notInstalled(o)
+		switch {
+		case end.runtimeFailed():
+			r.codes.suspect(j.variant(), j.deps)
+		case o.Status == runners.Succeeded || o.Status == runners.Failed:
+			r.codes.used(j.variant(), j.deps, !j.ready.fresh)
+		}
+		return o, nil
 	}
 }
 
@@ -76,7 +84,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
-	j := &job{r: r, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}}
+	j := &job{r: r, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
 	var err error
 	if err = j.name(); err != nil {
 		return nil, err

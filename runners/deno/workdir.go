@@ -56,7 +56,7 @@ func openFolders() (*folders, error) {
 	}
 	f := &folders{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}

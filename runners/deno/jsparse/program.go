@@ -48,8 +48,9 @@ type Import struct {
 
 // edit is text to insert. No edit contains the end of a line.
 type edit struct {
-	offset int
-	text   string
+	offset       int
+	text         string
+	line, column int // of offset, from 1; 0 until Column needs them
 }
 
 // MaxImports bounds the imports that are noted of one file.
@@ -262,13 +263,13 @@ func (a *analysis) edit(fetched func(string) bool) {
 		begin += "import.meta.main=true;"
 	}
 	if begin != "" {
-		a.p.edits = append(a.p.edits, edit{a.first.start, begin})
+		a.p.edits = append(a.p.edits, edit{offset: a.first.start, text: begin})
 	}
 	// The zero keeps a function from being named after the variable.
 	if a.last.start >= 0 && a.isExpression(a.last) {
 		a.p.edits = append(a.p.edits,
-			edit{a.last.start, "const " + resultVariable + "=(0,"},
-			edit{a.last.end, `);export{` + resultVariable + ` as "` + ResultName + `"};`})
+			edit{offset: a.last.start, text: "const " + resultVariable + "=(0,"},
+			edit{offset: a.last.end, text: `);export{` + resultVariable + ` as "` + ResultName + `"};`})
 	}
 }
 
@@ -323,10 +324,14 @@ func (p *Program) Edited() string {
 // counts them (in UTF-16 units), to the source's. Ours reports whether the text
 // there is an edit's.
 func (p *Program) Column(line, column int) (in int, ours bool) {
-	for _, e := range p.edits {
-		if l, c := position(p.Source, e.offset); l == line && column >= c {
-			if column < c+len(e.text) { // the text is ASCII
-				return c, true
+	for i := range p.edits {
+		e := &p.edits[i]
+		if e.line == 0 {
+			e.line, e.column = position(p.Source, e.offset)
+		}
+		if e.line == line && column >= e.column {
+			if column < e.column+len(e.text) { // the text is ASCII
+				return e.column, true
 			}
 			column -= len(e.text)
 		}

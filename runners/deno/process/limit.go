@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 
 	"coderunner/internal/sandbox"
@@ -23,13 +24,43 @@ func groupMemory(limit int64) int64 { return limit + limit/64 + 64<<20 }
 // Limit limits a process that has started and waits: its data to what it has
 // now plus memory bytes, its files, and what it leaves when it crashes.
 func (p *Process) Limit(memory int64) error {
-	if err := confine(p.Pid(), memory); err != nil {
-		return fmt.Errorf("limit the memory: %w", err)
+	p.visible = visible(p.Pid())
+	p.memory = memory
+	peak, data, err := memoryNow(p.Pid())
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil // V8's own limit has to do
 	}
-	if err := p.group.LimitMemory(groupMemory(memory)); err != nil {
-		return fmt.Errorf("limit the memory of the control group: %w", err)
+	p.firstPeak, p.firstData = peak, data
+	if err == nil {
+		err = setLimits(p.Pid(), uint64(data+memory))
+	}
+	if err == nil {
+		err = p.group.LimitMemory(groupMemory(memory))
+	}
+	if err != nil {
+		return fmt.Errorf("limit process %d: %w", p.Pid(), err)
 	}
 	return nil
+}
+
+// sample notes how much memory the process has, which lives.
+func (p *Process) sample() {
+	peak, data, err := memoryNow(p.Pid())
+	if err != nil {
+		return // it has ended
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.peak, p.data = max(p.peak, peak), max(p.data, data)
+}
+
+// Filled reports whether the process was seen to have at least half of the
+// memory that Limit left it.
+func (p *Process) Filled() bool {
+	peak := p.Usage().Peak
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.memory > 0 && max(peak-p.firstPeak, p.data-p.firstData) >= p.memory/2
 }
 
 // GroupLimits describes the limits of control groups, or why there are none.

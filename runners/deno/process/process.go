@@ -94,7 +94,8 @@ type Stop string
 // The reasons that this package has itself; callers have others.
 const (
 	StopOutput  Stop = "output"  // a stream flooded
-	StopDisk    Stop = "disk"    // too much in its directory
+	StopDisk    Stop = "disk"    // too much in its directory, or hidden from us
+	StopSpace   Stop = "space"   // the disk is nearly full
 	StopThreads Stop = "threads" // too many threads
 	StopMemory  Stop = "memory"  // the kernel killed it, by the limit of its control group
 	StopContext Stop = "context" // the context ended
@@ -112,9 +113,17 @@ type Process struct {
 	end   chan struct{}  // closed when the process is reaped; releases its thread
 	group *sandbox.Group // nil if there is none; Reap removes it
 
-	mu     sync.Mutex
-	ended  bool // by itself or killed: its group must not be killed any more
-	reason Stop // guarded by mu
+	// Set by Limit.
+	memory    int64 // the limit, in bytes
+	firstPeak int64 // what it had then
+	firstData int64
+	visible   bool // we may see what it has open
+
+	mu     sync.Mutex // guards what follows
+	ended  bool       // by itself or killed: its group must not be killed any more
+	reason Stop
+	peak   int64 // the most that was seen, in bytes
+	data   int64
 }
 
 // Start starts c.
@@ -321,16 +330,18 @@ type Usage struct {
 // Usage returns what the process, which lives, or has ended and was reaped,
 // has used.
 func (p *Process) Usage() Usage {
+	var u Usage
 	select {
 	case <-p.end:
-		state := p.cmd.ProcessState
-		if state == nil {
-			return Usage{}
+		if state := p.cmd.ProcessState; state != nil {
+			u = Usage{CPU: state.UserTime() + state.SystemTime(), Peak: peakMemory(state)}
 		}
-		return Usage{CPU: state.UserTime() + state.SystemTime(), Peak: peakMemory(state)}
 	default:
-		cpu, _ := used(p.Pid())
-		peak, _ := peakNow(p.Pid())
-		return Usage{CPU: cpu, Peak: peak}
+		u.CPU, _ = used(p.Pid())
+		p.sample()
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u.Peak = max(u.Peak, p.peak)
+	return u
 }

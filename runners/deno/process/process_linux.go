@@ -53,10 +53,11 @@ func used(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// peakNow is the most memory that a living process had so far, in bytes.
-func peakNow(pid int) (int64, error) {
+// memoryNow returns the most memory that a living process had so far, and the
+// data that it has set aside, in bytes.
+func memoryNow(pid int) (peak, data int64, err error) {
 	status, err := memoryStatus(pid)
-	return status["VmHWM"], err
+	return status["VmHWM"], status["VmData"], err
 }
 
 // threads is how many threads a process has. Source: proc_task_getattr in the
@@ -79,19 +80,10 @@ func Limits() []string {
 	return []string{
 		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run",
 		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", MaxThreads, watchInterval),
-		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's folder, counted every %v; no core dumps",
-			maxOpenFiles, maxFileSize>>20, MaxDiskBytes>>20, MaxDiskFiles, diskEvery*watchInterval),
+		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's directory, counted every %v; no core dumps",
+			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
 		"it is killed when this program ends, however that happens",
 	}
-}
-
-// confine limits a process's data to what it has now plus memory bytes.
-func confine(pid int, memory int64) error {
-	status, err := memoryStatus(pid)
-	if err != nil {
-		return err
-	}
-	return setLimits(pid, uint64(status["VmData"]+memory))
 }
 
 // setLimits limits a process. Its data may have so many bytes.

@@ -22,9 +22,6 @@ func killGroup(p *os.Process) { _ = p.Kill() }
 // awaitExit would wait without reaping, which only Linux can do simply.
 func awaitExit(*os.Process) bool { return false }
 
-// confine does nothing: the limit of V8's heap has to do.
-func confine(int, int64) error { return nil }
-
 // peakMemory is not known here.
 func peakMemory(*os.ProcessState) int64 { return 0 }
 
@@ -45,8 +42,8 @@ func hasExited(*os.Process) bool { return false }
 // used is not known here.
 func used(int) (time.Duration, error) { return 0, nil }
 
-// peakNow is not known here.
-func peakNow(int) (int64, error) { return 0, nil }
+// memoryNow is not known here before the end.
+func memoryNow(int) (peak, data int64, err error) { return 0, 0, errors.ErrUnsupported }
 
 // groupLives: there are no process groups here.
 func groupLives(*os.Process) bool { return false }
@@ -61,6 +58,6 @@ func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 func Limits() []string {
 	return []string{
 		"memory: V8's heap, to the limit of the run",
-		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", MaxDiskBytes>>20, MaxDiskFiles, diskEvery*watchInterval),
+		fmt.Sprintf("files: %d MiB and %d of them in the run's directory, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
 	}
 }

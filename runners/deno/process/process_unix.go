@@ -23,9 +23,6 @@ func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 // awaitExit would wait without reaping, which only Linux can do simply.
 func awaitExit(*os.Process) bool { return false }
 
-// confine does nothing: the limit of V8's heap has to do.
-func confine(int, int64) error { return nil }
-
 // peakMemory is the most memory that an ended process had at a time, in
 // bytes.
 func peakMemory(state *os.ProcessState) int64 {
@@ -48,8 +45,8 @@ func hasExited(*os.Process) bool { return false }
 // used is not known here before the end.
 func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
-// peakNow is not known here before the end.
-func peakNow(int) (int64, error) { return 0, errors.ErrUnsupported }
+// memoryNow is not known here before the end.
+func memoryNow(int) (peak, data int64, err error) { return 0, 0, errors.ErrUnsupported }
 
 // setLimits does nothing.
 func setLimits(int, uint64) error { return nil }
@@ -61,6 +58,6 @@ func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 func Limits() []string {
 	return []string{
 		"memory: V8's heap, to the limit of the run",
-		fmt.Sprintf("files: %d MiB and %d of them in the run's folder, counted every %v", MaxDiskBytes>>20, MaxDiskFiles, diskEvery*watchInterval),
+		fmt.Sprintf("files: %d MiB and %d of them in the run's directory, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
 	}
 }

@@ -1,0 +1,142 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// diskUse counts what is in a directory, at any depth and whatever its modes
+// are, and what the process has open without a name. An error means that it is
+// more than allowed, or that it cannot be seen.
+func (p *Process) diskUse(dir string) (diskUse, error) {
+	u := diskUse{seen: map[[2]uint64]bool{}}
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return u, err
+	}
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(fd, &st); err == nil {
+		u.full = st.Bavail*uint64(st.Bsize) < min(keepFree, st.Blocks*uint64(st.Bsize)/20)
+	}
+	if err := u.tree(fd, 0); err != nil {
+		return u, err
+	}
+	return u, u.nameless(p)
+}
+
+// tree counts what is in the directory, and closes it. What is removed
+// meanwhile is not there.
+func (u *diskUse) tree(fd, depth int) error {
+	dir := os.NewFile(uintptr(fd), "")
+	defer dir.Close()
+	for {
+		names, err := dir.Readdirnames(1 << 10)
+		for _, name := range names {
+			if err := u.entry(fd, name, depth); err != nil && !gone(err) {
+				return err
+			}
+		}
+		if err != nil { // io.EOF, or it was removed
+			return nil
+		}
+	}
+}
+
+func (u *diskUse) entry(dir int, name string, depth int) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	isDir := st.Mode&unix.S_IFMT == unix.S_IFDIR
+	links := st.Nlink
+	if isDir {
+		links = 1
+	}
+	if err := u.add(uint64(st.Dev), st.Ino, uint64(links), st.Blocks*512); err != nil || !isDir {
+		return err
+	}
+	if depth >= maxDiskDepth {
+		return errDisk
+	}
+	sub, restore, err := openAnyway(dir, name)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	return u.tree(sub, depth+1)
+}
+
+// openAnyway opens a directory of ours to list it. If its mode forbids that, it
+// is another for as long: what is in it counts. The caller calls restore.
+func openAnyway(dir int, name string) (fd int, restore func(), err error) {
+	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	restore = func() {}
+	held, err := unix.Openat(dir, name, unix.O_PATH|flags, 0)
+	if err != nil {
+		return 0, restore, err
+	}
+	self := "/proc/self/fd/" + strconv.Itoa(held)
+	var st unix.Stat_t
+	if err = unix.Fstat(held, &st); err == nil && st.Mode&0o500 != 0o500 && unix.Geteuid() != 0 {
+		err = unix.Chmod(self, st.Mode&0o7777|0o500)
+		restore = func() {
+			_ = unix.Chmod(self, st.Mode&0o7777)
+			unix.Close(held)
+		}
+	} else {
+		restore = func() { unix.Close(held) }
+	}
+	if err == nil {
+		fd, err = unix.Openat(held, ".", unix.O_RDONLY|flags, 0)
+	}
+	if err != nil {
+		restore()
+		return 0, func() {}, err
+	}
+	return fd, restore, nil
+}
+
+// gone reports whether something was removed, or is another thing now.
+func gone(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+// nameless counts the files that the process has open and that have no name, in
+// memory or on a disk.
+func (u *diskUse) nameless(p *Process) error {
+	name := fmt.Sprintf("/proc/%d/fd", p.Pid())
+	dir, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		if p.visible && errors.Is(err, unix.EACCES) && !p.Exited() {
+			return err
+		}
+		return nil // it has ended
+	}
+	f := os.NewFile(uintptr(dir), name)
+	defer f.Close()
+	fds, _ := f.Readdirnames(2 * maxOpenFiles)
+	for _, fd := range fds {
+		var st unix.Stat_t
+		if err := unix.Fstatat(dir, fd, &st, 0); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 0 {
+			continue
+		}
+		if err := u.add(uint64(st.Dev), st.Ino, 0, st.Blocks*512); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visible reports whether we may see what a process has open.
+func visible(pid int) bool {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}

@@ -1,0 +1,56 @@
+package deno
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// TestRegisteredTests has programs register tests, which run when the program
+// has come to its end.
+func TestRegisteredTests(t *testing.T) {
+	r := open(t, "", nil)
+	const node = "import test, { describe, it, before, beforeEach } from 'node:test'; import assert from 'node:assert';\n"
+	for _, tt := range []struct {
+		name, code string
+		status     runners.Status
+		stdout     string // a regular expression
+	}{
+		{"node passes", node + "test('a', () => assert.equal(1, 1)); console.log('end')", runners.Succeeded, `^end\nrunning 1 test from ./main.ts\na \.\.\. ok .*\n\nok \| 1 passed \| 0 failed`},
+		{"node fails", node + "test('a', () => {}); test('b', async () => { await 1; assert.strictEqual(1, 2) })", runners.Failed, `(?s)a \.\.\. ok.*b \.\.\. FAILED.*ERRORS.*b => ./main.ts:2\nerror: AssertionError.*1 !== 2\n    at .*main.ts:2.*FAILED \| 1 passed \| 1 failed`},
+		{"node subtests", node + "test('a', async (t) => { await t.test('b', () => {}); await t.test('c', () => { throw new Error('no') }) })", runners.Failed, `(?s)\n  b \.\.\. ok.*\n  c \.\.\. FAILED.*a \.\.\. FAILED \(due to 1 failed step\).*a \.\.\. c => .*error: Error: no`},
+		{"describe", node + "describe('g', () => { before(() => console.log('before')); beforeEach(() => console.log('each')); it('w', () => {}); it('x', async () => { await 1; throw new Error('no') }) })", runners.Failed, `(?s)before\ng \.\.\.\neach\n  w \.\.\. ok.*each\n  x \.\.\. FAILED`},
+		{"node skip", node + "test.skip('a', () => { throw 1 }); test('b', { skip: true }, () => { throw 1 }); test.todo('c')", runners.Succeeded, `ok \| 0 passed \| 0 failed \| 3 ignored`},
+		{"node awaited", node + "await test('a', () => { throw new Error('no') }); console.log('after')", runners.Failed, `(?s)after.*FAILED \| 0 passed \| 1 failed`},
+		{"deno passes", "Deno.test('a', () => {}); Deno.test({ name: 'b', fn() {} }); Deno.test(function c() {}); Deno.test('d', {}, async () => { await 1 })", runners.Succeeded, `ok \| 4 passed \| 0 failed`},
+		{"deno fails", "Deno.test('a', () => { throw new TypeError('boom') })", runners.Failed, `(?s)a \.\.\. FAILED.*error: TypeError: boom\n    at main.ts:1`},
+		{"steps", "Deno.test('a', async (t) => { await t.step('b', async (t) => { await t.step('c', () => { throw 1 }) }); console.log('goes on') })", runners.Failed, `(?s)c \.\.\. FAILED.*goes on.*0 passed \| 1 failed \(2 steps\)`},
+		{"step not awaited", "Deno.test('a', (t) => { t.step('b', async () => { await new Promise((r) => setTimeout(r, 10)) }) })", runners.Failed, `still test steps running`},
+		{"only", "Deno.test.only('a', () => {}); Deno.test('b', () => { throw 1 })", runners.Succeeded, `running 1 test .*\na \.\.\. ok(?s).*1 filtered out`},
+		{"ignore", "Deno.test.ignore('a', () => { throw 1 }); Deno.test({ name: 'b', ignore: true, fn() { throw 1 } })", runners.Succeeded, `2 ignored`},
+		{"hooks", "for (const h of ['beforeAll', 'afterAll', 'beforeEach', 'afterEach']) for (const i of [1, 2]) Deno.test[h](() => console.log(h, i)); Deno.test('a', () => console.log('test'))", runners.Succeeded,
+			`beforeAll 1\nbeforeAll 2\nbeforeEach 1\nbeforeEach 2\ntest\nafterEach 2\nafterEach 1\na .*\nafterAll 2\nafterAll 1\n`},
+		{"a hook fails", "Deno.test.beforeEach(() => { throw new Error('hook') }); Deno.test('a', () => console.log('never'))", runners.Failed, `(?s)error: Error: hook.*0 passed \| 1 failed`},
+		{"each", "Deno.test.each([[1, 2], [2, 3]])('%d %s', (a, b) => { if (a === 2) throw 1 })", runners.Failed, `(?s)1 2 \.\.\. ok.*2 3 \.\.\. FAILED`},
+		{"exits", "Deno.test('a', () => Deno.exit(0)); Deno.test('b', () => {})", runners.Failed, `(?s)attempted to exit with exit code: 0.*1 passed \| 1 failed`},
+		{"sets the exit code", "Deno.test('a', () => { Deno.exitCode = 0; Deno.exitCode = 4 })", runners.Failed, `finished with exit code set to 4`},
+		{"nobody catches", "Deno.test('a', async () => { setTimeout(() => { throw new Error('late') }, 1); await new Promise((r) => setTimeout(r, 50)) }); Deno.test('b', async () => { Promise.reject(new Error('rej')); await new Promise((r) => setTimeout(r, 50)) }); Deno.test('c', () => {})", runners.Failed,
+			`(?s)error: Error: late.*error: Error: rej.*1 passed \| 2 failed`},
+		{"never ends", "Deno.test('a', () => new Promise(() => {})); Deno.test('b', () => {})", runners.Failed, `(?s)a \.\.\. FAILED.*b \.\.\. ok.*Promise resolution is still pending`},
+		{"prototypes", "Array.prototype.push = Array.prototype.filter = String.prototype.slice = () => { throw 1 }; Deno.test('a', () => { throw new Error('no') })", runners.Failed, ``},
+		{"thrown before", "Deno.test('a', () => {}); throw new Error('top')", runners.Failed, `^$`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := run(t, r, runners.Request{Code: tt.code})
+			code := map[runners.Status]int{runners.Succeeded: 0, runners.Failed: 1}[tt.status]
+			if o.Status != tt.status || o.ExitCode != code || !regexp.MustCompile(tt.stdout).MatchString(o.Stdout) {
+				t.Errorf("%s, exit code %d, %+v\n%s\n%s", o.Status, o.ExitCode, o.Error, o.Stdout, o.Stderr)
+			}
+			if strings.Contains(o.Stdout, "file:") || strings.Contains(o.Stdout, "bootstrap") {
+				t.Errorf("it names our files:\n%s", o.Stdout)
+			}
+		})
+	}
+}
