@@ -47,8 +47,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noThreads
 	case e.Type == "OSError" && strings.Contains(e.Message, "does not support processes"):
 		return noOthers
-	case e.Type == "ZoneInfoNotFoundError" && j.installed[timeZones].Name == "":
-		if why := j.skipped[timeZones]; why != "" {
+	case e.Type == "ZoneInfoNotFoundError" && !j.pk.present(timeZones):
+		if why := j.pk.whyNot(timeZones); why != "" {
 			return "Time zones are in the package tzdata, which cannot be installed: " + why
 		}
 		return "Time zones are in the package tzdata: " + giveIt + "."
@@ -75,17 +75,49 @@ func (j *job) moduleHint(message string) string {
 	if why := imports.Gone(m[1]); why != "" {
 		return top + " is not here: " + why + "."
 	}
+	if file := j.fileOf(top); file != "" && !j.pk.present(m[1]) {
+		return "A file of the program could be it, " + file + ": put its directory on sys.path. For a package of this name, " + giveIt + "."
+	}
 	project := imports.Project(m[1], j.engine.lock.ByImport).Name
-	if why := j.skipped[project]; why != "" {
+	if why := j.pk.whyNot(project); why != "" {
 		return "The package " + project + " cannot be installed: " + why
 	}
-	if project == "" || j.hasModule(m[1]) {
+	if project == "" || j.pk.present(m[1]) {
 		return "" // a part that its package does not have
 	}
-	if p, have := j.installed[project]; have {
+	if p, have := j.pk.has(project); have {
 		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + "."
 	}
 	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
+}
+
+// fileOf returns a file of the request that could be a module, or its package.
+func (j *job) fileOf(module string) string {
+	for _, f := range j.req.Files {
+		path := "/" + f.Path
+		if strings.HasSuffix(path, "/"+module+".py") || strings.Contains(path, "/"+module+"/") && strings.HasSuffix(path, ".py") {
+			return f.Path
+		}
+	}
+	return ""
+}
+
+// unmet returns the package without which a program has ended, nil unless this
+// side knows of one that is not installed: the program's word for it is not
+// enough.
+func (j *job) unmet(e *runners.Error) *runners.NotInstalledError {
+	m := noModule.FindStringSubmatch(e.Message)
+	if e.Type != "ModuleNotFoundError" || m == nil {
+		return nil
+	}
+	r := imports.Project(m[1], j.engine.lock.ByImport)
+	why := j.pk.whyNot(r.Name)
+	if why == "" {
+		return nil
+	}
+	missing := &runners.NotInstalledError{}
+	missing.Add(r.String(), why)
+	return missing
 }
 
 // topModules lists what can be imported from a package's tree, a few at most.
@@ -118,9 +150,16 @@ func line(text string, n int) string {
 	return ""
 }
 
-// addHint says what to do about an error where it is looked for: behind the
-// message, and at the end of the traceback as Python's own notes are.
-func (j *job) addHint(e *runners.Error) {
+// explain says what to do about an error where it is looked for: behind the
+// message, and at the end of the traceback as Python's own notes are. If the
+// program has ended for want of a package, that is the outcome.
+func (j *job) explain(o ending) {
+	e := o.Error
+	if missing := j.unmet(e); missing != nil {
+		o.Status, o.Error = runners.NotInstalled, missing.Outcome().Error
+		o.Error.Traceback, o.Error.Line = e.Traceback, e.Line
+		return
+	}
 	hint := j.hint(e)
 	if hint == "" {
 		return

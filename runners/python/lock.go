@@ -19,7 +19,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	if err != nil {
 		return nil, err
 	}
-	j.only = true
+	j.pk.only = true
 	o, err := j.do(ctx)
 	switch {
 	case err != nil:

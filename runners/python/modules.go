@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,49 +17,100 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// installImports installs what the program imports and does not have.
-//
-// A program that uses micropip looks after its packages itself, and what it
-// will install decides over versions. So nothing is done in advance for it;
-// the stand-in asks for the rest when an import is reached.
-func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error {
-	missing := slices.DeleteFunc(slices.Clone(found.Imports), func(i pyodide.Import) bool { return j.present(i.Name) })
-	if found.Micropip && !j.only {
-		j.deferred = missing
-		return nil
+// installImports installs what the files of the program's directory ask for
+// and what it imports and does not have.
+func (in *installer) installImports(ctx context.Context, found *pyodide.Analysis) error {
+	missing := in.missing(found.Imports)
+	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
+		if err := in.installTimeZones(ctx); err != nil {
+			return err
+		}
+		missing = slices.Delete(missing, i, i+1)
 	}
-	return j.installModules(ctx, missing)
-}
-
-// installModules installs the packages that have modules.
-func (j *job) installModules(ctx context.Context, missing []pyodide.Import) error {
-	must, may, modules := j.projects(missing)
-	err := j.install(ctx, must, may)
-	failed, ok := asNotInstalled(err, slices.Concat(must, may))
-	if !ok {
+	if len(missing) == 0 && len(found.Installs) == 0 {
+		return nil // requirements.txt is here to be read, not to be installed
+	}
+	if in.locked == nil && in.files.Hashes != nil {
+		in.lockTo(in.files.Hashes)
+	}
+	if found.Micropip && !in.only {
+		return in.prepareOffer(ctx, found.Installs, missing)
+	}
+	asked := in.files.Requirements
+	if in.only { // what it would install itself
+		asked = append(slices.Clone(asked), together(found.Installs)...)
+	}
+	if err := in.installFiles(ctx, asked); err != nil {
 		return err
 	}
-	if len(must) == 0 && ctx.Err() == nil {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		for _, p := range failed.Packages {
-			j.skip(p)
-		}
-		return nil // the program copes, or says itself what it lacks
-	}
-	if j.guessedTooMuch(ctx, failed, must, modules) {
-		return nil
-	}
-	for i, p := range failed.Packages {
-		if module := modules[p.Name]; module != "" && strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
-			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
-		}
-	}
-	return failed
+	return in.installModules(ctx, in.missing(missing))
 }
 
-// projects finds the projects that have modules, and a module for each.
-func (j *job) projects(missing []pyodide.Import) (must, may []requirement.Requirement, modules map[string]string) {
+// missing returns the modules that no installed package has.
+func (in *installer) missing(modules []pyodide.Import) []pyodide.Import {
+	return slices.DeleteFunc(slices.Clone(modules), func(i pyodide.Import) bool { return in.present(i.Name) })
+}
+
+// lockTo allows nothing but files with these hashes, and what is installed.
+func (in *installer) lockTo(hashes map[string][]string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.locked = &resolver.Locked{By: "requirements.txt", SHA256: maps.Clone(hashes)}
+	for _, p := range in.installed {
+		in.locked.SHA256[p.Name] = []string{p.SHA256}
+	}
+}
+
+// installFiles installs what requirements.txt and pyproject.toml name, as far
+// as that is possible: the program may need only some of it.
+func (in *installer) installFiles(ctx context.Context, asked []requirement.Requirement) error {
+	optional := slices.DeleteFunc(slices.Clone(asked), in.satisfied)
+	err := in.install(ctx, resolver.Request{Optional: optional})
+	failed, ok := asNotInstalled(err, optional)
+	if !ok || ctx.Err() != nil {
+		return err
+	}
+	for _, r := range optional {
+		in.skip([]runners.PackageError{{Name: r.String(), Reason: failed.Packages[0].Reason}})
+	}
+	return nil
+}
+
+// installModules installs the packages that have modules. That the index does
+// not have a name is no reason not to run the program, unless it is locked: the
+// import fails when it is reached.
+func (in *installer) installModules(ctx context.Context, missing []pyodide.Import) error {
+	must, may, modules := in.projects(missing)
+	for {
+		err := in.install(ctx, resolver.Request{Requirements: must, Optional: may})
+		failed, ok := asNotInstalled(err, slices.Concat(must, may))
+		if !ok || ctx.Err() != nil {
+			return err
+		}
+		if len(must) == 0 {
+			in.skip(failed.Packages)
+			return nil // the program copes, or says itself what it lacks
+		}
+		known := true // to be the program's imports, and to be nowhere
+		for i, p := range failed.Packages {
+			module := modules[p.Name]
+			if module == "" || !strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
+				known = false
+				continue
+			}
+			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
+		}
+		if !known || in.only || in.locked != nil && in.files.Hashes == nil {
+			return failed
+		}
+		in.skip(failed.Packages)
+		must = slices.DeleteFunc(must, func(r requirement.Requirement) bool { return in.whyNot(r.Name) != "" })
+	}
+}
+
+// projects returns requirements of the projects that have modules, and a module
+// of each by the requirement's text.
+func (in *installer) projects(missing []pyodide.Import) (must, may []requirement.Requirement, modules map[string]string) {
 	modules = map[string]string{}
 	wanted := map[string]requirement.Requirement{}
 	optional := map[string]bool{}
@@ -68,17 +118,18 @@ func (j *job) projects(missing []pyodide.Import) (must, may []requirement.Requir
 		if imports.Gone(m.Name) != "" {
 			continue // no project has it, though one may bring it along
 		}
-		for _, module := range imports.Deeper(m.Name, j.req.Code) {
-			r := imports.Project(module, j.engine.lock.ByImport)
-			if _, have := j.installed[r.Name]; have || r.Name == "" || m.Optional && j.skipped[r.Name] != "" {
+		for _, module := range imports.Deeper(m.Name, in.code) {
+			r := imports.Project(module, in.lock.ByImport)
+			if _, have := in.has(r.Name); have || r.Name == "" || in.whyNot(r.Name) != "" {
 				continue // the program will see for itself
 			}
-			if _, again := modules[r.Name]; !again {
-				modules[r.Name], optional[r.Name] = module, true
+			if _, again := wanted[r.Name]; !again {
+				optional[r.Name] = true
 			}
 			if wanted[r.Name].Specifier == "" {
 				wanted[r.Name] = r
 			}
+			modules[wanted[r.Name].String()] = module
 			optional[r.Name] = optional[r.Name] && m.Optional
 		}
 	}
@@ -92,47 +143,47 @@ func (j *job) projects(missing []pyodide.Import) (must, may []requirement.Requir
 	return must, may, modules
 }
 
-// skip notes why an optional requirement cannot be had.
-func (j *job) skip(p runners.PackageError) {
-	if j.skipped == nil {
-		j.skipped = map[string]string{}
-	}
-	if r, err := requirement.Parse(p.Name); err == nil {
-		j.skipped[r.Name] = p.Reason
-	}
-}
-
-// guessedTooMuch handles modules that have no package of their own: when the
-// only trouble is that there is no package of their names, the others are
-// installed, and it is true if those have the modules.
-func (j *job) guessedTooMuch(ctx context.Context, failed *runners.NotInstalledError, must []requirement.Requirement, modules map[string]string) bool {
-	var homeless []string
-	rest := slices.Clone(must)
-	for _, p := range failed.Packages {
-		if modules[p.Name] == "" || !strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
-			return false
+// present reports whether a module, or a regular package that contains it, is
+// in an installed package. The parts of a namespace package come from several
+// distributions, so there the question goes on inside.
+func (in *installer) present(name string) bool {
+	in.mu.Lock()
+	var dirs []string
+	for _, p := range in.installed {
+		if !p.Shared {
+			dirs = append(dirs, p.Tree)
 		}
-		homeless = append(homeless, modules[p.Name])
-		rest = slices.DeleteFunc(rest, func(r requirement.Requirement) bool { return r.Name == p.Name })
 	}
-	if j.install(ctx, rest, nil) != nil {
-		return false
-	}
-	return !slices.ContainsFunc(homeless, func(module string) bool { return !j.hasModule(module) })
-}
-
-// hasModule says whether an installed package has the module, or the package
-// that it is in.
-func (j *job) hasModule(module string) bool {
-	top, _, _ := strings.Cut(module, ".")
-	for _, p := range j.installed {
-		for _, name := range []string{top + ".py", top} {
-			if _, err := os.Stat(filepath.Join(p.Tree, name)); err == nil {
+	in.mu.Unlock()
+	for part := range strings.SplitSeq(name, ".") {
+		var inside []string
+		for _, dir := range dirs {
+			switch path := filepath.Join(dir, part); {
+			case isModule(dir, part), isModule(path, "__init__"):
 				return true
+			case isDir(path):
+				inside = append(inside, path)
 			}
 		}
+		dirs = inside
 	}
 	return false
+}
+
+// isModule reports whether a directory has a module, in Python or compiled.
+func isModule(dir, name string) bool {
+	if info, err := os.Stat(filepath.Join(dir, name+".py")); err == nil && info.Mode().IsRegular() {
+		return true
+	}
+	list, err := os.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), name+".") && strings.HasSuffix(e.Name(), ".so")
+	})
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // timeZones is the project that has what zoneinfo reads: there is no system
@@ -142,42 +193,20 @@ const timeZones = "tzdata"
 // timeZonesLimit bounds the wait for it, which most programs could do without.
 const timeZonesLimit = 30 * time.Second
 
-// usesTimeZones finds an import of zoneinfo.
-var usesTimeZones = regexp.MustCompile(`(?m)^[ \t]*(?:import|from)[ \t].*\bzoneinfo\b`)
-
-// addTimeZones installs the time zones for a program that imports zoneinfo. It
-// does so apart from other packages, which need not be resolved again for it.
-func (j *job) addTimeZones(ctx context.Context) error {
-	if !j.zoned() || j.installed[timeZones].Name != "" {
-		return nil
-	}
+// installTimeZones installs the time zones for a program that imports zoneinfo,
+// apart from other packages, which need not be resolved again for it.
+func (in *installer) installTimeZones(ctx context.Context) error {
 	reqs := []requirement.Requirement{{Name: timeZones}}
-	limited, cancel := withLimit(ctx, timeZonesLimit)
+	defer in.spent(time.Now())
+	ctx, cancel := context.WithTimeoutCause(ctx, timeZonesLimit, errPrepareLimit)
 	defer cancel()
-	set, err := j.engine.resolver.Prepare(limited, resolver.Request{Requirements: reqs, Progress: j.req.Progress, Locked: j.locked})
-	if failed, ok := asNotInstalled(err, reqs); ok && ctx.Err() == nil {
-		for _, p := range failed.Packages {
-			j.skip(p)
-		}
+	set, err := in.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: in.progress, Locked: in.locked})
+	if failed, ok := asNotInstalled(err, reqs); ok {
+		in.skip(failed.Packages)
 		return nil // it may know other zones, or need none
 	}
 	if err != nil {
 		return err
 	}
-	for _, p := range set.Packages {
-		if err := j.add(p, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// zoned says whether the program wants time zones.
-func (j *job) zoned() bool {
-	imports := func(code string) bool {
-		return strings.Contains(code, "zoneinfo") && usesTimeZones.MatchString(code) // the first is much faster
-	}
-	return imports(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
-		return strings.HasSuffix(f.Path, ".py") && imports(string(f.Data))
-	})
+	return in.add(set.Packages, false)
 }

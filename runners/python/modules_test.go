@@ -83,7 +83,6 @@ func TestHints(t *testing.T) {
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
 		{"import pynamed", "The package pynamed is here, but has no module of that name; it has named, single."},
-		{"def f():\n  import binary\nf()", "The package binary cannot be installed: no wheel for this runtime: version 1.0 has only wheels for win"},
 		{"import lazy\nlazy.f()", "name it in the argument packages (--package on the command line); it is most likely gamma-ray."},
 		{"import importlib\nimportlib.import_module('lazy_one')", "it is most likely lazy-one."},
 		{"import tkinter.ttk", "not in this runtime"},

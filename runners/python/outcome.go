@@ -45,7 +45,7 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 				o.Error.Message += fmt.Sprintf(": a program's files share its limit of %d MiB of memory (CODE_RUNNER_MEMORY on the server)", limits.Memory>>20)
 			}
 			if o.Error != nil {
-				j.addHint(o.Error)
+				j.explain(o)
 			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:

@@ -153,10 +153,10 @@ func TestRequestErrors(t *testing.T) {
 		{runners.Request{Code: "# /// script\n# dependencies = [\n# ///\n"}, "code", "TOML"},
 		{runners.Request{Code: "# /// script\n# dependencies = ['a b']\n# ///\n"}, "code", "script block"},
 		{runners.Request{Code: "# /// script\n# requires-python = '<3.9'\n# ///\n"}, "code", "wants Python <3.9, this is 3.14"},
-		{runners.Request{Files: []runners.File{{Path: "../x"}}}, "files", `"../x" has the part ".."`},
-		{runners.Request{Files: []runners.File{{Path: "/x"}}}, "files", "is absolute"},
+		{runners.Request{Files: []runners.File{{Path: "../x"}}}, "files", "\"../x\", which must be relative"},
+		{runners.Request{Files: []runners.File{{Path: "/x"}}}, "files", "\"/x\", which must be relative"},
 		{runners.Request{Files: []runners.File{{Path: "a"}, {Path: "a"}}}, "files", "twice"},
-		{runners.Request{Files: []runners.File{{Path: "a"}, {Path: "a/b"}}}, "files", "a file and the folder"},
+		{runners.Request{Files: []runners.File{{Path: "a"}, {Path: "a/b"}}}, "files", "both a file and a directory"},
 		{runners.Request{Args: []string{"a\x00"}}, "args", "NUL"},
 		{runners.Request{Language: runners.TypeScript}, "language", "use python"},
 	} {

@@ -36,10 +36,7 @@ package python
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -51,9 +48,6 @@ import (
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
-
-// prepareLimit bounds the preparation of packages in one run, all together.
-const prepareLimit = 15 * time.Minute
 
 // Config says how a [Runner] works.
 type Config struct {
@@ -167,30 +161,4 @@ func parseAll(packages []string) ([]requirement.Requirement, error) {
 		reqs = append(reqs, r)
 	}
 	return reqs, nil
-}
-
-// withLimit bounds the preparation of packages.
-func withLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, errPrepareLimit)
-}
-
-var errPrepareLimit = errors.New("the preparation took too long")
-
-// isPrepareLimit says whether the preparation's own limit struck.
-func isPrepareLimit(err error) bool { return errors.Is(err, errPrepareLimit) }
-
-// asNotInstalled gives the packages that cannot be installed, if that is what the
-// error says.
-func asNotInstalled(err error, asked []requirement.Requirement) (*runners.NotInstalledError, bool) {
-	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
-		return missing, true
-	}
-	if !isPrepareLimit(err) {
-		return nil, false
-	}
-	missing := &runners.NotInstalledError{}
-	for _, r := range asked {
-		missing.Add(r.String(), fmt.Sprintf("the preparation took longer than %v", prepareLimit))
-	}
-	return missing, true
 }

@@ -3,10 +3,8 @@ package python
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,23 +23,12 @@ type job struct {
 	engine *engine
 	req    runners.Request
 	reqs   []requirement.Requirement
-	locked *resolver.Locked // nil when anything goes
-	only   bool             // the program is not run: its packages are wanted
 	stdout *runners.Capture
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before it is there
 
-	// What the preparation has come to. The guest asks for more from within
-	// the run, one call at a time; mu is for the race detector's peace when a
-	// call outlives the run.
-	mu        sync.Mutex
-	installed map[string]resolver.Package // by name
-	alone     []string                    // those installed without what they need
-	prepared  time.Duration               // spent on preparation
-	deferred  []pyodide.Import            // what the program imports and installs itself, or not
-
-	skipped map[string]string // optional projects that cannot be installed, and why
-
+	pk     *installer        // of its packages; made along with the job
+	brings bool              // modules of its own, which may have the names of others that packages import
 	left   time.Duration     // of the time limit, after the analysis
 	frozen *pyodide.Snapshot // the snapshot to run on, nil for the plain one
 }
@@ -68,11 +55,10 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	o.Packages = j.packages()
-	o.Usage.PrepareMS = j.prepared.Milliseconds()
-	o.Usage.RunMS = max(time.Since(begun)-j.prepared, 0).Milliseconds()
+	o.Packages = j.pk.list()
+	prepared := j.pk.prepared()
+	o.Usage.PrepareMS = prepared.Milliseconds()
+	o.Usage.RunMS = max(time.Since(begun)-prepared, 0).Milliseconds()
 	return o, nil
 }
 
@@ -109,12 +95,30 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	files, err := requirement.ReadFiles(fileReader(req.Files))
+	if err != nil {
+		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
+	}
 	return &job{
-		r: r, locked: locked, req: req, reqs: reqs,
-		stdout:    runners.NewCapture(req.Limits.Output),
-		stderr:    runners.NewCapture(req.Limits.Output),
-		installed: map[string]resolver.Package{},
+		r: r, req: req, reqs: reqs,
+		pk: &installer{
+			progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
+			installed: map[string]resolver.Package{}, skipped: map[string]string{},
+		},
+		stdout: runners.NewCapture(req.Limits.Output),
+		stderr: runners.NewCapture(req.Limits.Output),
 	}, nil
+}
+
+// fileReader returns a function that returns the contents of a file, or nil.
+func fileReader(files []runners.File) func(path string) []byte {
+	return func(path string) []byte {
+		i := slices.IndexFunc(files, func(f runners.File) bool { return f.Path == path })
+		if i < 0 {
+			return nil
+		}
+		return append([]byte{}, files[i].Data...)
+	}
 }
 
 // run analyses the program, installs what it needs, leases an interpreter and
@@ -132,13 +136,14 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 		return j.timedOut(), nil
 	case err != nil:
 		return nil, err
-	case j.only && found.Problem != nil:
+	case j.pk.only && found.Problem != nil:
 		return j.unparsable(found.Problem), nil
 	}
-	if err := j.installImports(ctx, found); err != nil {
+	j.brings = len(found.Own) > 1 // its own file is one
+	if err := j.pk.installImports(ctx, found); err != nil {
 		return nil, err
 	}
-	if j.only {
+	if j.pk.only {
 		return j.printed(runners.Succeeded, 0).Outcome, nil
 	}
 	release := j.chooseSnapshot(ctx, found.Imports)
@@ -196,22 +201,19 @@ func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 func (j *job) prepare(ctx context.Context) (err error) {
 	begun := time.Now()
 	if j.engine, err = j.r.engine(ctx, j.req.Progress); err != nil {
-		j.spent(begun)
+		j.pk.spent(begun)
 		return err
 	}
-	j.spent(begun)
-	if err := j.install(ctx, j.reqs, nil); err != nil {
-		return err
-	}
-	begun = time.Now()
-	defer func() { j.spent(begun) }()
-	return j.addTimeZones(ctx)
+	j.pk.spent(begun)
+	j.pk.resolver, j.pk.lock = j.engine.resolver, j.engine.lock
+	j.pk.refusal = j.engine.resolver.Refusal(j.r.cfg.Policy)
+	return j.pk.install(ctx, resolver.Request{Requirements: j.reqs})
 }
 
 // start makes the interpreter. When it fails there is none.
 func (j *job) start(ctx context.Context) (err error) {
 	begun := time.Now()
-	defer func() { j.spent(begun) }()
+	defer func() { j.pk.spent(begun) }()
 	env := hostdirs.Environment(j.r.cfg.Policy)
 	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
@@ -221,7 +223,7 @@ func (j *job) start(ctx context.Context) (err error) {
 		Stdout: j.stdout,
 		Stderr: j.stderr,
 		Env:    env,
-		Calls:  j.calls(),
+		Calls:  j.pk.calls(),
 	})
 	return err
 }
@@ -230,9 +232,9 @@ func (j *job) start(ctx context.Context) (err error) {
 // packages has these already.
 func (j *job) furnish(host *hostdirs.Dirs) error {
 	begun := time.Now()
-	defer func() { j.spent(begun) }()
+	defer func() { j.pk.spent(begun) }()
 	if j.frozen == nil {
-		for _, m := range j.mounts() {
+		for _, m := range j.pk.mounts() {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err
 			}
@@ -245,6 +247,10 @@ func (j *job) furnish(host *hostdirs.Dirs) error {
 	}
 	if err := j.writeProgram(); err != nil {
 		return err
+	}
+	j.pk.show = func(p resolver.Package) error {
+		m := packageMount(p)
+		return j.in.Mount(m.Dir, m.Tree)
 	}
 	return host.Mount(j.in)
 }
@@ -259,22 +265,6 @@ func (j *job) writeProgram() error {
 		return nil
 	}
 	return j.in.WriteFile(name, []byte(j.req.Code))
-}
-
-// spent adds to the time of the preparation.
-func (j *job) spent(since time.Time) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.prepared += time.Since(since)
-}
-
-// packages lists what the program had at hand.
-func (j *job) packages() []runners.Package {
-	list := []runners.Package{}
-	for _, name := range slices.Sorted(maps.Keys(j.installed)) {
-		list = append(list, j.installed[name].Package)
-	}
-	return list
 }
 
 // shownName is the program's name in tracebacks.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 
 	"coderunner/cache"
 	"coderunner/pyodide"
-	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
 )
 
@@ -30,24 +28,18 @@ import (
 // The importing interpreter runs the packages' own code and no program's, with
 // nothing of the host at hand; so do those that compile them.
 
-// own says whether the program brings modules, which may have the names of
-// others that packages import.
-func (j *job) own() bool {
-	return slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return strings.HasSuffix(f.Path, ".py") })
-}
-
 // chooseSnapshot looks for a snapshot that has what the program imports, and
 // has the interpreter made of it. The caller calls release after the run.
 func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (release func()) {
 	begun := time.Now()
-	defer func() { j.spent(begun) }()
-	r := recipe{mounts: j.mounts()}
+	defer func() { j.pk.spent(begun) }()
+	r := recipe{mounts: j.pk.mounts()}
 	for _, w := range wanted {
 		if !w.Optional {
 			r.modules = append(r.modules, w.Name)
 		}
 	}
-	if len(r.modules) > 0 && !j.own() && j.deferred == nil {
+	if len(r.modules) > 0 && !j.brings && !j.pk.offers() {
 		slices.Sort(r.modules)
 		if j.frozen, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.frozen != nil {
 			return release

@@ -1,8 +1,8 @@
 """Installs packages: micropip's interface, performed by the host.
 
-The host resolves with the real micropip, in an interpreter of its own, and
-shows the packages in site-packages, read-only. Their installation does not
-count against the program's time limit.
+The host resolves with the real micropip, in an interpreter of its own, before
+the program begins, as far as its text says what it will install, and shows the
+packages in site-packages, read-only, when they are asked for.
 """
 
 import importlib as _importlib
@@ -95,11 +95,8 @@ class _Finder:
         wanted = self._wanted.pop(name, None)
         if wanted is None:
             return None
-        try:
-            for module in wanted:
-                _coderunner.call("micropip.import", module)
-        except RuntimeError as e:
-            raise ModuleNotFoundError(f"No module named {name!r} ({e})", name=name) from None
+        for module in wanted:
+            _coderunner.call("micropip.import", module)
         _importlib.invalidate_caches()
         return _PathFinder.find_spec(name, path)
 

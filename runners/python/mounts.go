@@ -1,0 +1,102 @@
+package python
+
+import (
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coderunner/pyodide"
+	"coderunner/runners/python/resolver"
+)
+
+//go:embed all:site
+var site embed.FS
+
+// standIns are modules of ours that programs find in site-packages.
+var standIns = func() fs.FS {
+	sub, err := fs.Sub(site, "site")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return sub
+}()
+
+// standInsKey changes whenever the stand-ins do, so that no snapshot has older
+// ones.
+var standInsKey = func() string {
+	h := sha256.New()
+	err := fs.WalkDir(standIns, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(standIns, name)
+		fmt.Fprintf(h, "%s %d %s", name, len(b), b)
+		return err
+	})
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return fmt.Sprintf("stand-ins %x", h.Sum(nil))
+}()
+
+// mounts returns what goes into site-packages: the stand-ins first, so that no
+// package can take their names.
+func (in *installer) mounts() []pyodide.Mount {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	mounts := []pyodide.Mount{{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey}}
+	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
+		mounts = append(mounts, packageMount(in.installed[name]))
+	}
+	return mounts
+}
+
+// sharedLibraries is where libraries look for those that they need.
+const sharedLibraries = "/usr/lib"
+
+// packageMount shows a package. Its tree in the cache is named after its
+// contents and how they were prepared.
+func packageMount(p resolver.Package) pyodide.Mount {
+	tree := os.DirFS(p.Tree)
+	if list, err := fs.ReadDir(standIns, "."); err == nil {
+		for _, e := range list {
+			if _, err := fs.Stat(tree, e.Name()); err == nil {
+				tree = without{tree, e.Name()}
+			}
+		}
+	}
+	key := p.SHA256 + " " + filepath.Base(filepath.Dir(p.Tree))
+	if p.Shared {
+		return pyodide.Mount{Dir: sharedLibraries, Tree: os.DirFS(p.Tree), Key: key}
+	}
+	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: key}
+}
+
+// without is a tree without one of its entries. Merging is not enough where a
+// package brings a module of the name of ours: its bytecode would be taken for
+// our source.
+type without struct {
+	fs.FS
+	name string
+}
+
+func (w without) Open(name string) (fs.File, error) {
+	if name == w.name || strings.HasPrefix(name, w.name+"/") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return w.FS.Open(name)
+}
+
+func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(w.FS, name)
+	if name == "." {
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return e.Name() == w.name })
+	}
+	return list, err
+}

@@ -1,0 +1,43 @@
+package resolver
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// Refusal returns why a running program may not have the index asked for
+// whatever it names, "" if it may: which names are asked for is a way out for
+// what it knows, so the policy must let it reach the index. A directory tells
+// nobody.
+func (r *Resolver) Refusal(p runners.Policy) string {
+	if r.index.Scheme == "file" || allowsHost(p, r.index) {
+		return ""
+	}
+	return "it was not prepared before the program began, and a running program may not have the index asked: write the requirement as a literal in micropip.install, " +
+		"name it in the argument packages (--package on the command line), or let programs reach the index (--allow-net=" + r.index.Host + " on the server)"
+}
+
+// allowsHost reports whether a policy lets programs reach a URL's host. It
+// knows names and addresses as they are written; of the patterns that Deno
+// knows besides, none allows and any denies.
+func allowsHost(p runners.Policy, u *url.URL) bool {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	host := strings.ToLower(u.Hostname())
+	names := []string{host, strings.ToLower(strings.TrimSuffix(u.Host, ":"+u.Port())) + ":" + port}
+	in := func(list []string) bool {
+		return slices.ContainsFunc(list, func(item string) bool {
+			return slices.Contains(names, strings.ToLower(item))
+		})
+	}
+	pattern := func(item string) bool { return strings.ContainsAny(item, "*/") }
+	if p.DenyNet.All || in(p.DenyNet.List) || slices.ContainsFunc(p.DenyNet.List, pattern) {
+		return false
+	}
+	return p.Net.All || in(p.Net.List)
+}

@@ -1,0 +1,41 @@
+package resolver
+
+import (
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+func TestRefusal(t *testing.T) {
+	for _, test := range []struct {
+		index, flags string
+		allowed      bool
+	}{
+		{"https://x.invalid/simple/", "", false},
+		{"https://x.invalid/simple/", "--allow-net", true},
+		{"https://x.invalid/simple/", "--allow-net=y.invalid,X.invalid", true},
+		{"https://x.invalid/simple/", "--allow-net=x.invalid:443", true},
+		{"https://x.invalid/simple/", "--allow-net=x.invalid:80", false},
+		{"http://127.0.0.1:8080/", "--allow-net=127.0.0.1:8080", true},
+		{"http://127.0.0.1:8080/", "--allow-net=127.0.0.1:80", false},
+		{"http://[::1]:8080/", "--allow-net=[::1]:8080", true},
+		{"http://127.0.0.1:8080/", "--allow-net --deny-net=127.0.0.0/8", false},
+		{"https://x.invalid/simple/", "--allow-net --deny-net=x.invalid", false},
+		{"https://x.invalid/simple/", "--allow-net=*.invalid", false},
+		{"https://sub.x.invalid/", "--allow-net=x.invalid", false},
+		{"file:///srv/simple/", "", true},
+	} {
+		p, err := runners.ParsePolicy(strings.Fields(test.flags))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(Config{Index: test.index})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Refusal(p); (got == "") != test.allowed {
+			t.Errorf("%s under %q: %q", test.index, test.flags, got)
+		}
+	}
+}
