@@ -14,7 +14,7 @@ const (
 	OutputLimit  Status = "output_limit"  // far more output than Limits.Output
 	NotInstalled Status = "not_installed" // a package cannot be installed
 	Cancelled    Status = "cancelled"     // the caller's context ended
-	Crashed      Status = "crashed"       // the runtime died; ours to explain
+	Crashed      Status = "crashed"       // the runtime died, by a bug in it or in compiled code
 )
 
 // Outcome is how a run went. It is the tool's structured result and what

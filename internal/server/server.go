@@ -119,5 +119,5 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 		return toolError("The call was cancelled."), nil
 	}
 	s.log.Error("run", zap.String("language", string(req.Language)), zap.Error(err))
-	return toolError("The program was not run, by a fault outside it: " + runners.Clip(err.Error(), maxErrorText)), nil
+	return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText)), nil
 }

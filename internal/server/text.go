@@ -72,7 +72,7 @@ func statusText(out *runners.Outcome, limits runners.Limits) string {
 	case runners.Cancelled:
 		return "The call was cancelled."
 	}
-	return withError("The runtime died; this is a fault of the server, not of the program.", out.Error)
+	return withError("The runtime died, by a bug in it or in compiled code that the program called.", out.Error)
 }
 
 // withError adds where the program was to why it was stopped.

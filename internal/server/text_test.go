@@ -33,7 +33,7 @@ func TestOutcomeText(t *testing.T) {
 			"These packages cannot be installed:\n- a>=2: not found\n- b: no wheel"},
 		{"cancelled", runners.Outcome{Status: runners.Cancelled}, "The call was cancelled."},
 		{"crashed", runners.Outcome{Status: runners.Crashed, Error: &runners.Error{Type: "Trap", Message: "unreachable"}},
-			"The runtime died; this is a fault of the server, not of the program.\nTrap: unreachable"},
+			"The runtime died, by a bug in it or in compiled code that the program called.\nTrap: unreachable"},
 		{"cut", runners.Outcome{Status: runners.Succeeded, Stdout: "x", StdoutTruncated: true},
 			"stdout:\nx\nThe output was cut: the first and last 500 bytes of a stream are kept (CODE_RUNNER_MAX_OUTPUT on the server)."},
 	} {

@@ -158,6 +158,44 @@ func TestOutcomesFitTheOutputSchema(t *testing.T) {
 	}
 }
 
+// README.md shows an outcome that fits the schema, and names all of its keys.
+func TestReadmeShowsTheSchema(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "as `structuredContent`")
+	text, _, _ = strings.Cut(text, "## Commands")
+	_, shown, _ := strings.Cut(text, "```json\n")
+	shown, _, ok := strings.Cut(shown, "```")
+	if !ok {
+		t.Fatal("README.md shows no outcome")
+	}
+	var out runners.Outcome
+	d := json.NewDecoder(strings.NewReader(shown))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	if err := validate(t, compile(t, outputSchema()), json.RawMessage(shown)); err != nil {
+		t.Error(err)
+	}
+	var check func(schema object)
+	check = func(schema object) {
+		properties, _ := schema["properties"].(object)
+		for name, s := range properties {
+			if !strings.Contains(text, `"`+name+`"`) && !strings.Contains(text, "`"+name+"`") {
+				t.Errorf("README.md does not name %q", name)
+			}
+			check(s.(object))
+		}
+		if items, ok := schema["items"].(object); ok {
+			check(items)
+		}
+	}
+	check(outputSchema())
+}
+
 // The schema and the handler say the same.
 func TestArgumentsFitTheInputSchema(t *testing.T) {
 	schema := compile(t, inputSchema(Config{Runners: allLanguages(runFunc(echo))}))
