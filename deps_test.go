@@ -46,7 +46,7 @@ const imports = `
 	internal/builder: cache
 	internal/sandbox:
 	internal/hostile:
-	runners/deno/deps: runners runners/deno/jsparse
+	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
 	runners/deno: cache internal/fetch internal/procdir internal/sandbox internal/versions runners runners/deno/deps runners/deno/jsparse runners/deno/process
@@ -61,10 +61,11 @@ const imports = `
 	runners/python: cache internal/fetch internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: runners
 
-	internal/server: runners
+	internal/server: internal/sysmem runners
+	internal/sysmem:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/compiler internal/fetch internal/versions internal/sandbox internal/server runners runners/deno runners/python
+	cmd/coderunner: cache internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/sysmem runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/shlex"
 	"github.com/spf13/pflag"
 
+	"coderunner/internal/fetch"
 	"coderunner/internal/server"
 	"coderunner/internal/versions"
 	"coderunner/runners"
@@ -51,10 +51,10 @@ var settings = []setting{
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
-	{"NPM_CONFIG_REGISTRY", "npm-config-registry", "npm registry", setURL(func(c *Config) *string { return &c.NPMRegistry })},
-	{"JSR_URL", "jsr-url", "JSR registry", setURL(func(c *Config) *string { return &c.JSRURL })},
-	{"PIP_INDEX_URL", "pip-index-url", "Python package index", setURL(func(c *Config) *string { return &c.PyPIIndex })},
-	{"PYODIDE_PACKAGE_BASE_URL", "pyodide-package-base-url", "where Pyodide's own packages are", setURL(func(c *Config) *string { return &c.PyodideBase })},
+	{"NPM_CONFIG_REGISTRY", "npm-config-registry", "npm registry", setURL(false, func(c *Config) *string { return &c.NPMRegistry })},
+	{"JSR_URL", "jsr-url", "JSR registry", setURL(false, func(c *Config) *string { return &c.JSRURL })},
+	{"PIP_INDEX_URL", "pip-index-url", "Python package index", setURL(true, func(c *Config) *string { return &c.PyPIIndex })},
+	{"PYODIDE_PACKAGE_BASE_URL", "pyodide-package-base-url", "where Pyodide's own packages are", setURL(true, func(c *Config) *string { return &c.PyodideBase })},
 }
 
 func addSettings(flags *pflag.FlagSet) {
@@ -87,7 +87,7 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 	}
 	c.Limits = c.Limits.WithDefaults()
 	if c.Concurrency == 0 {
-		c.Concurrency = server.Admitted(c.Limits.Memory, machineMemory())
+		c.Concurrency = server.DefaultConcurrency(c.Limits.Memory)
 	}
 	return c, nil
 }
@@ -157,17 +157,15 @@ func setOffline(c *Config, v string) (err error) {
 	return nil
 }
 
-// setURL does not show the value: it may hold a password.
-func setURL(field func(*Config) *string) func(*Config, string) error {
+// setURL takes http and https URLs, and file URLs if a directory will do.
+func setURL(directory bool, field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
-		u, err := url.Parse(v)
-		if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-			if strings.Contains(v, "@") {
-				v = "the value"
-			} else {
-				v = strconv.Quote(v)
-			}
-			return fmt.Errorf("%s is no http or https URL", v)
+		u, err := fetch.ParseURL(v)
+		if err != nil {
+			return err
+		}
+		if u.Scheme == "file" && !directory {
+			return fmt.Errorf("%s is not an http or https URL", v)
 		}
 		*field(c) = v
 		return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"os"
 	"runtime"
 	"slices"
@@ -157,7 +156,7 @@ func (d *diagnosis) examineRegistries(ctx context.Context, cfg Config) {
 		if r.base == "" {
 			continue
 		}
-		check := registryCheck{Name: r.name, URL: withoutUser(r.base)}
+		check := registryCheck{Name: r.name, URL: fetch.WithoutUser(r.base)}
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, registryTimeout)
 		_, err := c.Get(ctx, strings.TrimSuffix(r.base, "/")+"/"+r.path, nil, 32<<20)
@@ -169,16 +168,6 @@ func (d *diagnosis) examineRegistries(ctx context.Context, cfg Config) {
 		}
 		d.Registries = append(d.Registries, check)
 	}
-}
-
-// withoutUser removes a name and a password from a URL.
-func withoutUser(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(not a URL)"
-	}
-	u.User = nil
-	return u.String()
 }
 
 // examineLanguages runs 1 + 1 in each language.

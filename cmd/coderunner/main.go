@@ -2,7 +2,7 @@
 // sandbox, for an MCP client over stdio or for a person at a terminal.
 //
 // It holds no logic of its own: config.go reads the environment and the flags,
-// wire.go joins the packages, and each command has a file.
+// backend.go opens the runners, and each command has a file.
 //
 // # Testing
 //
@@ -21,8 +21,8 @@ import (
 
 func main() { os.Exit(Main()) }
 
-// exitError is an error that has been told already, or needs no telling, and
-// ends the command with its code.
+// exitError ends the command with its code. It has been printed already, or
+// there is nothing to print.
 type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
@@ -34,7 +34,7 @@ const signalGrace = 3 * time.Second
 
 // Main runs the command line and returns the exit code.
 func Main() int {
-	keepDescriptors()
+	closeInherited()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A second signal has its usual effect.

@@ -49,7 +49,7 @@ func serve(ctx context.Context, cfg Config) error {
 	}
 	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
-	tellState(log)
+	logState(log)
 	b, err := openBackend(cfg, "", serverAhead, log)
 	if err != nil {
 		return err

@@ -22,8 +22,6 @@ package fetch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -157,26 +155,4 @@ func privateAddr(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() ||
 		a.IsMulticast() || a.IsInterfaceLocalMulticast() || sharedAddrs.Contains(a) || a.Is4() && a.As4()[0] == 0
-}
-
-// parseURL accepts http, https and file URLs. Its error does not repeat the
-// text, which may hold a password.
-func parseURL(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, errors.New("the URL cannot be parsed")
-	}
-	switch u.Scheme {
-	case "http", "https":
-		if u.Host == "" {
-			return nil, fmt.Errorf("URL %s: no host", safeURL(u))
-		}
-	case "file":
-		if u.Host != "" && u.Host != "localhost" || !strings.HasPrefix(u.Path, "/") {
-			return nil, fmt.Errorf("URL %s: want file:///path", safeURL(u))
-		}
-	default:
-		return nil, fmt.Errorf("URL %s: want https, http or file", safeURL(u))
-	}
-	return u, nil
 }

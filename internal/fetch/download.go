@@ -72,7 +72,7 @@ var errNoDigest = errors.New("no digest to verify it by")
 
 // request checks the source before anything is done for it.
 func (s *Source) request() (request, error) {
-	u, err := parseURL(s.URL)
+	u, err := ParseURL(s.URL)
 	if err != nil {
 		return request{}, fmt.Errorf("fetch %s: %w", s.Name, err)
 	}
@@ -91,7 +91,7 @@ func (s *Source) request() (request, error) {
 	}
 	r := request{name: name, url: u, raw: true}
 	if s.From != "" {
-		if r.from, err = parseURL(s.From); err != nil {
+		if r.from, err = ParseURL(s.From); err != nil {
 			return request{}, fmt.Errorf("fetch %s: %w", name, err)
 		}
 	}

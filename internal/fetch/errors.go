@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"coderunner/cache"
 )
@@ -53,21 +52,6 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: more than the allowed %d bytes", e.Name, e.Max)
-}
-
-// safeURL is u without what may be secret: user, password, query, fragment.
-func safeURL(u *url.URL) string {
-	if u == nil {
-		return "(no URL)"
-	}
-	clean := *u
-	clean.User, clean.RawQuery, clean.ForceQuery = nil, "", false
-	clean.Fragment, clean.RawFragment = "", ""
-	s := clean.String()
-	if u.RawQuery != "" {
-		s += "?…"
-	}
-	return s
 }
 
 // ctxErr joins the error of a ctx that is done with its cause.

@@ -24,7 +24,7 @@ const getTimeout = 2 * time.Minute
 // *[HTTPError], a longer document a *[SizeError]. The header, which may be
 // nil, is sent along. A file URL reads a file, or a folder's index.html.
 func (c *Client) Get(ctx context.Context, url string, header http.Header, max int64) (*Response, error) {
-	u, err := parseURL(url)
+	u, err := ParseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("fetch: %w", err)
 	}

@@ -90,7 +90,7 @@ func (p *NPMPackage) source() (Source, error) {
 	if err != nil {
 		return Source{}, fmt.Errorf("npm package %s: %w", name, err)
 	}
-	base, err := parseURL(p.Registry)
+	base, err := ParseURL(p.Registry)
 	if err != nil {
 		return Source{}, fmt.Errorf("npm registry: %w", err)
 	}

@@ -20,7 +20,7 @@ type Config struct {
 	// Runners has a runner for each language that is offered.
 	Runners     map[runners.Language]runners.Runner
 	Limits      runners.Limits // of a call that names none
-	Concurrency int            // programs at once; 0: as the cores can serve
+	Concurrency int            // programs at once; 0: DefaultConcurrency
 	Policy      runners.Policy
 	Offline     bool
 	// Isolation is how well JavaScript programs are confined by the system:
@@ -52,13 +52,13 @@ func New(c Config) (*Server, error) {
 	if len(c.Runners) == 0 {
 		return nil, errors.New("offer run_code: no runner")
 	}
-	if c.Concurrency <= 0 {
-		c.Concurrency = Admitted(0, 0)
-	}
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
 	c.Limits = c.Limits.WithDefaults()
+	if c.Concurrency <= 0 {
+		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
+	}
 	s := &Server{
 		runners: c.Runners,
 		limits:  c.Limits,

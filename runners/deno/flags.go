@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"coderunner/internal/fetch"
 	"coderunner/runners"
-	"coderunner/runners/deno/deps"
 )
 
 // maxFlag bounds one argument, in bytes. Linux takes twice as much.
@@ -169,7 +169,7 @@ var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROX
 func (r *Runner) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
 	env = r.baseEnv(denoDir)
 	// Deno finds a registry's packages in its cache by the registry's URL.
-	if registry := deps.WithoutUser(r.cfg.NPMRegistry); registry != "" {
+	if registry := fetch.WithoutUser(r.cfg.NPMRegistry); registry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
 	}
 	for _, e := range env {

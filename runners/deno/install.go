@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/fetch"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 )
@@ -131,7 +132,7 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	r, d := i.r, i.deps
 	b, err := json.Marshal([]any{
-		3, r.version, deps.WithoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
+		3, r.version, fetch.WithoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock),
 	})
 	if err != nil {

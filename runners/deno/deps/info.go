@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"coderunner/internal/fetch"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -155,7 +156,7 @@ func PackageOf(address string) string {
 	}
 	before, file, ok := strings.Cut(address, "/-/")
 	if !ok || !strings.HasSuffix(file, ".tgz") {
-		return WithoutUser(address)
+		return fetch.WithoutUser(address)
 	}
 	base := path.Base(before)
 	name := base

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 
+	"coderunner/internal/fetch"
 	"coderunner/runners"
 )
 
@@ -161,7 +162,7 @@ func (l *LockFile) Packages() []runners.Package {
 		add(runners.Package{Name: name, Version: version, Source: "jsr", SHA256: entry.Integrity})
 	}
 	for address, sum := range l.Remote {
-		add(runners.Package{Name: WithoutUser(address), Source: "url", SHA256: sum})
+		add(runners.Package{Name: fetch.WithoutUser(address), Source: "url", SHA256: sum})
 	}
 	sort.Slice(list, func(i, j int) bool {
 		a, b := list[i], list[j]

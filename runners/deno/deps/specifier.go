@@ -13,7 +13,6 @@
 package deps
 
 import (
-	"net/url"
 	"regexp"
 	"sort"
 	"strings"
@@ -128,14 +127,4 @@ var builtins = []string{
 	"stream/consumers", "stream/promises", "stream/web", "string_decoder", "sys", "timers",
 	"timers/promises", "tls", "trace_events", "tty", "url", "util", "util/types", "v8", "vm",
 	"wasi", "worker_threads", "zlib",
-}
-
-// WithoutUser removes a name and a password from a URL.
-func WithoutUser(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.User == nil {
-		return raw
-	}
-	u.User = nil
-	return u.String()
 }

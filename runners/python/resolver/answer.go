@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
+	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
@@ -57,7 +58,7 @@ type pin struct {
 }
 
 func (p pin) withoutUser() pin {
-	p.URL = withoutUser(p.URL)
+	p.URL = fetch.WithoutUser(p.URL)
 	return p
 }
 
@@ -100,7 +101,7 @@ func pinned(reqs []requirement.Requirement, packages []pin) bool {
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), req.Locked, req.Alone,
-		withoutUser(r.index.String()), withoutUser(r.base.String()), r.lock.Digest,
+		fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
 		versions.MicropipSHA256, versions.PackagingSHA256, versions.PyodideVersion, resolverDigest,
 	})
 	if err != nil {

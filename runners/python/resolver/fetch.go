@@ -294,7 +294,7 @@ func (s *session) locate(ctx context.Context, p *pin) error {
 	files, err := s.page(ctx, p.Name)
 	if errors.Is(err, fetch.ErrOffline) {
 		// The cache may have it nevertheless, and will say so if not.
-		p.URL = withoutUser(s.index.JoinPath(p.Filename).String())
+		p.URL = fetch.WithoutUser(s.index.JoinPath(p.Filename).String())
 		return nil
 	}
 	if err != nil {

@@ -94,7 +94,7 @@ func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
 		s.unreachable = true
 		return nil, &indexError{err}
 	}
-	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, withoutUser(resp.URL))
+	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, fetch.WithoutUser(resp.URL))
 	if err != nil {
 		s.unreachable = true // somebody else answers: a proxy, a login page
 		return nil, &indexError{err}
@@ -267,14 +267,4 @@ func hostOf(u *url.URL) string {
 		return u.Path
 	}
 	return u.Host
-}
-
-// withoutUser takes the credentials out of a URL.
-func withoutUser(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return ""
-	}
-	u.User = nil
-	return u.String()
 }

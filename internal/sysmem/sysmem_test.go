@@ -1,8 +1,9 @@
-package main
+package sysmem
 
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -26,7 +27,18 @@ func TestGroupLimits(t *testing.T) {
 	if want := []int64{1000000, 3000000, 9223372036854771712, 9223372036854771712}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if machineMemory() < 1<<20 {
-		t.Errorf("this machine has %d bytes", machineMemory())
+}
+
+func TestMachine(t *testing.T) {
+	for info, want := range map[string]int64{
+		"MemTotal:       16384000 kB\nMemFree: 1 kB\n": 16384000 << 10,
+		"": 0, "MemTotal: x kB\n": 0, "MemFree: 1 kB\n": 0, "MemTotal: -5 kB": 0,
+	} {
+		if got := machine([]byte(info)); got != want {
+			t.Errorf("machine(%q) = %d, want %d", info, got, want)
+		}
+	}
+	if total := Total(); runtime.GOOS == "linux" && total < 1<<20 {
+		t.Errorf("this machine has %d bytes", total)
 	}
 }

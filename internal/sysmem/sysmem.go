@@ -1,4 +1,5 @@
-package main
+// Package sysmem tells how much memory there is.
+package sysmem
 
 import (
 	"bytes"
@@ -6,19 +7,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
-// machineMemory is how much memory there is for this process and those that it
-// starts, in bytes: the machine's, or less if a control group says so. 0 is
-// not known.
-func machineMemory() int64 {
-	var total int64
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) == nil {
-		total = int64(info.Totalram) * int64(info.Unit)
-	}
+// Total returns how much memory there is for this process and those that it
+// starts, in bytes: the machine's, or less if a control group says so. It is 0
+// where that is not known, which is everywhere but on Linux.
+func Total() int64 {
+	info, _ := os.ReadFile("/proc/meminfo")
+	total := machine(info)
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return total
@@ -31,9 +27,24 @@ func machineMemory() int64 {
 	return total
 }
 
+// machine reads the machine's memory from /proc/meminfo, where it is the first
+// line: "MemTotal:       16384000 kB".
+func machine(info []byte) int64 {
+	line, _, _ := bytes.Cut(info, []byte("\n"))
+	fields := strings.Fields(string(line))
+	if len(fields) != 3 || fields[0] != "MemTotal:" || fields[2] != "kB" {
+		return 0
+	}
+	n, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil || n < 0 || n > 1<<50 {
+		return 0
+	}
+	return n << 10
+}
+
 // groupLimits reads the limits of memory of the control groups that
 // /proc/self/cgroup names, and of those above them. In a container the
-// group's own folder may be the root of what is mounted.
+// group's own directory may be the root of what is mounted.
 func groupLimits(root string, groups []byte) (limits []int64) {
 	for line := range bytes.Lines(groups) {
 		fields := strings.SplitN(strings.TrimSpace(string(line)), ":", 3)

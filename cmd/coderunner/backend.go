@@ -12,6 +12,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/compiler"
 	"coderunner/internal/sandbox"
+	"coderunner/internal/sysmem"
 	"coderunner/runners"
 	"coderunner/runners/deno"
 	"coderunner/runners/python"
@@ -115,7 +116,7 @@ func (b *backend) openPython(cfg Config, ahead int, log *zap.Logger) error {
 // compileMemory is how much memory compiling libraries may take, in bytes.
 func compileMemory() int64 {
 	const most = 5 << 29
-	if m := machineMemory(); m > 0 {
+	if m := sysmem.Total(); m > 0 {
 		return min(most, m/2)
 	}
 	return most

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package main
+
+import (
+	"os"
+
+	"go.uber.org/zap"
+)
+
+// closeInherited has nothing to do: descriptors are not inherited here unless
+// one asks for it.
+func closeInherited() {}
+
+// dupStdout returns stdout as it is: there is no descriptor 1 to guard.
+func dupStdout() (*os.File, error) { return os.Stdout, nil }
+
+// logState does nothing: there is no signal to ask with.
+func logState(*zap.Logger) {}
