@@ -147,6 +147,8 @@ func (b *Builder) Start(key string, build func(context.Context) error) bool {
 		case b.turn <- struct{}{}:
 			defer func() { <-b.turn }()
 		case <-b.ctx.Done():
+		}
+		if b.ctx.Err() != nil {
 			return
 		}
 		if err := b.Build(b.ctx, key, build); err != nil && b.ctx.Err() == nil {
