@@ -10,9 +10,9 @@ import (
 )
 
 // own returns what a name stands for that is not in the import map but could be
-// the program's own: one of its packages, of its node_modules, or of its files.
-// Dir is where files know it by that.
-func (p *Project) own(specifier, file string) (address, dir string, ok bool) {
+// the program's own: one of its packages, of its node_modules, or of its files;
+// and the scope in which it does.
+func (p *Project) own(specifier, file string) (address, scope string, ok bool) {
 	here := path.Dir(file)
 	for _, x := range p.patterns {
 		if len(specifier) < len(x.prefix)+len(x.suffix) || !strings.HasPrefix(specifier, x.prefix) || !strings.HasSuffix(specifier, x.suffix) ||
@@ -20,7 +20,7 @@ func (p *Project) own(specifier, file string) (address, dir string, ok bool) {
 			continue
 		}
 		between := specifier[len(x.prefix) : len(specifier)-len(x.suffix)]
-		return strings.ReplaceAll(x.address, "*", between), x.dir, true
+		return strings.ReplaceAll(x.address, "*", between), scopeOf(x.dir), true
 	}
 	if scheme.MatchString(specifier) || strings.HasPrefix(specifier, "/") || !filepath.IsLocal(specifier) {
 		return "", "", false
@@ -28,24 +28,31 @@ func (p *Project) own(specifier, file string) (address, dir string, ok bool) {
 	name, sub := splitName(specifier)
 	if at, named := p.names[name]; named {
 		if name, ok := p.entry(at, sub); ok {
-			return Work + name, ".", true
+			return Work + name, "", true
 		}
-		return p.refuse(specifier, fmt.Sprintf("the package is the program's own, in %s, and does not export it", at)), ".", true
+		return p.refuse(specifier, fmt.Sprintf("the package is the program's own, in %s, and does not export it", at)), "", true
 	}
 	for d := here; ; d = path.Dir(d) {
 		if name, ok := p.entry(path.Join(d, "node_modules", name), sub); ok {
-			return Work + name, here, true
+			return Work + name, scopeOf(here), true
 		}
 		if d == "." {
 			break
 		}
 	}
 	for _, d := range []string{".", here} {
-		if name, ok := p.find(path.Join(d, specifier)); ok {
-			return Work + name, d, true
+		// A file that imports its own name means the package, as zod.ts does.
+		if name, ok := p.find(path.Join(d, specifier)); ok && name != file && name != p.main {
+			return Work + name, scopeOf(d), true
 		}
 	}
 	return "", "", false
+}
+
+// itself reports whether a file imports something by its own name.
+func (p *Project) itself(specifier, file string) bool {
+	name, ok := p.find(path.Join(path.Dir(file), specifier))
+	return ok && name == file
 }
 
 // splitName splits a bare specifier into the name of a package and the path in

@@ -28,40 +28,40 @@ func (m ImportMap) JSON() []byte {
 	return b
 }
 
-// scopeOf returns the scope of the files in a directory.
+// scopeOf returns the scope of the files below a directory: "" is all.
 func scopeOf(dir string) string {
 	if dir == "." {
-		return Work
+		return ""
 	}
 	return Work + dir + "/"
 }
 
-// put adds an entry for the files below a directory, unless there is one.
-func (m *ImportMap) put(dir, key, address string) {
-	if _, have := m.entries(dir)[key]; key != "" && !have {
-		m.set(dir, key, address)
+// put adds an entry for a scope, unless there is one.
+func (m *ImportMap) put(scope, key, address string) {
+	if _, have := m.entries(scope)[key]; key != "" && !have {
+		m.set(scope, key, address)
 	}
 }
 
-// set adds or replaces an entry for the files below a directory.
-func (m *ImportMap) set(dir, key, address string) {
-	entries := m.entries(dir)
+// set adds or replaces an entry for a scope.
+func (m *ImportMap) set(scope, key, address string) {
+	entries := m.entries(scope)
 	if entries == nil {
 		if m.Scopes == nil {
 			m.Scopes = map[string]map[string]string{}
 		}
 		entries = map[string]string{}
-		m.Scopes[scopeOf(dir)] = entries
+		m.Scopes[scope] = entries
 	}
 	entries[key] = address
 }
 
-// entries returns those for the files below a directory.
-func (m *ImportMap) entries(dir string) map[string]string {
-	if dir == "." {
+// entries returns those for a scope.
+func (m *ImportMap) entries(scope string) map[string]string {
+	if scope == "" {
 		return m.Imports
 	}
-	return m.Scopes[scopeOf(dir)]
+	return m.Scopes[scope]
 }
 
 // clone returns a map with the same entries.
@@ -77,10 +77,10 @@ func (m ImportMap) clone() ImportMap {
 }
 
 // putPackage adds an entry for a package and what is in it.
-func (m *ImportMap) putPackage(dir, key string, p Package) {
-	m.put(dir, key, p.String())
+func (m *ImportMap) putPackage(scope, key string, p Package) {
+	m.put(scope, key, p.String())
 	if !strings.HasSuffix(key, "/") {
-		m.put(dir, key+"/", p.Registry+":/"+strings.TrimPrefix(p.String(), p.Registry+":")+"/")
+		m.put(scope, key+"/", p.Registry+":/"+strings.TrimPrefix(p.String(), p.Registry+":")+"/")
 	}
 }
 
@@ -92,11 +92,8 @@ func (m *ImportMap) lookup(specifier, file string) (address string, ok bool) {
 		return address, true
 	}
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if address, ok = match(m.Scopes[scopeOf(dir)], specifier); ok {
-			return address, true
-		}
-		if dir == "." {
-			return match(m.Imports, specifier)
+		if address, ok = match(m.entries(scopeOf(dir)), specifier); ok || dir == "." {
+			return address, ok
 		}
 	}
 }

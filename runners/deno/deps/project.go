@@ -26,6 +26,7 @@ var configNames = []string{"deno.json", "deno.jsonc", "package.json"}
 // lifecycle script, and what they name outside the working directory is not
 // followed.
 type Project struct {
+	main      string
 	files     map[string]bool
 	manifests map[string]*manifest // by directory
 	names     map[string]string    // of packages among the files → directory
@@ -56,7 +57,7 @@ type pattern struct{ dir, prefix, suffix, address string }
 // *runners.RequestError.
 func ReadProject(files []runners.File, main string) (*Project, error) {
 	p := &Project{
-		files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
+		main: main, files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
 		imports: ImportMap{Imports: map[string]string{}}, refused: map[string]string{},
 	}
 	data := map[string][]byte{}
@@ -154,7 +155,7 @@ func (p *Project) readMap(below, dir string, content map[string]any) {
 			continue // of modules elsewhere
 		}
 		for key, value := range members(entries) {
-			p.add(strings.TrimSuffix(at, "/"), dir, key, text(value))
+			p.add(path.Clean(at), dir, key, text(value))
 		}
 	}
 }
@@ -170,7 +171,7 @@ func (p *Project) add(below, dir, key, value string) {
 	case !scheme.MatchString(value) && IsBuiltin(value):
 		address = "node:" + value
 	case isPackage && scheme.MatchString(value) && !strings.HasSuffix(value, "/"):
-		p.imports.putPackage(below, key, pkg)
+		p.imports.putPackage(scopeOf(below), key, pkg)
 		return
 	case slices.ContainsFunc([]string{"npm:", "jsr:", "http:", "https:", "node:", "data:"}, func(s string) bool { return strings.HasPrefix(value, s) }):
 		address = value
@@ -179,7 +180,7 @@ func (p *Project) add(below, dir, key, value string) {
 	}
 	switch at, ok := local(dir, key); {
 	case ok:
-		p.imports.put(below, Work+at, address)
+		p.imports.put(scopeOf(below), Work+at, address)
 	case strings.HasSuffix(key, "/") && (strings.HasPrefix(key, "/") || !strings.HasSuffix(address, "/")):
 		// A key that means every absolute path, also of what is not the
 		// program's; or an address that nothing can be added to.
@@ -188,7 +189,7 @@ func (p *Project) add(below, dir, key, value string) {
 		}
 		p.patterns = append(p.patterns, pattern{below, key, "", address})
 	case !strings.HasPrefix(key, "/") && !strings.HasPrefix(key, "file:"):
-		p.imports.put(below, key, address)
+		p.imports.put(scopeOf(below), key, address)
 	}
 }
 
@@ -266,7 +267,7 @@ func (p *Project) link() {
 	}
 	for name, dir := range p.names {
 		if address, ok := p.entry(dir, ""); ok {
-			p.imports.put(".", name, Work+address)
+			p.imports.put("", name, Work+address)
 		}
 	}
 }
@@ -291,19 +292,19 @@ func (p *Project) need(m *manifest, name, version string) {
 			pkg, ok = Split(kind + ":" + name + "@" + rest)
 		}
 		if ok {
-			p.imports.putPackage(m.dir, name, pkg)
+			p.imports.putPackage(scopeOf(m.dir), name, pkg)
 			return
 		}
 	default:
 		if v, ok := simpleRange(version); ok {
 			if pkg, ok := Split(strings.TrimSuffix("npm:"+name+"@"+v, "@")); ok && pkg.Path == "" {
-				p.imports.putPackage(m.dir, name, pkg)
+				p.imports.putPackage(scopeOf(m.dir), name, pkg)
 				return
 			}
 		}
 	}
 	address := p.refuse(name, fmt.Sprintf("package.json asks for it as %q; write a version of npm's registry, such as ^1.2.3, or a directory among the files", Clip(version, 100)))
-	p.imports.put(m.dir, name, address)
+	p.imports.put(scopeOf(m.dir), name, address)
 	p.patterns = append(p.patterns, pattern{m.dir, name + "/", "", address})
 }
 
@@ -320,7 +321,7 @@ func (p *Project) addInternal(m *manifest, key, value string) {
 			if !have {
 				address = pkg.String()
 			}
-			p.imports.put(m.dir, key, address)
+			p.imports.put(scopeOf(m.dir), key, address)
 			return
 		}
 		p.add(m.dir, m.dir, key, value)

@@ -60,9 +60,14 @@ func TestProject(t *testing.T) {
 {"main": "./lib/pad"}
 -- vendor/left-pad/lib/pad.js --
 -- zod --
+-- react.ts --
 `, `
 utils: ./work/utils.ts
 utils.ts: ./work/utils.ts
+main: npm:main +
+react: ./work/react.ts
+react.ts react: npm:react +
+react.ts react/jsx: npm:react/jsx +
 lib: ./work/lib/index.js
 src/mathlib: ./work/src/mathlib.ts
 src/use.ts mathlib: ./work/src/mathlib.ts

@@ -1,7 +1,6 @@
 package deps
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -50,8 +49,8 @@ type Failure struct {
 	Reason string
 }
 
-// name is a specifier of the files below a directory.
-type name struct{ dir, specifier string }
+// name is a specifier in a scope of the import map.
+type name struct{ scope, specifier string }
 
 // Module is a file of the program.
 type Module struct {
@@ -102,7 +101,7 @@ type resolution struct {
 
 // pin gives names the version that the packages argument has.
 func (r *resolution) pin(p Package) {
-	n := r.target(p.String(), p.String(), name{".", p.String()})
+	n := r.target(p.String(), p.String(), name{"", p.String()})
 	r.d.Targets[n].Needed = true
 	p.Path = ""
 	r.pins[p.Registry+":"+p.Name] = p
@@ -110,8 +109,8 @@ func (r *resolution) pin(p Package) {
 		delete(r.d.Map.Imports, p.Name) // npm has the bare name
 		delete(r.d.Map.Imports, p.Name+"/")
 	}
-	r.d.Map.putPackage(".", p.Name, p)
-	r.d.Map.put(".", p.Registry+":"+p.Name, p.String())
+	r.d.Map.putPackage("", p.Name, p)
+	r.d.Map.put("", p.Registry+":"+p.Name, p.String())
 }
 
 // imported notes one import of a file.
@@ -120,46 +119,52 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 	if len(spec) > 1000 {
 		return
 	}
-	key, relative := spec, false
-	if at, ok := local(path.Dir(file), spec); ok {
-		key, relative = Work+at, true
-	}
-	address, mapped := r.d.Map.lookup(key, file)
-	dir := ""
-	switch {
-	case mapped:
-	case relative:
-		address, mapped = key, true
-	case Fetched(spec) || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "#"):
-		if address, dir, mapped = r.project.own(spec, file); mapped {
-			r.d.Map.put(dir, spec, address)
-		}
-	}
+	address, scope, mapped := r.meaning(spec, file)
 	if at, ok := strings.CutPrefix(address, Work); ok {
 		if i.Static {
 			r.static[file] = append(r.static[file], at)
 		}
 		return
 	}
-	if mapped {
-		spec = address
-	}
-	specifier, ok := spec, strings.HasPrefix(spec, throwing)
+	specifier, ok := address, strings.HasPrefix(address, throwing)
 	if !ok {
-		specifier, ok = r.fetched(spec, mapped)
+		specifier, ok = r.fetched(address, mapped)
 	}
-	if ok {
-		if !mapped {
-			dir = "."
-			if specifier != spec {
-				r.d.Map.put(".", spec, specifier)
-			}
+	if !ok {
+		return
+	}
+	if !mapped && specifier != spec {
+		r.d.Map.put(scope, spec, specifier)
+	}
+	n := r.target(specifier, spec, name{scope, spec})
+	if i.Static {
+		r.wants[file] = append(r.wants[file], n)
+	}
+}
+
+// meaning returns what a specifier stands for in a file, in which scope, and
+// whether the import map says so; a name that it does not have stands for itself.
+func (r *resolution) meaning(spec, file string) (address, scope string, mapped bool) {
+	here := path.Dir(file)
+	if at, ok := local(here, spec); ok {
+		if address, mapped = r.d.Map.lookup(Work+at, file); !mapped {
+			address = Work + at
 		}
-		n := r.target(specifier, i.Specifier, name{cmp.Or(dir, path.Dir(file)), i.Specifier})
-		if i.Static {
-			r.wants[file] = append(r.wants[file], n)
+		return address, scopeOf(here), true
+	}
+	if address, mapped = r.d.Map.lookup(spec, file); mapped && address != Work+file {
+		return address, scopeOf(here), true
+	}
+	if Fetched(spec) || strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "#") {
+		if address, scope, mapped = r.project.own(spec, file); mapped {
+			r.d.Map.put(scope, spec, address)
+			return address, scope, true
 		}
 	}
+	if r.project.itself(spec, file) {
+		return spec, Work + file, false // others may mean the file
+	}
+	return spec, "", false
 }
 
 // fetched returns what is to be fetched for a specifier that is not one of the
@@ -249,8 +254,8 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 			rest.Broken = append(rest.Broken, Failure{t, reason})
 		default:
 			rest.Missing = append(rest.Missing, Failure{t, reason})
-			for _, n := range append(t.names, name{".", t.Specifier}) {
-				rest.Map.set(n.dir, n.specifier, thrower(t.Asked+": "+reason))
+			for _, n := range append(t.names, name{"", t.Specifier}) {
+				rest.Map.set(n.scope, n.specifier, thrower(t.Asked+": "+reason))
 			}
 		}
 	}
