@@ -79,6 +79,13 @@ func TestSideModules(t *testing.T) {
 		}}
 		r.wheel(name, w.Filename, w.Build(), "")
 	}
+	for tags, files := range map[string]map[string]string{
+		"cp314-cp314-pyemscripten_2026_0_wasm32": {"both.cpython-314-wasm32-emscripten.so": compileBomb()},
+		"py3-none-any":                           {"both.py": "kind = 'pure'"},
+	} {
+		w := wheeltest.Wheel{Filename: "both-1.0-" + tags + ".whl", Files: files}
+		r.wheel("both", w.Filename, w.Build(), "")
+	}
 	s := start(t, settings{env: r.env(), cache: ownCache(t)})
 	for name := range sideModules() {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +110,16 @@ func TestSideModules(t *testing.T) {
 			results.add(attack{row: "44", name: "library: " + name, lang: python}, t.Failed(), status, 0)
 		})
 	}
+	t.Run("a pure wheel beside it", func(t *testing.T) {
+		a := attack{lang: python, timeout: 30, want: []string{"succeeded"}, has: "pure"}
+		o, text, err := s.run(arguments{Language: python, Code: "import both\nprint(both.kind)", Timeout: a.timeout})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range a.judge(o, text) {
+			t.Error(w)
+		}
+	})
 	t.Run("a program's own", func(t *testing.T) {
 		code := fmt.Sprintf("import base64, ctypes\nopen('own.so', 'wb').write(base64.b64decode(%q))\nctypes.CDLL('./own.so')",
 			base64.StdEncoding.EncodeToString([]byte(compileBomb())))

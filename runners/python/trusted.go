@@ -47,8 +47,17 @@ func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls m
 
 // Library implements [resolver.Trusted].
 func (t trusted) Library(ctx context.Context, name string, library []byte) error {
-	return t.rt.PrepareLibrary(ctx, name, library)
+	err := t.rt.PrepareLibrary(ctx, name, library)
+	if errors.Is(err, pyodide.ErrBudget) {
+		return costlyError{err}
+	}
+	return err
 }
+
+// costlyError is pyodide.ErrBudget in the resolver's terms.
+type costlyError struct{ error }
+
+func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooCostly} }
 
 // script runs a script and gives its result and the end of what it printed.
 func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {

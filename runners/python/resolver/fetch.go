@@ -228,6 +228,11 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 	if len(names) == 0 || slices.Contains(reasons, nil) || worksWithoutNatives[p.Name] {
 		return nil
 	}
+	if errors.Is(reasons[0], ErrTooCostly) && p.Source != sourcePyodide {
+		s.downloads.mu.Lock()
+		s.costly[p.Filename] = true
+		s.downloads.mu.Unlock()
+	}
 	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
 }
 

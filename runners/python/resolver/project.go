@@ -135,6 +135,9 @@ func (s *session) sort(p *project, name string, files []index.File) {
 			continue // another project's file, or none that could be installed
 		}
 		how := s.fit(n)
+		if s.costly[f.Filename] {
+			how = fitness{note: "this platform that cannot be compiled"}
+		}
 		if !how.ok {
 			note(n.Version).notes = append(note(n.Version).notes, how.note)
 			continue

@@ -80,12 +80,16 @@ type Trusted interface {
 	Script(ctx context.Context, code string, trees []fs.FS, calls map[string]Call) error
 	// Library makes machine code of a shared library of a wheel and keeps it,
 	// so that it is there when a program loads the library. The error says
-	// why it cannot be loaded, unless it is ctx's or the store's.
+	// why it cannot be loaded, unless it is ctx's or the store's; it is
+	// ErrTooCostly if it takes too much memory or time to compile.
 	Library(ctx context.Context, name string, library []byte) error
 	// Compile adds bytecode to the modules below dir, whose contents programs
 	// will see in site-packages. What does not compile is left alone.
 	Compile(ctx context.Context, dir string, progress func(done, total int64)) error
 }
+
+// ErrTooCostly is the error of a library that takes too much to compile.
+var ErrTooCostly = errors.New("too costly")
 
 // Config says where packages come from.
 type Config struct {
@@ -185,7 +189,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	if len(req.Requirements)+len(req.Optional) == 0 {
 		return &Set{}, nil
 	}
-	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}}
+	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}, costly: map[string]bool{}}
 	key := r.key(req)
 	old := r.recall(key)
 	if old != nil && old.Failed != nil {
@@ -211,10 +215,15 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 }
 
 // resolve asks micropip, installs what it says, and remembers the answer. It
-// asks again when a package of the lock file turns out not to be there.
+// asks again when a package of the lock file turns out not to be there, and when
+// a wheel's libraries cannot be compiled: there may be a pure one beside it.
 func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, error) {
+	var costly error
 	for {
 		a, err := s.ask(ctx, req)
+		if err != nil && costly != nil && ctx.Err() == nil {
+			return nil, costly
+		}
 		if failed, ok := errors.AsType[*runners.NotInstalledError](err); ok && ctx.Err() == nil {
 			s.refuse(key, failed)
 		}
@@ -228,6 +237,10 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 			}
 			reason, _ := s.reason(lost.err)
 			err = &runners.NotInstalledError{Packages: []runners.PackageError{{Name: lost.name, Reason: reason}}}
+		}
+		if err != nil && s.avoidCostly() {
+			costly = err
+			continue
 		}
 		if err != nil {
 			return nil, err

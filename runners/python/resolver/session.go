@@ -69,6 +69,8 @@ type session struct {
 
 	downloads  downloads
 	downloaded map[string]bool
+	costly     map[string]bool // files whose libraries are ErrTooCostly; guarded by downloads.mu
+	avoided    int             // how many of them the resolver has been told of
 }
 
 // question is what the package resolver is asked.
@@ -235,6 +237,17 @@ func (s *session) lose(lost *baseError) bool {
 	if !wrong && (!answered || status.Status != 404) {
 		s.noteBase(false)
 	}
+	return true
+}
+
+// avoidCostly leaves files out of the index that have turned out to be too
+// costly. It is false if there is no new one.
+func (s *session) avoidCostly() bool {
+	if len(s.costly) == s.avoided {
+		return false
+	}
+	s.avoided = len(s.costly)
+	clear(s.pages)
 	return true
 }
 
