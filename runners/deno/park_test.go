@@ -5,8 +5,10 @@ package deno
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -216,23 +218,43 @@ func TestParkPackages(t *testing.T) {
 	}
 }
 
-// TestParkWorker has arguments reach a worker, which only those do that were
-// there from the start.
+// TestParkWorker has arguments reach a worker, by a process that was there
+// before them: they are on no command line, which every user can read.
 func TestParkWorker(t *testing.T) {
 	r := openParked(t, 1)
-	req := runners.Request{Args: []string{"a", "b"}, Limits: runners.Limits{Memory: 1 << 30}, Code: `
+	const secret = "argument-that-nobody-sees"
+	req := runners.Request{Args: []string{"a", secret}, Limits: runners.Limits{Memory: 1 << 30}, Code: `
 		const worker = new Worker(new URL("./w.ts", import.meta.url), { type: "module" });
 		const said = await new Promise((f) => worker.onmessage = (e) => f(e.data));
 		worker.terminate();
+		await Deno.stdin.read(new Uint8Array(1));
 		said + " " + Deno.args`,
 		Files: []runners.File{{Path: "w.ts", Data: []byte(`self.postMessage("" + Deno.args)`)}}}
 	for range 2 {
-		if o := run(t, r, req); o.Result == nil || o.Result.Text != `"a,b a,b"` {
+		req.Stdin = lookAround(t, secret)
+		if o := run(t, r, req); o.Result == nil || o.Result.Text != `"a,`+secret+` a,`+secret+`"` {
 			t.Errorf("%+v %+v", o.Result, o.Error)
 		}
 		waiting(t, r)
 		run(t, r, runners.Request{Code: "1", Limits: req.Limits})
 	}
+}
+
+// lookAround is an input that looks, when it is read, for a word on the command
+// lines of all processes.
+func lookAround(t *testing.T, word string) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range names {
+			if line, err := os.ReadFile(name); err == nil && strings.Contains(string(line), word) {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+		_, _ = w.Write([]byte("\n"))
+		w.Close()
+	}()
+	return r
 }
 
 // TestParkEnds looks for what is left of processes that nobody used.

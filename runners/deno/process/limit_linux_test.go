@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 		makeThreads(n)
 		os.Exit(0)
 	}
+	if how := os.Getenv(fillVariable); how != "" {
+		fillAndWait(how)
+	}
 	goleak.VerifyTestMain(m)
 }
 
