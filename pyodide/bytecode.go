@@ -20,7 +20,7 @@ const CacheTag = "cpython-314"
 type Bytecode struct {
 	Tree    fs.FS    // where they are
 	Modules []string // their slash-separated names in Tree
-	Shown   string   // the folder that tracebacks name them in
+	Shown   string   // the directory that tracebacks name them in
 
 	// Emit gets the contents of a .pyc file, which is used without a look at
 	// the source. It is called on several goroutines, one call at a time, and

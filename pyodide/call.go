@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/rewrite"
 )
 
@@ -108,6 +109,9 @@ var errUncaught = errors.New("an exception of C++ or a longjmp that nothing catc
 
 // trapOf returns what made the guest trap, "" if nothing did.
 func trapOf(err error) string {
+	if aborted := (*emscripten.Abort)(nil); errors.As(err, &aborted) {
+		return aborted.Error()
+	}
 	for ; err != nil; err = errors.Unwrap(err) {
 		if err == errUncaught || fmt.Sprintf("%T", err) == "*wasmruntime.Error" { // which wazero does not export
 			return err.Error()

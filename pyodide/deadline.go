@@ -43,9 +43,9 @@ func startDeadline(limit, budget, grace time.Duration, soft, hard func()) *deadl
 	return d
 }
 
-// settleLocked charges the time since the last call to the budget, while the
+// chargeLocked charges the time since the last call to the budget, while the
 // deadline is paused, and otherwise, or beyond the budget, to what is left.
-func (d *deadline) settleLocked() {
+func (d *deadline) chargeLocked() {
 	now := time.Now()
 	passed := now.Sub(d.since)
 	d.since = now
@@ -72,7 +72,7 @@ func (d *deadline) strike() {
 	if d.stopped {
 		return
 	}
-	d.settleLocked()
+	d.chargeLocked()
 	switch {
 	case d.left > 0 || d.paused > 0 && d.budget > 0: // the timer was reset meanwhile
 		d.resetLocked()
@@ -95,7 +95,7 @@ func (d *deadline) pause() (left time.Duration, limited bool) {
 	if d.stopped {
 		return 0, d.timer != nil
 	}
-	d.settleLocked()
+	d.chargeLocked()
 	d.paused++
 	d.resetLocked()
 	return d.budget, true
@@ -107,7 +107,7 @@ func (d *deadline) resume() {
 	if d.stopped {
 		return
 	}
-	d.settleLocked()
+	d.chargeLocked()
 	d.paused--
 	d.resetLocked()
 }
@@ -121,7 +121,7 @@ func (d *deadline) extend(by time.Duration) {
 		return
 	}
 	d.extended = true
-	d.settleLocked()
+	d.chargeLocked()
 	d.left += by
 	d.resetLocked()
 }

@@ -13,15 +13,44 @@
 //
 // # Structure
 //
-//	pyodide.asm.wasm ─ rewrite ─> lean module ─┬─ wazero ─> machine code ─┬─ boot ─> Interp ─ Run ─> Result
-//	                                         └─ stub module ──────────────┘
+//	pyodide.asm.wasm ─ rewrite ─> lean module ─┬─ wazero ─> machine code ─┐
+//	                                           └─ stub module ────────────┤
+//	                                                                      ▼
+//	Interp ─ Run ─> Result          Analyze (parses only)             instance ─ boot ─> Snapshot
+//	   ▲                               ▲                                                   │
+//	   └──────────── lease ────────────┴── pool <── restore ── a new instance <────────────┤
+//	                                    ▲                                                  │
+//	                                    └── reset ── the instance of a closed Interp <─────┘
 //
-// With a store, a start takes the machine code, the stub module and a snapshot
-// in place of the boot from there, and looks at nothing else.
+// With a store, a start takes the machine code, the stub module and the snapshot
+// from there, and looks at nothing else. Files are named after their station:
+// boot, snapshot, restore, pool, reset, analyze, interp (Run).
 //
 // Packages below this one know nothing of each other, but for the leaves abi,
 // hostfn, memfs and wasmbin; they are joined here. RATIONALE.md says why things
 // are as they are. guest/ holds the Python half.
+//
+// # Words
+//
+//	analyze    parse a program for its imports, without running it
+//	boot       start CPython in a new instance
+//	budget     how long a program's clock stands still while it waits for the network
+//	call       what a program asks the host for, through a device file
+//	guest      what runs in WebAssembly; its half of the work is in guest/
+//	instance   module, memory, globals and tables, without files and descriptors
+//	lean       of the main module: without data, which the host writes
+//	lease      take an instance out of the pool for one interpreter
+//	linking    what an instance has of shared libraries and functions of C
+//	own        of a library: written by the program, compiled for it alone
+//	preload    import modules before a snapshot is taken
+//	report     what the guest's half says of a run: a claim, no more
+//	reset      make a used instance what its snapshot is
+//	restore    make a new instance of a snapshot
+//	snapshot   an interpreter in a file
+//	stub       a module without code, for which wazero finds machine code
+//	suspend    take the snapshot of an interpreter that has run programs
+//	trap       the end of a guest that did what WebAssembly forbids
+//	warm up    run what all programs run, before a snapshot is taken
 //
 // # Sources
 //
@@ -33,7 +62,7 @@
 //
 // A Runtime is safe for concurrent use. An Interp runs one program at a time;
 // Mount and WriteFile may be called while none runs, or from within a call of
-// the program (Options.Calls, Program.Imports). Close may be called at any
+// the program (Options.Calls). Close may be called at any
 // time and waits for the run in progress.
 //
 // # Limits

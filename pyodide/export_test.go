@@ -28,6 +28,6 @@ func (r *Runtime) UsedInstances() int { return r.pool.Stats().Used }
 // DropInstances closes all instances that wait.
 func (r *Runtime) DropInstances() { r.pool.Drop(func(poolKey) bool { return true }) }
 
-// Endure gives programs that were interrupted softly so much longer before they
+// Endure returns programs that were interrupted softly so much longer before they
 // are stopped for good.
 func (in *Interp) Endure(more time.Duration) { in.patience = more }

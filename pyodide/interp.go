@@ -17,7 +17,7 @@ import (
 	"coderunner/pyodide/hostdir"
 )
 
-// Home is the working folder of a program, empty at first and writable.
+// Home is the working directory of a program, empty at first and writable.
 const Home = "/home/user"
 
 // SitePackages is where packages are mounted.
@@ -78,23 +78,23 @@ func (in *Interp) Mount(dir string, tree fs.FS) error {
 	return nil
 }
 
-// Folder is a folder of the host, see [NewFolder].
-type Folder = hostdir.Dir
+// HostDir is a directory of the host, see [NewHostDir].
+type HostDir = hostdir.Dir
 
-// FolderRules say what programs may do in a Folder.
-type FolderRules = hostdir.Rules
+// HostDirRules say what programs may do in a HostDir.
+type HostDirRules = hostdir.Rules
 
-// NewFolder makes a folder of the host one that programs can work in, within
-// the rules. The caller closes root when no interpreter has the folder any
+// NewHostDir makes a directory of the host one that programs can work in, within
+// the rules. The caller closes root when no interpreter has the directory any
 // more.
-func NewFolder(root *os.Root, rules FolderRules) *Folder { return hostdir.New(root, rules) }
+func NewHostDir(root *os.Root, rules HostDirRules) *HostDir { return hostdir.New(root, rules) }
 
-// MountFolder shows a folder of the host at dir, which is made if it is not
+// MountHostDir shows a directory of the host at dir, which is made if it is not
 // there. What a program does there it does on the host's disk, and is not
 // counted as its memory; entries that dir has already stay. The interpreter's
-// own folders keep new names to themselves: what is made in [Home], in /lib and
+// own directories keep new names to themselves: what is made in [Home], in /lib and
 // in /dev stays in memory, and in /tmp if the rules do not let it be written.
-func (in *Interp) MountFolder(dir string, f *Folder) error {
+func (in *Interp) MountHostDir(dir string, f *HostDir) error {
 	// What is made above it is not for programs to write to: they would think
 	// that it is the host's.
 	err := in.fs.MkdirAll(path.Dir(dir), 0o555)
@@ -110,8 +110,8 @@ func (in *Interp) MountFolder(dir string, f *Folder) error {
 	return nil
 }
 
-// WriteFile writes a file, and the folders above it. A relative name is in the
-// working folder.
+// WriteFile writes a file, and the directories above it. A relative name is in the
+// working directory.
 func (in *Interp) WriteFile(name string, data []byte) error {
 	if !path.IsAbs(name) {
 		name = path.Join(Home, name)

@@ -197,7 +197,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 	})
 }
 
-// loadLibrary gives wazero a library.
+// loadLibrary returns wazero a library.
 func (r *Runtime) loadLibrary(ctx context.Context, sum string, stub *codestore.Stub, code string, whole func() ([]byte, error)) (*dylink.Library, error) {
 	image, err := dylink.NewImage(stub.Wasm)
 	if err != nil {

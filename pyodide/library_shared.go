@@ -65,7 +65,7 @@ type sharedLibrary struct {
 	load            sync.Mutex
 }
 
-// use gives the library with a digest, making it if it is not there, and notes
+// use returns the library with a digest, making it if it is not there, and notes
 // in used that release has to be told.
 func (s *sharedLibraries) use(sum string, used *[]*sharedLibrary, make func() (*dylink.Library, int, error)) (*dylink.Library, error) {
 	l := s.acquire(sum)

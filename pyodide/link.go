@@ -72,7 +72,7 @@ func (in *linking) closeLinker() error {
 	return errors.Join(errs...)
 }
 
-// dynamicLinker gives the interpreter's dynamic linker, which most never need.
+// dynamicLinker returns the interpreter's dynamic linker, which most never need.
 func (in *linking) dynamicLinker() (*dylink.Linker, error) {
 	if in.linker != nil {
 		return in.linker, nil
@@ -153,7 +153,7 @@ func hostFuncs() (out []dylink.HostFunc) {
 	return out
 }
 
-// findFile gives the absolute path of a regular file.
+// findFile returns the absolute path of a regular file.
 func (in *linking) findFile(name string) (string, bool) {
 	file := name
 	if !path.IsAbs(file) {

@@ -8,7 +8,7 @@ import (
 	"coderunner/pyodide/libffi"
 )
 
-// foreign gives the host's half of libffi.
+// foreign returns the host's half of libffi.
 func (in *linking) foreign() (*libffi.FFI, error) {
 	if in.ffi != nil {
 		return in.ffi, nil

@@ -86,14 +86,14 @@ func (in *linking) restoreClosures(ctx context.Context, s *linkState) error {
 	return f.Restore(in.context(ctx), s.FFI)
 }
 
-// settled notes that all of a snapshot's libraries and closures are there.
-func (in *linking) settled() {
+// markRestored notes that all of a snapshot's libraries and closures are there.
+func (in *linking) markRestored() {
 	if in.linker != nil {
 		in.restored = in.linker.Changes()
 	}
 }
 
-// unchanged says whether libraries and closures are those of the snapshot that
+// unchanged reports whether libraries and closures are those of the snapshot that
 // the interpreter was made of.
 func (in *linking) unchanged(s *linkState) bool {
 	if s == nil {

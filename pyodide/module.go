@@ -67,7 +67,7 @@ func (c *Config) buildMain(ctx context.Context, dir string) error {
 	return codestore.Build(ctx, dir, codestore.Source{Whole: wasm, Stub: m.Stub(nil), Info: text.Bytes()})
 }
 
-// mainData gives the data of the main module.
+// mainData returns the data of the main module.
 func (c *Config) mainData() ([]rewrite.Segment, error) {
 	source, err := os.ReadFile(c.Module)
 	if err != nil {
@@ -146,7 +146,7 @@ func (m *module) writeData(mem api.Memory) error {
 	return nil
 }
 
-// symbol gives the address of a datum that the module exports.
+// symbol returns the address of a datum that the module exports.
 func (r *Runtime) symbol(name string) (uint32, error) {
 	a, ok := r.module.info.Symbols[name]
 	if !ok {

@@ -37,7 +37,7 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *openFile) Close() error               { return nil }
 
-// oneDir is the folder that the file is in.
+// oneDir is the directory that the file is in.
 type oneDir struct {
 	file oneFile
 	read bool

@@ -37,7 +37,7 @@ func (r *Runtime) restore(ctx context.Context, z *Snapshot, memory int64) (in *i
 	if err := in.linking.restoreClosures(ctx, z.owner.Link); err != nil {
 		return in, err
 	}
-	in.linking.settled()
+	in.linking.markRestored()
 	in.functions, in.initialized = z.owner.Functions, true
 	return in, in.startSignals()
 }
@@ -63,7 +63,7 @@ func (in *instance) mapImage(image *snapshot.Image) error {
 	return nil
 }
 
-// setGlobals gives the globals the values of the image.
+// setGlobals sets the globals to the values of the image.
 func (in *instance) setGlobals(image *snapshot.Image) error {
 	for name, v := range image.Globals {
 		g, err := in.global(name)

@@ -33,11 +33,11 @@ type Config struct {
 	// the standard library's bytecode. Nil: everything is made anew.
 	Store Store
 
-	// Ahead is how many interpreters are kept restored ahead of need, once
-	// there was a need: each takes about a megabyte. With 0 none is, but the
-	// instances of interpreters that were closed wait for the next ones, one
-	// for each processor and for five minutes at most.
-	Ahead int
+	// MaxIdle is how many interpreters wait to be leased, once that many were
+	// missed: each takes about a megabyte. With 0 none does, but the instances
+	// of interpreters that were closed wait to be reset, one for each processor.
+	// All wait for five minutes at most.
+	MaxIdle int
 
 	// Compile, if not nil, calls [BuildLibrary] with dir in a process of its own,
 	// which may take so much memory: libraries come from strangers, and compiling
@@ -56,7 +56,7 @@ type Progress struct {
 	Done, Total int64  // steps
 }
 
-// Store keeps derived files and folders by key, among processes. What build
+// Store keeps derived files and directories by key, among processes. What build
 // makes is kept only if it returns nil; the results are read-only. The key is
 // any text that changes whenever the result would.
 type Store interface {
@@ -92,7 +92,7 @@ func Rows() hostfn.Table {
 // some ten seconds.
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{config: c}
-	r.pool = newPool(r, c.Ahead)
+	r.pool = newPool(r, c.MaxIdle)
 	r.link.init(r)
 	defer func() {
 		if err != nil {

@@ -26,7 +26,7 @@ import (
 //
 // What is recorded: the memory, the mutable globals, the sizes of the tables,
 // the guest's clock. What is not, since a fresh process has the same: the
-// files, the three standard descriptors, the working folder. A program's own
+// files, the three standard descriptors, the working directory. A program's own
 // surroundings (environment, arguments, random numbers) come with the request,
 // in guest/coderunner.py. For an interpreter that has run programs there is
 // [Interp.Snapshot], which records these, too.
@@ -49,8 +49,8 @@ type owner struct {
 	Link      *linkState      `json:"link"`
 	Env       []string        `json:"env"` // variables that were asked for
 	Zone      emscripten.Zone `json:"zone"`
-	Live      *live           `json:"live"` // nil: it has run no program
-	Key       string          `json:"key"`  // of the runtime, if it has
+	Suspended *suspended      `json:"suspended"` // nil: it has run no program
+	Key       string          `json:"key"`       // of the runtime, if it has
 }
 
 // Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
@@ -135,7 +135,7 @@ func zoneKey(l *time.Location) string {
 // guestDigest names the Python half.
 func guestDigest() [sha256.Size]byte {
 	h := sha256.New()
-	files := []string{settleFile}
+	files := []string{warmUpFile}
 	for _, m := range guestModules {
 		files = append(files, m.file)
 	}
@@ -181,7 +181,7 @@ func (r *Runtime) openSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 // Memory is the least Options.Memory for interpreters made of the snapshot.
 func (z *Snapshot) Memory() int64 { return int64(z.image.Memory) }
 
-// Asked says whether the modules, while they were imported, looked at one of
+// Asked reports whether the modules, while they were imported, looked at one of
 // these environment variables. None was there; a program with them would find
 // the modules as they are without.
 func (z *Snapshot) Asked(env map[string]string) bool {
@@ -250,7 +250,7 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 	}
 	if problem == "" {
-		if err := in.settle(ctx, r.base == nil); err != nil {
+		if err := in.warmUp(ctx, r.base == nil); err != nil {
 			return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 		}
 	}
@@ -286,7 +286,7 @@ func (in *Interp) importAhead(ctx context.Context, modules string) (problem stri
 }
 
 // write writes the interpreter, in which nothing runs, to a new file.
-func (in *Interp) write(f *os.File, l *live) error {
+func (in *Interp) write(f *os.File, l *suspended) error {
 	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
 	for _, name := range in.rt.module.info.Globals {
 		g, err := in.global(name)
@@ -308,7 +308,7 @@ func (in *Interp) write(f *os.File, l *live) error {
 		return err
 	}
 	own := owner{
-		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Live: l,
+		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Suspended: l,
 	}
 	if l != nil {
 		own.Key = in.rt.SnapshotKey()
@@ -342,7 +342,7 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 			return nil, errors.Join(err, in.Close())
 		}
 	}
-	if err := in.resume(z.owner.Live); err != nil {
+	if err := in.resume(z.owner.Suspended); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil

@@ -129,7 +129,7 @@ func addEntry(archive *zip.Writer, name string, data []byte) error {
 	return err
 }
 
-// mapFile gives a file's contents for reading; unmap ends that.
+// mapFile returns a file's contents for reading; unmap ends that.
 func mapFile(path string) (data []byte, unmap func() error, err error) {
 	f, err := os.Open(path)
 	if err != nil {

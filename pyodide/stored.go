@@ -98,7 +98,7 @@ func openStub(file string) (s *codestore.Stub, unmap func() error, err error) {
 	return s, unmap, nil
 }
 
-// load gives wazero a stub module with the machine code in a file. Should wazero
+// load returns wazero a stub module with the machine code in a file. Should wazero
 // not take that, the whole module is compiled, for this process alone.
 func (r *Runtime) load(ctx context.Context, s *codestore.Stub, code string, whole func() ([]byte, error)) (wazero.CompiledModule, error) {
 	c, err := r.code.Load(ctx, r.wz, s, code)

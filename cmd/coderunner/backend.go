@@ -102,7 +102,7 @@ func (b *backend) openPython(cfg Config, ahead int, log *zap.Logger) error {
 		Index:       cfg.PyPIIndex,
 		PackageBase: cfg.PyodideBase,
 		NPMRegistry: cfg.NPMRegistry,
-		Ahead:       ahead,
+		MaxIdle:     ahead,
 		Compile:     compiler.New(compileMemory()).Compile,
 		Log:         log.Named("python"),
 	})

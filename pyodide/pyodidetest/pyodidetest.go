@@ -74,6 +74,6 @@ func open(ahead int) (*pyodide.Runtime, error) {
 		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
 		Identity: "pyodide " + versions.PyodideIntegrity,
 		Store:    c,
-		Ahead:    ahead,
+		MaxIdle:  ahead,
 	})
 }

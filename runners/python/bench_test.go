@@ -15,7 +15,7 @@ func BenchmarkRun(b *testing.B) {
 	for _, code := range []string{"1 + 1", "import six", "import attr", "import rich", "import sympy", "import pydantic"} {
 		b.Run(code, func(b *testing.B) {
 			cfg := registryConfig(pyodidetest.Cache(b))
-			cfg.Ahead = 4
+			cfg.MaxIdle = 4
 			r, err := New(cfg)
 			if err != nil {
 				b.Fatal(err)

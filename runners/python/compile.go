@@ -55,7 +55,7 @@ func compilable(dir string) ([]string, error) {
 }
 
 // writeBytecode puts a module's bytecode where CPython looks for it. The
-// folder is the cache's unfinished tree, which nobody else sees yet.
+// directory is the cache's unfinished tree, which nobody else sees yet.
 func writeBytecode(dir, module string, pyc []byte) error {
 	folder := filepath.Join(dir, filepath.FromSlash(path.Dir(module)), "__pycache__")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

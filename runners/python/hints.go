@@ -140,7 +140,7 @@ func topModules(tree string) []string {
 	return names
 }
 
-// line gives a line of a text, counted from 1, or "".
+// line returns a line of a text, counted from 1, or "".
 func line(text string, n int) string {
 	for l := range strings.Lines(text) {
 		if n--; n == 0 {

@@ -60,7 +60,7 @@ func newIndex(t *testing.T) *index {
 	return x
 }
 
-// realTool gives a pinned wheel's bytes, from the cache that tests share.
+// realTool returns a pinned wheel's bytes, from the cache that tests share.
 func realTool(t *testing.T, name, sum string) []byte {
 	t.Helper()
 	f := fetch.New(pyodidetest.Cache(t), fetch.Options{})
@@ -192,7 +192,7 @@ func writePage(w io.Writer, files []indexFile) {
 	}
 }
 
-// save makes a folder of the index, and leaves nothing for the server to say.
+// save makes a directory of the index, and leaves nothing for the server to say.
 func (x *index) save() {
 	x.t.Helper()
 	x.folder = x.t.TempDir()
@@ -228,13 +228,13 @@ func (x *index) serveJSON(w http.ResponseWriter, files []indexFile) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"meta": map[string]string{"api-version": "1.1"}, "files": list})
 }
 
-// base is a folder with packages of a lock file.
+// base is a directory with packages of a lock file.
 type base struct {
 	dir  string
 	lock *lockfile.Lock
 }
 
-// newBase makes a folder with the wheels and a lock file of them. Dependencies
+// newBase makes a directory with the wheels and a lock file of them. Dependencies
 // are by wheel's file name.
 func newBase(t *testing.T, depends map[string][]string, wheels ...wheeltest.Wheel) base {
 	t.Helper()
@@ -324,7 +324,7 @@ func value(t *testing.T, o *runners.Outcome, want string) {
 	}
 }
 
-// refused checks that a package cannot be had, and why.
+// refused checks that a package cannot be installed, and why.
 func refused(t *testing.T, o *runners.Outcome, name string, reasons ...string) {
 	t.Helper()
 	if o.Status == runners.NotInstalled {
@@ -344,7 +344,7 @@ func refused(t *testing.T, o *runners.Outcome, name string, reasons ...string) {
 	t.Errorf("want %s refused (%v), the outcome is %s", name, reasons, b)
 }
 
-// installed gives the packages of an outcome as "name version" texts.
+// installed returns the packages of an outcome as "name version" texts.
 func installed(o *runners.Outcome) string {
 	var list []string
 	for _, p := range o.Packages {

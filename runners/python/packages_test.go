@@ -17,7 +17,7 @@ func pure(name, version string, files map[string]string, requires ...string) whe
 }
 
 // The lock file's packages come from its base, in its versions, unless the
-// request says otherwise or they cannot be had there.
+// request says otherwise or they cannot be installed there.
 func TestLockFile(t *testing.T) {
 	x := newIndex(t)
 	x.module("alpha", "2.0")
@@ -44,7 +44,7 @@ func TestLockFile(t *testing.T) {
 	}
 	for packages, want := range map[string]string{
 		"alpha>=2": "alpha 2.0", // asked for by the request
-		"gone":     "gone 3.0",  // not in the folder
+		"gone":     "gone 3.0",  // not in the directory
 		"wrong":    "wrong 3.0", // another file than the lock file says
 		"half":     "half 2.0",  // needs something that cannot be loaded
 	} {

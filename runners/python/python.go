@@ -5,14 +5,14 @@
 // its own, which is thrown away afterwards.
 //
 //	Run ─ requirements ─ resolve ─┐
-//	                              ├─ Interp: packages, files, host folders ─ program ─ Outcome
+//	                              ├─ Interp: packages, files, host directories ─ program ─ Outcome
 //	runtime (opened once) ────────┘      │ imports, micropip.install: resolve, mount
 //
 // # What a program finds
 //
 // The packages that its request, its inline metadata (PEP 723) and its import
 // statements name, in site-packages, read-only; its files in the working
-// folder; of the host's environment the variables that the policy lists, of
+// directory; of the host's environment the variables that the policy lists, of
 // the host's files those that the policy lets it read, under their own names.
 // The module micropip is a stand-in that asks this package.
 //
@@ -70,8 +70,9 @@ type Config struct {
 	// limits: see [pyodide.Config].
 	Compile func(ctx context.Context, dir string, memory int64) error
 
-	// Ahead is how many interpreters are kept ready for the next runs.
-	Ahead int
+	// MaxIdle is how many interpreters wait for the next runs, see
+	// [pyodide.Config].
+	MaxIdle int
 
 	// Log is told of what goes wrong on our side. nil is none.
 	Log *zap.Logger

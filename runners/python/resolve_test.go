@@ -250,7 +250,7 @@ func TestDamagedAnswer(t *testing.T) {
 	}
 }
 
-// That a package cannot be had is known for a while, unless the index could not
+// That a package cannot be installed is known for a while, unless the index could not
 // be asked.
 func TestRememberedFailure(t *testing.T) {
 	x := newIndex(t)
@@ -322,7 +322,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// An index may be a folder, for sites without a network.
+// An index may be a directory, for sites without a network.
 func TestFolder(t *testing.T) {
 	x := newIndex(t)
 	x.module("alpha", "1.0", "beta")

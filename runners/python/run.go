@@ -27,10 +27,10 @@ type job struct {
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before it is there
 
-	pk     *installer        // of its packages; made along with the job
-	brings bool              // modules of its own, which may have the names of others that packages import
-	left   time.Duration     // of the time limit, after the analysis
-	frozen *pyodide.Snapshot // the snapshot to run on, nil for the plain one
+	pk       *installer        // of its packages; made along with the job
+	brings   bool              // modules of its own, which may have the names of others that packages import
+	left     time.Duration     // of the time limit, after the analysis
+	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
 }
 
 // Run runs one program. See [runners.Runner].
@@ -185,7 +185,7 @@ func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 			j.r.log.Error("close an interpreter", zap.Error(err))
 		}
 	}()
-	if err := j.furnish(host); err != nil {
+	if err := j.mountAll(host); err != nil {
 		return nil, err
 	}
 	return j.in.Run(ctx, pyodide.Program{
@@ -217,7 +217,7 @@ func (j *job) start(ctx context.Context) (err error) {
 	env := hostdirs.Environment(j.r.cfg.Policy)
 	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
 	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
-		From:   j.frozen,
+		From:   j.snapshot,
 		Memory: j.req.Limits.Memory,
 		Stdin:  j.req.Stdin,
 		Stdout: j.stdout,
@@ -228,12 +228,12 @@ func (j *job) start(ctx context.Context) (err error) {
 	return err
 }
 
-// furnish puts the program's files and packages in place. A snapshot with
+// mountAll puts the program's files and packages in place. A snapshot with
 // packages has these already.
-func (j *job) furnish(host *hostdirs.Dirs) error {
+func (j *job) mountAll(host *hostdirs.Dirs) error {
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
-	if j.frozen == nil {
+	if j.snapshot == nil {
 		for _, m := range j.pk.mounts() {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err

@@ -39,7 +39,7 @@ type opening struct {
 	waiters map[*runners.ProgressFunc]bool
 }
 
-// engine gives the engine, opening it if need be. All who wait are told of the
+// engine returns the engine, opening it if need be. All who wait are told of the
 // progress. Cancelling ctx ends the wait, not the opening.
 func (r *Runner) engine(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
 	o, err := r.opening()
@@ -55,7 +55,7 @@ func (r *Runner) engine(ctx context.Context, progress runners.ProgressFunc) (*en
 	}
 }
 
-// opening gives the opening that is under way or has succeeded, or begins one.
+// opening returns the opening that is under way or has succeeded, or begins one.
 func (r *Runner) opening() (*opening, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		Identity: "pyodide " + versions.PyodideIntegrity, // the cache has checked it
 		Store:    r.cfg.Cache,
 		Compile:  r.cfg.Compile,
-		Ahead:    r.cfg.Ahead,
+		MaxIdle:  r.cfg.MaxIdle,
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
 		},
@@ -123,7 +123,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())
 	}
-	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log, r.cfg.Ahead == 0) // a server has interpreters ready
+	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log, r.cfg.MaxIdle == 0) // a server has interpreters ready
 	return e, nil
 }
 

@@ -41,7 +41,7 @@ func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (rele
 	}
 	if len(r.modules) > 0 && !j.brings && !j.pk.offers() {
 		slices.Sort(r.modules)
-		if j.frozen, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.frozen != nil {
+		if j.snapshot, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.snapshot != nil {
 			return release
 		}
 	}

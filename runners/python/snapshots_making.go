@@ -16,7 +16,7 @@ import (
 // errNoNote ends the look for a note.
 var errNoNote = errors.New("no note")
 
-// forRecipe gives the snapshot of a recipe: the open one, the one on disk, or,
+// forRecipe returns the snapshot of a recipe: the open one, the one on disk, or,
 // where runs wait and an earlier one wanted it, a new one if that is made
 // within limit; 0 is none. Otherwise it gives nil and, in the background, has
 // it made.
@@ -95,7 +95,7 @@ func (s *snapshots) ask(r recipe) {
 	}
 }
 
-// wantedBefore says whether a run has wanted this before, maybe in another
+// wantedBefore reports whether a run has wanted this before, maybe in another
 // process, and remembers that one has now.
 func (s *snapshots) wantedBefore(ctx context.Context, key string) bool {
 	if s.noted(ctx, "wanted", key) {
@@ -105,7 +105,7 @@ func (s *snapshots) wantedBefore(ctx context.Context, key string) bool {
 	return false
 }
 
-// noted says whether note was called, maybe in another process.
+// noted reports whether note was called, maybe in another process.
 func (s *snapshots) noted(ctx context.Context, kind, key string) bool {
 	_, err := s.cache.File(ctx, kind, key, func(context.Context, io.Writer) error { return errNoNote })
 	return err == nil

@@ -42,7 +42,7 @@ type tree struct {
 	dir    string // as the policy names it
 	real   string // without links
 	root   *os.Root
-	folder *pyodide.Folder
+	folder *pyodide.HostDir
 }
 
 // Open opens what the policy lets programs read. What is not there
@@ -92,12 +92,12 @@ func (h *Dirs) open(name string) error {
 		return fmt.Errorf("open %s for programs: %w", name, err)
 	}
 	t := tree{dir: directory, real: real, root: root}
-	t.folder = pyodide.NewFolder(root, h.rules(t))
+	t.folder = pyodide.NewHostDir(root, h.rules(t))
 	h.trees = append(h.trees, t)
 	return nil
 }
 
-// covered says whether programs come to name, which is the directory or in it, by
+// covered reports whether programs come to name, which is the directory or in it, by
 // a tree that is open already, and by no link.
 func (h *Dirs) covered(directory, name, real string) bool {
 	for _, t := range h.trees {
@@ -119,7 +119,7 @@ func (h *Dirs) covered(directory, name, real string) bool {
 // system are directories whose files are not files but views of the machine.
 var system = []string{"/proc", "/sys", "/dev"}
 
-// reads says whether programs may see the host's file.
+// reads reports whether programs may see the host's file.
 func (h *Dirs) reads(host string) bool {
 	return !slices.ContainsFunc(system, func(s string) bool { return within(s, host) }) && h.policy.CanRead(host)
 }
@@ -128,14 +128,14 @@ func (h *Dirs) writes(host string) bool {
 	return h.policy.CanWrite(host) && (h.cache == "" || !within(h.cache, host))
 }
 
-// within says whether name is directory or in it.
+// within reports whether name is directory or in it.
 func within(directory, name string) bool {
 	rel, err := filepath.Rel(directory, name)
 	return err == nil && filepath.IsLocal(rel)
 }
 
 // rules are the policy's for one tree.
-func (h *Dirs) rules(t tree) pyodide.FolderRules {
+func (h *Dirs) rules(t tree) pyodide.HostDirRules {
 	host := func(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 	real := func(name string) string { return filepath.Join(t.real, filepath.FromSlash(name)) }
 	in := func(list []string, name string) bool {
@@ -147,7 +147,7 @@ func (h *Dirs) rules(t tree) pyodide.FolderRules {
 		write = append(write, h.cache)
 	}
 	denied := slices.Concat(read, write)
-	return pyodide.FolderRules{
+	return pyodide.HostDirRules{
 		Read:  func(name string) bool { return h.reads(host(name)) && !in(read, real(name)) && !in(system, real(name)) },
 		Write: func(name string) bool { return h.writes(host(name)) && !in(write, real(name)) },
 		Holds: func(name string) bool {
@@ -161,16 +161,16 @@ func (h *Dirs) rules(t tree) pyodide.FolderRules {
 
 // Mounter is what a program's interpreter does with directories.
 type Mounter interface {
-	MountFolder(dir string, f *pyodide.Folder) error
+	MountHostDir(dir string, f *pyodide.HostDir) error
 }
 
 // Mount shows the directories to a program.
 func (h *Dirs) Mount(in Mounter) error {
 	for _, t := range h.trees {
-		err := in.MountFolder(guestPath(t.dir), t.folder)
+		err := in.MountHostDir(guestPath(t.dir), t.folder)
 		if err != nil && t.real != t.dir {
 			// On the way there is a link that programs see, and follow.
-			err = in.MountFolder(guestPath(t.real), t.folder)
+			err = in.MountHostDir(guestPath(t.real), t.folder)
 		}
 		if err != nil {
 			return err

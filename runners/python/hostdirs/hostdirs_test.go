@@ -19,14 +19,14 @@ import (
 // files stands for an interpreter: it has nothing but files.
 type files struct{ fsys *memfs.FS }
 
-func (f files) MountFolder(dir string, folder *pyodide.Folder) error {
+func (f files) MountHostDir(dir string, folder *pyodide.HostDir) error {
 	if err := f.fsys.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	return f.fsys.MountHostDir(dir, folder)
 }
 
-// hostFiles makes files below a new folder, whose name is put in place of DIR
+// hostFiles makes files below a new directory, whose name is put in place of DIR
 // in the flags, and gives what programs see under that policy.
 func hostFiles(t *testing.T, contents, links map[string]string, cache string, flags ...string) (dir string, fsys *memfs.FS) {
 	t.Helper()

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// settleFile is loaded into interpreters that a snapshot is made of, and gone
+// warmUpFile is loaded into interpreters that a snapshot is made of, and gone
 // from the snapshot.
-const settleFile = "guest/settle.py"
+const warmUpFile = "guest/warmup.py"
 
 // CPython's immortal objects, as Include/refcount.h has them for 32 bits.
 const (
@@ -17,31 +17,31 @@ const (
 	immortal      = 5 << 28
 )
 
-// settle prepares an interpreter for a snapshot, so that those made of it share
-// as much of their memory as can be; see guest/settle.py. With rehearse, what
+// warmUp prepares an interpreter for a snapshot, so that those made of it share
+// as much of their memory as can be; see guest/warmup.py. With rehearse, what
 // each run goes through is run before.
-func (in *Interp) settle(ctx context.Context, rehearse bool) error {
-	source, err := guestFiles.ReadFile(settleFile)
+func (in *Interp) warmUp(ctx context.Context, rehearse bool) error {
+	source, err := guestFiles.ReadFile(warmUpFile)
 	if err != nil {
 		return err
 	}
 	in.calls = map[string]Call{"immortal": {Do: in.immortalize}}
 	defer func() { in.calls = nil }()
 	g := in.guest(ctx)
-	module, err := g.module("_coderunner_settle", string(source))
+	module, err := g.module("_coderunner_warmup", string(source))
 	if err != nil {
-		return fmt.Errorf("settle: %w", err)
+		return fmt.Errorf("warm up: %w", err)
 	}
-	for _, name := range []string{"rehearse", "settle", "leave"} {
+	for _, name := range []string{"rehearse", "immortalize", "leave"} {
 		if name == "rehearse" && !rehearse {
 			continue
 		}
 		f, err := g.attr(module, name)
 		if err != nil {
-			return fmt.Errorf("settle: %w", err)
+			return fmt.Errorf("warm up: %w", err)
 		}
 		if _, err := g.apply(f, "", maxRepr); err != nil {
-			return fmt.Errorf("settle: %s: %w", name, err)
+			return fmt.Errorf("warm up: %s: %w", name, err)
 		}
 		if _, err := g.call("Py_DecRef", f); err != nil {
 			return err

@@ -72,7 +72,7 @@ _CHUNK = 10_000
 _IMMORTAL = 1 << 30  # the least count of an immortal object, as in Include/refcount.h
 
 
-def settle(_):
+def immortalize(_):
     """Makes all objects immortal."""
     gc.disable()
     gc.collect()

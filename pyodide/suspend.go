@@ -9,9 +9,9 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// live is what the snapshot of an interpreter that has run programs has beside
-// that of one that has not.
-type live struct {
+// suspended is what the snapshot of an interpreter that has run programs has
+// beside that of one that has not.
+type suspended struct {
 	Files   []memfs.Saved
 	Process emscripten.State
 }
@@ -19,7 +19,7 @@ type live struct {
 // Snapshot writes an interpreter that has run programs, and in which none runs
 // now, to a new file: its memory, files, open files and loaded libraries. It
 // can go on afterwards. The error wraps [ErrUnfit] and names what cannot be
-// kept: pipes, mapped files, timers, folders of the host. The file's contents
+// kept: pipes, mapped files, timers, directories of the host. The file's contents
 // are trusted when it is opened: keep it where programs cannot write.
 func (in *Interp) Snapshot(f *os.File) error {
 	in.mu.Lock()
@@ -27,7 +27,7 @@ func (in *Interp) Snapshot(f *os.File) error {
 	if in.closed || in.dead {
 		return errClosed
 	}
-	l := &live{}
+	l := &suspended{}
 	var err error
 	if l.Process, err = in.proc.State(); err == nil {
 		l.Files, err = in.fs.State()
@@ -49,14 +49,14 @@ func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if z.owner.Live == nil || z.owner.Key != r.SnapshotKey() {
+	if z.owner.Suspended == nil || z.owner.Key != r.SnapshotKey() {
 		return nil, errors.Join(fmt.Errorf("open %s: it is of another runtime", path), z.Close())
 	}
 	return z, nil
 }
 
-// resume gives an interpreter the files and descriptors of the earlier one.
-func (in *Interp) resume(l *live) error {
+// resume returns an interpreter the files and descriptors of the earlier one.
+func (in *Interp) resume(l *suspended) error {
 	if l == nil {
 		return nil
 	}
