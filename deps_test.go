@@ -46,10 +46,11 @@ const imports = `
 	internal/builder: cache
 	internal/sandbox:
 	internal/hostile:
+	runners/deno/codecache: cache internal/builder
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
-	runners/deno: cache internal/fetch internal/procdir internal/sandbox internal/versions runners runners/deno/deps runners/deno/jsparse runners/deno/process
+	runners/deno: cache internal/fetch internal/procdir internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:
@@ -88,7 +89,7 @@ const capabilities = `
 	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/server runners/deno runners/python
+	go.uber.org/zap: cmd/coderunner internal/builder internal/server runners/deno runners/deno/codecache runners/python
 	github.com/gofrs/flock: cache internal/procdir
 	github.com/google/renameio/v2: runners/python/resolver
 	github.com/pelletier/go-toml/v2: runners/python/requirement

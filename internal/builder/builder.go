@@ -75,14 +75,8 @@ func (b *Builder) Close() {
 	b.done.Wait()
 }
 
-// Finish waits for what is built in the background, and lets nothing begin.
-func (b *Builder) Finish() {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.done.Wait()
-	b.stop()
-}
+// Wait waits for what is built in the background.
+func (b *Builder) Wait() { b.done.Wait() }
 
 // stateLocked returns what is known of a key.
 func (b *Builder) stateLocked(key string) *state {

@@ -100,15 +100,16 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestFinish wants what was started to come to its end.
-func TestFinish(t *testing.T) {
+// TestWait wants what was started to come to its end.
+func TestWait(t *testing.T) {
 	o := open(t, Options{MaxEntries: 1, MaxBytes: 1, MaxFailures: 1}).o
 	synctest.Test(t, func(t *testing.T) {
 		b, ended := New(o), 0
+		defer b.Close()
 		for i := range 3 {
 			b.Start(fmt.Sprint(i), func(ctx context.Context) error { ended++; return errors.New("x") })
 		}
-		b.Finish()
+		b.Wait()
 		if ended != 3 {
 			t.Errorf("%d of 3 builds ended", ended)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/cache"
 	"coderunner/runners"
 )
 
@@ -50,24 +51,28 @@ func BenchmarkCode(b *testing.B) {
 	req := runners.Request{Code: `const begun = performance.now();
 		const { load } = await import("npm:cheerio@1");
 		console.log(performance.now() - begun); load("<p>x</p>")("p").text()`}
-	things := map[string]*Runner{"with": openParked(b, 1), "without": openParked(b, 1)}
-	for name, r := range things {
-		run(b, r, req) // makes it, if it is not there
-		r.background.Wait()
-		if name == "without" {
-			for _, s := range r.codes.sets {
-				s.absent, s.failed = true, maxFailed
-			}
-			for _, l := range r.park.lots {
-				r.park.renew(l.key)
-			}
+	without := open(b, "", func(c *Config) {
+		var err error
+		if c.Cache, err = cache.Open(b.TempDir()); err != nil {
+			b.Fatal(err)
 		}
+		c.Ahead = 1
+	})
+	things := map[string]*Runner{"with": openParked(b, 1), "without": without}
+	for _, r := range things {
+		run(b, r, req) // makes it, if it is not there
+		r.settle()
+	}
+	_, v := variantOf(b, without, req)
+	for without.codes.Drop(b.Context(), without.codeKey(v)) { // until it is given up
+		run(b, without, req)
+		without.settle()
 	}
 	load, cpu := map[string][]float64{}, map[string][]float64{}
 	for b.Loop() {
 		for name, r := range things {
 			waiting(b, r)
-			r.background.Wait()
+			r.settle()
 			o := run(b, r, req)
 			var ms float64
 			if _, err := fmt.Sscan(o.Stdout, &ms); err != nil {
@@ -107,7 +112,7 @@ func beside(b *testing.B, things map[string]func(), r *Runner) {
 	for b.Loop() {
 		for name, f := range things {
 			waiting(b, r)
-			r.background.Wait()
+			r.settle()
 			begun := time.Now()
 			f()
 			times[name] = append(times[name], time.Since(begun))

@@ -17,6 +17,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/runners"
+	"coderunner/runners/deno/codecache"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -47,9 +48,15 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 	}
 }
 
+// settle waits for what goes on in the background.
+func (r *Runner) settle() {
+	r.codes.Wait()
+	r.background.Wait()
+}
+
 // variantOf gives what a program's process must be like, after its packages
 // were prepared.
-func variantOf(t *testing.T, r *Runner, req runners.Request) (*job, variant) {
+func variantOf(t testing.TB, r *Runner, req runners.Request) (*job, variant) {
 	t.Helper()
 	req.Language = runners.TypeScript
 	j, err := r.job(req)
@@ -81,11 +88,15 @@ func rows(t *testing.T, dir string) map[string]int {
 	// A copy: the one that is looked at stays as it is.
 	to := t.TempDir()
 	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(filepath.Join(dir, codeCaches[0]+suffix), filepath.Join(to, codeCaches[0]+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b, err := os.ReadFile(filepath.Join(dir, codecache.Names[0]+suffix))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err = errors.Join(err, os.WriteFile(filepath.Join(to, codecache.Names[0]+suffix), b, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(binary, "run", "--quiet", "--no-config", "--no-lock", "-A", script, filepath.Join(to, codeCaches[0]))
+	cmd := exec.Command(binary, "run", "--quiet", "--no-config", "--no-lock", "-A", script, filepath.Join(to, codecache.Names[0]))
 	cmd.Env = []string{"DENO_DIR=" + t.TempDir(), "NO_COLOR=1", "DENO_NO_UPDATE_CHECK=1"}
 	out, err := cmd.Output()
 	if err != nil {
@@ -117,15 +128,15 @@ func TestCode(t *testing.T) {
 			if o := run(t, r, req); o.Result == nil {
 				t.Fatalf("%s %+v", o.Status, o.Error)
 			}
-			r.background.Wait()
+			r.settle()
 			_, v := variantOf(t, r, req)
-			had = append(had, r.codes.find(v) != "")
+			had = append(had, r.findCode(v) != "")
 		}
 		if want := []bool{ahead > 0, true, true}; !slices.Equal(had, want) {
 			t.Errorf("%s: there are databases after each run: %v, want %v", name, had, want)
 		}
 		j, v := variantOf(t, r, req)
-		master := r.codes.find(v)
+		master := r.findCode(v)
 		made := rows(t, master)
 		j.parkKey = ""
 		in, err := j.instance(t.Context())
@@ -157,7 +168,7 @@ func TestCode(t *testing.T) {
 			t.Errorf("%s: a program has changed what others read:\n%s", name, diff)
 		}
 		in.leave()
-		r.background.Wait()
+		r.settle()
 	}
 }
 
@@ -168,30 +179,30 @@ func TestCodeDamaged(t *testing.T) {
 	req := runners.Request{Code: "import { a } from '" + address + "/a.js'; a"}
 	r := runner(1)
 	run(t, r, req)
-	r.background.Wait()
+	r.settle()
 	_, v := variantOf(t, r, req)
-	master := r.codes.find(v)
+	master := r.findCode(v)
 	if master == "" {
 		t.Fatal("there are none")
 	}
-	name := filepath.Join(master, codeCaches[0])
+	name := filepath.Join(master, codecache.Names[0])
 	was, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	flip(t, name)
-	if problems, err := r.cfg.Cache.Verify(t.Context()); err != nil || len(problems) != 1 || problems[0].Entry.Kind != codeKind {
+	if problems, err := r.cfg.Cache.Verify(t.Context()); err != nil || len(problems) != 1 || problems[0].Entry.Kind != codecache.Kind {
 		t.Errorf("the cache has the problems %v, %v", problems, err)
 	}
 	next := runner(1)
-	if got := next.codes.find(v); got != "" {
+	if got := next.findCode(v); got != "" {
 		t.Error("damaged databases are used")
 	}
 	if o := run(t, next, req); o.Result == nil || o.Result.Text != "1" {
 		t.Errorf("%s %+v", o.Status, o.Error)
 	}
-	next.background.Wait()
-	if got := next.codes.find(v); got != master {
+	next.settle()
+	if got := next.findCode(v); got != master {
 		t.Errorf("they are not made again: %q", got)
 	}
 	if is, err := os.ReadFile(name); err != nil || len(is) != len(was) {
@@ -219,9 +230,9 @@ func TestCodeOfPackages(t *testing.T) {
 	} {
 		req := runners.Request{Code: strings.ReplaceAll(code, "URL", address)}
 		run(t, r, req)
-		r.background.Wait()
+		r.settle()
 		_, v := variantOf(t, r, req)
-		if got := r.codes.find(v) != ""; got != want {
+		if got := r.findCode(v) != ""; got != want {
 			t.Errorf("%s: there are databases: %v, want %v", code, got, want)
 		}
 	}
@@ -236,26 +247,27 @@ func TestCrash(t *testing.T) {
 	run(t, r, other)
 	_, v2 := variantOf(t, r, other)
 	run(t, r, req)
-	r.background.Wait()
+	r.settle()
 	forged := runners.Request{Code: "import { a } from '" + address + "/a.js'; console.error('\\n============\\n" + panicked + "'); Deno.exit(1)"}
 	o := run(t, r, forged)
-	r.background.Wait()
+	r.settle()
 	_, v := variantOf(t, r, req)
-	if key := r.codeKey(v); o.Status != runners.Failed || r.codes.set(key).checked.IsZero() || r.codes.find(v) == "" {
-		t.Errorf("%s; the databases were checked %v, and are %q", o.Status, r.codes.set(key).checked, r.codes.find(v))
+	key := r.codeKey(v)
+	if o.Status != runners.Failed || !r.codes.Checked(key) || r.findCode(v) == "" {
+		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.codes.Checked(key), r.findCode(v))
 	}
-	for i := range maxFailed + 1 {
+	for i := range 4 {
 		run(t, r, req)
-		r.background.Wait()
-		if got := r.codes.find(v); (got != "") != (i < maxFailed) {
+		r.settle()
+		if got := r.findCode(v); (got != "") != (i < 3) {
 			t.Fatalf("after %d crashes there are databases: %q", i, got)
 		}
-		r.codes.drop(v)
-		if got := r.codes.find(v); got != "" {
+		r.codes.Drop(t.Context(), key)
+		if got := r.findCode(v); got != "" {
 			t.Errorf("there are databases: %q", got)
 		}
 	}
-	if r.codes.find(v2) == "" {
+	if r.findCode(v2) == "" {
 		t.Error("another set's databases are gone")
 	}
 }
@@ -304,80 +316,8 @@ func TestWithoutLinks(t *testing.T) {
 		}
 	}
 	r.park.close()
-	r.background.Wait()
+	r.settle()
 	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.folders.base, "*", "*"))); left != nil {
 		t.Errorf("%q are left", left)
-	}
-}
-
-// TestCodeTrimmed has databases of more sets than are kept.
-func TestCodeTrimmed(t *testing.T) {
-	c, err := cache.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	codes := newCodes(&Runner{cfg: Config{Cache: c}})
-	defer codes.stop()
-	count := func() (n int) {
-		all, err := c.List(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(all)
-	}
-	for i := range 5 {
-		for _, kind := range []string{codeKind, "other"} {
-			if _, err := c.Dir(t.Context(), kind, fmt.Sprint(i), func(_ context.Context, dir string) error {
-				return os.WriteFile(filepath.Join(dir, codeCaches[0]), make([]byte, 1000), 0o600)
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	codes.trim(t.Context(), 4, 1<<20)
-	if n := count(); n != 5+4 {
-		t.Errorf("%d entries are left, want %d", n, 5+4)
-	}
-	codes.trim(t.Context(), 4, 2500)
-	if n := count(); n != 5+2 {
-		t.Errorf("%d entries are left, want %d", n, 5+2)
-	}
-}
-
-// TestTakeCode has a process leave something else in the place of databases.
-func TestTakeCode(t *testing.T) {
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("s3cr3t"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, leave := range map[string]func(code string) error{
-		"nothing":   func(code string) error { return os.Mkdir(code, 0o700) },
-		"no folder": func(code string) error { return nil },
-		"a link to a file": func(code string) error {
-			return errors.Join(os.Mkdir(code, 0o700), os.Symlink(secret, filepath.Join(code, codeCaches[0])))
-		},
-		"a link to a folder": func(code string) error {
-			return errors.Join(os.Rename(secret, filepath.Join(filepath.Dir(secret), codeCaches[0])), os.Symlink(filepath.Dir(secret), code))
-		},
-		"a folder": func(code string) error { return os.MkdirAll(filepath.Join(code, codeCaches[0]), 0o700) },
-		"too much": func(code string) error {
-			f, err := os.Create(filepath.Join(filepath.Dir(code), "large"))
-			if err != nil {
-				return err
-			}
-			defer f.Close()
-			return errors.Join(f.Truncate(maxCode+1), os.Mkdir(code, 0o700), os.Rename(f.Name(), filepath.Join(code, codeCaches[0])))
-		},
-	} {
-		f, to := &folder{path: t.TempDir()}, t.TempDir()
-		if err := leave(f.code()); err != nil {
-			t.Fatal(err)
-		}
-		err := takeCode(f, to)
-		entries, derr := os.ReadDir(to)
-		if err == nil || derr != nil || len(entries) != 0 {
-			t.Errorf("%s: %v, and %v, %v are taken", name, err, entries, derr)
-		}
 	}
 }

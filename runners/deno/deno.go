@@ -28,7 +28,7 @@
 // Deno itself guards. What was prepared is remembered under a mutex of its own
 // (memo), the names of working folders under another (folders), the processes
 // that wait under a third (park), which packages have compiled code under a
-// fourth (codes); none of them is taken under another. No lock is held while
+// fourth (codecache); none of them is taken under another. No lock is held while
 // anything waits. What a run leaves to be finished in the background is counted
 // (Runner.background), and Close waits for it.
 //
@@ -62,6 +62,7 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/process"
 
@@ -127,7 +128,7 @@ type Runner struct {
 	known   memo
 	absent  absences
 	park    *park
-	codes   *codes
+	codes   *codecache.Store
 
 	background sync.WaitGroup // what runs may leave to be finished
 
@@ -166,7 +167,7 @@ func New(cfg Config) (*Runner, error) {
 	r.sweepGen()
 	r.starter = process.NewStarter()
 	r.park = newPark(r, max(cfg.Ahead, 0))
-	r.codes = newCodes(r)
+	r.codes = codecache.New(cfg.Cache, r.log)
 	return r, nil
 }
 
@@ -224,11 +225,11 @@ func (r *Runner) Versions() map[string]string { return map[string]string{"deno":
 // may be in progress.
 func (r *Runner) Close() error {
 	r.park.close()
-	if r.cfg.Ahead > 0 {
-		r.codes.stop()
+	if r.cfg.Ahead == 0 {
+		r.codes.Wait() // this process is of use to the next ones
 	}
+	r.codes.Close()
 	r.background.Wait()
-	r.codes.stop()
 	r.starter.Close()
 	r.fetch.Close()
 	err := r.folders.close()

@@ -3,7 +3,6 @@ package deno
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"coderunner/internal/procdir"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/codecache"
 
 	"go.uber.org/zap"
 )
@@ -23,11 +23,6 @@ import (
 //	├── npm, remote, gen/https      ──> the same in Deno's cache
 //	├── gen/file/<base>/r0/work     ──> <base>/r0/gen
 //	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
-
-// codeCaches are Deno's databases of things that it derives from programs and
-// packages: V8's code, and what modules import and export. SQLite makes its
-// other files beside the file that a link leads to.
-var codeCaches = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
 
 // fetched are the folders that the trusted phase fills.
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
@@ -43,7 +38,7 @@ func (f *folder) link(shared string) error {
 	for _, name := range fetched {
 		links[filepath.Join(dir, name)] = filepath.Join(shared, name)
 	}
-	for _, name := range codeCaches {
+	for _, name := range codecache.Names {
 		links[filepath.Join(dir, name)] = filepath.Join(f.code(), name)
 	}
 	err := procdir.RemoveAll(dir)
@@ -89,7 +84,11 @@ func (in *instance) arrange() error {
 			continue
 		}
 		// What it says of the program's files is relative to where it is.
-		if err := copyFile(filepath.Join(ready.dir, name), filepath.Join(in.folder.path, name)); err != nil {
+		text, err := os.ReadFile(filepath.Join(ready.dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(in.folder.path, name), text, 0o600)
+		}
+		if err != nil {
 			return fmt.Errorf("copy what was prepared: %w", err)
 		}
 	}
@@ -103,43 +102,15 @@ func (in *instance) arrange() error {
 	in.denoDir = in.folder.denoDir()
 	master := ""
 	if !in.variant.making { // which fills new ones
-		if master = r.codes.find(in.variant); master == "" {
+		if master = r.findCode(in.variant); master == "" {
 			return nil // Deno has its databases in memory
 		}
 	}
-	if err := copyCode(master, in.folder.code()); err != nil {
+	if err := codecache.Copy(master, in.folder.code()); err != nil {
 		return fmt.Errorf("copy Deno's databases: %w", err)
 	}
 	in.coded = true
 	return nil
-}
-
-// copyCode makes the folder to with copies of the databases in from, which may
-// be "". They are the process's own: what it writes there nobody reads.
-func copyCode(from, to string) error {
-	if err := os.Mkdir(to, 0o700); err != nil || from == "" {
-		return err
-	}
-	for _, name := range codeCaches {
-		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	r, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, r)
-	return errors.Join(err, w.Close())
 }
 
 // genIn is where, in a DENO_DIR, Deno keeps what it makes of the TypeScript in a

@@ -152,7 +152,7 @@ func TestNothingIsShared(t *testing.T) {
 	if o.Result == nil || o.Result.Text != `"main.ts"` {
 		t.Errorf("the second run found %+v (%+v), want its main.ts only", o.Result, o.Error)
 	}
-	r.background.Wait()
+	r.settle()
 	var gen []string
 	_ = filepath.WalkDir(filepath.Join(r.denoDir, "gen"), func(name string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.Contains(name, filepath.Base(r.folders.base)) {

@@ -71,7 +71,7 @@ func TestBinaryChanged(t *testing.T) {
 	}
 	one := func(r *Runner) error {
 		_, err := r.Run(context.Background(), runners.Request{Language: runners.TypeScript, Code: "1 + 1"})
-		r.background.Wait() // a file that runs cannot be written
+		r.settle() // a file that runs cannot be written
 		return err
 	}
 	first := runner()

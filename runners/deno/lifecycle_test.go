@@ -106,7 +106,7 @@ func TestParallel(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	r.background.Wait()
+	r.settle()
 	if left := filesOfRuns(r); left != nil {
 		t.Errorf("%q of runs are left", left)
 	}

@@ -130,7 +130,7 @@ func TestParkCannotStart(t *testing.T) {
 	if in != nil {
 		<-in.started
 	}
-	r.background.Wait()
+	r.settle()
 	if n := len(waiting(t, r)); n != 0 {
 		t.Errorf("%d of them wait", n)
 	}
@@ -201,7 +201,7 @@ func TestParkPackages(t *testing.T) {
 	r := openParked(t, 2)
 	req := runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('x');"}
 	pid(t, r, req)
-	r.background.Wait() // the one that waits is replaced when the packages' code is there
+	r.settle() // the one that waits is replaced when the packages' code is there
 	in := waiting(t, r)[0]
 	if got := pid(t, r, req); got != in.p.Pid() {
 		t.Errorf("process %d ran it, want %d", got, in.p.Pid())

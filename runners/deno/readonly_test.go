@@ -13,6 +13,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/codecache"
 )
 
 // writeEverywhere stands in for the Deno of a program, which has broken out of
@@ -37,7 +38,7 @@ func writeEverywhere() {
 		}
 	}
 	names := strings.Fields(string(list))
-	for _, name := range append(names, filepath.Join(denoDir, "gen"), filepath.Join(denoDir, codeCaches[0]), filepath.Join(denoDir, "location_data")) {
+	for _, name := range append(names, filepath.Join(denoDir, "gen"), filepath.Join(denoDir, codecache.Names[0]), filepath.Join(denoDir, "location_data")) {
 		try("into "+name, os.WriteFile(filepath.Join(name, "x"), []byte("x"), 0o600))
 		try("folder "+name, os.Mkdir(filepath.Join(name, "y"), 0o700))
 		try("link "+name, os.Symlink("x", filepath.Join(name, "z")))
@@ -82,9 +83,9 @@ func TestCacheIsReadOnly(t *testing.T) {
 	// A set of packages, and what there would be for it and for another.
 	v := variant{binary: self, memory: runners.DefaultMemory, ready: &prepared{npm: true, set: "one", dirs: []string{filepath.Join(r.denoDir, "npm", "registry", "one")}}}
 	fill := func(_ context.Context, dir string) error {
-		return os.WriteFile(filepath.Join(dir, codeCaches[0]), []byte("code"), 0o600)
+		return os.WriteFile(filepath.Join(dir, codecache.Names[0]), []byte("code"), 0o600)
 	}
-	for _, row := range [][2]string{{codeKind, r.codeKey(v)}, {codeKind, "another"}, {"deno-graph", "one"}} {
+	for _, row := range [][2]string{{codecache.Kind, r.codeKey(v)}, {codecache.Kind, "another"}, {"deno-graph", "one"}} {
 		dir, err := c.Dir(t.Context(), row[0], row[1], fill)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +125,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 		if spec := in.confinement(); !slices.Equal(spec.Write, []string{in.folder.path}) {
 			t.Errorf("making %v: it may write %q", making, spec.Write)
 		} else if slices.ContainsFunc(spec.Read, func(name string) bool {
-			return name != "" && strings.HasPrefix(filepath.Join(c.Root(), "trees", codeKind), name)
+			return name != "" && strings.HasPrefix(filepath.Join(c.Root(), "trees", codecache.Kind), name)
 		}) {
 			t.Errorf("making %v: it may read other sets' databases: %q", making, spec.Read)
 		}

@@ -1,0 +1,268 @@
+// Package codecache keeps what Deno derives from packages, so that they load
+// faster: V8's code, and what modules import and export. Deno has it in
+// databases.
+//
+// What one program has written there another one would run. So each program has
+// a copy, which it may spoil, and each set of packages has databases of its own,
+// which a process makes that loads the packages of the set and runs no program.
+// How it does, and what is in a set, its caller knows.
+//
+// # Locking
+//
+// Store.mu guards what is known of sets; it is not held while anything waits.
+package codecache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coderunner/cache"
+	"coderunner/internal/builder"
+
+	"go.uber.org/zap"
+)
+
+// Kind is what the cache calls the databases of a set.
+const Kind = "deno-code"
+
+// Names are Deno's databases. SQLite makes its other files beside them.
+var Names = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
+
+const (
+	// buildLimit bounds the making of a set's databases, findLimit the wait for
+	// another process that makes the very ones that are looked for.
+	buildLimit = 30 * time.Second
+	findLimit  = 20 * time.Millisecond
+	// checkEvery is how often a set is checked at most.
+	checkEvery = time.Minute
+	// maxFailures is how often databases may fail, or be dropped, before a Store
+	// does without.
+	maxFailures = 3
+
+	maxSize    = 64 << 20 // of one set, in bytes
+	maxEntries = 256      // sets on disk
+	maxBytes   = 1 << 30  // on disk
+	maxKnown   = 1000     // sets; a full memory starts again
+)
+
+// errNone ends the look for databases that are not there.
+var errNone = errors.New("no databases")
+
+// Store knows which sets of packages have databases. It is safe for concurrent
+// use. The caller closes it.
+type Store struct {
+	cache   *cache.Cache
+	log     *zap.Logger
+	builder *builder.Builder
+
+	mu   sync.Mutex
+	sets map[string]*set // by key; guarded by mu
+}
+
+// set is what is known of a set of packages.
+type set struct {
+	path    string // of the databases as they were used last, "" if there were none
+	absent  bool   // nobody had made any when we looked
+	checked time.Time
+}
+
+// New returns a Store in a cache.
+func New(c *cache.Cache, log *zap.Logger) *Store {
+	return &Store{
+		cache: c, log: log, sets: map[string]*set{},
+		builder: builder.New(builder.Options{Cache: c, Kind: Kind, MaxEntries: maxEntries, MaxBytes: maxBytes, MaxFailures: maxFailures, Log: log}),
+	}
+}
+
+// Wait waits for what goes on in the background, Close ends it.
+func (s *Store) Wait()  { s.builder.Wait() }
+func (s *Store) Close() { s.builder.Close() }
+
+// setLocked returns what is known of a set.
+func (s *Store) setLocked(key string) *set {
+	known := s.sets[key]
+	if known == nil {
+		if len(s.sets) >= maxKnown {
+			clear(s.sets)
+		}
+		known = &set{}
+		s.sets[key] = known
+	}
+	return known
+}
+
+// found notes where a set's databases are.
+func (s *Store) found(key, dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.setLocked(key)
+	known.path, known.absent = dir, dir == ""
+}
+
+// Find returns the directory with a set's databases, "" if there are none. They
+// are as they were made: the cache has verified them.
+func (s *Store) Find(key string) string {
+	s.mu.Lock()
+	absent := s.setLocked(key).absent
+	s.mu.Unlock()
+	if absent {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), findLimit)
+	defer cancel()
+	dir, err := s.cache.Dir(ctx, Kind, key, func(context.Context, string) error { return errNone })
+	if err != nil {
+		dir = ""
+		if !errors.Is(err, errNone) && ctx.Err() == nil {
+			s.log.Warn("Deno's databases cannot be used", zap.Error(err))
+		}
+	}
+	s.found(key, dir)
+	return dir
+}
+
+// Want has fill make the databases of a set in the background, in a directory,
+// if Find has found none. Then it calls done.
+func (s *Store) Want(key string, fill func(ctx context.Context, dir string) error, done func()) {
+	s.mu.Lock()
+	absent := s.setLocked(key).absent
+	s.mu.Unlock()
+	if !absent {
+		return
+	}
+	s.builder.Start(key, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, buildLimit)
+		defer cancel()
+		dir, err := s.cache.Dir(ctx, Kind, key, fill)
+		if err != nil {
+			return err
+		}
+		s.found(key, dir)
+		done()
+		return nil
+	})
+}
+
+// Suspect has check look at the databases of a set, in the background, after a
+// Deno that had them has failed: they have no checksums that Deno looks at, and
+// what is wrong in them ends every Deno that loads it. A program can make its
+// Deno fail as well, so check loads the packages without it; only if it reports
+// that this fails, too, are the databases dropped, and dropped is called.
+func (s *Store) Suspect(key string, check func(context.Context) (broken bool), dropped func()) {
+	s.mu.Lock()
+	known := s.setLocked(key)
+	skip := known.path == "" || time.Since(known.checked) < checkEvery
+	s.mu.Unlock()
+	if skip {
+		return
+	}
+	started := s.builder.Start(key, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, buildLimit)
+		defer cancel()
+		if check(ctx) && s.Drop(ctx, key) {
+			dropped()
+		}
+		return nil
+	})
+	if started {
+		s.mu.Lock()
+		s.setLocked(key).checked = time.Now()
+		s.mu.Unlock()
+	}
+}
+
+// Checked reports whether Suspect has had a set checked in the last minute.
+func (s *Store) Checked(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.setLocked(key).checked) < checkEvery
+}
+
+// Drop removes the databases of a set that Find has found, and reports whether
+// there were any.
+func (s *Store) Drop(ctx context.Context, key string) bool {
+	s.mu.Lock()
+	known := s.setLocked(key)
+	path := known.path
+	known.path, known.absent = "", true
+	s.mu.Unlock()
+	if path == "" {
+		return false
+	}
+	s.builder.Fail(key)
+	if err := s.cache.Remove(ctx, cache.Entry{Section: cache.Trees, Kind: Kind, Key: key, Path: filepath.Dir(path)}); err != nil {
+		s.log.Warn("Deno's databases cannot be removed", zap.Error(err))
+	}
+	return true
+}
+
+// Copy makes the directory to with copies of the databases in from, which may be
+// "".
+func Copy(from, to string) error {
+	if err := os.Mkdir(to, 0o700); err != nil || from == "" {
+		return err
+	}
+	for _, name := range Names {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	r, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, r)
+	return errors.Join(err, w.Close())
+}
+
+// Collect copies the databases in a directory below root, where a process was
+// that nobody trusts, into the directory to. Links are not followed out of root.
+func Collect(root, dir, to string) error {
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	left, some := int64(maxSize), false
+	for _, name := range Names {
+		from := filepath.Join(dir, name)
+		info, err := in.Lstat(from)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // this set has none
+		}
+		if err != nil {
+			return err
+		}
+		if left -= info.Size(); left < 0 || !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: %v, %d bytes; %d at most are kept", name, info.Mode(), info.Size(), int64(maxSize))
+		}
+		b, err := in.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, name), b, 0o600); err != nil {
+			return err
+		}
+		some = true
+	}
+	if !some { // it keeps them elsewhere now
+		return errors.New("Deno has made none")
+	}
+	return nil
+}
