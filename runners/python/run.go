@@ -42,7 +42,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return j.do(ctx)
 }
 
-// do runs the job and says what it came to.
+// do executes the job and returns its Outcome.
 func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	begun := time.Now()
 	o, err := j.run(ctx)
