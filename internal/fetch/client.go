@@ -56,6 +56,8 @@ type Client struct {
 	backoff  time.Duration // before the second attempt; doubles
 	maxWait  time.Duration // what a Retry-After may ask for
 	stall    time.Duration // without minProgress bytes a transfer is given up
+
+	getTimeout time.Duration // for a small document, all attempts together
 }
 
 const (
@@ -75,6 +77,8 @@ func New(store *cache.Cache, o Options) *Client {
 		backoff:  500 * time.Millisecond,
 		maxWait:  20 * time.Second,
 		stall:    30 * time.Second,
+
+		getTimeout: 2 * time.Minute,
 	}
 	var own http.Client
 	if o.HTTP != nil {

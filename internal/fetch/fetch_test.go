@@ -376,3 +376,41 @@ func TestBlobIsFetchedOnce(t *testing.T) {
 		t.Errorf("%d requests, want 1", n)
 	}
 }
+
+// A time-out of the network is not the end of the caller's context.
+func TestTimeoutIsNotCancelled(t *testing.T) {
+	base, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	c := open(t, t.TempDir(), Options{HTTP: &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: 20 * time.Millisecond}}})
+	ctx := context.Background()
+	_, gerr := c.Get(ctx, base+"/x", nil, 100)
+	_, _, berr := c.Blob(ctx, Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)
+	c = open(t, t.TempDir(), Options{})
+	c.getTimeout = 20 * time.Millisecond
+	_, lerr := c.Get(ctx, base+"/x", nil, 100)
+	for name, err := range map[string]error{"Get": gerr, "Blob": berr, "Get within its own limit": lerr} {
+		if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want an error that is not a context's", name, err)
+		}
+	}
+	wantError(t, lerr, "no answer within 20ms", "hint:")
+	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Get(limited, base+"/x", nil, 100); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("past the caller's deadline: %v", err)
+	}
+}
+
+// A password in a redirect that cannot be parsed is not in the error that net/http
+// makes of it.
+func TestPasswordsStaySecret(t *testing.T) {
+	for _, location := range []string{"http://user:hunter2%zz@127.0.0.1/?token=hunter2", "http://user:hun/ter2@hunter2/"} {
+		base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusFound)
+		})
+		_, err := open(t, t.TempDir(), Options{}).Get(context.Background(), base+"/x", nil, 100)
+		if err == nil || strings.Contains(err.Error(), "ter2") {
+			t.Errorf("%s: %v", location, err)
+		}
+	}
+}

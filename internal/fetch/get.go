@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 )
 
 // Response is a document that was fetched.
@@ -15,9 +14,6 @@ type Response struct {
 	Body   []byte
 	URL    string // where it came from, after redirects: relative links start here. It may hold a password
 }
-
-// getTimeout bounds the fetching of a small document, all attempts together.
-const getTimeout = 2 * time.Minute
 
 // Get fetches a small document such as an index page, of max bytes at most
 // after decompression. It is not kept. A status that is not a success is an
@@ -32,10 +28,10 @@ func (c *Client) Get(ctx context.Context, url string, header http.Header, max in
 	if c.offline && u.Scheme != "file" {
 		return nil, fmt.Errorf("fetch %s: %w", r.name, ErrOffline)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, getTimeout, fmt.Errorf("no answer within %v", getTimeout))
+	limited, cancel := context.WithTimeout(ctx, c.getTimeout)
 	defer cancel()
 	var resp *Response
-	err = c.fetch(ctx, r, func(a answer) error {
+	err = c.fetch(limited, r, func(a answer) error {
 		if a.size > max {
 			return &SizeError{Name: r.name, Max: max}
 		}
@@ -49,6 +45,10 @@ func (c *Client) Get(ctx context.Context, url string, header http.Header, max in
 		resp = &Response{Status: a.status, Header: a.header, Body: body, URL: a.url.String()}
 		return nil
 	})
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		// Not the error of a context: the caller's own is alive.
+		err = fmt.Errorf("fetch %s: no answer within %v%s", r.name, c.getTimeout, reachHint)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func explain(r request, attempts int, err error) error {
 	if !named {
 		where = r.name + " from " + where
 	}
-	return fmt.Errorf("fetch %s: %w%s%s", where, err, tried(attempts), networkHint(err))
+	return fmt.Errorf("fetch %s: %w%s%s", where, &redacted{err}, tried(attempts), networkHint(err))
 }
 
 // isOwn reports whether err is one of this package's that says everything.
@@ -238,6 +238,8 @@ func tried(attempts int) string {
 	return fmt.Sprintf(" (after %d attempts)", attempts)
 }
 
+const reachHint = "; hint: is there a network? A proxy is named in HTTPS_PROXY"
+
 func networkHint(err error) string {
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
@@ -246,7 +248,7 @@ func networkHint(err error) string {
 		return "; hint: if the network has a certificate authority of its own, name its file in SSL_CERT_FILE"
 	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.EHOSTUNREACH):
-		return "; hint: is there a network? A proxy is named in HTTPS_PROXY"
+		return reachHint
 	}
 	return ""
 }

@@ -1,9 +1,11 @@
 package fetch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -36,8 +38,11 @@ func safeURL(u *url.URL) string {
 	}
 	clean := *u
 	clean.User, clean.RawQuery, clean.ForceQuery = nil, "", false
-	clean.Fragment, clean.RawFragment = "", ""
+	clean.Fragment, clean.RawFragment, clean.Opaque = "", "", ""
 	s := clean.String()
+	if u.Opaque != "" { // user:password@host has the scheme user
+		s = "(a URL)"
+	}
 	if u.RawQuery != "" {
 		s += "?…"
 	}
@@ -53,4 +58,30 @@ func WithoutUser(raw string) string {
 	}
 	u.User = nil
 	return u.String()
+}
+
+// addresses are the parts of a text that may be a URL, or one with a password
+// that lacks its scheme, as variables that name a proxy may.
+var addresses = regexp.MustCompile(`[^\s"']*(?:://|@)[^\s"']*`)
+
+// redacted is an error of another package, whose text may have URLs in it.
+type redacted struct{ err error }
+
+func (e *redacted) Error() string {
+	return addresses.ReplaceAllStringFunc(e.err.Error(), func(address string) string {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" {
+			return "(a URL)"
+		}
+		return safeURL(u)
+	})
+}
+
+// Unwrap returns nil for a time-out of the network: it says of itself that it is
+// context.DeadlineExceeded, which callers take for the end of their own context.
+func (e *redacted) Unwrap() error {
+	if errors.Is(e.err, context.DeadlineExceeded) || errors.Is(e.err, context.Canceled) {
+		return nil
+	}
+	return e.err
 }

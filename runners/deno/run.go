@@ -47,7 +47,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	if err := j.install(ctx); err != nil {
-		return j.finish(unavailable(err))
+		o, err := unavailable(err)
+		return j.finish(ctx, o, err)
 	}
 	defer func() { r.park.fill(j.parkKey) }()
 	for {
@@ -172,10 +173,10 @@ func unavailable(err error) (*runners.Outcome, error) {
 	return nil, err
 }
 
-// finish ends a run that did not come to running.
-func (j *job) finish(o *runners.Outcome, err error) (*runners.Outcome, error) {
+// finish returns the outcome of a run whose program did not start.
+func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runners.Outcome, error) {
 	switch {
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	case err != nil && ctx.Err() != nil:
 		o = cancelled()
 	case err != nil:
 		return nil, err
