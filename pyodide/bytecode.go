@@ -89,7 +89,7 @@ func (j *bytecodeJob) run(ctx context.Context, modules []string) error {
 // maxBytecode bounds a module's bytecode in base64, in bytes.
 const maxBytecode = 16 << 20
 
-// once runs one interpreter and says how many modules it began.
+// once runs one interpreter and returns how many modules it began.
 func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, err error) {
 	const folder = "/modules"
 	source, err := guestFiles.ReadFile("guest/bytecode.py")

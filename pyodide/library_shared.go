@@ -46,7 +46,7 @@ func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
 	return stub, nil
 }
 
-// close gives back the files, when wazero's runtime is closed.
+// close unmaps the files, when wazero's runtime is closed.
 func (s *sharedLibraries) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *sharedLibraries) acquire(sum string) *sharedLibrary {
 	return l
 }
 
-// release says that one user is done with each library.
+// release gives up one use of each library.
 func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ type link struct {
 	refused   sync.Map // digests of libraries that are too much, with the error
 }
 
-// init says what is made when it is first needed.
+// init prepares what is made when it is first needed.
 func (l *link) init(r *Runtime) {
 	l.compilers = make(chan struct{}, ownCompilers)
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
@@ -57,7 +57,7 @@ type linking struct {
 	called   bool // a function of C, through libffi
 }
 
-// closeLinker gives back what dynamic linking has taken. Nothing of the guest
+// closeLinker releases what dynamic linking has taken. Nothing of the guest
 // may run any more.
 func (in *linking) closeLinker() error {
 	var errs []error
@@ -206,7 +206,7 @@ func (in *linking) nested(do func() error) error {
 	return do()
 }
 
-// linkError tells the guest of an error by dlerror, and unwinds it when the
+// linkError reports an error to the guest by dlerror, and unwinds it when the
 // interpreter is dead.
 func (in *linking) linkError(ctx context.Context, err error) (ok bool) {
 	if err == nil {

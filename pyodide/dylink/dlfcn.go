@@ -60,7 +60,7 @@ func (l *Linker) remember(handle uint32, d *library) error {
 	return nil
 }
 
-// Dlsym gives the address of a datum or the slot of a function. The handle of
+// Dlsym returns the address of a datum or the slot of a function. The handle of
 // the main module, and 0, stand for it and the libraries loaded with
 // RTLD_GLOBAL. The host's own functions are not found.
 func (l *Linker) Dlsym(ctx context.Context, handle uint32, nameAt uint32) (uint32, error) {

@@ -171,7 +171,7 @@ func (w *world) open(ctx context.Context, file string) (*Library, error) {
 	return &Library{Image: image, Code: code, Digest: file}, nil
 }
 
-// dlopen loads a file and gives its handle.
+// dlopen loads a file and returns its handle.
 func (w *world) dlopen(name string, flags uint32) (uint32, error) {
 	w.t.Helper()
 	handle := handleAt + 512*uint32(len(w.handles))

@@ -33,7 +33,7 @@ const (
 // Image is what the linker must know of a rewritten side module beside its code.
 type Image struct {
 	Needed      []string // libraries, by name
-	RuntimePath []string // folders to find them in; may begin with $ORIGIN
+	RuntimePath []string // directories to find them in; may begin with $ORIGIN
 
 	memorySize, memoryAlign uint32 // bytes
 	tableSize, tableAlign   uint32 // slots
@@ -126,7 +126,7 @@ func (i *Image) sizes(m *wasmbin.Module) error {
 	case d.TableSize > maxSlots:
 		return fmt.Errorf("it wants %d table slots, at most %d are possible", d.TableSize, maxSlots)
 	case len(d.Needed) > maxNeeded || len(d.RuntimePath) > maxNeeded:
-		return fmt.Errorf("it needs %d libraries in %d folders, at most %d are possible", len(d.Needed), len(d.RuntimePath), maxNeeded)
+		return fmt.Errorf("it needs %d libraries in %d directories, at most %d are possible", len(d.Needed), len(d.RuntimePath), maxNeeded)
 	}
 	for _, s := range slices.Concat(d.Needed, d.RuntimePath) {
 		if len(s) > maxPathLen || s == "" || strings.ContainsRune(s, 0) {
@@ -252,7 +252,7 @@ func (i *Image) otherImport(m *wasmbin.Module, im wasmbin.Import, name string) e
 		}
 		i.globals = append(i.globals, globalImport{name, g.Type, g.Mutable})
 	default:
-		return fmt.Errorf("it imports the %v %s.%s, which there is not", im.Kind, im.Module, name)
+		return fmt.Errorf("it imports the %v %s.%s, which does not exist", im.Kind, im.Module, name)
 	}
 	return nil
 }
@@ -296,7 +296,7 @@ func (i *Image) define(m *wasmbin.Module) error {
 	return nil
 }
 
-// internal names are those of the convention itself: they are no symbols.
+// internal reports whether a name belongs to the convention itself and is not a symbol.
 func internal(name string) bool {
 	switch name {
 	case "memory", "__memory_base", "__table_base", "__stack_pointer", "__indirect_function_table",

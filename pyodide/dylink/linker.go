@@ -53,8 +53,8 @@ type Config struct {
 	// Zero makes a range of the memory zero, which mostly is so already.
 	Zero func(addr, n uint32) error
 
-	// Find gives the path of the file that a name stands for, which is
-	// absolute or relative to the working folder, and whether there is one.
+	// Find returns the path of the file that a name stands for, which is
+	// absolute or relative to the working directory, and whether there is one.
 	Find func(name string) (path string, ok bool)
 	// Open reads and compiles a file.
 	Open func(ctx context.Context, path string) (*Library, error)
@@ -73,7 +73,7 @@ type Config struct {
 	Globals   []string
 	Exception string
 
-	// Arity gives a function's byte in the call trampoline's table, whose
+	// Arity returns a function's byte in the call trampoline's table, whose
 	// address and length are in two globals of the main module.
 	Arity                func(wasmbin.FuncType) byte
 	ArityTable, ArityLen string
@@ -111,7 +111,7 @@ type object struct {
 	lib    *library          // nil: main or host
 }
 
-// slot gives the slot that a function has.
+// slot returns the slot that a function has.
 func (o *object) slot(fn uint32) (uint32, bool) {
 	if s, ok := o.static[fn]; ok {
 		return o.base + s, true
@@ -141,7 +141,7 @@ type library struct {
 	from      map[string]string // who provides a function, if not the main module
 }
 
-// symbol gives a definition of the library.
+// symbol returns a definition of the library.
 func (d *library) symbol(name string) (symbol, bool) {
 	def, ok := d.Image.exports[name]
 	if !ok || internal(name) {
@@ -217,7 +217,7 @@ func (l *Linker) call(ctx context.Context, export string, args ...uint32) (uint3
 	return v, nil
 }
 
-// takeException says whether a call of the host's own has left an exception
+// takeException reports whether a call of the host's own has left an exception
 // pending, and ends that.
 func (l *Linker) takeException() bool {
 	g, ok := l.c.Instance.ExportedGlobal(l.c.Exception).(api.MutableGlobal)
@@ -240,7 +240,7 @@ func (l *Linker) lookup(name string) (symbol, bool) {
 	return s, ok
 }
 
-// address is what a GOT entry or dlsym gives for a symbol. A function without a
+// address returns the address of a symbol, for a GOT entry or dlsym. A function without a
 // slot gets one; flush puts it there.
 func (l *Linker) address(ctx context.Context, s symbol) (uint32, error) {
 	if s.kind != wasmbin.KindFunc {

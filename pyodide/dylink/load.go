@@ -15,7 +15,7 @@ import (
 // while tables are half made.
 var errBusy = errors.New("a library is being loaded")
 
-// open loads a library, or gives one that is loaded.
+// open loads a library, or returns one that is loaded.
 func (l *Linker) open(ctx context.Context, name string, global bool) (*library, error) {
 	if l.loading || l.closed {
 		return nil, errBusy
@@ -39,7 +39,7 @@ func (l *Linker) prepare(ctx context.Context, name string) (*load, *library, err
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.place(ctx); err != nil {
+	if err := p.allocate(ctx); err != nil {
 		if Fatal(err) {
 			return nil, nil, err
 		}
@@ -49,8 +49,8 @@ func (l *Linker) prepare(ctx context.Context, name string) (*load, *library, err
 	return p, root, nil
 }
 
-// place takes memory and slots for all libraries and instantiates them.
-func (p *load) place(ctx context.Context) error {
+// allocate takes memory and slots for all libraries and instantiates them.
+func (p *load) allocate(ctx context.Context) error {
 	for _, d := range p.libs {
 		if err := p.take(ctx, d); err != nil {
 			return fmt.Errorf("%s: %w", d.path, err)
@@ -163,7 +163,7 @@ func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 	return nil
 }
 
-// undo gives back what place has taken.
+// undo releases what allocate has taken.
 func (p *load) undo(ctx context.Context) (err error) {
 	l := p.l
 	l.dropPending()

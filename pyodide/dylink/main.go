@@ -59,7 +59,7 @@ func NewMain(wasm []byte, facts MainFacts) (*Main, error) {
 	return main, nil
 }
 
-// typeAt gives the type of the function in one of the main module's slots.
+// typeAt returns the type of the function in one of the main module's slots.
 func (m *Main) typeAt(slot uint32) (wasmbin.FuncType, bool) {
 	if slot >= uint32(len(m.byslot)) || m.byslot[slot] == noType {
 		return wasmbin.FuncType{}, false

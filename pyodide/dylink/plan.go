@@ -211,7 +211,7 @@ func (p *load) resolve() error {
 	for i, d := range p.libs {
 		for _, g := range d.Image.globals {
 			if !slices.Contains(p.l.c.Globals, g.name) || g.typ != wasmbin.I32 || !g.mutable {
-				return fmt.Errorf("%s: it imports the global %s, which there is not", d.path, g.name)
+				return fmt.Errorf("%s: it imports the global %s, which does not exist", d.path, g.name)
 			}
 		}
 		done := map[string]bool{}

@@ -34,7 +34,7 @@ var errTableFull = errors.New("the table of functions is full")
 // slotChunk is how many slots the table grows by at least.
 const slotChunk = 64
 
-// takeSlots gives n slots in a row, the first a multiple of align.
+// takeSlots returns n slots in a row, the first a multiple of align.
 func (l *Linker) takeSlots(ctx context.Context, n, align uint32) (uint32, error) {
 	l.changes++
 	for i, f := range l.slots.free {
@@ -58,7 +58,7 @@ func (l *Linker) takeSlots(ctx context.Context, n, align uint32) (uint32, error)
 	return l.takeSlots(ctx, n, align)
 }
 
-// freeSlots gives slots back. They must be empty.
+// freeSlots returns slots to the free list. They must be empty.
 func (l *Linker) freeSlots(start, n uint32) {
 	if n == 0 {
 		return

@@ -37,7 +37,7 @@ type LibraryState struct {
 	Globals           map[string]uint64 // its mutable globals
 }
 
-// SlotState says whose function is in a slot: Owner is a place in Libraries, or
+// SlotState is a function in a slot: Owner is a place in Libraries, or
 // -1 for the main module and -2 for the host.
 type SlotState struct {
 	Slot           uint32
@@ -150,7 +150,7 @@ func (l *Linker) Restore(ctx context.Context, s *State, open func(context.Contex
 	return l.restoreSlots(ctx, s.Filled)
 }
 
-// Reset gives the libraries' variables the values that they have in the state of
+// Reset sets the libraries' variables to the values that they have in the state of
 // which the linker was restored, and that is still its own ([Linker.Changes]).
 func (l *Linker) Reset(s *State) error {
 	if len(s.Libraries) != len(l.order) {
@@ -164,7 +164,7 @@ func (l *Linker) Reset(s *State) error {
 	return nil
 }
 
-// setGlobals gives the library's mutable globals their values.
+// setGlobals sets the library's mutable globals to their recorded values.
 func (d *library) setGlobals(ls LibraryState) error {
 	for name, v := range ls.Globals {
 		g, ok := d.mod.ExportedGlobal(name).(api.MutableGlobal)

@@ -21,7 +21,7 @@ func Stub(wasm []byte) (stub []byte, data []Segment, err error) {
 	return m.Stub(func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }), data, nil
 }
 
-// detached gives the data that instances begin with, which the linker can write
+// detached returns the data that instances begin with, which the linker can write
 // where it belongs in place of wazero, before the instance is made. It is nil
 // if some of it is not relative to the library's memory, or not within it.
 func detached(m *wasmbin.Module) []Segment {
@@ -39,7 +39,7 @@ func detached(m *wasmbin.Module) []Segment {
 	return data
 }
 
-// relative gives n for an expression that is __memory_base + n.
+// relative returns n for an expression that is __memory_base + n.
 func relative(m *wasmbin.Module, offset wasmbin.Expr) (n uint32, ok bool) {
 	const elsewhere = 1 << 20
 	eval := func(base uint32) (uint32, bool) {

@@ -16,10 +16,10 @@ const maxCallers = 512
 // What follows is for libffi, which makes functions at run time and calls
 // those in slots.
 
-// TakeSlot gives an empty slot.
+// TakeSlot returns an empty slot.
 func (l *Linker) TakeSlot(ctx context.Context) (uint32, error) { return l.takeSlots(ctx, 1, 1) }
 
-// FreeSlot empties a slot that TakeSlot gave, and takes it back.
+// FreeSlot empties a slot that TakeSlot returned, and frees it.
 func (l *Linker) FreeSlot(ctx context.Context, slot uint32) error {
 	if err := l.clear(ctx, slot, 1); err != nil {
 		return err
@@ -28,12 +28,12 @@ func (l *Linker) FreeSlot(ctx context.Context, slot uint32) error {
 	return nil
 }
 
-// SetType says what has been put into a slot.
+// SetType records the type of what has been put into a slot.
 func (l *Linker) SetType(ctx context.Context, slot uint32, t wasmbin.FuncType) error {
 	return l.setType(ctx, slot, t)
 }
 
-// TypeAt gives the type of the function in a slot, if the linker knows of one.
+// TypeAt returns the type of the function in a slot, if the linker knows of one.
 func (l *Linker) TypeAt(slot uint32) (wasmbin.FuncType, bool) {
 	if t, ok := l.slots.types[slot]; ok {
 		return t, true
@@ -53,7 +53,7 @@ func (l *Linker) Generate(ctx context.Context, wasm []byte) (api.Module, error) 
 	return l.generate(ctx, wasm, nil)
 }
 
-// Caller gives a function that takes the arguments of a function type and a
+// Caller returns a function that takes the arguments of a function type and a
 // slot, and calls what is in the slot. It is for one call.
 func (l *Linker) Caller(ctx context.Context, t wasmbin.FuncType) (api.Function, error) {
 	key := typeText(t)

@@ -18,14 +18,14 @@ type Config struct {
 	Mem   hostfn.Mem
 	Stack api.MutableGlobal // __stack_pointer
 
-	// TypeAt gives the type of the function in a table slot, if there is one.
+	// TypeAt returns the type of the function in a table slot, if there is one.
 	TypeAt func(slot uint32) (wasmbin.FuncType, bool)
-	// Caller gives a function that takes the arguments of a function type and
+	// Caller returns a function that takes the arguments of a function type and
 	// a slot, and calls what is there. It is entered once.
 	Caller func(context.Context, wasmbin.FuncType) (api.Function, error)
 
-	// TakeSlot gives an empty slot, FreeSlot takes one back and empties it,
-	// SetType says what a slot has got.
+	// TakeSlot returns an empty slot, FreeSlot empties one and frees it,
+	// SetType records the type of what has been put into one.
 	TakeSlot func(context.Context) (uint32, error)
 	FreeSlot func(ctx context.Context, slot uint32) error
 	SetType  func(ctx context.Context, slot uint32, t wasmbin.FuncType) error
@@ -112,7 +112,7 @@ func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 	return nil
 }
 
-// callable says whether a function deals in numbers only, and has one result at
+// callable reports whether a function deals in numbers only, and has one result at
 // most.
 func callable(t wasmbin.FuncType) bool {
 	for _, v := range append(append([]wasmbin.ValType{}, t.Params...), t.Results...) {
@@ -319,7 +319,7 @@ func convert(v uint64, from, to wasmbin.ValType) (uint64, error) {
 	return 0, fmt.Errorf("%v given, %v wanted", from, to)
 }
 
-// toInt32 is JavaScript's conversion: modulo 2^32, and 0 for what is no number.
+// toInt32 is JavaScript's conversion: modulo 2^32, and 0 for what is not a number.
 func toInt32(x float64) uint32 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

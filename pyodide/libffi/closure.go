@@ -33,7 +33,7 @@ type closure struct {
 	typ wasmbin.FuncType
 }
 
-// Alloc is ffi_closure_alloc_js: it gives memory for a closure, and stores the
+// Alloc is ffi_closure_alloc_js: it allocates a closure, and stores the
 // slot that it will have at code; 0 when there is no room.
 func (f *FFI) Alloc(ctx context.Context, size, code uint32) (uint32, error) {
 	const least = 16
@@ -76,7 +76,7 @@ func (f *FFI) Release(ctx context.Context, p uint32) error {
 }
 
 // Prepare is ffi_prep_closure_loc_js: it makes the function in slot code call
-// fun(cif, result, arguments, data). It gives libffi's status.
+// fun(cif, result, arguments, data). It returns libffi's status.
 func (f *FFI) Prepare(ctx context.Context, p, cif, fun, data, code uint32) (int32, error) {
 	m := f.c.Mem
 	slot, ok := m.Uint32(p)
@@ -112,7 +112,7 @@ func (f *FFI) install(ctx context.Context, c *closure, p, slot uint32) error {
 	return f.c.SetType(ctx, slot, c.typ)
 }
 
-// closure gives an instance of a closure module, a spare one if there is.
+// closure returns an instance of a closure module, a spare one if there is.
 func (f *FFI) closure(ctx context.Context, wasm []byte, t wasmbin.FuncType) (*closure, error) {
 	key := string(wasm)
 	if n := len(f.spare[key]); n > 0 {

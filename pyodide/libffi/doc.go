@@ -14,7 +14,7 @@
 //
 // # Where it is not as upstream
 //
-// A call through a pointer that is no function raises an exception, where
+// A call through a pointer that is not a function raises an exception, where
 // upstream ends the program. A closure is plain WebAssembly: it calls back
 // without a detour through the host.
 //

@@ -54,7 +54,7 @@ type signature struct {
 	wasm wasmbin.FuncType
 }
 
-// byAddress says that the result is put where the first parameter says.
+// byAddress is set if the first parameter is the address for the result.
 func (s *signature) byAddress() bool {
 	return s.result.id == typeStruct || s.result.id == typeLongDouble
 }
@@ -161,7 +161,7 @@ func (s *signature) lower() {
 	}
 }
 
-// valType gives what a type is passed as; half of a long double.
+// valType returns what a type is passed as; half of a long double.
 func valType(id uint16) wasmbin.ValType {
 	switch id {
 	case typeFloat:

@@ -3,7 +3,7 @@
 //
 // With wazero's own allocator every memory.grow copies the whole memory, and
 // nothing limits an interpreter but the module's maximum of 4 GiB. Here growing
-// is one system call, growing past the cap is refused (memory.grow gives -1,
+// is one system call, growing past the cap is refused (memory.grow returns -1,
 // which CPython turns into a MemoryError), and untouched pages cost nothing.
 //
 //	0            committed                        limit
@@ -48,7 +48,7 @@ type Memory struct {
 	least    uint64 // of those, in bytes
 }
 
-// aside is growth in bytes that is no sign of being content with less: that is
+// aside is growth in bytes that does not count as being content with less: that is
 // what it takes to make an error of a refusal, and to tell of it.
 const aside = 2 << 20
 
@@ -126,12 +126,12 @@ func (m *Memory) Committed() uint64 { return m.committed.Load() }
 // Limit is the cap in bytes.
 func (m *Memory) Limit() uint64 { return m.limit }
 
-// Refused says whether the guest wanted more than the cap and has not been
+// Refused reports whether the guest wanted more than the cap and has not been
 // content with less since. The little that it takes to tell of an error does not
 // count: whether it needs memory at all depends on what is free by chance.
 func (m *Memory) Refused() bool { return m.refused.Load() }
 
-// Unmap gives the memory back. No call of the instance may run or start.
+// Unmap returns the memory to the system. No call of the instance may run or start.
 func (m *Memory) Unmap() error { return m.area.release(m.limit) }
 
 // Store32 stores a word, little-endian, where the guest will see it the next
@@ -145,7 +145,7 @@ func (m *Memory) Store32(addr, v uint32) bool {
 	return true
 }
 
-// littleEndian gives the number whose bytes in this machine's order are those
+// littleEndian returns the number whose bytes in this machine's order are those
 // of v in little-endian order.
 func littleEndian(v uint32) uint32 {
 	var b [4]byte
@@ -169,7 +169,7 @@ func (m *Memory) Map(file *os.File, base int64, offset, length uint64) error {
 // Range is a part of a memory, in bytes.
 type Range struct{ Offset, Length uint64 }
 
-// Written gives the parts of the memory, in whole pages of the host's, that may
+// Written returns the parts of the memory, in whole pages of the host's, that may
 // have been written to since they were committed or mapped, in ascending order.
 // All else is as it was then. Only Linux tells.
 func (m *Memory) Written() ([]Range, error) {
@@ -180,8 +180,8 @@ func (m *Memory) Written() ([]Range, error) {
 	return out, nil
 }
 
-// Revert makes a part that Written gave what it was when it was committed or
-// mapped, and gives its pages back.
+// Revert makes a part that Written returned what it was when it was committed or
+// mapped, and returns its pages to the system.
 func (m *Memory) Revert(r Range) error {
 	if r.Offset+r.Length < r.Offset || r.Offset+r.Length > m.committed.Load() {
 		return fmt.Errorf("revert %d bytes at %d: outside of the memory", r.Length, r.Offset)

@@ -2,7 +2,7 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// opposite gives for each integer comparison of two operands, counted from eq,
+// opposite returns for each integer comparison of two operands, counted from eq,
 // the one that holds when it does not:
 // eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
 var opposite = [...]byte{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}

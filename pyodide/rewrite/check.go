@@ -22,7 +22,7 @@ func (a asm) misc(sub byte, i ...byte) asm { return append(append(a, wasmbin.Pre
 //
 // The comparison is signed, and not for equality, so that no value in the tank
 // can postpone the safepoint by more than its number. The call stands in the
-// else for the reason that calls.go gives: otherwise each loop has its values in
+// else for the reason in calls.go: otherwise each loop has its values in
 // memory at its head.
 func (r *rewriter) check() []byte {
 	burn := asm(nil).global(r.tank).i32(1).op(wasmbin.OpI32Sub).setGlobal(r.tank).global(r.tank).i32(1)

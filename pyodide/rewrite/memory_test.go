@@ -233,7 +233,7 @@ func memoryModule(seed uint64, n int) []byte {
 }
 
 // runMemory calls all functions with addresses that the seed chooses, each on a
-// fresh memory, and says what came of it: result or trap, global, memory.
+// fresh memory, and returns the outcome: result or trap, global, memory.
 func runMemory(t *testing.T, wasm []byte, seed uint64, n int) (out []string, mems [][]byte) {
 	t.Helper()
 	ctx := context.Background()

@@ -20,7 +20,7 @@ const (
 	doTry
 )
 
-// tagPayload says which tags carry a value.
+// tagPayload has the tags that carry a value.
 var tagPayload = []bool{true, true, false, true}
 
 type stmt struct {

@@ -14,7 +14,7 @@
 //   - on request makes the lean form of a main module (Options.Lean);
 //   - avoids shapes that wazero's compiler turns into slow code (Passes).
 //
-// RATIONALE.md says why, and what exactly the rewritten code does.
+// RATIONALE.md has the reasons, and what exactly the rewritten code does.
 //
 // # Exports and imports that are added
 //
@@ -84,7 +84,7 @@ const MaxInput = 128 << 20
 // Options selects what Module does. The zero value lowers a main module and
 // keeps everything in it.
 type Options struct {
-	// Side says that the module is a side module (shared library).
+	// Side is set for a side module (shared library).
 	Side bool
 
 	// Fuel is the number of loop headers between two safepoints: 0 stands for

@@ -49,7 +49,7 @@ type Export struct {
 	Index uint32
 }
 
-// Mode says how a data or element segment is used.
+// Mode is how a data or element segment is used.
 type Mode byte
 
 // The modes of segments.

@@ -67,7 +67,7 @@ func (s SectionID) String() string {
 var sectionRank = [numSections]int{SecType: 1, SecImport: 2, SecFunction: 3, SecTable: 4, SecMemory: 5, SecTag: 6,
 	SecGlobal: 7, SecExport: 8, SecStart: 9, SecElement: 10, SecDataCount: 11, SecCode: 12, SecData: 13}
 
-// Kind says what an import or export is.
+// Kind is what an import or export is.
 type Kind byte
 
 // The kinds of imports and exports.
