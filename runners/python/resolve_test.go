@@ -126,7 +126,7 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"old-python"}, "old-python", []string{"needs Python <3.10, this is 3.14"}},
 		{[]string{"hashless"}, "hashless", []string{"states no SHA-256"}},
 		{[]string{"changed"}, "changed", []string{"hash mismatch"}},
-		{[]string{"escaping"}, "escaping", []string{"leaves its folder"}},
+		{[]string{"escaping"}, "escaping", []string{"leaves its directory"}},
 		{[]string{"unrecorded"}, "unrecorded", []string{"not in RECORD"}},
 		{[]string{"renamed"}, "renamed", []string{`project "other"`}},
 		{[]string{"nested"}, "nested", []string{"metadata cannot be understood"}},

@@ -1,6 +1,7 @@
 package wheel
 
 import (
+	"archive/zip"
 	"compress/flate"
 	"context"
 	"crypto/sha256"
@@ -151,10 +152,12 @@ func (a *archive) copy(out io.Writer, e *entry, limit int64) error {
 	if e.size > limit {
 		return fmt.Errorf("its file %q is too large", e.name)
 	}
-	packed := io.NewSectionReader(a.r, e.data, e.packed)
-	var in io.Reader = packed
-	if e.method == methodDeflated {
-		inflater := flate.NewReader(packed)
+	in, err := e.OpenRaw()
+	if err != nil {
+		return fmt.Errorf("its file %q cannot be unpacked: %v", e.name, err)
+	}
+	if e.Method == zip.Deflate {
+		inflater := flate.NewReader(in)
 		defer inflater.Close()
 		in = inflater
 	}
@@ -174,7 +177,7 @@ func (a *archive) copy(out io.Writer, e *entry, limit int64) error {
 	if k, err := io.ReadFull(in, more[:]); k != 0 || !errors.Is(err, io.EOF) {
 		return fmt.Errorf("its file %q is longer than it claims", e.name)
 	}
-	if crc.Sum32() != e.crc {
+	if crc.Sum32() != e.CRC32 {
 		return fmt.Errorf("its file %q has a wrong checksum", e.name)
 	}
 	return nil

@@ -108,8 +108,8 @@ func TestRefused(t *testing.T) {
 		name  string // when not the same
 		want  string
 	}{
-		{"parent", wheeltest.Wheel{Files: with("../../x.py", "")}, "", "leaves its folder"},
-		{"parent inside", wheeltest.Wheel{Files: with("a/../../x.py", "")}, "", "leaves its folder"},
+		{"parent", wheeltest.Wheel{Files: with("../../x.py", "")}, "", "leaves its directory"},
+		{"parent inside", wheeltest.Wheel{Files: with("a/../../x.py", "")}, "", "leaves its directory"},
 		{"absolute", wheeltest.Wheel{Files: with("/etc/x", "")}, "", "absolute name"},
 		{"drive", wheeltest.Wheel{Files: with("C:/x", "")}, "", "drive letter"},
 		{"backslash", wheeltest.Wheel{Files: with(`a\..\x`, "")}, "", "backslash"},
@@ -126,7 +126,7 @@ func TestRefused(t *testing.T) {
 		{"twice", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "demo.py", Text: "x"}}}, "", "twice"},
 		{"link", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "l", Text: "/etc", Mode: 0o777 | fs.ModeSymlink}}}, "", "symbolic link"},
 		{"device", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d", Mode: 0o600 | fs.ModeDevice}}}, "", "special file"},
-		{"folder with contents", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d/", Mode: 0o644}}}, "", "a folder by one mark"},
+		{"folder with contents", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d/", Mode: 0o644}}}, "", "a directory by one mark"},
 		{"no info", wheeltest.Wheel{Files: files, NoInfo: true}, "", "no .dist-info folder"},
 		{"two infos", wheeltest.Wheel{Files: with("other-2.dist-info/METADATA", "")}, "", "two .dist-info folders"},
 		{"other project", good, "other-1.0-py3-none-any.whl", "not of other 1.0"},
@@ -210,14 +210,16 @@ func TestDamagedArchive(t *testing.T) {
 		{"comment", append(change(end+20, 4, 0), "note"...), "end record"},
 		{"parts", change(end+4, 1), "several parts"},
 		{"zip64 count", change(end+8, 0xff, 0xff, 0xff, 0xff), "zip64"},
-		{"too few", change(end+8, 1, 0, 1, 0), "after the last entry"},
+		{"too few", change(end+8, 1, 0, 1, 0), "zip directory cannot be read"},
 		{"too many", change(end+8, 99, 0, 99, 0), "too short for its entries"},
 		{"encrypted", change(directory+8, good[directory+8]|1), "encrypted"},
+		{"gap", slices.Insert(slices.Clone(change(end+16, byte(directory+1), byte((directory+1)>>8))), directory, 'x'), "belong to no entry"},
+		{"directory gap", slices.Insert(slices.Clone(change(end+12, byte(end-directory+1))), end, 'x'), "after the last entry"},
 		{"method", change(directory+10, 14), "unknown method 14"},
-		{"local name", change(30, 'X'), "otherwise than the directory"},
-		{"local method", change(8, 0), "otherwise than the directory"},
+		{"local name", change(30, 'X'), "differs from the directory"},
+		{"local method", change(8, 0), "differs from the directory"},
 		{"local magic", change(0, 'X'), "no local header"},
-		{"offset", change(directory+42, 1), "belong to none"},
+		{"offset", change(directory+42, 1), "no local header"},
 	}
 	for _, test := range tests {
 		t.Run(test.what, func(t *testing.T) {
@@ -238,9 +240,9 @@ func TestZip64Sizes(t *testing.T) {
 	}{
 		{"both", 0, [2]uint64{4, 4}, ""},
 		{"only in the field", 0xffffffff, [2]uint64{4, 4}, ""},
-		{"two sizes", 0, [2]uint64{4, 1 << 40}, "otherwise than the directory"},
-		{"another size", 0xffffffff, [2]uint64{5, 4}, "otherwise than the directory"},
-		{"another plain size", 5, [2]uint64{4, 4}, "otherwise than the directory"},
+		{"two sizes", 0, [2]uint64{4, 1 << 40}, "differs from the directory"},
+		{"another size", 0xffffffff, [2]uint64{5, 4}, "differs from the directory"},
+		{"another plain size", 5, [2]uint64{4, 4}, "differs from the directory"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			data := wheeltest.Wheel{Filename: name, Files: map[string]string{"demo.py": "x=1\n"}, Zip64: &test.large}.Build()

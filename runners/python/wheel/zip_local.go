@@ -1,6 +1,7 @@
 package wheel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,32 +11,35 @@ import (
 // checkLocals compares each local header with the directory and sees that the
 // entries fill the file from its first byte to the directory.
 func (a *archive) checkLocals() error {
-	sorted := slices.Clone(a.entries)
-	slices.SortFunc(sorted, func(x, y *entry) int {
-		switch {
-		case x.header < y.header:
-			return -1
-		case x.header > y.header:
-			return 1
+	data := map[*entry]int64{} // offsets, from the headers that the directory names
+	for _, e := range a.entries {
+		at, err := e.DataOffset()
+		if err != nil {
+			return fmt.Errorf("its entry %q has no local header where the directory says", e.name)
 		}
-		return 0
-	})
-	at := int64(0)
-	for i, e := range sorted {
-		if e.header < at {
-			return fmt.Errorf("its entry %q overlaps with another one", e.name)
-		}
-		if e.header > at {
-			return fmt.Errorf("it has bytes before the entry %q that belong to none", e.name)
-		}
-		next := a.start
-		if i+1 < len(sorted) {
-			next = sorted[i+1].header
-		}
-		if err := a.checkLocal(e, next); err != nil {
+		data[e] = at
+	}
+	sorted := slices.SortedFunc(slices.Values(a.entries), func(x, y *entry) int { return cmp.Compare(data[x], data[y]) })
+	at := int64(0) // where the next header has to be
+	for _, e := range sorted {
+		// archive/zip does not tell where a header is, so it is read where it
+		// has to be: it is the directory's if the same data is behind it.
+		header, tail, err := a.readLocal(at, e.name)
+		if err != nil {
 			return err
 		}
-		at = next
+		switch begin := at + localSize + int64(len(tail)); {
+		case data[e] < begin || data[e]+e.packed > a.start:
+			return fmt.Errorf("its entry %q overlaps with another one", e.name)
+		case data[e] > begin:
+			return fmt.Errorf("it has bytes before the entry %q that belong to none", e.name)
+		}
+		if err := e.checkLocal(header, tail); err != nil {
+			return err
+		}
+		if at, err = a.checkDescriptor(e, data[e]+e.packed); err != nil {
+			return err
+		}
 	}
 	if at != a.start {
 		return errors.New("it has bytes before its zip directory that belong to no entry")
@@ -43,72 +47,72 @@ func (a *archive) checkLocals() error {
 	return nil
 }
 
-// checkLocal compares one local header with its directory entry. next is where
-// the following record begins.
-func (a *archive) checkLocal(e *entry, next int64) error {
-	var h [localSize]byte
-	if e.header+localSize > a.start {
-		return fmt.Errorf("its entry %q lies outside the file", e.name)
+// readLocal reads a local header, and the name and extra fields behind it.
+func (a *archive) readLocal(at int64, name string) (header, tail []byte, err error) {
+	header, err = a.read(at, localSize, name)
+	if err != nil {
+		return nil, nil, err
 	}
-	if _, err := a.r.ReadAt(h[:], e.header); err != nil {
-		return fmt.Errorf("its entry %q cannot be read: %w", e.name, err)
+	if string(header[:4]) != localMagic {
+		return nil, nil, fmt.Errorf("it has bytes before the entry %q that belong to none", name)
 	}
-	if string(h[:4]) != localMagic {
-		return fmt.Errorf("its entry %q has no local header", e.name)
+	tail, err = a.read(at+localSize, int64(le16(header[26:]))+int64(le16(header[28:])), name)
+	return header, tail, err
+}
+
+// read reads what belongs to an entry: it lies before the directory.
+func (a *archive) read(at, n int64, name string) ([]byte, error) {
+	if at+n > a.start {
+		return nil, fmt.Errorf("its entry %q overlaps with the zip directory", name)
 	}
-	nameLen, extraLen := int64(le16(h[26:])), int64(le16(h[28:]))
-	e.data = e.header + localSize + nameLen + extraLen
-	end := e.data + e.packed
-	if end > next {
-		return fmt.Errorf("its entry %q overlaps with another one", e.name)
+	b := make([]byte, n)
+	if _, err := a.r.ReadAt(b, at); err != nil {
+		return nil, fmt.Errorf("its entry %q cannot be read: %w", name, err)
 	}
-	tail := make([]byte, nameLen+extraLen)
-	if _, err := a.r.ReadAt(tail, e.header+localSize); err != nil {
-		return fmt.Errorf("its entry %q cannot be read: %w", e.name, err)
-	}
-	name, isDir := strings.CutSuffix(string(tail[:nameLen]), "/")
-	large, err := checkExtra(tail[nameLen:], e.name)
+	return b, nil
+}
+
+// checkLocal compares a local header with the directory's entry.
+func (e *entry) checkLocal(h, tail []byte) error {
+	n := le16(h[26:])
+	large, err := checkExtra(tail[n:], e.name)
 	if err != nil {
 		return err
 	}
-	sizesAgree := le32(h[14:]) == e.crc && e.localSizes(h[:], large)
-	described := e.flags&flagDescriptor != 0
-	if described && large == nil && le32(h[14:]) == 0 && le32(h[18:]) == 0 && le32(h[22:]) == 0 {
+	sizesAgree := le32(h[14:]) == e.CRC32 && e.localSizes(h, large)
+	if e.Flags&flagDescriptor != 0 && large == nil && le32(h[14:]) == 0 && le32(h[18:]) == 0 && le32(h[22:]) == 0 {
 		sizesAgree = true
 	}
-	if name != e.name || isDir != e.dir || le16(h[6:]) != e.flags || le16(h[8:]) != e.method || !sizesAgree {
-		return fmt.Errorf("its entry %q has a local header that says otherwise than the directory", e.name)
-	}
-	return a.checkGap(e, end, next)
-}
-
-// checkGap looks at what lies between an entry's data and the next record:
-// nothing, or a data descriptor (APPNOTE.TXT 4.3.9) that says the same.
-func (a *archive) checkGap(e *entry, end, next int64) error {
-	gap := next - end
-	if gap == 0 && e.flags&flagDescriptor == 0 {
-		return nil
-	}
-	if e.flags&flagDescriptor == 0 || gap != 12 && gap != 16 {
-		return fmt.Errorf("it has bytes after the entry %q that belong to none", e.name)
-	}
-	b := make([]byte, gap)
-	if _, err := a.r.ReadAt(b, end); err != nil {
-		return fmt.Errorf("its entry %q cannot be read: %w", e.name, err)
-	}
-	if gap == 16 {
-		if string(b[:4]) != "PK\x07\x08" {
-			return fmt.Errorf("it has bytes after the entry %q that belong to none", e.name)
-		}
-		b = b[4:]
-	}
-	if le32(b) != e.crc || int64(le32(b[4:])) != e.packed || int64(le32(b[8:])) != e.size {
-		return fmt.Errorf("its entry %q has a data descriptor that says otherwise than the directory", e.name)
+	if string(tail[:n]) != e.Name || le16(h[6:]) != e.Flags || le16(h[8:]) != e.Method || !sizesAgree {
+		return fmt.Errorf("its entry %q has a local header that differs from the directory", e.name)
 	}
 	return nil
 }
 
-// localSizes says whether the sizes in a local header are those of the
+// checkDescriptor checks the data descriptor behind an entry's data, if it has
+// one (APPNOTE.TXT 4.3.9), and returns where the next record begins.
+func (a *archive) checkDescriptor(e *entry, end int64) (next int64, err error) {
+	if e.Flags&flagDescriptor == 0 {
+		return end, nil
+	}
+	b, err := a.read(end, 12, e.name)
+	if err != nil {
+		return 0, err
+	}
+	next = end + 12
+	if strings.HasPrefix(string(b), "PK\x07\x08") { // it may be there or not
+		if b, err = a.read(end+4, 12, e.name); err != nil {
+			return 0, err
+		}
+		next += 4
+	}
+	if le32(b) != e.CRC32 || int64(le32(b[4:])) != e.packed || int64(le32(b[8:])) != e.size {
+		return 0, fmt.Errorf("its entry %q has a data descriptor that differs from the directory", e.name)
+	}
+	return next, nil
+}
+
+// localSizes reports whether the sizes in a local header are those of the
 // directory. Writers that do not know in advance how large an entry will be
 // put both into a zip64 field as well or instead (APPNOTE.TXT 4.5.3), and the
 // directory needs none then.
