@@ -44,7 +44,7 @@ func Project(module string, known Finder) requirement.Requirement {
 	return requirement.Requirement{Name: wheel.Normalize(name)}
 }
 
-// depth says how many parts of a module's name make its project's.
+// depth returns how many parts of a module's name make its project's.
 func depth(parts []string) int {
 	for i := len(parts); i > 0; i-- {
 		if n := shared[strings.Join(parts[:i], ".")]; n > 0 {
@@ -54,9 +54,9 @@ func depth(parts []string) int {
 	return 1
 }
 
-// Deeper gives the modules that a program imports from one that is nothing but
+// Deeper returns the modules that a program imports from one that is nothing but
 // a name that many projects share: for "google.cloud" and the line "from
-// google.cloud import storage", "google.cloud.storage". For others it gives
+// google.cloud import storage", "google.cloud.storage". For others it returns
 // the module itself.
 func Deeper(module, code string) []string {
 	parts := strings.Split(module, ".")
@@ -78,7 +78,7 @@ func Deeper(module, code string) []string {
 	return modules
 }
 
-// Gone says what became of a module that was part of Python and has no
+// Gone returns what became of a module that was part of Python and has no
 // successor of its name, or "".
 func Gone(module string) string {
 	top, _, _ := strings.Cut(module, ".")

@@ -46,7 +46,7 @@ type File struct {
 	Size           int64 // bytes, 0 when not stated
 }
 
-// PageError is a page that is no index page.
+// PageError is why a page is not an index page.
 type PageError struct{ Reason string }
 
 func (e *PageError) Error() string { return "not a page of a package index: " + e.Reason }
@@ -68,7 +68,7 @@ func Parse(contentType string, body []byte, base string) ([]File, error) {
 	case "application/vnd.pypi.simple.v1+html", "text/html", "application/xhtml+xml":
 		return parseHTML(body, from)
 	}
-	// Folders and plain file servers do not say, or guess.
+	// Directories and plain file servers do not state it, or guess.
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n\ufeff"), "{") {
 		return parseJSON(body, from)
 	}

@@ -72,7 +72,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Links to files of this machine are followed from a folder only.
+// Links to files of this machine are followed from a directory only.
 func TestParseFolder(t *testing.T) {
 	got, err := index.Parse("", []byte(`<a href="demo-1.0-py3-none-any.whl">`), "file:///srv/simple/demo/index.html")
 	if err != nil || len(got) != 1 || got[0].URL != "file:///srv/simple/demo/demo-1.0-py3-none-any.whl" {

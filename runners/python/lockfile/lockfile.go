@@ -71,7 +71,7 @@ func Parse(b []byte) (*Lock, error) {
 		imports: map[string]string{},
 	}
 	for _, p := range file.Packages {
-		// Names are joined to a URL or a folder.
+		// Names are joined to a URL or a directory.
 		if strings.ContainsAny(p.FileName, `/\`) || strings.HasPrefix(p.FileName, ".") {
 			return nil, fmt.Errorf("package %q has the file name %q", p.Name, p.FileName)
 		}
@@ -92,7 +92,7 @@ func Parse(b []byte) (*Lock, error) {
 	return l, nil
 }
 
-// ByImport gives the package that has a module, "" when there is none. The
+// ByImport returns the package that has a module, "" when there is none. The
 // module's name may be dotted; the longest part that is known decides.
 func (l *Lock) ByImport(module string) string {
 	for {

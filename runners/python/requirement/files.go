@@ -193,7 +193,7 @@ func (r *filesReader) project() error {
 	return nil
 }
 
-// tomlError says in which line TOML is not valid.
+// tomlError names the line in which TOML is not valid.
 func tomlError(err error) error {
 	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := at.Position()

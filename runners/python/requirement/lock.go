@@ -19,7 +19,7 @@ import (
 //	# ]
 //	# ///
 //
-// It has every package that the program has at hand, those that others need
+// It has every package that the program uses, those that others need
 // included. PEP 723 leaves the tables below [tool] to tools.
 
 const (
@@ -42,7 +42,7 @@ const maxLock = 1000
 
 var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// check says what is wrong with a lock.
+// checkLock reports what is wrong with a lock.
 func checkLock(lock []Locked) error {
 	if len(lock) > maxLock {
 		return fmt.Errorf("the program's lock has %d packages, %d are allowed", len(lock), maxLock)

@@ -56,7 +56,7 @@ func (r Requirement) String() string {
 	return s
 }
 
-// Exact says whether the requirement leaves one version only.
+// Exact reports whether the requirement leaves one version only.
 func (r Requirement) Exact() bool {
 	for part := range strings.SplitSeq(r.Specifier, ",") {
 		if version, ok := strings.CutPrefix(part, "=="); ok && !strings.HasSuffix(version, ".*") {
@@ -66,7 +66,7 @@ func (r Requirement) Exact() bool {
 	return false
 }
 
-// Allows says whether a version is in the requirement's range.
+// Allows reports whether a version is in the requirement's range.
 func (r Requirement) Allows(version string) bool {
 	c, err := semver.PyPI.ParseConstraint(r.Specifier)
 	return err == nil && c.Match(version)
@@ -127,7 +127,7 @@ func Parse(text string) (Requirement, error) {
 	r.Specifier = strings.Join(parts, ",")
 	r.Marker = strings.TrimSpace(m[4])
 	if strings.HasSuffix(strings.TrimSpace(text), ";") || strings.ContainsAny(r.Marker, "\r\n\x00") {
-		return bad("what follows the semicolon is no marker")
+		return bad("what follows the semicolon is not a marker")
 	}
 	return r, nil
 }

@@ -44,7 +44,7 @@ func TestParseRefuses(t *testing.T) {
 		"a>=x.y":                  "x.y is not a version",
 		"a>=1.*":                  ">= does not go with 1.*",
 		"a~=1":                    "two numbers",
-		"a;":                      "no marker",
+		"a;":                      "not a marker",
 		"a[b":                     "write a name",
 		"ä":                       "write a name",
 		"a\nb":                    "write a name",

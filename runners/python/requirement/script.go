@@ -77,7 +77,7 @@ func scriptBlock(code string) (string, error) {
 	return *found, nil
 }
 
-// CheckPython says whether the program's requires-python allows this Python,
+// CheckPython reports whether the program's requires-python allows this Python,
 // such as "3.14.2".
 func (s Script) CheckPython(python string) error {
 	if s.RequiresPython == "" {

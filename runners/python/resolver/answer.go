@@ -30,7 +30,7 @@ const (
 	sourcePyodide = "pyodide"
 )
 
-// answer is what a request came to.
+// answer is the result of a request.
 type answer struct {
 	Format   int       `json:"format"`
 	When     time.Time `json:"when"`
@@ -62,10 +62,10 @@ func (p pin) withoutUser() pin {
 	return p
 }
 
-// shared says whether it is no wheel but an archive of shared libraries.
+// shared reports whether it is not a wheel but an archive of shared libraries.
 func (p pin) shared() bool { return p.Source == sourcePyodide && strings.HasSuffix(p.Filename, ".zip") }
 
-// fresh says whether the answer may be used without asking the index.
+// fresh reports whether the answer may be used without asking the index.
 func (a *answer) fresh(now time.Time) bool {
 	age, limit := now.Sub(a.When), Fresh
 	if a.Failed != nil {
@@ -82,7 +82,7 @@ func (s *session) refuse(key string, failed *runners.NotInstalledError) {
 	}
 }
 
-// pinned says whether the requirements name every package's exact version.
+// pinned reports whether the requirements name every package's exact version.
 func pinned(reqs []requirement.Requirement, packages []pin) bool {
 	exact := map[string]bool{}
 	for _, r := range reqs {
@@ -114,7 +114,7 @@ func (r *Resolver) answerPath(key string) string {
 	return r.cache.Path("python", "answers", key+".json")
 }
 
-// recall gives the remembered answer, or nil. A file that cannot be read, or is
+// recall returns the remembered answer, or nil. A file that cannot be read, or is
 // not as it was written, is as good as none: the answer will be found again.
 func (r *Resolver) recall(key string) *answer {
 	path := r.answerPath(key)
@@ -138,7 +138,7 @@ func (r *Resolver) recall(key string) *answer {
 func answerSum(text []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(text)) }
 
 // remember keeps an answer, replacing an older one in one step. If that fails,
-// the question will be asked again: what it is for is at hand already.
+// the question will be asked again: what it is for is here already.
 func (r *Resolver) remember(key string, a *answer) {
 	b, err := json.MarshalIndent(a, "", " ")
 	if err != nil {

@@ -40,7 +40,7 @@ type fetchError struct{ err error }
 func (e *fetchError) Error() string { return "its wheel cannot be fetched: " + e.err.Error() }
 func (e *fetchError) Unwrap() error { return e.err }
 
-// download gives the path of a wheel's file.
+// download returns the path of a wheel's file.
 func (s *session) download(ctx context.Context, p pin) (string, error) {
 	if p.SHA256 == "" {
 		return "", fmt.Errorf("%s: %w", p.Filename, errNoHash)
@@ -76,7 +76,7 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 	return path, nil
 }
 
-// address gives a wheel's URL, with the registry's credentials if it lies on
+// address returns a wheel's URL, with the registry's credentials if it lies on
 // the registry's own host, as pip does.
 func (s *session) address(p pin) (*url.URL, error) {
 	u, err := url.Parse(p.URL)
@@ -106,7 +106,7 @@ func openWheel(f *os.File, filename string) (*wheel.Wheel, error) {
 	return wheel.Open(f, info.Size(), filename, wheel.DefaultLimits)
 }
 
-// unpack gives the folder with a wheel's files and their bytecode.
+// unpack returns the directory with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, overlayKey(p.Name))
 	if p.Strip {
@@ -272,7 +272,7 @@ func (s *session) place(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// tools gives the trees of micropip and what it needs. They are pinned, so
+// tools returns the trees of micropip and what it needs. They are pinned, so
 // that no resolution is needed for them.
 func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 	var trees []string

@@ -30,7 +30,7 @@ var worksWithoutNatives = map[string]bool{
 	"zope-interface": true,
 }
 
-// fitness says whether and how a wheel can be used.
+// fitness reports whether and how a wheel can be used.
 type fitness struct {
 	ok    bool
 	rank  int    // among the wheels of one version, the highest is taken
@@ -53,7 +53,7 @@ const (
 // none, if it does not depend on the CPython version.
 var olderPlatforms = []string{"pyemscripten_2025_0_wasm32", "pyodide_2025_0_wasm32"}
 
-// here says whether a platform tag is this runtime's: that of PEP 783, the one
+// here reports whether a platform tag is this runtime's: that of PEP 783, the one
 // before it, and the Emscripten release that it is built with.
 func (r *Resolver) here(platform string) bool {
 	switch platform {
@@ -124,7 +124,7 @@ func pythonLevel(tag string) int {
 	return 0
 }
 
-// abiFits says whether a tag of this platform is for this Python.
+// abiFits reports whether a tag of this platform is for this Python.
 func abiFits(t wheel.Tag) bool {
 	switch t.ABI {
 	case cpythonTag:
@@ -139,7 +139,7 @@ func abiFits(t wheel.Tag) bool {
 	return false
 }
 
-// platformName says what a wheel that does not fit is for.
+// platformName names what a wheel that does not fit is for.
 func platformName(t wheel.Tag) string {
 	for _, known := range []string{"manylinux", "musllinux", "macosx", "win", "linux", "android", "ios"} {
 		if strings.HasPrefix(t.Platform, known) {
@@ -152,7 +152,7 @@ func platformName(t wheel.Tag) string {
 	return fmt.Sprintf("%s (%s)", t.Platform, t.Python)
 }
 
-// describe says what a version has when nothing of it fits.
+// describe returns what a version has when nothing of it fits.
 func describe(notes []string, sdist bool) string {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
@@ -205,7 +205,7 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 	return offers, reasons
 }
 
-// usable says whether a package of the lock file can be used here: a wheel that
+// usable reports whether a package of the lock file can be used here: a wheel that
 // fits, or libraries that others need.
 func (r *Resolver) usable(name string, p lockfile.Package) bool {
 	if p.Type == "shared_library" {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// overlays has, in a folder for each project, files that replace the
+// overlays has, in a directory for each project, files that replace the
 // project's own: code that takes any Emscripten for a browser. A file is only
 // replaced, never added.
 //

@@ -233,7 +233,7 @@ func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) 
 const NoSuchPackage = "there is no package of this name"
 
 // reason puts an error into words for the user. It is false for errors that
-// are our own fault and not a reason why a package cannot be had.
+// are our own fault and not a reason why a package cannot be installed.
 func (s *session) reason(err error) (text string, expected bool) {
 	if _, ok := errors.AsType[*wheel.RefusedError](err); ok {
 		return err.Error(), true

@@ -12,7 +12,7 @@
 //
 // A package of the lock file comes from the base URL in the lock file's
 // version, if the request allows that version, the base can be reached and
-// everything that the package depends on can be had likewise. Anything else is
+// everything that the package depends on can be installed likewise. Anything else is
 // the index's newest version that fits. A wheel without a SHA-256 from the
 // index or the lock file is refused. Source distributions are never built.
 // Yanked releases and pre-releases are taken when pip would take them. Which
@@ -91,7 +91,7 @@ type Trusted interface {
 // ErrTooCostly is the error of a library that takes too much to compile.
 var ErrTooCostly = errors.New("too costly")
 
-// Config says where packages come from.
+// Config is where packages come from.
 type Config struct {
 	Cache   *cache.Cache
 	Fetch   *fetch.Client
@@ -153,7 +153,7 @@ func registry(variable, value, preset string) (*url.URL, error) {
 // Request is what a program wants.
 type Request struct {
 	Requirements []requirement.Requirement
-	Optional     []requirement.Requirement // left out when they cannot be had
+	Optional     []requirement.Requirement // left out if they cannot be installed
 	Alone        bool                      // without what the packages need in turn
 	Progress     runners.ProgressFunc
 
@@ -171,7 +171,7 @@ func (l *Locked) allows(project, sum string) bool { return slices.Contains(l.SHA
 // Set is the answer: packages that are ready to be mounted.
 type Set struct {
 	Packages []Package
-	Skipped  []runners.PackageError // optional requirements that cannot be had
+	Skipped  []runners.PackageError // optional requirements that cannot be installed
 }
 
 // Package is an installed package.
@@ -288,7 +288,7 @@ func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 	return set, failed.OrNil()
 }
 
-// missing gives the requirements that no pin meets. The resolver has proven
+// missing returns the requirements that no pin meets. The resolver has proven
 // that there are none; this is so that its word alone is not taken.
 func missing(reqs []requirement.Requirement, pins []pin) []string {
 	var list []string

@@ -156,7 +156,7 @@ func TestRegistries(t *testing.T) {
 		t.Errorf("hostOf = %q", got)
 	}
 	if got := hostOf(&url.URL{Scheme: "file", Path: "/srv/simple/"}); got != "/srv/simple/" {
-		t.Errorf("hostOf a folder = %q", got)
+		t.Errorf("hostOf a directory = %q", got)
 	}
 }
 

@@ -27,7 +27,7 @@ var guest embed.FS
 
 const resolverScript = "import resolver\nresolver.answer()\n"
 
-// resolverTree is the folder to be mounted in site-packages.
+// resolverTree is the directory to be mounted in site-packages.
 var resolverTree = func() fs.FS {
 	sub, err := fs.Sub(guest, "guest")
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	return a, nil
 }
 
-// addReasons adds why the lock file's builds of what failed cannot be had.
+// addReasons adds why the lock file's builds of what failed cannot be installed.
 func (s *session) addReasons(failed []runners.PackageError, lockReasons map[string]string) {
 	for i, f := range failed {
 		r, err := requirement.Parse(f.Name)
@@ -190,7 +190,7 @@ func (s *session) pin(name, version, filename string) (pin, error) {
 	}.withoutUser(), nil
 }
 
-// allFailed gives every requirement the same reason, when the resolver itself
+// allFailed returns every requirement the same reason, when the resolver itself
 // is out of reach.
 func (s *session) allFailed(ctx context.Context, req Request, err error) error {
 	if ctx.Err() != nil {
@@ -222,7 +222,7 @@ type baseError struct {
 func (e *baseError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *baseError) Unwrap() error { return e.err }
 
-// lose notes that a package of the lock file cannot be had, so that the index
+// lose notes that a package of the lock file cannot be fetched, so that the index
 // is asked for it. It is false when that is known already.
 func (s *session) lose(lost *baseError) bool {
 	if s.lost == nil {
@@ -289,7 +289,7 @@ func (r *Resolver) noteBase(reached bool) {
 	}
 }
 
-// baseUnreachable gives the reason why the base URL is not tried, "" when it
+// baseUnreachable returns the reason why the base URL is not tried, "" when it
 // is.
 func (r *Resolver) baseUnreachable() string {
 	r.mu.Lock()

@@ -17,18 +17,18 @@ import (
 	"strings"
 )
 
-// schemes are the folders of .data: true for those whose files belong into
+// schemes are the directories of .data: true for those whose files belong into
 // site-packages, false for those that are left out.
 var schemes = map[string]bool{
 	"purelib": true, "platlib": true,
 	"scripts": false, "headers": false, "data": false,
 }
 
-// layOut decides where each file goes: as it lies, or out of the .data folder.
-// data is the name that folder must have.
+// layOut decides where each file goes: as it lies, or out of the .data directory.
+// data is the name that directory must have.
 func (w *Wheel) layOut(data string) error {
 	taken := map[string]bool{}
-	folders := map[string]bool{}
+	dirs := map[string]bool{}
 	folded := map[string]string{}
 	for _, e := range w.archive.entries {
 		if e.dir {
@@ -39,7 +39,7 @@ func (w *Wheel) layOut(data string) error {
 			scheme, below, inside := strings.Cut(rest, "/")
 			keep, known := schemes[scheme]
 			if !known || !inside {
-				return fmt.Errorf("its .data folder has an unknown part, %q", e.name)
+				return fmt.Errorf("its .data directory has an unknown part, %q", e.name)
 			}
 			if !keep {
 				continue
@@ -53,14 +53,14 @@ func (w *Wheel) layOut(data string) error {
 			return err
 		}
 		taken[target] = true
-		for dir := path.Dir(target); dir != "." && !folders[dir]; dir = path.Dir(dir) {
-			folders[dir] = true
+		for dir := path.Dir(target); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
 		}
 		w.files = append(w.files, file{path: target, entry: e})
 	}
 	for _, f := range w.files {
-		if folders[f.path] {
-			return fmt.Errorf("its %q is a file and a folder", f.path)
+		if dirs[f.path] {
+			return fmt.Errorf("its %q is a file and a directory", f.path)
 		}
 	}
 	return nil

@@ -116,7 +116,7 @@ func (w *Wheel) readWheelFile(path string) error {
 	return nil
 }
 
-// tagCovers says whether t is in the possibly compressed tag set s.
+// tagCovers reports whether t is in the possibly compressed tag set s.
 func tagCovers(s string, t Tag) bool {
 	parts := strings.Split(s, "-")
 	if len(parts) != 3 {

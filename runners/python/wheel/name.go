@@ -11,7 +11,7 @@ import (
 // maxFilename bounds a wheel's file name, as file systems do.
 const maxFilename = 255
 
-// Name is what a wheel's file name says.
+// Name is a parsed file name of a wheel.
 type Name struct {
 	Filename string
 	Project  string // normalised: lower case, "-" between words
@@ -55,10 +55,10 @@ func ParseName(filename string) (Name, error) {
 	return n, nil
 }
 
-// Normalize gives a project's name as indexes write it (PEP 503).
+// Normalize returns a project's name as indexes write it (PEP 503).
 func Normalize(name string) string { return pypi.CanonPackageName(name) }
 
-// is says whether project and version, spelled in any way, are the name's.
+// is reports whether project and version, spelled in any way, are the name's.
 func (n Name) is(project, version string) bool {
 	return Normalize(project) == n.Project && SameVersion(version, n.Version)
 }

@@ -1,10 +1,10 @@
 // Package wheel reads Python wheels, which are untrusted input, and unpacks
-// them into a folder.
+// them into a directory.
 //
 // It downloads nothing and decides nothing about which wheel to take; see
 // package resolver for that. A wheel that breaks a rule is refused as a whole
 // with a *[RefusedError] that says which rule, and nothing outside the target
-// folder is ever written.
+// directory is ever written.
 //
 // # Sources
 //
@@ -19,7 +19,7 @@
 //
 // Zip64 archives (over 4 GiB or 65,535 entries) are refused, and so are other
 // methods than stored and deflated. Scripts, headers and data of a .data
-// folder are left out. Signatures (RECORD.jws, RECORD.p7s) are not looked at.
+// directory are left out. Signatures (RECORD.jws, RECORD.p7s) are not looked at.
 //
 // # Testing
 //
@@ -60,7 +60,7 @@ const (
 	maxRecord   = 32 << 20
 )
 
-// RefusedError says why a wheel is not trusted.
+// RefusedError is why a wheel is not trusted.
 type RefusedError struct {
 	File   string // the wheel's file name
 	Reason string // one sentence without a full stop
@@ -137,7 +137,7 @@ func (w *Wheel) open(r io.ReaderAt, size int64) error {
 	return w.layOut(strings.TrimSuffix(info, ".dist-info") + ".data")
 }
 
-// distInfo finds the one .dist-info folder, which must be of the project and
+// distInfo finds the one .dist-info directory, which must be of the project and
 // version in the file name.
 func (w *Wheel) distInfo() (string, error) {
 	found := ""
@@ -147,16 +147,16 @@ func (w *Wheel) distInfo() (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", fmt.Errorf("it has two .dist-info folders, %q and %q", found, top)
+			return "", fmt.Errorf("it has two .dist-info directories, %q and %q", found, top)
 		}
 		found = top
 	}
 	if found == "" {
-		return "", fmt.Errorf("it has no .dist-info folder")
+		return "", fmt.Errorf("it has no .dist-info directory")
 	}
 	project, version, ok := strings.Cut(strings.TrimSuffix(found, ".dist-info"), "-")
 	if !ok || !w.Name.is(project, version) {
-		return "", fmt.Errorf("its folder %q is not of %s %s", found, w.Name.Project, w.Name.Version)
+		return "", fmt.Errorf("its directory %q is not of %s %s", found, w.Name.Project, w.Name.Version)
 	}
 	return found, nil
 }
@@ -174,10 +174,10 @@ func (w *Wheel) describing(name string, limit int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Requires gives the wheel's Requires-Dist lines.
+// Requires returns the wheel's Requires-Dist lines.
 func (w *Wheel) Requires() []string { return w.Metadata.RequiresDist }
 
-// TopLevel gives the names that the wheel adds to site-packages' top level and
+// TopLevel returns the names that the wheel adds to site-packages' top level and
 // that can be imported: modules and packages, sorted.
 func (w *Wheel) TopLevel() []string {
 	var names []string
@@ -197,10 +197,10 @@ func (w *Wheel) TopLevel() []string {
 	return slices.Compact(names)
 }
 
-// IsModule says whether Python can import the file.
+// IsModule reports whether Python can import the file.
 func IsModule(path string) bool { return strings.HasSuffix(path, ".py") || IsNative(path) }
 
-// IsNative says whether the file is machine code for some platform: an
+// IsNative reports whether the file is machine code for some platform: an
 // extension module or a shared library.
 func IsNative(path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
@@ -213,8 +213,8 @@ func IsNative(path string) bool {
 }
 
 // InstallTo writes the wheel's files below dir, which must exist and should be
-// empty, and checks each against RECORD. Files for which keep gives false are
-// checked and not written; a nil keep keeps all. After an error the folder
+// empty, and checks each against RECORD. Files for which keep returns false are
+// checked and not written; a nil keep keeps all. After an error the directory
 // holds a part of the wheel; the caller throws it away.
 func (w *Wheel) InstallTo(ctx context.Context, dir string, keep func(path string) bool) error {
 	if err := w.install(ctx, dir, keep); err != nil {

@@ -121,14 +121,14 @@ func TestRefused(t *testing.T) {
 		{"long name", wheeltest.Wheel{Files: with(strings.Repeat("a/", 600)+"b", "")}, "", "1201 bytes"},
 		{"not UTF-8", wheeltest.Wheel{Files: with("a\xff", "")}, "", "not UTF-8"},
 		{"case", wheeltest.Wheel{Files: with("Demo.py", "")}, "", "differ in case"},
-		{"folder case", wheeltest.Wheel{Files: map[string]string{"a/x.py": "", "A/y.py": ""}}, "", "differ in case"},
-		{"file and folder", wheeltest.Wheel{Files: with("demo.py/x", "")}, "", "a file and a folder"},
+		{"directory case", wheeltest.Wheel{Files: map[string]string{"a/x.py": "", "A/y.py": ""}}, "", "differ in case"},
+		{"file and directory", wheeltest.Wheel{Files: with("demo.py/x", "")}, "", "a file and a directory"},
 		{"twice", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "demo.py", Text: "x"}}}, "", "twice"},
 		{"link", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "l", Text: "/etc", Mode: 0o777 | fs.ModeSymlink}}}, "", "symbolic link"},
 		{"device", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d", Mode: 0o600 | fs.ModeDevice}}}, "", "special file"},
-		{"folder with contents", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d/", Mode: 0o644}}}, "", "a directory by one mark"},
-		{"no info", wheeltest.Wheel{Files: files, NoInfo: true}, "", "no .dist-info folder"},
-		{"two infos", wheeltest.Wheel{Files: with("other-2.dist-info/METADATA", "")}, "", "two .dist-info folders"},
+		{"directory with contents", wheeltest.Wheel{Files: files, Entries: []wheeltest.Entry{{Name: "d/", Mode: 0o644}}}, "", "a directory by one mark"},
+		{"no info", wheeltest.Wheel{Files: files, NoInfo: true}, "", "no .dist-info directory"},
+		{"two infos", wheeltest.Wheel{Files: with("other-2.dist-info/METADATA", "")}, "", "two .dist-info directories"},
 		{"other project", good, "other-1.0-py3-none-any.whl", "not of other 1.0"},
 		{"other version", good, "demo-1.1-py3-none-any.whl", "not of demo 1.1"},
 		{"metadata name", wheeltest.Wheel{Files: files, Metadata: "Name: evil\nVersion: 1.0\n"}, "", `project "evil"`},
@@ -353,7 +353,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		_ = w.InstallTo(context.Background(), dir, nil)
 		if around, _ := os.ReadDir(parent); len(around) != 1 {
-			t.Errorf("files outside the folder: %v", around)
+			t.Errorf("files outside the directory: %v", around)
 		}
 	})
 }

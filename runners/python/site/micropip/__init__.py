@@ -65,7 +65,7 @@ def install(
     """Installs packages, given as one requirement (PEP 508) or a list of them.
 
     With or without await: it has happened when install returns. All that
-    cannot be had is in the message of the ValueError. keep_going, credentials
+    cannot be installed is in the message of the ValueError. keep_going, credentials
     and verbose have no effect.
     """
     if pre or reinstall:
