@@ -16,7 +16,7 @@ const (
 	DefaultOutput  = 50_000
 )
 
-// The limits that may be asked for.
+// The least and the most that a limit may be.
 const (
 	MinTimeout = time.Millisecond
 	MaxTimeout = time.Hour

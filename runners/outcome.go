@@ -86,13 +86,13 @@ func (e *NotInstalledError) Outcome() *Outcome {
 	}
 }
 
-// Package is a package that the program had at hand.
+// Package is a package that was installed for the program.
 type Package struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Source  string `json:"source"`           // "pypi", "pyodide", "npm", "jsr", "url"
 	SHA256  string `json:"sha256,omitempty"` // hexadecimal
-	// Integrity is the registry's own digest where it is no SHA-256, as npm
+	// Integrity is the registry's own digest where it is not a SHA-256, as npm
 	// writes it ("sha512-…").
 	Integrity string `json:"integrity,omitempty"`
 	Cached    bool   `json:"cached"` // nothing was downloaded for it in this run

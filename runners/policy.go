@@ -10,7 +10,7 @@ import (
 // Policy is what programs may touch, from Deno's permission flags. It is one
 // policy for both languages. The zero value allows nothing.
 //
-// A program always has its own working folder and what its packages need;
+// A program always has its own working directory and what its packages need;
 // that is not part of the policy. A denial is stronger than a grant.
 //
 // # Sources
@@ -47,10 +47,10 @@ func (g Grant) Any() bool { return g.All || len(g.List) > 0 }
 type permission struct {
 	name   string
 	letter byte // of the short flag that allows it, 0 for none
-	paths  bool // its list names files and folders
+	paths  bool // its list names files and directories
 	allow  func(*Policy) *Grant
 	deny   func(*Policy) *Grant
-	ignore func(*Policy) *Grant // nil: there is no such flag
+	ignore func(*Policy) *Grant // nil: no such flag
 }
 
 var permissions = []permission{
@@ -64,8 +64,8 @@ var permissions = []permission{
 	{"import", 'I', false, func(p *Policy) *Grant { return &p.Import }, func(p *Policy) *Grant { return &p.DenyImport }, nil},
 }
 
-// notPermissions are flags that one may well try here, each with a sentence
-// that says why it is refused.
+// notPermissions are flags that people may try here, each with the reason why
+// it is refused.
 var notPermissions = map[string]string{
 	"--no-prompt":      "it is always in force and need not be given",
 	"--permission-set": "permission sets need a configuration file, and programs run without one",
@@ -79,7 +79,7 @@ var notPermissions = map[string]string{
 // -A, --allow-all, --allow-KIND, --deny-KIND and --ignore-KIND, with or
 // without a list after an equals sign, and the short forms -R, -W, -N, -E, -S
 // and -I, also several in one (-RN). Relative paths are taken from the
-// current folder. A flag may be given more than once: lists add up, and a flag
+// current directory. A flag may be given more than once: lists add up, and a flag
 // without a list stands for everything.
 //
 // Anything else is an error that names it.
@@ -102,7 +102,7 @@ func ParsePolicy(args []string) (Policy, error) {
 func (p *Policy) add(arg string) error {
 	name, list, hasList := strings.Cut(arg, "=")
 	if reason, ok := notPermissions[name]; ok {
-		return fmt.Errorf("%s is no permission flag: %s", name, reason)
+		return fmt.Errorf("%s is not a permission flag: %s", name, reason)
 	}
 	switch {
 	case name == "-A" || name == "--allow-all":
@@ -117,7 +117,7 @@ func (p *Policy) add(arg string) error {
 	case strings.HasPrefix(name, "-") && len(name) > 1:
 		return p.addShort(name, list, hasList)
 	}
-	return fmt.Errorf("%q is no permission flag (a list follows its flag after an equals sign, as in --allow-read=/data,/tmp)", arg)
+	return fmt.Errorf("%q is not a permission flag (a list follows its flag after an equals sign, as in --allow-read=/data,/tmp)", arg)
 }
 
 // addShort takes letters, of which the last may have a list.
@@ -134,7 +134,7 @@ func (p *Policy) addShort(name, list string, hasList bool) error {
 			}
 		}
 		if long == "" {
-			return fmt.Errorf("%s is no permission flag (Deno's short ones are -A -R -W -N -E -S -I)", name)
+			return fmt.Errorf("%s is not a permission flag (Deno's short ones are -A -R -W -N -E -S -I)", name)
 		}
 		arg := long
 		if hasList && i == len(letters)-1 {
@@ -150,7 +150,7 @@ func (p *Policy) addShort(name, list string, hasList bool) error {
 func (p *Policy) addLong(name, list string, hasList bool) error {
 	grant, kind := p.grant(name)
 	if grant == nil {
-		return fmt.Errorf("%s is no permission flag (those of deno run are --allow-all, and --allow-, --deny- with read, write, net, env, run, sys, ffi, import)", name)
+		return fmt.Errorf("%s is not a permission flag (those of deno run are --allow-all, and --allow-, --deny- with read, write, net, env, run, sys, ffi, import)", name)
 	}
 	if !hasList {
 		*grant = Grant{All: true}
@@ -209,7 +209,7 @@ func splitList(list string) ([]string, error) {
 	return items, nil
 }
 
-// CanRead reports whether the policy lets programs read the file or folder at
+// CanRead reports whether the policy lets programs read the file or directory at
 // path, which is absolute. It compares names only: resolve links first.
 func (p Policy) CanRead(path string) bool {
 	return covers(p.Read, path) && !covers(p.DenyRead, path) && !covers(p.IgnoreRead, path)
@@ -249,7 +249,7 @@ func covers(g Grant, path string) bool {
 	})
 }
 
-// writeOnly gives what programs may write and not read.
+// writeOnly returns what programs may write and not read.
 func (p Policy) writeOnly() (list []string) {
 	if p.Write.All && !p.Read.Any() {
 		return []string{"everything"}
@@ -262,7 +262,8 @@ func (p Policy) writeOnly() (list []string) {
 	return list
 }
 
-// Warnings are sentences on grants that give more than their names say.
+// Warnings returns a sentence for each grant that allows more than its name
+// suggests.
 func (p Policy) Warnings() []string {
 	var w []string
 	if p.Run.Any() && !p.DenyRun.All {

@@ -71,7 +71,7 @@ func TestParsePolicyRefuses(t *testing.T) {
 		"--allow-read=/a,":            "empty",
 		"--allow-read=/a,,b":          "empty",
 		"--allow-net=a\x00b":          "NUL",
-		"--allow-read\n--allow-write": "no permission flag",
+		"--allow-read\n--allow-write": "not a permission flag",
 	} {
 		p, err := ParsePolicy([]string{"--allow-net", arg})
 		if err == nil {

@@ -101,7 +101,7 @@ func checkPackages(packages []string) error {
 	for i, p := range packages {
 		switch {
 		case strings.TrimSpace(p) == "":
-			return BadArgument("packages", "has an empty string as element %d: give a requirement such as \"pydantic>=2\" or \"npm:zod@3\".", i)
+			return BadArgument("packages", "has an empty string as element %d: write a requirement such as \"pydantic>=2\" or \"npm:zod@3\".", i)
 		case len(p) > maxPackage || strings.ContainsFunc(p, unicode.IsControl):
 			return BadArgument("packages", "has no package name as element %d: at most %d bytes on one line.", i, maxPackage)
 		}

@@ -37,7 +37,7 @@ const ballastSize = 16 << 20
 // keeps ready for the next runs. They take about one and nine megabytes each.
 const serverAhead = 4
 
-// openBackend joins the packages as the configuration says, for one run or for
+// openBackend opens the runners that the configuration asks for, for one run or for
 // a server. Nothing is fetched yet. Only the runner of one language is opened if
 // that is not "". The caller closes the backend.
 func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) (*backend, error) {
@@ -122,7 +122,7 @@ func compileMemory() int64 {
 	return most
 }
 
-// networkEnv gives the variables that say how the network is reached. Deno
+// networkEnv returns the variables for proxies and certificates. Deno
 // gets them, since it fetches npm and JSR packages itself.
 func networkEnv() map[string]string {
 	env := map[string]string{}
@@ -137,7 +137,7 @@ func networkEnv() map[string]string {
 	return env
 }
 
-// languages gives the runner of each language.
+// languages returns the runner of each language.
 func (b *backend) languages() map[runners.Language]runners.Runner {
 	m := map[runners.Language]runners.Runner{}
 	if b.python != nil {
@@ -150,7 +150,7 @@ func (b *backend) languages() map[runners.Language]runners.Runner {
 	return m
 }
 
-// all gives the runners.
+// all returns the runners.
 func (b *backend) all() []runners.Runner {
 	var out []runners.Runner
 	for _, r := range []runners.Runner{b.python, b.deno} {

@@ -55,7 +55,7 @@ func newCacheVerify(cfg *Config, asJSON *bool) *cobra.Command {
 		Short: "Read everything in the cache and compare it with its digests",
 		Long: "Read everything in the cache and compare it with its digests. What a run finds\n" +
 			"damaged it makes or fetches again by itself; this finds the rest. Deno's own\n" +
-			"folder is compared when it is used. The exit code is 1 if damage is left.",
+			"directory is compared when it is used. The exit code is 1 if damage is left.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error { return verifyCache(cmd.Context(), c, remove, *asJSON) })
@@ -94,7 +94,7 @@ func newCacheClear(cfg *Config, asJSON *bool) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error {
 				if users := c.Users(); len(users) > 0 && !force {
-					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or give --force: its runs may fail until it has fetched things again", c.Root(), join(users))
+					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or use --force: its runs may fail until it has fetched things again", c.Root(), join(users))
 				}
 				removed, err := c.Clear(cmd.Context())
 				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed), err)
@@ -236,7 +236,7 @@ func humanSize(n int64) string {
 	return fmt.Sprintf("%.0f %ciB", size, units[i])
 }
 
-// humanAge says how long ago something was used, which is known to half a day.
+// humanAge returns how long ago something was used, which is known to half a day.
 func humanAge(d time.Duration) string {
 	switch days := int(d.Hours() / 24); {
 	case days < 1:

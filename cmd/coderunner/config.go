@@ -17,9 +17,9 @@ import (
 	"coderunner/runners"
 )
 
-// Config is what the environment and the flags say.
+// Config is the configuration: flags, environment, defaults.
 type Config struct {
-	CacheDir    string // "": the user's cache folder
+	CacheDir    string // "": in the user's cache directory
 	Limits      runners.Limits
 	Concurrency int // at least 1
 	Offline     bool
@@ -43,7 +43,7 @@ type setting struct {
 // variable is as good as none.
 var settings = []setting{
 	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
-	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache folder (default: in the user's cache folder)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
+	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
 	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), setTimeout},
 	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), setMemory},
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},

@@ -65,8 +65,8 @@ func newDoctor(cfg *Config) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what works, what does not and what to do",
-		Long:  "Say what works, what does not and what to do. Nothing is fetched but one small\ndocument from each registry.",
+		Short: "Show what works, what does not and what to do",
+		Long:  "Show what works, what does not and what to do. Nothing is fetched but one small\ndocument from each registry.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := examine(cmd.Context(), *cfg)
@@ -211,7 +211,7 @@ func (d *diagnosis) examineLanguages(ctx context.Context, cfg Config) {
 	slices.SortFunc(d.Languages, func(a, b languageCheck) int { return strings.Compare(string(a.Language), string(b.Language)) })
 }
 
-// print tells the findings to a person.
+// print prints the findings for a person.
 func (d *diagnosis) print(w io.Writer) {
 	mark := func(ok bool) string {
 		if ok {

@@ -23,8 +23,8 @@ const (
 	// codeOurFault is the exit code when the program could not be run.
 	codeOurFault = 125
 
-	// quietPreparation is how long a preparation says nothing where stderr is
-	// no terminal: most runs prepare nothing, and stderr is the program's.
+	// quietPreparation is how long a preparation prints nothing where stderr is
+	// not a terminal: most runs prepare nothing, and stderr is the program's.
 	quietPreparation = 5 * time.Second
 )
 
@@ -40,9 +40,10 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] FILE|- [ARG]...",
 		Short: "Run one program as the tool would",
-		Long: "Run one program as the tool would. FILE's ending tells the language. Prints the\n" +
-			"program's stdout and stderr and the value of its last expression. The exit code\n" +
-			"is the program's; 124 means that a limit ended it, 125 that it could not be run.",
+		Long: "Run one program as the tool would. The language is known by FILE's ending. What is\n" +
+			"piped in is the program's stdin. Its stdout and stderr and the value of its last\n" +
+			"expression are printed when it has ended. The exit code is the program's; 124 means\n" +
+			"that a limit ended it, 125 that it could not be run.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return run(cmd.Context(), *cfg, o, args[0], args[1:])
@@ -138,8 +139,7 @@ func newRequest(cfg Config, o runOptions, file string, args []string) (runners.R
 	return req, nil
 }
 
-// languageOf gives the language that was asked for, or that the file's name
-// tells.
+// languageOf returns the language of --language, or else of the file's name.
 func languageOf(asked, file string) (runners.Language, error) {
 	switch l := runners.Language(asked); l {
 	case runners.Python, runners.JavaScript, runners.TypeScript:
@@ -156,7 +156,7 @@ func languageOf(asked, file string) (runners.Language, error) {
 	case ".ts", ".mts", ".cts", ".tsx":
 		return runners.TypeScript, nil
 	}
-	return "", fmt.Errorf("%s: the name does not tell the language: give --language", file)
+	return "", fmt.Errorf("%s: the language is not known by the name: use --language", file)
 }
 
 func isLanguageFlag(arg string) bool {
@@ -195,7 +195,7 @@ func printOutcome(stdout, stderr io.Writer, out *runners.Outcome, limits runners
 		if e.Traceback != "" {
 			text += strings.TrimRight(e.Traceback, "\n") + "\n"
 			if out.Status == runners.Failed && !strings.Contains(e.Traceback, e.Message) {
-				text += e.Type + ": " + e.Message + "\n" // it says more, such as which permission is missing
+				text += e.Type + ": " + e.Message + "\n" // it has more, such as which permission is missing
 			}
 		} else {
 			text += e.Type + ": " + e.Message + "\n"
@@ -211,7 +211,7 @@ func printOutcome(stdout, stderr io.Writer, out *runners.Outcome, limits runners
 		text += fmt.Sprintf("coderunner: out of memory, the limit is %d MiB (--memory)\n", limits.Memory>>20)
 	case runners.OutputLimit:
 		if out.Error != nil && out.Error.Type != "OutputLimit" {
-			break // it says all
+			break // the message has it all
 		}
 		text += fmt.Sprintf("coderunner: stopped after %d bytes of output (--max-output)\n", limits.Output*runners.FloodFactor)
 	}

@@ -45,7 +45,7 @@ func serve(ctx context.Context, cfg Config) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	if term.IsTerminal(int(os.Stdin.Fd())) {
-		fmt.Fprintln(os.Stderr, "coderunner waits for an MCP client on stdin (coderunner --help says what else there is)")
+		fmt.Fprintln(os.Stderr, "coderunner waits for an MCP client on stdin (coderunner --help lists the other commands)")
 	}
 	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
@@ -75,7 +75,7 @@ func serve(ctx context.Context, cfg Config) error {
 	case err = <-closed:
 		return err
 	case <-time.After(closeGrace):
-		// A compilation, say, cannot be stopped. What it would have written
+		// A compilation, for one, cannot be stopped. What it would have written
 		// is put in place only when it is whole.
 		log.Warn(endedEarly)
 		return nil
@@ -96,7 +96,7 @@ func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop fu
 	return cancel
 }
 
-// claimStdout gives the real stdout, for the protocol alone, and makes file
+// claimStdout returns the real stdout, for the protocol alone, and makes file
 // descriptor 1 and os.Stdout another name of stderr: whatever else is printed,
 // by any library, cannot get between two messages.
 func claimStdout() (*os.File, error) {

@@ -56,7 +56,7 @@ func warm(ctx context.Context, cfg Config, packages []string) error {
 	return errors.Join(append(errs, b.Close())...)
 }
 
-// splitPackages tells the packages of the two language families apart.
+// splitPackages splits the packages by language family.
 func splitPackages(packages []string) (forDeno, forPython []string) {
 	for _, p := range packages {
 		if strings.HasPrefix(p, "npm:") || strings.HasPrefix(p, "jsr:") {

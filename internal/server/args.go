@@ -91,7 +91,7 @@ func (a *arguments) language(offered []runners.Language) runners.Language {
 	}
 	list := strings.Join(names, ", ")
 	if a.get("language") == nil {
-		a.fail("language", "is missing: give one of %s.", list)
+		a.fail("language", "is missing: set it to one of %s.", list)
 	}
 	l := a.text("language")
 	if a.err == nil && !slices.Contains(names, l) {
@@ -102,7 +102,7 @@ func (a *arguments) language(offered []runners.Language) runners.Language {
 
 func (a *arguments) code() string {
 	if a.get("code") == nil {
-		a.fail("code", "is missing: give the program's source text.")
+		a.fail("code", "is missing: set it to the program's source text.")
 	}
 	return a.text("code")
 }

@@ -53,8 +53,8 @@ func TestArguments(t *testing.T) {
 func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ args, argument, want string }{
 		{`7`, "arguments", `"arguments" must be an object, but it is a JSON number.`},
-		{`{}`, "language", `"language" is missing: give one of python, typescript, javascript.`},
-		{`{"language":"python"}`, "code", `"code" is missing: give the program's source text.`},
+		{`{}`, "language", `"language" is missing: set it to one of python, typescript, javascript.`},
+		{`{"language":"python"}`, "code", `"code" is missing: set it to the program's source text.`},
 		{`{"language":"ruby","code":""}`, "language", `"language" is "ruby", but must be one of python, typescript, javascript.`},
 		{`{"language":5,"code":""}`, "language", `"language" must be a string, but it is a number.`},
 		{`{"language":"python","code":5}`, "code", `"code" must be a string, but it is a number.`},

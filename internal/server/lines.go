@@ -24,7 +24,7 @@ func newLineReader(r io.Reader, max int) *lineReader {
 	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
 }
 
-// next gives the next line without its end, in memory of its own. The last
+// next returns the next line without its end, in memory of its own. The last
 // line needs no newline.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// firstProgress is when a call that is still going first says so. Most
-	// calls have ended by then and say nothing.
+	// firstProgress is when a call that still runs first reports progress. Most
+	// calls have ended by then.
 	firstProgress = 300 * time.Millisecond
 	// progressGap is the least time between two notifications of news.
 	progressGap = 500 * time.Millisecond
@@ -20,7 +20,7 @@ const (
 	heartbeat = 4 * time.Second
 )
 
-// reporter tells the client how a call is going.
+// reporter reports the progress of a call to the client.
 type reporter struct {
 	notify  notifyFunc
 	started time.Time
@@ -93,7 +93,7 @@ func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// send tells of the present state. The number is the time in seconds, which
+// send reports the present state. The number is the time in seconds, which
 // always rises, as the protocol wants.
 func (r *reporter) send() {
 	r.mu.Lock()

@@ -76,7 +76,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// offered gives the languages that have a runner.
+// offered returns the languages that have a runner.
 func offered(m map[runners.Language]runners.Runner) []runners.Language {
 	var out []runners.Language
 	for _, l := range languages {

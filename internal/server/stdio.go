@@ -85,7 +85,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	case <-ctx.Done():
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		// A client that goes away is no fault of ours.
+		// A client that goes away is not our error.
 		s.log.Info("input ended", zap.Error(err))
 	}
 	return c.finish()

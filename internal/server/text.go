@@ -18,7 +18,7 @@ const (
 	maxErrorText  = 8_000
 )
 
-// outcomeText says in words how a run went.
+// outcomeText describes an outcome in words.
 func outcomeText(out *runners.Outcome, limits runners.Limits) string {
 	var parts []string
 	add := func(label, text string, max int) {
@@ -45,7 +45,7 @@ func outcomeText(out *runners.Outcome, limits runners.Limits) string {
 	return strings.Join(parts, "\n")
 }
 
-// statusText says why a run did not succeed, and what to do about a limit.
+// statusText describes why a run did not succeed, and what to do about a limit.
 func statusText(out *runners.Outcome, limits runners.Limits) string {
 	switch out.Status {
 	case runners.Succeeded:
@@ -83,7 +83,7 @@ func withError(text string, e *runners.Error) string {
 	return text
 }
 
-// errorText gives the traceback, which in both languages has the type and the
+// errorText returns the traceback, which in both languages has the type and the
 // message in it, or what there is instead.
 func errorText(e *runners.Error) string {
 	if e == nil {

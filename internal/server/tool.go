@@ -33,7 +33,7 @@ func newTool(c Config) (mcp.Tool, error) {
 	}, nil
 }
 
-// annotations say the truth about what a program can do outside its sandbox.
+// annotations describe what a program can do outside its sandbox.
 func annotations(p runners.Policy) mcp.ToolAnnotation {
 	open := p.Net.Any() || p.Import.Any() || p.Run.Any() || p.FFI.Any()
 	changes := p.Net.Any() || p.Write.Any() || p.Run.Any() || p.FFI.Any()
@@ -46,7 +46,7 @@ func annotations(p runners.Policy) mcp.ToolAnnotation {
 	}
 }
 
-// description tells a model what it needs to write a program that works here.
+// description is what a model needs to know to write a program that works here.
 // Clients cut it at 2 KB.
 func description(c Config) string {
 	var b strings.Builder
@@ -71,7 +71,7 @@ func description(c Config) string {
 	if c.Isolation != "" {
 		fmt.Fprintf(&b, "Isolation: Python in WebAssembly; Deno by its permissions and by the system (%s).\n", c.Isolation)
 	}
-	b.WriteString("Files: the working folder is private, writable and empty but for `files`.\n")
+	b.WriteString("Files: the working directory is private and writable and holds the program and `files`.\n")
 	l := c.Limits.WithDefaults()
 	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",
 		seconds(l.Timeout), l.Memory>>20, l.Output)
@@ -144,7 +144,7 @@ func inputSchema(c Config) object {
 		"properties": object{
 			"language": object{"type": "string", "enum": offered(c.Runners), "description": "The program's language."},
 			"code":     object{"type": "string", "description": "The program's source text."},
-			"packages": stringArray("Requirements besides what the program's imports say, for example to pin a version: \"pydantic>=2\" (Python), \"npm:zod@3\" or \"jsr:@std/csv\" (JavaScript, TypeScript)."),
+			"packages": stringArray("Requirements besides the program's imports, for example to pin a version: \"pydantic>=2\" (Python), \"npm:zod@3\" or \"jsr:@std/csv\" (JavaScript, TypeScript)."),
 			"timeout_seconds": object{
 				"type": "number", "exclusiveMinimum": 0, "maximum": int(runners.MaxTimeout.Seconds()),
 				"default":     c.Limits.WithDefaults().Timeout.Seconds(),
@@ -154,7 +154,7 @@ func inputSchema(c Config) object {
 			"args":  stringArray("Command line arguments: sys.argv[1:], Deno.args."),
 			"files": object{
 				"type":        "array",
-				"description": "Files to put into the working folder before the run.",
+				"description": "Files to write to the working directory before the run.",
 				"items": object{
 					"type": "object", "additionalProperties": false, "required": []string{"path"},
 					"properties": object{

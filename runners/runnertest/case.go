@@ -46,10 +46,10 @@ func parseCase(name string, data []byte) (*Case, error) {
 	c := &Case{Name: name, Promise: strings.TrimSpace(string(a.Comment)), sections: map[string]string{}}
 	for _, f := range a.Files {
 		if _, ok := c.sections[f.Name]; ok {
-			return nil, fmt.Errorf("%s is there twice", f.Name)
+			return nil, fmt.Errorf("section %s occurs twice", f.Name)
 		}
 		if !knownSection(f.Name) {
-			return nil, fmt.Errorf("there is no section %s", f.Name)
+			return nil, fmt.Errorf("section %s is not known", f.Name)
 		}
 		c.sections[f.Name] = string(f.Data)
 	}
@@ -61,7 +61,7 @@ func parseCase(name string, data []byte) (*Case, error) {
 		}
 	}
 	if c.Promise == "" {
-		return nil, fmt.Errorf("the comment does not say what is promised")
+		return nil, fmt.Errorf("the comment has no promise")
 	}
 	if c.sections["want.json"] == "" && c.sections["want.py.json"] == "" {
 		return nil, fmt.Errorf("nothing is wanted")
@@ -78,7 +78,7 @@ func knownSection(name string) bool {
 	return strings.HasPrefix(name, "files/")
 }
 
-// section gives the best section of a language with the prefix and suffix
+// section returns the best section of a language with the prefix and suffix
 // around its name.
 func (c *Case) section(l runners.Language, before, after string) (string, bool) {
 	for _, s := range suffixes[l] {
@@ -155,7 +155,7 @@ func (c *Case) request(l runners.Language) runners.Request {
 	return req
 }
 
-// want gives what is wanted in a language: want.json with the language's own
+// want returns what is wanted in a language: want.json with the language's own
 // fields over it.
 func (c *Case) want(l runners.Language) (any, error) {
 	base, err := decode(c.sections["want.json"])

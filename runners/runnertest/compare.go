@@ -23,7 +23,7 @@ func compareOutcome(out *runners.Outcome, want any) ([]string, error) {
 	return compare("", got, want), nil
 }
 
-// isMatcher tells a comparison from an object to compare with.
+// isMatcher reports whether m is a comparison, not an object to compare with.
 func isMatcher(o map[string]any) bool {
 	for k := range o {
 		if k != "contains" && k != "not" {
@@ -112,7 +112,7 @@ func texts(v any) []string {
 		for _, e := range v {
 			s, ok := e.(string)
 			if !ok {
-				panic(fmt.Sprintf("runnertest: %v is no text to look for", e))
+				panic(fmt.Sprintf("runnertest: %v is not a text to look for", e))
 			}
 			out = append(out, s)
 		}

@@ -32,7 +32,7 @@ func printing(l runners.Language, text string) string {
 	return fmt.Sprintf("console.log(%q);\n7", text)
 }
 
-// endless is a program that says when it has begun and never ends.
+// endless is a program that never ends.
 func endless(l runners.Language) string {
 	if l == runners.Python {
 		return "while True:\n    pass"
@@ -128,7 +128,7 @@ func testProgress(t *testing.T, r runners.Runner, l runners.Language) {
 }
 
 // testBadRequest: a request that makes no sense is a RequestError, and leaves
-// nothing outside of the working folder.
+// nothing outside the working directory.
 func testBadRequest(t *testing.T, r runners.Runner, l runners.Language) {
 	for name, req := range map[string]runners.Request{
 		"language":      {Language: "cobol", Code: "1"},

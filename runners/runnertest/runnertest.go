@@ -5,13 +5,13 @@
 //
 // # Format
 //
-// The comment of a file says what is promised. Then come
+// The comment of a file is the promise. Then come
 //
 //	-- py --, -- ts --, -- js --   the program; JavaScript takes ts when there is no js
 //	-- before.py --, -- before.ts --  a program to run first, which must succeed
-//	-- stdin --                    given without its last newline when it ends in "<EOF>"
+//	-- stdin --                    without its last newline when it ends in "<EOF>"
 //	-- args --                     one argument a line
-//	-- files/NAME --               a file for the working folder
+//	-- files/NAME --               a file for the working directory
 //	-- case.json --                the rest of the request, as [Case] has it
 //	-- want.json --                the outcome
 //	-- want.py.json --, …          what is different in one language
