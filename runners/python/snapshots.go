@@ -1,18 +1,19 @@
 package python
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"coderunner/cache"
+	"coderunner/internal/builder"
 	"coderunner/pyodide"
 	"coderunner/runners/python/hostdirs"
 )
@@ -51,9 +52,8 @@ func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (rele
 // The bounds of what is kept.
 const (
 	maxSnapshots     = 64      // on disk
-	maxSnapshotBytes = 4 << 30 // on disk, holes not counted as such
+	maxSnapshotBytes = 4 << 30 // on disk, without holes
 	maxOpen          = 32      // in this process
-	maxUnfit         = 1024    // recipes that are known not to do
 )
 
 // findLimit bounds the wait for another process that is making the very
@@ -78,52 +78,42 @@ func (r recipe) key() string {
 
 // snapshots keeps the snapshots of one runtime. It is safe for concurrent use.
 type snapshots struct {
-	rt    *pyodide.Runtime
-	cache *cache.Cache
-	log   *zap.Logger
-	waits bool // whether a run may wait until its snapshot is made
-
-	ctx    context.Context // of the work in the background
-	cancel context.CancelFunc
-	work   chan recipe
-	ended  chan struct{}
+	rt      *pyodide.Runtime
+	log     *zap.Logger
+	builder *builder.Builder
+	waits   bool // whether a run may wait until its snapshot is made
 
 	mu    sync.Mutex
-	open  map[string]*snapshotUse // by recipe key
-	clock int64
-	unfit map[string]bool // recipes that cannot be frozen
-	asked map[string]bool // recipes that the background has to do, or is at
+	open  map[string]*snapshotUse // by recipe key; guarded by mu
+	clock int64                   // guarded by mu
 }
 
 // snapshotUse is an open snapshot. It is closed when it was put aside and
 // nobody uses it.
 type snapshotUse struct {
-	frozen *pyodide.Snapshot
-	users  int
-	used   int64
-	aside  bool
+	snapshot *pyodide.Snapshot
+	users    int
+	used     int64
+	aside    bool
 }
 
 func newSnapshots(rt *pyodide.Runtime, c *cache.Cache, log *zap.Logger, waits bool) *snapshots {
-	s := &snapshots{
-		rt: rt, cache: c, log: log, waits: waits,
-		work: make(chan recipe, 16), ended: make(chan struct{}),
-		open: map[string]*snapshotUse{}, unfit: map[string]bool{}, asked: map[string]bool{},
+	return &snapshots{
+		rt: rt, log: log, waits: waits, open: map[string]*snapshotUse{},
+		builder: builder.New(builder.Options{
+			Cache: c, Kind: "snapshot", MaxEntries: maxSnapshots, MaxBytes: maxSnapshotBytes, MaxFailures: 1, Log: log,
+		}),
 	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	go s.background()
-	return s
 }
 
 // close ends the work in the background. No snapshot may be in use.
 func (s *snapshots) close() error {
-	s.cancel()
-	<-s.ended
+	s.builder.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
 	for key, u := range s.open {
-		errs = append(errs, u.frozen.Close())
+		errs = append(errs, u.snapshot.Close())
 		delete(s.open, key)
 	}
 	return errors.Join(errs...)
@@ -137,12 +127,12 @@ type needs struct {
 
 func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
 
-// suits says whether a program may begin on a snapshot: it has the memory, and
+// suits reports whether a program may begin on a snapshot: it has the memory, and
 // no package would have found more in its environment.
 func (n needs) suits(z *pyodide.Snapshot) bool { return z.Memory() <= n.memory && !z.Asked(n.env) }
 
-// take gives an open snapshot; the caller holds mu.
-func (s *snapshots) take(key string) (*pyodide.Snapshot, func()) {
+// takeLocked returns an open snapshot.
+func (s *snapshots) takeLocked(key string) (*pyodide.Snapshot, func()) {
 	u := s.open[key]
 	if u == nil {
 		return nil, nil
@@ -150,7 +140,7 @@ func (s *snapshots) take(key string) (*pyodide.Snapshot, func()) {
 	s.clock++
 	u.users++
 	u.used = s.clock
-	return u.frozen, func() { s.release(u) }
+	return u.snapshot, func() { s.release(u) }
 }
 
 func (s *snapshots) release(u *snapshotUse) {
@@ -162,12 +152,12 @@ func (s *snapshots) release(u *snapshotUse) {
 }
 
 func (s *snapshots) closeOne(u *snapshotUse) {
-	if err := u.frozen.Close(); err != nil {
+	if err := u.snapshot.Close(); err != nil {
 		s.log.Warn("a snapshot cannot be closed", zap.Error(err))
 	}
 }
 
-// checked gives a snapshot back that does not suit.
+// checked returns a snapshot that suits, and releases another.
 func (n needs) checked(z *pyodide.Snapshot, release func()) (*pyodide.Snapshot, func()) {
 	if z != nil && !n.suits(z) {
 		release()
@@ -176,14 +166,13 @@ func (n needs) checked(z *pyodide.Snapshot, release func()) (*pyodide.Snapshot, 
 	return z, release
 }
 
-// there gives the snapshot of a recipe that is open or on disk.
-func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Snapshot, func()) {
+// find returns the snapshot of a recipe that is open or on disk.
+func (s *snapshots) find(ctx context.Context, r recipe) (*pyodide.Snapshot, func()) {
 	key := r.key()
 	s.mu.Lock()
-	z, release := s.take(key)
-	skip := s.unfit[key] || s.asked[key]
+	z, release := s.takeLocked(key)
 	s.mu.Unlock()
-	if z != nil || skip {
+	if z != nil || s.builder.Failed(key) || s.builder.Building(key) {
 		return z, release
 	}
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
@@ -198,54 +187,84 @@ func (s *snapshots) there(ctx context.Context, r recipe) (*pyodide.Snapshot, fun
 	return s.add(key, z)
 }
 
-func (s *snapshots) isUnfit(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unfit[key]
-}
-
-func (s *snapshots) setUnfit(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.unfit) >= maxUnfit {
-		clear(s.unfit)
-	}
-	s.unfit[key] = true
-}
-
-// make makes a snapshot, and room for it.
-func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Snapshot, func(), error) {
+// forRecipe returns the snapshot of a recipe: the open one, the one on disk, or,
+// where runs wait and an earlier one wanted it, a new one if that is made
+// within limit; 0 is none. Otherwise it returns nil and, in a server, has it made
+// in the background.
+func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs, limit time.Duration) (*pyodide.Snapshot, func()) {
 	key := r.key()
+	z, release := s.find(ctx, r)
+	switch {
+	case z != nil || s.builder.Failed(key):
+	case !s.waits:
+		s.builder.Start(key, func(ctx context.Context) error {
+			_, release, err := s.make(ctx, r)
+			if err == nil {
+				release()
+			}
+			return err
+		})
+	case s.builder.Wanted(ctx, key):
+		z, release = s.makeWithin(ctx, r, limit)
+	}
+	return n.checked(z, release)
+}
+
+// makeWithin makes a snapshot while a run waits, unless that was tried in vain,
+// maybe by another process.
+func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duration) (z *pyodide.Snapshot, release func()) {
+	key := r.key()
+	note := s.rt.SnapshotKey() + " " + key
+	if s.builder.Noted(ctx, "unfit", note) {
+		s.builder.Fail(key)
+		return nil, nil
+	}
+	within, cancel := ctx, context.CancelFunc(func() {})
+	if limit > 0 {
+		within, cancel = context.WithTimeout(ctx, limit)
+	}
+	defer cancel()
+	err := s.builder.Build(within, key, func(ctx context.Context) (err error) {
+		z, release, err = s.make(ctx, r)
+		return err
+	})
+	switch {
+	case errors.Is(err, pyodide.ErrUnfit):
+		s.builder.Note(ctx, "unfit", note)
+	case err != nil && ctx.Err() == nil:
+		s.builder.Fail(key) // for whatever reason, the next run need not wait
+	}
+	return z, release
+}
+
+// make makes a snapshot.
+func (s *snapshots) make(ctx context.Context, r recipe) (*pyodide.Snapshot, func(), error) {
 	z, err := s.rt.Snapshot(ctx, r.modules, r.mounts)
 	if err != nil {
-		if ctx.Err() == nil {
-			s.setUnfit(key)
-		}
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("snapshot of %s: %w", strings.Join(r.modules, ", "), err)
 	}
-	z, release := s.add(key, z)
-	s.trim(ctx)
+	z, release := s.add(r.key(), z)
 	return z, release, nil
 }
 
 // add takes over an open snapshot, unless there is one of the same recipe, and
-// gives the one that stays.
+// returns the one that stays.
 func (s *snapshots) add(key string, z *pyodide.Snapshot) (*pyodide.Snapshot, func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[key] != nil {
-		s.closeOne(&snapshotUse{frozen: z})
+		s.closeOne(&snapshotUse{snapshot: z})
 	} else {
 		if len(s.open) >= maxOpen {
-			s.putAside()
+			s.putAsideLocked()
 		}
-		s.open[key] = &snapshotUse{frozen: z}
+		s.open[key] = &snapshotUse{snapshot: z}
 	}
-	return s.take(key)
+	return s.takeLocked(key)
 }
 
-// putAside closes the snapshot that has not been used for longest.
-func (s *snapshots) putAside() {
+// putAsideLocked closes the snapshot that has not been used for longest.
+func (s *snapshots) putAsideLocked() {
 	oldest := ""
 	for key, u := range s.open {
 		if oldest == "" || u.used < s.open[oldest].used {
@@ -257,29 +276,5 @@ func (s *snapshots) putAside() {
 	u.aside = true
 	if u.users == 0 {
 		s.closeOne(u)
-	}
-}
-
-// trim removes the snapshots on disk that have not been used for longest until
-// the rest is within bounds. Those in use live on until they are closed.
-func (s *snapshots) trim(ctx context.Context) {
-	all, err := s.cache.List(ctx)
-	if ctx.Err() != nil {
-		return // the process ends; another one will do it
-	}
-	if err != nil {
-		s.log.Warn("snapshots cannot be counted", zap.Error(err))
-		return
-	}
-	all = slices.DeleteFunc(all, func(e cache.Entry) bool { return e.Kind != "snapshot" })
-	slices.SortFunc(all, func(a, b cache.Entry) int { return cmp.Compare(b.Used.UnixNano(), a.Used.UnixNano()) })
-	bytes := int64(0)
-	for i, e := range all {
-		if bytes += e.Size; i < maxSnapshots && bytes <= maxSnapshotBytes {
-			continue
-		}
-		if err := s.cache.Remove(ctx, e); err != nil && ctx.Err() == nil {
-			s.log.Warn("a snapshot cannot be removed", zap.Error(err))
-		}
 	}
 }

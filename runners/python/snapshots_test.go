@@ -36,7 +36,7 @@ func TestSnapshots(t *testing.T) {
 		return string(o.Result.JSON)
 	}
 	again(runners.Request{Code: code})
-	if got := again(runners.Request{Code: code}); got != `[true, "attrs"]` {
+	if got := again(runners.Request{Code: code}); got != `[true,"attrs"]` {
 		t.Errorf("the second run: %s", got)
 	}
 	if got := again(runners.Request{Code: "import attrs, random\nrandom.random()"}); strings.Contains(got, again(runners.Request{Code: "import attrs, random\nrandom.random()"})) {
@@ -45,7 +45,7 @@ func TestSnapshots(t *testing.T) {
 	// Modules of the program's own may stand in for others', so nothing may
 	// be there before.
 	own := []runners.File{{Path: "mine.py", Data: nil}}
-	if got := again(runners.Request{Code: code, Files: own}); got != `[false, "attrs"]` {
+	if got := again(runners.Request{Code: code, Files: own}); got != `[false,"attrs"]` {
 		t.Errorf("with a module of its own: %s", got)
 	}
 	// A snapshot that does not fit is not used; the base one does not either.
@@ -93,8 +93,7 @@ func TestSnapshotUnfit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := x.newRunner(base{}, false, t.TempDir())
 			s := r.open.engine.snapshots
-			s.cancel()
-			<-s.ended
+			s.builder.Close()
 			try := func(times int) {
 				t.Helper()
 				for range times {
@@ -106,20 +105,34 @@ func TestSnapshotUnfit(t *testing.T) {
 					}
 				}
 			}
+			wanted := func() (keys []string) {
+				all, err := r.cfg.Cache.List(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range all {
+					if e.Kind == "wanted" {
+						keys = append(keys, e.Key)
+					}
+				}
+				return keys
+			}
 			s.waits = false
 			try(2)
-			if len(s.work) != 1 || len(s.asked) != 1 || len(s.unfit) != 0 {
-				t.Errorf("in a server: %d to do, asked for %v, unfit %v", len(s.work), s.asked, s.unfit)
+			if keys := wanted(); len(keys) != 0 {
+				t.Errorf("a server has noted that %q are wanted", keys)
 			}
-			s.waits, s.asked = true, map[string]bool{}
+			s.waits = true
 			try(2)
-			if len(s.unfit) != 1 {
-				t.Errorf("unfit: %v", s.unfit)
+			if len(wanted()) != 1 {
+				t.Fatalf("%q are wanted, want one", wanted())
 			}
-			for key := range s.unfit {
-				if got := s.noted(context.Background(), "unfit", s.rt.SnapshotKey()+" "+key); got != c.noted {
-					t.Errorf("noted as unfit: %v", got)
-				}
+			key := wanted()[0]
+			if !s.builder.Failed(key) {
+				t.Error("it is tried again and again")
+			}
+			if got := s.builder.Noted(t.Context(), "unfit", s.rt.SnapshotKey()+" "+key); got != c.noted {
+				t.Errorf("noted as unfit: %v", got)
 			}
 		})
 	}
