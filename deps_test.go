@@ -50,7 +50,7 @@ const imports = `
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
-	runners/deno: cache internal/fetch internal/procdir internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
+	runners/deno: cache internal/fetch internal/pool internal/procdir internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:

@@ -205,8 +205,9 @@ func (p *Pool[K, V]) expire() {
 
 // Stats says what waits, of all keys.
 type Stats struct {
-	Ready int // for use
-	Used  int // as it was put back
+	Ready   int // for use
+	Used    int // as it was put back
+	Filling int // keys whose values are being made
 }
 
 // Stats returns what waits now.
@@ -216,6 +217,21 @@ func (p *Pool[K, V]) Stats() (s Stats) {
 	for _, of := range p.keys {
 		s.Ready += len(of.ready)
 		s.Used += len(of.used)
+		if of.filling {
+			s.Filling++
+		}
 	}
 	return s
+}
+
+// Ready returns the values that are ready now, of all keys.
+func (p *Pool[K, V]) Ready() (all []V) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.keys {
+		for _, one := range s.ready {
+			all = append(all, one.value)
+		}
+	}
+	return all
 }

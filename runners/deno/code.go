@@ -67,7 +67,10 @@ func (r *Runner) usedCode(v variant, d deps.Dependencies, again bool) {
 	making.making = true
 	r.codes.Want(key, func(ctx context.Context, dir string) error {
 		return r.makeCode(ctx, making, d.Loader(), dir)
-	}, func() { r.park.renew(r.variantKey(v)) })
+	}, func() {
+		r.leases.dropVariant(v)
+		r.leases.begin(v)
+	})
 }
 
 // suspectCode has the databases of a variant checked after a Deno that had them
@@ -81,7 +84,7 @@ func (r *Runner) suspectCode(v variant, d deps.Dependencies) {
 			in.leave()
 		}
 		return err == nil && end.runtimeFailed()
-	}, func() { r.park.forget(r.variantKey(v)) }) // those that wait have them, too
+	}, func() { r.leases.dropVariant(v) }) // those that wait have them, too
 }
 
 // runLoader runs a program of ours that loads packages. The caller calls the

@@ -138,7 +138,6 @@ func TestCode(t *testing.T) {
 		j, v := variantOf(t, r, req)
 		master := r.findCode(v)
 		made := rows(t, master)
-		j.parkKey = ""
 		in, err := j.instance(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -315,7 +314,7 @@ func TestWithoutLinks(t *testing.T) {
 			}
 		}
 	}
-	r.park.close()
+	r.leases.close()
 	r.settle()
 	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.folders.base, "*", "*"))); left != nil {
 		t.Errorf("%q are left", left)

@@ -15,7 +15,7 @@
 //
 // The bootstrap is the main module of every process. It waits on stdin for
 // its orders, so a few processes are started before there are programs for
-// them (park.go).
+// them (lease.go).
 //
 // # Sources
 //
@@ -27,7 +27,7 @@
 // Runs share nothing but Deno's cache folder, which they only read, and which
 // Deno itself guards. What was prepared is remembered under a mutex of its own
 // (memo), the names of working folders under another (folders), the processes
-// that wait under a third (park), which packages have compiled code under a
+// that wait under a third (leases and their pool), which packages have compiled code under a
 // fourth (codecache); none of them is taken under another. No lock is held while
 // anything waits. What a run leaves to be finished in the background is counted
 // (Runner.background), and Close waits for it.
@@ -127,7 +127,7 @@ type Runner struct {
 	starter *process.Starter
 	known   memo
 	absent  absences
-	park    *park
+	leases  *leases
 	codes   *codecache.Store
 
 	background sync.WaitGroup // what runs may leave to be finished
@@ -166,7 +166,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	r.sweepGen()
 	r.starter = process.NewStarter()
-	r.park = newPark(r, max(cfg.Ahead, 0))
+	r.leases = newLeases(r, cfg.Ahead)
 	r.codes = codecache.New(cfg.Cache, r.log)
 	return r, nil
 }
@@ -224,7 +224,7 @@ func (r *Runner) Versions() map[string]string { return map[string]string{"deno":
 // Close ends the processes that wait and removes the folders of runs. No Run
 // may be in progress.
 func (r *Runner) Close() error {
-	r.park.close()
+	r.leases.close()
 	if r.cfg.Ahead == 0 {
 		r.codes.Wait() // this process is of use to the next ones
 	}
@@ -251,7 +251,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	}
 	if len(pinned) == 0 {
 		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
-		r.park.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
+		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
 		return nil
 	}
 	d, err := dependencies(nil, deps.Module{}, pinned)

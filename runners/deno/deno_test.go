@@ -114,7 +114,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		r.park.close()
+		r.leases.close()
 		r.background.Wait()
 		if left := filesOfRuns(r); left != nil {
 			t.Errorf("%q of runs are left", left)
@@ -153,12 +153,13 @@ func openParked(t testing.TB, n int) *Runner {
 // waiting gives the processes that wait, when all of them are ready.
 func waiting(t testing.TB, r *Runner) []*instance {
 	t.Helper()
-	r.park.mu.Lock()
-	var all []*instance
-	for _, l := range r.park.lots {
-		all = append(all, l.parked...)
+	if r.leases.pool == nil {
+		return nil
 	}
-	r.park.mu.Unlock()
+	for r.leases.pool.Stats().Filling > 0 {
+		time.Sleep(time.Millisecond)
+	}
+	all := r.leases.pool.Ready()
 	for _, in := range all {
 		if err := in.await(t.Context()); err != nil {
 			t.Fatal(err)

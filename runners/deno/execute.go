@@ -29,16 +29,12 @@ type orders struct {
 	Load    bool     `json:"load"`    // load the program and run nothing of it
 }
 
-// instance returns a Deno that waits for its orders: one that was started
-// ahead, unless it must be a fresh one. The error is the context's if that ends
-// before.
+// instance returns a Deno that waits for its orders, one that was started
+// ahead, if there is one. The error is the context's if that ends before.
 func (j *job) instance(ctx context.Context) (*instance, error) {
-	v := j.variant()
-	for !j.fresh {
-		var in *instance
-		if in, j.parkKey = j.r.park.take(v); in == nil {
-			break
-		}
+	if begun := time.Now(); !j.fresh {
+		in := j.r.leases.take(ctx, j.variant())
+		j.lot = in.lot
 		err := in.await(ctx)
 		if err == nil && in.alive() {
 			return in, nil
@@ -47,8 +43,11 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if err != nil && !in.begun.Before(begun) {
+			return nil, err // another one would fare no better
+		}
 	}
-	in := j.r.launch(ctx, v)
+	in := j.r.launch(ctx, j.variant())
 	if err := in.await(ctx); err != nil {
 		in.discard()
 		return nil, err
@@ -136,7 +135,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	if p.Report == nil {
 		end.report = readReportFile(in.folder.report(), end.limits.Output)
 	}
-	if unread && in.key != "" && p.Stopped() == "" {
+	if unread && in.lot != nil && p.Stopped() == "" {
 		return nil
 	}
 	end.stopped, end.filled = p.Stopped(), p.Filled()

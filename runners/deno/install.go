@@ -325,7 +325,7 @@ func (i *installation) refill(ctx context.Context, p *prepared) error {
 	if p.dir == "" || len(i.deps.Targets) == 0 {
 		return nil
 	}
-	i.r.park.forgetPrepared(p.dir)
+	i.r.leases.dropPrepared(p.dir)
 	return i.fetch(ctx, p.dir, p.locked, p.locked)
 }
 

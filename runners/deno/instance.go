@@ -97,8 +97,8 @@ func (in *instance) flags() []string {
 type instance struct {
 	r       *Runner
 	variant variant
-	key     string      // of the variant, "" if it was not started ahead
-	idle    *time.Timer // ends it if it is not used; nil if it was not started ahead
+	lot     *lot      // nil if it is not the pool's
+	begun   time.Time // when it was launched
 	folder  *folder
 
 	denoDir string // what Deno takes for its cache
@@ -121,7 +121,7 @@ type place struct {
 // launch starts a Deno in the background. It is killed when ctx ends before
 // it is ready.
 func (r *Runner) launch(ctx context.Context, v variant) *instance {
-	in := &instance{r: r, variant: v, started: make(chan struct{})}
+	in := &instance{r: r, variant: v, begun: time.Now(), started: make(chan struct{})}
 	r.background.Go(func() {
 		defer close(in.started)
 		in.err = in.start(ctx)
@@ -218,15 +218,18 @@ func (in *instance) await(ctx context.Context) error {
 	}
 }
 
-// alive reports whether a started instance still waits for its orders.
-func (in *instance) alive() bool {
+// ready reports whether the instance waits for its orders, or never will.
+func (in *instance) ready() bool {
 	select {
 	case <-in.started:
-		return in.err == nil && !in.p.Exited()
+		return true
 	default:
-		return true // as far as one can know
+		return false
 	}
 }
+
+// alive reports whether a started instance still waits for its orders.
+func (in *instance) alive() bool { return in.err == nil && !in.p.Exited() }
 
 // discard ends an instance that has no orders, in the background.
 func (in *instance) discard() {

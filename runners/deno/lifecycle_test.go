@@ -122,12 +122,11 @@ func child() {
 	if err != nil {
 		panic(err)
 	}
-	for range 2 { // one of them waits on
-		r.park.begin(variant{binary: r.named, memory: runners.DefaultMemory, ready: &prepared{}})
-		r.park.lots[0].want++
+	for _, memory := range []int64{runners.DefaultMemory, runners.DefaultMemory / 2} { // the second waits on
+		r.leases.begin(variant{binary: r.named, memory: memory, ready: &prepared{}})
 	}
-	for _, in := range r.park.lots[0].parked {
-		<-in.started
+	for len(r.leases.pool.Ready()) < 2 {
+		time.Sleep(time.Millisecond)
 	}
 	_, err = r.Run(context.Background(), runners.Request{Language: runners.JavaScript, Limits: runners.Limits{Timeout: time.Hour},
 		Code: "Deno.addSignalListener('SIGTERM', () => {}); Deno.writeTextFileSync('pid', '' + Deno.pid); for (;;);"})

@@ -35,7 +35,7 @@ type job struct {
 	begun   time.Time
 	stdin   stdin
 	left    time.Duration // for all processes of the run together
-	parkKey string        // of the spec of its processes, "" if they are not kept
+	lot     *lot          // of its process, nil if none is kept for later
 
 	fresh bool // do not take a process that was started ahead
 }
@@ -50,7 +50,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		o, err := unavailable(err)
 		return j.finish(ctx, o, err)
 	}
-	defer func() { r.park.fill(j.parkKey) }()
+	defer func() { r.leases.fill(j.lot) }()
 	for {
 		end, err := j.execute(ctx, false)
 		if err != nil {

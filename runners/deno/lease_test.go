@@ -95,8 +95,7 @@ func TestParkedDies(t *testing.T) {
 	for !in.p.Exited() {
 		runtime.Gosched()
 	}
-	taken, _ := r.park.take(in.variant)
-	if taken != in {
+	if taken := r.leases.take(t.Context(), in.variant); taken != in {
 		t.Fatal("another one is taken")
 	}
 	j, err := r.job(runners.Request{Language: runners.TypeScript, Code: "1"})
@@ -120,21 +119,15 @@ func TestParkCannotStart(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	r.park.begin(variant{binary: bad, memory: 1 << 28, ready: &prepared{}})
-	r.park.mu.Lock()
-	var in *instance
-	if parked := r.park.lots[0].parked; len(parked) > 0 {
-		in = parked[0]
-	}
-	r.park.mu.Unlock()
-	if in != nil {
-		<-in.started
+	r.leases.begin(variant{binary: bad, memory: 1 << 28, ready: &prepared{}})
+	for r.leases.pool.Stats().Filling > 0 {
+		time.Sleep(time.Millisecond)
 	}
 	r.settle()
 	if n := len(waiting(t, r)); n != 0 {
 		t.Errorf("%d of them wait", n)
 	}
-	r.park.begin(variant{binary: bad + "-none", memory: 1 << 28, ready: &prepared{}})
+	r.leases.begin(variant{binary: bad + "-none", memory: 1 << 28, ready: &prepared{}})
 	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil {
 		t.Errorf("%+v", o.Error)
 	}
@@ -271,10 +264,7 @@ func TestParkEnds(t *testing.T) {
 		t.Errorf("process %d ran it, want the one that was started by Warm", got)
 	}
 	in = waiting(t, r)[0]
-	r.park.mu.Lock()
-	l := r.park.lots[0]
-	r.park.mu.Unlock()
-	if !r.park.remove(l, in) || r.park.remove(l, in) {
+	if pool := r.leases.pool; !pool.Remove(in.lot, in) || pool.Remove(in.lot, in) {
 		t.Error("what waits can be removed once")
 	}
 	<-in.p.End()
@@ -284,7 +274,7 @@ func TestParkEnds(t *testing.T) {
 	run(t, r, runners.Request{Code: "1"})
 	in = waiting(t, r)[0]
 	// A Deno that was replaced.
-	l.key = "another"
+	r.leases.lots = map[string]*lot{}
 	run(t, r, runners.Request{Code: "1"})
 	select {
 	case <-in.p.End():
