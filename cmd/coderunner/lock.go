@@ -19,8 +19,9 @@ func newLock(cfg *Config) *cobra.Command {
 		Long: "Write the packages that a program uses, as they are today, into the program;\n" +
 			"\"run --locked\" then takes nothing else. The program is not run.\n\n" +
 			"Python: name, version, source and SHA-256 of every package go into the program's\n" +
-			"script block (PEP 723), as lock of [tool.coderunner]. What the program installs\n" +
-			"by micropip.install is not known before it runs: name it in dependencies.\n\n" +
+			"script block (PEP 723), as lock of [tool.coderunner]. Of what the program\n" +
+			"installs by micropip.install, that are the requirements that stand in its text:\n" +
+			"name others in dependencies.\n\n" +
 			"JavaScript and TypeScript: the versions go into the npm: and jsr: specifiers of\n" +
 			"the program's imports, and Deno's lock file, which also has the packages that\n" +
 			"those need, with their digests, into comments at the program's end.",

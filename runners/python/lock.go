@@ -12,8 +12,8 @@ import (
 )
 
 // Lock prepares what the program of a request needs, as Run would, and does not
-// run it. See [runners.Runner]. What the program installs by micropip.install is
-// not known before it runs.
+// run it. See [runners.Runner]. Of what the program installs by micropip.install
+// only the requirements that stand in its text are known.
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
 	j, err := r.job(req)
 	if err != nil {

@@ -64,6 +64,10 @@ func TestLocked(t *testing.T) {
 	if l, err := lock("x = 1 / 0"); err != nil || !strings.Contains(l.Text, "# lock = [\n# ]\n") {
 		t.Errorf("without packages: %+v, %v", l, err)
 	}
+	installs, err := lock("import micropip\nmicropip.install('other')\nimport alpha, other\n[alpha.version, other.version]\n")
+	if err != nil || installed(&runners.Outcome{Packages: installs.Packages}) != "alpha 1.0, beta 1.0, other 1.0" {
+		t.Fatalf("with what it installs: %+v, %v", installs, err)
+	}
 	x.module("alpha", "2.0", "beta")
 	r = x.newRunner(base{}, false, t.TempDir())
 	runLocked := func(code string, packages ...string) (*runners.Outcome, error) {
@@ -72,6 +76,9 @@ func TestLocked(t *testing.T) {
 	o, err := runLocked(locked)
 	if err != nil || o.ExitCode != 3 || installed(o) != "alpha 1.0, beta 1.0" {
 		t.Errorf("locked: %+v, %v", o, err)
+	}
+	if o, err := runLocked(installs.Text); err != nil || o.Result == nil || o.Result.Text != "['1.0', '1.0']" {
+		t.Errorf("locked, and installs: %+v, %v", o, err)
 	}
 	for _, test := range []struct{ code, packages, name, reason string }{
 		{locked + "import other\n", "", "other", "in the program's lock"},

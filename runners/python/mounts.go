@@ -1,9 +1,7 @@
 package python
 
 import (
-	"crypto/sha256"
 	"embed"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -29,21 +27,7 @@ var standIns = func() fs.FS {
 
 // standInsKey changes whenever the stand-ins do, so that no snapshot has older
 // ones.
-var standInsKey = func() string {
-	h := sha256.New()
-	err := fs.WalkDir(standIns, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		b, err := fs.ReadFile(standIns, name)
-		fmt.Fprintf(h, "%s %d %s", name, len(b), b)
-		return err
-	})
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return fmt.Sprintf("stand-ins %x", h.Sum(nil))
-}()
+var standInsKey = "stand-ins " + resolver.HashFiles(standIns)
 
 // mounts returns what goes into site-packages: the stand-ins first, so that no
 // package can take their names.

@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -28,9 +27,6 @@ const maxWheel = 1 << 30
 
 // treeFormat changes whenever unpacked wheels are to be made anew.
 const treeFormat = "2"
-
-// downloads guards session.downloaded.
-type downloads struct{ mu sync.Mutex }
 
 var errNoHash = errors.New("the index states no SHA-256 for it, and without one it is not trusted")
 
@@ -69,9 +65,9 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 		return "", err
 	}
 	if !cached {
-		s.downloads.mu.Lock()
+		s.downloading.Lock()
 		s.downloaded[p.SHA256] = true
-		s.downloads.mu.Unlock()
+		s.downloading.Unlock()
 	}
 	return path, nil
 }
@@ -128,9 +124,9 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	s.downloads.mu.Lock()
+	s.downloading.Lock()
 	fetched := s.downloaded[p.SHA256]
-	s.downloads.mu.Unlock()
+	s.downloading.Unlock()
 	return Package{
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched},
 		Tree:    tree,
@@ -229,9 +225,9 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 		return nil
 	}
 	if errors.Is(reasons[0], ErrTooCostly) && p.Source != sourcePyodide {
-		s.downloads.mu.Lock()
+		s.downloading.Lock()
 		s.costly[p.Filename] = true
-		s.downloads.mu.Unlock()
+		s.downloading.Unlock()
 	}
 	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
 }

@@ -1,7 +1,6 @@
 package resolver
 
 import (
-	"crypto/sha256"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -24,14 +23,10 @@ func overlayKey(project string) string {
 		return ""
 	}
 	files, err := fs.Sub(overlays, name)
-	h := sha256.New()
-	if err == nil {
-		err = hashFiles(h, files)
-	}
 	if err != nil {
-		panic(err) // the files are embedded
+		panic(err) // the path is valid
 	}
-	return fmt.Sprintf("-over%x", h.Sum(nil)[:6])
+	return "-over" + HashFiles(files)[:12]
 }
 
 // overlay replaces files of an unpacked wheel.

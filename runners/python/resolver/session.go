@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"coderunner/internal/fetch"
@@ -37,17 +37,12 @@ var resolverTree = func() fs.FS {
 }()
 
 // resolverDigest changes whenever the script does.
-var resolverDigest = func() string {
-	h := sha256.New()
-	if err := hashFiles(h, resolverTree); err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf("%x", h.Sum(nil))
-}()
+var resolverDigest = HashFiles(resolverTree)
 
-// hashFiles writes the names and contents of embedded files.
-func hashFiles(h io.Writer, files fs.FS) error {
-	return fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+// HashFiles returns a digest of the names and contents of embedded files.
+func HashFiles(files fs.FS) string {
+	h := sha256.New()
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -55,6 +50,10 @@ func hashFiles(h io.Writer, files fs.FS) error {
 		fmt.Fprintf(h, "%s %d %s", name, len(b), b)
 		return err
 	})
+	if err != nil {
+		panic(err) // they are embedded
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // session is the work on one request. Its fields are the resolver script's
@@ -67,10 +66,10 @@ type session struct {
 	unreachable bool              // the index or a file of it could not be had at the moment
 	lost        map[string]string // packages of the lock file that were not there, and why
 
-	downloads  downloads
-	downloaded map[string]bool
-	costly     map[string]bool // files whose libraries are ErrTooCostly; guarded by downloads.mu
-	avoided    int             // how many of them the resolver has been told of
+	downloading sync.Mutex
+	downloaded  map[string]bool // by SHA-256; guarded by downloading
+	costly      map[string]bool // files whose libraries are ErrTooCostly; guarded by downloads.mu
+	avoided     int             // how many of them the resolver has been told of
 }
 
 // question is what the package resolver is asked.

@@ -31,7 +31,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -173,32 +172,6 @@ func (w *Wheel) describing(name string, limit int64) ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
-
-// Requires returns the wheel's Requires-Dist lines.
-func (w *Wheel) Requires() []string { return w.Metadata.RequiresDist }
-
-// TopLevel returns the names that the wheel adds to site-packages' top level and
-// that can be imported: modules and packages, sorted.
-func (w *Wheel) TopLevel() []string {
-	var names []string
-	for _, f := range w.files {
-		top, rest, nested := strings.Cut(f.path, "/")
-		if !nested {
-			top, _, nested = strings.Cut(top, ".")
-			if !nested || !IsModule(f.path) {
-				continue
-			}
-		} else if !IsModule(rest) {
-			continue
-		}
-		names = append(names, top)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// IsModule reports whether Python can import the file.
-func IsModule(path string) bool { return strings.HasSuffix(path, ".py") || IsNative(path) }
 
 // IsNative reports whether the file is machine code for some platform: an
 // extension module or a shared library.
