@@ -41,12 +41,13 @@ const imports = `
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
 	pyodide: internal/pool pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
-	pyodide/pyodidetest: cache internal/fetch internal/versions pyodide
+	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
 	internal/builder: cache
 	internal/sandbox:
 	internal/hostile:
 	runners/deno/codecache: cache internal/builder
+	internal/testcache:
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox

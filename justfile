@@ -46,7 +46,7 @@ golden:
     go test ./internal/server -run TestGoldenTool -update
     git diff --stat internal/server/testdata
 
-# Hostile programs, packages, registries and ends, with their table: just hostile TestWheels
+# Hostile programs, packages, registries and ends: just hostile TestWheels
 hostile TEST='' *ARGS:
     go test -count=1 -timeout 30m -run '{{TEST}}' {{ARGS}} ./internal/hostile
 

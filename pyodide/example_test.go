@@ -11,6 +11,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/testcache"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 )
@@ -23,7 +24,7 @@ func Example() {
 		return
 	}
 	ctx := context.Background()
-	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
+	c, err := cache.Open(testcache.Dir())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"coderunner/internal/testcache"
 )
 
 // TestDamagedCache damages every kind of file in a cache that is in use, and
@@ -131,10 +133,7 @@ type damaged struct {
 // replaced here, never written.
 func newDamaged(t *testing.T) *damaged {
 	t.Helper()
-	shared, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := testcache.Dir()
 	d := &damaged{t: t, cache: filepath.Join(t.TempDir(), "cache"), work: t.TempDir(), was: map[string][]byte{}, now: map[string][]byte{}, ways: map[string]string{}}
 	for name, p := range damagePrograms {
 		if err := os.WriteFile(filepath.Join(d.work, name), []byte(p.code), 0o600); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/testcache"
 	"coderunner/internal/versions"
 )
 
@@ -23,10 +24,7 @@ func TestForeignClient(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	dir, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testcache.Dir()
 	c, err := cache.Open(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coderunner/internal/testcache"
 )
 
 // TestNoOrphans ends the server in every way there is while a program runs
@@ -19,10 +21,7 @@ func TestNoOrphans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches Deno")
 	}
-	dir, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testcache.Dir()
 	for name, end := range map[string]func(cmd *exec.Cmd, in io.Closer) error{
 		"end of input": func(_ *exec.Cmd, in io.Closer) error { return in.Close() },
 		"SIGTERM":      func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(syscall.SIGTERM) },

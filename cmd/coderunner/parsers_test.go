@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coderunner/internal/testcache"
 )
 
 // forge has Python's half report what it likes in place of some fields.
@@ -89,10 +91,7 @@ type wireServer struct {
 }
 
 func serveForParsers(t *testing.T) *wireServer {
-	cache, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := testcache.Dir()
 	cmd := exec.Command(selfAs(t, "coderunner"), "serve")
 	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+cache)
 	in, err := cmd.StdinPipe()

@@ -7,13 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"coderunner/cache"
+	"coderunner/internal/testcache"
 )
 
 func TestMain(m *testing.M) {
@@ -27,11 +26,6 @@ func TestMain(m *testing.M) {
 type suite struct{ m *testing.M }
 
 func (s suite) Run() int {
-	defer func() {
-		if ownCache != "" {
-			os.RemoveAll(ownCache)
-		}
-	}()
 	return s.m.Run()
 }
 
@@ -85,9 +79,8 @@ func runScripts(t *testing.T, dir string, offline bool) {
 				env.Setenv("CODE_RUNNER_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 				return nil
 			}
-			dir, err := testCache()
-			env.Setenv("CODE_RUNNER_CACHE_DIR", dir)
-			return err
+			env.Setenv("CODE_RUNNER_CACHE_DIR", testcache.Dir())
+			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits":  cmdExits,
@@ -101,26 +94,6 @@ func runScripts(t *testing.T, dir string, offline bool) {
 		},
 	})
 }
-
-// testCache is the cache that the user has, so that the runtimes are fetched
-// once for all tests. Where the user cannot have one, it is one of the tests.
-var testCache = sync.OnceValues(func() (string, error) {
-	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
-	if err != nil {
-		return "", err
-	}
-	if err := c.Close(); err != nil {
-		return "", err
-	}
-	if !exists(c.Root()) {
-		ownCache, err = os.MkdirTemp("", "coderunner-test-cache-")
-		return ownCache, err
-	}
-	return c.Root(), nil
-})
-
-// ownCache is the tests' own cache, if they have one.
-var ownCache string
 
 // cmdExits is "exits CODE COMMAND ARG...": exec with that exit code.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"coderunner/internal/testcache"
 )
 
 // TestOpenStdin runs programs on a pipe that nobody closes. One that does not
@@ -17,10 +19,7 @@ func TestOpenStdin(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches the runtimes")
 	}
-	cache, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := testcache.Dir()
 	for name, code := range map[string]string{
 		"ignores.py": "print('abc')",
 		"ignores.ts": "console.log('abc')",

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coderunner/internal/testcache"
 )
 
 // plant puts into a directory what another user of the machine may put there
@@ -133,10 +135,7 @@ func TestStrangersRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches the runtimes")
 	}
-	cacheDir, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cacheDir := testcache.Dir()
 	dir, err := os.MkdirTemp("", "s")
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"coderunner/internal/testcache"
 )
 
 func TestQuantile(t *testing.T) {
@@ -107,12 +108,8 @@ func TestBench(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds coderunner and runs it beside its peers")
 	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out strings.Builder
-	o := options{only: regexp.MustCompile(`^stdio/.*/hello$`), rounds: 1, cache: filepath.Join(dir, "coderunner-test", "bench")}
+	o := options{only: regexp.MustCompile(`^stdio/.*/hello$`), rounds: 1, cache: filepath.Join(testcache.Dir(), "bench")}
 	if err := bench(t.Context(), o, &out, t.Output()); err != nil || strings.Contains(out.String(), "failed") {
 		t.Errorf("%v\n%s", err, &out)
 	}

@@ -5,7 +5,6 @@ package hostile
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -53,8 +52,10 @@ var installs = []arguments{
 	{Language: javascript, Code: "import { z } from 'npm:zod@3'; z.string().parse('x')", Timeout: 20},
 }
 
-// TestFlippedBytes damages one file of every kind in the cache: 54. The next
+// TestFlippedBytes damages one file of every kind in the cache. The next
 // server must notice, and repair or refuse, and never run what it found.
+//
+// Row 54.
 func TestFlippedBytes(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -108,7 +109,6 @@ func TestFlippedBytes(t *testing.T) {
 			damage(t, dir, kinds[kind], ways[order[i%len(order)]], func(string, []byte) { damaged++ })
 		}
 		survives(t, dir)
-		results.note(t, "54", fmt.Sprintf("cache: %d kinds of files damaged", len(names)), fmt.Sprintf("%d files", damaged))
 		return
 	}
 	for _, kind := range names {
@@ -117,7 +117,6 @@ func TestFlippedBytes(t *testing.T) {
 				damaged := map[string][]byte{}
 				damage(t, dir, kinds[kind], ways[way], func(name string, was []byte) { damaged[name] = bytes.Clone(was) })
 				survives(t, dir)
-				results.note(t, "54", "cache: "+kind+" "+way, fmt.Sprintf("%d files", len(damaged)))
 				for name, b := range damaged { // as it was, for the next
 					if exists(filepath.Join(dir, name)) {
 						replace(t, filepath.Join(dir, name), b)
@@ -181,7 +180,9 @@ func replace(t *testing.T, path string, b []byte) {
 	}
 }
 
-// TestSharedCache starts servers at once on one cache, and kills one: 57.
+// TestSharedCache starts servers at once on one cache, and kills one.
+//
+// Row 57.
 func TestSharedCache(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -207,10 +208,11 @@ func TestSharedCache(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	results.note(t, "57", "four servers, one cache, one killed", "")
 }
 
-// TestCacheGoes removes the cache under a server: 58.
+// TestCacheGoes removes the cache under a server.
+//
+// Row 58.
 func TestCacheGoes(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -231,11 +233,12 @@ func TestCacheGoes(t *testing.T) {
 			t.Errorf("%v %s", err, text)
 		}
 	}
-	results.note(t, "58", "the cache is emptied under a server", "")
 }
 
 // TestDisk has a cache on a full disk and on one that cannot be written, and
-// folders with strange names: 55, 56.
+// folders with strange names.
+//
+// Rows 51, 55, 56.
 func TestDisk(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -253,7 +256,6 @@ func TestDisk(t *testing.T) {
 				t.Errorf("%v %s", err, text)
 			}
 		}
-		results.note(t, "56", "a cache with a strange name", "")
 	})
 	t.Run("read-only", func(t *testing.T) {
 		dir := ownCache(t)
@@ -281,7 +283,6 @@ func TestDisk(t *testing.T) {
 		if !strings.Contains(s.logs(), "cache") {
 			t.Errorf("no warning: %s", s.logs())
 		}
-		results.note(t, "56", "a read-only cache", "")
 	})
 	t.Run("full", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "small")
@@ -299,25 +300,21 @@ func TestDisk(t *testing.T) {
 				t.Errorf("it does not say that the disk is full: %v %s", err, clip(text, 400))
 			}
 		}
-		results.note(t, "55", "a full disk", "")
 	})
 	t.Run("no home", func(t *testing.T) {
 		s := start(t, settings{env: []string{"HOME=", "XDG_CACHE_HOME="}})
 		if err := s.probe(python); err != nil {
 			t.Error(err)
 		}
-		results.note(t, "56", "no HOME", "")
 	})
 	t.Run("offline", func(t *testing.T) {
 		s := start(t, settings{cache: ownCache(t), env: []string{"CODE_RUNNER_OFFLINE=1"}})
-		begun := time.Now()
 		for _, a := range []arguments{{Language: python, Code: "import nothere_x1", Packages: []string{"nothere-x1"}}, {Language: javascript, Code: "import 'nothere-x1'"}} {
 			o, text, err := s.run(a)
 			if err != nil || o.Status != "not_installed" || !strings.Contains(text, "nothere") {
 				t.Errorf("%v %s", err, text)
 			}
 		}
-		results.note(t, "51", "offline, not cached", time.Since(begun).Round(time.Millisecond).String())
 	})
 }
 
@@ -326,7 +323,6 @@ func mount(t *testing.T, dir string, f func() error) {
 	t.Helper()
 	err := f()
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EPERM) {
-		results.note(t, map[string]string{"read-only": "56", "full": "55"}[filepath.Base(t.Name())], filepath.Base(t.Name()), "skipped: no right to mount")
 		t.Skip("no right to mount")
 	}
 	if err != nil {

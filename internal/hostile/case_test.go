@@ -3,47 +3,42 @@
 package hostile
 
 import (
+	"bytes"
+	"embed"
+	"encoding/json"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"coderunner/runners"
+	"coderunner/runners/runnertest"
 )
 
-// attack is one hostile program and what is to become of it.
-type attack struct {
-	row  string // number and letter in the table
-	name string
-	lang string
-	code string
-
-	want    []string // statuses, one of them; nil: any but crashed
-	has     string   // what outcome or text must have: one of several, with || between them
-	not     string   // and must not
-	stdout  string   // what stdout begins with
-	timeout float64  // seconds; 0 is 5
-	files   []file
-	stdin   string
-	pkgs    []string
-	keeps   bool // it may leave entries in the cache: packages
-	roomy   bool // it needs more memory than others: it has workers
-}
+// programs are hostile programs and what is to become of them, in the format of
+// package runnertest. The comment begins with the rows of the table that the
+// case is of, or "Escape". SECRETFILE and LISTENER in a program stand for a file
+// with the canary and an address that counts connections. want.json may have
+// "all": everything that was printed or said.
+//
+//go:embed testdata/*.txtar
+var programs embed.FS
 
 const (
 	python     = "python"
 	javascript = "javascript"
-	typescript = "typescript"
 )
 
 var (
 	succeeded = []string{"succeeded"}
 	timedOut  = []string{"timed_out"}
-	noMemory  = []string{"out_of_memory"}
 	refused   = []string{"failed"}
-	flooded   = []string{"output_limit"}
 	absent    = []string{"not_installed"}
 	// anyEnd is for programs that may break their interpreter, which is then
 	// gone, and nothing else.
@@ -81,9 +76,7 @@ left
 
 // probe has a program of the same language look around.
 func (s *server) probe(lang string) error {
-	if lang == typescript {
-		lang = javascript
-	}
+	lang = family(lang)
 	p := probes[lang]
 	o, text, err := s.run(arguments{Language: lang, Code: p.code})
 	switch {
@@ -97,89 +90,138 @@ func (s *server) probe(lang string) error {
 	return nil
 }
 
+// family returns the language whose server and probe a language shares.
+func family(lang string) string {
+	if lang == python {
+		return python
+	}
+	return javascript
+}
+
+// expect is what tests that are not cases want of a program.
+type expect struct {
+	status []string // one of them; nil: any but crashed
+	has    string
+	not    string
+}
+
 // judge compares an outcome with what is wanted.
-func (a attack) judge(o *outcome, text string) []string {
+func (e expect) judge(o *outcome, text string) []string {
 	var wrong []string
 	all := o.all() + "\n" + text
-	if a.want == nil && o.Status == "crashed" || a.want != nil && !slices.Contains(a.want, o.Status) {
-		wrong = append(wrong, fmt.Sprintf("status %s, want %v: %s", o.Status, a.want, clip(all, 600)))
+	if e.status == nil && o.Status == "crashed" || e.status != nil && !slices.Contains(e.status, o.Status) {
+		wrong = append(wrong, fmt.Sprintf("status %s, want %v: %s", o.Status, e.status, clip(all, 600)))
 	}
-	if a.has != "" && !slices.ContainsFunc(strings.Split(a.has, "||"), func(has string) bool { return strings.Contains(all, has) }) {
-		wrong = append(wrong, fmt.Sprintf("it does not say %q: %s", a.has, clip(all, 600)))
+	if !strings.Contains(all, e.has) {
+		wrong = append(wrong, fmt.Sprintf("it does not say %q: %s", e.has, clip(all, 600)))
 	}
-	if a.not != "" && strings.Contains(all, a.not) {
-		wrong = append(wrong, fmt.Sprintf("it says %q: %s", a.not, clip(all, 600)))
+	if e.not != "" && strings.Contains(all, e.not) {
+		wrong = append(wrong, fmt.Sprintf("it says %q: %s", e.not, clip(all, 600)))
 	}
-	if !strings.HasPrefix(o.Stdout, a.stdout) {
-		wrong = append(wrong, fmt.Sprintf("stdout %q", clip(o.Stdout, 100)))
-	}
+	return append(wrong, wellFormed(o, all)...)
+}
+
+// wellFormed lists what no outcome may have, whatever the program does.
+func wellFormed(o *outcome, all string) []string {
+	var wrong []string
 	if o.Status != "succeeded" && o.Status != "failed" && (o.Error == nil || o.Error.Message == "") {
 		wrong = append(wrong, "no message with status "+o.Status)
 	}
 	for _, dump := range []string{"goroutine 1 [", "runtime.gopanic", "wasm stack trace", "panic:"} {
-		if strings.Contains(all, dump) {
-			wrong = append(wrong, fmt.Sprintf("our insides are shown (%q): %s", dump, clip(all[strings.Index(all, dump):], 300)))
+		if i := strings.Index(all, dump); i >= 0 {
+			wrong = append(wrong, fmt.Sprintf("our insides are shown (%q): %s", dump, clip(all[i:], 300)))
 		}
 	}
 	return wrong
 }
 
-// late is by how much a run went over its limit and the second that it may take
-// to end.
-func (a attack) late(o *outcome) time.Duration {
-	over := time.Duration(o.Usage.RunMS)*time.Millisecond - time.Duration(a.limit()*float64(time.Second))
-	worstOvershoot.Store(max(worstOvershoot.Load(), int64(over)))
-	return over - time.Second
-}
-
-// worstOvershoot is the most by which any run went over its limit, in
-// nanoseconds. Two tests at once may lose one: it is for the table.
-var worstOvershoot atomic.Int64
-
-func (a attack) limit() float64 {
-	if a.timeout == 0 {
-		return 5
+// compare holds an outcome to a case.
+func compare(c *runnertest.Case, lang runners.Language, o *outcome, text string) []string {
+	all := o.all() + "\n" + text
+	var got map[string]any
+	d := json.NewDecoder(bytes.NewReader(o.raw))
+	d.UseNumber()
+	if err := d.Decode(&got); err != nil {
+		return []string{err.Error()}
 	}
-	return a.timeout
+	got["all"] = all
+	wrong, err := c.Compare(lang, got)
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	for i, w := range wrong {
+		wrong[i] = clip(w, 1000)
+	}
+	return append(wrong, wellFormed(o, all)...)
 }
 
-// on runs the attack against a server, and everything that must hold afterwards.
-func (a attack) on(t *testing.T, s *server, before *census) {
+// callArguments are those of a case's call.
+func callArguments(c *runnertest.Case, lang runners.Language) (arguments, error) {
+	req := c.Request(lang)
+	stdin, err := io.ReadAll(req.Stdin)
+	a := arguments{Language: string(lang), Code: expand(req.Code), Timeout: req.Limits.Timeout.Seconds(),
+		Packages: req.Packages, Stdin: string(stdin), Args: req.Args}
+	for _, f := range req.Files {
+		a.Files = append(a.Files, file{f.Path, expand(string(f.Data))})
+	}
+	return a, err
+}
+
+// attack runs a case's program against a server, and checks everything that
+// must hold afterwards.
+func attack(t *testing.T, c *runnertest.Case, lang runners.Language, s *server, before *census) {
 	t.Helper()
-	given := make([]file, len(a.files))
-	for i, f := range a.files {
-		given[i] = file{f.Path, expand(f.Text)}
+	args, err := callArguments(c, lang)
+	if err != nil {
+		t.Fatal(err)
 	}
-	args := arguments{Language: a.lang, Code: expand(a.code), Timeout: a.limit(), Files: given, Stdin: a.stdin, Packages: a.pkgs}
-	o, text, err := s.run(args)
+	var o *outcome
+	var text string
+	var took time.Duration
+	grew := s.watchMemory()
 	// A machine that is busy with other things makes one run late, not three.
-	for n := 1; err == nil && a.late(o) > 0; n++ {
-		if n == 3 {
-			t.Errorf("%d times it ran for more than its limit of %g s and a second: %d ms", n, a.limit(), o.Usage.RunMS)
+	for n := 1; n <= 3; n++ {
+		begun := time.Now()
+		if o, text, err = s.run(args); err != nil {
+			t.Fatalf("%v\n%s", err, clip(s.logs(), 3000))
+		}
+		took = time.Since(begun)
+		over := time.Duration(o.Usage.RunMS-int64(c.TimeoutMS)) * time.Millisecond
+		if over <= time.Second && (c.WithinMS == 0 || took <= time.Duration(c.WithinMS)*time.Millisecond) {
 			break
 		}
-		o, text, err = s.run(args)
+		if n == 3 {
+			t.Errorf("%d times it ran too long: %d ms of its limit of %d, %v in all", n, o.Usage.RunMS, c.TimeoutMS, took)
+		}
 	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, clip(s.logs(), 3000))
+	t.Logf("%s after %v", o.Status, took.Round(time.Millisecond))
+	if n := grew(); c.HostMemory > 0 && n > c.HostMemory {
+		t.Errorf("the server grew by %d MiB, want at most %d", n>>20, c.HostMemory>>20)
 	}
-	for _, w := range a.judge(o, text) {
+	for _, w := range compare(c, lang, o, text) {
 		t.Error(w)
 	}
-	if err := s.probe(a.lang); err != nil {
+	if err := s.probe(string(lang)); err != nil {
 		t.Error(err)
 	}
-	if a.keeps {
+	if c.Network { // packages stay in the cache
 		if now, err := s.census(); err == nil {
 			before.entries = now.entries
 		}
 		before.keeps = true
 	}
+	s.leftNothing(t, before)
+}
+
+// leftNothing fails the test for what a case has left behind or let out. The
+// next case does not answer for it.
+func (s *server) leftNothing(t *testing.T, before *census) {
+	t.Helper()
 	if left := s.settle(*before); left != nil {
 		for _, l := range left {
 			t.Error("left: " + l)
 		}
-		if now, err := s.census(); err == nil { // it is this case's, not the next one's
+		if now, err := s.census(); err == nil {
 			before.entries, before.temp, before.fds = now.entries, now.temp, max(before.fds, now.fds)
 			before.goroutines, before.children = max(before.goroutines, now.goroutines), now.children
 		}
@@ -192,9 +234,8 @@ func (a attack) on(t *testing.T, s *server, before *census) {
 		t.Error("the secret got out: " + l)
 	}
 	for _, l := range junk {
-		t.Error("no protocol on stdout: " + l)
+		t.Error("not protocol on stdout: " + l)
 	}
-	results.add(a, t.Failed(), o.Status, o.Usage.RunMS)
 }
 
 // places are what attacks are told of this machine.
@@ -206,45 +247,6 @@ var places struct {
 
 func expand(code string) string {
 	return strings.NewReplacer("SECRETFILE", places.secret, "LISTENER", places.listen).Replace(code)
-}
-
-// results are the table.
-var results table
-
-type table struct {
-	mu   sync.Mutex
-	rows []string
-}
-
-func (r *table) add(a attack, bad bool, status string, ms int64) {
-	verdict := "ok"
-	if bad {
-		verdict = "BAD"
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rows = append(r.rows, fmt.Sprintf("%-5s %-44s %-11s %-14s %6d ms  %s", a.row, clip(a.name, 40), a.lang, status, ms, verdict))
-}
-
-// note adds a row that is no program.
-func (r *table) note(t *testing.T, row, name, what string) {
-	t.Helper()
-	verdict := "ok"
-	if t.Failed() {
-		verdict = "BAD"
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rows = append(r.rows, fmt.Sprintf("%-5s %-44s %-36s %s", row, clip(name, 40), clip(what, 34), verdict))
-}
-
-func (r *table) print() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	slices.SortStableFunc(r.rows, func(a, b string) int { return compareRows(a, b) })
-	for _, row := range r.rows {
-		fmt.Println(row)
-	}
 }
 
 // warmed starts a server, has it run a program of each language, and counts.
@@ -299,41 +301,63 @@ func preparePlaces(t *testing.T) {
 	places.listen, places.hits = listen(t)
 }
 
-// TestHostile runs the table of programs against two servers that live through
-// all of it, one for each family of languages.
-func TestHostile(t *testing.T) {
+// cases reads them all.
+func cases(t *testing.T) []*runnertest.Case {
+	t.Helper()
+	names, err := fs.Glob(programs, "testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*runnertest.Case
+	for _, name := range names {
+		data, err := programs.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := runnertest.Parse(strings.TrimSuffix(path.Base(name), ".txtar"), data)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestPrograms runs the cases against two servers that live through all of them,
+// one for each family of languages, and a third with more memory.
+func TestPrograms(t *testing.T) {
 	needsServer(t)
+	all := cases(t)
 	t.Run("all", func(t *testing.T) {
 		t.Run("python", func(t *testing.T) {
 			t.Parallel()
-			attackAll(t, nil, func(a attack) bool { return a.lang == python })
+			attackAll(t, all, python, 0)
 		})
 		t.Run("deno", func(t *testing.T) {
 			t.Parallel()
-			attackAll(t, nil, func(a attack) bool { return a.lang != python && !a.roomy })
+			attackAll(t, all, javascript, 0)
 			// Of Deno's memory that counts, a Worker wants 450 to 600 MiB.
-			attackAll(t, []string{"CODE_RUNNER_MEMORY=1GiB"}, func(a attack) bool { return a.roomy })
+			attackAll(t, all, javascript, 1<<30)
 		})
 	})
 	if hits := places.hits(); hits != 0 {
 		t.Errorf("%d connections from inside", hits)
 	}
-	results.note(t, "59b", "most over a limit", time.Duration(worstOvershoot.Load()).Round(time.Millisecond).String())
 }
 
-func attackAll(t *testing.T, env []string, mine func(attack) bool) {
-	cache := t.TempDir() + "/cache"
-	if err := copyTree(suiteCache, cache); err != nil {
-		t.Fatal(err)
+func attackAll(t *testing.T, all []*runnertest.Case, mine string, memory int64) {
+	var env []string
+	if memory > 0 {
+		env = []string{fmt.Sprintf("CODE_RUNNER_MEMORY=%d", memory)}
 	}
-	s, before := warmed(t, settings{cache: cache, env: env})
+	s, before := warmed(t, settings{cache: ownCache(t), env: env})
 	begun := s.rss()
-	for _, group := range allPrograms {
-		for _, a := range group {
-			if !mine(a) {
+	for _, c := range all {
+		for _, lang := range c.Languages() {
+			if family(string(lang)) != mine || c.Memory != memory {
 				continue
 			}
-			t.Run(strings.ReplaceAll(a.row+" "+a.name+" "+a.lang, "/", "÷"), func(t *testing.T) { a.on(t, s, before) })
+			t.Run(c.Name+"/"+string(lang), func(t *testing.T) { attack(t, c, lang, s, before) })
 			select {
 			case <-s.ended:
 				t.Fatalf("the server has ended:\n%s", clip(s.logs(), 5000))
@@ -345,6 +369,3 @@ func attackAll(t *testing.T, env []string, mine func(attack) bool) {
 }
 
 func (s *server) rss() int64 { return memoryOf(s.pid()) }
-
-// compareRows sorts by number, escapes last.
-func compareRows(a, b string) int { return rowNumber(a) - rowNumber(b) }

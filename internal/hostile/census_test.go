@@ -150,6 +150,21 @@ func memoryOf(pid int) int64 {
 	return n * int64(os.Getpagesize())
 }
 
+// watchMemory returns a function that tells by how many bytes the server's
+// memory has grown at most since now.
+func (s *server) watchMemory() func() int64 {
+	status := fmt.Sprintf("/proc/%d/", s.pid())
+	_ = os.WriteFile(status+"clear_refs", []byte("5"), 0) // the peak starts over
+	peak := func() (n int64) {
+		b, _ := os.ReadFile(status + "status")
+		_, rest, _ := strings.Cut(string(b), "VmHWM:")
+		_, _ = fmt.Sscan(rest, &n)
+		return n << 10
+	}
+	before := peak()
+	return func() int64 { return peak() - before }
+}
+
 // ahead is how many processes of Deno a server keeps ready for programs to
 // come. Each waits in a folder of its own, which has nothing in it but the pipe
 // for its report, and its copies of the compiled code of packages.
@@ -157,7 +172,7 @@ const ahead = 4
 
 var (
 	waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/report$`)
-	waitingCode   = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/)code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?$`)
+	waitingCode   = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/)(map\.json|code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?)$`)
 )
 
 // waiting counts the processes that only wait.

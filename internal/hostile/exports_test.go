@@ -107,7 +107,6 @@ func TestExports(t *testing.T) {
 	for _, l := range s.settle(*before) {
 		t.Error("left: " + l)
 	}
-	results.note(t, "E3b", fmt.Sprintf("%d names of the module, %d callable", len(names), len(found)), fmt.Sprint(ends))
 }
 
 // systemCalls are functions of the guest's C library that end in the host.
@@ -147,7 +146,6 @@ func TestSystemCalls(t *testing.T) {
 	for _, l := range s.settle(*before) {
 		t.Error("left: " + l)
 	}
-	results.note(t, "E3f", fmt.Sprintf("%d system calls, hostile arguments", len(found)), fmt.Sprint(ends))
 }
 
 // eachProgram runs a program for each name and each variant, four at a time.
@@ -156,17 +154,18 @@ func (s *server) eachProgram(t *testing.T, names, variants []string, program fun
 	t.Helper()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	work := make(chan attack)
+	type call struct{ name, variant string }
+	work := make(chan call)
 	for range 4 {
 		wg.Go(func() {
-			for a := range work {
-				o, text, err := s.run(arguments{Language: python, Code: a.code, Timeout: 1})
+			for c := range work {
+				o, text, err := s.run(arguments{Language: python, Code: program(c.name, c.variant), Timeout: 1})
 				if err != nil {
-					t.Errorf("%s: %v", a.name, err)
+					t.Errorf("%v: %v", c, err)
 					continue
 				}
-				for _, w := range a.judge(o, text) {
-					t.Errorf("%s: %s", a.name, w)
+				for _, w := range (expect{status: anyEnd, not: "evaluated"}).judge(o, text) {
+					t.Errorf("%v: %s", c, w)
 				}
 				mu.Lock()
 				ends[o.Status]++
@@ -176,7 +175,7 @@ func (s *server) eachProgram(t *testing.T, names, variants []string, program fun
 	}
 	for _, name := range names {
 		for _, v := range variants {
-			work <- attack{name: name + "(" + v + ")", lang: python, code: program(name, v), timeout: 1, want: anyEnd, not: "evaluated"}
+			work <- call{name, v}
 		}
 	}
 	close(work)

@@ -24,7 +24,9 @@ var busy = map[string]string{
 	python:     "print('begun', flush=True)\nwhile True: pass",
 }
 
-// TestCancel cancels calls at every moment: 59.
+// TestCancel cancels calls at every moment.
+//
+// Row 59.
 func TestCancel(t *testing.T) {
 	needsServer(t)
 	s, before := warmed(t, settings{env: []string{"CODE_RUNNER_CONCURRENCY=2"}})
@@ -77,7 +79,6 @@ func TestCancel(t *testing.T) {
 	for _, l := range s.settle(*before) {
 		t.Error("left: " + l)
 	}
-	results.note(t, "59", "cancelled: running, queued, twice, unknown", fmt.Sprintf("free for another after %v", freed.Round(time.Millisecond)))
 }
 
 // awaitChildren waits until the server has started processes.
@@ -92,7 +93,9 @@ func (s *server) awaitChildren(t *testing.T, n int) []string {
 	return nil
 }
 
-// TestEnd ends servers while programs run: 60 and 61.
+// TestEnd ends servers while programs run.
+//
+// Rows 60, 61.
 func TestEnd(t *testing.T) {
 	needsServer(t)
 	for _, c := range []struct {
@@ -160,7 +163,6 @@ func TestEnd(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(s.cache, "tmp", "*", "*")); len(left) > 20 {
 				t.Errorf("%d temporary entries in the cache", len(left))
 			}
-			results.note(t, c.row, "end of a busy server: "+c.name, took.Round(time.Millisecond).String())
 		})
 	}
 }
@@ -182,7 +184,9 @@ func awaitGone(t *testing.T, processes []string) {
 	}
 }
 
-// TestClientKilled kills the client, which leaves the server an orphan: 60.
+// TestClientKilled kills the client, which leaves the server an orphan.
+//
+// Row 60.
 func TestClientKilled(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -204,7 +208,6 @@ func TestClientKilled(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 	s := &server{cmd: &exec.Cmd{Process: &os.Process{Pid: pid}}}
 	children := s.awaitChildren(t, 1)
-	begun := time.Now()
 	_ = client.Process.Kill()
 	_ = client.Wait()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -219,10 +222,11 @@ func TestClientKilled(t *testing.T) {
 		}
 	}
 	awaitGone(t, children)
-	results.note(t, "60", "the client is killed", time.Since(begun).Round(time.Millisecond).String())
 }
 
-// TestProtocolAbuse sends what is no request: 65.
+// TestProtocolAbuse sends what is no request.
+//
+// Row 65.
 func TestProtocolAbuse(t *testing.T) {
 	needsServer(t)
 	s, before := warmed(t, settings{})
@@ -301,10 +305,11 @@ func TestProtocolAbuse(t *testing.T) {
 		t.Errorf("no protocol on stdout: %s", j)
 	}
 	s.mu.Unlock()
-	results.note(t, "65", "abuse of the protocol", fmt.Sprintf("%d MiB", s.rss()>>20))
 }
 
-// TestBeforeHandshake calls a tool at once: 65.
+// TestBeforeHandshake calls a tool at once.
+//
+// Row 65.
 func TestBeforeHandshake(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -320,10 +325,11 @@ func TestBeforeHandshake(t *testing.T) {
 	if err := s.probe(python); err != nil {
 		t.Error(err)
 	}
-	results.note(t, "65", "a call before the handshake", "")
 }
 
-// TestSecrets looks for credentials in what goes wrong: 31.
+// TestSecrets looks for credentials in what goes wrong.
+//
+// Row 31.
 func TestSecrets(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -346,7 +352,6 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("the secret got out: %s", l)
 	}
 	s.mu.Unlock()
-	results.note(t, "31", "credentials in registries' URLs", "")
 }
 
 // TestWaiting: as configured by default, a server has a confined Deno waiting

@@ -33,7 +33,7 @@ var limitCases = []limitCase{
 		says: []string{"out of memory", "256 MiB", "CODE_RUNNER_MEMORY"}, stdout: "before\n", least: "peak_memory_bytes"},
 	{limit: "memory", lang: javascript, code: "console.log('before'); const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", timeout: 60, status: "out_of_memory",
 		says: []string{"out of memory", "256 MiB", "CODE_RUNNER_MEMORY"}, stdout: "before\n", least: "peak_memory_bytes"},
-	{limit: "workers", lang: javascript, code: workers200, timeout: 60, status: "out_of_memory",
+	{limit: "workers", lang: javascript, code: "for (let i = 0; i < 200; i++) new Worker('data:text/javascript,for(;;);', { type: 'module' }); await new Promise(() => {})", timeout: 60, status: "out_of_memory",
 		says: []string{"256 MiB", "a Worker needs", "CODE_RUNNER_MEMORY"}, least: "peak_memory_bytes"},
 	{limit: "output", lang: python, code: "print('before')\nwhile True: print('x' * 999)", timeout: 60, status: "output_limit",
 		says: []string{"more than 20000 bytes", "CODE_RUNNER_MAX_OUTPUT", "The output was cut"}, stdout: "before\nxxx"},
@@ -79,7 +79,6 @@ func TestLimits(t *testing.T) {
 			if c.least != "" && usage[c.least] <= 0 {
 				t.Errorf("%s is %d", c.least, usage[c.least])
 			}
-			results.note(t, "limit", c.limit+" in "+c.lang, clip(text[strings.LastIndexByte(strings.TrimSpace(text), '\n')+1:], 60))
 		})
 	}
 	t.Run("queue", func(t *testing.T) {
@@ -99,7 +98,6 @@ func TestLimits(t *testing.T) {
 		if waited.Load() < 1000 {
 			t.Errorf("two programs of three seconds, one place: queue_ms is %d", waited.Load())
 		}
-		results.note(t, "limit", "queue", fmt.Sprintf("%d ms", waited.Load()))
 	})
 }
 

@@ -66,9 +66,11 @@ func compileBomb() string {
 		section(10, "\x01"+leb(uint64(len(body)))+body)
 }
 
-// TestSideModules offers wheels with broken libraries: 44. Each is imported
+// TestSideModules offers wheels with broken libraries. Each is imported
 // three times: what a program imports is put into a snapshot meanwhile, by an
 // interpreter of the server's own.
+//
+// Row 44.
 func TestSideModules(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -89,13 +91,13 @@ func TestSideModules(t *testing.T) {
 	s := start(t, settings{env: r.env(), cache: ownCache(t)})
 	for name := range sideModules() {
 		t.Run(name, func(t *testing.T) {
-			status := ""
+			timeout := 30.0
 			for range 3 {
-				a := attack{lang: python, timeout: 30, want: []string{"failed", "not_installed", "out_of_memory"}}
+				a := expect{status: []string{"failed", "not_installed", "out_of_memory"}}
 				if name == "loops" {
-					a.timeout, a.want = 2, []string{"timed_out"}
+					a.status, timeout = timedOut, 2
 				}
-				o, text, err := s.run(arguments{Language: python, Code: "import " + name, Timeout: a.timeout})
+				o, text, err := s.run(arguments{Language: python, Code: "import " + name, Timeout: timeout})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,14 +107,12 @@ func TestSideModules(t *testing.T) {
 				if o.Status == "failed" && (o.Error == nil || o.Error.Type != "ImportError" && o.Error.Type != "MemoryError") {
 					t.Errorf("no ImportError: %s", clip(text, 300))
 				}
-				status = o.Status
 			}
-			results.add(attack{row: "44", name: "library: " + name, lang: python}, t.Failed(), status, 0)
 		})
 	}
 	t.Run("a pure wheel beside it", func(t *testing.T) {
-		a := attack{lang: python, timeout: 30, want: []string{"succeeded"}, has: "pure"}
-		o, text, err := s.run(arguments{Language: python, Code: "import both\nprint(both.kind)", Timeout: a.timeout})
+		a := expect{status: succeeded, has: "pure"}
+		o, text, err := s.run(arguments{Language: python, Code: "import both\nprint(both.kind)", Timeout: 30})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +123,8 @@ func TestSideModules(t *testing.T) {
 	t.Run("a program's own", func(t *testing.T) {
 		code := fmt.Sprintf("import base64, ctypes\nopen('own.so', 'wb').write(base64.b64decode(%q))\nctypes.CDLL('./own.so')",
 			base64.StdEncoding.EncodeToString([]byte(compileBomb())))
-		a := attack{lang: python, timeout: 30, want: []string{"failed"}, has: "compiling it takes too much"}
-		o, text, err := s.run(arguments{Language: python, Code: code, Timeout: a.timeout})
+		a := expect{status: refused, has: "compiling it takes too much"}
+		o, text, err := s.run(arguments{Language: python, Code: code, Timeout: 30})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,9 @@ func TestSideModules(t *testing.T) {
 }
 
 // TestSilentFailure asks for packages that cannot be had where others would
-// report success: 46.
+// report success.
+//
+// Row 46.
 func TestSilentFailure(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -170,7 +172,7 @@ func TestSilentFailure(t *testing.T) {
 				w := wheeltest.Wheel{Filename: "hollow-1.0-py3-none-any.whl", Files: map[string]string{"other_name.py": ""}}
 				r.wheel("hollow", w.Filename, w.Build(), "")
 				s := start(t, settings{env: r.env(), cache: suiteCache})
-				a := attack{lang: python, timeout: 30, want: c.want, has: c.has, not: "'installed'"}
+				a := expect{status: c.want, has: c.has, not: "'installed'"}
 				o, text, err := s.run(arguments{Language: python, Code: c.code, Packages: c.pkgs, Timeout: 30})
 				if err != nil {
 					t.Fatal(err)
@@ -181,13 +183,14 @@ func TestSilentFailure(t *testing.T) {
 				if o.text() == "'installed'" {
 					t.Errorf("it says that it is installed: %s", clip(text, 300))
 				}
-				results.add(attack{row: "46", name: c.name + "; CDN " + what, lang: python}, t.Failed(), o.Status, o.Usage.RunMS)
 			})
 		}
 	}
 }
 
-// TestLargeIndex has indexes that are large or are none: 49.
+// TestLargeIndex has indexes that are large or are none.
+//
+// Row 49.
 func TestLargeIndex(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -220,7 +223,6 @@ func TestLargeIndex(t *testing.T) {
 			if err != nil || o.Status != "not_installed" || !strings.Contains(text, name) {
 				t.Errorf("%v %s", err, clip(text, 500))
 			}
-			results.add(attack{row: "49", name: "index: " + name, lang: python}, t.Failed(), o.Status, 0)
 		})
 	}
 	if err := s.probe(python); err != nil {
@@ -229,13 +231,14 @@ func TestLargeIndex(t *testing.T) {
 	if rss := s.rss(); rss > 1<<30 {
 		t.Errorf("the server takes %d MiB", rss>>20)
 	}
-	results.note(t, "49", "the server after all of them", fmt.Sprintf("%d MiB", s.rss()>>20))
 }
 
-// TestRegistryRedirects has registries that send us elsewhere: 47. A public one,
+// TestRegistryRedirects has registries that send us elsewhere. A public one,
 // which we reach through a proxy, may not lead to a private address, and one
 // that speaks TLS may not lead to one that does not. Deno, which fetches npm
 // packages itself, follows redirects; what it gets there is no package.
+//
+// Row 47.
 func TestRegistryRedirects(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -264,7 +267,6 @@ func TestRegistryRedirects(t *testing.T) {
 			} else if n != 0 { // SECURITY.md says so
 				t.Logf("%s: %s: Deno connects to a private address", what, a.Code)
 			}
-			results.note(t, "47", what+": "+a.Code, strings.ReplaceAll(clip(text, 200), "\n", " "))
 		}
 	}
 	t.Run("public to private", func(t *testing.T) {

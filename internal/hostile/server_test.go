@@ -32,6 +32,8 @@ type outcome struct {
 	Usage           struct {
 		RunMS int64 `json:"run_ms"`
 	} `json:"usage"`
+
+	raw json.RawMessage
 }
 
 type value struct {
@@ -89,6 +91,7 @@ type arguments struct {
 	Timeout  float64  `json:"timeout_seconds,omitempty"`
 	Packages []string `json:"packages,omitempty"`
 	Stdin    string   `json:"stdin,omitempty"`
+	Args     []string `json:"args,omitempty"`
 	Files    []file   `json:"files,omitempty"`
 }
 
@@ -208,15 +211,14 @@ func (s *server) read(out io.Reader) {
 
 func (s *server) take(line string) {
 	var m message
-	bad := json.Unmarshal([]byte(line), &m) != nil
+	bad := json.Unmarshal([]byte(line), &m) != nil || unreadable(line) != ""
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if strings.Contains(line, canary) {
 		s.leaked = append(s.leaked, clip(line, 300))
 	}
 	if bad {
-		s.junk = append(s.junk, clip(line, 300))
-		return
+		s.junk = append(s.junk, unreadable(line)+": "+clip(line, 300))
 	}
 	if c := s.waiting[string(m.ID)]; c != nil && m.Method == "" {
 		delete(s.waiting, string(m.ID))
@@ -322,7 +324,7 @@ func decode(m message) (*outcome, string, error) {
 		Content []struct {
 			Text string `json:"text"`
 		} `json:"content"`
-		Structured *outcome `json:"structuredContent"`
+		Structured json.RawMessage `json:"structuredContent"`
 	}
 	if err := json.Unmarshal(m.Result, &r); err != nil {
 		return nil, "", fmt.Errorf("result %s: %w", clip(string(m.Result), 200), err)
@@ -334,7 +336,8 @@ func decode(m message) (*outcome, string, error) {
 	if r.Structured == nil {
 		return nil, text, fmt.Errorf("no outcome: %s", clip(text, 500))
 	}
-	return r.Structured, text, nil
+	o := &outcome{raw: r.Structured}
+	return o, text, json.Unmarshal(r.Structured, o)
 }
 
 // stop ends the server as a client does, and reports how.

@@ -13,6 +13,8 @@ import (
 
 // TestWheels offers wheels that are wrong: 37 to 46. None is installed, all of
 // them are explained, and nothing of them is left.
+//
+// Rows 37, 38, 39, 40, 41, 42, 43, 45.
 func TestWheels(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
@@ -119,7 +121,6 @@ func TestWheels(t *testing.T) {
 				case !a.works && (o.Error == nil || len(o.Error.Packages) == 0 || o.Error.Packages[0].Reason == "" || !strings.Contains(all, a.has)):
 					t.Errorf("no reason: %s", clip(all, 500))
 				}
-				results.add(attack{row: a.row, name: "wheel: " + a.project, lang: python}, t.Failed(), o.Status, o.Usage.RunMS)
 			})
 		}
 	})

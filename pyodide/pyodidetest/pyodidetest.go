@@ -10,6 +10,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/testcache"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 )
@@ -30,7 +31,7 @@ func Cache(t testing.TB) *cache.Cache {
 }
 
 var sharedCache = sync.OnceValues(func() (*cache.Cache, error) {
-	return cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
+	return cache.Open(testcache.Dir())
 })
 
 // Runtime opens the pinned Pyodide, once in a process. It skips the test with

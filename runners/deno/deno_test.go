@@ -11,6 +11,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/testcache"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 
@@ -39,21 +40,9 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 	if name := os.Getenv("CODE_RUNNER_DENO"); name != "" {
 		return name, nil
 	}
-	c, err := cache.Open(os.Getenv("CODE_RUNNER_CACHE_DIR"))
+	c, err := cache.Open(testcache.Dir())
 	if err != nil {
 		return "", err
-	}
-	if c.Warning() != "" { // a user without a home has it only as long as it is open
-		if err := c.Close(); err != nil {
-			return "", err
-		}
-		dir, err := sharedDir()
-		if err != nil {
-			return "", err
-		}
-		if c, err = cache.Open(dir); err != nil {
-			return "", err
-		}
 	}
 	defer c.Close()
 	p, executable, err := versions.Deno(os.Getenv("NPM_CONFIG_REGISTRY"))

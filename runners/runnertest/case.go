@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,10 @@ type Case struct {
 	Network   bool                `json:"network"`
 	Differs   bool                `json:"differs"` // the result is another each time
 
+	// HostMemory is by how many bytes the process that runs the program may
+	// grow. Only a test that starts one can tell.
+	HostMemory int64 `json:"host_memory"`
+
 	sections map[string]string
 }
 
@@ -41,7 +46,8 @@ var suffixes = map[runners.Language][]string{
 	runners.JavaScript: {"js", "ts"},
 }
 
-func parseCase(name string, data []byte) (*Case, error) {
+// Parse reads a case in the format of the package comment.
+func Parse(name string, data []byte) (*Case, error) {
 	a := txtar.Parse(data)
 	c := &Case{Name: name, Promise: strings.TrimSpace(string(a.Comment)), sections: map[string]string{}}
 	for _, f := range a.Files {
@@ -99,8 +105,20 @@ func (c *Case) before(l runners.Language) (string, bool) {
 	return unescape(text), ok
 }
 
-// unescape replaces ⟦hex⟧ by the bytes: txtar files are text. A file's last
-// newline is dropped by ⟦⟧.
+// Languages returns those that have a program of their own.
+func (c *Case) Languages() []runners.Language {
+	var all []runners.Language
+	for l, names := range suffixes {
+		if _, ok := c.sections[names[0]]; ok {
+			all = append(all, l)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unescape replaces ⟦hex⟧ by the bytes, since txtar files are text, and ⟦N*text⟧
+// by N times the text. A file's last newline is dropped by ⟦⟧.
 func unescape(text string) string {
 	text = strings.ReplaceAll(text, "⟦⟧\n", "")
 	for {
@@ -111,6 +129,14 @@ func unescape(text string) string {
 		hex, after, ok := strings.Cut(rest, "⟧")
 		if !ok {
 			return text
+		}
+		if times, repeated, ok := strings.Cut(hex, "*"); ok {
+			n, err := strconv.Atoi(times)
+			if err != nil || n > 1<<22 {
+				panic("runnertest: bad escape " + hex)
+			}
+			text = before + strings.Repeat(repeated, n) + after
+			continue
 		}
 		var b []byte
 		for i := 0; i+1 < len(hex); i += 2 {
@@ -124,7 +150,8 @@ func unescape(text string) string {
 	}
 }
 
-func (c *Case) request(l runners.Language) runners.Request {
+// Request returns the case as a request in one of its languages.
+func (c *Case) Request(l runners.Language) runners.Request {
 	code, _ := c.program(l)
 	req := runners.Request{
 		Language: l,

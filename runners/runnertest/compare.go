@@ -23,6 +23,13 @@ func compareOutcome(out *runners.Outcome, want any) ([]string, error) {
 	return compare("", got, want), nil
 }
 
+// Compare lists how an outcome, as the JSON of an object, differs from what the
+// case wants in a language.
+func (c *Case) Compare(l runners.Language, outcome any) ([]string, error) {
+	want, err := c.want(l)
+	return compare("", outcome, want), err
+}
+
 // isMatcher reports whether m is a comparison, not an object to compare with.
 func isMatcher(o map[string]any) bool {
 	for k := range o {

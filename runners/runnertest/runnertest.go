@@ -100,7 +100,7 @@ func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if before, ok := c.before(l); ok {
-		first := c.request(l)
+		first := c.Request(l)
 		first.Code = before
 		out, err := r.Run(ctx, first)
 		if err != nil {
@@ -111,7 +111,7 @@ func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 		}
 	}
 	began := time.Now()
-	out, err := r.Run(ctx, c.request(l))
+	out, err := r.Run(ctx, c.Request(l))
 	took := time.Since(began)
 	if err != nil {
 		t.Fatalf("Run: %v", err)
@@ -122,7 +122,7 @@ func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 		t.Errorf("took %v, want at most %v", took, within)
 	}
 	if c.Differs {
-		again, err := r.Run(ctx, c.request(l))
+		again, err := r.Run(ctx, c.Request(l))
 		if err != nil {
 			t.Fatalf("Run again: %v", err)
 		}
@@ -172,7 +172,7 @@ func load(fsys fs.FS) ([]*Case, error) {
 		if err != nil {
 			return nil, err
 		}
-		c, err := parseCase(strings.TrimSuffix(path.Base(name), ".txtar"), data)
+		c, err := Parse(strings.TrimSuffix(path.Base(name), ".txtar"), data)
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %w", name, err)
 		}
