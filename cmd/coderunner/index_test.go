@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"coderunner/internal/testcache"
 	"coderunner/runners/python/wheel/wheeltest"
 )
 
@@ -16,10 +17,7 @@ func TestIndexInADirectory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches Pyodide")
 	}
-	cache, err := testCache()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := testcache.Dir()
 	dir := t.TempDir()
 	write := func(name string, data []byte) {
 		path := filepath.Join(dir, name)
