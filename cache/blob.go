@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -80,26 +79,3 @@ func replace(fresh, path string) error {
 }
 
 func blobLock(d Digest) string { return "blob-" + d.Algorithm + "-" + d.Hex }
-
-// checkBlob compares the blob with its digest, once per process and change.
-func (c *Cache) checkBlob(path string, want Digest) error {
-	now, err := stampOf(path)
-	if err != nil {
-		return err
-	}
-	if c.seen.has(path, path, now) {
-		return nil
-	}
-	if !now.info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is not a regular file", errDamaged, path)
-	}
-	got, _, err := digestFile(want.Algorithm, path)
-	if err != nil {
-		return err
-	}
-	if got != want {
-		return fmt.Errorf("%w: %s has %s", errDamaged, path, got)
-	}
-	c.seen.verified(path, path, now, nil)
-	return nil
-}

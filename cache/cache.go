@@ -24,11 +24,8 @@ type Cache struct {
 	ownerMu sync.Mutex
 	owner   *procdir.Dir // under tmp
 
-	damagedMu sync.Mutex
-	damaged   map[string]map[string]string // see watch.go: how damaged folders looked, by record and folder
-
-	seen      seen
-	sealDelay time.Duration // see seal.go; a field so that tests need not wait
+	verified   verified
+	settleTime time.Duration // see verify.go; a field so that tests need not wait
 }
 
 // Open opens the cache in dir, creating it if need be, and removes what dead
@@ -39,7 +36,7 @@ type Cache struct {
 // one in the system's temporary folder that Close removes, and
 // [Cache.Warning] says so. It is an error when that is impossible, too.
 func Open(dir string) (*Cache, error) {
-	c := &Cache{sealDelay: sealDelay}
+	c := &Cache{settleTime: settleTime}
 	err := c.openRoot(dir)
 	if err == nil {
 		return c, nil

@@ -94,7 +94,7 @@ func childHalf(root, arg string) error {
 				return err
 			}
 			fresh := filepath.Dir(data)
-			if err := seal(fresh, "kind", "key"); err != nil {
+			if err := finish(fresh, "kind", "key"); err != nil {
 				return err
 			}
 			if err := e.install(fresh, filepath.Join(filepath.Dir(fresh), "old")); err != nil {
@@ -244,7 +244,7 @@ func childChurn(root, _ string) error {
 				return err
 			}
 		}
-		c.sealDelay = 0
+		c.settleTime = 0
 		if _, err := c.File(ctx, "churn", "large", func(_ context.Context, w io.Writer) error {
 			fmt.Println("writing")
 			_, err := w.Write(large)

@@ -149,7 +149,7 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 	if err := build(ctx, filepath.Join(fresh, dataName)); err != nil {
 		return "", withHint(err)
 	}
-	if err := seal(fresh, e.kind, e.key); err != nil {
+	if err := finish(fresh, e.kind, e.key); err != nil {
 		return "", err
 	}
 	if err := e.install(fresh, filepath.Join(tmp, "old")); err != nil {
@@ -180,47 +180,4 @@ func (e *entry) install(fresh, old string) error {
 		return err
 	}
 	return e.check()
-}
-
-// quickEntry is the size, in bytes, up to which each process reads the whole of
-// an entry when it first uses it: 2 ms. Larger ones have a seal.
-const quickEntry = 4 << 20
-
-// largeFile is from which size on, in bytes, the files of an entry are looked
-// at from outside each time it is used.
-const largeFile = 1 << 20
-
-// check returns nil if the entry is there and good, as far as is looked.
-func (e *entry) check() error {
-	name := filepath.Join(e.dir, manifestName)
-	if e.section == Files {
-		name = e.data()
-	}
-	now, err := stampOf(name)
-	if err != nil {
-		return err
-	}
-	if e.c.seen.has(name, e.dir, now) {
-		return nil
-	}
-	m, err := readManifest(e.dir)
-	if err != nil {
-		return err
-	}
-	if m.Kind != e.kind || m.Key != e.key {
-		return fmt.Errorf("%w: %s is %s %s", errDamaged, e.dir, m.Kind, m.Key)
-	}
-	large, err := m.large(e.data())
-	if err != nil {
-		return err
-	}
-	if m.size() <= quickEntry {
-		err = m.compare(e.data(), checksums)
-	} else {
-		err = e.checkLarge(m, e.data())
-	}
-	if err == nil {
-		e.c.seen.verified(name, e.dir, now, large)
-	}
-	return err
 }

@@ -174,7 +174,7 @@ func (e *Entry) verify() error {
 			return fmt.Errorf("%w: %w", errDamaged, err)
 		}
 		data := filepath.Join(e.Path, dataName)
-		if err := m.compare(data, digests); err != nil {
+		if err := m.compare(data, digestOf); err != nil {
 			return err
 		}
 		return m.noMore(data)

@@ -93,9 +93,9 @@ func manifestSum(text []byte) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
-// seal makes what is under entry/data read-only, writes the manifest, and
+// finish makes what is under entry/data read-only, writes the manifest, and
 // syncs all of it.
-func seal(entry, kind, key string) error {
+func finish(entry, kind, key string) error {
 	m := &manifest{Format: manifestFormat, Kind: kind, Key: key, Files: []manifestFile{}}
 	data := filepath.Join(entry, dataName)
 	var dirs []string
@@ -114,7 +114,7 @@ func seal(entry, kind, key string) error {
 		if err != nil {
 			return err
 		}
-		f, err := sealFile(path)
+		f, err := finishFile(path)
 		f.Path = filepath.ToSlash(rel)
 		m.Files = append(m.Files, f)
 		return err
@@ -164,8 +164,8 @@ func syncFile(path string) error {
 	return NewStorageError("sync", path, f.Sync())
 }
 
-// sealFile makes one file read-only and hashes it.
-func sealFile(path string) (manifestFile, error) {
+// finishFile makes one file read-only and hashes it.
+func finishFile(path string) (manifestFile, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return manifestFile{}, NewStorageError("stat", path, err)
@@ -198,24 +198,20 @@ func hashFile(path string) (manifestFile, error) {
 // errDamaged is why an entry that is there is not used.
 var errDamaged = errors.New("damaged")
 
-// thorough says by what an entry's files are compared with its manifest.
-type thorough int
-
-const (
-	checksums thorough = iota // CRC-32C
-	digests                   // SHA-256
-)
-
-// compare looks whether the files under data are those of the manifest.
-func (m *manifest) compare(data string, how thorough) error {
+// compare looks whether the files under data are those of the manifest. Sum
+// compares what one of them has in it.
+func (m *manifest) compare(data string, sum func(f *manifestFile, path string) error) error {
 	for _, f := range m.Files {
-		path := filepath.Join(data, filepath.FromSlash(f.Path))
-		info, err := os.Lstat(path)
-		if err == nil {
-			err = f.looksRight(path, info)
-		}
-		if err == nil {
-			err = f.compare(path, how)
+		path := f.path(data)
+		s, err := look(path)
+		switch {
+		case err != nil:
+		case !s.regular:
+			err = fmt.Errorf("%s is not a regular file", path)
+		case s.size != f.Size:
+			err = fmt.Errorf("%s has %d bytes, want %d", path, s.size, f.Size)
+		default:
+			err = sum(&f, path)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", errDamaged, err)
@@ -224,53 +220,24 @@ func (m *manifest) compare(data string, how thorough) error {
 	return nil
 }
 
-// large gives the stamps of the large files under data, by their paths.
-func (m *manifest) large(data string) (map[string]stamp, error) {
-	var large map[string]stamp
-	for _, f := range m.Files {
-		if f.Size < largeFile {
-			continue
-		}
-		path := filepath.Join(data, filepath.FromSlash(f.Path))
-		s, err := stampOf(path)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errDamaged, err)
-		}
-		if large == nil {
-			large = map[string]stamp{}
-		}
-		large[path] = s
-	}
-	return large, nil
+func (f *manifestFile) path(data string) string {
+	return filepath.Join(data, filepath.FromSlash(f.Path))
 }
 
-// looksRight compares what a file is, not what is in it.
-func (f *manifestFile) looksRight(path string, info fs.FileInfo) error {
-	switch {
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file", path)
-	case info.Size() != f.Size:
-		return fmt.Errorf("%s has %d bytes, want %d", path, info.Size(), f.Size)
+func digestOf(f *manifestFile, path string) error {
+	got, _, err := digestFile("sha256", path)
+	if err == nil && got.Hex != f.SHA256 {
+		err = fmt.Errorf("%s has %s, want sha256:%s", path, got, f.SHA256)
 	}
-	return nil
+	return err
 }
 
-func (f *manifestFile) compare(path string, how thorough) error {
-	switch how {
-	case checksums:
-		got, err := checksumFile(path)
-		if err == nil && got != f.CRC32C {
-			err = fmt.Errorf("%s has crc32c:%08x, want %08x", path, got, f.CRC32C)
-		}
-		return err
-	case digests:
-		got, _, err := digestFile("sha256", path)
-		if err == nil && got.Hex != f.SHA256 {
-			err = fmt.Errorf("%s has %s, want sha256:%s", path, got, f.SHA256)
-		}
-		return err
+func checksumOf(f *manifestFile, path string) error {
+	got, err := checksumFile(path)
+	if err == nil && got != f.CRC32C {
+		err = fmt.Errorf("%s has crc32c:%08x, want %08x", path, got, f.CRC32C)
 	}
-	return nil
+	return err
 }
 
 // castagnoli is the polynomial that processors have an instruction for.

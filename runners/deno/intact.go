@@ -3,12 +3,12 @@ package deno
 import (
 	"context"
 	"encoding/base32"
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coderunner/internal/versions"
@@ -25,7 +25,7 @@ func (i *installation) intact(ctx context.Context, key string, p *prepared) erro
 	if len(p.dirs) == 0 {
 		return nil
 	}
-	damaged, err := r.cfg.Cache.Watch(ctx, "deno-npm", key, p.dirs)
+	damaged, err := r.cfg.Cache.Changed(ctx, "deno-npm", key, p.dirs)
 	if err != nil || len(damaged) == 0 {
 		return err
 	}
@@ -39,14 +39,12 @@ func (i *installation) intact(ctx context.Context, key string, p *prepared) erro
 		return err
 	}
 	// What another set brought along, and this one can do without, is gone now.
-	damaged, err = r.cfg.Cache.Watch(ctx, "deno-npm", key, p.dirs)
-	if err == nil && len(damaged) > 0 {
-		err = fmt.Errorf("fetch %s again: %w", filepath.Base(damaged[0]), errNotTheSame)
-	}
-	return err
+	there := slices.DeleteFunc(slices.Clone(p.dirs), func(dir string) bool {
+		_, err := os.Lstat(dir)
+		return err != nil
+	})
+	return r.cfg.Cache.Record(ctx, "deno-npm", key, there)
 }
-
-var errNotTheSame = errors.New("it is not what it was; hint: coderunner cache clear forgets what it was")
 
 // packageDirs returns the directories that Deno unpacks packages into.
 //

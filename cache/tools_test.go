@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-func TestWatch(t *testing.T) {
+func TestTools(t *testing.T) {
 	ctx := context.Background()
 	root := t.TempDir()
-	c := openSealing(t, root)
+	c := openAtOnce(t, root)
 	var dirs []string
 	fetch := func(dirs ...string) { // as the tool does it
 		t.Helper()
@@ -26,72 +26,71 @@ func TestWatch(t *testing.T) {
 		dirs = append(dirs, c.Path("deno", "npm", "registry", filepath.FromSlash(name)))
 	}
 	fetch(dirs...)
-	watch := func(c *Cache, key string, want ...string) {
+	changed := func(c *Cache, key string, want ...string) {
 		t.Helper()
-		damaged, err := c.Watch(ctx, "deno-npm", key, dirs)
+		damaged, err := c.Changed(ctx, "deno-npm", key, dirs)
 		if err != nil || !slices.Equal(damaged, want) {
-			t.Errorf("Watch %s = %q, %v; want %q", key, damaged, err, want)
+			t.Errorf("Changed %s = %q, %v; want %q", key, damaged, err, want)
 		}
 	}
-	watch(c, "lock 1")
+	again := func(c *Cache, key string, fetched ...string) {
+		t.Helper()
+		fetch(fetched...)
+		check(t, c.Record(ctx, "deno-npm", key, dirs))
+		changed(c, key)
+		changed(openAtOnce(t, root), key)
+	}
+	changed(c, "lock 1")
 	e, err := c.entry(Files, "deno-npm", "lock 1")
 	check(t, err)
-	if _, err := readSeal(e.dir); err != nil {
-		t.Errorf("no seal: %v", err)
+	if _, err := readFingerprint(e.dir); err != nil {
+		t.Errorf("no fingerprint: %v", err)
 	}
-	watch(openSealing(t, root), "lock 1")
+	changed(openAtOnce(t, root), "lock 1")
 	file := filepath.Join(dirs[1], "lib", "index.js")
 	flip(t, file, 0)
-	watch(c, "lock 1", dirs[1])
-	watch(c, "lock 1", dirs[1]) // nothing was done about it
-	watch(openSealing(t, root), "lock 1", dirs[1])
-	fetch(dirs[1])
-	watch(c, "lock 1")
-	watch(openSealing(t, root), "lock 1")
+	changed(c, "lock 1", dirs[1])
+	changed(c, "lock 1", dirs[1]) // nothing was done about it
+	changed(openAtOnce(t, root), "lock 1", dirs[1])
+	again(c, "lock 1", dirs[1])
 
 	// With a damaged record nothing is known, and what is there is not believed.
 	record := e.data()
 	for _, damage := range []func(){func() { flip(t, record, 3) }, func() { check(t, os.Truncate(filepath.Join(e.dir, manifestName), 9)) }} {
 		flip(t, file, 0)
 		damage()
-		fresh := openSealing(t, root)
-		watch(fresh, "lock 1", dirs...)
-		watch(openSealing(t, root), "lock 1", dirs...)
-		fetch(dirs...)
-		watch(fresh, "lock 1")
-		watch(openSealing(t, root), "lock 1")
+		fresh := openAtOnce(t, root)
+		changed(fresh, "lock 1", dirs...)
+		changed(openAtOnce(t, root), "lock 1", dirs...)
+		again(fresh, "lock 1", dirs...)
 	}
 	// A record that is wrong does not refuse for ever what the tool has verified.
 	flip(t, file, 0)
-	watch(c, "lock 2")
+	changed(c, "lock 2")
 	fetch(dirs[1])
-	watch(c, "lock 2", dirs[1])
-	fetch(dirs[1])
-	watch(c, "lock 2")
-	watch(openSealing(t, root), "lock 2")
+	changed(c, "lock 2", dirs[1])
+	again(c, "lock 2", dirs[1])
 
-	// A folder that was not there is not believed, either.
+	// A directory that was not there is not believed, either.
 	other := c.Path("deno", "npm", "registry", "zod", "3.1.0")
 	fetch(other)
 	dirs = append(dirs, other)
-	watch(c, "lock 1", other)
-	fetch(other)
-	watch(c, "lock 1")
-	watch(openSealing(t, root), "lock 1")
+	changed(c, "lock 1", other)
+	again(c, "lock 1", other)
 	dirs = dirs[:2]
 
 	check(t, os.Truncate(filepath.Join(dirs[0], "package.json"), 0))
 	check(t, os.Remove(file))
-	watch(openSealing(t, root), "lock 1", dirs...)
+	changed(openAtOnce(t, root), "lock 1", dirs...)
 	if problems, err := c.Verify(ctx); err != nil || len(problems) != 0 {
 		t.Errorf("Verify: %v, %v", problems, err)
 	}
 	for _, dir := range []string{root, filepath.Dir(root), c.Path("trees", "x"), c.Path("blobs"), "deno"} {
-		if _, err := c.Watch(ctx, "deno-npm", "elsewhere", []string{dir}); err == nil {
-			t.Errorf("Watch(%s) is possible", dir)
+		if _, err := c.Changed(ctx, "deno-npm", "elsewhere", []string{dir}); err == nil {
+			t.Errorf("Changed(%s) is possible", dir)
 		}
 	}
-	if _, err := c.Watch(ctx, "deno-npm", "missing", []string{c.Path("deno", "missing")}); err == nil {
-		t.Error("Watch of a folder that is not there")
+	if _, err := c.Changed(ctx, "deno-npm", "missing", []string{c.Path("deno", "missing")}); err == nil {
+		t.Error("Changed of a directory that is not there")
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// large is the contents of an entry that has a seal.
+// large is the contents of an entry that keeps a fingerprint.
 var large = bytes.Repeat([]byte("large "), quickEntry/6+1)
 
-// openSealing is a cache that makes seals without waiting.
-func openSealing(t *testing.T, root string) *Cache {
+// openAtOnce is a cache that keeps fingerprints without waiting.
+func openAtOnce(t *testing.T, root string) *Cache {
 	t.Helper()
 	c := open(t, root)
-	c.sealDelay = 0
+	c.settleTime = 0
 	return c
 }
 
@@ -47,7 +47,9 @@ func buildLarge(t *testing.T, c *Cache, section string) (path string, built bool
 // time of its change is another one afterwards, also where clocks are slow.
 func flip(t *testing.T, path string, at int64) {
 	t.Helper()
-	before, err := stampOf(path)
+	before, err := os.Lstat(path)
+	check(t, err)
+	was, _, err := fingerprint([]string{path})
 	check(t, err)
 	check(t, os.Chmod(path, 0o600))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -60,9 +62,9 @@ func flip(t *testing.T, path string, at int64) {
 	_, err = f.WriteAt(b, at)
 	check(t, err)
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		check(t, os.Chmod(path, before.info.Mode().Perm()))
-		check(t, os.Chtimes(path, before.modTime, before.modTime))
-		if now, err := stampOf(path); err != nil || !now.same(before) {
+		check(t, os.Chmod(path, before.Mode().Perm()))
+		check(t, os.Chtimes(path, before.ModTime(), before.ModTime()))
+		if now, _, err := fingerprint([]string{path}); err != nil || now != was {
 			check(t, err)
 			return
 		}
@@ -72,19 +74,19 @@ func flip(t *testing.T, path string, at int64) {
 	}
 }
 
-func TestSeal(t *testing.T) {
+func TestFingerprint(t *testing.T) {
 	for _, section := range []string{Files, Trees} {
 		root := t.TempDir()
-		c := openSealing(t, root)
+		c := openAtOnce(t, root)
 		path, built := buildLarge(t, c, section)
 		e, err := c.entry(section, "big", "one")
 		check(t, err)
-		s, err := readSeal(e.dir)
+		k, err := readFingerprint(e.dir)
 		if err != nil || !built {
-			t.Fatalf("%s: no seal after the first check: %v, built %v", section, err, built)
+			t.Fatalf("%s: no fingerprint after the first check: %v, built %v", section, err, built)
 		}
 		// Another process finds a change, in this one the next use does.
-		for at, c := range map[int64]*Cache{0: openSealing(t, root), int64(len(large)) / 2: c, int64(len(large)) - 1: c} {
+		for at, c := range map[int64]*Cache{0: openAtOnce(t, root), int64(len(large)) / 2: c, int64(len(large)) - 1: c} {
 			buildLarge(t, c, section)
 			flip(t, path, at)
 			if _, built := buildLarge(t, c, section); !built {
@@ -94,35 +96,35 @@ func TestSeal(t *testing.T) {
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, large) {
 			t.Errorf("%s: not what it should be: %v", section, err)
 		}
-		// What the seal says is believed, for a day.
+		// What the fingerprint says is believed, for a day.
 		flip(t, path, 7)
 		m, err := readManifest(e.dir)
 		check(t, err)
-		stamps, _, err := m.stamps(e.data())
+		now, _, err := fingerprint([]string{path})
 		check(t, err)
 		for _, forged := range []struct {
 			what    string
-			seal    sealed
+			kept    kept
 			trusted bool
 		}{
-			{"a day old", sealed{sealFormat, m.sum, stamps, time.Now().Add(-sealAge)}, false},
-			{"from the future", sealed{sealFormat, m.sum, stamps, time.Now().Add(time.Hour)}, false},
-			{"another manifest's", sealed{sealFormat, s.Manifest + "0", stamps, time.Now()}, false},
-			{"other files'", sealed{sealFormat, m.sum, s.Stamps, time.Now()}, false},
-			{"another format's", sealed{sealFormat + 1, m.sum, stamps, time.Now()}, false},
-			{"good", sealed{sealFormat, m.sum, stamps, time.Now().Add(time.Minute - sealAge)}, true},
+			{"a day old", kept{fingerprintFormat, m.sum, now, time.Now().Add(-readAge)}, false},
+			{"from the future", kept{fingerprintFormat, m.sum, now, time.Now().Add(time.Hour)}, false},
+			{"another manifest's", kept{fingerprintFormat, k.Manifest + "0", now, time.Now()}, false},
+			{"other files'", kept{fingerprintFormat, m.sum, k.Fingerprint, time.Now()}, false},
+			{"another format's", kept{fingerprintFormat + 1, m.sum, now, time.Now()}, false},
+			{"good", kept{fingerprintFormat, m.sum, now, time.Now().Add(time.Minute - readAge)}, true},
 		} {
-			check(t, e.writeSeal(&forged.seal))
-			fresh, err := openSealing(t, root).entry(section, "big", "one")
+			check(t, c.writeFingerprint(e.dir, &forged.kept))
+			fresh, err := openAtOnce(t, root).entry(section, "big", "one")
 			check(t, err)
 			if err := fresh.check(); (err == nil) != forged.trusted {
-				t.Errorf("%s: with a seal that is %s: %v", section, forged.what, err)
+				t.Errorf("%s: with a fingerprint that is %s: %v", section, forged.what, err)
 			}
 		}
 		for _, text := range []string{"", "\n", "sha256:0\n{}", manifestSum([]byte("{")) + "\n{"} {
-			check(t, os.WriteFile(filepath.Join(e.dir, sealName), []byte(text), 0o600))
-			if _, err := readSeal(e.dir); err == nil {
-				t.Errorf("seal %q is one", text)
+			check(t, os.WriteFile(filepath.Join(e.dir, fingerprintName), []byte(text), 0o600))
+			if _, err := readFingerprint(e.dir); err == nil {
+				t.Errorf("fingerprint %q is one", text)
 			}
 		}
 		if problems, err := c.Verify(context.Background()); err != nil || len(problems) != 1 {
@@ -131,14 +133,14 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// A file that has just changed has no seal: another change might not be seen.
-func TestNoSealTooEarly(t *testing.T) {
+// A file that has just changed has no fingerprint: another change might not be seen.
+func TestNoFingerprintTooEarly(t *testing.T) {
 	c := open(t, t.TempDir())
-	c.sealDelay = time.Hour
+	c.settleTime = time.Hour
 	buildLarge(t, c, Files)
 	e, err := c.entry(Files, "big", "one")
 	check(t, err)
-	if _, err := readSeal(e.dir); err == nil {
-		t.Error("there is a seal")
+	if _, err := readFingerprint(e.dir); err == nil {
+		t.Error("there is a fingerprint")
 	}
 }

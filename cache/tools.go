@@ -1,0 +1,157 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxRecorded bounds the files of one record.
+const maxRecorded = 500_000
+
+// Changed compares directories that a tool keeps under the root, as [Cache.Path]
+// returns them, with what was in them when it was called with this kind and key
+// for the first time, by any process; that call records it. So the key has to
+// stand for what the tool was told to put there, such as the digest of its lock
+// file, and the first call comes right after it did.
+//
+// It returns the directories that are no longer the same, or of which nobody
+// knows, because they were not there or the record is damaged. The caller
+// removes those, has the tool fetch them again, which verifies them, and calls
+// [Cache.Record]. Files that were added are not noticed.
+func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (changed []string, err error) {
+	roots, err := c.toolDirs(dirs)
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.entry(Files, kind, key)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(e.dir); err == nil && e.check() != nil {
+		return dirs, nil // the record itself is damaged
+	}
+	m, err := c.recorded(ctx, e, roots)
+	if err != nil {
+		return nil, err
+	}
+	same := c.unchanged(e.dir, m, c.root) == nil
+	for i, root := range roots {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("compare %s: %w", root, cancelled(ctx))
+		}
+		part := m.below(root)
+		if len(part.Files) == 0 || !same && part.compare(c.root, checksumOf) != nil {
+			changed = append(changed, dirs[i])
+		}
+	}
+	return changed, nil
+}
+
+// Record records what is in the directories now, in the place of what Changed
+// compares them with.
+func (c *Cache) Record(ctx context.Context, kind, key string, dirs []string) error {
+	roots, err := c.toolDirs(dirs)
+	if err != nil {
+		return err
+	}
+	e, err := c.entry(Files, kind, key)
+	if err != nil {
+		return err
+	}
+	if err := c.Remove(ctx, Entry{Section: Files, Kind: kind, Key: key, Path: e.dir, lock: e.lockName}); err != nil {
+		return err
+	}
+	_, err = c.recorded(ctx, e, roots)
+	return err
+}
+
+// recorded returns what is recorded, recording what is there if nothing is.
+func (c *Cache) recorded(ctx context.Context, e *entry, roots []string) (*manifest, error) {
+	path, err := c.File(ctx, e.kind, e.key, func(ctx context.Context, w io.Writer) error {
+		m, err := c.record(ctx, roots)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(w).Encode(m)
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, NewStorageError("read", path, err)
+	}
+	m := new(manifest)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	m.sum = manifestSum(text)
+	return m, nil
+}
+
+// toolDirs returns the directories relative to the root.
+func (c *Cache) toolDirs(dirs []string) ([]string, error) {
+	var roots []string
+	for _, dir := range dirs {
+		rel, err := filepath.Rel(c.root, dir)
+		top, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+		if err != nil || !filepath.IsLocal(rel) || rel == "." || slices.Contains(sections, top) {
+			return nil, fmt.Errorf("compare %s: it is not a tool's directory in this cache", dir)
+		}
+		roots = append(roots, filepath.ToSlash(rel))
+	}
+	return roots, nil
+}
+
+// record lists what is in the directories now, with paths relative to the root.
+func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
+	m := &manifest{Format: manifestFormat, Files: []manifestFile{}}
+	for _, root := range roots {
+		err := filepath.WalkDir(filepath.Join(c.root, root), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return NewStorageError("read", path, err)
+			case ctx.Err() != nil:
+				return cancelled(ctx)
+			case !d.Type().IsRegular():
+				return nil
+			case len(m.Files) == maxRecorded:
+				return fmt.Errorf("record %s: more than %d files", root, maxRecorded)
+			}
+			rel, err := filepath.Rel(c.root, path)
+			if err != nil {
+				return err
+			}
+			f, err := hashFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // a temporary file of the tool's
+			}
+			f.Path = filepath.ToSlash(rel)
+			m.Files = append(m.Files, f)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// below is the part of a record that is about one directory.
+func (m *manifest) below(root string) *manifest {
+	part := &manifest{}
+	for _, f := range m.Files {
+		if strings.HasPrefix(f.Path, root+"/") {
+			part.Files = append(part.Files, f)
+		}
+	}
+	return part
+}
