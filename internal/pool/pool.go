@@ -114,13 +114,15 @@ func (p *Pool[K, V]) take(key K) (V, bool) {
 	defer p.mu.Unlock()
 	s := p.valuesLocked(key)
 	s.asked = time.Now()
+	waited := false
 	for len(s.ready) == 0 && s.resetting > s.waiting {
+		waited = true
 		s.waiting++
 		p.came.Wait()
 		s.waiting--
 	}
 	v, ok, hit := p.takeReadyLocked(s)
-	if !hit {
+	if !hit || waited {
 		s.want = min(s.want+1, p.o.MaxIdle)
 	}
 	return v, ok

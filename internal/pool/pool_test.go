@@ -143,7 +143,7 @@ func TestMadeAhead(t *testing.T) {
 
 func TestUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShop(Options[string, *thing]{MaxIdle: 2, MaxUsed: 2, Return: 20 * time.Millisecond})
+		s := newShop(Options[string, *thing]{MaxIdle: 1, MaxUsed: 2, Return: 20 * time.Millisecond})
 		v, _ := s.get(t, "a")
 		pass(10 * time.Millisecond)
 		s.Put("a", v)
@@ -178,6 +178,22 @@ func TestUsedAgain(t *testing.T) {
 			t.Errorf("the used one: %v, after %v", y == x, took)
 		}
 		s.end(t, s.all...)
+	})
+}
+
+// TestWaitIsAMiss has a key wanted more of when somebody had to wait.
+func TestWaitIsAMiss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(Options[string, *thing]{MaxIdle: 4, Return: 20 * time.Millisecond})
+		for range 2 {
+			v, _ := s.get(t, "a")
+			s.Put("a", v)
+		}
+		pass(time.Minute)
+		if s.count() != 2 || s.ready("a") != 2 {
+			t.Errorf("%d made, %d ready; want 2, 2", s.count(), s.ready("a"))
+		}
+		s.end(t)
 	})
 }
 
