@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/rewrite"
 )
 
 // New makes a fresh interpreter. The caller closes it.
@@ -17,7 +15,7 @@ func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
 	case nil:
 		in, err = r.boot(ctx, o)
 	default:
-		in, err = r.fromSnapshot(ctx, from, o, r.lease)
+		in, err = r.fromSnapshot(ctx, from, o, r.pool.lease)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make an interpreter: %w", err)
@@ -41,57 +39,6 @@ func (r *Runtime) boot(ctx context.Context, o Options) (*Interp, error) {
 	return in, nil
 }
 
-// makeFiles makes the file system and the process around it, whose monotonic
-// clock shows the given time.
-func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
-	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory(), Beside: func() int64 { return int64(in.memory.Committed()) }})
-	in.memory.Share(func() uint64 { return uint64(in.fs.Held()) })
-	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
-		if err := in.fs.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	for _, dir := range []string{Home, "/lib", "/lib/python3.14", SitePackages, "/dev"} {
-		if err := in.fs.Private(dir); err != nil {
-			return err
-		}
-	}
-	if err := in.fs.Scratch("/tmp"); err != nil {
-		return err
-	}
-	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.rt.stdlib}); err != nil {
-		return err
-	}
-	location := o.Location
-	if location == nil {
-		location = time.Local
-	}
-	in.proc, err = emscripten.New(emscripten.Config{
-		FS: in.fs, Cwd: Home,
-		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
-		Env: bootEnv, Location: location, Monotonic: clock, // the cap on memory is the allocator's
-		Guest: in.callbacks(),
-	})
-	if err != nil {
-		return err
-	}
-	in.proc.SetMemory(in.mod.Memory())
-	in.signals.proc = in.proc
-	in.env, in.calls = o.Env, o.Calls
-	return in.fs.Device(hostDevice, 0o600, 0, in.openHostDevice)
-}
-
-// bootEnv is what CPython reads while it starts; a program does not see it.
-// Output is not buffered, so that what was printed before a limit struck is
-// there; lone surrogates are written as they are.
-var bootEnv = []string{
-	"HOME=" + Home,
-	"LANG=C.UTF-8",
-	"PYTHONUNBUFFERED=1",
-	"PYTHONIOENCODING=utf-8:surrogatepass",
-	"PYTHONSAFEPATH=1",
-}
-
 // boot brings a new instance up to where programs can run, in upstream's
 // order.
 func (in *instance) boot(ctx context.Context) error {
@@ -102,7 +49,7 @@ func (in *instance) boot(ctx context.Context) error {
 	if _, err := g.call("__wasm_call_ctors"); err != nil {
 		return err
 	}
-	if err := in.startSignals(); err != nil {
+	if err := in.signals.start(in); err != nil {
 		return err
 	}
 	if err := in.installTrampoline(g); err != nil {
@@ -158,4 +105,39 @@ func (in *instance) bootGuest(g guest) error {
 		}
 	}
 	return nil
+}
+
+// installTrampoline tells CPython to call C functions through the trampoline
+// that rewrite put into the module. CPython calls functions with more arguments
+// than they take, which wasm refuses; the trampoline looks the arity up in a
+// table with a byte for each table slot.
+//
+// Upstream's own trampoline needs wasm GC (ref.test); see CPython's
+// Python/emscripten_trampoline.c.
+func (in *instance) installTrampoline(g guest) error {
+	info := in.rt.module.info
+	arity := info.Arity()
+	table, err := g.alloc(arity)
+	if err != nil {
+		return err
+	}
+	if err := in.setGlobal(rewrite.ArityTable, table); err != nil {
+		return err
+	}
+	if err := in.setGlobal(rewrite.ArityLen, uint32(len(arity))); err != nil {
+		return err
+	}
+	offset, err := in.rt.symbol("_PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET")
+	if err != nil {
+		return err
+	}
+	runtime, err := in.rt.symbol("_PyRuntime")
+	if err != nil {
+		return err
+	}
+	at, ok := in.mod.Memory().ReadUint32Le(offset)
+	if !ok {
+		return errOutOfRange
+	}
+	return g.store(runtime+at, info.Trampoline)
 }

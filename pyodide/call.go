@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 
 	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/jsffi"
 	"coderunner/pyodide/rewrite"
 )
 
@@ -284,4 +286,46 @@ func (g guest) apply(function uint32, text string, limit uint32) (string, error)
 		return "", err
 	}
 	return g.text(result, limit)
+}
+
+// context adds the interpreter's host state, which the host functions look
+// for, to the context of a call.
+func (in *instance) context(ctx context.Context) context.Context {
+	return jsffi.NewContext(emscripten.NewContext(ctx, in.proc), jsffi.Host{Raise: in.raise, Mem: in.mem})
+}
+
+// callback calls an export from within a host function. A failure unwinds the
+// guest: its error is that of the call in progress.
+func (in *instance) callback(ctx context.Context, name string, args ...uint32) uint32 {
+	v, err := guest{in: in, ctx: ctx}.call(name, args...)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// raise sets a Python exception of the class NotImplementedError, once there is
+// a Python to set it in: constructors call the host before.
+func (in *instance) raise(ctx context.Context, message string) {
+	if !in.initialized {
+		return
+	}
+	if err := (guest{in: in, ctx: ctx}).raise("NotImplementedError", message); err != nil {
+		panic(err)
+	}
+}
+
+// dlError sets what dlerror says.
+func (in *instance) dlError(ctx context.Context, message string) {
+	g := guest{in: in, ctx: ctx}
+	p, err := g.cstring(strings.ReplaceAll(message, "%", "%%")) // a format
+	if err == nil {
+		_, err = g.call("__dl_seterr", p, 0)
+	}
+	if err == nil {
+		_, err = g.call("free", p)
+	}
+	if err != nil {
+		panic(err)
+	}
 }

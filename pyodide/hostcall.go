@@ -57,8 +57,9 @@ type hostCall struct {
 	held    int64         // bytes reserved for both
 }
 
-func (in *Interp) openHostDevice(uint32) (memfs.Stream, abi.Errno) {
-	return &hostCall{in: in}, abi.OK
+// openHostDevice returns what opens the device for an interpreter.
+func openHostDevice(in *Interp) func(uint32) (memfs.Stream, abi.Errno) {
+	return func(uint32) (memfs.Stream, abi.Errno) { return &hostCall{in: in}, abi.OK }
 }
 
 // maxRequest returns how long the request may be, as far as its name is known.
@@ -142,7 +143,7 @@ func (c *hostCall) perform(ctx context.Context) []byte {
 	var value any
 	err := fmt.Errorf("the call has %d bytes, which is too long for it", c.size)
 	if !c.tooLarge() {
-		value, err = c.in.dispatch(ctx, c.request)
+		value, err = c.dispatch(ctx)
 	}
 	if err == nil {
 		var b []byte
@@ -156,26 +157,26 @@ func (c *hostCall) perform(ctx context.Context) []byte {
 
 // dispatch finds who performs a call. The time that it takes is the program's,
 // unless the call waits for the network.
-func (in *Interp) dispatch(ctx context.Context, req []byte) (any, error) {
+func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 	var call [3]json.RawMessage // a slice would grow to whatever there is
 	var name string
-	if err := json.Unmarshal(req, &call); err != nil || call[1] == nil || call[2] != nil {
+	if err := json.Unmarshal(c.request, &call); err != nil || call[1] == nil || call[2] != nil {
 		return nil, errors.New("a call is [name, argument] in JSON")
 	}
 	if err := json.Unmarshal(call[0], &name); err != nil {
 		return nil, errors.New("a call's name is a string")
 	}
 	if name == stopping {
-		in.deadline.extend(tracebackGrace)
+		c.in.deadline.extend(tracebackGrace)
 		return nil, nil
 	}
-	f, ok := in.calls[name]
+	f, ok := c.in.calls[name]
 	if !ok {
 		return nil, fmt.Errorf("the host offers no call %q", name)
 	}
 	if f.Waits {
-		left, limited := in.deadline.pause()
-		defer in.deadline.resume()
+		left, limited := c.in.deadline.pause()
+		defer c.in.deadline.resume()
 		if limited {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeoutCause(ctx, left, ErrWaitLimit)

@@ -85,3 +85,21 @@ func (in *instance) close() error {
 	errs = append(errs, in.memory.Unmap())
 	return errors.Join(errs...)
 }
+
+// global returns a global of the module that can be set.
+func (in *instance) global(name string) (api.MutableGlobal, error) {
+	g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal)
+	if !ok {
+		return nil, fmt.Errorf("the module has no mutable global %s", name)
+	}
+	return g, nil
+}
+
+func (in *instance) setGlobal(name string, v uint32) error {
+	g, err := in.global(name)
+	if err != nil {
+		return err
+	}
+	g.Set(uint64(v))
+	return nil
+}

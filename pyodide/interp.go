@@ -243,5 +243,5 @@ func (in *Interp) Close() error {
 	}
 	old := in.instance
 	in.instance = &instance{rt: old.rt, dead: true, signals: &signals{}, fs: old.fs}
-	return old.rt.giveBack(old)
+	return old.rt.pool.giveBack(old)
 }

@@ -2,7 +2,6 @@ package pyodide
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
@@ -65,8 +64,8 @@ func (s *signals) close() {
 	s.flag = nil
 }
 
-// startSignals looks up what signals write to.
-func (in *instance) startSignals() error {
+// start looks up what signals write to.
+func (s *signals) start(in *instance) error {
 	number, err := in.rt.symbol("_Py_emscripten_signal_in_memory")
 	if err != nil {
 		return err
@@ -76,26 +75,8 @@ func (in *instance) startSignals() error {
 		return err
 	}
 	flag, err := in.global(rewrite.InterruptGlobal)
-	s := in.signals
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.memory, s.number, s.clock, s.flag = in.memory, number, clock, flag
 	return err
-}
-
-func (in *instance) global(name string) (api.MutableGlobal, error) {
-	g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal)
-	if !ok {
-		return nil, fmt.Errorf("the module has no mutable global %s", name)
-	}
-	return g, nil
-}
-
-func (in *instance) setGlobal(name string, v uint32) error {
-	g, err := in.global(name)
-	if err != nil {
-		return err
-	}
-	g.Set(uint64(v))
-	return nil
 }

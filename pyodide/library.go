@@ -64,7 +64,7 @@ var errNotPrepared = errors.New("the library was not prepared")
 
 // prepared returns the paths of the stub library and of its machine code, out of
 // the store or built.
-func (r *Runtime) prepared(ctx context.Context, sum, name string, build builder) (file, code string, err error) {
+func (r *modules) prepared(ctx context.Context, sum, name string, build builder) (file, code string, err error) {
 	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.Version, linkKey()), name, build)
 }
 
@@ -73,7 +73,7 @@ const libraryFile = "library"
 
 // libraryBuilder compiles a library, in another process if it is not small and
 // there is a way. One that was too much once is not tried again.
-func (r *Runtime) libraryBuilder(sum string, library []byte, memory int64) builder {
+func (r *modules) libraryBuilder(sum string, library []byte, memory int64) builder {
 	return func(ctx context.Context, dir string) error {
 		if err, ok := r.link.refused.Load(sum); ok {
 			return err.(error)
@@ -198,7 +198,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 }
 
 // loadLibrary returns wazero a library.
-func (r *Runtime) loadLibrary(ctx context.Context, sum string, stub *codestore.Stub, code string, whole func() ([]byte, error)) (*dylink.Library, error) {
+func (r *modules) loadLibrary(ctx context.Context, sum string, stub *codestore.Stub, code string, whole func() ([]byte, error)) (*dylink.Library, error) {
 	image, err := dylink.NewImage(stub.Wasm)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylin
 // compileApart compiles where it holds up nobody else. When ctx ends it
 // returns; a function that is being compiled in this process then is finished in
 // the background.
-func (r *Runtime) compileApart(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
+func (r *modules) compileApart(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
 	select {
 	case r.link.compilers <- struct{}{}:
 	case <-ctx.Done():
@@ -84,7 +84,7 @@ func (r *Runtime) compileApart(ctx context.Context, sum string, b []byte) (*dyli
 	}
 }
 
-func (r *Runtime) compileOwn(ctx context.Context, sum string, b []byte) (_ *dylink.Library, err error) {
+func (r *modules) compileOwn(ctx context.Context, sum string, b []byte) (_ *dylink.Library, err error) {
 	dir, err := r.code.TempDir()
 	if err != nil {
 		return nil, err

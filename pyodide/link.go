@@ -31,7 +31,7 @@ type link struct {
 }
 
 // init prepares what is made when it is first needed.
-func (l *link) init(r *Runtime) {
+func (l *link) init(r *modules) {
 	l.compilers = make(chan struct{}, ownCompilers)
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
 		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {
@@ -115,7 +115,7 @@ func (in *linking) zero(addr, n uint32) error {
 	return nil
 }
 
-func (r *Runtime) instantiateAnonymous(ctx context.Context, code wazero.CompiledModule) (api.Module, error) {
+func (r *modules) instantiateAnonymous(ctx context.Context, code wazero.CompiledModule) (api.Module, error) {
 	return r.wz.InstantiateModule(ctx, code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
 }
 
@@ -215,4 +215,30 @@ func (in *linking) linkError(ctx context.Context, err error) (ok bool) {
 	in.unwindIfDead(err)
 	in.dlError(ctx, fmt.Sprint(err))
 	return false
+}
+
+// glueCost is what the code of a generated module takes at least, in bytes.
+const glueCost = 16 << 10
+
+// instanceCost is about what an instance of such a module takes of the host's
+// memory, in bytes.
+const instanceCost = 8 << 10
+
+// compileGlue compiles a small module that is generated. Interpreters that do
+// the same share it.
+func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
+	r := in.rt
+	// What a snapshot brings is not the program's. The rest is given back with
+	// the file system.
+	if in.fs != nil && !in.fs.Reserve(instanceCost) {
+		return nil, errNoMemory
+	}
+	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
+		code, err := r.code.Compile(ctx, r.wz, wasm)
+		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lib.Code, nil
 }

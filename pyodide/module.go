@@ -77,7 +77,7 @@ func (c *Config) mainData() ([]rewrite.Segment, error) {
 }
 
 // compile makes machine code of the main module, or takes it from the store.
-func (r *Runtime) compile(ctx context.Context) (err error) {
+func (r *modules) compile(ctx context.Context) (err error) {
 	if r.code, err = codestore.NewLoader(); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (r *Runtime) compile(ctx context.Context) (err error) {
 
 // takeModule takes the main module from the store, which has it made if need
 // be.
-func (r *Runtime) takeModule(ctx context.Context) (err error) {
+func (r *modules) takeModule(ctx context.Context) (err error) {
 	if r.stamp, err = r.code.Stamp(ctx, r.wz); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (m *module) writeData(mem api.Memory) error {
 }
 
 // symbol returns the address of a datum that the module exports.
-func (r *Runtime) symbol(name string) (uint32, error) {
+func (r *modules) symbol(name string) (uint32, error) {
 	a, ok := r.module.info.Symbols[name]
 	if !ok {
 		return 0, fmt.Errorf("find %s: the module does not export it", name)
@@ -175,5 +175,11 @@ func rewriteOptions() rewrite.Options {
 		KeepFuncs:  true, // shared libraries import them
 		TableMax:   maxTable,
 		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
+	}
+}
+
+func (r *modules) progress(p Progress) {
+	if r.config.Progress != nil {
+		r.config.Progress(p)
 	}
 }

@@ -26,8 +26,13 @@ type poolKey struct {
 	memory int64
 }
 
-func newPool(r *Runtime, maxIdle int) *pool.Pool[poolKey, *instance] {
-	return pool.New(pool.Options[poolKey, *instance]{
+// instances is the pool.
+type instances struct {
+	*pool.Pool[poolKey, *instance]
+}
+
+func newInstances(r *Runtime, maxIdle int) instances {
+	return instances{pool.New(pool.Options[poolKey, *instance]{
 		New: func(ctx context.Context, key poolKey) (*instance, error) {
 			in, err := r.restore(ctx, key.from, key.memory)
 			if err == nil {
@@ -41,36 +46,36 @@ func newPool(r *Runtime, maxIdle int) *pool.Pool[poolKey, *instance] {
 		MaxUsed:     runtime.GOMAXPROCS(0),
 		MaxIdleTime: maxIdleTime,
 		Return:      returnTime,
-	})
+	})}
 }
 
 // lease takes an instance of a snapshot out of the pool.
-func (r *Runtime) lease(ctx context.Context, from *Snapshot, memory int64) (*instance, error) {
+func (p instances) lease(ctx context.Context, from *Snapshot, memory int64) (*instance, error) {
 	key := poolKey{from, memory}
-	in, err := r.pool.Get(ctx, key)
-	r.pool.Fill(key)
+	in, err := p.Get(ctx, key)
+	p.Fill(key)
 	return in, err
 }
 
-// giveBack takes the instance of an interpreter that was closed: into the pool
+// giveBack takes the instance of an interpreter that was closed: into the pool,
 // if it can serve another one.
-func (r *Runtime) giveBack(in *instance) error {
+func (p instances) giveBack(in *instance) error {
 	key := in.key
 	if key.from == nil {
 		return in.close()
 	}
 	if in.dead || !in.reusable() || !in.detach() {
-		r.pool.Discard(key)
+		p.Discard(key)
 		return in.close()
 	}
-	r.pool.Put(key, in)
+	p.Put(key, in)
 	if key.from.closed.Load() { // perhaps after the pool was told
-		r.drop(key.from)
+		p.drop(key.from)
 	}
 	return nil
 }
 
 // drop closes what waits in the pool for interpreters of a snapshot.
-func (r *Runtime) drop(from *Snapshot) {
-	r.pool.Drop(func(key poolKey) bool { return key.from == from })
+func (p instances) drop(from *Snapshot) {
+	p.Drop(func(key poolKey) bool { return key.from == from })
 }

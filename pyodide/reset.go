@@ -89,7 +89,7 @@ func (in *instance) reset() error {
 			return err
 		}
 	}
-	return in.startSignals()
+	return in.signals.start(in)
 }
 
 // rewrite makes the ranges of the memory what the snapshot has.

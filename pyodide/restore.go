@@ -39,7 +39,7 @@ func (r *Runtime) restore(ctx context.Context, z *Snapshot, memory int64) (in *i
 	}
 	in.linking.markRestored()
 	in.functions, in.initialized = z.owner.Functions, true
-	return in, in.startSignals()
+	return in, in.signals.start(in)
 }
 
 // growMemory makes the memory as large as the image.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"coderunner/internal/pool"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
@@ -64,22 +63,29 @@ type Store interface {
 	Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error)
 }
 
-// Runtime is the compiled module, from which interpreters are made.
+// Runtime makes interpreters of one compiled module. Each of its methods is in
+// the file of its station on their way, see the package comment.
 type Runtime struct {
-	config    Config
-	wz        wazero.Runtime
-	code      *codestore.Loader
-	stamp     string // what machine code depends on beside its module
-	link      link
-	module    *module
-	main      wazero.CompiledModule
+	*modules
 	stdlib    []byte // the archive of the standard library, shared and read-only
 	stdlibKey string // what it is made of
-	pool      *pool.Pool[poolKey, *instance]
+	pool      instances
 	analyses  analyses
 	base      *Snapshot // a booted interpreter; nil without a store
 	close     sync.Once
-	unmap     []func() error
+}
+
+// modules are what is compiled: the main module and shared libraries. It knows
+// nothing of interpreters.
+type modules struct {
+	config Config
+	wz     wazero.Runtime
+	code   *codestore.Loader
+	stamp  string // what machine code depends on beside its module
+	link   link
+	module *module
+	main   wazero.CompiledModule
+	unmap  []func() error
 }
 
 // Rows are the host functions that interpreters are given, for documentation
@@ -91,9 +97,9 @@ func Rows() hostfn.Table {
 // Open makes a runtime. The first time, with an empty store, this compiles for
 // some ten seconds.
 func Open(ctx context.Context, c Config) (r *Runtime, err error) {
-	r = &Runtime{config: c}
-	r.pool = newPool(r, c.MaxIdle)
-	r.link.init(r)
+	r = &Runtime{modules: &modules{config: c}}
+	r.pool = newInstances(r, c.MaxIdle)
+	r.link.init(r.modules)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -155,10 +161,4 @@ func elapsing(progress func(Progress), p Progress) (stop func()) {
 		}
 	}()
 	return func() { close(done); <-ended }
-}
-
-func (r *Runtime) progress(p Progress) {
-	if r.config.Progress != nil {
-		r.config.Progress(p)
-	}
 }

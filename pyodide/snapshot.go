@@ -77,7 +77,7 @@ func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount
 	if r.base == nil {
 		return nil, errNoStore
 	}
-	return r.storedSnapshot(ctx, r.mountsKey(modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
+	return r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
 		return r.takeSnapshot(ctx, f, modules, mounts)
 	})
 }
@@ -89,15 +89,14 @@ func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []M
 		return nil, nil
 	}
 	missing := errors.New("not there")
-	z, err := r.storedSnapshot(ctx, r.mountsKey(modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
+	z, err := r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
 	if errors.Is(err, missing) {
 		return nil, nil
 	}
 	return z, err
 }
 
-func (r *Runtime) mountsKey(modules []string, mounts []Mount) string {
-	key := r.SnapshotKey()
+func mountsKey(key string, modules []string, mounts []Mount) string {
 	for _, m := range mounts {
 		key += fmt.Sprintf(" mount %s %s", m.Dir, m.Key)
 	}
@@ -194,7 +193,7 @@ func (z *Snapshot) Asked(env map[string]string) bool {
 // Close closes the snapshot's file. Interpreters made of it live on.
 func (z *Snapshot) Close() error {
 	z.closed.Store(true)
-	z.rt.drop(z)
+	z.rt.pool.drop(z)
 	z.reading.Lock()
 	defer z.reading.Unlock()
 	var err error

@@ -26,7 +26,7 @@ type builder func(ctx context.Context, dir string) error
 
 // stored returns the paths of the stub module and of the machine code that
 // belong to key. What the store does not have is built.
-func (r *Runtime) stored(ctx context.Context, k kinds, key, item string, build builder) (stub, code string, err error) {
+func (r *modules) stored(ctx context.Context, k kinds, key, item string, build builder) (stub, code string, err error) {
 	key = fmt.Sprintf("%s %s %s", key, codestore.Format, r.stamp)
 	// The code is put into the store while the stub is made: what build leaves is
 	// gone when that ends.
@@ -51,7 +51,7 @@ func (r *Runtime) stored(ctx context.Context, k kinds, key, item string, build b
 
 // build builds a module beside the store's unfinished file and calls use with
 // the directory that it is in.
-func (r *Runtime) build(ctx context.Context, w io.Writer, item string, build builder, use func(dir string) error) (err error) {
+func (r *modules) build(ctx context.Context, w io.Writer, item string, build builder, use func(dir string) error) (err error) {
 	dir, err := r.dirBeside(w)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func copyFile(w io.Writer, name string) error {
 
 // dirBeside makes a directory where the store has its unfinished files: they are
 // removed when this process is killed, and there is room.
-func (r *Runtime) dirBeside(w io.Writer) (string, error) {
+func (r *modules) dirBeside(w io.Writer) (string, error) {
 	if f, ok := w.(*os.File); ok {
 		return os.MkdirTemp(filepath.Dir(f.Name()), "build-")
 	}
@@ -100,7 +100,7 @@ func openStub(file string) (s *codestore.Stub, unmap func() error, err error) {
 
 // load returns wazero a stub module with the machine code in a file. Should wazero
 // not take that, the whole module is compiled, for this process alone.
-func (r *Runtime) load(ctx context.Context, s *codestore.Stub, code string, whole func() ([]byte, error)) (wazero.CompiledModule, error) {
+func (r *modules) load(ctx context.Context, s *codestore.Stub, code string, whole func() ([]byte, error)) (wazero.CompiledModule, error) {
 	c, err := r.code.Load(ctx, r.wz, s, code)
 	if err == nil || ctx.Err() != nil {
 		return c, err

@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := testStore{t.TempDir()}
-	r := &Runtime{config: Config{Store: s}, code: l, wz: wazero.NewRuntimeWithConfig(ctx, codestore.Config().WithCompilationCache(l.Cache()))}
+	r := &modules{config: Config{Store: s}, code: l, wz: wazero.NewRuntimeWithConfig(ctx, codestore.Config().WithCompilationCache(l.Cache()))}
 	defer l.Close(ctx)
 	defer r.wz.Close(ctx)
 	var b wasmbin.Builder

@@ -25,9 +25,9 @@ func (in *Interp) warmUp(ctx context.Context, rehearse bool) error {
 	if err != nil {
 		return err
 	}
-	in.calls = map[string]Call{"immortal": {Do: in.immortalize}}
-	defer func() { in.calls = nil }()
 	g := in.guest(ctx)
+	in.calls = map[string]Call{"immortal": {Do: g.immortalize}}
+	defer func() { in.calls = nil }()
 	module, err := g.module("_coderunner_warmup", string(source))
 	if err != nil {
 		return fmt.Errorf("warm up: %w", err)
@@ -98,16 +98,16 @@ func plugSizes() (sizes []uint32) {
 // immortalize makes the elements of a list, whose address it is given, objects
 // that are never freed and whose references are not counted. The caller holds
 // the list.
-func (in *instance) immortalize(_ context.Context, argument json.RawMessage) (any, error) {
+func (g guest) immortalize(_ context.Context, argument json.RawMessage) (any, error) {
 	var list uint32
 	if err := json.Unmarshal(argument, &list); err != nil {
 		return nil, err
 	}
-	listType, err := in.rt.symbol("PyList_Type")
+	listType, err := g.in.rt.symbol("PyList_Type")
 	if err != nil {
 		return nil, err
 	}
-	mem := in.mod.Memory()
+	mem := g.in.mod.Memory()
 	// PyListObject: ob_refcnt, ob_type, ob_size, ob_item.
 	kind, ok1 := mem.ReadUint32Le(list + 4)
 	size, ok2 := mem.ReadUint32Le(list + 8)

@@ -72,7 +72,7 @@ func TestImmortalize(t *testing.T) {
 	}
 	defer in.Close()
 	for _, argument := range []string{`"x"`, "-1", "0", "4294967292", "1024"} {
-		if _, err := in.immortalize(context.Background(), json.RawMessage(argument)); err == nil {
+		if _, err := in.guest(context.Background()).immortalize(context.Background(), json.RawMessage(argument)); err == nil {
 			t.Errorf("immortalize(%s) succeeded", argument)
 		}
 	}

@@ -1,0 +1,93 @@
+package pyodide
+
+import (
+	"context"
+	"time"
+
+	"coderunner/pyodide/emscripten"
+	"coderunner/pyodide/memfs"
+)
+
+// makeFiles makes the file system and the process around it, whose monotonic
+// clock shows the given time.
+func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
+	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory(), Beside: func() int64 { return int64(in.memory.Committed()) }})
+	in.memory.Share(func() uint64 { return uint64(in.fs.Held()) })
+	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
+		if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{Home, "/lib", "/lib/python3.14", SitePackages, "/dev"} {
+		if err := in.fs.Private(dir); err != nil {
+			return err
+		}
+	}
+	if err := in.fs.Scratch("/tmp"); err != nil {
+		return err
+	}
+	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.rt.stdlib}); err != nil {
+		return err
+	}
+	location := o.Location
+	if location == nil {
+		location = time.Local
+	}
+	in.proc, err = emscripten.New(emscripten.Config{
+		FS: in.fs, Cwd: Home,
+		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
+		Env: bootEnv, Location: location, Monotonic: clock, // the cap on memory is the allocator's
+		Guest: in.callbacks(),
+	})
+	if err != nil {
+		return err
+	}
+	in.proc.SetMemory(in.mod.Memory())
+	in.signals.proc = in.proc
+	in.env, in.calls = o.Env, o.Calls
+	return in.fs.Device(hostDevice, 0o600, 0, openHostDevice(in))
+}
+
+// bootEnv is what CPython reads while it starts; a program does not see it.
+// Output is not buffered, so that what was printed before a limit struck is
+// there; lone surrogates are written as they are.
+var bootEnv = []string{
+	"HOME=" + Home,
+	"LANG=C.UTF-8",
+	"PYTHONUNBUFFERED=1",
+	"PYTHONIOENCODING=utf-8:surrogatepass",
+	"PYTHONSAFEPATH=1",
+}
+
+// callbacks are what host functions need of the guest. They are called while
+// the guest waits for the host, on its goroutine.
+func (in *Interp) callbacks() emscripten.Guest {
+	signals := in.signals // of this interpreter, not of the instance's next
+	g := emscripten.Guest{
+		Malloc: func(ctx context.Context, size uint32) uint32 {
+			return in.callback(ctx, "emscripten_builtin_malloc", size)
+		},
+		Free: func(ctx context.Context, addr uint32) {
+			in.callback(ctx, "emscripten_builtin_free", addr)
+		},
+		Memalign: func(ctx context.Context, align, size uint32) uint32 {
+			return in.callback(ctx, "emscripten_builtin_memalign", align, size)
+		},
+		SetErrno: func(ctx context.Context, errno int32) {
+			if p := in.callback(ctx, "__errno_location"); p != 0 {
+				in.mod.Memory().WriteUint32Le(p, uint32(errno))
+			}
+		},
+		Raise: in.raise,
+		// Every handler that C installs here is CPython's own, which does no
+		// more than this.
+		CallHandler: func(ctx context.Context, _ uint32, signal int32) {
+			in.callback(ctx, "PyErr_SetInterruptEx", uint32(signal))
+		},
+		Alarm:   func(int32) { signals.send(sigalrm) },
+		DlError: in.dlError,
+	}
+	in.linking.linkCallbacks(&g)
+	in.linking.ffiCallbacks(&g)
+	return g
+}
