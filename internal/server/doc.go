@@ -4,8 +4,8 @@
 // It is the only package that knows MCP. It runs nothing itself, knows no
 // language and writes nothing but protocol to the stream it is given.
 //
-// A call goes through [Server.handle]: its arguments are checked (args.go), it
-// waits for a free place, runs while progress is reported (progress.go), and
+// A line is decoded once (message.go). A call goes through [Server.handle]: its
+// arguments are checked (args.go), it waits for a free place, runs while progress is reported (progress.go), and
 // its outcome becomes a result for programs (structuredContent) and for models
 // (text.go).
 //
@@ -19,7 +19,7 @@
 //
 // conn.mu guards the table of requests in progress and is never held while
 // something is written. conn.writeMu is held for one Write and nothing else.
-// Places are given out in the order of arrival.
+// Free places go to calls in the order of arrival.
 //
 // # Limits
 //
