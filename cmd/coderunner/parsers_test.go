@@ -31,6 +31,7 @@ var hostilePrograms = map[string][]string{
 	"python": {
 		"v = []\nfor _ in range(250): v = [v]\nv",
 		"v = {}\nfor _ in range(150): v = {'a': [v]}\nv",
+		"v = 1\nfor _ in range(100): v = [v]\nv",
 		"[10 ** 400, -(10 ** 4000)]",
 		"[2 ** 63, 2 ** 64, 2 ** 1000, 1e308, 5e-324, -0.0]",
 		"float('inf')", "[float('nan')]",
@@ -147,9 +148,26 @@ func (s *wireServer) call(language, code string, args map[string]any) answer {
 	return s.ask(`{"jsonrpc":"2.0","id":"call","method":"tools/call","params":{"name":"run_code","arguments":` + string(raw) + `}}`)
 }
 
+// nesting returns how deep a value is nested.
+func nesting(v any) (n int) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			n = max(n, nesting(e))
+		}
+		return n + 1
+	case map[string]any:
+		for _, e := range v {
+			n = max(n, nesting(e))
+		}
+		return n + 1
+	}
+	return 0
+}
+
 // TestEveryLineParses sends messages and programs whose answers are hard to
 // write, and has what the server wrote read by Go, by CPython's and pydantic's
-// parsers and by V8's. With -artifacts the lines are kept for others.
+// parsers and by V8's, and measured against the bounds of Rust's. With -artifacts the lines are kept for others.
 func TestEveryLineParses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches the runtimes")
@@ -161,6 +179,15 @@ func TestEveryLineParses(t *testing.T) {
 	for language, programs := range hostilePrograms {
 		for _, code := range programs {
 			s.call(language, code, nil)
+		}
+	}
+	for _, line := range s.lines {
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil { // also for numbers beyond a float64
+			t.Errorf("Go cannot read %.300s: %v", line, err)
+		}
+		if d := nesting(v); d > 120 { // Rust's serde_json reads 128
+			t.Errorf("%.300s is %d deep", line, d)
 		}
 	}
 	text := strings.Join(s.lines, "\n")
