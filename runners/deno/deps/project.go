@@ -71,13 +71,13 @@ func ReadProject(files []runners.File, main string) (*Project, error) {
 				continue
 			}
 			if err := p.read(f, data); err != nil {
-				return nil, &runners.RequestError{Argument: "files", Message: fmt.Sprintf("files: %s: %v.", f.Path, err)}
+				return nil, runners.BadArgument("files", "has %s, but %v.", f.Path, err)
 			}
 		}
 	}
 	p.link()
 	if p.entries > maxEntries {
-		return nil, &runners.RequestError{Argument: "files", Message: fmt.Sprintf("files: deno.json and package.json have more than %d entries that give names a meaning; leave out those that the program does not need.", maxEntries)}
+		return nil, runners.BadArgument("files", "has a deno.json and a package.json with more than %d entries that give names a meaning: leave out those that the program does not need.", maxEntries)
 	}
 	return p, nil
 }
@@ -117,7 +117,7 @@ func (p *Project) read(f runners.File, data map[string][]byte) error {
 	if name := text(content["importMap"]); name != "" && content["imports"] == nil {
 		name = path.Join(dir, name)
 		if !p.files[name] {
-			return fmt.Errorf("its import map %s is not among the files; add it", Clip(name, 100))
+			return fmt.Errorf("its import map %s is not among the files: add it", Clip(name, 100))
 		}
 		if from, err = object(data[name]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -335,11 +335,11 @@ func (p *Project) addInternal(m *manifest, key, value string) {
 // object parses a JSON object that may have comments.
 func object(b []byte) (map[string]any, error) {
 	if len(b) > maxConfig {
-		return nil, fmt.Errorf("it is larger than %d bytes; give a smaller one", maxConfig)
+		return nil, fmt.Errorf("it is larger than %d bytes: give a smaller one", maxConfig)
 	}
 	var m map[string]any
 	if err := json.Unmarshal(withoutComments(b), &m); err != nil {
-		return nil, fmt.Errorf("it is not a JSON object (%v); mend it", err)
+		return nil, fmt.Errorf("it is not a JSON object (%v): mend it", err)
 	}
 	return m, nil
 }

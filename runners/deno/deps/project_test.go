@@ -227,8 +227,8 @@ func TestProjectRefused(t *testing.T) {
 		fmt.Fprintf(&many, `%q: "1",`, fmt.Sprint("p", i))
 	}
 	for archive, want := range map[string]string{
-		"-- deno.json --\n{":                                              "files: deno.json: it is not a JSON object",
-		"-- package.json --\n[]":                                          "files: package.json: it is not a JSON object",
+		"-- deno.json --\n{":                                              `"files" has deno.json, but it is not a JSON object`,
+		"-- package.json --\n[]":                                          `"files" has package.json, but it is not a JSON object`,
 		"-- deno.json --\n{\"importMap\": \"./x.json\"}":                  "its import map x.json is not among the files",
 		"-- package.json --\n{\"dependencies\": {" + many.String() + "}}": "more than 5000 entries",
 	} {

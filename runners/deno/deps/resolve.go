@@ -2,7 +2,6 @@ package deps
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -73,12 +72,16 @@ func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies
 	for _, p := range pinned {
 		r.pin(p)
 	}
-	for _, m := range modules {
+	for n, m := range modules {
 		for _, i := range m.Imports {
 			r.imported(m.Path, i)
 		}
 		if len(r.d.Targets) > maxTargets {
-			return Dependencies{}, &runners.RequestError{Argument: "files", Message: fmt.Sprintf("files: the program and its files import more than %d packages; import fewer.", maxTargets)}
+			argument := "code"
+			if n > 0 {
+				argument = "files"
+			}
+			return Dependencies{}, runners.BadArgument(argument, "imports more than %d packages, all files together: import fewer.", maxTargets)
 		}
 	}
 	if len(modules) > 0 {
