@@ -11,7 +11,8 @@ import (
 // TestOneCap: linear memory, files and requests to the host share the limit,
 // and what one gives back the others can have.
 func TestOneCap(t *testing.T) {
-	res, stdout, stderr := run(t, pyodide.Options{Memory: 256 << 20}, pyodide.Program{Code: `
+	calls := map[string]pyodide.Call{"large": {MaxArgument: 16 << 20}}
+	res, stdout, stderr := run(t, pyodide.Options{Memory: 256 << 20, Calls: calls}, pyodide.Program{Code: `
 import os
 def fill(f):
     n = 0
@@ -35,6 +36,7 @@ asked = []
 try:
     while len(asked) < 100:
         asked.append(os.open("/dev/coderunner", os.O_RDWR))
+        os.write(asked[-1], b'["large","')
         for _ in range(8):
             os.write(asked[-1], b"x" * (1 << 20))
 except OSError as e:
