@@ -41,12 +41,18 @@ func (in *installer) prepareOffer(ctx context.Context, installs []pyodide.Instal
 	in.offer = offer{imports: missing, known: map[string]bool{}, reasons: map[string][]runners.PackageError{}}
 	with := together(installs)
 	must, may, _ := in.projects(missing)
-	skipped, err := in.prepareSet(ctx, resolver.Request{Optional: slices.Concat(with, in.files.Requirements, must, may)})
+	wanted := slices.Concat(with, in.files.Requirements, must, may)
+	skipped, err := in.prepareSet(ctx, resolver.Request{Optional: wanted})
 	if err != nil {
 		return err
 	}
-	// Of requirements that contradict each other the program means one at a time.
-	for _, r := range slices.DeleteFunc(with, func(r requirement.Requirement) bool { return !skipped[r.String()] }) {
+	// Of requirements that contradict each other the program means one at a
+	// time, and a file of one that is no good may have been in the way of others.
+	for i, r := range wanted {
+		nowhere := strings.HasPrefix(in.whyNot(r.Name), resolver.NoSuchPackage)
+		if !skipped[r.String()] || i >= len(with) && nowhere {
+			continue
+		}
 		if _, err := in.prepareSet(ctx, resolver.Request{Requirements: []requirement.Requirement{r}}); err != nil {
 			return err
 		}

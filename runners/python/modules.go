@@ -36,11 +36,11 @@ func (in *installer) installImports(ctx context.Context, found *pyodide.Analysis
 	if found.Micropip && !in.only {
 		return in.prepareOffer(ctx, found.Installs, missing)
 	}
-	asked := in.files.Requirements
-	if in.only { // what it would install itself
+	asked := in.files.Requirements // pip would install all, but the program may need only some
+	if in.only {                   // what it would install itself
 		asked = append(slices.Clone(asked), together(found.Installs)...)
 	}
-	if err := in.installFiles(ctx, asked); err != nil {
+	if err := in.installOptional(ctx, asked); err != nil {
 		return err
 	}
 	return in.installModules(ctx, in.missing(missing))
@@ -61,17 +61,26 @@ func (in *installer) lockTo(hashes map[string][]string) {
 	}
 }
 
-// installFiles installs what requirements.txt and pyproject.toml name, as far
-// as that is possible: the program may need only some of it.
-func (in *installer) installFiles(ctx context.Context, asked []requirement.Requirement) error {
-	optional := slices.DeleteFunc(slices.Clone(asked), in.satisfied)
-	err := in.install(ctx, resolver.Request{Optional: optional})
-	failed, ok := asNotInstalled(err, optional)
+// installOptional installs what it can of packages that the program may do
+// without, or of which it may need only some.
+func (in *installer) installOptional(ctx context.Context, asked []requirement.Requirement) error {
+	asked = slices.DeleteFunc(slices.Clone(asked), in.satisfied)
+	err := in.install(ctx, resolver.Request{Optional: asked})
+	failed, ok := asNotInstalled(err, asked)
 	if !ok || ctx.Err() != nil {
 		return err
 	}
-	for _, r := range optional {
-		in.skip([]runners.PackageError{{Name: r.String(), Reason: failed.Packages[0].Reason}})
+	in.skip(failed.Packages)
+	if len(asked) == 1 || len(failed.Packages) >= len(asked) { // nobody could be asked
+		for _, r := range asked {
+			in.skip([]runners.PackageError{{Name: r.String(), Reason: failed.Packages[0].Reason}})
+		}
+		return nil
+	}
+	for _, r := range asked { // a file of one of them is no good
+		if err := in.installOptional(ctx, []requirement.Requirement{r}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -81,15 +90,20 @@ func (in *installer) installFiles(ctx context.Context, asked []requirement.Requi
 // import fails when it is reached.
 func (in *installer) installModules(ctx context.Context, missing []pyodide.Import) error {
 	must, may, modules := in.projects(missing)
+	together := may
 	for {
-		err := in.install(ctx, resolver.Request{Requirements: must, Optional: may})
-		failed, ok := asNotInstalled(err, slices.Concat(must, may))
-		if !ok || ctx.Err() != nil {
+		err := in.install(ctx, resolver.Request{Requirements: must, Optional: together})
+		failed, ok := asNotInstalled(err, slices.Concat(must, together))
+		switch {
+		case ctx.Err() != nil || err != nil && !ok:
 			return err
-		}
-		if len(must) == 0 {
-			in.skip(failed.Packages)
-			return nil // the program copes, or says itself what it lacks
+		case err == nil && len(together) == len(may):
+			return nil
+		case err == nil:
+			return in.installOptional(ctx, may)
+		case len(together) > 0: // it may be for those
+			together = nil
+			continue
 		}
 		known := true // to be the program's imports, and to be nowhere
 		for i, p := range failed.Packages {

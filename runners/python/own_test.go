@@ -205,3 +205,20 @@ func TestNothingAskedWhileRunning(t *testing.T) {
 		t.Errorf("allowed: %s, the index saw %s", o.Stdout, seen)
 	}
 }
+
+// One package that cannot be installed is not in the way of others that are
+// optional, too.
+func TestOptionalApart(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0")
+	x.module("gamma", "1.0")
+	x.addBytes("broken-1.0-py3-none-any.whl", []byte("not a zip file"))
+	r := x.newRunner(base{}, false, t.TempDir())
+	const tries = "import gamma\nfound = []\nfor name in 'alpha', 'broken':\n  try:\n    __import__(name)\n    found.append(name)\n  except ImportError:\n    pass\nfound"
+	imports := "def f():\n  import alpha, broken\n"
+	o := run(t, r, imports+tries)
+	value(t, o, "['alpha']")
+	o, _ = runFiles(t, x, r, tries, map[string]string{"requirements.txt": "alpha\nbroken\ngamma\n"})
+	value(t, o, "['alpha']")
+	value(t, run(t, r, "import micropip\n"+imports+"micropip.install('gamma')\n"+tries), "['alpha']")
+}
