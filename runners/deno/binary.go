@@ -98,16 +98,16 @@ func older(version, than string) bool {
 
 // binary gives the Deno to use, fetching the pinned one if need be. The cache
 // looks each time whether that is still what was fetched.
-func (r *Runner) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
-	if r.named != "" {
-		return r.named, nil
+func (t *tool) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
+	if t.named != "" {
+		return t.named, nil
 	}
 	item := "deno " + versions.DenoVersion
-	p, executable, err := versions.Deno(r.cfg.NPMRegistry)
+	p, executable, err := versions.Deno(t.cfg.NPMRegistry)
 	if err != nil {
 		return "", err
 	}
-	dir, err := r.fetch.NPM(ctx, p, func(done, total int64) {
+	dir, err := t.fetch.NPM(ctx, p, func(done, total int64) {
 		progress.Report(runners.Progress{Phase: "download", Item: item, Done: done, Total: total})
 	})
 	return filepath.Join(dir, executable), err

@@ -32,14 +32,20 @@ import (
 // makeLimit bounds the loading of a set's packages. Close may wait so long.
 const makeLimit = 15 * time.Second
 
-// codeKey returns what stands for all that decides what is in the databases, "" if there
+// codes decides which sets of packages have databases, and makes them.
+type codes struct {
+	r     *Runner
+	store *codecache.Store
+}
+
+// key returns what stands for all that decides what is in the databases, "" if there
 // are no packages. V8 takes no code that was made with another limit of its
 // heap.
-func (r *Runner) codeKey(v variant) string {
+func (c *codes) key(v variant) string {
 	if !v.ready.npm && !v.ready.remote {
 		return ""
 	}
-	b, err := json.Marshal([]any{1, r.version, r.denoDir, heapFlag(v.memory), v.ready.set})
+	b, err := json.Marshal([]any{1, c.r.version, c.r.denoDir, heapFlag(v.memory), v.ready.set})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
@@ -47,50 +53,50 @@ func (r *Runner) codeKey(v variant) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// findCode returns the directory with the databases for a variant, "" if there
+// find returns the directory with the databases for a variant, "" if there
 // are none.
-func (r *Runner) findCode(v variant) string {
-	if key := r.codeKey(v); key != "" {
-		return r.codes.Find(key)
+func (c *codes) find(v variant) string {
+	if key := c.key(v); key != "" {
+		return c.store.Find(key)
 	}
 	return ""
 }
 
-// usedCode notes that a program has run in a process of the variant. Again
+// used notes that a program has run in a process of the variant. Again
 // reports whether its packages were there before. It may have databases made.
-func (r *Runner) usedCode(v variant, d deps.Dependencies, again bool) {
-	key := r.codeKey(v)
-	if key == "" || len(d.Targets) == 0 || !again && r.cfg.Ahead <= 0 {
+func (c *codes) used(v variant, d deps.Dependencies, again bool) {
+	key := c.key(v)
+	if key == "" || len(d.Targets) == 0 || !again && c.r.cfg.Ahead <= 0 {
 		return
 	}
 	making := v
 	making.making = true
-	r.codes.Want(key, func(ctx context.Context, dir string) error {
-		return r.makeCode(ctx, making, d.Loader(), dir)
+	c.store.Want(key, func(ctx context.Context, dir string) error {
+		return c.make(ctx, making, d.Loader(), dir)
 	}, func() {
-		r.leases.dropVariant(v)
-		r.leases.begin(v)
+		c.r.leases.dropVariant(v)
+		c.r.leases.begin(v)
 	})
 }
 
-// suspectCode has the databases of a variant checked after a Deno that had them
+// suspect has the databases of a variant checked after a Deno that had them
 // has failed.
-func (r *Runner) suspectCode(v variant, d deps.Dependencies) {
+func (c *codes) suspect(v variant, d deps.Dependencies) {
 	narrow := v
 	narrow.narrow = true
-	r.codes.Suspect(r.codeKey(v), func(ctx context.Context) bool {
-		in, end, err := r.runLoader(ctx, narrow, d.Loader())
+	c.store.Suspect(c.key(v), func(ctx context.Context) bool {
+		in, end, err := c.load(ctx, narrow, d.Loader())
 		if in != nil {
 			in.leave()
 		}
 		return err == nil && end.runtimeFailed()
-	}, func() { r.leases.dropVariant(v) }) // those that wait have them, too
+	}, func() { c.r.leases.dropVariant(v) }) // those that wait have them, too
 }
 
-// runLoader runs a program of ours that loads packages. The caller calls the
+// load runs a program of ours that loads packages. The caller calls the
 // instance's leave, if there is one.
-func (r *Runner) runLoader(ctx context.Context, v variant, loader string) (*instance, *ending, error) {
-	in := r.launch(ctx, v)
+func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, *ending, error) {
+	in := c.r.launch(ctx, v)
 	if err := in.await(ctx); err != nil {
 		in.discard()
 		return nil, nil, err
@@ -100,7 +106,7 @@ func (r *Runner) runLoader(ctx context.Context, v variant, loader string) (*inst
 		in.discard()
 		return nil, nil, err
 	}
-	j := &job{r: r, main: main, shown: main, program: jsparse.Plain(loader), binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
+	j := &job{r: c.r, main: main, shown: main, program: jsparse.Plain(loader), binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
 	end := j.command(ctx, in, false)
 	if end == nil {
@@ -109,9 +115,9 @@ func (r *Runner) runLoader(ctx context.Context, v variant, loader string) (*inst
 	return in, end, nil
 }
 
-// makeCode fills dir with the databases of a variant's packages.
-func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) error {
-	in, end, err := r.runLoader(ctx, v, loader)
+// make fills dir with the databases of a variant's packages.
+func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
+	in, end, err := c.load(ctx, v, loader)
 	if in == nil {
 		return err
 	}
@@ -119,7 +125,7 @@ func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) er
 	if err != nil {
 		return err
 	}
-	if in.denoDir == r.denoDir {
+	if in.denoDir == c.r.denoDir {
 		return errors.New("Deno has no directory of its own for a run")
 	}
 	// A package may end the process while it is loaded.
@@ -127,7 +133,7 @@ func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) er
 		return fmt.Errorf("load the packages: %s", o.Status)
 	}
 	<-in.p.End()
-	if err := r.seal(ctx, v.binary, in.folder); err != nil {
+	if err := c.seal(ctx, v.binary, in.folder); err != nil {
 		return fmt.Errorf("finish Deno's databases: %w", err)
 	}
 	return codecache.Collect(in.folder.path, filepath.Base(in.folder.code()), dir)
@@ -135,18 +141,18 @@ func (r *Runner) makeCode(ctx context.Context, v variant, loader, dir string) er
 
 // seal has each of the databases in the folder be one file. It is a process of
 // its own: whatever the packages did ended with theirs.
-func (r *Runner) seal(ctx context.Context, binary string, f *folder) error {
+func (c *codes) seal(ctx context.Context, binary string, f *folder) error {
 	dir, err := os.MkdirTemp(f.temp(), "seal-")
 	if err != nil {
 		return err
 	}
-	script := r.folders.seal()
-	spec := r.preparation(binary, script, "")
+	script := c.r.folders.seal()
+	spec := c.r.spec(binary, script, "")
 	spec.Write, spec.Network = []string{f.code(), dir}, false
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}
 	said := runners.NewCapture(runners.DefaultOutput)
 	keep := func(output io.Reader) { _, _ = io.Copy(said, output) }
-	state, err := r.starter.Run(ctx, process.Command{
+	state, err := c.r.starter.Run(ctx, process.Command{
 		Path: binary, Args: append(args, codecache.Names...), Dir: dir,
 		Env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, Spec: spec,
 	}, keep, keep)

@@ -50,7 +50,7 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 
 // settle waits for what goes on in the background.
 func (r *Runner) settle() {
-	r.codes.Wait()
+	r.codes.store.Wait()
 	r.background.Wait()
 }
 
@@ -130,13 +130,13 @@ func TestCode(t *testing.T) {
 			}
 			r.settle()
 			_, v := variantOf(t, r, req)
-			had = append(had, r.findCode(v) != "")
+			had = append(had, r.codes.find(v) != "")
 		}
 		if want := []bool{ahead > 0, true, true}; !slices.Equal(had, want) {
 			t.Errorf("%s: there are databases after each run: %v, want %v", name, had, want)
 		}
 		j, v := variantOf(t, r, req)
-		master := r.findCode(v)
+		master := r.codes.find(v)
 		made := rows(t, master)
 		in, err := j.instance(t.Context())
 		if err != nil {
@@ -180,7 +180,7 @@ func TestCodeDamaged(t *testing.T) {
 	run(t, r, req)
 	r.settle()
 	_, v := variantOf(t, r, req)
-	master := r.findCode(v)
+	master := r.codes.find(v)
 	if master == "" {
 		t.Fatal("there are none")
 	}
@@ -194,14 +194,14 @@ func TestCodeDamaged(t *testing.T) {
 		t.Errorf("the cache has the problems %v, %v", problems, err)
 	}
 	next := runner(1)
-	if got := next.findCode(v); got != "" {
+	if got := next.codes.find(v); got != "" {
 		t.Error("damaged databases are used")
 	}
 	if o := run(t, next, req); o.Result == nil || o.Result.Text != "1" {
 		t.Errorf("%s %+v", o.Status, o.Error)
 	}
 	next.settle()
-	if got := next.findCode(v); got != master {
+	if got := next.codes.find(v); got != master {
 		t.Errorf("they are not made again: %q", got)
 	}
 	if is, err := os.ReadFile(name); err != nil || len(is) != len(was) {
@@ -231,7 +231,7 @@ func TestCodeOfPackages(t *testing.T) {
 		run(t, r, req)
 		r.settle()
 		_, v := variantOf(t, r, req)
-		if got := r.findCode(v) != ""; got != want {
+		if got := r.codes.find(v) != ""; got != want {
 			t.Errorf("%s: there are databases: %v, want %v", code, got, want)
 		}
 	}
@@ -251,33 +251,36 @@ func TestCrash(t *testing.T) {
 	o := run(t, r, forged)
 	r.settle()
 	_, v := variantOf(t, r, req)
-	key := r.codeKey(v)
-	if o.Status != runners.Failed || !r.codes.Checked(key) || r.findCode(v) == "" {
-		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.codes.Checked(key), r.findCode(v))
+	key := r.codes.key(v)
+	if o.Status != runners.Failed || !r.codes.store.Checked(key) || r.codes.find(v) == "" {
+		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.codes.store.Checked(key), r.codes.find(v))
 	}
 	for i := range 4 {
 		run(t, r, req)
 		r.settle()
-		if got := r.findCode(v); (got != "") != (i < 3) {
+		if got := r.codes.find(v); (got != "") != (i < 3) {
 			t.Fatalf("after %d crashes there are databases: %q", i, got)
 		}
-		r.codes.Drop(t.Context(), key)
-		if got := r.findCode(v); got != "" {
+		r.codes.store.Drop(t.Context(), key)
+		if got := r.codes.find(v); got != "" {
 			t.Errorf("there are databases: %q", got)
 		}
 	}
-	if r.findCode(v2) == "" {
+	if r.codes.find(v2) == "" {
 		t.Error("another set's databases are gone")
 	}
 }
 
 // TestCodeKey: what decides what is in the databases decides which they are.
 func TestCodeKey(t *testing.T) {
-	r := &Runner{version: "1", denoDir: "/a"}
+	of := func(version, denoDir string) *codes {
+		return &codes{r: &Runner{tool: &tool{version: version, denoDir: denoDir}}}
+	}
+	r := of("1", "/a")
 	v := variant{memory: 64 << 20, ready: &prepared{npm: true, set: "x"}}
 	seen := map[string]string{"": "nothing"}
-	add := func(what string, r *Runner, v variant) {
-		key := r.codeKey(v)
+	add := func(what string, c *codes, v variant) {
+		key := c.key(v)
 		if other, ok := seen[key]; ok {
 			t.Errorf("%s: the key is that of %s", what, other)
 		}
@@ -286,12 +289,12 @@ func TestCodeKey(t *testing.T) {
 	add("a set", r, v)
 	add("another set", r, variant{memory: v.memory, ready: &prepared{npm: true, set: "y"}})
 	add("another limit", r, variant{memory: 128 << 20, ready: v.ready})
-	add("another Deno", &Runner{version: "2", denoDir: "/a"}, v)
-	add("another cache", &Runner{version: "1", denoDir: "/b"}, v)
-	if key := r.codeKey(variant{memory: v.memory, ready: &prepared{}}); key != "" {
+	add("another Deno", of("2", "/a"), v)
+	add("another cache", of("1", "/b"), v)
+	if key := r.key(variant{memory: v.memory, ready: &prepared{}}); key != "" {
 		t.Errorf("without packages: %q", key)
 	}
-	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
+	if a, b := r.key(v), r.key(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)
 	}
 }

@@ -73,17 +73,6 @@ func (in *instance) confinement() *sandbox.Spec {
 	return s
 }
 
-// preparation is what the trusted phase may touch. It runs nothing of a package,
-// but it unpacks and parses what strangers have put into registries. Staging is
-// the folder that it fills, "" if it fills none.
-func (r *Runner) preparation(binary, dir, staging string) *sandbox.Spec {
-	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{r.denoDir, staging}, Network: true}
-	for _, name := range certificateVariables {
-		s.Read = append(s.Read, r.cfg.Env[name])
-	}
-	return s
-}
-
 // granted gives the paths of a grant. Landlock knows no exceptions: those are
 // left to Deno.
 func granted(allow, deny runners.Grant) []string {

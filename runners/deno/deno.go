@@ -117,22 +117,28 @@ type Config struct {
 
 // Runner runs programs. It implements [runners.Runner]. Close ends it.
 type Runner struct {
-	cfg     Config
-	log     *zap.Logger
-	named   string // the Deno that Config names, "" if none
-	version string // of the Deno to use
-	denoDir string // DENO_DIR
-	fetch   *fetch.Client
+	*tool
 	folders *folders
-	starter *process.Starter
 	known   memo
 	absent  absences
 	leases  *leases
-	codes   *codecache.Store
+	codes   *codes
 
 	background sync.WaitGroup // what runs may leave to be finished
 
 	warnOnce sync.Once // that memory cannot be limited
+}
+
+// tool is the Deno of a Runner: its binary, its cache and its environment, and
+// its commands of the trusted phase.
+type tool struct {
+	cfg     Config
+	log     *zap.Logger
+	named   string // the Deno that Config names, "" if none
+	version string
+	denoDir string // DENO_DIR
+	fetch   *fetch.Client
+	starter *process.Starter
 }
 
 var _ runners.Runner = (*Runner)(nil)
@@ -143,8 +149,8 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Cache == nil {
 		return nil, errors.New("deno: Config.Cache is nil")
 	}
-	r := &Runner{cfg: cfg, log: cfg.Log, version: versions.DenoVersion, denoDir: cfg.Cache.Path("deno"),
-		fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}
+	r := &Runner{tool: &tool{cfg: cfg, log: cfg.Log, version: versions.DenoVersion, denoDir: cfg.Cache.Path("deno"),
+		fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}}
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
@@ -164,10 +170,10 @@ func New(cfg Config) (*Runner, error) {
 		r.folders.close()
 		return nil, err
 	}
-	r.sweepGen()
+	r.sweepGen(r.folders.base)
 	r.starter = process.NewStarter()
 	r.leases = newLeases(r, cfg.Ahead)
-	r.codes = codecache.New(cfg.Cache, r.log)
+	r.codes = &codes{r, codecache.New(cfg.Cache, r.log)}
 	return r, nil
 }
 
@@ -226,14 +232,14 @@ func (r *Runner) Versions() map[string]string { return map[string]string{"deno":
 func (r *Runner) Close() error {
 	r.leases.close()
 	if r.cfg.Ahead == 0 {
-		r.codes.Wait() // this process is of use to the next ones
+		r.codes.store.Wait() // this process is of use to the next ones
 	}
-	r.codes.Close()
+	r.codes.store.Close()
 	r.background.Wait()
 	r.starter.Close()
 	r.fetch.Close()
 	err := r.folders.close()
-	r.sweepGen()
+	r.sweepGen(r.folders.base)
 	return err
 }
 

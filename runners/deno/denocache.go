@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/process"
@@ -32,7 +33,7 @@ type preparation struct {
 
 // deno runs a command of the trusted phase. Message is Deno's when it could not
 // do what it was told; err is ours.
-func (r *Runner) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
+func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
 	args := append(p.command, "--no-config")
 	staging := ""
 	if p.lock != "" {
@@ -51,21 +52,21 @@ func (r *Runner) deno(ctx context.Context, p preparation) (stdout []byte, messag
 	if p.offline {
 		args = append(args, "--no-npm", "--no-remote")
 	} else {
-		args = append(args, importFlags(r.cfg.Policy, r.cfg.JSRURL)...)
+		args = append(args, importFlags(t.cfg.Policy, t.cfg.JSRURL)...)
 	}
 	args = append(args, p.what) // which never looks like a flag
-	if _, err := os.Lstat(r.denoDir); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(t.denoDir); errors.Is(err, os.ErrNotExist) {
 		// The cache was cleared meanwhile. What is not there when a process is
 		// confined, it cannot make.
-		if err := makeDenoDir(r.denoDir); err != nil {
+		if err := makeDenoDir(t.denoDir); err != nil {
 			return nil, "", err
 		}
 	}
-	spec := r.preparation(p.binary, p.dir, staging)
+	spec := t.spec(p.binary, p.dir, staging)
 	spec.Network = !p.offline
 	answer, said := new(bytes.Buffer), runners.NewCapture(64<<10)
-	state, err := r.starter.Run(ctx,
-		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: r.prepareEnv(), Spec: spec},
+	state, err := t.starter.Run(ctx,
+		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: t.prepareEnv(), Spec: spec},
 		func(stdout io.Reader) {
 			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))
 			_, _ = io.Copy(io.Discard, stdout)
@@ -78,20 +79,31 @@ func (r *Runner) deno(ctx context.Context, p preparation) (stdout []byte, messag
 		return answer.Bytes(), "", nil
 	}
 	text, _ := said.Text()
-	r.log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
+	t.log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
 	if text = strings.TrimSpace(text); text == "" {
 		text = fmt.Sprintf("deno %s: %v", p.command[0], state)
 	}
 	return nil, text, nil
 }
 
+// spec returns what the trusted phase may touch. It runs nothing of a package,
+// but it unpacks and parses what strangers have put into registries. Staging is
+// the folder that it fills, "" if it fills none.
+func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
+	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.denoDir, staging}, Network: true}
+	for _, name := range certificateVariables {
+		s.Read = append(s.Read, t.cfg.Env[name])
+	}
+	return s
+}
+
 // maxAnswer bounds what is read of the answer of "deno info", in bytes.
 const maxAnswer = 64 << 20
 
 // info asks Deno about the modules that a file imports.
-func (r *Runner) info(ctx context.Context, p preparation) (*deps.Info, error) {
+func (t *tool) info(ctx context.Context, p preparation) (*deps.Info, error) {
 	p.command, p.downloaded = []string{"info", "--json"}, func(string) {}
-	stdout, message, err := r.deno(ctx, p)
+	stdout, message, err := t.deno(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"coderunner/internal/procdir"
 	"coderunner/internal/sandbox"
-	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 
 	"go.uber.org/zap"
@@ -70,10 +69,11 @@ func closeStorage(dir string) error {
 	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a folder of this name.\n"), 0o400)
 }
 
-// guarded reports whether the kernel keeps a process under the policy from
-// writing in its DENO_DIR, so that it can be used again.
-func (r *Runner) guarded(p runners.Policy) bool {
-	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(r.folders.base)
+// guarded reports whether the kernel keeps the process from writing in its
+// DENO_DIR, so that it can be used again.
+func (in *instance) guarded() bool {
+	p := in.policy()
+	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.r.folders.base)
 }
 
 // arrange gives the instance its DENO_DIR.
@@ -102,7 +102,7 @@ func (in *instance) arrange() error {
 	in.denoDir = in.folder.denoDir()
 	master := ""
 	if !in.variant.making { // which fills new ones
-		if master = r.findCode(in.variant); master == "" {
+		if master = r.codes.find(in.variant); master == "" {
 			return nil // Deno has its databases in memory
 		}
 	}
@@ -120,15 +120,15 @@ func genIn(denoDir, dir string) string {
 }
 
 // genDir is that where the run has no DENO_DIR of its own.
-func (r *Runner) genDir(dir string) string { return genIn(r.denoDir, dir) }
+func (t *tool) genDir(dir string) string { return genIn(t.denoDir, dir) }
 
 // sweepGen removes what Deno made in the folders of runs that have none of
-// their own and are gone: those of this Runner when it ends, and of processes
+// their own and are gone: those of base when a Runner ends, and of processes
 // that were killed.
-func (r *Runner) sweepGen() {
-	made, _ := filepath.Glob(r.genDir(filepath.Join(filepath.Dir(r.folders.base), basePrefix+"*")))
+func (t *tool) sweepGen(base string) {
+	made, _ := filepath.Glob(t.genDir(filepath.Join(filepath.Dir(base), basePrefix+"*")))
 	for _, dir := range made {
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(r.folders.base), filepath.Base(dir))); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(base), filepath.Base(dir))); errors.Is(err, fs.ErrNotExist) {
 			_ = os.RemoveAll(dir) // the next one tries again
 		}
 	}

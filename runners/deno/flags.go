@@ -78,15 +78,6 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	return append(flags, "--no-remote")
 }
 
-// withoutCache is a policy that keeps programs from writing to the cache, and
-// to what of ours other processes run, whatever else they may write to.
-func (r *Runner) withoutCache(p runners.Policy) runners.Policy {
-	if p.Write.Any() && !p.DenyWrite.All {
-		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), r.cfg.Cache.Root(), r.folders.bootstrap(), r.folders.own())
-	}
-	return p
-}
-
 // deniesEverything reports whether a whole kind is denied, so that
 // --allow-all cannot be used.
 func deniesEverything(p runners.Policy) bool {
@@ -142,7 +133,7 @@ func joinHostPort(host, port string) string {
 const tlsVariable = "DENO_TLS_CA_STORE"
 
 // baseEnv is the environment of every Deno that we start: nothing of ours.
-func (r *Runner) baseEnv(denoDir string) []string {
+func (t *tool) baseEnv(denoDir string) []string {
 	env := []string{
 		"DENO_DIR=" + denoDir,
 		"DENO_NO_PACKAGE_JSON=1",
@@ -150,8 +141,8 @@ func (r *Runner) baseEnv(denoDir string) []string {
 		tlsVariable + "=system,mozilla",
 		"NO_COLOR=1",
 	}
-	if r.cfg.JSRURL != "" {
-		env = append(env, "JSR_URL="+r.cfg.JSRURL)
+	if t.cfg.JSRURL != "" {
+		env = append(env, "JSR_URL="+t.cfg.JSRURL)
 	}
 	return env
 }
@@ -166,10 +157,10 @@ var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROX
 // the variables that the policy names and what the policy's other grants need.
 // So every program may read it, and packages that look for a variable load.
 // Hide are the names in it that are for Deno, which the bootstrap takes away.
-func (r *Runner) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
-	env = r.baseEnv(denoDir)
+func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
+	env = t.baseEnv(denoDir)
 	// Deno finds a registry's packages in its cache by the registry's URL.
-	if registry := fetch.WithoutUser(r.cfg.NPMRegistry); registry != "" {
+	if registry := fetch.WithoutUser(t.cfg.NPMRegistry); registry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
 	}
 	for _, e := range env {
@@ -180,12 +171,12 @@ func (r *Runner) runEnv(p runners.Policy, denoDir, temp string) (env, hide []str
 	if p.Net.Any() {
 		// Deno reads these when it makes its first connection, so they stay.
 		for _, name := range certificateVariables {
-			if v := r.cfg.Env[name]; v != "" {
+			if v := t.cfg.Env[name]; v != "" {
 				env = append(env, name+"="+v)
 			}
 		}
 		for _, name := range proxyVariables {
-			if v := r.cfg.Env[name]; v != "" && !strings.Contains(v, "@") {
+			if v := t.cfg.Env[name]; v != "" && !strings.Contains(v, "@") {
 				env = append(env, name+"="+v)
 			}
 		}
@@ -212,18 +203,18 @@ func (r *Runner) runEnv(p runners.Policy, denoDir, temp string) (env, hide []str
 }
 
 // prepareEnv is the environment of the trusted phase.
-func (r *Runner) prepareEnv() []string {
-	env := r.baseEnv(r.denoDir)
-	if r.cfg.NPMRegistry != "" {
-		env = append(env, "NPM_CONFIG_REGISTRY="+r.cfg.NPMRegistry)
+func (t *tool) prepareEnv() []string {
+	env := t.baseEnv(t.denoDir)
+	if t.cfg.NPMRegistry != "" {
+		env = append(env, "NPM_CONFIG_REGISTRY="+t.cfg.NPMRegistry)
 	}
-	for name, value := range r.cfg.Env {
-		if r.cfg.Offline && slices.Contains(proxyVariables, name) {
+	for name, value := range t.cfg.Env {
+		if t.cfg.Offline && slices.Contains(proxyVariables, name) {
 			continue
 		}
 		env = append(env, name+"="+value)
 	}
-	if r.cfg.Offline {
+	if t.cfg.Offline {
 		// Deno has no flag for it: every connection goes to where nobody is.
 		env = append(env, "HTTPS_PROXY="+nowhere, "HTTP_PROXY="+nowhere)
 	}

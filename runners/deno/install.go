@@ -50,10 +50,10 @@ func (p *prepared) there() bool {
 }
 
 // complete reports whether the packages are still in Deno's cache.
-func (r *Runner) complete(p *prepared) bool {
+func (i *installation) complete(p *prepared) bool {
 	needed := p.dirs
 	if p.remote {
-		needed = append(slices.Clip(needed), filepath.Join(r.denoDir, "remote"))
+		needed = append(slices.Clip(needed), filepath.Join(i.r.denoDir, "remote"))
 	}
 	return !slices.ContainsFunc(needed, func(dir string) bool {
 		_, err := os.Lstat(dir)
@@ -150,7 +150,7 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 		return &prepared{}, nil
 	}
 	key := i.key()
-	if p, ok := r.known.get(key); ok && p.there() && r.complete(p) {
+	if p, ok := r.known.get(key); ok && p.there() && i.complete(p) {
 		return p, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
@@ -176,16 +176,16 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.load(dir)
+	p, err := i.load(dir)
 	if err != nil {
 		return nil, err
 	}
-	if !fresh && !r.complete(p) {
+	if !fresh && !i.complete(p) {
 		if err := i.refill(ctx, p); err != nil {
 			return nil, err
 		}
 	}
-	r.keepDirs(p)
+	i.keepDirs(p)
 	if err := i.intact(ctx, key, p); err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
 
 // load reads what resolve wrote.
-func (r *Runner) load(dir string) (*prepared, error) {
+func (i *installation) load(dir string) (*prepared, error) {
 	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func (r *Runner) load(dir string) (*prepared, error) {
 		return nil, err
 	}
 	p := &prepared{dir: dir, set: set, locked: lock.Text != nil, packages: lock.Packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
-	p.dirs = r.packageDirs(p.packages)
+	p.dirs = i.r.packageDirs(p.packages)
 	text, err := os.ReadFile(filepath.Join(dir, mapName))
 	if err != nil {
 		return nil, fmt.Errorf("read what was prepared: %w", err)
@@ -224,8 +224,8 @@ func (r *Runner) load(dir string) (*prepared, error) {
 	p.own = bytes.Contains(text, []byte(`"`+deps.Work))
 	_, err = os.Lstat(filepath.Join(dir, configName))
 	p.config = err == nil
-	for i := range p.packages {
-		p.packages[i].Cached = true
+	for n := range p.packages {
+		p.packages[n].Cached = true
 	}
 	return p, nil
 }
@@ -248,7 +248,7 @@ func digestOf(dir string, lock []byte) (string, error) {
 // keepDirs leaves in p.dirs what is there after everything was fetched: Deno may
 // do without a package. If nothing is, it keeps them where we do not know, and
 // the program gets them all.
-func (r *Runner) keepDirs(p *prepared) {
+func (i *installation) keepDirs(p *prepared) {
 	kept := p.dirs[:0]
 	for _, dir := range p.dirs {
 		if _, err := os.Lstat(dir); err == nil {
@@ -258,7 +258,7 @@ func (r *Runner) keepDirs(p *prepared) {
 		}
 	}
 	if p.dirs = kept; p.npm && len(kept) == 0 {
-		p.copies = []string{filepath.Join(r.denoDir, "npm")}
+		p.copies = []string{filepath.Join(i.r.denoDir, "npm")}
 	}
 }
 
@@ -314,7 +314,7 @@ func (i *installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	case err != nil || message == "":
 		return err
 	case i.deps.Lock != nil:
-		return i.r.refused(i.deps, message)
+		return i.refused(message)
 	}
 	return i.blame(ctx, c, message)
 }

@@ -54,6 +54,15 @@ func (in *instance) policy() runners.Policy {
 	return in.r.cfg.Policy
 }
 
+// withoutCache returns a policy that keeps programs from writing to the cache, and
+// to what of ours other processes run, whatever else they may write to.
+func (in *instance) withoutCache(p runners.Policy) runners.Policy {
+	if p.Write.Any() && !p.DenyWrite.All {
+		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), in.r.cfg.Cache.Root(), in.r.folders.bootstrap(), in.r.folders.own())
+	}
+	return p
+}
+
 // flags are the arguments for Deno.
 func (in *instance) flags() []string {
 	r, v, f, policy := in.r, in.variant, in.folder, in.policy()
@@ -87,7 +96,7 @@ func (in *instance) flags() []string {
 		args = append(args, "--no-code-cache") // nothing that would be used again
 	}
 	write := []string{f.work(), f.temp(), f.report()}
-	args = append(args, permissionFlags(r.withoutCache(policy), read, write, imports)...)
+	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
 	return append(args, r.folders.bootstrap())
 }
 
@@ -259,7 +268,7 @@ func (in *instance) clear() {
 	}
 	// A process that left its group, and lives, may have the folders open.
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
-	if !in.r.guarded(in.policy()) {
+	if !in.guarded() {
 		in.folder.linked = false
 		_ = procdir.RemoveAll(in.folder.denoDir()) // the next run tries again
 	}

@@ -1,9 +1,12 @@
 package deno
 
 import (
+	"cmp"
 	"context"
 	"encoding/base32"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/netip"
 	"net/url"
 	"os"
@@ -13,6 +16,7 @@ import (
 
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 
 	"go.uber.org/zap"
 )
@@ -51,8 +55,8 @@ func (i *installation) intact(ctx context.Context, key string, p *prepared) erro
 // Source: Deno's npm cache has a directory for each registry, named after its
 // host and port and with its path below, and in it one for each package and
 // version (root_url_to_safe_local_dirname in its npm cache).
-func (r *Runner) packageDirs(packages []runners.Package) []string {
-	base := r.registryDir()
+func (t *tool) packageDirs(packages []runners.Package) []string {
+	base := t.registryDir()
 	var dirs []string
 	for _, p := range packages {
 		dir := filepath.Join(base, packagePath(p.Name), p.Version)
@@ -76,8 +80,8 @@ func packagePath(name string) string {
 
 // registryDir is where Deno has the packages of the registry, "" if that is not
 // known.
-func (r *Runner) registryDir() string {
-	registry := r.cfg.NPMRegistry
+func (t *tool) registryDir() string {
+	registry := t.cfg.NPMRegistry
 	if registry == "" {
 		registry = versions.NPMRegistry
 	}
@@ -92,10 +96,54 @@ func (r *Runner) registryDir() string {
 	case port != "":
 		host += "_" + port
 	}
-	return filepath.Join(r.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
+	return filepath.Join(t.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
 }
 
 func isAddress(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err == nil
+}
+
+// compare compares the lock's digests with those that the registry had when the
+// packages were fetched. Deno does so itself, but only with what it fetches.
+func (t *tool) compare(lock *deps.LockFile) error {
+	e := &runners.NotInstalledError{}
+	for _, p := range lock.Packages() {
+		if p.Source != "npm" {
+			continue
+		}
+		switch have, err := t.registryDigest(p.Name, p.Version); {
+		case err != nil:
+			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
+		case have != p.Integrity:
+			e.Add(p.Name, "the lock has another digest of it than the registry")
+		}
+	}
+	return e.OrNil()
+}
+
+// maxRegistryFile bounds what Deno keeps of a package's description, in bytes.
+const maxRegistryFile = 256 << 20
+
+// registryDigest is the digest of a version of an npm package, as a lock file
+// has it: SHA-1 in hexadecimal for packages that have no other.
+func (t *tool) registryDigest(name, version string) (string, error) {
+	f, err := os.Open(filepath.Join(t.registryDir(), packagePath(name), "registry.json"))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var about struct {
+		Versions map[string]struct {
+			Dist struct{ Integrity, Shasum string } `json:"dist"`
+		} `json:"versions"`
+	}
+	if err := json.NewDecoder(io.LimitReader(f, maxRegistryFile)).Decode(&about); err != nil {
+		return "", fmt.Errorf("read %s: %w", f.Name(), err)
+	}
+	v, ok := about.Versions[version]
+	if !ok {
+		return "", fmt.Errorf("%s has no version %s", f.Name(), version)
+	}
+	return cmp.Or(v.Dist.Integrity, v.Dist.Shasum), nil
 }

@@ -70,9 +70,9 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		j.ready.notInstalled(o)
 		switch {
 		case end.runtimeFailed():
-			r.suspectCode(j.variant(), j.deps)
+			r.codes.suspect(j.variant(), j.deps)
 		case o.Status == runners.Succeeded || o.Status == runners.Failed:
-			r.usedCode(j.variant(), j.deps, !j.ready.fresh)
+			r.codes.used(j.variant(), j.deps, !j.ready.fresh)
 		}
 		return o, nil
 	}

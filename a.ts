@@ -1,0 +1,1 @@
+await new Promise(f=>setTimeout(f,2500)); console.log(Deno.args)
