@@ -52,7 +52,7 @@ type Install struct {
 
 // The bounds of an analysis.
 const (
-	maxFound    = 2000    // names of each kind
+	maxFound    = 500     // names of each kind
 	maxName     = 1000    // bytes of each
 	maxAnalysis = 1 << 20 // bytes of what the guest answers
 	maxAnalyses = 1024    // that are remembered, twice as many at most

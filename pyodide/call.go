@@ -28,7 +28,7 @@ type guest struct {
 	charge func(bytes int64) bool // to the program, for what the host holds; nil: nobody pays
 }
 
-// call calls an export with i32 arguments and gives its result, 0 if it has
+// call calls an export with i32 arguments and returns its result, 0 if it has
 // none.
 func (g guest) call(name string, args ...uint32) (uint32, error) {
 	if g.in.dead {
@@ -88,7 +88,7 @@ func (g guest) str(s string) (object uint32, err error) {
 	return object, err
 }
 
-// object calls a function of the C API that gives a new reference or NULL.
+// object calls a function of the C API that returns a new reference or NULL.
 func (g guest) object(name string, args ...uint32) (uint32, error) {
 	o, err := g.call(name, args...)
 	if err != nil {

@@ -82,7 +82,7 @@ func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount
 	})
 }
 
-// FindSnapshot is Freeze for a snapshot that the store has already. It gives nil
+// FindSnapshot is Snapshot for one that the store has already. It returns nil
 // if there is none.
 func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
@@ -271,7 +271,7 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 // maxPreloadReport bounds what the guest says of its imports, in bytes.
 const maxPreloadReport = 1 << 20
 
-// importAhead imports modules and says what speaks against a snapshot, or "".
+// importAhead imports modules and returns what speaks against a snapshot, or "".
 func (in *Interp) importAhead(ctx context.Context, modules string) (problem string, err error) {
 	text, err := in.guest(ctx).apply(in.functions.Preload, modules, maxPreloadReport)
 	if err != nil {

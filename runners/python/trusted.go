@@ -59,7 +59,7 @@ type costlyError struct{ error }
 
 func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooCostly} }
 
-// script runs a script and gives its result and the end of what it printed.
+// script runs a script and returns its result and the end of what it printed.
 func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
 	var said tailWriter
 	o := pyodide.Options{Memory: scriptMemory, Stdout: &said, Stderr: &said, Calls: map[string]pyodide.Call{}}
