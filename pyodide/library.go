@@ -203,7 +203,7 @@ func (r *modules) loadLibrary(ctx context.Context, sum string, stub *codestore.S
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := r.load(ctx, stub, code, whole)
+	compiled, err := r.code.LoadOr(ctx, stub, code, whole)
 	if err != nil {
 		return nil, err
 	}

@@ -234,7 +234,7 @@ func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.Compile
 		return nil, errNoMemory
 	}
 	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
-		code, err := r.code.Compile(ctx, r.wz, wasm)
+		code, err := r.code.Compile(ctx, wasm)
 		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
 	})
 	if err != nil {

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"os"
-	"strings"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/codestore"
@@ -78,10 +77,10 @@ func (c *Config) mainData() ([]rewrite.Segment, error) {
 
 // compile makes machine code of the main module, or takes it from the store.
 func (r *modules) compile(ctx context.Context) (err error) {
-	if r.code, err = codestore.NewLoader(); err != nil {
+	if r.code, err = codestore.NewLoader(ctx); err != nil {
 		return err
 	}
-	r.wz = wazero.NewRuntimeWithConfig(ctx, codestore.Config().WithCompilationCache(r.code.Cache()))
+	r.wz = r.code.Runtime()
 	if r.config.Store != nil {
 		return r.takeModule(ctx)
 	}
@@ -91,7 +90,7 @@ func (r *modules) compile(ctx context.Context) (err error) {
 	}
 	r.module = &module{wasm: wasm, info: info, digest: digest(wasm),
 		data: func() ([]rewrite.Segment, error) { return info.Data, nil }}
-	if r.main, err = r.code.Compile(codestore.WithWorkers(ctx), r.wz, wasm); err != nil {
+	if r.main, err = r.code.Compile(ctx, wasm); err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
 	}
 	return nil
@@ -100,14 +99,11 @@ func (r *modules) compile(ctx context.Context) (err error) {
 // takeModule takes the main module from the store, which has it made if need
 // be.
 func (r *modules) takeModule(ctx context.Context) (err error) {
-	if r.stamp, err = r.code.Stamp(ctx, r.wz); err != nil {
-		return err
-	}
 	identity, err := r.config.identity(r.config.Module)
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
-	key := fmt.Sprintf("%s rewrite %v all functions %v %d", identity, rewrite.Version, usedExports, maxTable)
+	key := fmt.Sprintf("%s rewrite %v table %d", identity, rewrite.Version, maxTable)
 	file, code, err := r.stored(ctx, mainKinds, key, "CPython", r.config.buildMain)
 	if err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
@@ -121,7 +117,7 @@ func (r *modules) takeModule(ctx context.Context) (err error) {
 	if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(r.module.info); err != nil {
 		return fmt.Errorf("load CPython: read %s: %w", file, err)
 	}
-	r.main, err = r.load(ctx, stub, code, func() ([]byte, error) {
+	r.main, err = r.code.LoadOr(ctx, stub, code, func() ([]byte, error) {
 		wasm, _, err := r.config.rewriteMain()
 		return wasm, err
 	})
@@ -155,14 +151,6 @@ func (r *modules) symbol(name string) (uint32, error) {
 	return a, nil
 }
 
-// usedExports are the functions that the host calls.
-var usedExports = strings.Fields(`
-	__wasm_call_ctors __main_argc_argv __errno_location
-	malloc free emscripten_builtin_malloc emscripten_builtin_free emscripten_builtin_memalign
-	Py_CompileStringExFlags PyImport_ExecCodeModule PyObject_CallOneArg PyObject_GetAttrString PyObject_Repr
-	PyUnicode_FromStringAndSize PyUnicode_AsUTF8AndSize Py_DecRef
-	PyErr_GetRaisedException PyErr_SetString PyErr_SetInterruptEx PyGILState_Ensure PyGILState_Release __dl_seterr`)
-
 // maxTable bounds the tables, in elements: they are the host's memory.
 const maxTable = 1 << 20
 
@@ -171,8 +159,6 @@ func rewriteOptions() rewrite.Options {
 	return rewrite.Options{
 		Trampoline: true,
 		Lean:       true,
-		Keep:       usedExports,
-		KeepFuncs:  true, // shared libraries import them
 		TableMax:   maxTable,
 		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
 	}
@@ -182,4 +168,34 @@ func (r *modules) progress(p Progress) {
 	if r.config.Progress != nil {
 		r.config.Progress(p)
 	}
+}
+
+var (
+	mainKinds    = codestore.Kinds{Stub: "module", Code: "machine-code"}
+	libraryKinds = codestore.Kinds{Stub: "library", Code: "library-code"}
+)
+
+// stored returns the paths of the stub module and of the machine code that
+// belong to key. What the store does not have is built, with progress for item.
+func (r *modules) stored(ctx context.Context, k codestore.Kinds, key, item string, build builder) (stub, code string, err error) {
+	return r.code.Get(ctx, r.config.Store, k, key, func(ctx context.Context, dir string) error {
+		defer elapsing(r.progress, Progress{Phase: "compile", Item: item})()
+		return build(ctx, dir)
+	})
+}
+
+// builder makes the files of a module in a directory: see [codestore.Build].
+type builder func(ctx context.Context, dir string) error
+
+// openStub maps a stub module. The caller calls unmap when nothing uses it any
+// more.
+func openStub(file string) (s *codestore.Stub, unmap func() error, err error) {
+	data, unmap, err := mapFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read stub module: %w", err)
+	}
+	if s, err = codestore.ReadStub(data); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("read %s: %w", file, err), unmap())
+	}
+	return s, unmap, nil
 }

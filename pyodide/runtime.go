@@ -81,7 +81,6 @@ type modules struct {
 	config Config
 	wz     wazero.Runtime
 	code   *codestore.Loader
-	stamp  string // what machine code depends on beside its module
 	link   link
 	module *module
 	main   wazero.CompiledModule
@@ -125,9 +124,6 @@ func (r *Runtime) Close() error {
 		ctx := context.Background()
 		r.pool.Close()
 		r.link.running.Wait()
-		if r.wz != nil {
-			errs = append(errs, r.wz.Close(ctx))
-		}
 		if r.code != nil {
 			errs = append(errs, r.code.Close(ctx))
 		}

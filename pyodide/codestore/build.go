@@ -17,8 +17,8 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Features are what modules may use.
-const Features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
+// features are what modules may use.
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
 // The files that Build makes.
 const (
@@ -71,9 +71,9 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err
 		return "", err
 	}
 	defer cache.Close(ctx)
-	wz := wazero.NewRuntimeWithConfig(ctx, Config().WithCompilationCache(cache))
+	wz := wazero.NewRuntimeWithConfig(ctx, config().WithCompilationCache(cache))
 	defer wz.Close(ctx)
-	if _, err = wz.CompileModule(WithWorkers(ctx), wasm); err != nil {
+	if _, err = wz.CompileModule(withWorkers(ctx), wasm); err != nil {
 		return "", err
 	}
 	inner, err := only(dir)
@@ -83,14 +83,14 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err
 	return only(inner)
 }
 
-// Config returns the configuration of runtimes that run such modules.
-func Config() wazero.RuntimeConfig {
-	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(Features)
+// config returns the configuration of runtimes that run such modules.
+func config() wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
 }
 
-// WithWorkers lets wazero compile on all processors; with one worker it would
+// withWorkers lets wazero compile on all processors; with one worker it would
 // not look at ctx.
-func WithWorkers(ctx context.Context) context.Context {
+func withWorkers(ctx context.Context) context.Context {
 	return experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)))
 }
 

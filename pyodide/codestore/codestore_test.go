@@ -38,29 +38,25 @@ func built(t *testing.T, n int32) (dir string) {
 	return dir
 }
 
-// engine is a wazero runtime with its loader.
-type engine struct {
-	*Loader
-	wz wazero.Runtime
-}
+// engine is a loader.
+type engine struct{ *Loader }
 
 func newEngine(t *testing.T) engine {
 	t.Helper()
 	ctx := context.Background()
-	l, err := NewLoader()
+	l, err := NewLoader(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := engine{l, wazero.NewRuntimeWithConfig(ctx, Config().WithCompilationCache(l.Cache()))}
 	t.Cleanup(func() {
-		if err := errors.Join(e.wz.Close(ctx), l.Close(ctx)); err != nil {
+		if err := l.Close(ctx); err != nil {
 			t.Error(err)
 		}
 		if _, err := os.Lstat(l.temp.Path()); err == nil {
 			t.Errorf("%s is left", l.temp.Path())
 		}
 	})
-	return e
+	return engine{l}
 }
 
 // load loads what was built in dir.
@@ -73,7 +69,7 @@ func (e engine) load(dir string) (wazero.CompiledModule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.Load(context.Background(), e.wz, s, filepath.Join(dir, CodeFile))
+	return e.Load(context.Background(), s, filepath.Join(dir, CodeFile))
 }
 
 func (e engine) call(c wazero.CompiledModule) (uint64, error) {
@@ -160,7 +156,7 @@ func TestAnotherName(t *testing.T) {
 	}
 	s.code = strings.Repeat("0", len(s.code))
 	e := newEngine(t)
-	if c, err := e.Load(context.Background(), e.wz, s, filepath.Join(dir, CodeFile)); c != nil || !errors.Is(err, ErrNotTaken) {
+	if c, err := e.Load(context.Background(), s, filepath.Join(dir, CodeFile)); c != nil || !errors.Is(err, ErrNotTaken) {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -171,7 +167,7 @@ func TestStamp(t *testing.T) {
 	for i := range stamps {
 		e := newEngine(t)
 		var err error
-		if stamps[i], err = e.Stamp(context.Background(), e.wz); err != nil {
+		if stamps[i], err = e.stamp(); err != nil {
 			t.Fatal(err)
 		}
 	}

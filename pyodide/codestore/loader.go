@@ -36,16 +36,18 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Loader lets one wazero runtime take machine code out of many files. wazero
+// Loader is a wazero runtime that takes machine code out of many files. wazero
 // knows one cache directory for all modules, and writes what it compiles into
 // it; here that is a private one. While a module is loaded it has a link to the
 // module's machine code in it, and afterwards it is emptied. So the code that is
 // generated for each interpreter leaves nothing on the disk.
 type Loader struct {
-	mu    sync.Mutex // held while inner is there
 	temp  *procdir.Dir
-	inner string // the directory that wazero uses
+	wz    wazero.Runtime
 	cache wazero.CompilationCache
+	mu    sync.Mutex // held while inner is there
+	inner string     // the directory that wazero uses
+	stamp func() (string, error)
 }
 
 const (
@@ -55,8 +57,8 @@ const (
 
 // NewLoader returns a loader with a directory of its own, in memory where there
 // is such a thing: wazero waits until what it writes is on the disk. The caller
-// closes it, after the wazero runtimes that use its cache.
-func NewLoader() (_ *Loader, err error) {
+// closes it.
+func NewLoader(ctx context.Context) (_ *Loader, err error) {
 	l := &Loader{}
 	if l.temp, err = procdir.Make(sharedMemory, tempPrefix); err != nil {
 		if l.temp, err = procdir.Make(os.TempDir(), tempPrefix); err != nil {
@@ -73,22 +75,24 @@ func NewLoader() (_ *Loader, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open machine code: %w", err), l.temp.Remove())
 	}
+	l.wz = wazero.NewRuntimeWithConfig(ctx, config().WithCompilationCache(l.cache))
+	l.stamp = sync.OnceValues(func() (string, error) { return l.findStamp(context.WithoutCancel(ctx)) })
 	return l, nil
 }
 
-// Cache is the cache to be given to the wazero runtime.
-func (l *Loader) Cache() wazero.CompilationCache { return l.cache }
+// Runtime is the wazero runtime. It is closed with the loader.
+func (l *Loader) Runtime() wazero.Runtime { return l.wz }
 
 // TempDir makes a directory for a build, which lasts until the loader is closed
 // at most.
 func (l *Loader) TempDir() (string, error) { return os.MkdirTemp(l.temp.Path(), "build-") }
 
-// Stamp names all that machine code depends on beside its module, in wazero's
+// findStamp names all that machine code depends on beside its module, in wazero's
 // own words: the directory that it makes is called after its version and the
 // system, and the file in it after the module and the processor.
-func (l *Loader) Stamp(ctx context.Context, wz wazero.Runtime) (stamp string, err error) {
+func (l *Loader) findStamp(ctx context.Context) (stamp string, err error) {
 	err = l.within(func() error {
-		code, err := wz.CompileModule(ctx, []byte(wasmbin.Header))
+		code, err := l.wz.CompileModule(ctx, []byte(wasmbin.Header))
 		if err != nil {
 			return err
 		}
@@ -101,9 +105,13 @@ func (l *Loader) Stamp(ctx context.Context, wz wazero.Runtime) (stamp string, er
 }
 
 // Compile compiles a module and keeps nothing of it.
-func (l *Loader) Compile(ctx context.Context, wz wazero.Runtime, wasm []byte) (code wazero.CompiledModule, err error) {
+func (l *Loader) Compile(ctx context.Context, wasm []byte) (code wazero.CompiledModule, err error) {
+	const large = 1 << 20
+	if len(wasm) > large {
+		ctx = withWorkers(ctx)
+	}
 	err = l.within(func() error {
-		code, err = wz.CompileModule(ctx, wasm)
+		code, err = l.wz.CompileModule(ctx, wasm)
 		return err
 	})
 	return code, err
@@ -115,13 +123,13 @@ var ErrNotTaken = errors.New("wazero does not take the machine code")
 // Load gives wazero a stub module with the machine code in a file. The error is
 // ErrNotTaken if wazero compiles the stub instead: nothing may run with its
 // bodies.
-func (l *Loader) Load(ctx context.Context, wz wazero.Runtime, s *Stub, file string) (code wazero.CompiledModule, err error) {
+func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.CompiledModule, err error) {
 	err = l.within(func() error {
 		link := filepath.Join(l.inner, s.code)
 		if err := os.Symlink(file, link); err != nil {
 			return err
 		}
-		if code, err = wz.CompileModule(ctx, s.Wasm); err != nil {
+		if code, err = l.wz.CompileModule(ctx, s.Wasm); err != nil {
 			return err
 		}
 		// It would have written what it compiled.
@@ -149,7 +157,7 @@ func (l *Loader) within(do func() error) (err error) {
 	return do()
 }
 
-// Close removes the directory.
+// Close closes the runtime and removes the directory. No instance may be in use.
 func (l *Loader) Close(ctx context.Context) error {
-	return errors.Join(l.cache.Close(ctx), l.temp.Remove())
+	return errors.Join(l.wz.Close(ctx), l.cache.Close(ctx), l.temp.Remove())
 }

@@ -40,9 +40,9 @@ type dataHead struct {
 	Length int
 }
 
-// Format changes with the format of stub modules and with what is left out of
-// them. It belongs into the keys of stub modules and of their machine code.
-const Format = "STUB0001"
+// format changes with the format of stub modules and with what is left out of
+// them.
+const format = "STUB0001"
 
 // write writes the file.
 func (s *Stub) write(w io.Writer) error {
@@ -54,7 +54,7 @@ func (s *Stub) write(w io.Writer) error {
 	if err := gob.NewEncoder(&b).Encode(h); err != nil {
 		return err
 	}
-	begin := binary.LittleEndian.AppendUint32([]byte(Format), uint32(b.Len()))
+	begin := binary.LittleEndian.AppendUint32([]byte(format), uint32(b.Len()))
 	if _, err := w.Write(append(append(begin, b.Bytes()...), s.Wasm...)); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ var errDamaged = errors.New("the stub module is damaged")
 
 // ReadStub reads the file of a stub module. The result aliases b.
 func ReadStub(b []byte) (*Stub, error) {
-	b, ok := bytes.CutPrefix(b, []byte(Format))
+	b, ok := bytes.CutPrefix(b, []byte(format))
 	if !ok || len(b) < 4 {
 		return nil, errDamaged
 	}

@@ -98,9 +98,6 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 	if err := c.findSpans(c.r.m.CodeOf(b.b, b.at, t)); err != nil {
 		return nil, err
 	}
-	if c.r.o.CheckCalls {
-		c.buf = append(c.buf, c.check...)
-	}
 	if c.eh {
 		c.buf = append(c.buf, wasmbin.OpBlock, 0x40)
 		c.labels++

@@ -33,7 +33,7 @@ func FuzzModule(f *testing.F) {
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(plainFeatures))
 	f.Fuzz(func(t *testing.T, in []byte, how uint8) {
-		o := Options{Side: how&1 != 0, CheckCalls: how&4 != 0, Lean: how&9 == 8, Trampoline: how&9 == 8, KeepFuncs: true}
+		o := Options{Side: how&1 != 0, Lean: how&9 == 8, Trampoline: how&9 == 8}
 		if how&2 != 0 {
 			o.TableMax = 1000
 		}

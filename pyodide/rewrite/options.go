@@ -80,27 +80,16 @@ func (r *rewriter) checkLean() error {
 			return r.fail("data", 0, "lean form: segment %d is not active at a constant offset", i)
 		}
 	}
-	for _, name := range r.o.Keep {
-		e, ok := r.m.Export(name)
-		if !ok || e.Kind == wasmbin.KindTag {
-			return fmt.Errorf("rewrite: keep %s: no such export", name)
-		}
-		r.keep[name] = true
-	}
 	return nil
 }
 
 // kept reports whether an export of the module stays one.
 func (r *rewriter) kept(e wasmbin.Export) bool {
-	switch {
-	case e.Kind == wasmbin.KindTag:
+	switch e.Kind {
+	case wasmbin.KindTag:
 		return false
-	case !r.o.Lean, r.keep[e.Name]:
-		return true
-	case e.Kind == wasmbin.KindFunc:
-		return r.o.KeepFuncs
-	case e.Kind == wasmbin.KindGlobal:
-		return r.m.Globals[e.Index].Mutable && e.Index >= uint32(r.m.ImportedGlobals)
+	case wasmbin.KindGlobal:
+		return !r.o.Lean || r.m.Globals[e.Index].Mutable && e.Index >= uint32(r.m.ImportedGlobals)
 	}
 	return true
 }

@@ -31,7 +31,7 @@ func TestRandomModules(t *testing.T) {
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		p := generate(rand.New(rand.NewPCG(uint64(seed), 7)))
 		in := p.encode()
-		for _, o := range []Options{{Fuel: -1}, {Fuel: 2, CheckCalls: true}} {
+		for _, o := range []Options{{Fuel: -1}, {Fuel: 2}} {
 			out, info, err := Module(in, o)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)

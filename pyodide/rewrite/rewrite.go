@@ -91,15 +91,6 @@ type Options struct {
 	// DefaultFuel, a negative number for no checks at all.
 	Fuel int32
 
-	// CheckCalls adds a check to the entry of each function, so that code which
-	// only recurses can be stopped, too.
-	CheckCalls bool
-
-	// NoThrow names function imports ("module.name") which never leave an
-	// exception pending; calls of them get no test. Those of WASI and a few of
-	// libc's are known.
-	NoThrow []string
-
 	// Skip leaves out passes that only make the code faster.
 	Skip Passes
 
@@ -116,13 +107,9 @@ type Options struct {
 
 	// Lean leaves out of a main module what makes it slow to instantiate: data
 	// segments (Info.Data has them), imports of GOT.func (internal globals of
-	// value 0 now), exports not named in Keep, and the globals that hold
-	// addresses (Info.Symbols has their values).
+	// value 0 now), and the globals that hold addresses (Info.Symbols has their
+	// values). Functions, memories, tables and mutable globals stay exported.
 	Lean bool
-	// Keep names the exports that Lean keeps, beside memories, tables and
-	// mutable globals. KeepFuncs keeps all functions.
-	Keep      []string
-	KeepFuncs bool
 }
 
 // Body replaces the body of one function.
@@ -171,16 +158,6 @@ func Module(in []byte, o Options) (out []byte, info *Info, err error) {
 	return out, info, nil
 }
 
-// Inspect returns what Module would return as info, without Stats and without
-// reading function bodies.
-func Inspect(in []byte, o Options) (*Info, error) {
-	r, err := newRewriter(in, o)
-	if err != nil {
-		return nil, err
-	}
-	return r.info(), nil
-}
-
 // rewriter holds one module on its way.
 type rewriter struct {
 	in    []byte
@@ -192,7 +169,6 @@ type rewriter struct {
 	bodies   []body // of the defined functions
 	mayThrow []bool
 	used     []bool // globals that code or constant expressions use
-	keep     map[string]bool
 	tagIDs   []int32
 
 	types      map[string]uint32 // by encoding
@@ -244,7 +220,7 @@ func newRewriter(in []byte, o Options) (*rewriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rewriter{in: in, m: m, o: o, fuel: o.Fuel, keep: map[string]bool{}, types: map[string]uint32{}, inits: map[uint32]uint32{}}
+	r := &rewriter{in: in, m: m, o: o, fuel: o.Fuel, types: map[string]uint32{}, inits: map[uint32]uint32{}}
 	switch {
 	case o.Fuel == 0:
 		r.fuel = DefaultFuel

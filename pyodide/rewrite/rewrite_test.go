@@ -85,10 +85,9 @@ func call(t testing.TB, m api.Module, name string, p uint64) (o outcome) {
 
 // variants are the ways in which lowering must not change what a module does.
 var variants = map[string]Options{
-	"plain":   {Fuel: -1},
-	"fuel":    {Fuel: 3},
-	"entries": {Fuel: 2, CheckCalls: true},
-	"lean":    {Lean: true, KeepFuncs: true, Trampoline: true, TableMax: 100},
+	"plain": {Fuel: -1},
+	"fuel":  {Fuel: 3},
+	"lean":  {Lean: true, Trampoline: true, TableMax: 100},
 }
 
 // TestExceptions compares rewritten modules on the compiler engine with their

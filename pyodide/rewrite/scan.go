@@ -66,13 +66,7 @@ func (r *rewriter) scan() error {
 // importThrows reports whether an imported function may come back with an
 // exception pending. A host function may: it may call into wasm.
 func (r *rewriter) importThrows(im wasmbin.Import) bool {
-	switch {
-	case im.Module == "wasi_snapshot_preview1" && !r.o.Side:
-		return false
-	case im.Module == "env" && slices.Contains(noThrow, im.Name):
-		return false
-	}
-	return !slices.Contains(r.o.NoThrow, im.Module+"."+im.Name)
+	return (im.Module != "wasi_snapshot_preview1" || r.o.Side) && (im.Module != "env" || !slices.Contains(noThrow, im.Name))
 }
 
 // close marks all that calls, through any number of functions, one in work.

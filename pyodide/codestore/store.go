@@ -1,0 +1,94 @@
+package codestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// Files keeps files by key, among processes. What build writes is kept only if
+// it returns nil; the results are read-only. The key is any text that changes
+// whenever the result would.
+type Files interface {
+	File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error)
+}
+
+// Kinds are what the files of stub modules and of machine code are called.
+type Kinds struct{ Stub, Code string }
+
+// Get returns the paths of the stub module and of the machine code that belong
+// to key. What is not there is made by build, which calls [Build] with the
+// directory.
+func (l *Loader) Get(ctx context.Context, files Files, k Kinds, key string, build func(ctx context.Context, dir string) error) (stub, code string, err error) {
+	stamp, err := l.stamp()
+	if err != nil {
+		return "", "", err
+	}
+	key = fmt.Sprintf("%s %s %s", key, format, stamp)
+	// The code is stored while the stub is made: what build leaves is gone when
+	// that ends.
+	stub, err = files.File(ctx, k.Stub, key, func(ctx context.Context, w io.Writer) error {
+		return l.build(ctx, w, build, func(dir string) error {
+			_, err := files.File(ctx, k.Code, key, func(_ context.Context, w io.Writer) error {
+				return copyFile(w, filepath.Join(dir, CodeFile))
+			})
+			return errors.Join(err, copyFile(w, filepath.Join(dir, StubFile)))
+		})
+	})
+	if err != nil {
+		return "", "", err
+	}
+	code, err = files.File(ctx, k.Code, key, func(ctx context.Context, w io.Writer) error {
+		return l.build(ctx, w, build, func(dir string) error { return copyFile(w, filepath.Join(dir, CodeFile)) })
+	})
+	return stub, code, err
+}
+
+// build builds a module beside an unfinished file and calls use with the
+// directory that it is in: that is removed when this process is killed, and
+// there is room.
+func (l *Loader) build(ctx context.Context, w io.Writer, build func(context.Context, string) error, use func(dir string) error) (err error) {
+	var dir string
+	if f, ok := w.(*os.File); ok {
+		dir, err = os.MkdirTemp(filepath.Dir(f.Name()), "build-")
+	} else {
+		dir, err = l.TempDir()
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := build(ctx, dir); err != nil {
+		return err
+	}
+	return use(dir)
+}
+
+func copyFile(w io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// LoadOr is Load, but compiles the whole module, for this process alone, should
+// wazero not take the machine code.
+func (l *Loader) LoadOr(ctx context.Context, s *Stub, code string, whole func() ([]byte, error)) (wazero.CompiledModule, error) {
+	c, err := l.Load(ctx, s, code)
+	if err == nil || ctx.Err() != nil {
+		return c, err
+	}
+	wasm, werr := whole()
+	if werr != nil {
+		return nil, errors.Join(err, werr)
+	}
+	return l.Compile(ctx, wasm)
+}
