@@ -15,11 +15,15 @@ run *ARGS:
 short:
     go test -short ./...
 
-# Everything; the first time it fetches Deno and Pyodide (minutes).
+# Everything but the long ones; the first time it fetches Deno and Pyodide.
 test:
     go test -timeout 25m ./...
 
-# The same under the race detector.
+# The long ones: the whole damage campaign, each export, 200 kills; hours.
+long:
+    CODERUNNER_LONG=1 go test -count=1 -timeout 4h -p 1 -run 'TestDamagedCache|TestFlippedBytes|TestHammer|TestExports|TestSystemCalls' ./cmd/coderunner ./internal/hostile
+
+# The short and the middle ones under the race detector.
 race:
     go test -race -timeout 40m ./...
 
@@ -50,9 +54,9 @@ golden:
 hostile TEST='' *ARGS:
     go test -count=1 -timeout 30m -run '{{TEST}}' {{ARGS}} ./internal/hostile
 
-# The same with 200 servers killed while they install.
-hammer KILLS='200':
-    CODERUNNER_HAMMER={{KILLS}} go test -count=1 -timeout 60m -run TestHammer ./internal/hostile
+# The table of kinds of attack and their cases, after a change of either.
+rows:
+    go test -short -run TestRows -update ./internal/hostile
 
 # Every fuzz test for a while: just fuzz 1m
 fuzz TIME='30s':

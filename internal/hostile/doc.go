@@ -8,20 +8,21 @@
 // counted in /proc, on the disk, and by the server itself, which tells its
 // goroutines when it gets SIGUSR1.
 //
-// `just hostile` runs it and prints the table. In the tables a case has the
-// number of a kind of attack:
+// Programs are cases in testdata, in the format of package runnertest. Their
+// comments, and those of the tests, name the rows of a table of kinds of attack,
+// testdata/ROWS.md:
 //
 //	1-6   CPU               7-12  memory         13-14 stack     15-20 output
 //	21-22 ends              23-26 isolation      27-29 files     30-32 environment
 //	33-36 network           37-46 wheels         47-52 registries
-//	53-58 cache             59-65 lifecycle      66-70 oddities  E     escapes
+//	53-58 cache             59-65 lifecycle      66-70 oddities
 //
-// TestRows holds that each of the seventy has a case, or a reason not to, and a
-// whole run of the suite fails if one has no verdict.
+// TestRows holds that each of the seventy has a case, or a reason not to.
 //
 // # Testing
 //
-// CODERUNNER_HAMMER=200 has the hammer kill that many servers; it is few
-// otherwise. CODERUNNER_SERVER names a server to use instead of one that is
-// built.
+// `just hostile` runs it. With CODERUNNER_LONG=1 (`just long`) the tests that
+// otherwise take a sample do everything: each damage to each kind of file in the
+// cache, 200 servers killed, each function that the module exports.
+// CODERUNNER_SERVER names a server to use instead of one that is built.
 package hostile
