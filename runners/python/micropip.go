@@ -113,9 +113,12 @@ func (in *installer) prepareSet(ctx context.Context, q resolver.Request) (skippe
 	}
 	in.skip(set.Skipped)
 	o := offered{packages: map[string]resolver.Package{}, extras: map[string][]string{}, alone: q.Alone}
+	in.mu.Lock()
 	for _, p := range set.Packages {
 		o.packages[p.Name] = p
+		delete(in.skipped, p.Name) // another version of it was
 	}
+	in.mu.Unlock()
 	for _, r := range reqs {
 		if !skipped[r.String()] {
 			o.extras[r.Name] = append(o.extras[r.Name], r.Extras...)

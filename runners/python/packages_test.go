@@ -112,6 +112,8 @@ func TestPrograms(t *testing.T) {
 		{"micropip", "import micropip\nawait micropip.install('alpha<2')\nimport alpha\nalpha.version", "'1.0'"},
 		{"micropip, not awaited", "import micropip\nmicropip.install(['alpha', 'beta'])\nimport alpha, beta\nalpha.version, sorted(micropip.list())", "('2.0', ['alpha', 'beta'])"},
 		{"micropip leaves imports to us", "import micropip, alpha\nalpha.version", "'2.0'"},
+		{"micropip, one of two", "import micropip, sys\nif len(sys.argv) > 1:\n  micropip.install('alpha<2')\nelse:\n  micropip.install('alpha>=2')\nimport alpha, beta\nalpha.version, beta.version", "('2.0', '1.0')"},
+		{"micropip and the other", "import micropip, sys\nif len(sys.argv) > 1:\n  micropip.install('alpha>=2')\nelse:\n  micropip.install('alpha<2')\nimport alpha\nalpha.version", "'1.0'"},
 		{"micropip twice", "import micropip\nmicropip.install('alpha<2')\nmicropip.install('alpha')\nmicropip.list()['alpha'].version", "'1.0'"},
 		{"micropip refuses", "import micropip\ntry:\n  micropip.install('nowhere>3')\nexcept ValueError as e:\n  x = str(e).splitlines()[1][:46]\nx", "'nowhere>3: there is no package of this name on'"},
 		{"micropip contradicts", "import micropip\nmicropip.install('alpha<2')\ntry:\n  micropip.install('alpha>=2')\nexcept ValueError as e:\n  x = str(e)\nx", `"Requested 'alpha>=2', but alpha==1.0 is already installed"`},
