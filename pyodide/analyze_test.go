@@ -44,6 +44,7 @@ func TestAnalyze(t *testing.T) {
 		{what: "computes a name", code: "for n, s in {'utils': 'x = 1'}.items():\n  open(n + '.py', 'w').write(s)\nimport utils, b", want: "b"},
 		{what: "another computed name", code: "import os\nname = 'utils'\nopen(os.path.join(d, f'{name}.py'), 'w')\nimport utils"},
 		{what: "only looks at files", code: "import b, glob\nprint('b', glob.glob('*.py'), p.suffix == '.py', 'b.py is a file')", want: "b"},
+		{what: "computes other names", code: "import b, requests\nrequests.get(f'https://{host}.pypi.org/b'), name + '.pyc', 'b', 'requests'", want: "b requests"},
 		{what: "writes what imports", code: "open('test_a.py', 'w').write('''\n  import c\n  ''')\nimport b", want: "b c?"},
 		{what: "makes a module", code: "import sys, types\nm = types.ModuleType('one')\nsys.modules['two'] = m\nsys.modules.update({'three': m})\nimport one, two.x, three, b", want: "b"},
 		{what: "looks for a module", code: "import sys\n'b' in sys.modules, sys.modules['b'], sys.modules.get('b')\nimport b", want: "b"},

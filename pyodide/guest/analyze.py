@@ -256,9 +256,9 @@ def _made_by(node):
     if kind is ast.Subscript and type(node.ctx) is ast.Store and _is_modules(node.value):
         return _constants([node.slice])
     if kind is ast.JoinedStr:
-        return [], any(_text(v).startswith(".py") or _text(v) == "/__init__.py" for v in node.values[1:])
+        return [], any(map(_ends_name, node.values[1:]))
     if kind is ast.BinOp:
-        return [], type(node.op) is ast.Add and _text(node.right).startswith(".py")
+        return [], type(node.op) is ast.Add and _ends_name(node.right)
     if kind is not ast.Call:
         return [], False
     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -272,6 +272,12 @@ def _made_by(node):
         keys = [k for k in _keys(node.args) if type(k) is ast.Constant]
         return [*_constants(keys)[0], *(k.arg for k in node.keywords if k.arg)], False
     return [], False
+
+
+def _ends_name(node):
+    """Whether a text makes what stands before it the name of a module's file."""
+    text = _text(node)
+    return text == "/__init__.py" or text[:3] == ".py" and not text[3:4].isalnum()
 
 
 def _is_modules(node):

@@ -26,7 +26,9 @@ const (
 	lockTable = "# [tool.coderunner]"
 	lockBegin = "# lock = ["
 	lockEnd   = "# ]"
-	blockEnd  = "# ///"
+
+	blockBegin = "# /// script"
+	blockEnd   = "# ///"
 )
 
 // Locked is an entry of a lock.
@@ -76,11 +78,14 @@ func WriteLock(code string, lock []Locked) (string, error) {
 	if strings.Contains(code, "\r\n") {
 		eol = "\r\n"
 	}
-	lines := strings.Split(strings.ReplaceAll(code, "\r\n", "\n"), "\n")
-	begin, end := blockLines(lines)
+	lines := splitLines(code)
+	begin, end, err := blockLines(lines)
+	if err != nil {
+		return "", err
+	}
 	if begin < 0 {
 		at := headLines(lines)
-		block := append(append([]string{"# /// script", lockTable}, lockLines(lock)...), blockEnd)
+		block := append(append([]string{blockBegin, lockTable}, lockLines(lock)...), blockEnd)
 		lines = slices.Insert(lines, at, block...)
 	} else {
 		block := withLock(lines[begin+1:end], lock)
@@ -92,22 +97,6 @@ func WriteLock(code string, lock []Locked) (string, error) {
 		return "", errors.Join(errors.New("the program's [tool.coderunner] table has another form than the one that is written here; remove it first"), err)
 	}
 	return text, nil
-}
-
-// blockLines finds the block: the lines that begin and end it.
-func blockLines(lines []string) (begin, end int) {
-	begin = -1
-	for i, line := range lines {
-		switch {
-		case begin < 0 && line == "# /// script":
-			begin = i
-		case begin >= 0 && line == blockEnd:
-			return begin, i
-		case begin >= 0 && line != "#" && !strings.HasPrefix(line, "# "):
-			begin = -1
-		}
-	}
-	return -1, -1
 }
 
 var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=]`)

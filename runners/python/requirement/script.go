@@ -42,39 +42,47 @@ func ParseScript(code string) (Script, error) {
 	return s, checkLock(s.Lock)
 }
 
-// scriptBlock cuts the block out and takes the comment signs away.
+// scriptBlock returns the text of the block without the comment signs.
 func scriptBlock(code string) (string, error) {
-	var found *string
-	var block strings.Builder
-	inside := false
-	for line := range strings.Lines(code) {
-		line = strings.TrimRight(line, "\r\n")
-		switch {
-		case !inside && line == "# /// script":
-			if found != nil {
-				return "", errors.New("the program has two script blocks, one is allowed")
-			}
-			inside = true
-			block.Reset()
-		case !inside:
-		case line == "# ///":
-			text := block.String()
-			found, inside = &text, false
-		case line == "#":
-			block.WriteByte('\n')
-		case strings.HasPrefix(line, "# "):
-			block.WriteString(line[2:] + "\n")
-		default:
-			inside = false // never closed: no block
-		}
-		if block.Len() > maxScript {
-			return "", errors.New("the program's script block is too long")
-		}
-	}
-	if found == nil {
+	if !strings.Contains(code, blockBegin) {
 		return "", nil
 	}
-	return *found, nil
+	lines := splitLines(code)
+	begin, end, err := blockLines(lines)
+	if err != nil || begin < 0 {
+		return "", err
+	}
+	var block strings.Builder
+	for _, line := range lines[begin+1 : end] {
+		block.WriteString(strings.TrimPrefix(line[1:], " ") + "\n")
+	}
+	if block.Len() > maxScript {
+		return "", errors.New("the program's script block is too long")
+	}
+	return block.String(), nil
+}
+
+func splitLines(code string) []string {
+	return strings.Split(strings.ReplaceAll(code, "\r\n", "\n"), "\n")
+}
+
+// blockLines finds the lines that begin and end the block, -1 if there is none.
+func blockLines(lines []string) (begin, end int, err error) {
+	begin, end = -1, -1
+	open := -1
+	for i, line := range lines {
+		switch {
+		case open < 0 && line == blockBegin && begin >= 0:
+			return -1, -1, errors.New("the program has two script blocks, one is allowed")
+		case open < 0 && line == blockBegin:
+			open = i
+		case open >= 0 && line == blockEnd:
+			begin, end, open = open, i, -1
+		case open >= 0 && line != "#" && !strings.HasPrefix(line, "# "):
+			open = -1 // never closed: no block
+		}
+	}
+	return begin, end, nil
 }
 
 // CheckPython reports whether the program's requires-python allows this Python,
