@@ -81,7 +81,7 @@ func (d *deadline) strike() {
 		d.hard()
 	default:
 		d.struck = true
-		d.left = d.grace
+		d.left, d.budget = d.grace, 0 // who was interrupted does not wait any more
 		d.resetLocked()
 		d.soft()
 	}

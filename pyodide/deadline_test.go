@@ -94,3 +94,22 @@ func TestDeadlineBudget(t *testing.T) {
 		})
 	}
 }
+
+// TestDeadlineNoBudgetAfterStrike has a program that ignores the interrupt and
+// waits: it is stopped all the same.
+func TestDeadlineNoBudgetAfterStrike(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var hard time.Duration
+		d := startDeadline(time.Second, time.Hour, softGrace, func() {}, func() { hard = time.Since(begin) })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if left, _ := d.pause(); left != 0 {
+			t.Errorf("%v left to wait", left)
+		}
+		time.Sleep(time.Minute)
+		if want := time.Second + softGrace; hard != want {
+			t.Errorf("hard after %v, want %v", hard, want)
+		}
+	})
+}
