@@ -267,34 +267,3 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	_, err = r.install(ctx, binary, d, progress)
 	return err
 }
-
-// memo remembers what was prepared.
-type memo struct {
-	mu sync.Mutex
-	m  map[string]*prepared
-}
-
-// maxKnown bounds the memo; a full one starts again.
-const maxKnown = 1000
-
-func (m *memo) get(key string) (*prepared, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p, ok := m.m[key]
-	return p, ok
-}
-
-func (m *memo) put(key string, p *prepared) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.m == nil || len(m.m) >= maxKnown {
-		m.m = map[string]*prepared{}
-	}
-	m.m[key] = p
-}
-
-func (m *memo) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.m = nil
-}

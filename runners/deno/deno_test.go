@@ -104,7 +104,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	}
 	t.Cleanup(func() {
 		r.leases.close()
-		r.background.Wait()
+		r.settle()
 		if left := filesOfRuns(r); left != nil {
 			t.Errorf("%q of runs are left", left)
 		}

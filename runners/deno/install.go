@@ -1,7 +1,6 @@
 package deno
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,8 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"coderunner/internal/fetch"
@@ -22,63 +19,6 @@ import (
 
 // prepareLimit bounds one preparation.
 const prepareLimit = 5 * time.Minute
-
-// prepared is what a run needs of its packages. It is never changed.
-type prepared struct {
-	dir      string // with map.json, packages.js, deno.lock and deno.json; "" if none is needed
-	locked   bool   // there is a deno.lock
-	packages []runners.Package
-	remote   bool     // modules that came from URLs are there
-	npm      bool     // packages of npm are there
-	own      bool     // the import map names files of the program
-	config   bool     // there is a deno.json
-	dirs     []string // of the npm packages
-	copies   []string // of such directories, and what else is read of npm
-	set      string   // stands for the packages, in exactly these versions
-	fresh    bool     // nobody had prepared it before
-
-	// missing has what cannot be installed, by the message of the error that
-	// importing it throws.
-	missing map[string]runners.PackageError
-}
-
-// there reports whether a directory that was prepared is still in the cache,
-// which somebody may have emptied meanwhile.
-func (p *prepared) there() bool {
-	_, err := os.Lstat(filepath.Join(p.dir, mapName))
-	return err == nil
-}
-
-// complete reports whether the packages are still in Deno's cache.
-func (i *installation) complete(p *prepared) bool {
-	needed := p.dirs
-	if p.remote {
-		needed = append(slices.Clip(needed), filepath.Join(i.r.denoDir, "remote"))
-	}
-	return !slices.ContainsFunc(needed, func(dir string) bool {
-		_, err := os.Lstat(dir)
-		return err != nil
-	})
-}
-
-// notInstalled makes the outcome of a program that ended because something was
-// missing say so.
-func (p *prepared) notInstalled(o *runners.Outcome) {
-	if o.Status != runners.Failed || o.Error == nil {
-		return
-	}
-	if missing, ok := p.missing[o.Error.Message]; ok {
-		o.Status, o.Error.Type, o.Error.Packages = runners.NotInstalled, "NotInstalled", []runners.PackageError{missing}
-	}
-}
-
-// The files of a prepared directory.
-const (
-	mapName    = "map.json"
-	moduleName = "packages.js"
-	lockName   = "deno.lock"
-	configName = "deno.json"
-)
 
 // installation is the trusted phase of one run, in which its packages are
 // installed: what it is about, and whom it tells. It never sees the program,
@@ -150,7 +90,7 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 		return &prepared{}, nil
 	}
 	key := i.key()
-	if p, ok := r.known.get(key); ok && p.there() && i.complete(p) {
+	if p, ok := r.known.get(key); ok && i.complete(p) {
 		return p, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
@@ -204,63 +144,6 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 }
 
 var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
-
-// load reads what resolve wrote.
-func (i *installation) load(dir string) (*prepared, error) {
-	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
-	if err != nil {
-		return nil, err
-	}
-	set, err := digestOf(dir, lock.Text)
-	if err != nil {
-		return nil, err
-	}
-	p := &prepared{dir: dir, set: set, locked: lock.Text != nil, packages: lock.Packages(), remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0}
-	p.dirs = i.r.packageDirs(p.packages)
-	text, err := os.ReadFile(filepath.Join(dir, mapName))
-	if err != nil {
-		return nil, fmt.Errorf("read what was prepared: %w", err)
-	}
-	p.own = bytes.Contains(text, []byte(`"`+deps.Work))
-	_, err = os.Lstat(filepath.Join(dir, configName))
-	p.config = err == nil
-	for n := range p.packages {
-		p.packages[n].Cached = true
-	}
-	return p, nil
-}
-
-// digestOf gives a digest of the files of a prepared folder, of which the lock
-// file has been read.
-func digestOf(dir string, lock []byte) (string, error) {
-	h := sha256.New()
-	for _, name := range []string{mapName, moduleName} {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("read what was prepared: %w", err)
-		}
-		fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
-	}
-	fmt.Fprintf(h, "%s %d\n%s", lockName, len(lock), lock)
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// keepDirs leaves in p.dirs what is there after everything was fetched: Deno may
-// do without a package. If nothing is, it keeps them where we do not know, and
-// the program gets them all.
-func (i *installation) keepDirs(p *prepared) {
-	kept := p.dirs[:0]
-	for _, dir := range p.dirs {
-		if _, err := os.Lstat(dir); err == nil {
-			kept = append(kept, dir)
-			copies, _ := filepath.Glob(dir + "_*") // for other peer dependencies
-			p.copies = append(p.copies, copies...)
-		}
-	}
-	if p.dirs = kept; p.npm && len(kept) == 0 {
-		p.copies = []string{filepath.Join(i.r.denoDir, "npm")}
-	}
-}
 
 // resolve fills dir.
 func (i *installation) resolve(ctx context.Context, dir string) error {
@@ -380,46 +263,4 @@ func (i *installation) blame(ctx context.Context, c preparation, message string)
 		}
 	}
 	return e
-}
-
-// absences remembers for a while which targets could not be installed, so that
-// a program that can do without one does not wait for it at each run. It is safe
-// for concurrent use.
-type absences struct {
-	mu sync.Mutex
-	m  map[string]absence // by specifier; guarded by mu
-}
-
-type absence struct {
-	reason string
-	until  time.Time
-}
-
-const (
-	absentFor = time.Minute
-	maxAbsent = 1000
-)
-
-func (a *absences) note(failures []deps.Failure) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.m == nil || len(a.m) >= maxAbsent {
-		a.m = map[string]absence{}
-	}
-	for _, f := range failures {
-		a.m[f.Target.Specifier] = absence{f.Reason, time.Now().Add(absentFor)}
-	}
-}
-
-// among returns the targets that are known to be absent and that the program
-// does not need.
-func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, t := range targets {
-		if have, ok := a.m[t.Specifier]; ok && !t.Needed && time.Now().Before(have.until) {
-			failures = append(failures, deps.Failure{Target: t, Reason: have.reason})
-		}
-	}
-	return failures
 }

@@ -3,8 +3,7 @@
 // configuration and files make of them, Deno's import map and lock file, and
 // what "deno cache" and "deno info" answer.
 //
-// It starts no process and opens no file but those of a prepared directory:
-// runners/deno does.
+// It starts no process, and opens no file but the lock file: runners/deno does.
 //
 // # Sources
 //

@@ -1,0 +1,176 @@
+package deno
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+)
+
+// prepared is what a run needs of its packages. It is never changed.
+type prepared struct {
+	dir      string // with map.json, packages.js, deno.lock and deno.json; "" if none is needed
+	locked   bool   // there is a deno.lock
+	packages []runners.Package
+	remote   bool     // modules that came from URLs are there
+	npm      bool     // packages of npm are there
+	own      bool     // the import map names files of the program
+	config   bool     // there is a deno.json
+	dirs     []string // of the npm packages
+	copies   []string // of such directories, and what else is read of npm
+	set      string   // stands for the packages, in exactly these versions
+	fresh    bool     // nobody had prepared it before
+
+	// missing has what cannot be installed, by the message of the error that
+	// importing it throws.
+	missing map[string]runners.PackageError
+}
+
+// complete reports whether a prepared directory and its packages are still in the
+// caches, which somebody may have emptied meanwhile.
+func (i *installation) complete(p *prepared) bool {
+	needed := append(slices.Clip(p.dirs), filepath.Join(p.dir, mapName))
+	if p.remote {
+		needed = append(needed, filepath.Join(i.r.denoDir, "remote"))
+	}
+	return !slices.ContainsFunc(needed, func(name string) bool {
+		_, err := os.Lstat(name)
+		return err != nil
+	})
+}
+
+// notInstalled changes the outcome of a program that ended by the error of an
+// import that cannot be installed.
+func (p *prepared) notInstalled(o *runners.Outcome) {
+	if o.Status != runners.Failed || o.Error == nil {
+		return
+	}
+	if missing, ok := p.missing[o.Error.Message]; ok {
+		o.Status, o.Error.Type, o.Error.Packages = runners.NotInstalled, "NotInstalled", []runners.PackageError{missing}
+	}
+}
+
+// The files of a prepared directory.
+const (
+	mapName    = "map.json"
+	moduleName = "packages.js"
+	lockName   = "deno.lock"
+	configName = "deno.json"
+)
+
+// load returns what a prepared directory has for the dependencies.
+func (i *installation) load(dir string) (*prepared, error) {
+	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	text := i.deps.Map.JSON()
+	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
+	p := &prepared{
+		dir: dir, set: hex.EncodeToString(set[:]), locked: lock.Text != nil, packages: lock.Packages(),
+		remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0,
+		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
+	}
+	p.dirs = i.r.packageDirs(p.packages)
+	for n := range p.packages {
+		p.packages[n].Cached = true
+	}
+	return p, nil
+}
+
+// keepDirs leaves in p.dirs what is there after everything was fetched: Deno may
+// do without a package. If nothing is there, Deno keeps packages in an unknown
+// place, and the program may read all of them.
+func (i *installation) keepDirs(p *prepared) {
+	kept := p.dirs[:0]
+	for _, dir := range p.dirs {
+		if _, err := os.Lstat(dir); err == nil {
+			kept = append(kept, dir)
+			versions, _ := os.ReadDir(filepath.Dir(dir))
+			for _, e := range versions {
+				if strings.HasPrefix(e.Name(), filepath.Base(dir)+"_") { // for other peer dependencies
+					p.copies = append(p.copies, filepath.Join(filepath.Dir(dir), e.Name()))
+				}
+			}
+		}
+	}
+	if p.dirs = kept; p.npm && len(kept) == 0 {
+		p.copies = []string{filepath.Join(i.r.denoDir, "npm")}
+	}
+}
+
+// memo remembers what was prepared.
+type memo struct {
+	mu sync.Mutex
+	m  map[string]*prepared
+}
+
+// maxKnown bounds the memo; a full one starts again.
+const maxKnown = 1000
+
+func (m *memo) get(key string) (*prepared, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, ok := m.m[key]
+	return p, ok
+}
+
+func (m *memo) put(key string, p *prepared) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.m == nil || len(m.m) >= maxKnown {
+		m.m = map[string]*prepared{}
+	}
+	m.m[key] = p
+}
+
+// absences remembers for a while which targets could not be installed, so that
+// a program that can do without one does not wait for it at each run. It is safe
+// for concurrent use.
+type absences struct {
+	mu sync.Mutex
+	m  map[string]absence // by specifier; guarded by mu
+}
+
+type absence struct {
+	reason string
+	until  time.Time
+}
+
+const (
+	absentFor = time.Minute
+	maxAbsent = 1000
+)
+
+func (a *absences) note(failures []deps.Failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.m == nil || len(a.m) >= maxAbsent {
+		a.m = map[string]absence{}
+	}
+	for _, f := range failures {
+		a.m[f.Target.Specifier] = absence{f.Reason, time.Now().Add(absentFor)}
+	}
+}
+
+// among returns the targets that are known to be absent and that the program
+// does not need.
+func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range targets {
+		if have, ok := a.m[t.Specifier]; ok && !t.Needed && time.Now().Before(have.until) {
+			failures = append(failures, deps.Failure{Target: t, Reason: have.reason})
+		}
+	}
+	return failures
+}
