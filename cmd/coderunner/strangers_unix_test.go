@@ -199,6 +199,7 @@ func TestSignalEndsStart(t *testing.T) {
 		}
 	}
 	t.Run("reading a named pipe", func(t *testing.T) {
+		t.Parallel()
 		fifo := filepath.Join(t.TempDir(), "program.py")
 		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 			t.Fatal(err)
@@ -212,6 +213,7 @@ func TestSignalEndsStart(t *testing.T) {
 		end(t, cmd, ended)
 	})
 	t.Run("reading stdin", func(t *testing.T) {
+		t.Parallel()
 		cmd, stdin, ended := start(t, "-")
 		defer stdin.Close()
 		if _, err := stdin.Write(much); err != nil {
