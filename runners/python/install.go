@@ -21,7 +21,7 @@ const prepareLimit = 15 * time.Minute
 var errPrepareLimit = errors.New("the preparation took too long")
 
 // installer installs the packages of one run: those that its request and its
-// imports name before the program begins, and those of its offer while it runs.
+// imports name before the program begins, and those of micropip while it runs.
 type installer struct {
 	resolver *resolver.Resolver
 	lock     *lockfile.Lock
@@ -43,8 +43,6 @@ type installer struct {
 	alone     []string                    // those installed without what they need
 	skipped   map[string]string           // by project: why it is not installed
 	time      time.Duration               // spent on preparation
-
-	offer offer // what the program may install while it runs
 }
 
 // install makes packages available, along with those that are there already,

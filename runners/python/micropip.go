@@ -21,8 +21,10 @@ import (
 // them. So what stands in its text is prepared before it begins, in a way that
 // only the text decides, and while it runs that is all that it may install.
 
-// offer is what a running program may install.
-type offer struct {
+// micropip is what a running program may install.
+type micropip struct {
+	*installer
+	used    bool             // the program imports micropip
 	imports []pyodide.Import // modules that it may ask for when they are imported
 	known   map[string]bool  // requirements that were prepared, as texts
 	sets    []offered
@@ -36,30 +38,31 @@ type offered struct {
 	alone    bool                // without what they need
 }
 
-// prepareOffer prepares what the text of a program installs and imports.
-func (in *installer) prepareOffer(ctx context.Context, installs []pyodide.Install, missing []pyodide.Import) error {
-	in.offer = offer{imports: missing, known: map[string]bool{}, reasons: map[string][]runners.PackageError{}}
+// prepareAhead prepares what the text of a program installs and imports.
+func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install, missing []pyodide.Import) error {
+	m.used, m.imports = true, missing
+	m.known, m.reasons = map[string]bool{}, map[string][]runners.PackageError{}
 	with := together(installs)
-	must, may, _ := in.projects(missing)
-	wanted := slices.Concat(with, in.files.Requirements, must, may)
-	skipped, err := in.prepareSet(ctx, resolver.Request{Optional: wanted})
+	must, may, _ := m.projects(missing)
+	wanted := slices.Concat(with, m.files.Requirements, must, may)
+	skipped, err := m.prepareSet(ctx, resolver.Request{Optional: wanted})
 	if err != nil {
 		return err
 	}
 	// Of requirements that contradict each other the program means one at a
 	// time, and a file of one that is no good may have been in the way of others.
 	for i, r := range wanted {
-		nowhere := strings.HasPrefix(in.whyNot(r.Name), resolver.NoSuchPackage)
+		nowhere := strings.HasPrefix(m.whyNot(r.Name), resolver.NoSuchPackage)
 		if !skipped[r.String()] || i >= len(with) && nowhere {
 			continue
 		}
-		if _, err := in.prepareSet(ctx, resolver.Request{Requirements: []requirement.Requirement{r}}); err != nil {
+		if _, err := m.prepareSet(ctx, resolver.Request{Requirements: []requirement.Requirement{r}}); err != nil {
 			return err
 		}
 	}
 	for _, i := range installs {
 		if r, err := requirement.Parse(i.Requirement); err == nil && i.Alone {
-			if _, err := in.prepareSet(ctx, resolver.Request{Requirements: []requirement.Requirement{r}, Alone: true}); err != nil {
+			if _, err := m.prepareSet(ctx, resolver.Request{Requirements: []requirement.Requirement{r}, Alone: true}); err != nil {
 				return err
 			}
 		}
@@ -78,16 +81,16 @@ func together(installs []pyodide.Install) (reqs []requirement.Requirement) {
 	return reqs
 }
 
-// prepareSet adds a set to the offer, without what cannot be installed.
-func (in *installer) prepareSet(ctx context.Context, q resolver.Request) (skipped map[string]bool, err error) {
+// prepareSet adds a set to what may be installed, without what cannot be installed.
+func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped map[string]bool, err error) {
 	reqs := slices.Concat(q.Requirements, q.Optional)
 	if len(reqs) == 0 {
 		return nil, nil
 	}
 	for _, r := range reqs {
-		in.offer.known[r.String()] = true
+		m.known[r.String()] = true
 	}
-	set, err := in.prepare(ctx, q)
+	set, err := m.prepare(ctx, q)
 	failed, ok := asNotInstalled(err, reqs)
 	switch {
 	case ctx.Err() != nil:
@@ -106,33 +109,33 @@ func (in *installer) prepareSet(ctx context.Context, q resolver.Request) (skippe
 	skipped = map[string]bool{}
 	for _, p := range set.Skipped {
 		skipped[p.Name] = true
-		in.offer.reasons[p.Name] = []runners.PackageError{p}
+		m.reasons[p.Name] = []runners.PackageError{p}
 	}
 	if ok && len(reqs) == 1 { // it may be for want of another
-		in.offer.reasons[reqs[0].String()] = failed.Packages
+		m.reasons[reqs[0].String()] = failed.Packages
 	}
-	in.skip(set.Skipped)
+	m.skip(set.Skipped)
 	o := offered{packages: map[string]resolver.Package{}, extras: map[string][]string{}, alone: q.Alone}
-	in.mu.Lock()
+	m.mu.Lock()
 	for _, p := range set.Packages {
 		o.packages[p.Name] = p
-		delete(in.skipped, p.Name) // another version of it was
+		delete(m.skipped, p.Name) // another version of it was
 	}
-	in.mu.Unlock()
+	m.mu.Unlock()
 	for _, r := range reqs {
 		if !skipped[r.String()] {
 			o.extras[r.Name] = append(o.extras[r.Name], r.Extras...)
 		}
 	}
-	in.offer.sets = append(in.offer.sets, o)
+	m.sets = append(m.sets, o)
 	return skipped, nil
 }
 
-// take returns the packages of the offer that requirements need and that go
-// with what is installed, false if there are none.
-func (in *installer) take(reqs []requirement.Requirement, alone bool) ([]resolver.Package, bool) {
-	for _, o := range in.offer.sets {
-		if found, ok := o.take(reqs); ok && o.alone == alone && !slices.ContainsFunc(found, in.contradicts) {
+// take returns the prepared packages that requirements need and that go with
+// what is installed, false if there are none.
+func (m *micropip) take(reqs []requirement.Requirement, alone bool) ([]resolver.Package, bool) {
+	for _, o := range m.sets {
+		if found, ok := o.take(reqs); ok && o.alone == alone && !slices.ContainsFunc(found, m.contradicts) {
 			return found, true
 		}
 	}
@@ -140,8 +143,8 @@ func (in *installer) take(reqs []requirement.Requirement, alone bool) ([]resolve
 }
 
 // contradicts reports whether another version is installed.
-func (in *installer) contradicts(p resolver.Package) bool {
-	have, ok := in.has(p.Name)
+func (m *micropip) contradicts(p resolver.Package) bool {
+	have, ok := m.has(p.Name)
 	return ok && have.Version != p.Version
 }
 
@@ -169,43 +172,40 @@ func (o *offered) take(reqs []requirement.Requirement) ([]resolver.Package, bool
 	return found, true
 }
 
-// offers reports whether the program installs its packages itself.
-func (in *installer) offers() bool { return in.offer.known != nil }
-
 // calls are what the stand-in for micropip asks for.
-func (in *installer) calls() map[string]pyodide.Call {
+func (m *micropip) calls() map[string]pyodide.Call {
 	return map[string]pyodide.Call{
-		"micropip.install": {Do: in.callInstall, MaxArgument: 64 << 10, Waits: true},
-		"micropip.list":    {Do: func(context.Context, json.RawMessage) (any, error) { return in.list(), nil }},
-		"micropip.wanted":  {Do: in.callWanted},
-		"micropip.import":  {Do: in.callImport, Waits: true},
+		"micropip.install": {Do: m.callInstall, MaxArgument: 64 << 10, Waits: true},
+		"micropip.list":    {Do: func(context.Context, json.RawMessage) (any, error) { return m.list(), nil }},
+		"micropip.wanted":  {Do: m.callWanted},
+		"micropip.import":  {Do: m.callImport, Waits: true},
 	}
 }
 
 // callWanted returns the modules that the stand-in may ask for.
-func (in *installer) callWanted(context.Context, json.RawMessage) (any, error) {
+func (m *micropip) callWanted(context.Context, json.RawMessage) (any, error) {
 	names := []string{}
-	for _, m := range in.offer.imports {
-		names = append(names, m.Name)
+	for _, i := range m.imports {
+		names = append(names, i.Name)
 	}
 	return names, nil
 }
 
 // callImport installs the package that has one of these modules, if it can be
 // installed: if not, the import fails by itself.
-func (in *installer) callImport(ctx context.Context, argument json.RawMessage) (any, error) {
+func (m *micropip) callImport(ctx context.Context, argument json.RawMessage) (any, error) {
 	var name string
 	if err := json.Unmarshal(argument, &name); err != nil {
 		return nil, errors.New("a module's name must be a string")
 	}
-	i := slices.IndexFunc(in.offer.imports, func(m pyodide.Import) bool { return m.Name == name })
+	i := slices.IndexFunc(m.imports, func(i pyodide.Import) bool { return i.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("the program does not import %s", name)
 	}
-	must, _, _ := in.projects([]pyodide.Import{{Name: name}})
+	must, _, _ := m.projects([]pyodide.Import{{Name: name}})
 	for _, r := range must {
-		if found, ok := in.take([]requirement.Requirement{r}, false); ok {
-			if err := in.add(found, false); err != nil {
+		if found, ok := m.take([]requirement.Requirement{r}, false); ok {
+			if err := m.add(found, false); err != nil {
 				return nil, err
 			}
 		}
@@ -218,7 +218,7 @@ const maxInstall = 200
 
 // callInstall installs packages for the running program. What goes wrong is
 // told in the answer, as the program's ValueError.
-func (in *installer) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
+func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
 	var asked struct {
 		Requirements []string
 		Deps         bool
@@ -235,17 +235,17 @@ func (in *installer) callInstall(ctx context.Context, argument json.RawMessage) 
 		if err != nil {
 			return nil, err
 		}
-		if p, have := in.has(r.Name); have && !r.Allows(p.Version) {
+		if p, have := m.has(r.Name); have && !r.Allows(p.Version) {
 			//lint:ignore ST1005 the words are micropip's
 			return nil, fmt.Errorf("Requested '%s', but %s==%s is already installed", r, p.Name, p.Version)
 		}
-		if !in.satisfied(r) {
+		if !m.satisfied(r) {
 			reqs = append(reqs, r)
 		}
 	}
-	err := in.installNow(ctx, reqs, !asked.Deps)
+	err := m.installNow(ctx, reqs, !asked.Deps)
 	if err != nil && errors.Is(context.Cause(ctx), pyodide.ErrWaitLimit) {
-		return nil, fmt.Errorf("a program waits for its packages no longer than for itself, %v: name them in the argument packages (--package on the command line), whose installation is not counted", in.timeout)
+		return nil, fmt.Errorf("a program waits for its packages no longer than for itself, %v: name them in the argument packages (--package on the command line), whose installation is not counted", m.timeout)
 	}
 	if missing, ok := asNotInstalled(err, reqs); ok {
 		var lines []string
@@ -257,36 +257,36 @@ func (in *installer) callInstall(ctx context.Context, argument json.RawMessage) 
 	if err != nil {
 		return nil, err
 	}
-	return in.list(), nil
+	return m.list(), nil
 }
 
 // installNow installs packages for the running program, all of them or none:
-// from its offer, or, if the policy lets it ask the index, from there.
-func (in *installer) installNow(ctx context.Context, reqs []requirement.Requirement, alone bool) error {
-	if found, ok := in.take(reqs, alone); ok {
-		return in.add(found, alone)
+// from what was prepared, or, if the policy lets it ask the index, from there.
+func (m *micropip) installNow(ctx context.Context, reqs []requirement.Requirement, alone bool) error {
+	if found, ok := m.take(reqs, alone); ok {
+		return m.add(found, alone)
 	}
 	// Their requirements may have been prepared in several sets.
 	var found []resolver.Package
 	failed := &runners.NotInstalledError{}
 	for _, r := range reqs {
-		packages, ok := in.take([]requirement.Requirement{r}, alone)
-		reasons := in.offer.reasons[r.String()]
+		packages, ok := m.take([]requirement.Requirement{r}, alone)
+		reasons := m.reasons[r.String()]
 		switch {
 		case ok:
 			found = append(found, packages...)
 		case reasons != nil:
 			failed.Packages = append(failed.Packages, reasons...)
-		case in.offer.known[r.String()] && r.Marker != "":
+		case m.known[r.String()] && r.Marker != "":
 			// The marker is not true here.
-		case in.refusal != "":
-			failed.Add(r.String(), in.refusal)
+		case m.refusal != "":
+			failed.Add(r.String(), m.refusal)
 		default:
-			return in.install(ctx, resolver.Request{Requirements: reqs, Alone: alone})
+			return m.install(ctx, resolver.Request{Requirements: reqs, Alone: alone})
 		}
 	}
 	if err := failed.OrNil(); err != nil {
 		return err
 	}
-	return in.add(found, alone)
+	return m.add(found, alone)
 }

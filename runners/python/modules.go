@@ -19,7 +19,8 @@ import (
 
 // installImports installs what the files of the program's directory ask for
 // and what it imports and does not have.
-func (in *installer) installImports(ctx context.Context, found *pyodide.Analysis) error {
+func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error {
+	in := j.pk
 	missing := in.missing(found.Imports)
 	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
 		if err := in.installTimeZones(ctx); err != nil {
@@ -34,11 +35,11 @@ func (in *installer) installImports(ctx context.Context, found *pyodide.Analysis
 		in.lockTo(in.files.Hashes)
 	}
 	if found.Micropip && !in.only {
-		return in.prepareOffer(ctx, found.Installs, missing)
+		return j.pip.prepareAhead(ctx, found.Installs, missing)
 	}
 	asked := in.files.Requirements // pip would install all, but the program may need only some
-	if in.only {                   // what it would install itself
-		asked = append(slices.Clone(asked), together(found.Installs)...)
+	if in.only {
+		asked = append(slices.Clone(asked), together(found.Installs)...) // what it would install itself
 	}
 	if err := in.installOptional(ctx, asked); err != nil {
 		return err

@@ -28,6 +28,7 @@ type job struct {
 	in     *pyodide.Interp // nil before it is there
 
 	pk       *installer        // of its packages; made along with the job
+	pip      *micropip         // what it may install itself
 	brings   bool              // modules of its own, which may have the names of others that packages import
 	left     time.Duration     // of the time limit, after the analysis
 	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
@@ -99,12 +100,12 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err != nil {
 		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
 	}
+	pk := &installer{
+		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
+		installed: map[string]resolver.Package{}, skipped: map[string]string{},
+	}
 	return &job{
-		r: r, req: req, reqs: reqs,
-		pk: &installer{
-			progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
-			installed: map[string]resolver.Package{}, skipped: map[string]string{},
-		},
+		r: r, req: req, reqs: reqs, pk: pk, pip: &micropip{installer: pk},
 		stdout: runners.NewCapture(req.Limits.Output),
 		stderr: runners.NewCapture(req.Limits.Output),
 	}, nil
@@ -140,7 +141,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 		return j.unparsable(found.Problem), nil
 	}
 	j.brings = len(found.Own) > 1 // its own file is one
-	if err := j.pk.installImports(ctx, found); err != nil {
+	if err := j.installImports(ctx, found); err != nil {
 		return nil, err
 	}
 	if j.pk.only {
@@ -223,7 +224,7 @@ func (j *job) start(ctx context.Context) (err error) {
 		Stdout: j.stdout,
 		Stderr: j.stderr,
 		Env:    env,
-		Calls:  j.pk.calls(),
+		Calls:  j.pip.calls(),
 	})
 	return err
 }

@@ -40,7 +40,7 @@ func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (rele
 			r.modules = append(r.modules, w.Name)
 		}
 	}
-	if len(r.modules) > 0 && !j.brings && !j.pk.offers() {
+	if len(r.modules) > 0 && !j.brings && !j.pip.used {
 		slices.Sort(r.modules)
 		if j.snapshot, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.snapshot != nil {
 			return release
