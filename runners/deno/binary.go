@@ -17,7 +17,7 @@ import (
 	"coderunner/runners/deno/deps"
 )
 
-// checkBinary finds a Deno that the user named and gives its absolute path
+// checkBinary finds a Deno that the user named and returns its absolute path
 // and its version, which must not be too old.
 func checkBinary(name string) (path, version string, err error) {
 	fail := func(err error) (string, string, error) {
@@ -75,7 +75,7 @@ func (l *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// older compares versions like 2.9.6. One that is no version is old.
+// older compares versions like 2.9.6. What is not a version is old.
 func older(version, than string) bool {
 	version, _, _ = strings.Cut(version, "+")
 	version, _, pre := strings.Cut(version, "-")
@@ -96,7 +96,7 @@ func older(version, than string) bool {
 	return pre // 2.9.0-rc.1 is before 2.9.0
 }
 
-// binary gives the Deno to use, fetching the pinned one if need be. The cache
+// binary returns the Deno to use, fetching the pinned one if need be. The cache
 // looks each time whether that is still what was fetched.
 func (t *tool) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
 	if t.named != "" {

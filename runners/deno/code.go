@@ -38,7 +38,7 @@ type codes struct {
 	store *codecache.Store
 }
 
-// key returns what stands for all that decides what is in the databases, "" if there
+// key returns a digest of all that decides what is in the databases, "" if there
 // are no packages. V8 takes no code that was made with another limit of its
 // heap.
 func (c *codes) key(v variant) string {
@@ -139,7 +139,7 @@ func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
 	return codecache.Collect(in.folder.path, filepath.Base(in.folder.code()), dir)
 }
 
-// seal has each of the databases in the folder be one file. It is a process of
+// seal makes each of the databases in the directory one file. It is a process of
 // its own: whatever the packages did ended with theirs.
 func (c *codes) seal(ctx context.Context, binary string, f *folder) error {
 	dir, err := os.MkdirTemp(f.temp(), "seal-")

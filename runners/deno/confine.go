@@ -9,7 +9,7 @@ import (
 	"coderunner/runners/deno/process"
 )
 
-// Isolation says how well a program in Deno is confined beside Deno's own
+// Isolation returns how well a program in Deno is confined beside Deno's own
 // permissions, under a policy. What is in force is the kernel's part only; see
 // [Confinement].
 func Isolation(p runners.Policy) sandbox.Level {
@@ -73,7 +73,7 @@ func (in *instance) confinement() *sandbox.Spec {
 	return s
 }
 
-// granted gives the paths of a grant. Landlock knows no exceptions: those are
+// granted returns the paths of a grant. Landlock knows no exceptions: those are
 // left to Deno.
 func granted(allow, deny runners.Grant) []string {
 	switch {

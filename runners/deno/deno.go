@@ -24,7 +24,7 @@
 //
 // # Locking
 //
-// Runs share nothing but Deno's cache folder, which they only read, and which
+// Runs share nothing but Deno's cache directory, which they only read, and which
 // Deno itself guards. What was prepared is remembered under a mutex of its own
 // (memo), the names of working folders under another (folders), the processes
 // that wait under a third (leases and their pool), which packages have compiled code under a
@@ -78,7 +78,7 @@ var testsSource string
 //go:embed seal.js
 var sealSource string
 
-// Config says how a [Runner] works.
+// Config configures a [Runner].
 type Config struct {
 	// Cache is where Deno and packages are kept. The caller closes it, after
 	// the Runner.
@@ -195,7 +195,7 @@ func (r *Runner) checkFolders() error {
 	return nil
 }
 
-// makeDenoDir makes Deno's cache folder.
+// makeDenoDir makes Deno's cache directory.
 func makeDenoDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make Deno's cache: %w", err)
@@ -224,7 +224,7 @@ func trimCaches(dir string) {
 	}
 }
 
-// Versions gives Deno's.
+// Versions returns Deno's.
 func (r *Runner) Versions() map[string]string { return map[string]string{"deno": r.version} }
 
 // Close ends the processes that wait and removes the folders of runs. No Run

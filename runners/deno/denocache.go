@@ -88,7 +88,7 @@ func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message 
 
 // spec returns what the trusted phase may touch. It runs nothing of a package,
 // but it unpacks and parses what strangers have put into registries. Staging is
-// the folder that it fills, "" if it fills none.
+// the directory that it fills, "" if there is none.
 func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
 	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.denoDir, staging}, Network: true}
 	for _, name := range certificateVariables {

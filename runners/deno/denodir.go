@@ -16,7 +16,7 @@ import (
 
 // The trusted phase fills Deno's cache (Runner.denoDir), and a program's process
 // writes nothing there. It has a DENO_DIR of its own, with links to what it may
-// read, and to where it may write, which is the run's own folder:
+// read, and to where it may write, which is the run's own directory:
 //
 //	<base>/deno/r0/                 the process can only read it
 //	├── npm, remote, gen/https      ──> the same in Deno's cache
@@ -26,7 +26,7 @@ import (
 // fetched are the folders that the trusted phase fills.
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
-// link makes the folder's DENO_DIR, of what is in another one.
+// link makes the DENO_DIR of a run's directory, of links into the shared one.
 func (f *folder) link(shared string) error {
 	if f.linked {
 		return nil
@@ -76,14 +76,14 @@ func (in *instance) guarded() bool {
 	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.r.folders.base)
 }
 
-// arrange gives the instance its DENO_DIR.
+// arrange makes the DENO_DIR of the instance.
 func (in *instance) arrange() error {
 	r, ready := in.r, in.variant.ready
 	for name, wanted := range map[string]bool{mapName: ready.own, configName: ready.config} {
 		if !wanted {
 			continue
 		}
-		// What it says of the program's files is relative to where it is.
+		// Its addresses of the program's files are relative to where it is.
 		text, err := os.ReadFile(filepath.Join(ready.dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(in.folder.path, name), text, 0o600)
@@ -114,7 +114,7 @@ func (in *instance) arrange() error {
 }
 
 // genIn is where, in a DENO_DIR, Deno keeps what it makes of the TypeScript in a
-// folder.
+// directory.
 func genIn(denoDir, dir string) string {
 	return filepath.Join(denoDir, "gen", "file", trimVolume(dir))
 }

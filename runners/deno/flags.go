@@ -84,8 +84,8 @@ func deniesEverything(p runners.Policy) bool {
 	return p.DenyRead.All || p.DenyWrite.All || p.DenyNet.All || p.DenyEnv.All || p.DenyRun.All || p.DenySys.All || p.DenyFFI.All
 }
 
-// importFlags says from which hosts modules may be fetched in the trusted
-// phase: those of the policy, or Deno's own list if it names none.
+// importFlags returns the flags for the hosts that modules may be fetched from in
+// the trusted phase: those of the policy, or Deno's own list if it names none.
 func importFlags(p runners.Policy, jsrURL string) []string {
 	allow, deny := p.Import, p.DenyImport
 	var flags []string
@@ -104,7 +104,7 @@ func importFlags(p runners.Policy, jsrURL string) []string {
 	return append(flags, flag("--deny-import", deny)...)
 }
 
-// hostPort gives a URL's host and port as Deno's import list wants them, or "".
+// hostPort returns a URL's host and port as Deno's import list wants them, or "".
 func hostPort(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {
@@ -128,7 +128,7 @@ func joinHostPort(host, port string) string {
 	return host + ":" + port
 }
 
-// tlsVariable says where Deno takes certificates from. Without it a clean
+// tlsVariable names where Deno takes certificates from. Without it a clean
 // environment would break TLS behind a private authority.
 const tlsVariable = "DENO_TLS_CA_STORE"
 

@@ -21,8 +21,8 @@ import (
 const prepareLimit = 5 * time.Minute
 
 // installation is the trusted phase of one run, in which its packages are
-// installed: what it is about, and whom it tells. It never sees the program,
-// only the names of its packages, so nothing in it can run or be read.
+// installed. It never sees the program, only the names of its packages, so nothing
+// in it can run or be read.
 type installation struct {
 	r        *Runner
 	binary   string
@@ -68,7 +68,7 @@ func notInstalled(failures []deps.Failure) error {
 	return e.OrNil()
 }
 
-// key stands for everything that decides what is prepared.
+// key returns a digest of everything that decides what is prepared.
 func (i *installation) key() string {
 	r, d := i.r, i.deps
 	b, err := json.Marshal([]any{
@@ -167,7 +167,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	if err := i.fetch(ctx, dir, true, d.Lock != nil); err != nil {
 		return err
 	}
-	// Its word alone is no proof.
+	// That it succeeded is not proof enough.
 	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	switch {
 	case err != nil:

@@ -76,8 +76,8 @@ func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error
 }
 
 // pin returns the job's program with the versions of a lock in the specifiers of
-// its imports. Deno's own parser says where these are, of each specifier one at
-// a time; no other byte of the program changes.
+// its imports. Deno's own parser finds them, of each specifier one at a time; no
+// other byte of the program changes.
 func (j *job) pin(ctx context.Context, lock *deps.LockFile) (string, error) {
 	text := j.req.Code
 	for range maxRounds {
@@ -145,7 +145,7 @@ func badLock(err error) error {
 	return runners.BadArgument("code", "has a lock, but %v; write it again with \"coderunner lock FILE\".", err)
 }
 
-// refused says why Deno could not prepare packages out of a lock: nothing is
+// refused explains why Deno could not prepare packages out of a lock: nothing is
 // asked of the registry that the lock does not have.
 func (i *installation) refused(message string) error {
 	reason := deps.Reason(i.deps.Targets[0], message, i.r.cfg.Offline)

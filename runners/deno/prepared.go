@@ -27,7 +27,7 @@ type prepared struct {
 	config   bool     // there is a deno.json
 	dirs     []string // of the npm packages
 	copies   []string // of such directories, and what else is read of npm
-	set      string   // stands for the packages, in exactly these versions
+	set      string   // a digest of the packages in exactly these versions
 	fresh    bool     // nobody had prepared it before
 
 	// missing has what cannot be installed, by the message of the error that

@@ -26,7 +26,7 @@ type job struct {
 	r       *Runner
 	req     runners.Request
 	pinned  []deps.Package
-	main    string // the program's name in the working folder
+	main    string // the program's name in the working directory
 	shown   string // and as tracebacks show it
 	program *jsparse.Program
 	deps    deps.Dependencies

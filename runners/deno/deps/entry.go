@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// own returns what a name stands for that is not in the import map but could be
+// own returns the address of a name that is not in the import map but could be
 // the program's own: one of its packages, of its node_modules, or of its files;
 // and the scope in which it does.
 func (p *Project) own(specifier, file string) (address, scope string, ok bool) {

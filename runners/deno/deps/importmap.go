@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ImportMap is what Deno is told of the meaning of names. Addresses and scopes
+// ImportMap maps the names that a program imports to addresses. Addresses and scopes
 // that begin with Work are below the program's working directory, which is
 // beside the file that Deno reads the map from.
 type ImportMap struct {
@@ -84,7 +84,7 @@ func (m *ImportMap) putPackage(scope, key string, p Package) {
 	}
 }
 
-// lookup returns what a specifier stands for in a file of the program.
+// lookup returns the address of a specifier in a file of the program.
 //
 // Source: the resolution algorithm of import maps in the HTML standard.
 func (m *ImportMap) lookup(specifier, file string) (address string, ok bool) {

@@ -145,7 +145,7 @@ func (l lines) offset(source string, p Position) int {
 	return at
 }
 
-// jsrManifest is the address of what the JSR registry says of a version.
+// jsrManifest matches the address of JSR's description of a version.
 var jsrManifest = regexp.MustCompile(`/(@[^/]+/[^/]+)/([^/]+)_meta\.json$`)
 
 // PackageOf returns the package that a download is of, as NAME@VERSION, or the

@@ -22,7 +22,7 @@ const (
 // ErrLock is wrapped by errors about a lock that cannot be read.
 var ErrLock = errors.New("it cannot be read")
 
-// CutLock takes the lock out of a program. It gives the program without it, and
+// CutLock takes the lock out of a program. It returns the program without it, and
 // nil if there is none.
 func CutLock(code string) (text string, lock []byte, err error) {
 	var rest, found strings.Builder
@@ -35,7 +35,7 @@ func CutLock(code string) (text string, lock []byte, err error) {
 		case inside:
 			content, ok := strings.CutPrefix(bare, "//")
 			if !ok {
-				return "", nil, fmt.Errorf("%w: a line of it is no comment: %q", ErrLock, Clip(bare, 80))
+				return "", nil, fmt.Errorf("%w: a line of it is not a comment: %q", ErrLock, Clip(bare, 80))
 			}
 			found.WriteString(strings.TrimPrefix(content, " ") + "\n")
 		case bare == lockBegin && seen:

@@ -24,7 +24,7 @@ func TestCutLock(t *testing.T) {
 	}
 	for code, want := range map[string]string{
 		"// /// deno.lock\n// {}\n":                                            "no end",
-		"// /// deno.lock\n{}\n// ///\n":                                       "no comment",
+		"// /// deno.lock\n{}\n// ///\n":                                       "not a comment",
 		"// /// deno.lock\n// ///\n// /// deno.lock\n// ///\n":                 "two",
 		"// /// deno.lock\n//" + strings.Repeat("x", MaxLock+1) + "\n// ///\n": "larger",
 	} {

@@ -177,7 +177,7 @@ func (l *LockFile) Packages() []runners.Package {
 	return list
 }
 
-// elsewhere gives the packages that are for other systems, and those that only
+// elsewhere returns the packages that are for other systems, and those that only
 // these need. Where it cannot be told who needs a package, it is not among
 // them.
 func (l *LockFile) elsewhere() map[string]bool {
@@ -223,7 +223,7 @@ var (
 	nodeCPU = strings.NewReplacer("amd64", "x64", "386", "ia32").Replace(runtime.GOARCH)
 )
 
-// meant says whether a list of systems includes one. An empty list has all, and
+// meant reports whether a list of systems includes one. An empty list has all, and
 // "!name" is all but one.
 func meant(list []string, system string) bool {
 	return len(list) == 0 || !slices.Contains(list, "!"+system) &&

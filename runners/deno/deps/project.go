@@ -17,11 +17,11 @@ const (
 	maxEntries = 5000    // of all configuration files together
 )
 
-// configNames are the files that say what names mean, the stronger ones first.
+// configNames are the files that decide what names mean, the stronger ones first.
 var configNames = []string{"deno.json", "deno.jsonc", "package.json"}
 
-// Project is what a program brings along that gives names a meaning: its files,
-// and among them deno.json and package.json. Nothing else in these has an
+// Project is what a program brings along that decides what names mean: its
+// files, and among them deno.json and package.json. Nothing else in these has an
 // effect: no permission, no unstable feature, no lock file, no task and no
 // lifecycle script, and what they name outside the working directory is not
 // followed.
@@ -77,7 +77,7 @@ func ReadProject(files []runners.File, main string) (*Project, error) {
 	}
 	p.link()
 	if p.entries > maxEntries {
-		return nil, runners.BadArgument("files", "has a deno.json and a package.json with more than %d entries that give names a meaning: leave out those that the program does not need.", maxEntries)
+		return nil, runners.BadArgument("files", "has a deno.json and a package.json with more than %d entries for names: leave out those that the program does not need.", maxEntries)
 	}
 	return p, nil
 }

@@ -24,9 +24,9 @@ var (
 	notGranted  = regexp.MustCompile(`^Failed loading \S+ for package "[^"]*"`) // its description is not readable
 )
 
-// Unknown returns what the message of an error should be that says that a package
-// is not there whose name the program computes, or hides in another way: Deno
-// means to be run by somebody who can install it.
+// Unknown returns a better message for the error that a package is not there whose
+// name the program computes, or hides in another way: Deno expects to be run by
+// somebody who can install it.
 func Unknown(message string) (better string, ok bool) {
 	const how = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
 	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) || notGranted.MatchString(message) {
@@ -68,7 +68,7 @@ func Reason(t Target, message string, offline bool) string {
 	return text
 }
 
-// needed says which package a reason is about, when it is not the target
+// needed names the package that a reason is about, when it is not the target
 // itself but one that it depends on.
 func needed(t Target, name string) string {
 	if p, ok := Split(t.Specifier); ok && p.Name == name || name == "" {

@@ -12,8 +12,8 @@ import (
 	"coderunner/runners/deno/jsparse"
 )
 
-// Dependencies are what a run needs: the import map that gives names their
-// meaning, and what must be fetched.
+// Dependencies are what a run needs: the import map and what must be
+// fetched.
 type Dependencies struct {
 	Map     ImportMap
 	Targets []Target // sorted, each once
@@ -61,7 +61,7 @@ type Module struct {
 const maxTargets = 500
 
 // Resolve finds out what the modules of a program import, of which the first is
-// the main one. A name means what the program's own configuration says, else one
+// the main one. A name means what the program's own configuration maps it to, else one
 // of its own files if one could be meant, else a package of npm, of the version
 // that the packages argument has. The error is a *runners.RequestError.
 func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies, error) {
@@ -102,7 +102,7 @@ type resolution struct {
 	wants   map[string][]int    // file → the targets that it cannot be loaded without
 }
 
-// pin gives names the version that the packages argument has.
+// pin maps names to the version that the packages argument has.
 func (r *resolution) pin(p Package) {
 	n := r.target(p.String(), p.String(), name{"", p.String()})
 	r.d.Targets[n].Needed = true
@@ -145,8 +145,8 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 	}
 }
 
-// meaning returns what a specifier stands for in a file, in which scope, and
-// whether the import map says so; a name that it does not have stands for itself.
+// meaning returns the address of a specifier in a file, in which scope, and whether
+// it is in the import map; else it is its own address.
 func (r *resolution) meaning(spec, file string) (address, scope string, mapped bool) {
 	here := path.Dir(file)
 	if at, ok := local(here, spec); ok {
@@ -279,7 +279,7 @@ func (e *FailedError) Error() string {
 	return b.String()
 }
 
-// Message is what the error of an import says.
+// Message returns the message of the error that the import throws.
 func (f Failure) Message() string { return f.Target.Asked + ": " + f.Reason }
 
 // Module returns a module that imports all targets and does nothing else.

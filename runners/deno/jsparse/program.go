@@ -2,7 +2,7 @@
 // where its last expression is, without a parser.
 //
 // The source is split into tokens; what they mean is decided by their
-// neighbours (RATIONALE.md of runners/deno says why that is enough). All
+// neighbours (see RATIONALE.md of runners/deno). All
 // functions are pure, need memory in proportion to what they find, and may be
 // given anything.
 //

@@ -27,10 +27,10 @@ type token struct {
 	start, end int  // byte offsets
 	newline    bool // a line ends between this token and the one before
 	depth      int  // open brackets around it
-	// operand says that the token can end an expression: a division may
+	// operand reports whether the token can end an expression: a division may
 	// follow, a regular expression may not.
 	operand bool
-	// header says of a closing parenthesis that it ends the head of an if,
+	// header reports whether a closing parenthesis ends the head of an if,
 	// for, while or with: a statement follows.
 	header bool
 }
