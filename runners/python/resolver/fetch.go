@@ -168,12 +168,11 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 
 // compile adds bytecode.
 func (s *session) compile(ctx context.Context, p pin, dir string) error {
-	release, err := s.place(ctx)
-	if err != nil {
+	if err := s.compiling.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer release()
-	err = s.trusted.Compile(ctx, dir, func(done, total int64) {
+	defer s.compiling.Release(1)
+	err := s.trusted.Compile(ctx, dir, func(done, total int64) {
 		s.progress(runners.Progress{Phase: "compile", Item: p.Filename, Done: done, Total: total})
 	})
 	if err != nil {
@@ -182,8 +181,7 @@ func (s *session) compile(ctx context.Context, p pin, dir string) error {
 	return nil
 }
 
-// libraries makes machine code of the wheel's libraries, as many at once as
-// compile allows. Some of them may be of no use here, tests or alternatives to
+// libraries makes machine code of the wheel's libraries. Some of them may be of no use here, tests or alternatives to
 // each other, and importing one says why; a wheel of which none can be loaded
 // is useless, unless it works without.
 func (s *session) libraries(ctx context.Context, p pin, dir string) error {
@@ -194,15 +192,14 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 	reasons := make([]error, len(names))
 	var done atomic.Int64
 	var g errgroup.Group
-	g.SetLimit(cap(s.compiling))
+	g.SetLimit(compilations)
 	for i, name := range names {
 		g.Go(func() error {
 			defer done.Add(1)
-			release, err := s.place(ctx)
-			if err != nil {
+			if err := s.compiling.Acquire(ctx, 1); err != nil {
 				return err
 			}
-			defer release()
+			defer s.compiling.Release(1)
 			s.progress(runners.Progress{
 				Phase: "compile", Item: p.Name + " " + path.Base(name), Done: done.Load(), Total: int64(len(names)),
 			})
@@ -256,17 +253,6 @@ func libraries(dir string) (names []string, err error) {
 
 // wasmMagic begins each WebAssembly module.
 const wasmMagic = "\x00asm"
-
-// place waits for a place to compile something: each takes a core and some
-// memory.
-func (s *session) place(ctx context.Context) (release func(), err error) {
-	select {
-	case s.compiling <- struct{}{}:
-		return func() { <-s.compiling }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
 
 // tools returns the trees of micropip and what it needs. They are pinned, so
 // that no resolution is needed for them.

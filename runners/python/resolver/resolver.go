@@ -50,6 +50,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
@@ -69,6 +70,9 @@ const freshFailure = 2 * time.Minute
 // baseRetry is how long it is believed that the base URL can be reached, or
 // that it cannot.
 const baseRetry = 5 * time.Minute
+
+// compilations is how many things are compiled at once.
+var compilations = max(2, runtime.GOMAXPROCS(0))
 
 // Call answers a question of a script.
 type Call = func(ctx context.Context, argument []byte) (any, error)
@@ -110,7 +114,7 @@ type Resolver struct {
 	index   *url.URL
 	base    *url.URL
 
-	compiling chan struct{} // a place for each compilation at a time
+	compiling *semaphore.Weighted // what compiles takes a core and some memory
 
 	mu        sync.Mutex
 	baseAsked time.Time // when it was found out whether the base URL can be reached
@@ -121,7 +125,7 @@ type Resolver struct {
 func New(c Config) (*Resolver, error) {
 	r := &Resolver{
 		cache: c.Cache, fetch: c.Fetch, trusted: c.Trusted, lock: c.Lock,
-		compiling: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))),
+		compiling: semaphore.NewWeighted(int64(compilations)),
 	}
 	var err error
 	if r.index, err = registry("PIP_INDEX_URL", c.Index, versions.PyPIIndex); err != nil {
