@@ -8,16 +8,21 @@ import (
 	"coderunner/runners"
 )
 
-// Refusal returns why a running program may not have the index asked for
-// whatever it names, "" if it may: which names are asked for is a way out for
-// what it knows, so the policy must let it reach the index. A directory tells
-// nobody.
+// Refusal returns why a running program may not have packages fetched that it
+// names, "" if it may: which ones it names is a way out for what it knows, so the
+// policy must let it reach the index and the base. A directory tells nobody.
 func (r *Resolver) Refusal(p runners.Policy) string {
-	if r.index.Scheme == "file" || allowsHost(p, r.index) {
+	var hosts []string
+	for _, u := range []*url.URL{r.index, r.base} {
+		if u.Scheme != "file" && !allowsHost(p, u) && !slices.Contains(hosts, u.Host) {
+			hosts = append(hosts, u.Host)
+		}
+	}
+	if hosts == nil {
 		return ""
 	}
 	return "it was not prepared before the program began, and a running program may not have the index asked: write the requirement as a literal in micropip.install, " +
-		"name it in the argument packages (--package on the command line), or let programs reach the index (--allow-net=" + r.index.Host + " on the server)"
+		"name it in the argument packages (--package on the command line), or let programs reach the index (--allow-net=" + strings.Join(hosts, ",") + " on the server)"
 }
 
 // allowsHost reports whether a policy lets programs reach a URL's host. It
