@@ -1,7 +1,10 @@
 package python
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -45,6 +48,27 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 		return err
 	}
 	return in.installModules(ctx, in.missing(missing))
+}
+
+// maxArchived bounds the names that are looked at of an archive.
+const maxArchived = 10_000
+
+// archived returns the names of the modules in a file that may be an archive on
+// sys.path.
+func archived(f runners.File) (files []pyodide.File) {
+	if !bytes.HasPrefix(f.Data, []byte("PK")) {
+		return nil
+	}
+	z, err := zip.NewReader(bytes.NewReader(f.Data), int64(len(f.Data)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return nil
+	}
+	for _, e := range z.File[:min(len(z.File), maxArchived)] {
+		if strings.HasSuffix(e.Name, ".py") || strings.HasSuffix(e.Name, ".pyc") {
+			files = append(files, pyodide.File{Path: f.Path + "/" + e.Name})
+		}
+	}
+	return files
 }
 
 // missing returns the modules that no installed package has.

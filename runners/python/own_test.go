@@ -41,6 +41,7 @@ func TestOwnModules(t *testing.T) {
 		x.module(stranger, "6.6.6")
 	}
 	x.module("six", "1.0")
+	library := wheeltest.Wheel{Filename: "x-1-py3-none-any.whl", Files: map[string]string{"pkg/__init__.py": "", "pkg/a.py": "version = 1"}}.Build()
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct {
 		what, code string
@@ -53,6 +54,7 @@ func TestOwnModules(t *testing.T) {
 		{"made", "import sys, types\nm = types.ModuleType('one')\nm.version = 1\nsys.modules['one'] = m\nimport one\none.version", nil, "1"},
 		{"on another path", "import sys\nsys.path.insert(0, 'src')\nimport mathlib.core\nmathlib.core.version", files{"src/mathlib/__init__.py": "", "src/mathlib/core.py": "import six\nversion = six.version"}, "'1.0'"},
 		{"a directory alone", "import sys\nsys.path.append('lib')\nfrom pkg import a\na.version", files{"lib/pkg/a.py": "version = 1"}, "1"},
+		{"in an archive", "import sys\nsys.path.append('lib.zip')\nfrom pkg import a\na.version", files{"lib.zip": string(library)}, "1"},
 	} {
 		o, asked := runFiles(t, x, r, test.code, test.files)
 		value(t, o, test.want)

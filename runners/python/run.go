@@ -166,7 +166,7 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	defer cancel()
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req.Filename), Memory: j.req.Limits.Memory}
 	for _, f := range j.req.Files {
-		source.Files = append(source.Files, pyodide.File(f))
+		source.Files = append(append(source.Files, pyodide.File(f)), archived(f)...)
 	}
 	return j.engine.rt.Analyze(ctx, source)
 }
