@@ -277,7 +277,7 @@ func TestBadRequests(t *testing.T) {
 		}
 		o, err := r.Run(context.Background(), req)
 		var bad *runners.RequestError
-		if !errors.As(err, &bad) || bad.Argument != argument || !strings.HasPrefix(bad.Message, argument) {
+		if !errors.As(err, &bad) || bad.Argument != argument || !strings.HasPrefix(bad.Message, `"`+argument+`" `) {
 			t.Errorf("%s: %+v, %v, want an error of the request that names %s", name, o, err, argument)
 		}
 	}
