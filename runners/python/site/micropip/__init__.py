@@ -5,7 +5,6 @@ the program begins, as far as its text says what it will install, and shows the
 packages in site-packages, read-only, when they are asked for.
 """
 
-import importlib as _importlib
 from collections import namedtuple as _namedtuple
 from importlib.machinery import PathFinder as _PathFinder
 from sys import meta_path as _meta_path
@@ -79,7 +78,7 @@ def install(
         answer = _coderunner.call("micropip.install", {"requirements": requirements, "deps": bool(deps)})
     except RuntimeError as e:
         raise ValueError(str(e)) from None
-    _importlib.invalidate_caches()
+    _coderunner._look_again()  # importlib.invalidate_caches() takes 100 ms here
     return _Done(_packages(answer))
 
 
@@ -97,7 +96,7 @@ class _Finder:
             return None
         for module in wanted:
             _coderunner.call("micropip.import", module)
-        _importlib.invalidate_caches()
+        _coderunner._look_again()
         return _PathFinder.find_spec(name, path)
 
 
