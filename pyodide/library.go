@@ -62,6 +62,12 @@ func digest(b []byte) string {
 // built.
 var errNotPrepared = errors.New("the library was not prepared")
 
+// LibraryVersion changes whenever libraries must be prepared again.
+func (r *Runtime) LibraryVersion() (string, error) {
+	code, err := r.code.Version()
+	return fmt.Sprintf("%s %s %s", rewrite.Version, linkKey(), code), err
+}
+
 // prepared returns the paths of the stub library and of its machine code, out of
 // the store or built.
 func (r *modules) prepared(ctx context.Context, sum, name string, build builder) (file, code string, err error) {
@@ -130,8 +136,8 @@ func rewriteLibrary(library []byte) ([]byte, error) {
 }
 
 // openLibrary reads and compiles a library for dlopen. What comes from a mount
-// is kept in the store, and the program waits for it, see Program.WaitLimit; what the program has
-// written itself is compiled for it alone.
+// is kept in the store, and the program waits for it, see
+// Program.WaitLimit; what the program has written itself is compiled for it alone.
 func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Library, error) {
 	node, errno := in.fs.Lookup(nil, file, true)
 	if errno != abi.OK {

@@ -3,7 +3,6 @@ package codestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -25,11 +24,11 @@ type Kinds struct{ Stub, Code string }
 // to key. What is not there is made by build, which calls [Build] with the
 // directory.
 func (l *Loader) Get(ctx context.Context, files Files, k Kinds, key string, build func(ctx context.Context, dir string) error) (stub, code string, err error) {
-	stamp, err := l.stamp()
+	version, err := l.Version()
 	if err != nil {
 		return "", "", err
 	}
-	key = fmt.Sprintf("%s %s %s", key, format, stamp)
+	key += " " + version
 	// The code is stored while the stub is made: what build leaves is gone when
 	// that ends.
 	stub, err = files.File(ctx, k.Stub, key, func(ctx context.Context, w io.Writer) error {
@@ -47,6 +46,12 @@ func (l *Loader) Get(ctx context.Context, files Files, k Kinds, key string, buil
 		return l.build(ctx, w, build, func(dir string) error { return copyFile(w, filepath.Join(dir, CodeFile)) })
 	})
 	return stub, code, err
+}
+
+// Version changes whenever the same module has other files.
+func (l *Loader) Version() (string, error) {
+	stamp, err := l.stamp()
+	return format + " " + stamp, err
 }
 
 // build builds a module beside an unfinished file and calls use with the

@@ -59,6 +59,9 @@ type costlyError struct{ error }
 
 func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooCostly} }
 
+// LibraryVersion implements [resolver.Trusted].
+func (t trusted) LibraryVersion() (string, error) { return t.rt.LibraryVersion() }
+
 // script runs a script and returns its result and the end of what it printed.
 func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
 	var said tailWriter

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -108,7 +109,9 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if p.Strip {
 		key += "-python"
 	}
+	built := false
 	tree, err := s.cache.Dir(ctx, "wheel", key, func(ctx context.Context, dir string) error {
+		built = true
 		path, err := s.download(ctx, p)
 		if err != nil {
 			return err
@@ -121,6 +124,9 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 		}
 		return s.libraries(ctx, p, dir)
 	})
+	if err == nil && !built && !p.Strip && !strings.HasSuffix(p.Filename, "-none-any.whl") {
+		err = s.again(ctx, p, key, tree)
+	}
 	if err != nil {
 		return Package{}, err
 	}
@@ -133,6 +139,24 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 		Needs:   p.Needs,
 		Shared:  p.shared(),
 	}, nil
+}
+
+// again makes machine code of the libraries of a wheel that was unpacked by
+// another version, once: left to the program that imports them it would take
+// the program's time.
+func (s *session) again(ctx context.Context, p pin, key, tree string) error {
+	version, err := s.trusted.LibraryVersion()
+	if err != nil {
+		return err
+	}
+	_, err = s.cache.File(ctx, "wheel-code", key+" "+version, func(ctx context.Context, w io.Writer) error {
+		if err := s.libraries(ctx, p, tree); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, p.Filename)
+		return err
+	})
+	return err
 }
 
 func (s *session) extract(ctx context.Context, p pin, path, dir string) error {

@@ -87,6 +87,8 @@ type Trusted interface {
 	// why it cannot be loaded, unless it is ctx's or the store's; it is
 	// ErrTooCostly if it takes too much memory or time to compile.
 	Library(ctx context.Context, name string, library []byte) error
+	// LibraryVersion changes whenever Library must be called again.
+	LibraryVersion() (string, error)
 	// Compile adds bytecode to the modules below dir, whose contents programs
 	// will see in site-packages. What does not compile is left alone.
 	Compile(ctx context.Context, dir string, progress func(done, total int64)) error
