@@ -88,12 +88,12 @@ func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error 
 		return context.Cause(ctx)
 	case !errors.As(err, &exit):
 		return fmt.Errorf("compile a library: %w", err)
+	case exit.ExitCode() == exitFailed:
+		return errors.New(said.String())
 	case exit.ExitCode() == exitBudget, strings.Contains(said.String(), "out of memory"), strings.Contains(said.String(), "cannot allocate memory"):
 		return fmt.Errorf("%w: %d MiB of memory are not enough", pyodide.ErrBudget, memory>>20)
 	case limited.Err() != nil, exit.UserTime()+exit.SystemTime() >= maxTime:
 		return fmt.Errorf("%w: %v of processor time are not enough", pyodide.ErrBudget, maxTime)
-	case exit.ExitCode() == exitFailed:
-		return errors.New(said.String())
 	}
 	return fmt.Errorf("compile a library: %w: %s", exit, said)
 }
