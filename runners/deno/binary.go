@@ -37,7 +37,7 @@ func checkBinary(name string) (path, version string, err error) {
 	case err != nil:
 		return fail(err)
 	case info.IsDir():
-		return fail(errors.New("it is a folder; name the program in it"))
+		return fail(errors.New("it is a directory; name the program in it"))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -51,7 +51,7 @@ func checkBinary(name string) (path, version string, err error) {
 	}
 	fields := strings.Fields(out.String())
 	if len(fields) < 2 || fields[0] != "deno" {
-		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", deps.Clip(out.String(), 60)))
+		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", deps.Shorten(out.String(), 60)))
 	}
 	version = fields[1]
 	if older(version, versions.DenoOldest) {

@@ -51,8 +51,8 @@ func (in *instance) confinement() *sandbox.Spec {
 	}
 	s := &sandbox.Spec{
 		Execute: []string{v.binary},
-		Read:    []string{in.denoDir, r.folders.bootstrap()},
-		Write:   []string{in.folder.path},
+		Read:    []string{in.denoDir, r.runDirs.bootstrap()},
+		Write:   []string{in.dir.path},
 		Network: p.Net.Any() && !p.DenyNet.All,
 	}
 	if v.ready.dir != "" {

@@ -10,12 +10,12 @@
 //	Request ─ parse ─> specifiers ─ resolve ─> import map ─ prepare ─> lock file
 //	   │                                                                 │
 //	   └─ parse ─> edits (last value, import.meta.main)                  │
-//	                 └─> working folder ─ start ─> bootstrap.js <────────┘
+//	                 └─> working directory ─ start ─> bootstrap.js <────────┘
 //	Outcome <── streams, report, exit <── the program ┘
 //
 // The bootstrap is the main module of every process. It waits on stdin for
 // its orders, so a few processes are started before there are programs for
-// them (lease.go).
+// them (pool.go).
 //
 // # Sources
 //
@@ -26,7 +26,7 @@
 //
 // Runs share nothing but Deno's cache directory, which they only read, and which
 // Deno itself guards. What was prepared is remembered under a mutex of its own
-// (memo), the names of working folders under another (folders), the processes
+// (memo), the names of working directories under another (runDirs), the processes
 // that wait under a third (leases and their pool), which packages have compiled code under a
 // fourth (codecache); none of them is taken under another. No lock is held while
 // anything waits. What a run leaves to be finished in the background is counted
@@ -36,7 +36,7 @@
 //
 // A program cannot be interrupted softly: at its time limit it is killed.
 // Memory is limited exactly on Linux; elsewhere only V8's heap is. A child
-// dies with this process on Linux only. What a program has in its folders, and
+// dies with this process on Linux only. What a program has in its directories, and
 // its threads, are counted from time to time. Registry credentials are those in
 // the registry's URL; .npmrc is not read. What was resolved for a set of
 // imports stays resolved until the cache is cleared.
@@ -118,7 +118,7 @@ type Config struct {
 // Runner runs programs. It implements [runners.Runner]. Close ends it.
 type Runner struct {
 	*tool
-	folders *folders
+	runDirs *runDirs
 	known   memo
 	absent  absences
 	leases  *leases
@@ -163,23 +163,23 @@ func New(cfg Config) (*Runner, error) {
 	if err := makeDenoDir(r.denoDir); err != nil {
 		return nil, err
 	}
-	if r.folders, err = openFolders(); err != nil {
+	if r.runDirs, err = openRunDirs(); err != nil {
 		return nil, err
 	}
-	if err := r.checkFolders(); err != nil {
-		r.folders.close()
+	if err := r.checkDirs(); err != nil {
+		r.runDirs.close()
 		return nil, err
 	}
-	r.sweepGen(r.folders.base)
+	r.sweepGen(r.runDirs.base)
 	r.starter = process.NewStarter()
 	r.leases = newLeases(r, cfg.Ahead)
 	r.codes = &codes{r, codecache.New(cfg.Cache, r.log)}
 	return r, nil
 }
 
-// checkFolders refuses folders that Deno could not use.
-func (r *Runner) checkFolders() error {
-	for _, dir := range []string{r.folders.base, r.denoDir} {
+// checkDirs refuses directories that Deno could not use.
+func (r *Runner) checkDirs() error {
+	for _, dir := range []string{r.runDirs.base, r.denoDir} {
 		if strings.Contains(dir, ",") {
 			return fmt.Errorf("use %s: Deno's permission flags cannot name a path with a comma; set TMPDIR or CODE_RUNNER_CACHE_DIR", dir)
 		}
@@ -188,8 +188,8 @@ func (r *Runner) checkFolders() error {
 		return nil
 	}
 	for _, system := range []string{"/dev/", "/proc/", "/sys/"} {
-		if strings.HasPrefix(r.folders.base, system) {
-			return fmt.Errorf("use %s: Deno lets only programs with all permissions write below %s; set TMPDIR to another folder", r.folders.base, system)
+		if strings.HasPrefix(r.runDirs.base, system) {
+			return fmt.Errorf("use %s: Deno lets only programs with all permissions write below %s; set TMPDIR to another directory", r.runDirs.base, system)
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func trimCaches(dir string) {
 // Versions returns Deno's.
 func (r *Runner) Versions() map[string]string { return map[string]string{"deno": r.version} }
 
-// Close ends the processes that wait and removes the folders of runs. No Run
+// Close ends the processes that wait and removes the directories of runs. No Run
 // may be in progress.
 func (r *Runner) Close() error {
 	r.leases.close()
@@ -238,8 +238,8 @@ func (r *Runner) Close() error {
 	r.background.Wait()
 	r.starter.Close()
 	r.fetch.Close()
-	err := r.folders.close()
-	r.sweepGen(r.folders.base)
+	err := r.runDirs.close()
+	r.sweepGen(r.runDirs.base)
 	return err
 }
 

@@ -55,7 +55,7 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 	return filepath.Join(dir, executable), err
 })
 
-// shared is the folder of sharedDir, once it is there.
+// shared is the directory of sharedDir, once it is there.
 var shared string
 
 // sharedDir is a cache that the tests share, so that each package is fetched
@@ -111,8 +111,8 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Lstat(r.folders.base); !os.IsNotExist(err) {
-			t.Errorf("after Close, %s: %v, want it gone", r.folders.base, err)
+		if _, err := os.Lstat(r.runDirs.base); !os.IsNotExist(err) {
+			t.Errorf("after Close, %s: %v, want it gone", r.runDirs.base, err)
 		}
 		if err := cfg.Cache.Close(); err != nil {
 			t.Error(err)
@@ -121,10 +121,10 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	return r
 }
 
-// filesOfRuns gives what is in the folders of runs.
+// filesOfRuns gives what is in the directories of runs.
 func filesOfRuns(r *Runner) (files []string) {
 	for _, pattern := range []string{"r*/*", "r*/*/*"} {
-		found, _ := filepath.Glob(filepath.Join(r.folders.base, pattern))
+		found, _ := filepath.Glob(filepath.Join(r.runDirs.base, pattern))
 		for _, name := range found {
 			if base := filepath.Base(name); base != "work" && base != "tmp" && base != "gen" {
 				files = append(files, name)
@@ -281,7 +281,7 @@ func TestPrograms(t *testing.T) {
 			fails, line := "", 0
 			if o.Error != nil {
 				fails, line = o.Error.Type+": "+o.Error.Message, o.Error.Line
-				if strings.Contains(o.Error.Traceback, r.folders.base) || strings.Contains(o.Error.Traceback, "bootstrap") {
+				if strings.Contains(o.Error.Traceback, r.runDirs.base) || strings.Contains(o.Error.Traceback, "bootstrap") {
 					t.Errorf("the traceback shows more than the program:\n%s", o.Error.Traceback)
 				}
 			}

@@ -23,11 +23,11 @@ import (
 //	├── gen/file/<base>/r0/work     ──> <base>/r0/gen
 //	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
 
-// fetched are the folders that the trusted phase fills.
+// fetched are the directories that the trusted phase fills.
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
 // link makes the DENO_DIR of a run's directory, of links into the shared one.
-func (f *folder) link(shared string) error {
+func (f *runDir) link(shared string) error {
 	if f.linked {
 		return nil
 	}
@@ -66,14 +66,14 @@ func closeStorage(dir string) error {
 	if err := os.RemoveAll(name); err != nil {
 		return err
 	}
-	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a folder of this name.\n"), 0o400)
+	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a directory of this name.\n"), 0o400)
 }
 
 // guarded reports whether the kernel keeps the process from writing in its
 // DENO_DIR, so that it can be used again.
 func (in *instance) guarded() bool {
 	p := in.policy()
-	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.r.folders.base)
+	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.r.runDirs.base)
 }
 
 // arrange makes the DENO_DIR of the instance.
@@ -86,27 +86,27 @@ func (in *instance) arrange() error {
 		// Its addresses of the program's files are relative to where it is.
 		text, err := os.ReadFile(filepath.Join(ready.dir, name))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(in.folder.path, name), text, 0o600)
+			err = os.WriteFile(filepath.Join(in.dir.path, name), text, 0o600)
 		}
 		if err != nil {
 			return fmt.Errorf("copy what was prepared: %w", err)
 		}
 	}
-	if err := in.folder.link(r.denoDir); err != nil {
+	if err := in.dir.link(r.denoDir); err != nil {
 		// Some systems let only few make links. Deno then keeps what it makes in
 		// its cache, if nothing forbids that.
-		r.log.Debug("Deno has no folder of its own for a run", zap.Error(err))
+		r.log.Debug("Deno has no directory of its own for a run", zap.Error(err))
 		in.denoDir, in.coded = r.denoDir, true
 		return nil
 	}
-	in.denoDir = in.folder.denoDir()
+	in.denoDir = in.dir.denoDir()
 	master := ""
 	if !in.variant.making { // which fills new ones
 		if master = r.codes.find(in.variant); master == "" {
 			return nil // Deno has its databases in memory
 		}
 	}
-	if err := codecache.Copy(master, in.folder.code()); err != nil {
+	if err := codecache.Copy(master, in.dir.code()); err != nil {
 		return fmt.Errorf("copy Deno's databases: %w", err)
 	}
 	in.coded = true
@@ -122,7 +122,7 @@ func genIn(denoDir, dir string) string {
 // genDir is that where the run has no DENO_DIR of its own.
 func (t *tool) genDir(dir string) string { return genIn(t.denoDir, dir) }
 
-// sweepGen removes what Deno made in the folders of runs that have none of
+// sweepGen removes what Deno made in the directories of runs that have none of
 // their own and are gone: those of base when a Runner ends, and of processes
 // that were killed.
 func (t *tool) sweepGen(base string) {

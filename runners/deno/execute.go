@@ -74,7 +74,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.folder.write(j.main, j.program.Edited(), j.req.Files); err != nil {
+		if err := in.dir.write(j.main, j.program.Edited(), j.req.Files); err != nil {
 			in.discard()
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
 	end := &ending{
-		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.folder.work(), program: j.program,
+		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.dir.work(), program: j.program,
 		workers: j.mentions("Worker"), free: unconfined(j.r.cfg.Policy),
 		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
 	}
@@ -118,7 +118,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
 	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
 	go p.Reap()
-	j.r.background.Go(func() { p.Watch(in.folder.path) })
+	j.r.background.Go(func() { p.Watch(in.dir.path) })
 
 	select {
 	case <-over:
@@ -133,7 +133,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	}
 	p.Collect(&readers)
 	if p.Report == nil {
-		end.report = readReportFile(in.folder.report(), end.limits.Output)
+		end.report = readReportFile(in.dir.report(), end.limits.Output)
 	}
 	if unread && in.lot != nil && p.Stopped() == "" {
 		return nil
@@ -164,7 +164,7 @@ func (in *instance) usage() runners.Usage {
 // may go on for as long as its reader blocks. It reports whether the orders
 // were written.
 func (j *job) order(in *instance, tell, load bool) bool {
-	main := filepath.Join(in.folder.work(), j.main)
+	main := filepath.Join(in.dir.work(), j.main)
 	o := orders{
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),

@@ -47,10 +47,10 @@ func TestLimits(t *testing.T) {
 			}
 			o := run(t, r, runners.Request{Code: tt.code, Limits: tt.limits})
 			if o.Status != tt.want || o.Error == nil || o.ExitCode == 0 {
-				t.Fatalf("status %s, exit code %d, error %+v, want %s\nstderr: %s", o.Status, o.ExitCode, o.Error, tt.want, deps.Clip(o.Stderr, 2000))
+				t.Fatalf("status %s, exit code %d, error %+v, want %s\nstderr: %s", o.Status, o.ExitCode, o.Error, tt.want, deps.Shorten(o.Stderr, 2000))
 			}
 			if !strings.HasPrefix(o.Stdout, tt.stdout) {
-				t.Errorf("stdout %q, want it to begin with %q", deps.Clip(o.Stdout, 100), tt.stdout)
+				t.Errorf("stdout %q, want it to begin with %q", deps.Shorten(o.Stdout, 100), tt.stdout)
 			}
 			// They would go on for ever. How late a busy machine is says nothing.
 			if over := time.Duration(o.Usage.RunMS)*time.Millisecond - tt.limits.Timeout; tt.want == runners.TimedOut && over > 5*second {
@@ -126,14 +126,14 @@ func TestConfined(t *testing.T) {
 			o := run(t, r, runners.Request{Code: strings.ReplaceAll(code, "SECRET", path), Files: []runners.File{lib}, Limits: runners.Limits{Memory: 1 << 30}})
 			all := fmt.Sprintf("%+v %+v", *o, o.Error)
 			if strings.Contains(strings.ReplaceAll(all, "CODE_RUNNER_TEST_SECRET", ""), "s3cr3t") {
-				t.Errorf("it got through: %s", deps.Clip(all, 1000))
+				t.Errorf("it got through: %s", deps.Shorten(all, 1000))
 			}
 			if o.Status == runners.Crashed || o.Status == runners.TimedOut {
 				t.Errorf("status %s: %+v", o.Status, o.Error)
 			}
 			harmless := name == "grab a grant" || name == "environment" || name == "all of it" || name == "node env"
 			if !harmless && o.Status == runners.Succeeded {
-				t.Errorf("it succeeded: %s", deps.Clip(all, 1000))
+				t.Errorf("it succeeded: %s", deps.Shorten(all, 1000))
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestNothingIsShared(t *testing.T) {
 	r.settle()
 	var gen []string
 	_ = filepath.WalkDir(filepath.Join(r.denoDir, "gen"), func(name string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.Contains(name, filepath.Base(r.folders.base)) {
+		if err == nil && !d.IsDir() && strings.Contains(name, filepath.Base(r.runDirs.base)) {
 			gen = append(gen, name)
 		}
 		return nil
@@ -250,26 +250,26 @@ func TestBadRequests(t *testing.T) {
 		return files
 	}
 	for name, req := range map[string]runners.Request{
-		"language":           {Language: runners.Python},
-		"files, none":        {Files: file("")},
-		"files, dot":         {Files: file(".")},
-		"files, dots":        {Files: file("../x")},
-		"files, inner dots":  {Files: file("a/../../x")},
-		"files, unclean":     {Files: file("a//b")},
-		"files, absolute":    {Files: file("/x")},
-		"files, NUL":         {Files: file("a\x00b")},
-		"files, backslash":   {Files: file(`a\b`)},
-		"files, twice":       {Files: file("a", "b", "a")},
-		"files, main":        {Files: file("main.ts")},
-		"files, in a file":   {Files: file("a", "a/b")},
-		"files, on a folder": {Files: file("a/b", "a")},
-		"files, long":        {Files: file(strings.Repeat("a/", 600) + "b")},
-		"packages, python":   {Packages: []string{"pydantic>=2"}},
-		"packages, option":   {Packages: []string{"--allow-all"}},
-		"packages, file":     {Packages: []string{"npm:x@file:../y"}},
-		"packages, URL":      {Packages: []string{"https://127.0.0.1/x.ts"}},
-		"packages, empty":    {Packages: []string{""}},
-		"args":               {Args: []string{"a\x00b"}},
+		"language":              {Language: runners.Python},
+		"files, none":           {Files: file("")},
+		"files, dot":            {Files: file(".")},
+		"files, dots":           {Files: file("../x")},
+		"files, inner dots":     {Files: file("a/../../x")},
+		"files, unclean":        {Files: file("a//b")},
+		"files, absolute":       {Files: file("/x")},
+		"files, NUL":            {Files: file("a\x00b")},
+		"files, backslash":      {Files: file(`a\b`)},
+		"files, twice":          {Files: file("a", "b", "a")},
+		"files, main":           {Files: file("main.ts")},
+		"files, in a file":      {Files: file("a", "a/b")},
+		"files, on a directory": {Files: file("a/b", "a")},
+		"files, long":           {Files: file(strings.Repeat("a/", 600) + "b")},
+		"packages, python":      {Packages: []string{"pydantic>=2"}},
+		"packages, option":      {Packages: []string{"--allow-all"}},
+		"packages, file":        {Packages: []string{"npm:x@file:../y"}},
+		"packages, URL":         {Packages: []string{"https://127.0.0.1/x.ts"}},
+		"packages, empty":       {Packages: []string{""}},
+		"args":                  {Args: []string{"a\x00b"}},
 	} {
 		argument, _, _ := strings.Cut(name, ",")
 		if req.Language == "" {

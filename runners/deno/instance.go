@@ -58,14 +58,14 @@ func (in *instance) policy() runners.Policy {
 // to what of ours other processes run, whatever else they may write to.
 func (in *instance) withoutCache(p runners.Policy) runners.Policy {
 	if p.Write.Any() && !p.DenyWrite.All {
-		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), in.r.cfg.Cache.Root(), in.r.folders.bootstrap(), in.r.folders.own())
+		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), in.r.cfg.Cache.Root(), in.r.runDirs.bootstrap(), in.r.runDirs.own())
 	}
 	return p
 }
 
 // flags are the arguments for Deno.
 func (in *instance) flags() []string {
-	r, v, f, policy := in.r, in.variant, in.folder, in.policy()
+	r, v, f, policy := in.r, in.variant, in.dir, in.policy()
 	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", heapFlag(v.memory)}
 	read := []string{f.work(), f.temp()}
 	var imports []string
@@ -97,10 +97,10 @@ func (in *instance) flags() []string {
 	}
 	write := []string{f.work(), f.temp(), f.report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
-	return append(args, r.folders.bootstrap())
+	return append(args, r.runDirs.bootstrap())
 }
 
-// instance is a Deno in a folder of its own. It is started ahead of its run or
+// instance is a Deno in a directory of its own. It is started ahead of its run or
 // for it, and waits for its orders. It is used once. Whoever has it calls
 // discard, or run and then leave.
 type instance struct {
@@ -108,7 +108,7 @@ type instance struct {
 	variant variant
 	lot     *lot      // nil if it is not the pool's
 	begun   time.Time // when it was launched
-	folder  *folder
+	dir     *runDir
 
 	denoDir string // what Deno takes for its cache
 	coded   bool   // it has databases with V8's code, or is to fill them
@@ -142,13 +142,13 @@ func (r *Runner) launch(ctx context.Context, v variant) *instance {
 func (in *instance) start(ctx context.Context) error {
 	r := in.r
 	var err error
-	if in.folder, err = r.folders.take(); err != nil {
+	if in.dir, err = r.runDirs.take(); err != nil {
 		return err
 	}
 	if err := in.arrange(); err != nil {
 		return err
 	}
-	report, err := process.MakePipe(in.folder.report())
+	report, err := process.MakePipe(in.dir.report())
 	if err != nil {
 		return err
 	}
@@ -178,18 +178,18 @@ func (in *instance) start(ctx context.Context) error {
 // exec starts the process.
 func (in *instance) exec() (*process.Process, error) {
 	may := in.confinement()
-	env, _ := in.r.runEnv(in.policy(), in.denoDir, in.folder.temp())
+	env, _ := in.r.runEnv(in.policy(), in.denoDir, in.dir.temp())
 	return in.r.starter.Start(process.Command{
-		Path: in.variant.binary, Args: in.flags(), Dir: in.folder.work(), Env: env, Spec: may, Group: may != nil,
+		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
 	})
 }
 
 // settle tells the process its place, awaits the byte with which it says that
 // it waits for orders, and limits it.
 func (in *instance) settle() error {
-	_, hide := in.r.runEnv(in.policy(), in.denoDir, in.folder.temp())
-	report := in.folder.report()
-	// Deno takes the grants of all folders above away, too; but those that the
+	_, hide := in.r.runEnv(in.policy(), in.denoDir, in.dir.temp())
+	report := in.dir.report()
+	// Deno takes the grants of all directories above away, too; but those that the
 	// policy has are the program's to keep.
 	revoke := !in.policy().CanWrite(report)
 	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -263,26 +263,26 @@ func (in *instance) leave() {
 
 // clear removes what is in the file system. The process must have ended.
 func (in *instance) clear() {
-	if in.folder == nil {
+	if in.dir == nil {
 		return
 	}
-	// A process that left its group, and lives, may have the folders open.
+	// A process that left its group, and lives, may have the directories open.
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
 	if !in.guarded() {
-		in.folder.linked = false
-		_ = procdir.RemoveAll(in.folder.denoDir()) // the next run tries again
+		in.dir.linked = false
+		_ = procdir.RemoveAll(in.dir.denoDir()) // the next run tries again
 	}
 	if in.denoDir == in.r.denoDir {
 		// Deno keeps what it made of TypeScript by the path of the file, and of
 		// modules without one by their digest.
 		gen := filepath.Join(in.denoDir, "gen")
-		for _, dir := range []string{in.r.genDir(in.folder.work()), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+		for _, dir := range []string{in.r.genDir(in.dir.work()), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
 			_ = os.RemoveAll(dir) // it is a cache: the next run tries again
 		}
 	}
 	// Now its name may be used again.
-	if err := in.folder.giveBack(keep); err != nil {
-		in.r.log.Warn("a folder of a run is left", zap.Error(err))
+	if err := in.dir.giveBack(keep); err != nil {
+		in.r.log.Warn("a directory of a run is left", zap.Error(err))
 	}
 }
 

@@ -111,7 +111,7 @@ func TestPackageChanged(t *testing.T) {
 	}
 	dirs := r.packageDirs(o.Packages)
 	if len(dirs) != 2 {
-		t.Fatalf("folders %q of packages %+v", dirs, o.Packages)
+		t.Fatalf("directories %q of packages %+v", dirs, o.Packages)
 	}
 	name := filepath.Join(dirs[0], "index.js")
 	was, err := os.ReadFile(name)
@@ -128,7 +128,7 @@ func TestPackageChanged(t *testing.T) {
 		}
 		is, err := os.ReadFile(name)
 		if err != nil || string(is) != string(was) {
-			t.Errorf("the package is %q, %v", deps.Clip(string(is), 200), err)
+			t.Errorf("the package is %q, %v", deps.Shorten(string(is), 200), err)
 		}
 		flip(t, name)
 	}

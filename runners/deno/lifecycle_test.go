@@ -24,7 +24,7 @@ import (
 func TestCancel(t *testing.T) {
 	r := open(t, "", nil)
 	ctx, cancel := context.WithCancel(context.Background())
-	marker := filepath.Join(r.folders.base, "r0", "work", "running")
+	marker := filepath.Join(r.runDirs.base, "r0", "work", "running")
 	go func() {
 		for {
 			if _, err := os.Stat(marker); err == nil || ctx.Err() != nil {
@@ -133,7 +133,7 @@ func child() {
 	panic(err)
 }
 
-// processes gives the command lines that name a folder, by process.
+// processes gives the command lines that name a directory, by process.
 func processes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -221,7 +221,7 @@ func TestNamedBinary(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none"):              "no such file",
-		dir:                                     "it is a folder",
+		dir:                                     "it is a directory",
 		script("plain", "", 0o600):              "permission denied",
 		script("old", "echo deno 2.8.9", 0o700): "its version is 2.8.9; 2.9.0 or later is needed",
 		script("pre", "echo deno 2.9.0-rc.1", 0o700):                    "its version is 2.9.0-rc.1",

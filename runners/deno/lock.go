@@ -64,7 +64,7 @@ func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error
 	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(j.r.folders.base, "lock-")
+	dir, err := os.MkdirTemp(j.r.runDirs.base, "lock-")
 	if err != nil {
 		return nil, err
 	}

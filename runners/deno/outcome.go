@@ -198,7 +198,7 @@ func lastLines(text string) string {
 	if len(lines) == 1 && lines[0] == "" {
 		return ""
 	}
-	return ": " + deps.Clip(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
+	return ": " + deps.Shorten(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
 }
 
 // uncaught begins what Deno prints about the error that ended a program.
@@ -261,8 +261,8 @@ const (
 
 // explain makes the outcome's error of what was thrown.
 func (e *ending) explain(t *thrown) *runners.Error {
-	out := &runners.Error{Type: t.kind, Message: deps.Clip(t.message, maxTrace)}
-	stack := deps.Clip(t.stack, maxTrace)
+	out := &runners.Error{Type: t.kind, Message: deps.Shorten(t.message, maxTrace)}
+	stack := deps.Shorten(t.stack, maxTrace)
 	if better, ok := deps.Unknown(out.Message); ok {
 		stack = strings.Replace(stack, out.Message, better, 1)
 		out.Message = better
@@ -286,7 +286,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 var readAccess = regexp.MustCompile(`^Requires read access to "([^"]+)"`)
 
 // above says what to do about packages that look for their configuration in
-// the folders above the working folder, and expect not to find any.
+// the directories above the working directory, and expect not to find any.
 func (e *ending) above(message string) string {
 	m := readAccess.FindStringSubmatch(message)
 	if m == nil {
@@ -298,7 +298,7 @@ func (e *ending) above(message string) string {
 	return "; with --ignore-read=/ among them, what may not be read looks as if it were not there"
 }
 
-// clean takes the working folder's path out of a text.
+// clean takes the working directory's path out of a text.
 func (e *ending) clean(text string) string {
 	for _, prefix := range []string{fileURL(e.work) + "/", e.work + string(os.PathSeparator)} {
 		text = strings.ReplaceAll(text, prefix, "")
@@ -310,7 +310,7 @@ func (e *ending) clean(text string) string {
 // lines and columns of its source. Line is the first one in the program.
 func (e *ending) traceback(stack string) (text string, line int) {
 	place := regexp.MustCompile(`(^|[\s(])` + regexp.QuoteMeta(e.main) + `:(\d+):(\d+)`)
-	lines := strings.Split(hint.ReplaceAllString(strings.TrimSpace(deps.Clip(stack, maxTrace)), ""), "\n")
+	lines := strings.Split(hint.ReplaceAllString(strings.TrimSpace(deps.Shorten(stack, maxTrace)), ""), "\n")
 	if len(lines) > maxFrames {
 		lines = append(lines[:maxFrames], "    …")
 	}

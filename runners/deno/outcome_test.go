@@ -86,7 +86,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// Packages look for a configuration in the folders above.
+// Packages look for a configuration in the directories above.
 func TestAbove(t *testing.T) {
 	e := &ending{work: filepath.FromSlash("/tmp/a/r0/work")}
 	for path, want := range map[string]bool{

@@ -40,7 +40,7 @@ func writeEverywhere() {
 	names := strings.Fields(string(list))
 	for _, name := range append(names, filepath.Join(denoDir, "gen"), filepath.Join(denoDir, codecache.Names[0]), filepath.Join(denoDir, "location_data")) {
 		try("into "+name, os.WriteFile(filepath.Join(name, "x"), []byte("x"), 0o600))
-		try("folder "+name, os.Mkdir(filepath.Join(name, "y"), 0o700))
+		try("directory "+name, os.Mkdir(filepath.Join(name, "y"), 0o700))
 		try("link "+name, os.Symlink("x", filepath.Join(name, "z")))
 		// A link leads to where it may write.
 		if info, err := os.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
@@ -104,7 +104,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 		}
 	}
 	var paths []string
-	for _, root := range []string{c.Root(), r.folders.base} {
+	for _, root := range []string{c.Root(), r.runDirs.base} {
 		if err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
 			paths = append(paths, name)
 			return err
@@ -122,7 +122,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "error: 7 ways for each, written []") {
 			t.Errorf("making %v: %v", making, err)
 		}
-		if spec := in.confinement(); !slices.Equal(spec.Write, []string{in.folder.path}) {
+		if spec := in.confinement(); !slices.Equal(spec.Write, []string{in.dir.path}) {
 			t.Errorf("making %v: it may write %q", making, spec.Write)
 		} else if slices.ContainsFunc(spec.Read, func(name string) bool {
 			return name != "" && strings.HasPrefix(filepath.Join(c.Root(), "trees", codecache.Kind), name)

@@ -1,6 +1,6 @@
-// Puts all of Deno's databases in a folder into one file each: what a process
+// Puts all of Deno's databases in a directory into one file each: what a process
 // has written last is in another one beside it until somebody does. It is told
-// the folder and the names.
+// the directory and the names.
 
 import { DatabaseSync } from "node:sqlite";
 

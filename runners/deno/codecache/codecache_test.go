@@ -18,15 +18,15 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, leave := range map[string]func(code string) error{
-		"nothing":   func(code string) error { return os.Mkdir(code, 0o700) },
-		"no folder": func(code string) error { return nil },
+		"nothing":      func(code string) error { return os.Mkdir(code, 0o700) },
+		"no directory": func(code string) error { return nil },
 		"a link to a file": func(code string) error {
 			return errors.Join(os.Mkdir(code, 0o700), os.Symlink(secret, filepath.Join(code, Names[0])))
 		},
-		"a link to a folder": func(code string) error {
+		"a link to a directory": func(code string) error {
 			return errors.Join(os.Rename(secret, filepath.Join(filepath.Dir(secret), Names[0])), os.Symlink(filepath.Dir(secret), code))
 		},
-		"a folder": func(code string) error { return os.MkdirAll(filepath.Join(code, Names[0]), 0o700) },
+		"a directory": func(code string) error { return os.MkdirAll(filepath.Join(code, Names[0]), 0o700) },
 		"too much": func(code string) error {
 			f, err := os.Create(filepath.Join(filepath.Dir(code), "large"))
 			if err != nil {

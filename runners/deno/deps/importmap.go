@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// ImportMap maps the names that a program imports to addresses. Addresses and scopes
+// importMap maps the names that a program imports to addresses. Addresses and scopes
 // that begin with Work are below the program's working directory, which is
 // beside the file that Deno reads the map from.
-type ImportMap struct {
+type importMap struct {
 	Imports map[string]string            `json:"imports"`
 	Scopes  map[string]map[string]string `json:"scopes,omitempty"`
 }
@@ -20,7 +20,7 @@ type ImportMap struct {
 const Work = "./work/"
 
 // JSON returns the map as Deno reads it.
-func (m ImportMap) JSON() []byte {
+func (m importMap) JSON() []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // maps of strings always marshal
@@ -37,14 +37,14 @@ func scopeOf(dir string) string {
 }
 
 // put adds an entry for a scope, unless there is one.
-func (m *ImportMap) put(scope, key, address string) {
+func (m *importMap) put(scope, key, address string) {
 	if _, have := m.entries(scope)[key]; key != "" && !have {
 		m.set(scope, key, address)
 	}
 }
 
 // set adds or replaces an entry for a scope.
-func (m *ImportMap) set(scope, key, address string) {
+func (m *importMap) set(scope, key, address string) {
 	entries := m.entries(scope)
 	if entries == nil {
 		if m.Scopes == nil {
@@ -57,7 +57,7 @@ func (m *ImportMap) set(scope, key, address string) {
 }
 
 // entries returns those for a scope.
-func (m *ImportMap) entries(scope string) map[string]string {
+func (m *importMap) entries(scope string) map[string]string {
 	if scope == "" {
 		return m.Imports
 	}
@@ -65,8 +65,8 @@ func (m *ImportMap) entries(scope string) map[string]string {
 }
 
 // clone returns a map with the same entries.
-func (m ImportMap) clone() ImportMap {
-	c := ImportMap{Imports: maps.Clone(m.Imports)}
+func (m importMap) clone() importMap {
+	c := importMap{Imports: maps.Clone(m.Imports)}
 	for scope, entries := range m.Scopes {
 		if c.Scopes == nil {
 			c.Scopes = map[string]map[string]string{}
@@ -77,7 +77,7 @@ func (m ImportMap) clone() ImportMap {
 }
 
 // putPackage adds an entry for a package and what is in it.
-func (m *ImportMap) putPackage(scope, key string, p Package) {
+func (m *importMap) putPackage(scope, key string, p Package) {
 	m.put(scope, key, p.String())
 	if !strings.HasSuffix(key, "/") {
 		m.put(scope, key+"/", p.Registry+":/"+strings.TrimPrefix(p.String(), p.Registry+":")+"/")
@@ -87,7 +87,7 @@ func (m *ImportMap) putPackage(scope, key string, p Package) {
 // lookup returns the address of a specifier in a file of the program.
 //
 // Source: the resolution algorithm of import maps in the HTML standard.
-func (m *ImportMap) lookup(specifier, file string) (address string, ok bool) {
+func (m *importMap) lookup(specifier, file string) (address string, ok bool) {
 	if address, ok = match(m.Scopes[Work+file], specifier); ok {
 		return address, true
 	}

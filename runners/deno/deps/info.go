@@ -57,8 +57,8 @@ func (i *Info) Errors() map[string]string {
 	return wrong
 }
 
-// Literal is a specifier in a source, between quotes.
-type Literal struct {
+// literal is a specifier in a source, between quotes.
+type literal struct {
 	Start, End int // byte offsets, without the quotes
 	Specifier  string
 }
@@ -66,7 +66,7 @@ type Literal struct {
 // Literals returns the imports of the file that Deno was asked about, whose text
 // is source, as literals that may be replaced: not those of require(), of
 // comments, or with escapes. Deno reports one for each specifier and kind.
-func (i *Info) Literals(source string) (list []Literal, err error) {
+func (i *Info) Literals(source string) (list []literal, err error) {
 	for _, m := range i.Modules {
 		if len(i.Roots) == 0 || m.Specifier != i.Roots[0] {
 			continue
@@ -94,11 +94,11 @@ func (i *Info) Literals(source string) (list []Literal, err error) {
 				if strings.HasSuffix(before, "=") || call != before && strings.HasSuffix(call, "require") {
 					continue
 				}
-				list = append(list, Literal{start + 1, end - 1, d.Specifier})
+				list = append(list, literal{start + 1, end - 1, d.Specifier})
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b Literal) int { return a.Start - b.Start })
+	slices.SortFunc(list, func(a, b literal) int { return a.Start - b.Start })
 	return list, nil
 }
 

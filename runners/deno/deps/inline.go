@@ -35,7 +35,7 @@ func CutLock(code string) (text string, lock []byte, err error) {
 		case inside:
 			content, ok := strings.CutPrefix(bare, "//")
 			if !ok {
-				return "", nil, fmt.Errorf("%w: a line of it is not a comment: %q", ErrLock, Clip(bare, 80))
+				return "", nil, fmt.Errorf("%w: a line of it is not a comment: %q", ErrLock, Shorten(bare, 80))
 			}
 			found.WriteString(strings.TrimPrefix(content, " ") + "\n")
 		case bare == lockBegin && seen:
@@ -51,8 +51,8 @@ func CutLock(code string) (text string, lock []byte, err error) {
 		return "", nil, fmt.Errorf("%w: it has no end (%s)", ErrLock, lockEnd)
 	case !seen:
 		return code, nil, nil
-	case found.Len() > MaxLock:
-		return "", nil, fmt.Errorf("%w: it is larger than %d bytes", ErrLock, MaxLock)
+	case found.Len() > maxLock:
+		return "", nil, fmt.Errorf("%w: it is larger than %d bytes", ErrLock, maxLock)
 	}
 	return rest.String(), []byte(found.String()), nil
 }

@@ -26,7 +26,7 @@ func TestCutLock(t *testing.T) {
 		"// /// deno.lock\n// {}\n":                                            "no end",
 		"// /// deno.lock\n{}\n// ///\n":                                       "not a comment",
 		"// /// deno.lock\n// ///\n// /// deno.lock\n// ///\n":                 "two",
-		"// /// deno.lock\n//" + strings.Repeat("x", MaxLock+1) + "\n// ///\n": "larger",
+		"// /// deno.lock\n//" + strings.Repeat("x", maxLock+1) + "\n// ///\n": "larger",
 	} {
 		if _, _, err := CutLock(code); !errors.Is(err, ErrLock) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", code, err, want)

@@ -16,8 +16,8 @@ import (
 	"coderunner/runners"
 )
 
-// MaxLock bounds a lock file, in bytes.
-const MaxLock = 32 << 20
+// maxLock bounds a lock file, in bytes.
+const maxLock = 32 << 20
 
 // LockFile is what we read of Deno's lock file: the exact versions that it
 // resolved and their digests. It has packages for all systems, with those that
@@ -60,12 +60,12 @@ func ReadLock(name string) (*LockFile, error) {
 		return nil, fmt.Errorf("read lock file: %w", err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxLock+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxLock+1))
 	if err != nil {
 		return nil, fmt.Errorf("read lock file: %w", err)
 	}
-	if len(b) > MaxLock {
-		return nil, fmt.Errorf("read lock file: it is larger than %d bytes", MaxLock)
+	if len(b) > maxLock {
+		return nil, fmt.Errorf("read lock file: it is larger than %d bytes", maxLock)
 	}
 	return ParseLock(b)
 }

@@ -31,7 +31,7 @@ type Project struct {
 	manifests map[string]*manifest // by directory
 	names     map[string]string    // of packages among the files → directory
 	patterns  []pattern
-	imports   ImportMap
+	imports   importMap
 	config    []byte            // what Deno is told of deno.json, nil if nothing
 	refused   map[string]string // address of a module that throws → the reason
 	entries   int
@@ -58,7 +58,7 @@ type pattern struct{ dir, prefix, suffix, address string }
 func ReadProject(files []runners.File, main string) (*Project, error) {
 	p := &Project{
 		main: main, files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
-		imports: ImportMap{Imports: map[string]string{}}, refused: map[string]string{},
+		imports: importMap{Imports: map[string]string{}}, refused: map[string]string{},
 	}
 	data := map[string][]byte{}
 	for _, f := range files {
@@ -117,7 +117,7 @@ func (p *Project) read(f runners.File, data map[string][]byte) error {
 	if name := text(content["importMap"]); name != "" && content["imports"] == nil {
 		name = path.Join(dir, name)
 		if !p.files[name] {
-			return fmt.Errorf("its import map %s is not among the files: add it", Clip(name, 100))
+			return fmt.Errorf("its import map %s is not among the files: add it", Shorten(name, 100))
 		}
 		if from, err = object(data[name]); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -168,7 +168,7 @@ func (p *Project) add(below, dir, key, value string) {
 	switch at, ok := local(dir, value); {
 	case ok:
 		address = Work + at
-	case !scheme.MatchString(value) && IsBuiltin(value):
+	case !scheme.MatchString(value) && isBuiltin(value):
 		address = "node:" + value
 	case isPackage && scheme.MatchString(value) && !strings.HasSuffix(value, "/"):
 		p.imports.putPackage(scopeOf(below), key, pkg)
@@ -176,7 +176,7 @@ func (p *Project) add(below, dir, key, value string) {
 	case slices.ContainsFunc([]string{"npm:", "jsr:", "http:", "https:", "node:", "data:"}, func(s string) bool { return strings.HasPrefix(value, s) }):
 		address = value
 	default:
-		address = p.refuse(key, fmt.Sprintf("the program's configuration maps it to %q, which is neither a package nor one of its files", Clip(value, 200)))
+		address = p.refuse(key, fmt.Sprintf("the program's configuration maps it to %q, which is neither a package nor one of its files", Shorten(value, 200)))
 	}
 	switch at, ok := local(dir, key); {
 	case ok:
@@ -303,7 +303,7 @@ func (p *Project) need(m *manifest, name, version string) {
 			}
 		}
 	}
-	address := p.refuse(name, fmt.Sprintf("package.json asks for it as %q; write a version of npm's registry, such as ^1.2.3, or a directory among the files", Clip(version, 100)))
+	address := p.refuse(name, fmt.Sprintf("package.json asks for it as %q; write a version of npm's registry, such as ^1.2.3, or a directory among the files", Shorten(version, 100)))
 	p.imports.put(scopeOf(m.dir), name, address)
 	p.patterns = append(p.patterns, pattern{m.dir, name + "/", "", address})
 }
@@ -316,7 +316,7 @@ func (p *Project) addInternal(m *manifest, key, value string) {
 	}
 	prefix, suffix, wild := strings.Cut(key, "*")
 	if !wild {
-		if pkg, ok := Split(value); ok && !scheme.MatchString(value) && !IsBuiltin(value) { // one of its dependencies
+		if pkg, ok := Split(value); ok && !scheme.MatchString(value) && !isBuiltin(value) { // one of its dependencies
 			address, have := p.imports.lookup(value, path.Join(m.dir, "package.json"))
 			if !have {
 				address = pkg.String()

@@ -96,7 +96,7 @@ func FirstError(message string) string {
 	if cause != "" && !strings.Contains(text, cause) {
 		text += " (" + cause + ")"
 	}
-	return Clip(text, 500)
+	return Shorten(text, 500)
 }
 
 // Unreachable reports whether a message is about the way to a registry.

@@ -15,7 +15,7 @@ import (
 // Dependencies are what a run needs: the import map and what must be
 // fetched.
 type Dependencies struct {
-	Map     ImportMap
+	Map     importMap
 	Targets []Target // sorted, each once
 	Lock    []byte   // Deno's lock file, which has them all; nil: it is to be made
 	Config  []byte   // Deno's configuration file; nil: none
@@ -286,7 +286,7 @@ func (f Failure) Message() string { return f.Target.Asked + ": " + f.Reason }
 func (d *Dependencies) Module() string {
 	var b strings.Builder
 	for _, t := range d.Targets {
-		specifier, isJSON := t.Quoted()
+		specifier, isJSON := t.quoted()
 		b.WriteString("import " + specifier)
 		if isJSON {
 			b.WriteString(` with { type: "json" }`)
@@ -296,9 +296,9 @@ func (d *Dependencies) Module() string {
 	return b.String()
 }
 
-// Quoted returns the specifier as a literal, and whether it is a module of JSON,
+// quoted returns the specifier as a literal, and whether it is a module of JSON,
 // which must be said when it is imported.
-func (t Target) Quoted() (literal string, isJSON bool) {
+func (t Target) quoted() (literal string, isJSON bool) {
 	b, err := json.Marshal(t.Specifier)
 	if err != nil {
 		panic(err) // strings always marshal
@@ -312,7 +312,7 @@ func (t Target) Quoted() (literal string, isJSON bool) {
 func (d *Dependencies) Loader() string {
 	var b strings.Builder
 	for _, t := range d.Targets {
-		specifier, isJSON := t.Quoted()
+		specifier, isJSON := t.quoted()
 		if isJSON {
 			specifier += `, { with: { type: "json" } }`
 		}

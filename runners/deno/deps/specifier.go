@@ -83,15 +83,15 @@ func ParsePackages(args []string) ([]Package, error) {
 	for _, arg := range args {
 		p, ok := Split(strings.TrimSpace(arg))
 		if !ok {
-			return nil, runners.BadArgument("packages", "has %q, which is not a package of npm or JSR: write it like npm:zod@3 or jsr:@std/assert@1.", Clip(arg, 100))
+			return nil, runners.BadArgument("packages", "has %q, which is not a package of npm or JSR: write it like npm:zod@3 or jsr:@std/assert@1.", Shorten(arg, 100))
 		}
 		pkgs = append(pkgs, p)
 	}
 	return pkgs, nil
 }
 
-// Clip shortens text for a message.
-func Clip(s string, n int) string {
+// Shorten cuts a text after n bytes, for a message.
+func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -106,11 +106,11 @@ func Fetched(spec string) bool {
 			return false
 		}
 	}
-	return spec != "." && spec != ".." && !IsBuiltin(spec)
+	return spec != "." && spec != ".." && !isBuiltin(spec)
 }
 
-// IsBuiltin reports whether a bare specifier is one of Node's modules.
-func IsBuiltin(spec string) bool {
+// isBuiltin reports whether a bare specifier is one of Node's modules.
+func isBuiltin(spec string) bool {
 	i := sort.SearchStrings(builtins, spec)
 	return i < len(builtins) && builtins[i] == spec
 }

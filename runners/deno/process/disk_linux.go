@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskUse counts what is in a directory, at any depth and whatever its modes
+// countDisk counts what is in a directory, at any depth and whatever its modes
 // are, and what the process has open without a name. An error means that it is
 // more than allowed, or that it cannot be seen.
-func (p *Process) diskUse(dir string) (diskUse, error) {
+func (p *Process) countDisk(dir string) (diskUse, error) {
 	u := diskUse{seen: map[[2]uint64]bool{}}
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -171,7 +171,7 @@ func fillIn(t *testing.T, s *Starter, self, dir, how string) Stop {
 	readers.Go(func() { p.Copy(os.Stderr, p.Stderr) })
 	readers.Go(func() { p.Copy(os.Stderr, p.Stdout) })
 	if err == nil {
-		u, err := p.diskUse(dir)
+		u, err := p.countDisk(dir)
 		if over := err != nil || u.full && u.bytes > fewBytes; !over {
 			p.Stdin.Close()
 		}

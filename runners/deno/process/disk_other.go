@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// diskUse counts what is in a directory. What the process has open without a
+// countDisk counts what is in a directory. What the process has open without a
 // name is not known here, nor how many bytes a file with holes takes.
-func (p *Process) diskUse(dir string) (diskUse, error) {
+func (p *Process) countDisk(dir string) (diskUse, error) {
 	u := diskUse{seen: map[[2]uint64]bool{}}
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

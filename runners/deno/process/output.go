@@ -24,8 +24,8 @@ type Output struct {
 // It is the most that Linux allows without privileges.
 const maxRest = 1 << 20
 
-// NewOutput returns an Output that reads from f and closes it.
-func NewOutput(f *os.File) *Output {
+// newOutput returns an Output that reads from f and closes it.
+func newOutput(f *os.File) *Output {
 	return &Output{f: f, ended: make(chan struct{}), left: maxRest}
 }
 

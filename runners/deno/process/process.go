@@ -13,7 +13,7 @@
 // # Limits
 //
 // Only Linux limits memory outside the JavaScript heap, counts threads and
-// kills a child with its parent. Disk use and threads are sampled (watch.go).
+// kills a child with its parent. Disk use and threads are sampled (disk.go).
 //
 // # Testing
 //
@@ -155,7 +155,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 	for _, theirs := range []int{0, 3, 5} {
 		pipes[theirs].Close()
 	}
-	p.Stdin, p.Stdout, p.Stderr = pipes[1], NewOutput(pipes[2]), NewOutput(pipes[4])
+	p.Stdin, p.Stdout, p.Stderr = pipes[1], newOutput(pipes[2]), newOutput(pipes[4])
 	return p, nil
 }
 

@@ -61,7 +61,7 @@ func memoryNow(pid int) (peak, data int64, err error) {
 }
 
 // threads is how many threads a process has. Source: proc_task_getattr in the
-// kernel's fs/proc/base.c, which counts them as folders.
+// kernel's fs/proc/base.c, which counts them as directories.
 func threads(pid int) (int, error) {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/"+strconv.Itoa(pid)+"/task", &st); err != nil {

@@ -50,5 +50,5 @@ func MakePipe(name string) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a named pipe: %w", err)
 	}
-	return NewOutput(file), nil
+	return newOutput(file), nil
 }

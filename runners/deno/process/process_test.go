@@ -96,7 +96,7 @@ func TestRestIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := NewOutput(r)
+	o := newOutput(r)
 	var filler sync.WaitGroup
 	filler.Go(func() {
 		for b := make([]byte, 4096); ; {

@@ -142,14 +142,14 @@ func TestCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := in.folder.write(j.main, j.program.Edited(), nil); err != nil {
+		if err := in.dir.write(j.main, j.program.Edited(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if o := j.command(t.Context(), in, false).outcome(); o.Status != runners.Succeeded {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		<-in.p.End()
-		own := rows(t, in.folder.code())
+		own := rows(t, in.dir.code())
 		var took, left []string
 		for specifier, number := range own {
 			switch {
@@ -304,10 +304,10 @@ func TestCodeKey(t *testing.T) {
 func TestWithoutLinks(t *testing.T) {
 	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;"})
 	r := runner(1)
-	if err := os.RemoveAll(r.folders.own()); err != nil {
+	if err := os.RemoveAll(r.runDirs.own()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(r.folders.own(), nil, 0o600); err != nil {
+	if err := os.WriteFile(r.runDirs.own(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -319,7 +319,7 @@ func TestWithoutLinks(t *testing.T) {
 	}
 	r.leases.close()
 	r.settle()
-	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.folders.base, "*", "*"))); left != nil {
+	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.runDirs.base, "*", "*"))); left != nil {
 		t.Errorf("%q are left", left)
 	}
 }

@@ -21,31 +21,31 @@ import (
 // directory.
 const basePrefix = "coderunner-deno-"
 
-// folders hands out a private folder for each run. Names are used again, since
-// each has a DENO_DIR made for it, and so are the folders themselves, emptied,
+// runDirs hands out a private directory for each run. Names are used again, since
+// each has a DENO_DIR made for it, and so are the directories themselves, emptied,
 // if nobody can hold on to one of them.
 //
 //	<base>/          see internal/procdir
 //	├── bootstrap.js
 //	├── deno/        ours alone: see denodir.go
 //	└── r0/          one run
-//	    ├── work/    the working folder: the program and its files
+//	    ├── work/    the working directory: the program and its files
 //	    ├── tmp/     TMPDIR
 //	    ├── gen/     what Deno makes of TypeScript
 //	    ├── code/    Deno's databases, if there is something for them
 //	    └── report   a pipe: what the bootstrap reports
-type folders struct {
+type runDirs struct {
 	base string
 	dir  *procdir.Dir // base
 
 	mu   sync.Mutex
-	free []*folder
+	free []*runDir
 	next int
 }
 
-// openFolders makes the base directory and removes those that dead processes
+// openRunDirs makes the base directory and removes those that dead processes
 // left.
-func openFolders() (*folders, error) {
+func openRunDirs() (*runDirs, error) {
 	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
 	if err != nil {
 		return nil, fmt.Errorf("locate the directory for runs: %w", err)
@@ -54,7 +54,7 @@ func openFolders() (*folders, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folders{base: dir.Path(), dir: dir}
+	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
 	for name, source := range map[string]string{f.bootstrap(): testsSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
@@ -67,53 +67,53 @@ func openFolders() (*folders, error) {
 	return f, nil
 }
 
-// The names in the base folder.
+// The names in the base directory.
 const (
 	bootstrapName = "bootstrap.js"
 	ownName       = "deno"
 	sealName      = "seal.js" // in ownName
 )
 
-func (f *folders) bootstrap() string { return filepath.Join(f.base, bootstrapName) }
-func (f *folders) own() string       { return filepath.Join(f.base, ownName) }
-func (f *folders) seal() string      { return filepath.Join(f.own(), sealName) }
+func (f *runDirs) bootstrap() string { return filepath.Join(f.base, bootstrapName) }
+func (f *runDirs) own() string       { return filepath.Join(f.base, ownName) }
+func (f *runDirs) seal() string      { return filepath.Join(f.own(), sealName) }
 
-func (f *folders) close() error {
+func (f *runDirs) close() error {
 	if err := f.dir.Remove(); err != nil {
 		return fmt.Errorf("remove the directory for runs: %w", err)
 	}
 	return nil
 }
 
-// folder is the private folder of one run.
-type folder struct {
-	of   *folders
+// runDir is the private directory of one run.
+type runDir struct {
+	of   *runDirs
 	path string        // base/rN
 	made []fs.FileInfo // of dirs, as they were made; nil if they are not there
 
 	linked bool // denoDir is there, as link made it
 }
 
-func (f *folder) work() string   { return filepath.Join(f.path, "work") }
-func (f *folder) temp() string   { return filepath.Join(f.path, "tmp") }
-func (f *folder) gen() string    { return filepath.Join(f.path, "gen") }
-func (f *folder) code() string   { return filepath.Join(f.path, "code") }
-func (f *folder) report() string { return filepath.Join(f.path, "report") }
+func (f *runDir) work() string   { return filepath.Join(f.path, "work") }
+func (f *runDir) temp() string   { return filepath.Join(f.path, "tmp") }
+func (f *runDir) gen() string    { return filepath.Join(f.path, "gen") }
+func (f *runDir) code() string   { return filepath.Join(f.path, "code") }
+func (f *runDir) report() string { return filepath.Join(f.path, "report") }
 
-// denoDir is what Deno takes for its cache. It is not in the folder.
-func (f *folder) denoDir() string { return filepath.Join(f.of.own(), filepath.Base(f.path)) }
+// denoDir is what Deno takes for its cache. It is not in the directory.
+func (f *runDir) denoDir() string { return filepath.Join(f.of.own(), filepath.Base(f.path)) }
 
-// dirs are the folders that it is made of, from above.
-func (f *folder) dirs() []string { return []string{f.path, f.work(), f.temp(), f.gen()} }
+// dirs are the directories that it is made of, from above.
+func (f *runDir) dirs() []string { return []string{f.path, f.work(), f.temp(), f.gen()} }
 
-// take gives a folder with nothing in it. The caller gives it back.
-func (f *folders) take() (*folder, error) {
+// take gives a directory with nothing in it. The caller gives it back.
+func (f *runDirs) take() (*runDir, error) {
 	f.mu.Lock()
-	var d *folder
+	var d *runDir
 	if n := len(f.free); n > 0 {
 		d, f.free = f.free[n-1], f.free[:n-1]
 	} else {
-		d = &folder{of: f, path: filepath.Join(f.base, "r"+strconv.Itoa(f.next))}
+		d = &runDir{of: f, path: filepath.Join(f.base, "r"+strconv.Itoa(f.next))}
 		f.next++
 	}
 	f.mu.Unlock()
@@ -127,29 +127,29 @@ func (f *folders) take() (*folder, error) {
 	return d, nil
 }
 
-func (f *folder) make() error {
+func (f *runDir) make() error {
 	for _, dir := range f.dirs() {
 		err := os.Mkdir(dir, 0o700)
 		if err != nil {
-			return fmt.Errorf("make the working folder: %w", err)
+			return fmt.Errorf("make the working directory: %w", err)
 		}
 		info, err := os.Lstat(dir)
 		if err != nil {
-			return fmt.Errorf("make the working folder: %w", err)
+			return fmt.Errorf("make the working directory: %w", err)
 		}
 		f.made = append(f.made, info)
 	}
 	return nil
 }
 
-// giveBack removes what is in the folder. No process may use it any more. If
+// giveBack removes what is in the directory. No process may use it any more. If
 // keep is true, nobody can have it open either, and it stays, empty. A name
-// whose folder cannot be removed is not used again.
-func (f *folder) giveBack(keep bool) error {
+// whose directory cannot be removed is not used again.
+func (f *runDir) giveBack(keep bool) error {
 	if !keep || f.empty() != nil {
 		f.made = nil
 		if err := procdir.RemoveAll(f.path); err != nil {
-			return fmt.Errorf("remove the working folder: %w", err)
+			return fmt.Errorf("remove the working directory: %w", err)
 		}
 	}
 	f.of.mu.Lock()
@@ -160,9 +160,9 @@ func (f *folder) giveBack(keep bool) error {
 
 var errReplaced = errors.New("it was replaced")
 
-// empty removes what is in the folder but its dirs, which must still be what
+// empty removes what is in the directory but its dirs, which must still be what
 // was made.
-func (f *folder) empty() error {
+func (f *runDir) empty() error {
 	if len(f.made) != len(f.dirs()) {
 		return errReplaced
 	}
@@ -181,7 +181,7 @@ func (f *folder) empty() error {
 	return nil
 }
 
-// emptyDir removes what is in a folder, except some.
+// emptyDir removes what is in a directory, except some.
 func emptyDir(dir string, except []string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -202,15 +202,15 @@ func emptyDir(dir string, except []string) error {
 func checkNames(files []runners.File, main string) error {
 	for _, file := range files {
 		if file.Path == main || strings.HasPrefix(file.Path, main+"/") {
-			return runners.BadArgument("files", "has %q, but %q is the program's own file: rename the file or the program.", deps.Clip(file.Path, 100), main)
+			return runners.BadArgument("files", "has %q, but %q is the program's own file: rename the file or the program.", deps.Shorten(file.Path, 100), main)
 		}
 	}
 	return nil
 }
 
 // write puts the program and the request's files, which were checked, into
-// the working folder.
-func (f *folder) write(main, source string, files []runners.File) error {
+// the working directory.
+func (f *runDir) write(main, source string, files []runners.File) error {
 	for _, file := range append([]runners.File{{Path: main, Data: []byte(source)}}, files...) {
 		name := filepath.Join(f.work(), filepath.FromSlash(file.Path))
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {

@@ -50,7 +50,7 @@ func (p *Process) Watch(dir string) {
 		if i%diskEvery != 0 && !hurry {
 			continue
 		}
-		u, err := p.diskUse(dir)
+		u, err := p.countDisk(dir)
 		switch {
 		case err != nil:
 			p.Kill(StopDisk)

@@ -66,7 +66,7 @@ func (l *leases) launch(of *lot) *instance {
 
 // take returns a process of the variant, which the caller must await.
 func (l *leases) take(ctx context.Context, v variant) *instance {
-	if of := l.lot(v); of != nil {
+	if of := l.lotOf(v); of != nil {
 		if in, err := l.pool.Get(ctx, of); err == nil {
 			return in
 		}
@@ -83,14 +83,14 @@ func (l *leases) fill(of *lot) {
 
 // begin has one process of the variant wait at least.
 func (l *leases) begin(v variant) {
-	if of := l.lot(v); of != nil {
+	if of := l.lotOf(v); of != nil {
 		l.pool.Want(of)
 		l.pool.Fill(of)
 	}
 }
 
-// lot returns the variant's lot, nil if none of its processes can wait.
-func (l *leases) lot(v variant) *lot {
+// lotOf returns the variant's lot, nil if none of its processes can wait.
+func (l *leases) lotOf(v variant) *lot {
 	if l.pool == nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, 
 		return nil, nil, err
 	}
 	const main = "main.js"
-	if err := in.folder.write(main, loader, nil); err != nil {
+	if err := in.dir.write(main, loader, nil); err != nil {
 		in.discard()
 		return nil, nil, err
 	}
@@ -133,20 +133,20 @@ func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
 		return fmt.Errorf("load the packages: %s", o.Status)
 	}
 	<-in.p.End()
-	if err := c.seal(ctx, v.binary, in.folder); err != nil {
+	if err := c.seal(ctx, v.binary, in.dir); err != nil {
 		return fmt.Errorf("finish Deno's databases: %w", err)
 	}
-	return codecache.Collect(in.folder.path, filepath.Base(in.folder.code()), dir)
+	return codecache.Collect(in.dir.path, filepath.Base(in.dir.code()), dir)
 }
 
 // seal makes each of the databases in the directory one file. It is a process of
 // its own: whatever the packages did ended with theirs.
-func (c *codes) seal(ctx context.Context, binary string, f *folder) error {
+func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 	dir, err := os.MkdirTemp(f.temp(), "seal-")
 	if err != nil {
 		return err
 	}
-	script := c.r.folders.seal()
+	script := c.r.runDirs.seal()
 	spec := c.r.spec(binary, script, "")
 	spec.Write, spec.Network = []string{f.code(), dir}, false
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}

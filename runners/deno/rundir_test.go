@@ -11,9 +11,9 @@ import (
 	"coderunner/runners"
 )
 
-// TestFolders has runs leave their folders in all kinds of ways.
-func TestFolders(t *testing.T) {
-	all, err := openFolders()
+// TestRunDirs has runs leave their directories in all kinds of ways.
+func TestRunDirs(t *testing.T) {
+	all, err := openRunDirs()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,24 +26,24 @@ func TestFolders(t *testing.T) {
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, leave := range map[string]func(f *folder) error{
-		"nothing":       func(f *folder) error { return nil },
-		"files":         func(f *folder) error { return os.WriteFile(filepath.Join(f.work(), "x"), nil, 0o600) },
-		"temporary":     func(f *folder) error { return os.MkdirAll(filepath.Join(f.temp(), "x", "y"), 0o700) },
-		"report":        func(f *folder) error { return os.WriteFile(f.report(), nil, 0o600) },
-		"closed folder": func(f *folder) error { return os.Mkdir(filepath.Join(f.work(), "x"), 0) },
-		"closed":        func(f *folder) error { return os.Chmod(f.work(), 0) },
-		"open":          func(f *folder) error { return os.Chmod(f.temp(), 0o777) },
-		"more":          func(f *folder) error { return os.Mkdir(filepath.Join(f.path, "x"), 0o700) },
-		"less":          func(f *folder) error { return os.Remove(f.temp()) },
-		"link in it":    func(f *folder) error { return os.Symlink(outside, filepath.Join(f.work(), "x")) },
-		"link in its place": func(f *folder) error {
+	for name, leave := range map[string]func(f *runDir) error{
+		"nothing":          func(f *runDir) error { return nil },
+		"files":            func(f *runDir) error { return os.WriteFile(filepath.Join(f.work(), "x"), nil, 0o600) },
+		"temporary":        func(f *runDir) error { return os.MkdirAll(filepath.Join(f.temp(), "x", "y"), 0o700) },
+		"report":           func(f *runDir) error { return os.WriteFile(f.report(), nil, 0o600) },
+		"closed directory": func(f *runDir) error { return os.Mkdir(filepath.Join(f.work(), "x"), 0) },
+		"closed":           func(f *runDir) error { return os.Chmod(f.work(), 0) },
+		"open":             func(f *runDir) error { return os.Chmod(f.temp(), 0o777) },
+		"more":             func(f *runDir) error { return os.Mkdir(filepath.Join(f.path, "x"), 0o700) },
+		"less":             func(f *runDir) error { return os.Remove(f.temp()) },
+		"link in it":       func(f *runDir) error { return os.Symlink(outside, filepath.Join(f.work(), "x")) },
+		"link in its place": func(f *runDir) error {
 			if err := os.Remove(f.work()); err != nil {
 				return err
 			}
 			return os.Symlink(outside, f.work())
 		},
-		"another in its place": func(f *folder) error {
+		"another in its place": func(f *runDir) error {
 			if err := os.Rename(f.work(), filepath.Join(f.temp(), "was")); err != nil {
 				return err
 			}
@@ -88,8 +88,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestUnusableFolders has Deno told to work where it cannot.
-func TestUnusableFolders(t *testing.T) {
+// TestUnusableDirs has Deno told to work where it cannot.
+func TestUnusableDirs(t *testing.T) {
 	dirs := map[string]string{filepath.Join(t.TempDir(), "a,b"): "comma"}
 	if runtime.GOOS == "linux" {
 		if dir, err := os.MkdirTemp("/dev/shm", "coderunner-test-"); err == nil { // not every system has it
@@ -120,9 +120,9 @@ func TestUnusableFolders(t *testing.T) {
 	}
 }
 
-// TestStrangeFolder has a temporary folder whose name is another one in a URL:
+// TestStrangeDir has a temporary directory whose name is another one in a URL:
 // errors say the same as ever.
-func TestStrangeFolder(t *testing.T) {
+func TestStrangeDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b %41 ü#?")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

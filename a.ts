@@ -1,1 +1,0 @@
-await new Promise(f=>setTimeout(f,2500)); console.log(Deno.args)

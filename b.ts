@@ -1,1 +1,0 @@
-import {z} from 'npm:zod@3'; await new Promise(f=>setTimeout(f,2500)); console.log(Deno.args, typeof z)

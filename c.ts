@@ -1,1 +1,0 @@
-import fs from 'node:fs'; const w=new Worker('data:text/javascript,',{type:'module'}); await new Promise(f=>setTimeout(f,2500)); console.log(Deno.args)
