@@ -71,6 +71,7 @@ func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error 
 	limited, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	cmd := exec.CommandContext(limited, self, Command, dir, strconv.FormatInt(memory, 10))
+	cmd.Args[0] = os.Args[0] // a binary with several programs looks at it
 	cmd.Env = []string{}
 	said := &head{}
 	cmd.Stderr = said
