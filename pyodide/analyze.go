@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// Source is a program as far as what it imports depends on it.
+// Analyze is the host's half: requests, bounds and remembered answers. The
+// parsing is in guest/analyze.py.
+
+// Source is the part of a program that its imports depend on.
 type Source struct {
 	Code  string
 	Name  string // of the program's file
@@ -174,35 +176,4 @@ func eachPair(pairs [][2]json.RawMessage, f func(name string, flag bool)) error 
 		}
 	}
 	return nil
-}
-
-// analyses remembers what programs import, those that were looked for last.
-type analyses struct {
-	mu       sync.Mutex
-	new, old map[[sha256.Size]byte]*Analysis // old were the new ones before
-}
-
-func (a *analyses) get(key [sha256.Size]byte) (*Analysis, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	found, ok := a.new[key]
-	if !ok {
-		if found, ok = a.old[key]; ok {
-			a.putLocked(key, found)
-		}
-	}
-	return found, ok
-}
-
-func (a *analyses) put(key [sha256.Size]byte, found *Analysis) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.putLocked(key, found)
-}
-
-func (a *analyses) putLocked(key [sha256.Size]byte, found *Analysis) {
-	if a.new == nil || len(a.new) >= maxAnalyses {
-		a.new, a.old = map[[sha256.Size]byte]*Analysis{}, a.new
-	}
-	a.new[key] = found
 }

@@ -145,8 +145,7 @@ func (g guest) exception() error {
 // maxRepr bounds an exception's repr in bytes.
 const maxRepr = 64 << 10
 
-// A str that is longer than freeText bytes is charged to the program while it
-// is decoded, textCost times.
+// Decoding a str over freeText bytes reserves textCost times its size.
 const (
 	freeText = 1 << 20
 	textCost = 3

@@ -4,5 +4,5 @@ package pyodide
 
 import "time"
 
-// threadTime is not to be had on this system.
+// threadTime is not supported here.
 func threadTime() time.Duration { return 0 }

@@ -54,7 +54,7 @@
 //
 // # Sources
 //
-// Pyodide 314.0.7 (CPython 3.14.2, Emscripten 5.0.3): the order of the boot is
+// The pinned release of Pyodide (internal/versions): the order of the boot is
 // that of its pyodide.asm.mjs, the call trampoline that of CPython's
 // Python/emscripten_trampoline.c.
 //

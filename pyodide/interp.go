@@ -91,9 +91,9 @@ func NewHostDir(root *os.Root, rules HostDirRules) *HostDir { return hostdir.New
 
 // MountHostDir shows a directory of the host at dir, which is made if it is not
 // there. What a program does there it does on the host's disk, and is not
-// counted as its memory; entries that dir has already stay. The interpreter's
-// own directories keep new names to themselves: what is made in [Home], in /lib and
-// in /dev stays in memory, and in /tmp if the rules do not let it be written.
+// counted as its memory; entries that dir has already stay. Files created in
+// [Home], /lib and /dev stay in memory, and in /tmp unless the rules let it be
+// written.
 func (in *Interp) MountHostDir(dir string, f *HostDir) error {
 	// What is made above it is not for programs to write to: they would think
 	// that it is the host's.

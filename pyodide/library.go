@@ -2,8 +2,6 @@ package pyodide
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,24 +13,6 @@ import (
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"
 )
-
-// maxBody bounds the functions of a library, in bytes.
-const maxBody = 4 << 20
-
-// libraryBudget is the memory, in bytes, in which a library of a size must be
-// compiled; ownBudget that for one which a program has written. The largest that
-// is known, mypy's of 22 MB, takes 1.4 GB.
-func libraryBudget(size int) int64 { return min(512<<20+128*int64(size), 2<<30) }
-
-const ownBudget = 512 << 20
-
-// smallLibrary is the size in bytes up to which a library is compiled in this
-// process: whatever is in it, a hundred megabytes will do.
-const smallLibrary = 4 << 10
-
-// ErrBudget is the error of a library that takes more memory or time to compile
-// than it is given.
-var ErrBudget = errors.New("compiling it takes too much")
 
 // PrepareLibrary rewrites and compiles a shared library (a .so out of a wheel)
 // and keeps the result in the store, so that loading it later takes
@@ -46,16 +26,11 @@ func (r *Runtime) PrepareLibrary(ctx context.Context, name string, library []byt
 	if r.config.Store == nil {
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
 	}
-	sum := digest(library)
+	sum := codestore.Digest(library)
 	if _, _, err := r.prepared(ctx, sum, name, r.libraryBuilder(sum, library, libraryBudget(len(library)))); err != nil {
 		return fmt.Errorf("prepare %s: %w", name, err)
 	}
 	return nil
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 // errNotPrepared is what the store's lookups end with when nothing is to be
@@ -81,8 +56,8 @@ const libraryFile = "library"
 // there is a way. One that was too much once is not tried again.
 func (r *modules) libraryBuilder(sum string, library []byte, memory int64) builder {
 	return func(ctx context.Context, dir string) error {
-		if err, ok := r.link.refused.Load(sum); ok {
-			return err.(error)
+		if err, ok := r.link.refused.get(sum); ok {
+			return err
 		}
 		if err := os.WriteFile(filepath.Join(dir, libraryFile), library, 0o600); err != nil {
 			return err
@@ -92,7 +67,7 @@ func (r *modules) libraryBuilder(sum string, library []byte, memory int64) build
 		}
 		err := r.config.Compile(ctx, dir, memory)
 		if errors.Is(err, ErrBudget) {
-			r.link.refused.Store(sum, err)
+			r.link.refused.put(sum, err)
 		}
 		return err
 	}
@@ -162,7 +137,7 @@ func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Librar
 		in.deadline.pause()
 		defer in.deadline.resume()
 	}
-	sum := digest(b)
+	sum := codestore.Digest(b)
 	if lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted); !errors.Is(err, errNotPrepared) {
 		return lib, err
 	}

@@ -12,18 +12,8 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Bounds on the libraries that a program may have compiled without their
-// having been prepared: files that it has written itself.
-const (
-	maxOwn      = 8 << 20 // bytes, of all together
-	maxOwnTypes = 20_000  // with their parameters and results, of all together
-	maxOwnBody  = 256 << 10
-
-	// ownCompilers is how many programs' libraries are compiled at once.
-	ownCompilers = 2
-)
-
-// ownLibrary compiles a library for one interpreter.
+// ownLibrary compiles a library that the program has written itself, for its
+// interpreter alone.
 func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
 	for _, lib := range in.own {
 		if lib.Digest == sum {

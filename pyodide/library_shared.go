@@ -10,15 +10,15 @@ import (
 	"coderunner/pyodide/dylink"
 )
 
-// maxIdle is how many bytes of machine code of libraries a runtime keeps loaded
-// that no interpreter uses.
+// maxIdle bounds the machine code, in bytes, of loaded libraries that no
+// interpreter uses.
 const maxIdle = 256 << 20
 
 // sharedLibraries are the prepared libraries that a runtime has loaded.
 type sharedLibraries struct {
 	mu    sync.Mutex
 	known map[string]*sharedLibrary // by digest of the file
-	idle  []*sharedLibrary          // used by nobody, the longest unused first
+	idle  []*sharedLibrary          // unused, the longest unused first
 	bytes int                       // of idle
 	files map[string]openLibrary    // by digest, until wazero is closed
 }
@@ -28,7 +28,7 @@ type openLibrary struct {
 	unmap func() error
 }
 
-// open returns the stub library with a digest.
+// open returns the stub library with digest sum.
 func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ type sharedLibrary struct {
 	load            sync.Mutex
 }
 
-// use returns the library with a digest, making it if it is not there, and notes
-// in used that release has to be told.
+// use returns the library with digest sum, loading it if need be, and appends it
+// to used for release.
 func (s *sharedLibraries) use(sum string, used *[]*sharedLibrary, make func() (*dylink.Library, int, error)) (*dylink.Library, error) {
 	l := s.acquire(sum)
 	l.load.Lock()
@@ -106,7 +106,7 @@ func (s *sharedLibraries) acquire(sum string) *sharedLibrary {
 	return l
 }
 
-// release gives up one use of each library.
+// release ends one use of each library.
 func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
@@ -27,11 +28,12 @@ type link struct {
 	shared    sharedLibraries
 	compilers chan struct{} // a place for each library compiled on the spot
 	running   sync.WaitGroup
-	refused   sync.Map // digests of libraries that are too much, with the error
+	refused   recent[string, error] // by digest: libraries that exceeded their budget
 }
 
 // init prepares what is made when it is first needed.
 func (l *link) init(r *modules) {
+	l.refused.limit = maxRefused
 	l.compilers = make(chan struct{}, ownCompilers)
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
 		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {
@@ -217,7 +219,7 @@ func (in *linking) linkError(ctx context.Context, err error) (ok bool) {
 	return false
 }
 
-// glueCost is what the code of a generated module takes at least, in bytes.
+// glueCost is the minimum code size of a generated module, in bytes.
 const glueCost = 16 << 10
 
 // instanceCost is about what an instance of such a module takes of the host's
@@ -233,7 +235,7 @@ func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.Compile
 	if in.fs != nil && !in.fs.Reserve(instanceCost) {
 		return nil, errNoMemory
 	}
-	lib, err := r.link.shared.use("glue "+digest(wasm), &in.used, func() (*dylink.Library, int, error) {
+	lib, err := r.link.shared.use("glue "+codestore.Digest(wasm), &in.used, func() (*dylink.Library, int, error) {
 		code, err := r.code.Compile(ctx, wasm)
 		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
 	})

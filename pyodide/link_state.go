@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/libffi"
 )
@@ -26,7 +27,7 @@ var linkKey = sync.OnceValue(func() string {
 	for _, r := range libraryRows() {
 		names.WriteString(r.Name + " " + r.Sig + " ")
 	}
-	return "3 " + digest([]byte(names.String()))
+	return "3 " + codestore.Digest([]byte(names.String()))
 })
 
 // linkState describes the interpreter's libraries and closures.
@@ -67,7 +68,7 @@ func (in *linking) restoreLibraries(ctx context.Context, s *linkState, mounts []
 		if err != nil {
 			return nil, err
 		}
-		if digest(b) != ls.Digest {
+		if codestore.Digest(b) != ls.Digest {
 			return nil, fmt.Errorf("%s has changed", ls.Path)
 		}
 		return in.sharedLibrary(ctx, ls.Digest, ls.Path, b, true)

@@ -32,7 +32,7 @@ func (c *Config) identity(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return digest(b), nil
+	return codestore.Digest(b), nil
 }
 
 // rewriteMain rewrites the main module.
@@ -88,7 +88,7 @@ func (r *modules) compile(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
-	r.module = &module{wasm: wasm, info: info, digest: digest(wasm),
+	r.module = &module{wasm: wasm, info: info, digest: codestore.Digest(wasm),
 		data: func() ([]rewrite.Segment, error) { return info.Data, nil }}
 	if r.main, err = r.code.Compile(ctx, wasm); err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
@@ -127,8 +127,7 @@ func (r *modules) takeModule(ctx context.Context) (err error) {
 	return nil
 }
 
-// writeData puts the module's data where it belongs, since the lean form
-// leaves that to the host.
+// writeData copies the data segments that the lean module omits into memory.
 func (m *module) writeData(mem api.Memory) error {
 	data, err := m.data()
 	if err != nil {

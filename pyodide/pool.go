@@ -8,19 +8,18 @@ import (
 	"coderunner/internal/pool"
 )
 
-// Instances are made before they are asked for, and used again: to make one
-// what the snapshot is takes a fifth of what a new one takes. See instance.reset
-// and package pool.
+// The pool keeps restored instances and resets used ones, which costs a fifth of
+// a restore. See instance.reset and package pool.
 
 const (
 	// maxIdleTime is how long an instance waits for its next interpreter.
 	maxIdleTime = 5 * time.Minute
-	// returnTime is how soon most programs end: before, none is made in place of
-	// the instance that they have.
+	// returnTime is how long Fill waits for a leased instance to return before it
+	// makes another.
 	returnTime = 20 * time.Millisecond
 )
 
-// poolKey says what an instance is good for.
+// poolKey identifies interchangeable instances.
 type poolKey struct {
 	from   *Snapshot
 	memory int64
@@ -41,7 +40,7 @@ func newInstances(r *Runtime, maxIdle int) instances {
 			return in, err
 		},
 		Reset:       func(in *instance) (*instance, error) { return in, in.reset() },
-		Close:       func(in *instance) { in.close() }, // as well as can be
+		Close:       func(in *instance) { in.close() }, // nobody to report an error to
 		MaxIdle:     maxIdle,
 		MaxUsed:     runtime.GOMAXPROCS(0),
 		MaxIdleTime: maxIdleTime,
@@ -49,7 +48,7 @@ func newInstances(r *Runtime, maxIdle int) instances {
 	})}
 }
 
-// lease takes an instance of a snapshot out of the pool.
+// lease takes an instance of a snapshot from the pool.
 func (p instances) lease(ctx context.Context, from *Snapshot, memory int64) (*instance, error) {
 	key := poolKey{from, memory}
 	in, err := p.Get(ctx, key)
@@ -57,8 +56,8 @@ func (p instances) lease(ctx context.Context, from *Snapshot, memory int64) (*in
 	return in, err
 }
 
-// giveBack takes the instance of an interpreter that was closed: into the pool,
-// if it can serve another one.
+// giveBack returns the instance of a closed interpreter to the pool, or closes it
+// if it cannot be reused.
 func (p instances) giveBack(in *instance) error {
 	key := in.key
 	if key.from == nil {
@@ -69,13 +68,13 @@ func (p instances) giveBack(in *instance) error {
 		return in.close()
 	}
 	p.Put(key, in)
-	if key.from.closed.Load() { // perhaps after the pool was told
+	if key.from.closed.Load() { // perhaps after drop
 		p.drop(key.from)
 	}
 	return nil
 }
 
-// drop closes what waits in the pool for interpreters of a snapshot.
+// drop closes the pool's idle instances of a snapshot.
 func (p instances) drop(from *Snapshot) {
 	p.Drop(func(key poolKey) bool { return key.from == from })
 }

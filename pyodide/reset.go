@@ -11,32 +11,30 @@ import (
 	"coderunner/pyodide/rewrite"
 )
 
-// An instance whose program has ended well can be made what it was before the
-// program, and become another interpreter. What an instance is made of is its
-// memory, its globals and its tables: the memory's pages that were written to,
-// which the system knows, are written again from the snapshot, the globals are
-// set, and an instance whose tables may have changed is not used again. All
-// else of an interpreter is made anew.
+// An instance whose program has ended well can be reset to its snapshot and serve
+// another interpreter. Its state is memory, globals and tables: the pages written
+// since, which the system tracks, are copied again from the snapshot, the globals
+// are set, and an instance whose tables may have changed is not reused. All else
+// of an interpreter is made anew.
 
-// ownGlobals are those that rewrite adds, which are no part of a snapshot: at
-// rest they are what they were at the start.
+// ownGlobals are the globals rewrite adds. They are not in snapshots; between
+// runs they hold their initial value.
 var ownGlobals = []string{rewrite.FlagGlobal, rewrite.ValueGlobal, rewrite.InterruptGlobal, rewrite.FuelGlobal}
 
-// maxRewrite bounds what is written again, in bytes, and by that what an
-// instance takes while it waits. Of a program that wrote more all pages are
-// given up, so that they are the snapshot's again.
+// maxRewrite bounds the bytes copied by a reset, and so what an idle instance
+// occupies. After a program that wrote more, all pages are mapped anew from the
+// snapshot.
 const maxRewrite = 1 << 20
 
-// reusable reports whether the instance of an interpreter that was closed can
-// become another one's, as far as can be told at once.
+// reusable reports whether the instance of a closed interpreter can be reset, as
+// far as is known without looking at its memory.
 func (in *instance) reusable() bool {
 	z := in.key.from
 	return in.linking.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
 }
 
-// detach takes away what the interpreter had, so that nothing of what its
-// program held waits with the instance, and gives back what is too much to be
-// written again. It reports whether it is known what was written.
+// detach drops the interpreter's state so that an idle instance holds none of its
+// program's memory. It reports whether the written pages are known.
 func (in *instance) detach() bool {
 	in.signals.close()
 	in.signals, in.deadline, in.proc, in.fs = &signals{}, never(), nil, nil
@@ -57,13 +55,13 @@ func (in *instance) detach() bool {
 			}
 		}
 		in.written = nil
-		in.exports = map[string]api.Function{} // their stacks may have grown as much
+		in.exports = map[string]api.Function{} // drops their stacks, which may have grown
 	}
 	return true
 }
 
-// reset makes a detached instance what the snapshot is. After an error it can
-// only be closed.
+// reset restores a detached instance to its snapshot. After an error it can only
+// be closed.
 func (in *instance) reset() error {
 	z := in.key.from
 	g := in.guest(context.Background())
@@ -92,7 +90,7 @@ func (in *instance) reset() error {
 	return in.signals.start(in)
 }
 
-// rewrite makes the ranges of the memory what the snapshot has.
+// rewrite copies ranges of the snapshot's memory into the instance's.
 func (in *instance) rewrite(z *Snapshot, ranges []linmem.Range) error {
 	z.reading.RLock()
 	defer z.reading.RUnlock()
@@ -113,7 +111,7 @@ func (in *instance) rewrite(z *Snapshot, ranges []linmem.Range) error {
 	return nil
 }
 
-// mapContents maps the memory that the snapshot has. Its holes are zeros.
+// mapContents maps the snapshot's memory image. Its holes are zeros.
 func (z *Snapshot) mapContents() ([]byte, error) {
 	b, unmap, err := mapOpen(z.image.File, z.image.Base+int64(z.image.Memory))
 	if err != nil {

@@ -2,6 +2,7 @@ package pyodide
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
 	"errors"
 	"io"
@@ -70,7 +71,7 @@ type Runtime struct {
 	stdlib    []byte // the archive of the standard library, shared and read-only
 	stdlibKey string // what it is made of
 	pool      instances
-	analyses  analyses
+	analyses  recent[[sha256.Size]byte, *Analysis]
 	base      *Snapshot // a booted interpreter; nil without a store
 	close     sync.Once
 }
@@ -99,6 +100,7 @@ func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{modules: &modules{config: c}}
 	r.pool = newInstances(r, c.MaxIdle)
 	r.link.init(r.modules)
+	r.analyses.limit = maxAnalyses
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())

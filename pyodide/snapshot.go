@@ -69,10 +69,10 @@ var errNoStore = errors.New("the runtime has no store")
 // too long.
 var ErrUnfit = errors.New("not fit for a snapshot")
 
-// Freeze makes a snapshot of an interpreter that has imported modules out of
-// the given mounts, or takes it from the store. The interpreter that imports
-// them has nothing else: no input, no environment. The caller closes the
-// result when no interpreter is being made of it.
+// Snapshot returns a snapshot of an interpreter that has imported modules out of
+// the given mounts: a new one, or the store's. The interpreter that imports them
+// has no input and no environment. The caller closes the result when no
+// interpreter is being made of it.
 func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore
@@ -180,9 +180,8 @@ func (r *Runtime) openSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 // Memory is the least Options.Memory for interpreters made of the snapshot.
 func (z *Snapshot) Memory() int64 { return int64(z.image.Memory) }
 
-// Asked reports whether the modules, while they were imported, looked at one of
-// these environment variables. None was there; a program with them would find
-// the modules as they are without.
+// Asked reports whether an import looked up one of env's variables; the snapshot
+// was taken with none set.
 func (z *Snapshot) Asked(env map[string]string) bool {
 	return len(env) > 0 && slices.ContainsFunc(z.owner.Env, func(name string) bool {
 		_, ok := env[name]

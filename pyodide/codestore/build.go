@@ -42,7 +42,7 @@ const digestSection = "whole"
 // Build compiles a module and writes its stub module and its machine code into a
 // directory, as StubFile and CodeFile.
 func Build(ctx context.Context, dir string, s Source) (err error) {
-	stub := Stub{Data: s.Data, Info: s.Info, Digest: digest(s.Whole)}
+	stub := Stub{Data: s.Data, Info: s.Info, Digest: Digest(s.Whole)}
 	stub.Wasm = wasmbin.AppendSection(s.Stub, wasmbin.SecCustom, wasmbin.AppendName(nil, digestSection), []byte(stub.Digest))
 	name, err := compileInto(ctx, filepath.Join(dir, "of-stub"), stub.Wasm)
 	if err != nil {
@@ -106,7 +106,8 @@ func only(dir string) (string, error) {
 	return filepath.Join(dir, list[0].Name()), nil
 }
 
-func digest(b []byte) string {
+// Digest returns the SHA-256 of b in hexadecimal.
+func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

@@ -13,7 +13,7 @@ import (
 type testFiles struct{ dir string }
 
 func (s testFiles) File(ctx context.Context, kind, key string, build func(context.Context, io.Writer) error) (string, error) {
-	path := filepath.Join(s.dir, kind+digest([]byte(key)))
+	path := filepath.Join(s.dir, kind+Digest([]byte(key)))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}

@@ -28,7 +28,7 @@
 // # Sources
 //
 // Emscripten 5.0.3: src/lib/lib*.js and system/lib/libc; the JavaScript that
-// Pyodide 314.0.7 ships (pyodide.asm.mjs) where it differs. Each row names its
+// the pinned release of Pyodide ships (pyodide.asm.mjs) where it differs. Each row names its
 // file.
 //
 // # Locking

@@ -23,8 +23,8 @@
 //
 // # Sources
 //
-// Pyodide 314.0.7, src/core, and pyodide.asm.mjs of its release. Each row
-// names its file.
+// Pyodide's src/core and pyodide.asm.mjs, of the pinned release. Each row names
+// its file.
 package jsffi
 
 import (

@@ -20,8 +20,8 @@
 //
 // # Sources
 //
-// libffi's src/wasm32/ffi.c as Pyodide 314.0.7 has it in pyodide.asm.mjs
-// (ffi_call_js, ffi_prep_closure_loc_js), and the C ABI,
+// libffi's src/wasm32/ffi.c as the pinned release of Pyodide has it in
+// pyodide.asm.mjs (ffi_call_js, ffi_prep_closure_loc_js), and the C ABI,
 // https://github.com/WebAssembly/tool-conventions/blob/main/BasicCABI.md.
 //
 // # Locking

@@ -10,9 +10,9 @@ import (
 	"coderunner/runners/python/imports"
 )
 
-// Programs are written for a Python with a system around it. Where one fails
-// for what is different here, the error of the outcome says what to do, since
-// Python's own words are about that other world.
+// Programs are written for a Python with an operating system. Where one fails
+// because of a difference, the outcome's error has a hint what to do, since
+// Python's own message does not know of it.
 
 var (
 	plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
@@ -38,7 +38,7 @@ const (
 	noOthers  = "There are no other programs to start here, and no shell. Packages are installed by importing them."
 )
 
-// hint says what to do about an error, or "".
+// hint returns what to do about an error, or "".
 func (j *job) hint(e *runners.Error) string {
 	switch {
 	case e.Type == "ModuleNotFoundError":
@@ -62,11 +62,11 @@ func (j *job) hint(e *runners.Error) string {
 	return ""
 }
 
-// moduleHint says why there is no module.
+// moduleHint returns why a module is missing and what to do, or "".
 func (j *job) moduleHint(message string) string {
 	m := noModule.FindStringSubmatch(message)
 	if m == nil {
-		return "" // somebody has said more
+		return "" // not Python's plain message
 	}
 	top, _, _ := strings.Cut(m[1], ".")
 	if notHere[top] {
@@ -83,7 +83,7 @@ func (j *job) moduleHint(message string) string {
 		return "The package " + project + " cannot be installed: " + why
 	}
 	if project == "" || j.pk.present(m[1]) {
-		return "" // a part that its package does not have
+		return "" // a submodule that its package lacks
 	}
 	if p, have := j.pk.has(project); have {
 		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + "."
@@ -91,7 +91,8 @@ func (j *job) moduleHint(message string) string {
 	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
 }
 
-// fileOf returns a file of the request that could be a module, or its package.
+// fileOf returns the path of a request's file that could be the module or its
+// package, or "".
 func (j *job) fileOf(module string) string {
 	for _, f := range j.req.Files {
 		path := "/" + f.Path
@@ -102,9 +103,8 @@ func (j *job) fileOf(module string) string {
 	return ""
 }
 
-// unmet returns the package without which a program has ended, nil unless this
-// side knows of one that is not installed: the program's word for it is not
-// enough.
+// unmet returns the uninstalled package whose import ended the program. It trusts
+// the installer's record, not the message.
 func (j *job) unmet(e *runners.Error) *runners.NotInstalledError {
 	m := noModule.FindStringSubmatch(e.Message)
 	if e.Type != "ModuleNotFoundError" || m == nil {
@@ -120,7 +120,7 @@ func (j *job) unmet(e *runners.Error) *runners.NotInstalledError {
 	return missing
 }
 
-// topModules lists what can be imported from a package's tree, a few at most.
+// topModules returns up to a few modules that a package's tree has.
 func topModules(tree string) []string {
 	const most = 10
 	list, err := os.ReadDir(tree)
@@ -150,9 +150,8 @@ func line(text string, n int) string {
 	return ""
 }
 
-// explain says what to do about an error where it is looked for: behind the
-// message, and at the end of the traceback as Python's own notes are. If the
-// program has ended for want of a package, that is the outcome.
+// explain appends the hint to the message and the traceback, as Python does with
+// notes. If a package is missing, the outcome is NotInstalled.
 func (j *job) explain(o ending) {
 	e := o.Error
 	if missing := j.unmet(e); missing != nil {

@@ -14,21 +14,23 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// A program that uses micropip looks after its packages itself, and what it
-// will install decides over versions: `micropip.install("six<1.16")` followed
-// by `import six` means that version. But which names the registry is asked for
-// must not depend on what the program knows, or it could send that away in
-// them. So what stands in its text is prepared before it begins, in a way that
-// only the text decides, and while it runs that is all that it may install.
+// A program that uses micropip manages its packages itself, and what it installs
+// decides the versions: `micropip.install("six<1.16")` followed by `import six`
+// means that version.
+//
+// Names sent to the index must not depend on run-time data: they are an
+// exfiltration channel. So what the text names is prepared before the run, and
+// the running program can install nothing else unless the policy lets it reach
+// the index.
 
-// micropip is what a running program may install.
+// micropip holds what a running program may install.
 type micropip struct {
 	*installer
 	used    bool             // the program imports micropip
-	imports []pyodide.Import // modules that it may ask for when they are imported
+	imports []pyodide.Import // modules that may be installed when they are imported
 	known   map[string]bool  // requirements that were prepared, as texts
 	sets    []offered
-	reasons map[string][]runners.PackageError // why some cannot be installed, by text
+	reasons map[string][]runners.PackageError // why a requirement cannot be installed, by its text
 }
 
 // offered is a set of packages that go together.
@@ -38,7 +40,7 @@ type offered struct {
 	alone    bool                // without what they need
 }
 
-// prepareAhead prepares what the text of a program installs and imports.
+// prepareAhead prepares the packages that a program's text installs and imports.
 func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install, missing []pyodide.Import) error {
 	m.used, m.imports = true, missing
 	m.known, m.reasons = map[string]bool{}, map[string][]runners.PackageError{}
@@ -49,8 +51,8 @@ func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install,
 	if err != nil {
 		return err
 	}
-	// Of requirements that contradict each other the program means one at a
-	// time, and a file of one that is no good may have been in the way of others.
+	// Contradicting requirements are meant one at a time, and one bad file fails
+	// the whole set: so try each alone.
 	for i, r := range wanted {
 		nowhere := strings.HasPrefix(m.whyNot(r.Name), resolver.NoSuchPackage)
 		if !skipped[r.String()] || i >= len(with) && nowhere {
@@ -70,8 +72,8 @@ func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install,
 	return nil
 }
 
-// together returns what a program installs with what it needs, as far as it can
-// be parsed: of the rest the call will tell.
+// together returns the requirements installed with their dependencies. Malformed
+// ones are left out: the program's call reports them.
 func together(installs []pyodide.Install) (reqs []requirement.Requirement) {
 	for _, i := range installs {
 		if r, err := requirement.Parse(i.Requirement); err == nil && !i.Alone {
@@ -81,7 +83,8 @@ func together(installs []pyodide.Install) (reqs []requirement.Requirement) {
 	return reqs
 }
 
-// prepareSet adds a set to what may be installed, without what cannot be installed.
+// prepareSet adds a set to what may be installed and skips requirements that
+// cannot be.
 func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped map[string]bool, err error) {
 	reqs := slices.Concat(q.Requirements, q.Optional)
 	if len(reqs) == 0 {
@@ -104,14 +107,14 @@ func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped 
 		if _, bad := errors.AsType[*runners.RequestError](err); !bad {
 			return nil, err
 		}
-		set = &resolver.Set{} // a marker that makes no sense: the call will say so
+		set = &resolver.Set{} // invalid marker: the call reports it
 	}
 	skipped = map[string]bool{}
 	for _, p := range set.Skipped {
 		skipped[p.Name] = true
 		m.reasons[p.Name] = []runners.PackageError{p}
 	}
-	if ok && len(reqs) == 1 { // it may be for want of another
+	if ok && len(reqs) == 1 { // another requirement may be the cause
 		m.reasons[reqs[0].String()] = failed.Packages
 	}
 	m.skip(set.Skipped)
@@ -119,7 +122,7 @@ func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped 
 	m.mu.Lock()
 	for _, p := range set.Packages {
 		o.packages[p.Name] = p
-		delete(m.skipped, p.Name) // another version of it was
+		delete(m.skipped, p.Name) // another version was skipped
 	}
 	m.mu.Unlock()
 	for _, r := range reqs {
@@ -131,8 +134,8 @@ func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped 
 	return skipped, nil
 }
 
-// take returns the prepared packages that requirements need and that go with
-// what is installed, false if there are none.
+// take returns the prepared packages that meet the requirements and agree with
+// what is installed, false if no set does.
 func (m *micropip) take(reqs []requirement.Requirement, alone bool) ([]resolver.Package, bool) {
 	for _, o := range m.sets {
 		if found, ok := o.take(reqs); ok && o.alone == alone && !slices.ContainsFunc(found, m.contradicts) {
@@ -142,7 +145,7 @@ func (m *micropip) take(reqs []requirement.Requirement, alone bool) ([]resolver.
 	return nil, false
 }
 
-// contradicts reports whether another version is installed.
+// contradicts reports whether another version of p is installed.
 func (m *micropip) contradicts(p resolver.Package) bool {
 	have, ok := m.has(p.Name)
 	return ok && have.Version != p.Version
@@ -172,7 +175,7 @@ func (o *offered) take(reqs []requirement.Requirement) ([]resolver.Package, bool
 	return found, true
 }
 
-// calls are what the stand-in for micropip asks for.
+// calls returns the host calls of the stand-in for micropip.
 func (m *micropip) calls() map[string]pyodide.Call {
 	return map[string]pyodide.Call{
 		"micropip.install": {Do: m.callInstall, MaxArgument: 64 << 10, Waits: true},
@@ -182,7 +185,7 @@ func (m *micropip) calls() map[string]pyodide.Call {
 	}
 }
 
-// callWanted returns the modules that the stand-in may ask for.
+// callWanted returns the modules that the stand-in may have installed.
 func (m *micropip) callWanted(context.Context, json.RawMessage) (any, error) {
 	names := []string{}
 	for _, i := range m.imports {
@@ -191,8 +194,8 @@ func (m *micropip) callWanted(context.Context, json.RawMessage) (any, error) {
 	return names, nil
 }
 
-// callImport installs the package that has one of these modules, if it can be
-// installed: if not, the import fails by itself.
+// callImport installs the package that has one of these modules. If it cannot,
+// the import fails by itself.
 func (m *micropip) callImport(ctx context.Context, argument json.RawMessage) (any, error) {
 	var name string
 	if err := json.Unmarshal(argument, &name); err != nil {
@@ -216,8 +219,8 @@ func (m *micropip) callImport(ctx context.Context, argument json.RawMessage) (an
 // maxInstall bounds the requirements of one call.
 const maxInstall = 200
 
-// callInstall installs packages for the running program. What goes wrong is
-// told in the answer, as the program's ValueError.
+// callInstall installs packages for the running program. An error becomes the
+// program's ValueError.
 func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
 	var asked struct {
 		Requirements []string
@@ -245,7 +248,7 @@ func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (a
 	}
 	err := m.installNow(ctx, reqs, !asked.Deps)
 	if err != nil && errors.Is(context.Cause(ctx), pyodide.ErrWaitLimit) {
-		return nil, fmt.Errorf("a program waits for its packages no longer than for itself, %v: name them in the argument packages (--package on the command line), whose installation is not counted", m.timeout)
+		return nil, fmt.Errorf("micropip.install: waited longer than the time limit (%v); list the packages in the argument packages (--package on the command line), whose installation is not counted", m.timeout)
 	}
 	if missing, ok := asNotInstalled(err, reqs); ok {
 		var lines []string

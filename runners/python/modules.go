@@ -20,8 +20,8 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// installImports installs what the files of the program's directory ask for
-// and what it imports and does not have.
+// installImports installs the requirements in the files of the program's
+// directory and the packages of the modules that it imports and lacks.
 func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error {
 	in := j.pk
 	missing := in.missing(found.Imports)
@@ -42,7 +42,7 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 	}
 	asked := in.files.Requirements // pip would install all, but the program may need only some
 	if in.only {
-		asked = append(slices.Clone(asked), together(found.Installs)...) // what it would install itself
+		asked = append(slices.Clone(asked), together(found.Installs)...) // by micropip.install in its text
 	}
 	if err := in.installOptional(ctx, asked); err != nil {
 		return err
@@ -50,11 +50,11 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 	return in.installModules(ctx, in.missing(missing))
 }
 
-// maxArchived bounds the names that are looked at of an archive.
+// maxArchived bounds the entries read of an archive.
 const maxArchived = 10_000
 
-// archived returns the names of the modules in a file that may be an archive on
-// sys.path.
+// archived returns the modules in f, without contents, if it is an archive that
+// sys.path may have.
 func archived(f runners.File) (files []pyodide.File) {
 	if !bytes.HasPrefix(f.Data, []byte("PK")) {
 		return nil
@@ -76,7 +76,7 @@ func (in *installer) missing(modules []pyodide.Import) []pyodide.Import {
 	return slices.DeleteFunc(slices.Clone(modules), func(i pyodide.Import) bool { return in.present(i.Name) })
 }
 
-// lockTo allows nothing but files with these hashes, and what is installed.
+// lockTo allows only files with these hashes and the installed packages.
 func (in *installer) lockTo(hashes map[string][]string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -86,8 +86,8 @@ func (in *installer) lockTo(hashes map[string][]string) {
 	}
 }
 
-// installOptional installs what it can of packages that the program may do
-// without, or of which it may need only some.
+// installOptional installs the packages that can be installed; the program may
+// not need the others.
 func (in *installer) installOptional(ctx context.Context, asked []requirement.Requirement) error {
 	asked = slices.DeleteFunc(slices.Clone(asked), in.satisfied)
 	err := in.install(ctx, resolver.Request{Optional: asked})
@@ -96,13 +96,13 @@ func (in *installer) installOptional(ctx context.Context, asked []requirement.Re
 		return err
 	}
 	in.skip(failed.Packages)
-	if len(asked) == 1 || len(failed.Packages) >= len(asked) { // nobody could be asked
+	if len(asked) == 1 || len(failed.Packages) >= len(asked) { // no package can be singled out
 		for _, r := range asked {
 			in.skip([]runners.PackageError{{Name: r.String(), Reason: failed.Packages[0].Reason}})
 		}
 		return nil
 	}
-	for _, r := range asked { // a file of one of them is no good
+	for _, r := range asked { // one bad file fails the set: try each alone
 		if err := in.installOptional(ctx, []requirement.Requirement{r}); err != nil {
 			return err
 		}
@@ -110,9 +110,8 @@ func (in *installer) installOptional(ctx context.Context, asked []requirement.Re
 	return nil
 }
 
-// installModules installs the packages that have modules. That the index does
-// not have a name is no reason not to run the program, unless it is locked: the
-// import fails when it is reached.
+// installModules installs the packages that have the modules. An unknown name
+// does not stop the run (unless locked); the import fails when reached.
 func (in *installer) installModules(ctx context.Context, missing []pyodide.Import) error {
 	must, may, modules := in.projects(missing)
 	together := may
@@ -126,11 +125,11 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 			return nil
 		case err == nil:
 			return in.installOptional(ctx, may)
-		case len(together) > 0: // it may be for those
+		case len(together) > 0: // they may be the cause
 			together = nil
 			continue
 		}
-		known := true // to be the program's imports, and to be nowhere
+		known := true // all failed names are imports, and the index has none of them
 		for i, p := range failed.Packages {
 			module := modules[p.Name]
 			if module == "" || !strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
@@ -155,12 +154,12 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 	optional := map[string]bool{}
 	for _, m := range missing {
 		if imports.Gone(m.Name) != "" {
-			continue // no project has it, though one may bring it along
+			continue // no project has its name, though one may contain it
 		}
 		for _, module := range imports.Deeper(m.Name, in.code) {
 			r := imports.Project(module, in.lock.ByImport)
 			if _, have := in.has(r.Name); have || r.Name == "" || in.whyNot(r.Name) != "" {
-				continue // the program will see for itself
+				continue // the import fails when reached
 			}
 			if _, again := wanted[r.Name]; !again {
 				optional[r.Name] = true
@@ -184,7 +183,7 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 
 // present reports whether a module, or a regular package that contains it, is
 // in an installed package. The parts of a namespace package come from several
-// distributions, so there the question goes on inside.
+// distributions, so those are searched.
 func (in *installer) present(name string) bool {
 	in.mu.Lock()
 	var dirs []string
@@ -209,7 +208,7 @@ func (in *installer) present(name string) bool {
 	return false
 }
 
-// isModule reports whether a directory has a module, in Python or compiled.
+// isModule reports whether dir has the module, as a source or compiled.
 func isModule(dir, name string) bool {
 	if info, err := os.Stat(filepath.Join(dir, name+".py")); err == nil && info.Mode().IsRegular() {
 		return true
@@ -225,15 +224,14 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// timeZones is the project that has what zoneinfo reads: there is no system
-// here to have it.
+// timeZones is the project with zoneinfo's data, which elsewhere the system has.
 const timeZones = "tzdata"
 
-// timeZonesLimit bounds the wait for it, which most programs could do without.
+// timeZonesLimit bounds the wait for it: most programs do not need it.
 const timeZonesLimit = 30 * time.Second
 
-// installTimeZones installs the time zones for a program that imports zoneinfo,
-// apart from other packages, which need not be resolved again for it.
+// installTimeZones installs the time zones for a program that imports zoneinfo.
+// It is separate so that the other packages are not resolved again.
 func (in *installer) installTimeZones(ctx context.Context) error {
 	reqs := []requirement.Requirement{{Name: timeZones}}
 	defer in.spent(time.Now())
@@ -242,7 +240,7 @@ func (in *installer) installTimeZones(ctx context.Context) error {
 	set, err := in.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: in.progress, Locked: in.locked})
 	if failed, ok := asNotInstalled(err, reqs); ok {
 		in.skip(failed.Packages)
-		return nil // it may know other zones, or need none
+		return nil // the program may use its own zones, or none
 	}
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"coderunner/runners"
 )
 
-// The exit codes of programs that did not choose one.
+// Exit codes for programs that set none.
 const (
 	killedCode   = 128 + 9
 	overflowCode = 128 + 11 // a segmentation fault, as CPython ends elsewhere

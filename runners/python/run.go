@@ -25,11 +25,11 @@ type job struct {
 	reqs   []requirement.Requirement
 	stdout *runners.Capture
 	stderr *runners.Capture
-	in     *pyodide.Interp // nil before it is there
+	in     *pyodide.Interp // nil before start
 
-	pk       *installer        // of its packages; made along with the job
-	pip      *micropip         // what it may install itself
-	brings   bool              // modules of its own, which may have the names of others that packages import
+	pk       *installer        // of its packages
+	pip      *micropip         // what the running program may install
+	brings   bool              // program has own modules, which may shadow packages'
 	left     time.Duration     // of the time limit, after the analysis
 	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
 }
@@ -156,11 +156,10 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	return j.outcome(res), nil
 }
 
-// errAnalysisLimit is the cause of an analysis that takes longer than the
-// program may run.
+// errAnalysisLimit is the cause of an analysis that exceeds the time limit.
 var errAnalysisLimit = errors.New("the program takes too long to parse")
 
-// analyze parses the program. The time that it takes is the program's.
+// analyze parses the program, within the program's time limit.
 func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.req.Limits.Timeout, errAnalysisLimit)
 	defer cancel()
@@ -198,7 +197,7 @@ func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 	})
 }
 
-// prepare opens the runtime and prepares the packages that are named.
+// prepare opens the runtime and installs the packages that the request names.
 func (j *job) prepare(ctx context.Context) (err error) {
 	begun := time.Now()
 	if j.engine, err = j.r.engine(ctx, j.req.Progress); err != nil {
@@ -211,7 +210,7 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	return j.pk.install(ctx, resolver.Request{Requirements: j.reqs})
 }
 
-// start makes the interpreter. When it fails there is none.
+// start makes the interpreter j.in, which stays nil on error.
 func (j *job) start(ctx context.Context) (err error) {
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
@@ -229,8 +228,8 @@ func (j *job) start(ctx context.Context) (err error) {
 	return err
 }
 
-// mountAll puts the program's files and packages in place. A snapshot with
-// packages has these already.
+// mountAll mounts the program's files and packages. A snapshot with packages has
+// those already.
 func (j *job) mountAll(host *hostdirs.Dirs) error {
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
@@ -256,8 +255,8 @@ func (j *job) mountAll(host *hostdirs.Dirs) error {
 	return host.Mount(j.in)
 }
 
-// writeProgram makes the program a file, as pytest, inspect and others look for
-// it, unless the request brings another one of the name.
+// writeProgram writes the program's file, which pytest, inspect and others read,
+// unless the request has a file of that name.
 func (j *job) writeProgram() error {
 	name := shownName(j.req.Filename)
 	if slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
@@ -268,7 +267,7 @@ func (j *job) writeProgram() error {
 	return j.in.WriteFile(name, []byte(j.req.Code))
 }
 
-// shownName is the program's name in tracebacks.
+// shownName returns the program's name in tracebacks.
 func shownName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	if name == "" || strings.ContainsRune(name, 0) {

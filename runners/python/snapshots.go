@@ -18,19 +18,17 @@ import (
 	"coderunner/runners/python/hostdirs"
 )
 
-// A program whose packages were imported before begins with them in memory: in
-// an interpreter made of a snapshot that was taken after the imports. Which
-// sets of imports get one is decided by use. A server has the snapshot made in
-// the background by the first run with a set, and no run waits for it. Other
-// processes may not live that long: there the second run makes it, which takes
-// as long as the program may at most, and once a set was found to be unfit none
-// tries again.
+// A program whose set of imports was used before starts from a snapshot that was
+// taken after these imports. In a server the first run with a set has the
+// snapshot made in the background, and no run waits for it. Other processes may
+// not live that long: there the second run makes it, within the program's time
+// limit. A set that was found unfit is not tried again.
 //
-// The importing interpreter runs the packages' own code and no program's, with
-// nothing of the host at hand; so do those that compile them.
+// The importing interpreter runs only the packages' code, never a program's, and
+// has no access to the host; the same holds for those that compile packages.
 
-// chooseSnapshot looks for a snapshot that has what the program imports, and
-// has the interpreter made of it. The caller calls release after the run.
+// chooseSnapshot looks for a snapshot with the program's imports to run on. The
+// caller calls release after the run.
 func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (release func()) {
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
@@ -56,17 +54,17 @@ const (
 	maxOpen          = 32      // in this process
 )
 
-// findLimit bounds the wait for another process that is making the very
-// snapshot that is looked for. One that is there is found without waiting.
+// findLimit bounds the wait for another process that is making the same
+// snapshot.
 const findLimit = 100 * time.Millisecond
 
-// recipe is what a snapshot is made of.
+// recipe describes a snapshot: mounts and imports.
 type recipe struct {
 	modules []string // sorted
 	mounts  []pyodide.Mount
 }
 
-// key is the same for the same recipe, in all processes.
+// key returns a digest of the recipe, the same in all processes.
 func (r recipe) key() string {
 	h := sha256.New()
 	for _, m := range r.mounts {
@@ -88,8 +86,8 @@ type snapshots struct {
 	clock int64                   // guarded by mu
 }
 
-// snapshotUse is an open snapshot. It is closed when it was put aside and
-// nobody uses it.
+// snapshotUse is an open snapshot. It is closed when it was put aside and has no
+// users.
 type snapshotUse struct {
 	snapshot *pyodide.Snapshot
 	users    int
@@ -119,7 +117,7 @@ func (s *snapshots) close() error {
 	return errors.Join(errs...)
 }
 
-// needs is what a snapshot has to suit.
+// needs are the run's limits and environment that a snapshot must fit.
 type needs struct {
 	memory int64
 	env    map[string]string
@@ -127,8 +125,8 @@ type needs struct {
 
 func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
 
-// suits reports whether a program may begin on a snapshot: it has the memory, and
-// no package would have found more in its environment.
+// suits reports whether the memory limit fits and no package read a variable that
+// is set now.
 func (n needs) suits(z *pyodide.Snapshot) bool { return z.Memory() <= n.memory && !z.Asked(n.env) }
 
 // takeLocked returns an open snapshot.
@@ -157,7 +155,7 @@ func (s *snapshots) closeOne(u *snapshotUse) {
 	}
 }
 
-// checked returns a snapshot that suits, and releases another.
+// checked returns z if it suits; otherwise it releases it and returns nil.
 func (n needs) checked(z *pyodide.Snapshot, release func()) (*pyodide.Snapshot, func()) {
 	if z != nil && !n.suits(z) {
 		release()
@@ -210,8 +208,8 @@ func (s *snapshots) forRecipe(ctx context.Context, r recipe, n needs, limit time
 	return n.checked(z, release)
 }
 
-// makeWithin makes a snapshot while a run waits, unless that was tried in vain,
-// maybe by another process.
+// makeWithin makes a snapshot while a run waits, unless an attempt failed before,
+// in any process.
 func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duration) (z *pyodide.Snapshot, release func()) {
 	key := r.key()
 	note := s.rt.SnapshotKey() + " " + key
@@ -232,7 +230,7 @@ func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duratio
 	case errors.Is(err, pyodide.ErrUnfit):
 		s.builder.Note(ctx, "unfit", note)
 	case err != nil && ctx.Err() == nil:
-		s.builder.Fail(key) // for whatever reason, the next run need not wait
+		s.builder.Fail(key) // so the next run does not wait
 	}
 	return z, release
 }
@@ -263,7 +261,7 @@ func (s *snapshots) add(key string, z *pyodide.Snapshot) (*pyodide.Snapshot, fun
 	return s.takeLocked(key)
 }
 
-// putAsideLocked closes the snapshot that has not been used for longest.
+// putAsideLocked evicts the least recently used snapshot.
 func (s *snapshots) putAsideLocked() {
 	oldest := ""
 	for key, u := range s.open {
