@@ -37,7 +37,7 @@ func TestDamagedCache(t *testing.T) {
 	if os.Getenv("CODERUNNER_LONG") != "" {
 		for _, kind := range inOrder(kinds) {
 			for _, way := range damages {
-				if _, err := os.Lstat(kinds[kind]); err != nil && isSeal(kind) {
+				if _, err := os.Lstat(kinds[kind]); err != nil && isFingerprint(kind) {
 					break // made again when the entry is two seconds old
 				}
 				d.damage(kind, kinds[kind], way)
@@ -64,11 +64,11 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// inOrder has the seals first: they go when an entry is made anew.
+// inOrder has the fingerprints first: they go when an entry is made anew.
 func inOrder(kinds map[string]string) []string {
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-		if isSeal(a) != isSeal(b) {
-			return map[bool]int{true: -1, false: 1}[isSeal(a)]
+		if isFingerprint(a) != isFingerprint(b) {
+			return map[bool]int{true: -1, false: 1}[isFingerprint(a)]
 		}
 		return strings.Compare(a, b)
 	})
@@ -106,10 +106,10 @@ func isSlow(kind string) bool {
 // or whose loss only makes something slower.
 func idle(kind string) bool {
 	return kind == "CACHEDIR.TAG" || strings.HasPrefix(kind, "blobs/") || strings.HasPrefix(kind, "files/wanted") || strings.HasPrefix(kind, "deno/") && !strings.HasPrefix(kind, "deno/npm *") ||
-		isSeal(kind)
+		isFingerprint(kind)
 }
 
-func isSeal(kind string) bool { return strings.HasSuffix(kind, " seal") }
+func isFingerprint(kind string) bool { return strings.HasSuffix(kind, " fingerprint") }
 
 // The programs, and what they print.
 var damagePrograms = map[string]struct{ code, want string }{
@@ -245,7 +245,7 @@ func kindOf(rel string) string {
 		return ""
 	case "trees", "files":
 		if len(parts) == 4 && base != "data" {
-			return strings.Join(parts[:2], "/") + " " + base // manifest, seal
+			return strings.Join(parts[:2], "/") + " " + base // manifest, fingerprint
 		}
 		kind := parts[1]
 		if kind == "npm" {
