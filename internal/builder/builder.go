@@ -1,15 +1,13 @@
-// Package builder builds artefacts in the background that make later runs
-// faster, such as snapshots and compiled code: one at a time, when a run wants
-// one that is not there. It remembers which cannot be built, and keeps those on
-// disk within bounds.
+// Package builder builds artefacts that make later runs faster, such as snapshots
+// and compiled code: in the background, one at a time, when a run misses one. It
+// remembers keys whose builds fail and evicts artefacts on disk.
 //
-// What an artefact is and how it is found, its caller knows. The builder knows a
-// key, and the kind of the entries in the cache.
+// The caller defines artefacts and lookup; the builder sees keys and a cache kind.
 //
 // # Locking
 //
-// Builder.mu guards what is known of keys. It is not held while anything is
-// built or the cache is asked.
+// Builder.mu guards the state of the keys. It is not held during builds and cache
+// operations.
 package builder
 
 import (
@@ -27,30 +25,30 @@ import (
 
 const (
 	maxWaiting = 16   // builds in the background
-	maxKnown   = 1024 // keys; a full memory starts again
+	maxKnown   = 1024 // keys; when full, all but those building are dropped
 )
 
-// Options say how a [Builder] works.
+// Options configure a [Builder].
 type Options struct {
 	Cache       *cache.Cache
 	Kind        string // of the artefacts' entries in the cache
 	MaxEntries  int    // on disk
 	MaxBytes    int64  // on disk
-	MaxFailures int    // of a key before it is given up
+	MaxFailures int    // of a key, after which it is not built again
 	Log         *zap.Logger
 }
 
 // Builder builds artefacts of one kind. It is safe for concurrent use.
 type Builder struct {
 	o    Options
-	ctx  context.Context // of what is built in the background
+	ctx  context.Context // of background builds
 	stop context.CancelFunc
-	turn chan struct{} // holds a token while something is built in the background
+	turn chan struct{} // holds a token during a background build
 	done sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool              // guarded by mu
-	waiting int               // builds in the background; guarded by mu
+	waiting int               // background builds, queued or running; guarded by mu
 	keys    map[string]*state // guarded by mu
 }
 
@@ -66,7 +64,7 @@ func New(o Options) *Builder {
 	return b
 }
 
-// Close ends what is built in the background, and waits for that.
+// Close cancels background builds and waits until they have ended.
 func (b *Builder) Close() {
 	b.mu.Lock()
 	b.closed = true
@@ -75,10 +73,10 @@ func (b *Builder) Close() {
 	b.done.Wait()
 }
 
-// Wait waits for what is built in the background.
+// Wait waits until no background build is queued or running.
 func (b *Builder) Wait() { b.done.Wait() }
 
-// stateLocked returns what is known of a key.
+// stateLocked returns the state of a key, which it creates if need be.
 func (b *Builder) stateLocked(key string) *state {
 	s := b.keys[key]
 	if s == nil {
@@ -95,7 +93,7 @@ func (b *Builder) stateLocked(key string) *state {
 	return s
 }
 
-// Failed reports whether a key is given up.
+// Failed reports whether a key has failed MaxFailures times.
 func (b *Builder) Failed(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +101,7 @@ func (b *Builder) Failed(key string) bool {
 	return s != nil && s.failures >= b.o.MaxFailures
 }
 
-// Building reports whether a key is being built in the background.
+// Building reports whether a background build of the key is queued or running.
 func (b *Builder) Building(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,16 +109,15 @@ func (b *Builder) Building(key string) bool {
 	return s != nil && s.building
 }
 
-// Fail counts a failure of a key's artefact that Build did not see.
+// Fail counts a failure of a key that Build did not observe.
 func (b *Builder) Fail(key string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stateLocked(key).failures++
 }
 
-// Start has build run in the background, unless it does already, the key is
-// given up, or there is too much to do: it may be wanted again later. It reports
-// whether build will run.
+// Start runs build in the background and reports true. It reports false while key
+// is building, has failed MaxFailures times, or maxWaiting builds are queued.
 func (b *Builder) Start(key string, build func(context.Context) error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,8 +149,7 @@ func (b *Builder) Start(key string, build func(context.Context) error) bool {
 	return true
 }
 
-// Build runs build, counts it if it fails, and makes room on disk if it does
-// not. It is not a failure that ctx has ended.
+// Build runs build, then trims. A failure counts unless ctx ended.
 func (b *Builder) Build(ctx context.Context, key string, build func(context.Context) error) error {
 	err := build(ctx)
 	switch {
@@ -165,11 +161,11 @@ func (b *Builder) Build(ctx context.Context, key string, build func(context.Cont
 	return err
 }
 
-// errNoNote ends the look for a note.
+// errNoNote aborts a lookup miss.
 var errNoNote = errors.New("no note")
 
-// Wanted reports whether a run has wanted the artefact of a key before, maybe in
-// another process, and notes that one has now.
+// Wanted reports whether it was called for this key before, perhaps in another
+// process.
 func (b *Builder) Wanted(ctx context.Context, key string) bool {
 	if b.Noted(ctx, "wanted", key) {
 		return true
@@ -178,13 +174,13 @@ func (b *Builder) Wanted(ctx context.Context, key string) bool {
 	return false
 }
 
-// Noted reports whether Note was called, maybe in another process.
+// Noted reports whether Note was called for kind and key, perhaps in another process.
 func (b *Builder) Noted(ctx context.Context, kind, key string) bool {
 	_, err := b.o.Cache.File(ctx, kind, key, func(context.Context, io.Writer) error { return errNoNote })
 	return err == nil
 }
 
-// Note notes something about a key for all processes.
+// Note records kind for key in the cache.
 func (b *Builder) Note(ctx context.Context, kind, key string) {
 	_, err := b.o.Cache.File(ctx, kind, key, func(context.Context, io.Writer) error { return nil })
 	if err != nil && ctx.Err() == nil {
@@ -192,8 +188,8 @@ func (b *Builder) Note(ctx context.Context, kind, key string) {
 	}
 }
 
-// trim removes the artefacts on disk that have not been used for longest until
-// the rest is within bounds. Those in use live on until they are closed.
+// trim evicts the least recently used artefacts until MaxEntries and MaxBytes hold.
+// Open files of an evicted artefact stay readable.
 func (b *Builder) trim(ctx context.Context) {
 	all, err := b.o.Cache.List(ctx)
 	if err != nil {

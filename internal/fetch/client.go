@@ -1,19 +1,17 @@
 // Package fetch downloads: documents, files of a known digest, and packages of
-// an npm registry. What has a digest it keeps in a [cache.Cache], and fetches
-// only if it is not there.
+// an npm registry. Files with a digest are kept in a [cache.Cache] and fetched
+// only if they are not there.
 //
-// A request is made again when the network fails, and not when the answer would
-// be the same. Nothing is used before its digest was compared. A registry may be
-// a directory, named by a file URL.
+// Network failures are retried; definitive answers (404) are not. Nothing is
+// used before its digest was compared. A registry may be a directory, named by a
+// file URL.
 //
 // # Limits
 //
-// No resuming of a broken download: it starts again. No credentials but those in
-// a URL: .npmrc and .netrc are not read. Redirects and links from a public
-// registry to a private address are refused as they are dialled; through a
-// proxy, and with a client of the caller's own, only by looking up the name
-// before. What Deno fetches, it fetches by itself, and none of this is about
-// that.
+// Downloads are not resumed. The only credentials are those in a URL: .npmrc and
+// .netrc are not read. Redirects and links from a public registry to a private
+// address are refused at dial time; behind a proxy, or with Options.HTTP, only
+// by lookup. Deno's own fetches are not covered.
 //
 // # Testing
 //
@@ -34,14 +32,14 @@ import (
 
 const userAgent = "coderunner"
 
-// Options says how a [Client] behaves.
+// Options configures a [Client].
 type Options struct {
-	// Offline forbids fetching: what is not in the cache is [ErrOffline].
+	// Offline forbids fetching: a file that is not in the cache is [ErrOffline].
 	Offline bool
 
-	// HTTP is the client to fetch with. With nil it is one that takes its
-	// proxy from HTTPS_PROXY and its certificates from the system,
-	// SSL_CERT_FILE and SSL_CERT_DIR. Redirects are checked in either case.
+	// HTTP is the client to fetch with. Nil is a client that takes its proxy
+	// from HTTPS_PROXY and its certificates from the system, SSL_CERT_FILE and
+	// SSL_CERT_DIR. Redirects are checked in either case.
 	HTTP *http.Client
 }
 
@@ -52,10 +50,10 @@ type Client struct {
 
 	client   *http.Client
 	lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
-	attempts int           // how often a request is made at most
+	attempts int           // maximum per request
 	backoff  time.Duration // before the second attempt; doubles
-	maxWait  time.Duration // what a Retry-After may ask for
-	stall    time.Duration // without minProgress bytes a transfer is given up
+	maxWait  time.Duration // upper bound of a Retry-After
+	stall    time.Duration // a transfer without minProgress bytes in it is aborted
 
 	getTimeout time.Duration // for a small document, all attempts together
 }
@@ -65,7 +63,7 @@ const (
 	minProgress  = 1 << 10 // bytes
 )
 
-// New returns a Client that keeps what it downloads in store.
+// New returns a Client that keeps its downloads in store.
 func New(store *cache.Cache, o Options) *Client {
 	c := &Client{
 		cache:   store,
@@ -124,11 +122,11 @@ func defaultTransport(control dialControl) *http.Transport {
 	}
 }
 
-// lookupTimeout bounds looking up where a redirect leads.
+// lookupTimeout bounds the lookup of a redirect's host.
 const lookupTimeout = 5 * time.Second
 
-// isPrivate reports whether the host is this machine or its own network. A
-// name that cannot be looked up is none of that: only a proxy can reach it.
+// isPrivate reports whether the host is this machine or on its private network.
+// A name that cannot be looked up is not: only a proxy can reach it.
 func (c *Client) isPrivate(ctx context.Context, u *url.URL) bool {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -151,7 +149,7 @@ func (c *Client) isPrivate(ctx context.Context, u *url.URL) bool {
 	return false
 }
 
-// sharedAddrs is the carriers' own range (RFC 6598), which netip does not
+// sharedAddrs is the carrier-grade NAT range (RFC 6598), which netip does not
 // count as private.
 var sharedAddrs = netip.MustParsePrefix("100.64.0.0/10")
 

@@ -14,31 +14,30 @@ import (
 	"coderunner/cache"
 )
 
-// Source says where a download comes from and what it must be.
+// Source is the address of a download and the digest it must have.
 type Source struct {
 	URL     string // https, http or file
 	Digest  cache.Digest
 	MaxSize int64  // bytes; 0 is [DefaultMaxSize]
 	Name    string // for progress and errors; "" is the last element of the URL
 
-	// From is the URL of the registry that named URL, and "" if the user did. A
-	// registry out in the world may not send us to the user's own network or
-	// disk.
+	// From is the URL of the registry that named URL, "" if the user did. A
+	// public registry may not send us to the user's own network or disk.
 	From string
 }
 
-// DefaultMaxSize bounds a download, in bytes, that names no size of its own.
+// DefaultMaxSize is the maximum size, in bytes, of a download without a MaxSize.
 const DefaultMaxSize = 1 << 30
 
-// ProgressFunc is told how many bytes of how many have arrived, from the
-// calling goroutine, about ten times a second and at the end. Total is -1
-// where the server does not say.
+// ProgressFunc is called with the bytes received and the total, from the calling
+// goroutine, about ten times a second and at the end. Total is -1 if the server
+// does not announce it.
 type ProgressFunc func(done, total int64)
 
 // Blob returns the path of a file with the source's digest, downloading it if
-// it is not in the cache. Cached reports that it was. Nothing is kept that does
-// not have the digest: that is a *[DigestError]. Several callers that want the
-// same blob cause one download.
+// it is not in the cache. Cached reports that it was. A download with another
+// digest is a *[DigestError] and is not kept. Concurrent callers for the same
+// blob share one download.
 func (c *Client) Blob(ctx context.Context, src Source, progress ProgressFunc) (path string, cached bool, err error) {
 	r, err := src.request()
 	if err != nil {
@@ -49,8 +48,7 @@ func (c *Client) Blob(ctx context.Context, src Source, progress ProgressFunc) (p
 	})
 }
 
-// download writes the source to f. An attempt that breaks off leaves nothing in
-// front of the next one.
+// download writes the source to f. Each attempt truncates f first.
 func (c *Client) download(ctx context.Context, src Source, r request, f *os.File, progress ProgressFunc) error {
 	if c.offline && r.url.Scheme != "file" {
 		return fmt.Errorf("fetch %s: %w", r.name, ErrOffline)
@@ -67,10 +65,10 @@ func (c *Client) download(ctx context.Context, src Source, r request, f *os.File
 	})
 }
 
-// errNoDigest refuses a source that could not be verified.
+// errNoDigest is the error for a source that could not be verified.
 var errNoDigest = errors.New("no digest to verify it by")
 
-// request checks the source before anything is done for it.
+// request checks the source and returns the request for it.
 func (s *Source) request() (request, error) {
 	u, err := ParseURL(s.URL)
 	if err != nil {
@@ -98,7 +96,7 @@ func (s *Source) request() (request, error) {
 	return r, nil
 }
 
-// receive copies the answer to w, and fails unless it is what was wanted.
+// receive copies the answer to w and checks its size and digest.
 func (s *Source) receive(w io.Writer, a answer, name string, progress ProgressFunc) error {
 	limit := s.MaxSize
 	if limit == 0 {
@@ -107,9 +105,9 @@ func (s *Source) receive(w io.Writer, a answer, name string, progress ProgressFu
 	if a.size > limit {
 		return &SizeError{Name: name, Max: limit}
 	}
-	d := &download{w: w, h: s.Digest.NewHash(), total: a.size, progress: progress}
-	// The writer comes last, so that an error which is not a StorageError is
-	// the network's.
+	d := &receiver{w: w, h: s.Digest.NewHash(), total: a.size, progress: progress}
+	// The writer wraps its errors, so an error that is not a StorageError is the
+	// network's.
 	n, err := io.Copy(d, io.LimitReader(a.body, limit+1))
 	if err != nil {
 		return err
@@ -128,18 +126,18 @@ func (s *Source) receive(w io.Writer, a answer, name string, progress ProgressFu
 	return nil
 }
 
-// download counts, hashes and writes what arrives.
-type download struct {
+// receiver counts, hashes and writes the bytes of a download.
+type receiver struct {
 	w        io.Writer
 	h        hash.Hash
 	done     int64
 	total    int64
-	head     []byte // the first bytes, to see what they look like
+	head     []byte // the first bytes, for looksHTML
 	progress ProgressFunc
 	reported time.Time
 }
 
-func (d *download) Write(p []byte) (int, error) {
+func (d *receiver) Write(p []byte) (int, error) {
 	if room := 512 - len(d.head); room > 0 {
 		d.head = append(d.head, p[:min(room, len(p))]...)
 	}
@@ -153,10 +151,10 @@ func (d *download) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// progressEvery is how often progress is told.
+// progressEvery is the interval of progress reports.
 const progressEvery = 100 * time.Millisecond
 
-func (d *download) report(last bool) {
+func (d *receiver) report(last bool) {
 	if d.progress == nil {
 		return
 	}
@@ -167,7 +165,7 @@ func (d *download) report(last bool) {
 	}
 }
 
-func (d *download) looksHTML(h http.Header) bool {
+func (d *receiver) looksHTML(h http.Header) bool {
 	return strings.HasPrefix(h.Get("Content-Type"), "text/html") ||
 		strings.HasPrefix(http.DetectContentType(d.head), "text/html")
 }

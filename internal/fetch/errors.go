@@ -9,11 +9,11 @@ import (
 	"coderunner/cache"
 )
 
-// ErrOffline is wrapped by the error for something that is not in the cache
-// and may not be fetched.
+// ErrOffline is wrapped by errors for a file that is not in the cache and may not
+// be fetched.
 var ErrOffline = errors.New("not in the cache, and fetching is switched off")
 
-// HTTPError is an answer with a status that is not a success.
+// HTTPError is an answer with an unsuccessful status.
 type HTTPError struct {
 	Status int
 	URL    string // without user, password, query and fragment
@@ -27,13 +27,13 @@ func (e *HTTPError) Error() string {
 	return fmt.Sprintf("%s: %d %s", e.URL, e.Status, text)
 }
 
-// DigestError is a download that is not what was asked for.
+// DigestError is a download with an unexpected digest.
 type DigestError struct {
 	Name      string
 	URL       string // as in [HTTPError]
 	Want, Got cache.Digest
 	Size      int64 // bytes received
-	HTML      bool  // what came looks like a web page: a proxy's or a login's
+	HTML      bool  // the body looks like a web page, perhaps a proxy's or a login's
 }
 
 func (e *DigestError) Error() string {
@@ -44,7 +44,7 @@ func (e *DigestError) Error() string {
 	return msg
 }
 
-// SizeError is something that is larger than it may be.
+// SizeError is a document or download above its size limit.
 type SizeError struct {
 	Name string
 	Max  int64 // bytes
@@ -54,7 +54,7 @@ func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: more than the allowed %d bytes", e.Name, e.Max)
 }
 
-// ctxErr joins the error of a ctx that is done with its cause.
+// ctxErr joins ctx.Err with its cause.
 func ctxErr(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == err {

@@ -326,12 +326,12 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestFolderAsServer(t *testing.T) {
-	folder := t.TempDir()
-	check(t, os.MkdirAll(filepath.Join(folder, "simple", "six"), 0o700))
-	check(t, os.WriteFile(filepath.Join(folder, "simple", "six", "index.html"), []byte("<a>"), 0o600))
-	check(t, os.WriteFile(filepath.Join(folder, "blob"), payload, 0o600))
-	base := (&url.URL{Scheme: "file", Path: filepath.ToSlash(folder)}).String()
+func TestDirectoryAsServer(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.MkdirAll(filepath.Join(dir, "simple", "six"), 0o700))
+	check(t, os.WriteFile(filepath.Join(dir, "simple", "six", "index.html"), []byte("<a>"), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "blob"), payload, 0o600))
+	base := (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
 	c := open(t, t.TempDir(), Options{Offline: true}) // no network is needed
 	ctx := context.Background()
 	resp, err := c.Get(ctx, base+"/simple/six/", nil, 100)

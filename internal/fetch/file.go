@@ -10,8 +10,8 @@ import (
 	"coderunner/cache"
 )
 
-// fetchFile answers from a folder instead of a server, so that a registry may
-// be one. A folder's own page is its index.html. What is missing is a 404.
+// fetchFile answers from a directory instead of a server, so that a registry may
+// be a directory. A directory's page is its index.html; a missing file is a 404.
 func fetchFile(r request, use func(answer) error) error {
 	path := filepath.FromSlash(r.url.Path)
 	f, err := os.Open(path)

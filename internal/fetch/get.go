@@ -7,18 +7,18 @@ import (
 	"net/http"
 )
 
-// Response is a document that was fetched.
+// Response is a fetched document.
 type Response struct {
-	Status int // 2xx, or 304 when the request was a conditional one
+	Status int // 2xx, or 304 after a conditional request
 	Header http.Header
 	Body   []byte
-	URL    string // where it came from, after redirects: relative links start here. It may hold a password
+	URL    string // after redirects, the base of relative links; it may contain a password
 }
 
-// Get fetches a small document such as an index page, of max bytes at most
-// after decompression. It is not kept. A status that is not a success is an
-// *[HTTPError], a longer document a *[SizeError]. The header, which may be
-// nil, is sent along. A file URL reads a file, or a folder's index.html.
+// Get fetches a small document such as an index page, of at most max bytes after
+// decompression, and does not cache it. An unsuccessful status is an
+// *[HTTPError], a longer document a *[SizeError]. The header, which may be nil,
+// is sent with the request. A file URL reads a file, or a directory's index.html.
 func (c *Client) Get(ctx context.Context, url string, header http.Header, max int64) (*Response, error) {
 	u, err := ParseURL(url)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) Get(ctx context.Context, url string, header http.Header, max in
 		return nil
 	})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		// Not the error of a context: the caller's own is alive.
+		// Not a context's error: the caller's own ctx is not done.
 		err = fmt.Errorf("fetch %s: no answer within %v%s", r.name, c.getTimeout, reachHint)
 	}
 	if err != nil {

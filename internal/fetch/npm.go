@@ -14,16 +14,16 @@ import (
 
 // NPMPackage names one version of a package in an npm registry.
 type NPMPackage struct {
-	Registry  string // base URL, with or without a slash at its end; a file URL for a folder
+	Registry  string // base URL, with or without a trailing slash; a file URL names a directory
 	Name      string // "pyodide", "@deno/linux-x64-glibc"
 	Version   string // exact
 	Integrity string // "sha512-…"
 
-	// Keep says which files are wanted, by their paths inside the package
+	// Keep reports whether a file is kept, by its path inside the package
 	// ("bin/deno"). Nil keeps all.
 	Keep func(path string) bool
-	// Part names what Keep keeps: trees of one package that differ in it must
-	// differ in Part, too. With a nil Keep it is "".
+	// Part is the cache key of Keep: different Keep functions need different
+	// Parts. It is "" for a nil Keep.
 	Part string
 }
 
@@ -32,10 +32,10 @@ var (
 	npmVersion = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
 )
 
-// NPM returns a folder with the package's files, without the "package/" in
-// front that tarballs have. If it is not in the cache the tarball is fetched,
-// verified as a whole, and only then unpacked. The package's scripts are not
-// run, its dependencies not fetched.
+// NPM returns a directory with the package's files, without the "package/" prefix
+// of the tarball. If it is not in the cache, the tarball is fetched, verified as
+// a whole, and only then unpacked. The package's scripts are not run and its
+// dependencies are not fetched.
 func (c *Client) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, err error) {
 	src, err := p.source()
 	if err != nil {
@@ -50,8 +50,8 @@ func (c *Client) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (
 	})
 }
 
-// fetchPackage downloads the tarball to a temporary file, which needs no entry
-// of its own, and unpacks it into dir.
+// fetchPackage downloads the tarball to a temporary file and unpacks it into dir.
+// The tarball is not cached: nothing reads it again.
 func (c *Client) fetchPackage(ctx context.Context, p NPMPackage, src Source, r request, dir string, progress ProgressFunc) error {
 	tmp, err := c.cache.TempDir("npm-tarball")
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Client) fetchPackage(ctx context.Context, p NPMPackage, src Source, r r
 	return nil
 }
 
-// source is the tarball's, at the address that every npm registry has it.
+// source returns the Source of the tarball, whose path every npm registry shares.
 func (p *NPMPackage) source() (Source, error) {
 	name := p.Name + "@" + p.Version
 	if !npmName.MatchString(p.Name) {
@@ -100,7 +100,7 @@ func (p *NPMPackage) source() (Source, error) {
 	return Source{URL: tarball.String(), Digest: digest, Name: name}, nil
 }
 
-// key names the tree by the package, for people, and by its digest.
+// key returns the cache key: the name and version for people, and the digest.
 func (p *NPMPackage) key(d cache.Digest) string {
 	key := strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + d.Hex[:16]
 	if p.Part != "" {

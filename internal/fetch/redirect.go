@@ -10,26 +10,24 @@ import (
 	"syscall"
 )
 
-// The user chooses a registry, and it may be on a private address. What a
-// registry on a public one says next (a redirect, a link) may not be: it would
-// have us ask the user's own machines on its behalf. Such a request is guarded
-// from then on. The name is looked up first, for a clear error; and the address
-// that is really dialled is checked as it is dialled, so that a name which
-// changes its address in between gets nowhere.
+// The registry that the user chose may be on a private address. A redirect or a
+// link from a public registry may not lead to one: we would send requests to the
+// user's own machines on the registry's behalf (SSRF). Such a request is guarded
+// from then on. The name is looked up first, for a clear error; the dialled
+// address is checked again, against names whose address changes in between (DNS
+// rebinding).
 
-// redirectError is a redirect or link that is not followed. Trying again would
-// not help.
+// redirectError is a redirect or link that is not followed. It is not retried.
 type redirectError struct{ msg string }
 
 func (e *redirectError) Error() string { return e.msg }
 
-// guarded is the context value of a request: whether it may no longer lead to
-// private addresses.
+// guarded is a request's context value. While on, private addresses are refused.
 type guarded struct{ on atomic.Bool }
 
 type guardedKey struct{}
 
-// checkLink checks where a request begins, and prepares ctx for it.
+// checkLink checks the request's first URL and adds its guarded value to ctx.
 func (c *Client) checkLink(ctx context.Context, r request) (context.Context, error) {
 	g := new(guarded)
 	ctx = context.WithValue(ctx, guardedKey{}, g)
@@ -49,7 +47,7 @@ func (c *Client) checkLink(ctx context.Context, r request) (context.Context, err
 }
 
 func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
-	req.Header.Del("Referer") // it has the query of the URL before, with its secrets
+	req.Header.Del("Referer") // it repeats the query of the previous URL, which may be secret
 	first, last := via[0].URL, via[len(via)-1].URL
 	to := safeURL(req.URL)
 	switch {
@@ -78,9 +76,8 @@ func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 // dialControl is a net.Dialer's Control.
 type dialControl = func(network, address string, conn syscall.RawConn) error
 
-// guard sends guarded requests over connections of their own, none of which is
-// to a private address. Through a proxy it is the proxy that dials, and that
-// knows which network it is in.
+// guard sends guarded requests over separate connections, none of which is to a
+// private address. With a proxy, the proxy dials, and its own rules apply.
 type guard struct{ free, strict *http.Transport }
 
 func newGuard(make func(dialControl) *http.Transport) *guard {
@@ -101,7 +98,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.free.RoundTrip(req)
 }
 
-// CloseIdleConnections is what http.Client looks for.
+// CloseIdleConnections implements the method that http.Client looks for.
 func (g *guard) CloseIdleConnections() {
 	g.free.CloseIdleConnections()
 	g.strict.CloseIdleConnections()

@@ -17,13 +17,13 @@ import (
 	"coderunner/cache"
 )
 
-// unpackLimits bound what an archive may turn into. All are counted while
-// inflating; what headers say is not believed.
+// unpackLimits bound an unpacked archive. All are counted while inflating; header
+// fields are not trusted.
 type unpackLimits struct {
 	entries int
 	bytes   int64 // unpacked, and inflated with the archive's own headers
-	ratio   int64 // unpacked bytes for each packed one…
-	slack   int64 // …beyond the first so many
+	ratio   int64 // max unpacked per packed byte
+	slack   int64 // bytes exempt from ratio
 }
 
 var npmLimits = unpackLimits{entries: 50_000, bytes: 2 << 30, ratio: 200, slack: 16 << 20}
@@ -33,10 +33,10 @@ const (
 	maxDepth = 64   // elements
 )
 
-// unpacker writes a gzipped tar archive's files to a folder, without the
-// first element of their names. It takes regular files and folders with plain
-// names only: whatever else an archive may say, links above all, is refused,
-// and so is one name twice, or twice but for the case of its letters.
+// unpacker writes a gzipped tar archive's files to a directory, without the first
+// element of their names. It accepts regular files and directories with plain
+// names only. Other entries, such as links, are refused, and so are two names
+// that are equal or differ only in case.
 type unpacker struct {
 	limits unpackLimits
 	keep   func(path string) bool // nil: all
@@ -54,14 +54,15 @@ type tarName struct {
 	dir  bool
 }
 
-// errBadArchive is wrapped by refusals that are the archive's fault.
+// errBadArchive is wrapped by errors about the archive.
 var errBadArchive = errors.New("refused")
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errBadArchive, fmt.Sprintf(format, args...))
 }
 
-// unpack reads all of r. After an error, what dir holds is of no use.
+// unpack unpacks r into dir and reads it to the end. After an error dir is
+// incomplete.
 func (u *unpacker) unpack(ctx context.Context, r io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -98,14 +99,14 @@ func (u *unpacker) unpack(ctx context.Context, r io.Reader, dir string) error {
 	if u.kept == 0 {
 		return refuse("it has none of the files that are wanted")
 	}
-	// What follows the archive's end has to be whole, too: its checksum is there.
+	// The gzip checksum follows the end of the archive.
 	if _, err := io.Copy(io.Discard, inflated); err != nil {
 		return fmt.Errorf("read gzip: %w", err)
 	}
 	return nil
 }
 
-// bounded fails when n bytes are more than this much input may become.
+// bounded returns an error when n exceeds the limit for the input read so far.
 func (u *unpacker) bounded(n int64) error {
 	if n > u.limits.bytes {
 		return refuse("more than %d bytes unpacked", u.limits.bytes)
@@ -116,7 +117,7 @@ func (u *unpacker) bounded(n int64) error {
 	return nil
 }
 
-// entry takes one entry of the archive.
+// entry checks one entry of the archive and writes it if it is kept.
 func (u *unpacker) entry(root *os.Root, h *tar.Header, body io.Reader) error {
 	var isDir bool
 	switch h.Typeflag {
@@ -140,10 +141,10 @@ func (u *unpacker) entry(root *os.Root, h *tar.Header, body io.Reader) error {
 	}
 	_, inner, nested := strings.Cut(name, "/")
 	if isDir {
-		return nil // made when a file needs it
+		return nil // created with its first file
 	}
 	if !nested {
-		return refuse("%q is beside the package's folder", name)
+		return refuse("%q is beside the package's directory", name)
 	}
 	if u.keep != nil && !u.keep(inner) {
 		return nil
@@ -152,8 +153,7 @@ func (u *unpacker) entry(root *os.Root, h *tar.Header, body io.Reader) error {
 	return u.write(root, inner, h, body)
 }
 
-// write creates one file. That a size in a header is large costs nothing:
-// only bytes that come count.
+// write creates one file. Header sizes are not trusted; only bytes read count.
 func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Reader) error {
 	if parent := path.Dir(name); parent != "." {
 		if err := root.MkdirAll(parent, 0o700); err != nil {
@@ -169,7 +169,7 @@ func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Read
 		return cache.NewStorageError("create", name, err)
 	}
 	counted := &countingReader{r: body, count: func(n int) error {
-		u.written += int64(n) // a sparse file has more of them than the archive
+		u.written += int64(n) // a sparse file has more bytes than the archive
 		return u.bounded(u.written)
 	}}
 	_, err = io.Copy(storageWriter{f, name}, counted)
@@ -182,8 +182,8 @@ func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Read
 	return err
 }
 
-// claim notes name and the folders it is in, and refuses names that one file
-// system or another would take for the same.
+// claim records name and its parent directories, and refuses names that some file
+// systems consider equal.
 func (u *unpacker) claim(name string, isDir bool) error {
 	elems, folded := strings.Split(name, "/"), ""
 	end := -1
@@ -202,16 +202,16 @@ func (u *unpacker) claim(name string, isDir bool) error {
 		}
 	}
 	if len(u.names) > 4*u.limits.entries {
-		return refuse("more than %d folders", 3*u.limits.entries)
+		return refuse("more than %d directories", 3*u.limits.entries)
 	}
 	return nil
 }
 
-// fold makes names equal that are equal but for case.
+// fold returns the same text for names that differ only in case.
 func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
-// checkName accepts relative slash-separated paths without anything that
-// means something to one system or another.
+// checkName accepts relative slash-separated paths without characters or elements
+// that are special on any system.
 func checkName(name string) error {
 	if len(name) > maxPath || strings.Count(name, "/") >= maxDepth {
 		return refuse("%.80q… is too long a name", name)
@@ -241,7 +241,7 @@ func typeName(flag byte) string {
 	return fmt.Sprintf("of an unknown type, %q", flag)
 }
 
-// countingReader tells count of every read, and ends when that objects.
+// countingReader calls count with the size of each read and returns its error.
 type countingReader struct {
 	r     io.Reader
 	count func(n int) error
@@ -255,7 +255,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// storageWriter marks the errors of writing as the disk's.
+// storageWriter wraps write errors in a StorageError.
 type storageWriter struct {
 	w    io.Writer
 	name string

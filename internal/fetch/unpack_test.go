@@ -152,34 +152,34 @@ func TestUnpackRefuses(t *testing.T) {
 		entries []tar.Header
 		want    string
 	}{
-		"absolute":           {[]tar.Header{file("/etc/passwd", "x")}, "not a plain relative name"},
-		"dot dot":            {[]tar.Header{file("package/../x", "x")}, "not a plain relative name"},
-		"dot dot first":      {[]tar.Header{file("../package/x", "x")}, "not a plain relative name"},
-		"dot":                {[]tar.Header{file("package/./x", "x")}, "not a plain relative name"},
-		"empty element":      {[]tar.Header{file("package//x", "x")}, "not a plain relative name"},
-		"backslash":          {[]tar.Header{file(`package\..\x`, "x")}, "has characters"},
-		"drive":              {[]tar.Header{file(`package/C:x`, "x")}, "has characters"},
-		"newline":            {[]tar.Header{file("package/a\nb", "x")}, "has characters"},
-		"not UTF-8":          {[]tar.Header{file("package/a\xff", "x")}, "has characters"},
-		"beside":             {[]tar.Header{file("x", "x")}, "beside the package's folder"},
-		"symlink":            {link(tar.TypeSymlink), "is a symbolic link"},
-		"hard link":          {link(tar.TypeLink), "is a hard link"},
-		"device":             {link(tar.TypeChar), "is a device"},
-		"pipe":               {link(tar.TypeFifo), "is a named pipe"},
-		"twice":              {[]tar.Header{file("package/x", "1"), file("package/x", "2")}, "is there twice"},
-		"case":               {[]tar.Header{file("package/x", "1"), file("package/X", "2")}, "differ only in case"},
-		"case of a folder":   {[]tar.Header{file("package/a/x", "1"), file("package/A/y", "2")}, "differ only in case"},
-		"case of a letter":   {[]tar.Header{file("package/s", "1"), file("package/\u017f", "2")}, "differ only in case"},
-		"file, then folder":  {[]tar.Header{file("package/a", "1"), file("package/a/b", "2")}, "is there twice"},
-		"folder, then file":  {[]tar.Header{file("package/a/b", "1"), file("package/a", "2")}, "is there twice"},
-		"long name":          {[]tar.Header{file("package/"+strings.Repeat("x/", 600)+"x", "x")}, "too long"},
-		"long element":       {[]tar.Header{file("package/"+strings.Repeat("x", 300), "x")}, "not a plain relative name"},
-		"deep":               {[]tar.Header{file(strings.Repeat("x/", 64)+"x", "x")}, "too long"},
-		"many":               {many, "more than 50 entries"},
-		"many folders":       {deep, "folders"},
-		"bomb":               {[]tar.Header{file("package/zeros", strings.Repeat("\x00", 900_000))}, "more than 100 times as many"},
-		"large":              {[]tar.Header{file("package/large", noise(2<<20))}, "more than 1048576 bytes"},
-		"large and not kept": {[]tar.Header{file("package/skip", noise(2<<20))}, "more than 1048576 bytes"},
+		"absolute":             {[]tar.Header{file("/etc/passwd", "x")}, "not a plain relative name"},
+		"dot dot":              {[]tar.Header{file("package/../x", "x")}, "not a plain relative name"},
+		"dot dot first":        {[]tar.Header{file("../package/x", "x")}, "not a plain relative name"},
+		"dot":                  {[]tar.Header{file("package/./x", "x")}, "not a plain relative name"},
+		"empty element":        {[]tar.Header{file("package//x", "x")}, "not a plain relative name"},
+		"backslash":            {[]tar.Header{file(`package\..\x`, "x")}, "has characters"},
+		"drive":                {[]tar.Header{file(`package/C:x`, "x")}, "has characters"},
+		"newline":              {[]tar.Header{file("package/a\nb", "x")}, "has characters"},
+		"not UTF-8":            {[]tar.Header{file("package/a\xff", "x")}, "has characters"},
+		"beside":               {[]tar.Header{file("x", "x")}, "beside the package's directory"},
+		"symlink":              {link(tar.TypeSymlink), "is a symbolic link"},
+		"hard link":            {link(tar.TypeLink), "is a hard link"},
+		"device":               {link(tar.TypeChar), "is a device"},
+		"pipe":                 {link(tar.TypeFifo), "is a named pipe"},
+		"twice":                {[]tar.Header{file("package/x", "1"), file("package/x", "2")}, "is there twice"},
+		"case":                 {[]tar.Header{file("package/x", "1"), file("package/X", "2")}, "differ only in case"},
+		"case of a directory":  {[]tar.Header{file("package/a/x", "1"), file("package/A/y", "2")}, "differ only in case"},
+		"case of a letter":     {[]tar.Header{file("package/s", "1"), file("package/\u017f", "2")}, "differ only in case"},
+		"file, then directory": {[]tar.Header{file("package/a", "1"), file("package/a/b", "2")}, "is there twice"},
+		"directory, then file": {[]tar.Header{file("package/a/b", "1"), file("package/a", "2")}, "is there twice"},
+		"long name":            {[]tar.Header{file("package/"+strings.Repeat("x/", 600)+"x", "x")}, "too long"},
+		"long element":         {[]tar.Header{file("package/"+strings.Repeat("x", 300), "x")}, "not a plain relative name"},
+		"deep":                 {[]tar.Header{file(strings.Repeat("x/", 64)+"x", "x")}, "too long"},
+		"many":                 {many, "more than 50 entries"},
+		"many directories":     {deep, "directories"},
+		"bomb":                 {[]tar.Header{file("package/zeros", strings.Repeat("\x00", 900_000))}, "more than 100 times as many"},
+		"large":                {[]tar.Header{file("package/large", noise(2<<20))}, "more than 1048576 bytes"},
+		"large and not kept":   {[]tar.Header{file("package/skip", noise(2<<20))}, "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -246,7 +246,7 @@ func TestUnpackStopsWhenCancelled(t *testing.T) {
 }
 
 // Whatever an archive says, there is no panic, no more is written than the
-// limits allow, and nothing beside the folder, nothing but plain files in it.
+// limits allow, and nothing beside the directory, nothing but plain files in it.
 func FuzzUnpack(f *testing.F) {
 	f.Add(tarball(f, file("package/a", "text"), file("package/b/c", "more")))
 	f.Add(tarball(f, file("package/../../x", "x")))

@@ -31,7 +31,8 @@ func ParseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// safeURL is u without what may be secret: user, password, query, fragment.
+// safeURL returns u without its possibly secret parts: user, password, query,
+// fragment.
 func safeURL(u *url.URL) string {
 	if u == nil {
 		return "(no URL)"
@@ -49,8 +50,7 @@ func safeURL(u *url.URL) string {
 	return s
 }
 
-// WithoutUser returns a URL without its name and password. It is empty if it
-// cannot be parsed, for then nobody knows where those are.
+// WithoutUser returns raw without userinfo, "" if it cannot be parsed.
 func WithoutUser(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -60,11 +60,11 @@ func WithoutUser(raw string) string {
 	return u.String()
 }
 
-// addresses are the parts of a text that may be a URL, or one with a password
-// that lacks its scheme, as variables that name a proxy may.
+// addresses matches URLs, and user:password@host without a scheme, as in proxy
+// variables.
 var addresses = regexp.MustCompile(`[^\s"']*(?:://|@)[^\s"']*`)
 
-// redacted is an error of another package, whose text may have URLs in it.
+// redacted is another package's error with the secrets of URLs in its text removed.
 type redacted struct{ err error }
 
 func (e *redacted) Error() string {
@@ -77,8 +77,8 @@ func (e *redacted) Error() string {
 	})
 }
 
-// Unwrap returns nil for a time-out of the network: it says of itself that it is
-// context.DeadlineExceeded, which callers take for the end of their own context.
+// Unwrap returns nil for a network timeout. It is not unwrapped: it matches
+// context.DeadlineExceeded, which callers take for their own ctx.
 func (e *redacted) Unwrap() error {
 	if errors.Is(e.err, context.DeadlineExceeded) || errors.Is(e.err, context.Canceled) {
 		return nil

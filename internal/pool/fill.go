@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Want notes that one value of a key at least is wanted, which Fill makes.
+// Want raises the key's target to at least one. Fill makes the value.
 func (p *Pool[K, V]) Want(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -15,9 +15,8 @@ func (p *Pool[K, V]) Want(key K) {
 	s.want = max(s.want, min(1, p.o.MaxIdle))
 }
 
-// Fill makes, in the background, the values of a key that are wanted and not
-// ready: at once those that the lent ones do not make up for, the rest when
-// these have had the time to come back.
+// Fill makes the missing values in the background, after Return if leased ones
+// may cover them.
 func (p *Pool[K, V]) Fill(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,9 +53,9 @@ func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	}
 }
 
-// expectedLocked returns how many of the lent values may come back soon.
+// expectedLocked returns the number of leased values that may come back soon.
 func (p *Pool[K, V]) expectedLocked(s *values[V]) (n int) {
-	for _, since := range s.lent {
+	for _, since := range s.leases {
 		if time.Since(since) < p.o.Return {
 			n++
 		}
@@ -75,7 +74,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 		if wait {
 			p.fillLocked(key, s)
 		} else {
-			s.want -= max(missing, 0) // others need the places more
+			s.want -= max(missing, 0) // no room: lower the target
 		}
 		p.mu.Unlock()
 		return false
@@ -85,7 +84,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Lock()
 	kept := err == nil && p.addLocked(key, s, v)
 	if !kept {
-		s.filling = false // after an error the next Get says what is wrong
+		s.filling = false // the next Get returns the error
 	}
 	p.mu.Unlock()
 	if err == nil && !kept {
@@ -94,8 +93,8 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	return kept
 }
 
-// Remove closes a ready value, which is not wanted any more, and reports whether
-// it was there.
+// Remove closes a ready value, lowers its key's target, and reports whether the
+// value was there.
 func (p *Pool[K, V]) Remove(key K, v V) bool {
 	p.mu.Lock()
 	s := p.keys[key]
@@ -114,8 +113,7 @@ func (p *Pool[K, V]) Remove(key K, v V) bool {
 	return i >= 0
 }
 
-// Drop closes the idle values of all keys for which which returns true, and
-// forgets them.
+// Drop removes all keys for which which returns true and closes their idle values.
 func (p *Pool[K, V]) Drop(which func(K) bool) {
 	var gone []V
 	p.mu.Lock()
@@ -135,7 +133,7 @@ func (p *Pool[K, V]) Drop(which func(K) bool) {
 }
 
 // Close closes all idle values, and those that are put back later. It waits for
-// what happens in the background.
+// background work.
 func (p *Pool[K, V]) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -152,7 +150,7 @@ func (p *Pool[K, V]) Close() {
 	p.background.Wait()
 }
 
-// watchLocked has the oldest value expire in time.
+// watchLocked starts the timer that expires the oldest idle value.
 func (p *Pool[K, V]) watchLocked() {
 	oldest := time.Time{}
 	for _, s := range p.keys {
@@ -172,7 +170,7 @@ func (p *Pool[K, V]) watchLocked() {
 	})
 }
 
-// expire closes what has waited for too long.
+// expire closes the values that were idle for MaxIdleTime.
 func (p *Pool[K, V]) expire() {
 	now := time.Now()
 	var gone []V
@@ -203,14 +201,14 @@ func (p *Pool[K, V]) expire() {
 	}
 }
 
-// Stats says what waits, of all keys.
+// Stats counts the idle values of all keys.
 type Stats struct {
 	Ready   int // for use
-	Used    int // as it was put back
+	Used    int // not reset yet
 	Filling int // keys whose values are being made
 }
 
-// Stats returns what waits now.
+// Stats returns the current counts.
 func (p *Pool[K, V]) Stats() (s Stats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,15 +1,14 @@
-// Package pool keeps values that are expensive to make: some are made before
-// they are asked for, and some are used again.
+// Package pool keeps idle values that are expensive to make. It makes some before
+// they are requested and resets used ones.
 //
-//	Get ── a ready value, one that was used and is reset, or a new one ──> the caller
-//	Fill ─ makes, in the background, what is wanted and not there
+//	Get ── returns a ready value, a used one after a reset, or a new one
+//	Fill ─ makes missing values in the background
 //	Put ── takes a used value back; it is reset at once if one is wanted, else when needed
 //
-// A key says what a value is good for. Of each key as many are wanted as were
-// missed at the same time, MaxIdle of all keys at most; a value that nobody
-// asked for within MaxIdleTime is closed, and is not wanted any more. The
-// package knows nothing of interpreters and processes: package pyodide and
-// runners/deno use it.
+// Values are interchangeable within a key. The target per key is the number of
+// concurrent misses; all keys share MaxIdle. A value that is idle for MaxIdleTime
+// is closed and lowers its key's target. The package knows nothing of
+// interpreters and processes: package pyodide and runners/deno use it.
 //
 // # Locking
 //
@@ -25,29 +24,28 @@ import (
 	"time"
 )
 
-// recently is how long ago the last Get of a key may be for its only ready
-// value to be left alone when another key wants one.
+// recently is how long after its last Get a key's only ready value is protected
+// from eviction.
 const recently = time.Minute
 
-// Options say what a pool keeps. New and Close must be set.
+// Options configure a [Pool]. New and Close must be set.
 type Options[K comparable, V comparable] struct {
 	New   func(ctx context.Context, key K) (V, error)
 	Close func(V)
 
-	// Reset makes a value that was put back what a new one is. If it fails,
-	// the value is closed.
+	// Reset returns a used value to the state of a new one. If it fails, the
+	// value is closed.
 	Reset func(V) (V, error)
 
-	// Ready reports whether a value can be used at once; nil: all can. A Get of
-	// one that cannot is a miss, too.
+	// Ready reports whether a value can be used at once; nil: all can. A Get
+	// that returns one that cannot is a miss.
 	Ready func(V) bool
 
-	MaxIdle     int           // values that wait ready for use, of all keys
-	MaxUsed     int           // values that wait as they were put back, of all keys
-	MaxIdleTime time.Duration // that a value waits
+	MaxIdle     int           // ready values, of all keys
+	MaxUsed     int           // used values that are not reset yet, of all keys
+	MaxIdleTime time.Duration // until an idle value is closed
 
-	// Return is how soon most values are put back: before, no new ones are made
-	// in their place.
+	// Return is how long Fill waits for leased values before replacing them.
 	Return time.Duration
 }
 
@@ -59,22 +57,22 @@ type Pool[K comparable, V comparable] struct {
 
 	mu     sync.Mutex
 	keys   map[K]*values[V]
-	came   *sync.Cond  // of mu: a reset has ended
-	expiry *time.Timer // of what waits longest, nil if nothing does
+	came   *sync.Cond  // signals on mu when a reset ends
+	expiry *time.Timer // for the oldest idle value; nil if there is none
 	closed bool
 }
 
-// values are those of one key. They are guarded by the pool's mu.
+// values are the values of one key, guarded by the pool's mu.
 type values[V comparable] struct {
-	want      int       // how many are to be ready
-	asked     time.Time // the last Get
-	ready     []idle[V] // the oldest first
-	used      []idle[V] // likewise
-	resetting int       // in the background
-	waiting   int       // Gets that wait for them
-	lent      []time.Time
+	want      int         // target number of ready values
+	asked     time.Time   // the last Get
+	ready     []idle[V]   // oldest first
+	used      []idle[V]   // oldest first
+	resetting int         // in the background
+	waiting   int         // Gets that wait for a reset
+	leases    []time.Time // when they began, oldest first
 	filling   bool
-	delayed   *time.Timer // the filling, if it has not begun
+	delayed   *time.Timer // the fill that has not begun
 	dropped   bool
 }
 
@@ -83,14 +81,14 @@ type idle[V any] struct {
 	since time.Time
 }
 
-// New makes an empty pool.
+// New returns an empty Pool.
 func New[K comparable, V comparable](o Options[K, V]) *Pool[K, V] {
 	p := &Pool[K, V]{o: o, keys: map[K]*values[V]{}}
 	p.came = sync.NewCond(&p.mu)
 	return p
 }
 
-// Get returns a value that is the caller's until it is put back or discarded.
+// Get leases a value to the caller, who ends the lease with Put or Discard.
 func (p *Pool[K, V]) Get(ctx context.Context, key K) (V, error) {
 	v, ok := p.take(key)
 	if !ok {
@@ -103,7 +101,7 @@ func (p *Pool[K, V]) Get(ctx context.Context, key K) (V, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		s := p.valuesLocked(key)
-		s.lent = append(s.lent, time.Now())
+		s.leases = append(s.leases, time.Now())
 	}
 	return v, nil
 }
@@ -128,8 +126,8 @@ func (p *Pool[K, V]) take(key K) (V, bool) {
 	return v, ok
 }
 
-// takeReadyLocked takes the newest value that can be used at once, or else the
-// oldest, which will be the first that can.
+// takeReadyLocked takes the newest value that can be used at once, else the
+// oldest, which will be ready first. Hit reports the former.
 func (p *Pool[K, V]) takeReadyLocked(s *values[V]) (v V, ok, hit bool) {
 	if len(s.ready) == 0 {
 		return v, false, false
@@ -146,7 +144,7 @@ func (p *Pool[K, V]) takeReadyLocked(s *values[V]) (v V, ok, hit bool) {
 	return v, true, hit
 }
 
-// make makes a value of one that was used, or else a new one.
+// make resets a used value, or calls New.
 func (p *Pool[K, V]) make(ctx context.Context, key K) (V, error) {
 	p.mu.Lock()
 	var used []idle[V]
@@ -165,7 +163,7 @@ func (p *Pool[K, V]) make(ctx context.Context, key K) (V, error) {
 	return p.o.New(ctx, key)
 }
 
-// maxKeys is how many keys are remembered that have no values.
+// maxKeys bounds the empty keys kept.
 const maxKeys = 64
 
 // valuesLocked returns the values of a key.
@@ -181,7 +179,7 @@ func (p *Pool[K, V]) valuesLocked(key K) *values[V] {
 	return s
 }
 
-// empty reports whether nothing is there and nothing on its way.
+// empty reports whether the key has no values and none are being made.
 func (s *values[V]) empty() bool {
 	return len(s.ready)+len(s.used)+s.resetting+s.waiting == 0 && !s.filling
 }
@@ -226,22 +224,21 @@ func (p *Pool[K, V]) Put(key K, v V) {
 	}()
 }
 
-// Discard notes that a value that Get returned is not put back.
+// Discard ends a lease without putting the value back; the caller closes it.
 func (p *Pool[K, V]) Discard(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.valuesLocked(key).back()
 }
 
-// back notes that one of the lent values is not lent any more.
+// back removes the oldest lease.
 func (s *values[V]) back() {
-	if len(s.lent) > 0 {
-		s.lent = s.lent[1:]
+	if len(s.leases) > 0 {
+		s.leases = s.leases[1:]
 	}
 }
 
-// trimUsedLocked takes out the used value that waits longest, if there are too
-// many.
+// trimUsedLocked removes the oldest used value if there are more than MaxUsed.
 func (p *Pool[K, V]) trimUsedLocked() (v V, found bool) {
 	var oldest *values[V]
 	n := 0
@@ -259,7 +256,7 @@ func (p *Pool[K, V]) trimUsedLocked() (v V, found bool) {
 	return v, true
 }
 
-// addLocked makes a value a ready one, if there is room and it is wanted.
+// addLocked adds a ready value and reports true, if there is room for it.
 func (p *Pool[K, V]) addLocked(key K, s *values[V], v V) bool {
 	if p.closed || s.dropped || !p.roomLocked(s) {
 		return false
@@ -269,8 +266,8 @@ func (p *Pool[K, V]) addLocked(key K, s *values[V], v V) bool {
 	return true
 }
 
-// roomLocked reports whether there may be one more ready value, of s. It closes
-// one of another key if that can spare it.
+// roomLocked reports whether s may have one more ready value. It evicts another
+// key's value if that key can spare one.
 func (p *Pool[K, V]) roomLocked(s *values[V]) bool {
 	n := 0
 	var spare *values[V]
@@ -294,7 +291,7 @@ func (p *Pool[K, V]) roomLocked(s *values[V]) bool {
 	return true
 }
 
-// closeLater closes values without the mutex.
+// closeLater closes values in the background, without the mutex.
 func (p *Pool[K, V]) closeLater(gone []V) {
 	if len(gone) == 0 {
 		return

@@ -1,22 +1,21 @@
-// Package procdir makes temporary directories that go away with their process.
+// Package procdir makes temporary directories that are removed after their process
+// has ended.
 //
 //	<parent>/<prefix><process>-<random>/   0700
 //	└── lock                               held by flock as long as the process lives
 //
-// The kernel releases the lock when the process ends, however it ends. Who makes
-// a directory removes those beside it whose locks are free. There is no age to
-// guess: a process may sleep for a week.
+// The kernel releases the lock when the process ends, however it ends. Make sweeps
+// sibling directories whose lock is free. Their age is not looked at: a process
+// may sleep for a week.
 //
-// The parent may be one that every user of the machine can write, as /tmp is, so
-// whatever has the prefix there is somebody else's until it is known better: only
-// a directory of this user that nobody else can look into is touched, nothing is
-// created in it, no link is followed, and no open waits for another end.
+// In a shared parent (/tmp) only directories owned by this user with mode 0700 are
+// touched, without following links and without waiting in an open (of a FIFO).
 //
 // # Locking
 //
-// Making and sweeping need no lock of the parent. A directory can be swept in
-// the moment before its maker has locked it; the maker sees that, and makes
-// another one. Where the file system has no locks nothing is swept.
+// The parent is not locked. A new directory can be swept before its maker has
+// locked it; the maker notices that and makes another one. Without file locks
+// nothing is swept.
 package procdir
 
 import (
@@ -42,16 +41,17 @@ type Dir struct {
 const (
 	lockName = "lock"
 
-	// attempts is how often a directory is made that is swept at once.
+	// attempts bounds retries when another process sweeps the new directory before
+	// it is locked.
 	attempts = 10
 )
 
 var errSwept = errors.New("another process removed it at once")
 
-// Make makes a directory in parent whose name begins with prefix, after
-// removing those of dead processes. The caller removes it.
+// Make makes a directory in parent whose name begins with prefix, after sweeping
+// those of dead processes. The caller removes it.
 func Make(parent, prefix string) (*Dir, error) {
-	each(parent, prefix, func(path string, lock *flock.Flock) { _ = remove(path, lock) }, nil)
+	sweep(parent, prefix, func(path string, lock *flock.Flock) { _ = remove(path, lock) }, nil)
 	var err error
 	for range attempts {
 		var d *Dir
@@ -65,7 +65,7 @@ func Make(parent, prefix string) (*Dir, error) {
 	return nil, fmt.Errorf("make a temporary directory: %w", err)
 }
 
-// try makes a directory and locks it. The error is errSwept if somebody else
+// try makes a directory and locks it. The error is errSwept if another process
 // had the lock in between.
 func try(parent, prefix string) (*Dir, error) {
 	path, err := os.MkdirTemp(parent, fmt.Sprintf("%s%d-", prefix, os.Getpid()))
@@ -96,13 +96,13 @@ func try(parent, prefix string) (*Dir, error) {
 	return &Dir{path: path, lock: lock}, nil
 }
 
-// newLock returns the lock of the directory at path. Its file is opened with
-// these flags, and never through a link or such that opening it waits.
+// newLock returns the lock of the directory at path, opened with
+// O_NOFOLLOW|O_NONBLOCK and flags.
 func newLock(path string, flags int) *flock.Flock {
 	return flock.New(filepath.Join(path, lockName), flock.SetFlag(os.O_RDWR|guarded|flags))
 }
 
-// Unsupported reports whether err says that the file system has no locks.
+// Unsupported reports whether err means that the file system has no locks.
 func Unsupported(err error) bool {
 	return errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.ENOTSUP) ||
 		errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS)
@@ -111,11 +111,11 @@ func Unsupported(err error) bool {
 // Path returns the path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// Remove removes the directory and all that is in it.
+// Remove removes the directory and everything in it.
 func (d *Dir) Remove() error { return remove(d.path, d.lock) }
 
-// remove removes a directory whose lock is held, the lock last: a directory
-// without one that is not empty would never be swept.
+// remove removes a directory whose lock is held, the lock last: a non-empty
+// directory without a lock is never swept.
 func remove(path string, lock *flock.Flock) error {
 	defer lock.Close()
 	entries, err := os.ReadDir(path)
@@ -133,10 +133,10 @@ func remove(path string, lock *flock.Flock) error {
 	return RemoveAll(path)
 }
 
-// Users returns the processes that have a directory in parent whose name begins
-// with prefix, as their names say, but for d's own.
+// Users returns the pids parsed from the names of d's siblings with this prefix
+// whose processes live, without d's.
 func (d *Dir) Users(prefix string) (pids []int) {
-	each(filepath.Dir(d.path), prefix, func(_ string, lock *flock.Flock) { _ = lock.Close() }, func(path string) {
+	sweep(filepath.Dir(d.path), prefix, func(_ string, lock *flock.Flock) { _ = lock.Close() }, func(path string) {
 		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), prefix), "-")
 		if pid, err := strconv.Atoi(number); err == nil && path != d.path {
 			pids = append(pids, pid)
@@ -146,14 +146,13 @@ func (d *Dir) Users(prefix string) (pids []int) {
 	return slices.Compact(pids)
 }
 
-// each calls free for each directory whose process is dead, with its lock held,
-// and used, unless it is nil, for those whose process lives. Whatever else has
-// the prefix is passed over.
-func each(parent, prefix string, free func(path string, lock *flock.Flock), used func(path string)) {
+// sweep calls free, lock held, for dead processes' directories and used, which may
+// be nil, for live ones. Other files with the prefix are skipped.
+func sweep(parent, prefix string, free func(path string, lock *flock.Flock), used func(path string)) {
 	if parent == "" {
 		parent = os.TempDir()
 	}
-	entries, _ := os.ReadDir(parent) // nothing is swept that cannot be seen
+	entries, _ := os.ReadDir(parent) // an unreadable parent is not swept
 	for _, e := range entries {
 		path := filepath.Join(parent, e.Name())
 		if !strings.HasPrefix(e.Name(), prefix) || !private(path) {
@@ -180,18 +179,18 @@ func each(parent, prefix string, free func(path string, lock *flock.Flock), used
 	}
 }
 
-// private reports whether path is a directory, and no link to one, that only
-// this user can have filled.
+// private reports whether path is a directory, not a link, that only this user
+// can have written to.
 func private(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir() && owned(info)
 }
 
-// flattenAt is how many levels of a tree are handled by one path.
+// flattenAt is the depth at which open moves a tree up.
 const flattenAt = 64
 
-// RemoveAll is os.RemoveAll for trees with directories that may not be read or
-// written, at any depth. An untrusted program may have made them.
+// RemoveAll is os.RemoveAll for trees that an untrusted program made: unreadable or
+// unwritable directories, at any depth.
 func RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if err == nil {
@@ -205,11 +204,11 @@ func RemoveAll(path string) error {
 		open(top)
 		_ = top.Close()
 	}
-	return os.RemoveAll(path) // says if that was not enough
+	return os.RemoveAll(path) // returns what is still wrong
 }
 
-// open makes the directories below top readable and writable. What is too deep
-// for a path is moved up, where it is found again.
+// open makes the directories below top readable and writable. A tree at flattenAt
+// is moved up to top, so that no path becomes too long.
 func open(top *os.Root) {
 	moved := 0
 	var walk func(dir string, depth int)

@@ -17,17 +17,17 @@ import (
 	"coderunner/cache"
 )
 
-// request is one thing to fetch, by as many attempts as it takes.
+// request is a URL to fetch, with retries.
 type request struct {
 	name   string // for errors
 	url    *url.URL
 	header http.Header
-	raw    bool     // take the bytes as they are stored, not compressed for the transfer
+	raw    bool     // ask for the stored bytes, without a transfer encoding
 	from   *url.URL // of the page that named the URL, nil if the user did
 }
 
-// answer is an answer whose status is a success, or 304. The body is bounded
-// and ends with an error when it stalls.
+// answer is an answer with a successful status, or 304. Reading a stalled body
+// returns an error.
 type answer struct {
 	status int
 	header http.Header
@@ -36,9 +36,9 @@ type answer struct {
 	body   io.Reader
 }
 
-// fetch makes the request and gives the answer to use, again from the start
-// when the transfer breaks. Use must not keep the body, and wraps what is not
-// the network's fault in *finalError or a type of this package.
+// fetch makes the request and calls use with the response; a broken transfer
+// calls use again. Use must not keep the body. It wraps errors that are not the
+// network's in *finalError or a type of this package.
 func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) error {
 	ctx, err := c.checkLink(ctx, r)
 	if err != nil {
@@ -82,7 +82,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// statusError is an *HTTPError with what decides about another attempt.
+// statusError is an *HTTPError with the pause that the server asks for.
 type statusError struct {
 	HTTPError
 	after time.Duration
@@ -90,7 +90,7 @@ type statusError struct {
 
 func (e *statusError) Unwrap() error { return &e.HTTPError }
 
-// errStalled is the cause when a transfer is given up.
+// errStalled is the cause of an aborted transfer.
 var errStalled = errors.New("the transfer stalled")
 
 // attempt makes the request once.
@@ -128,7 +128,7 @@ func (c *Client) attempt(ctx context.Context, r request, use func(answer) error)
 	return stallCause(ctx, err)
 }
 
-// stallCause replaces the error of a request that we gave up by the reason.
+// stallCause returns errStalled for a request that was aborted, else err.
 func stallCause(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
 		return errStalled
@@ -136,8 +136,8 @@ func stallCause(ctx context.Context, err error) error {
 	return err
 }
 
-// watchedReader tells of progress: so many bytes that a server which dribbles
-// does not count as alive.
+// watchedReader resets the stall timer every minProgress bytes, so a trickle
+// counts as stalled.
 type watchedReader struct {
 	r        io.Reader
 	pending  int
@@ -153,7 +153,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// retryAfter reads the header's two forms.
+// retryAfter parses a Retry-After header, in seconds or a date; 0 if it is neither.
 func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -164,8 +164,8 @@ func retryAfter(value string) time.Duration {
 	return 0
 }
 
-// retriable says how many attempts err is worth, counting the one that failed,
-// and what pause the server asks for.
+// retriable returns the maximum number of attempts after err, counting the one
+// that failed, and the pause that the server asks for.
 func retriable(err error) (attempts int, after time.Duration) {
 	var status *statusError
 	var redirect *redirectError
@@ -183,23 +183,23 @@ func retriable(err error) (attempts int, after time.Duration) {
 		return 1, 0
 	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.EHOSTUNREACH):
-		return 2, 0 // most likely there is no network: say so soon
+		return 2, 0 // most likely there is no network: report it soon
 	case errors.Is(err, errStalled):
 		return 2, 0 // each has cost the whole stall time already
 	}
 	return 4, 0
 }
 
-// finalError is an error of a fetch that another attempt would not cure.
+// finalError is an error that is not retried.
 type finalError struct{ err error }
 
 func (e *finalError) Error() string { return e.err.Error() }
 func (e *finalError) Unwrap() error { return e.err }
 
-// explain makes the error that the caller of fetch sees.
+// explain returns the error for the caller of fetch.
 func explain(r request, attempts int, err error) error {
 	where := safeURL(r.url)
-	named := r.name == where // then the parts that repeat it are left out
+	named := r.name == where // the name is not repeated
 	var status *statusError
 	var final *finalError
 	switch {
@@ -223,7 +223,7 @@ func explain(r request, attempts int, err error) error {
 	return fmt.Errorf("fetch %s: %w%s%s", where, &redacted{err}, tried(attempts), networkHint(err))
 }
 
-// isOwn reports whether err is one of this package's that says everything.
+// isOwn reports whether err is of this package or the cache: it needs no hint.
 func isOwn(err error) bool {
 	var digest *DigestError
 	var size *SizeError

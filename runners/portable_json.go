@@ -14,10 +14,9 @@ type Value struct {
 	JSON json.RawMessage `json:"json,omitempty"` // when the value is JSON
 }
 
-// NewValue returns the value that a program's side reports as text and, unless
-// that is empty, as JSON. The program may have forged both: the text is cut to
-// limit bytes, longer JSON is dropped, and the rest is what
-// [PortableJSON] makes of it.
+// NewValue returns the value that the guest reports as text and, unless it is
+// empty, as JSON. The program may have forged both: the text is cut to limit
+// bytes, longer JSON is dropped, and [PortableJSON] rewrites the rest.
 func NewValue(text, asJSON string, limit int64) *Value {
 	v := &Value{Text: Clip(text, int(limit))}
 	if int64(len(asJSON)) <= limit {
@@ -26,19 +25,19 @@ func NewValue(text, asJSON string, limit int64) *Value {
 	return v
 }
 
-// The bounds of what every parser reads, with room for the message around a
+// Limits that every common parser supports, with room for the message around a
 // value.
 const (
 	maxJSONDepth  = 100 // Rust's serde_json reads 128, pydantic's jiter 200
 	maxJSONNumber = 400 // bytes; the longest integer below 1e308 has 309
 )
 
-// PortableJSON returns a JSON text so that the strictest parsers in use read
-// it and agree about it, or nil where that would change its meaning. It is
-// valid, nested at most 100 deep, names nothing twice in an object, and has
-// only numbers that are finite as a float64: Python refuses integers of more
-// than 4,300 digits, and Rust and Go what is larger than 1e308. Lone
-// surrogates and bytes that are not UTF-8 become U+FFFD.
+// PortableJSON returns text as JSON that the strictest parsers in use accept and
+// agree about, or nil where that would change its meaning. The result is valid,
+// nested at most 100 deep, without duplicate names in an object, and its numbers
+// are finite as a float64: Python refuses integers of more than 4,300 digits,
+// and Rust and Go refuse numbers above 1e308. Lone surrogates and invalid UTF-8
+// become U+FFFD.
 func PortableJSON(text []byte) json.RawMessage {
 	if !json.Valid(text) {
 		return nil
@@ -55,11 +54,11 @@ func PortableJSON(text []byte) json.RawMessage {
 // portable rewrites a valid JSON text.
 type portable struct {
 	in, out []byte
-	open    []map[string]bool // the names in each open object; nil: an array
-	name    bool              // a string that comes now is a name
+	open    []map[string]bool // the names seen in each open object; nil for an array
+	name    bool              // the next string is a name
 }
 
-// token copies the next token. It reports whether parsers agree about it.
+// token copies the next token and reports whether parsers agree about it.
 func (p *portable) token() bool {
 	n := 1
 	switch c := p.in[0]; c {
@@ -97,7 +96,7 @@ func (p *portable) token() bool {
 	return true
 }
 
-// str copies a string.
+// str copies a string and reports whether parsers agree about it.
 func (p *portable) str() bool {
 	n, escaped := 1, false
 	for ; p.in[n] != '"'; n++ {
