@@ -17,8 +17,8 @@ import (
 	"coderunner/runners/deno/deps"
 )
 
-// checkBinary finds a Deno that the user named and returns its absolute path
-// and its version, which must not be too old.
+// checkBinary finds the Deno that the user named and returns its absolute path and
+// its version. A version before versions.DenoOldest is an error.
 func checkBinary(name string) (path, version string, err error) {
 	fail := func(err error) (string, string, error) {
 		return "", "", fmt.Errorf("use Deno %s: %w", name, err)
@@ -51,7 +51,7 @@ func checkBinary(name string) (path, version string, err error) {
 	}
 	fields := strings.Fields(out.String())
 	if len(fields) < 2 || fields[0] != "deno" {
-		return fail(fmt.Errorf("it answers --version with %q, which is not Deno's way", deps.Shorten(out.String(), 60)))
+		return fail(fmt.Errorf("it answers --version with %q, not as Deno does", deps.Shorten(out.String(), 60)))
 	}
 	version = fields[1]
 	if older(version, versions.DenoOldest) {
@@ -60,8 +60,8 @@ func checkBinary(name string) (path, version string, err error) {
 	return path, version, nil
 }
 
-// limitedBuffer keeps the first kilobyte, swallows some more, and then fails,
-// which ends whoever writes.
+// limitedBuffer keeps the first kilobyte, discards some more, and then fails,
+// which ends the writer.
 type limitedBuffer struct {
 	buf  *bytes.Buffer
 	seen int
@@ -75,7 +75,8 @@ func (l *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// older compares versions like 2.9.6. What is not a version is old.
+// older reports whether a version like 2.9.6 is before another. What is not a
+// version is old.
 func older(version, than string) bool {
 	version, _, _ = strings.Cut(version, "+")
 	version, _, pre := strings.Cut(version, "-")
@@ -96,8 +97,8 @@ func older(version, than string) bool {
 	return pre // 2.9.0-rc.1 is before 2.9.0
 }
 
-// binary returns the Deno to use, fetching the pinned one if need be. The cache
-// looks each time whether that is still what was fetched.
+// binary returns the path of the Deno to use, and fetches the pinned one if it is
+// not cached. The cache verifies it each time.
 func (t *tool) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
 	if t.named != "" {
 		return t.named, nil

@@ -9,9 +9,8 @@ import (
 	"coderunner/runners/deno/process"
 )
 
-// Isolation returns how well a program in Deno is confined beside Deno's own
-// permissions, under a policy. What is in force is the kernel's part only; see
-// [Confinement].
+// Isolation returns how the kernel confines a program under a policy, beside
+// Deno's own permissions. See [Confinement] for the other limits.
 func Isolation(p runners.Policy) sandbox.Level {
 	level := sandbox.Probe()
 	if unconfined(p) {
@@ -26,8 +25,8 @@ func Isolation(p runners.Policy) sandbox.Level {
 	return level
 }
 
-// Confinement is Isolation with all limits that are in force, the control
-// group's too, for which it has to be looked at.
+// Confinement returns Isolation with all limits that are in force. It probes the
+// control group.
 func Confinement(p runners.Policy) sandbox.Level {
 	level := Isolation(p)
 	level.InForce = append(slices.Clip(level.InForce), process.Limits()...)
@@ -42,8 +41,8 @@ func unconfined(p runners.Policy) bool {
 	return p.Run.Any() && !p.DenyRun.All || p.FFI.Any() && !p.DenyFFI.All
 }
 
-// confinement is what the process may touch, nil if that is everything. It may
-// write nothing that another process reads, unless the policy lets it.
+// confinement returns what the process may touch, nil if that is everything. It
+// may write nothing that another process reads, unless the policy allows it.
 func (in *instance) confinement() *sandbox.Spec {
 	r, v, p := in.r, in.variant, in.policy()
 	if unconfined(p) {
@@ -73,8 +72,8 @@ func (in *instance) confinement() *sandbox.Spec {
 	return s
 }
 
-// granted returns the paths of a grant. Landlock knows no exceptions: those are
-// left to Deno.
+// granted returns the paths of a grant. Landlock has no exceptions: Deno enforces
+// those.
 func granted(allow, deny runners.Grant) []string {
 	switch {
 	case deny.All:

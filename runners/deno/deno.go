@@ -4,8 +4,7 @@
 // It is called through [runners.Runner] and knows no protocol. A run has two
 // phases. In the first, trusted one, "deno cache" fetches the packages that
 // the program names; it sees their names only, never the program. In the
-// second the program runs without a resolver and with the permissions of the
-// policy:
+// second the program runs without a resolver, with the permissions of the policy:
 //
 //	Request ─ parse ─> specifiers ─ resolve ─> import map ─ prepare ─> lock file
 //	   │                                                                 │
@@ -13,33 +12,28 @@
 //	                 └─> working directory ─ start ─> bootstrap.js <────────┘
 //	Outcome <── streams, report, exit <── the program ┘
 //
-// The bootstrap is the main module of every process. It waits on stdin for
-// its orders, so a few processes are started before there are programs for
-// them (pool.go).
+// The bootstrap is the main module of every process. It waits on stdin for its
+// orders, so a pool keeps a few processes started (pool.go).
 //
 // # Sources
 //
 // Deno 2.9: the flags of "deno run" and "deno cache", the lock file's format 5,
-// and the texts of its messages, which are in reason.go and outcome.go.
+// and the texts of its messages, in deps/reason.go and outcome.go.
 //
 // # Locking
 //
-// Runs share nothing but Deno's cache directory, which they only read, and which
-// Deno itself guards. What was prepared is remembered under a mutex of its own
-// (memo), the names of working directories under another (runDirs), the processes
-// that wait under a third (leases and their pool), which packages have compiled code under a
-// fourth (codecache); none of them is taken under another. No lock is held while
-// anything waits. What a run leaves to be finished in the background is counted
-// (Runner.background), and Close waits for it.
+// Runs share only Deno's cache directory, which they read and Deno itself guards.
+// memo, absences, runDirs, leases, its pool and codecache each have a mutex; none
+// is taken under another, and none is held while anything waits. Close waits for
+// the work that runs leave in the background (Runner.background).
 //
 // # Limits
 //
-// A program cannot be interrupted softly: at its time limit it is killed.
-// Memory is limited exactly on Linux; elsewhere only V8's heap is. A child
-// dies with this process on Linux only. What a program has in its directories, and
-// its threads, are counted from time to time. Registry credentials are those in
-// the registry's URL; .npmrc is not read. What was resolved for a set of
-// imports stays resolved until the cache is cleared.
+// At its time limit a program is killed, without a softer signal before. Memory is
+// limited exactly on Linux; elsewhere only V8's heap is. A child dies with this
+// process on Linux only. Threads and disk use are sampled. Registry credentials
+// come from the registry's URL; .npmrc is not read. What was resolved for a set
+// of imports stays resolved until the cache is cleared.
 //
 // # Testing
 //
@@ -97,21 +91,20 @@ type Config struct {
 	// Offline forbids fetching anything.
 	Offline bool
 
-	// Env has the variables that say how the network is reached: proxies and
-	// certificates. They are for the trusted phase, and for programs that may
-	// use the network, except proxies with a password.
+	// Env has the variables for the network: proxies and certificates. The trusted
+	// phase gets them, and programs that may use the network do, except proxies
+	// with a password.
 	Env map[string]string
 
-	// Ahead is how many processes are started ahead of need and kept waiting, at
-	// most. Each has about 9 MiB of memory of its own. 0 is none, which is
-	// right for one run.
+	// Ahead is the most idle processes that are kept, of about 9 MiB each. 0 is
+	// none, which is right for one run.
 	Ahead int
 
-	// Memory is the limit that requests will probably have, in bytes. Warm
-	// starts a process ahead for it. 0 is the default one.
+	// Memory is the limit that requests will probably have, in bytes. Warm starts
+	// an idle process for it. 0 is the default limit.
 	Memory int64
 
-	// Log is told of what goes wrong on our side. nil is none.
+	// Log gets the errors of this package. nil is none.
 	Log *zap.Logger
 }
 
@@ -124,13 +117,13 @@ type Runner struct {
 	leases  *leases
 	codes   *codes
 
-	background sync.WaitGroup // what runs may leave to be finished
+	background sync.WaitGroup // work that runs leave behind
 
-	warnOnce sync.Once // that memory cannot be limited
+	warnOnce sync.Once // for the warning that memory cannot be limited
 }
 
-// tool is the Deno of a Runner: its binary, its cache and its environment, and
-// its commands of the trusted phase.
+// tool is the Deno of a Runner: its binary, cache and environment, and its
+// commands of the trusted phase.
 type tool struct {
 	cfg     Config
 	log     *zap.Logger
@@ -143,8 +136,8 @@ type tool struct {
 
 var _ runners.Runner = (*Runner)(nil)
 
-// New makes a Runner. A Deno that the configuration names is looked at: it is
-// an error if it cannot be used. Nothing is fetched.
+// New returns a Runner. It checks a Deno that the configuration names, and fetches
+// nothing.
 func New(cfg Config) (*Runner, error) {
 	if cfg.Cache == nil {
 		return nil, errors.New("deno: Config.Cache is nil")
@@ -207,11 +200,11 @@ func makeDenoDir(dir string) error {
 	return nil
 }
 
-// maxCache is how large one of Deno's databases may get, in bytes.
+// maxCache bounds each of Deno's databases, in bytes.
 const maxCache = 256 << 20
 
-// trimCaches removes the databases in which the trusted phase keeps what it
-// found out about modules, if they have become too large.
+// trimCaches removes the trusted phase's databases of module analysis that are
+// larger than maxCache.
 func trimCaches(dir string) {
 	databases, _ := filepath.Glob(filepath.Join(dir, "*_cache_v*"))
 	for _, name := range databases {
@@ -224,15 +217,15 @@ func trimCaches(dir string) {
 	}
 }
 
-// Versions returns Deno's.
+// Versions returns Deno's version.
 func (r *Runner) Versions() map[string]string { return map[string]string{"deno": r.version} }
 
-// Close ends the processes that wait and removes the directories of runs. No Run
-// may be in progress.
+// Close ends the idle processes and removes the directories of runs. No Run may be
+// in progress.
 func (r *Runner) Close() error {
 	r.leases.close()
 	if r.cfg.Ahead == 0 {
-		r.codes.store.Wait() // this process is of use to the next ones
+		r.codes.store.Wait() // later processes use the databases
 	}
 	r.codes.store.Close()
 	r.background.Wait()
@@ -243,8 +236,8 @@ func (r *Runner) Close() error {
 	return err
 }
 
-// Warm fetches Deno and the packages, which are as in Request.Packages, and
-// starts a process ahead if the configuration has room for one.
+// Warm fetches Deno and the packages, which are as in Request.Packages. Without
+// packages it starts an idle process if the configuration allows one.
 func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
 	pinned, err := deps.ParsePackages(packages)
 	if err != nil {

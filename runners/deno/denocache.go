@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// preparation is one command of the trusted phase, which runs nothing that it
+// preparation is one command of the trusted phase. It runs nothing of what it
 // fetches, and no lifecycle scripts.
 type preparation struct {
 	binary        string
@@ -31,8 +31,8 @@ type preparation struct {
 	downloaded    func(address string)
 }
 
-// deno runs a command of the trusted phase. Message is Deno's when it could not
-// do what it was told; err is ours.
+// deno runs a command of the trusted phase. Message is Deno's error message, ""
+// on success; err is an error of the host.
 func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
 	args := append(p.command, "--no-config")
 	staging := ""
@@ -54,31 +54,30 @@ func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message 
 	} else {
 		args = append(args, importFlags(t.cfg.Policy, t.cfg.JSRURL)...)
 	}
-	args = append(args, p.what) // which never looks like a flag
+	args = append(args, p.what) // never looks like a flag
 	if _, err := os.Lstat(t.denoDir); errors.Is(err, os.ErrNotExist) {
-		// The cache was cleared meanwhile. What is not there when a process is
-		// confined, it cannot make.
+		// The cache was cleared meanwhile. A confined process cannot make its root.
 		if err := makeDenoDir(t.denoDir); err != nil {
 			return nil, "", err
 		}
 	}
 	spec := t.spec(p.binary, p.dir, staging)
 	spec.Network = !p.offline
-	answer, said := new(bytes.Buffer), runners.NewCapture(64<<10)
+	answer, printed := new(bytes.Buffer), runners.NewCapture(64<<10)
 	state, err := t.starter.Run(ctx,
 		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: t.prepareEnv(), Spec: spec},
 		func(stdout io.Reader) {
 			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))
 			_, _ = io.Copy(io.Discard, stdout)
 		},
-		func(stderr io.Reader) { readLines(stderr, said, p.downloaded) })
+		func(stderr io.Reader) { readLines(stderr, printed, p.downloaded) })
 	if err != nil {
 		return nil, "", fmt.Errorf("fetch packages: %w", err)
 	}
 	if state.Success() {
 		return answer.Bytes(), "", nil
 	}
-	text, _ := said.Text()
+	text, _ := printed.Text()
 	t.log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
 	if text = strings.TrimSpace(text); text == "" {
 		text = fmt.Sprintf("deno %s: %v", p.command[0], state)
@@ -86,9 +85,9 @@ func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message 
 	return nil, text, nil
 }
 
-// spec returns what the trusted phase may touch. It runs nothing of a package,
-// but it unpacks and parses what strangers have put into registries. Staging is
-// the directory that it fills, "" if there is none.
+// spec returns what the trusted phase may touch. It runs no code of a package, but
+// unpacks and parses untrusted archives. Staging is the directory that it fills,
+// "" if there is none.
 func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
 	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.denoDir, staging}, Network: true}
 	for _, name := range certificateVariables {
@@ -97,10 +96,10 @@ func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
 	return s
 }
 
-// maxAnswer bounds what is read of the answer of "deno info", in bytes.
+// maxAnswer bounds the output of "deno info" that is read, in bytes.
 const maxAnswer = 64 << 20
 
-// info asks Deno about the modules that a file imports.
+// info returns what "deno info" reports about the modules that a file imports.
 func (t *tool) info(ctx context.Context, p preparation) (*deps.Info, error) {
 	p.command, p.downloaded = []string{"info", "--json"}, func(string) {}
 	stdout, message, err := t.deno(ctx, p)
@@ -117,8 +116,8 @@ func (t *tool) info(ctx context.Context, p preparation) (*deps.Info, error) {
 	return info, nil
 }
 
-// readLines calls downloaded for each download that Deno reports, and writes
-// everything else to w.
+// readLines calls downloaded for each download that Deno reports, and copies the
+// other lines to w.
 func readLines(f io.Reader, w *runners.Capture, downloaded func(string)) {
 	lines := bufio.NewReaderSize(f, 64<<10)
 	for {

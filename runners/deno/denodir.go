@@ -14,9 +14,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// The trusted phase fills Deno's cache (Runner.denoDir), and a program's process
-// writes nothing there. It has a DENO_DIR of its own, with links to what it may
-// read, and to where it may write, which is the run's own directory:
+// The trusted phase fills Deno's cache (tool.denoDir), and a program's process
+// writes nothing there. Its own DENO_DIR has links to what it may read, and into
+// the run's directory for what it may write:
 //
 //	<base>/deno/r0/                 the process can only read it
 //	├── npm, remote, gen/https      ──> the same in Deno's cache
@@ -26,7 +26,7 @@ import (
 // fetched are the directories that the trusted phase fills.
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
-// link makes the DENO_DIR of a run's directory, of links into the shared one.
+// link makes the run's DENO_DIR, of links into the shared one.
 func (f *runDir) link(shared string) error {
 	if f.linked {
 		return nil
@@ -56,8 +56,8 @@ func (f *runDir) link(shared string) error {
 	return err
 }
 
-// closeStorage closes the place in a DENO_DIR where localStorage and the Cache
-// API would keep things from run to run.
+// closeStorage puts a file where localStorage and the Cache API would keep data
+// from run to run.
 func closeStorage(dir string) error {
 	name := filepath.Join(dir, "location_data")
 	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
@@ -69,8 +69,8 @@ func closeStorage(dir string) error {
 	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a directory of this name.\n"), 0o400)
 }
 
-// guarded reports whether the kernel keeps the process from writing in its
-// DENO_DIR, so that it can be used again.
+// guarded reports whether the kernel denies the process writes to its DENO_DIR, so
+// that the next run can use it.
 func (in *instance) guarded() bool {
 	p := in.policy()
 	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.r.runDirs.base)
@@ -83,25 +83,25 @@ func (in *instance) arrange() error {
 		if !wanted {
 			continue
 		}
-		// Its addresses of the program's files are relative to where it is.
+		// The addresses in it are relative to its own path.
 		text, err := os.ReadFile(filepath.Join(ready.dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(in.dir.path, name), text, 0o600)
 		}
 		if err != nil {
-			return fmt.Errorf("copy what was prepared: %w", err)
+			return fmt.Errorf("copy the prepared %s: %w", name, err)
 		}
 	}
 	if err := in.dir.link(r.denoDir); err != nil {
-		// Some systems let only few make links. Deno then keeps what it makes in
-		// its cache, if nothing forbids that.
+		// Some systems restrict symbolic links. Deno then writes to its cache, where
+		// that is allowed.
 		r.log.Debug("Deno has no directory of its own for a run", zap.Error(err))
 		in.denoDir, in.coded = r.denoDir, true
 		return nil
 	}
 	in.denoDir = in.dir.denoDir()
 	master := ""
-	if !in.variant.making { // which fills new ones
+	if !in.variant.making { // that one fills new databases
 		if master = r.codes.find(in.variant); master == "" {
 			return nil // Deno has its databases in memory
 		}
@@ -113,18 +113,17 @@ func (in *instance) arrange() error {
 	return nil
 }
 
-// genIn is where, in a DENO_DIR, Deno keeps what it makes of the TypeScript in a
-// directory.
+// genIn returns where a DENO_DIR has the compiled TypeScript of a directory.
 func genIn(denoDir, dir string) string {
 	return filepath.Join(denoDir, "gen", "file", trimVolume(dir))
 }
 
-// genDir is that where the run has no DENO_DIR of its own.
+// genDir returns genIn for the shared DENO_DIR.
 func (t *tool) genDir(dir string) string { return genIn(t.denoDir, dir) }
 
-// sweepGen removes what Deno made in the directories of runs that have none of
-// their own and are gone: those of base when a Runner ends, and of processes
-// that were killed.
+// sweepGen removes from the shared DENO_DIR the compiled TypeScript of run
+// directories that are gone: those of base when a Runner closes, and those of
+// processes that were killed.
 func (t *tool) sweepGen(base string) {
 	made, _ := filepath.Glob(t.genDir(filepath.Join(filepath.Dir(base), basePrefix+"*")))
 	for _, dir := range made {

@@ -16,21 +16,21 @@ import (
 // killedCode is the exit code of a program that was killed.
 const killedCode = 128 + 9
 
-// orders are what the bootstrap is told when there is a program.
+// orders are sent to the bootstrap when there is a program.
 type orders struct {
 	Main    string   `json:"main"`  // the program's URL
 	Path    string   `json:"path"`  // its path
 	Shown   string   `json:"shown"` // its name in messages
 	Args    []string `json:"args,omitempty"`
 	Argv    bool     `json:"argv"`    // the program looks at process.argv
-	Workers bool     `json:"workers"` // and has Workers, maybe
-	Room    int64    `json:"room"`    // characters for the result
-	Tell    bool     `json:"tell"`    // say when it is over
-	Load    bool     `json:"load"`    // load the program and run nothing of it
+	Workers bool     `json:"workers"` // and may start Workers
+	Room    int64    `json:"room"`    // most characters of the result
+	Tell    bool     `json:"tell"`    // report when it is over
+	Load    bool     `json:"load"`    // load the program and evaluate nothing
 }
 
-// instance returns a Deno that waits for its orders, one that was started
-// ahead, if there is one. The error is the context's if that ends before.
+// instance returns a ready Deno, an idle one if there is one. It returns the
+// context's cause if ctx ends first.
 func (j *job) instance(ctx context.Context) (*instance, error) {
 	if begun := time.Now(); !j.fresh {
 		in := j.r.leases.take(ctx, j.variant())
@@ -44,7 +44,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil && !in.begun.Before(begun) {
-			return nil, err // another one would fare no better
+			return nil, err // another start would fail, too
 		}
 	}
 	in := j.r.launch(ctx, j.variant())
@@ -60,7 +60,7 @@ func (j *job) variant() variant {
 	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
 }
 
-// mentions reports whether a word is in the program or its files.
+// mentions reports whether the program or its files contain a word.
 func (j *job) mentions(word string) bool {
 	return strings.Contains(j.req.Code, word) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
 		return bytes.Contains(f.Data, []byte(word))
@@ -87,8 +87,8 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 	}
 }
 
-// command gives an instance its orders and waits for the end of the program. It
-// returns nil if the process died while it waited, before it had orders.
+// command sends an instance its orders and waits for the end of the program. It
+// returns nil if the process died idle, before it had read them.
 func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
 	end := &ending{
@@ -103,12 +103,11 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	defer timer.Stop()
 
 	var readers sync.WaitGroup
-	over := make(chan struct{}) // closed when the program says that it is over
-	unread := false             // the orders could not be given
+	over := make(chan struct{}) // closed when the program reports that it is over
+	unread := false             // the orders could not be written
 	tell := func() { close(over) }
 	if end.free || load {
-		// A process of the program's, or foreign code in it, may write on after
-		// the program's end.
+		// A child process, or native code, may write after the program's end.
 		tell = nil
 	}
 	if p.Report != nil {
@@ -122,7 +121,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 
 	select {
 	case <-over:
-		// All that it printed is in the pipes.
+		// All of its output is in the pipes.
 		end.used = in.usage()
 		p.Kill(stopDone)
 	case <-p.End():
@@ -160,9 +159,8 @@ func (in *instance) usage() runners.Usage {
 	}
 }
 
-// order sends the bootstrap its orders, and then the program its stdin, which
-// may go on for as long as its reader blocks. It reports whether the orders
-// were written.
+// order sends the bootstrap its orders and starts to copy the program's stdin,
+// which may block. It reports whether the orders were written.
 func (j *job) order(in *instance, tell, load bool) bool {
 	main := filepath.Join(in.dir.work(), j.main)
 	o := orders{
@@ -171,7 +169,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Workers: len(j.req.Args) > 0 && j.mentions("Worker"),
 		Tell:    tell, Load: load,
 	}
-	// The process may end at any time; what is not written then is not read.
+	// The process may end at any time.
 	if err := writeFrame(in.p.Stdin, o); err != nil {
 		in.p.Stdin.Close()
 		return false
@@ -187,18 +185,17 @@ func (j *job) order(in *instance, tell, load bool) bool {
 	return true
 }
 
-// unloadable reports whether the program cannot be loaded, as its side said
-// when it ended. That it said so is no reason to run it again, with all that it
-// does: it may have run and say what it likes. So it is loaded once more, by a
-// process that evaluates nothing of it.
+// unloadable reports whether the program cannot be loaded. Its own claim is
+// untrusted: it may have run. So it is loaded again in a process that evaluates
+// nothing.
 func (j *job) unloadable(ctx context.Context, end *ending) bool {
-	says := func(end *ending) bool {
+	claims := func(end *ending) bool {
 		t := end.report.thrown
 		return end.stopped == "" && end.signal == 0 && t != nil && t.escaped && t.load
 	}
-	if !says(end) {
+	if !claims(end) {
 		return false
 	}
 	again, err := j.execute(ctx, true)
-	return err == nil && says(again)
+	return err == nil && claims(again)
 }

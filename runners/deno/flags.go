@@ -32,12 +32,12 @@ func flag(name string, g runners.Grant) (flags []string) {
 	return flags
 }
 
-// permissionFlags translates a policy for one run. Read and write are what the
-// run needs whatever the policy says, imports the flags for modules from URLs,
-// empty if there are none.
+// permissionFlags returns the permission flags of a policy for one run. Read and
+// write are the paths that every run needs, imports the flags for modules from
+// URLs, empty if there are none.
 //
-// A denial of everything leaves the grant out rather than being handed on,
-// because it would also deny what the run needs.
+// A denial of everything leaves out the grant instead of becoming a flag, which
+// would also deny what the run needs.
 func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	var flags []string
 	add := func(kind string, allow, deny runners.Grant, needed []string) {
@@ -67,8 +67,8 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	flags = append(flags, flag("--ignore-read", p.IgnoreRead)...)
 	flags = append(flags, flag("--ignore-env", p.IgnoreEnv)...)
 
-	// What was not fetched beforehand is kept out by --cached-only. These are
-	// a second lock on the same door.
+	// --cached-only already refuses what was not fetched. These flags refuse it
+	// once more.
 	if len(imports) > 0 {
 		return append(flags, imports...)
 	}
@@ -84,8 +84,8 @@ func deniesEverything(p runners.Policy) bool {
 	return p.DenyRead.All || p.DenyWrite.All || p.DenyNet.All || p.DenyEnv.All || p.DenyRun.All || p.DenySys.All || p.DenyFFI.All
 }
 
-// importFlags returns the flags for the hosts that modules may be fetched from in
-// the trusted phase: those of the policy, or Deno's own list if it names none.
+// importFlags returns the flags for the hosts that the trusted phase may fetch
+// modules from: the policy's, or Deno's own list if the policy names none.
 func importFlags(p runners.Policy, jsrURL string) []string {
 	allow, deny := p.Import, p.DenyImport
 	var flags []string
@@ -104,7 +104,7 @@ func importFlags(p runners.Policy, jsrURL string) []string {
 	return append(flags, flag("--deny-import", deny)...)
 }
 
-// hostPort returns a URL's host and port as Deno's import list wants them, or "".
+// hostPort returns a URL's host and port as Deno's import list expects them, or "".
 func hostPort(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {
@@ -128,11 +128,11 @@ func joinHostPort(host, port string) string {
 	return host + ":" + port
 }
 
-// tlsVariable names where Deno takes certificates from. Without it a clean
-// environment would break TLS behind a private authority.
+// tlsVariable names Deno's certificate stores. Without it a clean environment
+// would break TLS behind a private authority.
 const tlsVariable = "DENO_TLS_CA_STORE"
 
-// baseEnv is the environment of every Deno that we start: nothing of ours.
+// baseEnv returns the common environment of every Deno, with nothing inherited.
 func (t *tool) baseEnv(denoDir string) []string {
 	env := []string{
 		"DENO_DIR=" + denoDir,
@@ -147,16 +147,16 @@ func (t *tool) baseEnv(denoDir string) []string {
 	return env
 }
 
-// certificateVariables are handed to a program that may use the network.
+// certificateVariables are passed to programs that may use the network.
 var certificateVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "DENO_CERT"}
 
-// proxyVariables are, too, unless they hold a password.
+// proxyVariables are passed, too, unless they contain a password.
 var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"}
 
-// runEnv is the environment of a program. It is a clean one: of ours it has
-// the variables that the policy names and what the policy's other grants need.
-// So every program may read it, and packages that look for a variable load.
-// Hide are the names in it that are for Deno, which the bootstrap takes away.
+// runEnv returns the environment of a program: the variables that the policy
+// names and those that its other grants need. So every program may read it, and
+// packages that look for a variable load. Hide has the names that are for Deno
+// only, which the bootstrap unsets.
 func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
 	env = t.baseEnv(denoDir)
 	// Deno finds a registry's packages in its cache by the registry's URL.
@@ -183,7 +183,7 @@ func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []strin
 	} else {
 		hide = append(hide, tlsVariable)
 	}
-	hide = append(hide, "DENO_NODE_SHIM_ACTIVE") // which Deno sets itself, as it does PATH
+	hide = append(hide, "DENO_NODE_SHIM_ACTIVE") // Deno sets it itself, like PATH
 	env = append(env, "TMPDIR="+temp)
 	if path := os.Getenv("PATH"); path != "" && p.Run.Any() {
 		env = append(env, "PATH="+path) // to find programs by their names
@@ -202,7 +202,7 @@ func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []strin
 	return env, hide
 }
 
-// prepareEnv is the environment of the trusted phase.
+// prepareEnv returns the environment of the trusted phase.
 func (t *tool) prepareEnv() []string {
 	env := t.baseEnv(t.denoDir)
 	if t.cfg.NPMRegistry != "" {
@@ -215,14 +215,13 @@ func (t *tool) prepareEnv() []string {
 		env = append(env, name+"="+value)
 	}
 	if t.cfg.Offline {
-		// Deno has no flag for it: every connection goes to where nobody is.
+		// Deno has no flag to stay offline, so every connection is refused.
 		env = append(env, "HTTPS_PROXY="+nowhere, "HTTP_PROXY="+nowhere)
 	}
 	return env
 }
 
-// nowhere is a proxy that refuses connections: the port of the first service
-// that was ever given a number, which nothing has served for decades.
+// nowhere is a proxy that refuses connections: tcpmux, port 1, is long unused.
 const nowhere = "http://127.0.0.1:1/"
 
 // heapFlag limits V8's heap. Its unit is the mebibyte.

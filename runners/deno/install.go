@@ -20,9 +20,8 @@ import (
 // prepareLimit bounds one preparation.
 const prepareLimit = 5 * time.Minute
 
-// installation is the trusted phase of one run, in which its packages are
-// installed. It never sees the program, only the names of its packages, so nothing
-// in it can run or be read.
+// installation is the trusted phase of one run: it installs packages by their
+// names and never sees the program.
 type installation struct {
 	r        *Runner
 	binary   string
@@ -31,10 +30,9 @@ type installation struct {
 	fetched  map[string]bool // NAME@VERSION and URLs that were downloaded
 }
 
-// install installs dependencies. What was prepared once, by any process on this
-// cache, is not prepared again, and has the same versions each time. The error
-// is a *runners.NotInstalledError when the program cannot do without something
-// that cannot be installed.
+// install installs dependencies. What any process prepared in this cache is used
+// again, with the same versions. The error is a *runners.NotInstalledError when
+// something that the program cannot be loaded without cannot be installed.
 func (r *Runner) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
 	i := &installation{r: r, binary: binary, deps: d.Without(r.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}}
 	for {
@@ -106,7 +104,7 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 	return p, err
 }
 
-// prepare finds or makes the directory of what a run needs.
+// prepare returns the prepared directory of a run's packages, from the cache or new.
 func (i *installation) prepare(ctx context.Context, key string) (*prepared, error) {
 	r, fresh := i.r, false
 	dir, err := r.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
@@ -145,7 +143,7 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 
 var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
 
-// resolve fills dir.
+// resolve fills a prepared directory.
 func (i *installation) resolve(ctx context.Context, dir string) error {
 	d := i.deps
 	files := map[string][]byte{mapName: d.Map.JSON(), moduleName: []byte(d.Module())}
@@ -167,7 +165,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	if err := i.fetch(ctx, dir, true, d.Lock != nil); err != nil {
 		return err
 	}
-	// That it succeeded is not proof enough.
+	// Success alone does not prove that the packages were resolved.
 	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	switch {
 	case err != nil:
@@ -179,8 +177,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	return err
 }
 
-// fetch has Deno fetch everything that the module of a prepared directory
-// imports.
+// fetch fetches everything that the module of a prepared directory imports.
 func (i *installation) fetch(ctx context.Context, dir string, locked, frozen bool) error {
 	c := preparation{
 		binary: i.binary, command: []string{"cache"}, imports: filepath.Join(dir, mapName), dir: dir, what: moduleName, frozen: frozen,
@@ -202,8 +199,8 @@ func (i *installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	return i.blame(ctx, c, message)
 }
 
-// refill fetches again what a prepared directory needs, because somebody emptied
-// Deno's cache under it.
+// refill fetches the packages of a prepared directory again after they were
+// removed from Deno's cache.
 func (i *installation) refill(ctx context.Context, p *prepared) error {
 	if p.dir == "" || len(i.deps.Targets) == 0 {
 		return nil
@@ -212,13 +209,13 @@ func (i *installation) refill(ctx context.Context, p *prepared) error {
 	return i.fetch(ctx, p.dir, p.locked, p.locked)
 }
 
-// maxBlamed bounds the targets that are tried one by one.
+// maxBlamed bounds the targets that blame fetches one by one.
 const maxBlamed = 8
 
-// blame finds out which targets cannot be installed, since "deno cache" reports
-// only the first. "deno info" reports all that the registries do not have. For
-// what it does not see, such as a damaged archive, a few targets are tried one
-// by one.
+// blame returns which targets cannot be installed, since "deno cache" reports only
+// the first. "deno info" reports all that the registries do not have. For what it
+// does not report, such as a damaged archive, up to maxBlamed targets are fetched
+// one by one.
 func (i *installation) blame(ctx context.Context, c preparation, message string) error {
 	targets, e := i.deps.Targets, &deps.FailedError{}
 	fail := func(t deps.Target, message string) {
@@ -257,7 +254,7 @@ func (i *installation) blame(ctx context.Context, c preparation, message string)
 			}
 		}
 	}
-	if len(e.Failures) == 0 { // there is one, or each can be installed but not all of them together
+	if len(e.Failures) == 0 { // there is one target, or they fail only together
 		for _, t := range targets {
 			fail(t, message)
 		}

@@ -24,18 +24,18 @@ import (
 // startLimit bounds the start of a process, up to its readiness.
 const startLimit = 30 * time.Second
 
-// variant is what must be known when a process is started. Two processes of the
-// same variant are as good as each other for any program.
+// variant is what a process is started with: the pool keeps processes per
+// variant.
 type variant struct {
 	binary string
 	memory int64 // the limit, in bytes
 	ready  *prepared
-	making bool // it loads packages for later programs to load them faster
-	narrow bool // it has no permission but for what it loads
+	making bool // it loads packages to fill their databases
+	narrow bool // its only permissions are for what it loads
 }
 
-// variantKey stands for a variant, and for what else a process is started with. It is ""
-// if the Deno is not there.
+// variantKey returns a key of the variant and of the environment of its processes,
+// "" if there is no Deno at its path.
 func (r *Runner) variantKey(v variant) string {
 	info, err := os.Stat(v.binary)
 	if err != nil {
@@ -45,8 +45,8 @@ func (r *Runner) variantKey(v variant) string {
 	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, env)
 }
 
-// policy is what the process may touch. One that runs no program gets nothing
-// that is not needed for loading.
+// policy returns what the process may touch. A process that runs no program may
+// touch only what loading needs.
 func (in *instance) policy() runners.Policy {
 	if in.variant.making || in.variant.narrow {
 		return runners.Policy{}
@@ -54,8 +54,8 @@ func (in *instance) policy() runners.Policy {
 	return in.r.cfg.Policy
 }
 
-// withoutCache returns a policy that keeps programs from writing to the cache, and
-// to what of ours other processes run, whatever else they may write to.
+// withoutCache returns p without write access to the cache and to our scripts,
+// which other processes run.
 func (in *instance) withoutCache(p runners.Policy) runners.Policy {
 	if p.Write.Any() && !p.DenyWrite.All {
 		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), in.r.cfg.Cache.Root(), in.r.runDirs.bootstrap(), in.r.runDirs.own())
@@ -63,7 +63,7 @@ func (in *instance) withoutCache(p runners.Policy) runners.Policy {
 	return p
 }
 
-// flags are the arguments for Deno.
+// flags returns the arguments for Deno.
 func (in *instance) flags() []string {
 	r, v, f, policy := in.r, in.variant, in.dir, in.policy()
 	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", heapFlag(v.memory)}
@@ -89,20 +89,20 @@ func (in *instance) flags() []string {
 	if v.ready.remote {
 		imports = importFlags(policy, r.cfg.JSRURL)
 		if len(imports) == 0 {
-			imports = []string{"--allow-import"} // all of it is cached, or it is not there
+			imports = []string{"--allow-import"} // --cached-only forbids the rest
 		}
 	}
 	if !v.ready.npm && !v.ready.remote || !in.coded {
-		args = append(args, "--no-code-cache") // nothing that would be used again
+		args = append(args, "--no-code-cache") // the cache would not be used again
 	}
 	write := []string{f.work(), f.temp(), f.report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
 	return append(args, r.runDirs.bootstrap())
 }
 
-// instance is a Deno in a directory of its own. It is started ahead of its run or
-// for it, and waits for its orders. It is used once. Whoever has it calls
-// discard, or run and then leave.
+// instance is a Deno process with its own directory. It is started before its run
+// or for it, waits for its orders, and is used once. The caller that leases it
+// calls discard, or passes it to job.command and then calls leave.
 type instance struct {
 	r       *Runner
 	variant variant
@@ -110,25 +110,25 @@ type instance struct {
 	begun   time.Time // when it was launched
 	dir     *runDir
 
-	denoDir string // what Deno takes for its cache
-	coded   bool   // it has databases with V8's code, or is to fill them
+	denoDir string // its DENO_DIR
+	coded   bool   // it has databases of V8's code, or fills them
 
-	started chan struct{} // closed when it waits for orders, or never will
-	// The rest is set when started is closed.
-	err    error            // why it never will
+	started chan struct{} // closed when it is ready, or has failed
+	// The rest is set before started is closed.
+	err    error            // why it failed
 	p      *process.Process // nil if there is none
 	before process.Usage    // what it has used so far
 }
 
-// place is what the bootstrap is told when it starts.
+// place is the bootstrap's configuration, sent when it starts.
 type place struct {
-	Report string   `json:"report"` // the pipe to report in
-	Revoke bool     `json:"revoke"` // the permission to write there
+	Report string   `json:"report"` // the pipe for the report
+	Revoke bool     `json:"revoke"` // revoke the permission to write there
 	Hide   []string `json:"hide"`   // variables to unset
 }
 
-// launch starts a Deno in the background. It is killed when ctx ends before
-// it is ready.
+// launch starts a Deno in the background. It is killed if ctx ends before it is
+// ready.
 func (r *Runner) launch(ctx context.Context, v variant) *instance {
 	in := &instance{r: r, variant: v, begun: time.Now(), started: make(chan struct{})}
 	r.background.Go(func() {
@@ -162,7 +162,7 @@ func (in *instance) start(ctx context.Context) error {
 	in.p.Report = report
 	stop := context.AfterFunc(ctx, func() { in.p.Kill(process.StopContext) })
 	defer stop()
-	if err := in.settle(); err != nil {
+	if err := in.configure(); err != nil {
 		in.p.Kill("not ready")
 		stderr := runners.NewCapture(runners.DefaultOutput)
 		var readers sync.WaitGroup
@@ -184,17 +184,17 @@ func (in *instance) exec() (*process.Process, error) {
 	})
 }
 
-// settle tells the process its place, awaits the byte with which it says that
-// it waits for orders, and limits it.
-func (in *instance) settle() error {
+// configure sends the process its place, waits for the byte that reports it
+// ready, and limits it.
+func (in *instance) configure() error {
 	_, hide := in.r.runEnv(in.policy(), in.denoDir, in.dir.temp())
 	report := in.dir.report()
-	// Deno takes the grants of all directories above away, too; but those that the
-	// policy has are the program's to keep.
+	// Revoking also revokes grants of all parent directories, which the program
+	// keeps where the policy has them.
 	revoke := !in.policy().CanWrite(report)
 	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
-		// It may have died, and said why.
-		in.r.log.Debug("Deno does not listen", zap.Error(err))
+		// It may have died; its stderr explains why.
+		in.r.log.Debug("Deno does not read its stdin", zap.Error(err))
 	}
 	if err := in.p.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (in *instance) settle() error {
 	return nil
 }
 
-// writeFrame writes a value as the bootstrap reads it.
+// writeFrame writes v as JSON after its length in eight hexadecimal digits.
 func writeFrame(w io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -216,8 +216,8 @@ func writeFrame(w io.Writer, v any) error {
 	return err
 }
 
-// await waits until the instance is ready. The error is the context's if that
-// ends before.
+// await waits until the instance is ready. It returns the context's cause if ctx
+// ends first.
 func (in *instance) await(ctx context.Context) error {
 	select {
 	case <-in.started:
@@ -227,7 +227,7 @@ func (in *instance) await(ctx context.Context) error {
 	}
 }
 
-// ready reports whether the instance waits for its orders, or never will.
+// ready reports whether the start has finished, with success or not.
 func (in *instance) ready() bool {
 	select {
 	case <-in.started:
@@ -237,10 +237,10 @@ func (in *instance) ready() bool {
 	}
 }
 
-// alive reports whether a started instance still waits for its orders.
+// alive reports whether a started instance can still take orders.
 func (in *instance) alive() bool { return in.err == nil && !in.p.Exited() }
 
-// discard ends an instance that has no orders, in the background.
+// discard ends an instance without orders, in the background.
 func (in *instance) discard() {
 	in.r.background.Go(func() {
 		<-in.started
@@ -252,8 +252,8 @@ func (in *instance) discard() {
 	})
 }
 
-// leave tidies up after a run, in the background: the process may still be
-// ending, and nobody needs to wait for that.
+// leave cleans up after a run in the background, since the process may still be
+// ending.
 func (in *instance) leave() {
 	in.r.background.Go(func() {
 		<-in.p.End()
@@ -261,28 +261,27 @@ func (in *instance) leave() {
 	})
 }
 
-// clear removes what is in the file system. The process must have ended.
+// clear removes the instance's files. The process must have ended.
 func (in *instance) clear() {
 	if in.dir == nil {
 		return
 	}
-	// A process that left its group, and lives, may have the directories open.
+	// A live process that left the group may have the directories open.
 	keep := sandbox.Probe().Name == sandbox.Full && !unconfined(in.r.cfg.Policy)
 	if !in.guarded() {
 		in.dir.linked = false
 		_ = procdir.RemoveAll(in.dir.denoDir()) // the next run tries again
 	}
 	if in.denoDir == in.r.denoDir {
-		// Deno keeps what it made of TypeScript by the path of the file, and of
-		// modules without one by their digest.
+		// Deno keeps compiled TypeScript by the file's path, and that of modules
+		// without a path by their digest.
 		gen := filepath.Join(in.denoDir, "gen")
 		for _, dir := range []string{in.r.genDir(in.dir.work()), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
-			_ = os.RemoveAll(dir) // it is a cache: the next run tries again
+			_ = os.RemoveAll(dir) // best effort: the next run tries again
 		}
 	}
-	// Now its name may be used again.
 	if err := in.dir.giveBack(keep); err != nil {
-		in.r.log.Warn("a directory of a run is left", zap.Error(err))
+		in.r.log.Warn("the directory of a run cannot be removed", zap.Error(err))
 	}
 }
 

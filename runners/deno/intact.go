@@ -21,9 +21,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// intact looks whether the packages in Deno's cache are still as they were
-// unpacked, which Deno itself does not: it compares archives with the lock file
-// when it fetches them. What was changed is removed and fetched again.
+// intact verifies that the packages in Deno's cache are as they were unpacked, and
+// fetches changed ones again. Deno itself verifies archives only when it fetches
+// them.
 func (i *installation) intact(ctx context.Context, key string, p *prepared) error {
 	r := i.r
 	if len(p.dirs) == 0 {
@@ -42,7 +42,7 @@ func (i *installation) intact(ctx context.Context, key string, p *prepared) erro
 	if err := i.refill(ctx, p); err != nil {
 		return err
 	}
-	// What another set brought along, and this one can do without, is gone now.
+	// Packages of other sets, which this one does not need, are gone now.
 	there := slices.DeleteFunc(slices.Clone(p.dirs), func(dir string) bool {
 		_, err := os.Lstat(dir)
 		return err != nil
@@ -67,9 +67,9 @@ func (t *tool) packageDirs(packages []runners.Package) []string {
 	return dirs
 }
 
-// packagePath is where a registry's directory has a package. Names with capital
-// letters, as old packages have, are encoded, since not all systems tell case
-// apart (mixed_case_package_name_encode in Deno).
+// packagePath returns a package's path in a registry's directory. Names with
+// capital letters, which old packages have, are encoded for case-insensitive
+// file systems (mixed_case_package_name_encode in Deno).
 func packagePath(name string) string {
 	if name == strings.ToLower(name) {
 		return filepath.FromSlash(name)
@@ -78,8 +78,7 @@ func packagePath(name string) string {
 	return "_" + strings.ToLower(code)
 }
 
-// registryDir is where Deno has the packages of the registry, "" if that is not
-// known.
+// registryDir returns where Deno keeps the registry's packages, "" if unknown.
 func (t *tool) registryDir() string {
 	registry := t.cfg.NPMRegistry
 	if registry == "" {
@@ -104,8 +103,8 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// compare compares the lock's digests with those that the registry had when the
-// packages were fetched. Deno does so itself, but only with what it fetches.
+// compare compares the lock's digests with those of the registry when the
+// packages were fetched. Deno itself compares only what it fetches.
 func (t *tool) compare(lock *deps.LockFile) error {
 	e := &runners.NotInstalledError{}
 	for _, p := range lock.Packages() {
@@ -125,8 +124,8 @@ func (t *tool) compare(lock *deps.LockFile) error {
 // maxRegistryFile bounds what Deno keeps of a package's description, in bytes.
 const maxRegistryFile = 256 << 20
 
-// registryDigest is the digest of a version of an npm package, as a lock file
-// has it: SHA-1 in hexadecimal for packages that have no other.
+// registryDigest returns the digest of a version of an npm package as lock files
+// have it: hexadecimal SHA-1 for packages without another.
 func (t *tool) registryDigest(name, version string) (string, error) {
 	f, err := os.Open(filepath.Join(t.registryDir(), packagePath(name), "registry.json"))
 	if err != nil {

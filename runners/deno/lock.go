@@ -12,8 +12,8 @@ import (
 )
 
 // Lock resolves the packages of a program and writes them into it: versions into
-// the specifiers of its imports, and Deno's lock file, which has all packages
-// with their digests, into comments at its end. See [runners.Runner].
+// its import specifiers, and Deno's lock file into comments at its end. See
+// [runners.Runner].
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
 	var err error
 	req.Locked = false
@@ -59,7 +59,7 @@ func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps
 	return j, lock, err
 }
 
-// info asks Deno's parser about a program in the job's place, with no network.
+// info runs "deno info" on a program's text, without network.
 func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error) {
 	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
 		return nil, err
@@ -75,9 +75,9 @@ func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error
 	return j.r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
 }
 
-// pin returns the job's program with the versions of a lock in the specifiers of
-// its imports. Deno's own parser finds them, of each specifier one at a time; no
-// other byte of the program changes.
+// pin returns the job's program with a lock's versions in its import specifiers.
+// Deno's own parser finds them, one occurrence of each specifier at a time; no
+// other byte changes.
 func (j *job) pin(ctx context.Context, lock *deps.LockFile) (string, error) {
 	text := j.req.Code
 	for range maxRounds {
@@ -108,13 +108,12 @@ func (j *job) pin(ctx context.Context, lock *deps.LockFile) (string, error) {
 	return text, nil
 }
 
-// maxRounds bounds how often Deno is asked for the imports of a program, once
-// more than one specifier is there. Those that are left have their versions in
-// the lock file alone.
+// maxRounds bounds the calls of "deno info" for a program that repeats specifiers.
+// The occurrences that are left have their versions in the lock file only.
 const maxRounds = 50
 
-// useLock has the program's own lock decide on its packages. What the lock does
-// not have cannot be installed.
+// useLock takes the packages' versions from the program's own lock. What the lock
+// does not have cannot be installed.
 func (j *job) useLock() error {
 	if len(j.deps.Targets) == 0 {
 		return nil
@@ -142,11 +141,11 @@ func (j *job) useLock() error {
 }
 
 func badLock(err error) error {
-	return runners.BadArgument("code", "has a lock, but %v; write it again with \"coderunner lock FILE\".", err)
+	return runners.BadArgument("code", "has a %v; write it again with \"coderunner lock FILE\".", err)
 }
 
-// refused explains why Deno could not prepare packages out of a lock: nothing is
-// asked of the registry that the lock does not have.
+// refused returns the error for packages that Deno could not prepare with a lock,
+// which allows no others.
 func (i *installation) refused(message string) error {
 	reason := deps.Reason(i.deps.Targets[0], message, i.r.cfg.Offline)
 	switch {

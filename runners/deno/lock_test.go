@@ -29,9 +29,9 @@ func TestLock(t *testing.T) {
 		{"another version", "is-odd@3.0.1", "is-odd@3.0.0", "npm:is-odd@3.0.0: there is no package of this name and version in the program's lock"},
 		{"another package", "; isOdd", "; import \"npm:zod@3.25.0\"; isOdd", "npm:zod@3.25.0: there is no package"},
 		{"one is missing", `"is-number@6.0.0": {`, `"is-number@5.0.0": {`, "checksum did not match"},
-		{"a specifier too many", `"npm:is-odd@3.0.1": "3.0.1"`, `"npm:is-odd@3.0.1": "3.0.1", "npm:zod@3.25.0": "3.25.0"`, "a lock, but it cannot be read: Could not find"},
+		{"a specifier too many", `"npm:is-odd@3.0.1": "3.0.1"`, `"npm:is-odd@3.0.1": "3.0.1", "npm:zod@3.25.0": "3.25.0"`, "a bad lock: Could not find"},
 		{"no lock", "// /// deno.lock", "//", "has no lock"},
-		{"no JSON", "//   }", "//   ", "a lock, but it cannot be read"},
+		{"no JSON", "//   }", "//   ", "a bad lock: read lock file: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req := request(strings.Replace(locked, tt.from, tt.to, 1))

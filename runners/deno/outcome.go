@@ -16,7 +16,7 @@ import (
 	"coderunner/runners/deno/process"
 )
 
-// ending is how a process ended, and what must be known to explain it.
+// ending records how a process ended and what outcome needs to explain it.
 type ending struct {
 	stopped  process.Stop   // why we killed it, "" if we did not
 	exitCode int            // 128 and the signal's number if a signal ended it
@@ -29,29 +29,28 @@ type ending struct {
 	stderr   *runners.Capture
 	report   report
 	main     string // the program's name in the working directory
-	shown    string // and as tracebacks show it
+	shown    string // its name in tracebacks
 	work     string // the working directory
 	program  *jsparse.Program
-	workers  bool // the program mentions them
+	workers  bool // the program mentions Worker
 }
 
-// The reasons to kill a process, besides those of package process.
+// Reasons to kill a process, besides those of package process.
 const (
 	stopTime process.Stop = "time"
-	stopDone process.Stop = "done" // it was over and did not need to tidy up
+	stopDone process.Stop = "done" // the program was over
 )
 
-// faults are the signals by which V8 and the kernel end a process that has gone
-// wrong. A confined program cannot send them, not to itself either: of all
-// signals it has only SIGABRT, by process.abort.
+// faults are the signals by which V8 and the kernel end a faulty process. A
+// confined program cannot send them, not even to itself: its only signal is
+// SIGABRT, by process.abort.
 var faults = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGFPE}
 
-// outcome returns how the run went, without packages and usage.
+// outcome returns the run's Outcome, without packages and usage.
 //
-// The status follows from what this process saw: why it killed the other, the
-// signal, the exit code, how much memory there was. What the program's side
-// says, in the report or on stderr, only explains it, or tells apart what the
-// program could have chosen anyway.
+// The status follows from what the host saw: why it killed the process, the
+// signal, the exit code, the memory. The report and stderr are untrusted: they
+// only explain the status, or decide what the program could choose anyway.
 func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}}
 	o.Stdout, o.StdoutTruncated = e.stdout.Text()
@@ -109,34 +108,34 @@ func (e *ending) killed(fail fails) {
 const panicked = "Deno has panicked. This is a bug in Deno."
 
 var (
-	// outOfMemory is how V8, Rust and the C libraries put it. A thread that is
-	// not available, "temporarily", is one for whose stack there is no memory.
+	// outOfMemory matches the messages of V8, Rust and the C libraries. A thread
+	// is "temporarily unavailable" when there is no memory for its stack.
 	outOfMemory = regexp.MustCompile(`(?i)out of memory|memory allocation of \d+ bytes failed|cannot allocate memory|std::bad_alloc|resource temporarily unavailable`)
 
-	// invalidSize is how V8 puts it that no array or string may be so large.
+	// invalidSize matches V8's message for an array or string past its limit.
 	invalidSize = regexp.MustCompile(`# Fatal JavaScript invalid size error (\d+)`)
 
-	// overflowed is what Rust prints when a native stack is too deep.
+	// overflowed matches Rust's message for a native stack overflow.
 	overflowed = regexp.MustCompile(`(?m)\nthread '[^'\n]*' (\(\d+\) )?has overflowed its stack`)
 
-	// lastWords begins what V8, Rust, Deno and the C libraries print when they
-	// give up. Threads that run out of memory together print it together, so the
-	// first place counts.
+	// lastWords matches the start of the fatal messages of V8, Rust, Deno and the
+	// C libraries. Threads that run out of memory at once all print one, so the
+	// first match counts.
 	lastWords = regexp.MustCompile(`(?m)^([#\s]*\n)?(<--- Last few GCs --->|# Fatal (process|JavaScript|error) |# Fatal error with no security impact|={10,}\n` + regexp.QuoteMeta(panicked) + `)` +
 		`|^memory allocation of \d+ bytes failed|^Fatal glibc error: |^(libc\+\+abi: terminating|terminate called) .*std::bad_alloc`)
 )
 
-// noMemory says that the limit of memory was met.
+// noMemory sets OutOfMemory.
 func (e *ending) noMemory(fail fails) {
 	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
 }
 
-// died explains a signal, and returns stderr without the runtime's last words.
+// died explains a signal, and returns stderr without the runtime's fatal message.
 //
-// V8 ends by SIGTRAP or SIGILL when it cannot go on, with words that say why,
-// and a confined program has no other way to these signals: then the words
-// count. SIGABRT is Rust's and the C libraries' way, but the program's, too:
-// then only what was seen counts.
+// V8 ends by SIGTRAP or SIGILL after a fatal message, and a confined program
+// cannot raise these signals otherwise: then the message counts. SIGABRT is
+// raised by Rust and the C libraries, but also by programs: then only what the
+// host saw counts.
 func (e *ending) died(stderr string, fail fails) string {
 	own, words := stderr, ""
 	if i := lastWords.FindStringIndex(stderr); i != nil {
@@ -173,8 +172,8 @@ func (e *ending) runtimeFailed() bool {
 	return slices.Contains(faults, e.signal) || e.signal == syscall.SIGABRT || e.exitCode != 0 && strings.Contains(words, panicked)
 }
 
-// wordless says what a process that has had much memory may have died of
-// without a word.
+// wordless returns a hint for a process that used much memory and died without
+// a message.
 func (e *ending) wordless() string {
 	if !e.filled || e.signal == syscall.SIGKILL {
 		return ""
@@ -182,8 +181,8 @@ func (e *ending) wordless() string {
 	return fmt.Sprintf(", which also happens when memory runs out: it had up to %d MiB, Deno's own included, and its limit is %d MiB (CODE_RUNNER_MEMORY on the server)", e.used.PeakMemoryBytes>>20, e.limits.Memory>>20)
 }
 
-// memoryHint says what a program with workers cannot know: Deno sets so much
-// memory aside for each that most limits allow none.
+// memoryHint returns a hint for programs with Workers: Deno reserves more memory
+// for each than most limits allow.
 func (e *ending) memoryHint() string {
 	if !e.workers {
 		return ""
@@ -191,7 +190,7 @@ func (e *ending) memoryHint() string {
 	return ": a Worker needs about 550 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
 }
 
-// lastLines quotes the end of what a process printed.
+// lastLines returns the last lines of text, after a colon.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text[max(0, len(text)-4096):]), "\n")
 	lines = lines[max(0, len(lines)-5):]
@@ -201,14 +200,14 @@ func lastLines(text string) string {
 	return ": " + deps.Shorten(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
 }
 
-// uncaught begins what Deno prints about the error that ended a program.
+// uncaught matches the start of Deno's message about the error that ended a program.
 var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
 
-// unallocated is the message of errors that a program gets for want of memory.
+// unallocated matches the messages of errors thrown for lack of memory.
 var unallocated = regexp.MustCompile(`Array buffer allocation failed|could not allocate memory|Unable to grow instance memory|ArrayBuffer\.prototype\.resize: Out of memory`)
 
-// failed explains an exit code, and returns stderr without Deno's account of
-// an error that the outcome has.
+// failed explains an exit code, and returns stderr without Deno's message about
+// an error that is in the outcome.
 func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	own, words := o.Stderr, ""
 	if all := uncaught.FindAllStringIndex(o.Stderr, -1); all != nil {
@@ -234,7 +233,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		}
 		o.Error = e.explain(&thrown{kind: kind, message: message, stack: head + "\n" + rest})
 	case strings.Contains(o.Stderr, panicked):
-		// A program can print that, too; Deno has no exit code of its own for it.
+		// A program can print that, too; Deno has no separate exit code for it.
 		if i := lastWords.FindStringIndex(o.Stderr); i != nil && e.filled && outOfMemory.MatchString(o.Stderr[i[0]:]) {
 			e.noMemory(fail)
 			return strings.TrimRight(o.Stderr[:i[0]], "\n")
@@ -242,7 +241,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s%s", e.memoryHint(), lastLines(o.Stderr))
 		return o.Stderr
 	default:
-		return o.Stderr // it just exits
+		return o.Stderr // an ordinary exit
 	}
 	return own
 }
@@ -253,13 +252,13 @@ var (
 	hint      = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
 )
 
-// Bounds of what is looked at of an error, whoever made it.
+// Bounds of an error's text, which is untrusted.
 const (
 	maxTrace  = 64 << 10 // bytes
 	maxFrames = 200      // lines
 )
 
-// explain makes the outcome's error of what was thrown.
+// explain returns the outcome's error for what was thrown.
 func (e *ending) explain(t *thrown) *runners.Error {
 	out := &runners.Error{Type: t.kind, Message: deps.Shorten(t.message, maxTrace)}
 	stack := deps.Shorten(t.stack, maxTrace)
@@ -285,8 +284,8 @@ func (e *ending) explain(t *thrown) *runners.Error {
 
 var readAccess = regexp.MustCompile(`^Requires read access to "([^"]+)"`)
 
-// above says what to do about packages that look for their configuration in
-// the directories above the working directory, and expect not to find any.
+// above returns a hint for packages that look for their configuration in the
+// parents of the working directory and expect to find none.
 func (e *ending) above(message string) string {
 	m := readAccess.FindStringSubmatch(message)
 	if m == nil {
@@ -298,7 +297,7 @@ func (e *ending) above(message string) string {
 	return "; with --ignore-read=/ among them, what may not be read looks as if it were not there"
 }
 
-// clean takes the working directory's path out of a text.
+// clean removes the working directory's path from a text.
 func (e *ending) clean(text string) string {
 	for _, prefix := range []string{fileURL(e.work) + "/", e.work + string(os.PathSeparator)} {
 		text = strings.ReplaceAll(text, prefix, "")
@@ -306,8 +305,8 @@ func (e *ending) clean(text string) string {
 	return text
 }
 
-// traceback makes a stack one that shows the program's files only, with the
-// lines and columns of its source. Line is the first one in the program.
+// traceback reduces a stack to frames in the program's files, with the lines and
+// columns of its source. Line is the first one in the program.
 func (e *ending) traceback(stack string) (text string, line int) {
 	place := regexp.MustCompile(`(^|[\s(])` + regexp.QuoteMeta(e.main) + `:(\d+):(\d+)`)
 	lines := strings.Split(hint.ReplaceAllString(strings.TrimSpace(deps.Shorten(stack, maxTrace)), ""), "\n")
@@ -321,7 +320,7 @@ func (e *ending) traceback(stack string) (text string, line int) {
 			continue // Deno's, a package's or ours
 		}
 		if m := linkPlace.FindStringIndex(l); m != nil && !frame.MatchString(l) {
-			// V8 puts the place into the message.
+			// V8 puts the position into the message.
 			inside = e.clean(l[:m[0]]) + "\n    at " + e.clean(strings.TrimSpace(l[m[0]:])[len("at "):])
 		}
 		ours := false

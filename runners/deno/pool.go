@@ -10,18 +10,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// idleLimit is how long a process waits for a program.
+// idleLimit bounds how long a process stays idle.
 const idleLimit = 10 * time.Minute
 
-// leases hands out processes, each to one program. Some are started before
-// there is a program for them: of the variants that were used last, as many as
-// were missed at a time.
+// leases pools started processes by variant, as many per variant as were missed
+// at once. Each process runs one program.
 //
-//	take ──> one that waits, ready or not, or a new one ──> the run
-//	fill ──> starts what was missing, after the run
+//	take ──> an idle process, ready or not, or a new one ──> the run
+//	fill ──> starts the missing ones, after the run
 type leases struct {
 	r    *Runner
-	pool *pool.Pool[*lot, *instance] // nil: none is started ahead
+	pool *pool.Pool[*lot, *instance] // nil: no process is kept idle
 	ctx  context.Context             // ends with close
 	stop context.CancelFunc
 
@@ -29,13 +28,13 @@ type leases struct {
 	lots map[string]*lot // by key
 }
 
-// lot is a variant as the pool knows it: there is one of each.
+// lot is the pool's key for a variant. There is one of each.
 type lot struct {
 	key     string
 	variant variant
 }
 
-// newLeases makes leases that keep max processes waiting at most.
+// newLeases returns leases with at most max idle processes.
 func newLeases(r *Runner, max int) *leases {
 	l := &leases{r: r, lots: map[string]*lot{}}
 	l.ctx, l.stop = context.WithCancel(context.Background())
@@ -56,9 +55,9 @@ func (l *leases) launch(of *lot) *instance {
 	in := l.r.launch(l.ctx, of.variant)
 	in.lot = of
 	l.r.background.Go(func() {
-		// Nobody should wait for one that cannot be started.
+		// A process that cannot be started must not be leased.
 		if <-in.started; in.err != nil && l.pool.Remove(of, in) {
-			l.r.log.Warn("a process for later cannot be started", zap.Error(in.err))
+			l.r.log.Warn("a process for the pool cannot be started", zap.Error(in.err))
 		}
 	})
 	return in
@@ -74,14 +73,14 @@ func (l *leases) take(ctx context.Context, v variant) *instance {
 	return l.r.launch(ctx, v)
 }
 
-// fill starts the processes of a lot that are missing, in the background.
+// fill starts the missing processes of a lot in the background.
 func (l *leases) fill(of *lot) {
 	if of != nil {
 		l.pool.Fill(of)
 	}
 }
 
-// begin has one process of the variant wait at least.
+// begin keeps at least one process of the variant idle.
 func (l *leases) begin(v variant) {
 	if of := l.lotOf(v); of != nil {
 		l.pool.Want(of)
@@ -89,7 +88,7 @@ func (l *leases) begin(v variant) {
 	}
 }
 
-// lotOf returns the variant's lot, nil if none of its processes can wait.
+// lotOf returns the variant's lot, nil if its processes cannot be pooled.
 func (l *leases) lotOf(v variant) *lot {
 	if l.pool == nil {
 		return nil
@@ -103,14 +102,14 @@ func (l *leases) lotOf(v variant) *lot {
 	stale := of == nil
 	if stale {
 		if len(l.lots) >= maxKnown {
-			clear(l.lots) // what waits of them expires
+			clear(l.lots) // their idle processes expire
 		}
 		of = &lot{key: key, variant: v}
 		l.lots[key] = of
 	}
 	l.mu.Unlock()
 	if stale {
-		// Those of a Deno that was replaced.
+		// The lots of a replaced Deno.
 		l.drop(func(have *lot) bool {
 			h := have.variant
 			return have != of && h.binary == v.binary && h.memory == v.memory && h.ready.dir == v.ready.dir
@@ -119,27 +118,26 @@ func (l *leases) lotOf(v variant) *lot {
 	return of
 }
 
-// drop ends the processes that wait of some lots: they know what was there when
-// they started.
+// drop ends the idle processes of the matching lots: their view of the cache is
+// stale.
 func (l *leases) drop(which func(*lot) bool) {
 	if l.pool != nil {
 		l.pool.Drop(which)
 	}
 }
 
-// dropVariant ends the processes that wait of a variant.
+// dropVariant ends the idle processes of a variant.
 func (l *leases) dropVariant(v variant) {
 	key := l.r.variantKey(v)
 	l.drop(func(of *lot) bool { return of.key == key })
 }
 
-// dropPrepared ends those with a directory of the trusted phase.
+// dropPrepared ends the idle processes that use a prepared directory.
 func (l *leases) dropPrepared(dir string) {
 	l.drop(func(of *lot) bool { return of.variant.ready.dir == dir })
 }
 
-// close ends all processes that wait. What it began in the background may still
-// go on.
+// close ends all idle processes. Its work in the background may continue.
 func (l *leases) close() {
 	l.stop()
 	if l.pool != nil {

@@ -21,22 +21,22 @@ type prepared struct {
 	dir      string // with map.json, packages.js, deno.lock and deno.json; "" if none is needed
 	locked   bool   // there is a deno.lock
 	packages []runners.Package
-	remote   bool     // modules that came from URLs are there
-	npm      bool     // packages of npm are there
+	remote   bool     // it has modules from URLs
+	npm      bool     // it has npm packages
 	own      bool     // the import map names files of the program
 	config   bool     // there is a deno.json
-	dirs     []string // of the npm packages
-	copies   []string // of such directories, and what else is read of npm
+	dirs     []string // directories of the npm packages
+	copies   []string // package directories incl. peer-dependency copies
 	set      string   // a digest of the packages in exactly these versions
-	fresh    bool     // nobody had prepared it before
+	fresh    bool     // prepared by this very run
 
-	// missing has what cannot be installed, by the message of the error that
-	// importing it throws.
+	// missing maps the message an import throws to the package that cannot be
+	// installed.
 	missing map[string]runners.PackageError
 }
 
 // complete reports whether a prepared directory and its packages are still in the
-// caches, which somebody may have emptied meanwhile.
+// caches, which may have been cleared meanwhile.
 func (i *installation) complete(p *prepared) bool {
 	needed := append(slices.Clip(p.dirs), filepath.Join(p.dir, mapName))
 	if p.remote {
@@ -48,8 +48,8 @@ func (i *installation) complete(p *prepared) bool {
 	})
 }
 
-// notInstalled changes the outcome of a program that ended by the error of an
-// import that cannot be installed.
+// notInstalled sets NotInstalled if the program ended by the error of importing a
+// missing package.
 func (p *prepared) notInstalled(o *runners.Outcome) {
 	if o.Status != runners.Failed || o.Error == nil {
 		return
@@ -67,7 +67,7 @@ const (
 	configName = "deno.json"
 )
 
-// load returns what a prepared directory has for the dependencies.
+// load reads a prepared directory.
 func (i *installation) load(dir string) (*prepared, error) {
 	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	if err != nil {
@@ -87,9 +87,9 @@ func (i *installation) load(dir string) (*prepared, error) {
 	return p, nil
 }
 
-// keepDirs leaves in p.dirs what is there after everything was fetched: Deno may
-// do without a package. If nothing is there, Deno keeps packages in an unknown
-// place, and the program may read all of them.
+// keepDirs removes from p.dirs the packages that Deno did not fetch, because it
+// does not need them. If none is left, Deno keeps packages in an unknown
+// directory, and the program may read all of npm's.
 func (i *installation) keepDirs(p *prepared) {
 	kept := p.dirs[:0]
 	for _, dir := range p.dirs {
@@ -97,7 +97,7 @@ func (i *installation) keepDirs(p *prepared) {
 			kept = append(kept, dir)
 			versions, _ := os.ReadDir(filepath.Dir(dir))
 			for _, e := range versions {
-				if strings.HasPrefix(e.Name(), filepath.Base(dir)+"_") { // for other peer dependencies
+				if strings.HasPrefix(e.Name(), filepath.Base(dir)+"_") { // a copy for other peer dependencies
 					p.copies = append(p.copies, filepath.Join(filepath.Dir(dir), e.Name()))
 				}
 			}
@@ -108,13 +108,13 @@ func (i *installation) keepDirs(p *prepared) {
 	}
 }
 
-// memo remembers what was prepared.
+// memo keeps prepared sets by their key.
 type memo struct {
 	mu sync.Mutex
 	m  map[string]*prepared
 }
 
-// maxKnown bounds the memo; a full one starts again.
+// maxKnown bounds the memo and the lots of leases; a full map is cleared.
 const maxKnown = 1000
 
 func (m *memo) get(key string) (*prepared, bool) {
@@ -133,9 +133,8 @@ func (m *memo) put(key string, p *prepared) {
 	m.m[key] = p
 }
 
-// absences remembers for a while which targets could not be installed, so that
-// a program that can do without one does not wait for it at each run. It is safe
-// for concurrent use.
+// absences remembers for absentFor which targets could not be installed, so that
+// optional ones do not delay each run. It is safe for concurrent use.
 type absences struct {
 	mu sync.Mutex
 	m  map[string]absence // by specifier; guarded by mu
@@ -162,8 +161,7 @@ func (a *absences) note(failures []deps.Failure) {
 	}
 }
 
-// among returns the targets that are known to be absent and that the program
-// does not need.
+// among returns the targets that are known to be absent and are not needed.
 func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// report is what the bootstrap wrote about the end of a program, in records of
-// a letter and fields, each after its length in four bytes.
+// report is the bootstrap's report of the end of a program. A record is a letter
+// and fields, each after its length in four bytes, little-endian.
 //
-// The program can write there, too: it shares the realm. So a report decides
-// nothing but what the program could decide anyway, by returning, throwing or
-// exiting, and its sizes are bounded before anything is allocated.
+// The program shares the realm and can write reports, too. So a report decides
+// only what the program could decide anyway by returning, throwing or exiting,
+// and sizes are bounded before anything is allocated.
 type report struct {
 	result *value
 	thrown *thrown // by an uncaught error; the last one
-	exit   *int    // the exit code: nothing more will happen
-	broken error   // it is not what the bootstrap writes
+	exit   *int    // the exit code, if the program is over
+	broken error   // the bootstrap did not write it
 }
 
 // value is that of the last expression.
@@ -33,11 +33,11 @@ type value struct {
 type thrown struct {
 	kind, message, stack, code string
 
-	escaped bool // the import of the program rejected with it; else a listener saw it
-	load    bool // the program says that it could not be loaded
+	escaped bool // the program's import rejected with it; else a listener got it
+	load    bool // claimed: the program could not be loaded
 }
 
-// Bounds of the fields, in bytes: bootstrap.js counts UTF-16 units, and adds an
+// Bounds of the fields, in bytes. bootstrap.js counts UTF-16 units and adds an
 // ellipsis.
 const (
 	maxShort = 3*200 + 3
@@ -49,9 +49,9 @@ const (
 
 var errReport = errors.New("it is not what the runner wrote")
 
-// readReport reads a report. It reads to the end of r, so that nobody waits for
-// a full pipe. Room is how many characters a result has at most. Over is called,
-// at most once, when the program has come to its end; nil: it is not told.
+// readReport reads a report. It reads r to its end, so that no writer blocks on a
+// full pipe. Room bounds the result, in characters. Over, if not nil, is called at
+// most once, when the program is over.
 func readReport(r io.Reader, room int64, over func()) report {
 	var rep report
 	rd := &reportReader{r: io.LimitReader(r, maxReport), room: 3*room + 3}
@@ -68,7 +68,7 @@ func readReport(r io.Reader, room int64, over func()) report {
 		if over != nil {
 			over()
 		} else {
-			rep.exit = nil // nobody was asked to say it
+			rep.exit = nil // the bootstrap was not asked for it
 		}
 	}
 	_, _ = io.Copy(io.Discard, r)
@@ -81,8 +81,8 @@ type reportReader struct {
 	room int64
 }
 
-// record reads one record. It reports whether there may be another one. A
-// process that was killed may leave half of one, which is no error.
+// record reads one record and reports whether another may follow. A killed
+// process may leave half a record, which is not an error.
 func (d *reportReader) record(rep *report) (more bool, err error) {
 	var kind [1]byte
 	if _, err := io.ReadFull(d.r, kind[:]); err != nil {
@@ -118,8 +118,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 	return true, nil
 }
 
-// fields reads fields of at most so many bytes each. It returns nil if one is
-// longer, or if the report ends before.
+// fields reads one field per limit, in bytes. It returns nil if a field is longer
+// or the report ends first.
 func (d *reportReader) fields(limits ...int64) ([]string, error) {
 	fields := make([]string, len(limits))
 	for i, limit := range limits {
@@ -131,7 +131,7 @@ func (d *reportReader) fields(limits ...int64) ([]string, error) {
 		if n > limit {
 			return nil, fmt.Errorf("%w: a field of %d bytes, where %d are the most", errReport, n, limit)
 		}
-		var b strings.Builder // grows with what comes, not with what is claimed
+		var b strings.Builder // grows with what is read, not with the claimed size
 		if _, err := io.CopyN(&b, d.r, n); err != nil {
 			return nil, nil
 		}
@@ -140,11 +140,11 @@ func (d *reportReader) fields(limits ...int64) ([]string, error) {
 	return fields, nil
 }
 
-// readReportFile reads a report where it is not a pipe.
+// readReportFile reads a report from a file, where there are no named pipes.
 func readReportFile(name string, room int64) report {
 	f, err := os.Open(name)
 	if err != nil {
-		return report{} // the process did not come so far
+		return report{} // the process ended before it opened the report
 	}
 	defer f.Close()
 	return readReport(f, room, nil)

@@ -14,20 +14,19 @@ import (
 	"coderunner/runners/deno/jsparse"
 )
 
-// extensions are those of files that Deno takes for programs.
+// extensions are those of files that Deno runs.
 var extensions = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}
 
-// edited are the extensions of programs that are given edits: those that are
-// modules and have no tags in them.
+// edited are the extensions of programs that get edits: modules without tags.
 var edited = []string{".js", ".mjs", ".ts", ".mts"}
 
-// job is one run on its way.
+// job is one run in progress.
 type job struct {
 	r       *Runner
 	req     runners.Request
 	pinned  []deps.Package
 	main    string // the program's name in the working directory
-	shown   string // and as tracebacks show it
+	shown   string // its name in tracebacks
 	program *jsparse.Program
 	deps    deps.Dependencies
 	binary  string
@@ -35,9 +34,9 @@ type job struct {
 	begun   time.Time
 	stdin   stdin
 	left    time.Duration // for all processes of the run together
-	lot     *lot          // of its process, nil if none is kept for later
+	lot     *lot          // of its process, nil if that is not pooled
 
-	fresh bool // do not take a process that was started ahead
+	fresh bool // do not take an idle process
 }
 
 // Run runs one program. See [runners.Runner].
@@ -61,8 +60,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		}
 		o := end.outcome()
 		if o.Status == runners.Failed && j.program.HasEdits() && j.unloadable(ctx, end) {
-			// Whatever Deno does not like about the program, it should say it of
-			// the user's own text.
+			// Deno's message should be about the user's own text.
 			j.program = jsparse.Plain(req.Code)
 			continue
 		}
@@ -78,7 +76,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	}
 }
 
-// job checks a request and finds what its program imports.
+// job checks a request and finds its program's imports.
 func (r *Runner) job(req runners.Request) (*job, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
@@ -104,13 +102,13 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	return j, j.depend()
 }
 
-// depend finds out what the job's program and its files import.
+// depend finds what the job's program and its files import.
 func (j *job) depend() (err error) {
 	j.deps, err = dependencies(j.req.Files, deps.Module{Path: j.main, Imports: j.program.Imports}, j.pinned)
 	return err
 }
 
-// dependencies finds out what a program and its files import.
+// dependencies returns what a program and its files import.
 func dependencies(files []runners.File, main deps.Module, pinned []deps.Package) (deps.Dependencies, error) {
 	project, err := deps.ReadProject(files, main.Path)
 	if err != nil {
@@ -164,8 +162,7 @@ func (j *job) install(ctx context.Context) error {
 	return err
 }
 
-// unavailable turns the error for packages that cannot be installed into an
-// outcome.
+// unavailable returns the Outcome for a *runners.NotInstalledError, or err.
 func unavailable(err error) (*runners.Outcome, error) {
 	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
 		return missing.Outcome(), nil

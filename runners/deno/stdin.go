@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// replayed is how many bytes a process that runs nothing of the program may
-// take of its stdin, and more: what a pipe holds, and what io.Copy reads at once.
+// replayed bounds, in bytes, the input kept to replay after a failed load: a
+// pipe's buffer plus one io.Copy read.
 const replayed = 1<<20 + 32<<10
 
-// stdin hands a program's standard input to the processes that are started for
-// it. There is more than one if the first could not load the program: nothing
-// of it ran, so the next one is given the input from its start.
+// stdin copies a program's standard input to the processes started for it. If the
+// first could not load the program, nothing of it ran, and the next one reads
+// the input from its start.
 type stdin struct {
 	r io.Reader // nil: empty
 
@@ -41,7 +41,7 @@ func (s *stdin) copy(w io.Writer) {
 	}
 }
 
-// read reads what follows the first at bytes.
+// read reads the input from offset at.
 func (s *stdin) read(buf []byte, at int) (int, error) {
 	if s.r == nil {
 		return 0, io.EOF
@@ -64,8 +64,8 @@ func (s *stdin) read(buf []byte, at int) (int, error) {
 	return n, err
 }
 
-// replay reads from what r returned before. It reports whether there is
-// something, be it an error.
+// replay reads from what r returned before. It reports whether that had bytes at
+// this offset, or an error.
 func (s *stdin) replay(buf []byte, at int) (int, error, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

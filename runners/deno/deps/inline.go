@@ -20,7 +20,7 @@ const (
 )
 
 // ErrLock is wrapped by errors about a lock that cannot be read.
-var ErrLock = errors.New("it cannot be read")
+var ErrLock = errors.New("bad lock")
 
 // CutLock takes the lock out of a program. It returns the program without it, and
 // nil if there is none.
