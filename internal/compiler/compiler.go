@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -91,12 +92,20 @@ func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error 
 		return fmt.Errorf("compile a library: %w", err)
 	case exit.ExitCode() == exitFailed:
 		return errors.New(said.String())
-	case exit.ExitCode() == exitBudget, strings.Contains(said.String(), "out of memory"), strings.Contains(said.String(), "cannot allocate memory"):
+	case exit.ExitCode() == exitBudget, ranOut(said.String()):
 		return fmt.Errorf("%w: %d MiB of memory are not enough", pyodide.ErrBudget, memory>>20)
 	case limited.Err() != nil, exit.UserTime()+exit.SystemTime() >= maxTime:
 		return fmt.Errorf("%w: %v of processor time are not enough", pyodide.ErrBudget, maxTime)
 	}
 	return fmt.Errorf("compile a library: %w: %s", exit, said)
+}
+
+// ranOut reports whether a crash of Go's runtime is for want of memory: a new
+// thread's stack counts, too.
+func ranOut(crash string) bool {
+	return slices.ContainsFunc([]string{
+		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread",
+	}, func(words string) bool { return strings.Contains(crash, words) })
 }
 
 // exitFailed is the exit code when the library cannot be compiled; standard
