@@ -18,10 +18,10 @@ import (
 type Source struct {
 	Code  string
 	Name  string // of the program's file
-	Files []File // put into its working directory; only Python's are read
+	Files []File // in its working directory; only Python's are read
 
-	// Memory is as in Options. With that of the run to follow, both take their
-	// interpreters from the same pool.
+	// Memory is as in Options. If the run has the same, both lease from the same
+	// pool.
 	Memory int64
 }
 
@@ -31,38 +31,38 @@ type File struct {
 	Data []byte
 }
 
-// Analysis is what a program's text says of the packages that it needs.
+// Analysis is what a program's text reveals of the packages that it needs.
 type Analysis struct {
-	Imports  []Import   // what is neither the program's own nor the standard library's
-	Own      []string   // first parts of the names of modules that it brings or makes itself
-	Installs []Install  // what stands in its calls of micropip.install
+	Imports  []Import   // modules neither its own nor the standard library's
+	Own      []string   // top-level names of its own modules
+	Installs []Install  // the literal arguments of its calls of micropip.install
 	Micropip bool       // it imports micropip
 	Problem  *Exception // why it does not parse; nil if it does
 }
 
-// Import is a module that a program wants.
+// Import is a module that a program imports.
 type Import struct {
-	Name     string // dotted, as it is written
-	Optional bool   // the program may never reach it, or copes without
+	Name     string // dotted, as written
+	Optional bool   // the import may not be reached, or may fail without harm
 }
 
-// Install is a requirement that a program installs itself.
+// Install is a requirement that a program installs by micropip.
 type Install struct {
 	Requirement string
-	Alone       bool // without what it needs
+	Alone       bool // without its dependencies
 }
 
 // The bounds of an analysis.
 const (
 	maxFound    = 500     // names of each kind
 	maxName     = 1000    // bytes of each
-	maxAnalysis = 1 << 20 // bytes of what the guest answers
-	maxAnalyses = 1024    // that are remembered, twice as many at most
+	maxAnalysis = 1 << 20 // bytes of the guest's answer
+	maxAnalyses = 1024    // remembered, at most twice as many
 )
 
 // Analyze parses a program, in an interpreter that is used for nothing else. It
-// runs nothing of it. The analysis of a program that is too large or nested too
-// deeply is empty, and running it says so. The error is ctx's cause, or ours.
+// does not run it. The analysis of a program that is too large or nested too
+// deeply is empty; running it reports that. The error is ctx's cause, or ours.
 func (r *Runtime) Analyze(ctx context.Context, s Source) (*Analysis, error) {
 	if !s.mayImport() {
 		return &Analysis{}, nil
@@ -79,14 +79,14 @@ func (r *Runtime) Analyze(ctx context.Context, s Source) (*Analysis, error) {
 	return found, nil
 }
 
-// mayImport reports whether there may be an import: it is not without the word.
+// mayImport reports whether the program has the word "import" at all.
 func (s Source) mayImport() bool {
 	return strings.Contains(s.Code, "import") || slices.ContainsFunc(s.Files, func(f File) bool {
 		return bytes.Contains(f.source(), []byte("import"))
 	})
 }
 
-// digest names what the imports depend on.
+// digest returns a digest of all that the imports depend on.
 func (s Source) digest() [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %d %s", s.Name, len(s.Code), s.Code)
@@ -96,12 +96,12 @@ func (s Source) digest() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// source returns the file's text if it is Python's.
+// source returns the file's text if it is a Python source.
 func (f File) source() []byte {
 	if strings.HasSuffix(f.Path, ".py") {
 		return f.Data
 	}
-	return nil // its name may still be one that the program imports
+	return nil // still sent: the program may import a module of its name
 }
 
 func (r *Runtime) analyze(ctx context.Context, s Source) (*Analysis, error) {
@@ -136,14 +136,14 @@ func (r *Runtime) analyze(ctx context.Context, s Source) (*Analysis, error) {
 	return readAnalysis(text)
 }
 
-// programsFault reports whether a program can bring an error about.
+// programsFault reports whether a program can cause the error.
 func programsFault(err error) bool {
 	var bad *guestError
 	return errors.As(err, &bad) || trapOf(err) != "" || errors.Is(err, errNoMemory)
 }
 
-// readAnalysis checks what the guest found: the program's text can make it
-// large.
+// readAnalysis reads the guest's answer and bounds it: the program determines
+// its size.
 func readAnalysis(text string) (*Analysis, error) {
 	var found struct {
 		Imports, Installs [][2]json.RawMessage
@@ -163,7 +163,7 @@ func readAnalysis(text string) (*Analysis, error) {
 	}))
 }
 
-// eachPair calls f for the pairs of a name, if it is not too long, and a flag.
+// eachPair calls f for each pair [name, flag] whose name is not too long.
 func eachPair(pairs [][2]json.RawMessage, f func(name string, flag bool)) error {
 	for _, pair := range pairs[:min(len(pairs), maxFound)] {
 		var name string

@@ -39,8 +39,8 @@ func (r *Runtime) boot(ctx context.Context, o Options) (*Interp, error) {
 	return in, nil
 }
 
-// boot brings a new instance up to where programs can run, in upstream's
-// order.
+// boot starts CPython in a new instance, in upstream's order, until programs can
+// run.
 func (in *instance) boot(ctx context.Context) error {
 	g := in.guest(ctx)
 	if err := in.rt.module.writeData(in.mod.Memory()); err != nil {

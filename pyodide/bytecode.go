@@ -18,23 +18,23 @@ const CacheTag = "cpython-314"
 
 // Bytecode compiles Python sources.
 type Bytecode struct {
-	Tree    fs.FS    // where they are
+	Tree    fs.FS    // of the sources
 	Modules []string // their slash-separated names in Tree
-	Shown   string   // the directory that tracebacks name them in
+	Shown   string   // the directory shown in tracebacks
 
-	// Emit gets the contents of a .pyc file, which is used without a look at
+	// Emit receives the contents of a .pyc file that is used without checking
 	// the source. It is called on several goroutines, one call at a time, and
-	// not for a module that does not compile: importing it will say why.
+	// not for a module that does not compile: importing it reports why.
 	Emit func(module string, pyc []byte) error
 
 	Progress func(done, total int64) // in modules; may be nil
 }
 
-// bytecodeChunk is how many modules are worth another interpreter.
+// bytecodeChunk is the number of modules that justifies another interpreter.
 const bytecodeChunk = 100
 
-// Bytecode compiles modules in interpreters that run nothing of them, several
-// at once. A source that kills its interpreter is left out.
+// Bytecode compiles modules without running them, in several interpreters at
+// once. A source that kills its interpreter is left out.
 func (r *Runtime) Bytecode(ctx context.Context, b Bytecode) error {
 	workers := min(runtime.GOMAXPROCS(0), 4, (len(b.Modules)+bytecodeChunk-1)/bytecodeChunk)
 	var emit sync.Mutex
@@ -52,7 +52,7 @@ func (r *Runtime) Bytecode(ctx context.Context, b Bytecode) error {
 	}}
 	g, ctx := errgroup.WithContext(ctx)
 	for w := range workers {
-		// Neighbours are alike, so that every worker gets its share of each.
+		// Neighbours are alike, so deal them out to all workers.
 		var part []string
 		for i := w; i < len(b.Modules); i += workers {
 			part = append(part, b.Modules[i])
@@ -91,7 +91,7 @@ const maxBytecode = 16 << 20
 
 // once runs one interpreter and returns how many modules it began.
 func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, err error) {
-	const folder = "/modules"
+	const dir = "/modules"
 	source, err := guestFiles.ReadFile("guest/bytecode.py")
 	if err != nil {
 		return 0, err
@@ -99,7 +99,7 @@ func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, er
 	var failed error
 	in, err := j.rt.New(ctx, Options{Memory: 1 << 30, Calls: map[string]Call{
 		"job": {Do: func(context.Context, json.RawMessage) (any, error) {
-			return map[string]any{"folder": folder, "shown": j.Shown, "modules": modules}, nil
+			return map[string]any{"folder": dir, "shown": j.Shown, "modules": modules}, nil
 		}},
 		"begin": {Do: func(context.Context, json.RawMessage) (any, error) {
 			begun++
@@ -118,7 +118,7 @@ func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, er
 		return 0, err
 	}
 	defer in.Close()
-	if err := in.Mount(folder, j.Tree); err != nil {
+	if err := in.Mount(dir, j.Tree); err != nil {
 		return 0, err
 	}
 	res, err := in.Run(ctx, Program{Code: string(source), Filename: "bytecode.py"})

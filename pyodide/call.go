@@ -19,13 +19,12 @@ var errClosed = errors.New("the interpreter is closed")
 // interpreter; the first call that does not return leaves it dead.
 //
 // An api.Function must not be entered again while it runs, and a host function
-// may call back into the guest: so each call takes one that is idle, or a new
-// one. Each has a stack of its own, which grows by being copied; that is why
-// they are kept.
+// may call back into the guest: so each call takes an idle one, or a new one.
+// They are kept because each has a stack that grew by copying.
 type guest struct {
 	in     *instance
 	ctx    context.Context
-	charge func(bytes int64) bool // to the program, for what the host holds; nil: nobody pays
+	charge func(bytes int64) bool // reserves host memory held for the program; nil: not charged
 }
 
 // call calls an export with i32 arguments and returns its result, 0 if it has
@@ -51,7 +50,7 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 		return 0, fmt.Errorf("call %s: %w", name, err)
 	}
 	if pending := g.in.mod.ExportedGlobal(rewrite.FlagGlobal); pending.Get() != 0 {
-		g.in.dead = true // frames were left that are not made for it
+		g.in.dead = true // unwound frames that do not expect it
 		return 0, fmt.Errorf("call %s (%d): %w", name, pending.Get(), errUncaught)
 	}
 	g.in.exports[name] = f
@@ -100,8 +99,8 @@ func (g guest) object(name string, args ...uint32) (uint32, error) {
 	return o, nil
 }
 
-// guestError is an answer of the guest's half that is none: an exception, or
-// not the value that was expected. A program can bring it about.
+// guestError is an invalid answer of the guest's half: an exception or an
+// unexpected value. A program can cause it.
 type guestError struct{ what string }
 
 func (e *guestError) Error() string { return e.what }
@@ -109,7 +108,7 @@ func (e *guestError) Error() string { return e.what }
 // errUncaught ends a call that C++ or longjmp unwound.
 var errUncaught = errors.New("an exception of C++ or a longjmp that nothing catches")
 
-// trapOf returns what made the guest trap, "" if nothing did.
+// trapOf returns the trap's message, "" if err is not a trap.
 func trapOf(err error) string {
 	if aborted := (*emscripten.Abort)(nil); errors.As(err, &aborted) {
 		return aborted.Error()
@@ -122,7 +121,7 @@ func trapOf(err error) string {
 	return ""
 }
 
-// exception takes the pending Python exception as an error.
+// exception clears the pending Python exception and returns it as an error.
 func (g guest) exception() error {
 	exc, err := g.call("PyErr_GetRaisedException")
 	if err != nil {
@@ -151,8 +150,8 @@ const (
 	textCost = 3
 )
 
-// text returns a str object's text, which may have limit bytes at most, and
-// drops the reference.
+// text returns the text of a str object of at most limit bytes and drops the
+// reference.
 func (g guest) text(object, limit uint32) (string, error) {
 	size, err := g.call("malloc", 4)
 	if err != nil {
@@ -214,7 +213,7 @@ func (g guest) module(name, source string) (object uint32, err error) {
 	return object, err
 }
 
-// attr gets an attribute.
+// attr returns an attribute.
 func (g guest) attr(object uint32, name string) (uint32, error) {
 	p, err := g.cstring(name)
 	if err != nil {
@@ -228,9 +227,8 @@ func (g guest) attr(object uint32, name string) (uint32, error) {
 	return o, err
 }
 
-// raise sets a Python exception of one of the builtin classes, from within a
-// host function. It may have been called by C code that runs without the
-// thread's state, as what ctypes calls does.
+// raise sets a Python exception of a builtin class, from within a host function.
+// The caller may be C code that runs without the thread state, as under ctypes.
 func (g guest) raise(class, message string) error {
 	sym, err := g.in.rt.symbol("PyExc_" + class)
 	if err != nil {
@@ -258,7 +256,7 @@ func (g guest) raise(class, message string) error {
 	return err
 }
 
-// store writes little-endian words one after the other.
+// store writes consecutive little-endian words.
 func (g guest) store(addr uint32, words ...uint32) error {
 	b := make([]byte, 0, 4*len(words))
 	for _, w := range words {
@@ -270,8 +268,8 @@ func (g guest) store(addr uint32, words ...uint32) error {
 	return nil
 }
 
-// apply calls a function object of the guest's with a str and returns the str
-// that it returns, which may have limit bytes at most.
+// apply calls a function object of the guest with a str and returns the str that
+// it returns, of at most limit bytes.
 func (g guest) apply(function uint32, text string, limit uint32) (string, error) {
 	arg, err := g.str(text)
 	if err != nil {
@@ -287,14 +285,14 @@ func (g guest) apply(function uint32, text string, limit uint32) (string, error)
 	return g.text(result, limit)
 }
 
-// context adds the interpreter's host state, which the host functions look
-// for, to the context of a call.
+// context adds the interpreter's host state, which host functions read, to the
+// context of a call.
 func (in *instance) context(ctx context.Context) context.Context {
 	return jsffi.NewContext(emscripten.NewContext(ctx, in.proc), jsffi.Host{Raise: in.raise, Mem: in.mem})
 }
 
 // callback calls an export from within a host function. A failure unwinds the
-// guest: its error is that of the call in progress.
+// guest and becomes the error of the call in progress.
 func (in *instance) callback(ctx context.Context, name string, args ...uint32) uint32 {
 	v, err := guest{in: in, ctx: ctx}.call(name, args...)
 	if err != nil {
@@ -303,8 +301,8 @@ func (in *instance) callback(ctx context.Context, name string, args ...uint32) u
 	return v
 }
 
-// raise sets a Python exception of the class NotImplementedError, once there is
-// a Python to set it in: constructors call the host before.
+// raise sets a NotImplementedError, once Python has started: constructors call
+// the host before.
 func (in *instance) raise(ctx context.Context, message string) {
 	if !in.initialized {
 		return
@@ -314,7 +312,7 @@ func (in *instance) raise(ctx context.Context, message string) {
 	}
 }
 
-// dlError sets what dlerror says.
+// dlError sets the message of dlerror.
 func (in *instance) dlError(ctx context.Context, message string) {
 	g := guest{in: in, ctx: ctx}
 	p, err := g.cstring(strings.ReplaceAll(message, "%", "%%")) // a format

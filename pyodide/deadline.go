@@ -5,15 +5,13 @@ import (
 	"time"
 )
 
-// softGrace is how long a program that was interrupted softly (a Python
-// exception) has before it is stopped for good. A program that obeys has its
-// traceback made within it; see [deadline.extend].
+// softGrace is the time between the soft interrupt (a Python exception) and the
+// hard one. The traceback may take longer; see [deadline.extend].
 const softGrace = 60 * time.Millisecond
 
-// deadline is a time limit that strikes twice: soft, then hard. It can be
-// paused while the program waits for the network, but only as long as its
-// budget for that lasts: it strikes after limit and budget at the latest,
-// whatever the program does.
+// deadline is a time limit that strikes twice: soft, then hard. It can be paused
+// while the program waits for the network, within a budget: it strikes at the
+// latest when limit and budget have passed, whatever the program does.
 type deadline struct {
 	soft, hard func()
 	grace      time.Duration // between the two
@@ -21,7 +19,7 @@ type deadline struct {
 	mu       sync.Mutex
 	left     time.Duration // until it strikes next, as of since
 	budget   time.Duration // left for pauses, as of since
-	since    time.Time     // when left and budget were last worked out
+	since    time.Time     // when left and budget were last updated
 	timer    *time.Timer   // nil: there is no limit
 	struck   bool          // soft has been called
 	extended bool
@@ -81,14 +79,14 @@ func (d *deadline) strike() {
 		d.hard()
 	default:
 		d.struck = true
-		d.left, d.budget = d.grace, 0 // who was interrupted does not wait any more
+		d.left, d.budget = d.grace, 0 // no more pauses after the soft strike
 		d.resetLocked()
 		d.soft()
 	}
 }
 
-// pause stops the clock until resume is called as often. It returns what is
-// left of the budget and whether there is a limit at all.
+// pause stops the clock until resume has been called once per pause. It returns
+// the rest of the budget and whether there is a limit at all.
 func (d *deadline) pause() (left time.Duration, limited bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +110,8 @@ func (d *deadline) resume() {
 	d.resetLocked()
 }
 
-// extend gives a program that was interrupted and has ended by it the time to
-// make its traceback, once.
+// extend lengthens the grace once, for the traceback of a program that the
+// interrupt ended.
 func (d *deadline) extend(by time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

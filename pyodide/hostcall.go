@@ -16,11 +16,11 @@ import (
 // is read to its end, [true, value] or [false, message].
 const hostDevice = "/dev/coderunner"
 
-// Call is something that a program may ask the host for, as
+// Call is a function of the host that a program can call, as
 // _coderunner.call(name, argument).
 type Call struct {
-	// Do gets the argument in JSON and returns a value that is encoded as
-	// JSON; its error raises RuntimeError with the same text. It must return
+	// Do receives the argument in JSON and returns a value to encode as JSON;
+	// its error raises RuntimeError with the same text. It must return
 	// when ctx ends.
 	Do func(ctx context.Context, argument json.RawMessage) (any, error)
 
@@ -28,24 +28,23 @@ type Call struct {
 	// take twenty times as much.
 	MaxArgument int
 
-	// Waits is for calls that wait for the network. They stop the program's
-	// clock, but for no longer than Program.WaitLimit all together: then ctx
-	// ends with the cause ErrWaitLimit, and what is left is charged.
+	// Waits is set for calls that wait for the network. They stop the program's
+	// clock, in total for at most Program.WaitLimit: then ctx ends with the
+	// cause ErrWaitLimit, and the rest of the call is charged.
 	Waits bool
 }
 
-// ErrWaitLimit is the cause of a call's context when the program has waited
-// for its calls as long as it may.
+// ErrWaitLimit is the cause of a call's context when Program.WaitLimit is used
+// up.
 var ErrWaitLimit = errors.New("the program has waited as long as it may")
 
 const (
 	defaultArgument = 4 << 10
-	// callOverhead is what a request has besides its argument.
+	// callOverhead is the size of a request without its argument.
 	callOverhead = 128
 )
 
-// stopping is the call by which the guest asks for the time that a traceback
-// takes.
+// stopping is the call by which the guest asks for time to make a traceback.
 const stopping = "stopping"
 
 // hostCall is one open of the device.
@@ -57,14 +56,13 @@ type hostCall struct {
 	held    int64         // bytes reserved for both
 }
 
-// openHostDevice returns what opens the device for an interpreter.
+// openHostDevice returns the device's open function for an interpreter.
 func openHostDevice(in *Interp) func(uint32) (memfs.Stream, abi.Errno) {
 	return func(uint32) (memfs.Stream, abi.Errno) { return &hostCall{in: in}, abi.OK }
 }
 
-// maxRequest returns how long the request may be, as far as its name is known.
-// The guest writes ["name", argument]; what is written otherwise has the
-// default.
+// maxRequest returns the maximum length of the request, by the call's name. The
+// guest writes ["name", argument]; anything else has the default.
 func (c *hostCall) maxRequest() int {
 	head, ok := bytes.CutPrefix(c.request[:min(len(c.request), callOverhead)], []byte(`["`))
 	if name, _, closed := bytes.Cut(head, []byte(`"`)); ok && closed {
@@ -75,13 +73,13 @@ func (c *hostCall) maxRequest() int {
 	return defaultArgument + callOverhead
 }
 
-// Write takes all of p. A request that is too large is not kept: the answer
-// says so.
+// Write takes all of p. A request that is too large is dropped: the answer is an
+// error.
 func (c *hostCall) Write(_ context.Context, p []byte, _ bool) (int, abi.Errno) {
 	if c.answer != nil {
 		return 0, abi.EINVAL
 	}
-	// The name comes first, so that it is known before much is kept.
+	// The name comes first and decides the limit.
 	for rest := p; len(rest) > 0; {
 		part := rest[:min(len(rest), defaultArgument)]
 		rest = rest[len(part):]
@@ -107,7 +105,7 @@ func (c *hostCall) tooLarge() bool {
 	return c.size > defaultArgument+callOverhead && c.size > c.maxRequest()
 }
 
-// reserve makes n what is reserved.
+// reserve changes the reservation to n bytes.
 func (c *hostCall) reserve(n int64) bool {
 	if n > c.held && !c.in.fs.Reserve(n-c.held) {
 		return false
@@ -155,10 +153,10 @@ func (c *hostCall) perform(ctx context.Context) []byte {
 	return b
 }
 
-// dispatch finds who performs a call. The time that it takes is the program's,
+// dispatch performs the call by its name. The time is charged to the program
 // unless the call waits for the network.
 func (c *hostCall) dispatch(ctx context.Context) (any, error) {
-	var call [3]json.RawMessage // a slice would grow to whatever there is
+	var call [3]json.RawMessage // an array: a slice would grow with the input
 	var name string
 	if err := json.Unmarshal(c.request, &call); err != nil || call[1] == nil || call[2] != nil {
 		return nil, errors.New("a call is [name, argument] in JSON")

@@ -20,25 +20,25 @@ import (
 // [instance.reset]; between them it waits in the runtime's pool.
 type instance struct {
 	rt          *Runtime
-	key         poolKey // zero if it is not the pool's
+	key         poolKey // zero if not from the pool
 	mod         api.Module
 	memory      *linmem.Memory
 	mem         hostfn.Mem
 	functions   functions
-	exports     map[string]api.Function // that were called and do not run, see guest
+	exports     map[string]api.Function // idle ones that were called before, see guest
 	initialized bool                    // CPython has started
 	dead        bool                    // no export may be called any more
 	written     []linmem.Range          // see detach
 	linking     *linking                // of shared libraries and functions of C
 
-	// Of the interpreter that it is now.
+	// Of the interpreter that has it now.
 	signals  *signals
 	deadline *deadline // of the run in progress; set before the guest runs
 	proc     *emscripten.Process
 	fs       *memfs.FS
 }
 
-// functions are those of the guest's half that the host calls, Python objects.
+// functions are the function objects of the guest's half that the host calls.
 type functions struct {
 	Run     uint32 `json:"run"`
 	Analyze uint32 `json:"analyze"`
@@ -67,13 +67,13 @@ func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *instance, 
 	return in, nil
 }
 
-// guest gives access to the module's exports, with the host functions bound to
-// ctx and this instance.
+// guest returns the module's exports, with the host functions bound to ctx and
+// this instance.
 func (in *instance) guest(ctx context.Context) guest {
 	return guest{in: in, ctx: in.context(ctx)}
 }
 
-// close gives the instance and its memory back. Nothing runs any more.
+// close frees the instance and its memory. Nothing may run in it.
 func (in *instance) close() error {
 	in.dead = true
 	var errs []error
@@ -81,12 +81,12 @@ func (in *instance) close() error {
 		errs = append(errs, in.mod.Close(context.Background()))
 	}
 	errs = append(errs, in.linking.closeLinker())
-	// Nothing of the module can be called from here on.
+	// No function of the module can be called from here on.
 	errs = append(errs, in.memory.Unmap())
 	return errors.Join(errs...)
 }
 
-// global returns a global of the module that can be set.
+// global returns a mutable global of the module.
 func (in *instance) global(name string) (api.MutableGlobal, error) {
 	g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal)
 	if !ok {

@@ -23,14 +23,14 @@ const Home = "/home/user"
 // SitePackages is where packages are mounted.
 const SitePackages = "/lib/python3.14/site-packages"
 
-// tracebackGrace is what a program that ended by the soft interrupt has, at
-// most, to make its traceback.
+// tracebackGrace bounds the time for the traceback of a program that the soft
+// interrupt ended.
 const tracebackGrace = 500 * time.Millisecond
 
 // Options are what one interpreter is given. The zero value is a program
 // without input, output or packages.
 type Options struct {
-	// From is a snapshot of the same runtime to go on from; nil: only booted.
+	// From is the snapshot to start from, of the same runtime; nil: a boot.
 	From *Snapshot
 
 	Memory int64 // cap on linear memory, files and what else is held for the program, in bytes; 0: 512 MiB
@@ -57,8 +57,8 @@ type Interp struct {
 	*instance // until it is closed
 	env       map[string]string
 	calls     map[string]Call
-	asked     []string // environment variables that were looked at ahead of a snapshot
-	newZone   bool     // CPython remembers another one
+	asked     []string // environment variables looked up before a snapshot
+	newZone   bool     // the snapshot was taken in another time zone
 
 	mu     sync.Mutex // held while a program runs, and by Close
 	closed bool       // under mu
@@ -66,8 +66,8 @@ type Interp struct {
 	patience time.Duration // beyond softGrace; for tests whose outcome must not depend on the machine's speed
 }
 
-// Mount shows a tree, read-only, in a directory, which is made if it is not
-// there; entries that it has already stay.
+// Mount mounts a tree read-only at dir, which is created if need be; entries
+// that dir has already stay.
 func (in *Interp) Mount(dir string, tree fs.FS) error {
 	if err := in.fs.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
@@ -81,22 +81,21 @@ func (in *Interp) Mount(dir string, tree fs.FS) error {
 // HostDir is a directory of the host, see [NewHostDir].
 type HostDir = hostdir.Dir
 
-// HostDirRules say what programs may do in a HostDir.
+// HostDirRules are what programs may do in a HostDir.
 type HostDirRules = hostdir.Rules
 
-// NewHostDir makes a directory of the host one that programs can work in, within
-// the rules. The caller closes root when no interpreter has the directory any
-// more.
+// NewHostDir returns a directory of the host for programs to use within the
+// rules. The caller closes root when no interpreter has the directory mounted.
 func NewHostDir(root *os.Root, rules HostDirRules) *HostDir { return hostdir.New(root, rules) }
 
-// MountHostDir shows a directory of the host at dir, which is made if it is not
-// there. What a program does there it does on the host's disk, and is not
-// counted as its memory; entries that dir has already stay. Files created in
+// MountHostDir mounts a directory of the host at dir, which is created if need
+// be. Files created there are on the host's disk and do not count as the
+// program's memory; entries that dir has already stay. Files created in
 // [Home], /lib and /dev stay in memory, and in /tmp unless the rules let it be
 // written.
 func (in *Interp) MountHostDir(dir string, f *HostDir) error {
-	// What is made above it is not for programs to write to: they would think
-	// that it is the host's.
+	// Directories created above it are read-only: programs would take them for
+	// the host's.
 	err := in.fs.MkdirAll(path.Dir(dir), 0o555)
 	if err == nil {
 		err = in.fs.MkdirAll(dir, 0o755)
@@ -167,7 +166,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 		res.Ended = Cancelled
 	}
 	if context.Cause(ctx) != nil {
-		in.dead = true // the flag is set: the next loop would trap
+		in.dead = true // the flag is set: the next loop traps
 	}
 	res.CPUTime = cpu
 	res.PeakMemory = int64(in.memory.Committed())
@@ -202,7 +201,7 @@ func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (
 	return res, took, err
 }
 
-// ended explains a call that did not return.
+// ended returns the Result of a call that did not return.
 func (in *Interp) ended(ctx context.Context, err error) *Result {
 	in.dead = true
 	var exit *emscripten.Exit
@@ -228,8 +227,8 @@ func (in *Interp) ended(ctx context.Context, err error) *Result {
 	return &Result{Ended: Died, ExitCode: 1, Cause: err}
 }
 
-// Close gives back all that the interpreter holds. It waits for a run in
-// progress; cancel its context to hurry it.
+// Close frees the interpreter. It waits for a run in progress; cancel its
+// context to end that early.
 func (in *Interp) Close() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()

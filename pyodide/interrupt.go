@@ -19,9 +19,9 @@ const (
 
 var errOutOfRange = errors.New("address out of range")
 
-// signals interrupt the program of one interpreter. They may be sent from any
-// goroutine, also when the interpreter is closed: then nothing happens, though
-// its instance may be another interpreter's.
+// signals interrupts the program of one interpreter. It may be used from any
+// goroutine, even after the interpreter is closed: then nothing happens, though
+// its instance may belong to another one.
 type signals struct {
 	mu            sync.Mutex
 	memory        *linmem.Memory
@@ -44,8 +44,8 @@ func (s *signals) send(number uint32) {
 	s.proc.Interrupt()
 }
 
-// interrupt is the time limit's first strike. SIGXCPU says what it is, and
-// leaves SIGINT to programs and to asyncio, which look at its handler.
+// interrupt is the time limit's first strike. It is SIGXCPU because programs and
+// asyncio look at SIGINT's handler.
 func (s *signals) interrupt() { s.send(sigxcpu) }
 
 // stop makes the next loop header trap. A host function that waits is ended by
@@ -64,7 +64,7 @@ func (s *signals) close() {
 	s.flag = nil
 }
 
-// start looks up what signals write to.
+// start looks up the addresses and the global that signals write to.
 func (s *signals) start(in *instance) error {
 	number, err := in.rt.symbol("_Py_emscripten_signal_in_memory")
 	if err != nil {

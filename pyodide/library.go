@@ -18,10 +18,10 @@ import (
 // and keeps the result in the store, so that loading it later takes
 // milliseconds. It may be called for many libraries at once; it ends early
 // when ctx does. name is for progress and errors. Any error but one of the
-// store or of ctx says why the library cannot be loaded.
+// store or of ctx is the reason why the library cannot be loaded.
 //
-// It is the contents that count: a library is found again whatever its file is
-// called, and by all processes that share the store.
+// A library is found again by its contents, whatever its file's name, and by all
+// processes that share the store.
 func (r *Runtime) PrepareLibrary(ctx context.Context, name string, library []byte) error {
 	if r.config.Store == nil {
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
@@ -33,8 +33,7 @@ func (r *Runtime) PrepareLibrary(ctx context.Context, name string, library []byt
 	return nil
 }
 
-// errNotPrepared is what the store's lookups end with when nothing is to be
-// built.
+// errNotPrepared is the error of a lookup in the store that must not build.
 var errNotPrepared = errors.New("the library was not prepared")
 
 // LibraryVersion changes whenever libraries must be prepared again.
@@ -43,8 +42,8 @@ func (r *Runtime) LibraryVersion() (string, error) {
 	return fmt.Sprintf("%s %s %s", rewrite.Version, linkKey(), code), err
 }
 
-// prepared returns the paths of the stub library and of its machine code, out of
-// the store or built.
+// prepared returns the paths of the stub library and of its machine code, which
+// are built if the store lacks them.
 func (r *modules) prepared(ctx context.Context, sum, name string, build builder) (file, code string, err error) {
 	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.Version, linkKey()), name, build)
 }
@@ -52,8 +51,9 @@ func (r *modules) prepared(ctx context.Context, sum, name string, build builder)
 // libraryFile is the file in a directory that BuildLibrary reads.
 const libraryFile = "library"
 
-// libraryBuilder compiles a library, in another process if it is not small and
-// there is a way. One that was too much once is not tried again.
+// libraryBuilder returns a builder that compiles a library, in another process
+// unless it is small or Config.Compile is nil. One that exceeded its budget is not
+// tried again.
 func (r *modules) libraryBuilder(sum string, library []byte, memory int64) builder {
 	return func(ctx context.Context, dir string) error {
 		if err, ok := r.link.refused.get(sum); ok {
@@ -74,7 +74,7 @@ func (r *modules) libraryBuilder(sum string, library []byte, memory int64) build
 }
 
 // BuildLibrary is for Config.Compile: it rewrites and compiles the shared library
-// in dir and leaves what it makes there.
+// in dir and leaves the results there.
 func BuildLibrary(ctx context.Context, dir string) error {
 	library, err := os.ReadFile(filepath.Join(dir, libraryFile))
 	if err != nil {
@@ -110,9 +110,9 @@ func rewriteLibrary(library []byte) ([]byte, error) {
 	return out, nil
 }
 
-// openLibrary reads and compiles a library for dlopen. What comes from a mount
-// is kept in the store, and the program waits for it, see
-// Program.WaitLimit; what the program has written itself is compiled for it alone.
+// openLibrary reads and compiles a library for dlopen. One from a mount is kept in
+// the store, and its compilation counts as waiting (see Program.WaitLimit). One
+// that the program has written itself is compiled for it alone.
 func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Library, error) {
 	node, errno := in.fs.Lookup(nil, file, true)
 	if errno != abi.OK {
@@ -144,8 +144,8 @@ func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Librar
 	return in.ownLibrary(ctx, sum, b)
 }
 
-// sharedLibrary returns a library that was prepared, by this runtime's other
-// interpreters or in the store, or prepares it if build is set.
+// sharedLibrary returns a prepared library, loaded by another interpreter of this
+// runtime or from the store. It prepares the library if build is set.
 func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte, build bool) (*dylink.Library, error) {
 	r := in.rt
 	if r.config.Store == nil {
@@ -178,7 +178,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 	})
 }
 
-// loadLibrary returns wazero a library.
+// loadLibrary loads a stub library with its machine code.
 func (r *modules) loadLibrary(ctx context.Context, sum string, stub *codestore.Stub, code string, whole func() ([]byte, error)) (*dylink.Library, error) {
 	image, err := dylink.NewImage(stub.Wasm)
 	if err != nil {

@@ -30,7 +30,7 @@ func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylin
 			return nil, fmt.Errorf("%w, and has a function of %d bytes, at most %d can be compiled now", errNotPrepared, n, maxOwnBody)
 		}
 	}
-	for _, t := range m.Types { // which wazero never forgets
+	for _, t := range m.Types { // wazero keeps types for good
 		in.ownTypes += 1 + len(t.Params) + len(t.Results)
 	}
 	if in.ownTypes > maxOwnTypes {
@@ -44,9 +44,8 @@ func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylin
 	return lib, nil
 }
 
-// compileApart compiles where it holds up nobody else. When ctx ends it
-// returns; a function that is being compiled in this process then is finished in
-// the background.
+// compileApart compiles in the background, so that it can return when ctx ends: a
+// function being compiled in this process cannot be interrupted.
 func (r *modules) compileApart(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
 	select {
 	case r.link.compilers <- struct{}{}:
@@ -61,7 +60,7 @@ func (r *modules) compileApart(ctx context.Context, sum string, b []byte) (*dyli
 	r.link.running.Go(func() {
 		defer func() { <-r.link.compilers }()
 		lib, err := r.compileOwn(ctx, sum, b)
-		if err == nil && ctx.Err() != nil { // nobody waits for it
+		if err == nil && ctx.Err() != nil { // the caller has returned
 			err = errors.Join(context.Cause(ctx), lib.Code.Close(context.WithoutCancel(ctx)))
 		}
 		done <- result{lib, err}

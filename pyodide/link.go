@@ -22,16 +22,16 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// link is what a runtime's interpreters share of dynamic linking.
+// link is the state of dynamic linking that a runtime's interpreters share.
 type link struct {
 	main      func() (*dylink.Main, error) // also makes the host module for libraries
 	shared    sharedLibraries
-	compilers chan struct{} // a place for each library compiled on the spot
+	compilers chan struct{} // one slot for each library being compiled for one program
 	running   sync.WaitGroup
 	refused   recent[string, error] // by digest: libraries that exceeded their budget
 }
 
-// init prepares what is made when it is first needed.
+// init sets the limits and defers what is made on first use.
 func (l *link) init(r *modules) {
 	l.refused.limit = maxRefused
 	l.compilers = make(chan struct{}, ownCompilers)
@@ -45,7 +45,7 @@ func (l *link) init(r *modules) {
 	})
 }
 
-// linking is what one instance has of it.
+// linking is the state of dynamic linking of one instance.
 type linking struct {
 	*instance
 	linker   *dylink.Linker
@@ -54,13 +54,12 @@ type linking struct {
 	own      []*dylink.Library // compiled for it alone
 	ownBytes int64
 	ownTypes int
-	depth    int  // of calls of the guest by the host for the guest
-	restored int  // the linker's changes when it was restored
+	depth    int  // of nested calls guest to host to guest
+	restored int  // the linker's change count after restore
 	called   bool // a function of C, through libffi
 }
 
-// closeLinker releases what dynamic linking has taken. Nothing of the guest
-// may run any more.
+// closeLinker releases what dynamic linking holds. The guest must not run.
 func (in *linking) closeLinker() error {
 	var errs []error
 	if in.linker != nil {
@@ -74,7 +73,7 @@ func (in *linking) closeLinker() error {
 	return errors.Join(errs...)
 }
 
-// dynamicLinker returns the interpreter's dynamic linker, which most never need.
+// dynamicLinker returns the interpreter's dynamic linker, made on first use.
 func (in *linking) dynamicLinker() (*dylink.Linker, error) {
 	if in.linker != nil {
 		return in.linker, nil
@@ -107,7 +106,7 @@ func (in *linking) call(ctx context.Context, export string, args ...uint32) (uin
 	return guest{in: in.instance, ctx: ctx}.call(export, args...)
 }
 
-// zero makes a part of the memory zero that nothing was mapped to yet.
+// zero clears a part of the memory to which nothing was mapped yet.
 func (in *linking) zero(addr, n uint32) error {
 	mem, ok := in.mem.Bytes(0, in.mem.Size())
 	if !ok || uint64(addr)+uint64(n) > uint64(len(mem)) {
@@ -125,8 +124,8 @@ func (r *modules) instantiateAnonymous(ctx context.Context, code wazero.Compiled
 // that would run JavaScript.
 var notForLibraries = []string{"emscripten_asm_const_int"}
 
-// libraryRows are the host functions that shared libraries may import: the
-// system calls and what stands beside them, nothing of JavaScript's.
+// libraryRows are the host functions that shared libraries may import: Emscripten's
+// without those for JavaScript.
 var libraryRows = sync.OnceValue(func() (rows hostfn.Table) {
 	for _, row := range emscripten.Rows() {
 		if !strings.Contains(row.Sig, "e") && !slices.Contains(notForLibraries, row.Name) {
@@ -141,7 +140,7 @@ func forLibraries(name string) bool {
 	return slices.ContainsFunc(libraryRows(), func(r hostfn.Row) bool { return r.Name == name })
 }
 
-// hostFuncs describes them to the linker.
+// hostFuncs returns libraryRows as the linker wants them.
 func hostFuncs() (out []dylink.HostFunc) {
 	types := func(in []api.ValueType) (out []wasmbin.ValType) {
 		for _, t := range in {
@@ -169,7 +168,7 @@ func (in *linking) findFile(name string) (string, bool) {
 	return file, true
 }
 
-// linkCallbacks adds the dynamic linker's to what host functions need.
+// linkCallbacks adds the dynamic linker's callbacks for host functions.
 func (in *linking) linkCallbacks(g *emscripten.Guest) {
 	g.Dlopen = func(ctx context.Context, handle uint32) int32 {
 		l, err := in.dynamicLinker()
@@ -194,11 +193,11 @@ func (in *linking) linkCallbacks(g *emscripten.Guest) {
 	}
 }
 
-// maxNesting bounds how often the guest may call the host and be called by it in
-// turn: each time it gets another native stack, of up to 50 MB.
+// maxNesting bounds the nested calls guest to host to guest: each has a native
+// stack of up to 50 MB.
 const maxNesting = 48
 
-// nested does something that calls the guest, for the guest.
+// nested runs do, which calls the guest on the guest's behalf.
 func (in *linking) nested(do func() error) error {
 	if in.depth >= maxNesting {
 		return fmt.Errorf("functions in C call one another through the host more than %d deep", maxNesting)
@@ -208,8 +207,8 @@ func (in *linking) nested(do func() error) error {
 	return do()
 }
 
-// linkError reports an error to the guest by dlerror, and unwinds it when the
-// interpreter is dead.
+// linkError reports err to the guest by dlerror, or unwinds a dead guest. It
+// reports whether err is nil.
 func (in *linking) linkError(ctx context.Context, err error) (ok bool) {
 	if err == nil {
 		return true
@@ -222,16 +221,15 @@ func (in *linking) linkError(ctx context.Context, err error) (ok bool) {
 // glueCost is the minimum code size of a generated module, in bytes.
 const glueCost = 16 << 10
 
-// instanceCost is about what an instance of such a module takes of the host's
-// memory, in bytes.
+// instanceCost estimates the host memory of an instance of such a module, in
+// bytes.
 const instanceCost = 8 << 10
 
-// compileGlue compiles a small module that is generated. Interpreters that do
-// the same share it.
+// compileGlue compiles a small generated module. Interpreters share equal ones.
 func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 	r := in.rt
-	// What a snapshot brings is not the program's. The rest is given back with
-	// the file system.
+	// A snapshot's modules are not charged. The others are, until the file
+	// system is closed.
 	if in.fs != nil && !in.fs.Reserve(instanceCost) {
 		return nil, errNoMemory
 	}

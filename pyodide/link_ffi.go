@@ -34,7 +34,7 @@ func (in *linking) foreign() (*libffi.FFI, error) {
 	return in.ffi, nil
 }
 
-// ffiCallbacks adds libffi's to what host functions need. An error becomes a
+// ffiCallbacks adds libffi's callbacks for host functions. An error becomes a
 // Python exception, which ctypes finds after the call.
 func (in *linking) ffiCallbacks(g *emscripten.Guest) {
 	g.FFICall = func(ctx context.Context, cif, fn, rvalue, avalue uint32) {
@@ -80,8 +80,8 @@ func (in *linking) ffiCallbacks(g *emscripten.Guest) {
 	}
 }
 
-// unwindIfDead ends the guest's call in progress if an error means that it
-// cannot go on.
+// unwindIfDead ends the guest's call in progress if err left the interpreter
+// dead.
 func (in *linking) unwindIfDead(err error) {
 	if err == nil || !in.dead && !dylink.Fatal(err) && !libffi.Fatal(err) {
 		return

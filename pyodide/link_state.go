@@ -13,15 +13,14 @@ import (
 	"coderunner/pyodide/libffi"
 )
 
-// linkState is what a snapshot remembers of dynamic linking; nil if there was
-// none.
+// linkState is what a snapshot records of dynamic linking; nil if there was none.
 type linkState struct {
 	Linker *dylink.State
 	FFI    libffi.State
 }
 
 // linkKey is part of the keys of snapshots and of rewritten libraries. Its number
-// changes with linkState, and with what is done to libraries alone.
+// changes with the format of linkState and the rewriting of libraries.
 var linkKey = sync.OnceValue(func() string {
 	var names strings.Builder
 	for _, r := range libraryRows() {
@@ -49,8 +48,8 @@ func (in *linking) linkState() (*linkState, error) {
 	return state, nil
 }
 
-// restoreLibraries instantiates libraries where they were. Memory and table
-// have their size; the memory's contents come later, over the libraries' data.
+// restoreLibraries instantiates libraries at their recorded addresses. Memory and
+// table have their size already; the memory's contents are restored later.
 func (in *linking) restoreLibraries(ctx context.Context, s *linkState, mounts []Mount) error {
 	if s == nil {
 		return nil
@@ -75,7 +74,7 @@ func (in *linking) restoreLibraries(ctx context.Context, s *linkState, mounts []
 	})
 }
 
-// restoreClosures makes closures again, when the memory is restored.
+// restoreClosures makes the closures again, after the memory is restored.
 func (in *linking) restoreClosures(ctx context.Context, s *linkState) error {
 	if s == nil || len(s.FFI.Closures)+len(s.FFI.Taken) == 0 {
 		return nil
@@ -87,15 +86,15 @@ func (in *linking) restoreClosures(ctx context.Context, s *linkState) error {
 	return f.Restore(in.context(ctx), s.FFI)
 }
 
-// markRestored notes that all of a snapshot's libraries and closures are there.
+// markRestored records the state right after a restore, for unchanged.
 func (in *linking) markRestored() {
 	if in.linker != nil {
 		in.restored = in.linker.Changes()
 	}
 }
 
-// unchanged reports whether libraries and closures are those of the snapshot that
-// the interpreter was made of.
+// unchanged reports whether libraries and closures are still those of the
+// snapshot.
 func (in *linking) unchanged(s *linkState) bool {
 	if s == nil {
 		return in.linker == nil && in.ffi == nil

@@ -15,15 +15,15 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// module is what is known of the main module, beside its machine code.
+// module describes the main module, without its machine code.
 type module struct {
 	wasm   []byte // whole or stub
 	info   *rewrite.Info
 	digest string                            // of the whole rewritten module: SHA-256, hexadecimal
-	data   func() ([]rewrite.Segment, error) // what it begins with
+	data   func() ([]rewrite.Segment, error) // its data segments
 }
 
-// identity names the contents of the file.
+// identity returns a name for the contents of the file.
 func (c *Config) identity(file string) (string, error) {
 	if c.Identity != "" {
 		return c.Identity, nil
@@ -58,7 +58,7 @@ func (c *Config) buildMain(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	info.Data = nil // most of it, and only needed to boot
+	info.Data = nil // large, and only needed to boot
 	var text bytes.Buffer
 	if err := gob.NewEncoder(&text).Encode(info); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *Config) mainData() ([]rewrite.Segment, error) {
 	return rewrite.Segments(source)
 }
 
-// compile makes machine code of the main module, or takes it from the store.
+// compile compiles the main module, or loads its machine code from the store.
 func (r *modules) compile(ctx context.Context) (err error) {
 	if r.code, err = codestore.NewLoader(ctx); err != nil {
 		return err
@@ -96,8 +96,7 @@ func (r *modules) compile(ctx context.Context) (err error) {
 	return nil
 }
 
-// takeModule takes the main module from the store, which has it made if need
-// be.
+// takeModule loads the main module from the store, building it if need be.
 func (r *modules) takeModule(ctx context.Context) (err error) {
 	identity, err := r.config.identity(r.config.Module)
 	if err != nil {
@@ -141,7 +140,7 @@ func (m *module) writeData(mem api.Memory) error {
 	return nil
 }
 
-// symbol returns the address of a datum that the module exports.
+// symbol returns the address of exported data.
 func (r *modules) symbol(name string) (uint32, error) {
 	a, ok := r.module.info.Symbols[name]
 	if !ok {
@@ -150,10 +149,10 @@ func (r *modules) symbol(name string) (uint32, error) {
 	return a, nil
 }
 
-// maxTable bounds the tables, in elements: they are the host's memory.
+// maxTable bounds the tables, in elements: they take host memory.
 const maxTable = 1 << 20
 
-// rewriteOptions is what becomes of the main module.
+// rewriteOptions returns how the main module is rewritten.
 func rewriteOptions() rewrite.Options {
 	return rewrite.Options{
 		Trampoline: true,
@@ -174,8 +173,8 @@ var (
 	libraryKinds = codestore.Kinds{Stub: "library", Code: "library-code"}
 )
 
-// stored returns the paths of the stub module and of the machine code that
-// belong to key. What the store does not have is built, with progress for item.
+// stored returns the paths of key's stub module and machine code. If the store
+// lacks them they are built, with progress for item.
 func (r *modules) stored(ctx context.Context, k codestore.Kinds, key, item string, build builder) (stub, code string, err error) {
 	return r.code.Get(ctx, r.config.Store, k, key, func(ctx context.Context, dir string) error {
 		defer elapsing(r.progress, Progress{Phase: "compile", Item: item})()

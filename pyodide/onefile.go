@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// oneFile is a file system with one file in it, whose contents many
-// interpreters share.
+// oneFile is a file system of one file, whose contents interpreters share.
 type oneFile struct {
 	name string
 	data []byte

@@ -59,8 +59,8 @@ var bootEnv = []string{
 	"PYTHONSAFEPATH=1",
 }
 
-// callbacks are what host functions need of the guest. They are called while
-// the guest waits for the host, on its goroutine.
+// callbacks returns the functions by which host functions call the guest, on its
+// goroutine, while it waits for the host.
 func (in *Interp) callbacks() emscripten.Guest {
 	signals := in.signals // of this interpreter, not of the instance's next
 	g := emscripten.Guest{
@@ -79,8 +79,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 			}
 		},
 		Raise: in.raise,
-		// Every handler that C installs here is CPython's own, which does no
-		// more than this.
+		// C installs no handler but CPython's own, which does only this.
 		CallHandler: func(ctx context.Context, _ uint32, signal int32) {
 			in.callback(ctx, "PyErr_SetInterruptEx", uint32(signal))
 		},

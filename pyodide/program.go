@@ -12,12 +12,12 @@ type Program struct {
 	Filename string   // as tracebacks show it; "" means main.py
 	Args     []string // sys.argv[1:]
 
-	// Timeout limits the execution, with all that the host does for the
-	// program; 0 does not.
+	// Timeout limits the execution, including the host's work for the program;
+	// 0 is no limit.
 	Timeout time.Duration
 
-	// WaitLimit is how long the program's clock stands still, all together,
-	// while calls wait for the network; 0 means as long as Timeout.
+	// WaitLimit bounds the time, in total, for which the program's clock stands
+	// still while calls wait for the network; 0 means Timeout.
 	WaitLimit time.Duration
 
 	// ResultLimit bounds each text of the result, in characters; 0 means
@@ -32,7 +32,7 @@ func (p Program) waitLimit() time.Duration {
 	return p.Timeout
 }
 
-// Ended says how a run came to its end, as the host saw it.
+// Ended is how a run ended, as the host saw it.
 type Ended uint8
 
 // The ends. After the first two the interpreter may be used again; after the
@@ -44,7 +44,7 @@ const (
 	Cancelled                // the context ended
 	Flooded                  // Stdout or Stderr refused a write
 	Trapped                  // WebAssembly's own checks ended it; see Result.Trap
-	Unreported               // the program broke the guest's half, which did not say how it went
+	Unreported               // the program broke the guest's half, which sent no valid report
 	Died                     // memory ran out in C, or our fault
 )
 
@@ -55,7 +55,7 @@ func (e Ended) String() string { return endedNames[e] }
 // StackOverflow is the Result.Trap of a program that nests too deeply for C.
 const StackOverflow = "stack overflow"
 
-// Result is how a program went. ExitCode, Value and Exception are what the
+// Result is the result of a run. ExitCode, Value and Exception are what the
 // program's own interpreter reports, of bounded size and nothing more.
 type Result struct {
 	Ended     Ended
@@ -65,9 +65,9 @@ type Result struct {
 	Trap      string     // what the trap was, when Ended is Trapped
 	Cause     error      // why, when Ended is Flooded or later
 
-	CPUTime      time.Duration // 0 where the system does not tell (it does on Linux)
+	CPUTime      time.Duration // 0 where unknown (it is known on Linux)
 	PeakMemory   int64         // bytes of linear memory
-	MemoryCapHit bool          // the last that the program asked for was more than Options.Memory
+	MemoryCapHit bool          // the last request for memory exceeded Options.Memory
 }
 
 // Value is the value of a program's last expression.
@@ -120,15 +120,15 @@ func (p Program) request(env map[string]string) request {
 	return r
 }
 
-// maxReport returns how long the report may be, in bytes: a repr, a message
-// and a traceback of ResultLimit characters, each of which JSON writes in
-// twelve bytes at most, JSON in JSON, and what is short.
+// maxReport returns the maximum length of the report, in bytes: a repr, a message
+// and a traceback of ResultLimit characters of at most twelve bytes in JSON each,
+// JSON in JSON, and short fields.
 func (r request) maxReport() uint32 { return uint32(64<<10 + 40*r.ResultLimit) }
 
 // maxTypeName bounds the name of an exception's type, in bytes.
 const maxTypeName = 256
 
-// readReport reads a report. A program can replace whatever makes it.
+// readReport reads a report. It is untrusted: a program can replace its maker.
 func readReport(text string) (*Result, error) {
 	var r report
 	if err := json.Unmarshal([]byte(text), &r); err != nil {

@@ -9,7 +9,7 @@ import (
 	"coderunner/pyodide/snapshot"
 )
 
-// restore makes an instance that goes on from a snapshot.
+// restore makes an instance of a snapshot.
 func (r *Runtime) restore(ctx context.Context, z *Snapshot, memory int64) (in *instance, err error) {
 	if in, err = r.instantiate(ctx, memory); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (in *instance) growMemory(image *snapshot.Image, memory int64) error {
 	return nil
 }
 
-// mapImage makes the memory what the image has.
+// mapImage maps the image's memory into the instance's.
 func (in *instance) mapImage(image *snapshot.Image) error {
 	for _, e := range image.Extents {
 		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {

@@ -20,63 +20,63 @@ import (
 //go:embed guest/*.py
 var guestFiles embed.FS
 
-// Config says where a runtime's parts are.
+// Config names a runtime's parts.
 type Config struct {
 	Module string // path of pyodide.asm.wasm
 	Stdlib string // path of python_stdlib.zip
 
-	// Identity names the contents of the two: whoever sets it has checked them.
-	// With "" they are read at each start, to know what the store has of them.
+	// Identity names the contents of the two files, which the caller has
+	// verified. With "" they are read and hashed at each start.
 	Identity string
 
-	// Store keeps what is made of them: the rewritten module, its machine code,
-	// the standard library's bytecode. Nil: everything is made anew.
+	// Store keeps what is derived from them: the rewritten module, its machine
+	// code, the standard library's bytecode. Nil: everything is made anew.
 	Store Store
 
-	// MaxIdle is how many interpreters wait to be leased, once that many were
-	// missed: each takes about a megabyte. With 0 none does, but the instances
-	// of interpreters that were closed wait to be reset, one for each processor.
-	// All wait for five minutes at most.
+	// MaxIdle bounds the idle interpreters, which are made after as many were
+	// missed at once: each takes about a megabyte. With 0 none are made ahead,
+	// but instances of closed interpreters are reused, one for each processor.
+	// An idle instance is closed after five minutes.
 	MaxIdle int
 
-	// Compile, if not nil, calls [BuildLibrary] with dir in a process of its own,
-	// which may take so much memory: libraries come from strangers, and compiling
-	// one can take any amount. The error is ErrBudget if it took more memory or
-	// time than it was given. Nil: libraries are compiled in this process.
+	// Compile, if not nil, calls [BuildLibrary] with dir in a process of its own
+	// with at most memory bytes: libraries are untrusted, and compiling one can
+	// take any amount. The error is ErrBudget if it exceeds its memory or time.
+	// Nil: libraries are compiled in this process.
 	Compile func(ctx context.Context, dir string, memory int64) error
 
-	// Progress, if not nil, is told what Open is doing.
+	// Progress, if not nil, is called with the progress of Open.
 	Progress func(Progress)
 }
 
-// Progress says how far a step is; Total is 0 when that is not known.
+// Progress is how far a step is; Total is 0 when that is not known.
 type Progress struct {
 	Phase       string // "compile"
 	Item        string // "CPython", "standard library"
 	Done, Total int64  // steps
 }
 
-// Store keeps derived files and directories by key, among processes. What build
-// makes is kept only if it returns nil; the results are read-only. The key is
-// any text that changes whenever the result would.
+// Store keeps derived files and directories by key, for all processes. They are
+// kept only if build returns nil, and are read-only. The key is any text that
+// changes whenever the result would.
 type Store interface {
 	File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error)
 	Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error)
 }
 
-// Runtime makes interpreters of one compiled module. Each of its methods is in
-// the file of its station on their way, see the package comment.
+// Runtime makes interpreters of one compiled module. The package comment says
+// which method is in which file.
 type Runtime struct {
 	*modules
 	stdlib    []byte // the archive of the standard library, shared and read-only
-	stdlibKey string // what it is made of
+	stdlibKey string // names its contents
 	pool      instances
 	analyses  recent[[sha256.Size]byte, *Analysis]
 	base      *Snapshot // a booted interpreter; nil without a store
 	close     sync.Once
 }
 
-// modules are what is compiled: the main module and shared libraries. It knows
+// modules holds what is compiled: the main module and shared libraries. It knows
 // nothing of interpreters.
 type modules struct {
 	config Config
@@ -141,7 +141,7 @@ func (r *Runtime) Close() error {
 }
 
 // elapsing reports p at once and then every second, with the seconds as Done,
-// until stopped: for a step that cannot say how far it is.
+// until stopped: for a step without a measure of progress.
 func elapsing(progress func(Progress), p Progress) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

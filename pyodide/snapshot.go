@@ -20,14 +20,14 @@ import (
 	"coderunner/pyodide/snapshot"
 )
 
-// Snapshot is an interpreter that has booted, perhaps imported modules, and not
-// run a program yet, in a file. Making another of it costs a thousandth of
-// booting.
+// Snapshot is the state, in a file, of an interpreter that has booted, perhaps
+// imported modules, and not run a program yet. Restoring it costs a thousandth of
+// a boot.
 //
 // What is recorded: the memory, the mutable globals, the sizes of the tables,
-// the guest's clock. What is not, since a fresh process has the same: the
-// files, the three standard descriptors, the working directory. A program's own
-// surroundings (environment, arguments, random numbers) come with the request,
+// the guest's clock. What is not, since each interpreter starts with the same:
+// the files, the three standard descriptors, the working directory. A program's
+// environment, arguments and random numbers come with the request,
 // in guest/coderunner.py. For an interpreter that has run programs there is
 // [Interp.Snapshot], which records these, too.
 type Snapshot struct {
@@ -42,7 +42,7 @@ type Snapshot struct {
 	unmap    func() error
 }
 
-// owner is what the interpreter itself has to remember.
+// owner is the part of a snapshot that this package writes and reads.
 type owner struct {
 	Functions functions       `json:"functions"`
 	Clock     time.Duration   `json:"clock"`
@@ -61,12 +61,12 @@ type Mount struct {
 	Key  string
 }
 
-// errNoStore is for what makes no sense without one.
+// errNoStore is the error of methods that need a store.
 var errNoStore = errors.New("the runtime has no store")
 
-// ErrUnfit is wrapped by [Runtime.Snapshot] for modules whose import leaves more
-// behind than memory (output, files, open descriptors, an exception) or takes
-// too long.
+// ErrUnfit is wrapped by [Runtime.Snapshot] for modules whose import takes too
+// long or leaves more than memory behind: output, files, open descriptors, an
+// exception.
 var ErrUnfit = errors.New("not fit for a snapshot")
 
 // Snapshot returns a snapshot of an interpreter that has imported modules out of
@@ -82,8 +82,7 @@ func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount
 	})
 }
 
-// FindSnapshot is Snapshot for one that the store has already. It returns nil
-// if there is none.
+// FindSnapshot returns the store's snapshot, or nil if there is none.
 func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, nil
@@ -103,8 +102,8 @@ func mountsKey(key string, modules []string, mounts []Mount) string {
 	return fmt.Sprintf("%s modules %q", key, modules)
 }
 
-// loadSnapshot makes a snapshot of a booted interpreter, or takes it from the store. There
-// is none without a store.
+// loadSnapshot makes the snapshot of a booted interpreter, or takes it from the
+// store. There is none without a store.
 func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	if r.config.Store == nil {
 		return nil
@@ -118,20 +117,20 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	return nil
 }
 
-// SnapshotKey names everything that a snapshot depends on, apart from what is
-// imported. The zone is part of it because CPython's time module keeps what it was at the start.
+// SnapshotKey returns a key of all that a snapshot depends on except the imports.
+// The time zone is part of it because CPython's time module reads it once.
 func (r *Runtime) SnapshotKey() string {
 	return fmt.Sprintf("format 2 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
 		linkKey(), rewrite.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
-// zoneKey tells time zones apart as far as CPython remembers them.
+// zoneKey returns what CPython remembers of a time zone.
 func zoneKey(l *time.Location) string {
 	year := time.Now().Year()
 	return time.Date(year, 1, 1, 0, 0, 0, 0, l).Format("MST-0700") + time.Date(year, 7, 1, 0, 0, 0, 0, l).Format("MST-0700")
 }
 
-// guestDigest names the Python half.
+// guestDigest returns a digest of the Python half.
 func guestDigest() [sha256.Size]byte {
 	h := sha256.New()
 	files := []string{warmUpFile}
@@ -148,7 +147,7 @@ func guestDigest() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// storedSnapshot opens the snapshot with a key, having it made first if need be.
+// storedSnapshot opens the snapshot for key, calling make if there is none.
 func (r *Runtime) storedSnapshot(ctx context.Context, key string, mounts []Mount, make func(context.Context, *os.File) error) (*Snapshot, error) {
 	path, err := r.config.Store.File(ctx, "snapshot", key, func(ctx context.Context, w io.Writer) error {
 		f, ok := w.(*os.File)
@@ -177,7 +176,7 @@ func (r *Runtime) openSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 	return z, nil
 }
 
-// Memory is the least Options.Memory for interpreters made of the snapshot.
+// Memory returns the least Options.Memory for interpreters made of the snapshot.
 func (z *Snapshot) Memory() int64 { return int64(z.image.Memory) }
 
 // Asked reports whether an import looked up one of env's variables; the snapshot
@@ -202,7 +201,7 @@ func (z *Snapshot) Close() error {
 	return errors.Join(err, z.image.Close())
 }
 
-// What an interpreter may take to boot, and to import a program's modules.
+// Time limits to boot, and to import a program's modules.
 const (
 	maxBoot   = 2 * time.Minute
 	maxImport = 20 * time.Second
@@ -217,7 +216,7 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: it takes longer than %v", ErrUnfit, limit))
 	defer cancel()
 	var output bytes.Buffer
-	// Nobody else will want the like of it, so it is not the pool's.
+	// The instance is not taken from the pool: it is used only once.
 	in, err := (*Interp)(nil), error(nil)
 	if o := (Options{Memory: 1 << 30, Stdout: &output, Stderr: &output}); r.base == nil {
 		in, err = r.boot(ctx, o)
@@ -267,10 +266,11 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 	return in.write(f, nil)
 }
 
-// maxPreloadReport bounds what the guest says of its imports, in bytes.
+// maxPreloadReport bounds the guest's report on its imports, in bytes.
 const maxPreloadReport = 1 << 20
 
-// importAhead imports modules and returns what speaks against a snapshot, or "".
+// importAhead imports modules and returns what makes them unfit for a snapshot,
+// or "".
 func (in *Interp) importAhead(ctx context.Context, modules string) (problem string, err error) {
 	text, err := in.guest(ctx).apply(in.functions.Preload, modules, maxPreloadReport)
 	if err != nil {
@@ -283,7 +283,7 @@ func (in *Interp) importAhead(ctx context.Context, modules string) (problem stri
 	return problem, nil
 }
 
-// write writes the interpreter, in which nothing runs, to a new file.
+// write writes the interpreter, which must be idle, to a new file.
 func (in *Interp) write(f *os.File, l *suspended) error {
 	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
 	for _, name := range in.rt.module.info.Globals {

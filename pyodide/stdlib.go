@@ -14,11 +14,11 @@ import (
 	"strings"
 )
 
-// stdlibName is the archive's name in /lib, which CPython has built in.
+// stdlibName is the archive's name in /lib, fixed in CPython.
 const stdlibName = "python314.zip"
 
-// loadStdlib maps the standard library: compiled to bytecode, if there is a
-// store to keep that in, since it takes a while.
+// loadStdlib maps the standard library, compiled to bytecode if there is a store
+// to keep that.
 func (r *Runtime) loadStdlib(ctx context.Context) error {
 	if r.config.Store == nil {
 		return r.useStdlib(r.config.Stdlib)
@@ -54,8 +54,8 @@ func (r *Runtime) useStdlib(path string) error {
 	return nil
 }
 
-// compileStdlib writes the archive anew: not compressed, and with bytecode next
-// to the sources.
+// compileStdlib writes the archive uncompressed and with bytecode next to the
+// sources.
 func (r *Runtime) compileStdlib(ctx context.Context, w io.Writer) error {
 	old, err := zip.NewReader(bytes.NewReader(r.stdlib), int64(len(r.stdlib)))
 	if err != nil {
@@ -115,8 +115,8 @@ func copyEntry(archive *zip.Writer, f *zip.File) error {
 	return addEntry(archive, f.Name, data)
 }
 
-// addEntry stores a file, without the data descriptor behind it that CPython's
-// zipimport does not know.
+// addEntry stores a file without a data descriptor, which CPython's zipimport
+// does not support.
 func addEntry(archive *zip.Writer, name string, data []byte) error {
 	w, err := archive.CreateRaw(&zip.FileHeader{
 		Name: name, Method: zip.Store, CRC32: crc32.ChecksumIEEE(data),
@@ -129,7 +129,7 @@ func addEntry(archive *zip.Writer, name string, data []byte) error {
 	return err
 }
 
-// mapFile returns a file's contents for reading; unmap ends that.
+// mapFile maps a file read-only until unmap is called.
 func mapFile(path string) (data []byte, unmap func() error, err error) {
 	f, err := os.Open(path)
 	if err != nil {

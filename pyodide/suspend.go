@@ -9,18 +9,18 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// suspended is what the snapshot of an interpreter that has run programs has
-// beside that of one that has not.
+// suspended is the additional part of a snapshot of an interpreter that has run
+// programs.
 type suspended struct {
 	Files   []memfs.Saved
 	Process emscripten.State
 }
 
-// Snapshot writes an interpreter that has run programs, and in which none runs
-// now, to a new file: its memory, files, open files and loaded libraries. It
-// can go on afterwards. The error wraps [ErrUnfit] and names what cannot be
-// kept: pipes, mapped files, timers, directories of the host. The file's contents
-// are trusted when it is opened: keep it where programs cannot write.
+// Snapshot writes an idle interpreter that has run programs to a new file: its
+// memory, files, open files and loaded libraries. The interpreter can be used
+// afterwards. The error wraps [ErrUnfit] and names what cannot be kept: pipes,
+// mapped files, timers, directories of the host. The file's contents are trusted
+// when it is opened: keep it where programs cannot write.
 func (in *Interp) Snapshot(f *os.File) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -38,8 +38,8 @@ func (in *Interp) Snapshot(f *os.File) error {
 	return in.write(f, l)
 }
 
-// OpenSnapshot opens what [Interp.Snapshot] wrote, of the same runtime or of
-// one like it in another process. The mounts are those that the interpreter
+// OpenSnapshot opens a file that [Interp.Snapshot] wrote, with this runtime or
+// with an equal one in another process. The mounts are those that the interpreter
 // had. The caller closes the result when no interpreter is being made of it.
 func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
@@ -55,7 +55,7 @@ func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 	return z, nil
 }
 
-// resume returns an interpreter the files and descriptors of the earlier one.
+// resume restores the files and descriptors of the suspended interpreter.
 func (in *Interp) resume(l *suspended) error {
 	if l == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// warmUpFile is loaded into interpreters that a snapshot is made of, and gone
-// from the snapshot.
+// warmUpFile is loaded into interpreters before their snapshot is taken, and
+// removed again.
 const warmUpFile = "guest/warmup.py"
 
 // CPython's immortal objects, as Include/refcount.h has them for 32 bits.
@@ -17,9 +17,9 @@ const (
 	immortal      = 5 << 28
 )
 
-// warmUp prepares an interpreter for a snapshot, so that those made of it share
-// as much of their memory as can be; see guest/warmup.py. With rehearse, what
-// each run goes through is run before.
+// warmUp prepares an interpreter for a snapshot, so that restored ones share as
+// many pages as possible; see guest/warmup.py. With rehearse, the steps common to
+// all runs are run before.
 func (in *Interp) warmUp(ctx context.Context, rehearse bool) error {
 	source, err := guestFiles.ReadFile(warmUpFile)
 	if err != nil {
@@ -53,14 +53,13 @@ func (in *Interp) warmUp(ctx context.Context, rehearse bool) error {
 	return g.plug()
 }
 
-// plug takes the small pieces of free memory that lie between what is in use,
-// and keeps them: what a program allocates first then comes out of one piece,
-// and not out of a page here and a page there, each of which it would have to
-// itself from then on.
+// plug allocates the small free chunks between the used ones and keeps them: a
+// program's first allocations then come from one chunk instead of dirtying many
+// shared pages.
 func (g guest) plug() error {
-	const whole = 16 << 10 // bytes one after the other that count as one piece
+	const whole = 16 << 10 // bytes from which a chunk is left free
 	for _, size := range plugSizes() {
-		var row []uint32 // addresses, one after the other
+		var row []uint32 // consecutive addresses
 		for last, step := uint32(0), uint32(0); uint32(len(row))*size < whole; {
 			p, err := g.call("malloc", size)
 			if err != nil {
@@ -83,8 +82,8 @@ func (g guest) plug() error {
 	return nil
 }
 
-// plugSizes are those that dlmalloc, which takes the smallest piece that is
-// large enough, has lists for; and then larger steps.
+// plugSizes returns the sizes for which dlmalloc, a best-fit allocator, has bins,
+// and larger ones in coarser steps.
 func plugSizes() (sizes []uint32) {
 	for n := uint32(8 << 10); n > 256; n -= n / 8 {
 		sizes = append(sizes, n)
@@ -95,9 +94,8 @@ func plugSizes() (sizes []uint32) {
 	return sizes
 }
 
-// immortalize makes the elements of a list, whose address it is given, objects
-// that are never freed and whose references are not counted. The caller holds
-// the list.
+// immortalize makes the elements of the list at an address immortal: they are
+// never freed and their references are not counted. The caller holds the list.
 func (g guest) immortalize(_ context.Context, argument json.RawMessage) (any, error) {
 	var list uint32
 	if err := json.Unmarshal(argument, &list); err != nil {
@@ -113,7 +111,7 @@ func (g guest) immortalize(_ context.Context, argument json.RawMessage) (any, er
 	size, ok2 := mem.ReadUint32Le(list + 8)
 	items, ok3 := mem.ReadUint32Le(list + 12)
 	if !ok1 || !ok2 || !ok3 || kind != listType {
-		return nil, errors.New("that is no list")
+		return nil, errors.New("not a list")
 	}
 	for i := range size {
 		object, ok := mem.ReadUint32Le(items + 4*i)

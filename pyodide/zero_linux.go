@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// zero makes part of a linear memory zero. The memory is anonymous and begins
-// at a page: whole pages are given back, so that those which nobody has written
-// to stay untouched.
+// zero clears part of a linear memory, which is anonymous and page-aligned. Whole
+// pages are freed, so that untouched ones stay untouched.
 func zero(memory []byte, from, to int) {
 	page := os.Getpagesize()
 	first, last := (from+page-1)/page*page, to/page*page

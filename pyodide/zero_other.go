@@ -2,5 +2,5 @@
 
 package pyodide
 
-// zero makes part of a linear memory zero.
+// zero clears part of a linear memory.
 func zero(memory []byte, from, to int) { clear(memory[from:to]) }

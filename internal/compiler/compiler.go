@@ -1,11 +1,11 @@
-// Package compiler compiles shared libraries of strangers in processes of their
-// own, with limits on memory and time: code that takes wazero's compiler any
-// amount of either is easily made, and the server must not pay for it.
+// Package compiler compiles untrusted shared libraries, each in a process of its
+// own with limits on memory and time: it is easy to write code that costs
+// wazero's compiler any amount of either.
 //
-// What it takes is quadratic in calls and globals, blocks and known bounds, loops
-// and locals: 100,000 loads and branches, in 1 MB, need 120 GB by their count. A
-// bound worked out from the module would have to know each of these shapes, and
-// would refuse honest libraries. A process costs 30 ms.
+// The cost is quadratic in calls and globals, blocks and known bounds, loops and
+// locals: 100,000 loads and branches, in 1 MB, need 120 GB. A bound computed from
+// the module would have to know each of these shapes, and would refuse honest
+// libraries. A process costs 30 ms.
 //
 // The process is this binary again, with the command [Command]. It sets limits
 // for itself before it reads anything: it is our code, only the library is not.
@@ -35,30 +35,30 @@ import (
 // arguments after it.
 const Command = "compile-library"
 
-// A library may take maxTime of processor time, and maxWait until it is there.
+// maxTime bounds a library's processor time, maxWait its elapsed time.
 const (
 	maxTime = 5 * time.Minute
 	maxWait = 20 * time.Minute
 )
 
-// exitBudget is the exit code when there is not enough memory.
+// exitBudget is the exit code when the memory is exhausted.
 const exitBudget = 3
 
-// Compiler starts such processes.
+// Compiler starts the compiling processes.
 type Compiler struct {
-	memory int64 // of all together, in bytes
+	memory int64 // of all processes, in bytes
 	free   *semaphore.Weighted
 }
 
-// New returns a compiler whose processes have so many bytes of memory together.
+// New returns a Compiler whose processes share memory bytes.
 func New(memory int64) *Compiler {
 	return &Compiler{memory: memory, free: semaphore.NewWeighted(memory)}
 }
 
-// Compile compiles the library in dir with so many bytes of memory at most: see
+// Compile compiles the library in dir with at most memory bytes: see
 // [pyodide.Config].
 func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error {
-	self := "/proc/self/exe" // this very binary, even if its file was replaced
+	self := "/proc/self/exe" // this binary, even if its file was replaced
 	if _, err := os.Stat(self); err != nil {
 		if self, err = os.Executable(); err != nil {
 			return fmt.Errorf("compile a library: %w", err)
@@ -131,7 +131,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 	go watch(memory)
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin)
-		os.Exit(exitFailed) // who wanted it has gone
+		os.Exit(exitFailed) // the parent has ended
 	}()
 	if err := pyodide.BuildLibrary(ctx, args[0]); err != nil {
 		fmt.Fprint(stderr, err)
@@ -140,8 +140,8 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 	return 0
 }
 
-// watch ends the process where the system does not limit memory, and where it
-// does, before Go's runtime reports a crash.
+// watch ends the process when its memory is nearly exhausted: not every system
+// enforces the limit, and where one does Go's runtime would report a crash.
 func watch(memory int64) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for range time.Tick(20 * time.Millisecond) {
@@ -152,8 +152,7 @@ func watch(memory int64) {
 	}
 }
 
-// head keeps the beginning of what is written, which is a report of one line or
-// that of a crash.
+// head keeps the beginning of the output: one line, or a crash report.
 type head struct{ b bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {

@@ -17,7 +17,7 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// features are what modules may use.
+// features are the WebAssembly features that modules may use.
 const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
 // The files that Build makes.
@@ -30,13 +30,13 @@ const (
 type Source struct {
 	Whole []byte            // the module
 	Stub  []byte            // the same without bodies
-	Data  []wasmbin.Segment // what Stub leaves out; nil: nothing
-	Info  []byte            // to be found in the stub module again
+	Data  []wasmbin.Segment // left out of Stub; nil: nothing
+	Info  []byte            // kept in the stub module for the caller
 }
 
-// digestSection is the custom section of a stub module that has the digest of
-// the whole one: two of those may differ in nothing but their bodies, and wazero
-// keeps what it has loaded by the module's hash.
+// digestSection is the custom section of a stub module with the digest of the
+// whole one: two modules may differ only in their bodies, and wazero keeps loaded
+// modules by hash.
 const digestSection = "whole"
 
 // Build compiles a module and writes its stub module and its machine code into a
@@ -63,8 +63,8 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 	return os.Rename(code, filepath.Join(dir, CodeFile))
 }
 
-// compileInto has wazero compile a module into an empty directory and returns
-// the path of the file that it makes there.
+// compileInto compiles a module with the empty directory dir as wazero's cache
+// and returns the path of the file that wazero writes.
 func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err error) {
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
@@ -83,18 +83,18 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err
 	return only(inner)
 }
 
-// config returns the configuration of runtimes that run such modules.
+// config returns the configuration of wazero's runtimes.
 func config() wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfigCompiler().WithCoreFeatures(features)
 }
 
-// withWorkers lets wazero compile on all processors; with one worker it would
-// not look at ctx.
+// withWorkers lets wazero compile on all processors, and on at least two: with one
+// worker it does not check ctx.
 func withWorkers(ctx context.Context) context.Context {
 	return experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)))
 }
 
-// only returns the path of the one thing that wazero has put into a directory.
+// only returns the path of the single entry of dir.
 func only(dir string) (string, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,13 +1,13 @@
 // Package codestore keeps compiled modules such that loading one decodes
 // nothing: 30 ms instead of 150 for CPython.
 //
-// wazero decodes and validates what it is given before it looks whether there
-// is machine code for it, which for large modules takes longer than all the rest
-// of a start; with the code at hand it never looks at a function's body. So it
-// is given a stub module, whose functions only trap, and finds the whole one's
-// machine code under the stub's name. [Build] makes both, a [Loader] loads them.
+// wazero decodes and validates a module before it looks for its machine code,
+// which for large modules takes longer than the rest of a start; with machine code
+// it never reads the functions' bodies. So it is given a stub module, whose
+// functions only trap, and finds the whole one's machine code under the stub's
+// name. [Build] makes both, a [Loader] loads them.
 //
-// It does not say where files are kept, nor what is in a module.
+// The caller decides where files are kept, and what is in a module.
 //
 // # Sources
 //
@@ -36,16 +36,16 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Loader is a wazero runtime that takes machine code out of many files. wazero
-// knows one cache directory for all modules, and writes what it compiles into
-// it; here that is a private one. While a module is loaded it has a link to the
-// module's machine code in it, and afterwards it is emptied. So the code that is
-// generated for each interpreter leaves nothing on the disk.
+// Loader is a wazero runtime that loads machine code from many files. wazero has
+// one cache directory for all modules, and writes what it compiles there; here it
+// is a private one. While a module is loaded it has a link to the module's machine
+// code, and afterwards it is emptied. So code generated for one interpreter leaves
+// nothing on disk.
 type Loader struct {
 	temp  *procdir.Dir
 	wz    wazero.Runtime
 	cache wazero.CompilationCache
-	mu    sync.Mutex // held while inner is there
+	mu    sync.Mutex // held while inner exists
 	inner string     // the directory that wazero uses
 	stamp func() (string, error)
 }
@@ -55,9 +55,8 @@ const (
 	tempPrefix   = "coderunner-code-"
 )
 
-// NewLoader returns a loader with a directory of its own, in memory where there
-// is such a thing: wazero waits until what it writes is on the disk. The caller
-// closes it.
+// NewLoader returns a loader with a directory of its own, in memory where
+// possible: wazero syncs the files it writes. The caller closes it.
 func NewLoader(ctx context.Context) (_ *Loader, err error) {
 	l := &Loader{}
 	if l.temp, err = procdir.Make(sharedMemory, tempPrefix); err != nil {
@@ -80,16 +79,16 @@ func NewLoader(ctx context.Context) (_ *Loader, err error) {
 	return l, nil
 }
 
-// Runtime is the wazero runtime. It is closed with the loader.
+// Runtime returns the wazero runtime. It is closed with the loader.
 func (l *Loader) Runtime() wazero.Runtime { return l.wz }
 
 // TempDir makes a directory for a build, which lasts until the loader is closed
 // at most.
 func (l *Loader) TempDir() (string, error) { return os.MkdirTemp(l.temp.Path(), "build-") }
 
-// findStamp names all that machine code depends on beside its module, in wazero's
-// own words: the directory that it makes is called after its version and the
-// system, and the file in it after the module and the processor.
+// findStamp returns all that machine code depends on besides its module, as wazero
+// names it: its directory has the version and the system in its name, and the file
+// in it the module and the processor.
 func (l *Loader) findStamp(ctx context.Context) (stamp string, err error) {
 	err = l.within(func() error {
 		code, err := l.wz.CompileModule(ctx, []byte(wasmbin.Header))
@@ -117,10 +116,10 @@ func (l *Loader) Compile(ctx context.Context, wasm []byte) (code wazero.Compiled
 	return code, err
 }
 
-// ErrNotTaken is why machine code is not used though there is some.
+// ErrNotTaken is the error of machine code that wazero ignores.
 var ErrNotTaken = errors.New("wazero does not take the machine code")
 
-// Load gives wazero a stub module with the machine code in a file. The error is
+// Load loads a stub module with the machine code in a file. The error is
 // ErrNotTaken if wazero compiles the stub instead: nothing may run with its
 // bodies.
 func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.CompiledModule, err error) {
@@ -132,7 +131,7 @@ func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.Co
 		if code, err = l.wz.CompileModule(ctx, s.Wasm); err != nil {
 			return err
 		}
-		// It would have written what it compiled.
+		// wazero would have written what it compiled.
 		if left, err := only(l.inner); err == nil && left == link {
 			if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 				return nil
@@ -146,7 +145,7 @@ func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.Co
 	return code, nil
 }
 
-// within makes the directory that wazero uses for as long as do takes.
+// within makes the directory that wazero uses, calls do and removes it.
 func (l *Loader) within(do func() error) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

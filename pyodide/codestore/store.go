@@ -10,27 +10,26 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// Files keeps files by key, among processes. What build writes is kept only if
-// it returns nil; the results are read-only. The key is any text that changes
-// whenever the result would.
+// Files keeps files by key, for all processes. A file is kept only if build
+// returns nil, and is read-only. The key is any text that changes whenever the
+// file would.
 type Files interface {
 	File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error)
 }
 
-// Kinds are what the files of stub modules and of machine code are called.
+// Kinds are the kinds of the files of stub modules and of machine code.
 type Kinds struct{ Stub, Code string }
 
-// Get returns the paths of the stub module and of the machine code that belong
-// to key. What is not there is made by build, which calls [Build] with the
-// directory.
+// Get returns the paths of key's stub module and machine code. Missing ones are
+// made by build, which calls [Build] with the directory.
 func (l *Loader) Get(ctx context.Context, files Files, k Kinds, key string, build func(ctx context.Context, dir string) error) (stub, code string, err error) {
 	version, err := l.Version()
 	if err != nil {
 		return "", "", err
 	}
 	key += " " + version
-	// The code is stored while the stub is made: what build leaves is gone when
-	// that ends.
+	// The code is stored from within the stub's build, whose directory is removed
+	// at its end.
 	stub, err = files.File(ctx, k.Stub, key, func(ctx context.Context, w io.Writer) error {
 		return l.build(ctx, w, build, func(dir string) error {
 			_, err := files.File(ctx, k.Code, key, func(_ context.Context, w io.Writer) error {
@@ -48,15 +47,15 @@ func (l *Loader) Get(ctx context.Context, files Files, k Kinds, key string, buil
 	return stub, code, err
 }
 
-// Version changes whenever the same module has other files.
+// Version changes whenever Build would write other files for the same module.
 func (l *Loader) Version() (string, error) {
 	stamp, err := l.stamp()
 	return format + " " + stamp, err
 }
 
-// build builds a module beside an unfinished file and calls use with the
-// directory that it is in: that is removed when this process is killed, and
-// there is room.
+// build builds a module in a directory beside the store's unfinished file and
+// calls use with it: there is room, and it is removed even if this process is
+// killed.
 func (l *Loader) build(ctx context.Context, w io.Writer, build func(context.Context, string) error, use func(dir string) error) (err error) {
 	var dir string
 	if f, ok := w.(*os.File); ok {
@@ -84,8 +83,8 @@ func copyFile(w io.Writer, name string) error {
 	return err
 }
 
-// LoadOr is Load, but compiles the whole module, for this process alone, should
-// wazero not take the machine code.
+// LoadOr is Load, but compiles the whole module, for this process alone, if wazero
+// ignores the machine code.
 func (l *Loader) LoadOr(ctx context.Context, s *Stub, code string, whole func() ([]byte, error)) (wazero.CompiledModule, error) {
 	c, err := l.Load(ctx, s, code)
 	if err == nil || ctx.Err() != nil {

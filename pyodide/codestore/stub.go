@@ -20,13 +20,13 @@ import (
 //	└────────┴─────────┴──────────────┴────────┴─────────┴──
 type Stub struct {
 	Wasm   []byte
-	Data   []wasmbin.Segment // apart from Wasm; nil: in it
-	Info   []byte            // what the caller wants to know of the module
+	Data   []wasmbin.Segment // stored apart from Wasm; nil: in it
+	Info   []byte            // of the caller, from Source
 	Digest string            // of the whole module
 	code   string            // the name of its machine code in wazero's directory
 }
 
-// head is what a stub's file begins with.
+// head is the header of a stub's file.
 type head struct {
 	Code, Digest string
 	Info         []byte
@@ -40,8 +40,7 @@ type dataHead struct {
 	Length int
 }
 
-// format changes with the format of stub modules and with what is left out of
-// them.
+// format changes with the format of stub modules and with what they leave out.
 const format = "STUB0001"
 
 // write writes the file.

@@ -2,13 +2,13 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// opposite returns for each integer comparison of two operands, counted from eq,
+// opposite has for each integer comparison of two operands, counted from eq,
 // the one that holds when it does not:
 // eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
 var opposite = [...]byte{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}
 
-// negated returns code instead of a comparison that pushes the negation of what
-// the comparison pushes, or something that is 0 when that is.
+// negated returns code to replace a comparison: it pushes the negation, or a value
+// that is 0 when the negation is.
 func negated(op byte) (code []byte, ok bool) {
 	switch {
 	case op == wasmbin.OpI32Eqz: // its operand

@@ -14,31 +14,31 @@ import "coderunner/pyodide/wasmbin"
 //	x, if call… else … end          x, eqz, if … else call… end
 //	block x, br_if 0, call… end     block x, if br 1 else end, call… end
 //
-// Only short parts: what is long is hardly a detour.
+// Only short parts are moved: a long one is hardly a detour.
 
 // maxDetour is the largest part with a call, in bytes of code.
 const maxDetour = 128
 
-// maxMoved is the largest part that changes places with one, so that deep
-// nesting takes no more than its share of time.
+// maxMoved is the largest part, in bytes, that is swapped with one: it bounds the
+// time for deep nesting.
 const maxMoved = 4096
 
-// span is what is known ahead of a block of the input.
+// span is the result of the first pass for a block of the input.
 type span struct {
 	then part // before the else, if there is one
 	rest part
 }
 
 type part struct {
-	call   int  // the last call in it, 0: none
+	call   int  // position of its last call, 0: none
 	end    int  // 0: there is no such part
-	leaves bool // its last instruction goes elsewhere
+	leaves bool // its last instruction never falls through
 }
 
-// detour reports whether the part holds a call after a place, and not much.
+// detour reports whether the part is short and has a call after position at.
 func (p *part) detour(at int) bool { return p.call > at && p.end-at <= maxDetour }
 
-// at returns the part that a place is in.
+// at returns the part that contains a position.
 func (s *span) at(pos int) *part {
 	if pos < s.then.end {
 		return &s.then
@@ -46,7 +46,7 @@ func (s *span) at(pos int) *part {
 	return &s.rest
 }
 
-// leaves reports whether an instruction never goes on to the next one.
+// leaves reports whether an instruction never falls through.
 func leaves(op byte) bool {
 	switch op {
 	case wasmbin.OpBr, wasmbin.OpBrTable, wasmbin.OpReturn, wasmbin.OpUnreachable, wasmbin.OpThrow, wasmbin.OpRethrow,
@@ -56,8 +56,8 @@ func leaves(op byte) bool {
 	return false
 }
 
-// findSpans looks ahead at all blocks, in the order in which they begin. The
-// first is the function, of which nothing is noted.
+// findSpans makes the spans of all blocks, in the order in which they begin. The
+// first, the function's own, stays empty.
 func (c *coder) findSpans(code *wasmbin.Code) error {
 	c.spans, c.nextSpan = append(c.spans[:0], span{}), 1
 	if c.r.o.Skip&PassCalls != 0 {
@@ -92,7 +92,7 @@ func (c *coder) findSpans(code *wasmbin.Code) error {
 	return code.Err()
 }
 
-// turn begins an if whose parts are to change places.
+// turn begins an if whose parts will be swapped.
 func (c *coder) turn(in, last *wasmbin.Instr) {
 	if c.r.o.Skip&PassCalls != 0 {
 		return

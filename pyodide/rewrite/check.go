@@ -17,11 +17,11 @@ func (a asm) void(op byte) asm             { return append(a, op, 0x40) } // a b
 func (a asm) end() asm                     { return append(a, wasmbin.OpEnd) }
 func (a asm) misc(sub byte, i ...byte) asm { return append(append(a, wasmbin.PrefixMisc, sub), i...) }
 
-// check is what a loop header begins with: it burns one unit of fuel and calls
-// tick when there is none left. It leaves the operand stack alone.
+// check returns the code at the start of a loop header: it burns one unit of fuel
+// and calls tick when none is left. It does not touch the operand stack.
 //
-// The comparison is signed, and not for equality, so that no value in the tank
-// can postpone the safepoint by more than its number. The call stands in the
+// The comparison is signed, and not for equality, so that no fuel value can
+// postpone the safepoint by more than its number. The call stands in the
 // else for the reason in calls.go: otherwise each loop has its values in
 // memory at its head.
 func (r *rewriter) check() []byte {

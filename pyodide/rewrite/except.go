@@ -34,7 +34,7 @@ type clause struct {
 	rethrown bool
 }
 
-// findTries looks ahead: how each try ends and which clauses are rethrown.
+// findTries finds out how each try ends and which clauses are rethrown.
 func (c *coder) findTries(code *wasmbin.Code) error {
 	c.tries = c.tries[:0]
 	var in wasmbin.Instr

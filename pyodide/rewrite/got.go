@@ -15,7 +15,7 @@ import (
 //	global.get __memory_base
 //	i32.load offset=<where the word is>
 //
-// and what a module writes there is undone with the rest of its memory.
+// and a module's writes there are undone with the rest of its memory.
 type got struct {
 	at    []uint32 // by imported global: 1 + place in table.Names, 0: not an entry
 	table wasmbin.GOT
@@ -28,8 +28,8 @@ func isGOT(im wasmbin.Import) bool {
 	return im.Kind == wasmbin.KindGlobal && (im.Module == "GOT.mem" || im.Module == "GOT.func")
 }
 
-// findGOT plans the table and refuses modules that use imported globals as no
-// toolchain does.
+// findGOT plans the table and refuses modules that use imported globals in ways
+// that no toolchain does.
 func (r *rewriter) findGOT() error {
 	if !r.o.Side {
 		return nil

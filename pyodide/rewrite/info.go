@@ -7,7 +7,7 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Info is what the host must know of a module beside its code.
+// Info describes a module to the host, without its code.
 type Info struct {
 	// Symbols are the values of the exported immutable i32 globals: addresses of
 	// data; in a side module relative to where its memory begins.
@@ -21,7 +21,7 @@ type Info struct {
 	SlotTypes []uint32
 	Types     []wasmbin.FuncType
 
-	// Data is what the lean form leaves to the host: to be written in this order
+	// Data is what the lean form leaves out: the host writes it in this order
 	// before anything runs, except when a snapshot is restored.
 	Data []Segment
 

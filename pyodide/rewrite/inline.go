@@ -15,14 +15,13 @@ const (
 const (
 	// inlineDepth is how deep blocks may nest around and in a copy.
 	inlineDepth = wasmbin.MaxDepth / 2
-	// inlineLocals is how many locals a function may have that takes copies, or
-	// that is copied.
+	// inlineLocals bounds the locals of a caller, copyLocals those of a copied
+	// function.
 	inlineLocals, copyLocals = 10_000, 64
 )
 
-// hotFuncs are functions of CPython which are called often and are short on the
-// way that they usually take. A copy is as right as a call whatever a function
-// of this name does.
+// hotFuncs are functions of CPython that are called often and have a short usual
+// path. A copy is correct whatever a function of this name does.
 var hotFuncs = []string{"_Py_NewReference", "PyObject_Malloc", "PyObject_Free", "PyObject_GC_UnTrack", "PyObject_Hash",
 	"PyLong_FromLong", "_PyType_GetDict", "PyMapping_GetOptionalItem", "PyDict_SetItem", "_PyThreadState_PopFrame"}
 
@@ -32,7 +31,7 @@ type template struct {
 	locals []wasmbin.ValType // with parameters
 	body   body
 	depth  int  // of its blocks
-	block  bool // something leaves it before its end
+	block  bool // it has an early exit
 }
 
 func (t *template) size() int { return t.body.at.End - t.body.at.Code }
@@ -80,7 +79,7 @@ type inliner struct {
 	left  int // bytes that may still be copied
 }
 
-// consider makes a template of a function, if it can be one.
+// consider makes a template of a function if possible.
 func (x *inliner) consider(f uint32, b *body, hot bool) error {
 	t := &template{t: x.r.m.FuncType(f), body: *b}
 	if t.size() > maxHot || t.size() > maxLeaf && !hot || len(t.t.Results) > 1 || b.at.Locals > copyLocals {

@@ -6,8 +6,7 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// layout chooses the indices of what is added and drops globals that nothing
-// needs. Functions keep their indices.
+// layout assigns the indices of additions and drops unused globals. Functions keep their indices.
 func (r *rewriter) layout() error {
 	r.layoutGlobals()
 	if err := r.checkExprs(); err != nil {
@@ -18,7 +17,7 @@ func (r *rewriter) layout() error {
 	return nil
 }
 
-// gone is the new index of a global that is none any more.
+// gone is the new index of a dropped global.
 const gone = ^uint32(0)
 
 func (r *rewriter) layoutGlobals() {
@@ -73,7 +72,7 @@ func (r *rewriter) sharedGlobals(next uint32) uint32 {
 	return next + 3
 }
 
-// checkExprs refuses constant expressions that read what is no longer a global.
+// checkExprs refuses constant expressions that read a dropped global.
 func (r *rewriter) checkExprs() (err error) {
 	check := func(section string, x wasmbin.Expr) {
 		x.Globals(func(_, _ int, g uint32) {
@@ -97,7 +96,7 @@ func (r *rewriter) checkExprs() (err error) {
 	return err
 }
 
-// typeOf returns the index of a function type, adding it when it is new.
+// typeOf returns the index of a function type, adding a new one.
 func (r *rewriter) typeOf(t wasmbin.FuncType) uint32 {
 	b := wasmbin.AppendFuncType(nil, t)
 	i, ok := r.types[string(b)]

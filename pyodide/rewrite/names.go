@@ -2,8 +2,7 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// What wazero knows of addresses that were checked, it knows by the names of
-// values.
+// wazero records checked addresses by the names of values.
 
 // meet begins a block in which several paths may meet.
 func (c *coder) meet() { c.path++ }

@@ -83,7 +83,7 @@ func (r *rewriter) checkLean() error {
 	return nil
 }
 
-// kept reports whether an export of the module stays one.
+// kept reports whether an export of the module is kept.
 func (r *rewriter) kept(e wasmbin.Export) bool {
 	switch e.Kind {
 	case wasmbin.KindTag:

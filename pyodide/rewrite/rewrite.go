@@ -26,11 +26,11 @@
 //	__interrupt_flag  not 0: the next safepoint executes unreachable
 //
 // A main module exports __interrupt_fuel, too, the loop headers until its next
-// safepoint, which is nothing for a host; side modules keep theirs to themselves.
+// safepoint, which hosts must not use; side modules do not export theirs.
 //
 // After a call of its own into wasm, or an instantiation with a start section,
 // the host tests __eh_flag and sets it to 0; while it calls on behalf of wasm it
-// leaves the flag as it is. After a trap the instance is of no use. A mutable global
+// leaves the flag as it is. After a trap the instance is unusable. A mutable global
 // N (index in the input) that has no export yet is exported as __global_N. A
 // main module's table N without an export is exported as __table_N, and two
 // functions __table_size_N: () -> i32 and __table_grow_N: (i32) -> i32 are added
@@ -158,7 +158,7 @@ func Module(in []byte, o Options) (out []byte, info *Info, err error) {
 	return out, info, nil
 }
 
-// rewriter holds one module on its way.
+// rewriter rewrites one module.
 type rewriter struct {
 	in    []byte
 	m     *wasmbin.Module
@@ -173,7 +173,7 @@ type rewriter struct {
 
 	types      map[string]uint32 // by encoding
 	addedTypes [][]byte
-	globals    []uint32 // new index by old; the old one's if it is dropped does not matter
+	globals    []uint32 // new index by old; undefined for dropped ones
 	dropped    []bool
 
 	got                   got
@@ -192,7 +192,7 @@ type rewriter struct {
 	addedMemory bool
 }
 
-// body is where the code of a function is.
+// body locates the code of a function.
 type body struct {
 	b  []byte
 	at wasmbin.Body

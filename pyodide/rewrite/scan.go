@@ -63,8 +63,8 @@ func (r *rewriter) scan() error {
 	return nil
 }
 
-// importThrows reports whether an imported function may come back with an
-// exception pending. A host function may: it may call into wasm.
+// importThrows reports whether an imported function may return with an exception
+// pending. A host function may: it may call into wasm.
 func (r *rewriter) importThrows(im wasmbin.Import) bool {
 	return (im.Module != "wasi_snapshot_preview1" || r.o.Side) && (im.Module != "env" || !slices.Contains(noThrow, im.Name))
 }
@@ -138,9 +138,9 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 	return calls, c.Err()
 }
 
-// What a snapshot does not record, and a reset does not undo, would be seen by
-// the interpreter that gets the instance next. So libraries that change it are
-// refused; compilers of C, C++ and Rust do not make such code.
+// Libraries that change state which a snapshot does not record and a reset does not
+// undo are refused: the next interpreter of the instance would see it. Compilers of
+// C, C++ and Rust do not emit such code.
 const (
 	errTables   = "a shared library may not change a table of functions"
 	errSegments = "a shared library may not drop data or element segments"

@@ -6,8 +6,8 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Segments reads out of a main module, as it was before it was rewritten, what
-// the lean form leaves to the host: the Data of its Info.
+// Segments returns the Info.Data of a main module, read from the module before it
+// was rewritten.
 func Segments(wasm []byte) ([]Segment, error) {
 	m, err := wasmbin.Parse(wasm)
 	if err != nil {
@@ -21,7 +21,7 @@ func Segments(wasm []byte) ([]Segment, error) {
 	return segments(m), nil
 }
 
-// segments are a module's data, all of which has addresses.
+// segments returns a module's data segments, all of which have addresses.
 func segments(m *wasmbin.Module) (out []Segment) {
 	for _, d := range m.Data {
 		at, _ := d.Offset.Const32()

@@ -2,7 +2,7 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// manyLabels is how many labels a br_table must have for its function to count
+// manyLabels is the number of labels of a br_table from which its function counts
 // as an interpreter.
 const manyLabels = 128
 

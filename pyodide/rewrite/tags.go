@@ -16,7 +16,7 @@ const (
 
 var knownTags = map[string]int32{"__cpp_exception": TagCppException, "__c_longjmp": TagLongjmp}
 
-// numberTags gives each tag the number by which modules recognise it: a known
+// numberTags assigns each tag the number by which modules recognise it: a known
 // name's own, else one derived from the name, or from the whole module when the
 // tag has no name outside of it.
 func (r *rewriter) numberTags() error {
