@@ -17,7 +17,7 @@ import (
 const maxSource = 4 << 20
 
 // Compile implements [resolver.Trusted]. Test suites are left out: they are
-// large, and whoever imports them can wait.
+// large and rarely imported.
 func (t trusted) Compile(ctx context.Context, dir string, progress func(done, total int64)) error {
 	modules, err := compilable(dir)
 	if err != nil || len(modules) == 0 {
@@ -54,13 +54,13 @@ func compilable(dir string) ([]string, error) {
 	return modules, nil
 }
 
-// writeBytecode puts a module's bytecode where CPython looks for it. The
-// directory is the cache's unfinished tree, which nobody else sees yet.
+// writeBytecode writes a module's bytecode where CPython looks for it. dir is the
+// cache's unfinished directory, which no other process uses yet.
 func writeBytecode(dir, module string, pyc []byte) error {
-	folder := filepath.Join(dir, filepath.FromSlash(path.Dir(module)), "__pycache__")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	parent := filepath.Join(dir, filepath.FromSlash(path.Dir(module)), "__pycache__")
+	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
 	name := strings.TrimSuffix(path.Base(module), ".py") + "." + pyodide.CacheTag + ".pyc"
-	return os.WriteFile(filepath.Join(folder, name), pyc, 0o644)
+	return os.WriteFile(filepath.Join(parent, name), pyc, 0o644)
 }

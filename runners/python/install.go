@@ -15,7 +15,7 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// prepareLimit bounds the preparation of packages in one run, all together.
+// prepareLimit bounds the total time of preparing packages in one run.
 const prepareLimit = 15 * time.Minute
 
 var errPrepareLimit = errors.New("the preparation took too long")
@@ -28,25 +28,24 @@ type installer struct {
 	progress runners.ProgressFunc
 	code     string            // of the program
 	files    requirement.Files // of its directory
-	only     bool              // the program is not run, but locked
+	only     bool              // the program is locked, not run
 	timeout  time.Duration     // of the program
-	refusal  string            // why a running program may not have the index asked, "" if it may
+	refusal  string            // why the running program may not reach the index, "" if it may
 
 	// show mounts a package in the program's interpreter, once there is one.
 	show func(resolver.Package) error
 
-	// The guest asks for more from within the run, one call at a time; mu is
-	// for the race detector's peace when a call outlives the run.
+	// mu: the guest calls from within the run, one call at a time, but a call can
+	// outlive the run.
 	mu        sync.Mutex
 	locked    *resolver.Locked            // nil when everything is allowed
 	installed map[string]resolver.Package // by name
-	alone     []string                    // those installed without what they need
+	alone     []string                    // those installed without their dependencies
 	skipped   map[string]string           // by project: why it is not installed
 	time      time.Duration               // spent on preparation
 }
 
-// install makes packages available, along with those that are there already,
-// which stay as they are. Optional ones that cannot be installed are left out.
+// install installs packages beside the installed ones, which are not changed. Optional ones that cannot be installed are left out.
 func (in *installer) install(ctx context.Context, q resolver.Request) error {
 	q.Requirements = slices.DeleteFunc(slices.Clone(q.Requirements), in.satisfied)
 	if len(q.Requirements)+len(q.Optional) == 0 {
@@ -75,22 +74,22 @@ func (in *installer) prepare(ctx context.Context, q resolver.Request) (*resolver
 	return in.resolver.Prepare(ctx, q)
 }
 
-// prepared returns the time that was spent on preparation.
+// prepared returns the time spent on preparation.
 func (in *installer) prepared() time.Duration {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.time
 }
 
-// spent adds to the time of the preparation.
+// spent adds the time since a moment to the preparation's.
 func (in *installer) spent(since time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.time += time.Since(since)
 }
 
-// pinnedLocked returns the installed packages as requirements, but for those
-// that are there without what they need.
+// pinnedLocked returns the installed packages as requirements, except those
+// installed without their dependencies.
 func (in *installer) pinnedLocked() []requirement.Requirement {
 	var reqs []requirement.Requirement
 	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
@@ -109,13 +108,13 @@ func (in *installer) has(project string) (resolver.Package, bool) {
 	return p, ok
 }
 
-// satisfied reports whether a requirement asks for nothing new.
+// satisfied reports whether an installed package surely meets the requirement.
 func (in *installer) satisfied(r requirement.Requirement) bool {
 	have, ok := in.has(r.Name)
 	return ok && len(r.Extras) == 0 && r.Marker == "" && r.Allows(have.Version)
 }
 
-// add takes packages in and, once there is an interpreter, shows them there.
+// add records packages as installed and mounts them in the interpreter, if any.
 func (in *installer) add(packages []resolver.Package, alone bool) error {
 	for _, p := range packages {
 		if have, ok := in.has(p.Name); ok {
@@ -139,7 +138,7 @@ func (in *installer) add(packages []resolver.Package, alone bool) error {
 	return nil
 }
 
-// skip notes why packages are not installed.
+// skip records why packages are not installed.
 func (in *installer) skip(packages []runners.PackageError) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -150,14 +149,14 @@ func (in *installer) skip(packages []runners.PackageError) {
 	}
 }
 
-// whyNot returns why a project is not installed, "" if that is not known.
+// whyNot returns why a project is not installed, "" if unknown.
 func (in *installer) whyNot(project string) string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.skipped[project]
 }
 
-// list returns the packages that the program has.
+// list returns the installed packages.
 func (in *installer) list() []runners.Package {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -168,8 +167,8 @@ func (in *installer) list() []runners.Package {
 	return list
 }
 
-// asNotInstalled returns the packages that cannot be installed, if that is what
-// the error is about.
+// asNotInstalled returns which packages cannot be installed and why; ok is false
+// if err has another cause.
 func asNotInstalled(err error, asked []requirement.Requirement) (*runners.NotInstalledError, bool) {
 	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
 		return missing, true

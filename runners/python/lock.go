@@ -11,9 +11,9 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// Lock prepares what the program of a request needs, as Run would, and does not
-// run it. See [runners.Runner]. Of what the program installs by micropip.install
-// only the requirements that stand in its text are known.
+// Lock prepares the packages of a request's program, as Run would, and does not run
+// it. See [runners.Runner]. Of micropip.install's requirements only literal ones
+// are known.
 func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
 	j, err := r.job(req)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	return &runners.Locked{Text: text, Packages: o.Packages}, nil
 }
 
-// lockOf returns the files that the request allows, nil when it allows all.
+// lockOf returns the files that the request allows, nil if it allows all.
 func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, error) {
 	if !req.Locked {
 		return nil, nil

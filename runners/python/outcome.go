@@ -21,7 +21,7 @@ const (
 
 // outcome returns the Outcome of a run. Its status is what the host saw; what
 // the program's interpreter reports is in Result and Error. Packages and times
-// are left to the caller.
+// are set by the caller.
 func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	o := j.printed(runners.Succeeded, res.ExitCode)
 	o.Usage.PeakMemoryBytes = res.PeakMemory
@@ -60,13 +60,13 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	return o.Outcome
 }
 
-// noSpace is how Python says that there is no room for a file.
+// noSpace is Python's message for ENOSPC.
 const noSpace = "No space left on device"
 
-// ending is an outcome that is being made.
+// ending is an outcome under construction.
 type ending struct{ *runners.Outcome }
 
-// printed begins an outcome with what the program has printed.
+// printed returns an outcome with the program's output.
 func (j *job) printed(status runners.Status, code int) ending {
 	o := &runners.Outcome{Status: status, ExitCode: code}
 	o.Stdout, o.StdoutTruncated = j.stdout.Text()
@@ -74,8 +74,8 @@ func (j *job) printed(status runners.Status, code int) ending {
 	return ending{o}
 }
 
-// end notes that the program was ended. The traceback of the interrupt, if
-// there was one, tells where it was.
+// end sets the error of a program that was ended. The interrupt's traceback, if
+// any, shows where.
 func (o ending) end(status runners.Status, kind, message string) {
 	e := &runners.Error{Type: kind, Message: message}
 	if o.Error != nil {
@@ -84,7 +84,7 @@ func (o ending) end(status runners.Status, kind, message string) {
 	o.Status, o.ExitCode, o.Result, o.Error = status, killedCode, nil, e
 }
 
-// died explains an interpreter that did not come to its end.
+// died sets the outcome of an interpreter that died.
 func (j *job) died(o ending, res *pyodide.Result) {
 	switch {
 	case res.MemoryCapHit:
@@ -108,15 +108,15 @@ func timeoutMessage(limit time.Duration) string {
 	return fmt.Sprintf("the program ran longer than its limit of %v", limit)
 }
 
-// timedOut is the outcome of a program that takes its time limit to parse.
+// timedOut returns the outcome of a program whose parsing exceeds its time limit.
 func (j *job) timedOut() *runners.Outcome {
 	o := j.printed(runners.TimedOut, killedCode)
 	o.end(runners.TimedOut, "Timeout", timeoutMessage(j.req.Limits.Timeout))
 	return o.Outcome
 }
 
-// unparsable is the outcome of a program that is not run and has no imports to
-// be read.
+// unparsable returns the outcome of a program with a syntax error, which is not
+// run.
 func (j *job) unparsable(e *pyodide.Exception) *runners.Outcome {
 	o := j.printed(runners.Failed, failedCode)
 	o.Error = &runners.Error{Type: e.Type, Message: e.Message, Line: e.Line}
@@ -130,14 +130,14 @@ func memoryMessage(message string, limit int64) string {
 	return fmt.Sprintf("%sthe program needed more than its limit of %d MiB of memory", message, limit>>20)
 }
 
-// cancelled is the outcome of a run that its caller ended.
+// cancelled returns the outcome of a run that its caller cancelled.
 func (j *job) cancelled() *runners.Outcome {
 	o := j.printed(runners.Cancelled, killedCode)
 	o.end(runners.Cancelled, "Cancelled", "the run was cancelled")
 	return o.Outcome
 }
 
-// notInstalled is the outcome when packages cannot be installed.
+// notInstalled returns the outcome when packages cannot be installed.
 func (j *job) notInstalled(missing *runners.NotInstalledError) *runners.Outcome {
 	o := j.printed(runners.NotInstalled, failedCode)
 	o.Error = missing.Outcome().Error

@@ -1,14 +1,14 @@
 // Package python runs Python programs: CPython from package pyodide, packages
 // from package resolver, the contract of package runners.
 //
-// It knows neither MCP nor the command line. Every run has an interpreter of
-// its own, which is thrown away afterwards.
+// It knows neither MCP nor the command line. Every run has an interpreter of its
+// own.
 //
 //	Run ─ requirements ─ resolve ─┐
 //	                              ├─ Interp: packages, files, host directories ─ program ─ Outcome
 //	runtime (opened once) ────────┘      │ imports, micropip.install: resolve, mount
 //
-// # What a program finds
+// # What a program sees
 //
 // The packages that its request, its inline metadata (PEP 723) and its import
 // statements name, in site-packages, read-only; its files in the working
@@ -18,14 +18,13 @@
 //
 // # Locking
 //
-// A Runner is safe for concurrent use. The runtime is opened by the first run
-// that needs it, in the background; whoever waits may give up, and the next
-// one finds it open.
+// A Runner is safe for concurrent use. The first run that needs the runtime opens
+// it in the background; a run that stops waiting does not stop the opening.
 //
 // # Limits
 //
-// Programs cannot use the network or start processes, whatever the policy
-// says. Files of the host they can write only where they can read them, too.
+// Programs cannot use the network or start processes, whatever the policy allows.
+// They can write only to host files that they can also read.
 //
 // # Testing
 //
@@ -49,7 +48,7 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// Config says how a [Runner] works.
+// Config configures a [Runner].
 type Config struct {
 	// Cache is where Pyodide and packages are kept. The caller closes it,
 	// after the Runner.
@@ -58,7 +57,7 @@ type Config struct {
 	// Offline forbids fetching anything.
 	Offline bool
 
-	// Policy is what programs may touch.
+	// Policy is what programs may access.
 	Policy runners.Policy
 
 	// Index is the Python package index, PackageBase where the packages of
@@ -70,11 +69,10 @@ type Config struct {
 	// limits: see [pyodide.Config].
 	Compile func(ctx context.Context, dir string, memory int64) error
 
-	// MaxIdle is how many interpreters wait for the next runs, see
-	// [pyodide.Config].
+	// MaxIdle bounds the idle interpreters, see [pyodide.Config].
 	MaxIdle int
 
-	// Log is told of what goes wrong on our side. nil is none.
+	// Log receives our own errors; nil: none.
 	Log *zap.Logger
 }
 
@@ -83,7 +81,7 @@ type Runner struct {
 	cfg    Config
 	fetch  *fetch.Client
 	log    *zap.Logger
-	ctx    context.Context // of what happens in the background
+	ctx    context.Context // of background work
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
@@ -93,7 +91,7 @@ type Runner struct {
 
 var _ runners.Runner = (*Runner)(nil)
 
-// New makes a Runner. It checks the configuration and fetches nothing.
+// New returns a Runner. It checks the configuration and fetches nothing.
 func New(c Config) (*Runner, error) {
 	if _, err := resolver.New(resolver.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
 		return nil, err
@@ -106,7 +104,7 @@ func New(c Config) (*Runner, error) {
 	return r, nil
 }
 
-// Versions says which Pyodide and CPython are used.
+// Versions returns the versions of Pyodide and CPython.
 func (r *Runner) Versions() map[string]string {
 	return map[string]string{"pyodide": versions.PyodideVersion, "cpython": versions.CPythonVersion}
 }
@@ -125,7 +123,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	if _, err := e.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: progress}); err != nil {
 		return err
 	}
-	// The first interpreter finds out whether what was made works.
+	// A first interpreter shows that the runtime works.
 	in, err := e.rt.New(ctx, pyodide.Options{})
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// engine is what all runs share.
+// engine is the state that all runs share.
 type engine struct {
 	rt        *pyodide.Runtime
 	lock      *lockfile.Lock
@@ -23,12 +23,12 @@ type engine struct {
 	snapshots *snapshots
 }
 
-// close ends what runs share. No run may be in progress.
+// close frees the engine. No run may be in progress.
 func (e *engine) close() error {
 	return errors.Join(e.snapshots.close(), e.rt.Close())
 }
 
-// opening is an engine on its way. Its results are there when done is closed.
+// opening is an engine being opened. Its results are set when done is closed.
 type opening struct {
 	done   chan struct{}
 	engine *engine
@@ -39,7 +39,7 @@ type opening struct {
 	waiters map[*runners.ProgressFunc]bool
 }
 
-// engine returns the engine, opening it if need be. All who wait are told of the
+// engine returns the engine, opening it if need be. All waiting runs receive the
 // progress. Cancelling ctx ends the wait, not the opening.
 func (r *Runner) engine(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
 	o, err := r.opening()
@@ -55,7 +55,7 @@ func (r *Runner) engine(ctx context.Context, progress runners.ProgressFunc) (*en
 	}
 }
 
-// opening returns the opening that is under way or has succeeded, or begins one.
+// opening returns the opening in progress or done, or starts one.
 func (r *Runner) opening() (*opening, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Runner) opening() (*opening, error) {
 	return r.open, nil
 }
 
-// forget lets the next run try again what failed.
+// forget drops a failed opening, so that the next run tries again.
 func (r *Runner) forget(o *opening) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e := &engine{}
-	var reading errgroup.Group // side by side with opening the runtime
+	var reading errgroup.Group // concurrent with opening the runtime
 	reading.Go(func() (err error) {
 		e.lock, err = lockfile.Read(filepath.Join(dir, versions.PyodideLock))
 		return err
@@ -102,7 +102,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	rt, err := pyodide.Open(ctx, pyodide.Config{
 		Module:   filepath.Join(dir, versions.PyodideWasm),
 		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
-		Identity: "pyodide " + versions.PyodideIntegrity, // the cache has checked it
+		Identity: "pyodide " + versions.PyodideIntegrity, // verified by the cache
 		Store:    r.cfg.Cache,
 		Compile:  r.cfg.Compile,
 		MaxIdle:  r.cfg.MaxIdle,
@@ -123,11 +123,11 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())
 	}
-	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log, r.cfg.MaxIdle == 0) // a server has interpreters ready
+	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log, r.cfg.MaxIdle == 0) // a server has MaxIdle > 0
 	return e, nil
 }
 
-// report tells all who wait.
+// report passes progress to all waiting runs.
 func (o *opening) report(p runners.Progress) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -137,8 +137,7 @@ func (o *opening) report(p runners.Progress) {
 	}
 }
 
-// watch has f told of the progress, beginning with where it is, until stop is
-// called.
+// watch calls f with the current progress and each later one until stop is called.
 func (o *opening) watch(f runners.ProgressFunc) (stop func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

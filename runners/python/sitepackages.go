@@ -16,7 +16,7 @@ import (
 //go:embed all:site
 var site embed.FS
 
-// standIns are modules of ours that programs find in site-packages.
+// standIns are our modules in site-packages.
 var standIns = func() fs.FS {
 	sub, err := fs.Sub(site, "site")
 	if err != nil {
@@ -29,8 +29,8 @@ var standIns = func() fs.FS {
 // ones.
 var standInsKey = "stand-ins " + resolver.HashFiles(standIns)
 
-// mounts returns what goes into site-packages: the stand-ins first, so that no
-// package can take their names.
+// mounts returns the mounts of site-packages: the stand-ins first, so that no
+// package can shadow them.
 func (in *installer) mounts() []pyodide.Mount {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -41,11 +41,11 @@ func (in *installer) mounts() []pyodide.Mount {
 	return mounts
 }
 
-// sharedLibraries is where libraries look for those that they need.
+// sharedLibraries is the directory in which libraries look for their dependencies.
 const sharedLibraries = "/usr/lib"
 
-// packageMount shows a package. Its tree in the cache is named after its
-// contents and how they were prepared.
+// packageMount returns a package's mount. Its directory in the cache is named by
+// its contents and how they were prepared.
 func packageMount(p resolver.Package) pyodide.Mount {
 	tree := os.DirFS(p.Tree)
 	if list, err := fs.ReadDir(standIns, "."); err == nil {
@@ -62,9 +62,8 @@ func packageMount(p resolver.Package) pyodide.Mount {
 	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: key}
 }
 
-// without is a tree without one of its entries. Merging is not enough where a
-// package brings a module of the name of ours: its bytecode would be taken for
-// our source.
+// without is a tree without one entry. Merging is not enough where a package has a
+// module with the name of ours: its bytecode would be used for our source.
 type without struct {
 	fs.FS
 	name string

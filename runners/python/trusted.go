@@ -13,11 +13,11 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// scriptLimit bounds a script of ours, without the time it waits for the host.
+// scriptLimit bounds the time of one of our scripts, without its host calls.
 const scriptLimit = 5 * time.Minute
 
-// scriptMemory is a script's memory in bytes, scriptArgument what it may hand to
-// the host at once.
+// scriptMemory bounds a script's memory, scriptArgument the argument of a host
+// call, both in bytes.
 const (
 	scriptMemory   = 1 << 30
 	scriptArgument = 4 << 20
@@ -54,7 +54,7 @@ func (t trusted) Library(ctx context.Context, name string, library []byte) error
 	return err
 }
 
-// costlyError is pyodide.ErrBudget in the resolver's terms.
+// costlyError makes pyodide.ErrBudget match resolver.ErrTooCostly.
 type costlyError struct{ error }
 
 func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooCostly} }
@@ -62,7 +62,7 @@ func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooC
 // LibraryVersion implements [resolver.Trusted].
 func (t trusted) LibraryVersion() (string, error) { return t.rt.LibraryVersion() }
 
-// script runs a script and returns its result and the end of what it printed.
+// script runs a script and returns its result and the end of its output.
 func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
 	var said tailWriter
 	o := pyodide.Options{Memory: scriptMemory, Stdout: &said, Stderr: &said, Calls: map[string]pyodide.Call{}}
@@ -85,7 +85,7 @@ func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls m
 	return res, said.String(), err
 }
 
-// tailWriter keeps the end of what is written.
+// tailWriter keeps the end of the output.
 type tailWriter struct{ b bytes.Buffer }
 
 func (w *tailWriter) Write(p []byte) (int, error) {

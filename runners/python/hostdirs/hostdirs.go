@@ -1,5 +1,5 @@
-// Package hostdirs opens what a policy lets Python programs see of the host:
-// environment variables, and files and directories under their own names.
+// Package hostdirs opens the parts of the host that a policy lets Python programs
+// see: environment variables, and files and directories under their own names.
 package hostdirs
 
 import (
@@ -17,7 +17,7 @@ import (
 	"coderunner/runners"
 )
 
-// Environment is what programs see of the host's environment.
+// Environment returns the host's environment variables that programs see.
 func Environment(p runners.Policy) map[string]string {
 	env := map[string]string{}
 	for _, name := range p.Env.List {
@@ -28,26 +28,25 @@ func Environment(p runners.Policy) map[string]string {
 	return env
 }
 
-// Dirs are the files and directories of the host that programs may read, and
-// those of them that they may also write. Each is opened as an [os.Root], which
-// no link and no ".." leads out of.
+// Dirs are the files and directories of the host that programs may read, and those
+// of them that they may also write. Each is opened as an [os.Root], which no link
+// and no ".." can leave.
 type Dirs struct {
 	policy runners.Policy
-	cache  string // a directory that is never written to
+	cache  string // a directory that programs never write to
 	trees  []tree
 }
 
-// tree is a directory, and where programs see it.
+// tree is a directory and its path for programs.
 type tree struct {
-	dir    string // as the policy names it
-	real   string // without links
-	root   *os.Root
-	folder *pyodide.HostDir
+	dir   string // as the policy names it
+	real  string // with links resolved
+	root  *os.Root
+	guest *pyodide.HostDir
 }
 
-// Open opens what the policy lets programs read. What is not there
-// now is left out, unless programs may make it. Programs never write to the
-// directory of the cache.
+// Open opens what the policy lets programs read. Missing entries are left out,
+// unless programs may create them. Programs never write to the cache's directory.
 func Open(p runners.Policy, cache string) (*Dirs, error) {
 	h := &Dirs{policy: p, cache: cache}
 	list := slices.Clone(p.Read.List)
@@ -79,7 +78,7 @@ func (h *Dirs) open(name string) error {
 	}
 	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
-		return nil // it has gone, or must not be seen
+		return nil // removed since, or not accessible
 	}
 	if h.covered(directory, name, real) {
 		return nil
@@ -92,13 +91,13 @@ func (h *Dirs) open(name string) error {
 		return fmt.Errorf("open %s for programs: %w", name, err)
 	}
 	t := tree{dir: directory, real: real, root: root}
-	t.folder = pyodide.NewHostDir(root, h.rules(t))
+	t.guest = pyodide.NewHostDir(root, h.rules(t))
 	h.trees = append(h.trees, t)
 	return nil
 }
 
-// covered reports whether programs come to name, which is the directory or in it, by
-// a tree that is open already, and by no link.
+// covered reports whether programs reach name, which is directory or in it, through
+// a tree that is open already, without a link.
 func (h *Dirs) covered(directory, name, real string) bool {
 	for _, t := range h.trees {
 		if rel, err := filepath.Rel(t.dir, directory); err != nil || filepath.Join(t.real, rel) != real {
@@ -116,7 +115,7 @@ func (h *Dirs) covered(directory, name, real string) bool {
 	return false
 }
 
-// system are directories whose files are not files but views of the machine.
+// system are directories of pseudo-files that show the machine.
 var system = []string{"/proc", "/sys", "/dev"}
 
 // reads reports whether programs may see the host's file.
@@ -134,7 +133,7 @@ func within(directory, name string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// rules are the policy's for one tree.
+// rules returns the policy's rules for one tree.
 func (h *Dirs) rules(t tree) pyodide.HostDirRules {
 	host := func(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 	real := func(name string) string { return filepath.Join(t.real, filepath.FromSlash(name)) }
@@ -159,18 +158,18 @@ func (h *Dirs) rules(t tree) pyodide.HostDirRules {
 	}
 }
 
-// Mounter is what a program's interpreter does with directories.
+// Mounter is the part of an interpreter that mounts directories.
 type Mounter interface {
 	MountHostDir(dir string, f *pyodide.HostDir) error
 }
 
-// Mount shows the directories to a program.
+// Mount mounts the directories in a program's interpreter.
 func (h *Dirs) Mount(in Mounter) error {
 	for _, t := range h.trees {
-		err := in.MountHostDir(guestPath(t.dir), t.folder)
+		err := in.MountHostDir(guestPath(t.dir), t.guest)
 		if err != nil && t.real != t.dir {
-			// On the way there is a link that programs see, and follow.
-			err = in.MountHostDir(guestPath(t.real), t.folder)
+			// The path has a link that programs see and follow.
+			err = in.MountHostDir(guestPath(t.real), t.guest)
 		}
 		if err != nil {
 			return err
@@ -179,7 +178,7 @@ func (h *Dirs) Mount(in Mounter) error {
 	return nil
 }
 
-// guestPath is where programs see a directory of the host.
+// guestPath returns a host directory's path for programs.
 func guestPath(host string) string {
 	return path.Join("/", strings.ReplaceAll(filepath.ToSlash(host), ":", ""))
 }

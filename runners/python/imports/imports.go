@@ -1,7 +1,7 @@
 // Package imports maps the modules that programs import to the projects that
 // have them.
 //
-// It asks nobody: whether a project exists is for package resolver to find out.
+// It does not use the network: package resolver finds out whether a project exists.
 package imports
 
 import (
@@ -13,8 +13,8 @@ import (
 	"coderunner/runners/python/wheel"
 )
 
-// Finder maps modules to packages; a lock file's import map is one. "" means
-// that it does not know.
+// Finder maps modules to packages; a lock file's import map is one. It returns ""
+// for unknown modules.
 type Finder func(module string) (project string)
 
 // Project returns a requirement of the project that a module is most likely
@@ -23,7 +23,7 @@ type Finder func(module string) (project string)
 func Project(module string, known Finder) requirement.Requirement {
 	parts := strings.Split(module, ".")
 	if project := known(module); project != "" {
-		// Of a name that many projects share it knows one project's.
+		// For a name that many projects share, known has only one of them.
 		if _, many := shared[parts[0]]; !many || len(parts) == 1 || project != known(parts[0]) {
 			return requirement.Requirement{Name: project}
 		}
@@ -45,7 +45,7 @@ func Project(module string, known Finder) requirement.Requirement {
 	return requirement.Requirement{Name: wheel.Normalize(name)}
 }
 
-// depth returns how many parts of a module's name make its project's.
+// depth returns how many parts of a module's name form its project's.
 func depth(parts []string) int {
 	for i := len(parts); i > 0; i-- {
 		if n := shared[strings.Join(parts[:i], ".")]; n > 0 {
@@ -55,8 +55,8 @@ func depth(parts []string) int {
 	return 1
 }
 
-// Deeper returns the modules that a program imports from one that is nothing but
-// a name that many projects share: for "google.cloud" and the line "from
+// Deeper returns the modules that a program imports from a namespace that many
+// projects share: for "google.cloud" and the line "from
 // google.cloud import storage", "google.cloud.storage". For others it returns
 // the module itself.
 func Deeper(module, code string) []string {
@@ -79,15 +79,15 @@ func Deeper(module, code string) []string {
 	return modules
 }
 
-// Gone returns what became of a module that was part of Python and has no
-// successor of its name, or "".
+// Gone returns what replaces a module that was removed from Python and has no
+// project of its name, or "".
 func Gone(module string) string {
 	top, _, _ := strings.Cut(module, ".")
 	return gone[top]
 }
 
-// shared are the names that many projects share, and how many parts of a
-// module's name make the project's.
+// shared are the namespaces that many projects share, and how many parts of a
+// module's name form the project's.
 var shared = map[string]int{
 	"google": 2, "google.ai": 3, "google.cloud": 3,
 	"azure": 2, "azure.ai": 3, "azure.communication": 3, "azure.data": 3, "azure.iot": 3, "azure.keyvault": 3,
@@ -95,8 +95,8 @@ var shared = map[string]int{
 	"backports": 2, "jaraco": 2, "opentelemetry": 2, "ruamel": 2, "sphinxcontrib": 2, "zope": 2, "zc": 2, "plone": 2,
 }
 
-// gone are modules that were part of Python. Of their names there are no
-// projects, and of those that have another name the aliases know.
+// gone are modules that were removed from Python and have no project of their
+// name. Those with a project of another name are in aliases.
 var gone = map[string]string{
 	"binhex":    "it was removed from Python in 3.11; use binascii or base64",
 	"crypt":     "it was removed from Python in 3.13; use hashlib, or the package legacycrypt",
@@ -112,9 +112,9 @@ var gone = map[string]string{
 	"symbol":    "it was removed from Python in 3.10; use ast",
 }
 
-// aliases are modules whose project has another name, or only old versions
-// have ("project<version"). What the lock file knows need not be here, but
-// may: the lists overlap when the lock changes.
+// aliases are modules whose project has another name, or that only old versions
+// have ("project<version"). Modules in the lock file may be here, too: the lists
+// overlap when the lock changes.
 var aliases = func() map[string]string {
 	words := strings.Fields(aliasText)
 	found := make(map[string]string, len(words)/2)

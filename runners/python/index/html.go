@@ -59,7 +59,7 @@ func attributes(z *html.Tokenizer) map[string]string {
 	return found
 }
 
-// anchor makes a file of a link. Links without a file's name are none of ours.
+// anchor makes a File of a link. It is false for links without a file name.
 func anchor(attr map[string]string, base *url.URL) (File, bool) {
 	file, ok := resolve(attr["href"], base)
 	if !ok || !strings.Contains(file.Filename, "-") {

@@ -1,7 +1,7 @@
 // Package index reads the pages of a Python package index: the simple
 // repository API, in HTML and in JSON, whichever the index answers with.
 //
-// Pages are untrusted input. The package fetches nothing and chooses nothing.
+// Pages are untrusted input. The package neither fetches pages nor chooses files.
 //
 // # Sources
 //
@@ -11,7 +11,7 @@
 // # Limits
 //
 // Hashes other than SHA-256 are not read. Metadata files (PEP 658) are not
-// used: the wheels themselves are what is checked.
+// used: the wheels themselves are checked.
 //
 // # Testing
 //
@@ -32,8 +32,7 @@ const MaxPage = 64 << 20
 // maxFiles bounds the files of one project.
 const maxFiles = 200_000
 
-// Accept is the header that asks for the forms that Parse reads, the better
-// one first.
+// Accept is the Accept header for the forms that Parse reads, JSON preferred.
 const Accept = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 
 // File is one file of a project.
@@ -46,13 +45,13 @@ type File struct {
 	Size           int64 // bytes, 0 when not stated
 }
 
-// PageError is why a page is not an index page.
+// PageError is the reason why a page is not an index page.
 type PageError struct{ Reason string }
 
 func (e *PageError) Error() string { return "not a page of a package index: " + e.Reason }
 
-// Parse reads a project's page. The content type is the answer's header; base
-// is where the page came from, after redirects.
+// Parse reads a project's page. contentType is the response's header, base the
+// page's URL after redirects.
 func Parse(contentType string, body []byte, base string) ([]File, error) {
 	from, err := url.Parse(base)
 	if err != nil {
@@ -68,7 +67,7 @@ func Parse(contentType string, body []byte, base string) ([]File, error) {
 	case "application/vnd.pypi.simple.v1+html", "text/html", "application/xhtml+xml":
 		return parseHTML(body, from)
 	}
-	// Directories and plain file servers do not state it, or guess.
+	// Directories and plain file servers send no content type, or guess.
 	if strings.HasPrefix(strings.TrimLeft(string(body[:min(len(body), 64)]), " \t\r\n\ufeff"), "{") {
 		return parseJSON(body, from)
 	}
@@ -78,7 +77,7 @@ func Parse(contentType string, body []byte, base string) ([]File, error) {
 	return nil, &PageError{fmt.Sprintf("its content type is %q", media)}
 }
 
-// resolve makes a link absolute and takes the hash out of its fragment.
+// resolve makes a link absolute and moves the hash from its fragment to file.
 func resolve(link string, base *url.URL) (file File, ok bool) {
 	u, err := base.Parse(strings.TrimSpace(link))
 	if err != nil || u.Opaque != "" || u.Path == "" {

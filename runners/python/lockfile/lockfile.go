@@ -1,6 +1,5 @@
 // Package lockfile reads pyodide-lock.json, the list of the packages that
-// Pyodide's maintainers build: what they are called, what they import as,
-// which files they are in and what those files' digests are.
+// Pyodide's maintainers build: their names, modules, files and digests.
 //
 // # Sources
 //
@@ -17,7 +16,7 @@ import (
 	"coderunner/runners/python/wheel"
 )
 
-// Lock is a lock file. It is not changed after it was read.
+// Lock is a lock file. It is read-only.
 type Lock struct {
 	Python   string // "3.14.2"
 	ABI      string // "2026_0"
@@ -92,8 +91,8 @@ func Parse(b []byte) (*Lock, error) {
 	return l, nil
 }
 
-// ByImport returns the package that has a module, "" when there is none. The
-// module's name may be dotted; the longest part that is known decides.
+// ByImport returns the package that has a module, "" if none is known. The
+// module's name may be dotted; its longest known prefix decides.
 func (l *Lock) ByImport(module string) string {
 	for {
 		if name := l.imports[module]; name != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Files in a program's directory that say what it needs, as pip reads them.
+// Files in a program's directory that list requirements, as pip reads them.
 const (
 	requirementsFile = "requirements.txt"
 	projectFile      = "pyproject.toml"
@@ -19,7 +19,7 @@ const (
 // maxFileRequirements bounds the requirements of all files.
 const maxFileRequirements = 500
 
-// Files is what the files of a program's directory ask for.
+// Files has the requirements in the files of a program's directory.
 type Files struct {
 	Requirements []Requirement
 
@@ -30,8 +30,8 @@ type Files struct {
 
 // ReadFiles reads requirements.txt, with the files that it includes, and the
 // dependencies of pyproject.toml. files returns a file of the program, by its
-// path, or nil. The errors are sentences for whoever made the files: an option
-// of pip that is not supported here is named.
+// path, or nil. The errors are sentences for the files' author; they name an
+// unsupported option of pip.
 func ReadFiles(files func(path string) []byte) (Files, error) {
 	r := filesReader{files: files, included: map[string]bool{}, found: Files{Hashes: map[string][]string{}}}
 	if files(requirementsFile) != nil {
@@ -68,7 +68,7 @@ func (r *filesReader) include(name string) error {
 	}
 	r.included[name] = true
 	number := 0
-	var line strings.Builder // with what continues it
+	var line strings.Builder // with its continuation lines
 	for text := range strings.Lines(strings.TrimPrefix(string(r.files(name)), "\ufeff")) {
 		number++
 		text = strings.TrimRight(text, "\r\n")
@@ -113,7 +113,7 @@ func (r *filesReader) line(file, text string) error {
 		r.mustHash = true
 		return nil
 	case "--prefer-binary", "--only-binary":
-		return nil // never anything else
+		return nil // no other choice here
 	case "-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--no-index", "--trusted-host":
 		return fmt.Errorf("the option %s is not supported: packages come from the index that the server is configured with; remove the line", option)
 	case "-e", "--editable":

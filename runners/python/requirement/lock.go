@@ -19,8 +19,7 @@ import (
 //	# ]
 //	# ///
 //
-// It has every package that the program uses, those that others need
-// included. PEP 723 leaves the tables below [tool] to tools.
+// It has every package that the program uses, including dependencies. PEP 723 leaves the tables below [tool] to tools.
 
 const (
 	lockTable = "# [tool.coderunner]"
@@ -67,9 +66,9 @@ func checkLock(lock []Locked) error {
 	return nil
 }
 
-// WriteLock puts a lock into a program, in the place of the one that it has.
-// Nothing else is changed. It fails when the program's block is malformed or
-// has a lock that was written by somebody else in another form.
+// WriteLock adds a lock to a program, replacing an older one, and changes nothing
+// else. It returns an error when the program's block is malformed or has a lock in
+// another form.
 func WriteLock(code string, lock []Locked) (string, error) {
 	if _, err := ParseScript(code); err != nil {
 		return "", err
@@ -101,7 +100,7 @@ func WriteLock(code string, lock []Locked) (string, error) {
 
 var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=]`)
 
-// headLines counts the lines that must stay first.
+// headLines returns the number of lines that must stay first.
 func headLines(lines []string) int {
 	n := 0
 	if strings.HasPrefix(lines[0], "#!") {
@@ -121,7 +120,7 @@ func lockLines(lock []Locked) []string {
 	return append(lines, lockEnd)
 }
 
-// withLock puts the lock into the lines between a block's first and last.
+// withLock returns the lines between a block's first and last with the lock.
 func withLock(block []string, lock []Locked) []string {
 	table := slices.Index(block, lockTable)
 	if table < 0 {

@@ -1,8 +1,8 @@
-// Package requirement finds out which packages a program wants: from requirement
+// Package requirement finds out which packages a program needs: from requirement
 // strings, from the program's inline metadata, and from the names of the
 // modules it imports.
 //
-// It asks nobody. Whether a package exists is for package resolver to find out.
+// It does not use the network: package resolver finds out whether a package exists.
 //
 // # Sources
 //
@@ -42,8 +42,8 @@ type Requirement struct {
 	Marker    string   // as written; it is for the resolver to parse
 }
 
-// String writes the requirement in one way only, so that equal requirements
-// have equal texts.
+// String returns the requirement in canonical form: equal requirements have equal
+// texts.
 func (r Requirement) String() string {
 	s := r.Name
 	if len(r.Extras) > 0 {
@@ -56,7 +56,7 @@ func (r Requirement) String() string {
 	return s
 }
 
-// Exact reports whether the requirement leaves one version only.
+// Exact reports whether the requirement allows one version only.
 func (r Requirement) Exact() bool {
 	for part := range strings.SplitSeq(r.Specifier, ",") {
 		if version, ok := strings.CutPrefix(part, "=="); ok && !strings.HasSuffix(version, ".*") {
@@ -151,7 +151,7 @@ func checkClause(operator, v string) error {
 	return nil
 }
 
-// Key sorts requirements and drops repetitions, for comparison.
+// Key returns the requirements sorted and without duplicates, for comparison.
 func Key(list []Requirement) []string {
 	texts := make([]string, 0, len(list))
 	for _, r := range list {

@@ -20,7 +20,7 @@ type Script struct {
 }
 
 // ParseScript reads the "# /// script" block of a program, if it has one. The
-// errors are sentences for whoever wrote the program.
+// errors are sentences for the program's author.
 func ParseScript(code string) (Script, error) {
 	text, err := scriptBlock(code)
 	if err != nil || text == "" {
@@ -42,7 +42,8 @@ func ParseScript(code string) (Script, error) {
 	return s, checkLock(s.Lock)
 }
 
-// scriptBlock returns the text of the block without the comment signs.
+// scriptBlock returns the text of the block without the comment signs, "" if there
+// is none.
 func scriptBlock(code string) (string, error) {
 	if !strings.Contains(code, blockBegin) {
 		return "", nil
@@ -66,7 +67,7 @@ func splitLines(code string) []string {
 	return strings.Split(strings.ReplaceAll(code, "\r\n", "\n"), "\n")
 }
 
-// blockLines finds the lines that begin and end the block, -1 if there is none.
+// blockLines returns the lines that begin and end the block, -1 if there is none.
 func blockLines(lines []string) (begin, end int, err error) {
 	begin, end = -1, -1
 	open := -1
@@ -85,8 +86,8 @@ func blockLines(lines []string) (begin, end int, err error) {
 	return begin, end, nil
 }
 
-// CheckPython reports whether the program's requires-python allows this Python,
-// such as "3.14.2".
+// CheckPython returns an error if the program's requires-python excludes this
+// Python, such as "3.14.2".
 func (s Script) CheckPython(python string) error {
 	if s.RequiresPython == "" {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"coderunner/runners/python/requirement"
 )
 
-// answerFormat changes whenever answers of older programs are not to be used.
+// answerFormat changes whenever answers of older versions must not be used.
 const answerFormat = 3
 
 // maxAnswer bounds a remembered answer's file in bytes.
@@ -34,13 +34,13 @@ const (
 type answer struct {
 	Format   int       `json:"format"`
 	When     time.Time `json:"when"`
-	Pinned   bool      `json:"pinned"` // the request leaves no choice
+	Pinned   bool      `json:"pinned"` // the request fixes every version
 	Packages []pin     `json:"packages"`
 
 	// Skipped are optional requirements that cannot be met.
 	Skipped []runners.PackageError `json:"skipped,omitempty"`
 
-	// Failed is why the request cannot be met. Then there are no packages.
+	// Failed is why the request cannot be met; then there are no packages.
 	Failed []runners.PackageError `json:"failed,omitempty"`
 }
 
@@ -52,7 +52,7 @@ type pin struct {
 	URL      string `json:"url"` // without credentials
 	SHA256   string `json:"sha256"`
 	Source   string `json:"source"`
-	Strip    bool   `json:"strip,omitempty"` // only what is Python is used
+	Strip    bool   `json:"strip,omitempty"` // only the Python part is used
 
 	Needs []string `json:"needs,omitempty"` // names of others of the answer
 }
@@ -62,7 +62,7 @@ func (p pin) withoutUser() pin {
 	return p
 }
 
-// shared reports whether it is not a wheel but an archive of shared libraries.
+// shared reports whether the pin is an archive of shared libraries, not a wheel.
 func (p pin) shared() bool { return p.Source == sourcePyodide && strings.HasSuffix(p.Filename, ".zip") }
 
 // fresh reports whether the answer may be used without asking the index.
@@ -74,8 +74,8 @@ func (a *answer) fresh(now time.Time) bool {
 	return a.Pinned || age >= 0 && age < limit
 }
 
-// refuse remembers that a request cannot be met, if that is the index's word
-// and not for want of a network.
+// refuse remembers that a request cannot be met, if the index said so and the
+// network did not fail.
 func (s *session) refuse(key string, failed *runners.NotInstalledError) {
 	if !s.unreachable && len(s.lost) == 0 && s.baseUnreachable() == "" && !s.fetch.Offline() {
 		s.remember(key, &answer{Format: answerFormat, When: time.Now().UTC(), Failed: failed.Packages})
@@ -96,8 +96,8 @@ func pinned(reqs []requirement.Requirement, packages []pin) bool {
 	return len(packages) > 0
 }
 
-// key names a request and all that its answer depends on, but for what the
-// index has at the moment.
+// key returns a digest of a request and of all that its answer depends on, except
+// the index's contents.
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), req.Locked, req.Alone,
@@ -114,8 +114,8 @@ func (r *Resolver) answerPath(key string) string {
 	return r.cache.Path("python", "answers", key+".json")
 }
 
-// recall returns the remembered answer, or nil. A file that cannot be read, or is
-// not as it was written, is as good as none: the answer will be found again.
+// recall returns the remembered answer, or nil. A missing or damaged file is not an
+// error: the request is resolved again.
 func (r *Resolver) recall(key string) *answer {
 	path := r.answerPath(key)
 	if info, err := os.Stat(path); err != nil || info.Size() > maxAnswer {
@@ -133,12 +133,12 @@ func (r *Resolver) recall(key string) *answer {
 	return &a
 }
 
-// answerSum is the first line of an answer's file. Without it a flipped bit
-// could make one version another.
+// answerSum returns the first line of an answer's file: a flipped bit could change
+// a version unnoticed.
 func answerSum(text []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(text)) }
 
-// remember keeps an answer, replacing an older one in one step. If that fails,
-// the question will be asked again: what it is for is here already.
+// remember stores an answer, replacing an older one atomically. If that fails, the
+// request is resolved again next time.
 func (r *Resolver) remember(key string, a *answer) {
 	b, err := json.MarshalIndent(a, "", " ")
 	if err != nil {

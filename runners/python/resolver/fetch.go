@@ -26,7 +26,7 @@ import (
 // maxWheel bounds a wheel's size in bytes.
 const maxWheel = 1 << 30
 
-// treeFormat changes whenever unpacked wheels are to be made anew.
+// treeFormat changes whenever wheels must be unpacked again.
 const treeFormat = "2"
 
 var errNoHash = errors.New("the index states no SHA-256 for it, and without one it is not trusted")
@@ -73,8 +73,8 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 	return path, nil
 }
 
-// address returns a wheel's URL, with the registry's credentials if it lies on
-// the registry's own host, as pip does.
+// address returns a wheel's URL, with the registry's credentials if it is on the
+// registry's own host, as pip does.
 func (s *session) address(p pin) (*url.URL, error) {
 	u, err := url.Parse(p.URL)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *session) address(p pin) (*url.URL, error) {
 	return u, nil
 }
 
-// registry is where the package's URL comes from.
+// registry returns the registry that the package's URL comes from.
 func (s *session) registry(p pin) *url.URL {
 	if p.Source == sourcePyodide {
 		return s.base
@@ -141,9 +141,8 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	}, nil
 }
 
-// again makes machine code of the libraries of a wheel that was unpacked by
-// another version, once: left to the program that imports them it would take
-// the program's time.
+// again compiles the libraries of a wheel that was unpacked by another version,
+// once: otherwise compiling them would be charged to the program.
 func (s *session) again(ctx context.Context, p pin, key, tree string) error {
 	version, err := s.trusted.LibraryVersion()
 	if err != nil {
@@ -205,9 +204,9 @@ func (s *session) compile(ctx context.Context, p pin, dir string) error {
 	return nil
 }
 
-// libraries makes machine code of the wheel's libraries. Some of them may be of no use here, tests or alternatives to
-// each other, and importing one says why; a wheel of which none can be loaded
-// is useless, unless it works without.
+// libraries compiles the wheel's libraries. Some may be unusable here (tests,
+// alternatives): importing one reports why. A wheel of which none can be loaded is
+// refused, unless it works without.
 func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 	names, err := libraries(dir)
 	if err != nil {
@@ -253,8 +252,8 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
 }
 
-// libraries lists what is WebAssembly among the libraries below dir. Wheels for
-// any platform may bring libraries for several.
+// libraries lists the WebAssembly libraries below dir. Wheels for any platform may
+// have libraries for several.
 func libraries(dir string) (names []string, err error) {
 	root := os.DirFS(dir)
 	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
@@ -278,8 +277,7 @@ func libraries(dir string) (names []string, err error) {
 // wasmMagic begins each WebAssembly module.
 const wasmMagic = "\x00asm"
 
-// tools returns the trees of micropip and what it needs. They are pinned, so
-// that no resolution is needed for them.
+// tools returns the trees of micropip and its dependencies, which are pinned.
 func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 	var trees []string
 	for _, tool := range []struct{ name, version, file, sum string }{
@@ -289,7 +287,7 @@ func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 		p := pin{Name: tool.name, Version: tool.version, Filename: tool.file, SHA256: tool.sum, Source: sourcePyPI}
 		installed, err := s.unpack(ctx, p)
 		if errors.Is(err, errNoProject) {
-			// Not to be taken for the answer about the user's packages.
+			// Not a reason about the user's packages.
 			err = &indexError{fmt.Errorf("it does not have %s, which resolves packages", tool.file)}
 		}
 		if err != nil {
@@ -300,11 +298,11 @@ func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 	return dirs(trees...), nil
 }
 
-// locate looks the URL of a pinned wheel up on the index.
+// locate looks up the URL of a pinned wheel on the index.
 func (s *session) locate(ctx context.Context, p *pin) error {
 	files, err := s.page(ctx, p.Name)
 	if errors.Is(err, fetch.ErrOffline) {
-		// The cache may have it nevertheless, and will say so if not.
+		// The cache may have the file nevertheless.
 		p.URL = fetch.WithoutUser(s.index.JoinPath(p.Filename).String())
 		return nil
 	}

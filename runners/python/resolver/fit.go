@@ -16,10 +16,9 @@ const (
 	cpythonTag  = "cp314"
 )
 
-// worksWithoutNatives are projects whose extension modules only make them
-// faster: each has the same in Python and falls back to it by itself when the
-// extension module cannot be imported. Their wheels may be used for what they
-// hold in Python, whatever system they were built for.
+// worksWithoutNatives are projects whose extension modules only make them faster:
+// each falls back to Python code when the extension module cannot be imported. The
+// Python part of their wheels may be used, whatever system they were built for.
 var worksWithoutNatives = map[string]bool{
 	"coverage":       true,
 	"markupsafe":     true,
@@ -35,7 +34,7 @@ type fitness struct {
 	ok    bool
 	rank  int    // among the wheels of one version, the highest is taken
 	strip bool   // without its extension modules and libraries
-	note  string // what it is, when it is not ok: "manylinux"
+	note  string // the wheel's platform, if not ok: "manylinux"
 }
 
 // The ranks, best first: wheels compiled for this runtime, as packaging sorts
@@ -48,13 +47,13 @@ const (
 	rankOlder  = 0
 )
 
-// olderPlatforms are of earlier ABIs of the same architecture, from which this
-// one differs in little that a library sees. A wheel for one is better than
-// none, if it does not depend on the CPython version.
+// olderPlatforms are earlier ABIs of the same architecture, with few differences
+// for a library. A wheel for one is better than none, if it does not depend on the
+// CPython version.
 var olderPlatforms = []string{"pyemscripten_2025_0_wasm32", "pyodide_2025_0_wasm32"}
 
-// here reports whether a platform tag is this runtime's: that of PEP 783, the one
-// before it, and the Emscripten release that it is built with.
+// here reports whether a platform tag is this runtime's: PEP 783's, its
+// predecessor, or that of the Emscripten release.
 func (r *Resolver) here(platform string) bool {
 	switch platform {
 	case "pyemscripten_" + r.lock.ABI + "_wasm32", "pyodide_" + r.lock.ABI + "_wasm32", r.lock.Platform + "_wasm32":
@@ -63,7 +62,7 @@ func (r *Resolver) here(platform string) bool {
 	return false
 }
 
-// fit looks at a wheel's tags.
+// fit returns the fitness of a wheel by its tags.
 func (r *Resolver) fit(n wheel.Name) fitness {
 	best := fitness{note: "no tags"}
 	for _, t := range n.Tags {
@@ -99,8 +98,8 @@ func (r *Resolver) fitTag(n wheel.Name, t wheel.Tag) fitness {
 	return fitness{note: platformName(t)}
 }
 
-// native ranks a wheel with machine code for this runtime: for this very
-// CPython first, then for a stable ABI.
+// native ranks a wheel compiled for this runtime: for this CPython version first,
+// then for a stable ABI.
 func native(t wheel.Tag) fitness {
 	rank := rankNative
 	if t.ABI == cpythonTag {
@@ -139,7 +138,7 @@ func abiFits(t wheel.Tag) bool {
 	return false
 }
 
-// platformName names what a wheel that does not fit is for.
+// platformName returns the platform of a wheel that does not fit.
 func platformName(t wheel.Tag) string {
 	for _, known := range []string{"manylinux", "musllinux", "macosx", "win", "linux", "android", "ios"} {
 		if strings.HasPrefix(t.Platform, known) {
@@ -152,7 +151,7 @@ func platformName(t wheel.Tag) string {
 	return fmt.Sprintf("%s (%s)", t.Platform, t.Python)
 }
 
-// describe returns what a version has when nothing of it fits.
+// describe returns what a version has instead of a fitting wheel.
 func describe(notes []string, sdist bool) string {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
@@ -168,8 +167,8 @@ func describe(notes []string, sdist bool) string {
 	return "has only wheels for " + strings.Join(notes, ", ")
 }
 
-// offered is the part of the lock file that can be used: what fits, is not
-// known to be missing, and depends on nothing else. The rest gets a reason.
+// offered returns the usable packages of the lock file: those that fit, are not
+// known to be missing, and depend only on usable ones. reasons has the others.
 func (s *session) offered() (offers map[string]lockOffer, reasons map[string]string) {
 	offers, reasons = map[string]lockOffer{}, map[string]string{}
 	baseErr := s.baseUnreachable()

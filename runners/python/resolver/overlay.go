@@ -10,8 +10,8 @@ import (
 )
 
 // overlays has, in a directory for each project, files that replace the
-// project's own: code that takes any Emscripten for a browser. A file is only
-// replaced, never added.
+// project's own: code that assumes that Emscripten is always in a browser. Files are
+// only replaced, never added.
 //
 //go:embed all:overlay
 var overlays embed.FS

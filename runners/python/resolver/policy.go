@@ -8,9 +8,9 @@ import (
 	"coderunner/runners"
 )
 
-// Refusal returns why a running program may not have packages fetched that it
-// names, "" if it may: which ones it names is a way out for what it knows, so the
-// policy must let it reach the index and the base. A directory tells nobody.
+// Refusal returns why a running program may not have packages fetched by name, ""
+// if it may. The names are an exfiltration channel, so the policy must allow the
+// hosts of the index and the base. A local directory as index is not one.
 func (r *Resolver) Refusal(p runners.Policy) string {
 	var hosts []string
 	for _, u := range []*url.URL{r.index, r.base} {
@@ -25,9 +25,9 @@ func (r *Resolver) Refusal(p runners.Policy) string {
 		"name it in the argument packages (--package on the command line), or let programs reach the index (--allow-net=" + strings.Join(hosts, ",") + " on the server)"
 }
 
-// allowsHost reports whether a policy lets programs reach a URL's host. It
-// knows names and addresses as they are written; of the patterns that Deno
-// knows besides, none allows and any denies.
+// allowsHost reports whether a policy lets programs reach a URL's host. It compares
+// names and addresses as written; Deno's other patterns never allow, and any of
+// them in the deny list denies.
 func allowsHost(p runners.Policy, u *url.URL) bool {
 	port := u.Port()
 	if port == "" {

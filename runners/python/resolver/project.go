@@ -21,7 +21,7 @@ import (
 	"coderunner/runners/python/wheel"
 )
 
-// project is what the index has of a project, as the resolver wants it.
+// project is what the index has of a project, in the resolver's form.
 type project struct {
 	Error  string            `json:"error,omitempty"` // why there is nothing
 	Files  []candidate       `json:"files"`           // that fit
@@ -45,7 +45,7 @@ type candidate struct {
 // maxProjects bounds the projects of one request.
 const maxProjects = 500
 
-// callProject answers the resolver's question for a project's files.
+// callProject returns a project's files to the resolver script.
 func (s *session) callProject(ctx context.Context, argument []byte) (any, error) {
 	var name string
 	if err := json.Unmarshal(argument, &name); err != nil || name == "" || wheel.Normalize(name) != name {
@@ -96,7 +96,7 @@ func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
 	}
 	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, fetch.WithoutUser(resp.URL))
 	if err != nil {
-		s.unreachable = true // somebody else answers: a proxy, a login page
+		s.unreachable = true // not the index: a proxy, a login page
 		return nil, &indexError{err}
 	}
 	return files, nil
@@ -110,7 +110,7 @@ type indexError struct{ err error }
 func (e *indexError) Error() string { return e.err.Error() }
 func (e *indexError) Unwrap() error { return e.err }
 
-// sort tells the files that fit from the others.
+// sort separates the files that fit from the others.
 func (s *session) sort(p *project, name string, files []index.File) {
 	type rest struct {
 		notes []string
@@ -132,7 +132,7 @@ func (s *session) sort(p *project, name string, files []index.File) {
 		}
 		n, err := wheel.ParseName(f.Filename)
 		if err != nil || n.Project != name {
-			continue // another project's file, or none that could be installed
+			continue // another project's file, or not installable
 		}
 		how := s.fit(n)
 		if s.costly[f.Filename] {
@@ -157,15 +157,15 @@ func (s *session) sort(p *project, name string, files []index.File) {
 	}
 }
 
-// description is the part of a wheel's metadata that the resolver wants.
+// description is the part of a wheel's metadata that the resolver needs.
 type description struct {
 	Error    string   `json:"error,omitempty"`
 	Requires []string `json:"requires"`
 	Extras   []string `json:"extras"`
 }
 
-// callMetadata answers the resolver's question for a wheel's requirements, by
-// fetching the wheel, which is most likely needed anyway.
+// callMetadata returns a wheel's requirements to the resolver script. It fetches
+// the wheel, which is most likely needed anyway.
 func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error) {
 	var which struct{ Project, Filename string }
 	if err := json.Unmarshal(argument, &which); err != nil {
@@ -195,9 +195,8 @@ func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error
 // onWindows is the part of a marker that is true on Windows only.
 var onWindows = regexp.MustCompile(`\b(?:sys_platform|platform_system|os_name)\s*==\s*(?:"(?:win32|Windows|nt)"|'(?:win32|Windows|nt)')`)
 
-// withTimeZones makes requirements of tzdata that are meant for Windows apply
-// here. It is for systems that have no time zones of their own, and packages
-// name the one that their authors know.
+// withTimeZones makes requirements of tzdata for Windows apply here, too: neither
+// system has time zones of its own, and packages name only Windows.
 func withTimeZones(requires []string) []string {
 	requires = slices.Clone(requires)
 	for i, text := range requires {
@@ -229,11 +228,11 @@ func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) 
 	return &w.Metadata, nil
 }
 
-// NoSuchPackage is how the reason begins when the index does not know a name.
+// NoSuchPackage begins the reason when the index does not have a name.
 const NoSuchPackage = "there is no package of this name"
 
-// reason puts an error into words for the user. It is false for errors that
-// are our own fault and not a reason why a package cannot be installed.
+// reason returns an error's text for the user. expected is false for our own
+// errors, which are not a reason why a package cannot be installed.
 func (s *session) reason(err error) (text string, expected bool) {
 	if _, ok := errors.AsType[*wheel.RefusedError](err); ok {
 		return err.Error(), true
@@ -264,7 +263,7 @@ func (s *session) reason(err error) (text string, expected bool) {
 	return "", false
 }
 
-// hostOf names a registry without what may be secret in its URL.
+// hostOf returns a registry's host, without the secrets that its URL may have.
 func hostOf(u *url.URL) string {
 	if u.Scheme == "file" {
 		return u.Path

@@ -1,11 +1,11 @@
 // Package resolver makes packages available to Python programs: it finds out
-// which wheels a list of requirements comes to, fetches and checks them, and
-// unpacks and byte-compiles each once.
+// which wheels meet a list of requirements, fetches and verifies them, and unpacks
+// and byte-compiles each once.
 //
 // The choice is micropip's, made in an interpreter that never runs a user's
-// code (see guest/resolver, which also says what is around micropip). Everything
-// that leaves this machine leaves it here, in Go, and goes to the configured
-// index, the files it links to, and the base URL of Pyodide's own packages.
+// code (see guest/resolver). All requests are made here, in Go, and go to the
+// configured index, the files it links to, and the base URL of Pyodide's own
+// packages.
 // Its caller is package python.
 //
 // # What is taken
@@ -21,9 +21,9 @@
 // # What is remembered
 //
 // The answer to a request, keyed by all that it depends on but the index's
-// contents. It is used without asking anybody for a day ([Fresh]), after that
-// only when the index cannot be asked, and for ever when the request names the
-// exact version of everything. That a request cannot be met is remembered for
+// contents. It is used without a request to the index for a day ([Fresh]), after
+// that only when the index cannot be reached, and for ever when the request names
+// the exact version of everything. That a request cannot be met is remembered for
 // two minutes, unless something could not be reached. Unpacked wheels are kept by their digest.
 //
 // # Limits
@@ -63,18 +63,17 @@ import (
 // Fresh is how long an answer is used without asking the index again.
 const Fresh = 24 * time.Hour
 
-// freshFailure is how long it is believed that a request cannot be met: a model
-// that tries a wrong name again need not wait again.
+// freshFailure is how long a failed request is remembered: a model that tries a
+// wrong name again need not wait again.
 const freshFailure = 2 * time.Minute
 
-// baseRetry is how long it is believed that the base URL can be reached, or
-// that it cannot.
+// baseRetry is how long it is remembered whether the base URL can be reached.
 const baseRetry = 5 * time.Minute
 
-// compilations is how many things are compiled at once.
+// compilations bounds the concurrent compilations.
 var compilations = max(2, runtime.GOMAXPROCS(0))
 
-// Call answers a question of a script.
+// Call answers a host call of a script.
 type Call = func(ctx context.Context, argument []byte) (any, error)
 
 // Trusted is an interpreter for the host's own scripts. Its methods are safe
@@ -82,22 +81,22 @@ type Call = func(ctx context.Context, argument []byte) (any, error)
 type Trusted interface {
 	// Script runs a script with trees merged into site-packages.
 	Script(ctx context.Context, code string, trees []fs.FS, calls map[string]Call) error
-	// Library makes machine code of a shared library of a wheel and keeps it,
-	// so that it is there when a program loads the library. The error says
-	// why it cannot be loaded, unless it is ctx's or the store's; it is
-	// ErrTooCostly if it takes too much memory or time to compile.
+	// Library compiles a wheel's shared library and keeps the machine code for
+	// programs that load the library. The error is the reason why it cannot be
+	// loaded, unless it is ctx's or the store's; it is ErrTooCostly if compiling
+	// takes too much memory or time.
 	Library(ctx context.Context, name string, library []byte) error
 	// LibraryVersion changes whenever Library must be called again.
 	LibraryVersion() (string, error)
 	// Compile adds bytecode to the modules below dir, whose contents programs
-	// will see in site-packages. What does not compile is left alone.
+	// will see in site-packages. Modules that do not compile are skipped.
 	Compile(ctx context.Context, dir string, progress func(done, total int64)) error
 }
 
 // ErrTooCostly is the error of a library that takes too much to compile.
 var ErrTooCostly = errors.New("too costly")
 
-// Config is where packages come from.
+// Config configures a Resolver.
 type Config struct {
 	Cache   *cache.Cache
 	Fetch   *fetch.Client
@@ -116,10 +115,10 @@ type Resolver struct {
 	index   *url.URL
 	base    *url.URL
 
-	compiling *semaphore.Weighted // what compiles takes a core and some memory
+	compiling *semaphore.Weighted // a compilation takes a core and some memory
 
 	mu        sync.Mutex
-	baseAsked time.Time // when it was found out whether the base URL can be reached
+	baseAsked time.Time // when the base URL was last tried
 	baseErr   string    // why not
 }
 
@@ -156,11 +155,11 @@ func registry(variable, value, preset string) (*url.URL, error) {
 	return u, nil
 }
 
-// Request is what a program wants.
+// Request is a set of requirements to prepare.
 type Request struct {
 	Requirements []requirement.Requirement
 	Optional     []requirement.Requirement // left out if they cannot be installed
-	Alone        bool                      // without what the packages need in turn
+	Alone        bool                      // without the packages' dependencies
 	Progress     runners.ProgressFunc
 
 	Locked *Locked // if not nil, nothing else is taken
@@ -168,7 +167,7 @@ type Request struct {
 
 // Locked is the files that a program allows.
 type Locked struct {
-	By     string              // what states them: "the program's lock"
+	By     string              // their source, for errors: "the program's lock"
 	SHA256 map[string][]string // by project
 }
 
@@ -183,14 +182,14 @@ type Set struct {
 // Package is an installed package.
 type Package struct {
 	runners.Package
-	Tree   string   // folder with the package's files, to be merged into site-packages
-	Shared bool     // of libraries that others need: to be merged into /usr/lib instead
+	Tree   string   // directory with the package's files, to be merged into site-packages
+	Shared bool     // libraries that others need: to be merged into /usr/lib instead
 	Needs  []string // names of others of the set
 }
 
-// Prepare gets the packages ready. The error is a
-// *[runners.NotInstalledError] when packages cannot be installed and a *[runners.RequestError] when a requirement
-// makes no sense.
+// Prepare resolves, fetches and unpacks packages. The error is a
+// *[runners.NotInstalledError] when packages cannot be installed and a
+// *[runners.RequestError] when a requirement is invalid.
 func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	if len(req.Requirements)+len(req.Optional) == 0 {
 		return &Set{}, nil
@@ -212,7 +211,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	}
 	set, err := s.resolve(ctx, req, key)
 	if err != nil && s.unreachable && old != nil && ctx.Err() == nil {
-		// The index is away: what was right lately is better than nothing.
+		// The index cannot be reached: use the older answer.
 		if set, err := s.install(ctx, old); err == nil {
 			return set, nil
 		}
@@ -220,9 +219,9 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	return set, err
 }
 
-// resolve asks micropip, installs what it says, and remembers the answer. It
-// asks again when a package of the lock file turns out not to be there, and when
-// a wheel's libraries cannot be compiled: there may be a pure one beside it.
+// resolve asks micropip, installs the answer's packages, and remembers it. It asks
+// again when a package of the lock file cannot be fetched, and when a wheel's
+// libraries cannot be compiled: there may be a pure wheel.
 func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, error) {
 	var costly error
 	for {
@@ -260,7 +259,7 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 	}
 }
 
-// install brings the answer's wheels here, several at a time.
+// install fetches and unpacks the answer's wheels, several at a time.
 func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 	set := &Set{Packages: make([]Package, len(a.Packages)), Skipped: a.Skipped}
 	problems := make([]error, len(a.Packages))
@@ -294,8 +293,8 @@ func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 	return set, failed.OrNil()
 }
 
-// missing returns the requirements that no pin meets. The resolver has proven
-// that there are none; this is so that its word alone is not taken.
+// missing returns the requirements that no pin meets. There are none; this checks
+// the resolver's answer.
 func missing(reqs []requirement.Requirement, pins []pin) []string {
 	var list []string
 	for _, r := range reqs {

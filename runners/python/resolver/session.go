@@ -56,23 +56,23 @@ func HashFiles(files fs.FS) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// session is the work on one request. Its fields are the resolver script's
-// goroutine's alone, but for downloaded.
+// session is the state of one request. Its fields belong to the resolver script's
+// goroutine, except downloaded.
 type session struct {
 	*Resolver
 	progress    runners.ProgressFunc
 	locked      *Locked // see [Request]
 	pages       map[string]*project
-	unreachable bool              // the index or a file of it could not be had at the moment
-	lost        map[string]string // packages of the lock file that were not there, and why
+	unreachable bool              // the index or one of its files could not be reached
+	lost        map[string]string // packages of the lock file that could not be fetched, and why
 
 	downloading sync.Mutex
 	downloaded  map[string]bool // by SHA-256; guarded by downloading
 	costly      map[string]bool // files whose libraries are ErrTooCostly; guarded by downloads.mu
-	avoided     int             // how many of them the resolver has been told of
+	avoided     int             // how many of costly the resolver knows
 }
 
-// question is what the package resolver is asked.
+// question is the input of the resolver script.
 type question struct {
 	Requirements []string             `json:"requirements"`
 	Optional     []string             `json:"optional"`
@@ -80,7 +80,7 @@ type question struct {
 	Alone        bool                 `json:"alone"`
 }
 
-// reply is what it answers.
+// reply is its output.
 type reply struct {
 	Invalid  []runners.PackageError `json:"invalid"`
 	Failed   []runners.PackageError `json:"failed"`
@@ -94,7 +94,7 @@ type reply struct {
 	} `json:"packages"`
 }
 
-// ask runs the package resolver and turns what it says into an answer.
+// ask runs the resolver script and makes an answer of its reply.
 func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 	s.progress(runners.Progress{Phase: "resolve", Item: summary(req)})
 	probed := s.probeBase(ctx)
@@ -124,7 +124,7 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 	return s.accept(req, got, reasons)
 }
 
-// accept judges the resolver's reply.
+// accept checks the resolver's reply.
 func (s *session) accept(req Request, got *reply, lockReasons map[string]string) (*answer, error) {
 	for _, bad := range got.Invalid {
 		return nil, &runners.RequestError{
@@ -153,7 +153,8 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	return a, nil
 }
 
-// addReasons adds why the lock file's builds of what failed cannot be installed.
+// addReasons adds to failed packages why the lock file's builds cannot be
+// installed.
 func (s *session) addReasons(failed []runners.PackageError, lockReasons map[string]string) {
 	for i, f := range failed {
 		r, err := requirement.Parse(f.Name)
@@ -163,7 +164,7 @@ func (s *session) addReasons(failed []runners.PackageError, lockReasons map[stri
 	}
 }
 
-// pin finds the wheel that the resolver named.
+// pin returns the wheel that the resolver named.
 func (s *session) pin(name, version, filename string) (pin, error) {
 	if filename == "" {
 		p, ok := s.lock.ByName[name]
@@ -177,7 +178,7 @@ func (s *session) pin(name, version, filename string) (pin, error) {
 	}
 	page := s.pages[name]
 	if page == nil {
-		return pin{}, fmt.Errorf("resolve packages: nobody asked for %s", name)
+		return pin{}, fmt.Errorf("resolve packages: %s was not requested", name)
 	}
 	f, ok := page.byFilename[filename]
 	if !ok {
@@ -221,8 +222,8 @@ type baseError struct {
 func (e *baseError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *baseError) Unwrap() error { return e.err }
 
-// lose notes that a package of the lock file cannot be fetched, so that the index
-// is asked for it. It is false when that is known already.
+// lose records that a package of the lock file cannot be fetched, so that the index
+// is tried. It reports whether that is new.
 func (s *session) lose(lost *baseError) bool {
 	if s.lost == nil {
 		s.lost = map[string]string{}
@@ -239,8 +240,8 @@ func (s *session) lose(lost *baseError) bool {
 	return true
 }
 
-// avoidCostly leaves files out of the index that have turned out to be too
-// costly. It is false if there is no new one.
+// avoidCostly excludes files that have turned out to be too costly. It reports
+// whether there is a new one.
 func (s *session) avoidCostly() bool {
 	if len(s.costly) == s.avoided {
 		return false
@@ -250,8 +251,8 @@ func (s *session) avoidCostly() bool {
 	return true
 }
 
-// probeBase finds out whether the base URL can be reached, unless that was
-// known lately. The channel is closed when it is known.
+// probeBase finds out whether the base URL can be reached, unless that is known.
+// The channel is closed when it is known.
 func (s *session) probeBase(ctx context.Context) <-chan struct{} {
 	known := make(chan struct{})
 	s.mu.Lock()
@@ -267,7 +268,7 @@ func (s *session) probeBase(ctx context.Context) <-chan struct{} {
 		if ctx.Err() != nil {
 			return
 		}
-		// Whatever is answered, somebody is there.
+		// Any HTTP answer shows that the base can be reached.
 		_, answered := errors.AsType[*fetch.HTTPError](err)
 		_, large := errors.AsType[*fetch.SizeError](err)
 		s.noteBase(err == nil || answered || large)
@@ -278,7 +279,7 @@ func (s *session) probeBase(ctx context.Context) <-chan struct{} {
 // maxLock bounds a lock file in bytes.
 const maxLock = 16 << 20
 
-// noteBase remembers whether the base URL could be reached.
+// noteBase records whether the base URL could be reached.
 func (r *Resolver) noteBase(reached bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -296,7 +297,7 @@ func (r *Resolver) baseUnreachable() string {
 	return r.baseErr
 }
 
-// summary names the request in progress messages.
+// summary returns the request's name in progress messages.
 func summary(req Request) string {
 	names := map[string]bool{}
 	for _, r := range append(append([]requirement.Requirement(nil), req.Requirements...), req.Optional...) {

@@ -17,15 +17,15 @@ import (
 	"strings"
 )
 
-// schemes are the directories of .data: true for those whose files belong into
-// site-packages, false for those that are left out.
+// schemes are the directories of .data: true if their files go to site-packages,
+// false if they are left out.
 var schemes = map[string]bool{
 	"purelib": true, "platlib": true,
 	"scripts": false, "headers": false, "data": false,
 }
 
-// layOut decides where each file goes: as it lies, or out of the .data directory.
-// data is the name that directory must have.
+// layOut decides where each file goes: to its own path, or from the .data
+// directory, whose name must be data, to site-packages.
 func (w *Wheel) layOut(data string) error {
 	taken := map[string]bool{}
 	dirs := map[string]bool{}
@@ -183,7 +183,7 @@ func (a *archive) copy(out io.Writer, e *entry, limit int64) error {
 	return nil
 }
 
-// writeGuard tells errors of writing from errors of reading.
+// writeGuard distinguishes errors of writing from errors of reading.
 type writeGuard struct{ w io.Writer }
 
 func (g writeGuard) Write(p []byte) (int, error) {

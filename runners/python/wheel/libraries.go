@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// InstallLibraries unpacks a zip file of shared libraries below dir. It is held
-// to what a wheel's archive is held to, but it describes nothing: its digest
-// must have been checked. The error is a *[RefusedError] when it breaks a rule.
+// InstallLibraries unpacks a zip file of shared libraries below dir. The rules for
+// a wheel's archive apply, but it has no RECORD: the caller has verified its
+// digest. The error is a *[RefusedError] when it breaks a rule.
 func InstallLibraries(ctx context.Context, r io.ReaderAt, size int64, filename, dir string, limits Limits) error {
 	w := &Wheel{Name: Name{Filename: filename}, limits: limits}
 	var err error

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Metadata is what the resolution needs of a wheel's METADATA.
+// Metadata is the part of a wheel's METADATA that the resolver needs.
 type Metadata struct {
 	Project        string // as written
 	Version        string
@@ -24,7 +24,7 @@ const maxRequires = 10_000
 type header struct{ key, value string }
 
 // parseHeaders reads the fields up to the first empty line. Continuation lines
-// are left out: no field that matters here has any.
+// are skipped: no field needed here has any.
 func parseHeaders(raw []byte) ([]header, error) {
 	var fields []header
 	s := bufio.NewScanner(bytes.NewReader(raw))
@@ -34,7 +34,7 @@ func parseHeaders(raw []byte) ([]header, error) {
 		if line == "" {
 			break
 		}
-		// Old licence texts run over lines that are neither fields nor
+		// Old licence texts continue on lines that are neither fields nor
 		// indented.
 		key, value, ok := strings.Cut(line, ":")
 		if !ok || line[0] == ' ' || line[0] == '\t' {

@@ -19,7 +19,7 @@ type recordEntry struct {
 	size      int64  // -1 when not given
 }
 
-// hashBytes has the digests that RECORD may use and their lengths. MD5 and
+// hashBytes has the digests that RECORD may use, with their lengths in bytes. MD5 and
 // SHA-1 are forbidden by the specification.
 var hashBytes = map[string]int{"sha256": 32, "sha384": 48, "sha512": 64}
 
@@ -75,7 +75,7 @@ func parseRecordEntry(hash, size string) (recordEntry, error) {
 	return e, nil
 }
 
-// checkRecord sees that RECORD and the archive name the same files. The hashes
+// checkRecord checks that RECORD and the archive name the same files. The hashes
 // are checked when the files are read.
 func (w *Wheel) checkRecord(info string) error {
 	unhashed := map[string]bool{

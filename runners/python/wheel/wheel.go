@@ -1,8 +1,7 @@
 // Package wheel reads Python wheels, which are untrusted input, and unpacks
 // them into a directory.
 //
-// It downloads nothing and decides nothing about which wheel to take; see
-// package resolver for that. A wheel that breaks a rule is refused as a whole
+// It downloads nothing and does not choose wheels; package resolver does. A wheel that breaks a rule is refused as a whole
 // with a *[RefusedError] that says which rule, and nothing outside the target
 // directory is ever written.
 //
@@ -19,7 +18,7 @@
 //
 // Zip64 archives (over 4 GiB or 65,535 entries) are refused, and so are other
 // methods than stored and deflated. Scripts, headers and data of a .data
-// directory are left out. Signatures (RECORD.jws, RECORD.p7s) are not looked at.
+// directory are left out. Signatures (RECORD.jws, RECORD.p7s) are not verified.
 //
 // # Testing
 //
@@ -34,8 +33,8 @@ import (
 	"strings"
 )
 
-// Limits bound what a wheel may hold. They are counted while inflating; what
-// the headers claim is never believed.
+// Limits bound a wheel's contents. They are counted while inflating; sizes in the
+// headers are not trusted.
 type Limits struct {
 	Entries    int   // entries of the archive
 	TotalBytes int64 // all files together, unpacked
@@ -76,12 +75,12 @@ type Wheel struct {
 	limits  Limits
 	archive *archive
 	record  map[string]recordEntry
-	files   []file // what is installed, by path
+	files   []file // files to install, by path
 }
 
-// file is an entry and where it goes.
+// file is an entry and its path when installed.
 type file struct {
-	path  string // slash-separated, below the installation folder
+	path  string // slash-separated, below the installation directory
 	entry *entry
 }
 
@@ -136,8 +135,8 @@ func (w *Wheel) open(r io.ReaderAt, size int64) error {
 	return w.layOut(strings.TrimSuffix(info, ".dist-info") + ".data")
 }
 
-// distInfo finds the one .dist-info directory, which must be of the project and
-// version in the file name.
+// distInfo returns the only .dist-info directory, which must have the project and
+// version of the file name.
 func (w *Wheel) distInfo() (string, error) {
 	found := ""
 	for _, e := range w.archive.entries {
@@ -160,7 +159,7 @@ func (w *Wheel) distInfo() (string, error) {
 	return found, nil
 }
 
-// describing reads one of the files that describe the wheel.
+// describing reads a file of the .dist-info directory.
 func (w *Wheel) describing(name string, limit int64) ([]byte, error) {
 	e := w.archive.byName[name]
 	if e == nil {
@@ -188,7 +187,7 @@ func IsNative(path string) bool {
 // InstallTo writes the wheel's files below dir, which must exist and should be
 // empty, and checks each against RECORD. Files for which keep returns false are
 // checked and not written; a nil keep keeps all. After an error the directory
-// holds a part of the wheel; the caller throws it away.
+// holds a part of the wheel; the caller removes it.
 func (w *Wheel) InstallTo(ctx context.Context, dir string, keep func(path string) bool) error {
 	if err := w.install(ctx, dir, keep); err != nil {
 		if ctx.Err() != nil {

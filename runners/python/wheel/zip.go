@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// The directory is read by archive/zip, which takes what two readers may see
-// differently as one of them would. So what it does not look at is checked
-// here: the end record, what lies between the entries, the local headers and
-// data descriptors (APPNOTE.TXT 4.3):
+// The directory is read by archive/zip, which accepts archives that two readers
+// may see differently. So the parts that it ignores are checked here: the end
+// record, the space between the entries, the local headers and data descriptors
+// (APPNOTE.TXT 4.3):
 //
 //	local header, 30 bytes        end, 22 bytes
 //	 0 PK\3\4                      0 PK\5\6
@@ -53,7 +53,7 @@ type entry struct {
 }
 
 // archive is a zip file whose central directory and local headers agree, and
-// whose entries lie one behind the other with nothing between or around them.
+// whose entries are contiguous, with nothing between or around them.
 type archive struct {
 	r       io.ReaderAt
 	entries []*entry // in the directory's order
@@ -72,7 +72,7 @@ func readArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 		return nil, err
 	}
 	z, err := zip.NewReader(r, size)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // checkName has words for that
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // checkName reports that
 		return nil, fmt.Errorf("its zip directory cannot be read: %w", err)
 	}
 	folded := map[string]string{}
@@ -110,7 +110,7 @@ func (a *archive) checkEnd(size int64, limits Limits) (length int64, err error) 
 	if _, err := a.r.ReadAt(end[:], size-endSize); err != nil {
 		return 0, fmt.Errorf("its zip directory cannot be read: %w", err)
 	}
-	// With a comment, or anything else behind the end record, two readers may
+	// With a comment, or anything else after the end record, two readers may
 	// find two different directories.
 	if string(end[:4]) != endMagic || le16(end[20:]) != 0 {
 		return 0, errors.New("it does not end with a zip end record (not a zip file, cut short, or with bytes appended)")
@@ -133,7 +133,7 @@ func (a *archive) checkEnd(size int64, limits Limits) (length int64, err error) 
 	return length, nil
 }
 
-// check refuses what an entry of a wheel never is.
+// check refuses kinds of entries that wheels do not have.
 func (e *entry) check(limits Limits) error {
 	if len(e.Name) > limits.NameBytes {
 		return fmt.Errorf("it has an entry with a name of %d bytes", len(e.Name))
@@ -168,8 +168,8 @@ func (e *entry) check(limits Limits) error {
 	return nil
 }
 
-// checkName sets dir, cuts a directory's closing slash off and refuses names that
-// could mean anything but a path inside the wheel.
+// checkName sets dir, removes a directory's closing slash and refuses names that
+// are not clearly a path inside the wheel.
 func (e *entry) checkName() error {
 	name := e.Name
 	switch {
@@ -205,9 +205,8 @@ func (e *entry) checkName() error {
 // errZip64 refuses archives that are too large to be wheels.
 var errZip64 = errors.New("it is a zip64 file")
 
-// checkExtra walks the extra fields and refuses those that change what the
-// entry's name is. It returns the contents of the zip64 field, which has other
-// sizes, or nil.
+// checkExtra refuses extra fields that give the entry another name. It returns the
+// contents of the zip64 field, which has other sizes, or nil.
 func checkExtra(b []byte, name string) (large []byte, err error) {
 	for len(b) >= 4 {
 		id, n := le16(b), int(le16(b[2:]))
@@ -227,7 +226,7 @@ func checkExtra(b []byte, name string) (large []byte, err error) {
 	return large, nil
 }
 
-// add takes an entry in unless its name was there before, in any spelling.
+// add adds an entry unless its name is there already, in any case.
 func (a *archive) add(e *entry, folded map[string]string) error {
 	if a.byName[e.name] != nil {
 		return fmt.Errorf("it has the entry %q twice", e.name)
@@ -240,8 +239,8 @@ func (a *archive) add(e *entry, folded map[string]string) error {
 	return nil
 }
 
-// checkFold remembers path and each of its directories in lower case and fails
-// when one was there in another spelling.
+// checkFold records path and each of its directories in lower case, and returns an
+// error when one is there with other capitals.
 func checkFold(folded map[string]string, path string) error {
 	for i := 0; i <= len(path); i++ {
 		if i < len(path) && path[i] != '/' {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checkLocals compares each local header with the directory and sees that the
-// entries fill the file from its first byte to the directory.
+// checkLocals checks that each local header agrees with the directory and that
+// the entries fill the file from its first byte to the directory.
 func (a *archive) checkLocals() error {
 	data := map[*entry]int64{} // offsets, from the headers that the directory names
 	for _, e := range a.entries {
@@ -22,8 +22,8 @@ func (a *archive) checkLocals() error {
 	sorted := slices.SortedFunc(slices.Values(a.entries), func(x, y *entry) int { return cmp.Compare(data[x], data[y]) })
 	at := int64(0) // where the next header has to be
 	for _, e := range sorted {
-		// archive/zip does not tell where a header is, so it is read where it
-		// has to be: it is the directory's if the same data is behind it.
+		// archive/zip does not expose a header's offset, so it is read where it
+		// has to be: it is the directory's if the same data follows it.
 		header, tail, err := a.readLocal(at, e.name)
 		if err != nil {
 			return err
@@ -47,7 +47,7 @@ func (a *archive) checkLocals() error {
 	return nil
 }
 
-// readLocal reads a local header, and the name and extra fields behind it.
+// readLocal reads a local header and the name and extra fields after it.
 func (a *archive) readLocal(at int64, name string) (header, tail []byte, err error) {
 	header, err = a.read(at, localSize, name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *archive) readLocal(at int64, name string) (header, tail []byte, err err
 	return header, tail, err
 }
 
-// read reads what belongs to an entry: it lies before the directory.
+// read reads n bytes of an entry, which must lie before the directory.
 func (a *archive) read(at, n int64, name string) ([]byte, error) {
 	if at+n > a.start {
 		return nil, fmt.Errorf("its entry %q overlaps with the zip directory", name)
@@ -89,8 +89,8 @@ func (e *entry) checkLocal(h, tail []byte) error {
 	return nil
 }
 
-// checkDescriptor checks the data descriptor behind an entry's data, if it has
-// one (APPNOTE.TXT 4.3.9), and returns where the next record begins.
+// checkDescriptor checks the data descriptor after an entry's data, if it has one
+// (APPNOTE.TXT 4.3.9), and returns where the next record begins.
 func (a *archive) checkDescriptor(e *entry, end int64) (next int64, err error) {
 	if e.Flags&flagDescriptor == 0 {
 		return end, nil
@@ -100,7 +100,7 @@ func (a *archive) checkDescriptor(e *entry, end int64) (next int64, err error) {
 		return 0, err
 	}
 	next = end + 12
-	if strings.HasPrefix(string(b), "PK\x07\x08") { // it may be there or not
+	if strings.HasPrefix(string(b), "PK\x07\x08") { // the signature is optional
 		if b, err = a.read(end+4, 12, e.name); err != nil {
 			return 0, err
 		}

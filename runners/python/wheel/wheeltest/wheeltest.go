@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Wheel describes a wheel to build. Zero fields get what a correct wheel has.
+// Wheel describes a wheel to build. Zero fields have the values of a correct wheel.
 type Wheel struct {
 	Filename string            // required
 	Files    map[string]string // path to text
@@ -30,7 +30,7 @@ type Wheel struct {
 	// Zip64, if not nil, is the unpacked and the packed size in the zip64
 	// field of each of Files, which are stored then.
 	Zip64 *[2]uint64
-	// NoInfo leaves the .dist-info folder out.
+	// NoInfo leaves the .dist-info directory out.
 	NoInfo bool
 }
 
@@ -41,7 +41,7 @@ type Entry struct {
 	Mode fs.FileMode
 }
 
-// Build gives the wheel's bytes.
+// Build returns the wheel's bytes.
 func (w Wheel) Build() []byte {
 	parts := strings.Split(strings.TrimSuffix(w.Filename, ".whl"), "-")
 	info := parts[0] + "-" + parts[1] + ".dist-info/"
@@ -91,7 +91,7 @@ func quote(field string) string {
 	return field
 }
 
-// SHA256 gives the hexadecimal digest of a wheel's bytes.
+// SHA256 returns the hexadecimal digest of a wheel's bytes.
 func SHA256(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
 func (w Wheel) metadata(parts []string) string {
