@@ -1,25 +1,25 @@
 // The main module of every run. It waits for its orders, runs the program and
-// reports how that went.
+// reports its end.
 //
 // It imports the program by a specifier that Deno cannot know beforehand: only
 // then is each import of the program checked against the permissions. Imports
 // of a main module itself are not.
 //
-// It is told on stdin what it needs before there is a program. Then it says
-// that it is ready with one byte on stdout and waits, maybe for minutes, until
-// its orders come on stdin; what follows them is what the program reads as its
-// own stdin. Both are JSON, after its length as eight hexadecimal digits.
+// It reads its configuration from stdin, reports with one byte on stdout that it
+// is ready, and waits, maybe for minutes, for its orders on stdin. What follows
+// them is the program's own stdin. Configuration and orders are JSON, after its
+// length as eight hexadecimal digits.
 //
 // It reports in a pipe that it opens while it still may write there: a letter
 // for the kind of record, and its fields in UTF-8, each after its length in
 // four bytes, little-endian (report.go).
 //
-// The program runs in the same realm. So what is used after its start is taken
-// out of its reach before: no property of a prototype is looked up any more,
-// but those of objects that are the program's own. That keeps honest programs
-// that change built-in objects from spoiling the report. It is no wall: the
-// program may find the pipe and write what it likes, and the host believes
-// nothing of a report but that the program wishes to be seen so.
+// The program runs in the same realm. So the code that runs after its start uses
+// functions saved before, and looks up no property of a prototype except those of
+// the program's own objects. That keeps honest programs that change built-in
+// objects from spoiling the report. It is not a security boundary: the program may
+// find the pipe and write to it, so the host treats a report as the program's
+// claim.
 
 const { stdin, exit, inspect } = Deno;
 const { parse, stringify } = JSON;
@@ -36,7 +36,7 @@ const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno 
 const resultName = "coderunner:result";
 const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeString = String, NativeUint8Array = Uint8Array;
 
-// method makes a function of a method, with the object as its first argument.
+// method returns a method as a function, with the object as its first argument.
 const method = Function.prototype.bind.bind(Function.prototype.call);
 const slice = method(String.prototype.slice);
 const indexOf = method(String.prototype.indexOf);
@@ -51,7 +51,7 @@ function read(n) {
   const bytes = new Uint8Array(n);
   for (let at = 0; at < n;) {
     const k = stdin.readSync(bytes.subarray(at));
-    if (k === null) exit(0); // whoever started us is gone
+    if (k === null) exit(0); // the host is gone
     at += k;
   }
   return new TextDecoder().decode(bytes);
@@ -67,7 +67,7 @@ const writeOut = out.writeSync.bind(out);
 const writeStdout = Deno.stdout.writeSync.bind(Deno.stdout);
 if (place.revoke) Deno.permissions.revokeSync({ name: "write", path: place.report });
 
-// Variables that are for Deno and not for the program.
+// Variables for Deno only, not for the program.
 for (const name of place.hide) {
   try {
     Deno.env.delete(name);
@@ -88,8 +88,8 @@ function setArgs(args) {
   if (orders.workers) passArgs(args);
 }
 
-// passArgs has Workers get the program's arguments, too. Deno gives them those
-// of its command line, which every user of the machine could read.
+// passArgs passes the program's arguments to Workers. Deno passes those of its
+// command line, which every user of the machine could read.
 function passArgs(args) {
   const Native = Worker;
   const module = (source) => "data:text/javascript," + encodeURIComponent(source);
@@ -119,8 +119,7 @@ function report(kind, ...fields) {
   }
 }
 
-// text is what a value of the program's is as a string, of at most room
-// characters.
+// text returns a value of the program as a string of at most room characters.
 function text(value, room) {
   const s = NativeString(value);
   return s.length > room ? slice(s, 0, room) + "…" : s;
@@ -156,7 +155,7 @@ function blame(kind, thrown) {
   report(kind, type, text(message, errorRoom), text(stack, errorRoom), code, load);
 }
 
-// plain reports whether a value is the same after a journey through JSON.
+// plain reports whether a value survives a round trip through JSON.
 function plain(value, room) {
   if (--room.nodes < 0) return false;
   switch (typeof value) {
@@ -186,8 +185,8 @@ function plain(value, room) {
   return ok;
 }
 
-// give reports the value of the last expression. A promise stands for what it
-// becomes; it is not handled here, so a rejection stays unhandled.
+// give reports the value of the last expression, of a promise what it resolves to.
+// A rejection stays unhandled.
 function give(value) {
   if (value === undefined) return report("r", "", "", "");
   let shown = "", json = "", trace = "";
@@ -205,15 +204,14 @@ function give(value) {
   if (value instanceof NativePromise) then(value, give);
 }
 
-// The last thing that happens in a program is the event "unload", also if it
-// exits, and then Node's "exit". If nobody else waits for them, it is over as
-// soon as ours has come: the process is killed rather than left to tidy up,
-// which takes longer than a small program. Whoever kills it need not be asked
-// twice: it ends by itself if nobody does.
+// The last events of a program are "unload", also if it exits, and then Node's
+// "exit". If the program has no listeners for them, it is over when ours is
+// called: the host kills the process, since Deno's cleanup takes longer than a
+// small program. Otherwise the process ends by itself.
 function over() {
   try {
     // Deno makes Node's part when it is first used, which takes longer than
-    // all the rest; whoever listens to "exit" has used it.
+    // all the rest; a listener to "exit" has used it.
     const unmade = "__nodeBootstrapArgs" in internals && internals.dispatchProcessExitEvent === undefined;
     let listeners = unmade ? 0 : process.listenerCount("exit");
     const symbols = getOwnPropertySymbols(globalThis);
@@ -233,7 +231,7 @@ function failed(event, thrown) {
 addEventListener("error", (event) => failed(event, event.error));
 addEventListener("unhandledrejection", (event) => failed(event, event.reason));
 
-// load loads the program as a run would and runs nothing of it: the first
+// load loads the program as a run would and evaluates nothing of it: the first
 // module that is evaluated throws.
 function load() {
   const source = `import "data:text/javascript,throw 0";import ${stringify(orders.main)}`;

@@ -21,9 +21,9 @@ import (
 // directory.
 const basePrefix = "coderunner-deno-"
 
-// runDirs hands out a private directory for each run. Names are used again, since
-// each has a DENO_DIR made for it, and so are the directories themselves, emptied,
-// if nobody can hold on to one of them.
+// runDirs provides a private directory for each run. Names are reused, since each
+// has its DENO_DIR, and so are the emptied directories, if no process can have
+// one open.
 //
 //	<base>/          see internal/procdir
 //	├── bootstrap.js
@@ -31,8 +31,8 @@ const basePrefix = "coderunner-deno-"
 //	└── r0/          one run
 //	    ├── work/    the working directory: the program and its files
 //	    ├── tmp/     TMPDIR
-//	    ├── gen/     what Deno makes of TypeScript
-//	    ├── code/    Deno's databases, if there is something for them
+//	    ├── gen/     compiled TypeScript
+//	    ├── code/    Deno's databases, if the run has packages
 //	    └── report   a pipe: what the bootstrap reports
 type runDirs struct {
 	base string
@@ -43,8 +43,7 @@ type runDirs struct {
 	next int
 }
 
-// openRunDirs makes the base directory and removes those that dead processes
-// left.
+// openRunDirs makes the base directory and removes those of dead processes.
 func openRunDirs() (*runDirs, error) {
 	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
 	if err != nil {
@@ -89,9 +88,9 @@ func (f *runDirs) close() error {
 type runDir struct {
 	of   *runDirs
 	path string        // base/rN
-	made []fs.FileInfo // of dirs, as they were made; nil if they are not there
+	made []fs.FileInfo // of dirs when they were made; nil if there are none
 
-	linked bool // denoDir is there, as link made it
+	linked bool // denoDir is as link made it
 }
 
 func (f *runDir) work() string   { return filepath.Join(f.path, "work") }
@@ -100,13 +99,13 @@ func (f *runDir) gen() string    { return filepath.Join(f.path, "gen") }
 func (f *runDir) code() string   { return filepath.Join(f.path, "code") }
 func (f *runDir) report() string { return filepath.Join(f.path, "report") }
 
-// denoDir is what Deno takes for its cache. It is not in the directory.
+// denoDir returns the run's DENO_DIR, which is outside its directory.
 func (f *runDir) denoDir() string { return filepath.Join(f.of.own(), filepath.Base(f.path)) }
 
-// dirs are the directories that it is made of, from above.
+// dirs returns the run's directories, parents first.
 func (f *runDir) dirs() []string { return []string{f.path, f.work(), f.temp(), f.gen()} }
 
-// take gives a directory with nothing in it. The caller gives it back.
+// take returns an empty directory. The caller calls giveBack.
 func (f *runDirs) take() (*runDir, error) {
 	f.mu.Lock()
 	var d *runDir
@@ -142,9 +141,9 @@ func (f *runDir) make() error {
 	return nil
 }
 
-// giveBack removes what is in the directory. No process may use it any more. If
-// keep is true, nobody can have it open either, and it stays, empty. A name
-// whose directory cannot be removed is not used again.
+// giveBack empties or removes the directory, which no process may use any more.
+// Keep reports that no process has it open either, so it stays for the next run.
+// The name of a directory that cannot be removed is not reused.
 func (f *runDir) giveBack(keep bool) error {
 	if !keep || f.empty() != nil {
 		f.made = nil
@@ -160,8 +159,7 @@ func (f *runDir) giveBack(keep bool) error {
 
 var errReplaced = errors.New("it was replaced")
 
-// empty removes what is in the directory but its dirs, which must still be what
-// was made.
+// empty removes everything but dirs, which must still be those that make made.
 func (f *runDir) empty() error {
 	if len(f.made) != len(f.dirs()) {
 		return errReplaced
@@ -181,7 +179,7 @@ func (f *runDir) empty() error {
 	return nil
 }
 
-// emptyDir removes what is in a directory, except some.
+// emptyDir removes the entries of a directory, except some.
 func emptyDir(dir string, except []string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -197,8 +195,8 @@ func emptyDir(dir string, except []string) error {
 	return nil
 }
 
-// checkNames refuses files that would take the place of the program's own,
-// main. The request was checked.
+// checkNames rejects files that would replace main, the program's own. The request
+// is checked.
 func checkNames(files []runners.File, main string) error {
 	for _, file := range files {
 		if file.Path == main || strings.HasPrefix(file.Path, main+"/") {
@@ -208,8 +206,8 @@ func checkNames(files []runners.File, main string) error {
 	return nil
 }
 
-// write puts the program and the request's files, which were checked, into
-// the working directory.
+// write writes the program and the request's files, which are checked, into the
+// working directory.
 func (f *runDir) write(main, source string, files []runners.File) error {
 	for _, file := range append([]runners.File{{Path: main, Data: []byte(source)}}, files...) {
 		name := filepath.Join(f.work(), filepath.FromSlash(file.Path))
@@ -223,7 +221,7 @@ func (f *runDir) write(main, source string, files []runners.File) error {
 	return nil
 }
 
-// fileURL gives the URL of an absolute path, as Deno writes it.
+// fileURL returns the URL of an absolute path, as Deno writes it.
 func fileURL(name string) string {
 	p := filepath.ToSlash(name)
 	if !strings.HasPrefix(p, "/") {

@@ -1,6 +1,5 @@
-// Puts all of Deno's databases in a directory into one file each: what a process
-// has written last is in another one beside it until somebody does. It is told
-// the directory and the names.
+// Merges the write-ahead log of each of Deno's databases into the database's file.
+// The arguments are the directory and the names.
 
 import { DatabaseSync } from "node:sqlite";
 

@@ -79,7 +79,7 @@ function each(cases, test) {
   };
 }
 
-// frames is a stack's frames in the program's files, without columns, since
+// frames returns a stack's frames in the program's files, without columns, since
 // the program's text may have been edited.
 function frames(stack) {
   const root = slice(orders.main, 0, orders.main.lastIndexOf("/") + 1);
@@ -91,7 +91,7 @@ function caller() {
   return frames(new NativeError().stack)[0]?.replace(/^.*?at (?:.*\()?|\)$/g, "") ?? "";
 }
 
-// shownError is what is printed of what a test threw.
+// shownError returns the text that is printed for what a test threw.
 function shownError(thrown) {
   try {
     if (!(thrown instanceof NativeError)) return inspect(thrown);
@@ -121,7 +121,7 @@ function stuck(event) {
   current.stop(new NativeError("Promise resolution is still pending but the event loop has already resolved."));
 }
 
-// attempt runs a test or a step, and the hooks around a test.
+// attempt runs a test with its hooks, or a step.
 async function attempt(d, context, before, after) {
   let failure;
   const uncaught = new Promise((_, reject) => d.stop = reject);

@@ -19,17 +19,16 @@ import (
 	"coderunner/runners/deno/process"
 )
 
-// Loading a package takes Deno much longer without its databases (see package
-// codecache). Those of a set of packages are made by a process that loads the
-// packages and runs no program, and which is confined as one under the narrowest
-// policy. So a package can put something wrong at most where the very same
-// package is loaded.
+// Deno loads packages much faster with its databases (see package codecache). A
+// process that loads a set of packages, runs no program and is confined under the
+// narrowest policy makes the databases of the set. So a package can poison only
+// databases of programs that load this very package.
 //
-// Which sets get databases is decided by use: in a server the first run of a
-// set has them made in the background; other processes may not live that long,
-// there the second run does.
+// Use decides which sets get databases: in a server the first run of a set has
+// them made in the background; other processes may end too early, so there the
+// second run does.
 
-// makeLimit bounds the loading of a set's packages. Close may wait so long.
+// makeLimit bounds the loading of a set's packages, and so the wait in Close.
 const makeLimit = 15 * time.Second
 
 // codes decides which sets of packages have databases, and makes them.
@@ -38,9 +37,8 @@ type codes struct {
 	store *codecache.Store
 }
 
-// key returns a digest of all that decides what is in the databases, "" if there
-// are no packages. V8 takes no code that was made with another limit of its
-// heap.
+// key returns a digest of the databases' inputs, "" if there are no packages. V8
+// rejects code that was compiled under another heap limit.
 func (c *codes) key(v variant) string {
 	if !v.ready.npm && !v.ready.remote {
 		return ""
@@ -62,8 +60,8 @@ func (c *codes) find(v variant) string {
 	return ""
 }
 
-// used notes that a program has run in a process of the variant. Again
-// reports whether its packages were there before. It may have databases made.
+// used records that a program ran in a process of the variant, and may start to
+// make its databases. Again reports whether its packages were prepared before.
 func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 	key := c.key(v)
 	if key == "" || len(d.Targets) == 0 || !again && c.r.cfg.Ahead <= 0 {
@@ -79,8 +77,7 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 	})
 }
 
-// suspect has the databases of a variant checked after a Deno that had them
-// has failed.
+// suspect starts a check of a variant's databases after a Deno with them failed.
 func (c *codes) suspect(v variant, d deps.Dependencies) {
 	narrow := v
 	narrow.narrow = true
@@ -90,11 +87,11 @@ func (c *codes) suspect(v variant, d deps.Dependencies) {
 			in.leave()
 		}
 		return err == nil && end.runtimeFailed()
-	}, func() { c.r.leases.dropVariant(v) }) // those that wait have them, too
+	}, func() { c.r.leases.dropVariant(v) }) // idle processes have them, too
 }
 
-// load runs a program of ours that loads packages. The caller calls the
-// instance's leave, if there is one.
+// load runs a loader program. The caller calls leave on the instance, if it is not
+// nil.
 func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, *ending, error) {
 	in := c.r.launch(ctx, v)
 	if err := in.await(ctx); err != nil {
@@ -139,8 +136,8 @@ func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
 	return codecache.Collect(in.dir.path, filepath.Base(in.dir.code()), dir)
 }
 
-// seal makes each of the databases in the directory one file. It is a process of
-// its own: whatever the packages did ended with theirs.
+// seal merges the write-ahead log of each database into its file. It runs in a new
+// process, without any code of the packages.
 func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 	dir, err := os.MkdirTemp(f.temp(), "seal-")
 	if err != nil {
@@ -150,8 +147,8 @@ func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 	spec := c.r.spec(binary, script, "")
 	spec.Write, spec.Network = []string{f.code(), dir}, false
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}
-	said := runners.NewCapture(runners.DefaultOutput)
-	keep := func(output io.Reader) { _, _ = io.Copy(said, output) }
+	printed := runners.NewCapture(runners.DefaultOutput)
+	keep := func(output io.Reader) { _, _ = io.Copy(printed, output) }
 	state, err := c.r.starter.Run(ctx, process.Command{
 		Path: binary, Args: append(args, codecache.Names...), Dir: dir,
 		Env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, Spec: spec,
@@ -160,7 +157,7 @@ func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 		return err
 	}
 	if !state.Success() {
-		words, _ := said.Text()
+		words, _ := printed.Text()
 		return fmt.Errorf("%s%s", state, lastLines(words))
 	}
 	return nil

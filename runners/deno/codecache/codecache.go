@@ -1,15 +1,13 @@
-// Package codecache keeps what Deno derives from packages, so that they load
-// faster: V8's code, and what modules import and export. Deno has it in
-// databases.
+// Package codecache keeps Deno's databases of what it derives from packages, so
+// that they load faster: V8's code, and the imports and exports of modules.
 //
-// What one program has written there another one would run. So each program has
-// a copy, which it may spoil, and each set of packages has databases of its own,
-// which a process makes that loads the packages of the set and runs no program.
-// How it does, and what is in a set, its caller knows.
+// A program could poison databases that others load. So each program gets a copy,
+// and each set of packages has its own databases, made by a process that loads
+// the packages and runs no program. The caller makes them and defines the sets.
 //
 // # Locking
 //
-// Store.mu guards what is known of sets; it is not held while anything waits.
+// Store.mu guards the state of sets; it is not held while anything waits.
 package codecache
 
 import (
@@ -29,30 +27,30 @@ import (
 	"go.uber.org/zap"
 )
 
-// Kind is what the cache calls the databases of a set.
+// Kind is the cache's kind for the databases of a set.
 const Kind = "deno-code"
 
-// Names are Deno's databases. SQLite makes its other files beside them.
+// Names are the files of Deno's databases. SQLite's other files are beside them.
 var Names = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
 
 const (
-	// buildLimit bounds the making of a set's databases, findLimit the wait for
-	// another process that makes the very ones that are looked for.
+	// buildLimit bounds the making of a set's databases, findLimit the wait of Find
+	// for another process that makes them.
 	buildLimit = 30 * time.Second
 	findLimit  = 20 * time.Millisecond
-	// checkEvery is how often a set is checked at most.
+	// checkEvery is the shortest time between two checks of a set.
 	checkEvery = time.Minute
-	// maxFailures is how often databases may fail, or be dropped, before a Store
-	// does without.
+	// maxFailures bounds how often databases fail or are dropped before a Store
+	// makes no more for a set.
 	maxFailures = 3
 
 	maxSize    = 64 << 20 // of one set, in bytes
 	maxEntries = 256      // sets on disk
 	maxBytes   = 1 << 30  // on disk
-	maxKnown   = 1000     // sets; a full memory starts again
+	maxKnown   = 1000     // sets in memory; a full map is cleared
 )
 
-// errNone ends the look for databases that are not there.
+// errNone ends Find when there are no databases.
 var errNone = errors.New("no databases")
 
 // Store knows which sets of packages have databases. It is safe for concurrent
@@ -66,14 +64,14 @@ type Store struct {
 	sets map[string]*set // by key; guarded by mu
 }
 
-// set is what is known of a set of packages.
+// set is the state of a set of packages.
 type set struct {
-	path    string // of the databases as they were used last, "" if there were none
-	absent  bool   // nobody had made any when we looked
+	path    string // of the databases that were last found, "" if none
+	absent  bool   // Find found none
 	checked time.Time
 }
 
-// New returns a Store in a cache.
+// New returns a Store that keeps its databases in c.
 func New(c *cache.Cache, log *zap.Logger) *Store {
 	return &Store{
 		cache: c, log: log, sets: map[string]*set{},
@@ -81,11 +79,11 @@ func New(c *cache.Cache, log *zap.Logger) *Store {
 	}
 }
 
-// Wait waits for what goes on in the background, Close ends it.
+// Wait waits for the work in the background, Close ends it.
 func (s *Store) Wait()  { s.builder.Wait() }
 func (s *Store) Close() { s.builder.Close() }
 
-// setLocked returns what is known of a set.
+// setLocked returns the state of a set. The caller holds mu.
 func (s *Store) setLocked(key string) *set {
 	known := s.sets[key]
 	if known == nil {
@@ -98,7 +96,7 @@ func (s *Store) setLocked(key string) *set {
 	return known
 }
 
-// found notes where a set's databases are.
+// found records where a set's databases are.
 func (s *Store) found(key, dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +104,8 @@ func (s *Store) found(key, dir string) {
 	known.path, known.absent = dir, dir == ""
 }
 
-// Find returns the directory with a set's databases, "" if there are none. They
-// are as they were made: the cache has verified them.
+// Find returns the directory with a set's databases, "" if there are none. The
+// cache has verified them.
 func (s *Store) Find(key string) string {
 	s.mu.Lock()
 	absent := s.setLocked(key).absent
@@ -128,8 +126,8 @@ func (s *Store) Find(key string) string {
 	return dir
 }
 
-// Want has fill make the databases of a set in the background, in a directory,
-// if Find has found none. Then it calls done.
+// Want calls fill in the background to make the databases of a set in a directory,
+// if Find has found none, and then done.
 func (s *Store) Want(key string, fill func(ctx context.Context, dir string) error, done func()) {
 	s.mu.Lock()
 	absent := s.setLocked(key).absent
@@ -150,11 +148,11 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 	})
 }
 
-// Suspect has check look at the databases of a set, in the background, after a
-// Deno that had them has failed: they have no checksums that Deno looks at, and
-// what is wrong in them ends every Deno that loads it. A program can make its
-// Deno fail as well, so check loads the packages without it; only if it reports
-// that this fails, too, are the databases dropped, and dropped is called.
+// Suspect calls check in the background after a Deno with the databases of a set
+// failed: Deno does not verify them, and a damaged one ends every Deno that loads
+// it. Since programs can make Deno fail, too, check loads the packages without
+// the program. If it reports that this fails, the databases are dropped, and
+// Suspect calls dropped.
 func (s *Store) Suspect(key string, check func(context.Context) (broken bool), dropped func()) {
 	s.mu.Lock()
 	known := s.setLocked(key)
@@ -178,15 +176,15 @@ func (s *Store) Suspect(key string, check func(context.Context) (broken bool), d
 	}
 }
 
-// Checked reports whether Suspect has had a set checked in the last minute.
+// Checked reports whether Suspect has started a check of a set within checkEvery.
 func (s *Store) Checked(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.setLocked(key).checked) < checkEvery
 }
 
-// Drop removes the databases of a set that Find has found, and reports whether
-// there were any.
+// Drop removes the databases of a set that Find found, and reports whether there
+// were any.
 func (s *Store) Drop(ctx context.Context, key string) bool {
 	s.mu.Lock()
 	known := s.setLocked(key)
@@ -203,7 +201,7 @@ func (s *Store) Drop(ctx context.Context, key string) bool {
 	return true
 }
 
-// Copy makes the directory to with copies of the databases in from, which may be
+// Copy makes the directory to, with copies of the databases in from if that is not
 // "".
 func Copy(from, to string) error {
 	if err := os.Mkdir(to, 0o700); err != nil || from == "" {
@@ -231,8 +229,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, w.Close())
 }
 
-// Collect copies the databases in a directory below root, where a process was
-// that nobody trusts, into the directory to. Links are not followed out of root.
+// Collect copies the databases in a directory below root, which an untrusted
+// process wrote, into the directory to. It follows no link out of root.
 func Collect(root, dir, to string) error {
 	in, err := os.OpenRoot(root)
 	if err != nil {
@@ -261,7 +259,7 @@ func Collect(root, dir, to string) error {
 		}
 		some = true
 	}
-	if !some { // it keeps them elsewhere now
+	if !some { // Deno keeps them elsewhere now
 		return errors.New("Deno has made none")
 	}
 	return nil

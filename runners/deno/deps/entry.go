@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// own returns the address of a name that is not in the import map but could be
-// the program's own: one of its packages, of its node_modules, or of its files;
-// and the scope in which it does.
+// own returns the address and scope of a name that may be the program's own package
+// or file.
 func (p *Project) own(specifier, file string) (address, scope string, ok bool) {
 	here := path.Dir(file)
 	for _, x := range p.patterns {
@@ -41,7 +40,7 @@ func (p *Project) own(specifier, file string) (address, scope string, ok bool) {
 		}
 	}
 	for _, d := range []string{".", here} {
-		// A file that imports its own name means the package, as zod.ts does.
+		// A file that imports its own name, such as zod.ts, gets the package.
 		if name, ok := p.find(path.Join(d, specifier)); ok && name != file && name != p.main {
 			return Work + name, scopeOf(d), true
 		}
@@ -55,8 +54,7 @@ func (p *Project) itself(specifier, file string) bool {
 	return ok && name == file
 }
 
-// splitName splits a bare specifier into the name of a package and the path in
-// it.
+// splitName splits a bare specifier into a package's name and the path in it.
 func splitName(specifier string) (name, sub string) {
 	parts := strings.SplitN(specifier, "/", 3)
 	n := 1
@@ -66,10 +64,10 @@ func splitName(specifier string) (name, sub string) {
 	return strings.Join(parts[:n], "/"), strings.Join(parts[n:], "/")
 }
 
-// endings are what is added to the name of a module to find its file.
+// endings are added to a module's name to find its file.
 var endings = []string{"", ".ts", ".tsx", ".mts", ".js", ".mjs", ".jsx", ".cjs", ".cts", ".json"}
 
-// find returns the file that a path without its ending means.
+// find returns the file of a path that may lack its ending or /index.
 func (p *Project) find(name string) (file string, ok bool) {
 	for _, base := range []string{name, path.Join(name, "index")} {
 		for _, ending := range endings {
@@ -81,7 +79,7 @@ func (p *Project) find(name string) (file string, ok bool) {
 	return "", false
 }
 
-// entry returns the file of a package in a directory, "" its main one.
+// entry returns the file of the package in dir for a path in it; "" is the main one.
 //
 // Source: PACKAGE_EXPORTS_RESOLVE and LOAD_AS_DIRECTORY in Node's documentation.
 func (p *Project) entry(dir, sub string) (file string, ok bool) {
@@ -110,7 +108,7 @@ func (p *Project) entry(dir, sub string) (file string, ok bool) {
 	return "", false
 }
 
-// exported returns what a package's exports have for "." or "./path".
+// exported returns the target of "." or "./path".
 func exported(exports any, sub string) (target string, ok bool) {
 	all := members(exports)
 	if !slices.ContainsFunc(keys(all), func(k string) bool { return strings.HasPrefix(k, ".") }) {
@@ -141,10 +139,10 @@ func keys(m map[string]any) []string {
 	return list
 }
 
-// conditions are those that hold in Deno, the preferred ones first.
+// conditions are Deno's, in order of preference.
 var conditions = []string{"deno", "import", "node", "module", "default", "require"}
 
-// condition returns the address that a value in exports or imports has for us.
+// condition returns the address of a value in exports or imports by conditions.
 func condition(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -172,9 +170,9 @@ var (
 	hyphen     = regexp.MustCompile(`^v?(\d[\w.+-]*)\s+-\s+`)
 )
 
-// simpleRange turns a range of package.json into one that a specifier may have.
-// Deno takes no ">=" and no "||" there. Of several ranges the last is taken, of
-// one between two versions those that are compatible with the lower one.
+// simpleRange returns the nearest range that a specifier can express for one of
+// package.json: Deno allows neither ">=" nor "||" there. Of alternatives it takes
+// the last, of an interval what is compatible with the lower bound.
 func simpleRange(asked string) (version string, ok bool) {
 	alternatives := strings.Split(asked, "||")
 	asked = strings.TrimSpace(alternatives[len(alternatives)-1])

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// importMap maps the names that a program imports to addresses. Addresses and scopes
-// that begin with Work are below the program's working directory, which is
-// beside the file that Deno reads the map from.
+// importMap maps the names that a program imports to addresses. Those that begin
+// with Work are below the program's working directory, which is beside the map's
+// file.
 type importMap struct {
 	Imports map[string]string            `json:"imports"`
 	Scopes  map[string]map[string]string `json:"scopes,omitempty"`
@@ -28,7 +28,7 @@ func (m importMap) JSON() []byte {
 	return b
 }
 
-// scopeOf returns the scope of the files below a directory: "" is all.
+// scopeOf returns the scope of the files below a directory; "" is every file.
 func scopeOf(dir string) string {
 	if dir == "." {
 		return ""
@@ -56,7 +56,7 @@ func (m *importMap) set(scope, key, address string) {
 	entries[key] = address
 }
 
-// entries returns those for a scope.
+// entries returns the entries of a scope.
 func (m *importMap) entries(scope string) map[string]string {
 	if scope == "" {
 		return m.Imports
@@ -76,7 +76,7 @@ func (m importMap) clone() importMap {
 	return c
 }
 
-// putPackage adds an entry for a package and what is in it.
+// putPackage adds the entries of a package and of the paths in it.
 func (m *importMap) putPackage(scope, key string, p Package) {
 	m.put(scope, key, p.String())
 	if !strings.HasSuffix(key, "/") {
@@ -98,7 +98,7 @@ func (m *importMap) lookup(specifier, file string) (address string, ok bool) {
 	}
 }
 
-// match finds the entry of a specifier, or the longest one of what is above it.
+// match returns the exact entry, else the longest prefix.
 func match(entries map[string]string, specifier string) (address string, ok bool) {
 	if address, ok = entries[specifier]; ok || len(entries) == 0 {
 		return address, ok

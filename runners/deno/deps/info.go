@@ -13,7 +13,7 @@ import (
 	"coderunner/runners/deno/jsparse"
 )
 
-// Info is what is read of the answer of "deno info --json".
+// Info is the part of the answer of "deno info --json" that we read.
 type Info struct {
 	Roots   []string `json:"roots"`
 	Modules []struct {
@@ -34,7 +34,7 @@ type Location struct {
 	Span struct{ Start, End Position } `json:"span"`
 }
 
-// Position is a place in a file.
+// Position is a position in a file.
 type Position struct{ Line, Character int }
 
 // ParseInfo reads the answer of "deno info --json".
@@ -46,7 +46,7 @@ func ParseInfo(b []byte) (*Info, error) {
 	return &i, nil
 }
 
-// Errors returns what is wrong with modules, by their specifiers.
+// Errors returns the errors of modules by specifier.
 func (i *Info) Errors() map[string]string {
 	wrong := map[string]string{}
 	for _, m := range i.Modules {
@@ -63,9 +63,9 @@ type literal struct {
 	Specifier  string
 }
 
-// Literals returns the imports of the file that Deno was asked about, whose text
-// is source, as literals that may be replaced: not those of require(), of
-// comments, or with escapes. Deno reports one for each specifier and kind.
+// Literals returns the import specifiers of the root module, whose text is source,
+// that may be replaced: not those in require() or comments, or with escapes. Deno
+// reports one occurrence per specifier and kind.
 func (i *Info) Literals(source string) (list []literal, err error) {
 	for _, m := range i.Modules {
 		if len(i.Roots) == 0 || m.Specifier != i.Roots[0] {
@@ -102,7 +102,7 @@ func (i *Info) Literals(source string) (list []literal, err error) {
 	return list, nil
 }
 
-// Imports returns what the file imports that Deno was asked about.
+// Imports returns what the root module imports.
 func (i *Info) Imports() (list []jsparse.Import) {
 	for _, m := range i.Modules {
 		if len(i.Roots) == 0 || m.Specifier != i.Roots[0] {
@@ -128,7 +128,7 @@ func lineStarts(source string) lines {
 	return l
 }
 
-// offset returns the byte offset of a place, whose characters are code points,
+// offset returns the byte offset of a position, whose characters are code points,
 // -1 if there is none.
 func (l lines) offset(source string, p Position) int {
 	if p.Line < 0 || p.Line >= len(l) {
@@ -145,11 +145,10 @@ func (l lines) offset(source string, p Position) int {
 	return at
 }
 
-// jsrManifest matches the address of JSR's description of a version.
+// jsrManifest matches the address of JSR's manifest of a version.
 var jsrManifest = regexp.MustCompile(`/(@[^/]+/[^/]+)/([^/]+)_meta\.json$`)
 
-// PackageOf returns the package that a download is of, as NAME@VERSION, or the
-// address itself.
+// PackageOf returns the package of a download as NAME@VERSION, else the address.
 func PackageOf(address string) string {
 	if m := jsrManifest.FindStringSubmatch(address); m != nil {
 		return m[1] + "@" + m[2]

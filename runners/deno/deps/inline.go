@@ -19,11 +19,10 @@ const (
 	lockEnd   = "// ///"
 )
 
-// ErrLock is wrapped by errors about a lock that cannot be read.
+// ErrLock is wrapped by errors about a program's lock.
 var ErrLock = errors.New("bad lock")
 
-// CutLock takes the lock out of a program. It returns the program without it, and
-// nil if there is none.
+// CutLock returns a program without its lock, and the lock, nil if there is none.
 func CutLock(code string) (text string, lock []byte, err error) {
 	var rest, found strings.Builder
 	inside, seen := false, false
@@ -57,7 +56,7 @@ func CutLock(code string) (text string, lock []byte, err error) {
 	return rest.String(), []byte(found.String()), nil
 }
 
-// WithLock puts a lock behind a program that has none.
+// WithLock returns a program without a lock with one appended.
 func WithLock(code string, lock []byte) string {
 	var b strings.Builder
 	b.WriteString(code)

@@ -19,16 +19,15 @@ import (
 // maxLock bounds a lock file, in bytes.
 const maxLock = 32 << 20
 
-// LockFile is what we read of Deno's lock file: the exact versions that it
-// resolved and their digests. It has packages for all systems, with those that
-// they are for, and only those for this one are fetched.
+// LockFile is the part of Deno's lock file that we read: exact versions and their
+// digests. It lists packages for all systems; Deno fetches those for this one.
 //
 // Format: version 5 as Deno 2.9 writes it. The keys of npm are NAME@VERSION,
 // followed by _PEER@VERSION for each peer dependency; a jsr key is
 // NAME@VERSION; remote has the SHA-256 of every module by its URL.
 type LockFile struct {
 	Version    string            `json:"version"`
-	Specifiers map[string]string `json:"specifiers"` // what was asked for, and its version
+	Specifiers map[string]string `json:"specifiers"` // requested → its version
 	NPM        map[string]locked `json:"npm"`
 	JSR        map[string]struct {
 		Integrity string `json:"integrity"`
@@ -38,8 +37,8 @@ type LockFile struct {
 	Text []byte `json:"-"` // nil if there is no file
 }
 
-// locked is an npm package. What it needs are keys, or names where there is
-// one version only.
+// locked is an npm package. Dependencies are keys, or names where there is only
+// one version.
 type locked struct {
 	Integrity    string   `json:"integrity"`
 	Dependencies []string `json:"dependencies"`
@@ -49,8 +48,7 @@ type locked struct {
 	CPU          []string `json:"cpu"`
 }
 
-// ReadLock reads a lock file. If there is none, nothing was resolved, and its
-// Text is nil.
+// ReadLock reads a lock file. Without one, nothing was resolved, and Text is nil.
 func ReadLock(name string) (*LockFile, error) {
 	f, err := os.Open(name)
 	if os.IsNotExist(err) {
@@ -79,11 +77,11 @@ func ParseLock(b []byte) (*LockFile, error) {
 	return &l, nil
 }
 
-// exactVersion is a whole version, no range and no tag.
+// exactVersion matches a complete version, not a range or a tag.
 var exactVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$`)
 
-// Has reports whether the lock may have a target. Deno writes ranges in its own
-// way, so of those it finds out itself whether the lock has exactly them.
+// Has reports whether the lock may have a target. Deno normalizes ranges, so for
+// those Has compares the name only; Deno checks the range itself.
 func (l *LockFile) Has(t Target) bool {
 	if _, ok := l.Remote[t.Specifier]; ok {
 		return true
@@ -105,8 +103,8 @@ func (l *LockFile) Has(t Target) bool {
 	return false
 }
 
-// Pin returns a specifier of a program with the version that the lock has for it.
-// One that is exact, or does not name a package, stays as it is.
+// Pin returns a program's specifier with its version in the lock. Exact specifiers
+// and those of no package are unchanged.
 func (l *LockFile) Pin(d Dependencies, specifier string) (string, error) {
 	p, ok := Split(specifier)
 	if !ok || !Fetched(specifier) || exactVersion.MatchString(p.Version) {
@@ -114,7 +112,7 @@ func (l *LockFile) Pin(d Dependencies, specifier string) (string, error) {
 	}
 	if address, mapped := d.Map.Imports[specifier]; mapped {
 		if p, ok = Split(address); !ok {
-			return specifier, nil // a file of the program, or what it can do without
+			return specifier, nil // a file of the program, or a missing optional package
 		}
 	}
 	path := p.Path
@@ -123,7 +121,7 @@ func (l *LockFile) Pin(d Dependencies, specifier string) (string, error) {
 	asked.Version = cmp.Or(p.Version, "*")
 	version, ok := l.Specifiers[asked.String()]
 	if version, _, _ = strings.Cut(version, "_"); !ok {
-		// Deno writes some ranges in its own way.
+		// Deno normalizes some ranges.
 		for _, have := range l.Packages() {
 			if have.Name != p.Name || have.Source != p.Registry || have.Version == version {
 				continue
@@ -141,7 +139,7 @@ func (l *LockFile) Pin(d Dependencies, specifier string) (string, error) {
 	return p.String(), nil
 }
 
-// Packages lists what was resolved, sorted by source and name.
+// Packages returns the packages for this system, sorted by source, name and version.
 func (l *LockFile) Packages() []runners.Package {
 	var list []runners.Package
 	add := func(p runners.Package) {
@@ -177,9 +175,8 @@ func (l *LockFile) Packages() []runners.Package {
 	return list
 }
 
-// elsewhere returns the packages that are for other systems, and those that only
-// these need. Where it cannot be told who needs a package, it is not among
-// them.
+// elsewhere returns packages only other systems need; undecidable ones are
+// excluded.
 func (l *LockFile) elsewhere() map[string]bool {
 	byName, needed := map[string][]string{}, map[string][]string{}
 	list := map[string]bool{}
@@ -191,7 +188,7 @@ func (l *LockFile) elsewhere() map[string]bool {
 	for key, p := range l.NPM {
 		for _, other := range slices.Concat(p.Dependencies, p.Optional, p.Peers) {
 			if i := strings.Index(other, "@npm:"); i >= 0 {
-				other = other[i+len("@npm:"):] // by another name
+				other = other[i+len("@npm:"):] // an alias
 			}
 			if _, ok := l.NPM[other]; ok {
 				needed[other] = append(needed[other], key)
@@ -223,8 +220,8 @@ var (
 	nodeCPU = strings.NewReplacer("amd64", "x64", "386", "ia32").Replace(runtime.GOARCH)
 )
 
-// meant reports whether a list of systems includes one. An empty list has all, and
-// "!name" is all but one.
+// meant reports whether a list of systems includes one. An empty list includes all,
+// "!name" all but one.
 func meant(list []string, system string) bool {
 	return len(list) == 0 || !slices.Contains(list, "!"+system) &&
 		(slices.Contains(list, system) || strings.HasPrefix(list[0], "!"))

@@ -13,31 +13,29 @@ import (
 )
 
 const (
-	maxConfig  = 1 << 20 // of one configuration file, in bytes
-	maxEntries = 5000    // of all configuration files together
+	maxConfig  = 1 << 20 // bytes of one configuration file
+	maxEntries = 5000    // in all configuration files together
 )
 
-// configNames are the files that decide what names mean, the stronger ones first.
+// configNames are the files that map names, in order of precedence.
 var configNames = []string{"deno.json", "deno.jsonc", "package.json"}
 
-// Project is what a program brings along that decides what names mean: its
-// files, and among them deno.json and package.json. Nothing else in these has an
-// effect: no permission, no unstable feature, no lock file, no task and no
-// lifecycle script, and what they name outside the working directory is not
-// followed.
+// Project is what maps names in a program: its files, deno.json and package.json.
+// Nothing else in these has an effect: no permission, unstable feature, lock file,
+// task or lifecycle script. Paths outside the working directory are not followed.
 type Project struct {
 	main      string
 	files     map[string]bool
 	manifests map[string]*manifest // by directory
-	names     map[string]string    // of packages among the files → directory
+	names     map[string]string    // package among the files → directory
 	patterns  []pattern
 	imports   importMap
-	config    []byte            // what Deno is told of deno.json, nil if nothing
+	config    []byte            // the part of deno.json for Deno, nil if none
 	refused   map[string]string // address of a module that throws → the reason
 	entries   int
 }
 
-// manifest is what is used of the configuration in a directory.
+// manifest is the used part of a directory's configuration.
 type manifest struct {
 	dir      string
 	name     string
@@ -47,14 +45,12 @@ type manifest struct {
 	needs    map[string]string
 }
 
-// pattern maps names with a common beginning and end, which import maps cannot
-// express, in the files below a directory. A * in the address is what is
-// between.
+// pattern maps names by prefix and suffix, which import maps cannot express, in the
+// files below a directory. A * in the address stands for the text between.
 type pattern struct{ dir, prefix, suffix, address string }
 
-// ReadProject reads the configuration among a program's files, which are named
-// as in [runners.Request], and of which main is the program. The error is a
-// *runners.RequestError.
+// ReadProject reads the configuration among a program's files, named as in
+// [runners.Request]. Main is the program. The error is a *runners.RequestError.
 func ReadProject(files []runners.File, main string) (*Project, error) {
 	p := &Project{
 		main: main, files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
@@ -82,8 +78,8 @@ func ReadProject(files []runners.File, main string) (*Project, error) {
 	return p, nil
 }
 
-// installed reports whether a directory is one of packages that were uploaded
-// with the program. Their configuration is not the program's.
+// installed reports whether a directory is below an uploaded node_modules, whose
+// configuration is not the program's.
 func installed(dir string) bool { return slices.Contains(strings.Split(dir, "/"), "node_modules") }
 
 // read reads one configuration file.
@@ -128,8 +124,7 @@ func (p *Project) read(f runners.File, data map[string][]byte) error {
 	return nil
 }
 
-// compilerOptions are those that change what TypeScript becomes, and nothing
-// else.
+// compilerOptions are those that only change how TypeScript is compiled.
 var compilerOptions = []string{"emitDecoratorMetadata", "experimentalDecorators", "jsx", "jsxFactory", "jsxFragmentFactory", "jsxImportSource"}
 
 func harmless(options any) map[string]any {
@@ -143,8 +138,8 @@ func harmless(options any) map[string]any {
 	return kept
 }
 
-// readMap reads an import map that is in a directory and means the files below
-// another.
+// readMap reads an import map in dir that applies to the files below another
+// directory.
 func (p *Project) readMap(below, dir string, content map[string]any) {
 	for key, value := range members(content["imports"]) {
 		p.add(below, dir, key, text(value))
@@ -182,8 +177,7 @@ func (p *Project) add(below, dir, key, value string) {
 	case ok:
 		p.imports.put(scopeOf(below), Work+at, address)
 	case strings.HasSuffix(key, "/") && (strings.HasPrefix(key, "/") || !strings.HasSuffix(address, "/")):
-		// A key that means every absolute path, also of what is not the
-		// program's; or an address that nothing can be added to.
+		// "/"-prefix key, or an address without trailing slash: becomes a pattern
 		if strings.HasSuffix(address, "/") {
 			address += "*"
 		}
@@ -193,8 +187,8 @@ func (p *Project) add(below, dir, key, value string) {
 	}
 }
 
-// refuse returns the address of a module that throws why a name cannot be
-// imported.
+// refuse returns the address of a module that throws the reason why a name cannot
+// be imported.
 func (p *Project) refuse(name, reason string) string {
 	address := thrower(name + ": " + reason)
 	p.refused[address] = reason
@@ -242,8 +236,8 @@ func (p *Project) link() {
 	dirs := make([]string, 0, len(p.manifests))
 	for dir, m := range p.manifests {
 		dirs = append(dirs, dir)
-		// A package may import itself by its name if it has exports; and it is
-		// there for the others if it is not all of the program.
+		// A package with exports may import itself by name; others may import it
+		// unless it is the whole program.
 		if m.name != "" && !installed(dir) && (m.exports != nil || dir != ".") {
 			if _, ok := p.entry(dir, ""); ok || m.exports != nil {
 				p.names[m.name] = dir
@@ -288,7 +282,7 @@ func (p *Project) need(m *manifest, name, version string) {
 		}
 	case kind == "npm" || kind == "jsr":
 		pkg, ok := Split(version)
-		if !ok { // of the same name
+		if !ok { // a version alone
 			pkg, ok = Split(kind + ":" + name + "@" + rest)
 		}
 		if ok {
@@ -339,7 +333,7 @@ func object(b []byte) (map[string]any, error) {
 	}
 	var m map[string]any
 	if err := json.Unmarshal(withoutComments(b), &m); err != nil {
-		return nil, fmt.Errorf("it is not a JSON object (%v): mend it", err)
+		return nil, fmt.Errorf("it is not a JSON object (%v): fix it", err)
 	}
 	return m, nil
 }
@@ -348,8 +342,8 @@ func members(v any) map[string]any { m, _ := v.(map[string]any); return m }
 
 func text(v any) string { s, _ := v.(string); return s }
 
-// withoutComments replaces what JSON does not have but configuration files do,
-// comments and commas before a closing bracket, by blanks.
+// withoutComments replaces comments and trailing commas, which configuration files
+// may have, by blanks.
 func withoutComments(b []byte) []byte {
 	out := slices.Clone(b)
 	comma := -1 // the last token, if it is a comma

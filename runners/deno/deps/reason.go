@@ -21,12 +21,11 @@ var (
 	notImported = regexp.MustCompile(`^(Import "([^"]+)" not a dependency|Cannot find module '([^'./][^']*)')`)
 	uncachedNPM = "npm package not found in cache"
 	lockMessage = "The lockfile is out of date. Run `deno install"
-	notGranted  = regexp.MustCompile(`^Failed loading \S+ for package "[^"]*"`) // its description is not readable
+	notGranted  = regexp.MustCompile(`^Failed loading \S+ for package "[^"]*"`) // its manifest is not readable
 )
 
-// Unknown returns a better message for the error that a package is not there whose
-// name the program computes, or hides in another way: Deno expects to be run by
-// somebody who can install it.
+// Unknown replaces Deno's "not found" for computed specifiers with a hint for our
+// callers.
 func Unknown(message string) (better string, ok bool) {
 	const how = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
 	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) || notGranted.MatchString(message) {
@@ -42,8 +41,8 @@ func Unknown(message string) (better string, ok bool) {
 	return "", false
 }
 
-// Reason makes a sentence of what Deno said of a target that it could not
-// fetch. It names no secret and no path of this machine.
+// Reason returns a sentence for Deno's message about a target that it could not
+// fetch, without secrets and paths of this machine.
 func Reason(t Target, message string, offline bool) string {
 	message = userInfo.ReplaceAllString(message, "$1")
 	if m := missingNPM.FindStringSubmatch(message); m != nil {
@@ -68,8 +67,8 @@ func Reason(t Target, message string, offline bool) string {
 	return text
 }
 
-// needed names the package that a reason is about, when it is not the target
-// itself but one that it depends on.
+// needed returns a prefix that names the failed package if it is a dependency of
+// the target.
 func needed(t Target, name string) string {
 	if p, ok := Split(t.Specifier); ok && p.Name == name || name == "" {
 		return ""
@@ -77,8 +76,8 @@ func needed(t Target, name string) string {
 	return "it needs " + name + ": "
 }
 
-// FirstError takes the first error out of Deno's messages, with its last
-// cause, in one line.
+// FirstError returns the first error in Deno's messages with its last cause, in one
+// line.
 func FirstError(message string) string {
 	var text, cause string
 	for line := range strings.Lines(message) {
@@ -99,5 +98,5 @@ func FirstError(message string) string {
 	return Shorten(text, 500)
 }
 
-// Unreachable reports whether a message is about the way to a registry.
+// Unreachable reports whether a message is about the connection to a registry.
 func Unreachable(message string) bool { return unreachable.MatchString(message) }

@@ -12,18 +12,17 @@ import (
 	"coderunner/runners/deno/jsparse"
 )
 
-// Dependencies are what a run needs: the import map and what must be
-// fetched.
+// Dependencies are what a run needs: the import map and what must be fetched.
 type Dependencies struct {
 	Map     importMap
 	Targets []Target // sorted, each once
-	Lock    []byte   // Deno's lock file, which has them all; nil: it is to be made
-	Config  []byte   // Deno's configuration file; nil: none
+	Lock    []byte   // Deno's lock file with all of them; nil: none yet
+	Config  []byte   // nil: none
 
-	// Missing are those that cannot be installed and that the program may do
-	// without: importing one of them throws the reason.
+	// Missing are optional targets that cannot be installed: importing one throws
+	// the reason.
 	Missing []Failure
-	// Broken are those that it cannot do without.
+	// Broken are needed targets that cannot be installed.
 	Broken []Failure
 }
 
@@ -34,10 +33,10 @@ type Target struct {
 	// Needed reports whether the program cannot be loaded without it.
 	Needed bool
 
-	names []name // by which the program knows it
+	names []name // the program's names for it
 }
 
-// Empty reports whether a run needs nothing.
+// Empty reports whether there is nothing to prepare.
 func (d *Dependencies) Empty() bool {
 	return len(d.Targets) == 0 && len(d.Map.Imports) == 0 && len(d.Map.Scopes) == 0 && d.Config == nil
 }
@@ -57,13 +56,13 @@ type Module struct {
 	Imports []jsparse.Import
 }
 
-// maxTargets bounds what one program may have fetched.
+// maxTargets bounds the targets of one program.
 const maxTargets = 500
 
-// Resolve finds out what the modules of a program import, of which the first is
-// the main one. A name means what the program's own configuration maps it to, else one
-// of its own files if one could be meant, else a package of npm, of the version
-// that the packages argument has. The error is a *runners.RequestError.
+// Resolve returns what the modules of a program import. The first module is the
+// main one. A name resolves by the program's own configuration, else to a
+// matching file of the program, else to an npm package of the version in the
+// packages argument. The error is a *runners.RequestError.
 func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies, error) {
 	r := resolution{
 		project: project, d: Dependencies{Map: project.imports, Config: project.config}, pins: map[string]Package{},
@@ -92,17 +91,17 @@ func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies
 	return r.d, nil
 }
 
-// resolution is Resolve at work.
+// resolution is the state of Resolve.
 type resolution struct {
 	project *Project
 	d       Dependencies
 	pins    map[string]Package  // by registry and name
 	index   map[string]int      // specifier → its target
-	static  map[string][]string // file → the files that are loaded with it
-	wants   map[string][]int    // file → the targets that it cannot be loaded without
+	static  map[string][]string // file → its static imports of files
+	wants   map[string][]int    // file → its static imports of targets
 }
 
-// pin maps names to the version that the packages argument has.
+// pin maps a package's names to its version in the packages argument.
 func (r *resolution) pin(p Package) {
 	n := r.target(p.String(), p.String(), name{"", p.String()})
 	r.d.Targets[n].Needed = true
@@ -116,7 +115,7 @@ func (r *resolution) pin(p Package) {
 	r.d.Map.put("", p.Registry+":"+p.Name, p.String())
 }
 
-// imported notes one import of a file.
+// imported adds one import of a file.
 func (r *resolution) imported(file string, i jsparse.Import) {
 	spec := i.Specifier
 	if len(spec) > 1000 {
@@ -145,8 +144,8 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 	}
 }
 
-// meaning returns the address of a specifier in a file, in which scope, and whether
-// it is in the import map; else it is its own address.
+// meaning resolves a specifier in file to its address and scope, and reports
+// whether the import map has it.
 func (r *resolution) meaning(spec, file string) (address, scope string, mapped bool) {
 	here := path.Dir(file)
 	if at, ok := local(here, spec); ok {
@@ -165,13 +164,13 @@ func (r *resolution) meaning(spec, file string) (address, scope string, mapped b
 		}
 	}
 	if r.project.itself(spec, file) {
-		return spec, Work + file, false // others may mean the file
+		return spec, Work + file, false // in other files it may resolve to this file
 	}
 	return spec, "", false
 }
 
-// fetched returns what is to be fetched for a specifier that is not one of the
-// program's files. What the import map has said is not asked again.
+// fetched returns what to fetch for a specifier that is not one of the program's
+// files. Mapped specifiers are not pinned again.
 func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok bool) {
 	if !Fetched(spec) {
 		return "", false
@@ -181,7 +180,7 @@ func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok boo
 	}
 	p, ok := Split(spec)
 	if !ok {
-		return "", false // Deno explains what is wrong with it when it is imported
+		return "", false // the import throws Deno's own error
 	}
 	pin, have := r.pins[p.Registry+":"+p.Name]
 	if !have && !scheme.MatchString(spec) {
@@ -193,7 +192,7 @@ func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok boo
 	return p.String(), true
 }
 
-// target adds something to fetch, and returns its index.
+// target adds a target and returns its index.
 func (r *resolution) target(specifier, asked string, n name) int {
 	i, ok := r.index[specifier]
 	if !ok {
@@ -208,7 +207,7 @@ func (r *resolution) target(specifier, asked string, n name) int {
 	return i
 }
 
-// need marks what the main module cannot be loaded without.
+// need marks the targets that the main module cannot be loaded without.
 func (r *resolution) need(main string) {
 	seen := map[string]bool{main: true}
 	for queue := []string{main}; len(queue) > 0; queue = queue[1:] {
@@ -224,7 +223,8 @@ func (r *resolution) need(main string) {
 	}
 }
 
-// refuse takes out what the program's own configuration makes impossible.
+// refuse moves the targets that the program's configuration refuses to Broken or
+// Missing.
 func (r *resolution) refuse() {
 	targets := r.d.Targets
 	r.d.Targets = nil
@@ -240,8 +240,7 @@ func (r *resolution) refuse() {
 	}
 }
 
-// Without returns the dependencies without those that cannot be installed, and
-// with those of them in Broken that the program cannot do without.
+// Without returns d with the failed targets moved to Broken, if needed, or Missing.
 func (d Dependencies) Without(failures []Failure) Dependencies {
 	reasons := map[string]string{}
 	for _, f := range failures {
@@ -296,8 +295,8 @@ func (d *Dependencies) Module() string {
 	return b.String()
 }
 
-// quoted returns the specifier as a literal, and whether it is a module of JSON,
-// which must be said when it is imported.
+// quoted returns the specifier as a literal, and reports whether it is a JSON
+// module, which needs an import attribute.
 func (t Target) quoted() (literal string, isJSON bool) {
 	b, err := json.Marshal(t.Specifier)
 	if err != nil {
@@ -307,8 +306,8 @@ func (t Target) quoted() (literal string, isJSON bool) {
 	return string(b), err == nil && strings.HasPrefix(u.Scheme, "http") && strings.HasSuffix(u.Path, ".json")
 }
 
-// Loader is a program that loads all targets, one after the other, and does
-// nothing else. What one of them throws or waits for is not the others' matter.
+// Loader returns a program that loads all targets one after the other. It ignores
+// what they throw.
 func (d *Dependencies) Loader() string {
 	var b strings.Builder
 	for _, t := range d.Targets {

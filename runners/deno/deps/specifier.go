@@ -1,9 +1,9 @@
-// Package deps knows what JavaScript and TypeScript programs depend on:
-// specifiers of npm, JSR and Node's own modules, what the program's own
-// configuration and files make of them, Deno's import map and lock file, and
-// what "deno cache" and "deno info" answer.
+// Package deps resolves what JavaScript and TypeScript programs import: specifiers
+// of npm, JSR and Node's own modules, by the program's configuration and files,
+// into Deno's import map. It reads Deno's lock file and the messages and answers
+// of "deno cache" and "deno info".
 //
-// It starts no process, and opens no file but the lock file: runners/deno does.
+// It starts no process and opens only the lock file: runners/deno does the rest.
 //
 // # Sources
 //
@@ -43,8 +43,8 @@ func (p Package) String() string {
 	return s + p.Path
 }
 
-// Split reads "npm:zod@3/v4", "jsr:@std/assert" or, for npm, the same
-// without a scheme.
+// Split parses "npm:zod@3/v4", "jsr:@std/assert" or, for npm, the same without a
+// scheme.
 func Split(spec string) (Package, bool) {
 	p := Package{Registry: "npm"}
 	rest := spec
@@ -77,7 +77,7 @@ func Split(spec string) (Package, bool) {
 	return p, true
 }
 
-// ParsePackages reads the packages argument.
+// ParsePackages parses the packages argument.
 func ParsePackages(args []string) ([]Package, error) {
 	var pkgs []Package
 	for _, arg := range args {

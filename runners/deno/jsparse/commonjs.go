@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// commonJS follows what a program takes from CommonJS. Programs are modules,
-// as everywhere in Deno, but many are written with one foot in the old world:
-// they get require, __dirname and __filename if they use them and do not
-// declare them.
+// commonJS finds the CommonJS names that a program uses. Programs are modules, as
+// everywhere in Deno, but they get require, __dirname and __filename if they use
+// them and do not declare them.
 type commonJS struct {
 	used, declared []string // names
-	unsure         string   // one of which the next token decides
+	unsure         string   // used or declared: the next token decides
 }
 
 var commonJSNames = []string{"require", "__dirname", "__filename"}
 
-// take looks at a token. The analysis does not have it as its last one yet.
+// take handles a token before the analysis does.
 func (c *commonJS) take(a *analysis, t token) {
 	if c.unsure != "" {
 		list := &c.declared
@@ -49,11 +48,11 @@ func (c *commonJS) note(list *[]string, name string) {
 	}
 }
 
-// prelude declares what is used and not declared, in one line without an end.
-// Packages come from import(), since a program has no directory of them to
-// search; everything else from Node's own require. So do files of packages
-// that import() does not find, for require adds an extension to their names.
-// What is not found throws when it is required.
+// prelude returns declarations, without a newline, of the names that are used and
+// not declared. Packages come from import(), since a program has no directory of
+// packages to search. Everything else comes from Node's own require, and so do
+// files of packages that import() does not find: require adds an extension. A
+// module that is not found throws when it is required.
 func (c *commonJS) prelude(imports []Import, fetched func(string) bool) string {
 	var b strings.Builder
 	for _, name := range c.used {
@@ -78,8 +77,8 @@ func (c *commonJS) prelude(imports []Import, fetched func(string) bool) string {
 	return b.String()
 }
 
-// withExtension has require look for a file of a package that import() does not
-// find under its name.
+// withExtension returns a handler that calls require for a file of a package that
+// import() does not find.
 func withExtension(quoted string) string {
 	return `.catch(async(e)=>{const u=await import("node:url");try{return{"module.exports":r(u.fileURLToPath(import.meta.resolve(` + quoted + `)))}}catch{throw e}})`
 }

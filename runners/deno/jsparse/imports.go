@@ -1,16 +1,15 @@
 // Package jsparse finds what a JavaScript or TypeScript program imports, and
 // where its last expression is, without a parser.
 //
-// The source is split into tokens; what they mean is decided by their
-// neighbours (see RATIONALE.md of runners/deno). All
-// functions are pure, need memory in proportion to what they find, and may be
-// given anything.
+// The source is split into tokens, whose neighbours decide what they mean (see
+// RATIONALE.md of runners/deno). All functions are pure, need memory in
+// proportion to what they find, and accept any input.
 //
 // # Limits
 //
-// Tags (JSX) and the few places where a slash may begin a division or a regular
-// expression end the scan. Imports are then found by a pattern, which may find
-// one in a comment, and the program gets no edits.
+// Tags (JSX), and the few places where a slash may begin a division or a regular
+// expression, end the scan. A pattern then finds the imports, perhaps also in
+// comments, and the program gets no edits.
 package jsparse
 
 import (
@@ -20,17 +19,17 @@ import (
 )
 
 const (
-	// ResultName is the export that has the value of a program's last expression.
+	// ResultName is the export with the value of a program's last expression.
 	ResultName = "coderunner:result"
 
 	resultVariable = "__coderunner_result__"
 )
 
-// Program is a source file and what was found in it.
+// Program is a source file with its imports and edits.
 type Program struct {
 	Source  string
 	Imports []Import // in order, each specifier once; MaxImports at most
-	Certain bool     // the imports are these: the scan came to the end
+	Certain bool     // the scan reached the end, so Imports is exact
 	edits   []edit   // that export the last value and set import.meta.main
 
 	seen map[string]int // specifier → its index in Imports
@@ -40,9 +39,9 @@ type Program struct {
 type Import struct {
 	Specifier string
 	// Static reports whether the file cannot be loaded without the module: it is
-	// not asked for by import(), require() or for its types alone.
+	// not imported by import() or require(), or for its types only.
 	Static bool
-	// Required reports whether require() asks for it.
+	// Required reports whether require() imports it.
 	Required bool
 }
 
@@ -53,23 +52,22 @@ type edit struct {
 	line, column int // of offset, from 1; 0 until Column needs them
 }
 
-// MaxImports bounds the imports that are noted of one file.
+// MaxImports bounds the imports of one file.
 const MaxImports = 1000
 
 // loose finds imports where the scanner stops, such as in a file with tags. The
 // line of a static one begins with import or export, or ends a list of names.
 var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
-// Plain returns a program that is left as it is.
+// Plain returns a program without edits.
 func Plain(source string) *Program { return &Program{Source: source} }
 
 // Parse finds the imports of a file that is not the main one.
 func Parse(source string) *Program { return parse(source, false, nil) }
 
-// ParseMain finds the imports of a program, and prepares its edits. They never
-// fail to apply: where the scan is not certain, there are none. Fetched reports
-// whether the module of a specifier comes from a registry, so that require()
-// finds it in no directory.
+// ParseMain finds the imports of a program and prepares its edits. An uncertain
+// scan has none. Fetched reports whether the module of a specifier comes from a
+// registry, so that require() cannot find it in a directory.
 func ParseMain(source string, fetched func(specifier string) bool) *Program {
 	return parse(source, true, fetched)
 }
@@ -115,13 +113,13 @@ type analysis struct {
 	begin bool // a semicolon ended the last statement
 	meta  bool // import.meta.main is used
 
-	called string // the string that an import( or require( begins with
-	caller string // which of the two
+	called string // the string after import( or require(
+	caller string // import or require
 
 	commonJS commonJS
 }
 
-// statement is one at the top level.
+// statement is a statement at the top level.
 type statement struct {
 	start, end int // the end without semicolons
 	first      token
@@ -156,8 +154,8 @@ func (a *analysis) grow(t token) {
 }
 
 // starts reports whether a statement starts at t, a token outside all
-// brackets that follows no semicolon. It may be wrong in one direction only,
-// where Deno then refuses the edited program: see RATIONALE.md.
+// brackets that follows no semicolon. If it is wrong, Deno refuses the edited
+// program: see RATIONALE.md.
 func (a *analysis) starts(t token) bool {
 	typeEnd := a.s.is(a.prev, '>') && !a.s.is(a.prev2, '=') // of let x: Array<string>
 	if !a.prev.operand && !typeEnd {
@@ -188,7 +186,7 @@ func (a *analysis) starts(t token) bool {
 	return false
 }
 
-// imports notes t if it is the specifier of an import.
+// imports adds t to the imports if it is a specifier.
 func (a *analysis) imports(t token) {
 	if a.s.word(t) == "main" && a.s.is(a.prev, '.') && a.s.word(a.prev2) == "meta" && a.s.is(a.prev3, '.') {
 		a.meta = true
@@ -231,8 +229,8 @@ func (a *analysis) imports(t token) {
 	a.p.note(Import{Specifier: spec, Static: t.depth == 0 && !a.typesOnly(further)})
 }
 
-// typesOnly reports whether the statement is an "import type … from", of which
-// nothing is left when the types are gone. Before is the token before "from".
+// typesOnly reports whether the statement is an "import type … from", which the
+// compiler removes. Before is the token before "from".
 func (a *analysis) typesOnly(before token) bool {
 	if a.s.word(a.last.second) != "type" {
 		return false
@@ -241,7 +239,7 @@ func (a *analysis) typesOnly(before token) bool {
 	return before.start != a.last.second.start
 }
 
-// note adds a specifier. One with an escape in it is left to Deno.
+// note adds an import. Specifiers with an escape are left to Deno.
 func (p *Program) note(i Import) {
 	spec := i.Specifier
 	if at, ok := p.seen[spec]; ok {
@@ -273,8 +271,7 @@ func (a *analysis) edit(fetched func(string) bool) {
 	}
 }
 
-// isExpression reports whether a statement can be an expression, which its
-// first tokens decide.
+// isExpression reports whether a statement's first tokens can begin an expression.
 func (a *analysis) isExpression(st statement) bool {
 	if st.first.kind == mark {
 		c := a.s.src[st.first.start]
@@ -302,9 +299,9 @@ func (a *analysis) isExpression(st statement) bool {
 // HasEdits reports whether Edited differs from the source.
 func (p *Program) HasEdits() bool { return len(p.edits) > 0 }
 
-// Edited returns the program with its edits, all of them inside lines: it
-// exports the value of its last expression as ResultName, import.meta.main is
-// true, and CommonJS's names are declared if they are used.
+// Edited returns the program with its edits, none of which adds a line: it exports
+// the value of its last expression as ResultName, sets import.meta.main, and
+// declares the CommonJS names that it uses.
 func (p *Program) Edited() string {
 	if len(p.edits) == 0 {
 		return p.Source
@@ -320,9 +317,9 @@ func (p *Program) Edited() string {
 	return b.String()
 }
 
-// Column maps a column of a line of the edited program, both from 1, as V8
-// counts them (in UTF-16 units), to the source's. Ours reports whether the text
-// there is an edit's.
+// Column maps a column of the edited program to the source's. Lines and columns
+// count from 1, columns in UTF-16 units as V8's. Ours reports whether the text
+// there is an edit.
 func (p *Program) Column(line, column int) (in int, ours bool) {
 	for i := range p.edits {
 		e := &p.edits[i]

@@ -8,7 +8,7 @@ import (
 // errScan reports a source that cannot be split into tokens with certainty.
 var errScan = errors.New("cannot tell the tokens apart")
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind byte
 
 const (
@@ -35,16 +35,16 @@ type token struct {
 	header bool
 }
 
-// bracket is an open one.
+// bracket is an open bracket.
 type bracket struct {
 	char   byte // '(', '[', '{', or '`' for ${ in a template
 	header bool
 }
 
-// scanner splits JavaScript and TypeScript into tokens. It needs memory for
-// the open brackets only and does not recurse, so it may be fed anything. What
-// a token means is decided by its neighbours (see RATIONALE.md); where that
-// is not enough it stops with errScan rather than guess.
+// scanner splits JavaScript and TypeScript into tokens. It needs memory only for
+// the open brackets and does not recurse, so it accepts any input. Its neighbours
+// decide what a token means (see RATIONALE.md); where they do not, it returns
+// errScan rather than guess.
 type scanner struct {
 	src   string
 	pos   int
@@ -121,7 +121,7 @@ func (s *scanner) space() (newline bool, err error) {
 
 func lineEnd(r rune) bool { return r == '\n' || r == '\r' || r == 0x2028 || r == 0x2029 }
 
-// blank reports whether the language counts r as white space; ASCII aside.
+// blank reports whether r is white space in JavaScript, ASCII aside.
 func blank(r rune) bool {
 	return lineEnd(r) || r == 0xa0 || r == 0xfeff || r == 0x1680 || 0x2000 <= r && r <= 0x200a ||
 		r == 0x202f || r == 0x205f || r == 0x3000
@@ -195,7 +195,7 @@ func (s *scanner) letters() {
 	}
 }
 
-// number accepts more than the language does; the difference is a syntax error.
+// number accepts more than JavaScript does; Deno reports the rest as syntax errors.
 func (s *scanner) number() {
 	start := s.pos
 	for s.pos++; s.pos < len(s.src); s.pos++ {
@@ -292,7 +292,7 @@ func (s *scanner) takesOperand(w string) bool {
 	return false
 }
 
-// punctuation reads one character of it.
+// punctuation reads one character of punctuation.
 func (s *scanner) punctuation(t *token, c byte) error {
 	t.kind = mark
 	s.pos++

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// What a process may have in its directory, and how many threads. Only quotas
-// and control groups are exact, which need rights that we mostly do not have:
-// we look from time to time, so a fast writer gets somewhat further.
+// Limits of a process's directory and threads. Only quotas and control groups
+// are exact, and they need privileges. These limits are sampled, so a fast writer
+// gets somewhat further.
 const (
 	maxDiskBytes = 1 << 30
 	maxDiskFiles = 20_000
 	maxDiskDepth = 200
-	MaxThreads   = 1000 // Deno has 6 to begin with, and up to 512 more for files
+	MaxThreads   = 1000 // Deno starts 6, and up to 512 more for files
 
-	// keepFree is how much of a disk stays free, at most a twentieth of it, for
-	// everybody else. Who has written less than fewBytes is not to blame.
+	// keepFree is the disk space reserved (at most 5 %); processes below fewBytes
+	// are not killed for it.
 	keepFree = 512 << 20
 	fewBytes = 16 << 20
 
 	watchInterval = 50 * time.Millisecond
-	diskEvery     = 4 // looks at the disk take longer
+	diskEvery     = 4 // watch intervals; counting the disk takes longer
 )
 
 // DiskLimits describes the limits of what a process writes.
 var DiskLimits = fmt.Sprintf("the program wrote more than %d MiB or %d files, or nested directories more than %d deep, in its working directory", maxDiskBytes>>20, maxDiskFiles, maxDiskDepth)
 
-// errDisk is returned where a process has more than it may, or hides it.
-var errDisk = errors.New("too much, or hidden")
+// errDisk reports a process over its disk limits, or files that cannot be counted.
+var errDisk = errors.New("disk limit exceeded or not countable")
 
-// Watch kills the process when it fills the disk or has too many threads,
-// until it has ended. Dir is where it may write.
+// Watch samples the process until it ends, and kills it when it exceeds the limits
+// of disk or threads. Dir is where it may write.
 func (p *Process) Watch(dir string) {
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
@@ -63,7 +63,7 @@ func (p *Process) Watch(dir string) {
 	}
 }
 
-// diskUse is what a process has on the disk.
+// diskUse counts what a process has on the disk.
 type diskUse struct {
 	files int
 	bytes int64
@@ -71,11 +71,11 @@ type diskUse struct {
 	seen  map[[2]uint64]bool
 }
 
-// add counts a file, which has so many links.
+// add counts a file with its number of links.
 func (u *diskUse) add(dev, ino, links uint64, bytes int64) error {
 	u.files++
 	if links != 1 {
-		// It may be found again, under another name or descriptor.
+		// It may be counted again, under another name or descriptor.
 		if id := [2]uint64{dev, ino}; u.seen[id] {
 			bytes = 0
 		} else {

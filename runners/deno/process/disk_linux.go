@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// countDisk counts what is in a directory, at any depth and whatever its modes
-// are, and what the process has open without a name. An error means that it is
-// more than allowed, or that it cannot be seen.
+// countDisk counts the files in a directory, at any depth and of any mode, and the
+// unnamed files that the process has open. An error means that the limit is
+// exceeded or that something cannot be counted.
 func (p *Process) countDisk(dir string) (diskUse, error) {
 	u := diskUse{seen: map[[2]uint64]bool{}}
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
@@ -28,8 +28,8 @@ func (p *Process) countDisk(dir string) (diskUse, error) {
 	return u, u.nameless(p)
 }
 
-// tree counts what is in the directory, and closes it. What is removed
-// meanwhile is not there.
+// tree counts the files in a directory and closes it. Files that are removed
+// meanwhile are skipped.
 func (u *diskUse) tree(fd, depth int) error {
 	dir := os.NewFile(uintptr(fd), "")
 	defer dir.Close()
@@ -70,8 +70,7 @@ func (u *diskUse) entry(dir int, name string, depth int) error {
 	return u.tree(sub, depth+1)
 }
 
-// openAnyway opens a directory of ours to list it. If its mode forbids that, it
-// is another for as long: what is in it counts. The caller calls restore.
+// openAnyway opens dir, adding u+rx for the moment; restore resets the mode.
 func openAnyway(dir int, name string) (fd int, restore func(), err error) {
 	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	restore = func() {}
@@ -100,13 +99,13 @@ func openAnyway(dir int, name string) (fd int, restore func(), err error) {
 	return fd, restore, nil
 }
 
-// gone reports whether something was removed, or is another thing now.
+// gone reports whether the file was removed or replaced.
 func gone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
-// nameless counts the files that the process has open and that have no name, in
-// memory or on a disk.
+// nameless counts the unnamed files that the process has open, in memory or on a
+// disk.
 func (u *diskUse) nameless(p *Process) error {
 	name := fmt.Sprintf("/proc/%d/fd", p.Pid())
 	dir, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -131,7 +130,7 @@ func (u *diskUse) nameless(p *Process) error {
 	return nil
 }
 
-// visible reports whether we may see what a process has open.
+// visible reports whether we may list a process's descriptors.
 func visible(pid int) bool {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// countDisk counts what is in a directory. What the process has open without a
-// name is not known here, nor how many bytes a file with holes takes.
+// countDisk counts the files in a directory. Unnamed files and the real size of
+// sparse files are not known here.
 func (p *Process) countDisk(dir string) (diskUse, error) {
 	u := diskUse{seen: map[[2]uint64]bool{}}
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -28,5 +28,5 @@ func (p *Process) countDisk(dir string) (diskUse, error) {
 	return u, err
 }
 
-// visible reports whether we may see what a process has open.
+// visible reports whether we may list a process's descriptors.
 func visible(int) bool { return false }

@@ -7,28 +7,27 @@ import (
 	"coderunner/internal/sandbox"
 )
 
-// trustedData bounds the data of a trusted process, in bytes, with the 555 MiB
-// that every Deno has.
+// trustedData bounds the data of a trusted process, in bytes, including the 555
+// MiB of every Deno.
 const trustedData = 4 << 30
 
-// groupTasks is how many threads a control group may have: one more than
-// allowed, so that the watch sees it, too.
+// groupTasks bounds the threads of a control group: one more than MaxThreads, so
+// that Watch sees the excess, too.
 const groupTasks = MaxThreads + 1
 
-// groupMemory is how much more memory the control group of a process may have
-// than it has when it is limited, in bytes. RLIMIT_DATA comes first, with an
-// error in the program and not its death: the group also counts what the
-// kernel needs for the pages and the threads.
+// groupMemory is the cgroup limit above current use, in bytes. RLIMIT_DATA strikes
+// first, so allocation fails instead of a kill; the group also counts the
+// kernel's memory for pages and threads.
 func groupMemory(limit int64) int64 { return limit + limit/64 + 64<<20 }
 
-// Limit limits a process that has started and waits: its data to what it has
-// now plus memory bytes, its files, and what it leaves when it crashes.
+// Limit limits an idle process: its data to the current size plus memory bytes,
+// its files, and its core dumps.
 func (p *Process) Limit(memory int64) error {
 	p.visible = visible(p.Pid())
 	p.memory = memory
 	peak, data, err := memoryNow(p.Pid())
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil // V8's own limit has to do
+		return nil // only V8's own limit applies
 	}
 	p.firstPeak, p.firstData = peak, data
 	if err == nil {
@@ -43,7 +42,7 @@ func (p *Process) Limit(memory int64) error {
 	return nil
 }
 
-// sample notes how much memory the process has, which lives.
+// sample records the memory of the living process.
 func (p *Process) sample() {
 	peak, data, err := memoryNow(p.Pid())
 	if err != nil {
@@ -54,8 +53,8 @@ func (p *Process) sample() {
 	p.peak, p.data = max(p.peak, peak), max(p.data, data)
 }
 
-// Filled reports whether the process was seen to have at least half of the
-// memory that Limit left it.
+// Filled reports whether a sample had at least half of the memory that Limit
+// allows.
 func (p *Process) Filled() bool {
 	peak := p.Usage().Peak
 	p.mu.Lock()

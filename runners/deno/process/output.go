@@ -10,18 +10,17 @@ import (
 // Output is our end of a pipe that a process writes to. One goroutine reads
 // it; any may call end.
 //
-// When the process has ended, all that it wrote is in the pipe, however late
-// the reader is. But the end of the file may never come, if a process that it
-// started left its group and holds on to the pipe.
+// After exit all output is in the pipe, but EOF may not come: a child that left
+// the group can hold it open.
 type Output struct {
 	f     *os.File      // not embedded: only Read may read from it
 	ended chan struct{} // closed by end
-	rest  bool          // the reader has seen that it has ended
-	left  int           // bytes that are still read then
+	rest  bool          // the reader has seen end
+	left  int           // bytes still allowed after end
 }
 
-// maxRest is how many bytes a pipe may hold: no more are read after the end.
-// It is the most that Linux allows without privileges.
+// maxRest bounds the bytes that are read after end: the largest pipe that Linux
+// allows without privileges.
 const maxRest = 1 << 20
 
 // newOutput returns an Output that reads from f and closes it.
@@ -29,11 +28,10 @@ func newOutput(f *os.File) *Output {
 	return &Output{f: f, ended: make(chan struct{}), left: maxRest}
 }
 
-// end makes Read return what is in the pipe now, and then io.EOF. It is called
-// once.
+// end makes Read return what is in the pipe now, then io.EOF. It is called once.
 func (o *Output) end() {
 	close(o.ended)
-	_ = o.f.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; where that is not possible, it waits for the end of the file
+	_ = o.f.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; without deadlines it waits for EOF
 }
 
 // Read implements io.Reader.
@@ -76,7 +74,7 @@ func (o *Output) ReadFull(b []byte, limit time.Duration) error {
 func (o *Output) Close() error { return o.f.Close() }
 
 // Copy copies a stream of the process to its end, and kills the process when w
-// refuses more.
+// returns an error.
 func (p *Process) Copy(w io.Writer, r io.Reader) {
 	buf := make([]byte, 32<<10)
 	for {

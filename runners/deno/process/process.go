@@ -1,14 +1,13 @@
 // Package process starts, confines, limits, watches and ends one process with
 // its process group, and reads what it writes.
 //
-// It knows nothing of what the process runs: no programs, packages, reports or
-// outcomes. Its caller, package deno, decides what the process may touch and
-// what the end of it means.
+// It does not know programs, packages, reports or outcomes. Its caller, package
+// deno, decides what the process may touch and what its end means.
 //
 // # Locking
 //
-// Process.mu guards why and whether the process was killed. No lock is held
-// while anything waits.
+// Process.mu guards the reason of a kill and the samples. No lock is held while
+// anything waits.
 //
 // # Limits
 //
@@ -17,7 +16,7 @@
 //
 // # Testing
 //
-// The tests start shells and themselves, confined as Deno is.
+// The tests start shells and their own binary, confined as Deno is.
 package process
 
 import (
@@ -40,13 +39,13 @@ type Command struct {
 	Args []string
 	Dir  string
 	Env  []string
-	// Spec is what it may touch; nil: it is not confined.
+	// Spec is what it may touch; nil: everything.
 	Spec *sandbox.Spec
-	// Group asks for a control group, where one was delegated to us.
+	// Group requests a control group, where one is delegated to us.
 	Group bool
 }
 
-// cmd is the one place where an exec.Cmd is put together.
+// cmd returns the exec.Cmd of c.
 func (c Command) cmd() *exec.Cmd {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
@@ -55,9 +54,9 @@ func (c Command) cmd() *exec.Cmd {
 	return cmd
 }
 
-// Starter starts the processes that are not confined, from one OS thread that
-// lives as long as the Starter: on Linux a process is killed when the thread
-// that started it ends, and that must not happen before this process ends.
+// Starter starts unconfined processes from one OS thread that lives as long as the
+// Starter: Linux kills a process with Pdeathsig when the thread that started it
+// ends.
 type Starter struct {
 	work chan func()
 	done chan struct{}
@@ -88,26 +87,26 @@ func (s *Starter) Close() {
 	<-s.done
 }
 
-// Stop is the reason for which a process was ended. The zero value is none.
+// Stop is the reason why a process was killed. "" is none.
 type Stop string
 
-// The reasons that this package has itself; callers have others.
+// The reasons of this package; callers add others.
 const (
 	StopOutput  Stop = "output"  // a stream flooded
-	StopDisk    Stop = "disk"    // too much in its directory, or hidden from us
+	StopDisk    Stop = "disk"    // the disk limit was exceeded or not countable
 	StopSpace   Stop = "space"   // the disk is nearly full
 	StopThreads Stop = "threads" // too many threads
-	StopMemory  Stop = "memory"  // the kernel killed it, by the limit of its control group
+	StopMemory  Stop = "memory"  // the kernel killed it by its control group's limit
 	StopContext Stop = "context" // the context ended
 )
 
-// Process is a started process, alone in its process group. Its owner calls
+// Process is a started process that leads its own process group. Its owner calls
 // Wait once, or Reap and Collect once each.
 type Process struct {
 	Stdin  *os.File // our ends of the pipes; Collect closes them
 	Stdout *Output
 	Stderr *Output
-	Report *Output // a further pipe of the owner's; nil if there is none
+	Report *Output // another pipe of the owner's; nil if there is none
 
 	cmd   *exec.Cmd
 	end   chan struct{}  // closed when the process is reaped; releases its thread
@@ -115,14 +114,14 @@ type Process struct {
 
 	// Set by Limit.
 	memory    int64 // the limit, in bytes
-	firstPeak int64 // what it had then
+	firstPeak int64 // the peak then
 	firstData int64
-	visible   bool // we may see what it has open
+	visible   bool // we may list its descriptors
 
 	mu     sync.Mutex // guards what follows
-	ended  bool       // by itself or killed: its group must not be killed any more
+	ended  bool       // by itself or killed: its group must not be killed again
 	reason Stop
-	peak   int64 // the most that was seen, in bytes
+	peak   int64 // the largest sample, in bytes
 	data   int64
 }
 
@@ -147,7 +146,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 	}
 	if err != nil {
 		for _, f := range pipes {
-			f.Close() // nil is an error that nobody needs
+			f.Close() // a nil file returns an error, ignored
 		}
 		_ = p.group.Close()
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
@@ -159,7 +158,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// startConfined starts the process under a confinement.
+// startConfined starts the process confined by spec.
 func (p *Process) startConfined(spec sandbox.Spec) error {
 	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
 		setTraced(p.cmd.SysProcAttr, trace)
@@ -175,9 +174,9 @@ func (p *Process) startConfined(spec sandbox.Spec) error {
 	return err
 }
 
-// Run starts c, a trusted process that needs no input, lets the functions read
-// its output, and waits for its end. It is killed when ctx ends; the error is
-// then ctx's.
+// Run starts c, a trusted process without input, calls the functions to read its
+// output, and waits for its end. When ctx ends, the process is killed and the
+// error is ctx's cause.
 func (s *Starter) Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.ProcessState, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -203,9 +202,8 @@ func (s *Starter) Run(ctx context.Context, c Command, stdout, stderr func(io.Rea
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Kill ends the process and all of its group at once, for a reason that
-// Stopped then returns. The first reason counts. A process that has ended is
-// left alone.
+// Kill kills the process and its group. Stopped then returns the first reason.
+// Kill does nothing after the process has ended.
 func (p *Process) Kill(reason Stop) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,39 +224,38 @@ func (p *Process) Stopped() Stop {
 	return p.reason
 }
 
-// End returns a channel that is closed when the process was reaped.
+// End returns a channel that is closed when the process is reaped.
 func (p *Process) End() <-chan struct{} { return p.end }
 
-// Exited reports whether the process, which is not reaped, has ended, as far
-// as that can be known without waiting.
+// Exited reports whether the process, which is not reaped, has ended. It reports
+// false where that cannot be known without waiting.
 func (p *Process) Exited() bool { return hasExited(p.cmd.Process) }
 
-// Wait waits for the end of the process and for readers, which copy its
-// output.
+// Wait waits for the end of the process and for the readers of its output.
 func (p *Process) Wait(readers *sync.WaitGroup) {
 	p.Reap()
 	p.Collect(readers)
 }
 
-// Reap waits for the end of the process and kills what it left in its group.
+// Reap waits for the end of the process and kills the rest of its group.
 func (p *Process) Reap() {
 	defer close(p.end)
-	// As long as it is not reaped, the group's number cannot be another's.
+	// until reaped, the pgid cannot be reused
 	early := awaitExit(p.cmd.Process)
 	if early {
 		p.endGroup()
 	}
-	_ = p.cmd.Wait() // the state has it all
+	_ = p.cmd.Wait() // ProcessState has the result
 	if !early {
 		p.endGroup()
 	}
 	for until := time.Now().Add(dying); groupLives(p.cmd.Process) && time.Now().Before(until); {
-		time.Sleep(time.Millisecond) // nothing announces it: the others are not our children
+		time.Sleep(time.Millisecond) // the others are not our children: no event
 	}
 	p.leaveGroup()
 }
 
-// leaveGroup removes the control group, which may know why the process ended.
+// leaveGroup removes the control group and records a limit that ended the process.
 func (p *Process) leaveGroup() {
 	memory, threads := p.group.Refused()
 	_ = p.group.Close() // the next start removes what is left of it
@@ -274,12 +271,11 @@ func (p *Process) leaveGroup() {
 	}
 }
 
-// dying is how long the processes of a group that was killed may take to end
-// before nobody waits for them any more.
+// dying bounds the wait for the end of a killed group.
 const dying = 200 * time.Millisecond
 
-// Collect hands the readers what is in the pipes and waits for them. The
-// process prints nothing any more.
+// Collect lets the readers finish with what is in the pipes, and closes them. The
+// process must have ended.
 func (p *Process) Collect(readers *sync.WaitGroup) {
 	p.Stdin.Close()
 	outputs := []*Output{p.Stdout, p.Stderr, p.Report}
@@ -303,8 +299,8 @@ func (p *Process) endGroup() {
 	p.ended = true
 }
 
-// Exit returns the exit code of a process that was reaped, 128 and the
-// signal's number if a signal ended it.
+// Exit returns the exit code of a reaped process, 128 plus the signal's number if
+// a signal ended it.
 func (p *Process) Exit() (code int, signal syscall.Signal) {
 	<-p.end
 	return p.exit()
@@ -324,11 +320,10 @@ func (p *Process) exit() (code int, signal syscall.Signal) {
 // Usage is what a process has used so far.
 type Usage struct {
 	CPU  time.Duration // 0 if unknown
-	Peak int64         // the most memory that it had at a time, in bytes, 0 if unknown
+	Peak int64         // peak memory in bytes, 0 if unknown
 }
 
-// Usage returns what the process, which lives, or has ended and was reaped,
-// has used.
+// Usage returns the usage of a living or a reaped process.
 func (p *Process) Usage() Usage {
 	var u Usage
 	select {

@@ -14,18 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup makes a process the first of a group of its own, to die with us.
+// ownGroup starts a process as the leader of its own process group, killed when
+// its parent dies.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// setTraced has a process stop before its first instruction.
+// setTraced makes a process stop before its first instruction.
 func setTraced(attr *syscall.SysProcAttr, traced bool) { attr.Ptrace = traced }
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// awaitExit waits for the end of a process without reaping it, and reports
-// whether it could.
+// awaitExit waits for the end of a process without reaping it. It reports whether
+// that worked.
 func awaitExit(p *os.Process) bool {
 	var info unix.Siginfo
 	for {
@@ -36,14 +37,14 @@ func awaitExit(p *os.Process) bool {
 	}
 }
 
-// hasExited reports whether a process, which is not reaped, has ended.
+// hasExited reports whether a process that is not reaped has ended.
 func hasExited(p *os.Process) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
 	return err != nil && !errors.Is(err, unix.EINTR) || info.Signo != 0
 }
 
-// used is the processor time that a process has used. Source:
+// used returns the processor time of a process. Source:
 // clock_getcpuclockid(3), whose clock for a process is ~PID<<3|2.
 func used(pid int) (time.Duration, error) {
 	var t unix.Timespec
@@ -53,14 +54,14 @@ func used(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// memoryNow returns the most memory that a living process had so far, and the
-// data that it has set aside, in bytes.
+// memoryNow returns the peak memory and the data size (VmData) of a living process,
+// in bytes.
 func memoryNow(pid int) (peak, data int64, err error) {
 	status, err := memoryStatus(pid)
 	return status["VmHWM"], status["VmData"], err
 }
 
-// threads is how many threads a process has. Source: proc_task_getattr in the
+// threads returns the number of threads of a process. Source: proc_task_getattr in the
 // kernel's fs/proc/base.c, which counts them as directories.
 func threads(pid int) (int, error) {
 	var st unix.Stat_t
@@ -82,11 +83,11 @@ func Limits() []string {
 		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", MaxThreads, watchInterval),
 		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's directory, counted every %v; no core dumps",
 			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
-		"it is killed when this program ends, however that happens",
+		"it is killed when this program ends, in whatever way",
 	}
 }
 
-// setLimits limits a process. Its data may have so many bytes.
+// setLimits sets the resource limits of a process, with data bytes of RLIMIT_DATA.
 func setLimits(pid int, data uint64) error {
 	for resource, limit := range map[int]uint64{
 		unix.RLIMIT_DATA:     data,
@@ -130,9 +131,9 @@ func memoryStatus(pid int) (map[string]int64, error) {
 	return sizes, nil
 }
 
-// peakMemory is the most memory that an ended process had at a time, in
-// bytes. Linux counts the memory of the process that started it in, so the
-// number holds only if it is larger than that.
+// peakMemory returns the peak memory of an ended process, in bytes, 0 if unknown.
+// Linux includes the parent's memory at the fork, so the number holds only if it
+// is larger than that.
 func peakMemory(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

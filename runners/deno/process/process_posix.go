@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// readNow reads what is in a pipe, which does not block, without waiting for
-// more. It gives io.EOF if there is nothing. Deadlines do not matter to it.
+// readNow reads what is in a non-blocking pipe, whatever its deadline. It returns
+// io.EOF if the pipe is empty.
 func readNow(f *os.File, b []byte) (n int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -35,17 +35,16 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// groupLives reports whether somebody is left in the group of a process that
-// was reaped.
+// groupLives reports whether the group of a reaped process has processes left.
 func groupLives(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }
 
-// MakePipe makes a named pipe that the process can open for writing, and opens
-// it. What is written there wakes the reader at once, as in a file it would not.
+// MakePipe makes a named pipe that the process can open for writing, and opens it.
+// Unlike a file, it wakes the reader at each write.
 func MakePipe(name string) (*Output, error) {
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		return nil, fmt.Errorf("make a named pipe: %w", err)
 	}
-	// For both, so that it has no end before somebody has opened it, too.
+	// opened O_RDWR: no EOF before the process opens it
 	file, err := os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open a named pipe: %w", err)
