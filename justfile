@@ -56,7 +56,7 @@ hostile TEST='' *ARGS:
 
 # The table of kinds of attack and their cases, after a change of either.
 rows:
-    go test -short -run TestRows -update ./internal/hostile
+    go test ./internal/hostile -short -run TestRows -update
 
 # Every fuzz test for a while: just fuzz 1m
 fuzz TIME='30s':
