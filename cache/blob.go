@@ -9,10 +9,9 @@ import (
 )
 
 // Blob returns the path of the file with digest d. If it is not in the cache,
-// build is called to write it. Only one caller builds at a time, among all
-// processes; the others wait and get what it wrote. Cached reports that build
-// was not called. What build writes and does not have the digest is an error,
-// and nothing is kept.
+// build is called to write it. Only one caller among all processes builds at a
+// time; the others wait and share the result. Cached reports that build was not
+// called. A file with another digest is an error and is not kept.
 //
 // The file is read-only and stays until Prune or Clear removes it. Build may
 // truncate f and begin again.
@@ -50,7 +49,7 @@ func (c *Cache) Blob(ctx context.Context, d Digest, build func(ctx context.Conte
 	return path, false, errors.Join(syncDir(filepath.Dir(path)), c.checkBlob(path, d))
 }
 
-// writeBlob creates the file at path, which is on the disk when it returns.
+// writeBlob creates and syncs the file at path.
 func writeBlob(ctx context.Context, path string, build func(ctx context.Context, f *os.File) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -66,8 +65,8 @@ func writeBlob(ctx context.Context, path string, build func(ctx context.Context,
 	return err
 }
 
-// replace puts a finished file in its place, for reading only. Windows does not
-// replace a file that is for reading only.
+// replace makes a finished file read-only and renames it to path. Windows does not
+// replace a read-only file.
 func replace(fresh, path string) error {
 	if err := os.Chmod(fresh, 0o444); err != nil {
 		return NewStorageError("chmod", fresh, err)

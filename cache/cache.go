@@ -12,13 +12,13 @@ import (
 	"coderunner/internal/procdir"
 )
 
-// Cache is an open cache folder. Its methods are safe for concurrent use, by
+// Cache is an open cache directory. Its methods are safe for concurrent use, by
 // goroutines and by processes.
 type Cache struct {
 	root     string
 	warning  string
-	unusable error        // why root is not the folder that was asked for
-	private  *procdir.Dir // not nil when root is ours alone and goes away with us
+	unusable error        // why root is not the requested directory
+	private  *procdir.Dir // not nil when root is temporary and removed by Close
 	locks    keyedSemaphore
 
 	ownerMu sync.Mutex
@@ -28,13 +28,13 @@ type Cache struct {
 	settleTime time.Duration // see verify.go; a field so that tests need not wait
 }
 
-// Open opens the cache in dir, creating it if need be, and removes what dead
-// processes left unfinished there. An empty dir is the folder coderunner in
-// the user's cache folder.
+// Open opens the cache in dir, creating it if need be, and removes the temporary
+// files of dead processes there. An empty dir is the directory coderunner in the
+// user's cache directory.
 //
-// When there is no such folder or it cannot be written, Open makes a private
-// one in the system's temporary folder that Close removes, and
-// [Cache.Warning] says so. It is an error when that is impossible, too.
+// If dir cannot be created or written, Open makes a private cache in the system's
+// temporary directory, which Close removes, and [Cache.Warning] reports it. It
+// returns an error if that fails, too.
 func Open(dir string) (*Cache, error) {
 	c := &Cache{settleTime: settleTime}
 	err := c.openRoot(dir)
@@ -49,12 +49,12 @@ func Open(dir string) (*Cache, error) {
 	return c, nil
 }
 
-// openRoot makes dir the root, if files can be made and renamed there.
+// openRoot makes dir the root, if files can be created and renamed there.
 func (c *Cache) openRoot(dir string) error {
 	if dir == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return fmt.Errorf("find the user's cache folder: %w; hint: set CODE_RUNNER_CACHE_DIR", err)
+			return fmt.Errorf("find the user's cache directory: %w; hint: set CODE_RUNNER_CACHE_DIR", err)
 		}
 		dir = filepath.Join(base, "coderunner")
 	}
@@ -75,7 +75,7 @@ func (c *Cache) openRoot(dir string) error {
 }
 
 // writeTag marks the root for backup programs (https://bford.info/cachedir/).
-// It is a courtesy: a failure is not one of the cache.
+// Failures are ignored.
 func (c *Cache) writeTag() {
 	name := filepath.Join(c.root, "CACHEDIR.TAG")
 	if _, err := os.Lstat(name); err == nil {
@@ -85,7 +85,8 @@ func (c *Cache) writeTag() {
 	_ = os.WriteFile(name, []byte(tag), 0o600)
 }
 
-// Close removes what this Cache has in tmp. No other method may be running. Closing twice is fine.
+// Close removes this Cache's temporary files. No other method may be running.
+// Closing twice is fine.
 func (c *Cache) Close() error {
 	c.ownerMu.Lock()
 	defer c.ownerMu.Unlock()
@@ -99,25 +100,25 @@ func (c *Cache) Close() error {
 	return errors.Join(errs...)
 }
 
-// Root is the absolute path of the cache folder.
+// Root returns the absolute path of the cache directory.
 func (c *Cache) Root() string { return c.root }
 
-// Warning says why the cache is a private one that ends with this process,
-// and is "" when it is not.
+// Warning returns why the cache is a private one that ends with this process, ""
+// if it is not.
 func (c *Cache) Warning() string { return c.warning }
 
-// Unusable is the error behind [Cache.Warning], or nil.
+// Unusable returns the error behind [Cache.Warning], or nil.
 func (c *Cache) Unusable() error { return c.unusable }
 
-// Path names a place inside the root, for tools that keep a cache of their
-// own (Path("deno")). Nothing is created, and no elem leads out of the root.
+// Path returns a path inside the root, for tools with their own caches
+// (Path("deno")). Nothing is created, and no elem leads out of the root.
 func (c *Cache) Path(elem ...string) string {
 	inside := filepath.Join(append([]string{string(filepath.Separator)}, elem...)...)
 	return filepath.Join(c.root, inside)
 }
 
-// syncDir makes renames inside dir survive a power cut. Not every system can
-// open a folder for that, so a failure to open is none.
+// syncDir makes renames inside dir survive a power cut. Not every system can open
+// a directory for that, so a failure to open is ignored.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -124,7 +124,7 @@ func TestPathStaysInside(t *testing.T) {
 	}
 }
 
-func TestOpenMakesPrivateFolders(t *testing.T) {
+func TestOpenMakesPrivateDirectories(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "with space", "ünï")
 	c := open(t, root)
 	if _, err := c.Dir(context.Background(), "kind", "key", func(context.Context, string) error { return nil }); err != nil {
@@ -145,7 +145,7 @@ func TestOpenMakesPrivateFolders(t *testing.T) {
 	}
 }
 
-// Open falls back when the folder cannot be: below a file even root cannot.
+// Open falls back when the directory cannot be: below a file even root cannot.
 func TestOpenFallsBackToPrivateRoot(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	file := filepath.Join(t.TempDir(), "file")
@@ -206,13 +206,13 @@ func TestOpenDistrustsOthers(t *testing.T) {
 	}{
 		"writable": {func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777)) }, "can be written by others"},
 		"foreign":  {func(dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 12345, -1)) }, "belongs to another user"},
-		"link":     {func(dir string) error { return os.Symlink(os.TempDir(), dir) }, "trees is not a folder"},
+		"link":     {func(dir string) error { return os.Symlink(os.TempDir(), dir) }, "trees is not a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			err := tc.plant(filepath.Join(root, "trees"))
 			if errors.Is(err, os.ErrPermission) {
-				t.Skipf("only root may give folders away: %v", err)
+				t.Skipf("only root may give directories away: %v", err)
 			}
 			check(t, err)
 			t.Setenv("TMPDIR", t.TempDir())
@@ -229,7 +229,7 @@ func TestOpenDistrustsOthers(t *testing.T) {
 	}
 }
 
-// A root that everybody may write is one where folders can be exchanged, unless
+// A root that everybody may write is one where directories can be exchanged, unless
 // it is like /tmp.
 func TestOpenDistrustsOpenRoot(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

@@ -208,7 +208,7 @@ func TestProcessesWaitForEachOther(t *testing.T) {
 
 const churnKeys = 6
 
-// childChurn opens caches and makes, seals, prunes and makes entries again,
+// childChurn opens caches and makes, verifies, prunes and makes entries again,
 // without end, and says when it is in the middle of one.
 func childChurn(root, _ string) error {
 	ctx := context.Background()

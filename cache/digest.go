@@ -12,20 +12,19 @@ import (
 	"strings"
 )
 
-// Digest is a SHA-256 or SHA-512 of something's bytes.
+// Digest is a SHA-256 or SHA-512 digest.
 type Digest struct {
 	Algorithm string // "sha256" or "sha512"
 	Hex       string // lower case
 }
 
-// SHA256 is the digest with the given hexadecimal digits.
+// SHA256 returns the SHA-256 digest with the given hexadecimal digits.
 func SHA256(hexDigits string) Digest {
 	return Digest{"sha256", strings.ToLower(hexDigits)}
 }
 
-// ParseDigest reads an integrity string as npm writes it, "sha512-" and
-// base64. Of several, separated by spaces, it takes the strongest. SHA-1 and
-// MD5 are refused.
+// ParseDigest parses an npm integrity string, "sha512-" and base64. Of several,
+// separated by spaces, it returns the strongest. SHA-1 and MD5 are refused.
 func ParseDigest(integrity string) (Digest, error) {
 	var best Digest
 	for _, field := range strings.Fields(integrity) {
@@ -54,7 +53,7 @@ func ParseDigest(integrity string) (Digest, error) {
 
 func (d Digest) String() string { return d.Algorithm + ":" + d.Hex }
 
-// Check returns an error if d cannot be the digest of anything.
+// Check returns an error if d is not well-formed.
 func (d Digest) Check() error {
 	h := newHash(d.Algorithm)
 	if h == nil {
@@ -66,7 +65,7 @@ func (d Digest) Check() error {
 	return nil
 }
 
-// newHash is nil for an algorithm that is not to be trusted or not known.
+// newHash returns nil for an unsupported algorithm.
 func newHash(algorithm string) hash.Hash {
 	switch algorithm {
 	case "sha256":
@@ -77,17 +76,17 @@ func newHash(algorithm string) hash.Hash {
 	return nil
 }
 
-// NewHash returns a hash of d's algorithm, or nil if that is not one of ours.
+// NewHash returns a hash of d's algorithm, or nil if it is not supported.
 func (d Digest) NewHash() hash.Hash { return newHash(d.Algorithm) }
 
-// Sum returns the digest of what was written to h, which is of d's algorithm.
+// Sum returns the digest of the bytes written to h, which must be of d's algorithm.
 func (d Digest) Sum(h hash.Hash) Digest { return sumOf(d.Algorithm, h) }
 
 func sumOf(algorithm string, h hash.Hash) Digest {
 	return Digest{algorithm, hex.EncodeToString(h.Sum(nil))}
 }
 
-// digestFile reads the file at path and gives its size and digest.
+// digestFile returns the digest and size of the file at path.
 func digestFile(algorithm, path string) (Digest, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -18,15 +18,15 @@ const (
 	dataName     = "data"
 )
 
-// Dir returns the folder that kind and key stand for. If it is not in the
-// cache, build is called to fill the empty folder dir, which then becomes the
-// entry. Only one caller builds at a time, among all processes; the others
-// wait and get what it made. The result is read-only: nobody may change what
-// is under path, which is valid until the entry is removed.
+// Dir returns the directory for kind and key. If it is not in the cache, build is
+// called to fill the empty directory dir, which then becomes the entry. Only one
+// caller among all processes builds at a time; the others wait and share the
+// result. The files under path must not be changed; path is valid until the entry
+// is removed.
 //
 // Kind is a short lower-case word; key is any text that changes whenever the
-// result would. Build may make folders and regular files, executable ones
-// too. If it returns an error, that error is returned and nothing is kept.
+// result would. Build may create directories and regular files, including
+// executable ones. If it returns an error, Dir returns it and keeps nothing.
 func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error) {
 	e, err := c.entry(Trees, kind, key)
 	if err != nil {
@@ -40,9 +40,8 @@ func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx contex
 	})
 }
 
-// File is [Cache.Dir] for a single file. The writer is an *os.File, so a
-// build that wants a sparse file may seek in it or map it; its contents are
-// what has arrived when build returns.
+// File is [Cache.Dir] for a single file. The writer is an *os.File, so a build of
+// a sparse file may seek in it or map it.
 func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error) {
 	e, err := c.entry(Files, kind, key)
 	if err != nil {
@@ -61,7 +60,7 @@ func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx conte
 	})
 }
 
-// entry is a tree or a file, there or not.
+// entry is a tree or a file, which need not exist.
 type entry struct {
 	c         *Cache
 	section   string // Trees or Files
@@ -97,8 +96,8 @@ func validKind(kind string) bool {
 // maxName keeps lock names under the 255 bytes that file systems allow.
 const maxName = 100
 
-// fileName turns a key into one element of a path, the same on file systems
-// that ignore case. Keys that need no change keep their names.
+// fileName returns a path element for key that is unique on case-insensitive file
+// systems, too. It is key itself if that needs no change.
 func fileName(key string) string {
 	plain := true
 	slug := strings.Map(func(r rune) rune {
@@ -118,7 +117,7 @@ func fileName(key string) string {
 	return strings.Trim(slug, "-.") + "~" + hex.EncodeToString(sum[:16])
 }
 
-// data is the path that callers get.
+// data returns the path that Dir and File return.
 func (e *entry) data() string { return filepath.Join(e.dir, dataName) }
 
 // get returns the entry's data, building it if it is not there or damaged.
@@ -131,11 +130,11 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 		return "", err
 	}
 	defer unlock()
-	if e.check() == nil { // somebody built it while we waited
+	if e.check() == nil { // it was built while we waited
 		return e.data(), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return "", cancelled(ctx)
+		return "", ctxErr(ctx)
 	}
 	tmp, err := e.c.TempDir(e.kind)
 	if err != nil {
@@ -158,15 +157,15 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 	return e.data(), nil
 }
 
-// install puts the finished entry fresh in its place, moving what is there
-// to old.
+// install renames the finished entry fresh to e.dir, after renaming an existing
+// entry to old.
 func (e *entry) install(fresh, old string) error {
 	parent := filepath.Dir(e.dir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return NewStorageError("create", parent, err)
 	}
-	// Somebody else can only be at work here where there are no locks: whoever
-	// renames last wins, and a loser looks whether the winner's is good.
+	// Without locks two builders may race: the last rename wins, and a loser
+	// checks the winner's entry.
 	if err := os.Rename(e.dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return NewStorageError("rename", e.dir, err)
 	}

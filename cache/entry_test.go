@@ -61,7 +61,7 @@ func TestFileAndDirAreBuiltOnce(t *testing.T) {
 		}
 	}
 	if info, err := os.Lstat(filepath.Join(dir, "pkg", "empty")); err != nil || !info.IsDir() {
-		t.Errorf("the empty folder is gone: %v", err)
+		t.Errorf("the empty directory is gone: %v", err)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestKeysDoNotCollide(t *testing.T) {
 		}
 		paths[path] = key
 		if rel, err := filepath.Rel(c.Path("files", "kind"), path); err != nil || !filepath.IsLocal(rel) {
-			t.Errorf("File(%q) = %s, outside of its folder", key, path)
+			t.Errorf("File(%q) = %s, outside of its directory", key, path)
 		}
 	}
 	for path, key := range paths {
@@ -194,7 +194,7 @@ func TestDamageIsNoticed(t *testing.T) {
 		{"emptied", resize(0)},
 		{"longer", resize(1000)},
 		{"gone", func(t *testing.T, path string) { check(t, os.Remove(path)) }},
-		{"a folder", func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Mkdir(path, 0o700)) }},
+		{"a directory", func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Mkdir(path, 0o700)) }},
 		{"a link", func(t *testing.T, path string) { check(t, os.Remove(path)); check(t, os.Symlink("/etc/passwd", path)) }},
 		{"bit flipped", func(t *testing.T, path string) {
 			check(t, os.Chmod(path, 0o600))
@@ -299,7 +299,7 @@ func TestRootDeletedWhileOpen(t *testing.T) {
 		}
 		check(t, os.RemoveAll(root))
 	}
-	// The new folder under tmp has an owner, too.
+	// The new directory under tmp has an owner, too.
 	_, err := c.File(ctx, "kind", "other", func(ctx context.Context, w io.Writer) error {
 		other := open(t, root)
 		check(t, other.Close())

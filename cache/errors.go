@@ -25,25 +25,24 @@ func (e *StorageError) Error() string {
 
 func (e *StorageError) Unwrap() error { return e.Err }
 
-// Hint is what the user can do about it, or "".
+// Hint returns what the user can do about it, or "".
 func (e *StorageError) Hint() string {
 	switch {
 	case errors.Is(e.Err, syscall.ENOSPC):
-		return "the disk is full: free some space, or set CODE_RUNNER_CACHE_DIR to a folder on another disk"
+		return "the disk is full: free some space, or set CODE_RUNNER_CACHE_DIR to a directory on another disk"
 	case errors.Is(e.Err, syscall.EDQUOT):
-		return "the disk quota is used up: free some space, or set CODE_RUNNER_CACHE_DIR to a folder elsewhere"
+		return "the disk quota is used up: free some space, or set CODE_RUNNER_CACHE_DIR to a directory elsewhere"
 	case errors.Is(e.Err, syscall.EFBIG):
-		return "files of this size are not allowed here: raise the limit (ulimit -f), or set CODE_RUNNER_CACHE_DIR to a folder on another disk"
+		return "files of this size are not allowed here: raise the limit (ulimit -f), or set CODE_RUNNER_CACHE_DIR to a directory on another disk"
 	case errors.Is(e.Err, syscall.EROFS), errors.Is(e.Err, fs.ErrPermission), errors.Is(e.Err, syscall.ENOTDIR):
-		return "set CODE_RUNNER_CACHE_DIR to a folder that can be written"
+		return "set CODE_RUNNER_CACHE_DIR to a directory that can be written"
 	case errors.Is(e.Err, syscall.EMFILE), errors.Is(e.Err, syscall.ENFILE):
 		return "too many files are open: raise the limit (ulimit -n)"
 	}
 	return ""
 }
 
-// withHint adds the way out to a builder's error that is the disk's. It returns
-// nil for a nil err.
+// withHint adds a StorageError's hint to err. It returns nil for a nil err.
 func withHint(err error) error {
 	var have *StorageError
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
@@ -53,8 +52,8 @@ func withHint(err error) error {
 	return fmt.Errorf("%w; hint: %s", err, (&StorageError{Err: err}).Hint())
 }
 
-// NewStorageError wraps err, without the operation and path that package os has
-// already put in front of it. It returns nil for a nil err.
+// NewStorageError wraps err, replacing package os's own wrapper. It returns nil
+// for a nil err.
 func NewStorageError(op, path string, err error) error {
 	if err == nil {
 		return nil
@@ -74,7 +73,7 @@ func NewStorageError(op, path string, err error) error {
 	return &StorageError{Op: op, Path: path, Err: err}
 }
 
-// syncUnsupported reports whether a file system merely cannot sync folders.
+// syncUnsupported reports whether a file system merely cannot sync directories.
 func syncUnsupported(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported)
 }

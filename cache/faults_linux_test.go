@@ -107,7 +107,7 @@ func TestUnreadableEntry(t *testing.T) {
 	c := open(t, t.TempDir())
 	path, err := c.File(ctx, "kind", "key", writeText(string(payload)))
 	check(t, err)
-	// A folder in its place is what cannot be read even by root.
+	// A directory in its place is what cannot be read even by root.
 	check(t, os.Remove(path))
 	check(t, os.Mkdir(path, 0o700))
 	if again, err := open(t, c.Root()).File(ctx, "kind", "key", func(_ context.Context, w io.Writer) error {

@@ -9,27 +9,23 @@ import (
 	"time"
 )
 
-// Whether what lies in the cache is still what was written is one rule, for
-// blobs, entries and tools' directories: files that have the fingerprint which
-// they had when all of them were last read, less than a day ago, are the same;
-// else they are read and compared with their digests.
+// One rule verifies blobs, entries and tool directories: an unchanged fingerprint
+// less than a day old is trusted; otherwise files are hashed.
 //
-// A fingerprint is what the system knows of files without reading them. Whoever
-// changes a file by the usual means changes its ctime, which only the superuser
-// can set back, or its inode. What that does not show is a disk that forgets
-// bits by itself: for it everything is read once a day, and by [Cache.Verify].
-// Systems without a ctime have the time of modification instead, which its owner
-// may set.
+// A fingerprint covers the files' metadata. A change of a file changes its ctime,
+// which only the superuser can set back, or its inode. Bit rot changes neither:
+// against it everything is read once a day, and by [Cache.Verify]. Systems
+// without a ctime use the mtime, which the owner of a file may set.
 
 const (
-	// readAge is how long a fingerprint saves reading.
+	// readAge is how long a fingerprint is trusted.
 	readAge = 24 * time.Hour
 
-	// markEvery is how exactly the last use of an entry is known.
+	// markEvery is the resolution of an entry's last-use time.
 	markEvery = 12 * time.Hour
 )
 
-// state is what the system knows of a file.
+// state is the metadata of a file.
 type state struct {
 	device, inode     uint64
 	size              int64
@@ -38,8 +34,8 @@ type state struct {
 	regular           bool
 }
 
-// fingerprint returns a digest of the states of the files at paths, and when the
-// newest of them was changed.
+// fingerprint returns a digest of the states of the files at paths, and their
+// newest ctime.
 func fingerprint(paths []string) (sum string, newest time.Time, err error) {
 	h := sha256.New()
 	for _, path := range paths {
@@ -55,22 +51,21 @@ func fingerprint(paths []string) (sum string, newest time.Time, err error) {
 	return hex.EncodeToString(h.Sum(nil)), newest, nil
 }
 
-// verified remembers what this process has found good. The zero value is ready
-// to use.
+// verified remembers the entries and blobs that this process has verified. The
+// zero value is ready to use.
 type verified struct {
 	mu    sync.Mutex
 	known map[string]finding // by the path of the entry or blob
 }
 
 type finding struct {
-	paths       []string // of the files that are looked at each time
+	paths       []string // of the files that are checked on each use
 	fingerprint string
 	read        time.Time
 	marked      time.Time
 }
 
-// has reports whether what is at path was found good and its files have not
-// changed since.
+// has reports whether path was verified and its files have not changed since.
 func (v *verified) has(path string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -88,7 +83,7 @@ func (v *verified) has(path string) bool {
 	return true
 }
 
-// add notes that what is at path was good when its files had the fingerprint.
+// add records that path was verified when its files had the fingerprint.
 func (v *verified) add(path string, f finding) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -98,9 +93,8 @@ func (v *verified) add(path string, f finding) {
 	v.mark(path, f)
 }
 
-// mark sets the time of the file or directory at path, for Prune to see, unless
-// that was done lately. It must not make a finding out of date: the mark is a
-// change, too.
+// mark sets the mtime of path to now, for Prune, at most once per markEvery, and
+// updates the fingerprint that this changes.
 func (v *verified) mark(path string, f finding) {
 	f.marked = time.Now()
 	if info, err := os.Lstat(path); err == nil && f.marked.Sub(info.ModTime()) > markEvery {

@@ -13,8 +13,8 @@ import (
 	"coderunner/internal/procdir"
 )
 
-// lockRetry is how often a waiting process looks whether a lock is free. The
-// kernel's own waiting cannot be cancelled by a context.
+// lockRetry is the interval at which a waiting process tries a lock. A blocking
+// flock cannot be cancelled by a context.
 const lockRetry = 25 * time.Millisecond
 
 // lock takes the lock called name, waiting until it is free or ctx is done.
@@ -38,14 +38,13 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	leave()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("lock %s: %w", name, cancelled(ctx))
+		return nil, fmt.Errorf("lock %s: %w", name, ctxErr(ctx))
 	}
 	return nil, NewStorageError("lock", path, err)
 }
 
-// cancelled is the error of a ctx that is done: what it says of itself, and
-// the reason it was given.
-func cancelled(ctx context.Context) error {
+// ctxErr joins ctx.Err with its cause.
+func ctxErr(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == err {
 		return err
@@ -61,7 +60,7 @@ type keyedSemaphore struct {
 }
 
 type semaphore struct {
-	turn  chan struct{} // holds one value while somebody is in
+	turn  chan struct{} // holds a token while a goroutine is in
 	users int           // inside or waiting, under keyedSemaphore.mu
 }
 
@@ -84,7 +83,7 @@ func (k *keyedSemaphore) enter(ctx context.Context, key string) (leave func(), e
 		return func() { <-s.turn; k.drop(key, s) }, nil
 	case <-ctx.Done():
 		k.drop(key, s)
-		return nil, cancelled(ctx)
+		return nil, ctxErr(ctx)
 	}
 }
 

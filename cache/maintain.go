@@ -16,24 +16,24 @@ const (
 	Blobs = "blobs"
 	Trees = "trees"
 	Files = "files"
-	Tools = "tools" // folders from Cache.Path, whose insides only their tools know
+	Tools = "tools" // directories from Cache.Path, whose contents only their tools know
 )
 
-// sections are the folders in the root that are not tools'.
+// sections are the directories in the root that are not tools'.
 var sections = []string{Blobs, Trees, Files, "locks", "tmp"}
 
 // Entry is something in the cache.
 type Entry struct {
 	Section string    // Blobs, Trees, Files or Tools
 	Kind    string    // the algorithm of a blob, "" for a tool
-	Key     string    // the hexadecimal digest of a blob, the folder of a tool
-	Path    string    // what goes when it is removed
+	Key     string    // the hexadecimal digest of a blob, the directory of a tool
+	Path    string    // the file or directory that Remove removes
 	Size    int64     // bytes
-	Used    time.Time // the last use, to half a day
+	Used    time.Time // the last use, with a resolution of markEvery
 	lock    string
 }
 
-// String names the entry to people.
+// String returns a name of the entry for people.
 func (e Entry) String() string {
 	if e.Kind == "" {
 		return e.Section + " " + e.Key
@@ -41,15 +41,15 @@ func (e Entry) String() string {
 	return e.Section + " " + e.Kind + " " + e.Key
 }
 
-// Problem is an entry that is not as it was made.
+// Problem is a damaged entry.
 type Problem struct {
 	Entry Entry
 	Err   error
 }
 
-// List gives what is in the cache: blobs, trees, files, tools, each in the
-// order of their names on disk. An entry whose manifest cannot be read is
-// listed with its folder's name as the key.
+// List returns the blobs, trees, files and tools in the cache, each in the order
+// of their names on disk. An entry whose manifest cannot be read is listed with
+// its directory's name as the key.
 func (c *Cache) List(ctx context.Context) ([]Entry, error) {
 	var list []Entry
 	err := eachDir(c.Path(Blobs), 3, func(path string, names []string) error {
@@ -96,8 +96,8 @@ func (c *Cache) List(ctx context.Context) ([]Entry, error) {
 	return list, nil
 }
 
-// eachDir calls visit for what is depth levels below dir, with the names that
-// lead there. A folder that is not there has nothing in it.
+// eachDir calls visit for each file depth levels below dir, with the names of its
+// path below dir. A missing dir yields nothing.
 func eachDir(dir string, depth int, visit func(path string, names []string) error) error {
 	var walk func(dir string, names []string) error
 	walk = func(dir string, names []string) error {
@@ -121,7 +121,7 @@ func eachDir(dir string, depth int, visit func(path string, names []string) erro
 	return walk(dir, nil)
 }
 
-// diskUse adds up the sizes of the files under dir.
+// diskUse returns the total size of the files under dir.
 func diskUse(ctx context.Context, dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -129,13 +129,14 @@ func diskUse(ctx context.Context, dir string) (total int64, err error) {
 				total += info.Size()
 			}
 		}
-		return ctx.Err() // what cannot be read, or is gone again, has no size
+		return ctx.Err() // unreadable and removed files have no size
 	})
 	return total, err
 }
 
-// Verify reads everything in the cache and compares it with its digests.
-// Nothing is changed: see [Cache.Remove]. Tools look after their own folders.
+// Verify reads all blobs, trees and files, compares them with their digests, and
+// returns the damaged ones. It changes nothing: see [Cache.Remove]. Tool
+// directories are not verified.
 func (c *Cache) Verify(ctx context.Context) ([]Problem, error) {
 	list, err := c.List(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (c *Cache) Verify(ctx context.Context) ([]Problem, error) {
 	var problems []Problem
 	for _, e := range list {
 		if ctx.Err() != nil {
-			return problems, fmt.Errorf("verify %s: %w", c.root, cancelled(ctx))
+			return problems, fmt.Errorf("verify %s: %w", c.root, ctxErr(ctx))
 		}
 		if err := e.verify(); err != nil {
 			if _, gone := os.Lstat(e.Path); errors.Is(gone, fs.ErrNotExist) {
@@ -182,8 +183,8 @@ func (e *Entry) verify() error {
 	return nil
 }
 
-// noMore fails when there are files under data that the manifest does not
-// have.
+// noMore returns an error if there are files under data that are not in the
+// manifest.
 func (m *manifest) noMore(data string) error {
 	known := map[string]bool{}
 	for _, f := range m.Files {
@@ -201,9 +202,8 @@ func (m *manifest) noMore(data string) error {
 	})
 }
 
-// Remove removes an entry that [Cache.List] gave. Who has its files open or
-// mapped keeps them; who knows only its path finds nothing there, until it
-// asks the cache again.
+// Remove removes an entry that [Cache.List] returned. Open and mapped files stay
+// readable; its path is invalid until the entry is built again.
 func (c *Cache) Remove(ctx context.Context, e Entry) error {
 	if rel, err := filepath.Rel(c.root, e.Path); err != nil || !filepath.IsLocal(rel) || rel == "." {
 		return fmt.Errorf("remove %s: %s is not in this cache", e, e.Path)
@@ -220,23 +220,23 @@ func (c *Cache) Remove(ctx context.Context, e Entry) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	// Out of the way in one step: half an entry is never seen.
+	// Renamed in one step, so that no process sees half an entry.
 	if err := os.Rename(e.Path, filepath.Join(tmp, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return NewStorageError("remove", e.Path, err)
 	}
 	return NewStorageError("remove", tmp, os.RemoveAll(tmp))
 }
 
-// Prune removes blobs, trees and files that nobody has asked for in so long a
-// time, and returns them. Processes that only hold a path lose it, so unused
+// Prune removes the blobs, trees and files that were not used for the duration
+// unused, and returns them. Paths that processes hold become invalid, so unused
 // should be longer than any process lives.
 func (c *Cache) Prune(ctx context.Context, unused time.Duration) ([]Entry, error) {
 	before := time.Now().Add(-unused)
 	return c.removeAll(ctx, func(e Entry) bool { return e.Section != Tools && e.Used.Before(before) })
 }
 
-// Clear removes everything but locks and what processes are working at, and
-// returns what it removed. Other processes lose what they have only paths to.
+// Clear removes everything but locks and temporary directories, and returns the
+// removed entries. Paths that other processes hold become invalid.
 func (c *Cache) Clear(ctx context.Context) ([]Entry, error) {
 	return c.removeAll(ctx, func(Entry) bool { return true })
 }

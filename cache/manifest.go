@@ -16,11 +16,12 @@ import (
 // manifestFormat changes when older manifests can no longer be read.
 const manifestFormat = 1
 
-// maxManifest bounds what is read of a manifest, in bytes: some 300,000 files.
+// maxManifest bounds the size of a manifest that is read, in bytes: about 300,000
+// files.
 const maxManifest = 64 << 20
 
-// manifest lists what is under an entry's data: for a file, one entry with
-// the path ".".
+// manifest lists the files under an entry's data. For a file entry it has one file
+// with the path ".".
 type manifest struct {
 	Format int            `json:"format"`
 	Kind   string         `json:"kind"`
@@ -44,8 +45,7 @@ func (m *manifest) size() (total int64) {
 	return total
 }
 
-// readManifest reads an entry's manifest. That it is for this kind and key
-// is checked by the caller, who knows them.
+// readManifest reads an entry's manifest. The caller checks its kind and key.
 func readManifest(entry string) (*manifest, error) {
 	f, err := os.Open(filepath.Join(entry, manifestName))
 	if err != nil {
@@ -78,7 +78,7 @@ func readManifest(entry string) (*manifest, error) {
 	return m, nil
 }
 
-// write writes the manifest for entry, its first line the digest of the rest.
+// write writes the manifest of entry. Its first line is the digest of the rest.
 func (m *manifest) write(entry string) error {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -93,8 +93,8 @@ func manifestSum(text []byte) string {
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
 }
 
-// finish makes what is under entry/data read-only, writes the manifest, and
-// syncs all of it.
+// finish makes the files under entry/data read-only, writes the manifest, and
+// syncs the entry.
 func finish(entry, kind, key string) error {
 	m := &manifest{Format: manifestFormat, Kind: kind, Key: key, Files: []manifestFile{}}
 	data := filepath.Join(entry, dataName)
@@ -128,11 +128,11 @@ func finish(entry, kind, key string) error {
 	return syncAll(entry, m.Files, append(dirs, entry))
 }
 
-// manyFiles is from how many on it is faster to sync everything there is than
-// one file after the other.
+// manyFiles is the number of files from which syncing the whole file system is
+// faster than syncing one file after the other.
 const manyFiles = 64
 
-// syncAll has the entry's files and folders on the disk when it returns.
+// syncAll syncs the entry's files and directories.
 func syncAll(entry string, files []manifestFile, dirs []string) error {
 	if len(files)+len(dirs) >= manyFiles {
 		if done, err := syncFilesystem(entry); done || err != nil {
@@ -180,7 +180,7 @@ func finishFile(path string) (manifestFile, error) {
 	return hashFile(path)
 }
 
-// hashFile reads a file for its size and digests.
+// hashFile returns the size and digests of a file.
 func hashFile(path string) (manifestFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -195,11 +195,11 @@ func hashFile(path string) (manifestFile, error) {
 	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex, CRC32C: crc.Sum32()}, nil
 }
 
-// errDamaged is why an entry that is there is not used.
+// errDamaged is wrapped by errors about the contents of an entry.
 var errDamaged = errors.New("damaged")
 
-// compare looks whether the files under data are those of the manifest. Sum
-// compares what one of them has in it.
+// compare returns an error if the files under data differ from the manifest. Sum
+// compares the contents of one file.
 func (m *manifest) compare(data string, sum func(f *manifestFile, path string) error) error {
 	for _, f := range m.Files {
 		path := f.path(data)

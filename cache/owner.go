@@ -11,8 +11,8 @@ import (
 	"coderunner/internal/procdir"
 )
 
-// register gives the Cache a directory under tmp, and clears away what dead
-// processes left. Caller holds ownerMu, or is Open.
+// register makes the Cache's directory under tmp and sweeps those of dead
+// processes. The caller holds ownerMu, or is Open.
 func (c *Cache) register() error {
 	tmp := filepath.Join(c.root, "tmp")
 	for _, dir := range []string{tmp, filepath.Join(c.root, "locks")} {
@@ -32,9 +32,9 @@ func (c *Cache) register() error {
 	return nil
 }
 
-// checkOwnership fails if somebody else may have put something into root: what
-// is there is run. Mine, a folder just made, shows what this file system says
-// of folders of ours, which on some is not the user that we are.
+// checkOwnership returns an error if another user could have written to root: code
+// in it is run. mine is a directory just created: its owner is how this file
+// system reports us (it may not be our uid).
 func checkOwnership(root, mine string) error {
 	own, err := os.Lstat(mine)
 	if err != nil {
@@ -44,8 +44,8 @@ func checkOwnership(root, mine string) error {
 	if err != nil {
 		return NewStorageError("stat", root, err)
 	}
-	if whole.Mode()&^own.Mode()&0o002 != 0 && whole.Mode()&fs.ModeSticky == 0 { // they may put folders of theirs in the place of ours
-		return fmt.Errorf("%s can be written by everybody; hint: chmod o-w it, or set CODE_RUNNER_CACHE_DIR to a folder of your own", root)
+	if whole.Mode()&^own.Mode()&0o002 != 0 && whole.Mode()&fs.ModeSticky == 0 { // others may replace our directories
+		return fmt.Errorf("%s can be written by everybody; hint: chmod o-w it, or set CODE_RUNNER_CACHE_DIR to a directory of your own", root)
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -58,15 +58,15 @@ func checkOwnership(root, mine string) error {
 			continue
 		}
 		ours := slices.Contains(sections, e.Name())
-		othersWrite := fs.FileMode(0o002) // a tool's folder may be its group's: umask 002 is common
+		othersWrite := fs.FileMode(0o002) // a tool's directory may be group-writable: umask 002 is common
 		if ours {
 			othersWrite = 0o022
 		}
 		switch {
 		case ours && !info.IsDir(): // a link might lead to where nothing can be renamed to
-			return fmt.Errorf("%s is not a folder; hint: remove it, or set CODE_RUNNER_CACHE_DIR to another folder", path)
+			return fmt.Errorf("%s is not a directory; hint: remove it, or set CODE_RUNNER_CACHE_DIR to another directory", path)
 		case userID(info) != userID(own):
-			return fmt.Errorf("%s belongs to another user; hint: set CODE_RUNNER_CACHE_DIR to a folder of your own", path)
+			return fmt.Errorf("%s belongs to another user; hint: set CODE_RUNNER_CACHE_DIR to a directory of your own", path)
 		case info.IsDir() && info.Mode()&^own.Mode()&othersWrite != 0:
 			return fmt.Errorf("%s can be written by others; hint: chmod go-w it, if you trust what is there", path)
 		}
@@ -74,8 +74,8 @@ func checkOwnership(root, mine string) error {
 	return nil
 }
 
-// Users returns the processes that have the cache open, but for this Cache's
-// own. Where the file system has no locks nobody is known.
+// Users returns the processes that have the cache open, without this Cache's own. It
+// returns none on file systems without locks.
 func (c *Cache) Users() []int {
 	c.ownerMu.Lock()
 	defer c.ownerMu.Unlock()
@@ -87,9 +87,8 @@ func (c *Cache) Users() []int {
 
 var errClosed = errors.New("the cache is closed")
 
-// TempDir makes a new directory on the same file system as the entries, which
-// the caller removes. If somebody has removed the cache meanwhile, it is made
-// again.
+// TempDir makes a directory on the file system of the entries; the caller removes
+// it. If the cache was removed meanwhile, its directories are made again.
 func (c *Cache) TempDir(prefix string) (string, error) {
 	c.ownerMu.Lock()
 	defer c.ownerMu.Unlock()
@@ -109,8 +108,7 @@ func (c *Cache) TempDir(prefix string) (string, error) {
 
 const privatePrefix = "coderunner-cache-"
 
-// openPrivate makes a root in the system's temporary directory that goes away
-// with this Cache.
+// openPrivate makes a root in the system's temporary directory that Close removes.
 func (c *Cache) openPrivate() error {
 	d, err := procdir.Make("", privatePrefix)
 	if err != nil {

@@ -16,16 +16,14 @@ import (
 // maxRecorded bounds the files of one record.
 const maxRecorded = 500_000
 
-// Changed compares directories that a tool keeps under the root, as [Cache.Path]
-// returns them, with what was in them when it was called with this kind and key
-// for the first time, by any process; that call records it. So the key has to
-// stand for what the tool was told to put there, such as the digest of its lock
-// file, and the first call comes right after it did.
+// Changed returns the dirs that differ from the first record for kind and key,
+// which it creates if there is none. Dirs are tools' directories under the root:
+// see [Cache.Path]. The key must identify what the tool put there, such as the
+// digest of its lock file, and the first call must follow right after.
 //
-// It returns the directories that are no longer the same, or of which nobody
-// knows, because they were not there or the record is damaged. The caller
-// removes those, has the tool fetch them again, which verifies them, and calls
-// [Cache.Record]. Files that were added are not noticed.
+// A directory without files in the record is returned, too, and all are if the
+// record is damaged. The caller removes those, has the tool fetch and verify them
+// again, and calls [Cache.Record]. Added files are not detected.
 func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (changed []string, err error) {
 	roots, err := c.toolDirs(dirs)
 	if err != nil {
@@ -45,7 +43,7 @@ func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (c
 	same := c.unchanged(e.dir, m, c.root) == nil
 	for i, root := range roots {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("compare %s: %w", root, cancelled(ctx))
+			return nil, fmt.Errorf("compare %s: %w", root, ctxErr(ctx))
 		}
 		part := m.below(root)
 		if len(part.Files) == 0 || !same && part.compare(c.root, checksumOf) != nil {
@@ -55,8 +53,7 @@ func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (c
 	return changed, nil
 }
 
-// Record records what is in the directories now, in the place of what Changed
-// compares them with.
+// Record replaces the record that Changed compares the directories with.
 func (c *Cache) Record(ctx context.Context, kind, key string, dirs []string) error {
 	roots, err := c.toolDirs(dirs)
 	if err != nil {
@@ -73,7 +70,7 @@ func (c *Cache) Record(ctx context.Context, kind, key string, dirs []string) err
 	return err
 }
 
-// recorded returns what is recorded, recording what is there if nothing is.
+// recorded returns the record e, which it creates if there is none.
 func (c *Cache) recorded(ctx context.Context, e *entry, roots []string) (*manifest, error) {
 	path, err := c.File(ctx, e.kind, e.key, func(ctx context.Context, w io.Writer) error {
 		m, err := c.record(ctx, roots)
@@ -111,7 +108,7 @@ func (c *Cache) toolDirs(dirs []string) ([]string, error) {
 	return roots, nil
 }
 
-// record lists what is in the directories now, with paths relative to the root.
+// record returns a manifest of the directories, with paths relative to the root.
 func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 	m := &manifest{Format: manifestFormat, Files: []manifestFile{}}
 	for _, root := range roots {
@@ -120,7 +117,7 @@ func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 			case err != nil:
 				return NewStorageError("read", path, err)
 			case ctx.Err() != nil:
-				return cancelled(ctx)
+				return ctxErr(ctx)
 			case !d.Type().IsRegular():
 				return nil
 			case len(m.Files) == maxRecorded:
@@ -132,7 +129,7 @@ func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 			}
 			f, err := hashFile(path)
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // a temporary file of the tool's
+				return nil // a temporary file of the tool
 			}
 			f.Path = filepath.ToSlash(rel)
 			m.Files = append(m.Files, f)
@@ -145,7 +142,7 @@ func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 	return m, nil
 }
 
-// below is the part of a record that is about one directory.
+// below returns the part of a record about one directory.
 func (m *manifest) below(root string) *manifest {
 	part := &manifest{}
 	for _, f := range m.Files {

@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// quickEntry is the size, in bytes, up to which each process reads the whole
-	// of an entry when it first uses it: 2 ms. Larger ones keep a fingerprint.
+	// quickEntry is the size, in bytes, up to which each process hashes a whole
+	// entry at first use: 2 ms. Larger ones have a fingerprint.
 	quickEntry = 4 << 20
 
-	// largeFile is from which size on, in bytes, the files of an entry are looked
-	// at each time it is used.
+	// largeFile is the size, in bytes, from which files are re-checked on each use.
 	largeFile = 1 << 20
 
 	fingerprintName   = "fingerprint"
 	fingerprintFormat = 1
 
-	// settleTime is Cache.settleTime: how old the newest change of a file must be
-	// for its fingerprint to be kept. Two changes within one tick of the file
-	// system's clock have the same time.
+	// settleTime is Cache.settleTime: the minimum age of the newest change for a
+	// fingerprint to be written. Two changes within one tick of the file system's
+	// clock have the same time.
 	settleTime = 2 * time.Second
 
-	// maxFingerprint bounds what is read of a kept fingerprint, in bytes.
+	// maxFingerprint bounds the size of a fingerprint file that is read, in bytes.
 	maxFingerprint = 1 << 10
 )
 
@@ -58,7 +57,7 @@ func (c *Cache) checkBlob(path string, want Digest) error {
 	return nil
 }
 
-// check returns nil if the entry is there and good.
+// check returns nil if the entry exists and is not damaged.
 func (e *entry) check() error {
 	if e.c.verified.has(e.dir) {
 		return nil
@@ -90,16 +89,16 @@ func (e *entry) check() error {
 	return err
 }
 
-// kept is a fingerprint that is kept beside a manifest.
+// kept is the contents of a fingerprint file.
 type kept struct {
 	Format      int       `json:"format"`
-	Manifest    string    `json:"manifest"` // what the manifest's first line says
+	Manifest    string    `json:"manifest"` // the manifest's first line
 	Fingerprint string    `json:"fingerprint"`
 	Read        time.Time `json:"read"` // when all files were read
 }
 
-// unchanged returns nil if the files of m, below data, are what they were. The
-// fingerprint that saves reading them is kept in dir.
+// unchanged returns nil if the files of m, below data, have not changed. Dir holds
+// the fingerprint that saves reading them.
 func (c *Cache) unchanged(dir string, m *manifest, data string) error {
 	begun := time.Now()
 	paths := make([]string, len(m.Files))
@@ -123,7 +122,7 @@ func (c *Cache) unchanged(dir string, m *manifest, data string) error {
 	if err != nil || after != before || begun.Sub(newest) < c.settleTime {
 		return err
 	}
-	// Where it cannot be written, the next process reads everything, too.
+	// If this fails, the next process reads everything, too.
 	_ = c.writeFingerprint(dir, &kept{fingerprintFormat, m.sum, before, begun.UTC()})
 	return nil
 }
@@ -146,8 +145,8 @@ func readFingerprint(dir string) (*kept, error) {
 	return k, json.Unmarshal(text, k)
 }
 
-// writeFingerprint replaces the fingerprint in dir in one step. It needs no
-// sync: one that did not reach the disk is not believed.
+// writeFingerprint replaces the fingerprint in dir in one step. It is not synced:
+// a torn one fails its checksum.
 func (c *Cache) writeFingerprint(dir string, k *kept) error {
 	text, err := json.Marshal(k)
 	if err != nil {

@@ -22,7 +22,7 @@ type request struct {
 	name   string // for errors
 	url    *url.URL
 	header http.Header
-	raw    bool     // ask for the stored bytes, without a transfer encoding
+	raw    bool     // ask for the stored bytes, without a content encoding
 	from   *url.URL // of the page that named the URL, nil if the user did
 }
 

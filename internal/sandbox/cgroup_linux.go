@@ -20,12 +20,11 @@ import (
 )
 
 // Group is a control group for one process that is about to be started, below
-// one that was delegated to us. A nil Group stands for none: its methods do
-// nothing. They are not for several goroutines at a time. Whoever has a Group
-// calls Close once.
+// one that was delegated to us. The methods of a nil Group do nothing. A Group is
+// not safe for concurrent use. The caller calls Close once.
 type Group struct {
 	dir  string
-	file *os.File // the folder, for the start
+	file *os.File // the directory, for the start
 }
 
 // groupPrefix begins the names of groups: coderunner-PID-N.
@@ -53,8 +52,8 @@ func Delegated() error {
 	return err
 }
 
-// NewGroup makes a group for at most so many tasks, threads included. It is an
-// error if nothing was delegated.
+// NewGroup makes a group for at most tasks tasks, including threads. It returns an
+// error if no group was delegated.
 func NewGroup(tasks int) (*Group, error) {
 	parent, err := delegation()
 	if err != nil {
@@ -102,8 +101,7 @@ func (g *Group) Place(attr *syscall.SysProcAttr) {
 	}
 }
 
-// LimitMemory limits the group's memory to what it has now and so many bytes
-// more.
+// LimitMemory limits the group's memory to its current use plus more bytes.
 func (g *Group) LimitMemory(more int64) error {
 	if g == nil {
 		return nil
@@ -182,7 +180,7 @@ func (g *Group) event(file, name string) bool {
 	return false
 }
 
-// delegatedParent finds the folder of the group that our own is in, if it was
+// delegatedParent finds the directory of the group that our own is in, if it was
 // delegated to us and can have groups with limits. The kernel allows those only
 // in groups without processes: our own group is none, and we move nobody.
 //
@@ -271,7 +269,7 @@ func words(dir, name string) ([]string, error) {
 	return strings.Fields(string(text)), err
 }
 
-// ownGroup finds the folder of the process's group, by what /proc/self/cgroup
+// ownGroup finds the directory of the process's group, by what /proc/self/cgroup
 // and /proc/self/mountinfo say.
 func ownGroup(own, mounts string) (string, error) {
 	path := ""

@@ -33,7 +33,7 @@ import "strings"
 
 // Spec says what a confined process may touch besides the libraries, time
 // zones and random devices that every program needs. Paths that do not exist
-// are left out. A folder stands for all that is in it.
+// are left out. A directory includes everything below it.
 type Spec struct {
 	Execute []string // files: may be read and started
 	Read    []string
