@@ -43,6 +43,7 @@ const indexOf = method(String.prototype.indexOf);
 const includes = method(String.prototype.includes);
 const trimStart = method(String.prototype.trimStart);
 const subarray = method(NativeUint8Array.prototype.subarray);
+const set = method(NativeUint8Array.prototype.set);
 const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Array.prototype), "byteLength").get);
 const then = method(Promise.prototype.then);
 const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
@@ -76,6 +77,7 @@ for (const name of place.hide) {
   }
 }
 
+defineTests();
 Deno.stdout.writeSync(new Uint8Array([6]));
 const orders = readFrame();
 
@@ -93,11 +95,11 @@ function setArgs(args) {
 function passArgs(args) {
   const Native = Worker;
   const module = (source) => "data:text/javascript," + encodeURIComponent(source);
-  const set = stringify(module(`Object.defineProperty(Deno,"args",{value:${stringify(args)},writable:true,configurable:true,enumerable:true})`));
+  const first = stringify(module(`Object.defineProperty(Deno,"args",{value:${stringify(args)},writable:true,configurable:true,enumerable:true})`));
   globalThis.Worker = class Worker extends Native {
     constructor(specifier, options) {
       const url = `${specifier}`;
-      super(URL.canParse(url) ? module(`import ${set};import ${stringify(url)};`) : url, options);
+      super(URL.canParse(url) ? module(`import ${first};import ${stringify(url)};`) : url, options);
     }
   };
 }
@@ -106,17 +108,22 @@ function writeAll(write, bytes) {
   while (byteLength(bytes) > 0) bytes = subarray(bytes, write(bytes));
 }
 
-// report writes a record.
+// report writes a record, at once: each write wakes the reader.
 function report(kind, ...fields) {
-  writeAll(writeOut, encode(kind));
+  let size = 1;
   for (let i = 0; i < fields.length; i++) {
-    const bytes = encode(fields[i]);
-    const n = byteLength(bytes);
-    const length = new NativeUint8Array(4);
-    for (let k = 0; k < 4; k++) length[k] = n >>> (8 * k);
-    writeAll(writeOut, length);
-    writeAll(writeOut, bytes);
+    fields[i] = encode(fields[i]);
+    size += 4 + byteLength(fields[i]);
   }
+  const record = new NativeUint8Array(size);
+  set(record, encode(kind), 0);
+  for (let i = 0, at = 1; i < fields.length; i++) {
+    const n = byteLength(fields[i]);
+    for (let k = 0; k < 4; k++) record[at++] = n >>> (8 * k);
+    set(record, fields[i], at);
+    at += n;
+  }
+  writeAll(writeOut, record);
 }
 
 // text returns a value of the program as a string of at most room characters.
@@ -238,7 +245,6 @@ function load() {
   return import("data:text/javascript," + encodeURIComponent(source));
 }
 
-defineTests();
 try {
   const program = await (orders.load ? load() : import(orders.main));
   if (resultName in program) give(program[resultName]);

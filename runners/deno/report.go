@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ var errReport = errors.New("it is not what the runner wrote")
 // most once, when the program is over.
 func readReport(r io.Reader, room int64, over func()) report {
 	var rep report
-	rd := &reportReader{r: io.LimitReader(r, maxReport), room: 3*room + 3}
+	rd := &reportReader{r: bufio.NewReader(io.LimitReader(r, maxReport)), room: 3*room + 3}
 	for rep.exit == nil && rep.broken == nil {
 		more, err := rd.record(&rep)
 		if err != nil {
