@@ -129,6 +129,11 @@ func TestPromises(t *testing.T) {
 			t.Errorf("SECURITY.md names %s, which is not there", name)
 		}
 	}
+	for _, m := range regexp.MustCompile("`((?:[0-9]{2}|escape)_[a-z0-9_*]+)`").FindAllStringSubmatch(string(text), -1) {
+		if cases, err := filepath.Glob("testdata/" + m[1] + ".txtar"); err != nil || len(cases) == 0 {
+			t.Errorf("SECURITY.md names %s, which no case is called", m[1])
+		}
+	}
 }
 
 // ownTests returns this package's tests with their comments.
