@@ -33,10 +33,16 @@ func TestIndexInADirectory(t *testing.T) {
 	write("simple/local-only/"+file, wheel)
 	write("simple/local-only/index.html", fmt.Appendf(nil, "<a href=%q>%s</a>", file+"#sha256="+wheeltest.SHA256(wheel), file))
 	write("program.py", []byte("import local_only\nlocal_only.answer"))
-	cmd := exec.Command(selfAs(t, "coderunner"), "run", filepath.Join(dir, "program.py"))
-	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+cache, "PIP_INDEX_URL=file://"+filepath.Join(dir, "simple"))
-	cmd.Stderr = os.Stderr
-	if out, err := cmd.Output(); err != nil || string(out) != "42\n" {
-		t.Errorf("%v, printed %q", err, out)
+	write("first.py", []byte("import six\nsix.PY3"))
+	run := func(program, want string, env ...string) {
+		t.Helper()
+		cmd := exec.Command(selfAs(t, "coderunner"), "run", filepath.Join(dir, program))
+		cmd.Env = append(append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+cache), env...)
+		cmd.Stderr = os.Stderr
+		if out, err := cmd.Output(); err != nil || string(out) != want {
+			t.Errorf("%s: %v, printed %q", program, err, out)
+		}
 	}
+	run("first.py", "True\n") // has the cache hold micropip, which this index does not have
+	run("program.py", "42\n", "PIP_INDEX_URL=file://"+filepath.Join(dir, "simple"))
 }
