@@ -134,7 +134,7 @@ func (e *entry) get(ctx context.Context, build func(ctx context.Context, data st
 		return e.data(), nil
 	}
 	if err := ctx.Err(); err != nil {
-		return "", ctxErr(ctx)
+		return "", ContextErr(ctx)
 	}
 	tmp, err := e.c.TempDir(e.kind)
 	if err != nil {

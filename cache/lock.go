@@ -38,13 +38,13 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 	}
 	leave()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("lock %s: %w", name, ctxErr(ctx))
+		return nil, fmt.Errorf("lock %s: %w", name, ContextErr(ctx))
 	}
 	return nil, NewStorageError("lock", path, err)
 }
 
-// ctxErr joins ctx.Err with its cause.
-func ctxErr(ctx context.Context) error {
+// ContextErr joins ctx.Err with its cause. ctx has ended.
+func ContextErr(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == err {
 		return err
@@ -83,7 +83,7 @@ func (k *keyedSemaphore) enter(ctx context.Context, key string) (leave func(), e
 		return func() { <-s.turn; k.drop(key, s) }, nil
 	case <-ctx.Done():
 		k.drop(key, s)
-		return nil, ctxErr(ctx)
+		return nil, ContextErr(ctx)
 	}
 }
 

@@ -145,7 +145,7 @@ func (c *Cache) Verify(ctx context.Context) ([]Problem, error) {
 	var problems []Problem
 	for _, e := range list {
 		if ctx.Err() != nil {
-			return problems, fmt.Errorf("verify %s: %w", c.root, ctxErr(ctx))
+			return problems, fmt.Errorf("verify %s: %w", c.root, ContextErr(ctx))
 		}
 		if err := e.verify(); err != nil {
 			if _, gone := os.Lstat(e.Path); errors.Is(gone, fs.ErrNotExist) {

@@ -43,7 +43,7 @@ func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (c
 	same := c.unchanged(e.dir, m, c.root) == nil
 	for i, root := range roots {
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("compare %s: %w", root, ctxErr(ctx))
+			return nil, fmt.Errorf("compare %s: %w", root, ContextErr(ctx))
 		}
 		part := m.below(root)
 		if len(part.Files) == 0 || !same && part.compare(c.root, checksumOf) != nil {
@@ -117,7 +117,7 @@ func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 			case err != nil:
 				return NewStorageError("read", path, err)
 			case ctx.Err() != nil:
-				return ctxErr(ctx)
+				return ContextErr(ctx)
 			case !d.Type().IsRegular():
 				return nil
 			case len(m.Files) == maxRecorded:

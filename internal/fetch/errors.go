@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -52,13 +51,4 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: more than the allowed %d bytes", e.Name, e.Max)
-}
-
-// ctxErr joins ctx.Err with its cause.
-func ctxErr(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if cause == err {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, cause)
 }

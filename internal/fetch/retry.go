@@ -54,7 +54,7 @@ func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) e
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("fetch %s: %w", r.name, ctxErr(ctx))
+			return fmt.Errorf("fetch %s: %w", r.name, cache.ContextErr(ctx))
 		}
 		attempts, after := retriable(err)
 		if n >= min(attempts, c.attempts) {
@@ -65,7 +65,7 @@ func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) e
 			pause = min(after, c.maxWait)
 		}
 		if !sleep(ctx, pause) {
-			return fmt.Errorf("fetch %s: %w", r.name, ctxErr(ctx))
+			return fmt.Errorf("fetch %s: %w", r.name, cache.ContextErr(ctx))
 		}
 		wait *= 2
 	}
