@@ -22,6 +22,7 @@ const imports = `
 	runners:
 	internal/procdir:
 	internal/pool:
+	internal/recent:
 	cache: internal/procdir
 	internal/fetch: cache
 	internal/versions: internal/fetch
@@ -39,19 +40,19 @@ const imports = `
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
-	internal/builder: cache
+	internal/builder: cache internal/recent
 	internal/sandbox:
 	internal/hostile:
-	runners/deno/codecache: cache internal/builder
+	runners/deno/codecache: cache internal/builder internal/recent
 	internal/testcache:
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
-	runners/deno: cache internal/fetch internal/pool internal/procdir internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
+	runners/deno: cache internal/fetch internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:

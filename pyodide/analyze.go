@@ -57,7 +57,6 @@ const (
 	maxFound    = 500     // names of each kind
 	maxName     = 1000    // bytes of each
 	maxAnalysis = 1 << 20 // bytes of the guest's answer
-	maxAnalyses = 1024    // remembered, at most twice as many
 )
 
 // Analyze parses a program, in an interpreter that is used for nothing else. It
@@ -68,14 +67,14 @@ func (r *Runtime) Analyze(ctx context.Context, s Source) (*Analysis, error) {
 		return &Analysis{}, nil
 	}
 	key := s.digest()
-	if found, ok := r.analyses.get(key); ok {
+	if found, ok := r.analyses.Get(key); ok {
 		return found, nil
 	}
 	found, err := r.analyze(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("analyze: %w", err)
 	}
-	r.analyses.put(key, found)
+	r.analyses.Put(key, found)
 	return found, nil
 }
 

@@ -56,7 +56,7 @@ const libraryFile = "library"
 // tried again.
 func (r *modules) libraryBuilder(sum string, library []byte, memory int64) builder {
 	return func(ctx context.Context, dir string) error {
-		if err, ok := r.link.refused.get(sum); ok {
+		if err, ok := r.link.refused.Get(sum); ok {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(dir, libraryFile), library, 0o600); err != nil {
@@ -67,7 +67,7 @@ func (r *modules) libraryBuilder(sum string, library []byte, memory int64) build
 		}
 		err := r.config.Compile(ctx, dir, memory)
 		if errors.Is(err, ErrBudget) {
-			r.link.refused.put(sum, err)
+			r.link.refused.Put(sum, err)
 		}
 		return err
 	}

@@ -22,9 +22,6 @@ const (
 
 	maxOwnBody   = 256 << 10 // bytes of each function of such a library
 	ownCompilers = 2         // programs whose libraries are compiled at once
-
-	// maxRefused bounds the remembered libraries that exceeded their budget.
-	maxRefused = 1024
 )
 
 // libraryBudget returns the memory, in bytes, for compiling a prepared library of

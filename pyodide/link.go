@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/recent"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
@@ -28,12 +29,11 @@ type link struct {
 	shared    sharedLibraries
 	compilers chan struct{} // one slot for each library being compiled for one program
 	running   sync.WaitGroup
-	refused   recent[string, error] // by digest: libraries that exceeded their budget
+	refused   recent.Map[string, error] // by digest: libraries that exceeded their budget
 }
 
 // init sets the limits and defers what is made on first use.
 func (l *link) init(r *modules) {
-	l.refused.limit = maxRefused
 	l.compilers = make(chan struct{}, ownCompilers)
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
 		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {

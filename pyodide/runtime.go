@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
+	"coderunner/internal/recent"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
@@ -71,7 +72,7 @@ type Runtime struct {
 	stdlib    []byte // the archive of the standard library, shared and read-only
 	stdlibKey string // names its contents
 	pool      instances
-	analyses  recent[[sha256.Size]byte, *Analysis]
+	analyses  recent.Map[[sha256.Size]byte, *Analysis]
 	base      *Snapshot // a booted interpreter; nil without a store
 	close     sync.Once
 }
@@ -100,7 +101,6 @@ func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{modules: &modules{config: c}}
 	r.pool = newInstances(r, c.MaxIdle)
 	r.link.init(r.modules)
-	r.analyses.limit = maxAnalyses
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())

@@ -6,7 +6,7 @@
 //
 // # Locking
 //
-// Builder.mu guards the state of the keys. It is not held during builds and cache
+// Builder.mu guards the builds in progress. It is not held during builds and cache
 // operations.
 package builder
 
@@ -19,14 +19,12 @@ import (
 	"sync"
 
 	"coderunner/cache"
+	"coderunner/internal/recent"
 
 	"go.uber.org/zap"
 )
 
-const (
-	maxWaiting = 16   // builds in the background
-	maxKnown   = 1024 // keys; when full, all but those building are dropped
-)
+const maxWaiting = 16 // builds in the background
 
 // Options configure a [Builder].
 type Options struct {
@@ -46,20 +44,16 @@ type Builder struct {
 	turn chan struct{} // holds a token during a background build
 	done sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool              // guarded by mu
-	waiting int               // background builds, queued or running; guarded by mu
-	keys    map[string]*state // guarded by mu
-}
+	failures recent.Map[string, int] // by key
 
-type state struct {
-	building bool
-	failures int
+	mu       sync.Mutex
+	closed   bool                // guarded by mu
+	building map[string]struct{} // keys of background builds, queued or running; guarded by mu
 }
 
 // New returns a Builder. The caller closes it.
 func New(o Options) *Builder {
-	b := &Builder{o: o, turn: make(chan struct{}, 1), keys: map[string]*state{}}
+	b := &Builder{o: o, turn: make(chan struct{}, 1), building: map[string]struct{}{}}
 	b.ctx, b.stop = context.WithCancel(context.Background())
 	return b
 }
@@ -76,62 +70,36 @@ func (b *Builder) Close() {
 // Wait waits until no background build is queued or running.
 func (b *Builder) Wait() { b.done.Wait() }
 
-// stateLocked returns the state of a key, which it creates if need be.
-func (b *Builder) stateLocked(key string) *state {
-	s := b.keys[key]
-	if s == nil {
-		if len(b.keys) >= maxKnown {
-			for key, old := range b.keys {
-				if !old.building {
-					delete(b.keys, key)
-				}
-			}
-		}
-		s = &state{}
-		b.keys[key] = s
-	}
-	return s
-}
-
 // Failed reports whether a key has failed MaxFailures times.
 func (b *Builder) Failed(key string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := b.keys[key]
-	return s != nil && s.failures >= b.o.MaxFailures
+	n, _ := b.failures.Get(key)
+	return n >= b.o.MaxFailures
 }
 
 // Building reports whether a background build of the key is queued or running.
 func (b *Builder) Building(key string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.keys[key]
-	return s != nil && s.building
+	_, is := b.building[key]
+	return is
 }
 
 // Fail counts a failure of a key that Build did not observe.
-func (b *Builder) Fail(key string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.stateLocked(key).failures++
-}
+func (b *Builder) Fail(key string) { b.failures.Update(key, func(n int) int { return n + 1 }) }
 
 // Start runs build in the background and reports true. It reports false while key
 // is building, has failed MaxFailures times, or maxWaiting builds are queued.
 func (b *Builder) Start(key string, build func(context.Context) error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.stateLocked(key)
-	if b.closed || s.building || s.failures >= b.o.MaxFailures || b.waiting >= maxWaiting {
+	if _, is := b.building[key]; b.closed || is || b.Failed(key) || len(b.building) >= maxWaiting {
 		return false
 	}
-	s.building = true
-	b.waiting++
+	b.building[key] = struct{}{}
 	b.done.Go(func() {
 		defer func() {
 			b.mu.Lock()
-			s.building = false
-			b.waiting--
+			delete(b.building, key)
 			b.mu.Unlock()
 		}()
 		select {

@@ -23,8 +23,7 @@
 // # Locking
 //
 // Runs share only Deno's cache directory, which they read and Deno itself guards.
-// memo, absences, runDirs, leases, its pool and codecache each have a mutex; none
-// is taken under another, and none is held while anything waits. Close waits for
+// runDirs, the pool of leases and the memos each have a mutex; none is taken under another, and none is held while anything waits. Close waits for
 // the work that runs leave in the background (Runner.background).
 //
 // # Limits
@@ -54,6 +53,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/recent"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
@@ -112,7 +112,7 @@ type Config struct {
 type Runner struct {
 	*tool
 	runDirs *runDirs
-	known   memo
+	known   recent.Map[string, *prepared] // by the key of their dependencies
 	absent  absences
 	leases  *leases
 	codes   *codes

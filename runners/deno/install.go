@@ -88,7 +88,7 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 		return &prepared{}, nil
 	}
 	key := i.key()
-	if p, ok := r.known.get(key); ok && i.complete(p) {
+	if p, ok := r.known.Get(key); ok && i.complete(p) {
 		return p, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
@@ -127,7 +127,7 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 	if err := i.intact(ctx, key, p); err != nil {
 		return nil, err
 	}
-	r.known.put(key, p)
+	r.known.Put(key, p)
 	if !fresh {
 		return p, nil
 	}

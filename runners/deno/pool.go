@@ -2,10 +2,10 @@ package deno
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"coderunner/internal/pool"
+	"coderunner/internal/recent"
 
 	"go.uber.org/zap"
 )
@@ -24,8 +24,7 @@ type leases struct {
 	ctx  context.Context             // ends with close
 	stop context.CancelFunc
 
-	mu   sync.Mutex
-	lots map[string]*lot // by key
+	lots recent.Map[string, *lot] // by key
 }
 
 // lot is the pool's key for a variant. There is one of each.
@@ -36,7 +35,7 @@ type lot struct {
 
 // newLeases returns leases with at most max idle processes.
 func newLeases(r *Runner, max int) *leases {
-	l := &leases{r: r, lots: map[string]*lot{}}
+	l := &leases{r: r}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if max > 0 {
 		l.pool = pool.New(pool.Options[*lot, *instance]{
@@ -97,18 +96,14 @@ func (l *leases) lotOf(v variant) *lot {
 	if key == "" {
 		return nil
 	}
-	l.mu.Lock()
-	of := l.lots[key]
-	stale := of == nil
-	if stale {
-		if len(l.lots) >= maxKnown {
-			clear(l.lots) // their idle processes expire
+	fresh := false
+	of := l.lots.Update(key, func(have *lot) *lot { // idle processes of a forgotten one expire
+		if fresh = have == nil; fresh {
+			return &lot{key: key, variant: v}
 		}
-		of = &lot{key: key, variant: v}
-		l.lots[key] = of
-	}
-	l.mu.Unlock()
-	if stale {
+		return have
+	})
+	if fresh {
 		// The lots of a replaced Deno.
 		l.drop(func(have *lot) bool {
 			h := have.variant

@@ -274,7 +274,7 @@ func TestParkEnds(t *testing.T) {
 	run(t, r, runners.Request{Code: "1"})
 	in = waiting(t, r)[0]
 	// A Deno that was replaced.
-	r.leases.lots = map[string]*lot{}
+	r.leases.lots.Update(in.lot.key, func(*lot) *lot { return nil })
 	run(t, r, runners.Request{Code: "1"})
 	select {
 	case <-in.p.End():

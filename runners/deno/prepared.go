@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 )
@@ -108,36 +108,10 @@ func (i *installation) keepDirs(p *prepared) {
 	}
 }
 
-// memo keeps prepared sets by their key.
-type memo struct {
-	mu sync.Mutex
-	m  map[string]*prepared
-}
-
-// maxKnown bounds the memo and the lots of leases; a full map is cleared.
-const maxKnown = 1000
-
-func (m *memo) get(key string) (*prepared, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	p, ok := m.m[key]
-	return p, ok
-}
-
-func (m *memo) put(key string, p *prepared) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.m == nil || len(m.m) >= maxKnown {
-		m.m = map[string]*prepared{}
-	}
-	m.m[key] = p
-}
-
 // absences remembers for absentFor which targets could not be installed, so that
-// optional ones do not delay each run. It is safe for concurrent use.
+// optional ones do not delay each run.
 type absences struct {
-	mu sync.Mutex
-	m  map[string]absence // by specifier; guarded by mu
+	recent.Map[string, absence] // by specifier
 }
 
 type absence struct {
@@ -145,28 +119,18 @@ type absence struct {
 	until  time.Time
 }
 
-const (
-	absentFor = time.Minute
-	maxAbsent = 1000
-)
+const absentFor = time.Minute
 
 func (a *absences) note(failures []deps.Failure) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.m == nil || len(a.m) >= maxAbsent {
-		a.m = map[string]absence{}
-	}
 	for _, f := range failures {
-		a.m[f.Target.Specifier] = absence{f.Reason, time.Now().Add(absentFor)}
+		a.Put(f.Target.Specifier, absence{f.Reason, time.Now().Add(absentFor)})
 	}
 }
 
 // among returns the targets that are known to be absent and are not needed.
 func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	for _, t := range targets {
-		if have, ok := a.m[t.Specifier]; ok && !t.Needed && time.Now().Before(have.until) {
+		if have, ok := a.Get(t.Specifier); ok && !t.Needed && time.Now().Before(have.until) {
 			failures = append(failures, deps.Failure{Target: t, Reason: have.reason})
 		}
 	}

@@ -4,10 +4,6 @@
 // A program could poison databases that others load. So each program gets a copy,
 // and each set of packages has its own databases, made by a process that loads
 // the packages and runs no program. The caller makes them and defines the sets.
-//
-// # Locking
-//
-// Store.mu guards the state of sets; it is not held while anything waits.
 package codecache
 
 import (
@@ -18,11 +14,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"coderunner/cache"
 	"coderunner/internal/builder"
+	"coderunner/internal/recent"
 
 	"go.uber.org/zap"
 )
@@ -47,7 +43,6 @@ const (
 	maxSize    = 64 << 20 // of one set, in bytes
 	maxEntries = 256      // sets on disk
 	maxBytes   = 1 << 30  // on disk
-	maxKnown   = 1000     // sets in memory; a full map is cleared
 )
 
 // errNone ends Find when there are no databases.
@@ -59,9 +54,7 @@ type Store struct {
 	cache   *cache.Cache
 	log     *zap.Logger
 	builder *builder.Builder
-
-	mu   sync.Mutex
-	sets map[string]*set // by key; guarded by mu
+	sets    recent.Map[string, set]
 }
 
 // set is the state of a set of packages.
@@ -74,7 +67,7 @@ type set struct {
 // New returns a Store that keeps its databases in c.
 func New(c *cache.Cache, log *zap.Logger) *Store {
 	return &Store{
-		cache: c, log: log, sets: map[string]*set{},
+		cache: c, log: log,
 		builder: builder.New(builder.Options{Cache: c, Kind: Kind, MaxEntries: maxEntries, MaxBytes: maxBytes, MaxFailures: maxFailures, Log: log}),
 	}
 }
@@ -83,34 +76,18 @@ func New(c *cache.Cache, log *zap.Logger) *Store {
 func (s *Store) Wait()  { s.builder.Wait() }
 func (s *Store) Close() { s.builder.Close() }
 
-// setLocked returns the state of a set. The caller holds mu.
-func (s *Store) setLocked(key string) *set {
-	known := s.sets[key]
-	if known == nil {
-		if len(s.sets) >= maxKnown {
-			clear(s.sets)
-		}
-		known = &set{}
-		s.sets[key] = known
-	}
-	return known
-}
-
 // found records where a set's databases are.
 func (s *Store) found(key, dir string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.setLocked(key)
-	known.path, known.absent = dir, dir == ""
+	s.sets.Update(key, func(known set) set {
+		known.path, known.absent = dir, dir == ""
+		return known
+	})
 }
 
 // Find returns the directory with a set's databases, "" if there are none. The
 // cache has verified them.
 func (s *Store) Find(key string) string {
-	s.mu.Lock()
-	absent := s.setLocked(key).absent
-	s.mu.Unlock()
-	if absent {
+	if known, _ := s.sets.Get(key); known.absent {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), findLimit)
@@ -129,10 +106,7 @@ func (s *Store) Find(key string) string {
 // Want calls fill in the background to make the databases of a set in a directory,
 // if Find has found none, and then done.
 func (s *Store) Want(key string, fill func(ctx context.Context, dir string) error, done func()) {
-	s.mu.Lock()
-	absent := s.setLocked(key).absent
-	s.mu.Unlock()
-	if !absent {
+	if known, _ := s.sets.Get(key); !known.absent {
 		return
 	}
 	s.builder.Start(key, func(ctx context.Context) error {
@@ -154,11 +128,7 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 // the program. If it reports that this fails, the databases are dropped, and
 // Suspect calls dropped.
 func (s *Store) Suspect(key string, check func(context.Context) (broken bool), dropped func()) {
-	s.mu.Lock()
-	known := s.setLocked(key)
-	skip := known.path == "" || time.Since(known.checked) < checkEvery
-	s.mu.Unlock()
-	if skip {
+	if known, _ := s.sets.Get(key); known.path == "" || s.Checked(key) {
 		return
 	}
 	started := s.builder.Start(key, func(ctx context.Context) error {
@@ -170,27 +140,27 @@ func (s *Store) Suspect(key string, check func(context.Context) (broken bool), d
 		return nil
 	})
 	if started {
-		s.mu.Lock()
-		s.setLocked(key).checked = time.Now()
-		s.mu.Unlock()
+		s.sets.Update(key, func(known set) set {
+			known.checked = time.Now()
+			return known
+		})
 	}
 }
 
 // Checked reports whether Suspect has started a check of a set within checkEvery.
 func (s *Store) Checked(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Since(s.setLocked(key).checked) < checkEvery
+	known, _ := s.sets.Get(key)
+	return time.Since(known.checked) < checkEvery
 }
 
 // Drop removes the databases of a set that Find found, and reports whether there
 // were any.
 func (s *Store) Drop(ctx context.Context, key string) bool {
-	s.mu.Lock()
-	known := s.setLocked(key)
-	path := known.path
-	known.path, known.absent = "", true
-	s.mu.Unlock()
+	path := ""
+	s.sets.Update(key, func(known set) set {
+		path, known.path, known.absent = known.path, "", true
+		return known
+	})
 	if path == "" {
 		return false
 	}
