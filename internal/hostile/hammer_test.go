@@ -55,7 +55,7 @@ type hammer struct {
 func TestHammer(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
-	kills := 16
+	kills := 8 // each of the quick blows once
 	if long {
 		kills = 200
 	}
