@@ -64,7 +64,7 @@ func BenchmarkCode(b *testing.B) {
 		r.settle()
 	}
 	_, v := variantOf(b, without, req)
-	for without.codes.store.Drop(b.Context(), without.codes.key(v)) { // until it is given up
+	for without.store.Drop(b.Context(), without.codeKey(v)) { // until it is given up
 		run(b, without, req)
 		without.settle()
 	}

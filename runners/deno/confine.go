@@ -44,13 +44,13 @@ func unconfined(p runners.Policy) bool {
 // confinement returns what the process may touch, nil if that is everything. It
 // may write nothing that another process reads, unless the policy allows it.
 func (in *instance) confinement() *sandbox.Spec {
-	r, v, p := in.r, in.variant, in.policy()
+	v, p := in.variant, in.policy()
 	if unconfined(p) {
 		return nil
 	}
 	s := &sandbox.Spec{
 		Execute: []string{v.binary},
-		Read:    []string{in.denoDir, r.runDirs.bootstrap()},
+		Read:    []string{in.ownDir, in.runDirs.bootstrap()},
 		Write:   []string{in.dir.path},
 		Network: p.Net.Any() && !p.DenyNet.All,
 	}
@@ -59,12 +59,12 @@ func (in *instance) confinement() *sandbox.Spec {
 	}
 	if v.ready.remote {
 		for _, name := range fetched[1:] {
-			s.Read = append(s.Read, filepath.Join(r.denoDir, name))
+			s.Read = append(s.Read, filepath.Join(in.denoDir, name))
 		}
 	}
 	if s.Network {
 		for _, name := range certificateVariables {
-			s.Read = append(s.Read, r.cfg.Env[name])
+			s.Read = append(s.Read, in.cfg.Env[name])
 		}
 	}
 	s.Read = append(s.Read, granted(p.Read, p.DenyRead)...)

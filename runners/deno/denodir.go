@@ -6,12 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"coderunner/internal/procdir"
-	"coderunner/internal/sandbox"
 	"coderunner/runners/deno/codecache"
-
-	"go.uber.org/zap"
 )
 
 // The trusted phase fills Deno's cache (tool.denoDir), and a program's process
@@ -69,50 +67,6 @@ func closeStorage(dir string) error {
 	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a directory of this name.\n"), 0o400)
 }
 
-// guarded reports whether the kernel denies the process writes to its DENO_DIR, so
-// that the next run can use it.
-func (in *instance) guarded() bool {
-	p := in.policy()
-	return !unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.r.runDirs.base)
-}
-
-// arrange makes the DENO_DIR of the instance.
-func (in *instance) arrange() error {
-	r, ready := in.r, in.variant.ready
-	for name, wanted := range map[string]bool{mapName: ready.own, configName: ready.config} {
-		if !wanted {
-			continue
-		}
-		// The addresses in it are relative to its own path.
-		text, err := os.ReadFile(filepath.Join(ready.dir, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(in.dir.path, name), text, 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("copy the prepared %s: %w", name, err)
-		}
-	}
-	if err := in.dir.link(r.denoDir); err != nil {
-		// Some systems restrict symbolic links. Deno then writes to its cache, where
-		// that is allowed.
-		r.log.Debug("Deno has no directory of its own for a run", zap.Error(err))
-		in.denoDir, in.coded = r.denoDir, true
-		return nil
-	}
-	in.denoDir = in.dir.denoDir()
-	master := ""
-	if !in.variant.making { // that one fills new databases
-		if master = r.codes.find(in.variant); master == "" {
-			return nil // Deno has its databases in memory
-		}
-	}
-	if err := codecache.Copy(master, in.dir.code()); err != nil {
-		return fmt.Errorf("copy Deno's databases: %w", err)
-	}
-	in.coded = true
-	return nil
-}
-
 // genIn returns where a DENO_DIR has the compiled TypeScript of a directory.
 func genIn(denoDir, dir string) string {
 	return filepath.Join(denoDir, "gen", "file", trimVolume(dir))
@@ -132,3 +86,34 @@ func (t *tool) sweepGen(base string) {
 		}
 	}
 }
+
+// makeDenoDir makes Deno's cache directory.
+func makeDenoDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make Deno's cache: %w", err)
+	}
+	trimCaches(dir)
+	if err := closeStorage(dir); err != nil && !os.IsPermission(err) {
+		return fmt.Errorf("make Deno's cache: %w", err)
+	}
+	return nil
+}
+
+// maxCache bounds each of Deno's databases, in bytes.
+const maxCache = 256 << 20
+
+// trimCaches removes the trusted phase's databases of module analysis that are
+// larger than maxCache.
+func trimCaches(dir string) {
+	databases, _ := filepath.Glob(filepath.Join(dir, "*_cache_v*"))
+	for _, name := range databases {
+		if info, err := os.Lstat(name); err != nil || info.Size() < maxCache {
+			continue
+		}
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			_ = os.Remove(name + suffix) // the next one tries again
+		}
+	}
+}
+
+func trimVolume(name string) string { return strings.ReplaceAll(name, ":", "") }

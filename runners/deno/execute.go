@@ -33,7 +33,7 @@ type orders struct {
 // context's cause if ctx ends first.
 func (j *job) instance(ctx context.Context) (*instance, error) {
 	if begun := time.Now(); !j.fresh {
-		in := j.r.leases.take(ctx, j.variant())
+		in := j.leases.take(ctx, j.variant())
 		j.lot = in.lot
 		err := in.await(ctx)
 		if err == nil && in.alive() {
@@ -47,7 +47,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 			return nil, err // another start would fail, too
 		}
 	}
-	in := j.r.launch(ctx, j.variant())
+	in := j.leases.launch(ctx, j.variant())
 	if err := in.await(ctx); err != nil {
 		in.discard()
 		return nil, err
@@ -93,7 +93,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
 	end := &ending{
 		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.dir.work(), program: j.program,
-		workers: j.mentions("Worker"), free: unconfined(j.r.cfg.Policy),
+		workers: j.mentions("Worker"), free: unconfined(j.leases.cfg.Policy),
 		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
 	}
 	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
@@ -117,7 +117,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
 	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
 	go p.Reap()
-	j.r.background.Go(func() { p.Watch(in.dir.path) })
+	j.leases.background.Go(func() { p.Watch(in.dir.path) })
 
 	select {
 	case <-over:
@@ -185,17 +185,24 @@ func (j *job) order(in *instance, tell, load bool) bool {
 	return true
 }
 
-// unloadable reports whether the program cannot be loaded. Its own claim is
-// untrusted: it may have run. So it is loaded again in a process that evaluates
-// nothing.
-func (j *job) unloadable(ctx context.Context, end *ending) bool {
-	claims := func(end *ending) bool {
-		t := end.report.thrown
-		return end.stopped == "" && end.signal == 0 && t != nil && t.escaped && t.load
+// job is one run in progress.
+type job struct {
+	analysis
+	leases *leases
+	req    runners.Request
+	binary string
+	ready  *prepared
+	begun  time.Time
+	stdin  stdin
+	left   time.Duration // for all processes of the run together
+	lot    *lot          // of its process, nil if that is not pooled
+
+	fresh bool // do not take an idle process
+}
+
+func cancelled() *runners.Outcome {
+	return &runners.Outcome{
+		Status: runners.Cancelled, ExitCode: killedCode, Packages: []runners.Package{},
+		Error: &runners.Error{Type: "Cancelled", Message: "the run was cancelled"},
 	}
-	if !claims(end) {
-		return false
-	}
-	again, err := j.execute(ctx, true)
-	return err == nil && claims(again)
 }

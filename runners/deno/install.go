@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,9 +11,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"coderunner/internal/fetch"
+	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 )
@@ -20,10 +26,18 @@ import (
 // prepareLimit bounds one preparation.
 const prepareLimit = 5 * time.Minute
 
+// installer installs packages. What it has installed it remembers.
+type installer struct {
+	*tool
+	known  recent.Map[string, *prepared] // by key
+	absent absences
+	stale  func(dir string) // ends the idle processes that use a prepared directory
+}
+
 // installation is the trusted phase of one run: it installs packages by their
 // names and never sees the program.
 type installation struct {
-	r        *Runner
+	*installer
 	binary   string
 	deps     deps.Dependencies
 	progress runners.ProgressFunc
@@ -33,15 +47,15 @@ type installation struct {
 // install installs dependencies. What any process prepared in this cache is used
 // again, with the same versions. The error is a *runners.NotInstalledError when
 // something that the program cannot be loaded without cannot be installed.
-func (r *Runner) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
-	i := &installation{r: r, binary: binary, deps: d.Without(r.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}}
+func (of *installer) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
+	i := &installation{installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}}
 	for {
 		if len(i.deps.Broken) > 0 {
 			return nil, notInstalled(i.deps.Broken)
 		}
 		p, err := i.once(ctx)
 		if failed, ok := errors.AsType[*deps.FailedError](err); ok {
-			r.absent.note(failed.Failures)
+			of.absent.note(failed.Failures)
 			i.deps = i.deps.Without(failed.Failures) // at least one fewer
 			continue
 		}
@@ -68,9 +82,9 @@ func notInstalled(failures []deps.Failure) error {
 
 // key returns a digest of everything that decides what is prepared.
 func (i *installation) key() string {
-	r, d := i.r, i.deps
+	d := i.deps
 	b, err := json.Marshal([]any{
-		3, r.version, fetch.WithoutUser(r.cfg.NPMRegistry), r.cfg.JSRURL, importFlags(r.cfg.Policy, r.cfg.JSRURL),
+		3, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock),
 	})
 	if err != nil {
@@ -83,12 +97,11 @@ func (i *installation) key() string {
 // once installs all dependencies. The error is a *deps.FailedError when some
 // cannot be installed.
 func (i *installation) once(ctx context.Context) (*prepared, error) {
-	r := i.r
 	if i.deps.Empty() {
 		return &prepared{}, nil
 	}
 	key := i.key()
-	if p, ok := r.known.Get(key); ok && i.complete(p) {
+	if p, ok := i.known.Get(key); ok && i.complete(p) {
 		return p, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
@@ -106,8 +119,8 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 
 // prepare returns the prepared directory of a run's packages, from the cache or new.
 func (i *installation) prepare(ctx context.Context, key string) (*prepared, error) {
-	r, fresh := i.r, false
-	dir, err := r.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
+	fresh := false
+	dir, err := i.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
 		fresh = true
 		return i.resolve(ctx, dir)
 	})
@@ -127,7 +140,7 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 	if err := i.intact(ctx, key, p); err != nil {
 		return nil, err
 	}
-	r.known.Put(key, p)
+	i.known.Put(key, p)
 	if !fresh {
 		return p, nil
 	}
@@ -170,7 +183,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	switch {
 	case err != nil:
 	case d.Lock != nil:
-		err = i.r.compare(lock)
+		err = i.compare(lock)
 	case len(lock.Packages()) == 0:
 		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
 	}
@@ -189,7 +202,7 @@ func (i *installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	if locked {
 		c.lock = filepath.Join(dir, lockName)
 	}
-	_, message, err := i.r.deno(ctx, c)
+	_, message, err := i.deno(ctx, c)
 	switch {
 	case err != nil || message == "":
 		return err
@@ -205,7 +218,7 @@ func (i *installation) refill(ctx context.Context, p *prepared) error {
 	if p.dir == "" || len(i.deps.Targets) == 0 {
 		return nil
 	}
-	i.r.leases.dropPrepared(p.dir)
+	i.stale(p.dir)
 	return i.fetch(ctx, p.dir, p.locked, p.locked)
 }
 
@@ -219,12 +232,12 @@ const maxBlamed = 8
 func (i *installation) blame(ctx context.Context, c preparation, message string) error {
 	targets, e := i.deps.Targets, &deps.FailedError{}
 	fail := func(t deps.Target, message string) {
-		e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: deps.Reason(t, message, i.r.cfg.Offline)})
+		e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: deps.Reason(t, message, i.cfg.Offline)})
 	}
 	if len(targets) > 1 {
 		asked := c
 		asked.lock, asked.frozen = "", false
-		info, err := i.r.info(ctx, asked)
+		info, err := i.info(ctx, asked)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -245,7 +258,7 @@ func (i *installation) blame(ctx context.Context, c preparation, message string)
 	}
 	if len(targets) > 1 && len(targets) <= maxBlamed {
 		for _, t := range targets {
-			_, message, err := i.r.deno(ctx, preparation{binary: i.binary, command: c.command, dir: c.dir, what: t.Specifier, downloaded: func(string) {}})
+			_, message, err := i.deno(ctx, preparation{binary: i.binary, command: c.command, dir: c.dir, what: t.Specifier, downloaded: func(string) {}})
 			if err != nil {
 				return err
 			}
@@ -260,4 +273,104 @@ func (i *installation) blame(ctx context.Context, c preparation, message string)
 		}
 	}
 	return e
+}
+
+// complete reports whether a prepared directory and its packages are still in the
+// caches, which may have been cleared meanwhile.
+func (i *installation) complete(p *prepared) bool {
+	needed := append(slices.Clip(p.dirs), filepath.Join(p.dir, mapName))
+	if p.remote {
+		needed = append(needed, filepath.Join(i.denoDir, "remote"))
+	}
+	return !slices.ContainsFunc(needed, func(name string) bool {
+		_, err := os.Lstat(name)
+		return err != nil
+	})
+}
+
+// load reads a prepared directory.
+func (i *installation) load(dir string) (*prepared, error) {
+	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
+	if err != nil {
+		return nil, err
+	}
+	text := i.deps.Map.JSON()
+	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
+	p := &prepared{
+		dir: dir, set: hex.EncodeToString(set[:]), locked: lock.Text != nil, packages: lock.Packages(),
+		remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0,
+		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
+	}
+	p.dirs = i.packageDirs(p.packages)
+	for n := range p.packages {
+		p.packages[n].Cached = true
+	}
+	return p, nil
+}
+
+// keepDirs removes from p.dirs the packages that Deno did not fetch, because it
+// does not need them. If none is left, Deno keeps packages in an unknown
+// directory, and the program may read all of npm's.
+func (i *installation) keepDirs(p *prepared) {
+	kept := p.dirs[:0]
+	for _, dir := range p.dirs {
+		if _, err := os.Lstat(dir); err == nil {
+			kept = append(kept, dir)
+			versions, _ := os.ReadDir(filepath.Dir(dir))
+			for _, e := range versions {
+				if strings.HasPrefix(e.Name(), filepath.Base(dir)+"_") { // a copy for other peer dependencies
+					p.copies = append(p.copies, filepath.Join(filepath.Dir(dir), e.Name()))
+				}
+			}
+		}
+	}
+	if p.dirs = kept; p.npm && len(kept) == 0 {
+		p.copies = []string{filepath.Join(i.denoDir, "npm")}
+	}
+}
+
+// intact verifies that the packages in Deno's cache are as they were unpacked, and
+// fetches changed ones again. Deno itself verifies archives only when it fetches
+// them.
+func (i *installation) intact(ctx context.Context, key string, p *prepared) error {
+	if len(p.dirs) == 0 {
+		return nil
+	}
+	damaged, err := i.cfg.Cache.Changed(ctx, "deno-npm", key, p.dirs)
+	if err != nil || len(damaged) == 0 {
+		return err
+	}
+	i.log.Warn("packages in Deno's cache have changed and are fetched again", zap.Strings("packages", damaged))
+	for _, dir := range damaged {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove a damaged package: %w", err)
+		}
+	}
+	if err := i.refill(ctx, p); err != nil {
+		return err
+	}
+	// Packages of other sets, which this one does not need, are gone now.
+	there := slices.DeleteFunc(slices.Clone(p.dirs), func(dir string) bool {
+		_, err := os.Lstat(dir)
+		return err != nil
+	})
+	return i.cfg.Cache.Record(ctx, "deno-npm", key, there)
+}
+
+func badLock(err error) error {
+	return runners.BadArgument("code", "has a %v; write it again with \"coderunner lock FILE\".", err)
+}
+
+// refused returns the error for packages that Deno could not prepare with a lock,
+// which allows no others.
+func (i *installation) refused(message string) error {
+	reason := deps.Reason(i.deps.Targets[0], message, i.cfg.Offline)
+	switch {
+	case strings.Contains(message, "failed reading lockfile"):
+		_, why, _ := strings.Cut(strings.TrimSuffix(reason, ")"), "' (") // after the file's name
+		return badLock(fmt.Errorf("%w: %s", deps.ErrLock, strings.TrimSuffix(why, ".")))
+	case strings.Contains(message, "lockfile is out of date"):
+		reason = "the program's lock does not have all that the program needs; write it again with \"coderunner lock FILE\""
+	}
+	return &runners.NotInstalledError{Packages: []runners.PackageError{{Name: i.deps.Summary(), Reason: reason}}}
 }

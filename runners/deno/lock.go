@@ -2,7 +2,6 @@ package deno
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +26,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	if lock == nil {
 		return &runners.Locked{Text: req.Code}, nil
 	}
-	if text, err := j.pin(ctx, lock); err != nil {
+	if text, err := r.pin(ctx, j, lock); err != nil {
 		return nil, err
 	} else if text != req.Code {
 		req.Code = text
@@ -44,13 +43,13 @@ func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps
 	j, err := r.job(req)
 	if err == nil && !j.program.Certain {
 		var info *deps.Info
-		if info, err = j.info(ctx, req.Code); err == nil {
+		if info, err = r.modules(ctx, j, req.Code); err == nil {
 			j.program.Imports = info.Imports()
-			err = j.depend()
+			err = j.resolve(req.Files)
 		}
 	}
 	if err == nil {
-		err = j.install(ctx)
+		err = r.install(ctx, j)
 	}
 	if err != nil || !j.ready.locked {
 		return j, nil, err
@@ -59,12 +58,12 @@ func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps
 	return j, lock, err
 }
 
-// info runs "deno info" on a program's text, without network.
-func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error) {
-	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
+// modules runs "deno info" on a program's text, without network.
+func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.Info, err error) {
+	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(j.r.runDirs.base, "lock-")
+	dir, err := os.MkdirTemp(r.runDirs.base, "lock-")
 	if err != nil {
 		return nil, err
 	}
@@ -72,16 +71,16 @@ func (j *job) info(ctx context.Context, text string) (info *deps.Info, err error
 	if err := os.WriteFile(filepath.Join(dir, j.main), []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	return j.r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
+	return r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
 }
 
 // pin returns the job's program with a lock's versions in its import specifiers.
 // Deno's own parser finds them, one occurrence of each specifier at a time; no
 // other byte changes.
-func (j *job) pin(ctx context.Context, lock *deps.LockFile) (string, error) {
+func (r *Runner) pin(ctx context.Context, j *job, lock *deps.LockFile) (string, error) {
 	text := j.req.Code
 	for range maxRounds {
-		info, err := j.info(ctx, text)
+		info, err := r.modules(ctx, j, text)
 		if err != nil {
 			return "", err
 		}
@@ -111,49 +110,3 @@ func (j *job) pin(ctx context.Context, lock *deps.LockFile) (string, error) {
 // maxRounds bounds the calls of "deno info" for a program that repeats specifiers.
 // The occurrences that are left have their versions in the lock file only.
 const maxRounds = 50
-
-// useLock takes the packages' versions from the program's own lock. What the lock
-// does not have cannot be installed.
-func (j *job) useLock() error {
-	if len(j.deps.Targets) == 0 {
-		return nil
-	}
-	_, text, err := deps.CutLock(j.req.Code)
-	switch {
-	case err != nil:
-		return badLock(err)
-	case text == nil:
-		return runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
-	}
-	lock, err := deps.ParseLock(text)
-	if err != nil {
-		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
-	}
-	j.deps.Lock = text
-	var failures []deps.Failure
-	for _, t := range j.deps.Targets {
-		if !lock.Has(t) {
-			failures = append(failures, deps.Failure{Target: t, Reason: "there is no package of this name and version in the program's lock"})
-		}
-	}
-	j.deps = j.deps.Without(failures)
-	return nil
-}
-
-func badLock(err error) error {
-	return runners.BadArgument("code", "has a %v; write it again with \"coderunner lock FILE\".", err)
-}
-
-// refused returns the error for packages that Deno could not prepare with a lock,
-// which allows no others.
-func (i *installation) refused(message string) error {
-	reason := deps.Reason(i.deps.Targets[0], message, i.r.cfg.Offline)
-	switch {
-	case strings.Contains(message, "failed reading lockfile"):
-		_, why, _ := strings.Cut(strings.TrimSuffix(reason, ")"), "' (") // after the file's name
-		return badLock(fmt.Errorf("%w: %s", deps.ErrLock, strings.TrimSuffix(why, ".")))
-	case strings.Contains(message, "lockfile is out of date"):
-		reason = "the program's lock does not have all that the program needs; write it again with \"coderunner lock FILE\""
-	}
-	return &runners.NotInstalledError{Packages: []runners.PackageError{{Name: i.deps.Summary(), Reason: reason}}}
-}

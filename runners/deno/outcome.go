@@ -190,16 +190,6 @@ func (e *ending) memoryHint() string {
 	return ": a Worker needs about 550 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
 }
 
-// lastLines returns the last lines of text, after a colon.
-func lastLines(text string) string {
-	lines := strings.Split(strings.TrimSpace(text[max(0, len(text)-4096):]), "\n")
-	lines = lines[max(0, len(lines)-5):]
-	if len(lines) == 1 && lines[0] == "" {
-		return ""
-	}
-	return ": " + deps.Shorten(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
-}
-
 // uncaught matches the start of Deno's message about the error that ended a program.
 var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
 

@@ -85,7 +85,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 	fill := func(_ context.Context, dir string) error {
 		return os.WriteFile(filepath.Join(dir, codecache.Names[0]), []byte("code"), 0o600)
 	}
-	for _, row := range [][2]string{{codecache.Kind, r.codes.key(v)}, {codecache.Kind, "another"}, {"deno-graph", "one"}} {
+	for _, row := range [][2]string{{codecache.Kind, r.codeKey(v)}, {codecache.Kind, "another"}, {"deno-graph", "one"}} {
 		dir, err := c.Dir(t.Context(), row[0], row[1], fill)
 		if err != nil {
 			t.Fatal(err)

@@ -3,10 +3,7 @@ package deno
 import (
 	"context"
 	"errors"
-	"path"
-	"path/filepath"
-	"regexp"
-	"slices"
+	"fmt"
 	"time"
 
 	"coderunner/runners"
@@ -14,38 +11,13 @@ import (
 	"coderunner/runners/deno/jsparse"
 )
 
-// extensions are those of files that Deno runs.
-var extensions = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}
-
-// edited are the extensions of programs that get edits: modules without tags.
-var edited = []string{".js", ".mjs", ".ts", ".mts"}
-
-// job is one run in progress.
-type job struct {
-	r       *Runner
-	req     runners.Request
-	pinned  []deps.Package
-	main    string // the program's name in the working directory
-	shown   string // its name in tracebacks
-	program *jsparse.Program
-	deps    deps.Dependencies
-	binary  string
-	ready   *prepared
-	begun   time.Time
-	stdin   stdin
-	left    time.Duration // for all processes of the run together
-	lot     *lot          // of its process, nil if that is not pooled
-
-	fresh bool // do not take an idle process
-}
-
 // Run runs one program. See [runners.Runner].
 func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 	j, err := r.job(req)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.install(ctx); err != nil {
+	if err := r.install(ctx, j); err != nil {
 		o, err := unavailable(err)
 		return j.finish(ctx, o, err)
 	}
@@ -76,89 +48,30 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	}
 }
 
-// job checks a request and finds its program's imports.
+// job checks a request and analyses its program.
 func (r *Runner) job(req runners.Request) (*job, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
-	j := &job{r: r, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
-	var err error
-	if err = j.name(); err != nil {
-		return nil, err
-	}
-	if err = checkNames(req.Files, j.main); err != nil {
-		return nil, err
-	}
-	if j.pinned, err = deps.ParsePackages(req.Packages); err != nil {
-		return nil, err
-	}
-	if slices.Contains(edited, path.Ext(j.main)) {
-		j.program = jsparse.ParseMain(req.Code, deps.Fetched)
-	} else {
-		j.program = jsparse.Parse(req.Code)
-	}
-	return j, j.depend()
-}
-
-// depend finds what the job's program and its files import.
-func (j *job) depend() (err error) {
-	j.deps, err = dependencies(j.req.Files, deps.Module{Path: j.main, Imports: j.program.Imports}, j.pinned)
-	return err
-}
-
-// dependencies returns what a program and its files import.
-func dependencies(files []runners.File, main deps.Module, pinned []deps.Package) (deps.Dependencies, error) {
-	project, err := deps.ReadProject(files, main.Path)
-	if err != nil {
-		return deps.Dependencies{}, err
-	}
-	modules := []deps.Module{main}
-	for _, file := range files {
-		if slices.Contains(extensions, path.Ext(file.Path)) {
-			modules = append(modules, deps.Module{Path: file.Path, Imports: jsparse.Parse(string(file.Data)).Imports})
-		}
-	}
-	return deps.Resolve(modules, project, pinned)
-}
-
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
-
-// name chooses the program's file name.
-func (j *job) name() error {
-	base := map[runners.Language]string{runners.JavaScript: "main.js", runners.TypeScript: "main.ts"}[j.req.Language]
-	if base == "" {
-		return runners.BadArgument("language", "is %q, which Deno does not run: use javascript or typescript.", j.req.Language)
-	}
-	j.main, j.shown = base, base
-	if j.req.Filename == "" {
-		return nil
-	}
-	j.shown = path.Base(filepath.ToSlash(j.req.Filename))
-	switch ext := path.Ext(j.shown); {
-	case !slices.Contains(extensions, ext): // Deno would not know what it is
-	case plainName.MatchString(j.shown):
-		j.main = j.shown
-	default:
-		j.main = "main" + ext
-	}
-	return nil
+	a, err := analyze(req)
+	return &job{analysis: a, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
 }
 
 // install fetches the runtime and the packages. The error is a
 // *[runners.NotInstalledError] when packages cannot be installed.
-func (j *job) install(ctx context.Context) error {
+func (r *Runner) install(ctx context.Context, j *job) error {
 	if j.req.Locked {
 		if err := j.useLock(); err != nil {
 			return err
 		}
 	}
 	var err error
-	if j.binary, err = j.r.binary(ctx, j.req.Progress); err != nil {
+	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
 		return err
 	}
-	j.ready, err = j.r.install(ctx, j.binary, j.deps, j.req.Progress)
+	j.ready, err = r.installer.install(ctx, j.binary, j.deps, j.req.Progress)
 	return err
 }
 
@@ -182,9 +95,70 @@ func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runne
 	return o, nil
 }
 
-func cancelled() *runners.Outcome {
-	return &runners.Outcome{
-		Status: runners.Cancelled, ExitCode: killedCode, Packages: []runners.Package{},
-		Error: &runners.Error{Type: "Cancelled", Message: "the run was cancelled"},
+// useLock takes the packages' versions from the program's own lock. What the lock
+// does not have cannot be installed.
+func (j *job) useLock() error {
+	if len(j.deps.Targets) == 0 {
+		return nil
 	}
+	_, text, err := deps.CutLock(j.req.Code)
+	switch {
+	case err != nil:
+		return badLock(err)
+	case text == nil:
+		return runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
+	}
+	lock, err := deps.ParseLock(text)
+	if err != nil {
+		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
+	}
+	j.deps.Lock = text
+	var failures []deps.Failure
+	for _, t := range j.deps.Targets {
+		if !lock.Has(t) {
+			failures = append(failures, deps.Failure{Target: t, Reason: "there is no package of this name and version in the program's lock"})
+		}
+	}
+	j.deps = j.deps.Without(failures)
+	return nil
+}
+
+// unloadable reports whether the program cannot be loaded. Its own claim is
+// untrusted: it may have run. So it is loaded again in a process that evaluates
+// nothing.
+func (j *job) unloadable(ctx context.Context, end *ending) bool {
+	claims := func(end *ending) bool {
+		t := end.report.thrown
+		return end.stopped == "" && end.signal == 0 && t != nil && t.escaped && t.load
+	}
+	if !claims(end) {
+		return false
+	}
+	again, err := j.execute(ctx, true)
+	return err == nil && claims(again)
+}
+
+// Warm fetches Deno and the packages, which are as in Request.Packages. Without
+// packages it starts an idle process if the configuration allows one.
+func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
+	pinned, err := deps.ParsePackages(packages)
+	if err != nil {
+		return err
+	}
+	progress = progress.Serial()
+	binary, err := r.binary(ctx, progress)
+	if err != nil {
+		return err
+	}
+	if len(pinned) == 0 {
+		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
+		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
+		return nil
+	}
+	a := analysis{pinned: pinned, program: jsparse.Plain("")}
+	if err := a.resolve(nil); err != nil {
+		return err
+	}
+	_, err = r.installer.install(ctx, binary, a.deps, progress)
+	return err
 }

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,6 @@ import (
 
 	"coderunner/internal/procdir"
 	"coderunner/runners"
-	"coderunner/runners/deno/deps"
 )
 
 // basePrefix begins the names of Runners' directories in the system's temporary
@@ -195,17 +195,6 @@ func emptyDir(dir string, except []string) error {
 	return nil
 }
 
-// checkNames rejects files that would replace main, the program's own. The request
-// is checked.
-func checkNames(files []runners.File, main string) error {
-	for _, file := range files {
-		if file.Path == main || strings.HasPrefix(file.Path, main+"/") {
-			return runners.BadArgument("files", "has %q, but %q is the program's own file: rename the file or the program.", deps.Shorten(file.Path, 100), main)
-		}
-	}
-	return nil
-}
-
 // write writes the program and the request's files, which are checked, into the
 // working directory.
 func (f *runDir) write(main, source string, files []runners.File) error {
@@ -229,3 +218,12 @@ func fileURL(name string) string {
 	}
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
+
+//go:embed bootstrap.js
+var bootstrapSource string
+
+//go:embed tests.js
+var testsSource string
+
+//go:embed seal.js
+var sealSource string

@@ -2,9 +2,6 @@ package deno
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,39 +29,13 @@ import (
 const makeLimit = 15 * time.Second
 
 // codes decides which sets of packages have databases, and makes them.
-type codes struct {
-	r     *Runner
-	store *codecache.Store
-}
-
-// key returns a digest of the databases' inputs, "" if there are no packages. V8
-// rejects code that was compiled under another heap limit.
-func (c *codes) key(v variant) string {
-	if !v.ready.npm && !v.ready.remote {
-		return ""
-	}
-	b, err := json.Marshal([]any{1, c.r.version, c.r.denoDir, heapFlag(v.memory), v.ready.set})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
-// find returns the directory with the databases for a variant, "" if there
-// are none.
-func (c *codes) find(v variant) string {
-	if key := c.key(v); key != "" {
-		return c.store.Find(key)
-	}
-	return ""
-}
+type codes struct{ *leases }
 
 // used records that a program ran in a process of the variant, and may start to
 // make its databases. Again reports whether its packages were prepared before.
 func (c *codes) used(v variant, d deps.Dependencies, again bool) {
-	key := c.key(v)
-	if key == "" || len(d.Targets) == 0 || !again && c.r.cfg.Ahead <= 0 {
+	key := c.codeKey(v)
+	if key == "" || len(d.Targets) == 0 || !again && c.cfg.Ahead <= 0 {
 		return
 	}
 	making := v
@@ -72,8 +43,8 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 	c.store.Want(key, func(ctx context.Context, dir string) error {
 		return c.make(ctx, making, d.Loader(), dir)
 	}, func() {
-		c.r.leases.dropVariant(v)
-		c.r.leases.begin(v)
+		c.dropVariant(v)
+		c.begin(v)
 	})
 }
 
@@ -81,19 +52,19 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 func (c *codes) suspect(v variant, d deps.Dependencies) {
 	narrow := v
 	narrow.narrow = true
-	c.store.Suspect(c.key(v), func(ctx context.Context) bool {
+	c.store.Suspect(c.codeKey(v), func(ctx context.Context) bool {
 		in, end, err := c.load(ctx, narrow, d.Loader())
 		if in != nil {
 			in.leave()
 		}
 		return err == nil && end.runtimeFailed()
-	}, func() { c.r.leases.dropVariant(v) }) // idle processes have them, too
+	}, func() { c.dropVariant(v) }) // idle processes have them, too
 }
 
 // load runs a loader program. The caller calls leave on the instance, if it is not
 // nil.
 func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, *ending, error) {
-	in := c.r.launch(ctx, v)
+	in := c.launch(ctx, v)
 	if err := in.await(ctx); err != nil {
 		in.discard()
 		return nil, nil, err
@@ -103,7 +74,7 @@ func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, 
 		in.discard()
 		return nil, nil, err
 	}
-	j := &job{r: c.r, main: main, shown: main, program: jsparse.Plain(loader), binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
+	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader)}, leases: c.leases, binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
 	end := j.command(ctx, in, false)
 	if end == nil {
@@ -122,7 +93,7 @@ func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
 	if err != nil {
 		return err
 	}
-	if in.denoDir == c.r.denoDir {
+	if in.denoDir == c.denoDir {
 		return errors.New("Deno has no directory of its own for a run")
 	}
 	// A package may end the process while it is loaded.
@@ -143,13 +114,13 @@ func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 	if err != nil {
 		return err
 	}
-	script := c.r.runDirs.seal()
-	spec := c.r.spec(binary, script, "")
+	script := c.runDirs.seal()
+	spec := c.spec(binary, script, "")
 	spec.Write, spec.Network = []string{f.code(), dir}, false
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}
 	printed := runners.NewCapture(runners.DefaultOutput)
 	keep := func(output io.Reader) { _, _ = io.Copy(printed, output) }
-	state, err := c.r.starter.Run(ctx, process.Command{
+	state, err := c.starter.Run(ctx, process.Command{
 		Path: binary, Args: append(args, codecache.Names...), Dir: dir,
 		Env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, Spec: spec,
 	}, keep, keep)

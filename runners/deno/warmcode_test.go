@@ -50,7 +50,7 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 
 // settle waits for what goes on in the background.
 func (r *Runner) settle() {
-	r.codes.store.Wait()
+	r.store.Wait()
 	r.background.Wait()
 }
 
@@ -63,7 +63,7 @@ func variantOf(t testing.TB, r *Runner, req runners.Request) (*job, variant) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.install(context.Background()); err != nil {
+	if err := r.install(context.Background(), j); err != nil {
 		t.Fatal(err)
 	}
 	return j, j.variant()
@@ -130,13 +130,13 @@ func TestCode(t *testing.T) {
 			}
 			r.settle()
 			_, v := variantOf(t, r, req)
-			had = append(had, r.codes.find(v) != "")
+			had = append(had, r.databases(v) != "")
 		}
 		if want := []bool{ahead > 0, true, true}; !slices.Equal(had, want) {
 			t.Errorf("%s: there are databases after each run: %v, want %v", name, had, want)
 		}
 		j, v := variantOf(t, r, req)
-		master := r.codes.find(v)
+		master := r.databases(v)
 		made := rows(t, master)
 		in, err := j.instance(t.Context())
 		if err != nil {
@@ -180,7 +180,7 @@ func TestCodeDamaged(t *testing.T) {
 	run(t, r, req)
 	r.settle()
 	_, v := variantOf(t, r, req)
-	master := r.codes.find(v)
+	master := r.databases(v)
 	if master == "" {
 		t.Fatal("there are none")
 	}
@@ -194,14 +194,14 @@ func TestCodeDamaged(t *testing.T) {
 		t.Errorf("the cache has the problems %v, %v", problems, err)
 	}
 	next := runner(1)
-	if got := next.codes.find(v); got != "" {
+	if got := next.databases(v); got != "" {
 		t.Error("damaged databases are used")
 	}
 	if o := run(t, next, req); o.Result == nil || o.Result.Text != "1" {
 		t.Errorf("%s %+v", o.Status, o.Error)
 	}
 	next.settle()
-	if got := next.codes.find(v); got != master {
+	if got := next.databases(v); got != master {
 		t.Errorf("they are not made again: %q", got)
 	}
 	if is, err := os.ReadFile(name); err != nil || len(is) != len(was) {
@@ -231,7 +231,7 @@ func TestCodeOfPackages(t *testing.T) {
 		run(t, r, req)
 		r.settle()
 		_, v := variantOf(t, r, req)
-		if got := r.codes.find(v) != ""; got != want {
+		if got := r.databases(v) != ""; got != want {
 			t.Errorf("%s: there are databases: %v, want %v", code, got, want)
 		}
 	}
@@ -251,36 +251,36 @@ func TestCrash(t *testing.T) {
 	o := run(t, r, forged)
 	r.settle()
 	_, v := variantOf(t, r, req)
-	key := r.codes.key(v)
-	if o.Status != runners.Failed || !r.codes.store.Checked(key) || r.codes.find(v) == "" {
-		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.codes.store.Checked(key), r.codes.find(v))
+	key := r.codeKey(v)
+	if o.Status != runners.Failed || !r.store.Checked(key) || r.databases(v) == "" {
+		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.store.Checked(key), r.databases(v))
 	}
 	for i := range 4 {
 		run(t, r, req)
 		r.settle()
-		if got := r.codes.find(v); (got != "") != (i < 3) {
+		if got := r.databases(v); (got != "") != (i < 3) {
 			t.Fatalf("after %d crashes there are databases: %q", i, got)
 		}
-		r.codes.store.Drop(t.Context(), key)
-		if got := r.codes.find(v); got != "" {
+		r.store.Drop(t.Context(), key)
+		if got := r.databases(v); got != "" {
 			t.Errorf("there are databases: %q", got)
 		}
 	}
-	if r.codes.find(v2) == "" {
+	if r.databases(v2) == "" {
 		t.Error("another set's databases are gone")
 	}
 }
 
 // TestCodeKey: what decides what is in the databases decides which they are.
 func TestCodeKey(t *testing.T) {
-	of := func(version, denoDir string) *codes {
-		return &codes{r: &Runner{tool: &tool{version: version, denoDir: denoDir}}}
+	of := func(version, denoDir string) *launcher {
+		return &launcher{tool: &tool{version: version, denoDir: denoDir}}
 	}
 	r := of("1", "/a")
 	v := variant{memory: 64 << 20, ready: &prepared{npm: true, set: "x"}}
 	seen := map[string]string{"": "nothing"}
-	add := func(what string, c *codes, v variant) {
-		key := c.key(v)
+	add := func(what string, l *launcher, v variant) {
+		key := l.codeKey(v)
 		if other, ok := seen[key]; ok {
 			t.Errorf("%s: the key is that of %s", what, other)
 		}
@@ -291,10 +291,10 @@ func TestCodeKey(t *testing.T) {
 	add("another limit", r, variant{memory: 128 << 20, ready: v.ready})
 	add("another Deno", of("2", "/a"), v)
 	add("another cache", of("1", "/b"), v)
-	if key := r.key(variant{memory: v.memory, ready: &prepared{}}); key != "" {
+	if key := r.codeKey(variant{memory: v.memory, ready: &prepared{}}); key != "" {
 		t.Errorf("without packages: %q", key)
 	}
-	if a, b := r.key(v), r.key(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
+	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)
 	}
 }

@@ -19,7 +19,7 @@ const idleLimit = 10 * time.Minute
 //	take ──> an idle process, ready or not, or a new one ──> the run
 //	fill ──> starts the missing ones, after the run
 type leases struct {
-	r    *Runner
+	*launcher
 	pool *pool.Pool[*lot, *instance] // nil: no process is kept idle
 	ctx  context.Context             // ends with close
 	stop context.CancelFunc
@@ -34,12 +34,12 @@ type lot struct {
 }
 
 // newLeases returns leases with at most max idle processes.
-func newLeases(r *Runner, max int) *leases {
-	l := &leases{r: r}
+func newLeases(of *launcher, max int) *leases {
+	l := &leases{launcher: of}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if max > 0 {
 		l.pool = pool.New(pool.Options[*lot, *instance]{
-			New:         func(_ context.Context, of *lot) (*instance, error) { return l.launch(of), nil },
+			New:         func(_ context.Context, of *lot) (*instance, error) { return l.launchFor(of), nil },
 			Close:       (*instance).discard,
 			Ready:       (*instance).ready,
 			MaxIdle:     max,
@@ -49,14 +49,14 @@ func newLeases(r *Runner, max int) *leases {
 	return l
 }
 
-// launch starts a process for the pool.
-func (l *leases) launch(of *lot) *instance {
-	in := l.r.launch(l.ctx, of.variant)
+// launchFor starts a process for the pool.
+func (l *leases) launchFor(of *lot) *instance {
+	in := l.launch(l.ctx, of.variant)
 	in.lot = of
-	l.r.background.Go(func() {
+	l.background.Go(func() {
 		// A process that cannot be started must not be leased.
 		if <-in.started; in.err != nil && l.pool.Remove(of, in) {
-			l.r.log.Warn("a process for the pool cannot be started", zap.Error(in.err))
+			l.log.Warn("a process for the pool cannot be started", zap.Error(in.err))
 		}
 	})
 	return in
@@ -69,7 +69,7 @@ func (l *leases) take(ctx context.Context, v variant) *instance {
 			return in
 		}
 	}
-	return l.r.launch(ctx, v)
+	return l.launch(ctx, v)
 }
 
 // fill starts the missing processes of a lot in the background.
@@ -92,7 +92,7 @@ func (l *leases) lotOf(v variant) *lot {
 	if l.pool == nil {
 		return nil
 	}
-	key := l.r.variantKey(v)
+	key := l.variantKey(v)
 	if key == "" {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (l *leases) drop(which func(*lot) bool) {
 
 // dropVariant ends the idle processes of a variant.
 func (l *leases) dropVariant(v variant) {
-	key := l.r.variantKey(v)
+	key := l.variantKey(v)
 	l.drop(func(of *lot) bool { return of.key == key })
 }
 

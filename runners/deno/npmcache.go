@@ -2,7 +2,6 @@ package deno
 
 import (
 	"cmp"
-	"context"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
@@ -11,44 +10,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
-
-	"go.uber.org/zap"
 )
-
-// intact verifies that the packages in Deno's cache are as they were unpacked, and
-// fetches changed ones again. Deno itself verifies archives only when it fetches
-// them.
-func (i *installation) intact(ctx context.Context, key string, p *prepared) error {
-	r := i.r
-	if len(p.dirs) == 0 {
-		return nil
-	}
-	damaged, err := r.cfg.Cache.Changed(ctx, "deno-npm", key, p.dirs)
-	if err != nil || len(damaged) == 0 {
-		return err
-	}
-	r.log.Warn("packages in Deno's cache have changed and are fetched again", zap.Strings("packages", damaged))
-	for _, dir := range damaged {
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove a damaged package: %w", err)
-		}
-	}
-	if err := i.refill(ctx, p); err != nil {
-		return err
-	}
-	// Packages of other sets, which this one does not need, are gone now.
-	there := slices.DeleteFunc(slices.Clone(p.dirs), func(dir string) bool {
-		_, err := os.Lstat(dir)
-		return err != nil
-	})
-	return r.cfg.Cache.Record(ctx, "deno-npm", key, there)
-}
 
 // packageDirs returns the directories that Deno unpacks packages into.
 //

@@ -12,9 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
+	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // checkBinary finds the Deno that the user named and returns its absolute path and
@@ -97,6 +101,20 @@ func older(version, than string) bool {
 	return pre // 2.9.0-rc.1 is before 2.9.0
 }
 
+// newTool returns the tool of a configuration. It checks a Deno that this names.
+func newTool(cfg Config) (*tool, error) {
+	t := &tool{cfg: cfg, log: cfg.Log, version: versions.DenoVersion, denoDir: cfg.Cache.Path("deno"),
+		fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}
+	if t.log == nil {
+		t.log = zap.NewNop()
+	}
+	var err error
+	if cfg.Binary != "" {
+		t.named, t.version, err = checkBinary(cfg.Binary)
+	}
+	return t, err
+}
+
 // binary returns the path of the Deno to use, and fetches the pinned one if it is
 // not cached. The cache verifies it each time.
 func (t *tool) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
@@ -113,3 +131,18 @@ func (t *tool) binary(ctx context.Context, progress runners.ProgressFunc) (strin
 	})
 	return filepath.Join(dir, executable), err
 }
+
+// tool is the Deno of a Runner: its binary, cache and environment, and its
+// commands of the trusted phase.
+type tool struct {
+	cfg     Config
+	log     *zap.Logger
+	named   string // the Deno that Config names, "" if none
+	version string
+	denoDir string // DENO_DIR
+	fetch   *fetch.Client
+	starter *process.Starter
+}
+
+// Versions returns Deno's version.
+func (t *tool) Versions() map[string]string { return map[string]string{"deno": t.version} }

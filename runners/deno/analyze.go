@@ -1,0 +1,96 @@
+package deno
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
+)
+
+// extensions are those of files that Deno runs.
+var extensions = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}
+
+// edited are the extensions of programs that get edits: modules without tags.
+var edited = []string{".js", ".mjs", ".ts", ".mts"}
+
+// analysis is what a request's text shows, before anything is fetched or run.
+type analysis struct {
+	main    string // the program's name in the working directory
+	shown   string // its name in tracebacks
+	program *jsparse.Program
+	pinned  []deps.Package // of Request.Packages
+	deps    deps.Dependencies
+}
+
+// analyze names a program and finds what it and its files import.
+func analyze(req runners.Request) (a analysis, err error) {
+	if a.main, a.shown, err = programName(req); err != nil {
+		return a, err
+	}
+	if err = checkNames(req.Files, a.main); err != nil {
+		return a, err
+	}
+	if a.pinned, err = deps.ParsePackages(req.Packages); err != nil {
+		return a, err
+	}
+	if slices.Contains(edited, path.Ext(a.main)) {
+		a.program = jsparse.ParseMain(req.Code, deps.Fetched)
+	} else {
+		a.program = jsparse.Parse(req.Code)
+	}
+	return a, a.resolve(req.Files)
+}
+
+// resolve finds the packages for the imports of the program and its files.
+func (a *analysis) resolve(files []runners.File) error {
+	project, err := deps.ReadProject(files, a.main)
+	if err != nil {
+		return err
+	}
+	modules := []deps.Module{{Path: a.main, Imports: a.program.Imports}}
+	for _, file := range files {
+		if slices.Contains(extensions, path.Ext(file.Path)) {
+			modules = append(modules, deps.Module{Path: file.Path, Imports: jsparse.Parse(string(file.Data)).Imports})
+		}
+	}
+	a.deps, err = deps.Resolve(modules, project, a.pinned)
+	return err
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+// programName returns a program's name in the working directory and in tracebacks.
+func programName(req runners.Request) (main, shown string, err error) {
+	base := map[runners.Language]string{runners.JavaScript: "main.js", runners.TypeScript: "main.ts"}[req.Language]
+	if base == "" {
+		return "", "", runners.BadArgument("language", "is %q, which Deno does not run: use javascript or typescript.", req.Language)
+	}
+	if req.Filename == "" {
+		return base, base, nil
+	}
+	shown = path.Base(filepath.ToSlash(req.Filename))
+	switch ext := path.Ext(shown); {
+	case !slices.Contains(extensions, ext): // Deno would not know what it is
+		return base, shown, nil
+	case plainName.MatchString(shown):
+		return shown, shown, nil
+	default:
+		return "main" + ext, shown, nil
+	}
+}
+
+// checkNames rejects files that would replace main, the program's own. The request
+// is checked.
+func checkNames(files []runners.File, main string) error {
+	for _, file := range files {
+		if file.Path == main || strings.HasPrefix(file.Path, main+"/") {
+			return runners.BadArgument("files", "has %q, but %q is the program's own file: rename the file or the program.", deps.Shorten(file.Path, 100), main)
+		}
+	}
+	return nil
+}
