@@ -129,13 +129,3 @@ func (u *diskUse) nameless(p *Process) error {
 	}
 	return nil
 }
-
-// visible reports whether we may list a process's descriptors.
-func visible(pid int) bool {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		return false
-	}
-	f.Close()
-	return true
-}

@@ -27,6 +27,3 @@ func (p *Process) countDisk(dir string) (diskUse, error) {
 	})
 	return u, err
 }
-
-// visible reports whether we may list a process's descriptors.
-func visible(int) bool { return false }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"time"
@@ -26,6 +27,20 @@ const maxRest = 1 << 20
 // newOutput returns an Output that reads from f and closes it.
 func newOutput(f *os.File) *Output {
 	return &Output{f: f, ended: make(chan struct{}), left: maxRest}
+}
+
+// MakePipe makes a named pipe that the process can open for writing, and opens it.
+// Unlike a file, it wakes the reader at each write. Where there are no named pipes
+// it makes a file and returns nil.
+func MakePipe(name string) (*Output, error) {
+	f, err := openPipe(name)
+	if err != nil {
+		return nil, fmt.Errorf("make a named pipe: %w", err)
+	}
+	if f == nil {
+		return nil, nil
+	}
+	return newOutput(f), nil
 }
 
 // end makes Read return what is in the pipe now, then io.EOF. It is called once.
@@ -72,19 +87,3 @@ func (o *Output) ReadFull(b []byte, limit time.Duration) error {
 
 // Close closes the pipe.
 func (o *Output) Close() error { return o.f.Close() }
-
-// Copy copies a stream of the process to its end, and kills the process when w
-// returns an error.
-func (p *Process) Copy(w io.Writer, r io.Reader) {
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buf)
-		if _, werr := w.Write(buf[:n]); werr != nil {
-			p.Kill(StopOutput)
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}

@@ -14,16 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup starts a process as the leader of its own process group, killed when
-// its parent dies.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
+// dieWithParent has a process killed when the thread that started it ends.
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // setTraced makes a process stop before its first instruction.
 func setTraced(attr *syscall.SysProcAttr, traced bool) { attr.Ptrace = traced }
-
-func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // awaitExit waits for the end of a process without reaping it. It reports whether
 // that worked.
@@ -69,22 +64,6 @@ func threads(pid int) (int, error) {
 		return 0, fmt.Errorf("count the threads of process %d: %w", pid, err)
 	}
 	return int(st.Nlink) - 2, nil
-}
-
-const (
-	maxFileSize  = 1 << 30 // bytes of each file that a program writes
-	maxOpenFiles = 4096
-)
-
-// Limits describes how processes are limited, a short sentence each.
-func Limits() []string {
-	return []string{
-		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run",
-		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", MaxThreads, watchInterval),
-		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's directory, counted every %v; no core dumps",
-			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
-		"it is killed when this program ends, in whatever way",
-	}
 }
 
 // setLimits sets the resource limits of a process, with data bytes of RLIMIT_DATA.
@@ -135,14 +114,20 @@ func memoryStatus(pid int) (map[string]int64, error) {
 // Linux includes the parent's memory at the fork, so the number holds only if it
 // is larger than that.
 func peakMemory(state *os.ProcessState) int64 {
-	usage, ok := state.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	peak := usage.Maxrss << 10
+	peak := maxRSS(state) << 10
 	own, err := memoryStatus(os.Getpid())
 	if err != nil || peak <= own["VmHWM"] {
 		return 0
 	}
 	return peak
+}
+
+// visible reports whether we may list a process's descriptors.
+func visible(pid int) bool {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
 }

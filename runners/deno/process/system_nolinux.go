@@ -4,11 +4,14 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 	"time"
 )
+
+// dieWithParent does nothing: only Linux can do that.
+func dieWithParent(*syscall.SysProcAttr) {}
 
 // setTraced does nothing: processes are traced on Linux only.
 func setTraced(*syscall.SysProcAttr, bool) {}
@@ -31,10 +34,13 @@ func setLimits(int, uint64) error { return nil }
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 
-// Limits describes how processes are limited, a short sentence each.
-func Limits() []string {
-	return []string{
-		"memory: V8's heap, to the limit of the run",
-		fmt.Sprintf("files: %d MiB and %d of them in the run's directory, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+// visible reports whether we may list a process's descriptors.
+func visible(int) bool { return false }
+
+// peakMemory returns the peak memory of an ended process, in bytes.
+func peakMemory(state *os.ProcessState) int64 {
+	if runtime.GOOS == "darwin" {
+		return maxRSS(state)
 	}
+	return maxRSS(state) << 10
 }

@@ -4,7 +4,6 @@ package process
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -35,19 +34,28 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 	return n, nil
 }
 
+// ownGroup starts a process as the leader of its own process group.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
+// maxRSS returns the peak memory of an ended process in the system's unit, 0 if
+// unknown.
+func maxRSS(state *os.ProcessState) int64 {
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		return int64(usage.Maxrss)
+	}
+	return 0
+}
+
 // groupLives reports whether the group of a reaped process has processes left.
 func groupLives(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }
 
-// MakePipe makes a named pipe that the process can open for writing, and opens it.
-// Unlike a file, it wakes the reader at each write.
-func MakePipe(name string) (*Output, error) {
+// openPipe makes a named pipe and opens it for both reading and writing: it has
+// no end before the process opens it.
+func openPipe(name string) (*os.File, error) {
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		return nil, fmt.Errorf("make a named pipe: %w", err)
+		return nil, err
 	}
-	// opened O_RDWR: no EOF before the process opens it
-	file, err := os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open a named pipe: %w", err)
-	}
-	return newOutput(file), nil
+	return os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
 }

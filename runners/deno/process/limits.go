@@ -1,0 +1,74 @@
+package process
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"coderunner/internal/sandbox"
+)
+
+// Limits of a process's directory and threads. Only quotas and control groups
+// are exact, and they need privileges. These limits are sampled, so a fast writer
+// gets somewhat further.
+const (
+	maxDiskBytes = 1 << 30
+	maxDiskFiles = 20_000
+	maxDiskDepth = 200
+	MaxThreads   = 1000 // Deno starts 6, and up to 512 more for files
+
+	// keepFree is the disk space reserved (at most 5 %); processes below fewBytes
+	// are not killed for it.
+	keepFree = 512 << 20
+	fewBytes = 16 << 20
+
+	watchInterval = 50 * time.Millisecond
+	diskEvery     = 4 // watch intervals; counting the disk takes longer
+)
+
+// DiskLimits describes the limits of what a process writes.
+var DiskLimits = fmt.Sprintf("the program wrote more than %d MiB or %d files, or nested directories more than %d deep, in its working directory", maxDiskBytes>>20, maxDiskFiles, maxDiskDepth)
+
+// trustedData bounds the data of a trusted process, in bytes, including the 555
+// MiB of every Deno.
+const trustedData = 4 << 30
+
+// groupTasks bounds the threads of a control group: one more than MaxThreads, so
+// that Watch sees the excess, too.
+const groupTasks = MaxThreads + 1
+
+// groupMemory is the cgroup limit above current use, in bytes. RLIMIT_DATA strikes
+// first, so allocation fails instead of a kill; the group also counts the
+// kernel's memory for pages and threads.
+func groupMemory(limit int64) int64 { return limit + limit/64 + 64<<20 }
+
+// Limits of files on Linux.
+const (
+	maxFileSize  = 1 << 30 // bytes of each file that a program writes
+	maxOpenFiles = 4096
+)
+
+// Limits describes how processes are limited, a short sentence each.
+func Limits() []string {
+	if runtime.GOOS != "linux" {
+		return []string{
+			"memory: V8's heap, to the limit of the run",
+			fmt.Sprintf("files: %d MiB and %d of them in the run's directory, counted every %v", maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+		}
+	}
+	return []string{
+		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run",
+		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", MaxThreads, watchInterval),
+		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's directory, counted every %v; no core dumps",
+			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),
+		"it is killed when this program ends, in whatever way",
+	}
+}
+
+// GroupLimits describes the limits of control groups, or why there are none.
+func GroupLimits() string {
+	if err := sandbox.Delegated(); err != nil {
+		return "no control group: " + err.Error()
+	}
+	return fmt.Sprintf("a control group for each run: all of its memory, to the limit of the run and %d MiB, and %d threads at any moment", groupMemory(0)>>20, groupTasks)
+}

@@ -1,0 +1,143 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+
+	"coderunner/internal/sandbox"
+)
+
+// Command is a process to start.
+type Command struct {
+	Path string
+	Args []string
+	Dir  string
+	Env  []string
+	// Spec is what it may touch; nil: everything.
+	Spec *sandbox.Spec
+	// Group requests a control group, where one is delegated to us.
+	Group bool
+}
+
+// cmd returns the exec.Cmd of c.
+func (c Command) cmd() *exec.Cmd {
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir = c.Dir
+	cmd.Env = c.Env
+	if cmd.SysProcAttr = ownGroup(); cmd.SysProcAttr != nil {
+		dieWithParent(cmd.SysProcAttr)
+	}
+	return cmd
+}
+
+// Starter starts unconfined processes from one OS thread that lives as long as the
+// Starter: Linux kills a process with Pdeathsig when the thread that started it
+// ends.
+type Starter struct {
+	work chan func()
+	done chan struct{}
+}
+
+// NewStarter returns a Starter. The caller closes it.
+func NewStarter() *Starter {
+	s := &Starter{work: make(chan func()), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		runtime.LockOSThread() // never unlocked: the thread ends with us
+		for f := range s.work {
+			f()
+		}
+	}()
+	return s
+}
+
+func (s *Starter) start(cmd *exec.Cmd) error {
+	result := make(chan error, 1)
+	s.work <- func() { result <- cmd.Start() }
+	return <-result
+}
+
+// Close ends the Starter's thread.
+func (s *Starter) Close() {
+	close(s.work)
+	<-s.done
+}
+
+// Start starts c.
+func (s *Starter) Start(c Command) (*Process, error) {
+	p := &Process{cmd: c.cmd(), end: make(chan struct{})}
+	if c.Group && sandbox.Delegated() == nil {
+		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
+	}
+	var pipes [6]*os.File
+	var err error
+	for i := 0; i < len(pipes) && err == nil; i += 2 {
+		pipes[i], pipes[i+1], err = os.Pipe()
+	}
+	if err == nil {
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = pipes[0], pipes[3], pipes[5]
+		if c.Spec != nil {
+			err = p.startConfined(*c.Spec)
+		} else {
+			err = s.start(p.cmd)
+		}
+	}
+	if err != nil {
+		for _, f := range pipes {
+			f.Close() // a nil file returns an error, ignored
+		}
+		_ = p.group.Close()
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	for _, theirs := range []int{0, 3, 5} {
+		pipes[theirs].Close()
+	}
+	p.Stdin, p.Stdout, p.Stderr = pipes[1], newOutput(pipes[2]), newOutput(pipes[4])
+	return p, nil
+}
+
+// startConfined starts the process confined by spec.
+func (p *Process) startConfined(spec sandbox.Spec) error {
+	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
+		setTraced(p.cmd.SysProcAttr, trace)
+		p.group.Place(p.cmd.SysProcAttr)
+		if err := p.cmd.Start(); err != nil {
+			return 0, err
+		}
+		return p.cmd.Process.Pid, nil
+	})
+	if err != nil && p.cmd.Process != nil {
+		_ = p.cmd.Wait() // it was killed before it began
+	}
+	return err
+}
+
+// Run starts c, a trusted process without input, calls the functions to read its
+// output, and waits for its end. When ctx ends, the process is killed and the
+// error is ctx's cause.
+func (s *Starter) Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.ProcessState, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	p, err := s.Start(c)
+	if err != nil {
+		return nil, err
+	}
+	_ = setLimits(p.Pid(), trustedData) // it may have ended already
+	stop := context.AfterFunc(ctx, func() { p.Kill(StopContext) })
+	defer stop()
+	var readers sync.WaitGroup
+	readers.Go(func() { stdout(p.Stdout) })
+	readers.Go(func() { stderr(p.Stderr) })
+	p.Stdin.Close()
+	p.Wait(&readers)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return p.cmd.ProcessState, nil
+}
