@@ -35,7 +35,7 @@ type File struct {
 type Analysis struct {
 	Imports  []Import   // modules neither its own nor the standard library's
 	Own      []string   // top-level names of its own modules
-	Installs []Install  // the literal arguments of its calls of micropip.install
+	Installs []Install  // what its calls of micropip.install and pip name
 	Micropip bool       // it imports micropip
 	Problem  *Exception // why it does not parse; nil if it does
 }
@@ -46,7 +46,7 @@ type Import struct {
 	Optional bool   // the import may not be reached, or may fail without harm
 }
 
-// Install is a requirement that a program installs by micropip.
+// Install is a requirement that a program installs by micropip or pip.
 type Install struct {
 	Requirement string
 	Alone       bool // without its dependencies

@@ -57,7 +57,14 @@ func TestAnalyze(t *testing.T) {
 		{what: "a function", code: "from micropip import install\ndef f(p):\n  install(p)\nf('a')\nf(p='b')\nprint('c')", installs: "a b"},
 		{what: "words", code: "import micropip\nmicropip.install('a b'.split())", installs: "a b"},
 		{what: "computed", code: "import micropip\nv = '1'\nmicropip.install(f'six=={v}')\nmicropip.install('x' + v)\nmicropip.install('x' + open('y').read())"},
-		{what: "another install", code: "import pip\npip.install('six')", want: "pip"},
+		{what: "another install", code: "import pip\npip.install('six')"},
+
+		{what: "calls of pip", code: "import subprocess, sys, os, pip\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', '-q', 'a>=1', 'b'])\nos.system('pip3 install --upgrade c 2>&1')\npip.main(['install', 'd'])", installs: "a>=1 b c d"},
+		{what: "a command in parts", code: "import subprocess as s, sys\ncmd = [sys.executable, '-m', 'pip', 'install'] + ['a']\ns.run(cmd)\nfor p in ('b', 'c>2'):\n  s.run(f'{sys.executable} -m pip install {p}', shell=True)\ndef get(x):\n  s.call('pip install ' + x)\nget('d')", installs: "a b c>2 d"},
+		{what: "names pip", code: "import os\nprint('pip install a')\nos.system('echo pip install b')\n'''\n!pip install c\n'''\nraise ImportError('pip install d')"},
+		{what: "a notebook", code: "!pip install -q a 'b>=2' # c\n%pip install d\nimport a\nif a:\n  !{sys.executable} -m pip install e\n%matplotlib inline\nx = '''\n!pip install no\n'''\npip install f", want: "a", installs: "a b>=2 d e f"},
+		{what: "a fence", code: "\n```python\nimport a\n```\n", want: "a"},
+		{what: "imports by name", code: "import importlib\nimportlib.import_module('a.b')\n__import__('c')\nimportlib.import_module(name + 'd')", want: "a.b? c?"},
 	}
 	rt := pyodidetest.Runtime(t)
 	for _, test := range tests {

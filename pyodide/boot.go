@@ -76,6 +76,8 @@ func (in *instance) boot(ctx context.Context) error {
 // guestModules are loaded at boot, in this order.
 var guestModules = []struct{ name, file string }{
 	{"_coderunner_adapt", "guest/adapt.py"},
+	{"_coderunner_pip", "guest/pip.py"},
+	{"_coderunner_notebook", "guest/notebook.py"},
 	{"_coderunner_analyze", "guest/analyze.py"},
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_preload", "guest/preload.py"},

@@ -7,6 +7,9 @@ but those that it is handed.
 import ast
 import sys
 
+import _coderunner_notebook
+import _coderunner_pip
+
 _SOURCES = 64  # texts of modules that a program writes, which are looked into
 _INSTALLS = 100
 
@@ -23,26 +26,26 @@ def analyze(code, files=(), name=""):
     own:      first parts of the names of modules that a file could be, or that
               the program makes itself
     installs: [[requirement, with what it needs], ...] of calls of
-              micropip.install, as written: the host has to parse them
+              micropip.install and of pip, as written: the host has to parse them
     micropip: whether the program imports it
     """
-    tree = _parse(code)
+    tree, lines = _program(code)
     if tree is None:
         return {"imports": [], "own": [], "installs": [], "micropip": False}
     modules = _Modules([*files, [name, None]])
-    own, installs, found = set(modules.own), {}, {}
+    own, installs, found = set(modules.own), dict.fromkeys(lines[:_INSTALLS], True), {}
     for tree, text, optional in _reach(tree, code, modules):
         if any(word in text for word in _MAKING):
             made, sources = _made(tree)
             own |= made
             for source in sources:
-                for name, _ in _imports(source):
+                for name, _ in _imports(source, ""):
                     found.setdefault(name, True)
-        if "micropip" in text:
+        if "install" in text and "pip" in text:
             for requirement, deps in _installs(tree):
                 if len(installs) < _INSTALLS:
                     installs[requirement] = installs.get(requirement, True) and deps
-        for name, maybe in _imports(tree):
+        for name, maybe in _imports(tree, text):
             found[name] = found.get(name, True) and (maybe or optional)
     return {
         "imports": [[name, optional] for name, optional in _others(found, own).items()],
@@ -50,6 +53,20 @@ def analyze(code, files=(), name=""):
         "installs": [[requirement, deps] for requirement, deps in installs.items()],
         "micropip": any(name.partition(".")[0] == "micropip" for name in found),
     }
+
+
+def _program(code):
+    """The tree of a program, None if it has none, and what lines of it install
+    that are not Python's."""
+    tree = _parse(code)
+    if tree is None:
+        try:
+            cleaned = _coderunner_notebook.clean(code)
+        except SyntaxError:
+            cleaned = None
+        if cleaned is not None:
+            return _parse(cleaned[0]), cleaned[1]
+    return tree, []
 
 
 def _parse(text):
@@ -65,7 +82,7 @@ def _parse(text):
         return None  # running it will say so
 
 
-_OURS = {"_coderunner", "micropip", "js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"}
+_OURS = {"_coderunner", "micropip", "pip", "js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"}
 # A package that gives a standard module its data.
 _DATA = {"zoneinfo": "tzdata"}
 
@@ -158,8 +175,18 @@ def _imported_names(tree, package):
 # ---- imports
 
 
-def _imports(tree):
-    """(dotted name, optional) of each absolute import."""
+_IMPORTERS = {"import_module", "__import__", "importorskip"}
+
+
+def _imports(tree, text):
+    """(dotted name, optional) of each absolute import, and of the calls that
+    import a name in the text."""
+    if any(name in text for name in _IMPORTERS):
+        for node in ast.walk(tree):
+            if type(node) is ast.Call and getattr(node.func, "attr", getattr(node.func, "id", "")) in _IMPORTERS:
+                name = _text(node.args[0] if node.args else None)
+                if name and all(map(str.isidentifier, name.split("."))):
+                    yield name, True
     for node, optional in _import_nodes(tree):
         if type(node) is ast.Import:
             for alias in node.names:
@@ -320,26 +347,36 @@ def _parse_indented(text):
     return _parse(text) or _parse("if True:\n" + text)
 
 
-# ---- micropip
+# ---- micropip and pip
+
+
+_RUN = {"run", "call", "check_call", "check_output", "Popen", "system", "popen", "getoutput", "getstatusoutput"}
+_PIP = {"main", "pipmain", "_main"}
 
 
 def _installs(tree):
-    """(requirement, with what it needs) of the calls of micropip.install whose
-    requirements are in the text: as literals, or as values of names that the
-    calls use."""
+    """(requirement, with what it needs) of the calls of micropip.install and of
+    pip whose requirements are in the text: as literals, or as values of names
+    that the calls use."""
     functions, modules = set(), set()
     for node in ast.walk(tree):
         if type(node) is ast.Import:
             modules.update(a.asname or a.name for a in node.names if a.name == "micropip")
         elif type(node) is ast.ImportFrom and node.module == "micropip":
             functions.update(a.asname or a.name for a in node.names if a.name == "install")
-    if not functions and not modules:
-        return
     bound = None
     for node in ast.walk(tree):
         if type(node) is not ast.Call:
             continue
         f = node.func
+        name = getattr(f, "attr", getattr(f, "id", ""))
+        if (name in _RUN or name in _PIP) and node.args:
+            bound = _bindings(tree) if bound is None else bound
+            words = ["pip"] if name in _PIP else []
+            for text in _texts(node.args[0], bound, _joined):
+                words += _coderunner_pip.split(text) if "install " in text else [text]
+            for requirement in _coderunner_pip.requirements(words) or ():
+                yield requirement, True
         if not (
             type(f) is ast.Name and f.id in functions
             or type(f) is ast.Attribute and f.attr == "install" and getattr(f.value, "id", "") in modules
@@ -386,27 +423,40 @@ def _bindings(tree):
     return bound
 
 
-def _texts(node, bound):
-    """The texts that an expression may have in it as they are, not as parts of
-    others."""
+def _joined(node, bound):
+    """The text of an f-string or a sum, as far as the program's text has it."""
+    if type(node) is ast.BinOp:
+        return _joined(node.left, bound) + _joined(node.right, bound)
+    if type(node) is ast.JoinedStr:
+        return "".join(_joined(value, bound) for value in node.values)
+    if type(node) is ast.FormattedValue:
+        node = node.value
+    return _text(node) or " ".join(_texts(node, bound)) or "-"  # like an option, it is skipped
+
+
+def _texts(node, bound, joined=None):
+    """The texts that an expression may have in it as they are, in order. Those
+    that are parts of others only if joined puts them together."""
     work, seen = [node], set()
     while work:
         n = work.pop()
         kind = type(n)
-        if kind is ast.Constant:
+        if joined and (kind is ast.JoinedStr or kind is ast.BinOp and type(n.op) is ast.Add and (_text(n.left) or _text(n.right))):
+            yield joined(n, bound)
+        elif kind is ast.Constant:
             if type(n.value) is str:
                 yield n.value
         elif kind in (ast.Name, ast.Attribute):
             name = n.id if kind is ast.Name else n.attr
             if name not in seen:
                 seen.add(name)
-                work += bound.get(name, ())
+                work += reversed(bound.get(name, ()))
         elif kind is ast.Call:
             if getattr(n.func, "attr", "") == "split" and not n.args:
                 yield from _text(n.func.value).split()
-            work += n.args
+            work += reversed(n.args)
         elif kind is ast.BinOp:
             if type(n.op) is ast.Add and not _text(n.left) and not _text(n.right):
-                work += (n.left, n.right)
+                work += (n.right, n.left)
         elif kind not in (ast.JoinedStr, ast.Compare, ast.Lambda):
-            work += ast.iter_child_nodes(n)
+            work += reversed(list(ast.iter_child_nodes(n)))

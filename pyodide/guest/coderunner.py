@@ -18,6 +18,7 @@ import time
 import traceback
 
 from _coderunner_analyze import analyze as _analyze
+from _coderunner_notebook import clean as _clean
 
 _DEVICE = "/dev/coderunner"
 _FUTURE = 0x1FFE0000  # the flags of __future__ statements, as in Include/cpython/compile.h
@@ -90,7 +91,7 @@ def analyze(request):
     found = _analyze(source, p["files"], p["name"])
     if not any(found.values()):
         try:
-            compile(source, p["name"], "exec", ast.PyCF_ONLY_AST | _FLAGS, dont_inherit=True)
+            _parse(source, p["name"])
         except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as e:
             message, line = getattr(e, "msg", e), getattr(e, "lineno", 0)
             found["problem"] = {"type": type(e).__name__, "message": _shorten(str(message), 1000), "line": line or 0}
@@ -188,7 +189,7 @@ def _compile(p, main):
     code = _compile_line(source, name)
     if code is not None:
         return None, code
-    tree = compile(source, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
+    tree = _parse(source, name)
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)
@@ -198,6 +199,18 @@ def _compile(p, main):
     if last is not None:
         last = compile(last, name, "eval", _FLAGS | body.co_flags & _FUTURE, dont_inherit=True)
     return body, last
+
+
+def _parse(source, name):
+    """The tree of a program, which may have what only a notebook understands."""
+    flags = _FLAGS | ast.PyCF_ONLY_AST
+    try:
+        return compile(source, name, "exec", flags, dont_inherit=True)
+    except SyntaxError:
+        cleaned = _clean(source, name)
+        if cleaned is None:
+            raise
+    return compile(cleaned[0], name, "exec", flags, dont_inherit=True)
 
 
 def _compile_line(source, name):

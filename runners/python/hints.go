@@ -19,7 +19,6 @@ var (
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 	openSSL     = regexp.MustCompile(`^module 'hashlib' has no attribute '(pbkdf2_hmac|scrypt)'`)
-	fromConsole = regexp.MustCompile(`^\s*(?:[!%]|pip3? install\b|python3? -m\b)`)
 )
 
 // notHere are modules of Python's library that this runtime does not have.
@@ -33,7 +32,6 @@ const (
 	giveIt    = "name it in the argument packages (--package on the command line)"
 	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like have a switch for theirs (rich: auto_refresh=False)."
 	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
-	noConsole = "This is a Python program, not a notebook or a shell. Packages are installed by importing them; for another version or one that the program does not import, " + giveIt + "."
 	noOpenSSL = "pbkdf2_hmac and scrypt are OpenSSL's, which this runtime does not have. Derive the key with hmac or hashlib.blake2b, or in JavaScript, whose node:crypto has both; frameworks can be given another hasher (django: PASSWORD_HASHERS)."
 	noOthers  = "There are no other programs to start here, and no shell. Packages are installed by importing them."
 )
@@ -54,8 +52,6 @@ func (j *job) hint(e *runners.Error) string {
 		return "Time zones are in the package tzdata: " + giveIt + "."
 	case e.Type == "AttributeError" && openSSL.MatchString(e.Message):
 		return noOpenSSL
-	case e.Type == "SyntaxError" && fromConsole.MatchString(line(j.req.Code, e.Line)):
-		return noConsole
 	case saysPip.MatchString(e.Message):
 		return noPip
 	}
@@ -138,16 +134,6 @@ func topModules(tree string) []string {
 		}
 	}
 	return names
-}
-
-// line returns a line of a text, counted from 1, or "".
-func line(text string, n int) string {
-	for l := range strings.Lines(text) {
-		if n--; n == 0 {
-			return l
-		}
-	}
-	return ""
 }
 
 // explain appends the hint to the message and the traceback, as Python does with

@@ -282,6 +282,8 @@ func (m *micropip) installNow(ctx context.Context, reqs []requirement.Requiremen
 			failed.Packages = append(failed.Packages, reasons...)
 		case m.known[r.String()] && r.Marker != "":
 			// The marker is not true here.
+		case m.whyNot(r.Name) != "":
+			failed.Add(r.String(), m.whyNot(r.Name))
 		case m.refusal != "":
 			failed.Add(r.String(), m.refusal)
 		default:

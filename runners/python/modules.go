@@ -40,10 +40,8 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 	if found.Micropip && !in.only {
 		return j.pip.prepareAhead(ctx, found.Installs, missing)
 	}
-	asked := in.files.Requirements // pip would install all, but the program may need only some
-	if in.only {
-		asked = append(slices.Clone(asked), together(found.Installs)...) // by micropip.install in its text
-	}
+	// pip would install all, but the program may need only some.
+	asked := slices.Concat(in.files.Requirements, together(found.Installs))
 	if err := in.installOptional(ctx, asked); err != nil {
 		return err
 	}

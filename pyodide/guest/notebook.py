@@ -1,0 +1,147 @@
+"""Programs as they stand in notebooks and chats: module _coderunner_notebook.
+
+Only a text that is not Python is looked at: so no line of a string is taken for
+a command.
+"""
+
+import re
+
+from _coderunner_pip import requirements, split
+
+_FENCE = re.compile(r"```+[ \t]*[\w+.-]*[ \t]*")
+_PART = re.compile(r"""(\"{3}|'{3}|["'])|#[^\n]*|([([{])|([)\]}])|\\\n|(\n)""")
+_ENDS = {
+    '"': re.compile(r'(?:\\.|[^\\\n])*?"', re.S),
+    "'": re.compile(r"(?:\\.|[^\\\n])*?'", re.S),
+    '"""': re.compile(r'(?:\\.|[^\\])*?"""', re.S),
+    "'''": re.compile(r"(?:\\.|[^\\])*?'''", re.S),
+}
+_COMMAND = re.compile(r"([ \t]*)([!%]{1,2}[ \t]*|(?=(?:pip3?|conda|mamba|uv pip|python3? -m pip) install\b))(.*)")
+_CAPTURED = re.compile(r"[ \t]*[\w, ]+=[ \t]*([!%])[ \t]*(\w.*)")
+
+# Magics that have no effect here.
+_SKIPPED = frozenset(
+    "matplotlib config load_ext reload_ext unload_ext autoreload capture colors xmode pdb precision logstart "
+    "reset notebook python python3 tensorflow_version aimport".split()
+)
+_INSTEAD = {
+    "timeit": "use timeit.timeit(...)",
+    "prun": "use cProfile.run(...)",
+    "run": "use runpy.run_path(...)",
+    "writefile": "write the file with open(...), or give it in the argument files",
+    "cd": "use os.chdir(...)",
+    "chdir": "use os.chdir(...)",
+    "ls": "use os.listdir()",
+    "dir": "use os.listdir()",
+    "pwd": "use os.getcwd()",
+    "cat": "use open(...).read()",
+    "head": "use open(...).readline()",
+    "mkdir": "use os.makedirs(...)",
+    "touch": "use pathlib.Path(...).touch()",
+    "rm": "use os.remove(...) or shutil.rmtree(...)",
+    "cp": "use shutil.copy(...)",
+    "mv": "use shutil.move(...)",
+    "unzip": "use shutil.unpack_archive(...)",
+    "tar": "use tarfile or shutil.unpack_archive(...)",
+    "zip": "use shutil.make_archive(...)",
+    "echo": "use print(...)",
+    "env": "use os.environ",
+    "export": "use os.environ",
+    "set_env": "use os.environ",
+    "who": "use dir()",
+    "whos": "use dir()",
+    "pylab": "write from pylab import *",
+    "sql": "use sqlite3",
+    "html": "put the text into a file",
+    "javascript": "run it with language javascript",
+    "js": "run it with language javascript",
+    "wget": "give the file in the argument files",
+    "curl": "give the file in the argument files",
+    "git": "give the files in the argument files",
+    "apt": "only Python packages can be installed",
+    "apt-get": "only Python packages can be installed",
+    "brew": "only Python packages can be installed",
+    "pip": "importlib.metadata knows what is installed",
+}
+_NO_SHELL = "there is no shell here, write it in Python"
+
+
+def clean(text, name=""):
+    """Returns the text as Python, with as many lines, and the requirements that
+    it installs, or None if there is nothing of a notebook in it. Raises
+    SyntaxError for what is not offered here."""
+    text, found = _unfenced(text)
+    out, reqs, at = [], [], 0
+    while at < len(text):
+        line = text[at : _line_end(text, at)]
+        if captured := _CAPTURED.match(line):
+            raise _refusal(text, at, name, captured[1], captured[2].split()[0])
+        if not (command := _COMMAND.match(line)):
+            end = _statement_end(text, at)
+            out.append(text[at:end])
+            at = end
+            continue
+        found, end = True, at + len(line)
+        while text[end - 2 : end] == "\\\n":
+            end = _line_end(text, end)
+        indent, sign, _ = command.groups()
+        kept = _python(split(text[command.end(2) + at : end].replace("\\\n", " ")), sign.strip(), reqs)
+        if kept is None:
+            raise _refusal(text, at, name, sign.strip(), (command[3].split() or [""])[0])
+        if kept == "time":
+            kept = command[3].partition(" ")[2]
+        out.append(indent + (kept or "pass") + "\n" * text.count("\n", at, end))
+        at = end
+    return ("".join(out), reqs) if found else None
+
+
+def _python(words, sign, reqs):
+    """What to write for a command, "time" for what follows the magic of that
+    name, or None if there is nothing."""
+    installs = requirements(words)
+    if installs is not None:
+        reqs += installs
+        return ""
+    magic = words[0] if words and "%" in sign else ""
+    if magic in _SKIPPED or magic == "time" and (sign == "%%" or not words[1:]):
+        return ""
+    return "time" if magic == "time" else None
+
+
+def _refusal(text, at, name, sign, word):
+    instead = _INSTEAD.get(word.lower()) or (_NO_SHELL if "!" in sign else "this is a Python program, not a notebook")
+    line = text[at : _line_end(text, at)]
+    number = text.count("\n", 0, at) + 1
+    return SyntaxError(f"{sign}{word} is not available: {instead}", (name, number, 1, line))
+
+
+def _unfenced(text):
+    """Without a Markdown fence around all of it."""
+    lines = text.split("\n")
+    full = [i for i, line in enumerate(lines) if line.strip()]
+    if len(full) < 2 or not _FENCE.fullmatch(lines[full[0]].strip()) or lines[full[-1]].strip(" `\t"):
+        return text, False
+    lines[full[0]] = lines[full[-1]] = ""
+    return "\n".join(lines), True
+
+
+def _line_end(text, at):
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1
+
+
+def _statement_end(text, at):
+    """Where the line after a statement begins, as brackets and strings show it."""
+    depth = 0
+    while part := _PART.search(text, at):
+        at = part.end()
+        if quote := part[1]:
+            end = _ENDS[quote].match(text, at)
+            at = end.end() if end else len(text) if len(quote) == 3 else _line_end(text, at) - 1
+        elif part[2]:
+            depth += 1
+        elif part[3]:
+            depth -= 1
+        elif part[4] and depth <= 0:
+            return at
+    return len(text)

@@ -1,0 +1,80 @@
+package python
+
+import (
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// What a program installs by pip, in whatever way, is installed before it begins,
+// and the call succeeds.
+func TestPip(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0", "beta")
+	x.module("alpha", "2.0")
+	x.module("beta", "1.0")
+	r := x.newRunner(base{}, false, t.TempDir())
+	const rest = "\nimport alpha\nalpha.version"
+	for what, code := range map[string]string{
+		"a notebook's line":    "!pip install -q 'alpha<2'" + rest,
+		"a magic":              "%pip install alpha==1.0 # old" + rest,
+		"a shell's line":       "pip install 'alpha<2'" + rest,
+		"a notebook's block":   "if True:\n    !{sys.executable} -m pip install \\\n      'alpha<2'" + rest,
+		"a process":            "import subprocess, sys\nsubprocess.check_call([sys.executable, '-m', 'pip', 'install', 'alpha<2'])" + rest,
+		"its output":           "import subprocess as s, sys\nr = s.run(['pip', 'install', 'alpha<2'], capture_output=True, text=True)\nassert r.returncode == 0 and 'already satisfied: alpha<2' in r.stdout and r.stderr == '', r" + rest,
+		"its output, in bytes": "from subprocess import *\np = Popen('pip install \"alpha<2\" 2>&1', shell=True, stdout=PIPE, stderr=STDOUT)\nassert p.communicate() == (b'Requirement already satisfied: alpha<2\\n', None) and p.wait() == 0" + rest,
+		"a shell":              "import os\nassert os.system('python -m pip install \"alpha<2\" && pip install beta') == 0\nimport beta" + rest,
+		"the module":           "import pip\nassert pip.main(['install', 'alpha<2']) == 0" + rest,
+		"its insides":          "from pip._internal.cli.main import main as pipmain\nassert pipmain(['install', 'alpha<2']) == 0" + rest,
+		"a function":           "import subprocess, sys\ndef get(*names):\n  subprocess.run([sys.executable, '-m', 'pip', 'install', *names], check=True)\nget('alpha<2')" + rest,
+		"beside micropip":      "import micropip, os\nassert os.system('pip install \"alpha<2\"') == 0" + rest,
+	} {
+		t.Run(what, func(t *testing.T) { value(t, run(t, r, code), "'1.0'") })
+	}
+
+	o := run(t, r, "import os, subprocess\nprint(os.system('pip install nowhere'))\nsubprocess.run('pip install nowhere', shell=True, check=True)")
+	if o.Status != runners.Failed || o.Stdout != "256\n" || o.Error.Type != "CalledProcessError" || strings.Count(o.Stderr, "there is no package of this name") != 2 {
+		t.Errorf("%+v, stdout %q, stderr %q", o.Error, o.Stdout, o.Stderr)
+	}
+	o = run(t, r, "import subprocess, alpha\nsubprocess.run(['ls'])")
+	if o.Status != runners.Failed || o.Error.Type != "OSError" {
+		t.Errorf("another program: %+v", o.Error)
+	}
+}
+
+// Lines that only a notebook understands are skipped or refused, each with its
+// number; a program that has them in a text is left alone.
+func TestNotebook(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	for code, want := range map[string]string{
+		"%matplotlib inline\n%load_ext autoreload\n1 + 1":                   "2",
+		"%%time\nx = 2\n%time y = x + 1\nx * y":                             "6",
+		"```python\nx = 1\nx + 1\n```":                                      "2",
+		"\n\n```\nimport inspect\ninspect.currentframe().f_lineno\n```\n\n": "5",
+		"x = '''\n!pip install six\n```\n%cd /\n'''\nlen(x.split())":        "6",
+		"x = (7\n% 4\n)\nx":                                                 "3",
+		"x = 7 \\\n% 4\nx":                                                  "3",
+	} {
+		value(t, run(t, r, code), want)
+	}
+	for code, want := range map[string]string{
+		"x = 1\n!ls -l\nx":              "2: !ls is not available: use os.listdir()",
+		"%%bash\necho":                  "1: %%bash is not available: this is a Python program, not a notebook",
+		"if 1:\n  %timeit f()\n":        "2: %timeit is not available: use timeit.timeit(...)",
+		"\nfiles = !find .":             "2: !find is not available: there is no shell here, write it in Python",
+		"!pip install six\nx = (\n1 +":  "2: '(' was never closed",
+		"```python\nx = \n```":          "2: invalid syntax",
+		"text = '''\n!ls\n'''\n!wget u": "4: !wget is not available: give the file in the argument files",
+	} {
+		o := run(t, r, code)
+		if o.Status != runners.Failed || o.Error.Type != "SyntaxError" {
+			t.Errorf("%q: %s %+v", code, o.Status, o.Error)
+			continue
+		}
+		line, message, _ := strings.Cut(want, ": ")
+		if first, _, _ := strings.Cut(o.Error.Message, "\n"); first != message || line != string(rune('0'+o.Error.Line)) {
+			t.Errorf("%q: line %d: %s, want %s", code, o.Error.Line, first, want)
+		}
+	}
+}
