@@ -1,55 +1,30 @@
 package pyodide
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/rewrite"
 )
-
-// New makes a fresh interpreter. The caller closes it.
-func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
-	switch from := cmp.Or(o.From, r.base); from {
-	case nil:
-		in, err = r.boot(ctx, o)
-	default:
-		in, err = r.fromSnapshot(ctx, from, o, r.pool.lease)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("make an interpreter: %w", err)
-	}
-	return in, nil
-}
-
-// boot makes an interpreter by booting CPython.
-func (r *Runtime) boot(ctx context.Context, o Options) (*Interp, error) {
-	instance, err := r.instantiate(ctx, o.memory())
-	if err != nil {
-		return nil, err
-	}
-	in := &Interp{instance: instance}
-	if err := in.makeFiles(o, 0); err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	if err := in.boot(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("boot CPython: %w", err), in.Close())
-	}
-	return in, nil
-}
 
 // boot starts CPython in a new instance, in upstream's order, until programs can
 // run.
 func (in *instance) boot(ctx context.Context) error {
 	g := in.guest(ctx)
-	if err := in.rt.module.writeData(in.mod.Memory()); err != nil {
+	if err := in.compiled.module.writeData(in.mod.Memory()); err != nil {
 		return err
 	}
 	if _, err := g.call("__wasm_call_ctors"); err != nil {
 		return err
 	}
-	if err := in.signals.start(in); err != nil {
+	if err := in.startSignals(); err != nil {
 		return err
 	}
 	if err := in.installTrampoline(g); err != nil {
@@ -117,7 +92,7 @@ func (in *instance) bootGuest(g guest) error {
 // Upstream's own trampoline needs wasm GC (ref.test); see CPython's
 // Python/emscripten_trampoline.c.
 func (in *instance) installTrampoline(g guest) error {
-	info := in.rt.module.info
+	info := in.compiled.module.info
 	arity := info.Arity()
 	table, err := g.alloc(arity)
 	if err != nil {
@@ -129,11 +104,11 @@ func (in *instance) installTrampoline(g guest) error {
 	if err := in.setGlobal(rewrite.ArityLen, uint32(len(arity))); err != nil {
 		return err
 	}
-	offset, err := in.rt.symbol("_PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET")
+	offset, err := in.compiled.symbol("_PyEM_EMSCRIPTEN_TRAMPOLINE_OFFSET")
 	if err != nil {
 		return err
 	}
-	runtime, err := in.rt.symbol("_PyRuntime")
+	runtime, err := in.compiled.symbol("_PyRuntime")
 	if err != nil {
 		return err
 	}
@@ -142,4 +117,23 @@ func (in *instance) installTrampoline(g guest) error {
 		return errOutOfRange
 	}
 	return g.store(runtime+at, info.Trampoline)
+}
+
+// instantiate makes an instance whose guest has not run yet.
+func (r *compiled) instantiate(ctx context.Context, memory int64) (in *instance, err error) {
+	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; memory < least {
+		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
+	}
+	in = &instance{compiled: r, exports: map[string]api.Function{}, deadline: never(), signals: &signals{}}
+	in.linking = &linking{instance: in}
+	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
+		return nil, err
+	}
+	ctx = experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	if in.mod, err = r.wz.InstantiateModule(ctx, r.main, config); err != nil {
+		return nil, errors.Join(err, in.close())
+	}
+	in.mem = hostfn.NewMem(in.mod.Memory())
+	return in, nil
 }

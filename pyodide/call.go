@@ -99,12 +99,6 @@ func (g guest) object(name string, args ...uint32) (uint32, error) {
 	return o, nil
 }
 
-// guestError is an invalid answer of the guest's half: an exception or an
-// unexpected value. A program can cause it.
-type guestError struct{ what string }
-
-func (e *guestError) Error() string { return e.what }
-
 // errUncaught ends a call that C++ or longjmp unwound.
 var errUncaught = errors.New("an exception of C++ or a longjmp that nothing catches")
 
@@ -230,7 +224,7 @@ func (g guest) attr(object uint32, name string) (uint32, error) {
 // raise sets a Python exception of a builtin class, from within a host function.
 // The caller may be C code that runs without the thread state, as under ctypes.
 func (g guest) raise(class, message string) error {
-	sym, err := g.in.rt.symbol("PyExc_" + class)
+	sym, err := g.in.compiled.symbol("PyExc_" + class)
 	if err != nil {
 		return err
 	}
@@ -326,3 +320,11 @@ func (in *instance) dlError(ctx context.Context, message string) {
 		panic(err)
 	}
 }
+
+// guest returns the module's exports, with the host functions bound to ctx and
+// this instance.
+func (in *instance) guest(ctx context.Context) guest {
+	return guest{in: in, ctx: in.context(ctx)}
+}
+
+var errOutOfRange = errors.New("address out of range")

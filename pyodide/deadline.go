@@ -140,3 +140,7 @@ func (d *deadline) hasStruck() bool {
 	defer d.mu.Unlock()
 	return d.struck
 }
+
+// tracebackGrace bounds the time for the traceback of a program that the soft
+// interrupt ended.
+const tracebackGrace = 500 * time.Millisecond

@@ -49,16 +49,18 @@ const stopping = "stopping"
 
 // hostCall is one open of the device.
 type hostCall struct {
-	in      *Interp
+	in      *instance
+	calls   func(name string) (Call, bool)
 	request []byte
 	size    int           // of the request, which is dropped if it is too large
 	answer  *bytes.Reader // nil until the first read
 	held    int64         // bytes reserved for both
 }
 
-// openHostDevice returns the device's open function for an interpreter.
-func openHostDevice(in *Interp) func(uint32) (memfs.Stream, abi.Errno) {
-	return func(uint32) (memfs.Stream, abi.Errno) { return &hostCall{in: in}, abi.OK }
+// openHostDevice returns the device's open function for an interpreter with the
+// calls.
+func openHostDevice(in *instance, calls func(name string) (Call, bool)) func(uint32) (memfs.Stream, abi.Errno) {
+	return func(uint32) (memfs.Stream, abi.Errno) { return &hostCall{in: in, calls: calls}, abi.OK }
 }
 
 // maxRequest returns the maximum length of the request, by the call's name. The
@@ -66,7 +68,7 @@ func openHostDevice(in *Interp) func(uint32) (memfs.Stream, abi.Errno) {
 func (c *hostCall) maxRequest() int {
 	head, ok := bytes.CutPrefix(c.request[:min(len(c.request), callOverhead)], []byte(`["`))
 	if name, _, closed := bytes.Cut(head, []byte(`"`)); ok && closed {
-		if call, known := c.in.calls[string(name)]; known && call.MaxArgument > 0 {
+		if call, known := c.calls(string(name)); known && call.MaxArgument > 0 {
 			return call.MaxArgument + callOverhead
 		}
 	}
@@ -168,7 +170,7 @@ func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 		c.in.deadline.extend(tracebackGrace)
 		return nil, nil
 	}
-	f, ok := c.in.calls[name]
+	f, ok := c.calls(name)
 	if !ok {
 		return nil, fmt.Errorf("the host offers no call %q", name)
 	}

@@ -5,21 +5,22 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/experimental"
 
+	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/libffi"
 	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/rewrite"
 )
 
 // instance is the WebAssembly half of an interpreter: module, memory, globals
 // and tables. It may serve several interpreters, one after the other, see
 // [instance.reset]; between them it waits in the runtime's pool.
 type instance struct {
-	rt          *Runtime
+	compiled    *compiled
 	key         poolKey // zero if not from the pool
 	mod         api.Module
 	memory      *linmem.Memory
@@ -38,40 +39,8 @@ type instance struct {
 	fs       *memfs.FS
 }
 
-// functions are the function objects of the guest's half that the host calls.
-type functions struct {
-	Run     uint32 `json:"run"`
-	Analyze uint32 `json:"analyze"`
-	Preload uint32 `json:"preload"`
-}
-
 // never is a deadline that does not strike.
 func never() *deadline { return startDeadline(0, 0, 0, nil, nil) }
-
-// instantiate makes an instance whose guest has not run yet.
-func (r *Runtime) instantiate(ctx context.Context, memory int64) (in *instance, err error) {
-	if least := int64(r.main.ExportedMemories()["memory"].Min()) * linmem.PageSize; memory < least {
-		return nil, fmt.Errorf("the memory limit of %d bytes is less than what CPython starts with (%d)", memory, least)
-	}
-	in = &instance{rt: r, exports: map[string]api.Function{}, deadline: never(), signals: &signals{}}
-	in.linking = &linking{instance: in}
-	if in.memory, err = linmem.New(uint64(min(memory, 4<<30))); err != nil {
-		return nil, err
-	}
-	ctx = experimental.WithMemoryAllocator(in.context(ctx), in.memory.Allocator())
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	if in.mod, err = r.wz.InstantiateModule(ctx, r.main, config); err != nil {
-		return nil, errors.Join(err, in.close())
-	}
-	in.mem = hostfn.NewMem(in.mod.Memory())
-	return in, nil
-}
-
-// guest returns the module's exports, with the host functions bound to ctx and
-// this instance.
-func (in *instance) guest(ctx context.Context) guest {
-	return guest{in: in, ctx: in.context(ctx)}
-}
 
 // close frees the instance and its memory. Nothing may run in it.
 func (in *instance) close() error {
@@ -101,5 +70,57 @@ func (in *instance) setGlobal(name string, v uint32) error {
 		return err
 	}
 	g.Set(uint64(v))
+	return nil
+}
+
+// linking is the state of dynamic linking of one instance.
+type linking struct {
+	*instance
+	linker   *dylink.Linker
+	ffi      *libffi.FFI
+	used     []*sharedLibrary
+	own      []*dylink.Library // compiled for it alone
+	ownBytes int64
+	ownTypes int
+	depth    int  // of nested calls guest to host to guest
+	restored int  // the linker's change count after restore
+	called   bool // a function of C, through libffi
+}
+
+// closeLinker releases what dynamic linking holds. The guest must not run.
+func (in *linking) closeLinker() error {
+	var errs []error
+	if in.linker != nil {
+		errs = append(errs, in.linker.Close())
+	}
+	for _, lib := range in.own {
+		errs = append(errs, lib.Code.Close(context.Background()))
+	}
+	errs = append(errs, in.compiled.link.shared.release(in.used...))
+	in.instance.linking = &linking{instance: in.instance}
+	return errors.Join(errs...)
+}
+
+// poolKey identifies interchangeable instances.
+type poolKey struct {
+	from   *Snapshot
+	memory int64
+}
+
+// startSignals lets signals reach the guest.
+func (in *instance) startSignals() error {
+	number, err := in.compiled.symbol("_Py_emscripten_signal_in_memory")
+	if err != nil {
+		return err
+	}
+	clock, err := in.compiled.symbol("_Py_emscripten_signal_clock")
+	if err != nil {
+		return err
+	}
+	flag, err := in.global(rewrite.InterruptGlobal)
+	if err != nil {
+		return err
+	}
+	in.signals.start(in.memory, number, clock, flag)
 	return nil
 }

@@ -23,10 +23,6 @@ const Home = "/home/user"
 // SitePackages is where packages are mounted.
 const SitePackages = "/lib/python3.14/site-packages"
 
-// tracebackGrace bounds the time for the traceback of a program that the soft
-// interrupt ended.
-const tracebackGrace = 500 * time.Millisecond
-
 // Options are what one interpreter is given. The zero value is a program
 // without input, output or packages.
 type Options struct {
@@ -55,6 +51,7 @@ func (o Options) memory() int64 {
 // Interp is one interpreter. See the package comment for its concurrency.
 type Interp struct {
 	*instance // until it is closed
+	rt        *Runtime
 	env       map[string]string
 	calls     map[string]Call
 	asked     []string // environment variables looked up before a snapshot
@@ -241,6 +238,6 @@ func (in *Interp) Close() error {
 		in.proc.Close()
 	}
 	old := in.instance
-	in.instance = &instance{rt: old.rt, dead: true, signals: &signals{}, fs: old.fs}
-	return old.rt.pool.giveBack(old)
+	in.instance = &instance{compiled: old.compiled, dead: true, signals: &signals{}, fs: old.fs}
+	return in.rt.pool.giveBack(old)
 }

@@ -1,14 +1,12 @@
 package pyodide
 
 import (
-	"errors"
 	"sync"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/linmem"
-	"coderunner/pyodide/rewrite"
 )
 
 // Signal numbers, as Emscripten has them.
@@ -16,8 +14,6 @@ const (
 	sigalrm = 14
 	sigxcpu = 24
 )
-
-var errOutOfRange = errors.New("address out of range")
 
 // signals interrupts the program of one interpreter. It may be used from any
 // goroutine, even after the interpreter is closed: then nothing happens, though
@@ -64,19 +60,9 @@ func (s *signals) close() {
 	s.flag = nil
 }
 
-// start looks up the addresses and the global that signals write to.
-func (s *signals) start(in *instance) error {
-	number, err := in.rt.symbol("_Py_emscripten_signal_in_memory")
-	if err != nil {
-		return err
-	}
-	clock, err := in.rt.symbol("_Py_emscripten_signal_clock")
-	if err != nil {
-		return err
-	}
-	flag, err := in.global(rewrite.InterruptGlobal)
+// start sets the addresses and the global that signals write to.
+func (s *signals) start(memory *linmem.Memory, number, clock uint32, flag api.MutableGlobal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.memory, s.number, s.clock, s.flag = in.memory, number, clock, flag
-	return err
+	s.memory, s.number, s.clock, s.flag = memory, number, clock, flag
 }

@@ -36,7 +36,7 @@ func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylin
 	if in.ownTypes > maxOwnTypes {
 		return nil, fmt.Errorf("%w, and has too many function types to be compiled now", errNotPrepared)
 	}
-	lib, err := in.rt.compileApart(ctx, sum, b)
+	lib, err := in.compiled.compileApart(ctx, sum, b)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylin
 
 // compileApart compiles in the background, so that it can return when ctx ends: a
 // function being compiled in this process cannot be interrupted.
-func (r *modules) compileApart(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
+func (r *compiled) compileApart(ctx context.Context, sum string, b []byte) (*dylink.Library, error) {
 	select {
 	case r.link.compilers <- struct{}{}:
 	case <-ctx.Done():
@@ -73,7 +73,7 @@ func (r *modules) compileApart(ctx context.Context, sum string, b []byte) (*dyli
 	}
 }
 
-func (r *modules) compileOwn(ctx context.Context, sum string, b []byte) (_ *dylink.Library, err error) {
+func (r *compiled) compileOwn(ctx context.Context, sum string, b []byte) (_ *dylink.Library, err error) {
 	dir, err := r.code.TempDir()
 	if err != nil {
 		return nil, err

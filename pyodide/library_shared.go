@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"coderunner/internal/recent"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 )
@@ -130,4 +131,13 @@ func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 		errs = append(errs, l.Code.Close(context.Background()))
 	}
 	return errors.Join(errs...)
+}
+
+// link is the state of dynamic linking that a runtime's interpreters share.
+type link struct {
+	main      func() (*dylink.Main, error) // also makes the host module for libraries
+	shared    sharedLibraries
+	compilers chan struct{} // one slot for each library being compiled for one program
+	running   sync.WaitGroup
+	refused   recent.Map[string, error] // by digest: libraries that exceeded their budget
 }

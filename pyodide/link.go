@@ -2,97 +2,39 @@ package pyodide
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/internal/recent"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/libffi"
 	"coderunner/pyodide/rewrite"
-	"coderunner/pyodide/wasmbin"
 )
-
-// link is the state of dynamic linking that a runtime's interpreters share.
-type link struct {
-	main      func() (*dylink.Main, error) // also makes the host module for libraries
-	shared    sharedLibraries
-	compilers chan struct{} // one slot for each library being compiled for one program
-	running   sync.WaitGroup
-	refused   recent.Map[string, error] // by digest: libraries that exceeded their budget
-}
-
-// init sets the limits and defers what is made on first use.
-func (l *link) init(r *modules) {
-	l.compilers = make(chan struct{}, ownCompilers)
-	l.main = sync.OnceValues(func() (*dylink.Main, error) {
-		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {
-			return nil, err
-		}
-		info := r.module.info
-		return dylink.NewMain(r.module.wasm, dylink.MainFacts{
-			Symbols: info.Symbols, Slots: info.Slots, SlotTypes: info.SlotTypes, Types: info.Types})
-	})
-}
-
-// linking is the state of dynamic linking of one instance.
-type linking struct {
-	*instance
-	linker   *dylink.Linker
-	ffi      *libffi.FFI
-	used     []*sharedLibrary
-	own      []*dylink.Library // compiled for it alone
-	ownBytes int64
-	ownTypes int
-	depth    int  // of nested calls guest to host to guest
-	restored int  // the linker's change count after restore
-	called   bool // a function of C, through libffi
-}
-
-// closeLinker releases what dynamic linking holds. The guest must not run.
-func (in *linking) closeLinker() error {
-	var errs []error
-	if in.linker != nil {
-		errs = append(errs, in.linker.Close())
-	}
-	for _, lib := range in.own {
-		errs = append(errs, lib.Code.Close(context.Background()))
-	}
-	errs = append(errs, in.rt.link.shared.release(in.used...))
-	in.instance.linking = &linking{instance: in.instance}
-	return errors.Join(errs...)
-}
 
 // dynamicLinker returns the interpreter's dynamic linker, made on first use.
 func (in *linking) dynamicLinker() (*dylink.Linker, error) {
 	if in.linker != nil {
 		return in.linker, nil
 	}
-	main, err := in.rt.link.main()
+	main, err := in.compiled.link.main()
 	if err != nil {
 		return nil, err
 	}
 	in.linker = dylink.New(dylink.Config{
 		Main: main, Instance: in.mod, Mem: in.mem,
 		Call: in.call,
-		Grow: in.rt.module.info.Tables[0].Grow,
+		Grow: in.compiled.module.info.Tables[0].Grow,
 		Zero: func(addr, n uint32) error { return in.zero(addr, n) },
 		Find: func(name string) (string, bool) { return in.findFile(name) },
 		Open: func(ctx context.Context, file string) (*dylink.Library, error) { return in.openLibrary(ctx, file) },
 		Compile: func(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
 			return in.compileGlue(ctx, wasm)
 		},
-		Instantiate: in.rt.instantiateAnonymous,
+		Instantiate: in.compiled.instantiateAnonymous,
 		HostFuncs:   hostFuncs(),
 		Globals:     []string{"__stack_pointer", rewrite.FlagGlobal, rewrite.ValueGlobal, rewrite.InterruptGlobal},
 		Exception:   rewrite.FlagGlobal,
@@ -114,44 +56,6 @@ func (in *linking) zero(addr, n uint32) error {
 	}
 	zero(mem, int(addr), int(addr)+int(n))
 	return nil
-}
-
-func (r *modules) instantiateAnonymous(ctx context.Context, code wazero.CompiledModule) (api.Module, error) {
-	return r.wz.InstantiateModule(ctx, code, wazero.NewModuleConfig().WithName("").WithStartFunctions())
-}
-
-// notForLibraries are host functions that only the main module may call: those
-// that would run JavaScript.
-var notForLibraries = []string{"emscripten_asm_const_int"}
-
-// libraryRows are the host functions that shared libraries may import: Emscripten's
-// without those for JavaScript.
-var libraryRows = sync.OnceValue(func() (rows hostfn.Table) {
-	for _, row := range emscripten.Rows() {
-		if !strings.Contains(row.Sig, "e") && !slices.Contains(notForLibraries, row.Name) {
-			row.Module = dylink.HostModule
-			rows = append(rows, row)
-		}
-	}
-	return rows
-})
-
-func forLibraries(name string) bool {
-	return slices.ContainsFunc(libraryRows(), func(r hostfn.Row) bool { return r.Name == name })
-}
-
-// hostFuncs returns libraryRows as the linker wants them.
-func hostFuncs() (out []dylink.HostFunc) {
-	types := func(in []api.ValueType) (out []wasmbin.ValType) {
-		for _, t := range in {
-			out = append(out, wasmbin.ValType(t)) // the same numbers, those of the format
-		}
-		return out
-	}
-	for _, row := range libraryRows() {
-		out = append(out, dylink.HostFunc{Name: row.Name, Type: wasmbin.FuncType{Params: types(row.Params()), Results: types(row.Results())}})
-	}
-	return out
 }
 
 // findFile returns the absolute path of a regular file.
@@ -227,7 +131,7 @@ const instanceCost = 8 << 10
 
 // compileGlue compiles a small generated module. Interpreters share equal ones.
 func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.CompiledModule, error) {
-	r := in.rt
+	r := in.compiled
 	// A snapshot's modules are not charged. The others are, until the file
 	// system is closed.
 	if in.fs != nil && !in.fs.Reserve(instanceCost) {
@@ -241,4 +145,14 @@ func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.Compile
 		return nil, err
 	}
 	return lib.Code, nil
+}
+
+// unwindIfDead ends the guest's call in progress if err left the interpreter
+// dead.
+func (in *linking) unwindIfDead(err error) {
+	if err == nil || !in.dead && !dylink.Fatal(err) && !libffi.Fatal(err) {
+		return
+	}
+	in.dead = true
+	panic(err)
 }

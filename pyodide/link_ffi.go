@@ -3,7 +3,6 @@ package pyodide
 import (
 	"context"
 
-	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/libffi"
 )
@@ -78,14 +77,4 @@ func (in *linking) ffiCallbacks(g *emscripten.Guest) {
 		}
 		return status
 	}
-}
-
-// unwindIfDead ends the guest's call in progress if err left the interpreter
-// dead.
-func (in *linking) unwindIfDead(err error) {
-	if err == nil || !in.dead && !dylink.Fatal(err) && !libffi.Fatal(err) {
-		return
-	}
-	in.dead = true
-	panic(err)
 }

@@ -6,28 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"sync"
 
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
-	"coderunner/pyodide/libffi"
 )
-
-// linkState is what a snapshot records of dynamic linking; nil if there was none.
-type linkState struct {
-	Linker *dylink.State
-	FFI    libffi.State
-}
-
-// linkKey is part of the keys of snapshots and of rewritten libraries. Its number
-// changes with the format of linkState and the rewriting of libraries.
-var linkKey = sync.OnceValue(func() string {
-	var names strings.Builder
-	for _, r := range libraryRows() {
-		names.WriteString(r.Name + " " + r.Sig + " ")
-	}
-	return "3 " + codestore.Digest([]byte(names.String()))
-})
 
 // linkState describes the interpreter's libraries and closures.
 func (in *linking) linkState() (*linkState, error) {

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"os"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/pyodide/codestore"
@@ -15,24 +15,26 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
+// compiled holds what is compiled: the main module, shared libraries and the
+// standard library. It knows nothing of interpreters.
+type compiled struct {
+	config    Config
+	wz        wazero.Runtime
+	code      *codestore.Loader
+	link      link
+	module    *module
+	main      wazero.CompiledModule
+	stdlib    []byte // the archive of the standard library, shared and read-only
+	stdlibKey string // names its contents
+	unmap     []func() error
+}
+
 // module describes the main module, without its machine code.
 type module struct {
 	wasm   []byte // whole or stub
 	info   *rewrite.Info
 	digest string                            // of the whole rewritten module: SHA-256, hexadecimal
 	data   func() ([]rewrite.Segment, error) // its data segments
-}
-
-// identity returns a name for the contents of the file.
-func (c *Config) identity(file string) (string, error) {
-	if c.Identity != "" {
-		return c.Identity, nil
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	return codestore.Digest(b), nil
 }
 
 // rewriteMain rewrites the main module.
@@ -76,7 +78,7 @@ func (c *Config) mainData() ([]rewrite.Segment, error) {
 }
 
 // compile compiles the main module, or loads its machine code from the store.
-func (r *modules) compile(ctx context.Context) (err error) {
+func (r *compiled) compile(ctx context.Context) (err error) {
 	if r.code, err = codestore.NewLoader(ctx); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (r *modules) compile(ctx context.Context) (err error) {
 }
 
 // takeModule loads the main module from the store, building it if need be.
-func (r *modules) takeModule(ctx context.Context) (err error) {
+func (r *compiled) takeModule(ctx context.Context) (err error) {
 	identity, err := r.config.identity(r.config.Module)
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
@@ -141,7 +143,7 @@ func (m *module) writeData(mem api.Memory) error {
 }
 
 // symbol returns the address of exported data.
-func (r *modules) symbol(name string) (uint32, error) {
+func (r *compiled) symbol(name string) (uint32, error) {
 	a, ok := r.module.info.Symbols[name]
 	if !ok {
 		return 0, fmt.Errorf("find %s: the module does not export it", name)
@@ -162,7 +164,7 @@ func rewriteOptions() rewrite.Options {
 	}
 }
 
-func (r *modules) progress(p Progress) {
+func (r *compiled) progress(p Progress) {
 	if r.config.Progress != nil {
 		r.config.Progress(p)
 	}
@@ -175,7 +177,7 @@ var (
 
 // stored returns the paths of key's stub module and machine code. If the store
 // lacks them they are built, with progress for item.
-func (r *modules) stored(ctx context.Context, k codestore.Kinds, key, item string, build builder) (stub, code string, err error) {
+func (r *compiled) stored(ctx context.Context, k codestore.Kinds, key, item string, build builder) (stub, code string, err error) {
 	return r.code.Get(ctx, r.config.Store, k, key, func(ctx context.Context, dir string) error {
 		defer elapsing(r.progress, Progress{Phase: "compile", Item: item})()
 		return build(ctx, dir)
@@ -184,16 +186,3 @@ func (r *modules) stored(ctx context.Context, k codestore.Kinds, key, item strin
 
 // builder makes the files of a module in a directory: see [codestore.Build].
 type builder func(ctx context.Context, dir string) error
-
-// openStub maps a stub module. The caller calls unmap when nothing uses it any
-// more.
-func openStub(file string) (s *codestore.Stub, unmap func() error, err error) {
-	data, unmap, err := mapFile(file)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read stub module: %w", err)
-	}
-	if s, err = codestore.ReadStub(data); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("read %s: %w", file, err), unmap())
-	}
-	return s, unmap, nil
-}

@@ -19,18 +19,12 @@ const (
 	returnTime = 20 * time.Millisecond
 )
 
-// poolKey identifies interchangeable instances.
-type poolKey struct {
-	from   *Snapshot
-	memory int64
-}
-
 // instances is the pool.
 type instances struct {
 	*pool.Pool[poolKey, *instance]
 }
 
-func newInstances(r *Runtime, maxIdle int) instances {
+func newInstances(r *compiled, maxIdle int) instances {
 	return instances{pool.New(pool.Options[poolKey, *instance]{
 		New: func(ctx context.Context, key poolKey) (*instance, error) {
 			in, err := r.restore(ctx, key.from, key.memory)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"coderunner/pyodide/abi"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/memfs"
 )
@@ -26,7 +27,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	if err := in.fs.Scratch("/tmp"); err != nil {
 		return err
 	}
-	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.rt.stdlib}); err != nil {
+	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.compiled.stdlib}); err != nil {
 		return err
 	}
 	location := o.Location
@@ -45,7 +46,15 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	in.proc.SetMemory(in.mod.Memory())
 	in.signals.proc = in.proc
 	in.env, in.calls = o.Env, o.Calls
-	return in.fs.Device(hostDevice, 0o600, 0, openHostDevice(in))
+	return in.fs.Device(hostDevice, 0o600, 0, in.device())
+}
+
+// device returns the open function of hostDevice.
+func (in *Interp) device() func(uint32) (memfs.Stream, abi.Errno) {
+	return openHostDevice(in.instance, func(name string) (Call, bool) {
+		c, ok := in.calls[name]
+		return c, ok
+	})
 }
 
 // bootEnv is what CPython reads while it starts; a program does not see it.
@@ -90,3 +99,6 @@ func (in *Interp) callbacks() emscripten.Guest {
 	in.linking.ffiCallbacks(&g)
 	return g
 }
+
+// stdlibName is the archive's name in /lib, fixed in CPython.
+const stdlibName = "python314.zip"

@@ -150,3 +150,9 @@ func readReport(text string) (*Result, error) {
 	}
 	return res, nil
 }
+
+// guestError is an invalid answer of the guest's half: an exception or an
+// unexpected value. A program can cause it.
+type guestError struct{ what string }
+
+func (e *guestError) Error() string { return e.what }

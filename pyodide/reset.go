@@ -65,7 +65,7 @@ func (in *instance) detach() bool {
 func (in *instance) reset() error {
 	z := in.key.from
 	g := in.guest(context.Background())
-	for _, t := range in.rt.module.info.Tables {
+	for _, t := range in.compiled.module.info.Tables {
 		if n, err := g.call(t.Size); err != nil || n != z.image.Tables[t.Size] {
 			return errors.Join(err, fmt.Errorf("table %s has %d elements", t.Export, n))
 		}
@@ -87,7 +87,7 @@ func (in *instance) reset() error {
 			return err
 		}
 	}
-	return in.signals.start(in)
+	return in.startSignals()
 }
 
 // rewrite copies ranges of the snapshot's memory into the instance's.
@@ -109,14 +109,4 @@ func (in *instance) rewrite(z *Snapshot, ranges []linmem.Range) error {
 		copy(memory[r.Offset:r.Offset+r.Length], contents[r.Offset:])
 	}
 	return nil
-}
-
-// mapContents maps the snapshot's memory image. Its holes are zeros.
-func (z *Snapshot) mapContents() ([]byte, error) {
-	b, unmap, err := mapOpen(z.image.File, z.image.Base+int64(z.image.Memory))
-	if err != nil {
-		return nil, err
-	}
-	z.unmap = unmap
-	return b[z.image.Base:], nil
 }

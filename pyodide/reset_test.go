@@ -84,7 +84,7 @@ func sameInstance(t *testing.T, name string, got, want *instance) {
 			t.Fatalf("%s: the memory differs at %#x of %#x", name, at, len(a))
 		}
 	}
-	for _, global := range append(ownGlobals, want.rt.module.info.Globals...) {
+	for _, global := range append(ownGlobals, want.compiled.module.info.Globals...) {
 		x, err := got.global(global)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func sameInstance(t *testing.T, name string, got, want *instance) {
 		}
 	}
 	g, h := got.guest(context.Background()), want.guest(context.Background())
-	for _, table := range want.rt.module.info.Tables {
+	for _, table := range want.compiled.module.info.Tables {
 		n, err := g.call(table.Size)
 		if m, _ := h.call(table.Size); err != nil || n != m {
 			t.Errorf("%s: table %s has %d elements, want %d (%v)", name, table.Export, n, m, err)
@@ -190,9 +190,12 @@ func TestNotReused(t *testing.T) {
 
 // TestSignalAfterClose is a timer that fires late.
 func TestSignalAfterClose(t *testing.T) {
-	in := restored(t, OpenForTest(t), 512<<20)
+	in, err := OpenForTest(t).New(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	late := in.signals
-	if err := (&Interp{instance: in}).Close(); err != nil {
+	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
 	late.send(sigalrm)

@@ -10,7 +10,7 @@ import (
 )
 
 // restore makes an instance of a snapshot.
-func (r *Runtime) restore(ctx context.Context, z *Snapshot, memory int64) (in *instance, err error) {
+func (r *compiled) restore(ctx context.Context, z *Snapshot, memory int64) (in *instance, err error) {
 	if in, err = r.instantiate(ctx, memory); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (r *Runtime) restore(ctx context.Context, z *Snapshot, memory int64) (in *i
 	}
 	in.linking.markRestored()
 	in.functions, in.initialized = z.owner.Functions, true
-	return in, in.signals.start(in)
+	return in, in.startSignals()
 }
 
 // growMemory makes the memory as large as the image.
@@ -78,7 +78,7 @@ func (in *instance) setGlobals(image *snapshot.Image) error {
 // growTables brings the tables to their recorded sizes.
 func (in *instance) growTables(ctx context.Context, image *snapshot.Image) error {
 	g := in.guest(ctx)
-	for _, t := range in.rt.module.info.Tables {
+	for _, t := range in.compiled.module.info.Tables {
 		want, ok := image.Tables[t.Size]
 		if !ok || want < t.Min {
 			return fmt.Errorf("the snapshot has no size for table %s", t.Export)

@@ -1,22 +1,17 @@
 package pyodide
 
 import (
-	"bytes"
-	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/libffi"
+	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/snapshot"
 )
 
@@ -31,7 +26,7 @@ import (
 // in guest/coderunner.py. For an interpreter that has run programs there is
 // [Interp.Snapshot], which records these, too.
 type Snapshot struct {
-	rt     *Runtime
+	drop   func(*Snapshot) // closes the pool's idle instances
 	image  *snapshot.Image
 	owner  owner
 	mounts []Mount
@@ -61,120 +56,10 @@ type Mount struct {
 	Key  string
 }
 
-// errNoStore is the error of methods that need a store.
-var errNoStore = errors.New("the runtime has no store")
-
 // ErrUnfit is wrapped by [Runtime.Snapshot] for modules whose import takes too
 // long or leaves more than memory behind: output, files, open descriptors, an
 // exception.
 var ErrUnfit = errors.New("not fit for a snapshot")
-
-// Snapshot returns a snapshot of an interpreter that has imported modules out of
-// the given mounts: a new one, or the store's. The interpreter that imports them
-// has no input and no environment. The caller closes the result when no
-// interpreter is being made of it.
-func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
-	if r.base == nil {
-		return nil, errNoStore
-	}
-	return r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
-		return r.takeSnapshot(ctx, f, modules, mounts)
-	})
-}
-
-// FindSnapshot returns the store's snapshot, or nil if there is none.
-func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
-	if r.base == nil {
-		return nil, nil
-	}
-	missing := errors.New("not there")
-	z, err := r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
-	if errors.Is(err, missing) {
-		return nil, nil
-	}
-	return z, err
-}
-
-func mountsKey(key string, modules []string, mounts []Mount) string {
-	for _, m := range mounts {
-		key += fmt.Sprintf(" mount %s %s", m.Dir, m.Key)
-	}
-	return fmt.Sprintf("%s modules %q", key, modules)
-}
-
-// loadSnapshot makes the snapshot of a booted interpreter, or takes it from the
-// store. There is none without a store.
-func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
-	if r.config.Store == nil {
-		return nil
-	}
-	r.base, err = r.storedSnapshot(ctx, r.SnapshotKey(), nil, func(ctx context.Context, f *os.File) error {
-		return r.takeSnapshot(ctx, f, nil, nil)
-	})
-	if err != nil {
-		return fmt.Errorf("snapshot CPython: %w", err)
-	}
-	return nil
-}
-
-// SnapshotKey returns a key of all that a snapshot depends on except the imports.
-// The time zone is part of it because CPython's time module reads it once.
-func (r *Runtime) SnapshotKey() string {
-	return fmt.Sprintf("format 2 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
-		linkKey(), rewrite.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
-}
-
-// zoneKey returns what CPython remembers of a time zone.
-func zoneKey(l *time.Location) string {
-	year := time.Now().Year()
-	return time.Date(year, 1, 1, 0, 0, 0, 0, l).Format("MST-0700") + time.Date(year, 7, 1, 0, 0, 0, 0, l).Format("MST-0700")
-}
-
-// guestDigest returns a digest of the Python half.
-func guestDigest() [sha256.Size]byte {
-	h := sha256.New()
-	files := []string{warmUpFile}
-	for _, m := range guestModules {
-		files = append(files, m.file)
-	}
-	for _, file := range files {
-		b, err := guestFiles.ReadFile(file)
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		h.Write(b)
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-// storedSnapshot opens the snapshot for key, calling make if there is none.
-func (r *Runtime) storedSnapshot(ctx context.Context, key string, mounts []Mount, make func(context.Context, *os.File) error) (*Snapshot, error) {
-	path, err := r.config.Store.File(ctx, "snapshot", key, func(ctx context.Context, w io.Writer) error {
-		f, ok := w.(*os.File)
-		if !ok {
-			return errors.New("the store gives no file to write to")
-		}
-		return make(ctx, f)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.openSnapshot(path, mounts)
-}
-
-// openSnapshot opens the snapshot in a file.
-func (r *Runtime) openSnapshot(path string, mounts []Mount) (*Snapshot, error) {
-	image, err := snapshot.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	z := &Snapshot{rt: r, image: image, mounts: mounts}
-	z.contents = sync.OnceValues(z.mapContents)
-	if err := json.Unmarshal(image.Owner, &z.owner); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), image.Close())
-	}
-	return z, nil
-}
 
 // Memory returns the least Options.Memory for interpreters made of the snapshot.
 func (z *Snapshot) Memory() int64 { return int64(z.image.Memory) }
@@ -191,7 +76,7 @@ func (z *Snapshot) Asked(env map[string]string) bool {
 // Close closes the snapshot's file. Interpreters made of it live on.
 func (z *Snapshot) Close() error {
 	z.closed.Store(true)
-	z.rt.pool.drop(z)
+	z.drop(z)
 	z.reading.Lock()
 	defer z.reading.Unlock()
 	var err error
@@ -201,147 +86,38 @@ func (z *Snapshot) Close() error {
 	return errors.Join(err, z.image.Close())
 }
 
-// Time limits to boot, and to import a program's modules.
-const (
-	maxBoot   = 2 * time.Minute
-	maxImport = 20 * time.Second
-)
-
-// takeSnapshot makes an interpreter, lets it import modules and writes it to f.
-func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
-	limit := maxImport
-	if modules == nil {
-		limit = maxBoot
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: it takes longer than %v", ErrUnfit, limit))
-	defer cancel()
-	var output bytes.Buffer
-	// The instance is not taken from the pool: it is used only once.
-	in, err := (*Interp)(nil), error(nil)
-	if o := (Options{Memory: 1 << 30, Stdout: &output, Stderr: &output}); r.base == nil {
-		in, err = r.boot(ctx, o)
-	} else {
-		in, err = r.fromSnapshot(ctx, r.base, o, r.restore)
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	stop := context.AfterFunc(ctx, in.signals.stop)
-	defer stop()
-	for _, m := range mounts {
-		if err := in.Mount(m.Dir, m.Tree); err != nil {
-			return err
-		}
-	}
-	_, names := in.fs.Usage()
-	if modules == nil {
-		modules = []string{}
-	}
-	request, err := json.Marshal(modules)
-	if err != nil {
-		return err
-	}
-	problem, err := in.importAhead(ctx, string(request))
-	if err != nil {
-		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
-	}
-	if problem == "" {
-		if err := in.warmUp(ctx, r.base == nil); err != nil {
-			return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
-		}
-	}
-	if _, now := in.fs.Usage(); problem == "" && now != names {
-		problem = fmt.Sprintf("%d files were made", now-names)
-	}
-	if n := in.proc.OpenFiles(); problem == "" && n != 3 {
-		problem = fmt.Sprintf("%d descriptors are open", n)
-	}
-	if problem == "" && output.Len() > 0 {
-		problem = fmt.Sprintf("output: %.80q", output.String())
-	}
-	if problem != "" {
-		return fmt.Errorf("import %q: %w: %s", modules, ErrUnfit, problem)
-	}
-	return in.write(f, nil)
-}
-
-// maxPreloadReport bounds the guest's report on its imports, in bytes.
-const maxPreloadReport = 1 << 20
-
-// importAhead imports modules and returns what makes them unfit for a snapshot,
-// or "".
-func (in *Interp) importAhead(ctx context.Context, modules string) (problem string, err error) {
-	text, err := in.guest(ctx).apply(in.functions.Preload, modules, maxPreloadReport)
-	if err != nil {
-		return "", err
-	}
-	report := [2]any{&problem, &in.asked}
-	if err := json.Unmarshal([]byte(text), &report); err != nil {
-		return "", fmt.Errorf("the guest's report: %w", err)
-	}
-	return problem, nil
-}
-
-// write writes the interpreter, which must be idle, to a new file.
-func (in *Interp) write(f *os.File, l *suspended) error {
-	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
-	for _, name := range in.rt.module.info.Globals {
-		g, err := in.global(name)
-		if err != nil {
-			return err
-		}
-		s.Globals[name] = g.Get()
-	}
-	g := in.guest(context.Background())
-	for _, t := range in.rt.module.info.Tables {
-		n, err := g.call(t.Size)
-		if err != nil {
-			return err
-		}
-		s.Tables[t.Size] = n
-	}
-	link, err := in.linking.linkState()
-	if err != nil {
-		return err
-	}
-	own := owner{
-		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Suspended: l,
-	}
-	if l != nil {
-		own.Key = in.rt.SnapshotKey()
-	}
-	if s.Owner, err = json.Marshal(own); err != nil {
-		return err
-	}
-	mem := in.mod.Memory()
-	memory, ok := mem.Read(0, mem.Size())
-	if !ok {
-		return errOutOfRange
-	}
-	return snapshot.Write(f, memory, s)
-}
-
-// fromSnapshot makes an interpreter of a snapshot. Its instance comes from
-// instantiate.
-func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, instantiate func(context.Context, *Snapshot, int64) (*instance, error)) (*Interp, error) {
-	instance, err := instantiate(ctx, z, o.memory())
+// mapContents maps the snapshot's memory image. Its holes are zeros.
+func (z *Snapshot) mapContents() ([]byte, error) {
+	b, unmap, err := mapOpen(z.image.File, z.image.Base+int64(z.image.Memory))
 	if err != nil {
 		return nil, err
 	}
-	in := &Interp{instance: instance}
-	if err := in.makeFiles(o, z.owner.Clock); err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	in.newZone = o.Location != nil && zoneKey(o.Location) != zoneKey(time.Local)
-	in.proc.Resume(z.owner.Zone, in.newZone)
-	for _, m := range z.mounts {
-		if err := in.Mount(m.Dir, m.Tree); err != nil {
-			return nil, errors.Join(err, in.Close())
-		}
-	}
-	if err := in.resume(z.owner.Suspended); err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	return in, nil
+	z.unmap = unmap
+	return b[z.image.Base:], nil
+}
+
+// linkState is what a snapshot records of dynamic linking; nil if there was none.
+type linkState struct {
+	Linker *dylink.State
+	FFI    libffi.State
+}
+
+// suspended is the additional part of a snapshot of an interpreter that has run
+// programs.
+type suspended struct {
+	Files   []memfs.Saved
+	Process emscripten.State
+}
+
+// functions are the function objects of the guest's half that the host calls.
+type functions struct {
+	Run     uint32 `json:"run"`
+	Analyze uint32 `json:"analyze"`
+	Preload uint32 `json:"preload"`
+}
+
+// zoneKey returns what CPython remembers of a time zone.
+func zoneKey(l *time.Location) string {
+	year := time.Now().Year()
+	return time.Date(year, 1, 1, 0, 0, 0, 0, l).Format("MST-0700") + time.Date(year, 7, 1, 0, 0, 0, 0, l).Format("MST-0700")
 }

@@ -9,13 +9,9 @@ import (
 	"hash/crc32"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 )
-
-// stdlibName is the archive's name in /lib, fixed in CPython.
-const stdlibName = "python314.zip"
 
 // loadStdlib maps the standard library, compiled to bytecode if there is a store
 // to keep that.
@@ -127,18 +123,4 @@ func addEntry(archive *zip.Writer, name string, data []byte) error {
 	}
 	_, err = w.Write(data)
 	return err
-}
-
-// mapFile maps a file read-only until unmap is called.
-func mapFile(path string) (data []byte, unmap func() error, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	return mapOpen(f, info.Size())
 }

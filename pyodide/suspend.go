@@ -4,17 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/memfs"
 )
-
-// suspended is the additional part of a snapshot of an interpreter that has run
-// programs.
-type suspended struct {
-	Files   []memfs.Saved
-	Process emscripten.State
-}
 
 // Snapshot writes an idle interpreter that has run programs to a new file: its
 // memory, files, open files and loaded libraries. The interpreter can be used
@@ -53,15 +43,4 @@ func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 		return nil, errors.Join(fmt.Errorf("open %s: it is of another runtime", path), z.Close())
 	}
 	return z, nil
-}
-
-// resume restores the files and descriptors of the suspended interpreter.
-func (in *Interp) resume(l *suspended) error {
-	if l == nil {
-		return nil
-	}
-	if err := in.fs.Restore(l.Files); err != nil {
-		return err
-	}
-	return in.proc.Restore(l.Process)
 }

@@ -101,7 +101,7 @@ func (g guest) immortalize(_ context.Context, argument json.RawMessage) (any, er
 	if err := json.Unmarshal(argument, &list); err != nil {
 		return nil, err
 	}
-	listType, err := g.in.rt.symbol("PyList_Type")
+	listType, err := g.in.compiled.symbol("PyList_Type")
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,82 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/dylink"
+	"coderunner/pyodide/rewrite"
+)
+
+// openLibrary reads and compiles a library for dlopen. One from a mount is kept in
+// the store, and its compilation counts as waiting (see Program.WaitLimit). One
+// that the program has written itself is compiled for it alone.
+func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Library, error) {
+	node, errno := in.fs.Lookup(nil, file, true)
+	if errno != abi.OK {
+		return nil, errors.New("file not found")
+	}
+	mounted := in.fs.Access(node, abi.W_OK) == abi.EROFS
+	limit := int64(rewrite.MaxInput)
+	if !mounted {
+		limit = maxOwn - in.ownBytes
+	}
+	if size := in.fs.Stat(node).Size; size > limit {
+		if !mounted {
+			return nil, fmt.Errorf("%w, and %d bytes are too much to be compiled now (%d are left)", errNotPrepared, size, limit)
+		}
+		return nil, fmt.Errorf("it has %d bytes, at most %d are possible", size, limit)
+	}
+	b, err := in.fs.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if mounted {
+		in.deadline.pause()
+		defer in.deadline.resume()
+	}
+	sum := codestore.Digest(b)
+	if lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted); !errors.Is(err, errNotPrepared) {
+		return lib, err
+	}
+	return in.ownLibrary(ctx, sum, b)
+}
+
+// sharedLibrary returns a prepared library, loaded by another interpreter of this
+// runtime or from the store. It prepares the library if build is set.
+func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte, build bool) (*dylink.Library, error) {
+	r := in.compiled
+	if r.config.Store == nil {
+		return nil, errNotPrepared
+	}
+	make := func(context.Context, string) error { return errNotPrepared }
+	if build {
+		make = r.libraryBuilder(sum, b, libraryBudget(len(b)))
+	}
+	return r.link.shared.use(sum, &in.used, func() (*dylink.Library, int, error) {
+		file, code, err := r.prepared(ctx, sum, name, make)
+		if err != nil {
+			return nil, 0, err
+		}
+		stub, err := r.link.shared.open(sum, file)
+		if err != nil {
+			return nil, 0, err
+		}
+		info, err := os.Stat(code)
+		if err != nil {
+			return nil, 0, err
+		}
+		lib, err := r.loadLibrary(ctx, sum, stub, code, func() ([]byte, error) {
+			if !build {
+				return nil, errNotPrepared
+			}
+			return rewriteLibrary(b)
+		})
+		return lib, int(info.Size()), err
+	})
+}

@@ -1,0 +1,74 @@
+package pyodide
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// New makes a fresh interpreter. The caller closes it.
+func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
+	switch from := cmp.Or(o.From, r.base); from {
+	case nil:
+		in, err = r.boot(ctx, o)
+	default:
+		in, err = r.fromSnapshot(ctx, from, o, r.pool.lease)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make an interpreter: %w", err)
+	}
+	return in, nil
+}
+
+// boot makes an interpreter by booting CPython.
+func (r *Runtime) boot(ctx context.Context, o Options) (*Interp, error) {
+	instance, err := r.instantiate(ctx, o.memory())
+	if err != nil {
+		return nil, err
+	}
+	in := &Interp{instance: instance, rt: r}
+	if err := in.makeFiles(o, 0); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	if err := in.boot(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("boot CPython: %w", err), in.Close())
+	}
+	return in, nil
+}
+
+// fromSnapshot makes an interpreter of a snapshot. Its instance comes from
+// instantiate.
+func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, instantiate func(context.Context, *Snapshot, int64) (*instance, error)) (*Interp, error) {
+	instance, err := instantiate(ctx, z, o.memory())
+	if err != nil {
+		return nil, err
+	}
+	in := &Interp{instance: instance, rt: r}
+	if err := in.makeFiles(o, z.owner.Clock); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	in.newZone = o.Location != nil && zoneKey(o.Location) != zoneKey(time.Local)
+	in.proc.Resume(z.owner.Zone, in.newZone)
+	for _, m := range z.mounts {
+		if err := in.Mount(m.Dir, m.Tree); err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+	}
+	if err := in.resume(z.owner.Suspended); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+// resume restores the files and descriptors of the suspended interpreter.
+func (in *Interp) resume(l *suspended) error {
+	if l == nil {
+		return nil
+	}
+	if err := in.fs.Restore(l.Files); err != nil {
+		return err
+	}
+	return in.proc.Restore(l.Process)
+}
