@@ -21,6 +21,7 @@ const (
 // "run --json" prints.
 type Outcome struct {
 	Status          Status    `json:"status"`
+	Language        Language  `json:"language,omitempty"` // when it was found in the program's text
 	ExitCode        int       `json:"exit_code"`
 	Stdout          string    `json:"stdout"`
 	Stderr          string    `json:"stderr"`

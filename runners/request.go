@@ -4,26 +4,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
-)
-
-// Language names a language as the tool's argument does.
-type Language string
-
-// The languages.
-const (
-	Python     Language = "python"
-	JavaScript Language = "javascript"
-	TypeScript Language = "typescript"
 )
 
 // Request is one program to run.
 type Request struct {
 	Language Language
 	Code     string
-	Filename string   // as tracebacks show it; "" means main.py, main.js or main.ts
+	Filename string   // as tracebacks show it; "" means main.py, main.js, main.ts, …
 	Packages []string // "pydantic>=2", "npm:zod@3"
 	Args     []string
 	Files    []File // written to the working directory before the run
@@ -153,6 +144,18 @@ func checkFiles(files []File) error {
 		}
 	}
 	return nil
+}
+
+// workDir is where Python programs find themselves, which models then write.
+const workDir = "/home/user/"
+
+// CleanPath returns the path of a file as [File] has it: programs and people
+// also write ./data.csv, and absolute paths in the working directory.
+func CleanPath(name string) string {
+	if trimmed := strings.TrimPrefix(name, workDir); validPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
+		return path.Clean(trimmed)
+	}
+	return name // which Check refuses
 }
 
 func validPath(path string) bool {

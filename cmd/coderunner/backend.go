@@ -144,8 +144,9 @@ func (b *backend) languages() map[runners.Language]runners.Runner {
 		m[runners.Python] = b.python
 	}
 	if b.deno != nil {
-		m[runners.TypeScript] = b.deno
-		m[runners.JavaScript] = b.deno
+		for _, l := range []runners.Language{runners.TypeScript, runners.JavaScript, runners.TSX, runners.JSX} {
+			m[l] = b.deno
+		}
 	}
 	return m
 }

@@ -92,10 +92,14 @@ func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outco
 	}
 	defer showProgress(&req)()
 	out, err := r.Run(ctx, req)
-	if err == nil && out.Packages == nil {
+	if err != nil {
+		return nil, err
+	}
+	if out.Packages == nil {
 		out.Packages = []runners.Package{}
 	}
-	return out, err
+	runners.ExplainLanguage(req, out)
+	return out, nil
 }
 
 // showProgress shows the preparation on stderr until done is called.
@@ -111,13 +115,6 @@ func showProgress(req *runners.Request) (done func()) {
 
 func newRequest(cfg Config, o runOptions, file string, args []string) (runners.Request, error) {
 	req := runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
-	var err error
-	if req.Language, err = languageOf(o.language, file); err != nil {
-		if slices.ContainsFunc(args, isLanguageFlag) {
-			err = fmt.Errorf("%s: put --language before it: what follows is the program's", file)
-		}
-		return req, err
-	}
 	in := io.Reader(os.Stdin)
 	if file != "-" {
 		f, err := os.Open(file)
@@ -133,30 +130,35 @@ func newRequest(cfg Config, o runOptions, file string, args []string) (runners.R
 		return req, fmt.Errorf("read %s: %w", file, err)
 	}
 	req.Code = string(code)
+	if req.Language, err = languageOf(o.language, file, req.Code); err != nil {
+		if slices.ContainsFunc(args, isLanguageFlag) {
+			err = fmt.Errorf("%s: put --language before it: what follows is the program's", file)
+		}
+		return req, err
+	}
 	if file != "-" {
 		req.Stdin = programStdin(os.Stdin)
 	}
 	return req, nil
 }
 
-// languageOf returns the language of --language, or else of the file's name.
-func languageOf(asked, file string) (runners.Language, error) {
-	switch l := runners.Language(asked); l {
-	case runners.Python, runners.JavaScript, runners.TypeScript:
+// languageOf returns the language of --language, or else of the file's name, or
+// else the one that the program's text shows.
+func languageOf(asked, file, code string) (runners.Language, error) {
+	l := runners.ParseLanguage(asked)
+	switch {
+	case l != "":
 		return l, nil
-	case "":
-	default:
+	case asked != "":
 		return "", fmt.Errorf("--language %q: want python, javascript or typescript", asked)
 	}
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".py":
-		return runners.Python, nil
-	case ".js", ".mjs", ".cjs", ".jsx":
-		return runners.JavaScript, nil
-	case ".ts", ".mts", ".cts", ".tsx":
-		return runners.TypeScript, nil
+	if l = runners.ParseLanguage(strings.TrimPrefix(filepath.Ext(file), ".")); l == "" {
+		l = runners.Detect(code)
 	}
-	return "", fmt.Errorf("%s: the language is not known by the name: use --language", file)
+	if l == "" {
+		return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language", file)
+	}
+	return l, nil
 }
 
 func isLanguageFlag(arg string) bool {

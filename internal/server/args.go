@@ -27,16 +27,17 @@ type arguments struct {
 
 // parseArguments makes a request of a call's arguments. The error is a
 // *runners.RequestError.
-func parseArguments(p *params, offered []runners.Language) (runners.Request, error) {
+func (s *Server) parseArguments(p *params) (runners.Request, error) {
 	a := &arguments{raw: p.Arguments, err: p.badArguments}
 	for _, name := range slices.Sorted(maps.Keys(a.raw)) {
 		if !slices.Contains(argumentNames, name) {
 			return runners.Request{}, runners.BadArgument(runners.Clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
 		}
 	}
+	code := a.code()
 	req := runners.Request{
-		Language: a.language(offered),
-		Code:     a.code(),
+		Language: a.language(s.runners, code),
+		Code:     code,
 		Packages: a.strings("packages"),
 		Stdin:    a.stdin(),
 		Args:     a.strings("args"),
@@ -84,20 +85,22 @@ func (a *arguments) stdin() io.Reader {
 	return strings.NewReader(text)
 }
 
-func (a *arguments) language(offered []runners.Language) runners.Language {
-	names := make([]string, len(offered))
-	for i, l := range offered {
-		names[i] = string(l)
+// language returns the language that is named, or else the one that the code
+// shows.
+func (a *arguments) language(offered map[runners.Language]runners.Runner, code string) runners.Language {
+	name := a.text("language")
+	l := runners.ParseLanguage(name)
+	if name == "" {
+		l = runners.Detect(code)
 	}
-	list := strings.Join(names, ", ")
-	if a.get("language") == nil {
-		a.fail("language", "is missing: set it to one of %s.", list)
+	switch list := strings.Join(names(offered), ", "); {
+	case offered[l] != nil:
+	case name != "":
+		a.fail("language", "is %q, but must be one of %s.", runners.Clip(name, 100), list)
+	default:
+		a.fail("language", "is missing, and the code does not show it: set it to one of %s.", list)
 	}
-	l := a.text("language")
-	if a.err == nil && !slices.Contains(names, l) {
-		a.fail("language", "is %q, but must be one of %s.", runners.Clip(l, 100), list)
-	}
-	return runners.Language(l)
+	return l
 }
 
 func (a *arguments) code() string {
@@ -173,7 +176,7 @@ func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 		a.fail("files", "has as element %d no object {path, text} or {path, base64} of strings.", i)
 		return f
 	}
-	f.Path = *v.Path
+	f.Path = runners.CleanPath(*v.Path)
 	switch {
 	case (v.Text == nil) == (v.Base64 == nil):
 		a.fail("files", `has %q with both or neither of "text" and "base64": give one.`, runners.Clip(f.Path, 200))

@@ -19,7 +19,8 @@ func parse(args string) (runners.Request, error) {
 	if err != nil {
 		return runners.Request{}, err
 	}
-	return parseArguments(&m.Params, languages)
+	s := &Server{runners: allLanguages(runFunc(echo))}
+	return s.parseArguments(&m.Params)
 }
 
 func TestArguments(t *testing.T) {
@@ -49,11 +50,33 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A language is taken by its names, and left out where the code shows it. Paths
+// are taken as programs and people write them.
+func TestGenerousArguments(t *testing.T) {
+	for args, want := range map[string]runners.Language{
+		`{"language":"py","code":""}`:                        runners.Python,
+		`{"language":"Node","code":""}`:                      runners.JavaScript,
+		`{"language":null,"code":"for x in y:\n  print(x)"}`: runners.Python,
+		`{"code":"const a: number = 1;"}`:                    runners.TypeScript,
+	} {
+		if got, err := parse(args); err != nil || got.Language != want {
+			t.Errorf("%s: %q, %v, want %q", args, got.Language, err, want)
+		}
+	}
+	for path, want := range map[string]string{"./a.txt": "a.txt", "/home/user/d/a": "d/a", "a//b": "a/b", "a/./b": "a/b"} {
+		got, err := parse(`{"language":"python","code":"","files":[{"path":"` + path + `","text":""}]}`)
+		if err != nil || got.Files[0].Path != want {
+			t.Errorf("path %s: %v, %v, want %s", path, got.Files, err, want)
+		}
+	}
+}
+
 // Each message is one sentence that names the argument and the fix.
 func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ args, argument, want string }{
 		{`7`, "arguments", `"arguments" must be an object, but it is a JSON number.`},
-		{`{}`, "language", `"language" is missing: set it to one of python, typescript, javascript.`},
+		{`{}`, "code", `"code" is missing: set it to the program's source text.`},
+		{`{"code":"1+1"}`, "language", `"language" is missing, and the code does not show it: set it to one of python, typescript, javascript.`},
 		{`{"language":"python"}`, "code", `"code" is missing: set it to the program's source text.`},
 		{`{"language":"ruby","code":""}`, "language", `"language" is "ruby", but must be one of python, typescript, javascript.`},
 		{`{"language":5,"code":""}`, "language", `"language" must be a string, but it is a number.`},

@@ -37,6 +37,7 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, errors.New("the runner gave no outcome")
 	}
 	out.Usage.QueueMS = queued.Milliseconds()
+	runners.ExplainLanguage(req, out)
 	s.log.Info("run",
 		zap.String("language", string(req.Language)),
 		zap.String("status", string(out.Status)),

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strconv"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -39,13 +39,14 @@ type Server struct {
 	mcp     *mcpserver.MCPServer
 }
 
-// languages are all there are, in the order in which they are offered.
+// languages are those that the tool's description names, in this order.
+// jsx and tsx, and many aliases, are taken besides.
 var languages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript}
 
 // New makes a server. It holds nothing that must be closed.
 func New(c Config) (*Server, error) {
 	for l := range c.Runners {
-		if !slices.Contains(languages, l) {
+		if runners.ParseLanguage(string(l)) != l {
 			return nil, fmt.Errorf("offer language %s: not known", l)
 		}
 	}
@@ -76,12 +77,11 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// offered returns the languages that have a runner.
-func offered(m map[runners.Language]runners.Runner) []runners.Language {
-	var out []runners.Language
+// names returns the names of the languages that have a runner.
+func names(m map[runners.Language]runners.Runner) (out []string) {
 	for _, l := range languages {
 		if m[l] != nil {
-			out = append(out, l)
+			out = append(out, string(l))
 		}
 	}
 	return out
@@ -104,10 +104,14 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 			result = toolError("The server failed to run the program; this is a fault of the server, not of the program.")
 		}
 	}()
-	req, err := parseArguments(paramsFrom(ctx), offered(s.runners))
+	params := paramsFrom(ctx)
+	req, err := s.parseArguments(params)
 	if err == nil {
 		var out *runners.Outcome
 		if out, err = s.run(ctx, req); err == nil {
+			if string(params.Arguments["language"]) != strconv.Quote(string(req.Language)) {
+				out.Language = req.Language
+			}
 			return s.result(out, req), nil
 		}
 	}

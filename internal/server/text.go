@@ -26,6 +26,7 @@ func outcomeText(out *runners.Outcome, limits runners.Limits) string {
 			parts = append(parts, label+runners.Clip(text, max))
 		}
 	}
+	add("language: ", string(out.Language), maxNameText)
 	add("stdout:\n", out.Stdout, maxStdoutText)
 	add("stderr:\n", out.Stderr, maxStderrText)
 	if out.Result != nil {

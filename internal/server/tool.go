@@ -51,8 +51,8 @@ func annotations(p runners.Policy) mcp.ToolAnnotation {
 func description(c Config) string {
 	var b strings.Builder
 	b.WriteString("Runs one program in a fresh sandbox and returns its stdout, stderr and the value of its last expression (as in a notebook: no print needed). Nothing is kept between calls.\n")
-	for _, l := range offered(c.Runners) {
-		switch l {
+	for _, l := range names(c.Runners) {
+		switch runners.Language(l) {
 		case runners.Python:
 			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library without threads and subprocesses; top-level await; PyPI packages, compiled ones where they have a wheel for it.\n")
 		case runners.TypeScript:
@@ -140,9 +140,9 @@ func inputSchema(c Config) object {
 	return object{
 		"type":                 "object",
 		"additionalProperties": false,
-		"required":             []string{"language", "code"},
+		"required":             []string{"code"},
 		"properties": object{
-			"language": object{"type": "string", "enum": offered(c.Runners), "description": "The program's language."},
+			"language": object{"type": "string", "enum": names(c.Runners), "description": "The program's language. Needed where the code does not show it, as 1+1 does not."},
 			"code":     object{"type": "string", "description": "The program's source text."},
 			"packages": stringArray("Requirements besides the program's imports, for example to pin a version: \"pydantic>=2\" (Python), \"npm:zod@3\" or \"jsr:@std/csv\" (JavaScript, TypeScript)."),
 			"timeout_seconds": object{
@@ -158,7 +158,7 @@ func inputSchema(c Config) object {
 				"items": object{
 					"type": "object", "additionalProperties": false, "required": []string{"path"},
 					"properties": object{
-						"path":   object{"type": "string", "description": "Relative path, such as data/in.csv."},
+						"path":   object{"type": "string", "description": "Path in the working directory, such as data/in.csv."},
 						"text":   object{"type": "string", "description": "The content, if it is text."},
 						"base64": object{"type": "string", "description": "The content, if it is binary."},
 					},
@@ -182,6 +182,7 @@ func outputSchema() object {
 			"status": object{"type": "string", "enum": []runners.Status{
 				runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory,
 				runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed}},
+			"language":  object{"type": "string", "description": "The program's language, if the call did not name it."},
 			"exit_code": integer,
 			"stdout":    str, "stderr": str,
 			"stdout_truncated": boolean, "stderr_truncated": boolean,

@@ -66,7 +66,9 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
 // programName returns a program's name in the working directory and in tracebacks.
 func programName(req runners.Request) (main, shown string, err error) {
-	base := map[runners.Language]string{runners.JavaScript: "main.js", runners.TypeScript: "main.ts"}[req.Language]
+	base := map[runners.Language]string{
+		runners.JavaScript: "main.js", runners.TypeScript: "main.ts", runners.JSX: "main.jsx", runners.TSX: "main.tsx",
+	}[req.Language]
 	if base == "" {
 		return "", "", runners.BadArgument("language", "is %q, which Deno does not run: use javascript or typescript.", req.Language)
 	}
