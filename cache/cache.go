@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"sync"
-	"time"
 
 	"coderunner/internal/procdir"
 )
@@ -15,17 +12,11 @@ import (
 // Cache is an open cache directory. Its methods are safe for concurrent use, by
 // goroutines and by processes.
 type Cache struct {
-	root     string
-	warning  string
+	process
+	locks    locks
+	verifier verifier
 	unusable error        // why root is not the requested directory
 	private  *procdir.Dir // not nil when root is temporary and removed by Close
-	locks    keyedSemaphore
-
-	ownerMu sync.Mutex
-	owner   *procdir.Dir // under tmp
-
-	verified   verified
-	settleTime time.Duration // see verify.go; a field so that tests need not wait
 }
 
 // Open opens the cache in dir, creating it if need be, and removes the temporary
@@ -36,48 +27,56 @@ type Cache struct {
 // temporary directory, which Close removes, and [Cache.Warning] reports it. It
 // returns an error if that fails, too.
 func Open(dir string) (*Cache, error) {
-	c := &Cache{settleTime: settleTime}
-	err := c.openRoot(dir)
+	root, err := chooseRoot(dir)
 	if err == nil {
-		return c, nil
+		var c *Cache
+		if c, err = openRoot(root); err == nil {
+			sweepOld(root, &c.locks)
+			writeTag(root)
+			return c, nil
+		}
 	}
-	if perr := c.openPrivate(); perr != nil {
-		return nil, fmt.Errorf("open cache: %w (nor is a temporary one possible: %w)", err, perr)
+	private, perr := procdir.Make("", privatePrefix)
+	if perr == nil {
+		var c *Cache
+		if c, perr = openRoot(private.Path()); perr == nil {
+			c.private, c.unusable = private, err
+			return c, nil
+		}
+		_ = private.Remove()
 	}
-	c.unusable = err
-	c.warning = fmt.Sprintf("%v; using %s until this process ends: everything is fetched and compiled again each time", err, c.root)
-	return c, nil
+	return nil, fmt.Errorf("open cache: %w (nor is a temporary one possible: %w)", err, NewStorageError("create", os.TempDir(), perr))
 }
 
-// openRoot makes dir the root, if files can be created and renamed there.
-func (c *Cache) openRoot(dir string) error {
+const privatePrefix = "coderunner-cache-"
+
+// chooseRoot returns the absolute path of dir, or of the default, and creates it.
+func chooseRoot(dir string) (string, error) {
 	if dir == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return fmt.Errorf("find the user's cache directory: %w; hint: set CODE_RUNNER_CACHE_DIR", err)
+			return "", fmt.Errorf("find the user's cache directory: %w; hint: set CODE_RUNNER_CACHE_DIR", err)
 		}
 		dir = filepath.Join(base, "coderunner")
 	}
 	root, err := filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("locate cache %s: %w", dir, err)
+		return "", fmt.Errorf("locate cache %s: %w", dir, err)
 	}
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		return NewStorageError("create", root, err)
-	}
-	c.root = root
-	if err := c.register(); err != nil {
-		c.root = ""
-		return err
-	}
-	c.writeTag()
-	return nil
+	return root, NewStorageError("create", root, os.MkdirAll(root, 0o700))
+}
+
+// openRoot opens root, if files can be created and renamed there.
+func openRoot(root string) (*Cache, error) {
+	c := &Cache{process: process{root: root}, locks: locks{root: root}}
+	c.verifier = verifier{settleTime: settleTime, tempDir: c.TempDir}
+	return c, c.register()
 }
 
 // writeTag marks the root for backup programs (https://bford.info/cachedir/).
 // Failures are ignored.
-func (c *Cache) writeTag() {
-	name := filepath.Join(c.root, "CACHEDIR.TAG")
+func writeTag(root string) {
+	name := filepath.Join(root, "CACHEDIR.TAG")
 	if _, err := os.Lstat(name); err == nil {
 		return
 	}
@@ -88,16 +87,12 @@ func (c *Cache) writeTag() {
 // Close removes this Cache's temporary files. No other method may be running.
 // Closing twice is fine.
 func (c *Cache) Close() error {
-	c.ownerMu.Lock()
-	defer c.ownerMu.Unlock()
-	var errs []error
-	for _, d := range []*procdir.Dir{c.owner, c.private} {
-		if d != nil {
-			errs = append(errs, NewStorageError("remove", d.Path(), d.Remove()))
-		}
+	err := c.process.close()
+	if c.private != nil {
+		err = errors.Join(err, NewStorageError("remove", c.root, c.private.Remove()))
+		c.private = nil
 	}
-	c.owner, c.private = nil, nil
-	return errors.Join(errs...)
+	return err
 }
 
 // Root returns the absolute path of the cache directory.
@@ -105,7 +100,12 @@ func (c *Cache) Root() string { return c.root }
 
 // Warning returns why the cache is a private one that ends with this process, ""
 // if it is not.
-func (c *Cache) Warning() string { return c.warning }
+func (c *Cache) Warning() string {
+	if c.unusable == nil {
+		return ""
+	}
+	return fmt.Sprintf("%v; using %s until this process ends: everything is fetched and compiled again each time", c.unusable, c.root)
+}
 
 // Unusable returns the error behind [Cache.Warning], or nil.
 func (c *Cache) Unusable() error { return c.unusable }
@@ -117,19 +117,10 @@ func (c *Cache) Path(elem ...string) string {
 	return filepath.Join(c.root, inside)
 }
 
-// syncDir makes renames inside dir survive a power cut. Not every system can open
-// a directory for that, so a failure to open is ignored.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !syncUnsupported(err) {
-		return NewStorageError("sync", dir, err)
-	}
-	return nil
-}
+// TempDir makes a directory on the file system of the entries; the caller removes
+// it.
+func (c *Cache) TempDir(prefix string) (string, error) { return c.tempDir(prefix) }
+
+// Users returns the processes that have the cache open, without this Cache's own. It
+// returns none on file systems without locks.
+func (c *Cache) Users() []int { return c.users() }

@@ -81,10 +81,10 @@ func wantNothing(t *testing.T, c *Cache) {
 	wantNoTemps(t, c)
 }
 
-// unfinished returns what is in tmp but this cache's own, empty directory.
+// unfinished returns what is in the directory of processes but this cache's own, empty directory.
 func unfinished(c *Cache) (paths []string) {
-	own := c.owner.Path()
-	for _, pattern := range []string{c.Path("tmp", "*"), filepath.Join(own, "*")} {
+	own := c.dir.Path()
+	for _, pattern := range []string{c.Path(processes, "*"), filepath.Join(own, "*")} {
 		found, _ := filepath.Glob(pattern)
 		paths = append(paths, found...)
 	}
@@ -94,7 +94,7 @@ func unfinished(c *Cache) (paths []string) {
 func wantNoTemps(t *testing.T, c *Cache) {
 	t.Helper()
 	if left := unfinished(c); len(left) > 0 {
-		t.Errorf("left in tmp: %q", left)
+		t.Errorf("left: %q", left)
 	}
 }
 
@@ -222,8 +222,8 @@ func TestOpenDistrustsOthers(t *testing.T) {
 			if !strings.Contains(c.Warning(), tc.want) || !strings.Contains(c.Warning(), "hint:") {
 				t.Errorf("Warning() = %q, want %q in it", c.Warning(), tc.want)
 			}
-			if left, _ := os.ReadDir(filepath.Join(root, "tmp")); len(left) != 0 {
-				t.Errorf("left in tmp: %v", left)
+			if left, _ := os.ReadDir(filepath.Join(root, processes)); len(left) != 0 {
+				t.Errorf("left: %v", left)
 			}
 		})
 	}

@@ -85,11 +85,11 @@ func childHalf(root, arg string) error {
 			return nil
 		})
 	case "installed": // everything renamed, nothing said yet
-		e, eerr := c.entry(Trees, "kind", "key")
+		e, eerr := newEntry(c.root, Trees, "kind", "key")
 		if eerr != nil {
 			return eerr
 		}
-		_, err = e.get(ctx, func(_ context.Context, data string) error {
+		_, err = c.get(ctx, e.section, e.kind, e.key, func(data string) error {
 			if err := errors.Join(os.Mkdir(data, 0o700), os.WriteFile(filepath.Join(data, "a"), payload, 0o600)); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func childHalf(root, arg string) error {
 			if err := finish(fresh, "kind", "key"); err != nil {
 				return err
 			}
-			if err := e.install(fresh, filepath.Join(filepath.Dir(fresh), "old")); err != nil {
+			if err := e.install(fresh, filepath.Join(filepath.Dir(fresh), "old"), func() error { return c.verifier.entry(e) }); err != nil {
 				return err
 			}
 			stop()
@@ -116,7 +116,7 @@ func TestKilledHalfway(t *testing.T) {
 			p := startChild(t, "half", root, what)
 			p.expect(t, "half")
 			bystander := open(t, root) // while it lives, its things stay
-			if left, _ := filepath.Glob(filepath.Join(root, "tmp", fmt.Sprint(p.cmd.Process.Pid)+"-*", "*")); len(left) != 2 {
+			if left, _ := filepath.Glob(filepath.Join(root, processes, fmt.Sprint(p.cmd.Process.Pid)+"-*", "*")); len(left) != 2 {
 				t.Errorf("Open removed what a living process has in tmp: %v is left", left)
 			}
 			check(t, bystander.Close())
@@ -244,7 +244,7 @@ func childChurn(root, _ string) error {
 				return err
 			}
 		}
-		c.settleTime = 0
+		c.verifier.settleTime = 0
 		if _, err := c.File(ctx, "churn", "large", func(_ context.Context, w io.Writer) error {
 			fmt.Println("writing")
 			_, err := w.Write(large)

@@ -86,17 +86,21 @@ func sumOf(algorithm string, h hash.Hash) Digest {
 	return Digest{algorithm, hex.EncodeToString(h.Sum(nil))}
 }
 
-// digestFile returns the digest and size of the file at path.
-func digestFile(algorithm, path string) (Digest, int64, error) {
+// digestFile returns the digest of the file at path.
+func digestFile(algorithm, path string) (Digest, error) {
+	h := newHash(algorithm)
+	_, err := hashFile(path, h)
+	return sumOf(algorithm, h), err
+}
+
+// hashFile writes the file at path to the hashes and returns its size.
+func hashFile(path string, hashes ...io.Writer) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Digest{}, 0, err
+		return 0, NewStorageError("open", path, err)
 	}
 	defer f.Close()
-	h := newHash(algorithm)
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return Digest{}, n, err
-	}
-	return sumOf(algorithm, h), n, nil
+	// The reader's other methods would not use the buffer.
+	n, err := io.CopyBuffer(io.MultiWriter(hashes...), struct{ io.Reader }{f}, make([]byte, 256<<10))
+	return n, NewStorageError("read", path, err)
 }

@@ -17,10 +17,10 @@
 //	│   ├── manifest, fingerprint
 //	│   └── data                 0444 result of File
 //	├── locks/<name>.lock        empty, never removed, held by flock
-//	├── tmp/<process>/           unfinished files of that process: see internal/procdir
+//	├── processes/<process>/     unfinished files of that process: see internal/procdir
 //	└── deno/, …                 caches of tools: see Cache.Path
 //
-// Everything is written under tmp, synced, and renamed in one step, so an entry
+// Everything is written under processes, synced, and renamed in one step, so an entry
 // exists as a whole or not at all. The manifest is renamed with it: a directory
 // without one was never an entry. Rebuilding a damaged entry renames the old one
 // away first.

@@ -2,20 +2,12 @@ package cache
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-)
-
-const (
-	manifestName = "manifest"
-	dataName     = "data"
+	"runtime"
 )
 
 // Dir returns the directory for kind and key. If it is not in the cache, build is
@@ -28,11 +20,7 @@ const (
 // result would. Build may create directories and regular files, including
 // executable ones. If it returns an error, Dir returns it and keeps nothing.
 func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx context.Context, dir string) error) (path string, err error) {
-	e, err := c.entry(Trees, kind, key)
-	if err != nil {
-		return "", err
-	}
-	return e.get(ctx, func(ctx context.Context, data string) error {
+	return c.get(ctx, Trees, kind, key, func(data string) error {
 		if err := os.Mkdir(data, 0o700); err != nil {
 			return NewStorageError("create", data, err)
 		}
@@ -43,140 +31,136 @@ func (c *Cache) Dir(ctx context.Context, kind, key string, build func(ctx contex
 // File is [Cache.Dir] for a single file. The writer is an *os.File, so a build of
 // a sparse file may seek in it or map it.
 func (c *Cache) File(ctx context.Context, kind, key string, build func(ctx context.Context, w io.Writer) error) (path string, err error) {
-	e, err := c.entry(Files, kind, key)
-	if err != nil {
-		return "", err
-	}
-	return e.get(ctx, func(ctx context.Context, data string) error {
-		f, err := os.OpenFile(data, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return NewStorageError("create", data, err)
-		}
-		err = build(ctx, f)
-		if cerr := f.Close(); err == nil {
-			err = NewStorageError("write", data, cerr)
-		}
-		return err
+	return c.get(ctx, Files, kind, key, func(data string) error {
+		return writeFile(data, func(f *os.File) error { return build(ctx, f) })
 	})
 }
 
-// entry is a tree or a file, which need not exist.
-type entry struct {
-	c         *Cache
-	section   string // Trees or Files
-	kind, key string
-	dir       string // <root>/<section>/<kind>/<name>
-	lockName  string
-}
-
-func (c *Cache) entry(section, kind, key string) (*entry, error) {
-	if !validKind(kind) {
-		return nil, fmt.Errorf("cache %s: kind %q: want lower-case letters, digits and hyphens", section, kind)
+// Blob returns the path of the file with digest d. If it is not in the cache,
+// build is called to write it, and cached is false. A file with another digest is
+// an error and is not kept.
+//
+// The file is read-only and stays until it is removed. Build may truncate f and
+// begin again.
+func (c *Cache) Blob(ctx context.Context, d Digest, build func(ctx context.Context, f *os.File) error) (path string, cached bool, err error) {
+	if err := d.Check(); err != nil {
+		return "", false, err
 	}
-	if key == "" {
-		return nil, fmt.Errorf("cache %s %s: the key is empty", section, kind)
-	}
-	name := fileName(key)
-	return &entry{
-		c: c, section: section, kind: kind, key: key,
-		dir:      filepath.Join(c.root, section, kind, name),
-		lockName: entryLock(section, kind, name),
-	}, nil
-}
-
-func entryLock(section, kind, name string) string { return section + "-" + kind + "-" + name }
-
-func validKind(kind string) bool {
-	if kind == "" || len(kind) > 40 || kind[0] == '-' {
-		return false
-	}
-	return strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-}
-
-// maxName keeps lock names under the 255 bytes that file systems allow.
-const maxName = 100
-
-// fileName returns a path element for key that is unique on case-insensitive file
-// systems, too. It is key itself if that needs no change.
-func fileName(key string) string {
-	plain := true
-	slug := strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-._+=@", r) {
-			return r
+	path = filepath.Join(c.root, Blobs, d.Algorithm, d.Hex[:2], d.Hex)
+	check := func() error { return c.verifier.blob(path, d) }
+	built, err := c.build(ctx, blobLock(d), "blob", check, func(tmp string) error {
+		fresh := filepath.Join(tmp, "new")
+		if err := writeFile(fresh, func(f *os.File) error { return build(ctx, f) }); err != nil {
+			return withHint(err)
 		}
-		plain = false
-		return '-'
-	}, key)
-	if plain && len(key) <= maxName && key[0] != '.' && !strings.HasSuffix(key, ".") {
-		return key
-	}
-	sum := sha256.Sum256([]byte(key))
-	if len(slug) > 40 {
-		slug = slug[:40]
-	}
-	return strings.Trim(slug, "-.") + "~" + hex.EncodeToString(sum[:16])
+		return replace(fresh, path)
+	})
+	return path, !built, err
 }
 
-// data returns the path that Dir and File return.
-func (e *entry) data() string { return filepath.Join(e.dir, dataName) }
-
-// get returns the entry's data, building it if it is not there or damaged.
-func (e *entry) get(ctx context.Context, build func(ctx context.Context, data string) error) (string, error) {
-	if e.check() == nil {
-		return e.data(), nil
+// build calls make with a temporary directory unless check returns nil, holding
+// the lock, and reports whether it did.
+func (c *Cache) build(ctx context.Context, lock, kind string, check func() error, make func(tmp string) error) (built bool, err error) {
+	if check() == nil {
+		return false, nil
 	}
-	unlock, err := e.c.lock(ctx, e.lockName)
+	unlock, err := c.locks.take(ctx, lock)
 	if err != nil {
-		return "", err
+		return false, err
 	}
 	defer unlock()
-	if e.check() == nil { // it was built while we waited
-		return e.data(), nil
+	if check() == nil { // it was built while we waited
+		return false, nil
 	}
-	if err := ctx.Err(); err != nil {
-		return "", ContextErr(ctx)
+	if ctx.Err() != nil {
+		return false, ContextErr(ctx)
 	}
-	tmp, err := e.c.TempDir(e.kind)
+	tmp, err := c.TempDir(kind)
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(tmp)
+	if err := make(tmp); err != nil {
+		return true, err
+	}
+	return true, check()
+}
+
+// writeFile creates and writes the file at path.
+func writeFile(path string, write func(f *os.File) error) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return NewStorageError("create", path, err)
+	}
+	err = write(f)
+	if cerr := f.Close(); err == nil {
+		err = NewStorageError("write", path, cerr)
+	}
+	return err
+}
+
+// replace makes a finished file read-only, syncs it and renames it to path. Windows does not
+// replace a read-only file.
+func replace(fresh, path string) error {
+	parent := filepath.Dir(path)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return NewStorageError("create", parent, err)
+	}
+	if err := os.Chmod(fresh, 0o444); err != nil {
+		return NewStorageError("chmod", fresh, err)
+	}
+	if err := syncFile(fresh); err != nil {
+		return err
+	}
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(path)
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return NewStorageError("rename", path, err)
+	}
+	return syncDir(parent)
+}
+
+// get returns the path of an entry, which write makes if it is not there or
+// damaged.
+func (c *Cache) get(ctx context.Context, section, kind, key string, write func(data string) error) (string, error) {
+	e, err := newEntry(c.root, section, kind, key)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp)
-	fresh := filepath.Join(tmp, "new")
-	if err := os.Mkdir(fresh, 0o700); err != nil {
-		return "", NewStorageError("create", fresh, err)
-	}
-	if err := build(ctx, filepath.Join(fresh, dataName)); err != nil {
-		return "", withHint(err)
-	}
-	if err := finish(fresh, e.kind, e.key); err != nil {
-		return "", err
-	}
-	if err := e.install(fresh, filepath.Join(tmp, "old")); err != nil {
+	check := func() error { return c.verifier.entry(e) }
+	_, err = c.build(ctx, e.lock, kind, check, func(tmp string) error {
+		fresh := filepath.Join(tmp, "new")
+		if err := os.Mkdir(fresh, 0o700); err != nil {
+			return NewStorageError("create", fresh, err)
+		}
+		if err := write(filepath.Join(fresh, dataName)); err != nil {
+			return withHint(err)
+		}
+		if err := finish(fresh, kind, key); err != nil {
+			return err
+		}
+		return e.install(fresh, filepath.Join(tmp, "old"), check)
+	})
+	if err != nil {
 		return "", err
 	}
 	return e.data(), nil
 }
 
 // install renames the finished entry fresh to e.dir, after renaming an existing
-// entry to old.
-func (e *entry) install(fresh, old string) error {
+// entry to old. Without locks two builders may race: the last rename wins, and a
+// loser checks the winner's entry.
+func (e *entry) install(fresh, old string, check func() error) error {
 	parent := filepath.Dir(e.dir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return NewStorageError("create", parent, err)
 	}
-	// Without locks two builders may race: the last rename wins, and a loser
-	// checks the winner's entry.
 	if err := os.Rename(e.dir, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return NewStorageError("rename", e.dir, err)
 	}
-	if err := os.Rename(fresh, e.dir); err != nil {
-		if e.check() == nil {
-			return nil
-		}
+	if err := os.Rename(fresh, e.dir); err != nil && check() != nil {
 		return NewStorageError("rename", e.dir, err)
 	}
-	if err := syncDir(parent); err != nil {
-		return err
-	}
-	return e.check()
+	return syncDir(parent)
 }

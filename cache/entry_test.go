@@ -299,7 +299,7 @@ func TestRootDeletedWhileOpen(t *testing.T) {
 		}
 		check(t, os.RemoveAll(root))
 	}
-	// The new directory under tmp has an owner, too.
+	// The new directory of processes has an owner, too.
 	_, err := c.File(ctx, "kind", "other", func(ctx context.Context, w io.Writer) error {
 		other := open(t, root)
 		check(t, other.Close())

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,6 +72,15 @@ func NewStorageError(op, path string, err error) error {
 		path, err = le.New, le.Err
 	}
 	return &StorageError{Op: op, Path: path, Err: err}
+}
+
+// ContextErr joins ctx.Err with its cause. ctx has ended.
+func ContextErr(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // syncUnsupported reports whether a file system merely cannot sync directories.

@@ -17,13 +17,19 @@ import (
 // flock cannot be cancelled by a context.
 const lockRetry = 25 * time.Millisecond
 
-// lock takes the lock called name, waiting until it is free or ctx is done.
-func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error) {
-	leave, err := c.locks.enter(ctx, name)
+// locks are the locks of a root.
+type locks struct {
+	root string
+	keyedSemaphore
+}
+
+// take takes the lock called name, waiting until it is free or ctx is done.
+func (l *locks) take(ctx context.Context, name string) (unlock func(), err error) {
+	leave, err := l.enter(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
-	path := filepath.Join(c.root, "locks", name+".lock")
+	path := filepath.Join(l.root, lockDir, name+".lock")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		leave()
 		return nil, NewStorageError("create", filepath.Dir(path), err)
@@ -41,15 +47,6 @@ func (c *Cache) lock(ctx context.Context, name string) (unlock func(), err error
 		return nil, fmt.Errorf("lock %s: %w", name, ContextErr(ctx))
 	}
 	return nil, NewStorageError("lock", path, err)
-}
-
-// ContextErr joins ctx.Err with its cause. ctx has ended.
-func ContextErr(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if cause == err {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // keyedSemaphore lets one goroutine at a time in for each key. The zero value

@@ -8,19 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
-
-// The sections of a cache, as [Entry] names them.
-const (
-	Blobs = "blobs"
-	Trees = "trees"
-	Files = "files"
-	Tools = "tools" // directories from Cache.Path, whose contents only their tools know
-)
-
-// sections are the directories in the root that are not tools'.
-var sections = []string{Blobs, Trees, Files, "locks", "tmp"}
 
 // Entry is something in the cache.
 type Entry struct {
@@ -52,78 +42,64 @@ type Problem struct {
 // its directory's name as the key.
 func (c *Cache) List(ctx context.Context) ([]Entry, error) {
 	var list []Entry
-	err := eachDir(c.Path(Blobs), 3, func(path string, names []string) error {
-		info, err := os.Lstat(path)
-		if err != nil || !info.Mode().IsRegular() {
-			return nil // removed meanwhile, or nothing of ours
-		}
-		list = append(list, Entry{Section: Blobs, Kind: names[0], Key: names[2], Path: path, Size: info.Size(),
-			Used: info.ModTime(), lock: blobLock(Digest{names[0], names[2]})})
-		return ctx.Err()
-	})
-	for _, section := range []string{Trees, Files} {
-		if err != nil {
-			break
-		}
-		err = eachDir(c.Path(section), 2, func(path string, names []string) error {
+	for _, s := range []struct {
+		section, dir string
+		depth        int
+	}{{Blobs, Blobs, 3}, {Trees, Trees, 2}, {Files, Files, 2}, {Tools, ".", 1}} {
+		err := eachPath(filepath.Join(c.root, s.dir), s.depth, func(path string, names []string) error {
 			info, err := os.Lstat(path)
-			if err != nil || !info.IsDir() {
-				return nil
+			if err != nil || info.IsDir() == (s.section == Blobs) || !info.IsDir() && !info.Mode().IsRegular() {
+				return ctx.Err() // removed meanwhile, or nothing of ours
 			}
-			e := Entry{Section: section, Kind: names[0], Key: names[1], Path: path,
-				Used: info.ModTime(), lock: entryLock(section, names[0], names[1])}
-			if m, err := readManifest(path); err == nil {
-				e.Key, e.Size = m.Key, m.size()
+			e := Entry{Section: s.section, Kind: names[0], Key: names[len(names)-1], Path: path, Used: info.ModTime()}
+			switch s.section {
+			case Blobs:
+				e.Size, e.lock = info.Size(), blobLock(Digest{e.Kind, e.Key})
+			case Tools:
+				if slices.Contains(sections, e.Key) {
+					return nil
+				}
+				e.Kind = ""
+				e.Size = diskUse(ctx, path)
+			default:
+				e.lock = entryLock(e.Section, e.Kind, e.Key)
+				if m, err := readManifest(path); err == nil {
+					e.Key, e.Size = m.Key, m.size()
+				}
 			}
 			list = append(list, e)
 			return ctx.Err()
 		})
-	}
-	if err == nil {
-		err = eachDir(c.root, 1, func(path string, names []string) error {
-			info, err := os.Lstat(path)
-			if err != nil || !info.IsDir() || slices.Contains(sections, names[0]) {
-				return nil
-			}
-			size, err := diskUse(ctx, path)
-			list = append(list, Entry{Section: Tools, Key: names[0], Path: path, Size: size, Used: info.ModTime()})
-			return err
-		})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", c.root, err)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", c.root, err)
+		}
 	}
 	return list, nil
 }
 
-// eachDir calls visit for each file depth levels below dir, with the names of its
-// path below dir. A missing dir yields nothing.
-func eachDir(dir string, depth int, visit func(path string, names []string) error) error {
-	var walk func(dir string, names []string) error
-	walk = func(dir string, names []string) error {
-		if len(names) == depth {
-			return visit(dir, names)
-		}
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+// eachPath calls visit for each file or directory depth levels below dir, with the
+// names of its path below dir. A missing dir has none.
+func eachPath(dir string, depth int, visit func(path string, names []string) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return NewStorageError("read", dir, err)
+		if err != nil {
+			return NewStorageError("read", path, err)
 		}
-		for _, e := range entries {
-			if err := walk(filepath.Join(dir, e.Name()), append(slices.Clip(names), e.Name())); err != nil {
-				return err
-			}
+		rel, err := filepath.Rel(dir, path)
+		if names := strings.Split(filepath.ToSlash(rel), "/"); err != nil || rel == "." || len(names) < depth {
+			return err
+		} else if err := visit(path, names); err != nil || !d.IsDir() {
+			return err
 		}
-		return nil
-	}
-	return walk(dir, nil)
+		return fs.SkipDir
+	})
 }
 
 // diskUse returns the total size of the files under dir.
-func diskUse(ctx context.Context, dir string) (total int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+func diskUse(ctx context.Context, dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, ierr := d.Info(); ierr == nil {
 				total += info.Size()
@@ -131,7 +107,7 @@ func diskUse(ctx context.Context, dir string) (total int64, err error) {
 		}
 		return ctx.Err() // unreadable and removed files have no size
 	})
-	return total, err
+	return total
 }
 
 // Verify reads all blobs, trees and files, compares them with their digests, and
@@ -164,7 +140,7 @@ func (e *Entry) verify() error {
 		if err := want.Check(); err != nil {
 			return err
 		}
-		got, _, err := digestFile(want.Algorithm, e.Path)
+		got, err := digestFile(want.Algorithm, e.Path)
 		if err == nil && got != want {
 			err = fmt.Errorf("%w: it has %s", errDamaged, got)
 		}
@@ -183,25 +159,6 @@ func (e *Entry) verify() error {
 	return nil
 }
 
-// noMore returns an error if there are files under data that are not in the
-// manifest.
-func (m *manifest) noMore(data string) error {
-	known := map[string]bool{}
-	for _, f := range m.Files {
-		known[f.Path] = true
-	}
-	return filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(data, path)
-		if err == nil && !known[filepath.ToSlash(rel)] {
-			err = fmt.Errorf("%w: %s does not belong there", errDamaged, path)
-		}
-		return err
-	})
-}
-
 // Remove removes an entry that [Cache.List] returned. Open and mapped files stay
 // readable; its path is invalid until the entry is built again.
 func (c *Cache) Remove(ctx context.Context, e Entry) error {
@@ -209,7 +166,7 @@ func (c *Cache) Remove(ctx context.Context, e Entry) error {
 		return fmt.Errorf("remove %s: %s is not in this cache", e, e.Path)
 	}
 	if e.lock != "" {
-		unlock, err := c.lock(ctx, e.lock)
+		unlock, err := c.locks.take(ctx, e.lock)
 		if err != nil {
 			return err
 		}

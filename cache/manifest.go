@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // manifestFormat changes when older manifests can no longer be read.
@@ -164,6 +165,20 @@ func syncFile(path string) error {
 	return NewStorageError("sync", path, f.Sync())
 }
 
+// syncDir makes renames inside dir survive a power cut, where the system can open
+// and sync a directory.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil || runtime.GOOS == "windows" {
+		return nil
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !syncUnsupported(err) {
+		return NewStorageError("sync", dir, err)
+	}
+	return nil
+}
+
 // finishFile makes one file read-only and hashes it.
 func finishFile(path string) (manifestFile, error) {
 	info, err := os.Lstat(path)
@@ -177,22 +192,14 @@ func finishFile(path string) (manifestFile, error) {
 	if err := os.Chmod(path, mode); err != nil {
 		return manifestFile{}, NewStorageError("chmod", path, err)
 	}
-	return hashFile(path)
+	return describeFile(path)
 }
 
-// hashFile returns the size and digests of a file.
-func hashFile(path string) (manifestFile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return manifestFile{}, NewStorageError("open", path, err)
-	}
-	defer f.Close()
+// describeFile returns the size and digests of a file.
+func describeFile(path string) (manifestFile, error) {
 	h, crc := sha256.New(), crc32.New(castagnoli)
-	n, err := io.Copy(io.MultiWriter(h, crc), f)
-	if err != nil {
-		return manifestFile{}, NewStorageError("read", path, err)
-	}
-	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex, CRC32C: crc.Sum32()}, nil
+	n, err := hashFile(path, h, crc)
+	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex, CRC32C: crc.Sum32()}, err
 }
 
 // errDamaged is wrapped by errors about the contents of an entry.
@@ -225,7 +232,7 @@ func (f *manifestFile) path(data string) string {
 }
 
 func digestOf(f *manifestFile, path string) error {
-	got, _, err := digestFile("sha256", path)
+	got, err := digestFile("sha256", path)
 	if err == nil && got.Hex != f.SHA256 {
 		err = fmt.Errorf("%s has %s, want sha256:%s", path, got, f.SHA256)
 	}
@@ -233,8 +240,9 @@ func digestOf(f *manifestFile, path string) error {
 }
 
 func checksumOf(f *manifestFile, path string) error {
-	got, err := checksumFile(path)
-	if err == nil && got != f.CRC32C {
+	crc := crc32.New(castagnoli)
+	_, err := hashFile(path, crc)
+	if got := crc.Sum32(); err == nil && got != f.CRC32C {
 		err = fmt.Errorf("%s has crc32c:%08x, want %08x", path, got, f.CRC32C)
 	}
 	return err
@@ -243,21 +251,21 @@ func checksumOf(f *manifestFile, path string) error {
 // castagnoli is the polynomial that processors have an instruction for.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func checksumFile(path string) (uint32, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
+// noMore returns an error if there are files under data that are not in the
+// manifest.
+func (m *manifest) noMore(data string) error {
+	known := map[string]bool{}
+	for _, f := range m.Files {
+		known[f.Path] = true
 	}
-	defer f.Close()
-	crc, buf := uint32(0), make([]byte, 256<<10)
-	for {
-		n, err := f.Read(buf)
-		crc = crc32.Update(crc, castagnoli, buf[:n])
-		if err == io.EOF {
-			return crc, nil
+	return filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
 		}
-		if err != nil {
-			return 0, err
+		rel, err := filepath.Rel(data, path)
+		if err == nil && !known[filepath.ToSlash(rel)] {
+			err = fmt.Errorf("%w: %s does not belong there", errDamaged, path)
 		}
-	}
+		return err
+	})
 }

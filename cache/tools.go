@@ -25,22 +25,22 @@ const maxRecorded = 500_000
 // record is damaged. The caller removes those, has the tool fetch and verify them
 // again, and calls [Cache.Record]. Added files are not detected.
 func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (changed []string, err error) {
-	roots, err := c.toolDirs(dirs)
+	roots, err := toolDirs(c.root, dirs)
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.entry(Files, kind, key)
+	e, err := newEntry(c.root, Files, kind, key)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(e.dir); err == nil && e.check() != nil {
+	if _, err := os.Lstat(e.dir); err == nil && c.verifier.entry(e) != nil {
 		return dirs, nil // the record itself is damaged
 	}
 	m, err := c.recorded(ctx, e, roots)
 	if err != nil {
 		return nil, err
 	}
-	same := c.unchanged(e.dir, m, c.root) == nil
+	same := c.verifier.unchanged(e.dir, m, c.root) == nil
 	for i, root := range roots {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("compare %s: %w", root, ContextErr(ctx))
@@ -55,15 +55,15 @@ func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (c
 
 // Record replaces the record that Changed compares the directories with.
 func (c *Cache) Record(ctx context.Context, kind, key string, dirs []string) error {
-	roots, err := c.toolDirs(dirs)
+	roots, err := toolDirs(c.root, dirs)
 	if err != nil {
 		return err
 	}
-	e, err := c.entry(Files, kind, key)
+	e, err := newEntry(c.root, Files, kind, key)
 	if err != nil {
 		return err
 	}
-	if err := c.Remove(ctx, Entry{Section: Files, Kind: kind, Key: key, Path: e.dir, lock: e.lockName}); err != nil {
+	if err := c.Remove(ctx, Entry{Section: Files, Kind: kind, Key: key, Path: e.dir, lock: e.lock}); err != nil {
 		return err
 	}
 	_, err = c.recorded(ctx, e, roots)
@@ -73,7 +73,7 @@ func (c *Cache) Record(ctx context.Context, kind, key string, dirs []string) err
 // recorded returns the record e, which it creates if there is none.
 func (c *Cache) recorded(ctx context.Context, e *entry, roots []string) (*manifest, error) {
 	path, err := c.File(ctx, e.kind, e.key, func(ctx context.Context, w io.Writer) error {
-		m, err := c.record(ctx, roots)
+		m, err := record(ctx, c.root, roots)
 		if err != nil {
 			return err
 		}
@@ -95,10 +95,10 @@ func (c *Cache) recorded(ctx context.Context, e *entry, roots []string) (*manife
 }
 
 // toolDirs returns the directories relative to the root.
-func (c *Cache) toolDirs(dirs []string) ([]string, error) {
+func toolDirs(root string, dirs []string) ([]string, error) {
 	var roots []string
 	for _, dir := range dirs {
-		rel, err := filepath.Rel(c.root, dir)
+		rel, err := filepath.Rel(root, dir)
 		top, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
 		if err != nil || !filepath.IsLocal(rel) || rel == "." || slices.Contains(sections, top) {
 			return nil, fmt.Errorf("compare %s: it is not a tool's directory in this cache", dir)
@@ -108,11 +108,11 @@ func (c *Cache) toolDirs(dirs []string) ([]string, error) {
 	return roots, nil
 }
 
-// record returns a manifest of the directories, with paths relative to the root.
-func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
+// record returns a manifest of the directories, with paths relative to base.
+func record(ctx context.Context, base string, roots []string) (*manifest, error) {
 	m := &manifest{Format: manifestFormat, Files: []manifestFile{}}
 	for _, root := range roots {
-		err := filepath.WalkDir(filepath.Join(c.root, root), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(base, root), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return NewStorageError("read", path, err)
@@ -123,11 +123,11 @@ func (c *Cache) record(ctx context.Context, roots []string) (*manifest, error) {
 			case len(m.Files) == maxRecorded:
 				return fmt.Errorf("record %s: more than %d files", root, maxRecorded)
 			}
-			rel, err := filepath.Rel(c.root, path)
+			rel, err := filepath.Rel(base, path)
 			if err != nil {
 				return err
 			}
-			f, err := hashFile(path)
+			f, err := describeFile(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // a temporary file of the tool
 			}

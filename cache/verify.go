@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -21,7 +22,10 @@ const (
 	fingerprintName   = "fingerprint"
 	fingerprintFormat = 1
 
-	// settleTime is Cache.settleTime: the minimum age of the newest change for a
+	// markEvery is the resolution of an entry's last-use time.
+	markEvery = 12 * time.Hour
+
+	// settleTime is verifier.settleTime: the minimum age of the newest change for a
 	// fingerprint to be written. Two changes within one tick of the file system's
 	// clock have the same time.
 	settleTime = 2 * time.Second
@@ -30,9 +34,68 @@ const (
 	maxFingerprint = 1 << 10
 )
 
-// checkBlob returns nil if the blob at path has its digest.
-func (c *Cache) checkBlob(path string, want Digest) error {
-	if c.verified.has(path) {
+// verifier verifies entries and blobs, and remembers those that are as they
+// should be.
+type verifier struct {
+	settleTime time.Duration // a field so that tests need not wait
+	tempDir    func(prefix string) (string, error)
+
+	mu    sync.Mutex
+	known map[string]finding // by the path of the entry or blob; guarded by mu
+}
+
+type finding struct {
+	paths       []string // of the files that are checked on each use
+	fingerprint string
+	read        time.Time
+	marked      time.Time
+}
+
+// has reports whether path was verified and its files have not changed since.
+func (v *verifier) has(path string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f, ok := v.known[path]
+	if !ok || time.Since(f.read) > readAge {
+		return false
+	}
+	now, _, err := fingerprint(f.paths)
+	if err != nil || now != f.fingerprint {
+		return false
+	}
+	if time.Since(f.marked) > markEvery {
+		v.mark(path, f)
+	}
+	return true
+}
+
+// add records that path was verified when its files had the fingerprint.
+func (v *verifier) add(path string, f finding) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.known == nil {
+		v.known = map[string]finding{}
+	}
+	v.mark(path, f)
+}
+
+// mark sets the mtime of path to now, for Prune, at most once per markEvery, and
+// updates the fingerprint that this changes.
+func (v *verifier) mark(path string, f finding) {
+	f.marked = time.Now()
+	if info, err := os.Lstat(path); err == nil && f.marked.Sub(info.ModTime()) > markEvery {
+		before, _, _ := fingerprint(f.paths)
+		_ = os.Chtimes(path, f.marked, f.marked) // fails where the cache is not ours to prune
+		if after, _, err := fingerprint(f.paths); err == nil && before == f.fingerprint {
+			f.fingerprint = after
+		}
+	}
+	v.known[path] = f
+}
+
+// blob returns nil if the blob at path has its digest.
+func (v *verifier) blob(path string, want Digest) error {
+	if v.has(path) {
 		return nil
 	}
 	s, err := look(path)
@@ -46,20 +109,20 @@ func (c *Cache) checkBlob(path string, want Digest) error {
 	if f.fingerprint, _, err = fingerprint(f.paths); err != nil {
 		return err
 	}
-	got, _, err := digestFile(want.Algorithm, path)
+	got, err := digestFile(want.Algorithm, path)
 	if err != nil {
 		return err
 	}
 	if got != want {
 		return fmt.Errorf("%w: %s has %s", errDamaged, path, got)
 	}
-	c.verified.add(path, f)
+	v.add(path, f)
 	return nil
 }
 
-// check returns nil if the entry exists and is not damaged.
-func (e *entry) check() error {
-	if e.c.verified.has(e.dir) {
+// entry returns nil if the entry exists and is not damaged.
+func (v *verifier) entry(e *entry) error {
+	if v.has(e.dir) {
 		return nil
 	}
 	m, err := readManifest(e.dir)
@@ -81,10 +144,10 @@ func (e *entry) check() error {
 	if m.size() <= quickEntry {
 		err = m.compare(e.data(), checksumOf)
 	} else {
-		err = e.c.unchanged(e.dir, m, e.data())
+		err = v.unchanged(e.dir, m, e.data())
 	}
 	if err == nil {
-		e.c.verified.add(e.dir, f)
+		v.add(e.dir, f)
 	}
 	return err
 }
@@ -99,7 +162,7 @@ type kept struct {
 
 // unchanged returns nil if the files of m, below data, have not changed. Dir holds
 // the fingerprint that saves reading them.
-func (c *Cache) unchanged(dir string, m *manifest, data string) error {
+func (v *verifier) unchanged(dir string, m *manifest, data string) error {
 	begun := time.Now()
 	paths := make([]string, len(m.Files))
 	for i, f := range m.Files {
@@ -119,11 +182,11 @@ func (c *Cache) unchanged(dir string, m *manifest, data string) error {
 		return err
 	}
 	after, _, err := fingerprint(paths)
-	if err != nil || after != before || begun.Sub(newest) < c.settleTime {
+	if err != nil || after != before || begun.Sub(newest) < v.settleTime {
 		return err
 	}
 	// If this fails, the next process reads everything, too.
-	_ = c.writeFingerprint(dir, &kept{fingerprintFormat, m.sum, before, begun.UTC()})
+	_ = v.writeFingerprint(dir, &kept{fingerprintFormat, m.sum, before, begun.UTC()})
 	return nil
 }
 
@@ -147,12 +210,12 @@ func readFingerprint(dir string) (*kept, error) {
 
 // writeFingerprint replaces the fingerprint in dir in one step. It is not synced:
 // a torn one fails its checksum.
-func (c *Cache) writeFingerprint(dir string, k *kept) error {
+func (v *verifier) writeFingerprint(dir string, k *kept) error {
 	text, err := json.Marshal(k)
 	if err != nil {
 		return err
 	}
-	tmp, err := c.TempDir("fingerprint")
+	tmp, err := v.tempDir("fingerprint")
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ var large = bytes.Repeat([]byte("large "), quickEntry/6+1)
 func openAtOnce(t *testing.T, root string) *Cache {
 	t.Helper()
 	c := open(t, root)
-	c.settleTime = 0
+	c.verifier.settleTime = 0
 	return c
 }
 
@@ -79,7 +79,7 @@ func TestFingerprint(t *testing.T) {
 		root := t.TempDir()
 		c := openAtOnce(t, root)
 		path, built := buildLarge(t, c, section)
-		e, err := c.entry(section, "big", "one")
+		e, err := newEntry(c.root, section, "big", "one")
 		check(t, err)
 		k, err := readFingerprint(e.dir)
 		if err != nil || !built {
@@ -114,10 +114,8 @@ func TestFingerprint(t *testing.T) {
 			{"another format's", kept{fingerprintFormat + 1, m.sum, now, time.Now()}, false},
 			{"good", kept{fingerprintFormat, m.sum, now, time.Now().Add(time.Minute - readAge)}, true},
 		} {
-			check(t, c.writeFingerprint(e.dir, &forged.kept))
-			fresh, err := openAtOnce(t, root).entry(section, "big", "one")
-			check(t, err)
-			if err := fresh.check(); (err == nil) != forged.trusted {
+			check(t, c.verifier.writeFingerprint(e.dir, &forged.kept))
+			if err := openAtOnce(t, root).verifier.entry(e); (err == nil) != forged.trusted {
 				t.Errorf("%s: with a fingerprint that is %s: %v", section, forged.what, err)
 			}
 		}
@@ -136,9 +134,9 @@ func TestFingerprint(t *testing.T) {
 // A file that has just changed has no fingerprint: another change might not be seen.
 func TestNoFingerprintTooEarly(t *testing.T) {
 	c := open(t, t.TempDir())
-	c.settleTime = time.Hour
+	c.verifier.settleTime = time.Hour
 	buildLarge(t, c, Files)
-	e, err := c.entry(Files, "big", "one")
+	e, err := newEntry(c.root, Files, "big", "one")
 	check(t, err)
 	if _, err := readFingerprint(e.dir); err == nil {
 		t.Error("there is a fingerprint")

@@ -241,7 +241,7 @@ func kindOf(rel string) string {
 	parts := strings.Split(rel, "/")
 	base := parts[len(parts)-1]
 	switch parts[0] {
-	case "locks", "tmp":
+	case "locks", "processes":
 		return ""
 	case "trees", "files":
 		if len(parts) == 4 && base != "data" {

@@ -81,7 +81,7 @@ func TestFlippedBytes(t *testing.T) {
 	kinds := map[string][]string{}
 	for _, name := range tree(dir, nil) {
 		parts := strings.Split(name, "/")
-		if len(parts) < 4 || parts[0] == "deno" || parts[0] == "locks" || parts[0] == "tmp" {
+		if len(parts) < 4 || parts[0] == "deno" || parts[0] == "locks" || parts[0] == "processes" {
 			continue
 		}
 		kind := strings.Join(parts[:2], "/")
@@ -223,7 +223,7 @@ func TestCacheGoes(t *testing.T) {
 			t.Fatalf("%v %s", err, text)
 		}
 	}
-	for _, part := range []string{"trees/wheel", "trees/deno-graph", "trees/deno-code", "deno", "python", "tmp"} {
+	for _, part := range []string{"trees/wheel", "trees/deno-graph", "trees/deno-code", "deno", "python", "processes"} {
 		if err := os.RemoveAll(filepath.Join(dir, part)); err != nil {
 			t.Fatal(err)
 		}

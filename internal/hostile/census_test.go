@@ -70,7 +70,7 @@ func (s *server) census() (census, error) {
 // files, which stay, temporary folders that belong to a live server, and the
 // databases of Deno, which only the trusted phase writes.
 func unstable(name string) bool {
-	return strings.HasPrefix(name, "locks") || strings.HasPrefix(name, "tmp") ||
+	return strings.HasPrefix(name, "locks") || strings.HasPrefix(name, "processes") ||
 		strings.HasPrefix(name, "deno/") && strings.Contains(name, "_cache_v")
 }
 

@@ -100,7 +100,7 @@ func TestHammer(t *testing.T) {
 	}
 	// The last server may have been ended before it had cleared up, on a busy
 	// machine. More than one can have left nothing.
-	for _, pattern := range []string{filepath.Join(temp, "*"), filepath.Join(h.set.cache, "tmp", "*")} {
+	for _, pattern := range []string{filepath.Join(temp, "*"), filepath.Join(h.set.cache, "processes", "*")} {
 		if left, _ := filepath.Glob(pattern); len(left) > 1 {
 			t.Errorf("temporary files are left: %q", left[:min(len(left), 10)])
 		}

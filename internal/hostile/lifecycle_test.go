@@ -160,7 +160,7 @@ func TestEnd(t *testing.T) {
 					}
 				}
 			}
-			if left, _ := filepath.Glob(filepath.Join(s.cache, "tmp", "*", "*")); len(left) > 20 {
+			if left, _ := filepath.Glob(filepath.Join(s.cache, "processes", "*", "*")); len(left) > 20 {
 				t.Errorf("%d temporary entries in the cache", len(left))
 			}
 		})

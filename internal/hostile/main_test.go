@@ -108,7 +108,7 @@ func copyTree(from, to string) error {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case "tmp", "locks":
+		case "tmp", "processes", "locks":
 		case "blobs", "files":
 			err = copyInto(filepath.Join(from, e.Name()), to, true)
 		case "trees":

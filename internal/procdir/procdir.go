@@ -51,7 +51,7 @@ var errSwept = errors.New("another process removed it at once")
 // Make makes a directory in parent whose name begins with prefix, after sweeping
 // those of dead processes. The caller removes it.
 func Make(parent, prefix string) (*Dir, error) {
-	sweep(parent, prefix, func(path string, lock *flock.Flock) { _ = remove(path, lock) }, nil)
+	Sweep(parent, prefix)
 	var err error
 	for range attempts {
 		var d *Dir
@@ -63,6 +63,12 @@ func Make(parent, prefix string) (*Dir, error) {
 		}
 	}
 	return nil, fmt.Errorf("make a temporary directory: %w", err)
+}
+
+// Sweep removes the directories of dead processes in parent whose names begin with
+// prefix.
+func Sweep(parent, prefix string) {
+	sweep(parent, prefix, func(path string, lock *flock.Flock) { _ = remove(path, lock) }, nil)
 }
 
 // try makes a directory and locks it. The error is errSwept if another process
