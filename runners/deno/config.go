@@ -1,10 +1,10 @@
 package deno
 
 import (
-	"go.uber.org/zap"
-
 	"coderunner/cache"
 	"coderunner/runners"
+
+	"go.uber.org/zap"
 )
 
 // Config configures a [Runner].

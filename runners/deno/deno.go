@@ -47,7 +47,6 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
-	"coderunner/runners/deno/process"
 )
 
 // Runner runs programs. It implements [runners.Runner]. Close ends it.
@@ -81,7 +80,6 @@ func New(cfg Config) (*Runner, error) {
 		return nil, errors.Join(err, dirs.close())
 	}
 	t.sweepGen(dirs.base)
-	t.starter = process.NewStarter()
 	l := &launcher{tool: t, runDirs: dirs, store: codecache.New(cfg.Cache, t.log)}
 	r := &Runner{launcher: l, leases: newLeases(l, cfg.Ahead)}
 	r.installer = installer{tool: t, stale: r.leases.dropPrepared}
@@ -116,7 +114,6 @@ func (r *Runner) Close() error {
 	}
 	r.store.Close()
 	r.background.Wait()
-	r.starter.Close()
 	r.fetch.Close()
 	err := r.runDirs.close()
 	r.sweepGen(r.runDirs.base)

@@ -64,7 +64,7 @@ func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message 
 	spec := t.spec(p.binary, p.dir, staging)
 	spec.Network = !p.offline
 	answer, printed := new(bytes.Buffer), runners.NewCapture(64<<10)
-	state, err := t.starter.Run(ctx,
+	state, err := process.Run(ctx,
 		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: t.prepareEnv(), Spec: spec},
 		func(stdout io.Reader) {
 			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))

@@ -110,22 +110,13 @@ func hostPort(raw string) string {
 	if err != nil || u.Hostname() == "" {
 		return ""
 	}
-	port := u.Port()
 	switch {
-	case port != "":
+	case u.Port() != "":
+		return u.Host
 	case u.Scheme == "http":
-		port = "80"
-	default:
-		port = "443"
+		return u.Host + ":80"
 	}
-	return joinHostPort(u.Hostname(), port)
-}
-
-func joinHostPort(host, port string) string {
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	return host + ":" + port
+	return u.Host + ":443"
 }
 
 // tlsVariable names Deno's certificate stores. Without it a clean environment

@@ -15,12 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"coderunner/internal/fetch"
 	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+
+	"go.uber.org/zap"
 )
 
 // prepareLimit bounds one preparation.

@@ -125,7 +125,7 @@ func (in *instance) start(ctx context.Context) error {
 func (in *instance) exec() (*process.Process, error) {
 	may := in.confinement()
 	env, _ := in.runEnv(in.policy(), in.ownDir, in.dir.temp())
-	return in.starter.Start(process.Command{
+	return process.Start(process.Command{
 		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
 	})
 }

@@ -1,24 +1,22 @@
 package deno
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
-
-	"go.uber.org/zap"
 
 	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
-	"coderunner/runners/deno/process"
+
+	"deps.dev/util/semver"
+	"go.uber.org/zap"
 )
 
 // checkBinary finds the Deno that the user named and returns its absolute path and
@@ -48,14 +46,15 @@ func checkBinary(name string) (path, version string, err error) {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{"NO_COLOR=1", "DENO_NO_UPDATE_CHECK=1"}
 	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout = &limitedBuffer{buf: &out}
+	out := runners.NewCapture(1 << 10)
+	cmd.Stdout = out
 	if err := cmd.Run(); err != nil {
 		return fail(fmt.Errorf("ask for its version: %w", err))
 	}
-	fields := strings.Fields(out.String())
+	answer, _ := out.Text()
+	fields := strings.Fields(answer)
 	if len(fields) < 2 || fields[0] != "deno" {
-		return fail(fmt.Errorf("it answers --version with %q, not as Deno does", deps.Shorten(out.String(), 60)))
+		return fail(fmt.Errorf("it answers --version with %q, not as Deno does", deps.Shorten(answer, 60)))
 	}
 	version = fields[1]
 	if older(version, versions.DenoOldest) {
@@ -64,41 +63,12 @@ func checkBinary(name string) (path, version string, err error) {
 	return path, version, nil
 }
 
-// limitedBuffer keeps the first kilobyte, discards some more, and then fails,
-// which ends the writer.
-type limitedBuffer struct {
-	buf  *bytes.Buffer
-	seen int
-}
-
-func (l *limitedBuffer) Write(p []byte) (int, error) {
-	if l.seen += len(p); l.seen > 1<<16 {
-		return 0, errors.New("it does not stop answering")
-	}
-	l.buf.Write(p[:min(len(p), max(0, 1024-l.buf.Len()))])
-	return len(p), nil
-}
-
 // older reports whether a version like 2.9.6 is before another. What is not a
 // version is old.
 func older(version, than string) bool {
-	version, _, _ = strings.Cut(version, "+")
-	version, _, pre := strings.Cut(version, "-")
-	have, want := strings.Split(version, "."), strings.Split(than, ".")
-	for i := range want {
-		if i >= len(have) {
-			return true
-		}
-		h, err := strconv.Atoi(have[i])
-		w, werr := strconv.Atoi(want[i])
-		if err != nil || werr != nil {
-			return true
-		}
-		if h != w {
-			return h < w
-		}
-	}
-	return pre // 2.9.0-rc.1 is before 2.9.0
+	v, err := semver.NPM.Parse(version)
+	w, werr := semver.NPM.Parse(than)
+	return err != nil || werr != nil || v.Compare(w) < 0
 }
 
 // newTool returns the tool of a configuration. It checks a Deno that this names.
@@ -141,7 +111,6 @@ type tool struct {
 	version string
 	denoDir string // DENO_DIR
 	fetch   *fetch.Client
-	starter *process.Starter
 }
 
 // Versions returns Deno's version.

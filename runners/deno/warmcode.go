@@ -120,7 +120,7 @@ func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}
 	printed := runners.NewCapture(runners.DefaultOutput)
 	keep := func(output io.Reader) { _, _ = io.Copy(printed, output) }
-	state, err := c.starter.Run(ctx, process.Command{
+	state, err := process.Run(ctx, process.Command{
 		Path: binary, Args: append(args, codecache.Names...), Dir: dir,
 		Env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, Spec: spec,
 	}, keep, keep)

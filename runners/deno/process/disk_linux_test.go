@@ -133,8 +133,6 @@ func fillAndWait(how string) {
 
 // TestDisk has processes take more of the disk than they may, and hide it.
 func TestDisk(t *testing.T) {
-	s := NewStarter()
-	defer s.Close()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +143,7 @@ func TestDisk(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			dir := t.TempDir()
-			stopped := fillIn(t, s, self, dir, how)
+			stopped := fillIn(t, self, dir, how)
 			if stopped != want {
 				t.Errorf("stopped for %q, want %q", stopped, want)
 			}
@@ -158,8 +156,8 @@ func TestDisk(t *testing.T) {
 
 // fillIn runs a filler in dir, and returns why it was stopped. One that should
 // not be stopped is looked at once more after it has filled.
-func fillIn(t *testing.T, s *Starter, self, dir, how string) Stop {
-	p, err := s.Start(Command{Path: self, Dir: dir, Env: []string{fillVariable + "=" + how}, Spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}})
+func fillIn(t *testing.T, self, dir, how string) Stop {
+	p, err := Start(Command{Path: self, Dir: dir, Env: []string{fillVariable + "=" + how}, Spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +192,6 @@ func TestFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s := NewStarter()
-	defer s.Close()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -204,7 +200,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Mkdir(work, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if stopped := fillIn(t, s, self, work, "little"); stopped != "" {
+	if stopped := fillIn(t, self, work, "little"); stopped != "" {
 		t.Errorf("half of the disk is free, and it is stopped for %q", stopped)
 	}
 	if err := procdir.RemoveAll(filepath.Join(work, "a")); err != nil {
@@ -213,7 +209,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "others"), make([]byte, 95<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if stopped := fillIn(t, s, self, work, "little"); stopped != StopSpace {
+	if stopped := fillIn(t, self, work, "little"); stopped != StopSpace {
 		t.Errorf("stopped for %q, want %q", stopped, StopSpace)
 	}
 }

@@ -48,8 +48,6 @@ func makeThreads(n int) {
 // TestThreads has many threads in a process that is confined as Deno is, and
 // as many as Deno makes itself.
 func TestThreads(t *testing.T) {
-	s := NewStarter()
-	defer s.Close()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +57,7 @@ func TestThreads(t *testing.T) {
 		killed  Stop
 	}{{MaxThreads / 2, ""}, {MaxThreads + 100, StopThreads}} {
 		dir := t.TempDir()
-		p, err := s.Start(Command{Path: self, Dir: dir, Env: []string{fmt.Sprintf("%s=%d", threadsVariable, tt.threads)},
+		p, err := Start(Command{Path: self, Dir: dir, Env: []string{fmt.Sprintf("%s=%d", threadsVariable, tt.threads)},
 			Spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}, Group: true})
 		if err != nil {
 			t.Fatal(err)

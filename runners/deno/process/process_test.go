@@ -14,13 +14,13 @@ import (
 )
 
 // sh starts a shell as Deno is started.
-func sh(t *testing.T, s *Starter, script string) *Process {
+func sh(t *testing.T, script string) *Process {
 	t.Helper()
 	path, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip(err)
 	}
-	p, err := s.Start(Command{Path: path, Args: []string{"-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}})
+	p, err := Start(Command{Path: path, Args: []string{"-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,9 +41,7 @@ func (l *late) Write(b []byte) (int, error) {
 // TestLateReader has readers that come to a process's output only when the
 // process is long gone: at first, or after the first bytes.
 func TestLateReader(t *testing.T) {
-	s := NewStarter()
-	defer s.Close()
-	p := sh(t, s, "printf first >&2; read line; printf rest >&2; printf out")
+	p := sh(t, "printf first >&2; read line; printf rest >&2; printf out")
 	stderr, stdout := &late{f: p.Stderr}, &bytes.Buffer{}
 	var readers sync.WaitGroup
 	readers.Go(func() { p.Copy(stderr, p.Stderr) })
@@ -67,9 +65,7 @@ func TestHeldPipe(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	s := NewStarter()
-	defer s.Close()
-	p := sh(t, s, setsid+" sh -c 'echo $$; exec cat >/dev/null' <&0 & wait=$!; read line; printf out")
+	p := sh(t, setsid+" sh -c 'echo $$; exec cat >/dev/null' <&0 & wait=$!; read line; printf out")
 	b := make([]byte, 100)
 	n, err := p.Stdout.Read(b) // the pid of what is left
 	if err != nil {

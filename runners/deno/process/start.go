@@ -35,41 +35,8 @@ func (c Command) cmd() *exec.Cmd {
 	return cmd
 }
 
-// Starter starts unconfined processes from one OS thread that lives as long as the
-// Starter: Linux kills a process with Pdeathsig when the thread that started it
-// ends.
-type Starter struct {
-	work chan func()
-	done chan struct{}
-}
-
-// NewStarter returns a Starter. The caller closes it.
-func NewStarter() *Starter {
-	s := &Starter{work: make(chan func()), done: make(chan struct{})}
-	go func() {
-		defer close(s.done)
-		runtime.LockOSThread() // never unlocked: the thread ends with us
-		for f := range s.work {
-			f()
-		}
-	}()
-	return s
-}
-
-func (s *Starter) start(cmd *exec.Cmd) error {
-	result := make(chan error, 1)
-	s.work <- func() { result <- cmd.Start() }
-	return <-result
-}
-
-// Close ends the Starter's thread.
-func (s *Starter) Close() {
-	close(s.work)
-	<-s.done
-}
-
 // Start starts c.
-func (s *Starter) Start(c Command) (*Process, error) {
+func Start(c Command) (*Process, error) {
 	p := &Process{cmd: c.cmd(), end: make(chan struct{})}
 	if c.Group && sandbox.Delegated() == nil {
 		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
@@ -84,7 +51,7 @@ func (s *Starter) Start(c Command) (*Process, error) {
 		if c.Spec != nil {
 			err = p.startConfined(*c.Spec)
 		} else {
-			err = s.start(p.cmd)
+			err = p.startFree()
 		}
 	}
 	if err != nil {
@@ -117,14 +84,29 @@ func (p *Process) startConfined(spec sandbox.Spec) error {
 	return err
 }
 
+// startFree starts the process from a thread that outlives it: Linux kills a
+// process with Pdeathsig when the thread that started it ends.
+func (p *Process) startFree() error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		if result <- err; err == nil {
+			<-p.end
+		}
+	}()
+	return <-result
+}
+
 // Run starts c, a trusted process without input, calls the functions to read its
 // output, and waits for its end. When ctx ends, the process is killed and the
 // error is ctx's cause.
-func (s *Starter) Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.ProcessState, error) {
+func Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.ProcessState, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p, err := s.Start(c)
+	p, err := Start(c)
 	if err != nil {
 		return nil, err
 	}
