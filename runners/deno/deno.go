@@ -21,8 +21,10 @@
 // # Locking
 //
 // Runs share only Deno's cache directory, which they read and Deno itself guards.
-// runDirs, the pool of leases and the memos each have a mutex; none is taken under another, and none is held while anything waits. Close waits for
-// the work that runs leave in the background (Runner.background).
+// runDirs, the pool, codecache and each recent.Map have a mutex; only the one of
+// leases.variants is taken under another, the pool's, and none is held while
+// anything waits. Close waits for the work that runs leave in the background
+// (launcher.background).
 //
 // # Limits
 //

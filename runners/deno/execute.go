@@ -34,7 +34,7 @@ type orders struct {
 func (j *job) instance(ctx context.Context) (*instance, error) {
 	if begun := time.Now(); !j.fresh {
 		in := j.leases.take(ctx, j.variant())
-		j.lot = in.lot
+		j.key = in.key
 		err := in.await(ctx)
 		if err == nil && in.alive() {
 			return in, nil
@@ -134,7 +134,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	if p.Report == nil {
 		end.report = readReportFile(in.dir.report(), end.limits.Output)
 	}
-	if unread && in.lot != nil && p.Stopped() == "" {
+	if unread && in.key != "" && p.Stopped() == "" {
 		return nil
 	}
 	end.stopped, end.filled = p.Stopped(), p.Filled()
@@ -195,7 +195,7 @@ type job struct {
 	begun  time.Time
 	stdin  stdin
 	left   time.Duration // for all processes of the run together
-	lot    *lot          // of its process, nil if that is not pooled
+	key    string        // of its process, "" if that is not pooled
 
 	fresh bool // do not take an idle process
 }

@@ -112,7 +112,7 @@ type launcher struct {
 type instance struct {
 	*launcher
 	variant variant
-	lot     *lot      // nil if it is not the pool's
+	key     string    // the pool's, "" if it is not pooled
 	begun   time.Time // when it was launched
 	dir     *runDir
 

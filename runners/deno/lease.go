@@ -2,6 +2,7 @@ package deno
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"coderunner/internal/pool"
@@ -20,17 +21,11 @@ const idleLimit = 10 * time.Minute
 //	fill ──> starts the missing ones, after the run
 type leases struct {
 	*launcher
-	pool *pool.Pool[*lot, *instance] // nil: no process is kept idle
-	ctx  context.Context             // ends with close
+	pool *pool.Pool[string, *instance] // by variantKey; nil: no process is kept idle
+	ctx  context.Context               // ends with close
 	stop context.CancelFunc
 
-	lots recent.Map[string, *lot] // by key
-}
-
-// lot is the pool's key for a variant. There is one of each.
-type lot struct {
-	key     string
-	variant variant
+	variants recent.Map[string, variant] // by variantKey; idle processes of a forgotten one expire
 }
 
 // newLeases returns leases with at most max idle processes.
@@ -38,8 +33,8 @@ func newLeases(of *launcher, max int) *leases {
 	l := &leases{launcher: of}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if max > 0 {
-		l.pool = pool.New(pool.Options[*lot, *instance]{
-			New:         func(_ context.Context, of *lot) (*instance, error) { return l.launchFor(of), nil },
+		l.pool = pool.New(pool.Options[string, *instance]{
+			New:         func(_ context.Context, key string) (*instance, error) { return l.launchFor(key) },
 			Close:       (*instance).discard,
 			Ready:       (*instance).ready,
 			MaxIdle:     max,
@@ -50,86 +45,87 @@ func newLeases(of *launcher, max int) *leases {
 }
 
 // launchFor starts a process for the pool.
-func (l *leases) launchFor(of *lot) *instance {
-	in := l.launch(l.ctx, of.variant)
-	in.lot = of
+func (l *leases) launchFor(key string) (*instance, error) {
+	v, ok := l.variants.Get(key)
+	if !ok {
+		return nil, errForgotten
+	}
+	in := l.launch(l.ctx, v)
+	in.key = key
 	l.background.Go(func() {
 		// A process that cannot be started must not be leased.
-		if <-in.started; in.err != nil && l.pool.Remove(of, in) {
+		if <-in.started; in.err != nil && l.pool.Remove(key, in) {
 			l.log.Warn("a process for the pool cannot be started", zap.Error(in.err))
 		}
 	})
-	return in
+	return in, nil
 }
+
+// errForgotten ends the start of a process for the pool. Get never sees it.
+var errForgotten = errors.New("the variant was not used for long")
 
 // take returns a process of the variant, which the caller must await.
 func (l *leases) take(ctx context.Context, v variant) *instance {
-	if of := l.lotOf(v); of != nil {
-		if in, err := l.pool.Get(ctx, of); err == nil {
+	if key := l.key(v); key != "" {
+		if in, err := l.pool.Get(ctx, key); err == nil {
 			return in
 		}
 	}
 	return l.launch(ctx, v)
 }
 
-// fill starts the missing processes of a lot in the background.
-func (l *leases) fill(of *lot) {
-	if of != nil {
-		l.pool.Fill(of)
+// fill starts the missing processes of a key, if not "", in the background.
+func (l *leases) fill(key string) {
+	if key != "" {
+		l.pool.Fill(key)
 	}
 }
 
 // begin keeps at least one process of the variant idle.
 func (l *leases) begin(v variant) {
-	if of := l.lotOf(v); of != nil {
-		l.pool.Want(of)
-		l.pool.Fill(of)
+	if key := l.key(v); key != "" {
+		l.pool.Want(key)
+		l.pool.Fill(key)
 	}
 }
 
-// lotOf returns the variant's lot, nil if its processes cannot be pooled.
-func (l *leases) lotOf(v variant) *lot {
+// key returns the pool's key for a variant, "" if its processes cannot be pooled.
+func (l *leases) key(v variant) string {
 	if l.pool == nil {
-		return nil
+		return ""
 	}
 	key := l.variantKey(v)
-	if key == "" {
-		return nil
+	if _, known := l.variants.Get(key); known || key == "" {
+		return key
 	}
-	fresh := false
-	of := l.lots.Update(key, func(have *lot) *lot { // idle processes of a forgotten one expire
-		if fresh = have == nil; fresh {
-			return &lot{key: key, variant: v}
-		}
-		return have
+	l.variants.Put(key, v)
+	// The idle processes of a replaced Deno.
+	l.drop(func(k string, have variant) bool {
+		return k != key && have.binary == v.binary && have.memory == v.memory && have.ready.dir == v.ready.dir
 	})
-	if fresh {
-		// The lots of a replaced Deno.
-		l.drop(func(have *lot) bool {
-			h := have.variant
-			return have != of && h.binary == v.binary && h.memory == v.memory && h.ready.dir == v.ready.dir
-		})
-	}
-	return of
+	return key
 }
 
-// drop ends the idle processes of the matching lots: their view of the cache is
-// stale.
-func (l *leases) drop(which func(*lot) bool) {
+// drop ends the idle processes of the matching variants: their view of the cache
+// is stale.
+func (l *leases) drop(which func(key string, v variant) bool) {
 	if l.pool != nil {
-		l.pool.Drop(which)
+		l.pool.Drop(func(key string) bool {
+			v, ok := l.variants.Get(key)
+			return !ok || which(key, v)
+		})
 	}
 }
 
 // dropVariant ends the idle processes of a variant.
 func (l *leases) dropVariant(v variant) {
 	key := l.variantKey(v)
-	l.drop(func(of *lot) bool { return of.key == key })
+	l.drop(func(have string, _ variant) bool { return have == key })
 }
 
 // dropPrepared ends the idle processes that use a prepared directory.
 func (l *leases) dropPrepared(dir string) {
-	l.drop(func(of *lot) bool { return of.variant.ready.dir == dir })
+	l.drop(func(_ string, v variant) bool { return v.ready.dir == dir })
 }
 
 // close ends all idle processes. Its work in the background may continue.

@@ -255,7 +255,18 @@ func TestParkEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("looks into /proc")
 	}
-	r := openParked(t, 1)
+	r := open(t, "", func(c *Config) {
+		c.Ahead = 1
+		own := filepath.Join(t.TempDir(), "deno")
+		data, err := os.ReadFile(c.Binary)
+		if err == nil {
+			err = os.WriteFile(own, data, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Binary = own
+	})
 	if err := r.Warm(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +275,7 @@ func TestParkEnds(t *testing.T) {
 		t.Errorf("process %d ran it, want the one that was started by Warm", got)
 	}
 	in = waiting(t, r)[0]
-	if pool := r.leases.pool; !pool.Remove(in.lot, in) || pool.Remove(in.lot, in) {
+	if pool := r.leases.pool; !pool.Remove(in.key, in) || pool.Remove(in.key, in) {
 		t.Error("what waits can be removed once")
 	}
 	<-in.p.End()
@@ -274,7 +285,9 @@ func TestParkEnds(t *testing.T) {
 	run(t, r, runners.Request{Code: "1"})
 	in = waiting(t, r)[0]
 	// A Deno that was replaced.
-	r.leases.lots.Update(in.lot.key, func(*lot) *lot { return nil })
+	if err := os.Chtimes(r.named, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
 	run(t, r, runners.Request{Code: "1"})
 	select {
 	case <-in.p.End():

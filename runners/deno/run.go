@@ -21,7 +21,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		o, err := unavailable(err)
 		return j.finish(ctx, o, err)
 	}
-	defer func() { r.leases.fill(j.lot) }()
+	defer func() { r.leases.fill(j.key) }()
 	for {
 		end, err := j.execute(ctx, false)
 		if err != nil {
