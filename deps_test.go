@@ -64,7 +64,8 @@ const imports = `
 	runners/python: cache internal/builder internal/fetch internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: runners
 
-	internal/server: internal/sysmem runners
+	internal/images:
+	internal/server: internal/images internal/sysmem runners
 	internal/sysmem:
 	internal/bench:
 	internal/compiler: pyodide
@@ -89,6 +90,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
 	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/image: internal/images
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/server runners/deno runners/deno/codecache runners/python

@@ -3,6 +3,7 @@ package runners
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -16,18 +17,26 @@ const FloodFactor = 20
 // ErrFlood is returned by [Capture.Write] when a program prints without end.
 var ErrFlood = errors.New("output limit exceeded")
 
-// Capture keeps the head and the tail of a stream in bounded memory. It is
-// safe for concurrent use.
+// maxKept bounds what a Capture keeps of a stream, in bytes, however much may
+// be printed.
+const maxKept = 4 << 20
+
+// Capture keeps what is printed on a stream, for [Capture.Text] to cut, or its
+// head and its tail where that is more than 4 MiB. It is safe for concurrent
+// use.
 type Capture struct {
 	mu    sync.Mutex
-	limit int64  // bytes kept
-	head  []byte // the first limit/2 bytes
-	tail  []byte // a ring of the last limit-limit/2 bytes
+	limit int64  // bytes that Text returns
+	keep  int64  // bytes kept, at least limit
+	head  []byte // the first keep/2 bytes
+	tail  []byte // a ring of the last keep-keep/2 bytes
 	total int64
 }
 
-// NewCapture keeps at most limit bytes.
-func NewCapture(limit int64) *Capture { return &Capture{limit: limit} }
+// NewCapture returns a Capture whose Text has at most limit bytes.
+func NewCapture(limit int64) *Capture {
+	return &Capture{limit: limit, keep: max(limit, min(limit*FloodFactor, maxKept))}
+}
 
 // Write takes all of p, or fails with ErrFlood when the stream has become
 // longer than FloodFactor times the limit.
@@ -36,7 +45,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 	defer c.mu.Unlock()
 	n := len(p)
 	c.total += int64(n)
-	if room := c.limit/2 - int64(len(c.head)); room > 0 {
+	if room := c.keep/2 - int64(len(c.head)); room > 0 {
 		k := min(room, int64(len(p)))
 		c.head = append(c.head, p[:k]...)
 		p = p[k:]
@@ -51,7 +60,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 // keepTail appends p to the tail. The tail may grow to twice its size before
 // its front is dropped, so that each byte is moved at most once.
 func (c *Capture) keepTail(p []byte) {
-	size := int(c.limit - c.limit/2)
+	size := int(c.keep - c.keep/2)
 	if len(p) >= size {
 		c.tail = append(c.tail[:0], p[len(p)-size:]...)
 		return
@@ -69,19 +78,40 @@ func (c *Capture) Total() int64 {
 	return c.total
 }
 
-// Text returns what was kept as valid UTF-8, and whether something was cut. The
-// cut is marked in the text with the number of bytes left out.
+// Text returns at most the limit's bytes of the stream as valid UTF-8, and
+// whether something was cut. The cut is marked in the text with the number of
+// bytes left out.
 func (c *Capture) Text() (text string, truncated bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.total <= c.limit {
 		return strings.ToValidUTF8(string(c.head)+string(c.tail), "\ufffd"), false
 	}
-	head, tail := c.head, c.tail
-	if size := int(c.limit - c.limit/2); len(tail) > size {
-		tail = tail[len(tail)-size:]
+	head, tail := c.ends(int(c.limit))
+	return strings.ToValidUTF8(string(head), "\ufffd") + cutMark(c.total-int64(len(head))-int64(len(tail)), "") +
+		strings.ToValidUTF8(string(tail), "\ufffd"), true
+}
+
+// Whole returns all of a stream that Text cuts, as valid UTF-8, and "" if Text
+// cuts nothing or not all was kept.
+func (c *Capture) Whole() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.total <= c.limit || c.total > c.keep {
+		return ""
 	}
-	// Do not cut inside a character.
+	return strings.ToValidUTF8(string(c.head)+string(c.tail), "\ufffd")
+}
+
+// ends returns the first and last bytes of the stream, size in all and not cut
+// inside a character.
+func (c *Capture) ends(size int) (head, tail []byte) {
+	head, tail = c.head, c.tail
+	if c.total <= c.keep {
+		head = slices.Concat(c.head, c.tail)
+		tail = head
+	}
+	head, tail = head[:min(len(head), size/2)], tail[max(0, len(tail)-(size-size/2)):]
 	for i := 0; i < utf8.UTFMax && len(head) > 0; i++ {
 		if r, n := utf8.DecodeLastRune(head); r != utf8.RuneError || n != 1 {
 			break
@@ -91,15 +121,21 @@ func (c *Capture) Text() (text string, truncated bool) {
 	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
 		tail = tail[1:]
 	}
-	cut := c.total - int64(len(head)) - int64(len(tail))
-	return strings.ToValidUTF8(string(head), "\ufffd") +
-		fmt.Sprintf("\n… %d bytes cut …\n", cut) +
-		strings.ToValidUTF8(string(tail), "\ufffd"), true
+	return head, tail
+}
+
+// cutMark stands for bytes that were cut; more tells where they are.
+func cutMark(bytes int64, more string) string {
+	return fmt.Sprintf("\n… %d bytes cut%s …\n", bytes, more)
 }
 
 // Clip keeps the head and the tail of a text that is longer than max bytes and
 // says how much was cut.
-func Clip(text string, max int) string {
+func Clip(text string, max int) string { return ClipMore(text, max, "") }
+
+// ClipMore is Clip with a few words after the number of bytes, such as where
+// all of the text is.
+func ClipMore(text string, max int, more string) string {
 	if len(text) <= max {
 		return text
 	}
@@ -110,5 +146,5 @@ func Clip(text string, max int) string {
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {
 		tail++
 	}
-	return fmt.Sprintf("%s\n… %d bytes cut …\n%s", text[:head], tail-head, text[tail:])
+	return text[:head] + cutMark(int64(tail-head), more) + text[tail:]
 }

@@ -17,8 +17,8 @@ const (
 	Crashed      Status = "crashed"       // the runtime died, by a bug in it or in compiled code
 )
 
-// Outcome is how a run went. It is the tool's structured result and what
-// "run --json" prints.
+// Outcome is how a run went, as "run --json" prints it. internal/server makes a
+// shorter result of it for clients.
 type Outcome struct {
 	Status          Status    `json:"status"`
 	Language        Language  `json:"language,omitempty"` // when it was found in the program's text
@@ -31,6 +31,25 @@ type Outcome struct {
 	Error           *Error    `json:"error"`  // nil when Status is Succeeded or a plain exit
 	Packages        []Package `json:"packages"`
 	Usage           Usage     `json:"usage"`
+
+	// What the program showed, and left in its working directory, within
+	// bounds. Omitted is how many more there were.
+	Displays        []Display  `json:"displays,omitempty"`
+	DisplaysOmitted int        `json:"displays_omitted,omitempty"`
+	Files           []LeftFile `json:"files,omitempty"`
+	FilesOmitted    int        `json:"files_omitted,omitempty"`
+
+	// WholeStdout and WholeStderr are all of a stream that is truncated above,
+	// "" if not all was kept.
+	WholeStdout string `json:"-"`
+	WholeStderr string `json:"-"`
+}
+
+// Printed sets what the program printed.
+func (o *Outcome) Printed(stdout, stderr *Capture) {
+	o.Stdout, o.StdoutTruncated = stdout.Text()
+	o.Stderr, o.StderrTruncated = stderr.Text()
+	o.WholeStdout, o.WholeStderr = stdout.Whole(), stderr.Whole()
 }
 
 // Error is what ended the program.

@@ -71,7 +71,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	s := &session{cmd: exec.Command(bin, args...)}
 	s.cmd.Dir = ts.MkAbs(".")
 	for _, name := range append(passedOn, "PATH", "HOME", "TMPDIR", "DENO_PERMISSION_ARGS", "CODE_RUNNER_OFFLINE",
-		"CODE_RUNNER_CACHE_DIR", "CODE_RUNNER_CONCURRENCY", "CODE_RUNNER_TIMEOUT") {
+		"CODE_RUNNER_CACHE_DIR", "CODE_RUNNER_CONCURRENCY", "CODE_RUNNER_TIMEOUT", "CODE_RUNNER_STRUCTURED") {
 		if v := ts.Getenv(name); v != "" {
 			s.cmd.Env = append(s.cmd.Env, name+"="+v)
 		}
@@ -113,6 +113,7 @@ type answer struct {
 		IsError           bool
 		Content           []struct{ Text string }
 		StructuredContent json.RawMessage
+		Meta              json.RawMessage `json:"_meta"`
 	}
 }
 
@@ -140,7 +141,7 @@ func (s *session) callLine(ts *testscript.TestScript, id, tool, file string) str
 }
 
 // cmdCall is "[!] call [-json] TOOL FILE": calls with the arguments in FILE and
-// puts the result's text, or its structured content, on stdout. With "!" the
+// puts the result's text, or its structured content and _meta, on stdout. With "!" the
 // result must be an error.
 func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	structured := len(args) > 0 && args[0] == "-json"
@@ -166,7 +167,8 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if structured {
 		var indented bytes.Buffer
-		ts.Check(json.Indent(&indented, a.Result.StructuredContent, "", "  "))
+		both := fmt.Sprintf(`{"structuredContent":%s,"_meta":%s}`, a.Result.StructuredContent, a.Result.Meta)
+		ts.Check(json.Indent(&indented, []byte(both), "", "  "))
 		fmt.Fprintln(ts.Stdout(), indented.String())
 		return
 	}

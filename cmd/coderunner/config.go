@@ -26,6 +26,7 @@ type Config struct {
 	Deno        string // a Deno to use instead of the pinned one
 	Permissions []string
 	Isolation   string // isolationRequire, or ""
+	Structured  server.Structured
 
 	NPMRegistry string
 	JSRURL      string // "": Deno's own default
@@ -48,6 +49,7 @@ var settings = []setting{
 	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), setMemory},
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},
 	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", setConcurrency},
+	{"CODE_RUNNER_STRUCTURED", "structured", "whether clients get structured content: auto, always or never (default auto)", setStructured},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
@@ -148,6 +150,15 @@ func setIsolation(c *Config, v string) error {
 		return fmt.Errorf("%q is neither auto nor require", v)
 	}
 	return nil
+}
+
+func setStructured(c *Config, v string) error {
+	c.Structured = server.Structured(v)
+	switch c.Structured {
+	case server.StructuredAuto, server.StructuredAlways, server.StructuredNever:
+		return nil
+	}
+	return fmt.Errorf("%q is neither auto, always nor never", v)
 }
 
 func setOffline(c *Config, v string) (err error) {

@@ -57,7 +57,8 @@ func serve(ctx context.Context, cfg Config) error {
 	srv, err := server.New(server.Config{
 		Name: "coderunner", Version: ownVersion(),
 		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
-		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name, Log: log,
+		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name,
+		Structured: cfg.Structured, Log: log,
 	})
 	if err != nil {
 		return errors.Join(err, b.Close())

@@ -27,8 +27,11 @@ type message struct {
 	Result struct {
 		StructuredContent struct {
 			Status, Stdout string
-			Result         *struct{ Text string }
-			Error          *struct{ Type, Message string }
+			Result         *struct {
+				Text string
+				JSON json.RawMessage
+			}
+			Error *struct{ Type, Message string }
 		}
 	}
 }
@@ -133,7 +136,7 @@ func (s *server) runCode(ctx context.Context, language, code, stdout string) err
 	case out.Status != "succeeded":
 		return fmt.Errorf("run_code: %q", out.Status)
 	case out.Result != nil:
-		out.Stdout += out.Result.Text
+		out.Stdout += out.Result.Text + string(out.Result.JSON)
 	}
 	if out.Stdout != stdout {
 		return fmt.Errorf("%w: %.80q, want %.80q", errWrong, out.Stdout, stdout)

@@ -113,17 +113,17 @@ func (s *server) runForUsage(a arguments) (o *outcome, text string, usage map[st
 		return nil, text, nil, err
 	}
 	var r struct {
-		Structured struct {
-			Usage map[string]int64 `json:"usage"`
-		} `json:"structuredContent"`
+		Meta struct {
+			Usage map[string]int64 `json:"coderunner/usage"`
+		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(m.Result, &r); err != nil {
 		return nil, text, nil, err
 	}
 	for _, key := range usageKeys {
-		if _, ok := r.Structured.Usage[key]; !ok {
-			err = errors.Join(err, fmt.Errorf("the usage has no %s: %v", key, r.Structured.Usage))
+		if _, ok := r.Meta.Usage[key]; !ok {
+			err = errors.Join(err, fmt.Errorf("the usage has no %s: %v", key, r.Meta.Usage))
 		}
 	}
-	return o, text, r.Structured.Usage, err
+	return o, text, r.Meta.Usage, err
 }

@@ -29,11 +29,13 @@ type outcome struct {
 	StderrTruncated bool    `json:"stderr_truncated"`
 	Result          *value  `json:"result"`
 	Error           *failed `json:"error"`
-	Usage           struct {
-		RunMS int64 `json:"run_ms"`
-	} `json:"usage"`
+	Usage           usage   `json:"-"` // of _meta
 
 	raw json.RawMessage
+}
+
+type usage struct {
+	RunMS int64 `json:"run_ms"`
 }
 
 type value struct {
@@ -325,6 +327,9 @@ func decode(m message) (*outcome, string, error) {
 			Text string `json:"text"`
 		} `json:"content"`
 		Structured json.RawMessage `json:"structuredContent"`
+		Meta       struct {
+			Usage usage `json:"coderunner/usage"`
+		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(m.Result, &r); err != nil {
 		return nil, "", fmt.Errorf("result %s: %w", clip(string(m.Result), 200), err)
@@ -336,8 +341,12 @@ func decode(m message) (*outcome, string, error) {
 	if r.Structured == nil {
 		return nil, text, fmt.Errorf("no outcome: %s", clip(text, 500))
 	}
-	o := &outcome{raw: r.Structured}
-	return o, text, json.Unmarshal(r.Structured, o)
+	o := &outcome{raw: r.Structured, Usage: r.Meta.Usage}
+	err := json.Unmarshal(r.Structured, o)
+	if _, value, ok := strings.Cut("\n"+text, "\nresult: "); ok && o.Result != nil && o.Result.Text == "" {
+		o.Result.Text = value // the structured content has it as JSON
+	}
+	return o, text, err
 }
 
 // stop ends the server as a client does, and reports how.

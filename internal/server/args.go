@@ -21,14 +21,15 @@ var argumentNames = []string{"language", "code", "packages", "timeout_seconds", 
 
 // arguments reads a call's arguments one by one and keeps the first error.
 type arguments struct {
-	raw map[string]json.RawMessage
-	err error
+	raw  map[string]json.RawMessage
+	data func(uri string) ([]byte, bool) // of a resource of this server
+	err  error
 }
 
 // parseArguments makes a request of a call's arguments. The error is a
 // *runners.RequestError.
 func (s *Server) parseArguments(p *params) (runners.Request, error) {
-	a := &arguments{raw: p.Arguments, err: p.badArguments}
+	a := &arguments{raw: p.Arguments, data: s.store.data, err: p.badArguments}
 	for _, name := range slices.Sorted(maps.Keys(a.raw)) {
 		if !slices.Contains(argumentNames, name) {
 			return runners.Request{}, runners.BadArgument(runners.Clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
@@ -153,7 +154,7 @@ func (a *arguments) files() []runners.File {
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
-		a.fail("files", "must be an array of {path, text} or {path, base64}, but it is %s.", kind(raw))
+		a.fail("files", "must be an array of {path, text}, {path, base64} or {path, uri}, but it is %s.", kind(raw))
 		return nil
 	}
 	out := make([]runners.File, len(items))
@@ -167,21 +168,32 @@ func (a *arguments) files() []runners.File {
 
 func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 	var v struct {
-		Path         *string
-		Text, Base64 *string
+		Path              *string
+		Text, Base64, URI *string
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil || v.Path == nil {
-		a.fail("files", "has as element %d no object {path, text} or {path, base64} of strings.", i)
+		a.fail("files", "has as element %d no object {path, text}, {path, base64} or {path, uri} of strings.", i)
 		return f
 	}
 	f.Path = runners.CleanPath(*v.Path)
+	sources := 0
+	for _, s := range []*string{v.Text, v.Base64, v.URI} {
+		if s != nil {
+			sources++
+		}
+	}
 	switch {
-	case (v.Text == nil) == (v.Base64 == nil):
-		a.fail("files", `has %q with both or neither of "text" and "base64": give one.`, runners.Clip(f.Path, 200))
+	case sources != 1:
+		a.fail("files", `has %q with none or several of "text", "base64" and "uri": give one.`, runners.Clip(f.Path, 200))
 	case v.Text != nil:
 		f.Data = []byte(*v.Text)
+	case v.URI != nil:
+		var known bool
+		if f.Data, known = a.data(*v.URI); !known {
+			a.fail("files", `has %q with the "uri" %q, which is not a resource of this server, or no longer kept: run the program that made it again.`, runners.Clip(f.Path, 200), runners.Clip(*v.URI, 200))
+		}
 	default:
 		data, err := base64.StdEncoding.DecodeString(*v.Base64)
 		if err != nil {

@@ -19,7 +19,13 @@ func parse(args string) (runners.Request, error) {
 	if err != nil {
 		return runners.Request{}, err
 	}
-	s := &Server{runners: allLanguages(runFunc(echo))}
+	s, err := New(Config{Runners: allLanguages(runFunc(echo))})
+	if err != nil {
+		return runners.Request{}, err
+	}
+	kept := &keptRun{id: "x-1"}
+	kept.add("a.txt", "text/plain", "", []byte("kept"))
+	s.store.keep(kept)
 	return s.parseArguments(&m.Params)
 }
 
@@ -92,7 +98,7 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":"python","code":"","timeout_seconds":1e300}`, "timeout_seconds", `must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","stdin":true}`, "stdin", `"stdin" must be a string, but it is a boolean.`},
 		{`{"language":"python","code":"","args":[null]}`, "args", `"args" must be an array of strings, but element 0 is null.`},
-		{`{"language":"python","code":"","files":{}}`, "files", `"files" must be an array of {path, text} or {path, base64}, but it is an object.`},
+		{`{"language":"python","code":"","files":{}}`, "files", `"files" must be an array of {path, text}, {path, base64} or {path, uri}, but it is an object.`},
 		{`{"language":"python","code":"","files":["a"]}`, "files", `"files" has as element 0 no object`},
 		{`{"language":"python","code":"","files":[{"text":""}]}`, "files", `"files" has as element 0 no object`},
 		{`{"language":"python","code":"","files":[{"path":"a","text":"","mode":7}]}`, "files", `"files" has as element 0 no object`},

@@ -49,37 +49,25 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return out, nil
 }
 
+// metaPrefix begins the names of our fields in _meta.
+const metaPrefix = "coderunner/"
+
 // result makes an outcome the tool's result.
-func (s *Server) result(out *runners.Outcome, req runners.Request) *mcp.CallToolResult {
-	s.fit(out)
+func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.Request) *mcp.CallToolResult {
 	limits := s.limits
 	if req.Limits.Timeout > 0 {
 		limits.Timeout = req.Limits.Timeout
 	}
-	return &mcp.CallToolResult{
-		IsError:           out.Status != runners.Succeeded,
-		Content:           []mcp.Content{mcp.NewTextContent(outcomeText(out, limits))},
-		StructuredContent: out,
+	kept := s.store.begin()
+	c := newContent(out, req, limits, kept)
+	s.store.keep(kept)
+	r := &mcp.CallToolResult{IsError: out.Status != runners.Succeeded, Content: c.blocks()}
+	r.Meta = &mcp.Meta{AdditionalFields: map[string]any{metaPrefix + "usage": out.Usage}}
+	if len(out.Packages) > 0 {
+		r.Meta.AdditionalFields[metaPrefix+"packages"] = out.Packages
 	}
-}
-
-// maxNameText bounds the names in a result, in bytes: a program chooses the
-// type of what it throws.
-const maxNameText = 1000
-
-// fit keeps an outcome in the bounds that a result has: nothing longer than a
-// stream may be, lists that are lists. Its value has bounds already: see
-// [runners.NewValue].
-func (s *Server) fit(out *runners.Outcome) {
-	if e := out.Error; e != nil {
-		e.Type = runners.Clip(e.Type, maxNameText)
-		e.Message = runners.Clip(e.Message, int(s.limits.Output))
-		e.Traceback = runners.Clip(e.Traceback, int(s.limits.Output))
-		for i, p := range e.Packages {
-			e.Packages[i] = runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)}
-		}
+	if s.structured(ctx) {
+		r.StructuredContent = c.shown
 	}
-	if out.Packages == nil {
-		out.Packages = []runners.Package{}
-	}
+	return r
 }

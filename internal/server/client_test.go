@@ -117,7 +117,11 @@ type reply struct {
 	Result struct {
 		IsError           bool
 		Content           []struct{ Text string }
-		StructuredContent *runners.Outcome
+		StructuredContent *shownResult
+		Meta              struct {
+			Usage    runners.Usage     `json:"coderunner/usage"`
+			Packages []runners.Package `json:"coderunner/packages"`
+		} `json:"_meta"`
 	}
 	Error *struct {
 		Code    int

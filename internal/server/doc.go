@@ -6,8 +6,9 @@
 //
 // A line is decoded once (message.go). A call goes through [Server.handle]: its
 // arguments are checked (args.go), it waits for a free place, runs while progress is reported (progress.go), and
-// its outcome becomes a result for programs (structuredContent) and for models
-// (text.go).
+// its outcome becomes content blocks and structured content (content.go), with
+// a text for models (text.go). What is cut, shown or written by the program is
+// kept as resources (store.go).
 //
 // # Sources
 //
@@ -23,7 +24,7 @@
 //
 // # Limits
 //
-// One client, one connection. Tasks, resources, prompts, sampling and
+// One client, one connection. Tasks, prompts, sampling and
 // elicitation are not offered.
 //
 // # Testing

@@ -25,8 +25,9 @@ type Config struct {
 	Offline     bool
 	// Isolation is how well JavaScript programs are confined by the system:
 	// "full", "partial" or "none"; "" is not told.
-	Isolation string
-	Log       *zap.Logger // nil: nothing is logged
+	Isolation  string
+	Structured Structured  // "": StructuredAuto
+	Log        *zap.Logger // nil: nothing is logged
 }
 
 // Server offers run_code to one client. Its methods are safe for concurrent
@@ -37,6 +38,9 @@ type Server struct {
 	places  *semaphore.Weighted // given out in the order of arrival
 	log     *zap.Logger
 	mcp     *mcpserver.MCPServer
+
+	structure Structured
+	store     *store
 }
 
 // languages are those that the tool's description names, in this order.
@@ -65,10 +69,15 @@ func New(c Config) (*Server, error) {
 		limits:  c.Limits,
 		places:  semaphore.NewWeighted(int64(c.Concurrency)),
 		log:     c.Log,
-		mcp: mcpserver.NewMCPServer(c.Name, c.Version,
-			mcpserver.WithToolCapabilities(false),
-			mcpserver.WithTitle("Code Runner")),
+
+		structure: c.Structured,
 	}
+	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version,
+		mcpserver.WithToolCapabilities(false),
+		mcpserver.WithResourceCapabilities(false, false),
+		mcpserver.WithToolFilter(s.withoutSchema),
+		mcpserver.WithTitle("Code Runner"))
+	s.store = newStore(s.mcp)
 	tool, err := newTool(c)
 	if err != nil {
 		return nil, err
@@ -112,7 +121,7 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 			if string(params.Arguments["language"]) != strconv.Quote(string(req.Language)) {
 				out.Language = req.Language
 			}
-			return s.result(out, req), nil
+			return s.result(ctx, out, req), nil
 		}
 	}
 	var bad *runners.RequestError

@@ -5,16 +5,37 @@ import (
 	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
 // session is what the MCP library knows about the client. Nothing is sent
 // through its channel: progress is written by conn, in order with the responses.
-type session struct{ initialized atomic.Bool }
+type session struct {
+	initialized atomic.Bool
+	client      atomic.Pointer[mcp.Implementation]
+}
 
 func (s *session) Initialize()                                         { s.initialized.Store(true) }
 func (s *session) Initialized() bool                                   { return s.initialized.Load() }
 func (s *session) SessionID() string                                   { return "stdio" }
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
+
+// The client is known from the handshake on.
+func (s *session) SetClientInfo(c mcp.Implementation) { s.client.Store(&c) }
+func (s *session) GetClientInfo() (c mcp.Implementation) {
+	if p := s.client.Load(); p != nil {
+		c = *p
+	}
+	return c
+}
+func (*session) SetClientCapabilities(mcp.ClientCapabilities)         {}
+func (*session) GetClientCapabilities() (none mcp.ClientCapabilities) { return none }
+
+// sessionFrom returns the session of a request, or nil.
+func sessionFrom(ctx context.Context) *session {
+	s, _ := mcpserver.ClientSessionFromContext(ctx).(*session)
+	return s
+}
 
 // notifyFunc sends one progress notification. It may block while the client
 // does not read.

@@ -26,7 +26,7 @@ func TestCallOverStdio(t *testing.T) {
 	if string(r.ID) != "7" || r.Result.IsError || r.text() != "stdout:\nhi" {
 		t.Errorf("got id %s, text %q, isError %v", r.ID, r.text(), r.Result.IsError)
 	}
-	if out := r.Result.StructuredContent; out == nil || out.Stdout != "hi" || out.Packages == nil {
+	if out := r.Result.StructuredContent; out == nil || out.Stdout != "hi" {
 		t.Errorf("structuredContent = %+v", out)
 	}
 }
@@ -301,7 +301,7 @@ func TestPlacesAreGivenInOrder(t *testing.T) {
 		}
 		for i := range want {
 			r := c.receive()
-			if q := r.Result.StructuredContent.Usage.QueueMS; q != int64(i)*1000 {
+			if q := r.Result.Meta.Usage.QueueMS; q != int64(i)*1000 {
 				t.Errorf("call %d waited %d ms, want %d", i, q, i*1000)
 			}
 		}

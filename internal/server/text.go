@@ -9,36 +9,38 @@ import (
 	"coderunner/runners"
 )
 
-// What a model is shown of each part, in bytes. The structured result has all
-// of it. Together they stay well below the 25,000 tokens at which clients cut.
-const (
-	maxStdoutText = 24_000
-	maxStderrText = 8_000
-	maxResultText = 8_000
-	maxErrorText  = 8_000
-)
-
-// outcomeText describes an outcome in words.
-func outcomeText(out *runners.Outcome, limits runners.Limits) string {
+// text describes the outcome in words. A failure comes first.
+func (c *content) text() string {
 	var parts []string
-	add := func(label, text string, max int) {
+	add := func(label, text string) {
 		if text = strings.TrimRight(text, "\r\n"); text != "" {
-			parts = append(parts, label+runners.Clip(text, max))
+			parts = append(parts, label+text)
 		}
 	}
-	add("language: ", string(out.Language), maxNameText)
-	add("stdout:\n", out.Stdout, maxStdoutText)
-	add("stderr:\n", out.Stderr, maxStderrText)
-	if out.Result != nil {
-		add("result: ", out.Result.Text, maxResultText)
+	add("language: ", string(c.shown.Language))
+	add("", c.statusText())
+	add("stdout:\n", c.shown.Stdout)
+	add("stderr:\n", c.shown.Stderr)
+	for i, d := range c.shown.Displays {
+		label := fmt.Sprintf("display %d: ", i+1)
+		if d.Text == "" || d.URI != "" {
+			label += d.itemText()
+		}
+		if d.Text != "" {
+			label += "\n"
+		}
+		parts = append(parts, label+d.Text)
 	}
-	if out.StdoutTruncated || out.StderrTruncated {
-		parts = append(parts, fmt.Sprintf(
-			"The output was cut: the first and last %d bytes of a stream are kept (CODE_RUNNER_MAX_OUTPUT on the server).",
-			limits.Output/2))
+	add("result: ", c.value)
+	for i, f := range c.shown.Files {
+		if i == 0 {
+			parts = append(parts, "files:")
+		}
+		add("- ", f.itemText())
+		add("  ", strings.ReplaceAll(strings.TrimRight(f.Text, "\n"), "\n", "\n  "))
 	}
-	if text := statusText(out, limits); text != "" {
-		parts = append(parts, text)
+	for _, sentence := range c.more {
+		add("", sentence)
 	}
 	if len(parts) == 0 {
 		return "The program succeeded and printed nothing."
@@ -47,46 +49,46 @@ func outcomeText(out *runners.Outcome, limits runners.Limits) string {
 }
 
 // statusText describes why a run did not succeed, and what to do about a limit.
-func statusText(out *runners.Outcome, limits runners.Limits) string {
+func (c *content) statusText() string {
+	out, limits := c.shown, c.limits
 	switch out.Status {
 	case runners.Succeeded:
 		return ""
 	case runners.Failed:
-		if text := errorText(out.Error); text != "" {
+		if text := c.errorText(out.Error); text != "" {
 			return text
 		}
 		return fmt.Sprintf("exit code: %d", out.ExitCode)
 	case runners.TimedOut:
-		return withError(fmt.Sprintf("timed out after %s: raise it with timeout_seconds (at most %d).",
+		return c.withError(fmt.Sprintf("timed out after %s: raise it with timeout_seconds (at most %d).",
 			seconds(limits.Timeout), int(runners.MaxTimeout.Seconds())), out.Error)
 	case runners.OutOfMemory:
-		return withError(fmt.Sprintf("out of memory: the limit is %d MiB (CODE_RUNNER_MEMORY on the server).",
+		return c.withError(fmt.Sprintf("out of memory: the limit is %d MiB (CODE_RUNNER_MEMORY on the server).",
 			limits.Memory>>20), out.Error)
 	case runners.OutputLimit:
 		if out.Error != nil && out.Error.Type != "OutputLimit" {
 			return "stopped: " + out.Error.Message + "."
 		}
-		return withError(fmt.Sprintf("stopped because it printed more than %d bytes, %d times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part.",
+		return c.withError(fmt.Sprintf("stopped because it printed more than %d bytes, %d times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part.",
 			limits.Output*runners.FloodFactor, runners.FloodFactor), out.Error)
 	case runners.NotInstalled:
-		return packagesText(out.Error)
+		return c.packagesText(out.Error)
 	case runners.Cancelled:
 		return "The call was cancelled."
 	}
-	return withError("The runtime died, by a bug in it or in compiled code that the program called.", out.Error)
+	return c.withError("The runtime died, by a bug in it or in compiled code that the program called.", out.Error)
 }
 
 // withError adds where the program was to why it was stopped.
-func withError(text string, e *runners.Error) string {
-	if detail := errorText(e); detail != "" {
+func (c *content) withError(text string, e *runners.Error) string {
+	if detail := c.errorText(e); detail != "" {
 		return text + "\n" + detail
 	}
 	return text
 }
 
-// errorText returns the traceback, which in both languages has the type and the
-// message in it, or what there is instead.
-func errorText(e *runners.Error) string {
+// errorText returns the error, then where it was: the user's lines.
+func (c *content) errorText(e *runners.Error) string {
 	if e == nil {
 		return ""
 	}
@@ -97,25 +99,70 @@ func errorText(e *runners.Error) string {
 		}
 		head += e.Message
 	}
-	text := strings.TrimRight(e.Traceback, "\n")
-	switch {
-	case text == "":
-		text = head
-		if e.Line > 0 {
-			text += fmt.Sprintf(" (line %d)", e.Line)
+	trace := strings.TrimRight(e.Traceback, "\n")
+	if frames, last, ok := pythonTrace(trace); ok {
+		if e.Message == "" || strings.Contains(last, e.Message) {
+			head = last // with the type's module, notes and suggestions
 		}
-	case e.Message != "" && !strings.Contains(text, e.Message):
-		text += "\n" + head
+		trace = head + "\n" + frames
+	} else if e.Message != "" && !strings.HasPrefix(trace, head) {
+		// The message has more than the traceback, or comes at its end.
+		trace = head + "\n" + strings.TrimSuffix(trace, head)
 	}
-	return runners.Clip(text, maxErrorText)
+	trace = strings.TrimRight(trace, "\n")
+	if line := c.line(e.Line); line != "" && !strings.Contains(trace, line) {
+		first, rest, more := strings.Cut(trace, "\n")
+		trace = fmt.Sprintf("%s\n    line %d: %s", first, e.Line, line)
+		if more {
+			trace += "\n" + rest
+		}
+	} else if e.Line > 0 && e.Traceback == "" {
+		trace += fmt.Sprintf(" (line %d)", e.Line)
+	}
+	return runners.Clip(trace, maxErrorText)
 }
 
-func packagesText(e *runners.Error) string {
+// line returns a line of the program, without its indentation.
+func (c *content) line(n int) string {
+	if n <= 0 || len(c.code) > maxLineCode {
+		return ""
+	}
+	lines := strings.Split(c.code, "\n")
+	if n > len(lines) {
+		return ""
+	}
+	return runners.Clip(strings.TrimSpace(lines[n-1]), maxSourceLine)
+}
+
+const (
+	maxLineCode   = 256 << 10 // bytes of a program whose lines are looked up
+	maxSourceLine = 200       // bytes
+)
+
+// pythonTrace splits a traceback of one exception into its frames and what
+// comes last, the exception.
+func pythonTrace(trace string) (frames, last string, ok bool) {
+	rest, ok := strings.CutPrefix(trace, "Traceback (most recent call last):\n")
+	if !ok || strings.Contains(rest, "\nTraceback (most recent call last):\n") {
+		return "", "", false
+	}
+	at := 0
+	for strings.HasPrefix(rest[at:], " ") {
+		n := strings.IndexByte(rest[at:], '\n')
+		if n < 0 {
+			return "", "", false
+		}
+		at += n + 1
+	}
+	return strings.TrimRight(rest[:at], "\n"), rest[at:], at < len(rest)
+}
+
+func (c *content) packagesText(e *runners.Error) string {
 	if e == nil {
 		return "not installed: a package cannot be installed."
 	}
 	if len(e.Packages) == 0 {
-		return "not installed: " + errorText(e)
+		return "not installed: " + c.errorText(e)
 	}
 	var b strings.Builder
 	b.WriteString("These packages cannot be installed:")

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -20,13 +21,19 @@ func TestOutcomeText(t *testing.T) {
 		{"silent", runners.Outcome{Status: runners.Succeeded}, "The program succeeded and printed nothing."},
 		{"all three", runners.Outcome{Status: runners.Succeeded, Stdout: "a\nb\n", Stderr: "warn\n", Result: &runners.Value{Text: "4"}},
 			"stdout:\na\nb\nstderr:\nwarn\nresult: 4"},
-		{"exit", runners.Outcome{Status: runners.Failed, ExitCode: 3, Stdout: "bye"}, "stdout:\nbye\nexit code: 3"},
-		{"raised", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "ValueError", Message: "no", Traceback: "Traceback…\n  File \"main.py\", line 1\nValueError: no\n"}},
-			"Traceback…\n  File \"main.py\", line 1\nValueError: no"},
-		{"no traceback", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "SyntaxError", Message: "bad", Line: 2}}, "SyntaxError: bad (line 2)"},
-		{"traceback without message", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Error", Message: "x", Traceback: "at main.ts:1"}}, "at main.ts:1\nError: x"},
+		{"exit", runners.Outcome{Status: runners.Failed, ExitCode: 3, Stdout: "bye"}, "exit code: 3\nstdout:\nbye"},
+		{"raised", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "ValueError", Message: "no", Traceback: "Traceback (most recent call last):\n  File \"main.py\", line 1, in <module>\n    first()\nValueError: no\n", Line: 1}},
+			"ValueError: no\n  File \"main.py\", line 1, in <module>\n    first()"},
+		{"raised in JavaScript", runners.Outcome{Status: runners.Failed, Stdout: "before", Error: &runners.Error{Type: "TypeError", Message: "no", Traceback: "TypeError: no\n    at main.ts:2:3", Line: 2}},
+			"TypeError: no\n    line 2: second()\n    at main.ts:2:3\nstdout:\nbefore"},
+		{"chained", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "B", Message: "b", Traceback: "Traceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2\nB: b\n"}},
+			"B: b\nTraceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2"},
+		{"more than the traceback", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "E", Message: "m; hint", Traceback: "Traceback (most recent call last):\n  1\nE: m\n"}},
+			"E: m; hint\n  1"},
+		{"no traceback", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "SyntaxError", Message: "bad", Line: 2}}, "SyntaxError: bad\n    line 2: second()"},
+		{"traceback without message", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Error", Message: "x", Traceback: "at main.ts:1"}}, "Error: x\nat main.ts:1"},
 		{"time", runners.Outcome{Status: runners.TimedOut, Stdout: "part"},
-			"stdout:\npart\ntimed out after 2.5 s: raise it with timeout_seconds (at most 3600)."},
+			"timed out after 2.5 s: raise it with timeout_seconds (at most 3600).\nstdout:\npart"},
 		{"memory", runners.Outcome{Status: runners.OutOfMemory}, "out of memory: the limit is 256 MiB (CODE_RUNNER_MEMORY on the server)."},
 		{"flood", runners.Outcome{Status: runners.OutputLimit}, "stopped because it printed more than 20000 bytes, 20 times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part."},
 		{"packages", runners.Outcome{Status: runners.NotInstalled, Error: &runners.Error{Packages: []runners.PackageError{{Name: "a>=2", Reason: "not found"}, {Name: "b", Reason: "no wheel"}}}},
@@ -34,10 +41,13 @@ func TestOutcomeText(t *testing.T) {
 		{"cancelled", runners.Outcome{Status: runners.Cancelled}, "The call was cancelled."},
 		{"crashed", runners.Outcome{Status: runners.Crashed, Error: &runners.Error{Type: "Trap", Message: "unreachable"}},
 			"The runtime died, by a bug in it or in compiled code that the program called.\nTrap: unreachable"},
-		{"cut", runners.Outcome{Status: runners.Succeeded, Stdout: "x", StdoutTruncated: true},
-			"stdout:\nx\nThe output was cut: the first and last 500 bytes of a stream are kept (CODE_RUNNER_MAX_OUTPUT on the server)."},
+		{"no value on failure", runners.Outcome{Status: runners.Failed, ExitCode: 1, Result: &runners.Value{Text: "4"}}, "exit code: 1"},
+		{"records", runners.Outcome{Status: runners.Succeeded, Result: &runners.Value{Text: "[…]", JSON: json.RawMessage(`[{"a":1,"b":"x"},{"a":2,"b":"y|z"}]`)}},
+			"result: 2 records\na | b\n1 | x\n2 | \"y|z\""},
+		{"bar", runners.Outcome{Status: runners.Succeeded, Stderr: "\r 0%\r 50%\r100%\n"}, "stderr:\n100%"},
 	} {
-		if got := outcomeText(&tt.out, limits); got != tt.want {
+		c := newContent(&tt.out, runners.Request{Code: "first()\n  second()"}, limits, &keptRun{})
+		if got := c.text(); got != tt.want {
 			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
 		}
 	}
@@ -48,7 +58,12 @@ func TestOutcomeTextIsBounded(t *testing.T) {
 	big := strings.Repeat("é", 1<<20)
 	out := &runners.Outcome{Status: runners.Failed, Stdout: big, Stderr: big, Result: &runners.Value{Text: big},
 		Error: &runners.Error{Type: "E", Message: big, Traceback: big}}
-	got := outcomeText(out, runners.Limits{}.WithDefaults())
+	c := newContent(out, runners.Request{}, runners.Limits{}.WithDefaults(), &keptRun{})
+	got := c.text()
+	structured, err := json.Marshal(c.shown)
+	if err != nil || len(structured) > 110_000 { // é has two bytes
+		t.Errorf("%d bytes structured, %v", len(structured), err)
+	}
 	if len(got) > 60_000 || !utf8.ValidString(got) {
 		t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
 	}

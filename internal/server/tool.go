@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -71,7 +72,7 @@ func description(c Config) string {
 	if c.Isolation != "" {
 		fmt.Fprintf(&b, "Isolation: Python in WebAssembly; Deno by its permissions and by the system (%s).\n", c.Isolation)
 	}
-	b.WriteString("Files: the working directory is private and writable and holds the program and `files`.\n")
+	b.WriteString("Files: the working directory is private and holds the program and `files`. What the program writes there comes back: images are shown, short text is in the result, all of it is kept as resources (runner://…) for the next runs' `files`. Plots appear at plt.show(), other things by display(x).\n")
 	l := c.Limits.WithDefaults()
 	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",
 		seconds(l.Timeout), l.Memory>>20, l.Output)
@@ -161,6 +162,7 @@ func inputSchema(c Config) object {
 						"path":   object{"type": "string", "description": "Path in the working directory, such as data/in.csv."},
 						"text":   object{"type": "string", "description": "The content, if it is text."},
 						"base64": object{"type": "string", "description": "The content, if it is binary."},
+						"uri":    object{"type": "string", "description": "The content: a resource of an earlier result, runner://…"},
 					},
 				},
 			},
@@ -168,16 +170,18 @@ func inputSchema(c Config) object {
 	}
 }
 
-// outputSchema describes [runners.Outcome].
+// outputSchema describes a shownResult.
 func outputSchema() object {
 	str, integer, boolean := object{"type": "string"}, object{"type": "integer"}, object{"type": "boolean"}
 	list := func(required []string, properties object) object {
 		return object{"type": "array", "items": object{"type": "object", "required": required, "properties": properties}}
 	}
+	item := object{"mime": str, "size": integer, "text": str, "uri": str}
+	file := maps.Clone(item)
+	file["path"] = str
 	return object{
-		"type": "object",
-		"required": []string{"status", "exit_code", "stdout", "stderr", "stdout_truncated", "stderr_truncated",
-			"result", "error", "packages", "usage"},
+		"type":     "object",
+		"required": []string{"status"},
 		"properties": object{
 			"status": object{"type": "string", "enum": []runners.Status{
 				runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory,
@@ -187,27 +191,20 @@ func outputSchema() object {
 			"stdout":    str, "stderr": str,
 			"stdout_truncated": boolean, "stderr_truncated": boolean,
 			"result": object{
-				"type":        []string{"object", "null"},
-				"description": "The value of the last expression, as text and, where it is JSON, as JSON.",
-				"required":    []string{"text"},
+				"type":        "object",
+				"description": "The value of the last expression: as JSON, or as text if it is not JSON or long.",
 				"properties":  object{"text": str, "json": object{}},
 			},
 			"error": object{
-				"type":     []string{"object", "null"},
+				"type":     "object",
 				"required": []string{"type", "message"},
 				"properties": object{
 					"type": str, "message": str, "traceback": str, "line": integer,
 					"packages": list([]string{"name", "reason"}, object{"name": str, "reason": str}),
 				},
 			},
-			"packages": list([]string{"name", "version", "source", "cached"}, object{
-				"name": str, "version": str, "source": str, "sha256": str, "integrity": str, "cached": boolean}),
-			"usage": object{
-				"type":     "object",
-				"required": []string{"queue_ms", "prepare_ms", "run_ms", "cpu_ms", "peak_memory_bytes"},
-				"properties": object{"queue_ms": integer, "prepare_ms": integer, "run_ms": integer,
-					"cpu_ms": integer, "peak_memory_bytes": integer},
-			},
+			"displays": list([]string{"mime", "size"}, item),
+			"files":    list([]string{"path", "mime", "size"}, file),
 		},
 	}
 }

@@ -147,9 +147,11 @@ func TestOutcomesFitTheOutputSchema(t *testing.T) {
 		{Status: runners.NotInstalled, ExitCode: 1, Error: &runners.Error{Packages: []runners.PackageError{{Name: "a", Reason: "b"}}}},
 		{Status: runners.TimedOut, Error: &runners.Error{Type: "Timeout", Line: 3, Traceback: "x"}, Usage: runners.Usage{CPUMS: 4, PeakMemoryBytes: 1 << 40}},
 		{Status: runners.Crashed, Packages: []runners.Package{{Name: "six", Version: "1", Source: "pypi", SHA256: "a", Integrity: "b", Cached: true}}},
+		{Status: runners.Succeeded, Displays: []runners.Display{{MIME: "text/html", Data: []byte("<b>")}, {MIME: "image/png", Data: []byte("no image")}},
+			Files: []runners.LeftFile{{Path: "a", MIME: "text/plain", Data: []byte("x"), Size: 1, SHA256: "b"}, {Path: "big", MIME: "application/zip", Size: 1 << 40}, {Path: "p", MIME: "inode/fifo"}}},
 	} {
-		s.fit(&out)
-		if err := validate(t, schema, &out); err != nil {
+		shown := newContent(&out, runners.Request{}, s.limits, s.store.begin()).shown
+		if err := validate(t, schema, &shown); err != nil {
 			t.Errorf("%+v: %v", out, err)
 		}
 	}
@@ -171,7 +173,7 @@ func TestReadmeShowsTheSchema(t *testing.T) {
 	if !ok {
 		t.Fatal("README.md shows no outcome")
 	}
-	var out runners.Outcome
+	var out shownResult
 	d := json.NewDecoder(strings.NewReader(shown))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&out); err != nil {
@@ -200,9 +202,10 @@ func TestReadmeShowsTheSchema(t *testing.T) {
 func TestArgumentsFitTheInputSchema(t *testing.T) {
 	schema := compile(t, inputSchema(Config{Runners: allLanguages(runFunc(echo))}))
 	for args, want := range map[string]bool{
-		`{"language":"python","code":""}`:                                                      true,
-		`{"language":"typescript","code":"","packages":["a"],"args":[""],"stdin":""}`:          true,
-		`{"language":"python","code":"","files":[{"path":"a","text":""}],"timeout_seconds":1}`: true,
+		`{"language":"python","code":""}`:                                                        true,
+		`{"language":"typescript","code":"","packages":["a"],"args":[""],"stdin":""}`:            true,
+		`{"language":"python","code":"","files":[{"path":"a","text":""}],"timeout_seconds":1}`:   true,
+		`{"language":"python","code":"","files":[{"path":"a","uri":"runner://runs/x-1/a.txt"}]}`: true,
 		`{"language":"python"}`:                                           false,
 		`{"language":"cobol","code":""}`:                                  false,
 		`{"language":"python","code":5}`:                                  false,

@@ -53,8 +53,7 @@ var faults = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, s
 // only explain the status, or decide what the program could choose anyway.
 func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}}
-	o.Stdout, o.StdoutTruncated = e.stdout.Text()
-	o.Stderr, o.StderrTruncated = e.stderr.Text()
+	o.Printed(e.stdout, e.stderr)
 	if v := e.report.result; v != nil && v.text != "" {
 		text := v.text
 		if v.isError {
@@ -75,6 +74,9 @@ func (e *ending) outcome() *runners.Outcome {
 	case e.exitCode != 0:
 		o.Status = runners.Failed
 		o.Stderr = e.failed(o, fail)
+	}
+	if o.Status != runners.Succeeded {
+		o.Result = nil
 	}
 	return o
 }

@@ -26,7 +26,7 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	o := j.printed(runners.Succeeded, res.ExitCode)
 	o.Usage.PeakMemoryBytes = res.PeakMemory
 	o.Usage.CPUMS = res.CPUTime.Milliseconds()
-	if res.Value != nil {
+	if res.Value != nil && res.Exception == nil && res.ExitCode == 0 {
 		o.Result = runners.NewValue(res.Value.Repr, string(res.Value.JSON), j.req.Limits.Output)
 	}
 	if e := res.Exception; e != nil {
@@ -69,8 +69,7 @@ type ending struct{ *runners.Outcome }
 // printed returns an outcome with the program's output.
 func (j *job) printed(status runners.Status, code int) ending {
 	o := &runners.Outcome{Status: status, ExitCode: code}
-	o.Stdout, o.StdoutTruncated = j.stdout.Text()
-	o.Stderr, o.StderrTruncated = j.stderr.Text()
+	o.Printed(j.stdout, j.stderr)
 	return ending{o}
 }
 

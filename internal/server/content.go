@@ -1,0 +1,273 @@
+package server
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"coderunner/internal/images"
+	"coderunner/runners"
+)
+
+// What a client gets of each part, in bytes, in the text and in the structured
+// content: together well below the 25,000 tokens at which clients cut, and with
+// the images below the megabyte that some clients take. A resource has the
+// whole of what is cut.
+const (
+	maxStdoutText = 24_000
+	maxStderrText = 8_000
+	maxResultText = 8_000
+	maxErrorText  = 8_000
+	maxShownText  = 8_000 // of all displays
+	maxInlineFile = 2_000 // of one file
+	maxInline     = 6_000 // of all files
+	maxImages     = 560 << 10
+	maxImageCount = 8
+	maxListed     = 50 // displays and files, each
+)
+
+// shownResult is an outcome as clients get it: what is empty is left out, and
+// the value stands once, as JSON if it has such a form.
+type shownResult struct {
+	Status          runners.Status   `json:"status"`
+	Language        runners.Language `json:"language,omitempty"`
+	ExitCode        int              `json:"exit_code,omitempty"`
+	Stdout          string           `json:"stdout,omitempty"`
+	Stderr          string           `json:"stderr,omitempty"`
+	StdoutTruncated bool             `json:"stdout_truncated,omitempty"`
+	StderrTruncated bool             `json:"stderr_truncated,omitempty"`
+	Result          *shownValue      `json:"result,omitempty"`
+	Error           *runners.Error   `json:"error,omitempty"`
+	Displays        []shownItem      `json:"displays,omitempty"`
+	Files           []shownItem      `json:"files,omitempty"`
+}
+
+type shownValue struct {
+	Text string          `json:"text,omitempty"`
+	JSON json.RawMessage `json:"json,omitempty"`
+}
+
+// shownItem is a display or a file.
+type shownItem struct {
+	Path string `json:"path,omitempty"`
+	MIME string `json:"mime"`
+	Size int64  `json:"size"`
+	Text string `json:"text,omitempty"`
+	URI  string `json:"uri,omitempty"`
+
+	image  *images.Image // to be shown
+	sha256 string
+}
+
+// content is what a call returns, under construction.
+type content struct {
+	shown  shownResult
+	value  string // the value as text
+	limits runners.Limits
+	code   string // of the program
+	kept   *keptRun
+	more   []string // sentences about what is not there
+
+	imageRoom, imageCount int
+}
+
+// newContent makes an outcome what a client gets of it. What is cut, displays
+// and files are added to kept.
+func newContent(out *runners.Outcome, req runners.Request, limits runners.Limits, kept *keptRun) *content {
+	c := &content{limits: limits, code: req.Code, kept: kept, imageRoom: maxImages}
+	c.shown = shownResult{Status: out.Status, Language: out.Language, ExitCode: out.ExitCode, Error: shortError(out.Error)}
+	c.shown.Stdout, c.shown.StdoutTruncated = c.stream("stdout.txt", out.Stdout, out.WholeStdout, maxStdoutText)
+	c.shown.Stderr, c.shown.StderrTruncated = c.stream("stderr.txt", out.Stderr, out.WholeStderr, maxStderrText)
+	c.shown.StdoutTruncated = c.shown.StdoutTruncated || out.StdoutTruncated
+	c.shown.StderrTruncated = c.shown.StderrTruncated || out.StderrTruncated
+	if out.Result != nil && out.Status == runners.Succeeded {
+		c.result(out.Result)
+	}
+	c.displays(out)
+	c.files(out)
+	return c
+}
+
+// maxNameText bounds the names in a result, in bytes: a program chooses the
+// type of what it throws.
+const maxNameText = 1000
+
+// shortError returns an error within the bounds that a result has.
+func shortError(e *runners.Error) *runners.Error {
+	if e == nil {
+		return nil
+	}
+	short := runners.Error{
+		Type: runners.Clip(e.Type, maxNameText), Message: runners.Clip(e.Message, maxErrorText),
+		Traceback: runners.Clip(e.Traceback, maxErrorText), Line: e.Line,
+	}
+	for _, p := range e.Packages {
+		short.Packages = append(short.Packages, runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)})
+	}
+	return &short
+}
+
+// clip cuts a text and keeps the whole of it as a resource.
+func (c *content) clip(name, mime, text, whole string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return runners.ClipMore(text, limit, "; all: "+c.kept.add(name, mime, "", []byte(whole)))
+}
+
+// stream returns what is shown of a stream. Whole is all of it if text was cut
+// and all was kept.
+func (c *content) stream(name, text, whole string, limit int) (shown string, cut bool) {
+	if whole == "" {
+		whole = text
+	}
+	folded := foldTerminal(whole)
+	return c.clip(name, "text/plain", folded, whole, limit), len(folded) > limit
+}
+
+// result sets the value.
+func (c *content) result(v *runners.Value) {
+	text := v.Text
+	if rows, ok := table(v.JSON); ok {
+		text = rows
+	}
+	if len(v.JSON) > 0 && len(v.JSON) <= maxResultText {
+		c.value = runners.Clip(text, maxResultText)
+		c.shown.Result = &shownValue{JSON: v.JSON}
+		return
+	}
+	name, mime, whole := "result.txt", "text/plain", text
+	if len(v.JSON) > 0 {
+		name, mime, whole = "result.json", "application/json", string(v.JSON)
+	}
+	c.value = c.clip(name, mime, text, whole, maxResultText)
+	c.shown.Result = &shownValue{Text: c.value}
+}
+
+// displays adds what the program showed.
+func (c *content) displays(out *runners.Outcome) {
+	room := maxShownText
+	for i, d := range out.Displays {
+		if i >= maxListed {
+			out.DisplaysOmitted += len(out.Displays) - i
+			break
+		}
+		name := fmt.Sprintf("display-%d%s", i+1, runners.Extension(d.MIME))
+		it := shownItem{MIME: d.MIME, Size: int64(len(d.Data))}
+		text := d.Plain
+		if text == "" && d.Text() {
+			text = string(d.Data)
+		}
+		if d.Plain != "" || d.Image() || len(text) > room {
+			it.URI = c.kept.add(name, d.MIME, "", d.Data)
+		}
+		it.Text = runners.Clip(text, max(room, 200))
+		room = max(room-len(it.Text), 0)
+		if d.Image() {
+			it.Text = ""
+			c.image(&it, d.Data)
+		}
+		c.shown.Displays = append(c.shown.Displays, it)
+	}
+	if out.DisplaysOmitted > 0 {
+		c.more = append(c.more, fmt.Sprintf("%d more displays are not kept.", out.DisplaysOmitted))
+	}
+}
+
+// files adds what the program left in its working directory.
+func (c *content) files(out *runners.Outcome) {
+	room := maxInline
+	for i, f := range out.Files {
+		if i >= maxListed {
+			out.FilesOmitted += len(out.Files) - i
+			break
+		}
+		it := shownItem{Path: runners.Clip(f.Path, maxNameText), MIME: f.MIME, Size: f.Size, sha256: f.SHA256}
+		if f.Data != nil {
+			it.URI = c.kept.add(f.Path, f.MIME, f.SHA256, f.Data)
+			if len(f.Data) <= min(room, maxInlineFile) && utf8.Valid(f.Data) && f.MIME != "application/octet-stream" {
+				it.Text = foldTerminal(string(f.Data))
+				room -= len(f.Data)
+			}
+			if (runners.Display{MIME: f.MIME}).Image() {
+				c.image(&it, f.Data)
+			}
+		}
+		c.shown.Files = append(c.shown.Files, it)
+	}
+	if out.FilesOmitted > 0 {
+		c.more = append(c.more, fmt.Sprintf("At least %d more files are not listed and not kept.", out.FilesOmitted))
+	}
+}
+
+// image makes an image one that is shown, if there is room.
+func (c *content) image(it *shownItem, data []byte) {
+	if c.imageCount >= maxImageCount || c.imageRoom <= 0 {
+		return
+	}
+	// The first may take half, so that something is left for others.
+	m, err := images.Fit(data, max(c.imageRoom/2, min(c.imageRoom, maxImages/maxImageCount)))
+	if err != nil {
+		return // the resource has it
+	}
+	c.imageRoom -= len(m.Data)
+	c.imageCount++
+	it.image = &m
+}
+
+// blocks returns the content blocks: the text, the images, and a link to each
+// file that is not shown in full.
+func (c *content) blocks() []mcp.Content {
+	blocks := []mcp.Content{mcp.NewTextContent(c.text())}
+	var links []mcp.Content
+	for _, it := range append(c.shown.Displays[:len(c.shown.Displays):len(c.shown.Displays)], c.shown.Files...) {
+		switch {
+		case it.image != nil:
+			blocks = append(blocks, mcp.NewImageContent(base64.StdEncoding.EncodeToString(it.image.Data), it.image.MIME))
+		case it.URI != "" && (it.Path == "" || it.Text == ""):
+			name := it.Path
+			if name == "" {
+				name = path.Base(it.URI)
+			}
+			link := mcp.NewResourceLink(it.URI, name, "", it.MIME)
+			link.Size, link.Meta = &it.Size, digestMeta(it.sha256)
+			links = append(links, link)
+		}
+	}
+	return append(blocks, links...)
+}
+
+// itemText describes a display or a file in words.
+func (it shownItem) itemText() string {
+	name := it.Path
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		name = fmt.Sprintf("%q", name)
+	}
+	text := fmt.Sprintf("%s (%s, %s)", name, it.MIME, sizeText(it.Size))
+	switch {
+	case it.image != nil:
+		text = fmt.Sprintf("%s (%s, %s, shown at %d×%d)", name, it.MIME, sizeText(it.Size), it.image.Width, it.image.Height)
+	case it.URI == "" && it.Path != "" && !strings.HasPrefix(it.MIME, "inode/"):
+		text += ", not kept: too large"
+	}
+	if it.URI != "" {
+		text += " " + it.URI
+	}
+	return strings.TrimSpace(text)
+}
+
+// sizeText writes a number of bytes as people do.
+func sizeText(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}

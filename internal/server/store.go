@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+)
+
+// Bounds of what is kept of earlier runs for resources/read.
+const (
+	maxKeptRuns  = 30
+	maxKeptBytes = 96 << 20
+)
+
+// store keeps what the last runs left (files, displays, output that was cut) as
+// resources of the server, and forgets the oldest runs first.
+type store struct {
+	prefix string // differs between servers, so that no URI of another one means something here
+	mcp    *mcpserver.MCPServer
+
+	mu    sync.Mutex
+	next  int
+	runs  []*keptRun // the oldest first
+	bytes int
+}
+
+func newStore(s *mcpserver.MCPServer) *store {
+	return &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s}
+}
+
+// keptRun is what is kept of one run.
+type keptRun struct {
+	id    string
+	items []item
+	bytes int
+}
+
+// item is one resource.
+type item struct {
+	uri, name, mime, sha256 string
+	data                    []byte
+}
+
+// begin returns an empty run, which keep adds to the store.
+func (s *store) begin() *keptRun {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	return &keptRun{id: fmt.Sprintf("%s-%d", s.prefix, s.next)}
+}
+
+// add adds a resource and returns its URI. The name may have slashes.
+func (r *keptRun) add(name, mime, sha256 string, data []byte) string {
+	uri := (&url.URL{Scheme: "runner", Host: "runs", Path: "/" + r.id + "/" + name}).String()
+	r.items = append(r.items, item{uri, name, mime, sha256, data})
+	r.bytes += len(data)
+	return uri
+}
+
+// keep adds a run, and removes the oldest while there is too much.
+func (s *store) keep(r *keptRun) {
+	if len(r.items) == 0 {
+		return
+	}
+	resources := make([]mcpserver.ServerResource, len(r.items))
+	for i, it := range r.items {
+		size := int64(len(it.data))
+		res := mcp.Resource{URI: it.uri, Name: it.name, MIMEType: it.mime, Size: &size, Meta: digestMeta(it.sha256)}
+		resources[i] = mcpserver.ServerResource{Resource: res, Handler: it.read}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mcp.AddResources(resources...)
+	s.runs, s.bytes = append(s.runs, r), s.bytes+r.bytes
+	for len(s.runs) > 1 && (len(s.runs) > maxKeptRuns || s.bytes > maxKeptBytes) {
+		old := s.runs[0]
+		s.runs, s.bytes = s.runs[1:], s.bytes-old.bytes
+		for _, it := range old.items {
+			s.mcp.DeleteResources(it.uri)
+		}
+	}
+}
+
+// data returns what a URI of this store stands for.
+func (s *store) data(uri string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		for _, it := range r.items {
+			if it.uri == uri {
+				return it.data, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// read is the handler of resources/read.
+func (it item) read(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	if utf8.Valid(it.data) && !strings.HasPrefix(it.mime, "image/") {
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: it.uri, MIMEType: it.mime, Text: string(it.data)}}, nil
+	}
+	return []mcp.ResourceContents{mcp.BlobResourceContents{URI: it.uri, MIMEType: it.mime, Blob: base64.StdEncoding.EncodeToString(it.data)}}, nil
+}
+
+// digestMeta returns the _meta of a resource with a digest, or nil.
+func digestMeta(sha256 string) *mcp.Meta {
+	if sha256 == "" {
+		return nil
+	}
+	return &mcp.Meta{AdditionalFields: map[string]any{metaPrefix + "sha256": sha256}}
+}

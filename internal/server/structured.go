@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Structured is whether clients get structured content and its schema.
+type Structured string
+
+// The settings.
+const (
+	StructuredAuto   Structured = "auto" // not the clients that then drop the content blocks
+	StructuredAlways Structured = "always"
+	StructuredNever  Structured = "never"
+)
+
+// contentDroppers are clients that show the model no content blocks, images
+// among them, when there is structured content: anthropics/claude-code#54737,
+// openai/codex#38287, anomalyco/opencode#32868 (until #34505).
+var contentDroppers = []string{"claude-code", "codex", "opencode"}
+
+// structured reports whether the client of a request gets structured content.
+func (s *Server) structured(ctx context.Context) bool {
+	switch s.structure {
+	case StructuredAlways:
+		return true
+	case StructuredNever:
+		return false
+	}
+	name := clientName(ctx)
+	return !slices.ContainsFunc(contentDroppers, func(c string) bool { return strings.HasPrefix(name, c) })
+}
+
+// clientName returns the client's name: the request's own, as revision
+// 2026-07-28 has it, or that of the handshake.
+func clientName(ctx context.Context) string {
+	var info mcp.Implementation
+	if p := paramsFrom(ctx); p != nil && json.Unmarshal(p.Meta[mcp.MetaKeyClientInfo], &info) == nil {
+		return info.Name
+	}
+	if s := sessionFrom(ctx); s != nil {
+		return s.GetClientInfo().Name
+	}
+	return ""
+}
+
+// withoutSchema is the filter of tools/list.
+func (s *Server) withoutSchema(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
+	if s.structured(ctx) {
+		return tools
+	}
+	tools = slices.Clone(tools)
+	for i := range tools {
+		tools[i].RawOutputSchema = nil
+	}
+	return tools
+}

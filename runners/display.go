@@ -1,0 +1,87 @@
+package runners
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Display is something that a program showed: an image, a chart, a table. Make
+// them with [Displays.Add].
+type Display struct {
+	MIME  string `json:"mime"`
+	Data  []byte `json:"data"`            // text in UTF-8, JSON, or an image
+	Plain string `json:"plain,omitempty"` // the same as text, where there is such a form
+}
+
+// Text reports whether Data is text.
+func (d Display) Text() bool { return !isImage(d.MIME) }
+
+// Image reports whether Data is an image of points, which clients show.
+func (d Display) Image() bool { return isImage(d.MIME) }
+
+func isImage(mime string) bool { return signatures[mime] != "" }
+
+// Bounds of what a program may show; what exceeds them is counted.
+const (
+	maxDisplays     = 100
+	MaxDisplay      = 8 << 20 // bytes of one
+	maxDisplayBytes = 24 << 20
+	maxPlain        = 50_000
+)
+
+// Displays collects what a program shows. It is safe for concurrent use.
+type Displays struct {
+	mu      sync.Mutex
+	list    []Display
+	bytes   int
+	omitted int
+}
+
+// textTypes are the types of text that programs show, best first for a reader.
+var textTypes = []string{"image/svg+xml", "text/html", "text/markdown", "text/latex", "text/plain", "application/json"}
+
+// Add adds what a program claims to show: base64 for an image, else text. The
+// error is for the program. What exceeds the bounds is only counted.
+func (d *Displays) Add(mime, data, plain string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.list) >= maxDisplays || len(data) > base64.StdEncoding.EncodedLen(MaxDisplay) || d.bytes+len(data) > maxDisplayBytes {
+		d.omitted++
+		return nil
+	}
+	show := Display{MIME: mime, Plain: Clip(strings.ToValidUTF8(plain, "\ufffd"), maxPlain)}
+	isJSON := mime == "application/json" || strings.HasPrefix(mime, "application/") && strings.HasSuffix(mime, "+json")
+	switch {
+	case isImage(mime):
+		raw, err := base64.StdEncoding.DecodeString(data)
+		if err != nil || !bytes.HasPrefix(raw, []byte(signatures[mime])) {
+			return fmt.Errorf("the data is not an image of type %s in base64", mime)
+		}
+		show.Data = raw
+	case isJSON && len(mime) < 100:
+		if show.Data = PortableJSON([]byte(data)); show.Data == nil {
+			return fmt.Errorf("the data of type %s is not JSON that every parser reads", mime)
+		}
+	case slices.Contains(textTypes, mime):
+		show.Data = []byte(strings.ToValidUTF8(data, "\ufffd"))
+	default:
+		return fmt.Errorf("data of type %.100q cannot be shown", mime)
+	}
+	d.bytes += len(show.Data) + len(show.Plain)
+	d.list = append(d.list, show)
+	return nil
+}
+
+// All returns what was added, and how much more there was. A nil d has nothing.
+func (d *Displays) All() (list []Display, omitted int) {
+	if d == nil {
+		return nil, 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.list, d.omitted
+}

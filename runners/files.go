@@ -1,0 +1,172 @@
+package runners
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// LeftFile is an entry of the working directory that a program made or changed.
+type LeftFile struct {
+	Path   string `json:"path"` // slash-separated, valid UTF-8
+	Size   int64  `json:"size"`
+	MIME   string `json:"mime"`             // by the name's ending and the contents
+	SHA256 string `json:"sha256,omitempty"` // hexadecimal; "" if Data was not kept
+	Data   []byte `json:"-"`                // nil if it is not a regular file, or exceeds the bounds
+}
+
+// Bounds of what is taken from a working directory.
+const (
+	maxLeft      = 1000     // files
+	maxLeftWalk  = 20_000   // directory entries
+	maxLeftBytes = 32 << 20 // of all files
+)
+
+// notLeft are directories whose contents are caches, not a program's results.
+var notLeft = []string{"__pycache__", "node_modules", ".cache", ".config", ".local", ".npm", ".deno",
+	".matplotlib", ".ipython", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
+
+// LeftFiles returns the files in a program's working directory that are not as
+// they were given to it, and how many more there are. It follows no symlinks
+// and opens regular files only.
+func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
+	var walked int
+	var total int64
+	_ = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		if walked++; walked > maxLeftWalk {
+			omitted++ // at least
+			return fs.SkipAll
+		}
+		switch {
+		case err != nil || d.IsDir():
+			if name != "." && d != nil && d.IsDir() && (slices.Contains(notLeft, d.Name()) || len(name) > maxPath) {
+				return fs.SkipDir
+			}
+			return nil // what cannot be listed has no files to name
+		case path.Ext(name) == ".pyc":
+			return nil
+		}
+		file := LeftFile{Path: strings.ToValidUTF8(name, "\ufffd"), MIME: specialType(d.Type())}
+		if file.MIME == "" {
+			if !read(dir, name, given, maxLeftBytes-total, &file) {
+				return nil
+			}
+			total += int64(len(file.Data))
+		}
+		if len(left) >= maxLeft {
+			omitted++
+			return nil
+		}
+		left = append(left, file)
+		return nil
+	})
+	return left, omitted
+}
+
+// read reads a regular file of at most room bytes. It reports whether the file
+// is not as it was given.
+func read(dir fs.FS, name string, given []File, room int64, file *LeftFile) (changed bool) {
+	file.MIME = typeOf(name, nil)
+	f, err := dir.Open(name)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return true
+	}
+	file.Size = info.Size()
+	i := slices.IndexFunc(given, func(g File) bool { return g.Path == name })
+	same := i >= 0 && file.Size == int64(len(given[i].Data))
+	if file.Size > room && !same {
+		return true
+	}
+	data, err := io.ReadAll(io.LimitReader(f, file.Size))
+	if err != nil {
+		return true
+	}
+	if same && bytes.Equal(data, given[i].Data) {
+		return false
+	}
+	if int64(len(data)) > room {
+		return true
+	}
+	sum := sha256.Sum256(data)
+	file.Data, file.Size, file.SHA256 = data, int64(len(data)), hex.EncodeToString(sum[:])
+	file.MIME = typeOf(name, data)
+	return true
+}
+
+// specialType returns the type of an entry that is not a regular file.
+func specialType(m fs.FileMode) string {
+	switch {
+	case m.IsRegular():
+		return ""
+	case m&fs.ModeSymlink != 0:
+		return "inode/symlink"
+	case m&fs.ModeNamedPipe != 0:
+		return "inode/fifo"
+	case m&fs.ModeSocket != 0:
+		return "inode/socket"
+	}
+	return "inode/device"
+}
+
+// types are the media types of common endings.
+var types = map[string]string{
+	".txt": "text/plain", ".log": "text/plain", ".py": "text/x-python", ".js": "text/javascript", ".ts": "text/typescript",
+	".csv": "text/csv", ".tsv": "text/tab-separated-values", ".md": "text/markdown", ".html": "text/html", ".htm": "text/html",
+	".css": "text/css", ".xml": "application/xml", ".json": "application/json", ".jsonl": "application/jsonl",
+	".yaml": "application/yaml", ".yml": "application/yaml", ".toml": "application/toml", ".tex": "text/x-tex",
+	".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".sqlite": "application/vnd.sqlite3", ".db": "application/vnd.sqlite3",
+	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".parquet": "application/vnd.apache.parquet",
+	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".wav": "audio/wav", ".mp3": "audio/mpeg", ".mp4": "video/mp4",
+}
+
+// Extension returns the usual ending of a file of a media type, with its dot.
+func Extension(mime string) string {
+	best := ".bin"
+	for ending, t := range types {
+		if t == mime && (best == ".bin" || ending < best) {
+			best = ending
+		}
+	}
+	if best == ".bin" && strings.HasSuffix(mime, "+json") {
+		return ".json"
+	}
+	return best
+}
+
+// signatures are how images begin.
+var signatures = map[string]string{
+	"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF",
+}
+
+// typeOf returns a file's media type. Data that is no image, or no text, has no
+// type that says so.
+func typeOf(name string, data []byte) string {
+	for t, signature := range signatures {
+		if bytes.HasPrefix(data, []byte(signature)) && (t != "image/webp" || len(data) > 12 && string(data[8:12]) == "WEBP") {
+			return t
+		}
+	}
+	t := types[strings.ToLower(path.Ext(name))]
+	text := data != nil && utf8.Valid(data) && !bytes.ContainsRune(data, 0)
+	switch {
+	case data == nil && t != "":
+		return t
+	case t == "" && text:
+		return "text/plain"
+	case t == "", signatures[t] != "", strings.HasPrefix(t, "text/") && !text:
+		return "application/octet-stream"
+	}
+	return t
+}
