@@ -30,6 +30,7 @@ type File struct {
 // Analysis is what a program's text reveals of the packages that it needs.
 type Analysis struct {
 	Imports  []Import   // modules neither its own nor the standard library's
+	Members  []string   // "a.b:c" for imports "from a.b import c" that are sure to be reached
 	Own      []string   // top-level names of its own modules
 	Installs []Install  // what its calls of micropip.install and pip name
 	Micropip bool       // it imports micropip
@@ -85,7 +86,7 @@ func (f File) source() []byte {
 func readAnalysis(text string) (*Analysis, error) {
 	var found struct {
 		Imports, Installs [][2]json.RawMessage
-		Own               []string
+		Members, Own      []string
 		Micropip          bool
 		Problem           *Exception
 	}
@@ -93,6 +94,11 @@ func readAnalysis(text string) (*Analysis, error) {
 		return nil, err
 	}
 	a := &Analysis{Own: found.Own[:min(len(found.Own), maxFound)], Micropip: found.Micropip, Problem: found.Problem}
+	for _, m := range found.Members[:min(len(found.Members), maxFound)] {
+		if len(m) <= maxName {
+			a.Members = append(a.Members, m)
+		}
+	}
 	err := eachPair(found.Imports, func(name string, optional bool) {
 		a.Imports = append(a.Imports, Import{name, optional})
 	})

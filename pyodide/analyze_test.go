@@ -20,9 +20,11 @@ func TestAnalyze(t *testing.T) {
 		what, code string
 		files      files
 		want       string // imports, "?" after optional ones
+		members    string
 		installs   string // "!" after those without what they need
 	}{
 		{what: "imports", code: "import a.b, os\nfrom c.d import e\ndef f():\n  import g\ntry:\n  import h\nexcept ImportError:\n  pass", want: "a.b c.d g? h?"},
+		{what: "members", code: "from a.b import c as d, e\nfrom os import path\nfrom . import x\ndef f():\n  from g import h", want: "a.b g?", members: "a.b:c a.b:e"},
 		{what: "no program", code: "import a\nx y"},
 		{what: "statements", code: "import numpy\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import foo\nclass C:\n  import klass\nmatch 1:\n  case 1:\n    import matched\nwhile False: pass\nelse:\n  import otherwise\ntry: pass\nexcept ValueError:\n  import handled\nfinally:\n  import final", want: "final foo? handled klass matched numpy otherwise"},
 		{what: "deep", code: "import a\n" + strings.Repeat("(", 5000)},
@@ -87,6 +89,9 @@ func TestAnalyze(t *testing.T) {
 		slices.Sort(installs)
 		if got := strings.Join(imports, " "); got != test.want {
 			t.Errorf("%s: imports %q, want %q", test.what, got, test.want)
+		}
+		if got := strings.Join(got.Members, " "); test.members != "" && got != test.members {
+			t.Errorf("%s: members %q, want %q", test.what, got, test.members)
 		}
 		if got := strings.Join(installs, " "); got != test.installs {
 			t.Errorf("%s: installs %q, want %q", test.what, got, test.installs)

@@ -56,6 +56,9 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 			return nil, errors.Join(err, in.Close())
 		}
 	}
+	if err := in.fs.Restore(z.owner.Files); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
 	if err := in.resume(z.owner.Suspended); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

@@ -44,6 +44,7 @@ type owner struct {
 	Link      *linkState      `json:"link"`
 	Env       []string        `json:"env"` // variables that were asked for
 	Zone      emscripten.Zone `json:"zone"`
+	Files     []memfs.Saved   `json:"files"`     // that the imports made
 	Suspended *suspended      `json:"suspended"` // nil: it has run no program
 	Key       string          `json:"key"`       // of the runtime, if it has
 }
@@ -57,8 +58,8 @@ type Mount struct {
 }
 
 // ErrUnfit is wrapped by [Runtime.Snapshot] for modules whose import takes too
-// long or leaves more than memory behind: output, files, open descriptors, an
-// exception.
+// long or leaves more behind than memory and a few small files: output, open
+// descriptors, an exception.
 var ErrUnfit = errors.New("not fit for a snapshot")
 
 // Memory returns the least Options.Memory for interpreters made of the snapshot.

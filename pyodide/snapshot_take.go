@@ -9,15 +9,18 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/snapshot"
 )
 
-// Snapshot returns a snapshot of an interpreter that has imported modules out of
-// the given mounts: a new one, or the store's. The interpreter that imports them
+// Snapshot returns a snapshot of an interpreter that has imported modules ("a:b"
+// is "from a import b") out of the given mounts: a new one, or the store's. The interpreter that imports them
 // has no input and no environment. The caller closes the result when no
 // interpreter is being made of it.
 func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
@@ -67,7 +70,7 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 // SnapshotKey returns a key of all that a snapshot depends on except the imports.
 // The time zone is part of it because CPython's time module reads it once.
 func (r *Runtime) SnapshotKey() string {
-	return fmt.Sprintf("format 2 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
+	return fmt.Sprintf("format 3 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
 		linkKey(), rewrite.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
@@ -120,7 +123,7 @@ func (r *Runtime) openSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 // Time limits to boot, and to import a program's modules.
 const (
 	maxBoot   = 2 * time.Minute
-	maxImport = 20 * time.Second
+	maxImport = 2 * time.Minute // three seconds of work, on a busy machine
 )
 
 // takeSnapshot makes an interpreter, lets it import modules and writes it to f.
@@ -150,7 +153,10 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 			return err
 		}
 	}
-	_, names := in.fs.Usage()
+	before, err := in.fs.State()
+	if err != nil {
+		return err
+	}
 	if modules == nil {
 		modules = []string{}
 	}
@@ -167,8 +173,9 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 			return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 		}
 	}
-	if _, now := in.fs.Usage(); problem == "" && now != names {
-		problem = fmt.Sprintf("%d files were made", now-names)
+	files, err := in.madeSince(before)
+	if problem == "" && err != nil {
+		problem = err.Error()
 	}
 	if n := in.proc.OpenFiles(); problem == "" && n != 3 {
 		problem = fmt.Sprintf("%d descriptors are open", n)
@@ -179,7 +186,37 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 	if problem != "" {
 		return fmt.Errorf("import %q: %w: %s", modules, ErrUnfit, problem)
 	}
-	return in.write(f, nil)
+	return in.write(f, files, nil)
+}
+
+// Bounds on the files that imports leave behind, such as an empty ~/.matplotlib.
+const (
+	maxLeftFiles = 100
+	maxLeftBytes = 256 << 10
+)
+
+// madeSince returns the files that were made since State returned before.
+func (in *Interp) madeSince(before []memfs.Saved) ([]memfs.Saved, error) {
+	known := map[string]bool{}
+	for _, s := range before {
+		known[s.Path] = true
+	}
+	files, err := in.fs.State()
+	if err != nil {
+		return nil, err
+	}
+	files = slices.DeleteFunc(files, func(s memfs.Saved) bool { return known[s.Path] })
+	size := 0
+	for _, s := range files {
+		if name, ok := strings.CutPrefix(s.Path, Home+"/"); ok && name[0] != '.' {
+			return nil, fmt.Errorf("the file %s was made where the program's are", s.Path)
+		}
+		size += len(s.Data)
+	}
+	if len(files) > maxLeftFiles || size > maxLeftBytes {
+		return nil, fmt.Errorf("%d files of %d bytes were made", len(files), size)
+	}
+	return files, nil
 }
 
 // maxPreloadReport bounds the guest's report on its imports, in bytes.
@@ -200,7 +237,7 @@ func (in *Interp) importAhead(ctx context.Context, modules string) (problem stri
 }
 
 // write writes the interpreter, which must be idle, to a new file.
-func (in *Interp) write(f *os.File, l *suspended) error {
+func (in *Interp) write(f *os.File, files []memfs.Saved, l *suspended) error {
 	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
 	for _, name := range in.compiled.module.info.Globals {
 		g, err := in.global(name)
@@ -222,7 +259,7 @@ func (in *Interp) write(f *os.File, l *suspended) error {
 		return err
 	}
 	own := owner{
-		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Suspended: l,
+		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Files: files, Suspended: l,
 	}
 	if l != nil {
 		own.Key = in.rt.SnapshotKey()

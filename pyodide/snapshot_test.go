@@ -53,7 +53,10 @@ func TestFreezeRefuses(t *testing.T) {
 	rt := pyodidetest.Runtime(t)
 	for name, body := range map[string]string{
 		"output":     "print('hello')",
-		"file":       "open('/tmp/left', 'w').close()",
+		"file":       "open('/home/user/left', 'w').close()",
+		"large file": "open('/tmp/left', 'w').write('x' * 300_000)",
+		"files":      "for i in range(101): open(f'/tmp/{i}', 'w').close()",
+		"fifo":       "import os; os.mkfifo('/tmp/left')",
 		"descriptor": "f = open(__file__)",
 		"exception":  "1/0",
 		"exit":       "import sys; sys.exit()",
@@ -67,6 +70,34 @@ func TestFreezeRefuses(t *testing.T) {
 		if !errors.Is(err, pyodide.ErrUnfit) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestFreezeKeeps has imports that leave something harmless behind.
+func TestFreezeKeeps(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	for name, test := range map[string]struct {
+		module, body, program, want string
+	}{
+		"files": {"probe", "import os; os.mkdir('/home/user/.probe'); open('/tmp/left', 'w').write('kept')",
+			"import os, sys; 'probe' in sys.modules, os.listdir(), open('/tmp/left').read()", "(True, ['.probe'], 'kept')"},
+		"a search for a distribution": {"probe", "from importlib.metadata import distributions\nfound = list(distributions())",
+			"import sys; 'probe' in sys.modules", "True"},
+		"a submodule":   {"probe:part", "", "import sys; 'probe.part' in sys.modules", "True"},
+		"an attribute":  {"probe:part", "part = 1", "import sys, probe; 'probe.part' in sys.modules, probe.part", "(False, 1)"},
+		"no such thing": {"probe:none", "", "import sys; 'probe' in sys.modules", "True"},
+	} {
+		mounts := tree(test.body)
+		mounts[0].Tree.(fstest.MapFS)["probe/part.py"] = &fstest.MapFile{}
+		frozen, err := rt.Snapshot(context.Background(), []string{test.module}, mounts)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if res, _, _ := run(t, pyodide.Options{From: frozen}, pyodide.Program{Code: test.program}); res.Value == nil || res.Value.Repr != test.want {
+			t.Errorf("%s: %+v %+v, want %s", name, res.Value, res.Exception, test.want)
+		}
+		frozen.Close()
 	}
 }
 

@@ -25,7 +25,7 @@ func (in *Interp) Snapshot(f *os.File) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: %w: %w", ErrUnfit, err)
 	}
-	return in.write(f, l)
+	return in.write(f, nil, l)
 }
 
 // OpenSnapshot opens a file that [Interp.Snapshot] wrote, with this runtime or

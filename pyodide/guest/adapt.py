@@ -73,6 +73,17 @@ def _socket(module):
     module.socket.connect_ex = lambda self, address: module.errno.EACCES
 
 
+def _metadata(module):
+    """Distributions are not in the library's archive: to look there takes 100 ms
+    and leaves it open, which a snapshot cannot have."""
+    path = module.FastPath
+    children = path.zip_children
+    path.zip_children = lambda self: () if self.root in _ARCHIVES else children(self)
+
+
+_ARCHIVES = [p for p in sys.path if p.startswith("/lib/") and p.endswith(".zip")]
+
+
 def _pyodide_http(module):
     """Upstream's HTTP client is the browser's."""
 
@@ -86,7 +97,12 @@ def _pyodide_http(module):
     module.open_url = refuse
 
 
-_CHANGES = {"asyncio.selector_events": _selector_events, "socket": _socket, "pyodide.http": _pyodide_http}
+_CHANGES = {
+    "asyncio.selector_events": _selector_events,
+    "importlib.metadata": _metadata,
+    "pyodide.http": _pyodide_http,
+    "socket": _socket,
+}
 
 _ABSENT = {
     "js": "there is no JavaScript here",

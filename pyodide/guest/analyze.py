@@ -23,6 +23,8 @@ def analyze(code, files=(), name=""):
 
     imports:  [[dotted name, optional], ...] of what is neither the standard
               library's nor the program's own
+    members:  ["a.b:c", ...] of the imports "from a.b import c" that are sure to
+              be reached; c may be a module
     own:      first parts of the names of modules that a file could be, or that
               the program makes itself
     installs: [[requirement, with what it needs], ...] of calls of
@@ -31,9 +33,9 @@ def analyze(code, files=(), name=""):
     """
     tree, lines = _program(code)
     if tree is None:
-        return {"imports": [], "own": [], "installs": [], "micropip": False}
+        return {"imports": [], "members": [], "own": [], "installs": [], "micropip": False}
     modules = _Modules([*files, [name, None]])
-    own, installs, found = set(modules.own), dict.fromkeys(lines[:_INSTALLS], True), {}
+    own, installs, found, members = set(modules.own), dict.fromkeys(lines[:_INSTALLS], True), {}, {}
     for tree, text, optional in _reach(tree, code, modules):
         if any(word in text for word in _MAKING):
             made, sources = _made(tree)
@@ -47,8 +49,12 @@ def analyze(code, files=(), name=""):
                     installs[requirement] = installs.get(requirement, True) and deps
         for name, maybe in _imports(tree, text):
             found[name] = found.get(name, True) and (maybe or optional)
+        if not optional:
+            members.update(dict.fromkeys(_members(tree)))
+    others = _others(found, own)
     return {
-        "imports": [[name, optional] for name, optional in _others(found, own).items()],
+        "imports": [[name, optional] for name, optional in others.items()],
+        "members": [member for member in members if member.partition(":")[0] in others],
         "own": sorted(own),
         "installs": [[requirement, deps] for requirement, deps in installs.items()],
         "micropip": any(name.partition(".")[0] == "micropip" for name in found),
@@ -193,6 +199,14 @@ def _imports(tree, text):
                 yield alias.name, optional
         elif node.level == 0 and node.module:
             yield node.module, optional
+
+
+def _members(tree):
+    """"a.b:c" for each absolute "from a.b import c" that is sure to be reached."""
+    for node, optional in _import_nodes(tree):
+        if not optional and type(node) is ast.ImportFrom and node.level == 0:
+            for alias in node.names:
+                yield f"{node.module}:{alias.name}"
 
 
 _FUNCTIONS = frozenset((ast.FunctionDef, ast.AsyncFunctionDef))

@@ -19,8 +19,8 @@ zlib"""
 
 
 def preload(request):
-    """Imports modules ahead of a snapshot: those named, and [] stands for what
-    most programs import. Says what went wrong, or "", and which environment
+    """Imports modules ahead of a snapshot: those named ("a:b" is "from a import
+    b"), and [] stands for what most programs import. Says what went wrong, or "", and which environment
     variables were asked for, "*" for all."""
     before = frozenset(sys.modules), _process(), dict(os.environ)
     forget_generators = _watch_generators()
@@ -30,7 +30,9 @@ def preload(request):
     try:
         for name in json.loads(request) or _COMMON.split():
             try:
-                importlib.import_module(name)
+                module, _, attribute = name.partition(":")
+                importlib.import_module(module)
+                __import__(module, fromlist=[attribute] if attribute else ["__name__"])
             except BaseException as e:
                 problem = f"{name}: {type(e).__qualname__}: {e}"
                 break

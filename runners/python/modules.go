@@ -206,6 +206,20 @@ func (in *installer) present(name string) bool {
 	return false
 }
 
+// hasSubmodule reports whether an installed package has the module pkg.name, which
+// "from pkg import name" may import.
+func (in *installer) hasSubmodule(pkg, name string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, p := range in.installed {
+		dir := filepath.Join(p.Tree, filepath.Join(strings.Split(pkg, ".")...))
+		if isDir(dir) && (isModule(dir, name) || isDir(filepath.Join(dir, name))) {
+			return true
+		}
+	}
+	return false
+}
+
 // isModule reports whether dir has the module, as a source or compiled.
 func isModule(dir, name string) bool {
 	if info, err := os.Stat(filepath.Join(dir, name+".py")); err == nil && info.Mode().IsRegular() {

@@ -147,7 +147,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if j.pk.only {
 		return j.printed(runners.Succeeded, 0).Outcome, nil
 	}
-	release := j.chooseSnapshot(ctx, found.Imports)
+	release := j.chooseSnapshot(ctx, found)
 	defer release()
 	res, err := j.execute(ctx)
 	if err != nil {

@@ -22,20 +22,25 @@ import (
 // taken after these imports. In a server the first run with a set has the
 // snapshot made in the background, and no run waits for it. Other processes may
 // not live that long: there the second run makes it, within the program's time
-// limit. A set that was found unfit is not tried again.
+// limit. A set that was found unfit, or takes too long, is not tried again.
 //
 // The importing interpreter runs only the packages' code, never a program's, and
 // has no access to the host; the same holds for those that compile packages.
 
 // chooseSnapshot looks for a snapshot with the program's imports to run on. The
 // caller calls release after the run.
-func (j *job) chooseSnapshot(ctx context.Context, wanted []pyodide.Import) (release func()) {
+func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) (release func()) {
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
 	r := recipe{mounts: j.pk.mounts()}
-	for _, w := range wanted {
+	for _, w := range found.Imports {
 		if !w.Optional {
 			r.modules = append(r.modules, w.Name)
+		}
+	}
+	for _, m := range found.Members {
+		if pkg, name, _ := strings.Cut(m, ":"); j.pk.hasSubmodule(pkg, name) {
+			r.modules = append(r.modules, m)
 		}
 	}
 	if len(r.modules) > 0 && !j.brings && !j.pip.used {
@@ -57,6 +62,9 @@ const (
 // findLimit bounds the wait for another process that is making the same
 // snapshot.
 const findLimit = 100 * time.Millisecond
+
+// waitLimit bounds the time for which a run waits for its snapshot to be made.
+const waitLimit = 20 * time.Second
 
 // recipe describes a snapshot: mounts and imports.
 type recipe struct {
@@ -217,19 +225,21 @@ func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duratio
 		s.builder.Fail(key)
 		return nil, nil
 	}
-	within, cancel := ctx, context.CancelFunc(func() {})
-	if limit > 0 {
-		within, cancel = context.WithTimeout(ctx, limit)
+	if limit <= 0 || limit > waitLimit {
+		limit = waitLimit
 	}
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := s.builder.Build(within, key, func(ctx context.Context) (err error) {
 		z, release, err = s.make(ctx, r)
 		return err
 	})
 	switch {
-	case errors.Is(err, pyodide.ErrUnfit):
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, pyodide.ErrUnfit) || within.Err() != nil && limit == waitLimit:
 		s.builder.Note(ctx, "unfit", note)
-	case err != nil && ctx.Err() == nil:
+		fallthrough
+	default:
 		s.builder.Fail(key) // so the next run does not wait
 	}
 	return z, release
