@@ -36,6 +36,10 @@ var notLeft = []string{"__pycache__", "node_modules", ".cache", ".config", ".loc
 // they were given to it, and how many more there are. It follows no symlinks
 // and opens regular files only.
 func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
+	were := make(map[string][]byte, len(given))
+	for _, g := range given {
+		were[g.Path] = g.Data
+	}
 	var walked int
 	var total int64
 	_ = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
@@ -54,7 +58,8 @@ func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
 		}
 		file := LeftFile{Path: strings.ToValidUTF8(name, "\ufffd"), MIME: specialType(d.Type())}
 		if file.MIME == "" {
-			if !read(dir, name, given, maxLeftBytes-total, &file) {
+			was, known := were[name]
+			if !read(dir, name, maxLeftBytes-total, &file, was, known) {
 				return nil
 			}
 			total += int64(len(file.Data))
@@ -70,8 +75,8 @@ func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
 }
 
 // read reads a regular file of at most room bytes. It reports whether the file
-// is not as it was given.
-func read(dir fs.FS, name string, given []File, room int64, file *LeftFile) (changed bool) {
+// is not what it was, if it was known.
+func read(dir fs.FS, name string, room int64, file *LeftFile, was []byte, known bool) (changed bool) {
 	file.MIME = typeOf(name, nil)
 	f, err := dir.Open(name)
 	if err != nil {
@@ -83,8 +88,7 @@ func read(dir fs.FS, name string, given []File, room int64, file *LeftFile) (cha
 		return true
 	}
 	file.Size = info.Size()
-	i := slices.IndexFunc(given, func(g File) bool { return g.Path == name })
-	same := i >= 0 && file.Size == int64(len(given[i].Data))
+	same := known && file.Size == int64(len(was))
 	if file.Size > room && !same {
 		return true
 	}
@@ -92,7 +96,7 @@ func read(dir fs.FS, name string, given []File, room int64, file *LeftFile) (cha
 	if err != nil {
 		return true
 	}
-	if same && bytes.Equal(data, given[i].Data) {
+	if same && bytes.Equal(data, was) {
 		return false
 	}
 	if int64(len(data)) > room {

@@ -79,6 +79,10 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 			return nil, err
 		}
 		end := j.command(ctx, in, load)
+		if end != nil && !load {
+			given := append([]runners.File{{Path: j.main, Data: []byte(j.program.Edited())}}, j.req.Files...)
+			end.files, end.filesOmitted = in.dir.left(given)
+		}
 		in.leave()
 		if end != nil {
 			return end, nil

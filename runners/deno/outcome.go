@@ -33,6 +33,9 @@ type ending struct {
 	work     string // the working directory
 	program  *jsparse.Program
 	workers  bool // the program mentions Worker
+
+	files        []runners.LeftFile // that the program left
+	filesOmitted int
 }
 
 // Reasons to kill a process, besides those of package process.
@@ -52,7 +55,7 @@ var faults = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, s
 // signal, the exit code, the memory. The report and stderr are untrusted: they
 // only explain the status, or decide what the program could choose anyway.
 func (e *ending) outcome() *runners.Outcome {
-	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}}
+	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}, Files: e.files, FilesOmitted: e.filesOmitted}
 	o.Printed(e.stdout, e.stderr)
 	if v := e.report.result; v != nil && v.text != "" {
 		text := v.text

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"coderunner/internal/procdir"
 	"coderunner/runners"
@@ -208,6 +209,31 @@ func (f *runDir) write(main, source string, files []runners.File) error {
 		}
 	}
 	return nil
+}
+
+// left returns the files that a program left in its working directory, if that
+// is still the one that it was given, and how many more there are.
+func (f *runDir) left(given []runners.File) (files []runners.LeftFile, omitted int) {
+	root, err := os.OpenRoot(f.work())
+	if err != nil {
+		return nil, 0 // removed
+	}
+	defer root.Close()
+	info, err := root.Stat(".")
+	if err != nil || len(f.made) < 2 || !os.SameFile(info, f.made[1]) {
+		return nil, 0 // replaced, maybe by a symlink
+	}
+	return runners.LeftFiles(quickFS{root}, given)
+}
+
+// quickFS opens files without waiting: a named pipe may have no other end.
+type quickFS struct{ root *os.Root }
+
+func (q quickFS) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return q.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // fileURL returns the URL of an absolute path, as Deno writes it.

@@ -68,7 +68,7 @@ type ending struct{ *runners.Outcome }
 
 // printed returns an outcome with the program's output.
 func (j *job) printed(status runners.Status, code int) ending {
-	o := &runners.Outcome{Status: status, ExitCode: code}
+	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted}
 	o.Printed(j.stdout, j.stderr)
 	return ending{o}
 }

@@ -3,6 +3,7 @@ package python
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,9 @@ type job struct {
 	brings   bool              // program has own modules, which may shadow packages'
 	left     time.Duration     // of the time limit, after the analysis
 	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
+
+	files        []runners.LeftFile // that the program left
+	filesOmitted int
 }
 
 // Run runs one program. See [runners.Runner].
@@ -188,13 +192,27 @@ func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 	if err := j.mountAll(host); err != nil {
 		return nil, err
 	}
-	return j.in.Run(ctx, pyodide.Program{
+	res, err := j.in.Run(ctx, pyodide.Program{
 		Code:        j.req.Code,
 		Filename:    shownName(j.req.Filename),
 		Args:        j.req.Args,
 		Timeout:     max(j.left, 1),
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 	})
+	if err == nil {
+		j.leave()
+	}
+	return res, err
+}
+
+// leave takes the files that the program left.
+func (j *job) leave() {
+	home, err := fs.Sub(j.in.Files(), pyodide.Home[1:])
+	if err != nil {
+		return // a constant name
+	}
+	given := append([]runners.File{{Path: shownName(j.req.Filename), Data: []byte(j.req.Code)}}, j.req.Files...)
+	j.files, j.filesOmitted = runners.LeftFiles(home, given)
 }
 
 // prepare opens the runtime and installs the packages that the request names.
