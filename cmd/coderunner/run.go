@@ -33,6 +33,7 @@ type runOptions struct {
 	packages []string
 	json     bool
 	locked   bool
+	out      string // directory for files
 }
 
 func newRun(cfg *Config) *cobra.Command {
@@ -53,6 +54,7 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().StringVarP(&o.language, "language", "l", "", "python, javascript or typescript")
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, `a requirement such as "pydantic>=2" or npm:zod@3; may be repeated`)
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
+	cmd.Flags().StringVar(&o.out, "out", "", "directory to write the program's files, plots and images to")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
 }
@@ -78,6 +80,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	}
 	if err != nil {
 		return fmt.Errorf("print outcome: %w", err)
+	}
+	if !o.json || o.out != "" {
+		if err := takeOut(o.out, os.Stdout, os.Stderr, out); err != nil {
+			return err
+		}
 	}
 	if code := out.CommandExitCode(); code != 0 {
 		return &exitError{code}
