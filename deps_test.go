@@ -98,7 +98,7 @@ const capabilities = `
 	github.com/google/renameio/v2: runners/python/resolver
 	github.com/pelletier/go-toml/v2: runners/python/requirement
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement
+	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
 `
 
 // parse reads a table of "name: word word".

@@ -43,8 +43,8 @@ type index struct {
 }
 
 type indexFile struct {
-	name, sum, python string
-	yanked            bool
+	name, sum, python, day string
+	yanked                 bool
 }
 
 func newIndex(t *testing.T) *index {
@@ -222,7 +222,7 @@ func (x *index) serveJSON(w http.ResponseWriter, files []indexFile) {
 	for _, f := range files {
 		list = append(list, map[string]any{
 			"filename": f.name, "url": "/files/" + f.name, "hashes": map[string]string{"sha256": f.sum},
-			"requires-python": f.python, "yanked": f.yanked,
+			"requires-python": f.python, "yanked": f.yanked, "upload-time": f.day,
 		})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"meta": map[string]string{"api-version": "1.1"}, "files": list})

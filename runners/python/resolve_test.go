@@ -346,3 +346,34 @@ func TestIndexWithoutMicropip(t *testing.T) {
 	r := x.newRunner(base{}, false, t.TempDir())
 	refused(t, run(t, r, "1", "alpha"), "alpha", "127.0.0.1:", "cannot be used", versions.MicropipWheel)
 }
+
+// For want of a wheel, a version of another age does not stand for the newest,
+// unless it is what was asked for.
+func TestVersionsOfAnotherAge(t *testing.T) {
+	x := newIndex(t)
+	x.json = true
+	add := func(filename, day string, requires ...string) {
+		body := wheeltest.Wheel{Filename: filename, Requires: requires}.Build()
+		x.addFile(project(filename), indexFile{name: filename, sum: wheeltest.SHA256(body), day: day}, body)
+	}
+	add("native-3.0-cp314-cp314-win_amd64.whl", "2026-01-02T03:04:05Z")
+	add("older-1.0-py3-none-any.whl", "2016-01-02T03:04:05Z")
+	add("older-2.0-cp314-cp314-win_amd64.whl", "2026-01-02T03:04:05Z")
+	add("asks-1.1-py3-none-any.whl", "2019-01-02T03:04:05Z")
+	add("asks-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
+	add("recent-1.1-py3-none-any.whl", "2025-01-02T03:04:05Z")
+	add("recent-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
+	add("undated-1.1-py3-none-any.whl", "")
+	add("undated-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
+	add("lost-1.0-py3-none-any.whl", "2016-01-02T03:04:05Z", "nowhere")
+	add("lost-2.0-cp314-cp314-win_amd64.whl", "2026-01-02T03:04:05Z")
+	r := x.newRunner(base{}, false, t.TempDir())
+	refused(t, run(t, r, "1", "lost"), "lost", "version 2.0 of 2026: has only wheels for win")
+	refused(t, run(t, r, "1", "older"), "older", "version 2.0 of 2026: has only wheels for win", "1.0, is of 2016", "write older==1.0")
+	refused(t, run(t, r, "1", "asks"), "asks", "version 1.2 of 2026: native: no wheel", "1.1, is of 2019")
+	for _, asked := range []string{"older==1.0", "older<2", "asks<1.2", "recent", "undated"} {
+		if o := run(t, r, "1", asked); o.Status != runners.Succeeded {
+			t.Errorf("%s: %+v", asked, o.Error)
+		}
+	}
+}

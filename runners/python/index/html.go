@@ -67,5 +67,6 @@ func anchor(attr map[string]string, base *url.URL) (File, bool) {
 	}
 	file.RequiresPython = attr["data-requires-python"]
 	_, file.Yanked = attr["data-yanked"]
+	file.Day = day(attr["data-upload-time"]) // as some mirrors have it
 	return file, true
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"time"
 )
 
 // parseJSON reads the JSON form (PEP 691).
@@ -21,6 +22,7 @@ func parseJSON(body []byte, base *url.URL) ([]File, error) {
 			RequiresPython string            `json:"requires-python"`
 			Yanked         any               `json:"yanked"` // boolean or reason
 			Size           int64             `json:"size"`
+			UploadTime     string            `json:"upload-time"`
 		} `json:"files"`
 	}
 	if err := json.Unmarshal(body, &page); err != nil {
@@ -50,7 +52,17 @@ func parseJSON(body []byte, base *url.URL) ([]File, error) {
 			file.Yanked = true
 		}
 		file.Size = max(f.Size, 0)
+		file.Day = day(f.UploadTime)
 		files = append(files, file)
 	}
 	return files, nil
+}
+
+// day returns the day of a time in the form of RFC 3339, or "".
+func day(text string) string {
+	d := text[:min(len(text), len(time.DateOnly))]
+	if _, err := time.Parse(time.DateOnly, d); err != nil {
+		return ""
+	}
+	return d
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // answerFormat changes whenever answers of older versions must not be used.
-const answerFormat = 3
+const answerFormat = 4
 
 // maxAnswer bounds a remembered answer's file in bytes.
 const maxAnswer = 4 << 20
@@ -101,7 +101,7 @@ func pinned(reqs []requirement.Requirement, packages []pin) bool {
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), req.Locked, req.Alone,
-		fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
+		req.wheelsOnly, fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
 		versions.MicropipSHA256, versions.PackagingSHA256, versions.PyodideVersion, resolverDigest,
 	})
 	if err != nil {

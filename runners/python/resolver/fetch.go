@@ -52,7 +52,7 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 		return "", err
 	}
 	path, cached, err := s.fetch.Blob(ctx, fetch.Source{
-		URL: u.String(), From: s.registry(p).String(), Digest: cache.SHA256(p.SHA256), MaxSize: maxWheel, Name: p.Filename,
+		URL: u.String(), From: s.registry(p).String(), Digest: cache.SHA256(p.SHA256), MaxSize: p.maxSize(), Name: p.Filename,
 	}, func(done, total int64) {
 		s.progress(runners.Progress{Phase: "download", Item: p.Filename, Done: done, Total: max(total, 0)})
 	})
@@ -109,10 +109,13 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if p.Strip {
 		key += "-python"
 	}
+	if p.sdist() {
+		key += "-built" + buildFormat
+	}
 	built := false
 	tree, err := s.cache.Dir(ctx, "wheel", key, func(ctx context.Context, dir string) error {
 		built = true
-		path, err := s.download(ctx, p)
+		path, err := s.wheelFile(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -124,7 +127,7 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 		}
 		return s.libraries(ctx, p, dir)
 	})
-	if err == nil && !built && !p.Strip && !strings.HasSuffix(p.Filename, "-none-any.whl") {
+	if err == nil && !built && !p.Strip && !p.sdist() && !strings.HasSuffix(p.Filename, "-none-any.whl") {
 		err = s.again(ctx, p, key, tree)
 	}
 	if err != nil {
@@ -172,7 +175,7 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 		}
 		return wheel.InstallLibraries(ctx, f, info.Size(), p.Filename, dir, wheel.DefaultLimits)
 	}
-	w, err := openWheel(f, p.Filename)
+	w, err := openWheel(f, p.wheelName(path))
 	if err != nil {
 		return err
 	}

@@ -39,12 +39,13 @@ type fitness struct {
 
 // The ranks, best first: wheels compiled for this runtime, as packaging sorts
 // tags, pure wheels, wheels of which the Python part is used, and wheels that
-// were compiled for an older runtime.
+// were compiled for an older runtime, and what has to be built.
 const (
 	rankNative = 2_000_000
 	rankPure   = 1_000_000
 	rankOther  = 100_000
 	rankOlder  = 0
+	rankSdist  = -1
 )
 
 // olderPlatforms are earlier ABIs of the same architecture, with few differences
@@ -138,6 +139,10 @@ func abiFits(t wheel.Tag) bool {
 	return false
 }
 
+// isPlatform reports whether the note of a wheel that does not fit is a platform,
+// not a Python.
+func isPlatform(note string) bool { return !strings.HasPrefix(note, "Python ") }
+
 // platformName returns the platform of a wheel that does not fit.
 func platformName(t wheel.Tag) string {
 	for _, known := range []string{"manylinux", "musllinux", "macosx", "win", "linux", "android", "ios"} {
@@ -151,18 +156,19 @@ func platformName(t wheel.Tag) string {
 	return fmt.Sprintf("%s (%s)", t.Platform, t.Python)
 }
 
-// describe returns what a version has instead of a fitting wheel.
-func describe(notes []string, sdist bool) string {
+// describe returns what a version has instead of a fitting wheel. unbuilt is why an
+// sdist of the project cannot be built, "" if none was tried.
+func describe(notes []string, sdist bool, unbuilt string) string {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
 	if len(notes) > 6 {
 		notes = append(notes[:6], fmt.Sprintf("%d more", len(notes)-6))
 	}
 	switch {
+	case len(notes) == 0 && unbuilt != "":
+		return "has only an sdist, and " + unbuilt
 	case len(notes) == 0:
-		return "has only an sdist, which would have to be built"
-	case sdist:
-		return "has an sdist, which would have to be built, and wheels for " + strings.Join(notes, ", ")
+		return "has only an sdist, which is not built: other versions have compiled wheels"
 	}
 	return "has only wheels for " + strings.Join(notes, ", ")
 }

@@ -26,6 +26,7 @@ type project struct {
 	Error  string            `json:"error,omitempty"` // why there is nothing
 	Files  []candidate       `json:"files"`           // that fit
 	Others map[string]string `json:"others"`          // by version: why nothing fits
+	Days   map[string]string `json:"days"`            // by version: when it was uploaded
 
 	byFilename map[string]candidate
 }
@@ -112,21 +113,24 @@ func (e *indexError) Unwrap() error { return e.err }
 
 // sort separates the files that fit from the others.
 func (s *session) sort(p *project, name string, files []index.File) {
-	type rest struct {
-		notes []string
-		sdist bool
-	}
-	others := map[string]*rest{}
+	others, sdists := map[string]*rest{}, map[string]candidate{}
 	note := func(version string) *rest {
 		if others[version] == nil {
 			others[version] = &rest{}
 		}
 		return others[version]
 	}
+	p.Days = map[string]string{}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Filename, ".whl") {
-			if got, version, err := pypi.SdistVersion(name, f.Filename); err == nil && got == name && !f.Yanked {
-				note(version).sdist = true
+			got, version, err := pypi.SdistVersion(name, f.Filename)
+			if err != nil || got != name || f.Yanked {
+				continue
+			}
+			p.Days[version] = f.Day
+			note(version).sdist = true
+			if isSdist(f.Filename) && (sdists[version].Filename == "" || strings.HasSuffix(f.Filename, ".tar.gz")) {
+				sdists[version] = candidate{Filename: f.Filename, Version: version, RequiresPython: f.RequiresPython, Rank: rankSdist, file: f}
 			}
 			continue
 		}
@@ -134,6 +138,7 @@ func (s *session) sort(p *project, name string, files []index.File) {
 		if err != nil || n.Project != name {
 			continue // another project's file, or not installable
 		}
+		p.Days[n.Version] = f.Day
 		how := s.fit(n)
 		if s.costly[f.Filename] {
 			how = fitness{note: "this platform that cannot be compiled"}
@@ -151,10 +156,21 @@ func (s *session) sort(p *project, name string, files []index.File) {
 			p.Files = append(p.Files, c)
 		}
 	}
+	for _, c := range s.buildable(name, sdists, others, p.Files) {
+		p.byFilename[c.Filename] = c
+		p.Files = append(p.Files, c)
+		delete(others, c.Version)
+	}
 	p.Others = map[string]string{}
 	for version, r := range others {
-		p.Others[version] = describe(r.notes, r.sdist)
+		p.Others[version] = describe(r.notes, r.sdist, s.unbuilt[name])
 	}
+}
+
+// rest is what a version has instead of a fitting wheel.
+type rest struct {
+	notes []string // of wheels
+	sdist bool
 }
 
 // description is the part of a wheel's metadata that the resolver needs.
@@ -212,7 +228,7 @@ func withTimeZones(requires []string) []string {
 const timeZones = "tzdata"
 
 func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) {
-	path, err := s.download(ctx, p)
+	path, err := s.wheelFile(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +237,7 @@ func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) 
 		return nil, fmt.Errorf("read wheel: %w", err)
 	}
 	defer f.Close()
-	w, err := openWheel(f, p.Filename)
+	w, err := openWheel(f, p.wheelName(path))
 	if err != nil {
 		return nil, err
 	}
@@ -236,6 +252,9 @@ const NoSuchPackage = "there is no package of this name"
 func (s *session) reason(err error) (text string, expected bool) {
 	if _, ok := errors.AsType[*wheel.RefusedError](err); ok {
 		return err.Error(), true
+	}
+	if failed, ok := errors.AsType[*BuildError](err); ok {
+		return "it has only an sdist, and " + failed.Reason, true
 	}
 	if wrong, ok := errors.AsType[*fetch.DigestError](err); ok {
 		return "hash mismatch: " + wrong.Error(), true

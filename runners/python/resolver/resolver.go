@@ -14,7 +14,8 @@
 // version, if the request allows that version, the base can be reached and
 // everything that the package depends on can be installed likewise. Anything else is
 // the index's newest version that fits. A wheel without a SHA-256 from the
-// index or the lock file is refused. Source distributions are never built.
+// index or the lock file is refused. A version without any wheels is built from its
+// sdist (see sdist.go).
 // Yanked releases and pre-releases are taken when pip would take them. Which
 // wheels fit is decided in fit.go.
 //
@@ -88,6 +89,10 @@ type Trusted interface {
 	Library(ctx context.Context, name string, library []byte) error
 	// LibraryVersion changes whenever Library must be called again.
 	LibraryVersion() (string, error)
+	// Build builds the wheel of an sdist, by code that is not trusted, in an
+	// interpreter without network and files, and returns its name and contents.
+	// The error is a *BuildError if the sdist cannot be built.
+	Build(ctx context.Context, sdist Sdist) (name string, wheel []byte, err error)
 	// Compile adds bytecode to the modules below dir, whose contents programs
 	// will see in site-packages. Modules that do not compile are skipped.
 	Compile(ctx context.Context, dir string, progress func(done, total int64)) error
@@ -163,6 +168,8 @@ type Request struct {
 	Progress     runners.ProgressFunc
 
 	Locked *Locked // if not nil, nothing else is taken
+
+	wheelsOnly bool // no sdist is built
 }
 
 // Locked is the files that a program allows.
@@ -194,7 +201,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	if len(req.Requirements)+len(req.Optional) == 0 {
 		return &Set{}, nil
 	}
-	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}, costly: map[string]bool{}}
+	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}, costly: map[string]bool{}, unbuilt: map[string]string{}, wheelsOnly: req.wheelsOnly}
 	key := r.key(req)
 	old := r.recall(key)
 	if old != nil && old.Failed != nil {
@@ -226,6 +233,9 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 	var costly error
 	for {
 		a, err := s.ask(ctx, req)
+		if _, ok := errors.AsType[*runners.NotInstalledError](err); ok && s.avoidCostly() {
+			continue // there may be an older version with a wheel
+		}
 		if err != nil && costly != nil && ctx.Err() == nil {
 			return nil, costly
 		}

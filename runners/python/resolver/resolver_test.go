@@ -101,12 +101,12 @@ func TestDescribe(t *testing.T) {
 		sdist bool
 		want  string
 	}{
-		{nil, true, "has only an sdist, which would have to be built"},
+		{nil, true, "has only an sdist, which is not built: other versions have compiled wheels"},
 		{[]string{"win", "macosx", "win"}, false, "has only wheels for macosx, win"},
-		{[]string{"win"}, true, "has an sdist, which would have to be built, and wheels for win"},
+		{[]string{"win"}, true, "has only wheels for win"},
 		{strings.Fields("a b c d e f g h"), false, "has only wheels for a, b, c, d, e, f, 2 more"},
 	} {
-		if got := describe(test.notes, test.sdist); got != test.want {
+		if got := describe(test.notes, test.sdist, ""); got != test.want {
 			t.Errorf("describe(%q, %v) = %q, want %q", test.notes, test.sdist, got, test.want)
 		}
 	}
@@ -124,11 +124,11 @@ func TestSortFiles(t *testing.T) {
 		{Filename: "beta-3.0.tar.gz"},
 		{Filename: "alpha-nonsense.whl"},
 	})
-	if len(p.Files) != 1 || p.Files[0].Version != "1.0" || p.Files[0].file.URL != "" {
+	if len(p.Files) != 2 || p.Files[0].Version != "1.0" || p.Files[0].file.URL != "" || p.Files[1].Rank >= p.Files[0].Rank {
 		t.Errorf("files %+v", p.Files)
 	}
-	if diff := cmp.Diff(map[string]string{"2.0": "has only an sdist, which would have to be built"}, p.Others); diff != "" {
-		t.Error(diff)
+	if len(p.Others) != 0 {
+		t.Error(p.Others)
 	}
 }
 

@@ -67,9 +67,11 @@ type session struct {
 	lost        map[string]string // packages of the lock file that could not be fetched, and why
 
 	downloading sync.Mutex
-	downloaded  map[string]bool // by SHA-256; guarded by downloading
-	costly      map[string]bool // files whose libraries are ErrTooCostly; guarded by downloads.mu
-	avoided     int             // how many of costly the resolver knows
+	downloaded  map[string]bool   // by SHA-256; guarded by downloading
+	costly      map[string]bool   // files whose libraries are ErrTooCostly; guarded by downloads.mu
+	avoided     int               // how many of costly and unbuilt the resolver knows
+	unbuilt     map[string]string // by project: why its sdist cannot be built; written under downloading
+	wheelsOnly  bool              // no sdist is built
 }
 
 // question is the input of the resolver script.
@@ -243,10 +245,13 @@ func (s *session) lose(lost *baseError) bool {
 // avoidCostly excludes files that have turned out to be too costly. It reports
 // whether there is a new one.
 func (s *session) avoidCostly() bool {
-	if len(s.costly) == s.avoided {
+	s.downloading.Lock()
+	n := len(s.costly) + len(s.unbuilt)
+	s.downloading.Unlock()
+	if n == s.avoided {
 		return false
 	}
-	s.avoided = len(s.costly)
+	s.avoided = n
 	clear(s.pages)
 	return true
 }

@@ -3,6 +3,7 @@ the projects and wheels that the host knows."""
 
 import sys
 import types
+from datetime import date
 
 import _coderunner
 
@@ -105,6 +106,17 @@ def candidates(name):
             notes[version] = note
     _candidate_cache[name] = files, yanked, notes
     return _candidate_cache[name]
+
+
+def day(name, version):
+    """When a version was uploaded, None if the index does not say so."""
+    for text, day in (project(name).get("days") or {}).items():
+        try:
+            if day and Version(text) == version:
+                return date.fromisoformat(day)
+        except InvalidVersion:
+            continue
+    return None
 
 
 def wheel(name, version, file):

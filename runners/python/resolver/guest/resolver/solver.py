@@ -11,6 +11,7 @@ _YOU = "the request"
 _CONFLICT = "conflict"
 _ROUNDS = 60  # of one attempt
 _ATTEMPTS = 30
+_AGE = 730  # days by which a version that stands in for the newest may be older
 
 
 class Impossible(Exception):
@@ -35,8 +36,10 @@ class Solver:
         while True:
             blame = self.attempt()
             if blame is None:
-                return self.refine(asked_too_much)
+                self.refine(asked_too_much)
+                return self.refuse_old()
             if not blame or self.attempts <= 0:
+                self.refuse_old(failed=True)
                 raise Impossible
             name, older = blame
             tried = asked_too_much.setdefault(name, [])
@@ -57,6 +60,28 @@ class Solver:
                     bad = middle
                     self.chosen, self.reached, self.edges = best
             self.ceilings[name] = good
+
+    def refuse_old(self, failed=False):
+        """Raises Impossible if, for want of something that fits, a version of
+        another age would stand for the package that was asked for. If it failed,
+        what the newest lacks is the reason, not what the old one does."""
+        causes = self.first_reasons or {}
+        if causes and all(why.startswith(_CONFLICT) for why in causes.values()):
+            return
+        for name in {req.name for req, _ in self.roots} & self.chosen.keys():
+            files, _, notes = host.candidates(name)
+            version = self.chosen[name].version
+            newest = max((v for v in {**files, **notes} if not v.is_prerelease and self.within_limits(name, v)), default=version)
+            days = [host.day(name, v) for v in (version, newest)]
+            if None in days or (days[1] - days[0]).days <= _AGE:
+                continue
+            if failed and newest not in notes:
+                continue
+            why = f"version {newest} of {days[1].year}: " + (notes.get(newest) or "; ".join(f"{n}: {r}" for n, r in causes.items()))
+            if not failed:
+                why += f". What could be installed, {version}, is of {days[0].year}: if that will do, write {name}=={version}"
+            self.first_reasons = {name: why}
+            raise Impossible
 
     def attempt(self):
         """None when all is well; a name and the versions of it that could be
