@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"coderunner/internal/procdir"
 )
@@ -15,6 +16,7 @@ type Cache struct {
 	process
 	locks    locks
 	verifier verifier
+	evictor  evictor
 	unusable error        // why root is not the requested directory
 	private  *procdir.Dir // not nil when root is temporary and removed by Close
 }
@@ -70,6 +72,7 @@ func chooseRoot(dir string) (string, error) {
 func openRoot(root string) (*Cache, error) {
 	c := &Cache{process: process{root: root}, locks: locks{root: root}}
 	c.verifier = verifier{settleTime: settleTime, tempDir: c.TempDir}
+	c.evictor.c = c
 	return c, c.register()
 }
 
@@ -87,6 +90,7 @@ func writeTag(root string) {
 // Close removes this Cache's temporary files. No other method may be running.
 // Closing twice is fine.
 func (c *Cache) Close() error {
+	c.evictor.work.Wait()
 	err := c.process.close()
 	if c.private != nil {
 		err = errors.Join(err, NewStorageError("remove", c.root, c.private.Remove()))
@@ -123,4 +127,10 @@ func (c *Cache) TempDir(prefix string) (string, error) { return c.tempDir(prefix
 
 // Users returns the processes that have the cache open, without this Cache's own. It
 // returns none on file systems without locks.
-func (c *Cache) Users() []int { return c.users() }
+func (c *Cache) Users() (pids []int) {
+	for _, dir := range c.others() {
+		pids = append(pids, procdir.PID(dir, ""))
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
+}

@@ -88,7 +88,9 @@ func unfinished(c *Cache) (paths []string) {
 		found, _ := filepath.Glob(pattern)
 		paths = append(paths, found...)
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return path == own || path == filepath.Join(own, "lock") })
+	return slices.DeleteFunc(paths, func(path string) bool {
+		return path == own || path == filepath.Join(own, "lock") || path == filepath.Join(own, usedName)
+	})
 }
 
 func wantNoTemps(t *testing.T, c *Cache) {

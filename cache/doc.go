@@ -16,8 +16,11 @@
 //	├── files/<kind>/<key>/
 //	│   ├── manifest, fingerprint
 //	│   └── data                 0444 result of File
+//	├── records/<kind>/<key>/    as files: what is in tools' directories, see Cache.Changed
 //	├── locks/<name>.lock        empty, never removed, held by flock
 //	├── processes/<process>/     unfinished files of that process: see internal/procdir
+//	│   └── used                 the entries that it has used
+//	├── size                     the sum of all sizes, for Cache.Limit
 //	└── deno/, …                 caches of tools: see Cache.Path
 //
 // Everything is written under processes, synced, and renamed in one step, so an entry
@@ -57,8 +60,8 @@
 //
 // # Limits
 //
-// Eviction is not automatic: [Cache.Prune] and [Cache.Clear] evict, and
-// internal/builder trims its own kinds with [Cache.Remove].
+// A cache is larger than its limit while more than that is in use. The limit is
+// about contents: what a file system adds to small files is not counted.
 //
 // # Testing
 //

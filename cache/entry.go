@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // Dir returns the directory for kind and key. If it is not in the cache, build is
@@ -48,7 +49,7 @@ func (c *Cache) Blob(ctx context.Context, d Digest, build func(ctx context.Conte
 	}
 	path = filepath.Join(c.root, Blobs, d.Algorithm, d.Hex[:2], d.Hex)
 	check := func() error { return c.verifier.blob(path, d) }
-	built, err := c.build(ctx, blobLock(d), "blob", check, func(tmp string) error {
+	built, err := c.build(ctx, path, blobLock(d), "blob", check, func(tmp string) error {
 		fresh := filepath.Join(tmp, "new")
 		if err := writeFile(fresh, func(f *os.File) error { return build(ctx, f) }); err != nil {
 			return withHint(err)
@@ -58,10 +59,30 @@ func (c *Cache) Blob(ctx context.Context, d Digest, build func(ctx context.Conte
 	return path, !built, err
 }
 
-// build calls make with a temporary directory unless check returns nil, holding
-// the lock, and reports whether it did.
-func (c *Cache) build(ctx context.Context, lock, kind string, check func() error, make func(tmp string) error) (built bool, err error) {
-	if check() == nil {
+// Find returns the path of a tree or file if it is in the cache.
+func (c *Cache) Find(ctx context.Context, section, kind, key string) (path string, ok bool) {
+	e, err := newEntry(c.root, section, kind, key)
+	if err != nil || !c.found(ctx, e.dir, kind, func() error { return c.verifier.entry(e) }) {
+		return "", false
+	}
+	return e.data(), true
+}
+
+// found reports whether the entry at path is in the cache, and adds a use.
+func (c *Cache) found(ctx context.Context, path, kind string, check func() error) bool {
+	if line := c.uses.add(ctx, c.root, path, slices.Contains(c.evictor.runtimes, kind)); line != "" {
+		if unlock, err := c.locks.share(ctx, evictLock); err == nil {
+			defer unlock()
+		}
+		c.note(line)
+	}
+	return check() == nil
+}
+
+// build calls make with a temporary directory unless the entry at path is in the
+// cache, holding the lock, and reports whether it did.
+func (c *Cache) build(ctx context.Context, path, lock, kind string, check func() error, make func(tmp string) error) (built bool, err error) {
+	if c.found(ctx, path, kind, check) {
 		return false, nil
 	}
 	unlock, err := c.locks.take(ctx, lock)
@@ -80,10 +101,24 @@ func (c *Cache) build(ctx context.Context, lock, kind string, check func() error
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
-	if err := make(tmp); err != nil {
-		return true, err
+	if err = make(tmp); err == nil {
+		err = check()
 	}
-	return true, check()
+	if err == nil {
+		c.evictor.grow(installedSize(path))
+	}
+	return true, err
+}
+
+// installedSize returns the size of a blob or entry.
+func installedSize(path string) int64 {
+	if m, err := readManifest(path); err == nil {
+		return m.size()
+	}
+	if info, err := os.Lstat(path); err == nil {
+		return info.Size()
+	}
+	return 0
 }
 
 // writeFile creates and writes the file at path.
@@ -129,7 +164,7 @@ func (c *Cache) get(ctx context.Context, section, kind, key string, write func(d
 		return "", err
 	}
 	check := func() error { return c.verifier.entry(e) }
-	_, err = c.build(ctx, e.lock, kind, check, func(tmp string) error {
+	_, err = c.build(ctx, e.dir, e.lock, kind, check, func(tmp string) error {
 		fresh := filepath.Join(tmp, "new")
 		if err := os.Mkdir(fresh, 0o700); err != nil {
 			return NewStorageError("create", fresh, err)

@@ -10,14 +10,15 @@ import (
 
 // The sections of a cache, as [Entry] names them.
 const (
-	Blobs = "blobs"
-	Trees = "trees"
-	Files = "files"
-	Tools = "tools" // directories from Cache.Path, whose contents only their tools know
+	Blobs   = "blobs"
+	Trees   = "trees"
+	Files   = "files"
+	Records = "records" // what is in tools' directories: see Cache.Changed
+	Tools   = "tools"   // directories from Cache.Path, whose contents only their tools know
 )
 
 // sections are the directories in the root that are not tools'.
-var sections = []string{Blobs, Trees, Files, lockDir, processes, oldProcesses}
+var sections = []string{Blobs, Trees, Files, Records, lockDir, processes, oldProcesses}
 
 // lockDir and processes are the directories of the lock files, and of the
 // processes' temporary files. oldProcesses was the name of the latter in older
@@ -35,7 +36,7 @@ const (
 
 // entry is a tree or a file, which need not exist.
 type entry struct {
-	section   string // Trees or Files
+	section   string // Trees, Files or Records
 	kind, key string
 	dir       string // <root>/<section>/<kind>/<name>
 	lock      string

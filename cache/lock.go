@@ -29,13 +29,22 @@ func (l *locks) take(ctx context.Context, name string) (unlock func(), err error
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
+	return l.flock(ctx, name, leave, (*flock.Flock).TryLockContext)
+}
+
+// share takes the lock together with others who share it.
+func (l *locks) share(ctx context.Context, name string) (unlock func(), err error) {
+	return l.flock(ctx, name, func() {}, (*flock.Flock).TryRLockContext)
+}
+
+func (l *locks) flock(ctx context.Context, name string, leave func(), try func(*flock.Flock, context.Context, time.Duration) (bool, error)) (unlock func(), err error) {
 	path := filepath.Join(l.root, lockDir, name+".lock")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		leave()
 		return nil, NewStorageError("create", filepath.Dir(path), err)
 	}
 	f := flock.New(path)
-	ok, err := f.TryLockContext(ctx, lockRetry)
+	ok, err := try(f, ctx, lockRetry)
 	switch {
 	case ok:
 		return func() { _ = f.Close(); leave() }, nil

@@ -14,7 +14,7 @@ import (
 
 // Entry is something in the cache.
 type Entry struct {
-	Section string    // Blobs, Trees, Files or Tools
+	Section string    // Blobs, Trees, Files, Records or Tools
 	Kind    string    // the algorithm of a blob, "" for a tool
 	Key     string    // the hexadecimal digest of a blob, the directory of a tool
 	Path    string    // the file or directory that Remove removes
@@ -37,16 +37,23 @@ type Problem struct {
 	Err   error
 }
 
-// List returns the blobs, trees, files and tools in the cache, each in the order
+// List returns the blobs, trees, files, records and tools in the cache, each in the order
 // of their names on disk. An entry whose manifest cannot be read is listed with
-// its directory's name as the key.
-func (c *Cache) List(ctx context.Context) ([]Entry, error) {
+// its directory's name as the key. With kinds only trees and files of these are
+// listed.
+func (c *Cache) List(ctx context.Context, kinds ...string) ([]Entry, error) {
 	var list []Entry
 	for _, s := range []struct {
 		section, dir string
 		depth        int
-	}{{Blobs, Blobs, 3}, {Trees, Trees, 2}, {Files, Files, 2}, {Tools, ".", 1}} {
+	}{{Blobs, Blobs, 3}, {Trees, Trees, 2}, {Files, Files, 2}, {Records, Records, 2}, {Tools, ".", 1}} {
+		if kinds != nil && s.depth != 2 {
+			continue
+		}
 		err := eachPath(filepath.Join(c.root, s.dir), s.depth, func(path string, names []string) error {
+			if kinds != nil && !slices.Contains(kinds, names[0]) {
+				return ctx.Err()
+			}
 			info, err := os.Lstat(path)
 			if err != nil || info.IsDir() == (s.section == Blobs) || !info.IsDir() && !info.Mode().IsRegular() {
 				return ctx.Err() // removed meanwhile, or nothing of ours
@@ -145,7 +152,7 @@ func (e *Entry) verify() error {
 			err = fmt.Errorf("%w: it has %s", errDamaged, got)
 		}
 		return err
-	case Trees, Files:
+	case Trees, Files, Records:
 		m, err := readManifest(e.Path)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errDamaged, err)
@@ -189,16 +196,16 @@ func (c *Cache) Remove(ctx context.Context, e Entry) error {
 // should be longer than any process lives.
 func (c *Cache) Prune(ctx context.Context, unused time.Duration) ([]Entry, error) {
 	before := time.Now().Add(-unused)
-	return c.removeAll(ctx, func(e Entry) bool { return e.Section != Tools && e.Used.Before(before) })
+	return removeAll(ctx, c, func(e Entry) bool { return e.Section != Tools && e.Used.Before(before) })
 }
 
 // Clear removes everything but locks and temporary directories, and returns the
 // removed entries. Paths that other processes hold become invalid.
 func (c *Cache) Clear(ctx context.Context) ([]Entry, error) {
-	return c.removeAll(ctx, func(Entry) bool { return true })
+	return removeAll(ctx, c, func(Entry) bool { return true })
 }
 
-func (c *Cache) removeAll(ctx context.Context, which func(Entry) bool) (removed []Entry, err error) {
+func removeAll(ctx context.Context, c *Cache, which func(Entry) bool) (removed []Entry, err error) {
 	list, err := c.List(ctx)
 	if err != nil {
 		return nil, err

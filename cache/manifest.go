@@ -28,6 +28,7 @@ type manifest struct {
 	Kind   string         `json:"kind"`
 	Key    string         `json:"key"`
 	Files  []manifestFile `json:"files"`
+	Dirs   []string       `json:"dirs,omitempty"` // of a record: the tools' directories
 
 	sum string // its first line
 }

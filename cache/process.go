@@ -20,6 +20,7 @@ import (
 // process is this process's directory in a root, for temporary files.
 type process struct {
 	root string
+	uses uses
 
 	mu  sync.Mutex
 	dir *procdir.Dir // nil when closed; guarded by mu
@@ -48,6 +49,7 @@ func (p *process) registerLocked() error {
 		return err
 	}
 	p.dir = d
+	p.uses.forget()
 	return nil
 }
 
@@ -62,14 +64,29 @@ func (p *process) close() error {
 	return NewStorageError("remove", d.Path(), d.Remove())
 }
 
-// users returns the other processes that have the cache open.
-func (p *process) users() []int {
+// others returns the directories of other processes that have the cache open.
+func (p *process) others() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dir == nil {
 		return nil
 	}
-	return p.dir.Users("")
+	return p.dir.Others("")
+}
+
+// note appends a line to this process's list of uses. Where that is impossible,
+// other processes do not know of the use.
+func (p *process) note(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dir == nil {
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(p.dir.Path(), usedName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err == nil {
+		_, _ = f.WriteString(line)
+		_ = f.Close()
+	}
 }
 
 var errClosed = errors.New("the cache is closed")

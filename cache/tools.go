@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,14 +28,14 @@ func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (c
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEntry(c.root, Files, kind, key)
+	e, err := newEntry(c.root, Records, kind, key)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(e.dir); err == nil && c.verifier.entry(e) != nil {
 		return dirs, nil // the record itself is damaged
 	}
-	m, err := c.recorded(ctx, e, roots)
+	m, err := recorded(ctx, c, e, roots)
 	if err != nil {
 		return nil, err
 	}
@@ -59,25 +58,28 @@ func (c *Cache) Record(ctx context.Context, kind, key string, dirs []string) err
 	if err != nil {
 		return err
 	}
-	e, err := newEntry(c.root, Files, kind, key)
+	e, err := newEntry(c.root, Records, kind, key)
 	if err != nil {
 		return err
 	}
-	if err := c.Remove(ctx, Entry{Section: Files, Kind: kind, Key: key, Path: e.dir, lock: e.lock}); err != nil {
+	if err := c.Remove(ctx, Entry{Section: Records, Kind: kind, Key: key, Path: e.dir, lock: e.lock}); err != nil {
 		return err
 	}
-	_, err = c.recorded(ctx, e, roots)
+	_, err = recorded(ctx, c, e, roots)
 	return err
 }
 
 // recorded returns the record e, which it creates if there is none.
-func (c *Cache) recorded(ctx context.Context, e *entry, roots []string) (*manifest, error) {
-	path, err := c.File(ctx, e.kind, e.key, func(ctx context.Context, w io.Writer) error {
-		m, err := record(ctx, c.root, roots)
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(w).Encode(m)
+func recorded(ctx context.Context, c *Cache, e *entry, roots []string) (*manifest, error) {
+	path, err := c.get(ctx, e.section, e.kind, e.key, func(data string) error {
+		return writeFile(data, func(f *os.File) error {
+			m, err := record(ctx, c.root, roots)
+			if err != nil {
+				return err
+			}
+			c.evictor.grow(m.size())
+			return json.NewEncoder(f).Encode(m)
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +112,7 @@ func toolDirs(root string, dirs []string) ([]string, error) {
 
 // record returns a manifest of the directories, with paths relative to base.
 func record(ctx context.Context, base string, roots []string) (*manifest, error) {
-	m := &manifest{Format: manifestFormat, Files: []manifestFile{}}
+	m := &manifest{Format: manifestFormat, Files: []manifestFile{}, Dirs: roots}
 	for _, root := range roots {
 		err := filepath.WalkDir(filepath.Join(base, root), func(path string, d fs.DirEntry, err error) error {
 			switch {

@@ -41,7 +41,7 @@ func TestTools(t *testing.T) {
 		changed(openAtOnce(t, root), key)
 	}
 	changed(c, "lock 1")
-	e, err := newEntry(c.root, Files, "deno-npm", "lock 1")
+	e, err := newEntry(c.root, Records, "deno-npm", "lock 1")
 	check(t, err)
 	if _, err := readFingerprint(e.dir); err != nil {
 		t.Errorf("no fingerprint: %v", err)

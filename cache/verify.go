@@ -23,7 +23,7 @@ const (
 	fingerprintFormat = 1
 
 	// markEvery is the resolution of an entry's last-use time.
-	markEvery = 12 * time.Hour
+	markEvery = time.Minute
 
 	// settleTime is verifier.settleTime: the minimum age of the newest change for a
 	// fingerprint to be written. Two changes within one tick of the file system's
@@ -48,6 +48,7 @@ type finding struct {
 	paths       []string // of the files that are checked on each use
 	fingerprint string
 	read        time.Time
+	used        time.Time
 	marked      time.Time
 }
 
@@ -63,9 +64,10 @@ func (v *verifier) has(path string) bool {
 	if err != nil || now != f.fingerprint {
 		return false
 	}
-	if time.Since(f.marked) > markEvery {
-		v.mark(path, f)
+	if f.used = time.Now(); f.used.Sub(f.marked) > markEvery {
+		f = marked(path, f)
 	}
+	v.known[path] = f
 	return true
 }
 
@@ -76,13 +78,21 @@ func (v *verifier) add(path string, f finding) {
 	if v.known == nil {
 		v.known = map[string]finding{}
 	}
-	v.mark(path, f)
+	f.used = time.Now()
+	v.known[path] = marked(path, f)
 }
 
-// mark sets the mtime of path to now, for Prune, at most once per markEvery, and
-// updates the fingerprint that this changes.
-func (v *verifier) mark(path string, f finding) {
-	f.marked = time.Now()
+// lastUse returns when this process last used the entry or blob at path.
+func (v *verifier) lastUse(path string) time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.known[path].used
+}
+
+// marked sets the mtime of path to its last use, for eviction, at most once per
+// markEvery, and returns f with the fingerprint that this changes.
+func marked(path string, f finding) finding {
+	f.marked = f.used
 	if info, err := os.Lstat(path); err == nil && f.marked.Sub(info.ModTime()) > markEvery {
 		before, _, _ := fingerprint(f.paths)
 		_ = os.Chtimes(path, f.marked, f.marked) // fails where the cache is not ours to prune
@@ -90,7 +100,7 @@ func (v *verifier) mark(path string, f finding) {
 			f.fingerprint = after
 		}
 	}
-	v.known[path] = f
+	return f
 }
 
 // blob returns nil if the blob at path has its digest.
@@ -134,7 +144,7 @@ func (v *verifier) entry(e *entry) error {
 	}
 	f := finding{paths: []string{filepath.Join(e.dir, manifestName)}, read: time.Now()}
 	for _, file := range m.Files {
-		if file.Size >= largeFile || e.section == Files {
+		if file.Size >= largeFile || e.section != Trees {
 			f.paths = append(f.paths, file.path(e.data()))
 		}
 	}

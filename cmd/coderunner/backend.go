@@ -37,6 +37,10 @@ const ballastSize = 16 << 20
 // keeps ready for the next runs. They take about one and nine megabytes each.
 const serverAhead = 4
 
+// runtimeKinds are the kinds of cache entries that the runtimes are made of: those of
+// the versions in force are not evicted.
+var runtimeKinds = []string{"npm", "module", "machine-code", "stdlib"}
+
 // openBackend opens the runners that the configuration asks for, for one run or for
 // a server. Nothing is fetched yet. Only the runner of one language is opened if
 // that is not "". The caller closes the backend.
@@ -60,6 +64,7 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	if warning := c.Warning(); warning != "" {
 		log.Warn(warning)
 	}
+	c.Limit(cfg.CacheSize, runtimeKinds...)
 	ahead = min(ahead, cfg.Concurrency)
 	b := &backend{policy: policy, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}, ballast: make([]byte, ballastSize)}
 	if only != runners.Python {

@@ -20,6 +20,7 @@ import (
 // Config is the configuration: flags, environment, defaults.
 type Config struct {
 	CacheDir    string // "": in the user's cache directory
+	CacheSize   int64  // bytes; 0: no limit
 	Limits      runners.Limits
 	Concurrency int // at least 1
 	Offline     bool
@@ -45,6 +46,7 @@ type setting struct {
 var settings = []setting{
 	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
+	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", defaultCacheSize>>30), setCacheSize},
 	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), setTimeout},
 	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), setMemory},
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},
@@ -71,6 +73,7 @@ func addSettings(flags *pflag.FlagSet) {
 // readConfig reads the flags, then the environment, then the defaults.
 func readConfig(flags *pflag.FlagSet) (Config, error) {
 	c := Config{
+		CacheSize:   defaultCacheSize,
 		NPMRegistry: versions.NPMRegistry,
 		PyPIIndex:   versions.PyPIIndex,
 		PyodideBase: versions.PyodidePackageBase,
@@ -100,6 +103,18 @@ func setPermissions(c *Config, v string) error {
 		return fmt.Errorf("%q cannot be split into arguments: %w", v, err)
 	}
 	c.Permissions = args
+	return nil
+}
+
+// defaultCacheSize is enough for the runtimes and about 300 packages.
+const defaultCacheSize = 5 << 30
+
+func setCacheSize(c *Config, v string) error {
+	n, err := parseSize(v)
+	if err != nil {
+		return fmt.Errorf("%q is not a size such as 5GiB, or 0 for no limit", v)
+	}
+	c.CacheSize = n
 	return nil
 }
 

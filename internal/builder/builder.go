@@ -13,7 +13,6 @@ package builder
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -119,6 +118,8 @@ func (b *Builder) Start(key string, build func(context.Context) error) bool {
 
 // Build runs build, then trims. A failure counts unless ctx ended.
 func (b *Builder) Build(ctx context.Context, key string, build func(context.Context) error) error {
+	ctx, release := b.o.Cache.Hold(ctx)
+	defer release()
 	err := build(ctx)
 	switch {
 	case err == nil:
@@ -128,9 +129,6 @@ func (b *Builder) Build(ctx context.Context, key string, build func(context.Cont
 	}
 	return err
 }
-
-// errNoNote aborts a lookup miss.
-var errNoNote = errors.New("no note")
 
 // Wanted reports whether it was called for this key before, perhaps in another
 // process.
@@ -144,8 +142,8 @@ func (b *Builder) Wanted(ctx context.Context, key string) bool {
 
 // Noted reports whether Note was called for kind and key, perhaps in another process.
 func (b *Builder) Noted(ctx context.Context, kind, key string) bool {
-	_, err := b.o.Cache.File(ctx, kind, key, func(context.Context, io.Writer) error { return errNoNote })
-	return err == nil
+	_, ok := b.o.Cache.Find(ctx, cache.Files, kind, key)
+	return ok
 }
 
 // Note records kind for key in the cache.
@@ -159,14 +157,13 @@ func (b *Builder) Note(ctx context.Context, kind, key string) {
 // trim evicts the least recently used artefacts until MaxEntries and MaxBytes hold.
 // Open files of an evicted artefact stay readable.
 func (b *Builder) trim(ctx context.Context) {
-	all, err := b.o.Cache.List(ctx)
+	all, err := b.o.Cache.List(ctx, b.o.Kind)
 	if err != nil {
 		if ctx.Err() == nil {
 			b.o.Log.Warn("artefacts cannot be counted", zap.String("kind", b.o.Kind), zap.Error(err))
 		}
 		return // the next one tries again
 	}
-	all = slices.DeleteFunc(all, func(e cache.Entry) bool { return e.Kind != b.o.Kind })
 	slices.SortFunc(all, func(x, y cache.Entry) int { return cmp.Compare(y.Used.UnixNano(), x.Used.UnixNano()) })
 	bytes := int64(0)
 	for i, e := range all {

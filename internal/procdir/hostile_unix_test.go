@@ -65,7 +65,7 @@ func TestStrangers(t *testing.T) {
 			check(t, err)
 			d, err := Make(parent, prefix) // and it does not wait
 			check(t, err)
-			d.Users(prefix)
+			d.Others(prefix)
 			check(t, d.Remove())
 			after, err := os.Lstat(path)
 			if err != nil || !os.SameFile(before, after) || before.Mode() != after.Mode() {

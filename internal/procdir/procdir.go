@@ -24,7 +24,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -139,17 +138,22 @@ func remove(path string, lock *flock.Flock) error {
 	return RemoveAll(path)
 }
 
-// Users returns the pids parsed from the names of d's siblings with this prefix
-// whose processes live, without d's.
-func (d *Dir) Users(prefix string) (pids []int) {
+// Others returns the paths of d's siblings with this prefix whose processes live.
+func (d *Dir) Others(prefix string) (paths []string) {
 	sweep(filepath.Dir(d.path), prefix, func(_ string, lock *flock.Flock) { _ = lock.Close() }, func(path string) {
-		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), prefix), "-")
-		if pid, err := strconv.Atoi(number); err == nil && path != d.path {
-			pids = append(pids, pid)
+		if path != d.path {
+			paths = append(paths, path)
 		}
 	})
-	slices.Sort(pids)
-	return slices.Compact(pids)
+	return paths
+}
+
+// PID returns the process in the name of a directory that Make made, 0 if there is
+// none.
+func PID(path, prefix string) int {
+	number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), prefix), "-")
+	pid, _ := strconv.Atoi(number)
+	return pid
 }
 
 // sweep calls free, lock held, for dead processes' directories and used, which may

@@ -73,7 +73,11 @@ func TestDeadProcessesAreSwept(t *testing.T) {
 	if !exists(living) || !exists(dead) {
 		t.Fatal("a living process's directory was removed")
 	}
-	users := first.Users(prefix)
+	var users []int
+	for _, path := range first.Others(prefix) {
+		users = append(users, PID(path, prefix))
+	}
+	slices.Sort(users)
 	want := []int{other.Process.Pid, dying.Process.Pid}
 	slices.Sort(want)
 	if !slices.Equal(users, want) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/cache"
 	"coderunner/internal/fetch"
 	"coderunner/internal/recent"
 	"coderunner/runners"
@@ -101,7 +102,7 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 		return &prepared{}, nil
 	}
 	key := i.key()
-	if p, ok := i.known.Get(key); ok && i.complete(p) {
+	if p, ok := i.known.Get(key); ok && i.held(ctx, key, p) && i.complete(p) {
 		return p, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, prepareLimit, errPrepareLimit)
@@ -115,6 +116,16 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 		return nil, e
 	}
 	return p, err
+}
+
+// held keeps a prepared directory, and what Deno has of its packages, in the cache
+// for the run. It reports whether they are there.
+func (i *installation) held(ctx context.Context, key string, p *prepared) bool {
+	_, ok := i.cfg.Cache.Find(ctx, cache.Trees, "deno-graph", key)
+	if ok && len(p.dirs) > 0 {
+		_, ok = i.cfg.Cache.Find(ctx, cache.Records, "deno-npm", key)
+	}
+	return ok
 }
 
 // prepare returns the prepared directory of a run's packages, from the cache or new.

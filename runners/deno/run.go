@@ -17,6 +17,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
+	ctx, release := r.cfg.Cache.Hold(ctx)
+	defer release()
 	if err := r.install(ctx, j); err != nil {
 		o, err := unavailable(err)
 		return j.finish(ctx, o, err)

@@ -44,6 +44,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
+	ctx, release := r.cfg.Cache.Hold(ctx)
+	defer release()
 	return j.do(ctx)
 }
 

@@ -30,10 +30,8 @@ const Kind = "deno-code"
 var Names = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
 
 const (
-	// buildLimit bounds the making of a set's databases, findLimit the wait of Find
-	// for another process that makes them.
+	// buildLimit bounds the making of a set's databases.
 	buildLimit = 30 * time.Second
-	findLimit  = 20 * time.Millisecond
 	// checkEvery is the shortest time between two checks of a set.
 	checkEvery = time.Minute
 	// maxFailures bounds how often databases fail or are dropped before a Store
@@ -44,9 +42,6 @@ const (
 	maxEntries = 256      // sets on disk
 	maxBytes   = 1 << 30  // on disk
 )
-
-// errNone ends Find when there are no databases.
-var errNone = errors.New("no databases")
 
 // Store knows which sets of packages have databases. It is safe for concurrent
 // use. The caller closes it.
@@ -90,15 +85,9 @@ func (s *Store) Find(key string) string {
 	if known, _ := s.sets.Get(key); known.absent {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), findLimit)
-	defer cancel()
-	dir, err := s.cache.Dir(ctx, Kind, key, func(context.Context, string) error { return errNone })
-	if err != nil {
-		dir = ""
-		if !errors.Is(err, errNone) && ctx.Err() == nil {
-			s.log.Warn("Deno's databases cannot be used", zap.Error(err))
-		}
-	}
+	ctx, release := s.cache.Hold(context.Background()) // databases that go are done without
+	defer release()
+	dir, _ := s.cache.Find(ctx, cache.Trees, Kind, key)
 	s.found(key, dir)
 	return dir
 }

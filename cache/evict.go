@@ -1,0 +1,228 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The size of a cache is in its file size, to which every process adds what it
+// installs. All entries are looked at only when that is above the limit, or
+// unknown, and then some more are evicted, so that this is seldom.
+
+const (
+	sizeName = "size" // of the file and its lock
+
+	// evictTo is the part of the limit, in percent, that is left.
+	evictTo = 90
+
+	// inForce is how much longer than another entry of its kind a runtime's may be
+	// unused to be one of the current version.
+	inForce = 24 * time.Hour
+)
+
+// evictor keeps a cache under a size.
+type evictor struct {
+	c        *Cache
+	limit    int64 // bytes; 0: none
+	runtimes []string
+
+	mu      sync.Mutex
+	running bool // guarded by mu
+	again   bool // guarded by mu
+	work    sync.WaitGroup
+}
+
+// Limit makes the cache evict the least recently used entries, in the background
+// after an installation, when it is larger than a size in bytes. 0 is no limit.
+//
+// Entries in use by any process stay: see [Cache.Hold]. So do those of the kinds
+// runtimes, except for other versions' that were not used for a day longer. Close
+// waits for an eviction.
+func (c *Cache) Limit(bytes int64, runtimes ...string) {
+	c.evictor.limit, c.evictor.runtimes = bytes, runtimes
+	c.evictor.grow(0)
+}
+
+// Hold returns a context for a use of entries, which are not evicted until release
+// is called. Entries that are found without one stay until the Cache is closed.
+func (c *Cache) Hold(ctx context.Context) (_ context.Context, release func()) {
+	return c.uses.hold(ctx)
+}
+
+// grow adds to the size of the cache, and starts an eviction if it is too large.
+func (e *evictor) grow(bytes int64) {
+	total, known := e.addSize(bytes)
+	if e.limit == 0 || known && total <= e.limit {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.again = e.running; e.running {
+		return
+	}
+	e.running = true
+	e.work.Go(func() {
+		for more := true; more; {
+			e.evict(context.Background())
+			e.mu.Lock()
+			more, e.again = e.again, false
+			e.running = more
+			e.mu.Unlock()
+		}
+	})
+}
+
+// addSize adds to the size that all processes share, and returns it. It is not known
+// before the first eviction, and where it cannot be written.
+func (e *evictor) addSize(bytes int64) (total int64, known bool) {
+	unlock, err := e.c.locks.take(context.Background(), sizeName)
+	if err != nil {
+		return 0, false
+	}
+	defer unlock()
+	text, err := os.ReadFile(filepath.Join(e.c.root, sizeName))
+	if err == nil {
+		total, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	}
+	if err == nil && bytes != 0 {
+		total += bytes
+		err = e.setSize(total)
+	}
+	return total, err == nil
+}
+
+func (e *evictor) setSize(total int64) error {
+	return os.WriteFile(filepath.Join(e.c.root, sizeName), fmt.Appendln(nil, total), 0o600)
+}
+
+// evict removes entries until the cache is small enough. If it fails, the next one
+// tries again.
+func (e *evictor) evict(ctx context.Context) {
+	list, err := e.c.List(ctx)
+	if err != nil {
+		return
+	}
+	total := int64(0)
+	for i := range list {
+		total += list[i].Size
+		if last := e.c.verifier.lastUse(list[i].Path); last.After(list[i].Used) {
+			list[i].Used = last
+		}
+	}
+	if total > e.limit {
+		tmp, err := e.c.TempDir("evict")
+		if err != nil {
+			return
+		}
+		defer os.RemoveAll(tmp)
+		total = e.moveAway(ctx, list, total, tmp)
+	}
+	_ = e.setSize(total)
+}
+
+// moveAway renames entries into the directory tmp until evictTo percent of the limit
+// are left, and returns the new total.
+func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp string) int64 {
+	unlock, err := e.c.locks.take(ctx, evictLock)
+	if err != nil {
+		return total
+	}
+	defer unlock()
+	others := map[string]bool{}
+	for _, dir := range e.c.others() {
+		for path, keep := range readUses(e.c.root, dir) {
+			others[path] = others[path] || keep
+		}
+	}
+	newest := e.newest(list)
+	slices.SortFunc(list, func(x, y Entry) int { return x.Used.Compare(y.Used) })
+	records := slices.DeleteFunc(slices.Clone(list), func(entry Entry) bool { return entry.Section != Records })
+	n := 0
+	move := func(path string) bool {
+		n++
+		return os.Rename(path, filepath.Join(tmp, strconv.Itoa(n))) == nil
+	}
+	for _, entry := range list {
+		if total <= e.limit/100*evictTo {
+			break
+		}
+		info, err := os.Lstat(entry.Path)
+		keep, listed := others[entry.Path]
+		name := e.runtime(entry)
+		if err != nil || entry.Section == Tools || keep || listed && time.Since(info.ModTime()) < listedFor ||
+			name != "" && newest[name].Sub(entry.Used) < inForce {
+			continue
+		}
+		moved := false
+		e.c.uses.whileUnused(entry.Path, func() { moved = move(entry.Path) })
+		if !moved {
+			continue
+		}
+		total -= entry.Size
+		if entry.Section != Records {
+			continue
+		}
+		records = slices.DeleteFunc(records, func(other Entry) bool { return other.Path == entry.Path })
+		for _, dir := range onlyIn(filepath.Join(tmp, strconv.Itoa(n)), records) {
+			dir = filepath.Join(e.c.root, filepath.FromSlash(dir))
+			if size := diskUse(ctx, dir); move(dir) {
+				total -= size
+			}
+		}
+	}
+	return total
+}
+
+// runtime returns the same for the versions of a runtime's entry, "" for others.
+func (e *evictor) runtime(entry Entry) string {
+	if !slices.Contains(e.runtimes, entry.Kind) {
+		return ""
+	}
+	if at := strings.LastIndexByte(entry.Key, '@'); at > 0 {
+		return entry.Kind + " " + entry.Key[:at]
+	}
+	return entry.Kind
+}
+
+// newest returns the last use of any version of each runtime.
+func (e *evictor) newest(list []Entry) map[string]time.Time {
+	last := map[string]time.Time{}
+	for _, entry := range list {
+		if name := e.runtime(entry); entry.Used.After(last[name]) {
+			last[name] = entry.Used
+		}
+	}
+	return last
+}
+
+// onlyIn returns the tools' directories that the record in a directory has and no
+// other one.
+func onlyIn(record string, others []Entry) []string {
+	dirs := recordedDirs(record)
+	for _, other := range others {
+		if len(dirs) == 0 {
+			break
+		}
+		there := recordedDirs(other.Path)
+		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(there, dir) })
+	}
+	return dirs
+}
+
+// recordedDirs returns the tools' directories in a record, below the root.
+func recordedDirs(record string) []string {
+	m := new(manifest)
+	text, err := os.ReadFile(filepath.Join(record, dataName))
+	if err != nil || json.Unmarshal(text, m) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(m.Dirs, func(dir string) bool { return !filepath.IsLocal(filepath.FromSlash(dir)) || dir == "." })
+}
