@@ -3,6 +3,7 @@ package runners
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ const maxKept = 4 << 20
 // head and its tail where that is more than 4 MiB. It is safe for concurrent
 // use.
 type Capture struct {
+	live io.Writer // gets all of it as it comes; may be nil
+
 	mu    sync.Mutex
 	limit int64  // bytes that Text returns
 	keep  int64  // bytes kept, at least limit
@@ -38,12 +41,26 @@ func NewCapture(limit int64) *Capture {
 	return &Capture{limit: limit, keep: max(limit, min(limit*FloodFactor, maxKept))}
 }
 
-// Write takes all of p, or fails with ErrFlood when the stream has become
+// Captures returns what captures the output of the request's program. What has
+// a writer is passed on to it at once, and has no other limit than the writer's.
+func (r *Request) Captures() (stdout, stderr *Capture) {
+	stdout, stderr = NewCapture(r.Limits.Output), NewCapture(r.Limits.Output)
+	stdout.live, stderr.live = r.Stdout, r.Stderr
+	return stdout, stderr
+}
+
+// Write takes all of p. It fails with the error of the writer that the stream
+// is passed on to or, if there is none, with ErrFlood when the stream has become
 // longer than FloodFactor times the limit.
 func (c *Capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(p)
+	if c.live != nil {
+		if k, err := c.live.Write(p); err != nil {
+			return k, err
+		}
+	}
 	c.total += int64(n)
 	if room := c.keep/2 - int64(len(c.head)); room > 0 {
 		k := min(room, int64(len(p)))
@@ -51,7 +68,7 @@ func (c *Capture) Write(p []byte) (int, error) {
 		p = p[k:]
 	}
 	c.keepTail(p)
-	if c.total > c.limit*FloodFactor {
+	if c.live == nil && c.total > c.limit*FloodFactor {
 		return n, ErrFlood
 	}
 	return n, nil

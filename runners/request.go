@@ -25,6 +25,12 @@ type Request struct {
 	// caller ends it.
 	Stdin io.Reader
 
+	// Stdout and Stderr, if not nil, get the program's output as it comes. An
+	// error ends the program with the status OutputLimit, and is the only limit
+	// of such a stream. If they are the same writer, the order of all output is
+	// kept. They need not be safe for concurrent use then.
+	Stdout, Stderr io.Writer
+
 	// Locked refuses every package that is not in the program's inline lock,
 	// with the hash that is stated there.
 	Locked bool

@@ -57,7 +57,8 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 
 // variant returns the variant of the job's process.
 func (j *job) variant() variant {
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready}
+	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged}
 }
 
 // mentions reports whether the program or its files contain a word.
@@ -98,14 +99,19 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	end := &ending{
 		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.dir.work(), program: j.program,
 		workers: j.mentions("Worker"), free: unconfined(j.leases.cfg.Policy),
-		stdout: runners.NewCapture(j.req.Limits.Output), stderr: runners.NewCapture(j.req.Limits.Output),
 	}
+	req := j.req
+	if req.Stderr != nil {
+		end.held.w, req.Stderr = req.Stderr, &end.held
+	}
+	end.stdout, end.stderr = req.Captures()
 	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stopCtx()
 	begun := time.Now()
 	timer := time.AfterFunc(j.left, func() { p.Kill(stopTime) })
 	defer timer.Stop()
 
+	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	var readers sync.WaitGroup
 	over := make(chan struct{}) // closed when the program reports that it is over
 	unread := false             // the orders could not be written
@@ -116,6 +122,9 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	}
 	if p.Report != nil {
 		readers.Go(func() { end.report = readReport(p.Report, end.limits.Output, tell) })
+	}
+	if in.variant.merged {
+		end.stdout = end.stderr // where the end of a failed program is explained
 	}
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })

@@ -25,6 +25,7 @@ type variant struct {
 	binary string
 	memory int64 // the limit, in bytes
 	ready  *prepared
+	merged bool // its stderr is its stdout
 	making bool // it loads packages to fill their databases
 	narrow bool // its only permissions are for what it loads
 }
@@ -37,7 +38,7 @@ func (l *launcher) variantKey(v variant) string {
 		return ""
 	}
 	env, _ := l.runEnv(l.cfg.Policy, "", "")
-	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, env)
+	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, env)
 }
 
 // policy returns what the process may touch. A process that runs no program may

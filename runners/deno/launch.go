@@ -127,6 +127,7 @@ func (in *instance) exec() (*process.Process, error) {
 	env, _ := in.runEnv(in.policy(), in.ownDir, in.dir.temp())
 	return process.Start(process.Command{
 		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
+		Merged: in.variant.merged,
 	})
 }
 

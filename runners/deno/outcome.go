@@ -27,6 +27,7 @@ type ending struct {
 	used     runners.Usage
 	stdout   *runners.Capture
 	stderr   *runners.Capture
+	held     held // of stderr, where that is passed on
 	report   report
 	main     string // the program's name in the working directory
 	shown    string // its name in tracebacks

@@ -38,6 +38,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			j.program = jsparse.Plain(req.Code)
 			continue
 		}
+		end.held.release(o.Stderr)
 		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 		j.ready.notInstalled(o)
 		switch {

@@ -110,11 +110,9 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
 		installed: map[string]resolver.Package{}, skipped: map[string]string{},
 	}
-	return &job{
-		r: r, req: req, reqs: reqs, pk: pk, pip: &micropip{installer: pk},
-		stdout: runners.NewCapture(req.Limits.Output),
-		stderr: runners.NewCapture(req.Limits.Output),
-	}, nil
+	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: &micropip{installer: pk}}
+	j.stdout, j.stderr = req.Captures()
+	return j, nil
 }
 
 // fileReader returns a function that returns the contents of a file, or nil.
@@ -194,6 +192,7 @@ func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 	if err := j.mountAll(host); err != nil {
 		return nil, err
 	}
+	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	res, err := j.in.Run(ctx, pyodide.Program{
 		Code:        j.req.Code,
 		Filename:    shownName(j.req.Filename),

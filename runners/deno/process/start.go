@@ -20,6 +20,8 @@ type Command struct {
 	Env  []string
 	// Spec is what it may touch; nil: everything.
 	Spec *sandbox.Spec
+	// Merged makes stderr the same pipe as stdout, whose order is kept.
+	Merged bool
 	// Group requests a control group, where one is delegated to us.
 	Group bool
 }
@@ -48,6 +50,9 @@ func Start(c Command) (*Process, error) {
 	}
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = pipes[0], pipes[3], pipes[5]
+		if c.Merged {
+			p.cmd.Stderr = pipes[3]
+		}
 		if c.Spec != nil {
 			err = p.startConfined(*c.Spec)
 		} else {
