@@ -119,9 +119,12 @@ func setCacheSize(c *Config, v string) error {
 }
 
 func setTimeout(c *Config, v string) (err error) {
+	if _, err := strconv.ParseFloat(v, 64); err == nil {
+		v += "s"
+	}
 	c.Limits.Timeout, err = time.ParseDuration(v)
 	if err != nil || c.Limits.Timeout < runners.MinTimeout || c.Limits.Timeout > runners.MaxTimeout {
-		return fmt.Errorf("%q is not a time between %v and %v, such as 30s or 2m", v, runners.MinTimeout, runners.MaxTimeout)
+		return fmt.Errorf("%q is not a time between %v and %v, such as 30, 30s or 2m", v, runners.MinTimeout, runners.MaxTimeout)
 	}
 	return nil
 }

@@ -25,11 +25,11 @@ func newLock(cfg *Config) *cobra.Command {
 			"JavaScript and TypeScript: the versions go into the npm: and jsr: specifiers of\n" +
 			"the program's imports, and Deno's lock file, which also has the packages that\n" +
 			"those need, with their digests, into comments at the program's end.",
-		Args: cobra.ExactArgs(1),
+		Args: needFile,
 		RunE: func(cmd *cobra.Command, args []string) error { return lockFile(cmd.Context(), *cfg, o, args[0]) },
 	}
-	cmd.Flags().StringVarP(&o.language, "language", "l", "", "python, javascript or typescript")
-	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a requirement that the program does not name itself; may be repeated")
+	addLanguage(cmd, &o.language)
+	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` that the program does not name itself; may be repeated")
 	return cmd
 }
 
@@ -59,7 +59,7 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 	if err != nil {
 		return err
 	}
-	req, err := newRequest(cfg, o, file, nil)
+	req, err := newRequest(ctx, cfg, o, file, nil)
 	if err != nil {
 		return err
 	}

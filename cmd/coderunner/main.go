@@ -32,27 +32,41 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // unfinished nobody trusts, and the next process removes it.
 const signalGrace = 3 * time.Second
 
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ syscall.Signal }
+
+func (e signalError) Error() string { return e.Signal.String() }
+
+// exitCode is the shell's for a command that the signal ended.
+func (e signalError) exitCode() int { return 128 + int(e.Signal) }
+
 // Main runs the command line and returns the exit code.
 func Main() int {
 	closeInherited()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	// A second signal has its usual effect.
-	context.AfterFunc(ctx, stop)
-
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan int, 1)
 	go func() { done <- execute(ctx) }()
+	var end signalError
 	select {
 	case code := <-done:
 		return code
-	case <-ctx.Done():
+	case s := <-signals:
+		signal.Stop(signals) // a second signal has its usual effect
+		end.Signal, _ = s.(syscall.Signal)
+		cancel(end)
 	}
 	select {
 	case code := <-done:
+		if code != 0 {
+			code = end.exitCode()
+		}
 		return code
 	case <-time.After(signalGrace):
 		fmt.Fprintln(os.Stderr, "coderunner: ended by a signal before everything had stopped")
-		return codeOurFault
+		return end.exitCode()
 	}
 }
 
@@ -62,11 +76,12 @@ func execute(ctx context.Context) (code int) {
 	if err == nil {
 		return 0
 	}
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exitError](err); ok {
 		return exit.code
 	}
-	fmt.Fprintf(os.Stderr, "coderunner: %v\n", err)
+	if ctx.Err() == nil {
+		fmt.Fprintf(os.Stderr, "coderunner: %v\n", err)
+	}
 	if cmd.Name() == "run" {
 		return codeOurFault
 	}

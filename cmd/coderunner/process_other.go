@@ -15,5 +15,8 @@ func closeInherited() {}
 // dupStdout returns stdout as it is: there is no descriptor 1 to guard.
 func dupStdout() (*os.File, error) { return os.Stdout, nil }
 
+// inBackground is false: there is no job control.
+func inBackground(*os.File) bool { return false }
+
 // logState does nothing: there is no signal to ask with.
 func logState(*zap.Logger) {}

@@ -45,6 +45,13 @@ func dupStdout() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "stdout"), nil
 }
 
+// inBackground reports whether another process group than ours may read from
+// the terminal.
+func inBackground(terminal *os.File) bool {
+	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	return err == nil && group != unix.Getpgrp()
+}
+
 // logState logs, for each SIGUSR1, what the server holds: for operators, and
 // for tests that look for leaks.
 func logState(log *zap.Logger) {

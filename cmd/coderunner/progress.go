@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -13,9 +12,7 @@ import (
 
 // bar shows a preparation on a terminal.
 type bar struct {
-	w io.Writer
-
-	mu   sync.Mutex
+	w    io.Writer
 	bar  *progressbar.ProgressBar
 	step string // what bar shows
 }
@@ -24,14 +21,12 @@ func newBar(w io.Writer) *bar { return &bar{w: w} }
 
 // report is a [runners.ProgressFunc].
 func (b *bar) report(p runners.Progress) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if p.Phase == "start" || p.Phase == "run" {
-		b.end() // the terminal is the program's now
+	if p.Phase == "run" {
+		b.clear() // the terminal is the program's now
 		return
 	}
 	if step := p.Phase + " " + p.Item; step != b.step || b.bar == nil {
-		b.end()
+		b.clear()
 		b.step = step
 		total := p.Total
 		if total <= 0 {
@@ -50,12 +45,6 @@ func (b *bar) report(p runners.Progress) {
 
 // clear takes the bar away.
 func (b *bar) clear() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.end()
-}
-
-func (b *bar) end() {
 	if b.bar != nil {
 		_ = b.bar.Clear()
 		b.bar, b.step = nil, ""
@@ -67,8 +56,6 @@ type lines struct {
 	w     io.Writer
 	quiet time.Duration // nothing is shown of what is done by then
 	begun time.Time
-
-	mu    sync.Mutex
 	shown map[string]bool // steps; several go on at a time, in turn
 }
 
@@ -78,10 +65,8 @@ func newLines(w io.Writer, quiet time.Duration) *lines {
 
 // report is a [runners.ProgressFunc].
 func (l *lines) report(p runners.Progress) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	step := p.Phase + " " + p.Item
-	if l.shown[step] || p.Phase == "start" || p.Phase == "run" || time.Since(l.begun) < l.quiet {
+	if l.shown[step] || p.Phase == "run" || time.Since(l.begun) < l.quiet {
 		return
 	}
 	l.shown[step] = true

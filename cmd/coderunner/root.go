@@ -1,10 +1,35 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"coderunner/internal/compiler"
 )
+
+// usageTemplate is cobra's without the settings, which every command takes:
+// they have a page of their own.
+const usageTemplate = `Usage:{{if .Runnable}}
+  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+
+Limits, permissions, cache and registries are settings of every command:
+  coderunner help settings
+`
 
 // newRoot builds the command line. Without a command it serves.
 func newRoot() *cobra.Command {
@@ -14,21 +39,65 @@ func newRoot() *cobra.Command {
 		Short: "Runs Python, JavaScript and TypeScript programs in a sandbox",
 		Long: "coderunner runs Python, JavaScript and TypeScript programs, with any package,\n" +
 			"in a sandbox. Without a command it serves MCP over stdio.",
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              cobra.NoArgs,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Version:       ownVersion(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
 	}
 	serve := newServe(&cfg)
 	root.RunE = serve.RunE
+	root.Args, root.SuggestionsMinimumDistance = suggestCommand, 2
 	addSettings(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		cfg, err = readConfig(cmd.Flags())
 		return err
 	}
-	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newVersion(&cfg), newCompile())
+	root.SetVersionTemplate("coderunner {{.Version}}\n")
+	root.SetUsageTemplate(usageTemplate)
+	root.SetFlagErrorFunc(suggestFlag)
+	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newVersion(&cfg), newCompile(),
+		newSettings(root.PersistentFlags()))
 	return root
+}
+
+// suggestCommand refuses what is not a command, and names the one that was meant.
+func suggestCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "coderunner --help lists the commands"
+	if _, err := os.Stat(args[0]); err == nil {
+		hint = "to run a program: coderunner run " + strings.Join(args, " ")
+	} else if list := root.SuggestionsFor(args[0]); len(list) > 0 {
+		hint = "did you mean " + strings.Join(list, " or ") + "?"
+	}
+	return fmt.Errorf("unknown command %q; %s", args[0], hint)
+}
+
+// newSettings is a page of the help.
+func newSettings(flags *pflag.FlagSet) *cobra.Command {
+	cmd := &cobra.Command{Use: "settings", Short: "The settings of every command"}
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fmt.Fprintf(cmd.OutOrStdout(), "Every command takes these settings, as flags or from the environment; flags win.\n\n%s", flags.FlagUsages())
+	})
+	return cmd
+}
+
+// suggestFlag adds to the error of an unknown flag the one that was meant.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return err
+	}
+	var names cobra.Command // which finds what is similar to the names of its commands
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	names.SuggestionsMinimumDistance = 2
+	if list := names.SuggestionsFor(unknown.GetSpecifiedName()); len(list) > 0 {
+		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(list, " or --"))
+	}
+	return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())
 }
 
 // newCompile is for package compiler, which starts this binary again.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"coderunner/runners"
+)
+
+// stream is our stdout or stderr, which gets a program's output as it comes.
+type stream struct {
+	f      *os.File
+	left   int64 // bytes that may still come; negative: no limit
+	inLine bool  // the last byte was not a newline
+	err    error // of the last Write
+}
+
+// errTooMuch is the error of a stream that got more than --max-output.
+var errTooMuch = errors.New("too much output")
+
+// openStreams returns the streams of a program, with at most limit bytes each
+// unless that is negative. They are one where our stdout and stderr are the same
+// terminal, pipe or file: then the order of what is printed is kept.
+func openStreams(limit int64) (stdout, stderr *stream) {
+	stdout = &stream{f: os.Stdout, left: limit}
+	a, errA := os.Stdout.Stat()
+	b, errB := os.Stderr.Stat()
+	if errA == nil && errB == nil && os.SameFile(a, b) {
+		return stdout, stdout
+	}
+	return stdout, &stream{f: os.Stderr, left: limit}
+}
+
+// Write implements io.Writer.
+func (s *stream) Write(p []byte) (n int, err error) {
+	cut := s.left >= 0 && int64(len(p)) > s.left
+	if cut {
+		p = p[:s.left]
+	}
+	if len(p) > 0 {
+		s.inLine = p[len(p)-1] != '\n'
+		n, s.err = s.f.Write(p)
+	}
+	if s.left >= 0 {
+		s.left -= int64(n)
+	}
+	if s.err == nil && cut {
+		s.err = errTooMuch
+	}
+	return n, s.err
+}
+
+// printLine writes our own words, on lines of their own.
+func (s *stream) printLine(text string) error {
+	if s.inLine {
+		text = "\n" + text
+	}
+	s.inLine = false
+	_, err := fmt.Fprintln(s.f, strings.TrimRight(text, "\n"))
+	return err
+}
+
+// printEnd prints what there is to say when a program has ended: the value of
+// its last expression, and why it ended, if not well. The error means that
+// nobody reads our output.
+func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limits) error {
+	for _, s := range []*stream{stdout, stderr} {
+		switch {
+		case s.err == nil:
+		case errors.Is(s.err, errTooMuch):
+			return stderr.printLine(fmt.Sprintf("coderunner: stopped after %d bytes of output (--max-output)", limits.Output))
+		default:
+			return s.err
+		}
+	}
+	if out.Result != nil {
+		if err := stdout.printLine(out.Result.Text); err != nil {
+			return err
+		}
+	}
+	if text := endText(out, limits); text != "" {
+		return stderr.printLine(text)
+	}
+	return nil
+}
+
+// endText returns why a program ended, "" if it ended well or chose its exit
+// code.
+func endText(out *runners.Outcome, limits runners.Limits) string {
+	e := out.Error
+	if e == nil || out.Status == runners.Cancelled { // whoever cancelled it knows
+		return ""
+	}
+	var text string
+	if e.Traceback != "" {
+		text = strings.Trim(e.Traceback, "\n") + "\n"
+	}
+	switch {
+	case out.Status == runners.TimedOut:
+		return text + fmt.Sprintf("coderunner: timed out after %s (--timeout)", limits.Timeout)
+	case out.Status == runners.OutOfMemory:
+		return text + "coderunner: out of memory: " + e.Message + " (--memory)"
+	case text == "" || out.Status == runners.Failed && !strings.Contains(text, e.Message):
+		text += e.Type + ": " + e.Message + "\n" // it has more, such as which permission is missing
+	}
+	for _, p := range e.Packages {
+		text += "  " + p.Name + ": " + p.Reason + "\n"
+	}
+	return text
+}
+
+// brokenPipe reports whether an error means that the reader of a pipe has gone.
+func brokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"coderunner/runners"
+)
+
+// newRequest reads the program and what it is given.
+func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (runners.Request, error) {
+	req := runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
+	code, err := readFile(ctx, file, runners.MaxCode+1) // Run refuses what is longer
+	if err != nil {
+		return req, err
+	}
+	req.Code = string(code)
+	if req.Language, err = languageOf(o.language, file, req.Code); err != nil {
+		if slices.ContainsFunc(args, isLanguageFlag) {
+			err = fmt.Errorf("%s: put --language before it: what follows is the program's", file)
+		}
+		return req, err
+	}
+	if file != "-" {
+		req.Filename = filepath.Base(file)
+		req.Stdin = programStdin(os.Stdin)
+	}
+	return req, nil
+}
+
+// readFile reads at most limit bytes of a file, or of our stdin if that is "-".
+// It returns at once when ctx ends: a terminal, a pipe or a FIFO may keep it
+// waiting.
+func readFile(ctx context.Context, file string, limit int64) (data []byte, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		in := os.Stdin
+		if file != "-" {
+			if in, err = os.Open(file); err != nil {
+				return
+			}
+			defer in.Close()
+		}
+		if data, err = io.ReadAll(io.LimitReader(in, limit)); err != nil {
+			err = fmt.Errorf("read %s: %w", file, err)
+		}
+	}()
+	select {
+	case <-done:
+		return data, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// ownShebang matches the first line of a program that names us as its
+// interpreter, with the language in it.
+var ownShebang = regexp.MustCompile(`^#!.*\bcoderunner\s.*(?:-l|--language)(?:\s*=\s*|\s+)(\w+)`)
+
+// languageOf returns the language of --language, or else of the file's name, or
+// else the one that the program's text shows.
+func languageOf(asked, file, code string) (runners.Language, error) {
+	l := runners.ParseLanguage(asked)
+	switch {
+	case l != "":
+		return l, nil
+	case asked != "":
+		return "", fmt.Errorf("--language %q: want python, javascript or typescript", asked)
+	}
+	if l = runners.ParseLanguage(strings.TrimPrefix(filepath.Ext(file), ".")); l != "" {
+		return l, nil
+	}
+	if m := ownShebang.FindStringSubmatch(code); m != nil {
+		return languageOf(m[1], file, "")
+	}
+	if l = runners.Detect(code); l != "" {
+		return l, nil
+	}
+	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language", file)
+}
+
+func isLanguageFlag(arg string) bool {
+	return arg == "-l" || arg == "--language" || strings.HasPrefix(arg, "--language=")
+}
+
+// programStdin returns what the program reads as its standard input: ours, but
+// nothing if that is closed, or a terminal that is not ours to read from: a
+// process in the background would be stopped.
+func programStdin(stdin *os.File) io.Reader {
+	if _, err := stdin.Stat(); err != nil || term.IsTerminal(int(stdin.Fd())) && inBackground(stdin) {
+		return nil
+	}
+	return stdin
+}

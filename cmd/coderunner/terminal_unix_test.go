@@ -1,0 +1,194 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"coderunner/internal/testcache"
+)
+
+// terminal is a command that runs on a terminal.
+type terminal struct {
+	*testing.T
+	cmd  *exec.Cmd
+	tty  *os.File // our end
+	seen string   // what it has printed
+}
+
+// onTerminal runs a program by coderunner on a terminal.
+func onTerminal(t *testing.T, name, code string, flags ...string) *terminal {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("fetches the runtimes")
+	}
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(selfAs(t, "coderunner"), append(append([]string{"run"}, flags...), file)...)
+	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir())
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hung := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { hung.Stop(); tty.Close() })
+	return &terminal{T: t, cmd: cmd, tty: tty}
+}
+
+// shows waits until the terminal shows a text.
+func (t *terminal) shows(text string) {
+	t.Helper()
+	buf := make([]byte, 4096)
+	for !strings.Contains(t.seen, text) {
+		n, err := t.tty.Read(buf)
+		if t.seen += string(buf[:n]); err != nil {
+			t.Fatalf("terminal shows %q, want %q", t.seen, text)
+		}
+	}
+}
+
+// types types a text.
+func (t *terminal) types(text string) {
+	t.Helper()
+	if _, err := io.WriteString(t.tty, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exits waits for the end and compares the exit code.
+func (t *terminal) exits(want int) {
+	t.Helper()
+	rest, _ := io.ReadAll(t.tty) // it fails when the command has gone
+	t.seen += string(rest)
+	_ = t.cmd.Wait()
+	if got := t.cmd.ProcessState.ExitCode(); got != want {
+		t.Errorf("exit code %d, want %d; terminal shows %q", got, want, t.seen)
+	}
+}
+
+// A program talks with the person at the terminal, and its output is there
+// before the program waits.
+func TestTerminalDialogue(t *testing.T) {
+	for name, code := range map[string]string{
+		"ask.py": "print('begin')\nname = input('Name? ')\nprint('Hello,', name)\nprint(input())",
+		"ask.ts": `console.log("begin");
+			const read = () => { const b = new Uint8Array(99); return new TextDecoder().decode(b.subarray(0, Deno.stdin.readSync(b)!)).trim(); };
+			Deno.stdout.writeSync(new TextEncoder().encode("Name? "));
+			console.log("Hello, " + read());
+			console.log(read());`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			term := onTerminal(t, name, code)
+			term.shows("begin\r\nName? ")
+			term.types("Ada\n")
+			term.shows("Hello, Ada\r\n")
+			term.types("more\n")
+			term.shows("more\r\nmore\r\n")
+			term.exits(0)
+		})
+	}
+}
+
+// What a program prints to both streams keeps its order on a terminal.
+func TestTerminalOrder(t *testing.T) {
+	for name, code := range map[string]string{
+		"order.py": "import sys\nfor i in range(50):\n  print('o%d' % i)\n  print('e%d' % i, file=sys.stderr)\nraise ValueError('end')",
+		"order.ts": "for (let i = 0; i < 50; i++) { console.log('o' + i); console.error('e' + i); }\nPromise.reject(new RangeError('end'));",
+	} {
+		t.Run(name, func(t *testing.T) {
+			term := onTerminal(t, name, code)
+			term.shows("o0\r\ne0\r\no1\r\ne1\r\n")
+			term.exits(1)
+			last := 0
+			for i := range 50 {
+				for _, stream := range []string{"o", "e"} {
+					at := strings.Index(term.seen, fmt.Sprintf("%s%d\r\n", stream, i))
+					if at < last {
+						t.Fatalf("%s%d is not in its place: %q", stream, i, term.seen)
+					}
+					last = at
+				}
+			}
+			if n := strings.Count(term.seen, "Error: end"); n != 1 {
+				t.Errorf("the error is shown %d times: %q", n, term.seen[last:])
+			}
+		})
+	}
+}
+
+// Ctrl-C and SIGTERM end a program at once, also one that waits, and a command
+// that still waits for its program; with the exit codes of a shell.
+func TestTerminalSignals(t *testing.T) {
+	for name, code := range map[string]string{
+		"loop.py":  "print('begin')\nwhile True: pass",
+		"sleep.py": "print('begin')\nimport time\ntime.sleep(60)",
+		"read.py":  "print('begin')\ninput()",
+		"loop.ts":  "console.log('begin'); for (;;);",
+		"read.ts":  "console.log('begin'); Deno.stdin.readSync(new Uint8Array(9));",
+	} {
+		t.Run(name, func(t *testing.T) {
+			term := onTerminal(t, name, code)
+			term.shows("begin")
+			term.types("\x03")
+			begun := time.Now()
+			term.exits(128 + int(syscall.SIGINT))
+			if took := time.Since(begun); took > signalGrace {
+				t.Errorf("ended after %v", took)
+			}
+			if strings.Contains(term.seen, "coderunner:") || strings.Contains(term.seen, "Traceback") {
+				t.Errorf("terminal shows %q", term.seen)
+			}
+		})
+	}
+}
+
+// A command that waits for the rest of its program ends at once by a signal.
+func TestSignalWhileReading(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo.py")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"-", fifo} {
+		cmd := exec.Command(selfAs(t, "coderunner"), "run", file)
+		cmd.Env = append(os.Environ(), "CODE_RUNNER_OFFLINE=1")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if file == "-" { // more than a pipe holds: it is being read
+			_, err = io.WriteString(in, strings.Repeat("#", 200_000))
+		} else { // which waits for the reader
+			var w *os.File
+			if w, err = os.OpenFile(fifo, os.O_WRONLY, 0); err == nil {
+				defer w.Close()
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != 128+int(syscall.SIGTERM) || time.Since(begun) > signalGrace/2 {
+			t.Errorf("run %s: exit code %d after %v", file, code, time.Since(begun))
+		}
+	}
+}
