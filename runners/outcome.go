@@ -61,6 +61,8 @@ type Error struct {
 	// Packages has a reason for every package that cannot be installed, when
 	// the status is NotInstalled.
 	Packages []PackageError `json:"packages,omitempty"`
+	// Hint is what could be used instead of them, or set on the server.
+	Hint string `json:"hint,omitempty"`
 }
 
 // PackageError is a package that cannot be installed, and why.

@@ -169,6 +169,9 @@ func (c *content) packagesText(e *runners.Error) string {
 	for _, p := range e.Packages {
 		fmt.Fprintf(&b, "\n- %s: %s", p.Name, p.Reason)
 	}
+	if e.Hint != "" {
+		b.WriteString("\n" + e.Hint)
+	}
 	return runners.Clip(b.String(), maxErrorText)
 }
 

@@ -143,6 +143,7 @@ func (j *job) explain(o ending) {
 	if missing := j.unmet(e); missing != nil {
 		o.Status, o.Error = runners.NotInstalled, missing.Outcome().Error
 		o.Error.Traceback, o.Error.Line = e.Traceback, e.Line
+		j.advise(o.Error)
 		return
 	}
 	hint := j.hint(e)

@@ -140,5 +140,6 @@ func (j *job) cancelled() *runners.Outcome {
 func (j *job) notInstalled(missing *runners.NotInstalledError) *runners.Outcome {
 	o := j.printed(runners.NotInstalled, failedCode)
 	o.Error = missing.Outcome().Error
+	j.advise(o.Error)
 	return o.Outcome
 }

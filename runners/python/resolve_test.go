@@ -377,3 +377,34 @@ func TestVersionsOfAnotherAge(t *testing.T) {
 		}
 	}
 }
+
+// What to use instead of packages that cannot be installed is said once, and what
+// to set on the server once, at the end.
+func TestInstead(t *testing.T) {
+	x := newIndex(t)
+	for _, name := range []string{"polars", "psycopg", "numpy", "other"} {
+		x.addBytes(name+"-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	}
+	b := newBase(t, nil, wheeltest.Wheel{Filename: "numpy-1.0-py3-none-any.whl"}, wheeltest.Wheel{Filename: "pandas-1.0-py3-none-any.whl"})
+	reachable := x.newRunner(b, false, t.TempDir())
+	o := run(t, reachable, "import polars, psycopg")
+	refused(t, o, "polars", "only wheels for win")
+	if want := "Instead of polars, use pandas; instead of psycopg, use sqlite3."; o.Error.Hint != want {
+		t.Errorf("%q, want %q", o.Error.Hint, want)
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	unreachable := x.newRunner(b, false, t.TempDir())
+	o = run(t, unreachable, "import numpy")
+	refused(t, o, "numpy", "cannot be fetched")
+	model, server, _ := strings.Cut(o.Error.Hint, "\n")
+	if model != "Instead of numpy, use array, math and statistics." || !strings.Contains(server, "PYODIDE_PACKAGE_BASE_URL can name another place with Pyodide's builds of numpy.") {
+		t.Errorf("%q", o.Error.Hint)
+	}
+	for _, p := range o.Error.Packages {
+		if strings.Contains(p.Reason, "PYODIDE") {
+			t.Errorf("%+v", p)
+		}
+	}
+}

@@ -77,7 +77,7 @@ func (a *answer) fresh(now time.Time) bool {
 // refuse remembers that a request cannot be met, if the index said so and the
 // network did not fail.
 func (s *session) refuse(key string, failed *runners.NotInstalledError) {
-	if !s.unreachable && len(s.lost) == 0 && s.baseUnreachable() == "" && !s.fetch.Offline() {
+	if !s.unreachable && len(s.lost) == 0 && s.BaseUnreachable() == "" && !s.fetch.Offline() {
 		s.remember(key, &answer{Format: answerFormat, When: time.Now().UTC(), Failed: failed.Packages})
 	}
 }

@@ -173,11 +173,14 @@ func describe(notes []string, sdist bool, unbuilt string) string {
 	return "has only wheels for " + strings.Join(notes, ", ")
 }
 
+// NotFetched is in the reasons why Pyodide's own builds cannot be installed.
+const NotFetched = "cannot be fetched: "
+
 // offered returns the usable packages of the lock file: those that fit, are not
 // known to be missing, and depend only on usable ones. reasons has the others.
 func (s *session) offered() (offers map[string]lockOffer, reasons map[string]string) {
 	offers, reasons = map[string]lockOffer{}, map[string]string{}
-	baseErr := s.baseUnreachable()
+	baseErr := s.BaseUnreachable()
 	for name, p := range s.lock.ByName {
 		if !s.usable(name, p) || s.locked != nil && !s.locked.allows(name, p.SHA256) {
 			continue
@@ -185,9 +188,9 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
 		switch {
 		case baseErr != "":
-			reasons[name] = build + "cannot be fetched: " + baseErr + "; PYODIDE_PACKAGE_BASE_URL on the server can name another place"
+			reasons[name] = build + NotFetched + baseErr
 		case s.lost[name] != "":
-			reasons[name] = build + "cannot be fetched: " + s.lost[name]
+			reasons[name] = build + NotFetched + s.lost[name]
 		default:
 			offers[name] = lockOffer{Version: p.Version, Depends: p.Depends}
 		}

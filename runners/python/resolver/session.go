@@ -294,9 +294,9 @@ func (r *Resolver) noteBase(reached bool) {
 	}
 }
 
-// baseUnreachable returns the reason why the base URL is not tried, "" when it
-// is.
-func (r *Resolver) baseUnreachable() string {
+// BaseUnreachable returns the reason why the base URL of Pyodide's packages is not
+// tried, "" when it is.
+func (r *Resolver) BaseUnreachable() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.baseErr

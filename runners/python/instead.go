@@ -1,0 +1,62 @@
+package python
+
+import (
+	"fmt"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
+)
+
+// instead has what to write in place of packages that often cannot be installed:
+// a project, or modules of Python's library.
+var instead = map[string]string{
+	"polars": "pandas", "pyspark": "pandas", "dask": "pandas", "duckdb": "sqlite3", "modin": "pandas",
+	"pandas": "csv, sqlite3 and statistics", "numpy": "array, math and statistics", "scipy": "math and statistics",
+	"psycopg": "sqlite3", "psycopg2": "sqlite3", "psycopg2-binary": "sqlite3", "mysqlclient": "sqlite3", "mysql-connector-python": "sqlite3",
+	"opencv-python": "pillow", "opencv-python-headless": "pillow", "pillow": "the text of an SVG file",
+	"matplotlib": "the text of an SVG file", "seaborn": "matplotlib", "plotly": "matplotlib",
+	"torch": "numpy", "tensorflow": "numpy", "keras": "numpy", "jax": "numpy", "numba": "numpy",
+	"xgboost": "scikit-learn", "lightgbm": "scikit-learn", "spacy": "re and collections",
+	"orjson": "json", "ujson": "json", "lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
+	"rapidfuzz": "difflib", "thefuzz": "difflib", "levenshtein": "difflib",
+	"psutil": "os, platform and resource", "uvloop": "asyncio", "gevent": "asyncio", "greenlet": "asyncio",
+	"cryptography": "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets", "blake3": "hashlib.blake2b",
+	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
+	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",
+}
+
+// advise adds to the error of packages that cannot be installed what the program
+// could use instead, and, for whoever runs the server, what to set.
+func (j *job) advise(e *runners.Error) {
+	var use, ours []string
+	lock := j.engine.lock
+	unreachable := j.engine.resolver.BaseUnreachable() != ""
+	for _, p := range e.Packages {
+		if r, err := requirement.Parse(p.Name); err == nil && strings.Contains(p.Reason, resolver.NotFetched) {
+			ours, unreachable = append(ours, r.Name), true
+		}
+	}
+	for _, p := range e.Packages {
+		r, err := requirement.Parse(p.Name)
+		if err != nil {
+			continue
+		}
+		other := instead[r.Name]
+		if _, built := lock.ByName[other]; built && unreachable && instead[other] != "" {
+			other = instead[other] // it cannot be installed either
+		}
+		if other != "" {
+			use = append(use, fmt.Sprintf("instead of %s, use %s", r.Name, other))
+		}
+	}
+	if len(use) > 0 {
+		hint := strings.Join(use, "; ") + "."
+		e.Hint = strings.ToUpper(hint[:1]) + hint[1:]
+	}
+	if len(ours) > 0 {
+		e.Hint = strings.TrimSpace(fmt.Sprintf("%s\nFor whoever runs the server: PYODIDE_PACKAGE_BASE_URL can name another place with Pyodide's builds of %s.",
+			e.Hint, strings.Join(ours, ", ")))
+	}
+}
