@@ -15,14 +15,12 @@ import (
 // extensions are those of files that Deno runs.
 var extensions = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"}
 
-// edited are the extensions of programs that get edits: modules without tags.
-var edited = []string{".js", ".mjs", ".ts", ".mts"}
-
 // analysis is what a request's text shows, before anything is fetched or run.
 type analysis struct {
 	main    string // the program's name in the working directory
 	shown   string // its name in tracebacks
 	program *jsparse.Program
+	files   []runners.File // of the request, with their edits
 	pinned  []deps.Package // of Request.Packages
 	deps    deps.Dependencies
 }
@@ -32,33 +30,55 @@ func analyze(req runners.Request) (a analysis, err error) {
 	if a.main, a.shown, err = programName(req); err != nil {
 		return a, err
 	}
-	if err = checkNames(req.Files, a.main); err != nil {
-		return a, err
-	}
 	if a.pinned, err = deps.ParsePackages(req.Packages); err != nil {
 		return a, err
 	}
-	if slices.Contains(edited, path.Ext(a.main)) {
-		a.program = jsparse.ParseMain(req.Code, deps.Fetched)
-	} else {
-		a.program = jsparse.Parse(req.Code)
+	a.program = jsparse.Parse(req.Code, options(a.main, true))
+	a.main = compiled(a.main, a.program)
+	if err = checkNames(req.Files, a.main); err != nil {
+		return a, err
 	}
 	return a, a.resolve(req.Files)
 }
 
+// options returns how to read the file of a name.
+func options(name string, main bool) jsparse.Options {
+	ext := path.Ext(name)
+	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c")}
+}
+
+// compiled returns a name under which Deno compiles the tags and decorators that
+// are in a file.
+func compiled(name string, p *jsparse.Program) string {
+	base, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
+	if p.Decorated && strings.Contains(ext, "js") {
+		ext = strings.Replace(ext, "js", "ts", 1)
+	}
+	if p.Tags && !strings.HasSuffix(ext, "x") {
+		ext = ext[:1] + ext[len(ext)-2:] + "x"
+	}
+	return base + ext
+}
+
 // resolve finds the packages for the imports of the program and its files.
 func (a *analysis) resolve(files []runners.File) error {
-	project, err := deps.ReadProject(files, a.main)
-	if err != nil {
-		return err
-	}
-	modules := []deps.Module{{Path: a.main, Imports: a.program.Imports}}
-	for _, file := range files {
-		if slices.Contains(extensions, path.Ext(file.Path)) {
-			modules = append(modules, deps.Module{Path: file.Path, Imports: jsparse.Parse(string(file.Data)).Imports})
+	modules := []deps.Module{{Path: a.main, Program: a.program}}
+	a.files = slices.Clone(files)
+	for n, file := range files {
+		if !slices.Contains(extensions, path.Ext(file.Path)) {
+			continue
 		}
+		p := jsparse.Parse(string(file.Data), options(file.Path, false))
+		if p.HasEdits() {
+			a.files[n].Data = []byte(p.Edited())
+		}
+		a.files[n].Path = compiled(file.Path, p)
+		modules = append(modules, deps.Module{Path: a.files[n].Path, Was: file.Path, Program: p})
 	}
-	a.deps, err = deps.Resolve(modules, project, a.pinned)
+	project, err := deps.ReadProject(a.files, a.main)
+	if err == nil {
+		a.deps, err = deps.Resolve(modules, project, a.pinned)
+	}
 	return err
 }
 

@@ -253,4 +253,5 @@ try {
   blame("t", thrown);
   exit(1);
 }
+export {}; // Deno takes what neither imports nor exports for CommonJS
 if (tests.length > 0) then(runTests(), (ok) => ok || exit(1));

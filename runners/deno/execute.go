@@ -75,7 +75,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.dir.write(j.main, j.program.Edited(), j.req.Files); err != nil {
+		if err := in.dir.write(j.main, j.program.Edited(), j.files); err != nil {
 			in.discard()
 			return nil, err
 		}

@@ -66,7 +66,8 @@ func (of *installer) install(ctx context.Context, binary string, d deps.Dependen
 		with := *p
 		with.missing = map[string]runners.PackageError{}
 		for _, f := range i.deps.Missing {
-			with.missing[f.Message()] = runners.PackageError{Name: f.Target.Asked, Reason: f.Reason}
+			e := runners.PackageError{Name: f.Target.Asked, Reason: f.Reason}
+			with.missing[f.Message()], with.missing[f.Target.Required()] = e, e
 		}
 		return &with, nil
 	}

@@ -62,7 +62,7 @@ func (in *instance) withoutCache(p runners.Policy) runners.Policy {
 // flags returns the arguments for Deno.
 func (in *instance) flags() []string {
 	v, f, policy := in.variant, in.dir, in.policy()
-	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", heapFlag(v.memory)}
+	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", "--unstable-sloppy-imports", "--unstable-detect-cjs", heapFlag(v.memory)}
 	read := []string{f.work(), f.temp()}
 	var imports []string
 	if v.ready.config {

@@ -248,6 +248,9 @@ var (
 	hint      = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
 )
 
+// wrapper matches the frame of the module that Deno makes for a CommonJS file.
+var wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`)
+
 // Bounds of an error's text, which is untrusted.
 const (
 	maxTrace  = 64 << 10 // bytes
@@ -318,6 +321,9 @@ func (e *ending) traceback(stack string) (text string, line int) {
 		if m := linkPlace.FindStringIndex(l); m != nil && !frame.MatchString(l) {
 			// V8 puts the position into the message.
 			inside = e.clean(l[:m[0]]) + "\n    at " + e.clean(strings.TrimSpace(l[m[0]:])[len("at "):])
+		}
+		if wrapper.MatchString(inside) && len(kept) > 0 && strings.Contains(kept[len(kept)-1], " at Object.<anonymous> (") {
+			continue // Deno's module around a CommonJS file
 		}
 		ours := false
 		inside = place.ReplaceAllStringFunc(inside, func(found string) string {

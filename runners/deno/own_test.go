@@ -90,7 +90,7 @@ let said;
 try { await import("coderunner-no-such-package-zq/x") } catch (e) { said = e.message }
 try { require("coderunner-no-such-package-zq") } catch (e) { said += " " + e.code }
 said
-`, `"coderunner-no-such-package-zq/x: not found in the npm registry ERR_MODULE_NOT_FOUND"`, ""},
+`, `"coderunner-no-such-package-zq/x: not found in the npm registry MODULE_NOT_FOUND"`, ""},
 		{"types only", `
 import type { A } from "coderunner-no-such-package-zq";
 const a: A = 1; a

@@ -1,6 +1,8 @@
 package deno
 
 import (
+	"regexp"
+	"strings"
 	"time"
 
 	"coderunner/internal/recent"
@@ -22,10 +24,13 @@ type prepared struct {
 	set      string   // a digest of the packages in exactly these versions
 	fresh    bool     // prepared by this very run
 
-	// missing maps the message an import throws to the package that cannot be
-	// installed.
+	// missing has the packages that cannot be installed, by the message that
+	// import throws and by the name that require() does not find.
 	missing map[string]runners.PackageError
 }
+
+// notFound matches the message of require() about a missing module.
+var notFound = regexp.MustCompile(`^Cannot find module '([^']+)'`)
 
 // notInstalled sets NotInstalled if the program ended by the error of importing a
 // missing package.
@@ -33,7 +38,14 @@ func (p *prepared) notInstalled(o *runners.Outcome) {
 	if o.Status != runners.Failed || o.Error == nil {
 		return
 	}
-	if missing, ok := p.missing[o.Error.Message]; ok {
+	name := o.Error.Message
+	if m := notFound.FindStringSubmatch(name); m != nil {
+		name = m[1]
+	}
+	if missing, ok := p.missing[name]; ok {
+		reason := missing.Name + ": " + missing.Reason
+		o.Error.Traceback = strings.Replace(o.Error.Traceback, o.Error.Message, reason, 1)
+		o.Error.Message = reason
 		o.Status, o.Error.Type, o.Error.Packages = runners.NotInstalled, "NotInstalled", []runners.PackageError{missing}
 	}
 }

@@ -33,9 +33,9 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			return nil, err
 		}
 		o := end.outcome()
-		if o.Status == runners.Failed && j.program.HasEdits() && j.unloadable(ctx, end) {
+		if plain := j.program.Valueless(); plain != nil && o.Status == runners.Failed && j.unloadable(ctx, end) {
 			// Deno's message should be about the user's own text.
-			j.program = jsparse.Plain(req.Code)
+			j.program = plain
 			continue
 		}
 		end.held.release(o.Stderr)

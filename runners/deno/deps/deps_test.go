@@ -29,6 +29,11 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// module returns a file with imports.
+func module(path string, imports ...jsparse.Import) Module {
+	return Module{Path: path, Program: &jsparse.Program{Imports: imports}}
+}
+
 // resolveAll resolves the static imports of main.ts among files.
 func resolveAll(t *testing.T, files []runners.File, specs []string, pins []Package) Dependencies {
 	t.Helper()
@@ -36,7 +41,7 @@ func resolveAll(t *testing.T, files []runners.File, specs []string, pins []Packa
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Module{Path: "main.ts"}
+	m := module("main.ts")
 	for _, s := range specs {
 		m.Imports = append(m.Imports, jsparse.Import{Specifier: s, Static: true})
 	}

@@ -39,9 +39,12 @@ func (p *Project) own(specifier, file string) (address, scope string, ok bool) {
 			break
 		}
 	}
-	for _, d := range []string{".", here} {
+	for _, d := range append([]string{".", here}, p.bases...) {
 		// A file that imports its own name, such as zod.ts, gets the package.
 		if name, ok := p.find(path.Join(d, specifier)); ok && name != file && name != p.main {
+			if d != "." {
+				d = here
+			}
 			return Work + name, scopeOf(d), true
 		}
 	}
@@ -72,6 +75,13 @@ func (p *Project) find(name string) (file string, ok bool) {
 	for _, base := range []string{name, path.Join(name, "index")} {
 		for _, ending := range endings {
 			if p.files[base+ending] && (ending != "" || path.Ext(base) != "") {
+				return base + ending, true
+			}
+		}
+	}
+	if base, ok := strings.CutSuffix(name, ".js"); ok { // as TypeScript names its files
+		for _, ending := range []string{".ts", ".tsx"} {
+			if p.files[base+ending] {
 				return base + ending, true
 			}
 		}

@@ -18,9 +18,10 @@ const (
 )
 
 // configNames are the files that map names, in order of precedence.
-var configNames = []string{"deno.json", "deno.jsonc", "package.json"}
+var configNames = []string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"}
 
-// Project is what maps names in a program: its files, deno.json and package.json.
+// Project is what maps names in a program: its files, deno.json, package.json and
+// tsconfig.json.
 // Nothing else in these has an effect: no permission, unstable feature, lock file,
 // task or lifecycle script. Paths outside the working directory are not followed.
 type Project struct {
@@ -30,7 +31,8 @@ type Project struct {
 	names     map[string]string    // package among the files → directory
 	patterns  []pattern
 	imports   importMap
-	config    []byte            // the part of deno.json for Deno, nil if none
+	options   map[string]any    // for Deno's compiler
+	bases     []string          // directories of bare names, by tsconfig.json
 	refused   map[string]string // address of a module that throws → the reason
 	entries   int
 }
@@ -54,7 +56,7 @@ type pattern struct{ dir, prefix, suffix, address string }
 func ReadProject(files []runners.File, main string) (*Project, error) {
 	p := &Project{
 		main: main, files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
-		imports: importMap{Imports: map[string]string{}}, refused: map[string]string{},
+		imports: importMap{Imports: map[string]string{}}, refused: map[string]string{}, options: map[string]any{},
 	}
 	data := map[string][]byte{}
 	for _, f := range files {
@@ -104,11 +106,7 @@ func (p *Project) read(f runners.File, data map[string][]byte) error {
 	if installed(dir) {
 		return nil
 	}
-	if options := harmless(content["compilerOptions"]); dir == "." && p.config == nil && len(options) > 0 {
-		if p.config, err = json.Marshal(map[string]any{"compilerOptions": options}); err != nil {
-			return err
-		}
-	}
+	p.readOptions(dir, members(content["compilerOptions"]), config == "tsconfig.json")
 	from := content
 	if name := text(content["importMap"]); name != "" && content["imports"] == nil {
 		name = path.Join(dir, name)
@@ -122,20 +120,6 @@ func (p *Project) read(f runners.File, data map[string][]byte) error {
 	}
 	p.readMap(m.dir, dir, from)
 	return nil
-}
-
-// compilerOptions are those that only change how TypeScript is compiled.
-var compilerOptions = []string{"emitDecoratorMetadata", "experimentalDecorators", "jsx", "jsxFactory", "jsxFragmentFactory", "jsxImportSource"}
-
-func harmless(options any) map[string]any {
-	kept := map[string]any{}
-	for _, name := range compilerOptions {
-		switch v := members(options)[name].(type) {
-		case string, bool:
-			kept[name] = v
-		}
-	}
-	return kept
 }
 
 // readMap reads an import map in dir that applies to the files below another

@@ -194,7 +194,7 @@ deep: npm:deep +
 			if err != nil {
 				t.Fatal(err)
 			}
-			modules := []Module{{Path: "main.ts"}}
+			modules := []Module{module("main.ts")}
 			ask := func(line string) (file, spec string) {
 				what, _, _ := strings.Cut(line, ": ")
 				if file, spec, ok := strings.Cut(what, " "); ok {
@@ -205,7 +205,7 @@ deep: npm:deep +
 			lines := strings.Split(strings.TrimSpace(tt.want), "\n")
 			for _, line := range lines {
 				file, spec := ask(line)
-				modules = append(modules, Module{Path: file, Imports: []jsparse.Import{{Specifier: spec}}})
+				modules = append(modules, module(file, jsparse.Import{Specifier: spec}))
 			}
 			d, err := Resolve(modules, p, nil)
 			if err != nil {
@@ -248,10 +248,10 @@ func TestNeeded(t *testing.T) {
 	}
 	static := func(s string) jsparse.Import { return jsparse.Import{Specifier: s, Static: true} }
 	d, err := Resolve([]Module{
-		{"main.ts", []jsparse.Import{static("./a.ts"), static("in-main"), {Specifier: "dynamic"}, {Specifier: "./c.ts"}, static("bad")}},
-		{"a.ts", []jsparse.Import{static("own"), static("in-a")}},
-		{"b.ts", []jsparse.Import{static("in-b"), static("./a.ts")}},
-		{"c.ts", []jsparse.Import{static("in-c"), static("dynamic")}},
+		module("main.ts", static("./a"), static("in-main"), jsparse.Import{Specifier: "dynamic"}, jsparse.Import{Specifier: "./c.ts"}, static("bad")),
+		module("a.ts", static("own"), static("in-a")),
+		module("b.ts", static("in-b"), static("./a.js")),
+		module("c.ts", static("in-c"), static("dynamic")),
 	}, p, []Package{{Registry: "npm", Name: "pinned"}})
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestNeeded(t *testing.T) {
 func TestTooManyTargets(t *testing.T) {
 	var modules []Module
 	for i := range maxTargets + 1 {
-		modules = append(modules, Module{Path: fmt.Sprint("f", i, ".ts"), Imports: []jsparse.Import{{Specifier: fmt.Sprint("p", i)}}})
+		modules = append(modules, module(fmt.Sprint("f", i, ".ts"), jsparse.Import{Specifier: fmt.Sprint("p", i)}))
 	}
 	p, err := ReadProject(nil, "main.ts")
 	if err != nil {
@@ -306,7 +306,7 @@ func FuzzProject(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := Resolve([]Module{{"d/a.ts", []jsparse.Import{{Specifier: spec}}}, {"main.ts", []jsparse.Import{{Specifier: spec}}}}, p, nil)
+		d, err := Resolve([]Module{module("d/a.ts", jsparse.Import{Specifier: spec}), module("main.ts", jsparse.Import{Specifier: spec})}, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

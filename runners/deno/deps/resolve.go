@@ -36,6 +36,15 @@ type Target struct {
 	names []name // the program's names for it
 }
 
+// Required returns the name by which require() looks for the target.
+func (t Target) Required() string {
+	p, ok := Split(t.Specifier)
+	if !ok {
+		return t.Asked
+	}
+	return p.Name + p.Path
+}
+
 // Empty reports whether there is nothing to prepare.
 func (d *Dependencies) Empty() bool {
 	return len(d.Targets) == 0 && len(d.Map.Imports) == 0 && len(d.Map.Scopes) == 0 && d.Config == nil
@@ -52,8 +61,9 @@ type name struct{ scope, specifier string }
 
 // Module is a file of the program.
 type Module struct {
-	Path    string
-	Imports []jsparse.Import
+	*jsparse.Program
+	Path string
+	Was  string // its path in the request, if that is another one
 }
 
 // maxTargets bounds the targets of one program.
@@ -65,12 +75,19 @@ const maxTargets = 500
 // packages argument. The error is a *runners.RequestError.
 func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies, error) {
 	r := resolution{
-		project: project, d: Dependencies{Map: project.imports, Config: project.config}, pins: map[string]Package{},
+		project: project, d: Dependencies{Map: project.imports}, pins: map[string]Package{},
 		index: map[string]int{}, static: map[string][]string{}, wants: map[string][]int{},
 	}
 	for _, p := range pinned {
 		r.pin(p)
 	}
+	for _, m := range modules {
+		if m.Was != "" && m.Was != m.Path {
+			r.d.Map.put("", Work+m.Was, Work+m.Path)
+		}
+	}
+	project.compile(modules)
+	r.d.Config = project.config()
 	for n, m := range modules {
 		for _, i := range m.Imports {
 			r.imported(m.Path, i)
@@ -123,6 +140,9 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 	}
 	address, scope, mapped := r.meaning(spec, file)
 	if at, ok := strings.CutPrefix(address, Work); ok {
+		if name, found := r.project.find(at); found {
+			at = name
+		}
 		if i.Static {
 			r.static[file] = append(r.static[file], at)
 		}

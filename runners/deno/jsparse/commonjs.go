@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// commonJS finds the CommonJS names that a program uses. Programs are modules, as
-// everywhere in Deno, but they get require, __dirname and __filename if they use
-// them and do not declare them.
+// commonJS finds the CommonJS names that a program uses.
 type commonJS struct {
 	used, declared []string // names
 	unsure         string   // used or declared: the next token decides
+	main           bool     // require.main is used
+	exports        bool     // "export =" is
+	assigned       []edit   // of "import x = require(" and "export =", for a module
 }
 
-var commonJSNames = []string{"require", "__dirname", "__filename"}
+var commonJSNames = []string{"require", "__dirname", "__filename", "module", "exports"}
 
 // take handles a token before the analysis does.
 func (c *commonJS) take(a *analysis, t token) {
@@ -26,6 +27,7 @@ func (c *commonJS) take(a *analysis, t token) {
 		c.note(list, c.unsure)
 		c.unsure = ""
 	}
+	c.shapes(a, t)
 	w := a.s.word(t)
 	if !slices.Contains(commonJSNames, w) || a.s.is(a.prev, '.') {
 		return
@@ -37,8 +39,34 @@ func (c *commonJS) take(a *analysis, t token) {
 	switch a.s.word(a.prev) {
 	case "const", "let", "var", "function", "class", "import", "as":
 		c.note(&c.declared, w)
+	case "declare", "namespace":
 	default:
-		c.note(&c.used, w)
+		if w != "module" && w != "exports" { // ordinary names, too: see shapes
+			c.note(&c.used, w)
+		}
+	}
+}
+
+// shapes finds module.exports, exports.x, require.main, "export =" and
+// "import x = require", with t as their last token.
+func (c *commonJS) shapes(a *analysis, t token) {
+	before, further := a.s.word(a.prev), a.s.word(a.prev2)
+	switch {
+	case a.s.is(a.prev, '.') && !a.s.is(a.prev3, '.'):
+		if further == "module" && a.s.word(t) == "exports" {
+			c.note(&c.used, "module")
+		}
+		if further == "require" && a.s.word(t) == "main" {
+			c.main = true
+			c.note(&c.used, "module")
+		}
+	case before == "exports" && !a.s.is(a.prev2, '.') && (a.s.is(t, '.') || a.s.is(t, '[')):
+		c.note(&c.used, "exports")
+	case before == "export" && a.s.is(t, '='):
+		c.exports = true
+		c.assigned = append(c.assigned, edit{offset: a.prev.start, cut: len(before), text: "module.exports"})
+	case further == "import" && a.prev2.depth == 0 && a.s.is(t, '=') && a.prev.kind == word:
+		c.assigned = append(c.assigned, edit{offset: a.prev2.start, cut: len("import"), text: "const "})
 	}
 }
 
@@ -48,37 +76,83 @@ func (c *commonJS) note(list *[]string, name string) {
 	}
 }
 
-// prelude returns declarations, without a newline, of the names that are used and
-// not declared. Packages come from import(), since a program has no directory of
-// packages to search. Everything else comes from Node's own require, and so do
-// files of packages that import() does not find: require adds an extension. A
-// module that is not found throws when it is required.
-func (c *commonJS) prelude(imports []Import, fetched func(string) bool) string {
+// uses reports whether a name is used that the program does not declare.
+func (c *commonJS) uses(name string) bool {
+	return slices.Contains(c.used, name) && !slices.Contains(c.declared, name)
+}
+
+// marked reports whether the program uses what only CommonJS has.
+func (c *commonJS) marked() bool { return c.exports || c.uses("module") || c.uses("exports") }
+
+// hooks returns statements for a program that is CommonJS. It is the main module,
+// and what it requires may be named as in import: TypeScript without its ending,
+// a package with its scheme.
+func (c *commonJS) hooks(imports []Import) string {
+	text := ""
+	if c.main {
+		text = "require.main=module;"
+	}
+	if slices.ContainsFunc(imports, func(i Import) bool { return i.Required }) {
+		text = resolver(imports) + `(require("module"));` + text
+	}
+	return text
+}
+
+// prelude returns declarations, without a newline, of the names that a module uses
+// and does not declare.
+func (c *commonJS) prelude(imports []Import) string {
 	var b strings.Builder
-	for _, name := range c.used {
-		if slices.Contains(c.declared, name) {
-			continue
-		}
-		if name != "require" {
+	for _, name := range []string{"__dirname", "__filename"} {
+		if c.uses(name) {
 			b.WriteString("const " + name + "=import.meta." + strings.Trim(name, "_") + ";")
-			continue
 		}
-		b.WriteString(`const require=await(async(r)=>{const m={`)
-		for _, i := range imports {
-			if !i.Required || !fetched(i.Specifier) {
-				continue
-			}
-			quoted, _ := json.Marshal(i.Specifier)
-			b.WriteString(string(quoted) + `:await import(` + string(quoted) + `)` + withExtension(string(quoted)) +
-				`.then((n)=>()=>n["module.exports"]??n,(e)=>()=>{throw e}),`)
-		}
-		b.WriteString(`};return Object.assign((s)=>Object.hasOwn(m,s)?m[s]():r(s),r)})((await import("node:module")).createRequire(import.meta.url));`)
+	}
+	if c.uses("require") {
+		b.WriteString("const require=" + resolver(imports) + `((await import("node:module")).default,import.meta).createRequire(import.meta.url);`)
+	}
+	if c.marked() {
+		b.WriteString("const module={exports:{}},exports=module.exports;")
+	}
+	if c.main {
+		b.WriteString("require.main=module;")
 	}
 	return b.String()
 }
 
-// withExtension returns a handler that calls require for a file of a package that
-// import() does not find.
-func withExtension(quoted string) string {
-	return `.catch(async(e)=>{const u=await import("node:url");try{return{"module.exports":r(u.fileURLToPath(import.meta.resolve(` + quoted + `)))}}catch{throw e}})`
+// resolver returns a function that teaches node:module what else require() may
+// name: files of TypeScript without their endings, packages with a scheme and a
+// version, and, by import.meta, the program's own files by bare names.
+func resolver(imports []Import) string {
+	names, own := map[string]string{}, []string{}
+	for _, i := range imports {
+		name, isPackage := strings.CutPrefix(i.Specifier, "npm:")
+		switch {
+		case !i.Required || len(names)+len(own) >= 100:
+		case isPackage:
+			names[i.Specifier] = withoutVersion(strings.TrimPrefix(name, "/"))
+		case !strings.HasPrefix(i.Specifier, "."):
+			own = append(own, i.Specifier)
+		}
+	}
+	aliases, _ := json.Marshal(names)
+	bare, _ := json.Marshal(own)
+	return `((M,i)=>{const n=` + string(aliases) + `,f=M._resolveFilename;` +
+		`for(const e of[".ts",".tsx",".mts",".cts",".jsx"])M._extensions[e]??=M._extensions[".js"];` +
+		`for(const s of i?` + string(bare) + `:[])try{const u=i.resolve(s);if(u.startsWith(i.url.slice(0,i.url.lastIndexOf("/")+1)))n[s]=decodeURIComponent(new URL(u).pathname)}catch{}` +
+		`M._resolveFilename=function(s,...a){return f.call(this,Object.hasOwn(n,s)?n[s]:s,...a)};return M})`
+}
+
+// withoutVersion removes the version from a package's name and path.
+func withoutVersion(name string) string {
+	scope, rest := "", name
+	if strings.HasPrefix(name, "@") {
+		scope, rest, _ = strings.Cut(name, "/")
+		scope += "/"
+	}
+	rest, path, deep := strings.Cut(rest, "/")
+	rest, _, _ = strings.Cut(rest, "@")
+	if deep {
+		path = "/" + path
+	}
+	return scope + rest + path
 }

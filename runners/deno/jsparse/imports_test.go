@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func main(source string) *Program { return ParseMain(source, func(string) bool { return true }) }
+func main(source string) *Program { return Parse(source, Options{Main: true}) }
 
 // TestResultEdits has programs in which « and » stand where the value of the
 // last expression is taken. Without them there is no value.
@@ -39,7 +39,7 @@ func TestResultEdits(t *testing.T) {
 		p := main(source)
 		got := source
 		switch len(p.edits) {
-		case 0:
+		case 0, 1: // export{}
 		case 2:
 			got = source[:p.edits[0].offset] + "«" + source[p.edits[0].offset:p.edits[1].offset] + "»" + source[p.edits[1].offset:]
 		default:
@@ -54,7 +54,7 @@ func TestResultEdits(t *testing.T) {
 // TestUncertain has programs that the scanner gives up on.
 func TestUncertain(t *testing.T) {
 	for _, source := range []string{
-		"(", ")", "(]", "`", "`${", "`${`", "'", "'a\n'", "\"", "/*", "/", "a = /", "a = /[/\n", "{}\n/a'/", "\\u0061", "a\\u{62}", "for (x of /a'/) {}", "<a>b</a>", "}", "'\\", "`\\",
+		"(", ")", "(]", "`", "`${", "`${`", "'", "'a\n'", "\"", "/*", "/", "a = /", "a = /[/\n", "{}\n/a'/", "\\u0061", "a\\u{62}", "for (x of /a'/) {}", "<a>b</b", "<a b='>", "a = <b>{c</b>", "}", "'\\", "`\\",
 	} {
 		if p := main(source + ";1"); len(p.edits) > 0 {
 			t.Errorf("%q: edits %+v, want none", source, p.edits)
@@ -91,8 +91,11 @@ import("k\n"); import ( /* c */ 'l' /* d */ ); if (/import "no12"/.test(s)) requ
 		t.Errorf("specifiers %s, want %s", got, want)
 	}
 	jsx := "import React from 'react';\nconst a = <p>it's</p>;\n// see import 'c'\nimport 'd'\nimport {\n e\n} from \"b\"; await import('f'); a"
-	if got, want := list(jsx), "react! c d! b!"; got != want {
+	if got, want := list(jsx), "react! d! b! f"; got != want {
 		t.Errorf("specifiers with tags %s, want %s", got, want)
+	}
+	if got, want := list(jsx+" = /"), "react! c d! b!"; got != want {
+		t.Errorf("specifiers of a pattern %s, want %s", got, want)
 	}
 	types := "import type { A } from 'a'; import type from 'b'; export type { C } from 'c'; import type D from 'd'; import type from from 'e'; import { type F } from 'f'"
 	if got, want := list(types), "a b! c d e f!"; got != want {
@@ -114,9 +117,11 @@ func TestManyImports(t *testing.T) {
 func TestMainEdit(t *testing.T) {
 	for source, want := range map[string]string{
 		"if (import.meta.main) {}":            "import.meta.main=true;if (import.meta.main) {}",
+		"let a":                               "export{};let a",
+		"#!x":                                 "#!xexport{};",
 		"#!x\n// c\nimport.meta.main;if(1){}": "#!x\n// c\nimport.meta.main=true;import.meta.main;if(1){}",
 		"const main = import.meta":            "const main = import.meta",
-		"// import.meta.main\nlet a":          "// import.meta.main\nlet a",
+		"// import.meta.main\nlet a":          "// import.meta.main\nexport{};let a",
 	} {
 		if got := main(source).Edited(); got != want {
 			t.Errorf("%q becomes %q, want %q", source, got, want)
@@ -129,8 +134,92 @@ func TestCommonJS(t *testing.T) {
 		"require('x')": true, "try { require('x') } catch {}": true, "f(), require('x')": true, "{ require.resolve('x') }": true,
 		"import { require } from 'x'; require('y')": false, "let a, require; require('y')": false, "const require = 1; require": false, "a.require('x')": false,
 	} {
-		if got := strings.Contains(main(source).Edited(), "const require=await"); got != want {
+		if got := strings.Contains(main(source).Edited(), "const require="); got != want {
 			t.Errorf("%s declares require: %t, want %t", source, got, want)
+		}
+	}
+}
+
+// TestCommonJSPrograms has programs that stay CommonJS (0), and such that become
+// modules with module and exports (1) or without (2).
+func TestCommonJSPrograms(t *testing.T) {
+	for source, want := range map[string]int{
+		"module.exports = 1": 0, "exports.a = 1": 0, "if (require.main === module) f()": 0, "export = 1": 0, "{ exports.a = 1 }": 0, "const a = require('a'); exports['a'] = a": 0,
+		"import a from 'a'; module.exports = a": 1, "exports.a = await b": 1, "export const a = 1; module.exports = a": 1,
+		"const module = f(); module.exports": 2, "const { exports } = f(); exports.a()": 2, "a.module.exports": 2, "a.exports.b": 2, "const a = { exports: 1, module }": 2,
+		"import a = require('a')": 2, "declare module 'a' {}": 2, "module A {}": 2, "a => { await b; module }": 2, "require('a').main": 2,
+	} {
+		edited := main(source).Edited()
+		got := 2
+		switch {
+		case strings.Contains(edited, "module={exports:{}}"):
+			got = 1
+		case !strings.Contains(edited, "export{"):
+			got = 0
+		}
+		if got != want {
+			t.Errorf("%s becomes %s (%d), want %d", source, edited, got, want)
+		}
+	}
+}
+
+func TestModuleEdits(t *testing.T) {
+	for source, want := range map[string]string{
+		`import a from "./a.json"`:                         `import a from "./a.json" with{type:"json"}`,
+		"import a from './a.json' // b\nlet c":             "import a from './a.json' with{type:\"json\"} // b\nlet c",
+		`import a from "./a.json" with { type: "json" }`:   `import a from "./a.json" with { type: "json" }`,
+		`import a from "./a.json" assert { type: "json" }`: `import a from "./a.json" with   { type: "json" }`,
+		`let a = await import("./a.json")`:                 `let a = await import("./a.json",{with:{type:"json"}})`,
+		`import type a from "./a.json"`:                    `import type a from "./a.json"`,
+		`import a = require("a"); export {}`:               `const  a = require("a"); export {}`,
+	} {
+		if got := main(source).Edited(); !strings.HasSuffix(got, want) {
+			t.Errorf("%s becomes %s, want %s", source, got, want)
+		}
+	}
+	if got, want := Parse(`import a from "./a.json"; a`, Options{}).Edited(), `import a from "./a.json" with{type:"json"}; a`; got != want {
+		t.Errorf("a file becomes %s, want %s", got, want)
+	}
+}
+
+func TestTags(t *testing.T) {
+	for _, marked := range []string{
+		"«<a/>»", "«<a b='>' c={d} e=\"{\" />»", "«<a>it's {b} // c</a>»;", "const f = () => <a>{b.map((c) => <d key={c}>{`${c}`}</d>)}</a>\n«f()»", "«<><A.B/></>»",
+		"const a = <b>\n</b>\n«c»", "const a = b < c;\n«<d></d>»", "function f() { return <a>{/* } */}</a> }\n«f»", "«<a b=<c/> {...d}>e</a>»",
+		"const f = <T,>(a: T) => a, g = <T extends U>(a: T) => <i/>\n«g»", "«<A<B<C>> d={<e/>}/>»", "type F = <T>(a: T) => T;\n«<a/>»", "«a && <b/>»", "«<a // b\n/* > */ c/>»", "«<a>{b}</a> / c»", "function a() {}\n«<a/>»",
+	} {
+		source := strings.NewReplacer("«", "", "»", "").Replace(marked)
+		p := main(source)
+		got := ""
+		if p.Tags && len(p.edits) == 2 {
+			got = source[:p.edits[0].offset] + "«" + source[p.edits[0].offset:p.edits[1].offset] + "»" + source[p.edits[1].offset:]
+		}
+		if got != marked {
+			t.Errorf("%q, want %q (%+v)", got, marked, p)
+		}
+	}
+	for _, source := range []string{"a < b / c > d", "f(/</g, '</a>')", "const a = <T>b; '</a>'", "// </a>"} {
+		if p := main(source); p.Tags || !p.Certain {
+			t.Errorf("%s: %+v, want no tags", source, p)
+		}
+	}
+	for source, want := range map[string]Program{
+		"/** @jsxImportSource preact */\n<a/>": {TagSource: "preact"}, "/** @jsx h */\n<a/>": {Classic: true}, "// @jsxRuntime classic\n<a/>": {Classic: true},
+		"<a/> // @jsx h": {}, "/* @jsxRuntime automatic */<a/>": {},
+	} {
+		if p := main(source); p.TagSource != want.TagSource || p.Classic != want.Classic {
+			t.Errorf("%s: %q, %v, want %q, %v", source, p.TagSource, p.Classic, want.TagSource, want.Classic)
+		}
+	}
+}
+
+func TestDecorators(t *testing.T) {
+	for source, want := range map[string][2]bool{
+		"class A { @b c() {} }": {true, false}, "class A { constructor(@b c) {} }": {true, true}, "class A { f(a, @b c) {} }": {true, true},
+		"function d(a, b, c: PropertyDescriptor) {}\n@d class A {}": {true, true}, "'@a'": {}, "const descriptor = 1": {false, true},
+	} {
+		if p := main(source); p.Decorated != want[0] || p.Legacy != want[1] {
+			t.Errorf("%s: %v, %v, want %v", source, p.Decorated, p.Legacy, want)
 		}
 	}
 }
@@ -161,6 +250,7 @@ func TestColumnsOfEdits(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("const a = `x${b /* c */ + '}'}` / 2\nawait import('npm:a')\n/re[/]/.test(a) // d")
 	f.Add("import.meta.main; @d class A<T> { #x = 1n }\nnew A<string>()!.x++")
+	f.Add("import d from './d.json'; const f = <T,>(x: T) => <A<T> b='}'>{x}</A>; module.exports = <></>\nrequire('npm:@a/b@1/c')")
 	f.Fuzz(func(t *testing.T, source string) {
 		p := main(source)
 		last := 0
@@ -172,7 +262,7 @@ func FuzzParse(f *testing.F) {
 		}
 		back := p.Edited()
 		for _, e := range p.edits {
-			back = back[:e.offset] + back[e.offset+len(e.text):]
+			back = back[:e.offset] + source[e.offset:e.offset+e.cut] + back[e.offset+len(e.text):]
 		}
 		if back != source {
 			t.Errorf("without its edits the program is %q, want %q", back, source)

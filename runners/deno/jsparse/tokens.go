@@ -37,7 +37,7 @@ type token struct {
 
 // bracket is an open bracket.
 type bracket struct {
-	char   byte // '(', '[', '{', or '`' for ${ in a template
+	char   byte // '(', '[', '{', '`' for ${ in a template, or of tags.go
 	header bool
 }
 
@@ -51,6 +51,9 @@ type scanner struct {
 	open  []bracket
 	prev  token // the last token
 	prev2 token // the one before it
+
+	tags   bool // a < before an operand begins a tag
+	tagged bool // there was one
 }
 
 // next returns the next token, or one of kind none at the end.
@@ -168,6 +171,13 @@ func (s *scanner) lex(t *token) error {
 		return s.regexp(t)
 	case c == '/' && (s.is(s.prev, '}') || s.word(s.prev) == "of" && !s.is(s.prev2, '.')):
 		return errScan // a block or an object; a variable or for (x of /y/)
+	case c == '<' && s.tags && (!s.prev.operand || s.is(s.prev, '}')): // after a block, hardly after an object
+		s.pos++
+		if is, err := s.tag(t); is || err != nil {
+			return err
+		}
+		t.kind = mark
+		return nil
 	case letter(c) || c == '#':
 		t.kind = word
 		s.letters()
@@ -331,6 +341,8 @@ func (s *scanner) closing(t *token, c byte) error {
 	switch {
 	case b.char == '`' && c == '}':
 		return s.templateChars(t)
+	case b.char == inHole && c == '}':
+		return s.element(t)
 	case b.char == '(' && c == ')', b.char == '[' && c == ']', b.char == '{' && c == '}':
 		t.header, t.operand = b.header, !b.header
 		return nil

@@ -1,0 +1,160 @@
+package deno
+
+import (
+	"testing"
+
+	"coderunner/runners"
+
+	"golang.org/x/tools/txtar"
+)
+
+// TestIdioms has programs in the forms that bundlers, Node and compilers take. A
+// program's first line names its file.
+func TestIdioms(t *testing.T) {
+	r := openParked(t, 1)
+	for _, tt := range []struct{ name, files, result, stdout string }{
+		{"react", `
+-- main.ts --
+import { renderToString } from "react-dom/server";
+import { Title } from "./Title";
+renderToString(<Title text="a & b" />)
+-- Title.tsx --
+export const Title = ({ text }: { text: string }) => <><h1>{text}</h1></>;
+`, `"<h1>a &amp; b</h1>"`, ""},
+		{"tags in .js", `
+-- main.js --
+import { renderToString } from "preact-render-to-string";
+import App from "./App.js";
+renderToString(<App />)
+-- App.js --
+import { useState } from "preact/hooks";
+export default function App() { const [n] = useState(1); return <b>{n}</b>; }
+`, `"<b>1</b>"`, ""},
+		{"hono", `
+-- main.tsx --
+import { Hono } from "hono";
+const app = new Hono();
+app.get("/", (c) => c.html(<p>{1 + 1}</p>));
+await (await app.request("/")).text()
+`, `"<p>2</p>"`, ""},
+		{"pragma", `
+-- main.tsx --
+/** @jsxImportSource npm:preact@10 */
+const a = <i/>;
+a.type + ("__k" in a)
+`, `"itrue"`, ""},
+		{"classic", `
+-- main.jsx --
+/** @jsx h */
+function h(...all) { return all }
+<a b="c">d</a>
+`, `[ "a", { b: "c" }, "d" ]`, ""},
+		{"endings", `
+-- main.ts --
+import { a } from "./lib";
+import { b } from "./lib/b.js";
+import { c } from "./c";
+[a, b, c, require("./lib/b").b]
+-- lib/index.ts --
+export const a: number = 1;
+-- lib/b.ts --
+export const b: number = 2;
+-- c.mjs --
+export const c = 3;
+`, "[ 1, 2, 3, 2 ]", ""},
+		{"JSON", `
+-- main.ts --
+import a from "./a.json";
+import { b } from "./b";
+[a, b, (await import("./a.json")).default, require("./a.json")]
+-- b.ts --
+import a from "./a.json"; import c from "./a.json" with { type: "json" };
+export const b = [a.x, c.x];
+-- a.json --
+{"x": 1}
+`, "[ { x: 1 }, [ 1, 1 ], { x: 1 }, { x: 1 } ]", ""},
+		{"CommonJS", `
+-- main.js --
+const { twice } = require("./lib"), fp = require("lodash/fp"), axios = require("axios");
+function main() { implicit = twice(fp.add(1)(2)); console.log(implicit, typeof axios.get, this === globalThis) }
+module.exports = { main };
+if (require.main === module) main();
+-- lib.js --
+const _ = require("lodash");
+exports.twice = (n) => _.times(2, () => n).length * n;
+if (require.main === module) console.log("not main");
+`, "", "6 function true\n"},
+		{"CommonJS of TypeScript", `
+-- main.ts --
+import path = require("path");
+import { Point } from "./point";
+console.log(new Point(path.sep.length).x);
+export = { Point };
+-- point.ts --
+import assert = require("assert");
+class Point { constructor(public x: number) { assert(x) } }
+export = { Point };
+`, "", "1\n"},
+		{"both kinds of modules", `
+-- main.js --
+import path from "path";
+exports.a = path.sep; module.exports.b = 1;
+[module.exports, require.main === module]
+`, `[ { a: "/", b: 1 }, true ]`, ""},
+		{"decorators with metadata", `
+-- main.ts --
+import "reflect-metadata";
+import { plainToInstance } from "class-transformer";
+import { IsEmail, validate } from "class-validator";
+class User { @IsEmail() email!: string }
+const errors = await validate(plainToInstance(User, { email: "x" }));
+[errors[0].property, Reflect.getMetadata("design:type", User.prototype, "email") === String]
+`, `[ "email", true ]`, ""},
+		{"decorators before the standard", `
+-- main.js --
+function twice(target, propertyKey, descriptor) { const f = descriptor.value; descriptor.value = (...a) => 2 * f(...a) }
+class A { @twice m(a) { return a } }
+new A().m(2)
+`, "4", ""},
+		{"standard decorators", `
+-- main.ts --
+function twice(f: any, context: ClassMethodDecoratorContext) { return (...a: unknown[]) => context.kind + f(...a) }
+class A { @twice m(a: number) { return a } }
+new A().m(2)
+`, `"method2"`, ""},
+		{"tsconfig", `
+-- main.ts --
+import { a } from "@/a";
+import { b } from "b/c";
+[a, b]
+-- tsconfig.json --
+{ // as editors write it
+  "compilerOptions": {"target": "es2020", "jsx": "preserve", "baseUrl": "src", "paths": {"@/*": ["./*"]},}}
+-- src/a.ts --
+export const a = 1;
+-- src/b/c.ts --
+export const b = 2;
+`, "[ 1, 2 ]", ""},
+		{"a script", `
+-- main.js --
+const lines = ["export", "import"];
+for (const line of lines) console.log(line, typeof module, typeof this);
+`, "", "export undefined undefined\nimport undefined undefined\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			archive := txtar.Parse([]byte(tt.files))
+			req := runners.Request{Language: runners.TypeScript, Filename: archive.Files[0].Name, Code: string(archive.Files[0].Data)}
+			for _, f := range archive.Files[1:] {
+				req.Files = append(req.Files, runners.File{Path: f.Name, Data: f.Data})
+			}
+			o := run(t, r, req)
+			result := ""
+			if o.Result != nil {
+				result = o.Result.Text
+			}
+			if o.Status != runners.Succeeded || result != tt.result || o.Stdout != tt.stdout {
+				t.Errorf("%s %+v, result %s, stdout %q, stderr %q, want %s, %q", o.Status, o.Error, result, o.Stdout, o.Stderr, tt.result, tt.stdout)
+			}
+		})
+	}
+}

@@ -1,0 +1,211 @@
+// Package jsparse finds what a JavaScript or TypeScript program imports, what it
+// needs of Deno, and where its last expression is, without a parser.
+//
+// The source is split into tokens, whose neighbours decide what they mean (see
+// RATIONALE.md of runners/deno). All functions are pure, need memory in
+// proportion to what they find, and accept any input.
+//
+// # Limits
+//
+// The few places where a slash may begin a division or a regular expression end
+// the scan. A pattern then finds the imports, perhaps also in comments, and the
+// program gets no edits.
+package jsparse
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Program is a source file with its imports and edits.
+type Program struct {
+	Source  string
+	Imports []Import // in order, each specifier once; MaxImports at most
+	Certain bool     // the scan reached the end, so Imports is exact
+
+	Tags      bool   // it has tags (JSX)
+	TagSource string // the package whose functions its pragma names for tags, or ""
+	Classic   bool   // a pragma names a function for tags instead
+	Decorated bool   // it has decorators
+	Legacy    bool   // of the kind before the standard, with metadata
+
+	begins int  // where its first statement begins, or its end
+	module bool // it is a module, whether or not its text shows that
+	edits  []edit
+	seen   map[string]int // specifier → its index in Imports
+}
+
+// Import is a module that a file names.
+type Import struct {
+	Specifier string
+	// Static reports whether the file cannot be loaded without the module: it is
+	// not imported by import() or require(), or for its types only.
+	Static bool
+	// Required reports whether require() imports it.
+	Required bool
+}
+
+// edit is text to insert, after removing some. No edit contains the end of a line.
+type edit struct {
+	offset, cut  int
+	text         string
+	line, column int // of offset, from 1; 0 until Column needs them
+}
+
+// MaxImports bounds the imports of one file.
+const MaxImports = 1000
+
+// loose finds imports where the scanner stops. The line of a static one begins
+// with import or export, or ends a list of names.
+var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
+
+// Options are how to read a file.
+type Options struct {
+	// Main reports whether it is the program, whose value is wanted.
+	Main bool
+	// Tags reports whether a < before an operand begins a tag, as in .jsx and
+	// .tsx. Otherwise that is so if the whole file can be read like that.
+	Tags bool
+	// CommonJS reports whether it is never a module, as .cjs.
+	CommonJS bool
+}
+
+// Plain returns a program without edits.
+func Plain(source string) *Program { return &Program{Source: source} }
+
+// Valueless returns the program with no edit but the one that keeps it a module,
+// nil if it has no others.
+func (p *Program) Valueless() *Program {
+	if len(p.edits) == 0 || len(p.edits) == 1 && p.edits[0].text == keepModule {
+		return nil
+	}
+	plain := Plain(p.Source)
+	if p.module {
+		plain.edits = []edit{{offset: p.begins, text: keepModule}}
+	}
+	return plain
+}
+
+// Parse finds the imports of a file and prepares its edits. An uncertain scan has
+// none.
+func Parse(source string, o Options) *Program {
+	if o.Tags || strings.Contains(source, "</") || strings.Contains(source, "/>") {
+		if p := parse(source, o, true); p.Certain && p.Tags || o.Tags {
+			return p
+		}
+	}
+	return parse(source, o, false)
+}
+
+func parse(source string, o Options, tags bool) *Program {
+	p := &Program{Source: source, seen: map[string]int{}}
+	s := &scanner{src: source, prev: token{kind: none}, tags: tags}
+	a := analysis{s: s, p: p, first: statement{start: -1}, last: statement{start: -1}}
+	for {
+		t, err := s.next()
+		if err != nil {
+			for _, m := range loose.FindAllStringSubmatchIndex(source, MaxImports) {
+				at := m[4:6]
+				if at[0] < 0 {
+					at = m[6:8]
+				}
+				p.note(Import{Specifier: source[at[0]:at[1]], Static: m[2] >= 0})
+			}
+			return &Program{Source: source, Imports: p.Imports, Tags: tags}
+		}
+		a.take(t)
+		if t.kind == none {
+			break
+		}
+	}
+	p.Certain, p.Tags, p.begins = true, s.tagged, len(source)
+	if a.first.start >= 0 {
+		p.begins = a.first.start
+	}
+	if p.Tags {
+		a.pragmas()
+	}
+	if o.Main {
+		a.edit(o)
+	}
+	slices.SortStableFunc(p.edits, func(a, b edit) int { return cmp.Compare(a.offset, b.offset) })
+	return p
+}
+
+// note adds an import. Specifiers with an escape are left to Deno.
+func (p *Program) note(i Import) {
+	spec := i.Specifier
+	if at, ok := p.seen[spec]; ok {
+		have := &p.Imports[at]
+		have.Static, have.Required = have.Static || i.Static, have.Required || i.Required
+		return
+	}
+	if spec == "" || strings.ContainsAny(spec, "\\\n\r\x00") || !utf8.ValidString(spec) || len(p.Imports) >= MaxImports {
+		return
+	}
+	p.seen[spec] = len(p.Imports)
+	p.Imports = append(p.Imports, i)
+}
+
+// HasEdits reports whether Edited differs from the source.
+func (p *Program) HasEdits() bool { return len(p.edits) > 0 }
+
+// Edited returns the program with its edits, none of which adds a line: it imports
+// JSON as such, and if it is the main one exports the value of its last expression
+// as ResultName, sets import.meta.main, and declares the CommonJS names that it uses.
+func (p *Program) Edited() string {
+	if len(p.edits) == 0 {
+		return p.Source
+	}
+	var b strings.Builder
+	last := 0
+	for _, e := range p.edits {
+		b.WriteString(p.Source[last:e.offset])
+		b.WriteString(e.text)
+		last = e.offset + e.cut
+	}
+	b.WriteString(p.Source[last:])
+	return b.String()
+}
+
+// Column maps a column of the edited program to the source's. Lines and columns
+// count from 1, columns in UTF-16 units as V8's. Ours reports whether the text
+// there is an edit.
+func (p *Program) Column(line, column int) (in int, ours bool) {
+	for i := range p.edits {
+		e := &p.edits[i]
+		if e.line == 0 {
+			e.line, e.column = position(p.Source, e.offset)
+		}
+		if e.line == line && column >= e.column {
+			if column < e.column+len(e.text) { // the text is ASCII
+				return e.column, true
+			}
+			column -= len(e.text) - e.cut
+		}
+	}
+	return column, false
+}
+
+// position returns the line and the column of an offset, both from 1.
+func position(source string, offset int) (line, column int) {
+	line = 1
+	start := 0
+	for i, r := range source[:offset] {
+		if lineEnd(r) && !(r == '\r' && i+1 < len(source) && source[i+1] == '\n') {
+			line++
+			start = i + utf8.RuneLen(r)
+		}
+	}
+	column = 1
+	for _, r := range source[start:offset] {
+		column++
+		if r > 0xffff {
+			column++
+		}
+	}
+	return line, column
+}

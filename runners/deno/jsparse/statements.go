@@ -1,0 +1,138 @@
+package jsparse
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// ResultName is the export with the value of a program's last expression.
+	ResultName = "coderunner:result"
+
+	resultVariable = "__coderunner_result__"
+
+	keepModule = "export{};"
+)
+
+// statement is a statement at the top level.
+type statement struct {
+	start, end int // the end without semicolons
+	first      token
+	second     token
+}
+
+// statements follows the statements at the top level.
+func (a *analysis) statements(t token) {
+	switch {
+	case t.depth > 0:
+		a.grow(t)
+	case a.s.is(t, ';'):
+		a.begin = true
+	case a.prev.kind == none || a.begin || a.starts(t):
+		a.last = statement{start: t.start, end: t.end, first: t}
+		if a.prev.kind == none {
+			a.first = a.last
+		}
+		a.begin = false
+	default:
+		a.grow(t)
+	}
+}
+
+func (a *analysis) grow(t token) {
+	if a.last.second.kind == none {
+		a.last.second = t
+	}
+	a.last.end = t.end
+}
+
+// starts reports whether a statement starts at t, a token outside all
+// brackets that follows no semicolon. If it is wrong, Deno refuses the edited
+// program: see RATIONALE.md.
+func (a *analysis) starts(t token) bool {
+	typeEnd := a.s.is(a.prev, '>') && !a.s.is(a.prev2, '=') // of let x: Array<string>
+	if !a.prev.operand && !typeEnd {
+		return false // an operator, or a word such as typeof: more must come
+	}
+	if !t.newline && !a.s.is(a.prev, '}') {
+		return false
+	}
+	if a.s.tags && a.s.src[t.start] == '<' {
+		return a.s.is(a.prev, '}')
+	}
+	switch t.kind {
+	case word:
+		switch a.s.word(t) {
+		case "in", "instanceof", "as", "satisfies", "of", "from", "extends", "implements":
+			return false
+		}
+		return true
+	case number, text:
+		return true
+	case mark:
+		switch c := a.s.src[t.start]; c {
+		case '{', '@', '~':
+			return true
+		case '!':
+			return !strings.HasPrefix(a.s.src[t.start:], "!=")
+		case '+', '-': // a prefix operator; a single one goes on
+			return strings.HasPrefix(a.s.src[t.start+1:], string(c))
+		}
+	}
+	return false
+}
+
+// edit adds the edits of a main program. It stays CommonJS only if it uses what
+// modules do not have and nothing that only they have; Deno would take every
+// program for CommonJS that neither imports nor exports.
+func (a *analysis) edit(o Options) {
+	if o.CommonJS || a.commonJS.marked() && !a.esm {
+		if hooks := a.commonJS.hooks(a.p.Imports); hooks != "" {
+			a.insert(a.p.begins, hooks)
+		}
+		return
+	}
+	a.p.module = true
+	begin := a.commonJS.prelude(a.p.Imports)
+	if a.meta {
+		begin += "import.meta.main=true;"
+	}
+	a.p.edits = append(a.p.edits, a.commonJS.assigned...)
+	expression := a.last.start >= 0 && a.isExpression(a.last)
+	if !expression && (!a.esm || len(a.commonJS.assigned) > 0) {
+		begin += keepModule
+	}
+	if begin != "" {
+		a.p.edits = slices.Insert(a.p.edits, 0, edit{offset: a.p.begins, text: begin})
+	}
+	// The zero keeps a function from being named after the variable.
+	if expression {
+		a.insert(a.last.start, "const "+resultVariable+"=(0,")
+		a.insert(a.last.end, `);export{`+resultVariable+` as "`+ResultName+`"};`)
+	}
+}
+
+// isExpression reports whether a statement's first tokens can begin an expression.
+func (a *analysis) isExpression(st statement) bool {
+	if st.first.kind == mark {
+		c := a.s.src[st.first.start]
+		return c != '{' && c != '@' && c != '}' && c != ')' && c != ']'
+	}
+	first, second := a.s.word(st.first), a.s.word(st.second)
+	switch first {
+	case "let", "const", "var", "function", "class", "enum", "if", "for", "while", "do",
+		"switch", "try", "throw", "return", "break", "continue", "export", "debugger",
+		"with", "else", "case", "default", "finally", "catch":
+		return false
+	case "import":
+		return a.s.is(st.second, '(') || a.s.is(st.second, '.')
+	case "async":
+		return second != "function"
+	case "await":
+		return second != "using"
+	case "type", "interface", "namespace", "module", "declare", "abstract", "using", "global":
+		// Names, unless a name, a string or a block follows.
+		return second == "" && st.second.kind != text && !a.s.is(st.second, '{')
+	}
+	return first == "" || !a.s.is(st.second, ':') // a label
+}
