@@ -173,7 +173,7 @@ func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp s
 		records = slices.DeleteFunc(records, func(other Entry) bool { return other.Path == entry.Path })
 		for _, dir := range onlyIn(filepath.Join(tmp, strconv.Itoa(n)), records) {
 			dir = filepath.Join(e.c.root, filepath.FromSlash(dir))
-			if size := diskUse(ctx, dir); move(dir) {
+			if size := DiskUse(ctx, dir); move(dir) {
 				total -= size
 			}
 		}

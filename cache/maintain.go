@@ -67,7 +67,7 @@ func (c *Cache) List(ctx context.Context, kinds ...string) ([]Entry, error) {
 					return nil
 				}
 				e.Kind = ""
-				e.Size = diskUse(ctx, path)
+				e.Size = DiskUse(ctx, path)
 			default:
 				e.lock = entryLock(e.Section, e.Kind, e.Key)
 				if m, err := readManifest(path); err == nil {
@@ -104,8 +104,8 @@ func eachPath(dir string, depth int, visit func(path string, names []string) err
 	})
 }
 
-// diskUse returns the total size of the files under dir.
-func diskUse(ctx context.Context, dir string) (total int64) {
+// DiskUse returns the total size of the files under dir.
+func DiskUse(ctx context.Context, dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, ierr := d.Info(); ierr == nil {

@@ -32,9 +32,10 @@ func newCache(cfg *Config) *cobra.Command {
 }
 
 func newCacheList(cfg *Config, asJSON *bool) *cobra.Command {
-	return &cobra.Command{
+	verbose := false
+	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what is in the cache",
+		Short: "List the packages in the cache, and what else is in it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error {
@@ -42,10 +43,15 @@ func newCacheList(cfg *Config, asJSON *bool) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printEntries(os.Stdout, *asJSON, c, "entries", entries)
+				if verbose || *asJSON {
+					return printEntries(os.Stdout, *asJSON, c, "entries", entries, cfg.CacheSize)
+				}
+				return printContents(cmd.Context(), os.Stdout, c, entries, cfg.CacheSize)
 			})
 		},
 	}
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "list each entry, with its digest or key")
+	return cmd
 }
 
 func newCacheVerify(cfg *Config, asJSON *bool) *cobra.Command {
@@ -77,7 +83,7 @@ func newCachePrune(cfg *Config, asJSON *bool) *cobra.Command {
 			}
 			return withCache(*cfg, func(c *cache.Cache) error {
 				removed, err := c.Prune(cmd.Context(), time.Duration(days)*24*time.Hour)
-				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed), err)
+				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed, 0), err)
 			})
 		},
 	}
@@ -97,7 +103,7 @@ func newCacheClear(cfg *Config, asJSON *bool) *cobra.Command {
 					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or use --force: its runs may fail until it has fetched things again", c.Root(), join(users))
 				}
 				removed, err := c.Clear(cmd.Context())
-				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed), err)
+				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed, 0), err)
 			})
 		},
 	}
@@ -142,14 +148,13 @@ func entryJSON(e cache.Entry) cacheEntry {
 }
 
 // printEntries prints entries and their sum, under a name of their own in JSON.
-func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries []cache.Entry) error {
-	total, list := int64(0), []cacheEntry{}
+func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries []cache.Entry, limit int64) error {
+	total, list := totalSize(entries), []cacheEntry{}
 	for _, e := range entries {
-		total += e.Size
 		list = append(list, entryJSON(e))
 	}
 	if asJSON {
-		return printJSON(w, map[string]any{"path": c.Root(), name: list, "bytes": total})
+		return printJSON(w, map[string]any{"path": c.Root(), name: list, "bytes": total, "limit_bytes": limit})
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, e := range entries {
@@ -158,8 +163,23 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d %s, %s in %s\n", len(entries), name, humanSize(total), c.Root())
+	_, err := fmt.Fprintf(w, "%d %s, %s%s in %s\n", len(entries), name, humanSize(total), ofLimit(limit), c.Root())
 	return err
+}
+
+func totalSize(entries []cache.Entry) (total int64) {
+	for _, e := range entries {
+		total += e.Size
+	}
+	return total
+}
+
+// ofLimit returns the cache's limit for people, "" for none.
+func ofLimit(limit int64) string {
+	if limit == 0 {
+		return ""
+	}
+	return " of " + humanSize(limit)
 }
 
 func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error {

@@ -34,6 +34,7 @@ type diagnosis struct {
 		Warning string `json:"warning,omitempty"`
 		Entries int    `json:"entries"`
 		Bytes   int64  `json:"bytes"`
+		Limit   int64  `json:"limit_bytes"`
 	} `json:"cache"`
 	Registries []registryCheck `json:"registries"`
 	Languages  []languageCheck `json:"languages"`
@@ -127,15 +128,13 @@ func (d *diagnosis) examineCache(ctx context.Context, cfg Config) {
 		return
 	}
 	defer c.Close()
-	d.Cache.Path, d.Cache.Warning = c.Root(), c.Warning()
+	d.Cache.Path, d.Cache.Warning, d.Cache.Limit = c.Root(), c.Warning(), cfg.CacheSize
 	entries, err := c.List(ctx)
 	if err != nil {
 		d.fault("the cache cannot be read: %v", err)
 	}
 	d.Cache.Entries = len(entries)
-	for _, e := range entries {
-		d.Cache.Bytes += e.Size
-	}
+	d.Cache.Bytes = totalSize(entries)
 	if d.Cache.Warning != "" {
 		d.fault("%s", d.Cache.Warning)
 	}
@@ -230,7 +229,7 @@ func (d *diagnosis) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%s  %s: %s\n", mark(l.OK), l.Language, text)
 	}
-	fmt.Fprintf(w, "%s  cache: %s, %d entries, %d MiB\n", mark(d.Cache.Path != "" && d.Cache.Warning == ""), d.Cache.Path, d.Cache.Entries, d.Cache.Bytes>>20)
+	fmt.Fprintf(w, "%s  cache: %s, %d entries, %s%s\n", mark(d.Cache.Path != "" && d.Cache.Warning == ""), d.Cache.Path, d.Cache.Entries, humanSize(d.Cache.Bytes), ofLimit(d.Cache.Limit))
 	for _, r := range d.Registries {
 		text := fmt.Sprintf("%d ms", r.MS)
 		if !r.OK {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"coderunner/cache"
+)
+
+// content is a line of cache list: a package, or everything of one sort.
+type content struct {
+	name  string
+	sort  string
+	count int
+	size  int64
+	used  time.Time
+}
+
+// sorts are the lines for entries that are not of one package, by kind.
+var sorts = map[string]string{
+	"snapshot": "snapshots", "library": "compiled code", "library-code": "compiled code", "wheel-code": "compiled code",
+	"module": "compiled code", "machine-code": "compiled code", "stdlib": "compiled code", "deno-code": "compiled code",
+	"sha256": "downloads", "sha512": "downloads",
+}
+
+// packageSorts are the sorts of content that are packages, in the order they are
+// listed.
+var packageSorts = []string{"runtime", "python", "npm"}
+
+// printContents prints the packages in the cache, the sums of the rest and of all.
+func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []cache.Entry, limit int64) error {
+	found := map[string]*content{}
+	add := func(key, sort, name string, e cache.Entry) {
+		at := found[key]
+		if at == nil {
+			at = &content{name: name, sort: sort}
+			found[key] = at
+		}
+		at.count++
+		at.size += e.Size
+		if e.Used.After(at.used) {
+			at.used = e.Used
+		}
+	}
+	var rest []cache.Entry
+	for _, e := range entries {
+		switch {
+		case e.Section == cache.Trees && e.Kind == "npm":
+			at := max(strings.LastIndexByte(e.Key, '@'), 0)
+			version, _, _ := strings.Cut(e.Key[at:], "-") // the digest follows
+			add(e.Key, "runtime", strings.Replace(e.Key[:at], "+", "/", 1)+strings.Replace(version, "@", " ", 1), e)
+		case e.Section == cache.Trees && e.Kind == "wheel":
+			key, _, _ := strings.Cut(e.Key, "-") // the download's digest
+			add(key, "python", wheelName(e), e)
+		case e.Section == cache.Tools && e.Key == "deno":
+			for _, p := range npmPackages(ctx, e) {
+				add(p.Path, "npm", p.Key, p)
+				e.Size -= p.Size
+			}
+			rest = append(rest, e)
+		default:
+			rest = append(rest, e)
+		}
+	}
+	for _, e := range rest {
+		if e.Section == cache.Blobs && found[e.Key] != nil {
+			add(e.Key, "", "", e)
+			continue
+		}
+		sort := cmp.Or(sorts[e.Kind], "other")
+		add(sort, "", sort, e)
+	}
+	lines := make([]*content, 0, len(found))
+	for _, line := range found {
+		lines = append(lines, line)
+	}
+	slices.SortFunc(lines, func(a, b *content) int {
+		place := func(c *content) int { return slices.Index(append(packageSorts, ""), c.sort) }
+		return cmp.Or(place(a)-place(b), strings.Compare(a.name, b.name), strings.Compare(a.sort, b.sort))
+	})
+	packages := 0
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range lines {
+		text := printable(line.sort + " " + line.name)
+		if line.sort == "" {
+			text = fmt.Sprintf("%s (%d)", line.name, line.count)
+		} else {
+			packages++
+		}
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", humanSize(line.size), humanAge(time.Since(line.used)), text)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d packages, %s%s in %s\n", packages, humanSize(totalSize(entries)), ofLimit(limit), c.Root())
+	return err
+}
+
+// wheelName returns the name and version of an unpacked wheel.
+func wheelName(e cache.Entry) string {
+	found, _ := fs.Glob(os.DirFS(filepath.Join(e.Path, "data")), "*.dist-info")
+	if len(found) == 0 {
+		return "libraries " + e.Key[:min(12, len(e.Key))]
+	}
+	return strings.Replace(strings.TrimSuffix(found[0], ".dist-info"), "-", " ", 1)
+}
+
+// npmPackages returns the packages in Deno's directory, with their names and
+// versions as keys.
+func npmPackages(ctx context.Context, deno cache.Entry) (list []cache.Entry) {
+	for _, pattern := range []string{"npm/*/[^@]*/[0-9]*", "npm/*/@*/*/[0-9]*"} {
+		found, _ := fs.Glob(os.DirFS(deno.Path), pattern)
+		for _, dir := range found {
+			name := strings.Split(dir, "/")[2:]
+			path := filepath.Join(deno.Path, filepath.FromSlash(dir))
+			last := len(name) - 1
+			if info, err := os.Lstat(path); err == nil && info.IsDir() {
+				list = append(list, cache.Entry{Section: cache.Tools, Path: path, Key: strings.Join(name[:last], "/") + " " + name[last],
+					Size: cache.DiskUse(ctx, path), Used: info.ModTime()})
+			}
+		}
+	}
+	return list
+}
