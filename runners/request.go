@@ -50,7 +50,7 @@ type File struct {
 const (
 	MaxCode       = 2 << 20 // bytes
 	MaxFilesBytes = 16 << 20
-	maxFiles      = 1000
+	MaxFiles      = 1000
 	maxPath       = 1024 // bytes
 	maxPathPart   = 255  // bytes, as file systems have it
 	maxPackages   = 100
@@ -125,8 +125,8 @@ func checkArgs(args []string) error {
 const separator = "\x00"
 
 func checkFiles(files []File) error {
-	if len(files) > maxFiles {
-		return BadArgument("files", "has %d elements; at most %d are taken.", len(files), maxFiles)
+	if len(files) > MaxFiles {
+		return BadArgument("files", "has %d elements; at most %d are taken.", len(files), MaxFiles)
 	}
 	total := 0
 	paths := make([]string, len(files))

@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 		{Request{Args: []string{"a", "\x00"}}, "args", `"args" has a NUL character in element 1`},
 		{Request{Args: []string{big(maxArgsBytes + 1)}}, "args", "is too long"},
 		{Request{Args: make([]string, maxArgs+1)}, "args", "is too long"},
-		{Request{Files: make([]File, maxFiles+1)}, "files", "at most 1000"},
+		{Request{Files: make([]File, MaxFiles+1)}, "files", "at most 1000"},
 		{Request{Files: []File{{"a", make([]byte, MaxFilesBytes)}, {"b", []byte("1")}}}, "files", "in all"},
 		{files("a", "b/c", "b/d", "b.c", "b-", "a.b/c"), "", ""},
 		{files(big(maxPathPart) + "/x"), "", ""},
@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 // milliseconds: comparing each with each took seconds.
 func TestCheckManyFiles(t *testing.T) {
 	var r Request
-	for i := range maxFiles {
+	for i := range MaxFiles {
 		r.Files = append(r.Files, File{Path: strings.Repeat("a/", 500) + fmt.Sprint(i)})
 	}
 	begun := time.Now()
@@ -75,6 +75,6 @@ func TestCheckManyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(begun); took > time.Second {
-		t.Errorf("%d files took %v", maxFiles, took)
+		t.Errorf("%d files took %v", MaxFiles, took)
 	}
 }

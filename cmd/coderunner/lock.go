@@ -29,6 +29,7 @@ func newLock(cfg *Config) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return lockFile(cmd.Context(), *cfg, o, args[0]) },
 	}
 	addLanguage(cmd, &o.language)
+	addFiles(cmd, &o)
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` that the program does not name itself; may be repeated")
 	return cmd
 }

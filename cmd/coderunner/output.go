@@ -106,6 +106,9 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	case text == "" || out.Status == runners.Failed && !strings.Contains(text, e.Message):
 		text += e.Type + ": " + e.Message + "\n" // it has more, such as which permission is missing
 	}
+	if e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT") {
+		text += "coderunner: a program sees the files beside it that its text names; --file and --dir add others\n"
+	}
 	for _, p := range e.Packages {
 		text += "  " + p.Name + ": " + p.Reason + "\n"
 	}

@@ -29,6 +29,9 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		}
 		return req, err
 	}
+	if req.Files, err = filesFor(o, file, req.Code, os.Stderr); err != nil {
+		return req, err
+	}
 	if file != "-" {
 		req.Filename = filepath.Base(file)
 		req.Stdin = programStdin(os.Stdin)

@@ -32,6 +32,8 @@ type runOptions struct {
 	json     bool
 	locked   bool
 	out      string // directory for files
+	files    []string
+	dirs     []string
 
 	unlimited bool // no --max-output was given
 }
@@ -44,7 +46,9 @@ func newRun(cfg *Config) *cobra.Command {
 		Long: "Run one program as the tool would. The language is known by FILE's ending, its #!\n" +
 			"line or its text. The program's output is printed as it comes, then the value of its\n" +
 			"last expression; its stdin is ours. The exit code is the program's; 124 means that a\n" +
-			"limit ended it, 125 that it could not be run, 130 that it was interrupted.",
+			"limit ended it, 125 that it could not be run, 130 that it was interrupted.\n\n" +
+			"The program has a directory of its own, with copies of the files beside it that it\n" +
+			"imports or that its text names (open(\"data.csv\")). It sees no other file of ours.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
 			"  echo 'console.log(6 * 7)' | coderunner run -",
 		Args: needFile,
@@ -59,6 +63,7 @@ func newRun(cfg *Config) *cobra.Command {
 	addLanguage(cmd, &o.language)
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
+	addFiles(cmd, &o)
 	cmd.Flags().StringVar(&o.out, "out", "", "`DIR` to write the program's files, plots and images to")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
@@ -69,6 +74,12 @@ func addLanguage(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: python, javascript, typescript, jsx or tsx")
 	_ = cmd.RegisterFlagCompletionFunc("language", cobra.FixedCompletions( // the flag is there
 		[]cobra.Completion{"python", "javascript", "typescript", "jsx", "tsx"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addFiles adds the flags for a program's files to a command.
+func addFiles(cmd *cobra.Command, o *runOptions) {
+	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program, besides those beside it that its text names; may be repeated")
+	cmd.Flags().StringArrayVar(&o.dirs, "dir", nil, "`PATH` of a directory for the program, with all but hidden files and node_modules; may be repeated")
 }
 
 // needFile refuses a command line without a file, or with more than the command

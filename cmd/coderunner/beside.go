@@ -1,0 +1,305 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"coderunner/runners"
+)
+
+// maxLookups bounds how many names of files a program's text is searched for.
+const maxLookups = 20_000
+
+// beside collects the files that a program sees: private copies of those in its
+// own directory that it imports or that a string in its text names, and of what
+// --file and --dir name. Nothing else of the directory is visible, no hidden
+// file, and nothing outside of it, for links that leave it are not followed.
+type beside struct {
+	root    *os.Root // the program's directory
+	dir     string   // its path, without symlinks
+	program string   // the program's name there
+	warn    io.Writer
+	files   []runners.File
+	known   map[string]bool // paths that were looked up
+	left    int64           // bytes
+	texts   []text          // to be searched
+}
+
+// text is a source file and its directory.
+type text struct{ code, dir string }
+
+// filesFor returns the files for the program, whose text is code.
+func filesFor(o runOptions, program, code string, warn io.Writer) (_ []runners.File, err error) {
+	b := &beside{known: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
+	dir := "."
+	if program != "-" {
+		if real, err := filepath.EvalSymlinks(program); err == nil {
+			program = real // as Python does
+		}
+		dir, b.program = filepath.Split(program)
+	}
+	b.dir = absolute(filepath.Clean(dir))
+	if b.root, err = os.OpenRoot(b.dir); err != nil {
+		return nil, err
+	}
+	defer b.root.Close()
+	for _, name := range append(o.files, o.dirs...) {
+		if err := b.named(name); err != nil {
+			return nil, err
+		}
+	}
+	if b.program != "" {
+		b.known[b.program] = true
+		b.texts = append(b.texts, text{code, "."})
+		for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
+			if !strings.HasSuffix(b.program, ".py") {
+				b.take(config)
+			}
+		}
+		for len(b.texts) > 0 {
+			t := b.texts[0]
+			b.texts = b.texts[1:]
+			b.search(t)
+		}
+	}
+	return b.files, nil
+}
+
+var (
+	literal      = regexp.MustCompile("\"([^\"\\\\\n]{1,255})\"|'([^'\\\\\n]{1,255})'|`([^`\\\\\n]{1,255})`")
+	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+(\w[\w.]*)[ \t]+import\b)`)
+	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
+)
+
+// search takes the files that a text names.
+func (b *beside) search(t text) {
+	var names, modules []string
+	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
+		names = append(names, m[1]+m[2]+m[3])
+	}
+	for _, m := range pythonImport.FindAllStringSubmatch(t.code, maxLookups) {
+		for name := range strings.SplitSeq(m[1]+m[2], ",") {
+			modules = append(modules, firstPart(name))
+		}
+	}
+	if dynamic.MatchString(t.code) {
+		for _, name := range names {
+			modules = append(modules, firstPart(name))
+		}
+	}
+	// A name may be below the directory that another one names.
+	dirs := []string{t.dir}
+	if t.dir != "." {
+		dirs = append(dirs, ".")
+	}
+	for i := 0; i < len(dirs) && i < 20; i++ {
+		for _, name := range names {
+			if dir := b.take(path.Join(dirs[i], name)); dir != "" {
+				dirs = append(dirs, dir)
+			}
+			if strings.HasPrefix(name, ".") {
+				b.resolve(path.Join(dirs[i], name))
+			}
+		}
+		for _, name := range modules {
+			b.take(path.Join(dirs[i], name+".py"))
+			if dir := b.take(path.Join(dirs[i], name)); dir != "" {
+				b.takePackage(dir)
+			}
+		}
+	}
+}
+
+// firstPart returns the first part of a module's dotted name.
+func firstPart(name string) string {
+	fields := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" \t.()", r) })
+	if len(fields) == 0 {
+		return ""
+	}
+	return fields[0]
+}
+
+// resolve takes the module that an import without its ending means, or with
+// that of what it is compiled to.
+func (b *beside) resolve(name string) {
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	for _, ending := range []string{".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".cjs", ".cts", ".json"} {
+		b.take(name + ending)
+		b.take(path.Join(name, "index"+ending))
+		if stem != name {
+			b.take(stem + ending)
+		}
+	}
+}
+
+// takePackage takes the modules of a Python package.
+func (b *beside) takePackage(dir string) {
+	_ = fs.WalkDir(b.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || len(b.known) > maxLookups:
+			return fs.SkipAll
+		case name != dir && skipped(d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case !d.IsDir() && strings.HasSuffix(name, ".py"):
+			b.take(name)
+		}
+		return nil
+	})
+}
+
+// skipped reports whether an entry is never taken unless it is named: hidden
+// ones, which hold secrets and histories, and what tools install.
+func skipped(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__"
+}
+
+// hidden reports whether a path has a hidden part.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
+}
+
+// target returns the path of a file without symlinks.
+func (b *beside) target(name string) string {
+	rel, _ := filepath.Rel(b.dir, absolute(filepath.Join(b.dir, name)))
+	return filepath.ToSlash(rel)
+}
+
+// take takes a file beside the program, if it is there. It returns the name of a
+// directory.
+func (b *beside) take(name string) (dir string) {
+	if !fs.ValidPath(name) || name == "." || b.known[name] || len(b.known) > maxLookups {
+		return ""
+	}
+	b.known[name] = true
+	info, err := b.root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG):
+		return ""
+	case err == nil && info.IsDir():
+		return name
+	case hidden(name) || err == nil && hidden(b.target(name)):
+		err = errors.New("is hidden")
+	case err == nil:
+		err = b.copy(b.root, name, name)
+	}
+	if err != nil {
+		if cause, ok := errors.AsType[*fs.PathError](err); ok {
+			err = cause.Err
+		}
+		fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it (--file)\n", printable(name), err)
+		return ""
+	}
+	if runners.ParseLanguage(strings.TrimPrefix(path.Ext(name), ".")) != "" {
+		b.texts = append(b.texts, text{string(b.files[len(b.files)-1].Data), path.Dir(name)})
+	}
+	return ""
+}
+
+// copy adds a regular file in root as a file of the given path.
+func (b *beside) copy(root *os.Root, name, as string) error {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO has no writer
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("is not a regular file")
+	case info.Size() > b.left:
+		return fmt.Errorf("is too large: a program's files have %s together (--deno-permission-args=--allow-read=PATH shows it the original)", humanSize(runners.MaxFilesBytes))
+	case len(b.files) >= runners.MaxFiles:
+		return fmt.Errorf("is one too many: a program has at most %d files", runners.MaxFiles)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, b.left)) // it may grow meanwhile
+	if err != nil {
+		return err
+	}
+	b.left -= int64(len(data))
+	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data})
+	return nil
+}
+
+// named takes a file or directory that the command line names. Its path is
+// relative to the program's directory if it is inside that, else what was
+// written if that is relative, else its name.
+func (b *beside) named(name string) error {
+	as := filepath.Clean(name)
+	if inside, err := filepath.Rel(b.dir, absolute(name)); err == nil && filepath.IsLocal(inside) {
+		as = inside
+	} else if !filepath.IsLocal(as) {
+		as = filepath.Base(absolute(name))
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		real, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			return err
+		}
+		root, err := os.OpenRoot(filepath.Dir(real))
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		b.known[filepath.ToSlash(as)] = true
+		if err := b.copy(root, filepath.Base(real), as); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(entry string, d fs.DirEntry, err error) error {
+		to := path.Join(filepath.ToSlash(as), entry)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case entry != "." && skipped(d.Name()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir() || to == b.program || b.known[to]:
+			return nil
+		}
+		b.known[to] = true
+		info, err := root.Stat(entry)
+		if err != nil || !info.Mode().IsRegular() {
+			fmt.Fprintf(b.warn, "coderunner: %s: is not a regular file in %s, so the program does not see it\n", printable(to), name)
+			return nil
+		}
+		if err := b.copy(root, entry, to); err != nil {
+			return fmt.Errorf("%s: %s %w", name, entry, err)
+		}
+		return nil
+	})
+}
+
+// absolute returns the path without symlinks, as far as there is such a file.
+func absolute(name string) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	if abs, err := filepath.Abs(name); err == nil {
+		name = abs
+	}
+	return name
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// A program in a directory full of other people's files gets what its text
+// names, and nothing else.
+func TestFilesBeside(t *testing.T) {
+	top := t.TempDir()
+	dir := filepath.Join(top, "downloads")
+	write := func(name, content string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{
+		"data.csv", "other.csv", ".env", ".ssh/id", "../secret", "deep/data/a.json", "deep/b.json", "with space.txt",
+		"pkg/__init__.py", "pkg/sub/mod.py", "pkg/notes.txt", "pkg/.hidden.py", "unused.py",
+		"ts/index.ts", "view.tsx", "lib/plugin.py", "deno.json", "node_modules/x/a.js",
+	} {
+		write(name, name)
+	}
+	write("helper.py", "import second\nopen('fromhelper.txt')")
+	write("second.py", "x = 1")
+	write("fromhelper.txt", "")
+	write("util.ts", "import './view.js'")
+	write("big.bin", "")
+	if err := os.Truncate(filepath.Join(dir, "big.bin"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"out": "../secret", "abs": "/etc/passwd", "in": "data.csv", "up": "..", "sly": ".env"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, code string
+		want       string // paths, sorted
+		warning    string
+	}{
+		{"a.py", "print(1)", "", ""},
+		{"a.py", "open('data.csv'); open(\"with space.txt\"); x = 'a.py'", "data.csv with space.txt", ""},
+		{"a.py", "import helper, os.path as p", "fromhelper.txt helper.py second.py", ""},
+		{"a.py", "try:\n  from pkg.sub import (mod,\n   other)\nexcept ImportError: import unused", "pkg/__init__.py pkg/sub/mod.py unused.py", ""},
+		{"a.py", "importlib.import_module('unused')", "unused.py", ""},
+		{"a.py", "sys.path.insert(0, 'lib')\nimport plugin", "lib/plugin.py", ""},
+		{"a.py", "Path(__file__).parent / 'deep' / 'data' / 'a.json'", "deep/data/a.json", ""},
+		{"a.py", "os.listdir('deep'); glob('*'); open('*.csv')", "", ""},
+		{"a.py", "open('.env'); open('.ssh/id')", "", "coderunner: .env: is hidden, so the program does not see it (--file)"},
+		{"a.py", "open('../secret'); open('/etc/passwd'); open('up/secret'); open('pkg/../../secret')", "", "coderunner: up/secret: path escapes"},
+		{"a.py", "open('out'); open('in')", "in", "coderunner: out: path escapes from parent"},
+		{"a.py", "open('sly')", "", "coderunner: sly: is hidden"},
+		{"a.py", "open('abs')", "", "coderunner: abs: path escapes from parent"},
+		{"a.py", "open('fifo'); open('data.csv')", "data.csv", "coderunner: fifo: is not a regular file"},
+		{"a.py", "open('big.bin')", "", "coderunner: big.bin: is too large"},
+		{"a.ts", "import x from './util'; import './ts'", "deno.json ts/index.ts util.ts view.tsx", ""},
+		{"a.ts", "new URL('./data.csv', import.meta.url); import 'node_modules'", "data.csv deno.json", ""},
+	} {
+		write(tt.name, tt.code)
+		var warnings strings.Builder
+		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), tt.code, &warnings)
+		if got := paths(files); err != nil || got != tt.want {
+			t.Errorf("%s: files %q, %v, want %q", tt.code, got, err, tt.want)
+		}
+		if !strings.HasPrefix(warnings.String(), tt.warning) || tt.warning == "" && warnings.Len() > 0 {
+			t.Errorf("%s: warned %q, want %q", tt.code, warnings.String(), tt.warning)
+		}
+	}
+}
+
+func paths(files []runners.File) string {
+	names := map[string]bool{}
+	for _, f := range files {
+		names[f.Path] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), " ")
+}
+
+// What the command line names has the path that the program would use.
+func TestNamedFiles(t *testing.T) {
+	top := t.TempDir()
+	for _, name := range []string{"src/data.txt", "src/.env", "data/x.csv", "data/.git/config", "data/d/y.csv", "other/z"} {
+		path := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../../other/z", filepath.Join(top, "data/d/link")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(top)
+	var warnings strings.Builder
+	o := runOptions{files: []string{"src/.env", "./src/data.txt", filepath.Join(top, "other/z")}, dirs: []string{"data"}}
+	files, err := filesFor(o, "src/p.py", "", &warnings)
+	if got, want := paths(files), ".env data.txt data/d/y.csv data/x.csv z"; err != nil || got != want {
+		t.Errorf("files %q, %v, want %q", got, err, want)
+	}
+	if !strings.HasPrefix(warnings.String(), "coderunner: data/d/link: is not a regular file in data") {
+		t.Errorf("warned %q", warnings.String())
+	}
+	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", "", &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("--file /dev/zero: %v", err)
+	}
+	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", "", &warnings); err == nil {
+		t.Error("--file of nothing")
+	}
+}
