@@ -34,13 +34,14 @@ const imports = `
 	pyodide/hostdir: pyodide/abi pyodide/memfs
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
+	pyodide/hashlib:
 	pyodide/linmem:
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/snapshot:
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
@@ -88,6 +89,7 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
+	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
 	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images

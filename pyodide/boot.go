@@ -55,6 +55,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_notebook", "guest/notebook.py"},
 	{"_coderunner_analyze", "guest/analyze.py"},
 	{"_coderunner", "guest/coderunner.py"},
+	{"_coderunner_posix", "guest/posix.py"},
 	{"_coderunner_preload", "guest/preload.py"},
 }
 

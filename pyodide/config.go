@@ -14,7 +14,7 @@ import (
 	"coderunner/pyodide/jsffi"
 )
 
-//go:embed guest/*.py
+//go:embed guest/*.py all:guest/lib
 var guestFiles embed.FS
 
 // Config names a runtime's parts.

@@ -2,6 +2,7 @@ package pyodide
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,9 @@ import (
 )
 
 // hostDevice is where the guest's _coderunner.call asks the host. One open is
-// one call: the request is written, [name, argument] in JSON, then the answer
-// is read to its end, [true, value] or [false, message].
+// one call: the request is written, [name, argument] in JSON and perhaps a new
+// line and bytes, then the answer is read to its end, [true, value] or [false,
+// message].
 const hostDevice = "/dev/coderunner"
 
 // Call is a function of the host that a program can call, as
@@ -68,8 +70,9 @@ func openHostDevice(in *instance, calls func(name string) (Call, bool)) func(uin
 func (c *hostCall) maxRequest() int {
 	head, ok := bytes.CutPrefix(c.request[:min(len(c.request), callOverhead)], []byte(`["`))
 	if name, _, closed := bytes.Cut(head, []byte(`"`)); ok && closed {
-		if call, known := c.calls(string(name)); known && call.MaxArgument > 0 {
-			return call.MaxArgument + callOverhead
+		given, _ := c.calls(string(name))
+		if most := cmp.Or(given.MaxArgument, ownCalls[string(name)].maxArgument); most > 0 {
+			return most + callOverhead
 		}
 	}
 	return defaultArgument + callOverhead
@@ -160,7 +163,8 @@ func (c *hostCall) perform(ctx context.Context) []byte {
 func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 	var call [3]json.RawMessage // an array: a slice would grow with the input
 	var name string
-	if err := json.Unmarshal(c.request, &call); err != nil || call[1] == nil || call[2] != nil {
+	text, data, _ := bytes.Cut(c.request, []byte("\n"))
+	if err := json.Unmarshal(text, &call); err != nil || call[1] == nil || call[2] != nil {
 		return nil, errors.New("a call is [name, argument] in JSON")
 	}
 	if err := json.Unmarshal(call[0], &name); err != nil {
@@ -169,6 +173,9 @@ func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 	if name == stopping {
 		c.in.deadline.extend(tracebackGrace)
 		return nil, nil
+	}
+	if own, ok := ownCalls[name]; ok {
+		return own.do(ctx, c.in, call[1], data)
 	}
 	f, ok := c.calls(name)
 	if !ok {

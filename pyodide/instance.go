@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -34,7 +35,10 @@ type instance struct {
 
 	// Of the interpreter that has it now.
 	signals  *signals
-	deadline *deadline // of the run in progress; set before the guest runs
+	deadline *deadline       // of the run in progress; set before the guest runs
+	running  context.Context // of the run in progress; nil: none
+	begun    time.Duration   // processor time of its thread when it began
+	location *time.Location  // local time
 	proc     *emscripten.Process
 	fs       *memfs.FS
 }

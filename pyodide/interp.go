@@ -146,6 +146,9 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	defer cancel(nil)
 	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.signals.interrupt, func() { cancel(errTimeLimit) })
 	defer in.deadline.stop()
+	in.running = ctx
+	defer func() { in.running = nil }()
+	in.signals.struck.Store(false)
 	// The guest does not look at ctx: its end sets the flag that loops check.
 	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
@@ -178,7 +181,7 @@ var errTimeLimit = errors.New("time limit")
 func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (*Result, time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	begun := threadTime()
+	in.begun = threadTime()
 	held := int64(0)
 	defer func() { in.fs.Unreserve(held) }()
 	g := in.guest(ctx)
@@ -190,7 +193,7 @@ func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (
 		return true
 	}
 	text, err := g.apply(in.functions.Run, request, maxReport)
-	took := threadTime() - begun
+	took := threadTime() - in.begun
 	if err != nil {
 		return nil, took, err
 	}

@@ -2,6 +2,7 @@ package pyodide
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -10,10 +11,10 @@ import (
 )
 
 // Signal numbers, as Emscripten has them.
-const (
-	sigalrm = 14
-	sigxcpu = 24
-)
+const sigxcpu = 24
+
+// timerSignals are SIGALRM, SIGVTALRM and SIGPROF, by the timer's number.
+var timerSignals = [...]uint32{14, 26, 27}
 
 // signals interrupts the program of one interpreter. It may be used from any
 // goroutine, even after the interpreter is closed: then nothing happens, though
@@ -24,6 +25,7 @@ type signals struct {
 	number, clock uint32              // addresses
 	proc          *emscripten.Process // nil until there is one
 	flag          api.MutableGlobal   // under mu; nil before the start and after the end
+	struck        atomic.Bool         // interrupt was called
 }
 
 // send asks CPython to run the handler of a signal at its next check, and wakes
@@ -41,8 +43,19 @@ func (s *signals) send(number uint32) {
 }
 
 // interrupt is the time limit's first strike. It is SIGXCPU because programs and
-// asyncio look at SIGINT's handler.
-func (s *signals) interrupt() { s.send(sigxcpu) }
+// asyncio look at SIGINT's handler. No alarm comes after it: there is room for
+// one signal.
+func (s *signals) interrupt() {
+	s.struck.Store(true)
+	s.send(sigxcpu)
+}
+
+// alarm sends the signal of a timer.
+func (s *signals) alarm(number uint32) {
+	if !s.struck.Load() {
+		s.send(number)
+	}
+}
 
 // stop makes the next loop header trap. A host function that waits is ended by
 // its context.

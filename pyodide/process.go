@@ -45,7 +45,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	}
 	in.proc.SetMemory(in.mod.Memory())
 	in.signals.proc = in.proc
-	in.env, in.calls = o.Env, o.Calls
+	in.env, in.calls, in.location = o.Env, o.Calls, location
 	return in.fs.Device(hostDevice, 0o600, 0, in.device())
 }
 
@@ -92,7 +92,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 		CallHandler: func(ctx context.Context, _ uint32, signal int32) {
 			in.callback(ctx, "PyErr_SetInterruptEx", uint32(signal))
 		},
-		Alarm:   func(int32) { signals.send(sigalrm) },
+		Alarm:   func(which uint32) { signals.alarm(timerSignals[which]) },
 		DlError: in.dlError,
 	}
 	in.linking.linkCallbacks(&g)

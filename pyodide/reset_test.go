@@ -198,6 +198,6 @@ func TestSignalAfterClose(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	late.send(sigalrm)
+	late.send(timerSignals[0])
 	late.stop()
 }

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -17,19 +19,22 @@ import (
 // to keep that.
 func (r *Runtime) loadStdlib(ctx context.Context) error {
 	if r.config.Store == nil {
-		return r.useStdlib(r.config.Stdlib)
+		return r.useOwnStdlib()
 	}
 	identity, err := r.config.identity(r.config.Stdlib)
 	if err != nil {
 		return fmt.Errorf("load the standard library: %w", err)
 	}
-	bytecode, err := guestFiles.ReadFile("guest/bytecode.py")
-	if err != nil {
+	own := sha256.New()
+	if err := eachGuestFile(func(name string, data []byte) error {
+		fmt.Fprintf(own, "%s %d\n%s", name, len(data), data)
+		return nil
+	}, "guest/bytecode.py", ownModules); err != nil {
 		return err
 	}
-	r.stdlibKey = fmt.Sprintf("%s %s %x", identity, r.module.digest, sha256.Sum256(bytecode))
+	r.stdlibKey = fmt.Sprintf("%s %s %x", identity, r.module.digest, own.Sum(nil))
 	path, err := r.config.Store.File(ctx, "stdlib", r.stdlibKey, func(ctx context.Context, w io.Writer) error {
-		if err := r.useStdlib(r.config.Stdlib); err != nil {
+		if err := r.useOwnStdlib(); err != nil {
 			return err
 		}
 		return r.compileStdlib(ctx, w)
@@ -47,6 +52,58 @@ func (r *Runtime) useStdlib(path string) error {
 	}
 	r.unmap = append(r.unmap, unmap)
 	r.stdlib = data
+	return nil
+}
+
+// ownModules is the directory of the modules that we add to the standard library
+// or put in the place of upstream's.
+const ownModules = "guest/lib"
+
+// eachGuestFile calls f for the embedded files at or below the given names.
+func eachGuestFile(f func(name string, data []byte) error, names ...string) error {
+	for _, name := range names {
+		if err := fs.WalkDir(guestFiles, name, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := guestFiles.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return f(path, data)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// useOwnStdlib uses upstream's archive with our modules.
+func (r *Runtime) useOwnStdlib() error {
+	if err := r.useStdlib(r.config.Stdlib); err != nil {
+		return err
+	}
+	upstream, err := zip.NewReader(bytes.NewReader(r.stdlib), int64(len(r.stdlib)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", r.config.Stdlib, err)
+	}
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	own := map[string]bool{}
+	err = eachGuestFile(func(name string, data []byte) error {
+		name = strings.TrimPrefix(name, ownModules+"/")
+		own[name] = true
+		return addEntry(archive, name, data)
+	}, ownModules)
+	for _, f := range upstream.File {
+		if err == nil && !own[f.Name] {
+			err = archive.Copy(f)
+		}
+	}
+	if err := errors.Join(err, archive.Close()); err != nil {
+		return err
+	}
+	r.stdlib = b.Bytes()
 	return nil
 }
 

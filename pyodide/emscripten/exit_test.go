@@ -104,14 +104,26 @@ func TestGuest(t *testing.T) {
 func TestTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKernel(t, Config{})
-		fired := make(chan int32, 1)
-		k.p.Guest.Alarm = func(which int32) { fired <- which }
+		fired := make(chan uint32, 100)
+		k.p.Guest.Alarm = func(which uint32) { fired <- which }
 		set := func(which uint64, ms float64) { doSetitimer(call{p: k.p, stack: []uint64{which}}, ms) }
 		set(1, 1000)
 		begin := time.Now()
 		k.want(abi.EINTR, "poll", 0, 0, -1)
 		if d := time.Since(begin); d != time.Second || <-fired != 1 {
 			t.Errorf("timer after %v", d)
+		}
+		k.p.SetTimer(0, time.Second, time.Nanosecond) // as often as it may be
+		time.Sleep(time.Second + 10*shortestInterval)
+		if left, every := k.p.SetTimer(0, 0, 0); left <= 0 || every != shortestInterval {
+			t.Errorf("an interval timer of %v has %v left", every, left)
+		}
+		synctest.Wait()
+		if len(fired) != 10 && len(fired) != 11 {
+			t.Errorf("an interval timer went off %d times", len(fired))
+		}
+		for len(fired) > 0 {
+			<-fired
 		}
 		set(0, 1000)
 		set(0, 0)

@@ -140,6 +140,12 @@ func doTzset(c call) {
 	c.p.Resume(Zone{c.u32(0), c.u32(1), c.u32(2), c.u32(3)}, true)
 }
 
+// SetLocation changes the time zone.
+func (p *Process) SetLocation(l *time.Location) {
+	p.location = l
+	p.Resume(p.zone, true)
+}
+
 // Zone is where the guest's C library keeps its time zone; zero before it has
 // asked for one.
 type Zone [4]uint32

@@ -63,7 +63,7 @@ type Guest struct {
 	CallHandler func(ctx context.Context, fn uint32, signal int32)
 	// Alarm tells that interval timer which (0 real, 1 virtual, 2 profiling)
 	// has run out. It is called on a goroutine of its own.
-	Alarm func(which int32)
+	Alarm func(which uint32)
 
 	// Dlopen and Dlsym are the dynamic linker: see _dlopen_js and _dlsym_js.
 	// DlError sets what dlerror says.
@@ -101,8 +101,8 @@ type Process struct {
 	umask    uint32
 	mappings map[uint32]*mapping // by address
 	promises uint32
-	logged   int // bytes of emscripten_log so far
-	timers   [3]*time.Timer
+	logged   int       // bytes of emscripten_log so far
+	timers   [3]*timer // under mu
 
 	mu          sync.Mutex
 	cancel      context.CancelFunc // of the wait in progress
@@ -176,7 +176,7 @@ func (p *Process) FS() *memfs.FS { return p.fs }
 // Close closes the descriptors and stops the timers. The guest must not run.
 func (p *Process) Close() {
 	for which := range p.timers {
-		p.setTimer(which, 0)
+		p.SetTimer(uint32(which), 0, 0)
 	}
 	for addr := range p.mappings {
 		p.mappings[addr].file.Close()

@@ -12,6 +12,11 @@ _NO_NETWORK = (
     "JavaScript has fetch, where the permission --allow-net was given"
 )
 
+_NO_PROCESSES = (
+    "there are no other programs and no processes here: write it in Python (import what the command would run; "
+    "os, pathlib and shutil for files)"
+)
+
 
 def _selector_events(module):
     """asyncio's wake-up channel as a pipe: there are no socket pairs here."""
@@ -67,6 +72,8 @@ def _socket(module):
 
     for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
         setattr(module, name, refuse_name)
+    module.gethostname = lambda: "localhost"
+    module.getfqdn = lambda name="": name.strip() if name.strip() not in ("", "0.0.0.0", "::") else "localhost"
     module.socketpair = refuse
     for name in ("accept", "bind", "connect", "listen", "sendmsg", "sendto"):
         setattr(module.socket, name, refuse)
@@ -97,16 +104,30 @@ def _pyodide_http(module):
     module.open_url = refuse
 
 
+def _subprocess(module):
+    """Says what to do instead, where upstream only says that there are none."""
+
+    def refuse(self, *args, **kwargs):
+        raise OSError(module.errno.ENOTSUP, _NO_PROCESSES)
+
+    module.Popen.__init__ = refuse
+
+
 _CHANGES = {
     "asyncio.selector_events": _selector_events,
     "importlib.metadata": _metadata,
     "pyodide.http": _pyodide_http,
     "socket": _socket,
+    "subprocess": _subprocess,
 }
 
+_NO_JAVASCRIPT = "there is no JavaScript here. Run JavaScript with the language 'javascript'."
+_NO_POOL = "there are no processes here: call the function in a loop, or with map."
 _ABSENT = {
-    "js": "there is no JavaScript here",
-    "pyodide_js": "there is no JavaScript here",
+    "js": _NO_JAVASCRIPT,
+    "pyodide_js": _NO_JAVASCRIPT,
+    "_multiprocessing": _NO_POOL,
+    "_posixshmem": "there are no processes here to share memory with: use a bytearray.",
 }
 
 
@@ -116,9 +137,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name, path=None, target=None):
         if name in _ABSENT and path is None:
-            raise ModuleNotFoundError(
-                f"No module named {name!r}: {_ABSENT[name]}. Run JavaScript with the language 'javascript'.", name=name
-            )
+            raise ModuleNotFoundError(f"No module named {name!r}: {_ABSENT[name]}", name=name)
         change = _CHANGES.get(name)
         if change is None:
             return None

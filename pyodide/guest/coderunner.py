@@ -35,11 +35,12 @@ class HostError(RuntimeError):
     """The host refused a call."""
 
 
-def call(name, arg=None):
-    """Asks the host for something and gives its answer, a JSON value."""
+def call(name, arg=None, data=b""):
+    """Asks the host for something and returns its answer, a JSON value."""
     fd = _open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
     try:
         request = _encode([name, arg]).encode()
+        request = memoryview(request + b"\n" + data if data else request)
         while request:
             request = request[_write(fd, request):]
         chunks = []
@@ -348,6 +349,7 @@ def _explain(e, p, report):
     if interrupted:
         call("stopping")  # a little more time, for the traceback
     report["type"] = type(e).__qualname__[:_TYPE_NAME]
+    report["no_memory"] = isinstance(e, MemoryError)
     try:
         if sys.excepthook is not sys.__excepthook__ and not interrupted:
             sys.excepthook(type(e), e, e.__traceback__)

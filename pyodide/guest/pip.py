@@ -113,6 +113,7 @@ def _run(args):
 def _subprocess(module):
     import io
 
+    _coderunner_adapt._subprocess(module)
     class Popen(module.Popen):
         _done = None
 
@@ -143,12 +144,16 @@ def _subprocess(module):
 
 
 _coderunner_adapt._CHANGES["subprocess"] = _subprocess
-_system = os.system
+_NO_SHELL = "os.system: there is no shell here, so nothing was run; write it in Python (os, pathlib, shutil)"
 
 
 def system(command):
     code = _run(command)
-    return _system(command) if code is None else code << 8
+    if code is None:  # as if the shell did not find the command
+        code = 127
+        if os.fsdecode(command).strip() not in ("clear", "cls", ""):
+            print(_NO_SHELL, file=sys.stderr)
+    return code << 8
 
 
 os.system = system

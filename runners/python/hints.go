@@ -18,13 +18,11 @@ var (
 	plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
-	openSSL     = regexp.MustCompile(`^module 'hashlib' has no attribute '(pbkdf2_hmac|scrypt)'`)
 )
 
 // notHere are modules of Python's library that this runtime does not have.
 var notHere = map[string]bool{
-	"curses": true, "dbm": true, "ensurepip": true, "grp": true, "idlelib": true, "msvcrt": true, "nt": true,
-	"pwd": true, "readline": true, "resource": true, "syslog": true, "tkinter": true, "turtle": true,
+	"curses": true, "ensurepip": true, "idlelib": true, "msvcrt": true, "nt": true, "tkinter": true, "turtle": true,
 	"turtledemo": true, "venv": true, "winreg": true, "winsound": true,
 }
 
@@ -32,8 +30,8 @@ const (
 	giveIt    = "name it in the argument packages (--package on the command line)"
 	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like have a switch for theirs (rich: auto_refresh=False)."
 	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
-	noOpenSSL = "pbkdf2_hmac and scrypt are OpenSSL's, which this runtime does not have. Derive the key with hmac or hashlib.blake2b, or in JavaScript, whose node:crypto has both; frameworks can be given another hasher (django: PASSWORD_HASHERS)."
-	noOthers  = "There are no other programs to start here, and no shell. Packages are installed by importing them."
+	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
+	noPool    = "There are no other processes here: call the function in a loop, or with map."
 )
 
 // hint returns what to do about an error, or "".
@@ -43,15 +41,15 @@ func (j *job) hint(e *runners.Error) string {
 		return j.moduleHint(e.Message)
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
 		return noThreads
-	case e.Type == "OSError" && strings.Contains(e.Message, "does not support processes"):
-		return noOthers
+	case e.Type == "NotImplementedError" && strings.Contains(e.Message, "multiprocessing"):
+		return noPool
+	case e.Type == "EOFError" && (e.Message == "" || strings.HasPrefix(e.Message, "EOF when reading")):
+		return noInput
 	case e.Type == "ZoneInfoNotFoundError" && !j.pk.present(timeZones):
 		if why := j.pk.whyNot(timeZones); why != "" {
 			return "Time zones are in the package tzdata, which cannot be installed: " + why
 		}
 		return "Time zones are in the package tzdata: " + giveIt + "."
-	case e.Type == "AttributeError" && openSSL.MatchString(e.Message):
-		return noOpenSSL
 	case saysPip.MatchString(e.Message):
 		return noPip
 	}
@@ -66,7 +64,7 @@ func (j *job) moduleHint(message string) string {
 	}
 	top, _, _ := strings.Cut(m[1], ".")
 	if notHere[top] {
-		return "It is part of Python's library, but not in this runtime, which has no terminal, no windows and no users."
+		return "It is part of Python's library, but not in this runtime, which has no terminal and no windows."
 	}
 	if why := imports.Gone(m[1]); why != "" {
 		return top + " is not here: " + why + "."

@@ -1,0 +1,368 @@
+"""What this build lacks of os, signal and time: module _coderunner_posix, made
+at boot. Its functions are Linux's as far as one process without users can have
+them. Questions about the machine have answers that say nothing of the host."""
+
+import errno
+import fcntl
+import os
+import posix
+import signal
+import sys
+import time
+
+from _coderunner import _set_zone, call
+from _coderunner_adapt import _NO_PROCESSES
+
+_AT_FDCWD = -100
+_AT_SYMLINK_FOLLOW = 0x400
+
+
+def _add(module, *functions):
+    for f in functions:
+        f.__module__ = module.__name__
+        f.__name__ = f.__qualname__ = f.__name__.removeprefix("_")
+        setattr(module, f.__name__, f)
+        if module is os:
+            setattr(posix, f.__name__, f)
+            if f.__name__ not in os.__all__:
+                os.__all__.append(f.__name__)
+
+
+def _path(path):
+    """A path's bytes, one character each."""
+    path = os.fsencode(path)
+    if b"\0" in path:
+        raise ValueError("embedded null byte")
+    return path.decode("latin-1")
+
+
+def _check(number, *names):
+    if number:
+        raise OSError(number, os.strerror(number), *names)
+
+
+# ---- os: files
+
+
+def link(src, dst, *, src_dir_fd=None, dst_dir_fd=None, follow_symlinks=False):
+    _check(call("link", {
+        "old_dir": _AT_FDCWD if src_dir_fd is None else src_dir_fd, "old": _path(src),
+        "new_dir": _AT_FDCWD if dst_dir_fd is None else dst_dir_fd, "new": _path(dst),
+        "flags": _AT_SYMLINK_FOLLOW if follow_symlinks else 0,
+    }), src, None, dst)  # fmt: skip
+
+
+def mknod(path, mode=0o600, device=0, *, dir_fd=None):
+    _check(call("mknod", {"dir": _AT_FDCWD if dir_fd is None else dir_fd, "path": _path(path), "mode": mode}), path)
+
+
+def mkfifo(path, mode=0o666, *, dir_fd=None):
+    mknod(path, mode & 0o7777 | 0o010000, dir_fd=dir_fd)
+
+
+def lchown(path, uid, gid):
+    os.chown(path, uid, gid, follow_symlinks=False)
+
+
+def posix_fallocate(fd, offset, length, /):
+    if offset < 0 or length <= 0:
+        _check(errno.EINVAL)
+    if os.fstat(fd).st_size < offset + length:
+        os.ftruncate(fd, offset + length)
+
+
+def set_inheritable(fd, inheritable, /):
+    """By fcntl: the C library's ioctl(FIONCLEX) does nothing."""
+    flags = fcntl.fcntl(fd, fcntl.F_GETFD)
+    fcntl.fcntl(fd, fcntl.F_SETFD, flags & ~fcntl.FD_CLOEXEC if inheritable else flags | fcntl.FD_CLOEXEC)
+
+
+def pipe2(flags, /):
+    if flags & ~(os.O_NONBLOCK | os.O_CLOEXEC):
+        _check(errno.EINVAL)
+    ends = os.pipe()
+    for fd in ends:
+        set_inheritable(fd, not flags & os.O_CLOEXEC)
+        os.set_blocking(fd, not flags & os.O_NONBLOCK)
+    return ends
+
+
+def memfd_create(name, flags=1):
+    os.fsencode(name)
+    return os.open("/tmp", os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o700)
+
+
+def preadv(fd, buffers, offset, flags=0, /):
+    done = 0
+    for buffer in buffers:
+        with memoryview(buffer).cast("B") as view:
+            data = os.pread(fd, len(view), offset + done)
+            view[: len(data)] = data
+            done += len(data)
+            if len(data) < len(view):
+                break
+    return done
+
+
+def pwritev(fd, buffers, offset, flags=0, /):
+    return os.pwrite(fd, b"".join(buffers), offset)
+
+
+def _pump(count, read, write):
+    """Copies up to count bytes, a piece at a time, and returns how many."""
+    done = 0
+    while done < count:
+        data = read(min(count - done, 1 << 20), done)
+        n = write(data, done) if data else 0
+        done += n
+        if not data or n < len(data):
+            break
+    return done
+
+
+def sendfile(out_fd, in_fd, offset, count):
+    return copy_file_range(in_fd, out_fd, count, offset)
+
+
+def copy_file_range(src, dst, count, offset_src=None, offset_dst=None):
+    if count < 0:
+        raise ValueError("negative value for 'count' not allowed")
+
+    def read(n, done):
+        return os.read(src, n) if offset_src is None else os.pread(src, n, offset_src + done)
+
+    def write(data, done):
+        return os.write(dst, data) if offset_dst is None else os.pwrite(dst, data, offset_dst + done)
+
+    return _pump(count, read, write)
+
+
+def listxattr(path=None, *, follow_symlinks=True):
+    os.fstat(path) if isinstance(path, int) else os.stat(path or ".", follow_symlinks=follow_symlinks)
+    return []
+
+
+def getxattr(path, attribute, *, follow_symlinks=True):
+    listxattr(path, follow_symlinks=follow_symlinks)
+    _check(errno.ENODATA, path)
+
+
+def setxattr(path, attribute, value, flags=0, *, follow_symlinks=True):
+    listxattr(path, follow_symlinks=follow_symlinks)
+    _check(errno.ENOTSUP, path)
+
+
+def removexattr(path, attribute, *, follow_symlinks=True):
+    getxattr(path, attribute, follow_symlinks=follow_symlinks)
+
+
+# ---- os: the one user and the one processor
+
+
+def geteuid():
+    return 0
+
+
+def getegid():
+    return 0
+
+
+def getgroups():
+    return [0]
+
+
+def getgrouplist(user, group, /):
+    return [group]
+
+
+def getresuid():
+    return 0, 0, 0
+
+
+def getresgid():
+    return 0, 0, 0
+
+
+def getlogin():
+    return "root"
+
+
+_uname = os.uname()
+
+
+def uname():
+    return posix.uname_result((_uname[0], "localhost", *_uname[2:]))
+
+
+def times():
+    return posix.times_result((time.process_time(), 0.0, 0.0, 0.0, time.monotonic()))
+
+
+def getloadavg():
+    return 0.0, 0.0, 0.0
+
+
+def getrandom(size, flags=0):
+    return os.urandom(size)
+
+
+def nice(increment, /):
+    return 0
+
+
+def sched_getaffinity(pid, /):
+    return {0}
+
+
+def sched_setaffinity(pid, mask, /):
+    if 0 not in mask:
+        _check(errno.EINVAL)
+
+
+def sched_getscheduler(pid, /):
+    return os.SCHED_OTHER
+
+
+def sched_get_priority_min(policy, /):
+    return 1 if policy in (os.SCHED_FIFO, os.SCHED_RR) else 0
+
+
+def sched_get_priority_max(policy, /):
+    return 99 if policy in (os.SCHED_FIFO, os.SCHED_RR) else 0
+
+
+def _refuse(name):
+    def refuse(*args, **kwargs):
+        raise OSError(errno.ENOTSUP, _NO_PROCESSES)
+
+    refuse.__name__ = name
+    return refuse
+
+
+# ---- signal
+
+_TIMERS = {signal.ITIMER_REAL: signal.SIGALRM, signal.ITIMER_VIRTUAL: signal.SIGVTALRM, signal.ITIMER_PROF: signal.SIGPROF}
+_handle, _handler = signal.signal, signal.getsignal
+_armed = set()  # signals of timers that were ever set
+
+
+def _end(number, frame):
+    """The default action of a timer's signal: C ignores one without a handler."""
+    print(signal.strsignal(number), file=sys.stderr)
+    os._exit(128 + number)
+
+
+def getsignal(signalnum):
+    handler = _handler(signalnum)
+    return signal.SIG_DFL if handler is _end else handler
+
+
+def _signal(signalnum, handler):
+    before = getsignal(signalnum)
+    _handle(signalnum, _end if handler == signal.SIG_DFL and signalnum in _armed else handler)
+    return before
+
+
+def setitimer(which, seconds, interval=0.0, /):
+    number = _TIMERS.get(which)
+    if number is None or seconds < 0 or interval < 0:
+        raise signal.ItimerError(errno.EINVAL, os.strerror(errno.EINVAL))
+    if number not in _armed:
+        _armed.add(number)
+        if _handler(number) == signal.SIG_DFL:
+            _handle(number, _end)
+    return tuple(call("setitimer", {"which": int(which), "value": float(seconds), "interval": float(interval)}))
+
+
+def getitimer(which, /):
+    if which not in _TIMERS:
+        raise signal.ItimerError(errno.EINVAL, os.strerror(errno.EINVAL))
+    return tuple(call("getitimer", int(which)))
+
+
+def alarm(seconds, /):
+    left, _ = setitimer(signal.ITIMER_REAL, int(seconds))
+    return int(-(-left // 1))
+
+
+def pause():
+    call("pause", 0)
+
+
+def pthread_kill(thread_id, signalnum, /):
+    signal.raise_signal(signalnum)
+
+
+def sigtimedwait(sigset, timeout, /):
+    if timeout < 0:
+        raise ValueError("timeout must be non-negative")
+    return _wait(sigset, time.monotonic() + timeout)
+
+
+def sigwaitinfo(sigset, /):
+    return _wait(sigset, float("inf"))
+
+
+def sigwait(sigset, /):
+    return signal.Signals(_wait(sigset, float("inf")).si_signo)
+
+
+def _wait(sigset, end):
+    """Waits for one of the signals, whose handlers are not called meanwhile."""
+    came = []
+    before = {n: _handler(n) for n in sigset}
+    for n in before:
+        _handle(n, lambda number, frame: came.append(number))
+    try:
+        while not came and (left := end - time.monotonic()) > 0:
+            call("pause", min(left, 3600))
+    finally:
+        for n, handler in before.items():
+            _handle(n, handler)
+    return signal.struct_siginfo((came[0], 0, 0, os.getpid(), 0, 0, 0)) if came else None
+
+
+# ---- time
+
+_sleep = time.sleep
+
+
+def sleep(seconds, /):
+    """As PEP 475 says: a signal does not end it. The C library's would."""
+    end = time.monotonic() + seconds if _armed else 0
+    _sleep(seconds)
+    while _armed and (left := end - time.monotonic()) > 0:
+        _sleep(left)
+
+
+
+def tzset():
+    call("tzset", os.environ.get("TZ"))
+    _set_zone()
+
+
+def thread_time():
+    return time.process_time()
+
+
+def thread_time_ns():
+    return time.process_time_ns()
+
+
+_add(
+    os, link, mknod, mkfifo, lchown, posix_fallocate, set_inheritable, pipe2, memfd_create, preadv, pwritev, sendfile,
+    copy_file_range, listxattr, getxattr, setxattr, removexattr, geteuid, getegid, getgroups, getgrouplist, getresuid,
+    getresgid, getlogin, uname, times, getloadavg, getrandom, nice, sched_getaffinity, sched_setaffinity,
+    sched_getscheduler, sched_get_priority_min, sched_get_priority_max,
+)  # fmt: skip
+_add(
+    signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait
+)  # fmt: skip
+_add(os, *map(_refuse, ("fork", "execv", "execve")))
+_add(time, sleep, tzset, thread_time, thread_time_ns)
+signal.SIGCLD = signal.SIGCHLD
+os.MFD_CLOEXEC, os.MFD_ALLOW_SEALING, os.XATTR_CREATE, os.XATTR_REPLACE, os.XATTR_SIZE_MAX = 1, 2, 1, 2, 65536
+os.GRND_NONBLOCK, os.GRND_RANDOM = 1, 2
+os.supports_dir_fd |= {link, mknod, mkfifo}
+os.supports_follow_symlinks |= {link, listxattr, getxattr, setxattr, removexattr}
+os.supports_fd |= {listxattr, getxattr, setxattr, removexattr}

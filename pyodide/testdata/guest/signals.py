@@ -1,0 +1,54 @@
+"""Timers and their signals."""
+import os, signal, sys, time
+
+came = []
+signal.signal(signal.SIGALRM, lambda number, frame: came.append(number))
+assert signal.alarm(100) == 0 and signal.alarm(0) == 100 and signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+begun = time.monotonic()
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+time.sleep(0.1)  # a handler does not cut it short
+assert came == [signal.SIGALRM] and time.monotonic() - begun >= 0.1
+
+signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+while len(came) < 4:  # while it computes
+    pass
+left, every = signal.setitimer(signal.ITIMER_REAL, 0)
+assert 0 < left <= every == 0.01
+
+
+class Late(Exception):
+    pass
+
+
+def late(number, frame):
+    raise Late
+
+
+def waits_for_input():
+    r, w = os.pipe()
+    os.read(r, 1)
+
+
+signal.signal(signal.SIGVTALRM, late)
+for wait in (lambda: time.sleep(60), signal.pause, waits_for_input, lambda: signal.sigwait([signal.SIGUSR1]), lambda: [None for _ in iter(int, 1)]):
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
+    try:
+        print(wait())
+    except Late:
+        pass
+
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+assert signal.sigtimedwait([signal.SIGALRM], 60).si_signo == signal.SIGALRM
+assert signal.sigtimedwait([signal.SIGALRM], 0.01) is None
+for bad in (lambda: signal.setitimer(9, 1), lambda: signal.setitimer(0, -1)):
+    try:
+        print(bad())
+    except signal.ItimerError:
+        pass
+assert signal.signal(signal.SIGALRM, signal.SIG_DFL) is not signal.SIG_DFL
+assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+print("ok", flush=True)
+signal.alarm(1)
+time.sleep(60)
+print("alive")
