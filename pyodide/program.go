@@ -82,6 +82,7 @@ type Exception struct {
 	Message   string
 	Traceback string // the program's own files and lines only
 	Line      int    // the innermost of the program's lines, 0 if there is none
+	NoMemory  bool   // a MemoryError, or of a subclass
 }
 
 // request and report are what the guest's run function takes and returns; see
@@ -103,6 +104,7 @@ type report struct {
 	Message   string  `json:"message"`
 	Traceback string  `json:"traceback"`
 	Line      int     `json:"line"`
+	NoMemory  bool    `json:"no_memory"`
 }
 
 func (p Program) request(env map[string]string) request {
@@ -145,7 +147,7 @@ func readReport(text string) (*Result, error) {
 		}
 	}
 	if r.Type != "" {
-		res.Exception = &Exception{Type: r.Type, Message: r.Message, Traceback: r.Traceback, Line: r.Line}
+		res.Exception = &Exception{Type: r.Type, Message: r.Message, Traceback: r.Traceback, Line: r.Line, NoMemory: r.NoMemory}
 		res.ExitCode = max(res.ExitCode, 1)
 	}
 	return res, nil

@@ -36,7 +36,7 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 	switch res.Ended {
 	case pyodide.Finished:
 		switch {
-		case o.Error != nil && o.Error.Type == "MemoryError" && res.MemoryCapHit:
+		case res.Exception != nil && res.Exception.NoMemory && res.MemoryCapHit:
 			o.Status = runners.OutOfMemory
 			o.Error.Message = memoryMessage(o.Error.Message, limits.Memory)
 		case o.Error != nil || res.ExitCode != 0:
