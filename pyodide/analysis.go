@@ -35,6 +35,8 @@ type Analysis struct {
 	Installs []Install  // what its calls of micropip.install and pip name
 	Micropip bool       // it imports micropip
 	Problem  *Exception // why it does not parse; nil if it does
+
+	compiled string // its code objects, for [Program.Analysis]; may be ""
 }
 
 // Import is a module that a program imports.
@@ -53,7 +55,7 @@ type Install struct {
 const (
 	maxFound    = 500     // names of each kind
 	maxName     = 1000    // bytes of each
-	maxAnalysis = 1 << 20 // bytes of the guest's answer
+	maxAnalysis = 5 << 18 // bytes of the guest's answer
 )
 
 // mayImport reports whether the program has the word "import" at all.
@@ -87,13 +89,14 @@ func readAnalysis(text string) (*Analysis, error) {
 	var found struct {
 		Imports, Installs [][2]json.RawMessage
 		Members, Own      []string
+		Compiled          string
 		Micropip          bool
 		Problem           *Exception
 	}
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
 		return nil, err
 	}
-	a := &Analysis{Own: found.Own[:min(len(found.Own), maxFound)], Micropip: found.Micropip, Problem: found.Problem}
+	a := &Analysis{Own: found.Own[:min(len(found.Own), maxFound)], Micropip: found.Micropip, Problem: found.Problem, compiled: found.Compiled}
 	for _, m := range found.Members[:min(len(found.Members), maxFound)] {
 		if len(m) <= maxName {
 			a.Members = append(a.Members, m)

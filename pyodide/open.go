@@ -11,6 +11,7 @@ func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 	r = &Runtime{compiled: &compiled{config: c}}
 	r.pool = newInstances(r.compiled, c.MaxIdle)
 	r.initLink()
+	r.analyses.Weigh = func(a *Analysis) int { return len(a.compiled) }
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())

@@ -12,6 +12,10 @@ type Program struct {
 	Filename string   // as tracebacks show it; "" means main.py
 	Args     []string // sys.argv[1:]
 
+	// Analysis is that of Code with the name Filename, or nil. It spares the run
+	// from parsing the program.
+	Analysis *Analysis
+
 	// Timeout limits the execution, including the host's work for the program;
 	// 0 is no limit.
 	Timeout time.Duration
@@ -94,6 +98,7 @@ type request struct {
 	Env         map[string]string `json:"env"`
 	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
 	ResultLimit int               `json:"result_limit"`
+	Compiled    string            `json:"compiled,omitempty"`
 }
 
 type report struct {
@@ -109,6 +114,9 @@ type report struct {
 
 func (p Program) request(env map[string]string) request {
 	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit}
+	if p.Analysis != nil {
+		r.Compiled = p.Analysis.compiled
+	}
 	if r.Filename == "" {
 		r.Filename = "main.py"
 	}

@@ -3,11 +3,18 @@ package recent
 
 import "sync"
 
-const limit = 1024
+const (
+	limit      = 1024
+	maxWeights = 16 << 20
+)
 
-// Map keeps the values used last: at least 1024 of them, at most twice as many. It
-// is safe for concurrent use. The zero value is ready to use.
+// Map keeps the values used last: at least 1024 of them, or 16 MiB if Weigh is set,
+// at most twice as many. It is safe for concurrent use. The zero value is ready to
+// use.
 type Map[K comparable, V any] struct {
+	Weigh func(V) int // returns a value's bytes; nil: values are small
+
+	weights  int // of new; guarded by mu
 	mu       sync.Mutex
 	new, old map[K]V // new becomes old when it has limit values; guarded by mu
 }
@@ -47,8 +54,11 @@ func (m *Map[K, V]) Update(key K, change func(V) V) V {
 }
 
 func (m *Map[K, V]) putLocked(key K, v V) {
-	if _, have := m.new[key]; m.new == nil || !have && len(m.new) >= limit {
-		m.new, m.old = map[K]V{}, m.new
+	if _, have := m.new[key]; m.new == nil || !have && (len(m.new) >= limit || m.weights >= maxWeights) {
+		m.new, m.old, m.weights = map[K]V{}, m.new, 0
+	}
+	if m.Weigh != nil {
+		m.weights += m.Weigh(v)
 	}
 	m.new[key] = v
 }

@@ -20,6 +20,17 @@ func TestMap(t *testing.T) {
 	}
 }
 
+// TestWeigh: large values are fewer.
+func TestWeigh(t *testing.T) {
+	m := Map[int, string]{Weigh: func(string) int { return maxWeights / 8 }}
+	for i := range 100 {
+		m.Put(i, "large")
+		if n := len(m.new) + len(m.old); n > 16 {
+			t.Fatalf("%d values kept, want 16 at most", n)
+		}
+	}
+}
+
 func TestUpdate(t *testing.T) {
 	var m Map[int, int]
 	for want := 1; want < 3*limit; want++ {

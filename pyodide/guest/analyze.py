@@ -15,7 +15,8 @@ _INSTALLS = 100
 
 
 def analyze(code, files=(), name=""):
-    """Returns what the host has to know before a program runs.
+    """Returns what the host has to know before a program runs, and the program's
+    tree if the text is plain Python.
 
     files are [path, text] of what the program finds in its directory, beside
     its own file, which has the name; only text of Python files is looked at.
@@ -31,12 +32,12 @@ def analyze(code, files=(), name=""):
               micropip.install and of pip, as written: the host has to parse them
     micropip: whether the program imports it
     """
-    tree, lines = _program(code)
-    if tree is None:
-        return {"imports": [], "members": [], "own": [], "installs": [], "micropip": False}
+    main, lines, plain = _program(code)
+    if main is None:
+        return {"imports": [], "members": [], "own": [], "installs": [], "micropip": False}, None
     modules = _Modules([*files, [name, None]])
     own, installs, found, members = set(modules.own), dict.fromkeys(lines[:_INSTALLS], True), {}, {}
-    for tree, text, optional in _reach(tree, code, modules):
+    for tree, text, optional in _reach(main, code, modules):
         if any(word in text for word in _MAKING):
             made, sources = _made(tree)
             own |= made
@@ -52,18 +53,19 @@ def analyze(code, files=(), name=""):
         if not optional:
             members.update(dict.fromkeys(_members(tree)))
     others = _others(found, own)
-    return {
+    found = {
         "imports": [[name, optional] for name, optional in others.items()],
         "members": [member for member in members if member.partition(":")[0] in others],
         "own": sorted(own),
         "installs": [[requirement, deps] for requirement, deps in installs.items()],
         "micropip": any(name.partition(".")[0] == "micropip" for name in found),
     }
+    return found, main if plain else None
 
 
 def _program(code):
-    """The tree of a program, None if it has none, and what lines of it install
-    that are not Python's."""
+    """The tree of a program, None if it has none, what lines of it install that
+    are not Python's, and whether there are no such lines."""
     tree = _parse(code)
     if tree is None:
         try:
@@ -71,8 +73,8 @@ def _program(code):
         except SyntaxError:
             cleaned = None
         if cleaned is not None:
-            return _parse(cleaned[0]), cleaned[1]
-    return tree, []
+            return _parse(cleaned[0]), cleaned[1], False
+    return tree, [], True
 
 
 def _parse(text):

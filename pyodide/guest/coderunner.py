@@ -7,15 +7,18 @@ reached through names bound here, at boot.
 
 import ast
 import atexit
+import binascii
 import builtins
 import importlib.machinery
 import json
 import linecache
+import marshal
 import os
 import signal
 import sys
 import time
 import traceback
+import warnings
 
 from _coderunner_analyze import analyze as _analyze
 from _coderunner_notebook import clean as _clean
@@ -27,6 +30,7 @@ _COROUTINE = 0x80  # inspect.CO_COROUTINE
 _TYPE_NAME = 64  # characters of an exception's name that are reported
 _encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
+_undump, _unbase64 = marshal.loads, binascii.a2b_base64
 _open, _read, _write, _close = os.open, os.read, os.write, os.close
 _stdout, _stderr = sys.stdout, sys.stderr
 
@@ -89,14 +93,32 @@ def analyze(request):
     JSON texts, see analyze.go."""
     p = _decode(request)
     source = _source(p["code"])
-    found = _analyze(source, p["files"], p["name"])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found, tree = _analyze(source, p["files"], p["name"])
+        compiled = _dump(tree, p["name"]) if tree is not None else ""
     if not any(found.values()):
         try:
             _parse(source, p["name"])
         except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as e:
             message, line = getattr(e, "msg", e), getattr(e, "lineno", 0)
             found["problem"] = {"type": type(e).__name__, "message": _shorten(str(message), 1000), "line": line or 0}
+    if not caught:  # the run shows warnings by compiling the program itself
+        found["compiled"] = compiled
     return _encode(found)
+
+
+_COMPILED = 1 << 17  # bytes of code that are worth handing on
+
+
+def _dump(tree, name):
+    """The program's code objects as a text for the run, "" if it has to see why
+    it has none."""
+    try:
+        dumped = marshal.dumps(_compile_tree(tree, name))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return ""
+    return binascii.b2a_base64(dumped, newline=False).decode() if len(dumped) <= _COMPILED else ""
 
 
 def _main(p, main, report):
@@ -187,10 +209,16 @@ def _compile(p, main):
     _unshadow(os.listdir())
     main["__file__"] = name
     main["__builtins__"] = builtins
+    if p.get("compiled"):
+        return _undump(_unbase64(p["compiled"]))
     code = _compile_line(source, name)
     if code is not None:
         return None, code
-    tree = _parse(source, name)
+    return _compile_tree(_parse(source, name), name)
+
+
+def _compile_tree(tree, name):
+    """The code objects of a program's body and of its last expression."""
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = ast.Expression(tree.body.pop().value)

@@ -153,7 +153,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	}
 	release := j.chooseSnapshot(ctx, found)
 	defer release()
-	res, err := j.execute(ctx)
+	res, err := j.execute(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 }
 
 // execute runs the program in an interpreter of its own.
-func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
+func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Result, error) {
 	host, err := hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root())
 	if err != nil {
 		return nil, err
@@ -196,6 +196,7 @@ func (j *job) execute(ctx context.Context) (*pyodide.Result, error) {
 	res, err := j.in.Run(ctx, pyodide.Program{
 		Code:        j.req.Code,
 		Filename:    shownName(j.req.Filename),
+		Analysis:    found,
 		Args:        j.req.Args,
 		Timeout:     max(j.left, 1),
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
