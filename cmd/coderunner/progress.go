@@ -46,7 +46,7 @@ func (b *bar) report(p runners.Progress) {
 // clear takes the bar away.
 func (b *bar) clear() {
 	if b.bar != nil {
-		_ = b.bar.Clear()
+		_ = b.bar.Finish() // which ends its goroutine, too
 		b.bar, b.step = nil, ""
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"coderunner/runners"
 )
@@ -20,4 +22,28 @@ func TestLines(t *testing.T) {
 	if got, want := b.String(), "coderunner: compile a.whl\ncoderunner: compile b.whl\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// TestBar: a step that has ended is not drawn again, also one whose size is not
+// known, which draws itself.
+func TestBar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		bar := newBar(&b)
+		bar.report(runners.Progress{Phase: "compile", Item: "first", Done: 1})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		bar.report(runners.Progress{Phase: "compile", Item: "second", Done: 1, Total: 2})
+		shown := b.Len()
+		time.Sleep(time.Second)
+		bar.report(runners.Progress{Phase: "run"})
+		if text := b.String(); !strings.Contains(text[:shown], "first") || strings.Contains(text[shown:], "first") {
+			t.Errorf("shown: %q", text)
+		}
+		end := b.Len()
+		time.Sleep(time.Second)
+		if text := b.String(); len(text) > end || !strings.HasSuffix(text, "\r") {
+			t.Errorf("after the end: %q", text[shown:])
+		}
+	})
 }
