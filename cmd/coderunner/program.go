@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,28 +16,39 @@ import (
 	"coderunner/runners"
 )
 
-// newRequest reads the program and what it is given.
-func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (runners.Request, error) {
-	req := runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
-	code, err := readFile(ctx, file, runners.MaxCode+1) // Run refuses what is longer
+// newRequest reads the program and what it is given. A notebook has cells.
+func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (req runners.Request, in cells, err error) {
+	req = runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
+	isNotebook, limit := strings.EqualFold(filepath.Ext(file), ".ipynb"), int64(runners.MaxCode)
+	if isNotebook {
+		limit = maxNotebook
+	}
+	code, err := readFile(ctx, file, limit+1) // Run refuses what is longer
 	if err != nil {
-		return req, err
+		return req, nil, err
 	}
 	req.Code = string(code)
+	if isNotebook {
+		var language string
+		if req.Code, language, in, err = readNotebook(code); err != nil {
+			return req, nil, fmt.Errorf("%s: %w", file, err)
+		}
+		o.language = cmp.Or(o.language, language, string(runners.Detect(req.Code)), string(runners.Python))
+	}
 	if req.Language, err = languageOf(o.language, file, req.Code); err != nil {
 		if slices.ContainsFunc(args, isLanguageFlag) {
 			err = fmt.Errorf("%s: put --language before it: what follows is the program's", file)
 		}
-		return req, err
+		return req, nil, err
 	}
 	if req.Files, err = filesFor(o, file, req.Code, os.Stderr); err != nil {
-		return req, err
+		return req, nil, err
 	}
 	if file != "-" {
 		req.Filename = filepath.Base(file)
 		req.Stdin = programStdin(os.Stdin)
 	}
-	return req, nil
+	return req, in, nil
 }
 
 // readFile reads at most limit bytes of a file, or of our stdin if that is "-".

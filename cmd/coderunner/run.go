@@ -92,7 +92,7 @@ func needFile(cmd *cobra.Command, args []string) error {
 }
 
 func run(ctx context.Context, cfg Config, o runOptions, file string, args []string) error {
-	req, err := newRequest(ctx, cfg, o, file, args)
+	req, notebook, err := newRequest(ctx, cfg, o, file, args)
 	if err != nil {
 		return err
 	}
@@ -116,6 +116,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err = errors.Join(err, b.Close()); err != nil {
 		return err
 	}
+	notebook.locate(req.Filename, out.Error)
 	if o.json {
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	} else {
