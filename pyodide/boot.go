@@ -54,6 +54,8 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_pip", "guest/pip.py"},
 	{"_coderunner_notebook", "guest/notebook.py"},
 	{"_coderunner_analyze", "guest/analyze.py"},
+	{"_coderunner_display", "guest/display.py"},
+	{"_coderunner_ipython", "guest/ipython.py"},
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_posix", "guest/posix.py"},
 	{"_coderunner_preload", "guest/preload.py"},

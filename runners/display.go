@@ -3,6 +3,7 @@ package runners
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +13,30 @@ import (
 // Display is something that a program showed: an image, a chart, a table. Make
 // them with [Displays.Add].
 type Display struct {
-	MIME  string `json:"mime"`
-	Data  []byte `json:"data"`            // text in UTF-8, JSON, or an image
-	Plain string `json:"plain,omitempty"` // the same as text, where there is such a form
+	MIME  string
+	Data  []byte // text in UTF-8, JSON, or an image
+	Plain string // the same as text, where there is such a form
+}
+
+// MarshalJSON has the data as "json", "text", or "base64".
+func (d Display) MarshalJSON() ([]byte, error) {
+	v := map[string]any{"mime": d.MIME}
+	switch {
+	case d.Image():
+		v["base64"] = d.Data
+	case isJSON(d.MIME):
+		v["json"] = json.RawMessage(d.Data)
+	default:
+		v["text"] = string(d.Data)
+	}
+	if d.Plain != "" {
+		v["plain"] = d.Plain
+	}
+	return json.Marshal(v)
+}
+
+func isJSON(mime string) bool {
+	return mime == "application/json" || strings.HasPrefix(mime, "application/") && strings.HasSuffix(mime, "+json")
 }
 
 // Text reports whether Data is text.
@@ -45,16 +67,16 @@ type Displays struct {
 var textTypes = []string{"image/svg+xml", "text/html", "text/markdown", "text/latex", "text/plain", "application/json"}
 
 // Add adds what a program claims to show: base64 for an image, else text. The
-// error is for the program. What exceeds the bounds is only counted.
+// error is for the program. What exceeds the bounds is only counted, as is what
+// has no type.
 func (d *Displays) Add(mime, data, plain string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.list) >= maxDisplays || len(data) > base64.StdEncoding.EncodedLen(MaxDisplay) || d.bytes+len(data) > maxDisplayBytes {
+	if mime == "" || len(d.list) >= maxDisplays || len(data) > base64.StdEncoding.EncodedLen(MaxDisplay) || d.bytes+len(data) > maxDisplayBytes {
 		d.omitted++
 		return nil
 	}
 	show := Display{MIME: mime, Plain: Clip(strings.ToValidUTF8(plain, "\ufffd"), maxPlain)}
-	isJSON := mime == "application/json" || strings.HasPrefix(mime, "application/") && strings.HasSuffix(mime, "+json")
 	switch {
 	case isImage(mime):
 		raw, err := base64.StdEncoding.DecodeString(data)
@@ -62,7 +84,7 @@ func (d *Displays) Add(mime, data, plain string) error {
 			return fmt.Errorf("the data is not an image of type %s in base64", mime)
 		}
 		show.Data = raw
-	case isJSON && len(mime) < 100:
+	case isJSON(mime) && len(mime) < 100:
 		if show.Data = PortableJSON([]byte(data)); show.Data == nil {
 			return fmt.Errorf("the data of type %s is not JSON that every parser reads", mime)
 		}

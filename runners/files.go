@@ -137,16 +137,15 @@ var types = map[string]string{
 
 // Extension returns the usual ending of a file of a media type, with its dot.
 func Extension(mime string) string {
-	best := ".bin"
 	for ending, t := range types {
-		if t == mime && (best == ".bin" || ending < best) {
-			best = ending
+		if t == mime && ending != ".htm" && ending != ".jpeg" && ending != ".yml" && ending != ".db" {
+			return ending
 		}
 	}
-	if best == ".bin" && strings.HasSuffix(mime, "+json") {
+	if strings.HasSuffix(mime, "+json") {
 		return ".json"
 	}
-	return best
+	return ".bin"
 }
 
 // signatures are how images begin.

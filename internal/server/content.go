@@ -133,7 +133,7 @@ func (c *content) stream(name, text, whole string, limit int) (shown string, cut
 // result sets the value.
 func (c *content) result(v *runners.Value) {
 	text := v.Text
-	if rows, ok := table(v.JSON); ok {
+	if rows, ok := table(v.JSON); ok && strings.HasPrefix(text, "[") { // else the text is a table already
 		text = rows
 	}
 	if len(v.JSON) > 0 && len(v.JSON) <= maxResultText {

@@ -95,6 +95,10 @@ _OURS = {"_coderunner", "micropip", "pip", "js", "pyodide_js", "pyodide", "_pyod
 _DATA = {"zoneinfo": "tzdata"}
 
 
+# What is there without IPython; see ipython.py.
+_SHOWN = ("IPython", "IPython.display", "IPython.core.display", "IPython.core.display_functions")
+
+
 def _others(found, own):
     """What is to be installed, of all that is imported."""
     others = {}
@@ -102,6 +106,8 @@ def _others(found, own):
         top = name.partition(".")[0]
         if top in _DATA:
             others.setdefault(_DATA[top], True)
+        if top == "IPython" and name in _SHOWN:
+            continue
         if top in sys.stdlib_module_names or top in sys.builtin_module_names or top in _OURS or top in own:
             continue
         others[name] = others.get(name, True) and optional

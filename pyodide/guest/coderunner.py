@@ -20,6 +20,7 @@ import time
 import traceback
 import warnings
 
+import _coderunner_display as _display
 from _coderunner_analyze import analyze as _analyze
 from _coderunner_notebook import clean as _clean
 
@@ -56,6 +57,9 @@ def call(name, arg=None, data=b""):
     if not ok:
         raise HostError(value)
     return value
+
+
+_display._call, _display._encode = call, _encode
 
 
 class _Interrupt(KeyboardInterrupt):
@@ -220,7 +224,7 @@ def _compile(p, main):
 def _compile_tree(tree, name):
     """The code objects of a program's body and of its last expression."""
     last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
+    if tree.body and isinstance(tree.body[-1], ast.Expr) and not _silent(tree.body[-1], source):
         last = ast.Expression(tree.body.pop().value)
         if not tree.body:
             return None, compile(last, name, "eval", _FLAGS, dont_inherit=True)
@@ -242,10 +246,25 @@ def _parse(source, name):
     return compile(cleaned[0], name, "exec", flags, dont_inherit=True)
 
 
+# Methods whose result, a number, nobody asked for.
+_COUNTING = frozenset(("write", "writelines", "write_text", "write_bytes", "writerow", "writerows", "seek", "truncate"))
+
+
+def _silent(last, source):
+    """Whether the last expression is not for its value: a semicolon follows, as in
+    a notebook, or it writes."""
+    call = last.value.value if isinstance(last.value, ast.Await) else last.value
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _COUNTING:
+        return True
+    lines = source.split("\n")
+    line = lines[last.end_lineno - 1] if last.end_lineno <= len(lines) else ""
+    return line.encode()[last.end_col_offset :].lstrip().startswith(b";")
+
+
 def _compile_line(source, name):
     """The code of a program that is one expression in one line, else None. In
     half the time, since no tree is made."""
-    if "\n" in source[:-1] or ";" in source or "=" in source or source[:1] in " \t":
+    if "\n" in source[:-1] or ";" in source or "=" in source or source[:1] in " \t" or "write" in source:
         return None
     try:
         return compile(source, name, "eval", _FLAGS, dont_inherit=True)
@@ -327,13 +346,15 @@ def _describe(value, limit, report):
     """Puts the last expression's value into the report."""
     if value is None:
         return
-    text = repr(value)
+    text, records = _display.describe(value)
+    if text is None:
+        return  # it was shown
     if not isinstance(text, str):
         text = str(text)
     report["repr"] = _shorten(text, limit)
     try:
-        encoded = _encode(value)
-        if len(encoded) <= limit and _decode(encoded) == value:
+        encoded = records or _encode(value)
+        if len(encoded) <= limit and (records or _decode(encoded) == value):
             report["json"] = encoded
     except (TypeError, ValueError, RecursionError, MemoryError, OverflowError):
         pass  # not JSON
@@ -348,6 +369,11 @@ def _shorten(text, limit):
 
 def _finish(p, main, report):
     """What CPython does at its own end, as far as a program can see it."""
+    if not p.get("interrupted"):
+        try:
+            _display.finish()
+        except Exception:
+            pass  # a figure that cannot be drawn
     atexit._run_exitfuncs()
     main.clear()
     for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
@@ -375,6 +401,7 @@ def _explain(e, p, report):
     interrupted = isinstance(e, _Interrupt)
     report["exit_code"] = 1
     if interrupted:
+        p["interrupted"] = True
         call("stopping")  # a little more time, for the traceback
     report["type"] = type(e).__qualname__[:_TYPE_NAME]
     report["no_memory"] = isinstance(e, MemoryError)

@@ -78,6 +78,7 @@ for (const name of place.hide) {
 }
 
 defineTests();
+defineDisplay();
 Deno.stdout.writeSync(new Uint8Array([6]));
 const orders = readFrame();
 
@@ -192,9 +193,20 @@ function plain(value, room) {
   return ok;
 }
 
-// give reports the value of the last expression, of a promise what it resolves to.
-// A rejection stays unhandled.
+// give shows the value of the last expression, or reports it, of a promise what it
+// resolves to. A rejection stays unhandled.
 function give(value) {
+  try {
+    const shown = isShown(value) && show(value);
+    if (shown instanceof NativePromise) return then(shown, (ok) => ok || giveText(value), () => giveText(value));
+    if (shown) return;
+  } catch {
+    // a property that throws
+  }
+  giveText(value);
+}
+
+function giveText(value) {
   if (value === undefined) return report("r", "", "", "");
   let shown = "", json = "", trace = "";
   try {

@@ -57,6 +57,7 @@ var faults = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, s
 // only explain the status, or decide what the program could choose anyway.
 func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}, Files: e.files, FilesOmitted: e.filesOmitted}
+	o.Displays, o.DisplaysOmitted = e.report.shown.All()
 	o.Printed(e.stdout, e.stderr)
 	if v := e.report.result; v != nil && v.text != "" {
 		text := v.text

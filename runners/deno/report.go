@@ -2,6 +2,7 @@ package deno
 
 import (
 	"bufio"
+	"coderunner/runners"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,7 +22,8 @@ type report struct {
 	result *value
 	thrown *thrown // by an uncaught error; the last one
 	exit   *int    // the exit code, if the program is over
-	broken error   // the bootstrap did not write it
+	shown  *runners.Displays
+	broken error // the bootstrap did not write it
 }
 
 // value is that of the last expression.
@@ -43,6 +45,7 @@ type thrown struct {
 const (
 	maxShort = 3*200 + 3
 	maxLong  = 3*20000 + 3
+	maxShown = 3 * 11 << 20
 	// maxReport bounds all of a report. A program may have many errors that its
 	// own listeners handle.
 	maxReport = 64 << 20
@@ -97,6 +100,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 		fields, err = d.fields(maxShort, maxLong, maxLong, maxShort, 1)
 	case 'x':
 		fields, err = d.fields(maxShort)
+	case 'd':
+		fields, err = d.fields(maxShort, maxShown, maxLong)
 	default:
 		err = fmt.Errorf("%w: a record of kind %q", errReport, kind[0])
 	}
@@ -106,6 +111,13 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 	switch kind[0] {
 	case 'r':
 		rep.result = &value{text: fields[0], json: fields[1], isError: fields[2] != ""}
+	case 'd':
+		if rep.shown == nil {
+			rep.shown = new(runners.Displays)
+		}
+		if rep.shown.Add(fields[0], fields[1], fields[2]) != nil {
+			_ = rep.shown.Add("", "", "") // counted
+		}
 	case 'x':
 		n, err := strconv.Atoi(fields[0])
 		if err != nil {

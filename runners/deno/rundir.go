@@ -56,7 +56,7 @@ func openRunDirs() (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
@@ -250,6 +250,9 @@ var bootstrapSource string
 
 //go:embed tests.js
 var testsSource string
+
+//go:embed display.js
+var displaySource string
 
 //go:embed seal.js
 var sealSource string

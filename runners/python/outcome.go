@@ -70,6 +70,7 @@ type ending struct{ *runners.Outcome }
 func (j *job) printed(status runners.Status, code int) ending {
 	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted}
 	o.Printed(j.stdout, j.stderr)
+	o.Displays, o.DisplaysOmitted = j.shown.All()
 	return ending{o}
 }
 

@@ -2,6 +2,7 @@ package python
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"slices"
@@ -34,6 +35,7 @@ type job struct {
 	left     time.Duration     // of the time limit, after the analysis
 	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
 
+	shown        runners.Displays
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
 }
@@ -207,6 +209,19 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	return res, err
 }
 
+// calls returns what the program may ask the host for.
+func (j *job) calls() map[string]pyodide.Call {
+	calls := j.pip.calls()
+	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
+		var d struct{ MIME, Data, Plain string }
+		if err := json.Unmarshal(argument, &d); err != nil {
+			return nil, errors.New("a display is an object of three strings")
+		}
+		return nil, j.shown.Add(d.MIME, d.Data, d.Plain)
+	}}
+	return calls
+}
+
 // leave takes the files that the program left.
 func (j *job) leave() {
 	home, err := fs.Sub(j.in.Files(), pyodide.Home[1:])
@@ -243,7 +258,7 @@ func (j *job) start(ctx context.Context) (err error) {
 		Stdout: j.stdout,
 		Stderr: j.stderr,
 		Env:    env,
-		Calls:  j.pip.calls(),
+		Calls:  j.calls(),
 	})
 	return err
 }

@@ -1,0 +1,285 @@
+"""What a program shows: module _coderunner_display, made at boot before
+_coderunner.
+
+An object is shown in its richest form: an image, a chart, markup, JSON or text.
+The host checks what it gets; here, too, nothing is sent that is too long.
+"""
+
+import builtins
+import os
+import sys
+from binascii import b2a_base64
+
+from _coderunner_adapt import _CHANGES
+
+MOST = 8 << 20  # bytes of what is shown, as runners.MaxDisplay
+_PLAIN = 20_000  # characters of text beside another form
+
+_METHODS = {
+    "image/png": "_repr_png_",
+    "image/jpeg": "_repr_jpeg_",
+    "image/svg+xml": "_repr_svg_",
+    "text/html": "_repr_html_",
+    "text/markdown": "_repr_markdown_",
+    "text/latex": "_repr_latex_",
+    "application/json": "_repr_json_",
+}
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_ORDER = (*_IMAGES, "image/svg+xml", "chart", "text/html", "text/markdown", "text/latex", "application/json", "text/plain")
+_SIMPLE = frozenset((int, str, float, bool, bytes, complex, dict, set, frozenset, range))
+
+_call = _encode = None  # of _coderunner, which sets them
+
+
+def display(*objects, raw=False, **options):
+    """Shows objects, as in a notebook. What is only text is printed."""
+    for value in objects:
+        if raw and isinstance(value, dict):
+            _send_best(value, "")
+        elif not show(value):
+            print(repr(value))
+
+
+def show(value):
+    """Shows an object in its richest form. Returns whether it has one but text."""
+    try:
+        forms = None if _table(value) else _forms(value)
+    except Exception:
+        forms = None  # as in a notebook, then it is text
+    if forms:
+        _send_best(forms, _text(value))
+    return bool(forms)
+
+
+def describe(value):
+    """The text and, in JSON, the records of the last expression's value; (None,
+    None) if it was shown, or says nothing."""
+    kind = type(value)
+    if kind in _SIMPLE:
+        return repr(value), None
+    if "matplotlib.artist" in sys.modules and _drawn(value):
+        return None, None
+    if kind in (list, tuple):
+        return repr(value), None
+    if _table(value):
+        return repr(value), _records(value)
+    if show(value):
+        return None, None
+    return repr(value), None
+
+
+def _text(value):
+    """The object's repr, unless that is only its class and address."""
+    try:
+        text = repr(value)
+    except Exception:
+        return ""
+    if not isinstance(text, str) or text.startswith("<") and text.endswith(">"):
+        return ""
+    return text[:_PLAIN]
+
+
+def _send_best(forms, plain):
+    """Sends the richest of forms, by media type."""
+    best = min(forms, key=_rank)
+    plain = forms.get("text/plain") or plain
+    _send(best, forms[best], "" if best in _IMAGES or best == "text/plain" else plain)
+
+
+def _rank(mime):
+    if mime.endswith("+json"):
+        mime = "chart"
+    return _ORDER.index(mime) if mime in _ORDER else len(_ORDER)
+
+
+def _send(mime, data, plain):
+    if mime in _IMAGES and isinstance(data, (bytes, bytearray, memoryview)):
+        data = b2a_base64(data, newline=False).decode() if len(data) <= MOST else None
+    elif isinstance(data, (bytes, bytearray)):
+        data = bytes(data).decode("utf-8", "replace")
+    elif data is not None and not isinstance(data, str):
+        data = _encode(data) if mime.endswith("json") else str(data)
+    if data is None or len(data) > MOST * 4 // 3 + 4:
+        mime, data, plain = "", "", ""  # only counted
+    _call("display", {"mime": mime, "data": data, "plain": str(plain)[:_PLAIN]})
+
+
+def _forms(value):
+    """The forms of an object, by media type."""
+    if isinstance(value, type):
+        return None
+    kind = type(value)
+    for root, form in _LIBRARIES.items():
+        if root in sys.modules and any(c.__module__.startswith(root) for c in kind.__mro__):
+            found = form(value)
+            if found:
+                return found
+    bundle = {}
+    method = getattr(kind, "_repr_mimebundle_", None)
+    if method is not None:
+        found = value._repr_mimebundle_(include=None, exclude=None)
+        found = found[0] if isinstance(found, tuple) else found
+        bundle.update((m, d) for m, d in (found or {}).items() if isinstance(m, str) and d is not None)
+    for mime, name in _METHODS.items():
+        if mime not in bundle and getattr(kind, name, None) is not None:
+            data = getattr(value, name)()
+            data = data[0] if isinstance(data, tuple) else data
+            if data is not None:
+                bundle[mime] = data
+    if all(m == "text/plain" for m in bundle):
+        return None
+    return bundle
+
+
+# ---- libraries
+
+
+def _table(value):
+    kind = type(value)
+    return kind.__name__ in ("DataFrame", "Series") and kind.__module__.partition(".")[0] in ("pandas", "polars")
+
+
+def _records(table):
+    """The rows of a table in JSON, if they are not too many."""
+    try:
+        if len(table.shape) == 2 and table.shape[0] * table.shape[1] <= 50_000:
+            if type(table).__module__.startswith("pandas"):
+                if type(table.index).__name__ != "RangeIndex":
+                    table = table.reset_index()
+                return table.to_json(orient="records", date_format="iso")
+            return table.write_json()
+    except Exception:
+        pass  # such as columns of the same name
+    return None
+
+
+def _plotly(figure):
+    if hasattr(figure, "to_plotly_json") and hasattr(figure, "data"):
+        return {"application/vnd.plotly.v1+json": figure.to_json()}
+
+
+def _altair(chart):
+    if hasattr(chart, "to_json") and any(c.__name__ == "TopLevelMixin" for c in type(chart).__mro__):
+        return {"application/vnd.vegalite.v5+json": chart.to_json(indent=None)}
+
+
+def _bokeh(model):
+    if any(c.__name__ == "LayoutDOM" for c in type(model).__mro__):
+        from bokeh.embed import file_html
+
+        return {"text/html": file_html(model, title="")}
+
+
+def _folium(layer):
+    if hasattr(layer, "get_root"):
+        return {"text/html": layer.get_root().render()}
+
+
+def _figure(figure):
+    if hasattr(figure, "savefig"):
+        return {"image/png": _png(figure)}
+
+
+_LIBRARIES = {
+    "plotly.": _plotly,
+    "altair.": _altair,
+    "bokeh.": _bokeh,
+    "folium.": _folium,
+    "matplotlib.figure": _figure,
+}
+
+
+# ---- matplotlib: figures are shown by show() and at the end, whatever draws them
+
+
+def _png(figure):
+    import io
+
+    out = io.BytesIO()
+    figure.canvas.print_figure(out, format="png", bbox_inches="tight")
+    figure._coderunner_shown = True
+    return out.getvalue()
+
+
+def _show_figure(figure):
+    if figure.get_axes() or figure.get_children()[1:]:
+        _send("image/png", _png(figure), "")
+
+
+def _drawn(value):
+    """Whether a value is only what a call of matplotlib has drawn."""
+    artist = sys.modules["matplotlib.artist"].Artist
+    figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", ())
+    if isinstance(value, figure):
+        if not getattr(value, "_coderunner_shown", False):
+            _show_figure(value)
+        return True
+    if isinstance(value, (list, tuple)) and value:
+        return any(isinstance(v, artist) or isinstance(v, (list, tuple)) and v and _drawn(v) for v in value)
+    return isinstance(value, artist) or type(value).__module__.startswith("matplotlib.container")
+
+
+def finish():
+    """Shows the figures that are open at the end and were not shown or saved."""
+    helpers = sys.modules.get("matplotlib._pylab_helpers")
+    if helpers is None:
+        return
+    for manager in helpers.Gcf.get_all_fig_managers():
+        if not getattr(manager.canvas.figure, "_coderunner_shown", False):
+            _show_figure(manager.canvas.figure)
+
+
+def _backend_bases(module):
+    canvas, print_figure = module.FigureCanvasBase, module.FigureCanvasBase.print_figure
+
+    def print_and_note(self, filename, *args, **kwargs):
+        result = print_figure(self, filename, *args, **kwargs)
+        if not isinstance(filename, (str, os.PathLike)) or os.path.abspath(filename).startswith(_home):
+            self.figure._coderunner_shown = True
+        return result
+
+    def show(cls=None, *args, **kwargs):
+        from matplotlib._pylab_helpers import Gcf
+
+        for manager in Gcf.get_all_fig_managers():
+            manager.show()
+            Gcf.destroy(manager)
+
+    print_and_note.__name__, print_and_note.__doc__ = "print_figure", print_figure.__doc__
+    canvas.print_figure = print_and_note
+    module.FigureManagerBase.show = lambda self: _show_figure(self.canvas.figure)
+    module._Backend.show = classmethod(show)
+
+
+def _matplotlib(module):
+    """Agg, where the wheel's own backend is the browser's."""
+    if not os.environ.get("MPLBACKEND"):
+        for parameters in (module.rcParams, module.rcParamsDefault, module.rcParamsOrig):
+            parameters["backend"] = "agg"
+
+
+def _shower(name="show", result=None):
+    def change(module):
+        def shows(value=None, *args, **kwargs):
+            if value is not None:
+                display(value)
+            return result
+
+        shows.__name__, shows.__module__ = name, module.__name__
+        setattr(module, name, shows)
+
+    return change
+
+
+_home = os.getcwd().rstrip("/") + "/"
+builtins.display = display
+_CHANGES.update(
+    {
+        "matplotlib": _matplotlib,
+        "matplotlib.backend_bases": _backend_bases,
+        "PIL.ImageShow": _shower(result=True),
+        "plotly.io._renderers": _shower(),
+        "bokeh.io.showing": _shower(),
+        "IPython.core.display_functions": lambda module: setattr(module, "display", display),
+    }
+)
