@@ -79,11 +79,14 @@ for (const name of place.hide) {
 
 defineTests();
 defineDisplay();
+answerDeno(place);
+answerDialogs();
 Deno.stdout.writeSync(new Uint8Array([6]));
 const orders = readFrame();
 
 defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
 if (orders.args) setArgs(orders.args);
+if (orders.node) answerNode(place);
 if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
 
 function setArgs(args) {

@@ -19,6 +19,7 @@ import (
 //	<base>/deno/r0/                 the process can only read it
 //	├── npm, remote, gen/https      ──> the same in Deno's cache
 //	├── gen/file/<base>/r0/work     ──> <base>/r0/gen
+//	├── location_data               ──> <base>/r0/gen
 //	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
 
 // fetched are the directories that the trusted phase fills.
@@ -35,6 +36,7 @@ func (f *runDir) link(shared string) error {
 	for _, name := range fetched {
 		links[filepath.Join(dir, name)] = filepath.Join(shared, name)
 	}
+	links[filepath.Join(dir, storageName)] = f.gen() // emptied after each run
 	for _, name := range codecache.Names {
 		links[filepath.Join(dir, name)] = filepath.Join(f.code(), name)
 	}
@@ -47,17 +49,17 @@ func (f *runDir) link(shared string) error {
 			err = os.Symlink(target, name)
 		}
 	}
-	if err == nil {
-		err = closeStorage(dir)
-	}
 	f.linked = err == nil
 	return err
 }
 
-// closeStorage puts a file where localStorage and the Cache API would keep data
-// from run to run.
+// storageName is where Deno keeps localStorage and the Cache API's data.
+const storageName = "location_data"
+
+// closeStorage puts a file into the shared DENO_DIR where data would stay from run
+// to run.
 func closeStorage(dir string) error {
-	name := filepath.Join(dir, "location_data")
+	name := filepath.Join(dir, storageName)
 	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return nil
 	}

@@ -24,6 +24,7 @@ type orders struct {
 	Args    []string `json:"args,omitempty"`
 	Argv    bool     `json:"argv"`    // the program looks at process.argv
 	Workers bool     `json:"workers"` // and may start Workers
+	Node    bool     `json:"node"`    // it may use Node's modules
 	Room    int64    `json:"room"`    // most characters of the result
 	Tell    bool     `json:"tell"`    // report when it is over
 	Load    bool     `json:"load"`    // load the program and evaluate nothing
@@ -180,6 +181,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: len(j.req.Args) > 0 && j.mentions("Worker"),
+		Node:    j.ready.npm || slices.ContainsFunc([]string{"node:", `"os"`, `'os'`, "process"}, j.mentions),
 		Tell:    tell, Load: load,
 	}
 	// The process may end at any time.

@@ -64,7 +64,11 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	add("run", p.Run, p.DenyRun, nil)
 	add("sys", p.Sys, p.DenySys, nil)
 	add("ffi", p.FFI, p.DenyFFI, nil)
-	flags = append(flags, flag("--ignore-read", p.IgnoreRead)...)
+	ignore := p.IgnoreRead
+	if !p.All && !p.Read.Any() && !ignore.Any() {
+		ignore.All = true // packages look for their configuration in the parents of their directory
+	}
+	flags = append(flags, flag("--ignore-read", ignore)...)
 	flags = append(flags, flag("--ignore-env", p.IgnoreEnv)...)
 
 	// --cached-only already refuses what was not fetched. These flags refuse it

@@ -115,8 +115,6 @@ func TestConfined(t *testing.T) {
 		"report":         `import p from "node:path"; Deno.writeTextFileSync(p.join(Deno.cwd(), "../report"), ""); console.log("s3cr3t")`,
 		"bootstrap":      `import p from "node:path"; console.log(Deno.readTextFileSync(p.join(Deno.cwd(), "../../bootstrap.js")), "s3cr3t")`,
 		"grab a grant":   `console.log((await Deno.permissions.request({ name: "read", path: "SECRET.txt" })).state === "granted" ? "s3cr3t" : "")`,
-		"storage":        `localStorage.x = 1; console.log("s3cr3t")`,
-		"caches":         `await caches.open("x"); console.log("s3cr3t")`,
 		"import of URLs": `await import("https" + "://127.0.0.1:1/x.ts"); console.log("s3cr3t")`,
 		"npm unprepared": `await import("npm:" + "left-pad@1.3.0"); console.log("s3cr3t")`,
 	} {

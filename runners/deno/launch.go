@@ -72,6 +72,9 @@ type place struct {
 	Report string   `json:"report"` // the pipe for the report
 	Revoke bool     `json:"revoke"` // revoke the permission to write there
 	Hide   []string `json:"hide"`   // variables to unset
+	Home   string   `json:"home"`
+	Memory int64    `json:"memory"` // the limit, in bytes
+	Run    bool     `json:"run"`    // it may start programs
 }
 
 // launch starts a Deno in the background. It is killed if ctx ends before it is
@@ -139,7 +142,7 @@ func (in *instance) configure() error {
 	// Revoking also revokes grants of all parent directories, which the program
 	// keeps where the policy has them.
 	revoke := !in.policy().CanWrite(report)
-	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide}); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any()}); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died; its stderr explains why.
 		in.log.Debug("Deno does not read its stdin", zap.Error(err))
 	}

@@ -3,7 +3,6 @@ package deno
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -277,25 +276,22 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if t.load && out.Type == "SyntaxError" {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
-	above := e.above(out.Message)
-	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; the permissions of this server do not include it ($1)")) + above
+	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; the permissions of this server do not include it ($1)"))
+	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
+		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
+	}
+	if out.Message == ignored {
+		out.Message += "; a program finds its working directory and what --allow-read names"
+	}
 	return out
 }
 
-var readAccess = regexp.MustCompile(`^Requires read access to "([^"]+)"`)
+// refusedCause matches a cause of an error. Loaders of native packages catch it and
+// blame the installation.
+var refusedCause = regexp.MustCompile(`(?m)^Caused by .*\bRequires (\w+) access`)
 
-// above returns a hint for packages that look for their configuration in the
-// parents of the working directory and expect to find none.
-func (e *ending) above(message string) string {
-	m := readAccess.FindStringSubmatch(message)
-	if m == nil {
-		return ""
-	}
-	if rel, err := filepath.Rel(filepath.Dir(m[1]), e.work); err != nil || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return "; with --ignore-read=/ among them, what may not be read looks as if it were not there"
-}
+// ignored is Deno's message about a file that --ignore-read hides.
+const ignored = "No such file or directory (os error 2)"
 
 // clean removes the working directory's path from a text.
 func (e *ending) clean(text string) string {

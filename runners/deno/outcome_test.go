@@ -1,8 +1,6 @@
 package deno
 
 import (
-	"fmt"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,20 +80,6 @@ func TestEndings(t *testing.T) {
 			t.Errorf("%s: %s %+v, stderr %q", tt.name, o.Status, o.Error, o.Stderr)
 		} else if strings.Contains(o.Error.Message, "memory runs out") != tt.memory {
 			t.Errorf("%s: %s", tt.name, o.Error.Message)
-		}
-	}
-}
-
-// Packages look for a configuration in the directories above.
-func TestAbove(t *testing.T) {
-	e := &ending{work: filepath.FromSlash("/tmp/a/r0/work")}
-	for path, want := range map[string]bool{
-		"/tmp/a/r0": true, "/tmp/a/package.json": true, "/": true, "/package.json": true,
-		"/etc/passwd": false, "/tmp/b/x": false, "relative": false,
-	} {
-		got := e.explain(&thrown{kind: "NotCapable", message: fmt.Sprintf("Requires read access to %q, run again with the --allow-read flag", path)}).Message
-		if !strings.HasPrefix(got, fmt.Sprintf("Requires read access to %q; the permissions", path)) || strings.HasSuffix(got, "not there") != want {
-			t.Errorf("%s: %s", path, got)
 		}
 	}
 }

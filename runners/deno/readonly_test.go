@@ -38,7 +38,7 @@ func writeEverywhere() {
 		}
 	}
 	names := strings.Fields(string(list))
-	for _, name := range append(names, filepath.Join(denoDir, "gen"), filepath.Join(denoDir, codecache.Names[0]), filepath.Join(denoDir, "location_data")) {
+	for _, name := range append(names, filepath.Join(denoDir, "gen"), filepath.Join(denoDir, codecache.Names[0])) {
 		try("into "+name, os.WriteFile(filepath.Join(name, "x"), []byte("x"), 0o600))
 		try("directory "+name, os.Mkdir(filepath.Join(name, "y"), 0o700))
 		try("link "+name, os.Symlink("x", filepath.Join(name, "z")))

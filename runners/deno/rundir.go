@@ -56,7 +56,7 @@ func openRunDirs() (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
@@ -253,6 +253,9 @@ var testsSource string
 
 //go:embed display.js
 var displaySource string
+
+//go:embed host.js
+var hostSource string
 
 //go:embed seal.js
 var sealSource string

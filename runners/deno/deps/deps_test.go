@@ -73,7 +73,7 @@ func TestResolve(t *testing.T) {
 	wantMap := map[string]string{
 		"zod": "npm:zod@3", "zod/": "npm:/zod@3/", "npm:zod": "npm:zod@3",
 		"@std/assert": "jsr:@std/assert@1", "@std/assert/": "jsr:/@std/assert@1/", "jsr:@std/assert": "jsr:@std/assert@1",
-		"left-pad": "npm:left-pad", "left-pad/": "npm:/left-pad/", "npm:left-pad": "npm:left-pad", "lodash": "npm:lodash",
+		"left-pad": "npm:left-pad", "left-pad/": "npm:/left-pad/", "npm:left-pad": "npm:left-pad", "lodash": "npm:lodash", "node:os": osModule,
 	}
 	if diff := cmp.Diff(wantMap, d.Map.Imports); diff != "" {
 		t.Errorf("import map (-want +got):\n%s", diff)

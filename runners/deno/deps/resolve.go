@@ -148,6 +148,10 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 		}
 		return
 	}
+	if !mapped && strings.TrimPrefix(spec, "node:") == "os" && !i.Required {
+		r.d.Map.put("", spec, osModule)
+		return
+	}
 	specifier, ok := address, strings.HasPrefix(address, throwing)
 	if !ok {
 		specifier, ok = r.fetched(address, mapped)

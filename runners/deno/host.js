@@ -1,0 +1,115 @@
+// What a program asks about the machine and the person before it. Deno refuses
+// the first without --allow-sys, and the second when stdin is not a terminal, so
+// packages that only look around fail while they load. Here they get answers that
+// fit the run and tell nothing of the host. What the policy grants stays Deno's
+// own. This is part of bootstrap.js.
+//
+// It is not a security boundary: Deno's operations refuse as ever, whoever calls
+// them.
+
+const { memoryUsage } = Deno;
+const { floor } = Math;
+
+function answer(object, name, value) {
+  defineProperty(object, name, { __proto__: null, value, writable: true, configurable: true, enumerable: true });
+}
+
+function refused(kind) {
+  return Deno.permissions.querySync({ name: "sys", kind }).state !== "granted";
+}
+
+// answerDeno replaces the functions of Deno that are refused. Most of node:os and
+// node:process calls these.
+function answerDeno({ home, memory, run }) {
+  const answers = {
+    __proto__: null,
+    hostname: () => "localhost",
+    osRelease: () => "6.1.0",
+    osUptime: () => floor(now.call(performance) / 1000),
+    loadavg: () => [0, 0, 0],
+    networkInterfaces: () => [],
+    uid: () => 1000,
+    gid: () => 1000,
+    umask: umask(),
+    systemMemoryInfo: () => {
+      const { heapTotal, external } = memoryUsage();
+      const free = memory > heapTotal + external ? memory - heapTotal - external : 0;
+      return { total: memory, free, available: free, buffers: 0, cached: 0, swapTotal: 0, swapFree: 0 };
+    },
+  };
+  for (const name in answers) if (refused(name)) answer(Deno, name, answers[name]);
+  if (!run) answer(Deno, "execPath", () => "/usr/bin/deno");
+  if (refused("cpus")) {
+    defineProperty(Navigator.prototype, "hardwareConcurrency", { __proto__: null, get: () => 1, configurable: true, enumerable: true });
+  }
+  try {
+    if (!Deno.env.has("HOME")) Deno.env.set("HOME", home);
+  } catch {
+    // not allowed to, so the program cannot see it either
+  }
+}
+
+// umask returns a function that keeps the mask: others cannot enter the program's
+// directory anyway.
+function umask() {
+  let mask = 0o022;
+  return (next) => {
+    const before = mask;
+    if (next !== undefined) mask = next & 0o777;
+    return before;
+  };
+}
+
+// answerNode replaces the functions of node:os and node:process that call no
+// function of Deno. It makes Node's part of Deno, so it is for programs that use
+// that.
+function answerNode({ home, memory }) {
+  const os = process.getBuiltinModule("os");
+  const at = () => Deno.env.get("HOME") ?? home;
+  const answers = {
+    __proto__: null,
+    cpus: ["cpus", () => [{ model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }]],
+    homedir: ["homedir", at],
+    uptime: ["osUptime", () => Deno.osUptime()],
+    getPriority: ["getPriority", () => 0],
+    userInfo: ["userInfo", (options) => {
+      const shown = (text) => options?.encoding === "buffer" ? process.getBuiltinModule("buffer").Buffer.from(text) : text;
+      return { uid: Deno.uid(), gid: Deno.gid(), username: shown("user"), homedir: shown(at()), shell: null };
+    }],
+  };
+  for (const name in answers) if (refused(answers[name][0])) answer(os, name, answers[name][1]);
+  if (refused("uid")) answer(process, "geteuid", () => Deno.uid());
+  if (refused("gid")) {
+    answer(process, "getegid", () => Deno.gid());
+    answer(process, "getgroups", () => [Deno.gid()]);
+  }
+  if (refused("cpus")) {
+    const libc = Deno.build.env === "gnu" ? { glibcVersionRuntime: "2.36" } : {};
+    answer(process.report, "getReport", () => ({ header: libc, sharedObjects: [] })); // tells native packages apart
+  }
+  if (refused("systemMemoryInfo")) answer(process, "constrainedMemory", () => memory);
+  if (refused("umask")) answer(process, "umask", (mask) => Deno.umask(typeof mask === "string" ? parseInt(mask, 8) : mask));
+}
+
+// readLine reads a line of stdin, a byte at a time: what follows is for others.
+function readLine() {
+  const line = [], byte = new NativeUint8Array(1);
+  for (let n = 0; stdin.readSync(byte) === 1 && byte[0] !== 10;) line[n++] = byte[0];
+  return byte[0] !== 10 && line.length === 0 ? null : new TextDecoder().decode(new NativeUint8Array(line)).replace(/\r$/, "");
+}
+
+function ask(text) {
+  writeAll(writeStdout, encode(text + " "));
+  return readLine();
+}
+
+// answerDialogs has prompt, confirm and alert read stdin where there is no
+// terminal. They show what Deno shows in one.
+function answerDialogs() {
+  answer(globalThis, "prompt", (message = "Prompt", defaultValue = "") => {
+    const line = ask(`${message}` + (defaultValue === "" ? "" : ` [${defaultValue}]`));
+    return line === "" ? `${defaultValue}` : line;
+  });
+  answer(globalThis, "confirm", (message = "Confirm") => /^y$/i.test(ask(`${message} [y/N]`) ?? ""));
+  answer(globalThis, "alert", (message = "Alert") => void ask(`${message} [Enter]`));
+}

@@ -1,0 +1,144 @@
+package deno
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// asksHost asks everything that Deno and Node can tell of a machine, and prints it.
+const asksHost = `import * as os from "node:os"; import os2, { cpus, homedir } from "os"; import process from "node:process";
+const os3 = (await import("node:module")).createRequire(import.meta.url)("os");
+const asked = {
+	deno: ["hostname", "osRelease", "osUptime", "systemMemoryInfo", "loadavg", "networkInterfaces", "uid", "gid", "umask", "execPath"].map((f) => Deno[f]()),
+	os: [os, os2, os3].map((m) => Object.keys(m).filter((f) => typeof m[f] === "function" && f !== "setPriority").map((f) => [f, m[f]()])),
+	named: [cpus(), homedir()],
+	process: ["getuid", "geteuid", "getgid", "getegid", "getgroups", "umask", "constrainedMemory", "availableMemory"].map((f) => process[f]()),
+	report: process.report.getReport(),
+	home: [Deno.env.get("HOME"), process.env.HOME, process.execPath],
+	cores: navigator.hardwareConcurrency,
+};
+console.log(JSON.stringify(asked));
+`
+
+// TestHostAnswers has a program without permissions ask what the machine is.
+func TestHostAnswers(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Limits: runners.Limits{Memory: 512 << 20}, Code: asksHost + `
+const cwd = Deno.cwd();
+({
+	hosts: [Deno.hostname(), os.hostname()], home: [homedir(), os2.userInfo().homedir, os3.homedir()].every((h) => h === cwd),
+	cpus: [cpus().length, os.cpus()[0].model, os.availableParallelism(), navigator.hardwareConcurrency],
+	memory: [os.totalmem(), os.freemem() < os.totalmem()], ids: [os.userInfo().uid, process.geteuid(), process.getgroups()],
+	nothing: [os.loadavg(), os.networkInterfaces(), os.uptime()], umask: [process.umask(0), process.umask("22"), Deno.umask()],
+})`})
+	const want = `{"hosts":["localhost","localhost"],"home":true,"cpus":[1,"",1,1],"memory":[536870912,true],"ids":[1000,1000,[1000]],"nothing":[[0,0,0],{},0],"umask":[18,0,18]}`
+	if o.Result == nil || string(o.Result.JSON) != want {
+		t.Fatalf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
+	}
+	var secrets []string
+	if name, err := os.Hostname(); err == nil && len(name) > 3 && name != "localhost" {
+		secrets = append(secrets, name)
+	}
+	if home, err := os.UserHomeDir(); err == nil && len(home) > 3 {
+		secrets = append(secrets, home+"/")
+	}
+	if u, err := user.Current(); err == nil && len(u.Username) > 3 && u.Username != "user" {
+		secrets = append(secrets, `"`+u.Username+`"`)
+	}
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, model, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+			secrets = append(secrets, strings.TrimSpace(model))
+			break
+		}
+	}
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		secrets = append(secrets, strings.TrimSpace(string(release)))
+	}
+	for _, secret := range secrets {
+		if strings.Contains(o.Stdout, secret) {
+			t.Errorf("the program was told %q: %s", secret, o.Stdout)
+		}
+	}
+}
+
+// TestHostGranted leaves to Deno what the policy grants.
+func TestHostGranted(t *testing.T) {
+	name, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	for flags, want := range map[string]string{
+		"--allow-sys": name, "--allow-sys=hostname": name, "--allow-sys=cpus": "localhost", "--allow-sys --deny-sys=hostname": "localhost",
+	} {
+		r := open(t, flags, nil)
+		if o := run(t, r, runners.Request{Code: "Deno.hostname()"}); o.Result == nil || o.Result.Text != fmt.Sprintf("%q", want) {
+			t.Errorf("%s: %s %+v, want %s", flags, o.Status, o.Result, want)
+		}
+	}
+}
+
+// TestAbove has a program look for what packages look for in the parents of their
+// directory, and for what it may not read.
+func TestAbove(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Code: `import fs from "node:fs"; import path from "node:path";
+const found: string[] = [];
+for (let dir = Deno.cwd(); ; dir = path.dirname(dir)) {
+	for (const name of ["package.json", ".eslintrc", "."]) if (fs.existsSync(path.join(dir, name)) && dir !== Deno.cwd()) found.push(dir);
+	if (dir === path.dirname(dir)) break;
+}
+const code = (f: () => unknown) => { try { return f() } catch (e) { return e.code ?? e.name } };
+[found, code(() => fs.readFileSync("../package.json")), code(() => Deno.statSync("/etc/passwd")), code(() => fs.readdirSync("/")),
+	code(() => fs.writeFileSync("../x", "")), code(() => Deno.mkdirSync("/x"))]`})
+	if want := `[[],"ENOENT","ENOENT","ENOENT","NotCapable","NotCapable"]`; o.Result == nil || string(o.Result.JSON) != want {
+		t.Errorf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
+	}
+	o = run(t, r, runners.Request{Code: `Deno.readTextFileSync("/etc/passwd")`})
+	if o.Error == nil || o.Error.Type != "NotFound" || !strings.HasSuffix(o.Error.Message, "what --allow-read names") {
+		t.Errorf("%s %+v", o.Status, o.Error)
+	}
+}
+
+// TestDialogs has a program ask on stdin.
+func TestDialogs(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Stdin: strings.NewReader("Änne\r\ny\n\n\nrest"), Code: `const got = [prompt("Name?"), confirm("Sure?"), prompt("Town?", "Rome"), alert("Done"), prompt("End?"), prompt("Over?"), confirm()];
+got.map(String)`})
+	const asked = "Name? Sure? [y/N] Town? [Rome] Done [Enter] End? Over? Confirm [y/N] "
+	if want := `["Änne","true","Rome","undefined","rest","null","false"]`; o.Result == nil || string(o.Result.JSON) != want || o.Stdout != asked {
+		t.Errorf("%s %+v, result %+v, stdout %q; want %s and %q", o.Status, o.Error, o.Result, o.Stdout, want, asked)
+	}
+	o = run(t, r, runners.Request{Stdin: strings.NewReader("a\nb\nc"), Code: `const first = prompt("?"); [first, await new Response(Deno.stdin.readable).text()]`})
+	if want := `["a","b\nc"]`; o.Result == nil || string(o.Result.JSON) != want {
+		t.Errorf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
+	}
+}
+
+// TestStorage has two runs use localStorage and the Cache API, in the same
+// directory.
+func TestStorage(t *testing.T) {
+	r := open(t, "", nil)
+	for range 2 {
+		o := run(t, r, runners.Request{Code: `const before = [localStorage.length, await caches.has("c")];
+localStorage.left = "1"; localStorage.setItem("b", "2"); await caches.open("c");
+[before, localStorage.getItem("left"), localStorage.length, await caches.has("c")]`})
+		if want := `[[0,false],"1",2,true]`; o.Result == nil || string(o.Result.JSON) != want {
+			t.Errorf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
+		}
+	}
+}
+
+// TestRefusedCause has a loader blame the installation for a missing permission.
+func TestRefusedCause(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Code: `try { Deno.dlopen("./x.so", {}) } catch (cause) { throw new Error("try npm i again", { cause }) }`})
+	if want := "try npm i again; a cause is that the permissions of this server do not include --allow-ffi"; o.Error == nil || o.Error.Message != want {
+		t.Errorf("%s %+v, want %q", o.Status, o.Error, want)
+	}
+}
