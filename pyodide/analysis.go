@@ -34,6 +34,8 @@ type Analysis struct {
 	Own      []string   // top-level names of its own modules
 	Installs []Install  // what its calls of micropip.install and pip name
 	Micropip bool       // it imports micropip
+	Names    []string   // attributes and imported names that it uses, if it imports anything
+	Texts    []string   // its texts that could be names of projects, likewise
 	Problem  *Exception // why it does not parse; nil if it does
 
 	compiled string // its code objects, for [Program.Analysis]; may be ""
@@ -90,6 +92,7 @@ func readAnalysis(text string) (*Analysis, error) {
 		Imports, Installs [][2]json.RawMessage
 		Members, Own      []string
 		Compiled          string
+		Names, Texts      []string
 		Micropip          bool
 		Problem           *Exception
 	}
@@ -97,6 +100,7 @@ func readAnalysis(text string) (*Analysis, error) {
 		return nil, err
 	}
 	a := &Analysis{Own: found.Own[:min(len(found.Own), maxFound)], Micropip: found.Micropip, Problem: found.Problem, compiled: found.Compiled}
+	a.Names, a.Texts = found.Names, found.Texts // bounded by maxAnalysis
 	for _, m := range found.Members[:min(len(found.Members), maxFound)] {
 		if len(m) <= maxName {
 			a.Members = append(a.Members, m)

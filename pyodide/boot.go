@@ -56,6 +56,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_analyze", "guest/analyze.py"},
 	{"_coderunner_display", "guest/display.py"},
 	{"_coderunner_ipython", "guest/ipython.py"},
+	{"_coderunner_extras", "guest/extras.py"},
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_posix", "guest/posix.py"},
 	{"_coderunner_preload", "guest/preload.py"},

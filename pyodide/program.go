@@ -27,6 +27,10 @@ type Program struct {
 	// ResultLimit bounds each text of the result, in characters; 0 means
 	// 50000, and more than 1 Mi is not possible.
 	ResultLimit int
+
+	// Offered are modules that the call "extras.import" installs when a library
+	// imports them.
+	Offered []string
 }
 
 func (p Program) waitLimit() time.Duration {
@@ -99,6 +103,7 @@ type request struct {
 	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
 	ResultLimit int               `json:"result_limit"`
 	Compiled    string            `json:"compiled,omitempty"`
+	Offered     []string          `json:"offered,omitempty"`
 }
 
 type report struct {
@@ -113,7 +118,7 @@ type report struct {
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered}
 	if p.Analysis != nil {
 		r.Compiled = p.Analysis.compiled
 	}

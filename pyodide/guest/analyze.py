@@ -31,13 +31,16 @@ def analyze(code, files=(), name=""):
     installs: [[requirement, with what it needs], ...] of calls of
               micropip.install and of pip, as written: the host has to parse them
     micropip: whether the program imports it
+    names:    attributes and imported names, if it imports anything
+    texts:    its texts that could be names of projects, likewise
     """
     main, lines, plain = _program(code)
     if main is None:
         return {"imports": [], "members": [], "own": [], "installs": [], "micropip": False}, None
     modules = _Modules([*files, [name, None]])
     own, installs, found, members = set(modules.own), dict.fromkeys(lines[:_INSTALLS], True), {}, {}
-    for tree, text, optional in _reach(main, code, modules):
+    parts = _reach(main, code, modules)
+    for tree, text, optional in parts:
         if any(word in text for word in _MAKING):
             made, sources = _made(tree)
             own |= made
@@ -53,12 +56,15 @@ def analyze(code, files=(), name=""):
         if not optional:
             members.update(dict.fromkeys(_members(tree)))
     others = _others(found, own)
+    names, texts = _words(tree for tree, _, _ in parts) if others else ((), ())
     found = {
         "imports": [[name, optional] for name, optional in others.items()],
         "members": [member for member in members if member.partition(":")[0] in others],
         "own": sorted(own),
         "installs": [[requirement, deps] for requirement, deps in installs.items()],
         "micropip": any(name.partition(".")[0] == "micropip" for name in found),
+        "names": names,
+        "texts": texts,
     }
     return found, main if plain else None
 
@@ -112,6 +118,25 @@ def _others(found, own):
             continue
         others[name] = others.get(name, True) and optional
     return others
+
+
+_WORDS = 2000  # of each kind
+
+
+def _words(trees):
+    """The attributes and imported names of the program, and its short texts."""
+    names, texts = set(), set()
+    for tree in trees:
+        for node in ast.walk(tree):
+            kind = type(node)
+            if kind is ast.Attribute:
+                names.add(node.attr[:40])
+            elif kind is ast.alias:
+                names.update(part[:40] for part in node.name.split("."))
+            elif kind is ast.Constant and type(node.value) is str and len(node.value) < 40:
+                if node.value[:1].isalpha() and node.value.replace("-", "_").isidentifier():
+                    texts.add(node.value)
+    return sorted(names)[:_WORDS], sorted(texts)[:_WORDS]
 
 
 # ---- the program's files

@@ -22,6 +22,7 @@ import warnings
 
 import _coderunner_display as _display
 from _coderunner_analyze import analyze as _analyze
+from _coderunner_extras import Finder as _Finder
 from _coderunner_notebook import clean as _clean
 
 _DEVICE = "/dev/coderunner"
@@ -209,6 +210,8 @@ def _compile(p, main):
     sys.argv = [name, *p["args"]]
     env = {"HOME": _home[:-1], **_environ, **(p["env"] or {})}
     _set_environ(env)
+    if "offered" in p:
+        sys.meta_path.append(_Finder(p["offered"], call, _look_again))
     sys.path.insert(0, os.getcwd())
     _unshadow(os.listdir())
     main["__file__"] = name

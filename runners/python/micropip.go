@@ -30,7 +30,14 @@ type micropip struct {
 	imports []pyodide.Import // modules that may be installed when they are imported
 	known   map[string]bool  // requirements that were prepared, as texts
 	sets    []offered
-	reasons map[string][]runners.PackageError // why a requirement cannot be installed, by its text
+	offers  map[string]requirement.Requirement // by module: extras that may be installed when it is imported
+	reasons map[string][]runners.PackageError  // why a requirement cannot be installed, by its text
+}
+
+func newMicropip(in *installer) *micropip {
+	return &micropip{
+		installer: in, known: map[string]bool{}, reasons: map[string][]runners.PackageError{}, offers: map[string]requirement.Requirement{},
+	}
 }
 
 // offered is a set of packages that go together.
@@ -43,7 +50,6 @@ type offered struct {
 // prepareAhead prepares the packages that a program's text installs and imports.
 func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install, missing []pyodide.Import) error {
 	m.used, m.imports = true, missing
-	m.known, m.reasons = map[string]bool{}, map[string][]runners.PackageError{}
 	with := together(installs)
 	must, may, _ := m.projects(missing)
 	wanted := slices.Concat(with, m.files.Requirements, must, may)
@@ -182,6 +188,7 @@ func (m *micropip) calls() map[string]pyodide.Call {
 		"micropip.list":    {Do: func(context.Context, json.RawMessage) (any, error) { return m.list(), nil }},
 		"micropip.wanted":  {Do: m.callWanted},
 		"micropip.import":  {Do: m.callImport, Waits: true},
+		"extras.import":    {Do: m.callExtra},
 	}
 }
 

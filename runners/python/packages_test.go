@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -223,4 +224,59 @@ try:
 except Exception as e:
   said.append((type(e).__name__, "network access is not allowed" in str(e)))
 said`), "[('ConnectError', True), ('ConnectError', True)]")
+}
+
+// What a library imports only when a function needs it is prepared if the program's
+// text has a word of the extra, and installed when the function imports it.
+func TestExtras(t *testing.T) {
+	x := newIndex(t)
+	x.module("sheet", "1.0", "sheet-core")
+	x.module("sheet-core", "1.0")
+	x.module("markup", "1.0")
+	x.module("unused", "1.0")
+	x.add(wheeltest.Wheel{
+		Filename: "frames-1.0-py3-none-any.whl",
+		Files: map[string]string{
+			"frames/__init__.py": "try:\n  import sheet\nexcept ImportError:\n  sheet = None\ndef to_excel():\n  from frames import _excel\n  return _excel.sheet.version\ndef to_html():\n  import markup\n",
+			"frames/_excel.py":   "import sheet, sheet_core",
+		},
+		Requires: []string{`sheet; extra == "excel"`, `markup; python_version > "3" and extra == "html"`, `unused; extra == "all"`, `unused; extra == "other"`, `native; extra == "excel"`},
+		Headers:  []string{"Provides-Extra: excel", "Provides-Extra: html", "Provides-Extra: all", "Provides-Extra: other"},
+	})
+	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct{ what, code, want, installed string }{
+		{"used", "import frames\nframes.sheet, frames.to_excel()", "(None, '1.0')", "frames 1.0, sheet 1.0, sheet-core 1.0"},
+		{"not reached", "import frames\nif not frames: frames.to_excel()\n1", "1", "frames 1.0"},
+		{"not a word of it", "import frames\ngetattr(frames, 'to_' + 'excel').__name__", "'to_excel'", "frames 1.0"},
+		{"named", "import frames\nprint('markup')\nframes.sheet", "", "frames 1.0, markup 1.0"},
+		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
+	} {
+		x.asked()
+		o := run(t, r, test.code)
+		if test.want != "" {
+			value(t, o, test.want)
+		}
+		if got := installed(o); o.Status != runners.Succeeded || got != test.installed {
+			t.Errorf("%s: %s with %s, want %s (%v)", test.what, o.Status, got, test.installed, o.Error)
+		}
+	}
+	// What a running program does changes nothing of what the index is asked for.
+	var asked [2][]string
+	for i, secret := range []string{"", "1"} {
+		other := x.newRunner(base{}, false, t.TempDir())
+		_, asked[i] = runFiles(t, x, other, "import frames\nif open('secret').read(): frames.to_excel()\nelse: frames.to_html", map[string]string{"secret": secret})
+	}
+	if !slices.Equal(asked[0], asked[1]) || !slices.Contains(asked[0], "sheet") {
+		t.Errorf("the index was asked for %v and for %v", asked[0], asked[1])
+	}
+	locked, err := r.Lock(t.Context(), runners.Request{Language: runners.Python, Code: "import frames\nframes.to_excel()"})
+	if err != nil || !strings.Contains(locked.Text, "sheet-core") {
+		t.Fatalf("%+v, %v", locked, err)
+	}
+	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: locked.Text, Locked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value(t, o, "'1.0'")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
 		installed: map[string]resolver.Package{}, skipped: map[string]string{},
 	}
-	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: &micropip{installer: pk}}
+	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk)}
 	j.stdout, j.stderr = req.Captures()
 	return j, nil
 }
@@ -148,6 +149,9 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	}
 	j.brings = len(found.Own) > 1 // its own file is one
 	if err := j.installImports(ctx, found); err != nil {
+		return nil, err
+	}
+	if err := j.installExtras(ctx, found); err != nil {
 		return nil, err
 	}
 	if j.pk.only {
@@ -202,6 +206,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		Args:        j.req.Args,
 		Timeout:     max(j.left, 1),
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
+		Offered:     slices.Sorted(maps.Keys(j.pip.offers)),
 	})
 	if err == nil {
 		j.leave()

@@ -59,6 +59,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/wheel"
 )
 
 // Fresh is how long an answer is used without asking the index again.
@@ -192,6 +193,12 @@ type Package struct {
 	Tree   string   // directory with the package's files, to be merged into site-packages
 	Shared bool     // libraries that others need: to be merged into /usr/lib instead
 	Needs  []string // names of others of the set
+}
+
+// Requires returns the requirements in the package's metadata, with their markers.
+func (p Package) Requires() ([]string, error) {
+	m, err := wheel.ReadInstalled(p.Tree)
+	return m.RequiresDist, err
 }
 
 // Prepare resolves, fetches and unpacks packages. The error is a

@@ -3,7 +3,10 @@ package wheel
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -125,4 +128,17 @@ func tagCovers(s string, t Tag) bool {
 	return slices.Contains(strings.Split(parts[0], "."), t.Python) &&
 		slices.Contains(strings.Split(parts[1], "."), t.ABI) &&
 		slices.Contains(strings.Split(parts[2], "."), t.Platform)
+}
+
+// ReadInstalled returns the metadata of the only wheel that is unpacked in dir.
+func ReadInstalled(dir string) (Metadata, error) {
+	list, err := filepath.Glob(filepath.Join(dir, "*.dist-info", "METADATA"))
+	if err != nil || len(list) != 1 {
+		return Metadata{}, errors.Join(fmt.Errorf("%d METADATA in %s", len(list), dir), err)
+	}
+	raw, err := os.ReadFile(list[0])
+	if err != nil {
+		return Metadata{}, err
+	}
+	return parseMetadata(raw)
 }

@@ -1,0 +1,155 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/internal/recent"
+	"coderunner/pyodide"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
+)
+
+// Some packages import others only when a function needs them: df.to_excel wants
+// openpyxl. Their metadata list those as extras. Which extras a program may need is
+// told by its text: "to_excel" has the name of the extra "excel". Their packages
+// are prepared before it begins, so that what it then does decides only whether it
+// sees them, not what is fetched.
+
+// extra is a requirement of an extra.
+type extra struct {
+	name string // of the extra
+	req  requirement.Requirement
+}
+
+// extrasOf remembers the extras of installed packages, by tree.
+var extrasOf recent.Map[string, []extra]
+
+// general are extras that a word of the text says nothing about.
+var general = map[string]bool{
+	"all": true, "build": true, "ci": true, "complete": true, "dev": true, "develop": true, "doc": true, "docs": true,
+	"full": true, "lint": true, "test": true, "testing": true, "tests": true, "types": true, "typing": true,
+}
+
+// otherWords are words of the text that mean an extra of another name.
+var otherWords = map[string]map[string]string{
+	"pandas":   {"hist": "plot", "boxplot": "plot", "style": "output-formatting", "markdown": "output-formatting"},
+	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
+}
+
+// maxExtras bounds the requirements that are prepared.
+const maxExtras = 20
+
+var extraMarker = regexp.MustCompile(`extra\s*==\s*['"]([A-Za-z0-9._-]+)['"]`)
+
+// readExtras returns the extras of an installed package.
+func readExtras(p resolver.Package) []extra {
+	if list, ok := extrasOf.Get(p.Tree); ok || p.Shared {
+		return list
+	}
+	var list []extra
+	requires, err := p.Requires()
+	if err != nil {
+		return nil // a package without metadata has none
+	}
+	for _, text := range requires {
+		r, err := requirement.Parse(text)
+		if err != nil {
+			continue
+		}
+		for _, found := range extraMarker.FindAllStringSubmatch(r.Marker, -1) {
+			r := r
+			r.Marker = extraMarker.ReplaceAllString(r.Marker, `python_version >= "3"`)
+			if name, err := requirement.Parse(found[1]); err == nil {
+				list = append(list, extra{name.Name, r})
+			}
+		}
+	}
+	extrasOf.Put(p.Tree, list)
+	return list
+}
+
+// extras returns what the program's text says of the extras of installed packages:
+// projects that it names in a text, and those of extras whose name is a word of
+// the names that it uses.
+func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.Requirement) {
+	words := map[string]bool{}
+	for _, name := range found.Names {
+		words[name] = true
+		for word := range strings.SplitSeq(name, "_") {
+			words[word] = true
+		}
+	}
+	in.mu.Lock()
+	packages := slices.SortedFunc(maps.Values(in.installed), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
+	in.mu.Unlock()
+	for _, p := range packages {
+		meant := map[string]bool{}
+		for word, name := range otherWords[p.Name] {
+			meant[name] = meant[name] || words[word]
+		}
+		for _, e := range readExtras(p) {
+			_, have := in.has(e.req.Name)
+			switch {
+			case have || general[e.name]:
+			case slices.Contains(found.Texts, e.req.Name):
+				named = append(named, e.req)
+			case words[e.name] || meant[e.name]:
+				used = append(used, e.req)
+			}
+		}
+	}
+	return compact(named), compact(used)
+}
+
+// compact removes duplicates, and what exceeds maxExtras.
+func compact(reqs []requirement.Requirement) []requirement.Requirement {
+	slices.SortStableFunc(reqs, func(a, b requirement.Requirement) int { return strings.Compare(a.String(), b.String()) })
+	reqs = slices.CompactFunc(reqs, func(a, b requirement.Requirement) bool { return a.String() == b.String() })
+	return reqs[:min(len(reqs), maxExtras)]
+}
+
+// installExtras installs the extras that the program's text names, and prepares
+// those that it may use. A lock has them all.
+func (j *job) installExtras(ctx context.Context, found *pyodide.Analysis) error {
+	named, used := j.pk.extras(found)
+	if j.pk.only {
+		named, used = append(named, used...), nil
+	}
+	if err := j.pk.installOptional(ctx, named); err != nil || len(used) == 0 {
+		return err
+	}
+	before := len(j.pip.sets)
+	if _, err := j.pip.prepareSet(ctx, resolver.Request{Optional: used}); err != nil {
+		return err
+	}
+	for _, set := range j.pip.sets[before:] {
+		for _, r := range used {
+			p, ok := set.packages[r.Name]
+			if _, have := j.pk.has(r.Name); !ok || have {
+				continue
+			}
+			for _, module := range topModules(p.Tree) {
+				j.pip.offers[module] = requirement.Requirement{Name: r.Name}
+			}
+		}
+	}
+	return nil
+}
+
+// callExtra installs the package that has a module of an extra.
+func (m *micropip) callExtra(_ context.Context, argument json.RawMessage) (any, error) {
+	var name string
+	if err := json.Unmarshal(argument, &name); err != nil || m.offers[name].Name == "" {
+		return nil, fmt.Errorf("%.100s is not prepared", argument)
+	}
+	if found, ok := m.take([]requirement.Requirement{m.offers[name]}, false); ok {
+		return nil, m.add(found, false)
+	}
+	return nil, nil
+}
