@@ -182,8 +182,8 @@ func (d *diagnosis) examineLanguages(ctx context.Context, cfg Config) {
 		maps.Copy(d.Versions, r.Versions())
 	}
 	for language, r := range b.languages() {
-		if language == runners.TypeScript {
-			continue
+		if language != runners.Python && language != runners.JavaScript {
+			continue // the others are Deno's, too
 		}
 		check := languageCheck{Language: language}
 		begun := time.Now()
