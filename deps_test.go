@@ -68,9 +68,10 @@ const imports = `
 	internal/images:
 	internal/server: internal/images internal/sysmem runners
 	internal/sysmem:
+	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/sysmem runners runners/deno runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/sysmem runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
@@ -97,8 +98,11 @@ const capabilities = `
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/server runners/deno runners/deno/codecache runners/python
 	github.com/gofrs/flock: cache internal/procdir
-	github.com/google/renameio/v2: runners/python/resolver
-	github.com/pelletier/go-toml/v2: runners/python/requirement
+	github.com/google/renameio/v2: internal/clients runners/python/resolver
+	github.com/rogpeppe/go-internal: internal/clients
+	github.com/tailscale/hujson: internal/clients
+	go.yaml.in/yaml/v3: internal/clients
+	github.com/pelletier/go-toml/v2: internal/clients runners/python/requirement
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
 	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
 `

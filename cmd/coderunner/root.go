@@ -55,7 +55,7 @@ func newRoot() *cobra.Command {
 	root.SetVersionTemplate("coderunner {{.Version}}\n")
 	root.SetUsageTemplate(usageTemplate)
 	root.SetFlagErrorFunc(suggestFlag)
-	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newVersion(&cfg), newCompile(),
+	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newConfig(), newVersion(&cfg), newCompile(),
 		newSettings(root.PersistentFlags()))
 	return root
 }

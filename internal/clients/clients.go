@@ -1,0 +1,195 @@
+// Package clients knows where MCP clients keep their servers, and adds this one to
+// their configuration files.
+//
+// A file is edited as text, so that its comments, order and indentation stay. The
+// result is parsed and compared with what the file meant before: an edit that
+// changes anything else is refused, with the entry for the user to add.
+//
+// # Sources
+//
+// The clients' documentation of their configuration files, November 2026. Comments
+// in JSON are parsed by hujson.
+package clients
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// server is the name of our entry.
+const server = "coderunner"
+
+// Client is an MCP client.
+type Client struct {
+	Name   string
+	format format
+	file   func() (string, error)
+	at     string // the table of servers
+	entry  func(command string, args []string) []field
+}
+
+// field is a line of an entry. Values are strings, lists of them, numbers and
+// booleans.
+type field struct {
+	key    string
+	value  any
+	launch bool // also set in an entry that is there already
+}
+
+// All are the clients, by name.
+var All = []*Client{
+	{"claude-code", jsonFormat, inHome("CLAUDE_CONFIG_DIR", ".claude.json"), "mcpServers", stdio},
+	{"claude-desktop", jsonFormat, inConfig("Claude/claude_desktop_config.json"), "mcpServers", plain},
+	{"cline", jsonFormat, inConfig("Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "mcpServers", plain},
+	{"codex", tomlFormat, inHome("CODEX_HOME", ".codex/config.toml"), "mcp_servers", plain},
+	{"copilot-cli", jsonFormat, inHome("COPILOT_HOME", ".copilot/mcp-config.json"), "mcpServers", copilot},
+	{"cursor", jsonFormat, inHome("", ".cursor/mcp.json"), "mcpServers", plain},
+	{"gemini-cli", jsonFormat, inHome("", ".gemini/settings.json"), "mcpServers", plain},
+	{"goose", yamlFormat, inXDG("goose/config.yaml", "Block/goose/config/config.yaml"), "extensions", goose},
+	{"lm-studio", jsonFormat, inHome("", ".lmstudio/mcp.json"), "mcpServers", plain},
+	{"opencode", jsonFormat, inXDG("opencode/opencode.json", ""), "mcp", openCode},
+	{"vscode", jsonFormat, inConfig("Code/User/mcp.json"), "servers", stdio},
+	{"windsurf", jsonFormat, inHome("", ".codeium/windsurf/mcp_config.json"), "mcpServers", plain},
+	{"zed", jsonFormat, inXDG("zed/settings.json", "Zed/settings.json"), "context_servers", plain},
+}
+
+// Find returns the client with a name.
+func Find(name string) (*Client, error) {
+	if i := slices.IndexFunc(All, func(c *Client) bool { return c.Name == name }); i >= 0 {
+		return All[i], nil
+	}
+	return nil, fmt.Errorf("unknown client %q; known are %s", name, strings.Join(Names(), ", "))
+}
+
+// Names returns the names of all clients.
+func Names() (names []string) {
+	for _, c := range All {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// File returns the path of the client's configuration file for this user.
+func (c *Client) File() (string, error) { return c.file() }
+
+// Entry returns a configuration file that has nothing but the entry.
+func (c *Client) Entry(command string, args []string) (string, error) {
+	text, err := c.Edit(nil, command, args)
+	return string(text), err
+}
+
+// Edit returns the text of a configuration file with the entry. In an entry that is
+// there already only the command is changed.
+func (c *Client) Edit(text []byte, command string, args []string) ([]byte, error) {
+	was, err := c.format.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	fields := c.entry(command, args)
+	want, exists, err := merge(was, c.at, fields)
+	if err != nil {
+		return nil, err
+	}
+	if exists {
+		fields = slices.DeleteFunc(fields, func(f field) bool { return !f.launch })
+	}
+	edited, err := c.format.edit(text, c.at, fields, exists)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := c.format.parse(edited); err != nil || !same(now, want) {
+		return nil, fmt.Errorf("%s cannot be edited without changing more than the entry; add it by hand", c.Name)
+	}
+	return edited, nil
+}
+
+// merge returns what a file means with the entry, and whether it has one already.
+func merge(was map[string]any, at string, fields []field) (want map[string]any, exists bool, err error) {
+	want = map[string]any{}
+	for key, value := range was {
+		want[key] = value
+	}
+	servers, entry := map[string]any{}, map[string]any{}
+	for _, level := range []struct {
+		name string
+		in   map[string]any
+		to   map[string]any
+	}{{at, want, servers}, {server, servers, entry}} {
+		value, there := level.in[level.name]
+		from, isTable := value.(map[string]any)
+		if there && value != nil && !isTable {
+			return nil, false, fmt.Errorf("%q is not a table of names and values", level.name)
+		}
+		for key, value := range from {
+			level.to[key] = value
+		}
+		level.in[level.name] = level.to
+		exists = isTable
+	}
+	for _, f := range fields {
+		if f.launch || !exists {
+			entry[f.key] = f.value
+		}
+	}
+	return want, exists, nil
+}
+
+func plain(command string, args []string) []field {
+	return []field{{"command", command, true}, {"args", args, true}}
+}
+
+func stdio(command string, args []string) []field {
+	return append([]field{{"type", "stdio", true}}, plain(command, args)...)
+}
+
+func copilot(command string, args []string) []field {
+	return append(append([]field{{"type", "local", true}}, plain(command, args)...), field{"tools", []string{"*"}, false})
+}
+
+func goose(command string, args []string) []field {
+	return []field{
+		{"enabled", true, false}, {"type", "stdio", true}, {"name", server, false},
+		{"cmd", command, true}, {"args", args, true}, {"timeout", 300, false},
+	}
+}
+
+func openCode(command string, args []string) []field {
+	return []field{{"type", "local", true}, {"command", append([]string{command}, args...), true}, {"enabled", true, false}}
+}
+
+// inHome returns the path of a file below the home directory. A variable that is
+// not empty names the directory of the file instead.
+func inHome(variable, file string) func() (string, error) {
+	return func() (string, error) {
+		if dir := os.Getenv(variable); variable != "" && dir != "" {
+			return filepath.Join(dir, filepath.Base(file)), nil
+		}
+		home, err := os.UserHomeDir()
+		return filepath.Join(home, filepath.FromSlash(file)), err
+	}
+}
+
+// inConfig returns the path of a file below the system's directory for
+// configurations.
+func inConfig(file string) func() (string, error) {
+	return func() (string, error) {
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, filepath.FromSlash(file)), err
+	}
+}
+
+// inXDG is inConfig for programs that use ~/.config on macOS, too, and another path
+// on Windows, if that is not "".
+func inXDG(file, windows string) func() (string, error) {
+	switch {
+	case runtime.GOOS == "windows" && windows != "":
+		return inConfig(windows)
+	case runtime.GOOS == "linux":
+		return inConfig(file)
+	}
+	return inHome("", ".config/"+file)
+}
