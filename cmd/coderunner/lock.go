@@ -82,6 +82,6 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 			return fmt.Errorf("lock %s: %w", file, err)
 		}
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d packages locked\n", file, len(locked.Packages))
+	fmt.Fprintf(os.Stderr, "%s: packages locked: %d\n", file, len(locked.Packages))
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 func main() { os.Exit(Main()) }
@@ -56,7 +58,9 @@ func Main() int {
 	case s := <-signals:
 		signal.Stop(signals) // a second signal has its usual effect
 		end.Signal, _ = s.(syscall.Signal)
-		cancel(end)
+		if cancel(end); s == os.Interrupt && term.IsTerminal(int(os.Stderr.Fd())) {
+			defer fmt.Fprintln(os.Stderr) // the terminal shows ^C, and then a prompt
+		}
 	}
 	select {
 	case code := <-done:

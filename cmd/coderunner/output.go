@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -87,6 +88,8 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 	return nil
 }
 
+var permission = regexp.MustCompile(`--allow-\w+`)
+
 // endText returns why a program ended, "" if it ended well or chose its exit
 // code.
 func endText(out *runners.Outcome, limits runners.Limits) string {
@@ -97,6 +100,11 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	var text string
 	if e.Traceback != "" {
 		text = strings.Trim(e.Traceback, "\n") + "\n"
+		// The message has more, such as which permission is missing.
+		head, rest, _ := strings.Cut(text, "\n")
+		if full := e.Type + ": " + e.Message; out.Status == runners.Failed && strings.HasPrefix(full, head) {
+			text = full + "\n" + rest
+		}
 	}
 	switch {
 	case out.Status == runners.TimedOut:
@@ -104,7 +112,10 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	case out.Status == runners.OutOfMemory:
 		return text + "coderunner: out of memory: " + e.Message + " (--memory)"
 	case text == "" || out.Status == runners.Failed && !strings.Contains(text, e.Message):
-		text += e.Type + ": " + e.Message + "\n" // it has more, such as which permission is missing
+		text += e.Type + ": " + e.Message + "\n"
+	}
+	if m := permission.FindString(e.Message); m != "" && e.Type == "NotCapable" {
+		text += "coderunner: --deno-permission-args=" + m + " allows it\n"
 	}
 	if e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT") {
 		text += "coderunner: a program sees the files beside it that its text names; --file and --dir add others\n"

@@ -65,9 +65,7 @@ func readFile(ctx context.Context, file string, limit int64) (data []byte, err e
 			}
 			defer in.Close()
 		}
-		if data, err = io.ReadAll(io.LimitReader(in, limit)); err != nil {
-			err = fmt.Errorf("read %s: %w", file, err)
-		}
+		data, err = io.ReadAll(io.LimitReader(in, limit))
 	}()
 	select {
 	case <-done:
