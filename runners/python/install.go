@@ -66,6 +66,7 @@ func (in *installer) prepare(ctx context.Context, q resolver.Request) (*resolver
 	left := prepareLimit - in.time
 	q.Requirements = append(in.pinnedLocked(), q.Requirements...)
 	q.Locked = in.locked
+	q.Constraints = in.files.Constraints
 	in.mu.Unlock()
 	defer in.spent(begun)
 	q.Progress = in.progress

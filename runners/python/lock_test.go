@@ -142,3 +142,33 @@ func TestSharedLibraries(t *testing.T) {
 	}
 	refused(t, run(t, x.newRunner(b, false, t.TempDir()), "import linked_module"), "linked", "Pyodide's own build of linked 1.0 needs libdemo", "cannot be fetched")
 }
+
+// What a package of the lock file needs on this platform by its own metadata is
+// installed, and a lock that has Pyodide's own build says so where that cannot be
+// fetched.
+func TestLockFileOfAnotherPlace(t *testing.T) {
+	framed := pure("framed", "1.0", map[string]string{"framed_module.py": "import more, tzdata\nvalue = 1"},
+		`tzdata>=1; sys_platform == "win32"`, `more; sys_platform == "emscripten"`, "other", `never; sys_platform == "win32"`)
+	b := newBase(t, nil, framed)
+	x := newIndex(t)
+	x.module("more", "1.0")
+	x.module("tzdata", "1.0")
+	x.add(pure("framed", "1.0", map[string]string{"framed_module.py": "value = 2"}))
+	o := run(t, x.newRunner(b, false, t.TempDir()), "import framed_module as f\nf.value")
+	value(t, o, "1")
+	if got := installed(o); got != "framed 1.0, more 1.0, tzdata 1.0" {
+		t.Errorf("packages are %s", got)
+	}
+	locked, err := x.newRunner(b, false, t.TempDir()).Lock(t.Context(), runners.Request{Language: runners.Python, Code: "import framed_module as f\nf.value"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	o, err = x.newRunner(b, false, t.TempDir()).Run(t.Context(), runners.Request{Language: runners.Python, Code: locked.Text, Locked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, o, "framed", "the program's lock was written where Pyodide's own build of framed 1.0 could be fetched", "write it anew here")
+}

@@ -116,6 +116,8 @@ func TestRequirementFiles(t *testing.T) {
 		{files{"requirements.txt": "-r more.txt\n", "more.txt": "alpha==1.0\nnowhere\n"}, "'1.0'", "alpha 1.0, beta 1.0"},
 		{files{"pyproject.toml": "[project]\ndependencies = ['alpha<2']\n"}, "'1.0'", "alpha 1.0, beta 1.0"},
 		{files{"sub/requirements.txt": "alpha<2\n"}, "'2.0'", "alpha 2.0"},
+		{files{"requirements.txt": "-c limits.txt\n", "limits.txt": "alpha<2\nbeta==1.0\nplugin==9"}, "'1.0'", "alpha 1.0, beta 1.0"},
+		{files{"pyproject.toml": "[dependency-groups]\ntest = ['alpha<2', 'plugin']\n"}, "'1.0'", "alpha 1.0, beta 1.0"},
 	} {
 		o, _ := runFiles(t, x, r, code, test.files)
 		value(t, o, test.want)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -22,6 +24,10 @@ const maxFileRequirements = 500
 // Files has the requirements in the files of a program's directory.
 type Files struct {
 	Requirements []Requirement
+
+	// Constraints are the versions that packages must have if they are installed:
+	// constraint files, and the groups of pyproject.toml.
+	Constraints []Requirement
 
 	// Hashes has the SHA-256 that are allowed, by project. It is nil unless
 	// requirements.txt has hashes; then every requirement has some.
@@ -55,13 +61,14 @@ func ReadFiles(files func(path string) []byte) (Files, error) {
 }
 
 type filesReader struct {
-	files    func(path string) []byte
-	included map[string]bool
-	mustHash bool
-	found    Files
+	files       func(path string) []byte
+	included    map[string]bool
+	mustHash    bool
+	constraints bool // the file that is read has constraints
+	found       Files
 }
 
-// include reads a requirements file.
+// include reads a requirements file, or a constraints file.
 func (r *filesReader) include(name string) error {
 	if r.included[name] {
 		return nil
@@ -103,10 +110,15 @@ func (r *filesReader) line(file, text string) error {
 	}
 	option, value := splitOption(text)
 	switch option {
-	case "-r", "--requirement":
+	case "-r", "--requirement", "-c", "--constraint":
 		name := path.Join(path.Dir(file), value)
 		if value == "" || r.files(name) == nil {
 			return fmt.Errorf("there is no file %s; add it to files, or remove the line", name)
+		}
+		if option == "-c" || option == "--constraint" {
+			before := r.constraints
+			r.constraints = true
+			defer func() { r.constraints = before }()
 		}
 		return r.include(name)
 	case "--require-hashes":
@@ -157,10 +169,14 @@ func (r *filesReader) requirement(text string) error {
 }
 
 func (r *filesReader) add(q Requirement) error {
-	if len(r.found.Requirements) >= maxFileRequirements {
+	if len(r.found.Requirements)+len(r.found.Constraints) >= maxFileRequirements {
 		return fmt.Errorf("there are more than %d requirements", maxFileRequirements)
 	}
-	r.found.Requirements = append(r.found.Requirements, q)
+	if r.constraints {
+		r.found.Constraints = append(r.found.Constraints, q)
+	} else {
+		r.found.Requirements = append(r.found.Requirements, q)
+	}
 	return nil
 }
 
@@ -172,8 +188,10 @@ func (r *filesReader) project() error {
 	}
 	var file struct {
 		Project struct {
-			Dependencies []string `toml:"dependencies"`
+			Dependencies []string            `toml:"dependencies"`
+			Optional     map[string][]string `toml:"optional-dependencies"`
 		} `toml:"project"`
+		Groups map[string][]any `toml:"dependency-groups"`
 	}
 	if len(text) > maxScript {
 		return fmt.Errorf("%s is too long", projectFile)
@@ -183,11 +201,48 @@ func (r *filesReader) project() error {
 	}
 	for _, text := range file.Project.Dependencies {
 		q, err := Parse(text)
+		if err == nil {
+			err = r.add(q)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", projectFile, err)
 		}
+	}
+	groups := slices.Concat(slices.Collect(maps.Values(file.Project.Optional))...)
+	for _, group := range file.Groups {
+		for _, item := range group {
+			if text, ok := item.(string); ok { // else it includes another group
+				groups = append(groups, text)
+			}
+		}
+	}
+	return r.addGroups(groups)
+}
+
+// addGroups makes constraints of the requirements in the groups of pyproject.toml.
+// Nobody says which groups are meant, but what they agree on of a version is.
+func (r *filesReader) addGroups(texts []string) error {
+	slices.Sort(texts)
+	specifiers := map[string]map[string]bool{}
+	var all []Requirement
+	for _, text := range texts {
+		q, err := Parse(text)
+		if err != nil || q.Specifier == "" {
+			continue // a URL, say
+		}
+		if specifiers[q.Name] == nil {
+			specifiers[q.Name] = map[string]bool{}
+			all = append(all, Requirement{Name: q.Name, Specifier: q.Specifier, Marker: q.Marker})
+		}
+		specifiers[q.Name][q.Specifier+q.Marker] = true
+	}
+	r.constraints = true
+	for _, q := range all {
+		if len(specifiers[q.Name]) > 1 {
+			continue
+		}
 		if err := r.add(q); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", projectFile, err)
 		}
 	}
 	return nil

@@ -44,11 +44,24 @@ func TestReadFiles(t *testing.T) {
 			t.Errorf("%v: %s", test.files, diff)
 		}
 	}
+	constrained, err := readFiles(map[string]string{
+		"requirements.txt": "six\n-c limits.txt\nidna",
+		"limits.txt":       "six<2\n-r more.txt",
+		"more.txt":         "yarl==1",
+		"pyproject.toml": "[project]\noptional-dependencies = {web = ['flask<3', 'x @ https://x.invalid/x.whl', 'attrs<1']}\n" +
+			"[dependency-groups]\ntest = ['pytest>=8', {include-group = 'dev'}, 'attrs>=1', 'ruff']\ndev = ['flask<3']",
+	})
+	if got := strings.Join(requirement.Key(constrained.Constraints), " "); err != nil || got != "flask<3 pytest>=8 six<2 yarl==1" {
+		t.Errorf("constraints %q, %v", got, err)
+	}
+	if got := strings.Join(requirement.Key(constrained.Requirements), " "); got != "idna six" {
+		t.Errorf("requirements %q", got)
+	}
 	for text, want := range map[string]string{
 		"six\n--index-url https://x.invalid/":       "requirements.txt, line 2: the option --index-url is not supported",
 		"--extra-index-url=https://x.invalid":       "the option --extra-index-url is not",
 		"-e .":                                      "the option -e is not supported: the files are there already",
-		"-c limits.txt":                             "the option -c is not supported",
+		"-c limits.txt":                             "there is no file limits.txt",
 		"-r more.txt":                               "there is no file more.txt",
 		"-r ../../x":                                "there is no file ../../x",
 		"six @ https://x.invalid/six.whl":           "not from URLs",

@@ -100,7 +100,7 @@ func pinned(reqs []requirement.Requirement, packages []pin) bool {
 // the index's contents.
 func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
-		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), req.Locked, req.Alone,
+		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), requirement.Key(req.Constraints), req.Locked, req.Alone,
 		req.wheelsOnly, fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
 		versions.MicropipSHA256, versions.PackagingSHA256, versions.PyodideVersion, resolverDigest,
 	})

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"deps.dev/util/pypi"
+	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
@@ -76,12 +77,22 @@ func (s *session) callProject(ctx context.Context, argument []byte) (any, error)
 	if s.locked != nil && err == nil {
 		files = slices.DeleteFunc(files, func(f index.File) bool { return !s.locked.allows(name, f.SHA256) })
 		if len(files) == 0 {
-			p.Error = fmt.Sprintf("%s has no file of it with the SHA-256 that %s states, %s", hostOf(s.index), s.locked.By, strings.Join(s.locked.SHA256[name], " or "))
+			p.Error = s.lockedElsewhere(name) + fmt.Sprintf("%s has no file of it with the SHA-256 that %s states, %s", hostOf(s.index), s.locked.By, strings.Join(s.locked.SHA256[name], " or "))
 		}
 	}
 	s.sort(p, name, files)
 	s.pages[name] = p
 	return p, nil
+}
+
+// lockedElsewhere returns that a lock has Pyodide's own build of a package, if that
+// is why no other file will do.
+func (s *session) lockedElsewhere(name string) string {
+	p, ok := s.lock.ByName[name]
+	if !ok || !s.locked.allows(name, p.SHA256) {
+		return ""
+	}
+	return fmt.Sprintf("%s was written where Pyodide's own build of %s %s could be fetched, and allows nothing else: write it anew here, or see to it that the build can be fetched; ", s.locked.By, name, p.Version)
 }
 
 // page fetches a project's page from the index.
@@ -206,6 +217,43 @@ func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error
 		return description{Error: reason}, nil
 	}
 	return description{Requires: withTimeZones(m.RequiresDist), Extras: m.ProvidesExtra}, nil
+}
+
+// callPlatform returns, for packages of the lock file, the requirements that their
+// own metadata have for this platform, which the lock file may lack. It fetches
+// them, which are most likely needed anyway.
+func (s *session) callPlatform(ctx context.Context, argument []byte) (any, error) {
+	var names []string
+	if err := json.Unmarshal(argument, &names); err != nil {
+		return nil, fmt.Errorf("names of packages: %w", err)
+	}
+	found := make([][]string, len(names))
+	var g errgroup.Group
+	g.SetLimit(4)
+	for i, name := range names {
+		g.Go(func() error {
+			pin, err := s.pin(name, "", "")
+			if err != nil || pin.shared() {
+				return err
+			}
+			m, err := s.metadata(ctx, pin)
+			if err != nil {
+				return nil // installing it will say so
+			}
+			for _, text := range withTimeZones(m.RequiresDist) {
+				if r, err := requirement.Parse(text); err == nil && (r.Name == timeZones || strings.Contains(r.Marker, "emscripten")) &&
+					(s.locked == nil || s.locked.SHA256[r.Name] != nil) { // older locks do not have it
+					found[i] = append(found[i], text)
+				}
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return found, err
 }
 
 // onWindows is the part of a marker that is true on Windows only.

@@ -165,6 +165,7 @@ func registry(variable, value, preset string) (*url.URL, error) {
 type Request struct {
 	Requirements []requirement.Requirement
 	Optional     []requirement.Requirement // left out if they cannot be installed
+	Constraints  []requirement.Requirement // for packages that are installed anyway
 	Alone        bool                      // without the packages' dependencies
 	Progress     runners.ProgressFunc
 

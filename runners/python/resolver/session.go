@@ -78,6 +78,7 @@ type session struct {
 type question struct {
 	Requirements []string             `json:"requirements"`
 	Optional     []string             `json:"optional"`
+	Constraints  []string             `json:"constraints"`
 	Lock         map[string]lockOffer `json:"lock"`
 	Alone        bool                 `json:"alone"`
 }
@@ -106,12 +107,13 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 		return nil, s.allFailed(ctx, req, err)
 	}
 	offers, reasons := s.offered()
-	q := question{Requirements: requirement.Key(req.Requirements), Optional: requirement.Key(req.Optional), Lock: offers, Alone: req.Alone}
+	q := question{Requirements: requirement.Key(req.Requirements), Optional: requirement.Key(req.Optional), Constraints: requirement.Key(req.Constraints), Lock: offers, Alone: req.Alone}
 	var got *reply
 	calls := map[string]Call{
 		"question": func(context.Context, []byte) (any, error) { return q, nil },
 		"project":  s.callProject,
 		"metadata": s.callMetadata,
+		"platform": s.callPlatform,
 		"answer": func(_ context.Context, argument []byte) (any, error) {
 			got = &reply{}
 			return nil, json.Unmarshal(argument, got)

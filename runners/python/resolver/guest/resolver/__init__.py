@@ -21,7 +21,7 @@ from .solver import Impossible, Solver
 
 def main(question):
     invalid = []
-    for text in question["requirements"] + question["optional"]:
+    for text in question["requirements"] + question["optional"] + question["constraints"]:
         try:
             req = Requirement(text)
             if req.marker is not None:
@@ -32,13 +32,14 @@ def main(question):
         return {"invalid": invalid}
     required, optional = question["requirements"], question["optional"]
     skipped = []
-    solver = Solver(required + optional, question["lock"], question["alone"])
+    rest = question["lock"], question["constraints"]
+    solver = Solver(required + optional, *rest, question["alone"])
     try:
         if not _solves(solver, must=not optional):
-            solver = Solver(required, question["lock"])
+            solver = Solver(required, *rest)
             _solves(solver, must=True)
             for extra in optional:
-                more = Solver([*required, extra], question["lock"])
+                more = Solver([*required, extra], *rest)
                 if _solves(more):
                     solver = more
                     required = [*required, extra]

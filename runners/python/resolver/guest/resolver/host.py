@@ -76,6 +76,21 @@ def _metadata(name, filename):
         raise ValueError(f"its metadata cannot be understood: {e or type(e).__name__}") from None
 
 
+_platform = {}
+
+
+def ask_platform(names):
+    """Has the host look into packages of the lock file, several at a time."""
+    names = [name for name in names if name not in _platform]
+    if names:
+        _platform.update(zip(names, _coderunner.call("platform", names)))
+
+
+def platform(name):
+    """What a package of the lock file needs on this platform by its own metadata."""
+    return _platform.get(name) or ()
+
+
 _candidate_cache = {}
 
 

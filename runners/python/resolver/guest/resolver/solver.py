@@ -8,6 +8,7 @@ from . import host
 from .attempt import Attempt
 
 _YOU = "the request"
+_FILES = "the constraints"
 _CONFLICT = "conflict"
 _ROUNDS = 60  # of one attempt
 _ATTEMPTS = 30
@@ -19,8 +20,9 @@ class Impossible(Exception):
 
 
 class Solver:
-    def __init__(self, requirements, lock, alone=False):
+    def __init__(self, requirements, lock, constraints=(), alone=False):
         self.lock = lock
+        self.constraints = [_parse(c) for c in constraints]
         self.alone = alone  # without what the packages need
         self.roots = [(_parse(r), _YOU) for r in requirements]
         self.ceilings = {}  # name to the newest version that is considered
@@ -88,7 +90,7 @@ class Solver:
         tried instead; or () when there is no way out."""
         self.attempts -= 1
         self.limits = {}  # name to [(specifiers, who asks)]
-        for req, who in self.roots:
+        for req, who in self.roots + [(c, _FILES) for c in self.constraints]:
             if _applies(req, [""]):
                 self.limit(req, who)
         extra = []
@@ -111,7 +113,7 @@ class Solver:
     def forget(self):
         """Drops what was asked for by versions that are not chosen any more."""
         dropped = False
-        chosen = {_YOU} | {f"{n} {m.version}" for n, m in self.transaction.locked.items()}
+        chosen = {_YOU, _FILES} | {f"{n} {m.version}" for n, m in self.transaction.locked.items()}
         for name, known in self.limits.items():
             self.limits[name] = [(s, who) for s, who in known if who in chosen]
             dropped |= len(self.limits[name]) < len(known)
@@ -193,6 +195,7 @@ class Solver:
         by which packages."""
         missing, conflicts, seen = [], [], set()
         self.reached, self.edges = {}, {}
+        host.ask_platform([name for name in self.transaction.locked if name not in self.chosen])
         work = [(r, who, ("",)) for r, who in self.roots]
         while work:
             req, who, extras = work.pop()
@@ -224,7 +227,7 @@ class Solver:
         if self.alone:
             return []
         if name not in self.chosen:
-            return [Requirement(d) for d in self.lock[name]["depends"] or ()]
+            return [Requirement(d) for d in [*(self.lock[name]["depends"] or ()), *host.platform(name)]]
         lines = host.metadatas[self.chosen[name].filename]["requires"] or ()
         return [Requirement(line.partition(" #")[0].strip()) for line in lines]
 
