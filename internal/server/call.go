@@ -24,11 +24,13 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 	queued := time.Since(arrived)
 
 	progress.set(runners.Progress{Phase: "run"})
-	req.Progress = progress.set
 	if req.Limits.Timeout == 0 {
 		req.Limits.Timeout = s.limits.Timeout
 	}
 	req.Limits.Memory, req.Limits.Output = s.limits.Memory, s.limits.Output
+	news, ended := s.watchdog.watch(req, progress.set)
+	defer ended()
+	req.Progress = news
 	out, err := s.runners[req.Language].Run(ctx, req)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type Server struct {
 	log     *zap.Logger
 	mcp     *mcpserver.MCPServer
 
+	watchdog  watchdog
 	structure Structured
 	store     *store
 }
@@ -70,6 +71,7 @@ func New(c Config) (*Server, error) {
 		places:  semaphore.NewWeighted(int64(c.Concurrency)),
 		log:     c.Log,
 
+		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
 	}
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version,
