@@ -101,7 +101,7 @@ def analyze(request):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found, tree = _analyze(source, p["files"], p["name"])
-        compiled = _dump(tree, p["name"]) if tree is not None else ""
+        compiled = _dump(tree, source, p["name"]) if tree is not None else ""
     if not any(found.values()):
         try:
             _parse(source, p["name"])
@@ -116,11 +116,11 @@ def analyze(request):
 _COMPILED = 1 << 17  # bytes of code that are worth handing on
 
 
-def _dump(tree, name):
+def _dump(tree, source, name):
     """The program's code objects as a text for the run, "" if it has to see why
     it has none."""
     try:
-        dumped = marshal.dumps(_compile_tree(tree, name))
+        dumped = marshal.dumps(_compile_tree(tree, source, name))
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return ""
     return binascii.b2a_base64(dumped, newline=False).decode() if len(dumped) <= _COMPILED else ""
@@ -221,10 +221,10 @@ def _compile(p, main):
     code = _compile_line(source, name)
     if code is not None:
         return None, code
-    return _compile_tree(_parse(source, name), name)
+    return _compile_tree(_parse(source, name), source, name)
 
 
-def _compile_tree(tree, name):
+def _compile_tree(tree, source, name):
     """The code objects of a program's body and of its last expression."""
     last = None
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not _silent(tree.body[-1], source):
