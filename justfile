@@ -21,7 +21,7 @@ test:
 
 # The long ones: the whole damage campaign, each export, 200 kills; hours.
 long:
-    CODERUNNER_LONG=1 go test -count=1 -timeout 4h -p 1 -run 'TestDamagedCache|TestFlippedBytes|TestHammer|TestExports|TestSystemCalls' ./cmd/coderunner ./internal/hostile
+    CODERUNNER_LONG=1 go test -count=1 -timeout 4h -p 1 -run 'TestDamagedCache|TestFlippedBytes|TestHammer|TestExports|TestSystemCalls|TestStress' ./cmd/coderunner ./internal/hostile ./pyodide
 
 # The short and the middle ones under the race detector.
 race:

@@ -58,7 +58,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 	if build {
 		make = r.libraryBuilder(sum, b, libraryBudget(len(b)))
 	}
-	return r.link.shared.use(sum, &in.used, func() (*dylink.Library, int, error) {
+	return r.link.shared.use(ctx, sum, &in.used, func() (*dylink.Library, int, error) {
 		file, code, err := r.prepared(ctx, sum, name, make)
 		if err != nil {
 			return nil, 0, err

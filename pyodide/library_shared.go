@@ -63,15 +63,20 @@ type sharedLibrary struct {
 	*dylink.Library // nil until it is loaded
 	sum             string
 	size, users     int
-	load            sync.Mutex
+	turn            chan struct{} // holds a token while an interpreter loads it
 }
 
 // use returns the library with digest sum, loading it if need be, and appends it
-// to used for release.
-func (s *sharedLibraries) use(sum string, used *[]*sharedLibrary, make func() (*dylink.Library, int, error)) (*dylink.Library, error) {
+// to used for release. Another interpreter may be loading it, which can take
+// minutes where its code has to be compiled: the wait ends with ctx.
+func (s *sharedLibraries) use(ctx context.Context, sum string, used *[]*sharedLibrary, make func() (*dylink.Library, int, error)) (*dylink.Library, error) {
 	l := s.acquire(sum)
-	l.load.Lock()
-	defer l.load.Unlock()
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), s.release(l))
+	}
 	if l.Library == nil {
 		lib, size, err := make()
 		if err != nil {
@@ -88,7 +93,7 @@ func (s *sharedLibraries) acquire(sum string) *sharedLibrary {
 	defer s.mu.Unlock()
 	l := s.known[sum]
 	if l == nil {
-		l = &sharedLibrary{sum: sum}
+		l = &sharedLibrary{sum: sum, turn: make(chan struct{}, 1)}
 		if s.known == nil {
 			s.known = map[string]*sharedLibrary{}
 		}

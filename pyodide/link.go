@@ -137,7 +137,7 @@ func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.Compile
 	if in.fs != nil && !in.fs.Reserve(instanceCost) {
 		return nil, errNoMemory
 	}
-	lib, err := r.link.shared.use("glue "+codestore.Digest(wasm), &in.used, func() (*dylink.Library, int, error) {
+	lib, err := r.link.shared.use(ctx, "glue "+codestore.Digest(wasm), &in.used, func() (*dylink.Library, int, error) {
 		code, err := r.code.Compile(ctx, wasm)
 		return &dylink.Library{Code: code}, len(wasm) + glueCost, err
 	})

@@ -49,16 +49,28 @@ func Runtime(t testing.TB) *pyodide.Runtime {
 	return rt
 }
 
-var sharedRuntime = sync.OnceValues(func() (*pyodide.Runtime, error) { return open(0) })
+var sharedRuntime = sync.OnceValues(func() (*pyodide.Runtime, error) {
+	c, err := sharedCache()
+	if err != nil {
+		return nil, err
+	}
+	return open(c, 0)
+})
 
 // Open opens the pinned Pyodide anew, with interpreters kept ahead of need. The
 // caller closes it.
 func Open(t testing.TB, ahead int) (*pyodide.Runtime, error) {
 	Runtime(t) // or skip
-	return open(ahead)
+	return open(Cache(t), ahead)
 }
 
-func open(ahead int) (*pyodide.Runtime, error) {
+// OpenIn is Open with a store in which nothing is compiled yet.
+func OpenIn(t testing.TB, store pyodide.Store, ahead int) (*pyodide.Runtime, error) {
+	Runtime(t) // or skip
+	return open(store, ahead)
+}
+
+func open(store pyodide.Store, ahead int) (*pyodide.Runtime, error) {
 	c, err := sharedCache()
 	if err != nil {
 		return nil, err
@@ -74,7 +86,7 @@ func open(ahead int) (*pyodide.Runtime, error) {
 		Module:   filepath.Join(dir, versions.PyodideWasm),
 		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
 		Identity: "pyodide " + versions.PyodideIntegrity,
-		Store:    c,
+		Store:    store,
 		MaxIdle:  ahead,
 	})
 }
