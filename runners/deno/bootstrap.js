@@ -196,6 +196,13 @@ function plain(value, room) {
   return ok;
 }
 
+// started reports whether a value is not what a program found out, but what it set
+// going: a timer, a server, a stream or another of Node's emitters.
+function started(value) {
+  if (typeof value !== "object" || value === null) return false;
+  return "_events" in value || typeof value.ref === "function" && typeof value.unref === "function";
+}
+
 // give shows the value of the last expression, or reports it, of a promise what it
 // resolves to. A rejection stays unhandled.
 function give(value) {
@@ -210,9 +217,9 @@ function give(value) {
 }
 
 function giveText(value) {
-  if (value === undefined) return report("r", "", "", "");
   let shown = "", json = "", trace = "";
   try {
+    if (value === undefined || started(value)) return report("r", "", "", "");
     shown = inspect(value, { __proto__: null, colors: false });
     trace = value instanceof NativeError ? "1" : "";
     if (plain(value, { __proto__: null, nodes: 100000, depth: 100 })) {

@@ -135,6 +135,24 @@ export const a = 1;
 -- src/b/c.ts --
 export const b = 2;
 `, "[ 1, 2 ]", ""},
+		{"a timer", `
+-- main.js --
+setTimeout(() => console.log("later"), 1);
+`, "", "later\n"},
+		{"a server", `
+-- main.js --
+const { createServer } = require("http");
+createServer(() => {})
+`, "", ""},
+		{"an emitter", `
+-- main.js --
+const { EventEmitter } = require("events");
+new EventEmitter().on("a", () => {});
+`, "", ""},
+		{"what was written", `
+-- main.js --
+process.stdout.write("a\n")
+`, "", "a\n"},
 		{"a script", `
 -- main.js --
 const lines = ["export", "import"];

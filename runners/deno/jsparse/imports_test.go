@@ -163,6 +163,17 @@ func TestCommonJSPrograms(t *testing.T) {
 	}
 }
 
+// TestWritten has programs whose value says how much they wrote (true), and others.
+func TestWritten(t *testing.T) {
+	for source, want := range map[string]bool{
+		"a.write(b)": true, "await a.b.writeSync(c(d), e);": true, "a.write(b).c": false, "a.write(b).c()": false, "write(a)": false, "a.write": false, "a.write(b) + 1": false, "a.write(1); b": false,
+	} {
+		if got := strings.Contains(main(source).Edited(), "typeof v"); got != want {
+			t.Errorf("%s: %t, want %t", source, got, want)
+		}
+	}
+}
+
 func TestModuleEdits(t *testing.T) {
 	for source, want := range map[string]string{
 		`import a from "./a.json"`:                         `import a from "./a.json" with{type:"json"}`,

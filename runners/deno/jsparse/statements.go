@@ -19,6 +19,7 @@ type statement struct {
 	start, end int // the end without semicolons
 	first      token
 	second     token
+	call       string // the method of that name is called last
 }
 
 // statements follows the statements at the top level.
@@ -44,6 +45,13 @@ func (a *analysis) grow(t token) {
 		a.last.second = t
 	}
 	a.last.end = t.end
+	switch {
+	case t.depth > 0 || a.s.is(t, ')'):
+	case a.s.is(t, '(') && a.s.is(a.prev2, '.'):
+		a.last.call = a.s.word(a.prev)
+	default:
+		a.last.call = ""
+	}
 }
 
 // starts reports whether a statement starts at t, a token outside all
@@ -105,9 +113,12 @@ func (a *analysis) edit(o Options) {
 	if begin != "" {
 		a.p.edits = slices.Insert(a.p.edits, 0, edit{offset: a.p.begins, text: begin})
 	}
-	// The zero keeps a function from being named after the variable.
 	if expression {
-		a.insert(a.last.start, "const "+resultVariable+"=(0,")
+		value := "(0," // which keeps a function from being named after the variable
+		if a.last.call == "write" || a.last.call == "writeSync" {
+			value = `((v)=>typeof v==="object"?v:void 0)(` // not how much was written
+		}
+		a.insert(a.last.start, "const "+resultVariable+"="+value)
 		a.insert(a.last.end, `);export{`+resultVariable+` as "`+ResultName+`"};`)
 	}
 }
