@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"coderunner/internal/sandbox"
@@ -26,6 +28,7 @@ type preparation struct {
 	lock, imports string   // files, "" for none
 	frozen        bool     // the lock file may not change
 	offline       bool     // nothing is fetched
+	manifest      bool     // dir has a package.json with overrides
 	dir           string   // the working directory
 	what          string   // a file or a specifier
 	downloaded    func(address string)
@@ -34,7 +37,11 @@ type preparation struct {
 // deno runs a command of the trusted phase. Message is Deno's error message, ""
 // on success; err is an error of the host.
 func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
-	args := append(p.command, "--no-config")
+	args, env := append(p.command, "--no-config"), t.prepareEnv()
+	if p.manifest {
+		args = append(p.command, "--config="+filepath.Join(p.dir, configName), "--node-modules-dir=none")
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, noManifest) })
+	}
 	staging := ""
 	if p.lock != "" {
 		args = append(args, "--lock="+p.lock)
@@ -65,7 +72,7 @@ func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message 
 	spec.Network = !p.offline
 	answer, printed := new(bytes.Buffer), runners.NewCapture(64<<10)
 	state, err := process.Run(ctx,
-		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: t.prepareEnv(), Spec: spec},
+		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: env, Spec: spec},
 		func(stdout io.Reader) {
 			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))
 			_, _ = io.Copy(io.Discard, stdout)

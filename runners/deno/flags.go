@@ -127,11 +127,14 @@ func hostPort(raw string) string {
 // would break TLS behind a private authority.
 const tlsVariable = "DENO_TLS_CA_STORE"
 
+// noManifest is the variable that keeps Deno from reading package.json.
+const noManifest = "DENO_NO_PACKAGE_JSON="
+
 // baseEnv returns the common environment of every Deno, with nothing inherited.
 func (t *tool) baseEnv(denoDir string) []string {
 	env := []string{
 		"DENO_DIR=" + denoDir,
-		"DENO_NO_PACKAGE_JSON=1",
+		noManifest + "1",
 		"DENO_NO_UPDATE_CHECK=1",
 		tlsVariable + "=system,mozilla",
 		"NO_COLOR=1",

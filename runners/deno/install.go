@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,13 +44,16 @@ type installation struct {
 	deps     deps.Dependencies
 	progress runners.ProgressFunc
 	fetched  map[string]bool // NAME@VERSION and URLs that were downloaded
+
+	overrides map[string]string // package → the range that Deno shall take of it
 }
 
 // install installs dependencies. What any process prepared in this cache is used
 // again, with the same versions. The error is a *runners.NotInstalledError when
 // something that the program cannot be loaded without cannot be installed.
 func (of *installer) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
-	i := &installation{installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}}
+	i := &installation{installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}, overrides: map[string]string{}}
+	maps.Copy(i.overrides, d.Overrides)
 	for {
 		if len(i.deps.Broken) > 0 {
 			return nil, notInstalled(i.deps.Broken)
@@ -86,8 +90,8 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		3, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
-		d.Map, d.Module(), string(d.Config), string(d.Lock),
+		4, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides,
 	})
 	if err != nil {
 		panic(err) // strings always marshal
@@ -192,6 +196,9 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	}
 	// Success alone does not prove that the packages were resolved.
 	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
+	if err == nil {
+		err = i.endings(dir, lock)
+	}
 	switch {
 	case err != nil:
 	case d.Lock != nil:
@@ -214,10 +221,24 @@ func (i *installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	if locked {
 		c.lock = filepath.Join(dir, lockName)
 	}
-	_, message, err := i.deno(ctx, c)
+	message, err := "", error(nil)
+	for range maxSkips {
+		if c.manifest = len(i.overrides) > 0 && !frozen; c.manifest {
+			if err := i.override(dir); err != nil {
+				return err
+			}
+		}
+		if _, message, err = i.deno(ctx, c); err != nil || message == "" || frozen || !i.skip(message) {
+			break
+		}
+	}
 	switch {
-	case err != nil || message == "":
+	case err != nil:
 		return err
+	case message == "" && c.manifest:
+		return deps.WithoutWorkspace(c.lock)
+	case message == "":
+		return nil
 	case i.deps.Lock != nil:
 		return i.refused(message)
 	}
@@ -306,7 +327,10 @@ func (i *installation) load(dir string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := i.deps.Map.JSON()
+	text, err := os.ReadFile(filepath.Join(dir, mapName))
+	if err != nil {
+		return nil, fmt.Errorf("prepare packages: %w", err)
+	}
 	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
 	p := &prepared{
 		dir: dir, set: hex.EncodeToString(set[:]), locked: lock.Text != nil, packages: lock.Packages(),

@@ -283,6 +283,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if out.Message == ignored {
 		out.Message += "; a program finds its working directory and what --allow-read names"
 	}
+	out.Message += packaged(out.Message)
 	return out
 }
 
@@ -292,6 +293,22 @@ var refusedCause = regexp.MustCompile(`(?m)^Caused by .*\bRequires (\w+) access`
 
 // ignored is Deno's message about a file that --ignore-read hides.
 const ignored = "No such file or directory (os error 2)"
+
+// unnamed matches the message about a name that a module does not export. Of a
+// CommonJS module Deno finds only names that its text shows.
+var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'$`)
+
+// packaged returns a hint for what a package has as CommonJS, and for esbuild, whose
+// error about its process does not say that it could not start one.
+func packaged(message string) string {
+	if m := unnamed.FindStringSubmatch(message); m != nil && deps.Fetched(m[1]) {
+		return fmt.Sprintf("; if it has it as CommonJS: import all from %q; const { %s } = all;", m[1], m[2])
+	}
+	if message == "Cannot read properties of undefined (reading 'unref')" {
+		return "; the program could not start another: the permissions of this server do not include --allow-run"
+	}
+	return ""
+}
 
 // clean removes the working directory's path from a text.
 func (e *ending) clean(text string) string {

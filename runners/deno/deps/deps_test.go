@@ -160,3 +160,18 @@ func TestPin(t *testing.T) {
 		}
 	}
 }
+
+// TestInstead has modules from servers, and the npm packages to write for them.
+func TestInstead(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://esm.sh/react@18.2.0/jsx-runtime": "npm:react@18.2.0", "https://esm.sh/v135/@preact/signals@^1.2": "npm:@preact/signals@^1.2", "https://esm.sh/zod": "npm:zod",
+		"https://esm.sh/*preact@10": "npm:preact@10", "https://cdn.skypack.dev/lodash": "npm:lodash", "https://unpkg.com/three@0.160.0/build/three.module.js": "npm:three@0.160.0",
+		"https://cdn.jsdelivr.net/npm/dayjs@1/+esm": "npm:dayjs@1", "https://cdnjs.cloudflare.com/ajax/libs/lodash.js/4.17.21/lodash.min.js": "npm:lodash.js@4.17.21",
+		"https://cdn.jsdelivr.net/gh/a/b@1/c.js": "", "https://example.com/x@1": "", "npm:zod": "",
+	} {
+		reason := Reason(Target{Specifier: address}, "error: Import failed\n  client error (Connect)", false)
+		if _, got, _ := strings.Cut(reason, "; write "); strings.TrimSuffix(got, " instead") != want || !strings.Contains(reason, "cannot be reached") {
+			t.Errorf("%s: %q, want %q", address, reason, want)
+		}
+	}
+}

@@ -174,10 +174,11 @@ func condition(v any) string {
 }
 
 var (
-	oneRange   = regexp.MustCompile(`^([~^=]|>=?)?\s*v?(\d[\w.+*-]*|[*xX])$`)
-	distTag    = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
-	comparator = regexp.MustCompile(`^>=?\s*v?(\d[\w.+-]*)\s+<`)
-	hyphen     = regexp.MustCompile(`^v?(\d[\w.+-]*)\s+-\s+`)
+	oneRange    = regexp.MustCompile(`^([~^=]|>=?)?\s*v?(\d[\w.+*-]*|[*xX])$`)
+	distTag     = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
+	comparator  = regexp.MustCompile(`^>=?\s*v?(\d[\w.+-]*)\s+<`)
+	comparators = regexp.MustCompile(`^(\s*(\|\|)?\s*[<>=~^]*\s*v?\d[\w.+*-]*)+\s*$`)
+	hyphen      = regexp.MustCompile(`^v?(\d[\w.+-]*)\s+-\s+`)
 )
 
 // simpleRange returns the nearest range that a specifier can express for one of

@@ -44,9 +44,17 @@ type locked struct {
 	Dependencies []string `json:"dependencies"`
 	Optional     []string `json:"optionalDependencies"`
 	Peers        []string `json:"optionalPeers"`
-	OS           []string `json:"os"`
-	CPU          []string `json:"cpu"`
+	System
 }
+
+// System is where a package can be used. Empty lists are everywhere.
+type System struct {
+	OS  []string `json:"os"`
+	CPU []string `json:"cpu"`
+}
+
+// Meant reports whether that includes this system.
+func (s System) Meant() bool { return meant(s.OS, nodeOS) && meant(s.CPU, nodeCPU) }
 
 // ReadLock reads a lock file. Without one, nothing was resolved, and Text is nil.
 func ReadLock(name string) (*LockFile, error) {
@@ -75,6 +83,27 @@ func ParseLock(b []byte) (*LockFile, error) {
 		return nil, fmt.Errorf("read lock file: %w", err)
 	}
 	return &l, nil
+}
+
+// WithoutWorkspace removes from a lock file the configuration under which it was
+// made, which the runs with it do not have.
+func WithoutWorkspace(name string) error {
+	var l map[string]json.RawMessage
+	b, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(b, &l)
+	}
+	if err == nil {
+		delete(l, "workspace")
+		b, err = json.MarshalIndent(l, "", "  ")
+	}
+	if err == nil {
+		err = os.WriteFile(name, b, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("read lock file: %w", err)
+	}
+	return nil
 }
 
 // exactVersion matches a complete version, not a range or a tag.
@@ -183,7 +212,7 @@ func (l *LockFile) elsewhere() map[string]bool {
 	for key, p := range l.NPM {
 		name, _ := splitKey(key)
 		byName[name] = append(byName[name], key)
-		list[key] = !meant(p.OS, nodeOS) || !meant(p.CPU, nodeCPU)
+		list[key] = !p.Meant()
 	}
 	for key, p := range l.NPM {
 		for _, other := range slices.Concat(p.Dependencies, p.Optional, p.Peers) {

@@ -34,6 +34,7 @@ type Project struct {
 	options   map[string]any    // for Deno's compiler
 	bases     []string          // directories of bare names, by tsconfig.json
 	refused   map[string]string // address of a module that throws → the reason
+	overrides map[string]string // npm package → a range that no specifier can express
 	entries   int
 }
 
@@ -56,7 +57,7 @@ type pattern struct{ dir, prefix, suffix, address string }
 func ReadProject(files []runners.File, main string) (*Project, error) {
 	p := &Project{
 		main: main, files: map[string]bool{main: true}, manifests: map[string]*manifest{}, names: map[string]string{},
-		imports: importMap{Imports: map[string]string{}}, refused: map[string]string{}, options: map[string]any{},
+		imports: importMap{Imports: map[string]string{}}, refused: map[string]string{}, options: map[string]any{}, overrides: map[string]string{},
 	}
 	data := map[string][]byte{}
 	for _, f := range files {
@@ -279,6 +280,10 @@ func (p *Project) need(m *manifest, name, version string) {
 				p.imports.putPackage(scopeOf(m.dir), name, pkg)
 				return
 			}
+		} else if pkg, ok := Split("npm:" + name); ok && pkg.Path == "" && comparators.MatchString(version) {
+			p.overrides[name] = version
+			p.imports.putPackage(scopeOf(m.dir), name, pkg)
+			return
 		}
 	}
 	address := p.refuse(name, fmt.Sprintf("package.json asks for it as %q; write a version of npm's registry, such as ^1.2.3, or a directory among the files", Shorten(version, 100)))

@@ -141,7 +141,7 @@ std: jsr:@std/assert@1 +
 local: ./work/vendor/local/index.js
 git: throw git: package.json asks for it as "git+https://host.invalid/x.git"; write a version of npm's registry, such as ^1.2.3, or a directory among the files
 hub/x: throw hub: package.json asks for it as "user/repo"; write a version of npm's registry, such as ^1.2.3, or a directory among the files
-below: throw below: package.json asks for it as "<2"; write a version of npm's registry, such as ^1.2.3, or a directory among the files
+below: npm:below +
 outside: throw outside: package.json asks for it as "file:../../x"; write a version of npm's registry, such as ^1.2.3, or a directory among the files
 vitest: npm:vitest@1.x +
 app: ./work/main.ts

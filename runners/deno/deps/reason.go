@@ -24,6 +24,15 @@ var (
 	notGranted  = regexp.MustCompile(`^Failed loading \S+ for package "[^"]*"`) // its manifest is not readable
 )
 
+// Unversioned returns the package of which a message says that it has no version
+// of those that are needed, or "".
+func Unversioned(message string) string {
+	if m := noVersion.FindStringSubmatch(message); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // Unknown replaces Deno's "not found" for computed specifiers with a hint for our
 // callers.
 func Unknown(message string) (better string, ok bool) {
@@ -55,16 +64,32 @@ func Reason(t Target, message string, offline bool) string {
 		return needed(t, m[1]) + "not found in the JSR registry"
 	}
 	if m := noImport.FindStringSubmatch(message); m != nil {
-		return fmt.Sprintf("importing from %s is not among the permissions (--allow-import)", m[1])
+		return fmt.Sprintf("importing from %s is not among the permissions (--allow-import)", m[1]) + instead(t)
 	}
 	text := FirstError(message)
 	switch {
 	case offline && (Unreachable(message) || strings.Contains(message, "ailed")), uncached.MatchString(message):
-		return "not in the cache, and nothing is fetched offline"
+		return "not in the cache, and nothing is fetched offline" + instead(t)
 	case Unreachable(message):
+		if scheme.FindString(t.Specifier) == "https:" {
+			return "its server cannot be reached: " + text + instead(t)
+		}
 		return "the registry cannot be reached: " + text
 	}
 	return text
+}
+
+// served matches the address of an npm package at a server of modules.
+var served = regexp.MustCompile(`^https?://(?:esm\.sh|esm\.run|cdn\.skypack\.dev|unpkg\.com|jspm\.dev|ga\.jspm\.io|cdn\.jsdelivr\.net|cdnjs\.cloudflare\.com)/` +
+	`(?:v\d+/|stable/|pin/|npm/|npm:|ajax/libs/|\*)*((?:@[\w.-]+/)?[\w.-]+)(?:@v?([\w.^~-]+)|/(\d+\.\d+\.\d+)/)?`)
+
+// instead returns what to write for a module from a server, if that is an npm package.
+func instead(t Target) string {
+	m := served.FindStringSubmatch(t.Specifier)
+	if m == nil || m[1] == "gh" {
+		return ""
+	}
+	return "; write " + strings.TrimSuffix("npm:"+m[1]+"@"+m[2]+m[3], "@") + " instead"
 }
 
 // needed returns a prefix that names the failed package if it is a dependency of

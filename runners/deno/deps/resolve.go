@@ -19,6 +19,9 @@ type Dependencies struct {
 	Lock    []byte   // Deno's lock file with all of them; nil: none yet
 	Config  []byte   // nil: none
 
+	// Overrides are ranges of npm packages that no specifier can express.
+	Overrides map[string]string
+
 	// Missing are optional targets that cannot be installed: importing one throws
 	// the reason.
 	Missing []Failure
@@ -75,7 +78,7 @@ const maxTargets = 500
 // packages argument. The error is a *runners.RequestError.
 func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies, error) {
 	r := resolution{
-		project: project, d: Dependencies{Map: project.imports}, pins: map[string]Package{},
+		project: project, d: Dependencies{Map: project.imports, Overrides: project.overrides}, pins: map[string]Package{},
 		index: map[string]int{}, static: map[string][]string{}, wants: map[string][]int{},
 	}
 	for _, p := range pinned {
@@ -270,7 +273,7 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 	for _, f := range failures {
 		reasons[f.Target.Specifier] = f.Reason
 	}
-	rest := Dependencies{Map: d.Map.clone(), Lock: d.Lock, Config: d.Config, Missing: slices.Clone(d.Missing), Broken: slices.Clone(d.Broken)}
+	rest := Dependencies{Map: d.Map.clone(), Lock: d.Lock, Config: d.Config, Overrides: d.Overrides, Missing: slices.Clone(d.Missing), Broken: slices.Clone(d.Broken)}
 	for _, t := range d.Targets {
 		reason, gone := reasons[t.Specifier]
 		switch {
@@ -286,6 +289,13 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 		}
 	}
 	return rest
+}
+
+// Complete adds an ending to the address of a target's module.
+func (d *Dependencies) Complete(t Target, ending string) {
+	for _, n := range append(slices.Clip(t.names), name{"", t.Specifier}) {
+		d.Map.set(n.scope, n.specifier, t.Specifier+ending)
+	}
 }
 
 // FailedError is the error for packages that cannot be installed.

@@ -1,0 +1,148 @@
+package deno
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+)
+
+// What npm and bundlers find in a registry or a package and Deno does not:
+// packages for other systems that need not be there, and modules without their
+// ending.
+
+const (
+	manifestName = "package.json" // in a prepared directory, with overrides
+
+	maxSkips    = 8        // rounds in which packages for other systems are skipped
+	maxManifest = 64 << 20 // bytes of what a registry says of a package
+)
+
+// override writes the versions that Deno shall take of packages whose range no
+// specifier can express, or that are for other systems and of no matter.
+func (i *installation) override(dir string) error {
+	b, err := json.Marshal(map[string]any{"overrides": i.overrides})
+	if err != nil {
+		panic(err) // maps of strings always marshal
+	}
+	files := map[string][]byte{manifestName: b}
+	if i.deps.Config == nil {
+		files[configName] = []byte("{}") // without one Deno does not read the manifest
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return fmt.Errorf("prepare packages: %w", err)
+		}
+	}
+	return nil
+}
+
+// skip reports whether the failure that a message is about is the lack of a version
+// of a package for another system, which npm ignores. If so, any version will do,
+// since it is not fetched; the same goes for all others of its scope.
+func (i *installation) skip(message string) bool {
+	name := deps.Unversioned(message)
+	if name == "" || i.overrides[name] != "" || !i.foreign(name) {
+		return false
+	}
+	i.overrides[name] = "*"
+	scope, _, scoped := strings.Cut(name, "/")
+	if !scoped {
+		return true
+	}
+	siblings, _ := os.ReadDir(filepath.Join(i.registryDir(), packagePath(scope)))
+	for _, e := range siblings[:min(len(siblings), 100)] {
+		if other := scope + "/" + e.Name(); i.overrides[other] == "" && i.foreign(other) {
+			i.overrides[other] = "*"
+		}
+	}
+	return true
+}
+
+// foreign reports whether no version of a package is for this system, by what the
+// registry told Deno about it.
+func (i *installation) foreign(name string) bool {
+	if strings.Contains(name, "-musl") {
+		return true // Deno is built for glibc, and its cache does not keep "libc"
+	}
+	var about struct {
+		Versions map[string]deps.System `json:"versions"`
+	}
+	if err := readJSON(filepath.Join(i.registryDir(), packagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
+		return false
+	}
+	for _, v := range about.Versions {
+		if v.Meant() {
+			return false
+		}
+	}
+	return true
+}
+
+// endings adds to the import map of a prepared directory the endings of modules that
+// are named without, in packages that do not list what they export.
+func (i *installation) endings(dir string, lock *deps.LockFile) error {
+	added := false
+	for _, t := range i.deps.Targets {
+		exact, err := lock.Pin(i.deps, t.Specifier)
+		p, ok := deps.Split(exact)
+		if err != nil || !ok || p.Registry != "npm" || p.Path == "" {
+			continue
+		}
+		for _, unpacked := range i.packageDirs([]runners.Package{{Name: p.Name, Version: p.Version, Source: "npm"}}) {
+			if ending := endingOf(unpacked, p.Path); ending != "" {
+				i.deps.Complete(t, ending)
+				added = true
+			}
+		}
+	}
+	if !added {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, mapName), i.deps.Map.JSON(), 0o600)
+}
+
+// endingOf returns what is missing at the end of the path of a module in a package,
+// "" if nothing is.
+//
+// Source: LOAD_AS_FILE and LOAD_AS_DIRECTORY in Node's documentation of require().
+func endingOf(dir, path string) string {
+	var about struct {
+		Exports any    `json:"exports"`
+		Main    string `json:"main"`
+	}
+	if err := readJSON(filepath.Join(dir, manifestName), &about); err != nil || about.Exports != nil {
+		return ""
+	}
+	endings := []string{"", ".js", ".mjs", ".cjs", ".json"}
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	if err := readJSON(filepath.Join(name, manifestName), &about); err == nil && filepath.IsLocal(about.Main) {
+		main := "/" + filepath.ToSlash(filepath.Clean(about.Main))
+		endings = append(endings, main, main+".js")
+	}
+	endings = append(endings, "/index.js", "/index.mjs", "/index.cjs")
+	n := slices.IndexFunc(endings, func(ending string) bool {
+		info, err := os.Stat(name + ending)
+		return err == nil && info.Mode().IsRegular()
+	})
+	if n < 0 {
+		return ""
+	}
+	return endings[n]
+}
+
+// readJSON reads a file of Deno's cache.
+func readJSON(name string, v any) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(v)
+}
