@@ -113,12 +113,18 @@ def _subprocess(module):
     module.Popen.__init__ = refuse
 
 
+def _tqdm(module):
+    """Its monitor would be a thread; without it, it warns of that."""
+    module.tqdm.monitor_interval = 0
+
+
 _CHANGES = {
     "asyncio.selector_events": _selector_events,
     "importlib.metadata": _metadata,
     "pyodide.http": _pyodide_http,
     "socket": _socket,
     "subprocess": _subprocess,
+    "tqdm.std": _tqdm,
 }
 
 _NO_JAVASCRIPT = "there is no JavaScript here. Run JavaScript with the language 'javascript'."

@@ -210,25 +210,25 @@ def nice(increment, /):
     return 0
 
 
+def _own(pid):
+    if pid not in (0, os.getpid()):
+        _check(errno.ESRCH)
+
+
 def sched_getaffinity(pid, /):
+    _own(pid)
     return {0}
 
 
 def sched_setaffinity(pid, mask, /):
+    _own(pid)
     if 0 not in mask:
         _check(errno.EINVAL)
 
 
 def sched_getscheduler(pid, /):
+    _own(pid)
     return os.SCHED_OTHER
-
-
-def sched_get_priority_min(policy, /):
-    return 1 if policy in (os.SCHED_FIFO, os.SCHED_RR) else 0
-
-
-def sched_get_priority_max(policy, /):
-    return 99 if policy in (os.SCHED_FIFO, os.SCHED_RR) else 0
 
 
 def _refuse(name):
@@ -353,14 +353,13 @@ _add(
     os, link, mknod, mkfifo, lchown, posix_fallocate, set_inheritable, pipe2, memfd_create, preadv, pwritev, sendfile,
     copy_file_range, listxattr, getxattr, setxattr, removexattr, geteuid, getegid, getgroups, getgrouplist, getresuid,
     getresgid, getlogin, uname, times, getloadavg, getrandom, nice, sched_getaffinity, sched_setaffinity,
-    sched_getscheduler, sched_get_priority_min, sched_get_priority_max,
+    sched_getscheduler,
 )  # fmt: skip
 _add(
     signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait
 )  # fmt: skip
 _add(os, *map(_refuse, ("fork", "execv", "execve")))
 _add(time, sleep, tzset, thread_time, thread_time_ns)
-signal.SIGCLD = signal.SIGCHLD
 os.MFD_CLOEXEC, os.MFD_ALLOW_SEALING, os.XATTR_CREATE, os.XATTR_REPLACE, os.XATTR_SIZE_MAX = 1, 2, 1, 2, 65536
 os.GRND_NONBLOCK, os.GRND_RANDOM = 1, 2
 os.supports_dir_fd |= {link, mknod, mkfifo}

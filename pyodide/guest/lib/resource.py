@@ -6,6 +6,8 @@ it is told is remembered.
 """
 
 import collections
+import errno
+import os
 
 import _coderunner
 
@@ -68,6 +70,8 @@ def setrlimit(resource, limits, /):
 
 
 def prlimit(pid, resource, limits=None, /):
+    if pid not in (0, os.getpid()):
+        raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
     before = getrlimit(resource)
     if limits is not None:
         setrlimit(resource, limits)
