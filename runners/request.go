@@ -22,7 +22,7 @@ type Request struct {
 
 	// Stdin is the program's standard input; nil is empty. It is read from a
 	// goroutine of its own, and a Read that blocks may outlive the run: the
-	// caller ends it.
+	// caller ends it. What a JavaScript program does not read stays in a Peeker.
 	Stdin io.Reader
 
 	// Stdout and Stderr, if not nil, get the program's output as it comes. An
@@ -38,6 +38,15 @@ type Request struct {
 	// Progress, if not nil, is called with the steps of the preparation, from
 	// any goroutine, one call at a time.
 	Progress ProgressFunc
+}
+
+// Peeker is an input that others read when the program has ended. A Read leaves
+// what it returns in the input, until the next Read or Consumed.
+type Peeker interface {
+	io.Reader
+	// Consumed takes from the input what the program has read of it: the first
+	// n bytes since the start of the run.
+	Consumed(n int64)
 }
 
 // File is a file to write to the working directory.

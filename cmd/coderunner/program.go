@@ -46,7 +46,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	}
 	if file != "-" {
 		req.Filename = filepath.Base(file)
-		req.Stdin = programStdin(os.Stdin)
+		req.Stdin = programStdin(os.Stdin, req.Language)
 	}
 	return req, in, nil
 }
@@ -108,9 +108,12 @@ func isLanguageFlag(arg string) bool {
 // programStdin returns what the program reads as its standard input: ours, but
 // nothing if that is closed, or a terminal that is not ours to read from: a
 // process in the background would be stopped.
-func programStdin(stdin *os.File) io.Reader {
+func programStdin(stdin *os.File, l runners.Language) io.Reader {
 	if _, err := stdin.Stat(); err != nil || term.IsTerminal(int(stdin.Fd())) && inBackground(stdin) {
 		return nil
 	}
-	return stdin
+	if l == runners.Python {
+		return stdin // it is read when the program asks
+	}
+	return peek(stdin)
 }

@@ -108,6 +108,9 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	end.stdout, end.stderr = req.Captures()
 	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stopCtx()
+	if _, ok := req.Stdin.(runners.Peeker); ok && !load && p.NarrowStdin() == nil {
+		in.drip = &drip{s: &j.stdin, p: p}
+	}
 	begun := time.Now()
 	timer := time.AfterFunc(j.left, func() { p.Kill(stopTime) })
 	defer timer.Stop()
@@ -143,6 +146,9 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	if p.Stopped() != stopDone {
 		<-p.End()
 		end.used = in.usage()
+	}
+	if in.drip != nil {
+		req.Stdin.(runners.Peeker).Consumed(in.drip.consumed())
 	}
 	p.Collect(&readers)
 	if p.Report == nil {
@@ -195,6 +201,10 @@ func (j *job) order(in *instance, tell, load bool) bool {
 	}
 	go func() {
 		defer in.p.Stdin.Close()
+		if in.drip != nil {
+			in.drip.copy()
+			return
+		}
 		j.stdin.copy(in.p.Stdin)
 	}()
 	return true

@@ -125,6 +125,7 @@ type instance struct {
 	err    error            // why it failed
 	p      *process.Process // nil if there is none
 	before process.Usage    // what it has used so far
+	drip   *drip            // of its program's input, nil if that is not peeked at
 }
 
 // await waits until the instance is ready. It returns the context's cause if ctx

@@ -1,8 +1,11 @@
 package deno
 
 import (
+	"errors"
 	"io"
 	"sync"
+
+	"coderunner/runners/deno/process"
 )
 
 // replayed bounds, in bytes, the input kept to replay after a failed load: a
@@ -39,6 +42,42 @@ func (s *stdin) copy(w io.Writer) {
 			return
 		}
 	}
+}
+
+// drip copies the input to a process whenever that has read all before, so that
+// at most a page of it is on the way.
+type drip struct {
+	s *stdin
+	p *process.Process
+
+	mu sync.Mutex // held while the process is written to
+	at int        // bytes written
+}
+
+func (d *drip) copy() {
+	buf := make([]byte, process.Page)
+	for d.p.Drained() {
+		n, err := d.s.read(buf, d.at)
+		if n > 0 {
+			d.mu.Lock()
+			_, werr := d.p.Stdin.Write(buf[:n])
+			if werr == nil {
+				d.at += n
+			}
+			d.mu.Unlock()
+			err = errors.Join(err, werr)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// consumed returns how many bytes the process, which has ended, has read.
+func (d *drip) consumed() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return int64(max(d.at-d.p.Unread(), 0))
 }
 
 // read reads the input from offset at.

@@ -69,6 +69,9 @@ type Process struct {
 	data   int64
 }
 
+// Page is the least that a pipe holds, in bytes.
+const Page = 4096
+
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 

@@ -44,3 +44,12 @@ func peakMemory(state *os.ProcessState) int64 {
 	}
 	return maxRSS(state) << 10
 }
+
+// NarrowStdin is not possible here, so that nobody may use Drained.
+func (p *Process) NarrowStdin() error { return errors.ErrUnsupported }
+
+// Drained reports false: it cannot be known.
+func (p *Process) Drained() bool { return false }
+
+// Unread is not known here.
+func (p *Process) Unread() int { return 0 }

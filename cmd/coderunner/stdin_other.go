@@ -1,0 +1,11 @@
+//go:build !linux
+
+package main
+
+import (
+	"io"
+	"os"
+)
+
+// peek returns f: only Linux can look at a pipe.
+func peek(f *os.File) io.Reader { return f }
