@@ -121,6 +121,25 @@ function twice(target, propertyKey, descriptor) { const f = descriptor.value; de
 class A { @twice m(a) { return a } }
 new A().m(2)
 `, "4", ""},
+		{"decorators of classes", `
+-- main.ts --
+function sealed(constructor: Function) { Object.seal(constructor) }
+@sealed class A { static a = 1 }
+Object.isSealed(A)
+`, "true", ""},
+		{"a version for tags", `
+-- main.tsx --
+import { Hono } from "npm:hono@4";
+const app = new Hono();
+app.get("/", (c) => c.html(<p>{1 + 1}</p>));
+await (await app.request("/")).text()
+`, `"<p>2</p>"`, ""},
+		{"an early end", `
+-- main.js --
+const a = 1;
+if (a) return console.log(a);
+console.log(2);
+`, "", "1\n"},
 		{"standard decorators", `
 -- main.ts --
 function twice(f: any, context: ClassMethodDecoratorContext) { return (...a: unknown[]) => context.kind + f(...a) }

@@ -66,21 +66,27 @@ func (p *Project) compile(modules []Module) {
 	if p.options["jsx"] == nil && slices.ContainsFunc(modules, tags) {
 		p.options["jsx"] = "react-jsx"
 	}
-	mode := text(p.options["jsx"])
-	if strings.HasPrefix(mode, "react-") && p.options["jsxImportSource"] == nil {
-		p.options["jsxImportSource"] = tagSource(modules)
+	mode, source := text(p.options["jsx"]), text(p.options["jsxImportSource"])
+	if strings.HasPrefix(mode, "react-") && source == "" {
+		source = tagSource(modules)
+		p.options["jsxImportSource"] = source
 	}
 	functions := "/jsx-runtime"
 	if mode == "react-jsxdev" {
 		functions = "/jsx-dev-runtime"
 	}
+	if scheme.MatchString(source) {
+		// Deno would want it in the lock file, as a dependency of the configuration.
+		p.options["jsxImportSource"] = "#tags"
+		p.imports.put("", "#tags"+functions, source+functions)
+	}
 	for _, m := range modules {
-		source := m.TagSource
-		if source == "" && mode != "react" {
-			source = text(p.options["jsxImportSource"])
+		from := m.TagSource
+		if from == "" && mode != "react" {
+			from = source
 		}
-		if tags(m) && source != "" {
-			m.Imports = append(m.Imports, jsparse.Import{Specifier: source + functions, Static: true})
+		if tags(m) && from != "" {
+			m.Imports = append(m.Imports, jsparse.Import{Specifier: from + functions, Static: true})
 		}
 	}
 	if p.options["experimentalDecorators"] == nil && slices.ContainsFunc(modules, func(m Module) bool { return m.Decorated }) &&
@@ -113,19 +119,14 @@ func tagSource(modules []Module) string {
 			p.Name = strings.TrimSuffix(p.Name, "-dom")
 			if sub, known := tagSources[p.Name]; known {
 				p.Path = ""
-				return strings.TrimPrefix(p.String(), bareScheme(i.Specifier)) + sub
+				if p.Version == "" { // as the packages argument or the configuration has it
+					return strings.TrimPrefix(p.String(), "npm:") + sub
+				}
+				return p.String() + sub
 			}
 		}
 	}
 	return "react"
-}
-
-// bareScheme returns the scheme that Split gave to a specifier without one.
-func bareScheme(specifier string) string {
-	if scheme.MatchString(specifier) {
-		return ""
-	}
-	return "npm:"
 }
 
 // legacyPackages are packages, or their scopes, whose decorators are those before
@@ -135,10 +136,10 @@ var legacyPackages = []string{
 	"routing-controllers", "sequelize-typescript", "@typegoose/", "@mikro-orm/", "@angular/", "lit/decorators", "lit-element", "mobx-angular",
 }
 
-// legacy reports whether a module shows that it means the decorators before the
-// standard, with metadata.
+// legacy reports whether a module means the decorators before the standard, with
+// metadata, as most programs still do: it shows that, or nothing of the standard's.
 func legacy(m Module) bool {
-	return m.Decorated && m.Legacy || slices.ContainsFunc(m.Imports, func(i jsparse.Import) bool {
+	return m.Decorated && (m.Legacy || !m.Standard) || slices.ContainsFunc(m.Imports, func(i jsparse.Import) bool {
 		return slices.ContainsFunc(legacyPackages, func(name string) bool {
 			spec := strings.TrimPrefix(i.Specifier, "npm:")
 			return strings.HasPrefix(spec, name) && (strings.HasSuffix(name, "/") || strings.Contains("/@", (spec + "/")[len(name):len(name)+1]))

@@ -11,7 +11,7 @@ type commonJS struct {
 	used, declared []string // names
 	unsure         string   // used or declared: the next token decides
 	main           bool     // require.main is used
-	exports        bool     // "export =" is
+	exports        bool     // "export =" is, or return outside of functions
 	assigned       []edit   // of "import x = require(" and "export =", for a module
 }
 
@@ -62,11 +62,13 @@ func (c *commonJS) shapes(a *analysis, t token) {
 		}
 	case before == "exports" && !a.s.is(a.prev2, '.') && (a.s.is(t, '.') || a.s.is(t, '[')):
 		c.note(&c.used, "exports")
+	case t.depth == 0 && a.s.word(t) == "return":
+		c.exports = true
 	case before == "export" && a.s.is(t, '='):
 		c.exports = true
-		c.assigned = append(c.assigned, edit{offset: a.prev.start, cut: len(before), text: "module.exports"})
+		c.assigned = append(c.assigned, edit{offset: a.prev.start, cut: len(before), text: "module.exports", form: true})
 	case further == "import" && a.prev2.depth == 0 && a.s.is(t, '=') && a.prev.kind == word:
-		c.assigned = append(c.assigned, edit{offset: a.prev2.start, cut: len("import"), text: "const "})
+		c.assigned = append(c.assigned, edit{offset: a.prev2.start, cut: len("import"), text: "const ", form: true})
 	}
 }
 

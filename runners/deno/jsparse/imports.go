@@ -44,16 +44,16 @@ func (a *analysis) imports(t token) {
 			a.p.note(Import{Specifier: a.called, Required: a.caller == "require"})
 		}
 		if a.s.is(t, ')') && a.caller == "import" && strings.HasSuffix(a.called, ".json") {
-			a.insert(a.prev.end, `,{with:{type:"json"}}`)
+			a.form(a.prev.end, `,{with:{type:"json"}}`)
 		}
 		a.called = ""
 	}
 	if a.plain {
 		switch w := a.s.word(t); {
 		case w == "assert" && !t.newline: // its name before the standard
-			a.p.edits = append(a.p.edits, edit{offset: t.start, cut: len(w), text: "with  "})
+			a.p.edits = append(a.p.edits, edit{offset: t.start, cut: len(w), text: "with  ", form: true})
 		case w != "with":
-			a.insert(a.prev.end, ` with{type:"json"}`)
+			a.form(a.prev.end, ` with{type:"json"}`)
 		}
 		a.plain = false
 	}
@@ -120,17 +120,30 @@ func (a *analysis) module(t token) {
 	}
 }
 
-// legacyWords are names in the signatures of decorators before the standard.
-var legacyWords = []string{"PropertyDescriptor", "TypedPropertyDescriptor", "propertyKey", "descriptor"}
+// Names in the signatures of decorators before the standard, and of the standard's.
+var (
+	legacyWords   = []string{"PropertyDescriptor", "TypedPropertyDescriptor", "propertyKey", "descriptor"}
+	standardWords = []string{"context", "ctx", "kind", "accessor", "addInitializer"}
+)
 
-// decorators looks for decorators. Only those before the standard may stand in
-// front of a parameter.
+// decorators looks for decorators, and of which kind they are. Only those before
+// the standard may stand in front of a parameter.
 func (a *analysis) decorators(t token) {
-	if a.s.is(t, '@') {
+	w := a.s.word(t)
+	switch {
+	case a.s.is(t, '@'):
 		a.p.Decorated = true
 		a.p.Legacy = a.p.Legacy || a.s.is(a.prev, '(') || a.s.is(a.prev, ',')
+	case slices.Contains(legacyWords, w):
+		a.p.Legacy = true
+	case slices.Contains(standardWords, w) || strings.HasSuffix(w, "DecoratorContext"):
+		a.p.Standard = true
 	}
-	a.p.Legacy = a.p.Legacy || t.kind == word && slices.Contains(legacyWords, a.s.word(t))
+}
+
+// form adds an edit without which Deno cannot read the file.
+func (a *analysis) form(offset int, text string) {
+	a.p.edits = append(a.p.edits, edit{offset: offset, text: text, form: true})
 }
 
 // insert adds an edit that removes nothing.

@@ -26,7 +26,7 @@ func TestResultEdits(t *testing.T) {
 		"for (;;) a", "for (const a of b)\nc", "for await (const a of b)\nc", "while (a)\nb", "do a; while (b)", "do\na\nwhile (b);«c»", "do\na\nwhile (b)\nc",
 		"switch (a) { case 1: b }", "try { a } catch { b }", "try { a }\nfinally { b }\n«c»", "throw a", "debugger", "a: b", "a: {\nb\n}", "{ a }", "{ a }\n«b»",
 		"«({})»", "«({ a: 1 })»", "({ a } = b)\n«a»", "«[1, 2]»", "const a = 1\n[1]", "const a = 1;\n«[1]»", "const a = {}\n«b»", "const a = {}\n(b)", "f({\n})\n«g»",
-		"«'use strict'»", "'use strict'\n«1»", "«`a`»", "«`a${b}c`»", "«`a${`b${c}`}\nd`»", "const a = `\nb\n`", "const a = `${\nb\n}`\n«a»", "«f`x`»", "«/re/g»", "«/[/]`'/.test(a)»", "a = /'/\n«a»", "a = b / c / d\n«a»", "«a[0] / 2»", "«f() / 2 / 3»", "if (a) /b'/.test(c)", "return\n/a'/", "«x\n/y/z»",
+		"«'use strict'»", "'use strict'\n«1»", "«`a`»", "«`a${b}c`»", "«`a${`b${c}`}\nd`»", "const a = `\nb\n`", "const a = `${\nb\n}`\n«a»", "«f`x`»", "«/re/g»", "«/[/]`'/.test(a)»", "a = /'/\n«a»", "a = b / c / d\n«a»", "«a[0] / 2»", "«f() / 2 / 3»", "if (a) /b'/.test(c)", "«x\n/y/z»",
 		"«0x1e+5»", "«1e+5»", "«.5»", "«1..toString()»", "«1_000n»", "«a?.b»", "«a ?? b»", "«#x in a»", "«a.of / b.return / c»",
 		// TypeScript
 		"type A = string", "type A = {\na: 1\n}\n«1»", "interface A { a: 1 }", "interface A\nextends B {}", "class A\nimplements B {}", "interface A {}\n«1»", "enum A { a }", "const enum A { a }", "enum A { a } «A.a»", "namespace A { const b = 1 }", "module A {}", "declare const a: number", "declare module 'x' {}", "abstract class A {}", "declare global {}", "global {}",
@@ -148,6 +148,7 @@ func TestCommonJSPrograms(t *testing.T) {
 		"import a from 'a'; module.exports = a": 1, "exports.a = await b": 1, "export const a = 1; module.exports = a": 1,
 		"const module = f(); module.exports": 2, "const { exports } = f(); exports.a()": 2, "a.module.exports": 2, "a.exports.b": 2, "const a = { exports: 1, module }": 2,
 		"import a = require('a')": 2, "declare module 'a' {}": 2, "module A {}": 2, "a => { await b; module }": 2, "require('a').main": 2,
+		"if (a) return\nb": 0, "a.return": 2, "function f() { return }": 2,
 	} {
 		edited := main(source).Edited()
 		got := 2
@@ -159,6 +160,16 @@ func TestCommonJSPrograms(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s becomes %s (%d), want %d", source, edited, got, want)
+		}
+	}
+}
+
+func TestStandardDecorators(t *testing.T) {
+	for source, want := range map[string]bool{
+		"function d(a, context) {}": true, "function d(a, c: ClassMethodDecoratorContext) {}": true, "class A { @d accessor b }": true, "@d class A {}": false,
+	} {
+		if p := main(source); p.Standard != want {
+			t.Errorf("%s: %t, want %t", source, p.Standard, want)
 		}
 	}
 }
@@ -229,7 +240,7 @@ func TestDecorators(t *testing.T) {
 		"class A { @b c() {} }": {true, false}, "class A { constructor(@b c) {} }": {true, true}, "class A { f(a, @b c) {} }": {true, true},
 		"function d(a, b, c: PropertyDescriptor) {}\n@d class A {}": {true, true}, "'@a'": {}, "const descriptor = 1": {false, true},
 	} {
-		if p := main(source); p.Decorated != want[0] || p.Legacy != want[1] {
+		if p := main(source); p.Standard || p.Decorated != want[0] || p.Legacy != want[1] {
 			t.Errorf("%s: %v, %v, want %v", source, p.Decorated, p.Legacy, want)
 		}
 	}

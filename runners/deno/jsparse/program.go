@@ -30,7 +30,8 @@ type Program struct {
 	TagSource string // the package whose functions its pragma names for tags, or ""
 	Classic   bool   // a pragma names a function for tags instead
 	Decorated bool   // it has decorators
-	Legacy    bool   // of the kind before the standard, with metadata
+	Legacy    bool   // it shows that these are from before the standard
+	Standard  bool   // it uses names that are usual in the standard's
 
 	begins int  // where its first statement begins, or its end
 	module bool // it is a module, whether or not its text shows that
@@ -52,8 +53,11 @@ type Import struct {
 type edit struct {
 	offset, cut  int
 	text         string
-	line, column int // of offset, from 1; 0 until Column needs them
+	form         bool // Deno needs it to read the program
+	line, column int  // of offset, from 1; 0 until Column needs them
 }
+
+func byOffset(a, b edit) int { return cmp.Compare(a.offset, b.offset) }
 
 // MaxImports bounds the imports of one file.
 const MaxImports = 1000
@@ -76,16 +80,24 @@ type Options struct {
 // Plain returns a program without edits.
 func Plain(source string) *Program { return &Program{Source: source} }
 
-// Valueless returns the program with no edit but the one that keeps it a module,
-// nil if it has no others.
+// Valueless returns the program without the edits for its value and names, nil if
+// it has no such edits.
 func (p *Program) Valueless() *Program {
-	if len(p.edits) == 0 || len(p.edits) == 1 && p.edits[0].text == keepModule {
-		return nil
-	}
-	plain := Plain(p.Source)
+	plain := &Program{Source: p.Source}
 	if p.module {
 		plain.edits = []edit{{offset: p.begins, text: keepModule}}
 	}
+	more := false
+	for _, e := range p.edits {
+		if e.form {
+			plain.edits = append(plain.edits, e)
+		}
+		more = more || !e.form && e.text != keepModule
+	}
+	if !more {
+		return nil
+	}
+	slices.SortStableFunc(plain.edits, byOffset)
 	return plain
 }
 
@@ -131,7 +143,7 @@ func parse(source string, o Options, tags bool) *Program {
 	if o.Main {
 		a.edit(o)
 	}
-	slices.SortStableFunc(p.edits, func(a, b edit) int { return cmp.Compare(a.offset, b.offset) })
+	slices.SortStableFunc(p.edits, byOffset)
 	return p
 }
 

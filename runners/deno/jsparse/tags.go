@@ -127,6 +127,6 @@ func (a *analysis) pragmas() {
 	at := classicPragma.FindStringIndex(head)
 	if a.p.Classic = a.p.TagSource == "" && at != nil; a.p.Classic && !strings.Contains(head, "@jsxRuntime") {
 		// Without this before it, the pragma is an error where React is the default.
-		a.insert(max(strings.LastIndex(head[:at[0]], "/*"), 0), "/** @jsxRuntime classic */")
+		a.form(max(strings.LastIndex(head[:at[0]], "/*"), 0), "/** @jsxRuntime classic */")
 	}
 }
