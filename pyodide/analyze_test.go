@@ -66,7 +66,7 @@ func TestAnalyze(t *testing.T) {
 		{what: "names pip", code: "import os\nprint('pip install a')\nos.system('echo pip install b')\n'''\n!pip install c\n'''\nraise ImportError('pip install d')"},
 		{what: "a notebook", code: "!pip install -q a 'b>=2' # c\n%pip install d\nimport a\nif a:\n  !{sys.executable} -m pip install e\n%matplotlib inline\nx = '''\n!pip install no\n'''\npip install f", want: "a", installs: "a b>=2 d e f"},
 		{what: "a fence", code: "\n```python\nimport a\n```\n", want: "a"},
-		{what: "imports by name", code: "import importlib\nimportlib.import_module('a.b')\n__import__('c')\nimportlib.import_module(name + 'd')", want: "a.b? c?"},
+		{what: "imports by name", code: "import importlib\nimportlib.import_module('a.b')\n__import__('c')\nimportlib.import_module(name + 'd')\ndef load(name):\n  return importlib.import_module(name)\nload('e')", want: "a.b? c? e?"},
 	}
 	rt := pyodidetest.Runtime(t)
 	for _, test := range tests {

@@ -6,12 +6,14 @@ but those that it is handed.
 
 import ast
 import sys
+from itertools import islice
 
 import _coderunner_notebook
 import _coderunner_pip
 
 _SOURCES = 64  # texts of modules that a program writes, which are looked into
 _INSTALLS = 100
+_NAMES = 20  # that a call imports
 
 
 def analyze(code, files=(), name=""):
@@ -220,12 +222,14 @@ _IMPORTERS = {"import_module", "__import__", "importorskip"}
 def _imports(tree, text):
     """(dotted name, optional) of each absolute import, and of the calls that
     import a name in the text."""
+    bound = None
     if any(name in text for name in _IMPORTERS):
         for node in ast.walk(tree):
             if type(node) is ast.Call and getattr(node.func, "attr", getattr(node.func, "id", "")) in _IMPORTERS:
-                name = _text(node.args[0] if node.args else None)
-                if name and all(map(str.isidentifier, name.split("."))):
-                    yield name, True
+                bound = _bindings(tree) if bound is None else bound
+                for name in islice(_texts(node.args[0], bound) if node.args else (), _NAMES):
+                    if all(map(str.isidentifier, name.split("."))):
+                        yield name, True
     for node, optional in _import_nodes(tree):
         if type(node) is ast.Import:
             for alias in node.names:
