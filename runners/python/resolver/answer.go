@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -43,27 +42,6 @@ type answer struct {
 	// Failed is why the request cannot be met; then there are no packages.
 	Failed []runners.PackageError `json:"failed,omitempty"`
 }
-
-// pin is one wheel, exactly.
-type pin struct {
-	Name     string `json:"name"`
-	Version  string `json:"version"`
-	Filename string `json:"filename"`
-	URL      string `json:"url"` // without credentials
-	SHA256   string `json:"sha256"`
-	Source   string `json:"source"`
-	Strip    bool   `json:"strip,omitempty"` // only the Python part is used
-
-	Needs []string `json:"needs,omitempty"` // names of others of the answer
-}
-
-func (p pin) withoutUser() pin {
-	p.URL = fetch.WithoutUser(p.URL)
-	return p
-}
-
-// shared reports whether the pin is an archive of shared libraries, not a wheel.
-func (p pin) shared() bool { return p.Source == sourcePyodide && strings.HasSuffix(p.Filename, ".zip") }
 
 // fresh reports whether the answer may be used without asking the index.
 func (a *answer) fresh(now time.Time) bool {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/wheel"
 )
 
@@ -171,60 +170,4 @@ func describe(notes []string, sdist bool, unbuilt string) string {
 		return "has only an sdist, which is not built: other versions have compiled wheels"
 	}
 	return "has only wheels for " + strings.Join(notes, ", ")
-}
-
-// NotFetched is in the reasons why Pyodide's own builds cannot be installed.
-const NotFetched = "cannot be fetched: "
-
-// offered returns the usable packages of the lock file: those that fit, are not
-// known to be missing, and depend only on usable ones. reasons has the others.
-func (s *session) offered() (offers map[string]lockOffer, reasons map[string]string) {
-	offers, reasons = map[string]lockOffer{}, map[string]string{}
-	baseErr := s.BaseUnreachable()
-	for name, p := range s.lock.ByName {
-		if !s.usable(name, p) || s.locked != nil && !s.locked.allows(name, p.SHA256) {
-			continue
-		}
-		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
-		switch {
-		case baseErr != "":
-			reasons[name] = build + NotFetched + baseErr
-		case s.lost[name] != "":
-			reasons[name] = build + NotFetched + s.lost[name]
-		default:
-			offers[name] = lockOffer{Version: p.Version, Depends: p.Depends}
-		}
-	}
-	for changed := true; changed; {
-		changed = false
-		for name, offer := range offers {
-			for _, d := range offer.Depends {
-				if _, ok := offers[d]; !ok {
-					delete(offers, name)
-					if reasons[d] != "" && reasons[name] == "" {
-						reasons[name] = fmt.Sprintf("Pyodide's own build of %s %s needs %s: %s", name, offer.Version, d, reasons[d])
-					}
-					changed = true
-					break
-				}
-			}
-		}
-	}
-	return offers, reasons
-}
-
-// usable reports whether a package of the lock file can be used here: a wheel that
-// fits, or libraries that others need.
-func (r *Resolver) usable(name string, p lockfile.Package) bool {
-	if p.Type == "shared_library" {
-		return strings.HasSuffix(p.FileName, ".zip")
-	}
-	n, err := wheel.ParseName(p.FileName)
-	return p.Type == "package" && err == nil && n.Project == name && r.fit(n).ok
-}
-
-// lockOffer is a package of the lock file, as the resolver wants it.
-type lockOffer struct {
-	Version string   `json:"version"`
-	Depends []string `json:"depends"`
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -15,34 +13,10 @@ import (
 	"deps.dev/util/pypi"
 	"golang.org/x/sync/errgroup"
 
-	"coderunner/cache"
-	"coderunner/internal/fetch"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
 )
-
-// project is what the index has of a project, in the resolver's form.
-type project struct {
-	Error  string            `json:"error,omitempty"` // why there is nothing
-	Files  []candidate       `json:"files"`           // that fit
-	Others map[string]string `json:"others"`          // by version: why nothing fits
-	Days   map[string]string `json:"days"`            // by version: when it was uploaded
-
-	byFilename map[string]candidate
-}
-
-// candidate is a wheel that can be used here.
-type candidate struct {
-	Filename       string `json:"filename"`
-	Version        string `json:"version"`
-	RequiresPython string `json:"requires_python"`
-	Yanked         bool   `json:"yanked"`
-	Rank           int    `json:"rank"`
-
-	file  index.File
-	strip bool
-}
 
 // maxProjects bounds the projects of one request.
 const maxProjects = 500
@@ -94,33 +68,6 @@ func (s *session) lockedElsewhere(name string) string {
 	}
 	return fmt.Sprintf("%s was written where Pyodide's own build of %s %s could be fetched, and allows nothing else: write it anew here, or see to it that the build can be fetched; ", s.locked.By, name, p.Version)
 }
-
-// page fetches a project's page from the index.
-func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
-	u := s.index.JoinPath(name + "/")
-	resp, err := s.fetch.Get(ctx, u.String(), http.Header{"Accept": {index.Accept}}, index.MaxPage)
-	if status, ok := errors.AsType[*fetch.HTTPError](err); ok && (status.Status == http.StatusNotFound || status.Status == http.StatusGone) {
-		return nil, errNoProject
-	}
-	if err != nil {
-		s.unreachable = true
-		return nil, &indexError{err}
-	}
-	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, fetch.WithoutUser(resp.URL))
-	if err != nil {
-		s.unreachable = true // not the index: a proxy, a login page
-		return nil, &indexError{err}
-	}
-	return files, nil
-}
-
-var errNoProject = errors.New("no such project")
-
-// indexError is a failure of the index itself.
-type indexError struct{ err error }
-
-func (e *indexError) Error() string { return e.err.Error() }
-func (e *indexError) Unwrap() error { return e.err }
 
 // sort separates the files that fit from the others.
 func (s *session) sort(p *project, name string, files []index.File) {
@@ -290,50 +237,4 @@ func (s *session) metadata(ctx context.Context, p pin) (*wheel.Metadata, error) 
 		return nil, err
 	}
 	return &w.Metadata, nil
-}
-
-// NoSuchPackage begins the reason when the index does not have a name.
-const NoSuchPackage = "there is no package of this name"
-
-// reason returns an error's text for the user. expected is false for our own
-// errors, which are not a reason why a package cannot be installed.
-func (s *session) reason(err error) (text string, expected bool) {
-	if _, ok := errors.AsType[*wheel.RefusedError](err); ok {
-		return err.Error(), true
-	}
-	if failed, ok := errors.AsType[*BuildError](err); ok {
-		return "it has only an sdist, and " + failed.Reason, true
-	}
-	if wrong, ok := errors.AsType[*fetch.DigestError](err); ok {
-		return "hash mismatch: " + wrong.Error(), true
-	}
-	if large, ok := errors.AsType[*fetch.SizeError](err); ok {
-		return large.Error(), true
-	}
-	if _, ok := errors.AsType[*cache.StorageError](err); ok {
-		return "", false
-	}
-	switch {
-	case errors.Is(err, errNoProject):
-		return NoSuchPackage + " on " + hostOf(s.index), true
-	case errors.Is(err, errNoHash):
-		return err.Error(), true
-	case errors.Is(err, fetch.ErrOffline):
-		return "offline: " + fetch.ErrOffline.Error(), true
-	}
-	if index, ok := errors.AsType[*indexError](err); ok {
-		return "the index " + hostOf(s.index) + " cannot be used: " + index.Error(), true
-	}
-	if fetch, ok := errors.AsType[*fetchError](err); ok {
-		return fetch.Error(), true
-	}
-	return "", false
-}
-
-// hostOf returns a registry's host, without the secrets that its URL may have.
-func hostOf(u *url.URL) string {
-	if u.Scheme == "file" {
-		return u.Path
-	}
-	return u.Host
 }

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"coderunner/internal/versions"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func testResolver(t *testing.T) *Resolver {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"coderunner/internal/versions"
 	"coderunner/runners"
-	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
 )
 
@@ -26,48 +24,6 @@ import (
 
 // buildFormat changes whenever sdists must be built again.
 const buildFormat = "1"
-
-// maxSdist and maxBuildRequires bound an sdist's bytes and what its build asks for.
-const (
-	maxSdist         = 64 << 20
-	maxBuildRequires = 50
-)
-
-// Sdist is a source distribution to be built.
-type Sdist struct {
-	Filename string
-	Data     []byte
-	// Require installs what the build requires and returns the trees for
-	// site-packages.
-	Require func(ctx context.Context, requirements []string) ([]fs.FS, error)
-}
-
-// BuildError is why an sdist cannot be built.
-type BuildError struct{ Reason string }
-
-func (e *BuildError) Error() string { return e.Reason }
-
-// sdist reports whether the pin is to be built.
-func (p pin) sdist() bool { return isSdist(p.Filename) && !p.shared() }
-
-func (p pin) maxSize() int64 {
-	if p.sdist() {
-		return maxSdist
-	}
-	return maxWheel
-}
-
-// wheelName returns the name of the pin's wheel, whose file has the path.
-func (p pin) wheelName(path string) string {
-	if p.sdist() {
-		return filepath.Base(path)
-	}
-	return p.Filename
-}
-
-func isSdist(filename string) bool {
-	return strings.HasSuffix(filename, ".tar.gz") || strings.HasSuffix(filename, ".zip")
-}
 
 // refusedFile has the reason why an sdist cannot be built, in place of a wheel.
 const refusedFile = "refused"
@@ -114,7 +70,7 @@ func (s *session) build(ctx context.Context, p pin) (name string, data []byte, e
 		return "", nil, err
 	}
 	s.progress(runners.Progress{Phase: "build", Item: p.Filename})
-	sdist := Sdist{Filename: p.Filename, Require: s.buildRequires}
+	sdist := Sdist{Filename: p.Filename, Require: s.require}
 	if sdist.Data, err = os.ReadFile(path); err != nil {
 		return "", nil, fmt.Errorf("read sdist: %w", err)
 	}
@@ -126,34 +82,6 @@ func (s *session) build(ctx context.Context, p pin) (name string, data []byte, e
 		return "", nil, &BuildError{fmt.Sprintf("its build made %.100q", name)}
 	}
 	return name, data, nil
-}
-
-// buildRequires prepares what a build requires, as wheels. Neither the program's
-// lock nor its other packages bind it.
-func (s *session) buildRequires(ctx context.Context, texts []string) ([]fs.FS, error) {
-	if len(texts) > maxBuildRequires {
-		return nil, fmt.Errorf("%d requirements", len(texts))
-	}
-	q := Request{Progress: s.progress, wheelsOnly: true}
-	for _, text := range texts {
-		r, err := requirement.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		q.Requirements = append(q.Requirements, r)
-	}
-	set, err := s.Prepare(ctx, q)
-	if failed, ok := errors.AsType[*runners.NotInstalledError](err); ok {
-		return nil, fmt.Errorf("%s: %s", failed.Packages[0].Name, failed.Packages[0].Reason)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var trees []string
-	for _, p := range set.Packages {
-		trees = append(trees, p.Tree)
-	}
-	return dirs(trees...), nil
 }
 
 // buildable returns the sdists that may stand for a wheel: those of versions

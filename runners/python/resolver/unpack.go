@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,91 +16,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
-	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel"
 )
 
-// maxWheel bounds a wheel's size in bytes.
-const maxWheel = 1 << 30
-
 // treeFormat changes whenever wheels must be unpacked again.
 const treeFormat = "2"
-
-var errNoHash = errors.New("the index states no SHA-256 for it, and without one it is not trusted")
-
-// fetchError is a wheel that could not be fetched.
-type fetchError struct{ err error }
-
-func (e *fetchError) Error() string { return "its wheel cannot be fetched: " + e.err.Error() }
-func (e *fetchError) Unwrap() error { return e.err }
-
-// download returns the path of a wheel's file.
-func (s *session) download(ctx context.Context, p pin) (string, error) {
-	if p.SHA256 == "" {
-		return "", fmt.Errorf("%s: %w", p.Filename, errNoHash)
-	}
-	if p.URL == "" {
-		if err := s.locate(ctx, &p); err != nil {
-			return "", err
-		}
-	}
-	u, err := s.address(p)
-	if err != nil {
-		return "", err
-	}
-	path, cached, err := s.fetch.Blob(ctx, fetch.Source{
-		URL: u.String(), From: s.registry(p).String(), Digest: cache.SHA256(p.SHA256), MaxSize: p.maxSize(), Name: p.Filename,
-	}, func(done, total int64) {
-		s.progress(runners.Progress{Phase: "download", Item: p.Filename, Done: done, Total: max(total, 0)})
-	})
-	if err != nil {
-		if _, ok := errors.AsType[*cache.StorageError](err); !ok {
-			err = &fetchError{err}
-		}
-		if p.Source == sourcePyodide {
-			err = &baseError{p.Name, err}
-		}
-		return "", err
-	}
-	if !cached {
-		s.downloading.Lock()
-		s.downloaded[p.SHA256] = true
-		s.downloading.Unlock()
-	}
-	return path, nil
-}
-
-// address returns a wheel's URL, with the registry's credentials if it is on the
-// registry's own host, as pip does.
-func (s *session) address(p pin) (*url.URL, error) {
-	u, err := url.Parse(p.URL)
-	if err != nil {
-		return nil, fmt.Errorf("%s: malformed URL", p.Filename)
-	}
-	registry := s.registry(p)
-	if u.Host == registry.Host && u.Scheme == registry.Scheme {
-		u.User = registry.User
-	}
-	return u, nil
-}
-
-// registry returns the registry that the package's URL comes from.
-func (s *session) registry(p pin) *url.URL {
-	if p.Source == sourcePyodide {
-		return s.base
-	}
-	return s.index
-}
-
-func openWheel(f *os.File, filename string) (*wheel.Wheel, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("read wheel %s: %w", filename, err)
-	}
-	return wheel.Open(f, info.Size(), filename, wheel.DefaultLimits)
-}
 
 // unpack returns the directory with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
@@ -299,24 +220,4 @@ func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
 		trees = append(trees, installed.Tree)
 	}
 	return dirs(trees...), nil
-}
-
-// locate looks up the URL of a pinned wheel on the index.
-func (s *session) locate(ctx context.Context, p *pin) error {
-	files, err := s.page(ctx, p.Name)
-	if errors.Is(err, fetch.ErrOffline) {
-		// The cache may have the file nevertheless.
-		p.URL = fetch.WithoutUser(s.index.JoinPath(p.Filename).String())
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if f.Filename == p.Filename {
-			p.URL = f.URL
-			return nil
-		}
-	}
-	return &indexError{fmt.Errorf("it does not have %s", p.Filename)}
 }

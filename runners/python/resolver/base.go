@@ -1,0 +1,128 @@
+package resolver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
+	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/wheel"
+)
+
+// NotFetched is in the reasons why Pyodide's own builds cannot be installed.
+const NotFetched = "cannot be fetched: "
+
+// offered returns the usable packages of the lock file: those that fit, are not
+// known to be missing, and depend only on usable ones. reasons has the others.
+func (s *session) offered() (offers map[string]lockOffer, reasons map[string]string) {
+	offers, reasons = map[string]lockOffer{}, map[string]string{}
+	baseErr := s.BaseUnreachable()
+	for name, p := range s.lock.ByName {
+		if !s.usable(name, p) || s.locked != nil && !s.locked.allows(name, p.SHA256) {
+			continue
+		}
+		build := fmt.Sprintf("Pyodide's own build of %s %s ", name, p.Version)
+		switch {
+		case baseErr != "":
+			reasons[name] = build + NotFetched + baseErr
+		case s.lost[name] != "":
+			reasons[name] = build + NotFetched + s.lost[name]
+		default:
+			offers[name] = lockOffer{Version: p.Version, Depends: p.Depends}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for name, offer := range offers {
+			for _, d := range offer.Depends {
+				if _, ok := offers[d]; !ok {
+					delete(offers, name)
+					if reasons[d] != "" && reasons[name] == "" {
+						reasons[name] = fmt.Sprintf("Pyodide's own build of %s %s needs %s: %s", name, offer.Version, d, reasons[d])
+					}
+					changed = true
+					break
+				}
+			}
+		}
+	}
+	return offers, reasons
+}
+
+// usable reports whether a package of the lock file can be used here: a wheel that
+// fits, or libraries that others need.
+func (r *Resolver) usable(name string, p lockfile.Package) bool {
+	if p.Type == "shared_library" {
+		return strings.HasSuffix(p.FileName, ".zip")
+	}
+	n, err := wheel.ParseName(p.FileName)
+	return p.Type == "package" && err == nil && n.Project == name && r.fit(n).ok
+}
+
+// lose records that a package of the lock file cannot be fetched, so that the index
+// is tried. It reports whether that is new.
+func (s *session) lose(lost *baseError) bool {
+	if s.lost == nil {
+		s.lost = map[string]string{}
+	}
+	if s.lost[lost.name] != "" || errors.Is(lost.err, fetch.ErrOffline) {
+		return false
+	}
+	s.lost[lost.name], _ = s.reason(lost.err)
+	status, answered := errors.AsType[*fetch.HTTPError](lost.err)
+	_, wrong := errors.AsType[*fetch.DigestError](lost.err)
+	if !wrong && (!answered || status.Status != 404) {
+		s.noteBase(false)
+	}
+	return true
+}
+
+// probeBase finds out whether the base URL can be reached, unless that is known.
+// The channel is closed when it is known.
+func (s *session) probeBase(ctx context.Context) <-chan struct{} {
+	known := make(chan struct{})
+	s.mu.Lock()
+	recent := time.Since(s.baseAsked) < baseRetry
+	s.mu.Unlock()
+	if recent || s.fetch.Offline() {
+		close(known)
+		return known
+	}
+	go func() {
+		defer close(known)
+		_, err := s.fetch.Get(ctx, s.base.JoinPath(versions.PyodideLock).String(), nil, maxLock)
+		if ctx.Err() != nil {
+			return
+		}
+		// Any HTTP answer shows that the base can be reached.
+		_, answered := errors.AsType[*fetch.HTTPError](err)
+		_, large := errors.AsType[*fetch.SizeError](err)
+		s.noteBase(err == nil || answered || large)
+	}()
+	return known
+}
+
+// maxLock bounds a lock file in bytes.
+const maxLock = 16 << 20
+
+// noteBase records whether the base URL could be reached.
+func (r *Resolver) noteBase(reached bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.baseAsked, r.baseErr = time.Now(), ""
+	if !reached {
+		r.baseErr = hostOf(r.base) + " cannot be reached"
+	}
+}
+
+// BaseUnreachable returns the reason why the base URL of Pyodide's packages is not
+// tried, "" when it is.
+func (r *Resolver) BaseUnreachable() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.baseErr
+}
