@@ -16,13 +16,6 @@ from _operator import _compare_digest as compare_digest
 
 import _coderunner
 
-openssl_md5, openssl_sha1 = _md5.md5, _sha1.sha1
-openssl_sha224, openssl_sha256 = _sha2.sha224, _sha2.sha256
-openssl_sha384, openssl_sha512 = _sha2.sha384, _sha2.sha512
-openssl_sha3_224, openssl_sha3_256 = _sha3.sha3_224, _sha3.sha3_256
-openssl_sha3_384, openssl_sha3_512 = _sha3.sha3_384, _sha3.sha3_512
-openssl_shake_128, openssl_shake_256 = _sha3.shake_128, _sha3.shake_256
-
 _own = {
     "md5": _md5.md5, "sha1": _sha1.sha1,
     "sha224": _sha2.sha224, "sha256": _sha2.sha256, "sha384": _sha2.sha384, "sha512": _sha2.sha512,
@@ -30,6 +23,7 @@ _own = {
     "shake_128": _sha3.shake_128, "shake_256": _sha3.shake_256,
     "blake2b": _blake2.blake2b, "blake2s": _blake2.blake2s,
 }  # fmt: skip
+globals().update({f"openssl_{name}": own for name, own in _own.items() if name not in ("blake2b", "blake2s")})
 _SIZES = {  # of digest and block, in bytes
     "sha512_224": (28, 128), "sha512_256": (32, 128), "ripemd160": (20, 64), "sm3": (32, 64), "md5-sha1": (36, 64),
 }  # fmt: skip
@@ -39,7 +33,7 @@ _ALIASES = {
     "sha2_224": "sha224", "sha2_256": "sha256", "sha2_384": "sha384", "sha2_512": "sha512",
     "sha2_512_224": "sha512_224", "sha2_512_256": "sha512_256", "sha_1": "sha1",
     "sha_224": "sha224", "sha_256": "sha256", "sha_384": "sha384", "sha_512": "sha512",
-    "shake128": "shake_128", "shake256": "shake_256", "md5_sha1": "md5-sha1", "ssl3_md5": "md5", "ssl3_sha1": "sha1",
+    "shake128": "shake_128", "shake256": "shake_256", "md5_sha1": "md5-sha1",
 }  # fmt: skip
 openssl_md_meth_names = frozenset(_own) | frozenset(_SIZES)
 
