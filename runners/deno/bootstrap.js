@@ -41,6 +41,7 @@ const method = Function.prototype.bind.bind(Function.prototype.call);
 const slice = method(String.prototype.slice);
 const indexOf = method(String.prototype.indexOf);
 const includes = method(String.prototype.includes);
+const arrayIncludes = method(Array.prototype.includes);
 const trimStart = method(String.prototype.trimStart);
 const subarray = method(NativeUint8Array.prototype.subarray);
 const set = method(NativeUint8Array.prototype.set);
@@ -80,13 +81,15 @@ for (const name of place.hide) {
 defineTests();
 defineDisplay();
 answerDeno(place);
+answerLater(place);
 answerDialogs();
 Deno.stdout.writeSync(new Uint8Array([6]));
 const orders = readFrame();
 
 defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
 if (orders.args) setArgs(orders.args);
-if (orders.node) answerNode(place);
+if (orders.os) await answerOS(place);
+if (orders.process) process;
 if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
 
 function setArgs(args) {

@@ -24,7 +24,8 @@ type orders struct {
 	Args    []string `json:"args,omitempty"`
 	Argv    bool     `json:"argv"`    // the program looks at process.argv
 	Workers bool     `json:"workers"` // and may start Workers
-	Node    bool     `json:"node"`    // it may use Node's modules
+	OS      bool     `json:"os"`      // it may use node:os
+	Process bool     `json:"process"` // and node:process
 	Room    int64    `json:"room"`    // most characters of the result
 	Tell    bool     `json:"tell"`    // report when it is over
 	Load    bool     `json:"load"`    // load the program and evaluate nothing
@@ -67,6 +68,11 @@ func (j *job) mentions(word string) bool {
 	return strings.Contains(j.req.Code, word) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
 		return bytes.Contains(f.Data, []byte(word))
 	})
+}
+
+// imports reports whether the program or its files may import a module of Node.
+func (j *job) imports(module string) bool {
+	return slices.ContainsFunc([]string{`"` + module + `"`, `'` + module + `'`, "node:" + module}, j.mentions)
 }
 
 // execute runs the job's program, or only loads it.
@@ -187,8 +193,8 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: len(j.req.Args) > 0 && j.mentions("Worker"),
-		Node:    j.ready.npm || slices.ContainsFunc([]string{"node:", `"os"`, `'os'`, "process"}, j.mentions),
-		Tell:    tell, Load: load,
+		OS:      j.ready.os || j.imports("os"), Process: j.imports("process"),
+		Tell: tell, Load: load,
 	}
 	// The process may end at any time.
 	if err := writeFrame(in.p.Stdin, o); err != nil {

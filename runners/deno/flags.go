@@ -82,6 +82,16 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	return append(flags, "--no-remote")
 }
 
+// sysKinds returns the kinds of --allow-sys that the bootstrap knows and the policy
+// grants.
+func sysKinds(p runners.Policy) []string {
+	kinds := []string{"hostname", "osRelease", "osUptime", "loadavg", "networkInterfaces", "uid", "gid", "umask", "systemMemoryInfo", "cpus", "homedir", "getPriority", "userInfo"}
+	return slices.DeleteFunc(kinds, func(kind string) bool {
+		has := func(g runners.Grant) bool { return g.All || slices.Contains(g.List, kind) }
+		return !has(p.Sys) || has(p.DenySys)
+	})
+}
+
 // deniesEverything reports whether a whole kind is denied, so that
 // --allow-all cannot be used.
 func deniesEverything(p runners.Policy) bool {

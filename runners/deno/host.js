@@ -14,13 +14,12 @@ function answer(object, name, value) {
   defineProperty(object, name, { __proto__: null, value, writable: true, configurable: true, enumerable: true });
 }
 
-function refused(kind) {
-  return Deno.permissions.querySync({ name: "sys", kind }).state !== "granted";
-}
+let refused; // reports whether the policy has nothing of a kind of --allow-sys
 
 // answerDeno replaces the functions of Deno that are refused. Most of node:os and
 // node:process calls these.
-function answerDeno({ home, memory, run }) {
+function answerDeno({ home, memory, run, real }) {
+  refused = (kind) => !arrayIncludes(real, kind);
   const answers = {
     __proto__: null,
     hostname: () => "localhost",
@@ -60,11 +59,10 @@ function umask() {
   };
 }
 
-// answerNode replaces the functions of node:os and node:process that call no
-// function of Deno. It makes Node's part of Deno, so it is for programs that use
-// that.
-function answerNode({ home, memory }) {
-  const os = process.getBuiltinModule("os");
+// answerOS replaces the functions of node:os that call no function of Deno. The
+// exports of the module stay Deno's; programs import them by way of the import map.
+async function answerOS({ home }) {
+  const os = (await import("node:os")).default;
   const at = () => Deno.env.get("HOME") ?? home;
   const answers = {
     __proto__: null,
@@ -73,11 +71,15 @@ function answerNode({ home, memory }) {
     uptime: ["osUptime", () => Deno.osUptime()],
     getPriority: ["getPriority", () => 0],
     userInfo: ["userInfo", (options) => {
-      const shown = (text) => options?.encoding === "buffer" ? process.getBuiltinModule("buffer").Buffer.from(text) : text;
+      const shown = (text) => options?.encoding === "buffer" ? Buffer.from(text) : text;
       return { uid: Deno.uid(), gid: Deno.gid(), username: shown("user"), homedir: shown(at()), shell: null };
     }],
   };
   for (const name in answers) if (refused(answers[name][0])) answer(os, name, answers[name][1]);
+}
+
+// answerProcess does the same for node:process.
+function answerProcess(process, { memory }) {
   if (refused("uid")) answer(process, "geteuid", () => Deno.uid());
   if (refused("gid")) {
     answer(process, "getegid", () => Deno.gid());
@@ -89,6 +91,23 @@ function answerNode({ home, memory }) {
   }
   if (refused("systemMemoryInfo")) answer(process, "constrainedMemory", () => memory);
   if (refused("umask")) answer(process, "umask", (mask) => Deno.umask(typeof mask === "string" ? parseInt(mask, 8) : mask));
+}
+
+// answerLater has the first use of the global process answer for it, since Deno
+// makes Node's part then, which takes longer than many programs.
+function answerLater(place) {
+  const { get, set } = getOwnPropertyDescriptor(globalThis, "process");
+  const restore = () => defineProperty(globalThis, "process", { __proto__: null, get, set, enumerable: true, configurable: true });
+  const first = () => {
+    const process = get();
+    if (!process?.umask) return process; // Deno itself asks while it makes it
+    restore();
+    answerProcess(process, place);
+    return process;
+  };
+  defineProperty(globalThis, "process", {
+    __proto__: null, get: first, set: (value) => { restore(); set(value) }, enumerable: true, configurable: true,
+  });
 }
 
 // readLine reads a line of stdin, a byte at a time: what follows is for others.

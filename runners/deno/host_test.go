@@ -142,3 +142,14 @@ func TestRefusedCause(t *testing.T) {
 		t.Errorf("%s %+v, want %q", o.Status, o.Error, want)
 	}
 }
+
+// TestProcessLater finds Node's part of Deno unmade where no program uses it, and
+// its answers where one does.
+func TestProcessLater(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Code: `const made = () => Deno[Deno.internal].dispatchProcessExitEvent !== undefined;
+const before = made(); [before, process.umask(), process.geteuid(), made()]`})
+	if want := "[false,18,1000,true]"; o.Result == nil || string(o.Result.JSON) != want {
+		t.Errorf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
+	}
+}

@@ -90,7 +90,7 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		4, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		5, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides,
 	})
 	if err != nil {
@@ -205,6 +205,9 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 		err = i.compare(lock)
 	case len(lock.Packages()) == 0:
 		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
+	}
+	if err == nil && slices.ContainsFunc(i.packageDirs(lock.Packages()), usesOS) {
+		err = os.WriteFile(filepath.Join(dir, osName), nil, 0o600)
 	}
 	return err
 }
@@ -338,6 +341,8 @@ func (i *installation) load(dir string) (*prepared, error) {
 		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
 	}
 	p.dirs = i.packageDirs(p.packages)
+	_, err = os.Lstat(filepath.Join(dir, osName))
+	p.os = err == nil
 	for n := range p.packages {
 		p.packages[n].Cached = true
 	}

@@ -75,6 +75,7 @@ type place struct {
 	Home   string   `json:"home"`
 	Memory int64    `json:"memory"` // the limit, in bytes
 	Run    bool     `json:"run"`    // it may start programs
+	Real   []string `json:"real"`   // what it may ask of the machine
 }
 
 // launch starts a Deno in the background. It is killed if ctx ends before it is
@@ -142,7 +143,7 @@ func (in *instance) configure() error {
 	// Revoking also revokes grants of all parent directories, which the program
 	// keeps where the policy has them.
 	revoke := !in.policy().CanWrite(report)
-	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any()}); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any(), Real: sysKinds(in.policy())}); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died; its stderr explains why.
 		in.log.Debug("Deno does not read its stdin", zap.Error(err))
 	}

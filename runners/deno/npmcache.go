@@ -1,15 +1,19 @@
 package deno
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coderunner/internal/versions"
@@ -32,6 +36,30 @@ func (t *tool) packageDirs(packages []runners.Package) []string {
 		}
 	}
 	return dirs
+}
+
+// maxScript bounds the files of packages that usesOS reads, in bytes.
+const maxScript = 16 << 20
+
+// usesOS reports whether a package in dir may use node:os. Replacing functions in
+// that module costs more than loading many packages.
+func usesOS(dir string) bool {
+	found := errors.New("found")
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".js", ".cjs", ".mjs"}, filepath.Ext(name)) {
+			return err
+		}
+		if info, err := d.Info(); err != nil || info.Size() > maxScript {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, word := range []string{`"os"`, `'os'`, "node:os"} {
+			if bytes.Contains(text, []byte(word)) {
+				return found
+			}
+		}
+		return err
+	}) == found
 }
 
 // packagePath returns a package's path in a registry's directory. Names with

@@ -114,12 +114,14 @@ func match(entries map[string]string, specifier string) (address string, ok bool
 	return "", false
 }
 
-// osModule is the address of a module with the functions that node:os has when it
-// is imported. The runner replaces some in the object that require("os") returns;
-// the exports of node:os itself stay as Deno made them.
-var osModule = "data:text/javascript," + url.PathEscape(`const os=process.getBuiltinModule("os");export default os;export const{`+
-	"arch,availableParallelism,constants,cpus,devNull,endianness,EOL,freemem,getPriority,homedir,hostname,loadavg,machine,networkInterfaces,"+
-	"platform,release,setPriority,tmpdir,totalmem,type,uptime,userInfo,version}=os")
+// osModule is the address of a module that stands for node:os. The runner replaces
+// functions in the object that require("os") returns, and the exports of node:os
+// itself stay as Deno made them.
+var osModule = "data:text/javascript," + url.PathEscape(`import os from"node:os";export default os;`+
+	`const of=(name)=>(...args)=>os[name](...args);export const cpus=of("cpus"),getPriority=of("getPriority"),`+
+	`homedir=of("homedir"),uptime=of("uptime"),userInfo=of("userInfo"),{arch,availableParallelism,constants,devNull,`+
+	`endianness,EOL,freemem,hostname,loadavg,machine,networkInterfaces,platform,release,setPriority,tmpdir,totalmem,`+
+	`type,version}=os`)
 
 // throwing begins the address of a module that throws when it is imported.
 const throwing = "data:text/javascript,throw%20Object.assign(new%20TypeError("

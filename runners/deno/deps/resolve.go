@@ -153,6 +153,7 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 	}
 	if !mapped && strings.TrimPrefix(spec, "node:") == "os" && !i.Required {
 		r.d.Map.put("", spec, osModule)
+		r.d.Map.put(osModule, "node:os", "node:os")
 		return
 	}
 	specifier, ok := address, strings.HasPrefix(address, throwing)
