@@ -154,6 +154,16 @@ import fp from "npm:lodash@4/fp";
 dayjs.extend(utc);
 [dayjs.utc("2020-01-01").format(), fp.add(1)(2)]
 `, `[ "2020-01-01T00:00:00Z", 3 ]`, ""},
+		{"names of CommonJS", `
+-- main.ts --
+import { chunk, times as repeat, type Dictionary } from "lodash";
+import fp, { add } from "lodash/fp";
+import { version } from "./package.json";
+const d: Dictionary<number> = { n: add(1)(fp.add(1)(1)) };
+[chunk(repeat(3, String), 2), d, version]
+-- package.json --
+{"version": "1.2.3"}
+`, `[ [ [ "0", "1" ], [ "2" ] ], { n: 3 }, "1.2.3" ]`, ""},
 		{"ranges", `
 -- main.ts --
 import _ from "lodash";
@@ -222,8 +232,8 @@ for (const line of lines) console.log(line, typeof module, typeof this);
 func TestNative(t *testing.T) {
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
-		`import "rollup"`:                      "--allow-ffi",
-		`import { add } from "lodash/fp"; add`: `; const { add } = all`,
+		`import "rollup"`:                     "--allow-ffi",
+		`import { nope } from "lodash"; nope`: "does not provide an export named 'nope'",
 		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "--allow-run",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {

@@ -283,7 +283,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if out.Message == ignored {
 		out.Message += "; a program finds its working directory and what --allow-read names"
 	}
-	out.Message += packaged(out.Message)
+	if out.Message == unstarted {
+		out.Message += "; the program could not start another: the permissions of this server do not include --allow-run"
+	}
 	return out
 }
 
@@ -296,19 +298,22 @@ const ignored = "No such file or directory (os error 2)"
 
 // unnamed matches the message about a name that a module does not export. Of a
 // CommonJS module Deno finds only names that its text shows.
-var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'$`)
+var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
 
-// packaged returns a hint for what a package has as CommonJS, and for esbuild, whose
-// error about its process does not say that it could not start one.
-func packaged(message string) string {
-	if m := unnamed.FindStringSubmatch(message); m != nil && deps.Fetched(m[1]) {
-		return fmt.Sprintf("; if it has it as CommonJS: import all from %q; const { %s } = all;", m[1], m[2])
+// destructured returns the program with names imported as from CommonJS, if it could
+// not be loaded for the lack of one, else nil.
+func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
+	if o.Status != runners.Failed || o.Error == nil {
+		return nil
 	}
-	if message == "Cannot read properties of undefined (reading 'unref')" {
-		return "; the program could not start another: the permissions of this server do not include --allow-run"
+	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
+		return j.program.Destructured(m[1], m[2])
 	}
-	return ""
+	return nil
 }
+
+// unstarted is esbuild's message when it could not start its process.
+const unstarted = "Cannot read properties of undefined (reading 'unref')"
 
 // clean removes the working directory's path from a text.
 func (e *ending) clean(text string) string {

@@ -33,6 +33,10 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			return nil, err
 		}
 		o := end.outcome()
+		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
+			j.program = named
+			continue
+		}
 		if plain := j.program.Valueless(); plain != nil && o.Status == runners.Failed && j.unloadable(ctx, end) {
 			// Deno's message should be about the user's own text.
 			j.program = plain

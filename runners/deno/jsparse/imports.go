@@ -23,11 +23,13 @@ type analysis struct {
 	caller string // import or require
 	plain  bool   // the last token imports JSON without saying so
 
+	naming   named // the import of names that is being read
 	commonJS commonJS
 }
 
 func (a *analysis) take(t token) {
 	a.imports(t)
+	a.names(t)
 	a.module(t)
 	a.decorators(t)
 	a.commonJS.take(a, t)
@@ -52,7 +54,10 @@ func (a *analysis) imports(t token) {
 		switch w := a.s.word(t); {
 		case w == "assert" && !t.newline: // its name before the standard
 			a.p.edits = append(a.p.edits, edit{offset: t.start, cut: len(w), text: "with  ", form: true})
-		case w != "with":
+		case w == "with":
+		case len(a.p.named) > 0 && a.p.named[len(a.p.named)-1].text == a.prev:
+			a.p.edits = append(a.p.edits, a.p.named[len(a.p.named)-1].destructuring("return n.default", `,{with:{type:"json"}}`)...)
+		default:
 			a.form(a.prev.end, ` with{type:"json"}`)
 		}
 		a.plain = false

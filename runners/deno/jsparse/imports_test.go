@@ -193,6 +193,9 @@ func TestModuleEdits(t *testing.T) {
 		`import a from "./a.json" assert { type: "json" }`: `import a from "./a.json" with   { type: "json" }`,
 		`let a = await import("./a.json")`:                 `let a = await import("./a.json",{with:{type:"json"}})`,
 		`import type a from "./a.json"`:                    `import type a from "./a.json"`,
+		`import { a, b as c } from "./a.json"`:             `const  { a, b :  c } =    ((n)=>{return n.default})(await import("./a.json",{with:{type:"json"}}));`,
+		`import d, { a, type B } from "./a.json"`:          `const  [d, { a,      B }] =    ((m)=>[m,m])(((n)=>{return n.default})(await import("./a.json",{with:{type:"json"}})));`,
+		`import { a } from "./a.json" with {type: "json"}`: `import { a } from "./a.json" with {type: "json"}`,
 		`import a = require("a"); export {}`:               `const  a = require("a"); export {}`,
 	} {
 		if got := main(source).Edited(); !strings.HasSuffix(got, want) {
@@ -201,6 +204,27 @@ func TestModuleEdits(t *testing.T) {
 	}
 	if got, want := Parse(`import a from "./a.json"; a`, Options{}).Edited(), `import a from "./a.json" with{type:"json"}; a`; got != want {
 		t.Errorf("a file becomes %s, want %s", got, want)
+	}
+}
+
+func TestDestructured(t *testing.T) {
+	source := "import { a,\n b as c } from 'x'\n(a, c); import { default as g } from 'x'; import { h } from 'y'"
+	p := main(source).Destructured("x", "a")
+	if p == nil {
+		t.Fatal("nothing is destructured")
+	}
+	edited := p.Edited()
+	for _, want := range []string{"const  { a,\n b :  c } =    ((n)=>", "(await import('x'));\n", "import { default as g } from 'x'", "{ h } from 'y'"} {
+		if !strings.Contains(edited, want) {
+			t.Errorf("%q, want %q in it", edited, want)
+		}
+	}
+	line, column := position(edited, strings.Index(edited, "c }"))
+	if got, ours := p.Column(line, column); got != 7 || ours || line != 2 {
+		t.Errorf("c is at %d:%d, %t", line, got, ours)
+	}
+	if p.Destructured("x", "a") != nil || main(source).Destructured("z", "a") != nil {
+		t.Error("a program is destructured without a reason")
 	}
 }
 

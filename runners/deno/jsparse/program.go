@@ -36,6 +36,7 @@ type Program struct {
 	begins int  // where its first statement begins, or its end
 	module bool // it is a module, whether or not its text shows that
 	edits  []edit
+	named  []named
 	seen   map[string]int // specifier → its index in Imports
 }
 
