@@ -37,8 +37,8 @@ type answer struct {
 }
 
 // fetch makes the request and calls use with the response; a broken transfer
-// calls use again. Use must not keep the body. It wraps errors that are not the
-// network's in *finalError or a type of this package.
+// calls use again. Use must not keep the body. Its errors that are not the network's
+// are of a type of this package or of cache.
 func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) error {
 	ctx, err := c.checkLink(ctx, r)
 	if err != nil {
@@ -169,7 +169,6 @@ func retryAfter(value string) time.Duration {
 func retriable(err error) (attempts int, after time.Duration) {
 	var status *statusError
 	var redirect *redirectError
-	var final *finalError
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var dns *net.DNSError
@@ -179,7 +178,7 @@ func retriable(err error) (attempts int, after time.Duration) {
 			return 4, status.after
 		}
 		return 1, 0
-	case isOwn(err), errors.As(err, &redirect), errors.As(err, &final), errors.As(err, &cert), errors.As(err, &record):
+	case isOwn(err), errors.As(err, &redirect), errors.As(err, &cert), errors.As(err, &record):
 		return 1, 0
 	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.EHOSTUNREACH):
@@ -190,25 +189,16 @@ func retriable(err error) (attempts int, after time.Duration) {
 	return 4, 0
 }
 
-// finalError is an error that is not retried.
-type finalError struct{ err error }
-
-func (e *finalError) Error() string { return e.err.Error() }
-func (e *finalError) Unwrap() error { return e.err }
-
 // explain returns the error for the caller of fetch.
 func explain(r request, attempts int, err error) error {
 	where := safeURL(r.url)
 	named := r.name == where // the name is not repeated
 	var status *statusError
-	var final *finalError
 	switch {
 	case errors.As(err, &status) && named:
 		return fmt.Errorf("fetch %w%s", &status.HTTPError, tried(attempts))
 	case errors.As(err, &status):
 		return fmt.Errorf("fetch %s: %w%s", r.name, &status.HTTPError, tried(attempts))
-	case errors.As(err, &final):
-		return fmt.Errorf("fetch %s: %w", r.name, final.err)
 	case isOwn(err):
 		return fmt.Errorf("fetch %s: %w", r.name, err)
 	}

@@ -322,33 +322,16 @@ func tryGroup(parent string) error {
 	if err != nil {
 		return err
 	}
-	if err := g.LimitMemory(64 << 20); err != nil {
-		return errors.Join(err, g.Close())
+	if err = g.LimitMemory(64 << 20); err == nil {
+		attr := new(syscall.SysProcAttr)
+		g.Place(attr)
+		err = tryStart(attr, func(pid int) error {
+			err := awaitTrap(pid)
+			if procs, rerr := words(g.dir, "cgroup.procs"); err == nil && (rerr != nil || !slices.Equal(procs, []string{strconv.Itoa(pid)})) {
+				err = errors.New("the process is not in it")
+			}
+			return errors.Join(err, g.set("cgroup.kill", 1))
+		})
 	}
-	result := make(chan error)
-	go onThread(func() { result <- g.tryStart() })
-	return errors.Join(<-result, g.Close())
-}
-
-// tryStart is tryGroup's start, for a thread that ends afterwards.
-func (g *Group) tryStart() error {
-	attr := &syscall.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL}
-	g.Place(attr)
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"coderunner"}, &syscall.ProcAttr{Sys: attr})
-	if err != nil {
-		return fmt.Errorf("start a process in it: %w", err)
-	}
-	err = awaitTrap(pid)
-	if procs, rerr := words(g.dir, "cgroup.procs"); err == nil && (rerr != nil || !slices.Equal(procs, []string{strconv.Itoa(pid)})) {
-		err = errors.New("the process is not in it")
-	}
-	if kerr := g.set("cgroup.kill", 1); kerr != nil {
-		err = errors.Join(err, kerr, unix.Kill(pid, unix.SIGKILL))
-	}
-	for {
-		var status unix.WaitStatus
-		if _, werr := unix.Wait4(pid, &status, 0, nil); werr != unix.EINTR && (werr != nil || !status.Stopped()) {
-			return err
-		}
-	}
+	return errors.Join(err, g.Close())
 }

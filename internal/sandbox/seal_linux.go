@@ -119,26 +119,32 @@ func awaitTrap(pid int) error {
 	}
 }
 
-// trySeal starts this program once more, seals it before its first instruction
-// and kills it there. It fails where tracing is forbidden.
+// trySeal seals a trial start of this program. It fails where tracing is forbidden.
 func trySeal(flags uintptr) error {
-	result := make(chan error)
-	go onThread(func() { result <- trySealHere(flags) })
-	return <-result
+	return tryStart(&syscall.SysProcAttr{}, func(pid int) error {
+		return seal(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+	})
 }
 
-// trySealHere is trySeal for a thread that ends afterwards.
-func trySealHere(flags uintptr) error {
+// tryStart starts this program once more, traced, calls f before its first
+// instruction and kills it there.
+func tryStart(attr *syscall.SysProcAttr, f func(pid int) error) error {
+	attr.Ptrace, attr.Pdeathsig = true, unix.SIGKILL
+	failure := make(chan error)
+	go onThread(func() { failure <- tryStartHere(attr, f) })
+	return <-failure
+}
+
+// tryStartHere is tryStart for a thread that ends afterwards.
+func tryStartHere(attr *syscall.SysProcAttr, f func(pid int) error) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"coderunner"}, &syscall.ProcAttr{
-		Sys: &syscall.SysProcAttr{Ptrace: true, Pdeathsig: unix.SIGKILL},
-	})
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"coderunner"}, &syscall.ProcAttr{Sys: attr})
 	if err != nil {
-		return err
+		return fmt.Errorf("start a process: %w", err)
 	}
-	err = seal(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+	err = f(pid)
 	if kerr := unix.Kill(pid, unix.SIGKILL); err == nil {
 		err = kerr
 	}
