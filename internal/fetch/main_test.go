@@ -125,9 +125,16 @@ func wantNothing(t *testing.T, c *Client) {
 // wantNoTemps fails if something unfinished is in the cache.
 func wantNoTemps(t *testing.T, c *Client) {
 	t.Helper()
-	left, err := filepath.Glob(c.cache.Path("tmp", "*", "*"))
-	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "lock" {
-		t.Errorf("in tmp: %v, %v; want only the lock of this process", left, err)
+	one, err := c.cache.TempDir("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(one), "*-*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v; want only %s", left, err, one)
+	}
+	if err := os.Remove(one); err != nil {
+		t.Fatal(err)
 	}
 }
 
