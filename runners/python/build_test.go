@@ -162,7 +162,7 @@ func TestRegistryBuilds(t *testing.T) {
 	}
 	r := registryRunner(t)
 	for _, test := range []struct{ name, code, want string }{
-		{"wordninja", "import wordninja\nwordninja.split('helloworld')", "['hello', 'world']"},
+		{"wordninja", "import wordninja\nwordninja.split('derekanderson')", "['derek', 'anderson']"},
 		{"docopt", "import docopt\ndocopt.docopt('Usage: x [--a=<n>]', ['--a=1'])", "{'--a': '1'}"},
 		{"wikipedia", "import wikipedia\nwikipedia.summary.__name__", "'summary'"},
 		{"pyperclip", "import pyperclip\npyperclip.PyperclipException.__name__", "'PyperclipException'"},
