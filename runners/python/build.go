@@ -72,7 +72,7 @@ func (t trusted) Build(ctx context.Context, sdist resolver.Sdist) (name string, 
 	case res.Ended == pyodide.Finished && res.ExitCode == 0 && res.Exception == nil:
 		return builtWheel(in.Files(), path.Join(pyodide.Home, out)[1:])
 	}
-	text := strings.TrimSpace(said.String())
+	text := strings.TrimSpace(said.String()) // the backend's, and then the script's reason
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	if res.ExitCode == buildRefused && last != "" {
 		return "", nil, &resolver.BuildError{Reason: fmt.Sprintf("%.400s", last)}

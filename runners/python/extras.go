@@ -74,9 +74,9 @@ func readExtras(p resolver.Package) []extra {
 	return list
 }
 
-// extras returns what the program's text says of the extras of installed packages:
-// projects that it names in a text, and those of extras whose name is a word of
-// the names that it uses.
+// extras returns the requirements of installed packages' extras that the program's
+// text means: projects that are one of its texts, and those of extras whose name is
+// a word of the names that it uses.
 func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.Requirement) {
 	words := map[string]bool{}
 	for _, name := range found.Names {
