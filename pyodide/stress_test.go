@@ -76,7 +76,7 @@ func TestStress(t *testing.T) {
 		}
 	}
 	call := pyodide.Program{Code: "import probe\nprobe.lib.twice(3)", Timeout: 2 * time.Second}
-	const packages = 40
+	const packages = 12
 	steps := map[string]func(n int){
 		"a first call": func(n int) { use(nil, n, call) },
 		"a preparation": func(n int) {
