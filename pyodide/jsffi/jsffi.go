@@ -73,15 +73,3 @@ func raise(ctx context.Context, name string) {
 		s.Raise(ctx, message(name))
 	}
 }
-
-// Rows returns the functions of this package, all of them in module env.
-func Rows() hostfn.Table {
-	var t hostfn.Table
-	t = append(t, coreRows()...)
-	t = append(t, jslibRows()...)
-	t = append(t, jsproxyRows()...)
-	t = append(t, pyproxyRows()...)
-	t = append(t, python2jsRows()...)
-	t = append(t, suspenderRows()...)
-	return t
-}

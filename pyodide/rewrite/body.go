@@ -2,59 +2,6 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// What a control frame of the input is.
-const (
-	plainBlock = byte(iota)
-	tryBody
-	tryHandler
-)
-
-// frame is a control frame of the input. Labels of the output are numbered from
-// the outside: 0 is the function's own, 1 the block around its body that
-// exceptions leave by.
-type frame struct {
-	kind   byte
-	try    int32 // index of a try's description
-	clause int32 // of a handler
-	out    int32 // label of the output that means this frame
-	unwind int32 // label that takes an exception raised directly in this frame
-	depth  int32 // enclosing handlers
-	loop   bool
-	values bool // a branch to it takes values along
-	open   bool // an if without an else up to now
-
-	span        int32 // number of the block
-	then, other int   // of an if that changes places: where its parts begin in the output
-}
-
-// coder rewrites one function at a time. It copies the instructions that stay
-// and appends the others.
-type coder struct {
-	r      *rewriter
-	check  []byte
-	buf    []byte
-	c      *wasmbin.Code
-	b      []byte
-	from   int // what is copied up to now
-	frames []frame
-	labels int32
-	eh     bool
-	wide   bool // an interpreter, see manyLabels
-
-	tries   []try
-	next    int32  // try
-	locals  uint32 // first of ours
-	nLocals uint32
-	unwinds []byte // what returns from the function with an exception pending
-
-	spans     []span
-	openSpans []int32
-	nextSpan  int32
-
-	path int   // changes where paths meet
-	seen []int // the path on which each local was read or set last
-}
-
 // code returns the new code section without its size.
 func (r *rewriter) code() ([]byte, error) {
 	n := 0
@@ -121,70 +68,6 @@ func (c *coder) moreLocals(b *body) []byte {
 	head := wasmbin.AppendU32(nil, r.U32()+1)
 	head = append(head, b.b[r.Pos():b.at.Code]...)
 	return append(wasmbin.AppendU32(head, c.nLocals), byte(wasmbin.I32))
-}
-
-// zeros appends the results of a function that an exception leaves: any values.
-func zeros(b []byte, ts []wasmbin.ValType) []byte {
-	for _, t := range ts {
-		switch t {
-		case wasmbin.I32:
-			b = append(b, wasmbin.OpI32Const, 0)
-		case wasmbin.I64:
-			b = append(b, wasmbin.OpI64Const, 0)
-		case wasmbin.F32:
-			b = append(b, wasmbin.OpF32Const, 0, 0, 0, 0)
-		case wasmbin.F64:
-			b = append(b, wasmbin.OpF64Const, 0, 0, 0, 0, 0, 0, 0, 0)
-		case wasmbin.V128:
-			b = append(b, wasmbin.PrefixSIMD, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-		default:
-			b = append(b, wasmbin.OpRefNull, byte(t))
-		}
-	}
-	return b
-}
-
-// replace copies what comes before the instruction and leaves that out.
-func (c *coder) replace(in *wasmbin.Instr) {
-	c.buf = append(c.buf, c.b[c.from:in.Start]...)
-	c.from = in.End
-}
-
-// after copies everything up to the instruction's end.
-func (c *coder) after(in *wasmbin.Instr) {
-	c.buf = append(c.buf, c.b[c.from:in.End]...)
-	c.from = in.End
-}
-
-// before copies everything up to the instruction.
-func (c *coder) before(in *wasmbin.Instr) {
-	c.buf = append(c.buf, c.b[c.from:in.Start]...)
-	c.from = in.Start
-}
-
-func (c *coder) top() *frame { return &c.frames[len(c.frames)-1] }
-
-// frameOf returns the frame that a label of the input names.
-func (c *coder) frameOf(label uint32) *frame { return &c.frames[len(c.frames)-1-int(label)] }
-
-// rel is the label operand for a label of the output.
-func (c *coder) rel(label int32) uint32 { return uint32(c.labels - 1 - label) }
-
-func (c *coder) branch(op byte, label int32) { c.buf = wasmbin.AppendOp(c.buf, op, c.rel(label)) }
-
-func (c *coder) push(kind byte) {
-	t := c.top()
-	c.frames = append(c.frames, frame{kind: kind, out: c.labels, unwind: t.unwind, depth: t.depth, span: c.nextSpan})
-	c.nextSpan++
-	c.labels++
-}
-
-func (c *coder) pop() { c.frames = c.frames[:len(c.frames)-1] }
-
-// close ends a block of the output.
-func (c *coder) close() {
-	c.buf = append(c.buf, wasmbin.OpEnd)
-	c.labels--
 }
 
 func (c *coder) instructions() error {

@@ -2,27 +2,6 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// opposite has for each integer comparison of two operands, counted from eq,
-// the one that holds when it does not:
-// eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
-var opposite = [...]byte{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}
-
-// negated returns code to replace a comparison: it pushes the negation, or a value
-// that is 0 when the negation is.
-func negated(op byte) (code []byte, ok bool) {
-	switch {
-	case op == wasmbin.OpI32Eqz: // its operand
-		return nil, true
-	case op >= wasmbin.OpI32Eq && op <= wasmbin.OpI32GeU:
-		return []byte{wasmbin.OpI32Eq + opposite[op-wasmbin.OpI32Eq]}, true
-	case op == wasmbin.OpI64Eqz:
-		return []byte{wasmbin.OpI64Const, 0, wasmbin.OpI64Ne}, true
-	case op >= wasmbin.OpI64Eq && op <= wasmbin.OpI64GeU:
-		return []byte{wasmbin.OpI64Eq + opposite[op-wasmbin.OpI64Eq]}, true
-	}
-	return nil, false
-}
-
 // brIf writes a br_if after a comparison as an if, and reports whether it did:
 //
 //	a, b, lt_s, br_if l    a, b, ge_s, if else br l end    l forward

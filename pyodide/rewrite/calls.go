@@ -23,18 +23,6 @@ const maxDetour = 128
 // time for deep nesting.
 const maxMoved = 4096
 
-// span is the result of the first pass for a block of the input.
-type span struct {
-	then part // before the else, if there is one
-	rest part
-}
-
-type part struct {
-	call   int  // position of its last call, 0: none
-	end    int  // 0: there is no such part
-	leaves bool // its last instruction never falls through
-}
-
 // detour reports whether the part is short and has a call after position at.
 func (p *part) detour(at int) bool { return p.call > at && p.end-at <= maxDetour }
 
@@ -149,4 +137,25 @@ func (c *coder) turned(in *wasmbin.Instr, f *frame) {
 // skips reports whether a branch forward goes around a call.
 func (c *coder) skips(in *wasmbin.Instr, f *frame) bool {
 	return c.r.o.Skip&PassCalls == 0 && !f.loop && c.spans[f.span].at(in.Start).detour(in.End)
+}
+
+// opposite has for each integer comparison of two operands, counted from eq,
+// the one that holds when it does not:
+// eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
+var opposite = [...]byte{1, 0, 8, 9, 6, 7, 4, 5, 2, 3}
+
+// negated returns code to replace a comparison: it pushes the negation, or a value
+// that is 0 when the negation is.
+func negated(op byte) (code []byte, ok bool) {
+	switch {
+	case op == wasmbin.OpI32Eqz: // its operand
+		return nil, true
+	case op >= wasmbin.OpI32Eq && op <= wasmbin.OpI32GeU:
+		return []byte{wasmbin.OpI32Eq + opposite[op-wasmbin.OpI32Eq]}, true
+	case op == wasmbin.OpI64Eqz:
+		return []byte{wasmbin.OpI64Const, 0, wasmbin.OpI64Ne}, true
+	case op >= wasmbin.OpI64Eq && op <= wasmbin.OpI64GeU:
+		return []byte{wasmbin.OpI64Eq + opposite[op-wasmbin.OpI64Eq]}, true
+	}
+	return nil, false
 }

@@ -17,23 +17,6 @@ import "coderunner/pyodide/wasmbin"
 // plain block in which unwind is another's. A clause that some rethrow refers
 // to saves the exception in two locals, by nesting of handlers.
 
-// try describes one try of the function at hand.
-type try struct {
-	delegate bool
-	label    uint32 // of delegate
-	clauses  []clause
-
-	outer int32 // label of the output
-	depth int32 // of handlers around the try
-	at    int32 // clauses seen
-}
-
-type clause struct {
-	all      bool
-	tag      uint32
-	rethrown bool
-}
-
 // findTries finds out how each try ends and which clauses are rethrown.
 func (c *coder) findTries(code *wasmbin.Code) error {
 	c.tries = c.tries[:0]

@@ -6,23 +6,6 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// got is the global offset table of a side module. A toolchain imports a mutable
-// global for each address that the module takes of a symbol. wazero reloads all
-// mutable globals after each call: a function with 10,000 calls in a module with
-// 20,000 such imports takes gigabytes to compile. So the table becomes words at
-// the end of the module's own memory, which the linker fills in; a read is
-//
-//	global.get __memory_base
-//	i32.load offset=<where the word is>
-//
-// and a module's writes there are undone with the rest of its memory.
-type got struct {
-	at    []uint32 // by imported global: 1 + place in table.Names, 0: not an entry
-	table wasmbin.GOT
-	base  uint32 // __memory_base in the output
-	added bool   // base is an import of ours
-}
-
 // isGOT reports whether an import is an entry of the table.
 func isGOT(im wasmbin.Import) bool {
 	return im.Kind == wasmbin.KindGlobal && (im.Module == "GOT.mem" || im.Module == "GOT.func")

@@ -40,26 +40,11 @@ type Info struct {
 // NoType in SlotTypes marks a slot that is empty.
 const NoType = ^uint32(0)
 
-// Segment is data at an address.
-type Segment = wasmbin.Segment
-
 // Table names the exports that belong to a table.
 type Table struct {
 	Type               wasmbin.ValType
 	Min                uint32 // elements after instantiation
 	Export, Size, Grow string
-}
-
-// Stats counts what was rewritten.
-type Stats struct {
-	Funcs, MayThrow     int
-	Tries, Throws       int
-	Loops, Bulk         int
-	Calls, CheckedCalls int
-	Exports             int // of the module that were kept
-	Branches            int // br_if written as if
-	Detours             int // ways around a call that come first now
-	Inlined             int // calls replaced by the function's code
 }
 
 // Arity returns the arity table for the trampoline, one byte a slot.

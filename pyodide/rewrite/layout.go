@@ -96,22 +96,6 @@ func (r *rewriter) checkExprs() (err error) {
 	return err
 }
 
-// typeOf returns the index of a function type, adding a new one.
-func (r *rewriter) typeOf(t wasmbin.FuncType) uint32 {
-	b := wasmbin.AppendFuncType(nil, t)
-	i, ok := r.types[string(b)]
-	if !ok {
-		i = uint32(len(r.m.Types) + len(r.addedTypes))
-		r.types[string(b)] = i
-		r.addedTypes = append(r.addedTypes, b)
-	}
-	return i
-}
-
-func i32s(n int) []wasmbin.ValType {
-	return slices.Repeat([]wasmbin.ValType{wasmbin.I32}, n)
-}
-
 // addHelper adds a function and returns its index. The body has no locals, and
 // needs no final end.
 func (r *rewriter) addHelper(params, results int, code []byte) uint32 {

@@ -71,65 +71,6 @@ import (
 // the key of anything derived from the output.
 const Version = "7"
 
-// DefaultFuel is the number of loop headers between two safepoints.
-const DefaultFuel = 100_000
-
-// BulkChunk is the largest number of bytes that one bulk memory instruction of
-// variable size handles at once.
-const BulkChunk = 1 << 20
-
-// MaxInput is the size in bytes of the largest module that Module accepts.
-const MaxInput = 128 << 20
-
-// Options selects what Module does. The zero value lowers a main module and
-// keeps everything in it.
-type Options struct {
-	// Side is set for a side module (shared library).
-	Side bool
-
-	// Fuel is the number of loop headers between two safepoints: 0 stands for
-	// DefaultFuel, a negative number for no checks at all.
-	Fuel int32
-
-	// Skip leaves out passes that only make the code faster.
-	Skip Passes
-
-	// Bodies replaces function bodies.
-	Bodies []Body
-
-	// TableMax bounds the growth of the tables that the module defines, in
-	// elements; 0 leaves them as they are.
-	TableMax uint32
-
-	// Trampoline adds CPython's call trampoline to a main module, at the table
-	// slot Info.Trampoline.
-	Trampoline bool
-
-	// Lean leaves out of a main module what makes it slow to instantiate: data
-	// segments (Info.Data has them), imports of GOT.func (internal globals of
-	// value 0 now), and the globals that hold addresses (Info.Symbols has their
-	// values). Functions, memories, tables and mutable globals stay exported.
-	Lean bool
-}
-
-// Body replaces the body of one function.
-type Body struct {
-	// Export names the function.
-	Export string
-	// Build returns the new body: local declarations and instructions with the
-	// final end. It is rewritten like any other.
-	Build func(Names) ([]byte, error)
-}
-
-// Names finds functions for a new body.
-type Names struct{ m *wasmbin.Module }
-
-// Import returns the index of an imported function.
-func (n Names) Import(module, name string) (uint32, bool) { return n.m.ImportedFunc(module, name) }
-
-// Export returns the index of an exported function.
-func (n Names) Export(name string) (uint32, bool) { return n.m.ExportedFunc(name) }
-
 // Module rewrites a module. The result is the same for the same input and
 // options. A malformed or unsupported module is a *wasmbin.FormatError; other
 // errors are about options that do not fit the module. The parts of info may
@@ -156,60 +97,6 @@ func Module(in []byte, o Options) (out []byte, info *Info, err error) {
 	info = r.info()
 	info.Stats = r.stats
 	return out, info, nil
-}
-
-// rewriter rewrites one module.
-type rewriter struct {
-	in    []byte
-	m     *wasmbin.Module
-	o     Options
-	fuel  int32 // 0: no checks
-	stats Stats
-
-	bodies   []body // of the defined functions
-	mayThrow []bool
-	used     []bool // globals that code or constant expressions use
-	tagIDs   []int32
-
-	types      map[string]uint32 // by encoding
-	addedTypes [][]byte
-	globals    []uint32 // new index by old; undefined for dropped ones
-	dropped    []bool
-
-	got                   got
-	flag, val, stop, tank uint32 // indices of our globals
-	arity, arityLen       uint32
-	nGlobals              uint32 // in the output
-
-	helpers     []helper
-	tick        uint32
-	nothing     uint32 // does nothing
-	anyWide     bool
-	fill, copy  uint32
-	inits       map[uint32]uint32 // by data segment
-	tramp       uint32
-	tableFuncs  [][2]uint32 // size and grow by table
-	addedMemory bool
-}
-
-// body locates the code of a function.
-type body struct {
-	b  []byte
-	at wasmbin.Body
-	eh bool // needs the exception machinery
-	// What else is in it.
-	tries, throws bool
-	labels        uint32 // of the longest br_table
-}
-
-// helper is a function after the module's own.
-type helper struct {
-	typ  uint32
-	code []byte
-}
-
-func (r *rewriter) fail(section string, off int, format string, a ...any) error {
-	return &wasmbin.FormatError{Section: section, Off: off, Msg: fmt.Sprintf(format, a...)}
 }
 
 func newRewriter(in []byte, o Options) (*rewriter, error) {

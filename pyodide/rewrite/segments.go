@@ -29,3 +29,6 @@ func segments(m *wasmbin.Module) (out []Segment) {
 	}
 	return out
 }
+
+// Segment is data at an address.
+type Segment = wasmbin.Segment
