@@ -2,19 +2,10 @@ package memfs
 
 import (
 	"context"
-	"io/fs"
 	"strings"
 
 	"coderunner/pyodide/abi"
 )
-
-// pathError is e as the host's callers want it; nil for OK.
-func pathError(op, path string, e abi.Errno) error {
-	if e == abi.OK {
-		return nil
-	}
-	return &fs.PathError{Op: op, Path: path, Err: e}
-}
 
 // WriteFile writes a whole file, making it (with perm) when it is not there.
 // When the data does not fit the budget the file is left short.

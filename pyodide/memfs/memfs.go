@@ -60,6 +60,8 @@
 package memfs
 
 import (
+	"errors"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -193,4 +195,26 @@ func (b *budget) others() int64 {
 		return 0
 	}
 	return b.beside()
+}
+
+// pathError is e as the host's callers want it; nil for OK.
+func pathError(op, path string, e abi.Errno) error {
+	if e == abi.OK {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: path, Err: e}
+}
+
+// errnoOf translates an error of a mounted file system for the guest.
+func errnoOf(err error) abi.Errno {
+	var e abi.Errno
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, fs.ErrNotExist):
+		return abi.ENOENT
+	case errors.Is(err, fs.ErrPermission):
+		return abi.EACCES
+	}
+	return abi.EIO
 }

@@ -6,73 +6,6 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// Node is an inode: a directory, regular file, symlink, FIFO or device. Nodes
-// stay valid as long as they are referenced, also after their last name is
-// removed. A *Node is opaque; everything is asked of its FS.
-type Node struct {
-	kind kind // never changes; what it points to is guarded by FS.mu
-
-	// The rest is guarded by FS.mu.
-	readonly bool // belongs to a mount
-	perm     uint32
-	nlink    uint32 // 0: no name is left
-	opens    uint32 // open Files, which keep a nameless node's contents
-	uid, gid uint32
-	ino      uint64
-	atime    abi.Timespec
-	mtime    abi.Timespec
-	ctime    abi.Timespec
-
-	// Of a host directory's entry.
-	host *hostPath // nil: the node is in memory or of a mount
-	seen abi.Stat  // as it was looked up
-}
-
-// kind is what a node is, and what it holds: *directory, *contents (a regular
-// file in memory), *source (a regular file of a mount), *symlink, *pipe (a
-// FIFO), *device or otherFile.
-type kind interface {
-	format() uint32 // S_IFMT bits
-}
-
-// symlink is a symbolic link.
-type symlink struct {
-	target string // "" once the link is gone
-}
-
-// otherFile is a file of a host directory that is neither a directory nor a
-// symbolic link: its S_IFMT bits. What it holds stays on the host.
-type otherFile uint32
-
-func (*directory) format() uint32    { return abi.S_IFDIR }
-func (*contents) format() uint32     { return abi.S_IFREG }
-func (*source) format() uint32       { return abi.S_IFREG }
-func (*symlink) format() uint32      { return abi.S_IFLNK }
-func (*pipe) format() uint32         { return abi.S_IFIFO }
-func (*device) format() uint32       { return abi.S_IFCHR }
-func (typ otherFile) format() uint32 { return uint32(typ) }
-
-// dir, data, src and link return what a node of that kind holds, nil for the
-// others.
-func (n *Node) dir() *directory { d, _ := n.kind.(*directory); return d }
-func (n *Node) data() *contents { c, _ := n.kind.(*contents); return c }
-func (n *Node) src() *source    { s, _ := n.kind.(*source); return s }
-func (n *Node) link() *symlink  { l, _ := n.kind.(*symlink); return l }
-
-// IsDir reports whether n is a directory. A node's type never changes.
-func (n *Node) IsDir() bool { return n.dir() != nil }
-
-// inode returns n's number in listings.
-func (n *Node) inode() uint64 {
-	if n.host != nil {
-		return n.seen.Ino
-	}
-	return n.ino
-}
-
-// Type returns n's S_IFMT bits.
-func (n *Node) Type() uint32 { return n.kind.format() }
-
 func (fsys *FS) newNode(k kind, perm uint32) *Node {
 	t := fsys.time()
 	return &Node{
@@ -322,4 +255,60 @@ func (fsys *FS) setSizeLocked(n *Node, size int64) abi.Errno {
 	}
 	fsys.touchLocked(n)
 	return abi.OK
+}
+
+// newDir returns a directory that has no entry in parent yet; a nil parent makes
+// it a root.
+func (fsys *FS) newDir(parent *Node, name string, perm uint32) *Node {
+	d := &directory{parent: parent, name: name, cookie: cookieDotDot}
+	n := fsys.newNode(d, perm)
+	if parent == nil {
+		d.parent = n
+	}
+	return n
+}
+
+// readOnly reports whether new names are refused here: the lower directory
+// cannot be written.
+func (d *directory) readOnly() bool {
+	return d.lower != nil && !d.private && !d.scratch && !d.lower.writable()
+}
+
+// fresh reports whether the directory that a program holds is still what its
+// name in the HostDir stands for.
+func (n *Node) fresh() bool {
+	if n == nil || n.host == nil || !n.IsDir() {
+		return true
+	}
+	st, e := n.host.dir.Lstat(n.host.name)
+	return e == abi.OK && st.IsDir() && st.Ino == n.seen.Ino && st.Dev == n.seen.Dev
+}
+
+// restat returns the current state of a host directory, and for other nodes the
+// state at their lookup.
+func (n *Node) restat() abi.Stat {
+	if n.IsDir() {
+		if st, e := n.host.dir.Lstat(n.host.name); e == abi.OK && st.IsDir() {
+			return hostStat(st)
+		}
+	}
+	return hostStat(n.seen)
+}
+
+// mayHost is Access for an entry of a HostDir, which decides itself when the
+// entry is used.
+func (n *Node) mayHost(mask uint32) bool {
+	if n.seen.UID == 0 {
+		return n.perm>>6&mask == mask
+	}
+	return (n.perm>>3|n.perm)&mask == mask
+}
+
+// closeNode undoes openNode's count.
+func (fsys *FS) closeNode(n *Node) {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	n.opens--
+	fsys.releaseLocked(n)
+	fsys.refundRemovedLocked(n)
 }

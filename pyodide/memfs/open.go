@@ -195,15 +195,6 @@ func (fsys *FS) openOldLocked(p place, flags uint32, who actor) abi.Errno {
 	return abi.OK
 }
 
-// closeNode undoes openNode's count.
-func (fsys *FS) closeNode(n *Node) {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	n.opens--
-	fsys.releaseLocked(n)
-	fsys.refundRemovedLocked(n)
-}
-
 // attach opens what the file's kind of node needs beyond the node itself: a
 // mounted file's reader, a FIFO's end, a device's stream.
 func (f *File) attach(ctx context.Context, flags uint32) (e abi.Errno) {

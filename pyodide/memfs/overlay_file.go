@@ -8,13 +8,6 @@ import (
 // the HostDir has listed. Entries in memory come first, with smaller cookies.
 const hostCookie = 1 << 40
 
-// listing is the state of reading a HostDir's list.
-type listing struct {
-	list  HostList
-	ahead []abi.Dirent // taken from list, and by nobody else
-	n     int64        // of those that were taken before
-}
-
 func (l *listing) close(fsys *FS) {
 	l.list.Close()
 	fsys.handles.give(1)

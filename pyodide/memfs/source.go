@@ -8,16 +8,6 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// source is where a mounted regular file comes from.
-type source struct {
-	fsys fs.FS
-	path string
-
-	// Guarded by FS.mu.
-	entry fs.DirEntry // nil once size is known
-	size  int64
-}
-
 // learn sets, once, the size, time and execute bits of its node n: a listing does
 // not have them, and most files never need them.
 func (s *source) learn(n *Node) {

@@ -40,25 +40,6 @@ type Stater interface {
 	Stat(st abi.Stat) abi.Stat
 }
 
-// device is what a character device's node holds.
-type device struct {
-	rdev uint32
-	open func(flags uint32) (Stream, abi.Errno)
-}
-
-// Device creates a character device at path, whose parent must exist. open is
-// called for each Open without any lock held; its Stream belongs to the File,
-// whose last Close closes it. rdev is what stat reports as st_rdev.
-func (fsys *FS) Device(path string, perm, rdev uint32, open func(flags uint32) (Stream, abi.Errno)) error {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	p, e := fsys.vacantLocked(nil, path, false, host)
-	if e == abi.OK {
-		e = fsys.addLocked(p.parent, p.name, fsys.newNode(&device{rdev, open}, perm))
-	}
-	return pathError("device", path, e)
-}
-
 // Waiters is a set of channels to wake, for implementing Poller. The zero value
 // is ready to use, and it is safe for concurrent use.
 type Waiters struct {
@@ -113,23 +94,3 @@ func (w *Waiters) await(ctx context.Context, try func() (done bool)) abi.Errno {
 
 // always is what poll reports for files that never block.
 const always = abi.POLLIN | abi.POLLRDNORM | abi.POLLOUT | abi.POLLWRNORM
-
-// Ready is what poll(2) would report now: POLLIN, POLLOUT (with their RDNORM
-// and WRNORM forms), POLLHUP, POLLERR.
-func (f *File) Ready() abi.Events {
-	if p, ok := f.stream.(Poller); ok {
-		return p.Ready()
-	}
-	return always
-}
-
-// Watch registers ch, which should have a buffer of one, to be sent to without
-// blocking whenever Ready may have changed. Ask Ready after registering. stop
-// ends it and may be called once. For files that are always ready nothing is
-// ever sent.
-func (f *File) Watch(ch chan<- struct{}) (stop func()) {
-	if p, ok := f.stream.(Poller); ok {
-		return p.Watch(ch)
-	}
-	return func() {}
-}

@@ -271,3 +271,16 @@ func (fsys *FS) refundRemovedLocked(n *Node) {
 		n.dir().pins--
 	}
 }
+
+// Device creates a character device at path, whose parent must exist. open is
+// called for each Open without any lock held; its Stream belongs to the File,
+// whose last Close closes it. rdev is what stat reports as st_rdev.
+func (fsys *FS) Device(path string, perm, rdev uint32, open func(flags uint32) (Stream, abi.Errno)) error {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	p, e := fsys.vacantLocked(nil, path, false, host)
+	if e == abi.OK {
+		e = fsys.addLocked(p.parent, p.name, fsys.newNode(&device{rdev, open}, perm))
+	}
+	return pathError("device", path, e)
+}
