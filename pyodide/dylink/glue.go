@@ -2,54 +2,12 @@ package dylink
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
 	"coderunner/pyodide/wasmbin"
 )
-
-const (
-	memoryName = "memory"
-	tableName  = "__indirect_function_table"
-)
-
-// i32Func is a function type of i32s.
-func i32Func(params, results int) wasmbin.FuncType {
-	i32s := func(n int) []wasmbin.ValType { return slices.Repeat([]wasmbin.ValType{wasmbin.I32}, n) }
-	return wasmbin.FuncType{Params: i32s(params), Results: i32s(results)}
-}
-
-// generate compiles and instantiates a module of ours.
-func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api.Module) (api.Module, error) {
-	l.changes++
-	if len(l.glue) >= maxGlue {
-		return nil, fmt.Errorf("too many libraries and C functions")
-	}
-	code, err := l.c.Compile(ctx, wasm)
-	if err != nil {
-		return nil, fmt.Errorf("generated module: %w", err)
-	}
-	m, err := l.c.Instantiate(l.resolver(ctx, names), code)
-	if err != nil {
-		return nil, fmt.Errorf("generated module: %w", err)
-	}
-	l.glue = append(l.glue, m)
-	return m, nil
-}
-
-// resolver adds to ctx what modules import from: names first, then the objects
-// of this interpreter. Host modules are found by wazero itself, in its store.
-func (l *Linker) resolver(ctx context.Context, names map[string]api.Module) context.Context {
-	return experimental.WithImportResolver(ctx, func(name string) api.Module {
-		if m := names[name]; m != nil {
-			return m
-		}
-		return l.modules[name]
-	})
-}
 
 // libraryResolver adds to ctx what a library imports from: each function's
 // provider, and the modules in names.

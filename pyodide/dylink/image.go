@@ -314,3 +314,19 @@ func alignUp(p, align uint32) (uint32, bool) {
 	v, carry := bits.Add32(p, align-1, 0)
 	return v &^ (align - 1), carry == 0
 }
+
+// providedBy cuts the function's name from the module that Rename has made of
+// it.
+func providedBy(module string) (function string, ok bool) {
+	return strings.CutPrefix(module, symbolPrefix)
+}
+
+// HostModule is the module that libraries import the host's functions from,
+// after Rename.
+const HostModule = "host"
+
+// symbolPrefix, with a function's name, is the module that it is imported from
+// after Rename. So wazero asks for the provider of each function by itself, and
+// gets the instance that defines it: no module has to pass thousands of
+// functions on.
+const symbolPrefix = "fn:"

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
@@ -240,20 +242,95 @@ func (l *Linker) lookup(name string) (symbol, bool) {
 	return s, ok
 }
 
-// address returns the address of a symbol, for a GOT entry or dlsym. A function without a
-// slot gets one; flush puts it there.
-func (l *Linker) address(ctx context.Context, s symbol) (uint32, error) {
-	if s.kind != wasmbin.KindFunc {
-		return s.in.memory + s.addr, nil
-	}
-	if v, ok := s.in.slot(s.fn); ok {
-		return v, nil
-	}
-	v, err := l.takeSlots(ctx, 1, 1)
-	if err != nil {
-		return 0, err
-	}
-	s.in.added[s.fn] = v
-	l.slots.pending = append(l.slots.pending, pendingSlot{v, s})
-	return v, nil
+// State is what a linker has done to its interpreter, for a snapshot of which
+// memory and the size of the table are part: with them and the same libraries,
+// [Linker.Restore] makes another linker of it. It is to be written as JSON.
+type State struct {
+	Instances int // of libraries that were ever made
+	Libraries []LibraryState
+	Handles   map[uint32]int // place in Libraries; -1: the main module
+	Global    map[string]int // what a name means to all: place in Libraries
+	Defined   map[string]int // and what its GOT entry means
+	Free      [][2]uint32    // table slots: first and number
+	Filled    []SlotState    // table slots that no element segment of theirs fills
 }
+
+// LibraryState is one loaded library.
+type LibraryState struct {
+	Path, Digest      string
+	Module            string // by which Env and other libraries' import from it
+	Memory, Base      uint32
+	Placed, Published bool
+	Known             bool // by its path; false after its constructor failed
+	Needs             []int
+	Env               []byte            // the module that it imports from env
+	From              map[string]string // who provides a function, if not the main module
+	Globals           map[string]uint64 // its mutable globals
+}
+
+// SlotState is a function in a slot: Owner is a place in Libraries, or
+// -1 for the main module and -2 for the host.
+type SlotState struct {
+	Slot           uint32
+	Owner          int
+	Module, Export string
+	Func           uint32
+	Type           wasmbin.FuncType
+}
+
+// slots is what is known of the main module's table.
+type slots struct {
+	free    []span                      // in order, not touching one another
+	types   map[uint32]wasmbin.FuncType // of what was added; the main module's own are in Main
+	pending []pendingSlot
+	filled  []pendingSlot // by flush
+}
+
+// span is a range of slots.
+type span struct{ start, n uint32 }
+
+// pendingSlot is a slot that flush will fill.
+type pendingSlot struct {
+	slot uint32
+	symbol
+}
+
+// i32Func is a function type of i32s.
+func i32Func(params, results int) wasmbin.FuncType {
+	i32s := func(n int) []wasmbin.ValType { return slices.Repeat([]wasmbin.ValType{wasmbin.I32}, n) }
+	return wasmbin.FuncType{Params: i32s(params), Results: i32s(results)}
+}
+
+// generate compiles and instantiates a module of ours.
+func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api.Module) (api.Module, error) {
+	l.changes++
+	if len(l.glue) >= maxGlue {
+		return nil, fmt.Errorf("too many libraries and C functions")
+	}
+	code, err := l.c.Compile(ctx, wasm)
+	if err != nil {
+		return nil, fmt.Errorf("generated module: %w", err)
+	}
+	m, err := l.c.Instantiate(l.resolver(ctx, names), code)
+	if err != nil {
+		return nil, fmt.Errorf("generated module: %w", err)
+	}
+	l.glue = append(l.glue, m)
+	return m, nil
+}
+
+// resolver adds to ctx what modules import from: names first, then the objects
+// of this interpreter. Host modules are found by wazero itself, in its store.
+func (l *Linker) resolver(ctx context.Context, names map[string]api.Module) context.Context {
+	return experimental.WithImportResolver(ctx, func(name string) api.Module {
+		if m := names[name]; m != nil {
+			return m
+		}
+		return l.modules[name]
+	})
+}
+
+const (
+	memoryName = "memory"
+	tableName  = "__indirect_function_table"
+)

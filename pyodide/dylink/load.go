@@ -269,3 +269,23 @@ func (p *load) withdraw(i int) {
 		}
 	}
 }
+
+// names makes the tables of names that a restored state left out: there are
+// thousands, and most programs load nothing more.
+func (l *Linker) names() {
+	s := l.restored
+	if s == nil {
+		return
+	}
+	l.restored = nil
+	for _, table := range []struct {
+		to   map[string]symbol
+		from map[string]int
+	}{{l.global, s.Global}, {l.defs, s.Defined}} {
+		for name, i := range table.from {
+			if sym, ok := l.order[i].symbol(name); ok {
+				table.to[name] = sym
+			}
+		}
+	}
+}

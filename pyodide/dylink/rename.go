@@ -1,20 +1,8 @@
 package dylink
 
 import (
-	"strings"
-
 	"coderunner/pyodide/wasmbin"
 )
-
-// HostModule is the module that libraries import the host's functions from,
-// after Rename.
-const HostModule = "host"
-
-// symbolPrefix, with a function's name, is the module that it is imported from
-// after Rename. So wazero asks for the provider of each function by itself, and
-// gets the instance that defines it: no module has to pass thousands of
-// functions on.
-const symbolPrefix = "fn:"
 
 // Rename changes the modules that a rewritten side module imports its functions
 // from, to [HostModule] if host knows the name and else to one of the function
@@ -68,10 +56,4 @@ func appendImportType(b []byte, m *wasmbin.Module, im wasmbin.Import) []byte {
 		return b
 	}
 	return wasmbin.AppendU32(append(b, 0), m.Tags[im.Index]) // a tag
-}
-
-// providedBy cuts the function's name from the module that Rename has made of
-// it.
-func providedBy(module string) (function string, ok bool) {
-	return strings.CutPrefix(module, symbolPrefix)
 }

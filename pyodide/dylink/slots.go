@@ -12,23 +12,6 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// slots is what is known of the main module's table.
-type slots struct {
-	free    []span                      // in order, not touching one another
-	types   map[uint32]wasmbin.FuncType // of what was added; the main module's own are in Main
-	pending []pendingSlot
-	filled  []pendingSlot // by flush
-}
-
-// span is a range of slots.
-type span struct{ start, n uint32 }
-
-// pendingSlot is a slot that flush will fill.
-type pendingSlot struct {
-	slot uint32
-	symbol
-}
-
 var errTableFull = errors.New("the table of functions is full")
 
 // slotChunk is how many slots the table grows by at least.
@@ -219,4 +202,22 @@ func (l *Linker) dropPending() {
 		l.freeSlots(s.slot, 1)
 	}
 	l.slots.pending = nil
+}
+
+// address returns the address of a symbol, for a GOT entry or dlsym. A function without a
+// slot gets one; flush puts it there.
+func (l *Linker) address(ctx context.Context, s symbol) (uint32, error) {
+	if s.kind != wasmbin.KindFunc {
+		return s.in.memory + s.addr, nil
+	}
+	if v, ok := s.in.slot(s.fn); ok {
+		return v, nil
+	}
+	v, err := l.takeSlots(ctx, 1, 1)
+	if err != nil {
+		return 0, err
+	}
+	s.in.added[s.fn] = v
+	l.slots.pending = append(l.slots.pending, pendingSlot{v, s})
+	return v, nil
 }

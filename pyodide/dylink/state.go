@@ -11,42 +11,6 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// State is what a linker has done to its interpreter, for a snapshot of which
-// memory and the size of the table are part: with them and the same libraries,
-// [Linker.Restore] makes another linker of it. It is to be written as JSON.
-type State struct {
-	Instances int // of libraries that were ever made
-	Libraries []LibraryState
-	Handles   map[uint32]int // place in Libraries; -1: the main module
-	Global    map[string]int // what a name means to all: place in Libraries
-	Defined   map[string]int // and what its GOT entry means
-	Free      [][2]uint32    // table slots: first and number
-	Filled    []SlotState    // table slots that no element segment of theirs fills
-}
-
-// LibraryState is one loaded library.
-type LibraryState struct {
-	Path, Digest      string
-	Module            string // by which Env and other libraries' import from it
-	Memory, Base      uint32
-	Placed, Published bool
-	Known             bool // by its path; false after its constructor failed
-	Needs             []int
-	Env               []byte            // the module that it imports from env
-	From              map[string]string // who provides a function, if not the main module
-	Globals           map[string]uint64 // its mutable globals
-}
-
-// SlotState is a function in a slot: Owner is a place in Libraries, or
-// -1 for the main module and -2 for the host.
-type SlotState struct {
-	Slot           uint32
-	Owner          int
-	Module, Export string
-	Func           uint32
-	Type           wasmbin.FuncType
-}
-
 const (
 	ownerMain = -1
 	ownerHost = -2
@@ -174,26 +138,6 @@ func (d *library) setGlobals(ls LibraryState) error {
 		g.Set(v)
 	}
 	return nil
-}
-
-// names makes the tables of names that a restored state left out: there are
-// thousands, and most programs load nothing more.
-func (l *Linker) names() {
-	s := l.restored
-	if s == nil {
-		return
-	}
-	l.restored = nil
-	for _, table := range []struct {
-		to   map[string]symbol
-		from map[string]int
-	}{{l.global, s.Global}, {l.defs, s.Defined}} {
-		for name, i := range table.from {
-			if sym, ok := l.order[i].symbol(name); ok {
-				table.to[name] = sym
-			}
-		}
-	}
 }
 
 var errBadState = errors.New("the state of the dynamic linker is damaged")
