@@ -44,8 +44,8 @@ type evictor struct {
 // after an installation, when it is larger than a size in bytes. 0 is no limit.
 //
 // Entries in use by any process stay: see [Cache.Hold]. So do those of the kinds
-// runtimes, except for other versions' that were not used for a day longer. Close
-// waits for an eviction.
+// runtimes, except for other versions' that were not used for a day longer. Limit is
+// called before the Cache is used. Close waits for an eviction.
 func (c *Cache) Limit(bytes int64, runtimes ...string) {
 	c.evictor.limit, c.evictor.runtimes = bytes, runtimes
 	c.evictor.grow(0)

@@ -256,7 +256,7 @@ func humanSize(n int64) string {
 	return fmt.Sprintf("%.0f %ciB", size, units[i])
 }
 
-// humanAge returns how long ago something was used, which is known to half a day.
+// humanAge returns how long ago something was used, in days.
 func humanAge(d time.Duration) string {
 	switch days := int(d.Hours() / 24); {
 	case days < 1:

@@ -105,7 +105,7 @@ func isSlow(kind string) bool {
 // idle are kinds that no run reads, as long as what was made of them is there,
 // or whose loss only makes something slower.
 func idle(kind string) bool {
-	return kind == "CACHEDIR.TAG" || strings.HasPrefix(kind, "blobs/") || strings.HasPrefix(kind, "files/wanted") || strings.HasPrefix(kind, "deno/") && !strings.HasPrefix(kind, "deno/npm *") ||
+	return kind == "CACHEDIR.TAG" || kind == "size" || strings.HasPrefix(kind, "blobs/") || strings.HasPrefix(kind, "files/wanted") || strings.HasPrefix(kind, "deno/") && !strings.HasPrefix(kind, "deno/npm *") ||
 		isFingerprint(kind)
 }
 
@@ -243,7 +243,7 @@ func kindOf(rel string) string {
 	switch parts[0] {
 	case "locks", "processes":
 		return ""
-	case "trees", "files":
+	case "trees", "files", "records":
 		if len(parts) == 4 && base != "data" {
 			return strings.Join(parts[:2], "/") + " " + base // manifest, fingerprint
 		}
