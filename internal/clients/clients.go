@@ -20,9 +20,6 @@ import (
 	"strings"
 )
 
-// server is the name of our entry.
-const server = "coderunner"
-
 // Client is an MCP client.
 type Client struct {
 	Name   string
@@ -30,14 +27,6 @@ type Client struct {
 	file   func() (string, error)
 	at     string // the table of servers
 	entry  func(command string, args []string) []field
-}
-
-// field is a line of an entry. Values are strings, lists of them, numbers and
-// booleans.
-type field struct {
-	key    string
-	value  any
-	launch bool // also set in an entry that is there already
 }
 
 // All are the clients, by name.

@@ -72,29 +72,3 @@ func same(a, b any) bool {
 	}
 	return reflect.DeepEqual(values[0], values[1])
 }
-
-// inline renders a value as JSON, which is also TOML and YAML for the values of
-// fields.
-func inline(value any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // of strings, numbers and booleans
-	return strings.ReplaceAll(strings.TrimSpace(b.String()), `","`, `", "`)
-}
-
-// lineEnd returns how the lines of a text end.
-func lineEnd(text []byte) string {
-	if bytes.Contains(text, []byte("\r\n")) {
-		return "\r\n"
-	}
-	return "\n"
-}
-
-// withLineEnd returns the text with a line end, unless it is empty.
-func withLineEnd(text []byte) []byte {
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		return append(bytes.Clone(text), lineEnd(text)...)
-	}
-	return text
-}
