@@ -1,0 +1,68 @@
+package jsparse
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// loose finds imports where the scanner stops. The line of a static one begins
+// with import or export, or ends a list of names.
+var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
+
+// Options are how to read a file.
+type Options struct {
+	// Main reports whether it is the program, whose value is wanted.
+	Main bool
+	// Tags reports whether a < before an operand begins a tag, as in .jsx and
+	// .tsx. Otherwise that is so if the whole file can be read like that.
+	Tags bool
+	// CommonJS reports whether it is never a module, as .cjs.
+	CommonJS bool
+}
+
+// Parse finds the imports of a file and prepares its edits. An uncertain scan has
+// none.
+func Parse(source string, o Options) *Program {
+	if o.Tags || strings.Contains(source, "</") || strings.Contains(source, "/>") {
+		if p := parse(source, o, true); p.Certain && p.Tags || o.Tags {
+			return p
+		}
+	}
+	return parse(source, o, false)
+}
+
+func parse(source string, o Options, tags bool) *Program {
+	p := &Program{Source: source, seen: map[string]int{}}
+	s := &scanner{src: source, prev: token{kind: none}, tags: tags}
+	a := analysis{s: s, p: p, first: statement{start: -1}, last: statement{start: -1}}
+	for {
+		t, err := s.next()
+		if err != nil {
+			for _, m := range loose.FindAllStringSubmatchIndex(source, MaxImports) {
+				at := m[4:6]
+				if at[0] < 0 {
+					at = m[6:8]
+				}
+				p.note(Import{Specifier: source[at[0]:at[1]], Static: m[2] >= 0})
+			}
+			return &Program{Source: source, Imports: p.Imports, Tags: tags}
+		}
+		a.take(t)
+		if t.kind == none {
+			break
+		}
+	}
+	p.Certain, p.Tags, p.begins = true, s.tagged, len(source)
+	if a.first.start >= 0 {
+		p.begins = a.first.start
+	}
+	if p.Tags {
+		a.pragmas()
+	}
+	if o.Main {
+		a.edit(o)
+	}
+	slices.SortStableFunc(p.edits, byOffset)
+	return p
+}
