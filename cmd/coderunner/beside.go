@@ -262,13 +262,18 @@ func (b *beside) named(name string) error {
 		}
 		return nil
 	}
+	return b.directory(name, filepath.ToSlash(as))
+}
+
+// directory takes the files of a directory that the command line names.
+func (b *beside) directory(name, as string) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(entry string, d fs.DirEntry, err error) error {
-		to := path.Join(filepath.ToSlash(as), entry)
+		to := path.Join(as, entry)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)

@@ -59,7 +59,7 @@ func Main() int {
 		signal.Stop(signals) // a second signal has its usual effect
 		end.Signal, _ = s.(syscall.Signal)
 		if cancel(end); s == os.Interrupt && term.IsTerminal(int(os.Stderr.Fd())) {
-			defer fmt.Fprintln(os.Stderr) // the terminal shows ^C, and then a prompt
+			defer interrupted()
 		}
 	}
 	select {
@@ -72,6 +72,14 @@ func Main() int {
 		fmt.Fprintln(os.Stderr, "coderunner: ended by a signal before everything had stopped")
 		return end.exitCode()
 	}
+}
+
+// interrupted ends this process by the signal of Ctrl-C: only then a shell ends
+// its loop or script, too. For the shell, that is exit code 130.
+func interrupted() {
+	fmt.Fprintln(os.Stderr) // the terminal shows ^C, and then a prompt
+	signal.Reset(os.Interrupt)
+	raise(syscall.SIGINT)
 }
 
 // execute runs the command that the command line names.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"syscall"
 
 	"go.uber.org/zap"
 )
@@ -17,6 +18,9 @@ func dupStdout() (*os.File, error) { return os.Stdout, nil }
 
 // inBackground is false: there is no job control.
 func inBackground(*os.File) bool { return false }
+
+// raise does nothing: there is nobody to tell.
+func raise(syscall.Signal) {}
 
 // logState does nothing: there is no signal to ask with.
 func logState(*zap.Logger) {}

@@ -9,6 +9,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"syscall"
+	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -50,6 +51,12 @@ func dupStdout() (*os.File, error) {
 func inBackground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group != unix.Getpgrp()
+}
+
+// raise sends this process a signal, and waits a moment for it.
+func raise(s syscall.Signal) {
+	_ = syscall.Kill(os.Getpid(), s)
+	time.Sleep(time.Second)
 }
 
 // logState logs, for each SIGUSR1, what the server holds: for operators, and
