@@ -242,10 +242,11 @@ def _parse(source, name):
     flags = _FLAGS | ast.PyCF_ONLY_AST
     try:
         return compile(source, name, "exec", flags, dont_inherit=True)
-    except SyntaxError:
-        cleaned = _clean(source, name)
-        if cleaned is None:
-            raise
+    except SyntaxError as e:
+        problem = e
+    cleaned = _clean(source, name)
+    if cleaned is None:
+        raise problem
     return compile(cleaned[0], name, "exec", flags, dont_inherit=True)
 
 

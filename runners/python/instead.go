@@ -2,6 +2,7 @@ package python
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"coderunner/runners"
@@ -27,6 +28,10 @@ var instead = map[string]string{
 	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",
 }
 
+// neededBy finds the package that wants one that cannot be installed in the
+// resolver's reason.
+var neededBy = regexp.MustCompile(`\(needed by ([a-z0-9-]+) `)
+
 // advise adds to the error of packages that cannot be installed what the program
 // could use instead, and, for whoever runs the server, what to set.
 func (j *job) advise(e *runners.Error) {
@@ -43,12 +48,16 @@ func (j *job) advise(e *runners.Error) {
 		if err != nil {
 			continue
 		}
-		other := instead[r.Name]
+		name := r.Name
+		if by := neededBy.FindStringSubmatch(p.Reason); by != nil && instead[name] == "" {
+			name = by[1]
+		}
+		other := instead[name]
 		if _, built := lock.ByName[other]; built && unreachable && instead[other] != "" {
 			other = instead[other] // it cannot be installed either
 		}
 		if other != "" {
-			use = append(use, fmt.Sprintf("instead of %s, use %s", r.Name, other))
+			use = append(use, fmt.Sprintf("instead of %s, use %s", name, other))
 		}
 	}
 	if len(use) > 0 {

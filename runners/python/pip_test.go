@@ -72,6 +72,9 @@ func TestNotebook(t *testing.T) {
 			t.Errorf("%q: %s %+v", code, o.Status, o.Error)
 			continue
 		}
+		if strings.Contains(o.Error.Traceback, "During handling") {
+			t.Errorf("%q: %s", code, o.Error.Traceback)
+		}
 		line, message, _ := strings.Cut(want, ": ")
 		if first, _, _ := strings.Cut(o.Error.Message, "\n"); first != message || line != string(rune('0'+o.Error.Line)) {
 			t.Errorf("%q: line %d: %s, want %s", code, o.Error.Line, first, want)

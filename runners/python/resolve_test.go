@@ -387,6 +387,10 @@ func TestInstead(t *testing.T) {
 	}
 	b := newBase(t, nil, wheeltest.Wheel{Filename: "numpy-1.0-py3-none-any.whl"}, wheeltest.Wheel{Filename: "pandas-1.0-py3-none-any.whl"})
 	reachable := x.newRunner(b, false, t.TempDir())
+	x.module("modin", "1.0", "other")
+	if o := run(t, reachable, "import modin"); o.Error == nil || o.Error.Hint != "Instead of modin, use pandas." {
+		t.Errorf("%+v", o.Error)
+	}
 	o := run(t, reachable, "import polars, psycopg")
 	refused(t, o, "polars", "only wheels for win")
 	if want := "Instead of polars, use pandas; instead of psycopg, use sqlite3."; o.Error.Hint != want {
