@@ -123,6 +123,9 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	for _, p := range e.Packages {
 		text += "  " + p.Name + ": " + p.Reason + "\n"
 	}
+	if e.Hint != "" {
+		text += "  " + strings.ReplaceAll(e.Hint, "\n", "\n  ") + "\n"
+	}
 	return text
 }
 
