@@ -98,6 +98,13 @@ func (d *Displays) Add(mime, data, plain string) error {
 	return nil
 }
 
+// Omit counts n more displays that are not kept.
+func (d *Displays) Omit(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.omitted += n
+}
+
 // All returns what was added, and how much more there was. A nil d has nothing.
 func (d *Displays) All() (list []Display, omitted int) {
 	if d == nil {

@@ -55,6 +55,9 @@ func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
 			return nil // what cannot be listed has no files to name
 		case path.Ext(name) == ".pyc":
 			return nil
+		case len(left) >= maxLeft:
+			omitted++
+			return nil
 		}
 		file := LeftFile{Path: strings.ToValidUTF8(name, "\ufffd"), MIME: specialType(d.Type())}
 		if file.MIME == "" {
@@ -63,10 +66,6 @@ func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
 				return nil
 			}
 			total += int64(len(file.Data))
-		}
-		if len(left) >= maxLeft {
-			omitted++
-			return nil
 		}
 		left = append(left, file)
 		return nil

@@ -344,7 +344,7 @@ func decode(m message) (*outcome, string, error) {
 	o := &outcome{raw: r.Structured, Usage: r.Meta.Usage}
 	err := json.Unmarshal(r.Structured, o)
 	if _, value, ok := strings.Cut("\n"+text, "\nresult: "); ok && o.Result != nil && o.Result.Text == "" {
-		o.Result.Text = value // the structured content has it as JSON
+		o.Result.Text, _, _ = strings.Cut(value, "\nfiles:\n") // the structured content has it as JSON
 	}
 	return o, text, err
 }

@@ -29,6 +29,7 @@ _ORDER = (*_IMAGES, "image/svg+xml", "chart", "text/html", "text/markdown", "tex
 _SIMPLE = frozenset((int, str, float, bool, bytes, complex, dict, set, frozenset, range))
 
 _call = _encode = None  # of _coderunner, which sets them
+_room = {"count": 100, "bytes": 24 << 20, "omitted": 0}  # the host keeps no more
 
 
 def display(*objects, raw=False, **options):
@@ -99,8 +100,14 @@ def _send(mime, data, plain):
         data = bytes(data).decode("utf-8", "replace")
     elif data is not None and not isinstance(data, str):
         data = _encode(data) if mime.endswith("json") else str(data)
-    if data is None or len(data) > MOST * 4 // 3 + 4:
-        mime, data, plain = "", "", ""  # only counted
+    if data is None or len(data) > min(MOST * 4 // 3 + 4, _room["bytes"]) or not _room["count"]:
+        _room["omitted"] += 1
+        if _room["omitted"] > 1:
+            return  # the rest is counted at the end
+        mime, data, plain = "", "", ""
+    else:
+        _room["count"] -= 1
+        _room["bytes"] -= len(data)
     _call("display", {"mime": mime, "data": data, "plain": str(plain)[:_PLAIN]})
 
 
@@ -220,13 +227,14 @@ def _drawn(value):
 
 
 def finish():
-    """Shows the figures that are open at the end and were not shown or saved."""
+    """Shows the figures that are open at the end and were not shown or saved, and
+    tells how much was not shown."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
-    if helpers is None:
-        return
-    for manager in helpers.Gcf.get_all_fig_managers():
+    for manager in helpers.Gcf.get_all_fig_managers() if helpers else ():
         if not getattr(manager.canvas.figure, "_coderunner_shown", False):
             _show_figure(manager.canvas.figure)
+    if _room["omitted"] > 1:
+        _call("display", {"omitted": _room["omitted"] - 1})
 
 
 def _backend_bases(module):

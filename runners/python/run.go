@@ -218,9 +218,16 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 func (j *job) calls() map[string]pyodide.Call {
 	calls := j.pip.calls()
 	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
-		var d struct{ MIME, Data, Plain string }
+		var d struct {
+			MIME, Data, Plain string
+			Omitted           uint32
+		}
 		if err := json.Unmarshal(argument, &d); err != nil {
 			return nil, errors.New("a display is an object of three strings")
+		}
+		if d.Omitted > 0 {
+			j.shown.Omit(int(d.Omitted))
+			return nil, nil
 		}
 		return nil, j.shown.Add(d.MIME, d.Data, d.Plain)
 	}}

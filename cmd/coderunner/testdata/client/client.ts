@@ -41,6 +41,28 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
   const failed = await run({ language: "python", code: "1 // 0" });
   check("reports an error", failed.isError && failed.structuredContent.error.type === "ZeroDivisionError", failed);
 
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  for (const [language, code] of [
+    ["typescript", `display(Uint8Array.fromBase64("${png}")); Deno.writeTextFileSync("a.csv", "1,2\n".repeat(2000));`],
+    ["python", `import base64\ndisplay({"image/png": base64.b64decode("${png}")}, raw=True)\nwith open("a.csv", "w") as f: f.write("1,2\\n" * 2000)`],
+  ]) {
+    const r = await run({ language, code });
+    const image = r.content.find((c: Result) => c.type === "image"), link = r.content.find((c: Result) => c.type === "resource_link");
+    check(`gets an image and a file of ${language}`, image?.data === png && link?.name === "a.csv" && link.size === 8000, r);
+    const { contents } = await client.readResource({ uri: link.uri });
+    check("reads the file", contents[0].text === "1,2\n".repeat(2000), contents);
+    const again = await run({ language: "python", code: "len(open('b.csv').read())", files: [{ path: "b.csv", uri: link.uri }] });
+    check("passes it on", again.structuredContent.result.json === 8000, again);
+  }
+
+  // As Claude Code, which would show its model no image beside structured content.
+  const dropper = new Client({ name: "claude-code", version: "2" }, { versionNegotiation });
+  await dropper.connect(new StdioClientTransport({ command: Deno.args[0], env: Deno.env.toObject(), stderr: "ignore" }));
+  const listed = await dropper.listTools();
+  const plain: Result = await dropper.callTool({ name: "run_code", arguments: { language: "python", code: "40 + 2" } });
+  check("leaves structured content out", !listed.tools[0].outputSchema && plain.structuredContent === undefined && plain.content[0].text === "result: 42", plain);
+  await dropper.close();
+
   const bad = await run({ language: "python", code: "1", timeout_seconds: "soon" });
   check("explains a bad argument", bad.isError && bad.content[0].text.includes("timeout_seconds"), bad);
 
