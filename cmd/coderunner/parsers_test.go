@@ -44,7 +44,7 @@ var hostilePrograms = map[string][]string{
 		"import sys\nsys.exit(2 ** 70)",
 		"import nosuchmodule_\U0001f600", "exec('\\ud800')",
 		"display({'text/html': '\\ud800\\x00'}, raw=True)\ndisplay({'application/json': '[1e999]'}, raw=True)",
-		"display({'application/x\\ud800+json': '{\\"a\\": \\"\\\\ud800\\"}', 'text/plain': '\\udfff'}, raw=True)",
+		`display({"application/x\ud800+json": "{\"a\": 1}", "text/plain": "\udfff"}, raw=True)`,
 		"open('\\x1b\\n\\udc80', 'w').write('\\x00'); open('a.json', 'w', errors='surrogatepass').write('[\\ud800]')",
 		fmt.Sprintf(forge, `{"repr": "x", "json": "[1e999]"}`),
 		fmt.Sprintf(forge, `{"repr": "\ud800", "json": r'{"a":1,"a":"\ud800"}'}`),

@@ -43,7 +43,7 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
 
   const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   for (const [language, code] of [
-    ["typescript", `display(Uint8Array.fromBase64("${png}")); Deno.writeTextFileSync("a.csv", "1,2\n".repeat(2000));`],
+    ["typescript", `display((Uint8Array as any).fromBase64("${png}")); Deno.writeTextFileSync("a.csv", "1,2\\n".repeat(2000));`],
     ["python", `import base64\ndisplay({"image/png": base64.b64decode("${png}")}, raw=True)\nwith open("a.csv", "w") as f: f.write("1,2\\n" * 2000)`],
   ]) {
     const r = await run({ language, code });
