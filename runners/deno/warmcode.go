@@ -93,7 +93,7 @@ func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
 	if err != nil {
 		return err
 	}
-	if in.denoDir == c.denoDir {
+	if in.ownDir == c.denoDir {
 		return errors.New("Deno has no directory of its own for a run")
 	}
 	// A package may end the process while it is loaded.
