@@ -96,7 +96,9 @@ func (h *hosts) openDeno(ctx context.Context, dir string) error {
 	if err := h.writeFile("where.ts", "console.log(Deno.execPath())"); err != nil {
 		return err
 	}
-	r, err := h.builds[0].with("run", h.file("where.ts")).run(ctx)
+	where := h.builds[0].with("run", h.file("where.ts"))
+	where.env = append(slices.Clone(where.env), "DENO_PERMISSION_ARGS=--allow-run") // else the path is not told
+	r, err := where.run(ctx)
 	if err != nil {
 		return err
 	}

@@ -136,10 +136,10 @@ var legacyPackages = []string{
 	"routing-controllers", "sequelize-typescript", "@typegoose/", "@mikro-orm/", "@angular/", "lit/decorators", "lit-element", "mobx-angular",
 }
 
-// legacy reports whether a module means the decorators before the standard, with
-// metadata, as most programs still do: it shows that, or nothing of the standard's.
+// legacy reports whether a module shows that it means the decorators before the
+// standard, with metadata.
 func legacy(m Module) bool {
-	return m.Decorated && (m.Legacy || !m.Standard) || slices.ContainsFunc(m.Imports, func(i jsparse.Import) bool {
+	return m.Decorated && (m.Legacy || m.Target && !m.Standard) || slices.ContainsFunc(m.Imports, func(i jsparse.Import) bool {
 		return slices.ContainsFunc(legacyPackages, func(name string) bool {
 			spec := strings.TrimPrefix(i.Specifier, "npm:")
 			return strings.HasPrefix(spec, name) && (strings.HasSuffix(name, "/") || strings.Contains("/@", (spec + "/")[len(name):len(name)+1]))

@@ -128,6 +128,7 @@ func (a *analysis) module(t token) {
 // Names in the signatures of decorators before the standard, and of the standard's.
 var (
 	legacyWords   = []string{"PropertyDescriptor", "TypedPropertyDescriptor", "propertyKey", "descriptor"}
+	targetWords   = []string{"target", "Function"}
 	standardWords = []string{"context", "ctx", "kind", "accessor", "addInitializer"}
 )
 
@@ -141,6 +142,8 @@ func (a *analysis) decorators(t token) {
 		a.p.Legacy = a.p.Legacy || a.s.is(a.prev, '(') || a.s.is(a.prev, ',')
 	case slices.Contains(legacyWords, w):
 		a.p.Legacy = true
+	case slices.Contains(targetWords, w):
+		a.p.Target = true
 	case slices.Contains(standardWords, w) || strings.HasSuffix(w, "DecoratorContext"):
 		a.p.Standard = true
 	}

@@ -30,7 +30,8 @@ type Program struct {
 	Classic   bool   // a pragma names a function for tags instead
 	Decorated bool   // it has decorators
 	Legacy    bool   // it shows that these are from before the standard
-	Standard  bool   // it uses names that are usual in the standard's
+	Target    bool   // it uses names that are usual in those, and in some of the standard's
+	Standard  bool   // it uses names that are usual in the standard's only
 
 	begins int  // where its first statement begins, or its end
 	module bool // it is a module, whether or not its text shows that
