@@ -12,24 +12,35 @@ import (
 	"coderunner/internal/compiler"
 )
 
-// usageTemplate is cobra's without the settings, which every command takes:
-// they have a page of their own.
-const usageTemplate = `Usage:{{if .Runnable}}
-  {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
-
-Commands:{{range .Commands}}{{if .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalNonPersistentFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
-
-Limits, permissions, cache and registries are settings of every command:
-  coderunner help settings
-`
+// printUsage prints what cobra prints, without the settings, which every command
+// takes: they have a page of their own. (A template of cobra's would link
+// text/template, and with it every method in the binary.)
+func printUsage(cmd *cobra.Command) error {
+	w := cmd.OutOrStderr()
+	fmt.Fprint(w, "Usage:\n")
+	if cmd.Runnable() {
+		fmt.Fprintf(w, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "  %s COMMAND\n", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(w, "\nCommands:\n")
+	}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			fmt.Fprintf(w, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		fmt.Fprintf(w, "\nFlags:\n%s", cmd.LocalNonPersistentFlags().FlagUsages())
+	}
+	_, err := fmt.Fprint(w, "\nLimits, permissions, cache and registries are settings of every command:\n  coderunner help settings\n")
+	return err
+}
 
 // newRoot builds the command line. Without a command it serves.
 func newRoot() *cobra.Command {
@@ -52,8 +63,7 @@ func newRoot() *cobra.Command {
 		cfg, err = readConfig(cmd.Flags())
 		return err
 	}
-	root.SetVersionTemplate("coderunner {{.Version}}\n")
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(suggestFlag)
 	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newConfig(), newVersion(&cfg), newCompile(),
 		newSettings(root.PersistentFlags()))
