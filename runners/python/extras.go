@@ -2,8 +2,6 @@ package python
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -140,16 +138,4 @@ func (j *job) installExtras(ctx context.Context, found *pyodide.Analysis) error 
 		}
 	}
 	return nil
-}
-
-// callExtra installs the package that has a module of an extra.
-func (m *micropip) callExtra(_ context.Context, argument json.RawMessage) (any, error) {
-	var name string
-	if err := json.Unmarshal(argument, &name); err != nil || m.offers[name].Name == "" {
-		return nil, fmt.Errorf("%.100s is not prepared", argument)
-	}
-	if found, ok := m.take([]requirement.Requirement{m.offers[name]}, false); ok {
-		return nil, m.add(found, false)
-	}
-	return nil, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
-	"coderunner/runners/python/resolver"
 )
 
 // Lock prepares the packages of a request's program, as Run would, and does not run
@@ -41,19 +40,4 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 		return nil, runners.BadArgument("code", "cannot take a lock: %v.", err)
 	}
 	return &runners.Locked{Text: text, Packages: o.Packages}, nil
-}
-
-// lockOf returns the files that the request allows, nil if it allows all.
-func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, error) {
-	if !req.Locked {
-		return nil, nil
-	}
-	if script.Lock == nil {
-		return nil, runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
-	}
-	locked := &resolver.Locked{By: "the program's lock", SHA256: map[string][]string{}}
-	for _, l := range script.Lock {
-		locked.SHA256[l.Name] = []string{l.SHA256}
-	}
-	return locked, nil
 }

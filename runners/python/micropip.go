@@ -223,6 +223,18 @@ func (m *micropip) callImport(ctx context.Context, argument json.RawMessage) (an
 	return nil, nil
 }
 
+// callExtra installs the package that has a module of an extra.
+func (m *micropip) callExtra(_ context.Context, argument json.RawMessage) (any, error) {
+	var name string
+	if err := json.Unmarshal(argument, &name); err != nil || m.offers[name].Name == "" {
+		return nil, fmt.Errorf("%.100s is not prepared", argument)
+	}
+	if found, ok := m.take([]requirement.Requirement{m.offers[name]}, false); ok {
+		return nil, m.add(found, false)
+	}
+	return nil, nil
+}
+
 // maxInstall bounds the requirements of one call.
 const maxInstall = 200
 

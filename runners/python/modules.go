@@ -20,34 +20,6 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// installImports installs the requirements in the files of the program's
-// directory and the packages of the modules that it imports and lacks.
-func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error {
-	in := j.pk
-	missing := in.missing(found.Imports)
-	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
-		if err := in.installTimeZones(ctx); err != nil {
-			return err
-		}
-		missing = slices.Delete(missing, i, i+1)
-	}
-	if len(missing) == 0 && len(found.Installs) == 0 {
-		return nil // requirements.txt is here to be read, not to be installed
-	}
-	if in.locked == nil && in.files.Hashes != nil {
-		in.lockTo(in.files.Hashes)
-	}
-	if found.Micropip && !in.only {
-		return j.pip.prepareAhead(ctx, found.Installs, missing)
-	}
-	// pip would install all, but the program may need only some.
-	asked := slices.Concat(in.files.Requirements, together(found.Installs))
-	if err := in.installOptional(ctx, asked); err != nil {
-		return err
-	}
-	return in.installModules(ctx, in.missing(missing))
-}
-
 // maxArchived bounds the entries read of an archive.
 const maxArchived = 10_000
 

@@ -63,9 +63,6 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 // noSpace is Python's message for ENOSPC.
 const noSpace = "No space left on device"
 
-// ending is an outcome under construction.
-type ending struct{ *runners.Outcome }
-
 // printed returns an outcome with the program's output.
 func (j *job) printed(status runners.Status, code int) ending {
 	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted}

@@ -35,6 +35,7 @@ package python
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"go.uber.org/zap"
@@ -44,6 +45,7 @@ import (
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -91,6 +93,30 @@ type Runner struct {
 
 var _ runners.Runner = (*Runner)(nil)
 
+// engine is the state that all runs share.
+type engine struct {
+	rt        *pyodide.Runtime
+	lock      *lockfile.Lock
+	resolver  *resolver.Resolver
+	snapshots *snapshots
+}
+
+// close frees the engine. No run may be in progress.
+func (e *engine) close() error {
+	return errors.Join(e.snapshots.close(), e.rt.Close())
+}
+
+// opening is an engine being opened. Its results are set when done is closed.
+type opening struct {
+	done   chan struct{}
+	engine *engine
+	err    error
+
+	mu      sync.Mutex
+	last    *runners.Progress
+	waiters map[*runners.ProgressFunc]bool
+}
+
 // New returns a Runner. It checks the configuration and fetches nothing.
 func New(c Config) (*Runner, error) {
 	if _, err := resolver.New(resolver.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
@@ -107,28 +133,6 @@ func New(c Config) (*Runner, error) {
 // Versions returns the versions of Pyodide and CPython.
 func (r *Runner) Versions() map[string]string {
 	return map[string]string{"pyodide": versions.PyodideVersion, "cpython": versions.CPythonVersion}
-}
-
-// Warm opens the runtime and prepares packages.
-func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
-	progress = progress.Serial()
-	reqs, err := parseAll(packages)
-	if err != nil {
-		return err
-	}
-	e, err := r.engine(ctx, progress)
-	if err != nil {
-		return err
-	}
-	if _, err := e.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: progress}); err != nil {
-		return err
-	}
-	// A first interpreter shows that the runtime works.
-	in, err := e.rt.New(ctx, pyodide.Options{})
-	if err != nil {
-		return err
-	}
-	return in.Close()
 }
 
 // Close ends the runner. No Run may be in progress.

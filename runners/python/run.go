@@ -12,34 +12,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
-	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
-
-// job is one run on its way.
-type job struct {
-	r      *Runner
-	engine *engine
-	req    runners.Request
-	reqs   []requirement.Requirement
-	stdout *runners.Capture
-	stderr *runners.Capture
-	in     *pyodide.Interp // nil before start
-
-	pk       *installer        // of its packages
-	pip      *micropip         // what the running program may install
-	brings   bool              // program has own modules, which may shadow packages'
-	left     time.Duration     // of the time limit, after the analysis
-	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
-
-	shown        runners.Displays
-	files        []runners.LeftFile // that the program left
-	filesOmitted int
-}
 
 // Run runs one program. See [runners.Runner].
 func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
@@ -70,63 +47,6 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	o.Usage.PrepareMS = prepared.Milliseconds()
 	o.Usage.RunMS = max(time.Since(begun)-prepared, 0).Milliseconds()
 	return o, nil
-}
-
-// job checks a request and finds the requirements that can be known before the
-// program is parsed.
-func (r *Runner) job(req runners.Request) (*job, error) {
-	if req.Language != runners.Python {
-		return nil, runners.BadArgument("language", "is %q, which Python does not run: use python.", req.Language)
-	}
-	req.Limits = req.Limits.WithDefaults()
-	req.Progress = req.Progress.Serial()
-	if err := req.Check(); err != nil {
-		return nil, err
-	}
-	reqs, err := parseAll(req.Packages)
-	if err != nil {
-		return nil, err
-	}
-	script, err := requirement.ParseScript(req.Code)
-	if err == nil {
-		err = script.CheckPython(versions.CPythonVersion)
-	}
-	if err != nil {
-		return nil, runners.BadArgument("code", "cannot be run: %v.", err)
-	}
-	for _, text := range script.Dependencies {
-		d, err := requirement.Parse(text)
-		if err != nil {
-			return nil, runners.BadArgument("code", "has a script block with a dependency that cannot be read: %v.", err)
-		}
-		reqs = append(reqs, d)
-	}
-	locked, err := lockOf(req, script)
-	if err != nil {
-		return nil, err
-	}
-	files, err := requirement.ReadFiles(fileReader(req.Files))
-	if err != nil {
-		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
-	}
-	pk := &installer{
-		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
-		installed: map[string]resolver.Package{}, skipped: map[string]string{},
-	}
-	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk)}
-	j.stdout, j.stderr = req.Captures()
-	return j, nil
-}
-
-// fileReader returns a function that returns the contents of a file, or nil.
-func fileReader(files []runners.File) func(path string) []byte {
-	return func(path string) []byte {
-		i := slices.IndexFunc(files, func(f runners.File) bool { return f.Path == path })
-		if i < 0 {
-			return nil
-		}
-		return append([]byte{}, files[i].Data...)
-	}
 }
 
 // run analyses the program, installs what it needs, leases an interpreter and
@@ -165,6 +85,61 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	}
 	return j.outcome(res), nil
 }
+
+// installImports installs the requirements in the files of the program's
+// directory and the packages of the modules that it imports and lacks.
+func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error {
+	in := j.pk
+	missing := in.missing(found.Imports)
+	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
+		if err := in.installTimeZones(ctx); err != nil {
+			return err
+		}
+		missing = slices.Delete(missing, i, i+1)
+	}
+	if len(missing) == 0 && len(found.Installs) == 0 {
+		return nil // requirements.txt is here to be read, not to be installed
+	}
+	if in.locked == nil && in.files.Hashes != nil {
+		in.lockTo(in.files.Hashes)
+	}
+	if found.Micropip && !in.only {
+		return j.pip.prepareAhead(ctx, found.Installs, missing)
+	}
+	// pip would install all, but the program may need only some.
+	asked := slices.Concat(in.files.Requirements, together(found.Installs))
+	if err := in.installOptional(ctx, asked); err != nil {
+		return err
+	}
+	return in.installModules(ctx, in.missing(missing))
+}
+
+// chooseSnapshot looks for a snapshot with the program's imports to run on. The
+// caller calls release after the run.
+func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) (release func()) {
+	begun := time.Now()
+	defer func() { j.pk.spent(begun) }()
+	r := recipe{mounts: j.pk.mounts()}
+	for _, w := range found.Imports {
+		if !w.Optional {
+			r.modules = append(r.modules, w.Name)
+		}
+	}
+	for _, m := range found.Members {
+		if pkg, name, _ := strings.Cut(m, ":"); j.pk.hasSubmodule(pkg, name) {
+			r.modules = append(r.modules, m)
+		}
+	}
+	if len(r.modules) > 0 && !j.brings && !j.pip.used {
+		slices.Sort(r.modules)
+		if j.snapshot, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.snapshot != nil {
+			return release
+		}
+	}
+	return func() {}
+}
+
+func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
 
 // errAnalysisLimit is the cause of an analysis that exceeds the time limit.
 var errAnalysisLimit = errors.New("the program takes too long to parse")
@@ -312,13 +287,4 @@ func (j *job) writeProgram() error {
 		return nil
 	}
 	return j.in.WriteFile(name, []byte(j.req.Code))
-}
-
-// shownName returns the program's name in tracebacks.
-func shownName(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	if name == "" || strings.ContainsRune(name, 0) {
-		return "main.py"
-	}
-	return name
 }

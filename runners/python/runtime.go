@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,30 +13,6 @@ import (
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/resolver"
 )
-
-// engine is the state that all runs share.
-type engine struct {
-	rt        *pyodide.Runtime
-	lock      *lockfile.Lock
-	resolver  *resolver.Resolver
-	snapshots *snapshots
-}
-
-// close frees the engine. No run may be in progress.
-func (e *engine) close() error {
-	return errors.Join(e.snapshots.close(), e.rt.Close())
-}
-
-// opening is an engine being opened. Its results are set when done is closed.
-type opening struct {
-	done   chan struct{}
-	engine *engine
-	err    error
-
-	mu      sync.Mutex
-	last    *runners.Progress
-	waiters map[*runners.ProgressFunc]bool
-}
 
 // engine returns the engine, opening it if need be. All waiting runs receive the
 // progress. Cancelling ctx ends the wait, not the opening.
@@ -155,4 +130,26 @@ func (o *opening) watch(f runners.ProgressFunc) (stop func()) {
 		defer o.mu.Unlock()
 		delete(o.waiters, key)
 	}
+}
+
+// Warm opens the runtime and prepares packages.
+func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
+	progress = progress.Serial()
+	reqs, err := parseAll(packages)
+	if err != nil {
+		return err
+	}
+	e, err := r.engine(ctx, progress)
+	if err != nil {
+		return err
+	}
+	if _, err := e.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: progress}); err != nil {
+		return err
+	}
+	// A first interpreter shows that the runtime works.
+	in, err := e.rt.New(ctx, pyodide.Options{})
+	if err != nil {
+		return err
+	}
+	return in.Close()
 }

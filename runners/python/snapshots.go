@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/builder"
 	"coderunner/pyodide"
-	"coderunner/runners/python/hostdirs"
 )
 
 // A program whose set of imports was used before starts from a snapshot that was
@@ -26,31 +24,6 @@ import (
 //
 // The importing interpreter runs only the packages' code, never a program's, and
 // has no access to the host; the same holds for those that compile packages.
-
-// chooseSnapshot looks for a snapshot with the program's imports to run on. The
-// caller calls release after the run.
-func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) (release func()) {
-	begun := time.Now()
-	defer func() { j.pk.spent(begun) }()
-	r := recipe{mounts: j.pk.mounts()}
-	for _, w := range found.Imports {
-		if !w.Optional {
-			r.modules = append(r.modules, w.Name)
-		}
-	}
-	for _, m := range found.Members {
-		if pkg, name, _ := strings.Cut(m, ":"); j.pk.hasSubmodule(pkg, name) {
-			r.modules = append(r.modules, m)
-		}
-	}
-	if len(r.modules) > 0 && !j.brings && !j.pip.used {
-		slices.Sort(r.modules)
-		if j.snapshot, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.snapshot != nil {
-			return release
-		}
-	}
-	return func() {}
-}
 
 // The bounds of what is kept.
 const (
@@ -130,8 +103,6 @@ type needs struct {
 	memory int64
 	env    map[string]string
 }
-
-func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
 
 // suits reports whether the memory limit fits and no package read a variable that
 // is set now.

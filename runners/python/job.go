@@ -1,0 +1,118 @@
+package python
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"coderunner/internal/versions"
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
+)
+
+// job is one run on its way.
+type job struct {
+	r      *Runner
+	engine *engine
+	req    runners.Request
+	reqs   []requirement.Requirement
+	stdout *runners.Capture
+	stderr *runners.Capture
+	in     *pyodide.Interp // nil before start
+
+	pk       *installer        // of its packages
+	pip      *micropip         // what the running program may install
+	brings   bool              // program has own modules, which may shadow packages'
+	left     time.Duration     // of the time limit, after the analysis
+	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
+
+	shown        runners.Displays
+	files        []runners.LeftFile // that the program left
+	filesOmitted int
+}
+
+// ending is an outcome under construction.
+type ending struct{ *runners.Outcome }
+
+// job checks a request and finds the requirements that can be known before the
+// program is parsed.
+func (r *Runner) job(req runners.Request) (*job, error) {
+	if req.Language != runners.Python {
+		return nil, runners.BadArgument("language", "is %q, which Python does not run: use python.", req.Language)
+	}
+	req.Limits = req.Limits.WithDefaults()
+	req.Progress = req.Progress.Serial()
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	reqs, err := parseAll(req.Packages)
+	if err != nil {
+		return nil, err
+	}
+	script, err := requirement.ParseScript(req.Code)
+	if err == nil {
+		err = script.CheckPython(versions.CPythonVersion)
+	}
+	if err != nil {
+		return nil, runners.BadArgument("code", "cannot be run: %v.", err)
+	}
+	for _, text := range script.Dependencies {
+		d, err := requirement.Parse(text)
+		if err != nil {
+			return nil, runners.BadArgument("code", "has a script block with a dependency that cannot be read: %v.", err)
+		}
+		reqs = append(reqs, d)
+	}
+	locked, err := lockOf(req, script)
+	if err != nil {
+		return nil, err
+	}
+	files, err := requirement.ReadFiles(fileReader(req.Files))
+	if err != nil {
+		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
+	}
+	pk := &installer{
+		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
+		installed: map[string]resolver.Package{}, skipped: map[string]string{},
+	}
+	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk)}
+	j.stdout, j.stderr = req.Captures()
+	return j, nil
+}
+
+// fileReader returns a function that returns the contents of a file, or nil.
+func fileReader(files []runners.File) func(path string) []byte {
+	return func(path string) []byte {
+		i := slices.IndexFunc(files, func(f runners.File) bool { return f.Path == path })
+		if i < 0 {
+			return nil
+		}
+		return append([]byte{}, files[i].Data...)
+	}
+}
+
+// lockOf returns the files that the request allows, nil if it allows all.
+func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, error) {
+	if !req.Locked {
+		return nil, nil
+	}
+	if script.Lock == nil {
+		return nil, runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
+	}
+	locked := &resolver.Locked{By: "the program's lock", SHA256: map[string][]string{}}
+	for _, l := range script.Lock {
+		locked.SHA256[l.Name] = []string{l.SHA256}
+	}
+	return locked, nil
+}
+
+// shownName returns the program's name in tracebacks.
+func shownName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	if name == "" || strings.ContainsRune(name, 0) {
+		return "main.py"
+	}
+	return name
+}
