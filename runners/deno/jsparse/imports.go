@@ -5,40 +5,6 @@ import (
 	"strings"
 )
 
-// analysis follows the tokens of a file.
-type analysis struct {
-	s     *scanner
-	p     *Program
-	prev  token // the last three tokens, the newest first
-	prev2 token
-	prev3 token
-
-	first statement // the first statement
-	last  statement
-	begin bool // a semicolon ended the last statement
-	meta  bool // import.meta.main is used
-	esm   bool // it can only be a module: it imports, exports or awaits
-
-	called string // the string after import( or require(
-	caller string // import or require
-	plain  bool   // the last token imports JSON without saying so
-
-	naming   named // the import of names that is being read
-	commonJS commonJS
-}
-
-func (a *analysis) take(t token) {
-	a.imports(t)
-	a.names(t)
-	a.module(t)
-	a.decorators(t)
-	a.commonJS.take(a, t)
-	if t.kind != none {
-		a.statements(t)
-	}
-	a.prev, a.prev2, a.prev3 = t, a.prev, a.prev2
-}
-
 // imports adds t to the imports if it is a specifier.
 func (a *analysis) imports(t token) {
 	if a.called != "" {
@@ -147,14 +113,4 @@ func (a *analysis) decorators(t token) {
 	case slices.Contains(standardWords, w) || strings.HasSuffix(w, "DecoratorContext"):
 		a.p.Standard = true
 	}
-}
-
-// form adds an edit without which Deno cannot read the file.
-func (a *analysis) form(offset int, text string) {
-	a.p.edits = append(a.p.edits, edit{offset: offset, text: text, form: true})
-}
-
-// insert adds an edit that removes nothing.
-func (a *analysis) insert(offset int, text string) {
-	a.p.edits = append(a.p.edits, edit{offset: offset, text: text})
 }

@@ -5,20 +5,6 @@ import (
 	"slices"
 )
 
-// named is an import of names: import { a, b as c } from "d", perhaps with one for
-// all before the brace. Deno knows no names of JSON, and of CommonJS only those that
-// a module's text shows.
-type named struct {
-	specifier string
-	start     token // import
-	all       token // the name for all, if any
-	brace     token // the closing one
-	from      token
-	text      token  // the specifier
-	words     []edit // of "as" and "type"
-	odd       bool   // it has default
-}
-
 // names follows the tokens of an import of names.
 func (a *analysis) names(t token) {
 	n := &a.naming

@@ -10,17 +10,6 @@ import (
 // with import or export, or ends a list of names.
 var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
-// Options are how to read a file.
-type Options struct {
-	// Main reports whether it is the program, whose value is wanted.
-	Main bool
-	// Tags reports whether a < before an operand begins a tag, as in .jsx and
-	// .tsx. Otherwise that is so if the whole file can be read like that.
-	Tags bool
-	// CommonJS reports whether it is never a module, as .cjs.
-	CommonJS bool
-}
-
 // Parse finds the imports of a file and prepares its edits. An uncertain scan has
 // none.
 func Parse(source string, o Options) *Program {
@@ -65,4 +54,35 @@ func parse(source string, o Options, tags bool) *Program {
 	}
 	slices.SortStableFunc(p.edits, byOffset)
 	return p
+}
+
+// take follows the next token.
+func (a *analysis) take(t token) {
+	a.imports(t)
+	a.names(t)
+	a.module(t)
+	a.decorators(t)
+	a.commonJS.take(a, t)
+	if t.kind != none {
+		a.statements(t)
+	}
+	a.prev, a.prev2, a.prev3 = t, a.prev, a.prev2
+}
+
+var (
+	sourcePragma  = regexp.MustCompile(`@jsxImportSource\s+([^\s*]+)`)
+	classicPragma = regexp.MustCompile(`@jsx(?:Runtime\s+classic|\s+[\w$])`)
+)
+
+// pragmas reads the comments before the first statement.
+func (a *analysis) pragmas() {
+	head := a.p.Source[:a.p.begins]
+	if m := sourcePragma.FindStringSubmatch(head); m != nil {
+		a.p.TagSource = m[1]
+	}
+	at := classicPragma.FindStringIndex(head)
+	if a.p.Classic = a.p.TagSource == "" && at != nil; a.p.Classic && !strings.Contains(head, "@jsxRuntime") {
+		// Without this before it, the pragma is an error where React is the default.
+		a.form(max(strings.LastIndex(head[:at[0]], "/*"), 0), "/** @jsxRuntime classic */")
+	}
 }

@@ -19,6 +19,15 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	// ResultName is the export with the value of a program's last expression.
+	ResultName = "coderunner:result"
+
+	resultVariable = "__coderunner_result__"
+
+	keepModule = "export{};"
+)
+
 // Program is a source file with its imports and edits.
 type Program struct {
 	Source  string
@@ -50,12 +59,37 @@ type Import struct {
 	Required bool
 }
 
+// Options are how to read a file.
+type Options struct {
+	// Main reports whether it is the program, whose value is wanted.
+	Main bool
+	// Tags reports whether a < before an operand begins a tag, as in .jsx and
+	// .tsx. Otherwise that is so if the whole file can be read like that.
+	Tags bool
+	// CommonJS reports whether it is never a module, as .cjs.
+	CommonJS bool
+}
+
 // edit is text to insert, after removing some. No edit contains the end of a line.
 type edit struct {
 	offset, cut  int
 	text         string
 	form         bool // Deno needs it to read the program
 	line, column int  // of offset, from 1; 0 until Column needs them
+}
+
+// named is an import of names: import { a, b as c } from "d", perhaps with one for
+// all before the brace. Deno knows no names of JSON, and of CommonJS only those that
+// a module's text shows.
+type named struct {
+	specifier string
+	start     token // import
+	all       token // the name for all, if any
+	brace     token // the closing one
+	from      token
+	text      token  // the specifier
+	words     []edit // of "as" and "type"
+	odd       bool   // it has default
 }
 
 func byOffset(a, b edit) int { return cmp.Compare(a.offset, b.offset) }

@@ -5,23 +5,6 @@ import (
 	"strings"
 )
 
-const (
-	// ResultName is the export with the value of a program's last expression.
-	ResultName = "coderunner:result"
-
-	resultVariable = "__coderunner_result__"
-
-	keepModule = "export{};"
-)
-
-// statement is a statement at the top level.
-type statement struct {
-	start, end int // the end without semicolons
-	first      token
-	second     token
-	call       string // the method of that name is called last
-}
-
 // statements follows the statements at the top level.
 func (a *analysis) statements(t token) {
 	switch {

@@ -1,7 +1,6 @@
 package jsparse
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -110,23 +109,5 @@ func (s *scanner) types() {
 		case '>':
 			depth--
 		}
-	}
-}
-
-var (
-	sourcePragma  = regexp.MustCompile(`@jsxImportSource\s+([^\s*]+)`)
-	classicPragma = regexp.MustCompile(`@jsx(?:Runtime\s+classic|\s+[\w$])`)
-)
-
-// pragmas reads the comments before the first statement.
-func (a *analysis) pragmas() {
-	head := a.p.Source[:a.p.begins]
-	if m := sourcePragma.FindStringSubmatch(head); m != nil {
-		a.p.TagSource = m[1]
-	}
-	at := classicPragma.FindStringIndex(head)
-	if a.p.Classic = a.p.TagSource == "" && at != nil; a.p.Classic && !strings.Contains(head, "@jsxRuntime") {
-		// Without this before it, the pragma is an error where React is the default.
-		a.form(max(strings.LastIndex(head[:at[0]], "/*"), 0), "/** @jsxRuntime classic */")
 	}
 }

@@ -1,0 +1,41 @@
+package jsparse
+
+// analysis follows the tokens of a file.
+type analysis struct {
+	s     *scanner
+	p     *Program
+	prev  token // the last three tokens, the newest first
+	prev2 token
+	prev3 token
+
+	first statement // the first statement
+	last  statement
+	begin bool // a semicolon ended the last statement
+	meta  bool // import.meta.main is used
+	esm   bool // it can only be a module: it imports, exports or awaits
+
+	called string // the string after import( or require(
+	caller string // import or require
+	plain  bool   // the last token imports JSON without saying so
+
+	naming   named // the import of names that is being read
+	commonJS commonJS
+}
+
+// statement is a statement at the top level.
+type statement struct {
+	start, end int // the end without semicolons
+	first      token
+	second     token
+	call       string // the method of that name is called last
+}
+
+// form adds an edit without which Deno cannot read the file.
+func (a *analysis) form(offset int, text string) {
+	a.p.edits = append(a.p.edits, edit{offset: offset, text: text, form: true})
+}
+
+// insert adds an edit that removes nothing.
+func (a *analysis) insert(offset int, text string) {
+	a.p.edits = append(a.p.edits, edit{offset: offset, text: text})
+}
