@@ -36,7 +36,7 @@ type Target struct {
 	// Needed reports whether the program cannot be loaded without it.
 	Needed bool
 
-	names []name // the program's names for it
+	names []scopedName // the program's names for it
 }
 
 // Required returns the name by which require() looks for the target.
@@ -59,15 +59,8 @@ type Failure struct {
 	Reason string
 }
 
-// name is a specifier in a scope of the import map.
-type name struct{ scope, specifier string }
-
-// Module is a file of the program.
-type Module struct {
-	*jsparse.Program
-	Path string
-	Was  string // its path in the request, if that is another one
-}
+// scopedName is a specifier in a scope of the import map.
+type scopedName struct{ scope, specifier string }
 
 // maxTargets bounds the targets of one program.
 const maxTargets = 500
@@ -123,7 +116,7 @@ type resolution struct {
 
 // pin maps a package's names to its version in the packages argument.
 func (r *resolution) pin(p Package) {
-	n := r.target(p.String(), p.String(), name{"", p.String()})
+	n := r.target(p.String(), p.String(), scopedName{"", p.String()})
 	r.d.Targets[n].Needed = true
 	p.Path = ""
 	r.pins[p.Registry+":"+p.Name] = p
@@ -166,7 +159,7 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 	if !mapped && specifier != spec {
 		r.d.Map.put(scope, spec, specifier)
 	}
-	n := r.target(specifier, spec, name{scope, spec})
+	n := r.target(specifier, spec, scopedName{scope, spec})
 	if i.Static {
 		r.wants[file] = append(r.wants[file], n)
 	}
@@ -221,7 +214,7 @@ func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok boo
 }
 
 // target adds a target and returns its index.
-func (r *resolution) target(specifier, asked string, n name) int {
+func (r *resolution) target(specifier, asked string, n scopedName) int {
 	i, ok := r.index[specifier]
 	if !ok {
 		i = len(r.d.Targets)
@@ -284,7 +277,7 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 			rest.Broken = append(rest.Broken, Failure{t, reason})
 		default:
 			rest.Missing = append(rest.Missing, Failure{t, reason})
-			for _, n := range append(t.names, name{"", t.Specifier}) {
+			for _, n := range append(t.names, scopedName{"", t.Specifier}) {
 				rest.Map.set(n.scope, n.specifier, thrower(t.Asked+": "+reason))
 			}
 		}
@@ -294,7 +287,7 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 
 // Complete adds an ending to the address of a target's module.
 func (d *Dependencies) Complete(t Target, ending string) {
-	for _, n := range append(slices.Clip(t.names), name{"", t.Specifier}) {
+	for _, n := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
 		d.Map.set(n.scope, n.specifier, t.Specifier+ending)
 	}
 }
@@ -332,7 +325,7 @@ func (d *Dependencies) Module() string {
 
 // quoted returns the specifier as a literal, and reports whether it is a JSON
 // module, which needs an import attribute.
-func (t Target) quoted() (literal string, isJSON bool) {
+func (t Target) quoted() (specifier string, isJSON bool) {
 	b, err := json.Marshal(t.Specifier)
 	if err != nil {
 		panic(err) // strings always marshal
