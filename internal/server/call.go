@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -51,9 +52,6 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return out, nil
 }
 
-// metaPrefix begins the names of our fields in _meta.
-const metaPrefix = "coderunner/"
-
 // result makes an outcome the tool's result.
 func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.Request) *mcp.CallToolResult {
 	limits := s.limits
@@ -72,4 +70,43 @@ func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.R
 		r.StructuredContent = c.shown
 	}
 	return r
+}
+
+// handle is the handler of run_code. Its error is always nil: whatever a model
+// should see is a result.
+func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
+			result = toolError("The server failed to run the program; this is a fault of the server, not of the program.")
+		}
+	}()
+	params := paramsFrom(ctx)
+	req, err := s.parseArguments(params)
+	if err == nil {
+		var out *runners.Outcome
+		if out, err = s.run(ctx, req); err == nil {
+			if string(params.Arguments["language"]) != strconv.Quote(string(req.Language)) {
+				out.Language = req.Language
+			}
+			return s.result(ctx, out, req), nil
+		}
+	}
+	var bad *runners.RequestError
+	if errors.As(err, &bad) {
+		return toolError(bad.Message), nil
+	}
+	if ctx.Err() != nil {
+		return toolError("The call was cancelled."), nil
+	}
+	s.log.Error("run", zap.String("language", string(req.Language)), zap.Error(err))
+	return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText)), nil
+}
+
+// toolError is a result for a call that led to no run.
+func toolError(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{
+		IsError: true,
+		Content: []mcp.Content{mcp.NewTextContent(text)},
+	}
 }

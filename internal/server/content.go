@@ -1,14 +1,10 @@
 package server
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"coderunner/internal/images"
 	"coderunner/runners"
@@ -218,28 +214,6 @@ func (c *content) image(it *shownItem, data []byte) {
 	c.imageRoom -= len(m.Data)
 	c.imageCount++
 	it.image = &m
-}
-
-// blocks returns the content blocks: the text, the images, and a link to each
-// file that is not shown in full.
-func (c *content) blocks() []mcp.Content {
-	blocks := []mcp.Content{mcp.NewTextContent(c.text())}
-	var links []mcp.Content
-	for _, it := range append(c.shown.Displays[:len(c.shown.Displays):len(c.shown.Displays)], c.shown.Files...) {
-		switch {
-		case it.image != nil:
-			blocks = append(blocks, mcp.NewImageContent(base64.StdEncoding.EncodeToString(it.image.Data), it.image.MIME))
-		case it.URI != "" && (it.Path == "" || it.Text == ""):
-			name := it.Path
-			if name == "" {
-				name = path.Base(it.URI)
-			}
-			link := mcp.NewResourceLink(it.URI, name, "", it.MIME)
-			link.Size, link.Meta = &it.Size, digestMeta(it.sha256)
-			links = append(links, link)
-		}
-	}
-	return append(blocks, links...)
 }
 
 // itemText describes a display or a file in words.

@@ -1,12 +1,6 @@
 package server
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"strconv"
-
-	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
@@ -30,6 +24,16 @@ type Config struct {
 	Log        *zap.Logger // nil: nothing is logged
 }
 
+// Structured is whether clients get structured content and its schema.
+type Structured string
+
+// The settings.
+const (
+	StructuredAuto   Structured = "auto" // not the clients that then drop the content blocks
+	StructuredAlways Structured = "always"
+	StructuredNever  Structured = "never"
+)
+
 // Server offers run_code to one client. Its methods are safe for concurrent
 // use.
 type Server struct {
@@ -48,46 +52,6 @@ type Server struct {
 // jsx and tsx, and many aliases, are taken besides.
 var languages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript}
 
-// New makes a server. It holds nothing that must be closed.
-func New(c Config) (*Server, error) {
-	for l := range c.Runners {
-		if runners.ParseLanguage(string(l)) != l {
-			return nil, fmt.Errorf("offer language %s: not known", l)
-		}
-	}
-	if len(c.Runners) == 0 {
-		return nil, errors.New("offer run_code: no runner")
-	}
-	if c.Log == nil {
-		c.Log = zap.NewNop()
-	}
-	c.Limits = c.Limits.WithDefaults()
-	if c.Concurrency <= 0 {
-		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
-	}
-	s := &Server{
-		runners: c.Runners,
-		limits:  c.Limits,
-		places:  semaphore.NewWeighted(int64(c.Concurrency)),
-		log:     c.Log,
-
-		watchdog:  watchdog{log: c.Log},
-		structure: c.Structured,
-	}
-	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version,
-		mcpserver.WithToolCapabilities(false),
-		mcpserver.WithResourceCapabilities(false, false),
-		mcpserver.WithToolFilter(s.withoutSchema),
-		mcpserver.WithTitle("Code Runner"))
-	s.store = newStore(s.mcp)
-	tool, err := newTool(c)
-	if err != nil {
-		return nil, err
-	}
-	s.mcp.AddTool(tool, s.handle)
-	return s, nil
-}
-
 // names returns the names of the languages that have a runner.
 func names(m map[runners.Language]runners.Runner) (out []string) {
 	for _, l := range languages {
@@ -96,43 +60,4 @@ func names(m map[runners.Language]runners.Runner) (out []string) {
 		}
 	}
 	return out
-}
-
-// toolError is a result for a call that led to no run.
-func toolError(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{
-		IsError: true,
-		Content: []mcp.Content{mcp.NewTextContent(text)},
-	}
-}
-
-// handle is the handler of run_code. Its error is always nil: whatever a model
-// should see is a result.
-func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
-			result = toolError("The server failed to run the program; this is a fault of the server, not of the program.")
-		}
-	}()
-	params := paramsFrom(ctx)
-	req, err := s.parseArguments(params)
-	if err == nil {
-		var out *runners.Outcome
-		if out, err = s.run(ctx, req); err == nil {
-			if string(params.Arguments["language"]) != strconv.Quote(string(req.Language)) {
-				out.Language = req.Language
-			}
-			return s.result(ctx, out, req), nil
-		}
-	}
-	var bad *runners.RequestError
-	if errors.As(err, &bad) {
-		return toolError(bad.Message), nil
-	}
-	if ctx.Err() != nil {
-		return toolError("The call was cancelled."), nil
-	}
-	s.log.Error("run", zap.String("language", string(req.Language)), zap.Error(err))
-	return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText)), nil
 }

@@ -20,6 +20,9 @@ const (
 	maxKeptBytes = 96 << 20
 )
 
+// metaPrefix begins the names of our fields in _meta.
+const metaPrefix = "coderunner/"
+
 // store keeps what the last runs left (files, displays, output that was cut) as
 // resources of the server, and forgets the oldest runs first.
 type store struct {

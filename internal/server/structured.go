@@ -9,16 +9,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Structured is whether clients get structured content and its schema.
-type Structured string
-
-// The settings.
-const (
-	StructuredAuto   Structured = "auto" // not the clients that then drop the content blocks
-	StructuredAlways Structured = "always"
-	StructuredNever  Structured = "never"
-)
-
 // contentDroppers are clients that show the model no content blocks, images
 // among them, when there is structured content: anthropics/claude-code#54737,
 // openai/codex#38287, anomalyco/opencode#32868 (until #34505).

@@ -1,10 +1,14 @@
 package server
 
 import (
+	"encoding/base64"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"coderunner/runners"
 )
@@ -46,6 +50,28 @@ func (c *content) text() string {
 		return "The program succeeded and printed nothing."
 	}
 	return strings.Join(parts, "\n")
+}
+
+// blocks returns the content blocks: the text, the images, and a link to each
+// file that is not shown in full.
+func (c *content) blocks() []mcp.Content {
+	blocks := []mcp.Content{mcp.NewTextContent(c.text())}
+	var links []mcp.Content
+	for _, it := range append(c.shown.Displays[:len(c.shown.Displays):len(c.shown.Displays)], c.shown.Files...) {
+		switch {
+		case it.image != nil:
+			blocks = append(blocks, mcp.NewImageContent(base64.StdEncoding.EncodeToString(it.image.Data), it.image.MIME))
+		case it.URI != "" && (it.Path == "" || it.Text == ""):
+			name := it.Path
+			if name == "" {
+				name = path.Base(it.URI)
+			}
+			link := mcp.NewResourceLink(it.URI, name, "", it.MIME)
+			link.Size, link.Meta = &it.Size, digestMeta(it.sha256)
+			links = append(links, link)
+		}
+	}
+	return append(blocks, links...)
 }
 
 // statusText describes why a run did not succeed, and what to do about a limit.

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	mcpserver "github.com/mark3labs/mcp-go/server"
+	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
+
+	"coderunner/runners"
+)
+
+// New makes a server. It holds nothing that must be closed.
+func New(c Config) (*Server, error) {
+	for l := range c.Runners {
+		if runners.ParseLanguage(string(l)) != l {
+			return nil, fmt.Errorf("offer language %s: not known", l)
+		}
+	}
+	if len(c.Runners) == 0 {
+		return nil, errors.New("offer run_code: no runner")
+	}
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	c.Limits = c.Limits.WithDefaults()
+	if c.Concurrency <= 0 {
+		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
+	}
+	s := &Server{
+		runners: c.Runners,
+		limits:  c.Limits,
+		places:  semaphore.NewWeighted(int64(c.Concurrency)),
+		log:     c.Log,
+
+		watchdog:  watchdog{log: c.Log},
+		structure: c.Structured,
+	}
+	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version,
+		mcpserver.WithToolCapabilities(false),
+		mcpserver.WithResourceCapabilities(false, false),
+		mcpserver.WithToolFilter(s.withoutSchema),
+		mcpserver.WithTitle("Code Runner"))
+	s.store = newStore(s.mcp)
+	tool, err := newTool(c)
+	if err != nil {
+		return nil, err
+	}
+	s.mcp.AddTool(tool, s.handle)
+	return s, nil
+}
