@@ -174,6 +174,11 @@ func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 		c.in.deadline.extend(tracebackGrace)
 		return nil, nil
 	}
+	if c.in.running != nil && c.in.running.Err() != nil {
+		// The guest looks at its flag now and then only: it must not make the
+		// host work until it does.
+		return nil, context.Cause(c.in.running)
+	}
 	if own, ok := ownCalls[name]; ok {
 		return own.do(ctx, c.in, call[1], data)
 	}

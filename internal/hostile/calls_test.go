@@ -63,12 +63,12 @@ func TestCalls(t *testing.T) {
 	t.Run("no cross-talk", func(t *testing.T) {
 		each(t, 12, func(i int) arguments {
 			if i%2 == 0 {
-				return arguments{Language: javascript, Code: fmt.Sprintf("for (let i = 0; i < 4000; i++) console.log('mark%d')", i), Timeout: 30}
+				return arguments{Language: javascript, Code: fmt.Sprintf("for (let i = 0; i < 2500; i++) console.log('mark%d')", i), Timeout: 30}
 			}
-			return arguments{Language: python, Code: fmt.Sprintf("for i in range(4000): print('mark%d')", i), Timeout: 30}
+			return arguments{Language: python, Code: fmt.Sprintf("for i in range(2500): print('mark%d')", i), Timeout: 30}
 		}, func(i int, o *outcome) error {
 			mark := fmt.Sprintf("mark%d", i)
-			if want := strings.Repeat(mark+"\n", 4000); o.Stdout != want {
+			if want := strings.Repeat(mark+"\n", 2500); o.Stdout != want {
 				return fmt.Errorf("%s: it prints %d bytes, want %d: %q", o.Status, len(o.Stdout), len(want), clip(o.Stdout, 100))
 			}
 			return nil

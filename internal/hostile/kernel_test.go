@@ -201,7 +201,7 @@ func TestPoorKernel(t *testing.T) {
 			switch {
 			case c.js != "" && (err == nil && o.Status == "succeeded" || !strings.Contains(text, c.js)):
 				t.Errorf("JavaScript: %v %s", err, text)
-			case c.js == "" && (err != nil || o.text() != `"NotCapable,NotCapable"`):
+			case c.js == "" && (err != nil || o.text() != `"NotFound,NotCapable"`):
 				t.Errorf("JavaScript: %v %s\n%s", err, text, clip(s.logs(), 2000))
 			}
 			if text := s.description(t); !strings.Contains(text, "by the system ("+level+")") {

@@ -77,8 +77,8 @@ type content struct {
 func newContent(out *runners.Outcome, req runners.Request, limits runners.Limits, kept *keptRun) *content {
 	c := &content{limits: limits, code: req.Code, kept: kept, imageRoom: maxImages}
 	c.shown = shownResult{Status: out.Status, Language: out.Language, ExitCode: out.ExitCode, Error: shortError(out.Error)}
-	c.shown.Stdout, c.shown.StdoutTruncated = c.stream("stdout.txt", out.Stdout, out.WholeStdout, maxStdoutText)
-	c.shown.Stderr, c.shown.StderrTruncated = c.stream("stderr.txt", out.Stderr, out.WholeStderr, maxStderrText)
+	c.shown.Stdout, c.shown.StdoutTruncated = c.stream("stdout.txt", out.Stdout, out.WholeStdout, min(maxStdoutText, int(limits.Output)))
+	c.shown.Stderr, c.shown.StderrTruncated = c.stream("stderr.txt", out.Stderr, out.WholeStderr, min(maxStderrText, int(limits.Output)))
 	c.shown.StdoutTruncated = c.shown.StdoutTruncated || out.StdoutTruncated
 	c.shown.StderrTruncated = c.shown.StderrTruncated || out.StderrTruncated
 	if out.Result != nil && out.Status == runners.Succeeded {

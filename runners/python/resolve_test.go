@@ -119,7 +119,7 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"alpha>=9"}, "alpha>=9", []string{"no version is >=9", "newest that fits this runtime is 2.0"}},
 		{[]string{"alpha==2.0", "beta"}, "alpha==2.0", []string{"conflict", "==2.0 (for the request)", "<2 (for beta 1.0)"}},
 		{[]string{"beta", "gamma"}, "alpha<2", []string{"conflict", "<2 (for beta 1.0)", ">=2 (for gamma 1.0)"}},
-		{[]string{"source"}, "source", []string{"no wheel for this runtime", "2.5", "only an sdist"}},
+		{[]string{"source"}, "source", []string{"source-2.5.tar.gz", "states no SHA-256"}},
 		{[]string{"linux-only"}, "linux-only", []string{"no wheel for this runtime", "manylinux, win"}},
 		{[]string{"compiled"}, "compiled==1.0", []string{"its library compiled.so cannot be loaded"}},
 		{[]string{"older-abi"}, "older-abi", []string{"pyemscripten_2025_0_wasm32 (cp313)"}},
@@ -133,7 +133,7 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"odd"}, "odd", []string{"metadata cannot be understood"}},
 		{[]string{"major"}, "native", []string{"win", "needed by major 2.0"}},
 		{[]string{"gone"}, "gone", []string{"lists no files"}},
-		{[]string{"alpha", "nowhere", "source"}, "source", []string{"sdist"}},
+		{[]string{"alpha", "nowhere", "source"}, "source", []string{"states no SHA-256"}},
 	} {
 		t.Run(strings.Join(test.packages, " "), func(t *testing.T) {
 			o := run(t, r, "print(1)", test.packages...)
