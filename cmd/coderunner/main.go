@@ -23,12 +23,6 @@ import (
 
 func main() { os.Exit(Main()) }
 
-// exitError ends the command with its code. It has been printed already, or
-// there is nothing to print.
-type exitError struct{ code int }
-
-func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
-
 // signalGrace is how long a command may take to end after a signal. Some things
 // cannot be cancelled: a file that does not open, a compilation. What they leave
 // unfinished nobody trusts, and the next process removes it.

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
 
 	"coderunner/runners"
 )
@@ -71,4 +73,19 @@ func (l *lines) report(p runners.Progress) {
 	}
 	l.shown[step] = true
 	fmt.Fprintf(l.w, "coderunner: %s\n", step)
+}
+
+// quietPreparation is how long a preparation prints nothing where stderr is
+// not a terminal: most runs prepare nothing, and stderr is the program's.
+const quietPreparation = 5 * time.Second
+
+// showProgress shows the preparation on stderr until done is called.
+func showProgress(req *runners.Request) (done func()) {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		p := newBar(os.Stderr)
+		req.Progress = p.report
+		return p.clear
+	}
+	req.Progress = newLines(os.Stderr, quietPreparation).report
+	return func() {}
 }

@@ -8,35 +8,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
-	"golang.org/x/term"
 
 	"coderunner/runners"
 )
-
-const (
-	// codeOurFault is the exit code when the program could not be run.
-	codeOurFault = 125
-
-	// quietPreparation is how long a preparation prints nothing where stderr is
-	// not a terminal: most runs prepare nothing, and stderr is the program's.
-	quietPreparation = 5 * time.Second
-)
-
-type runOptions struct {
-	language string
-	packages []string
-	json     bool
-	locked   bool
-	out      string // directory for files
-	files    []string
-	dirs     []string
-
-	unlimited bool // no --max-output was given
-}
 
 func newRun(cfg *Config) *cobra.Command {
 	var o runOptions
@@ -67,28 +44,6 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().StringVar(&o.out, "out", "", "`DIR` to write the program's files, plots and images to")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
-}
-
-// addLanguage adds the flag --language to a command.
-func addLanguage(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: python, javascript, typescript, jsx or tsx")
-	_ = cmd.RegisterFlagCompletionFunc("language", cobra.FixedCompletions( // the flag is there
-		[]cobra.Completion{"python", "javascript", "typescript", "jsx", "tsx"}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// addFiles adds the flags for a program's files to a command.
-func addFiles(cmd *cobra.Command, o *runOptions) {
-	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program, besides those beside it that its text names; may be repeated")
-	cmd.Flags().StringArrayVar(&o.dirs, "dir", nil, "`PATH` of a directory for the program, with all but hidden files and node_modules; may be repeated")
-}
-
-// needFile refuses a command line without a file, or with more than the command
-// takes.
-func needFile(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 || len(args) > 1 && cmd.Name() != "run" {
-		return fmt.Errorf("usage: %s", cmd.UseLine())
-	}
-	return nil
 }
 
 func run(ctx context.Context, cfg Config, o runOptions, file string, args []string) error {
@@ -154,15 +109,4 @@ func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outco
 	}
 	runners.ExplainLanguage(req, out)
 	return out, nil
-}
-
-// showProgress shows the preparation on stderr until done is called.
-func showProgress(req *runners.Request) (done func()) {
-	if term.IsTerminal(int(os.Stderr.Fd())) {
-		p := newBar(os.Stderr)
-		req.Progress = p.report
-		return p.clear
-	}
-	req.Progress = newLines(os.Stderr, quietPreparation).report
-	return func() {}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
 	"coderunner/internal/server"
@@ -107,20 +106,4 @@ func claimStdout() (*os.File, error) {
 	}
 	os.Stdout = os.Stderr
 	return wire, nil
-}
-
-// newLogger logs to stderr, one JSON object a line.
-func newLogger(level zapcore.Level) *zap.Logger {
-	c := zap.NewProductionConfig()
-	c.Level = zap.NewAtomicLevelAt(level)
-	c.Sampling = nil
-	c.OutputPaths = []string{"stderr"}
-	c.ErrorOutputPaths = []string{"stderr"}
-	c.DisableCaller = true
-	c.DisableStacktrace = true
-	log, err := c.Build()
-	if err != nil {
-		return zap.NewNop()
-	}
-	return log
 }

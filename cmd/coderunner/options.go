@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// runOptions are the flags of run, of which lock takes some.
+type runOptions struct {
+	language string
+	packages []string
+	json     bool
+	locked   bool
+	out      string // directory for files
+	files    []string
+	dirs     []string
+
+	unlimited bool // no --max-output was given
+}
+
+// addLanguage adds the flag --language to a command.
+func addLanguage(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: python, javascript, typescript, jsx or tsx")
+	_ = cmd.RegisterFlagCompletionFunc("language", cobra.FixedCompletions( // the flag is there
+		[]cobra.Completion{"python", "javascript", "typescript", "jsx", "tsx"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addFiles adds the flags for a program's files to a command.
+func addFiles(cmd *cobra.Command, o *runOptions) {
+	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program, besides those beside it that its text names; may be repeated")
+	cmd.Flags().StringArrayVar(&o.dirs, "dir", nil, "`PATH` of a directory for the program, with all but hidden files and node_modules; may be repeated")
+}
+
+// needFile refuses a command line without a file, or with more than the command
+// takes.
+func needFile(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || len(args) > 1 && cmd.Name() != "run" {
+		return fmt.Errorf("usage: %s", cmd.UseLine())
+	}
+	return nil
+}
