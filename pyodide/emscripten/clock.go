@@ -16,13 +16,6 @@ const (
 	clockResolution = time.Microsecond
 )
 
-// monotonic is the time since the program started. It never goes back, even
-// if the host's clock does.
-func (p *Process) monotonic() time.Duration {
-	p.mono = max(p.mono, p.now().Sub(p.start))
-	return p.mono
-}
-
 // busy is the monotonic clock without the time that the program waited for the
 // host. That stands for its processor time, which is not to be had: on a busy
 // machine it is too much.

@@ -81,13 +81,3 @@ func (d *descriptors) closeAll() {
 		d.close(int32(fd))
 	}
 }
-
-// OpenFiles is the number of open descriptors.
-func (p *Process) OpenFiles() (n int) {
-	for i := range p.fds.open {
-		if p.fds.open[i].file != nil {
-			n++
-		}
-	}
-	return n
-}

@@ -1,9 +1,6 @@
 package emscripten
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // Exit is the end that the program asked for.
 type Exit struct{ Code int32 }
@@ -31,8 +28,6 @@ type Stopped struct{ Err error }
 
 func (e *Stopped) Error() string { return "stopped: " + e.Err.Error() }
 func (e *Stopped) Unwrap() error { return e.Err }
-
-func stop(ctx context.Context) { panic(&Stopped{context.Cause(ctx)}) }
 
 // doExit is exit(3) and proc_exit. Emscripten's exit runs atexit handlers and
 // flushes C's streams; CPython has done that by the time it calls exit, and

@@ -146,10 +146,6 @@ func (p *Process) SetLocation(l *time.Location) {
 	p.Resume(p.zone, true)
 }
 
-// Zone is where the guest's C library keeps its time zone; zero before it has
-// asked for one.
-type Zone [4]uint32
-
 // Zone returns the addresses of the guest's time zone.
 func (p *Process) Zone() Zone { return p.zone }
 

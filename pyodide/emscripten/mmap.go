@@ -18,16 +18,6 @@ const (
 // mapPage is the unit in which a mapping is compared with what it was.
 const mapPage = 4096
 
-// mapping is a file's contents in guest memory. There is no paging: msync and
-// munmap write back the pages that have changed.
-type mapping struct {
-	file   *memfs.File // a reference of its own: the guest may close its
-	length uint32
-	offset int64
-	shared bool // writes go to the file
-	sums   []uint64
-}
-
 var mapSeed = maphash.MakeSeed()
 
 // doMmap is _mmap_js(len, prot, flags, fd, offset, int *allocated, void **addr).

@@ -3,8 +3,6 @@ package emscripten
 import (
 	"context"
 	"io"
-	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -109,6 +107,27 @@ type Process struct {
 	interrupted time.Time          // when an interrupt found no wait
 }
 
+// mapping is a file's contents in guest memory. There is no paging: msync and
+// munmap write back the pages that have changed.
+type mapping struct {
+	file   *memfs.File // a reference of its own: the guest may close its
+	length uint32
+	offset int64
+	shared bool // writes go to the file
+	sums   []uint64
+}
+
+// timer is an interval timer that is set. Process.mu guards it.
+type timer struct {
+	*time.Timer
+	due      time.Time
+	interval time.Duration // 0: it runs out once
+}
+
+// Zone is where the guest's C library keeps its time zone; zero before it has
+// asked for one.
+type Zone [4]uint32
+
 type contextKey struct{}
 
 // NewContext returns the context that the exports of p's instance are called
@@ -126,64 +145,12 @@ func fromContext(ctx context.Context) *Process {
 	return p
 }
 
-// New makes a process with standard descriptors 0, 1 and 2 open and the usual
-// devices in /dev. Close releases what it holds.
-func New(c Config) (*Process, error) {
-	p := &Process{
-		Guest:    c.Guest,
-		fs:       c.FS,
-		env:      slices.Clone(c.Env),
-		now:      c.Now,
-		location: c.Location,
-		maxHeap:  maxPages * pageSize,
-		umask:    0o022,
-		mappings: map[uint32]*mapping{},
-		cwd:      c.FS.Root(),
-	}
-	if p.now == nil {
-		p.now = time.Now
-	}
-	if p.location == nil {
-		p.location = time.UTC
-	}
-	if c.MaxHeap > 0 && c.MaxHeap < math.MaxUint32 {
-		p.maxHeap = min(p.maxHeap, uint32(c.MaxHeap))
-	}
-	p.start = p.now().Add(-c.Monotonic)
-	p.fds.max = c.MaxFiles
-	if p.fds.max == 0 {
-		p.fds.max = 1024
-	}
-	p.openStdio(c)
-	if err := p.makeDevices(); err != nil {
-		return nil, err
-	}
-	if c.Cwd != "" {
-		if err := p.Chdir(c.Cwd); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
 // SetMemory sets the guest's memory: the main module's, also for calls
 // from side modules. It is to be called before the guest runs.
 func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
 
 // FS is the file system given to New.
 func (p *Process) FS() *memfs.FS { return p.fs }
-
-// Close closes the descriptors and stops the timers. The guest must not run.
-func (p *Process) Close() {
-	for which := range p.timers {
-		p.SetTimer(uint32(which), 0, 0)
-	}
-	for addr := range p.mappings {
-		p.mappings[addr].file.Close()
-	}
-	clear(p.mappings)
-	p.fds.closeAll()
-}
 
 // interruptLife is how long an interrupt that found nothing waiting is kept
 // for a wait that is about to begin.
@@ -243,3 +210,12 @@ func fault(ok bool) abi.Errno {
 	}
 	return abi.OK
 }
+
+// monotonic is the time since the program started. It never goes back, even
+// if the host's clock does.
+func (p *Process) monotonic() time.Duration {
+	p.mono = max(p.mono, p.now().Sub(p.start))
+	return p.mono
+}
+
+func stop(ctx context.Context) { panic(&Stopped{context.Cause(ctx)}) }

@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// timer is an interval timer that is set. Process.mu guards it.
-type timer struct {
-	*time.Timer
-	due      time.Time
-	interval time.Duration // 0: it runs out once
-}
-
 // shortestInterval bounds how often a timer runs out, which costs the host a
 // little each time.
 const shortestInterval = time.Millisecond

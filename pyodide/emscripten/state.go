@@ -120,3 +120,13 @@ func (p *Process) restoreFile(o OpenFile) (*memfs.File, error) {
 	}
 	return f, nil
 }
+
+// OpenFiles is the number of open descriptors.
+func (p *Process) OpenFiles() (n int) {
+	for i := range p.fds.open {
+		if p.fds.open[i].file != nil {
+			n++
+		}
+	}
+	return n
+}
