@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
@@ -204,13 +203,14 @@ func (l *list) Next() ([]abi.Dirent, abi.Errno) {
 	}
 }
 
-// when is t for Chtimes, which leaves a time alone if it is zero.
-func when(t abi.Timespec) time.Time {
-	switch t.Nsec {
-	case abi.UTIME_NOW:
-		return time.Now()
-	case abi.UTIME_OMIT:
-		return time.Time{}
+// stat is what a guest sees of a file: all but who owns it, where UID is 0 for
+// the host's user, who the guest is, and nobody's else.
+func stat(info fs.FileInfo) abi.Stat {
+	t := abi.NewTimespec(info.ModTime())
+	st := abi.Stat{
+		Dev: 2, Nlink: 1, Mode: mode(info.Mode()), Size: info.Size(), Blksize: 4096,
+		Blocks: (info.Size() + 511) / 512, Atime: t, Mtime: t, Ctime: t,
 	}
-	return t.Time()
+	system(&st, info)
+	return st
 }

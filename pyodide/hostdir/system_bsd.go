@@ -14,7 +14,7 @@ import (
 func system(st *abi.Stat, info fs.FileInfo) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		st.Dev, st.Ino, st.Nlink = uint32(s.Dev), uint64(s.Ino), uint32(s.Nlink)
-		own(st, s.Uid)
+		setOwner(st, s.Uid)
 	}
 }
 

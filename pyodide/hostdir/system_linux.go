@@ -20,7 +20,7 @@ func system(st *abi.Stat, info fs.FileInfo) {
 	st.Blocks, st.Blksize = s.Blocks, int32(min(int64(s.Blksize), 1<<20))
 	st.Atime = abi.Timespec{Sec: int64(s.Atim.Sec), Nsec: int32(s.Atim.Nsec)}
 	st.Ctime = abi.Timespec{Sec: int64(s.Ctim.Sec), Nsec: int32(s.Ctim.Nsec)}
-	own(st, s.Uid)
+	setOwner(st, s.Uid)
 }
 
 // kernelViews are file systems whose files are not files.

@@ -23,7 +23,3 @@ func system(st *abi.Stat, info fs.FileInfo) {
 func kernelView(fs.FileInfo, *os.Root) bool { return false }
 
 func statfs(*os.Root) (abi.Statfs, bool) { return abi.Statfs{}, false }
-
-func (f *Dir) rename(_, _ place, old, new string) abi.Errno {
-	return errno(f.root.Rename(old, new))
-}

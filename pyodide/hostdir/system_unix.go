@@ -6,8 +6,6 @@ import (
 	"os"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"coderunner/pyodide/abi"
 )
 
@@ -15,8 +13,8 @@ import (
 // from becoming ours.
 const noWait = syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// own says whose a file is.
-func own(st *abi.Stat, uid uint32) {
+// setOwner sets whose a file is.
+func setOwner(st *abi.Stat, uid uint32) {
 	if me := os.Geteuid(); me != 0 && uint32(me) != uid {
 		st.UID, st.GID = nobody, nobody
 	}
@@ -38,13 +36,4 @@ func withFD(dir *os.Root, f func(fd int) error) error {
 		return err
 	}
 	return inner
-}
-
-// rename moves a name from one open directory to another.
-func (f *Dir) rename(from, to place, _, _ string) abi.Errno {
-	return errno(withFD(from.dir, func(a int) error {
-		return withFD(to.dir, func(b int) error {
-			return unix.Renameat(a, from.base, b, to.base)
-		})
-	}))
 }

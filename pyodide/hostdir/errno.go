@@ -8,18 +8,6 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// stat is what a guest sees of a file: all but who owns it, where UID is 0 for
-// the host's user, who the guest is, and nobody's else.
-func stat(info fs.FileInfo) abi.Stat {
-	t := abi.NewTimespec(info.ModTime())
-	st := abi.Stat{
-		Dev: 2, Nlink: 1, Mode: mode(info.Mode()), Size: info.Size(), Blksize: 4096,
-		Blocks: (info.Size() + 511) / 512, Atime: t, Mtime: t, Ctime: t,
-	}
-	system(&st, info)
-	return st
-}
-
 // mode is a file's type and permissions as the guest has them.
 func mode(m fs.FileMode) uint32 {
 	bits := uint32(m.Perm())

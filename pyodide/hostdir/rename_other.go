@@ -1,0 +1,9 @@
+//go:build !unix
+
+package hostdir
+
+import "coderunner/pyodide/abi"
+
+func (f *Dir) rename(_, _ place, old, new string) abi.Errno {
+	return errno(f.root.Rename(old, new))
+}
