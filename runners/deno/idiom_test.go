@@ -35,6 +35,11 @@ renderToString(<App />)
 import { useState } from "preact/hooks";
 export default function App() { const [n] = useState(1); return <b>{n}</b>; }
 `, `"<b>1</b>"`, ""},
+		{"preact by its renderer", `
+-- main.tsx --
+import { render } from "npm:preact-render-to-string@6";
+render(<i>{1}</i>)
+`, `"<i>1</i>"`, ""},
 		{"hono", `
 -- main.tsx --
 import { Hono } from "hono";

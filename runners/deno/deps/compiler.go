@@ -116,6 +116,9 @@ func tagSource(modules []Module) string {
 				}
 				continue
 			}
+			if p.Name == "preact-render-to-string" {
+				return "preact"
+			}
 			p.Name = strings.TrimSuffix(p.Name, "-dom")
 			if sub, known := tagSources[p.Name]; known {
 				p.Path = ""
