@@ -15,7 +15,7 @@
 //
 // The parent is not locked. A new directory can be swept before its maker has
 // locked it; the maker notices that and makes another one. Without file locks
-// nothing is swept.
+// nothing is swept, and the lock has another name.
 package procdir
 
 import (
@@ -92,7 +92,10 @@ func try(parent, prefix string) (*Dir, error) {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !locked:
 		err = errSwept
 	case Unsupported(err):
-		err = nil
+		// Processes that have locks must not take it for a dead one's.
+		if err = os.Rename(lock.Path(), filepath.Join(path, "unlocked")); errors.Is(err, fs.ErrNotExist) {
+			err = errSwept
+		}
 	}
 	if err != nil {
 		_ = remove(path, lock)
