@@ -39,6 +39,9 @@ type Outcome struct {
 	Files           []LeftFile `json:"files,omitempty"`
 	FilesOmitted    int        `json:"files_omitted,omitempty"`
 
+	// Continued is set if the request had a session.
+	Continued *Continued `json:"session,omitempty"`
+
 	// WholeStdout and WholeStderr are all of a stream that is truncated above,
 	// "" if not all was kept.
 	WholeStdout string `json:"-"`

@@ -35,6 +35,9 @@ type Request struct {
 	// with the hash that is stated there.
 	Locked bool
 
+	// Session, if not nil, is the session that the program continues.
+	Session *Session
+
 	// Progress, if not nil, is called with the steps of the preparation, from
 	// any goroutine, one call at a time.
 	Progress ProgressFunc

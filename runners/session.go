@@ -1,0 +1,134 @@
+package runners
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// Session is the part of a request that makes its program continue a session:
+// it finds the variables that the session's last program of its language family
+// left, and the files of the last program of any language. A runner keeps one
+// live interpreter or process for a session while it is warm, and writes to
+// disk what another process needs to go on.
+//
+// Every program has two states, before and after it, with ids that are never
+// used twice. What is live or saved is good only for the state that it was kept
+// as: another process, a fork or a rewind may have moved the session on.
+type Session struct {
+	// Key names the session among all that a runner sees.
+	Key string
+
+	// Before is the id of the state to continue, "" if no program of this
+	// language family has left one. After is the id of the state that the program
+	// leaves.
+	Before, After string
+
+	// Files are what the working directory has before the program, a directory
+	// before its entries. Request.Files are written over them.
+	Files []SessionFile
+
+	// Saved are the files that the runner wrote to Save when it left the state
+	// Before: their paths by their names. Empty: it wrote none. They are read-only.
+	Saved map[string]string
+
+	// Save is an empty directory for the state After. What the runner writes
+	// there must be enough to continue in another process. Hard links to what is in
+	// Saved are welcome.
+	Save string
+
+	// Rollback says that the state Before stays in force unless the program
+	// succeeds: otherwise nothing needs to be kept or saved.
+	Rollback bool
+
+	// Leave takes the files from the working directory once the program has ended,
+	// however that was, in place of [LeftFiles]. own is the program's own file,
+	// which is not taken while its contents are these.
+	Leave func(dir fs.FS, own File) (Left, error)
+}
+
+// SessionFile is a directory, a regular file or a symbolic link in the working
+// directory of a session. A link's target is relative and leads to a place in
+// the directory, whatever the other links are.
+type SessionFile struct {
+	Path   string      `json:"path"` // valid as [File.Path]
+	Mode   fs.FileMode `json:"mode"` // type and permission bits
+	Size   int64       `json:"size,omitempty"`
+	SHA256 string      `json:"sha256,omitempty"` // of a regular file
+	Target string      `json:"target,omitempty"` // of a link
+
+	// Source is a file of the host with the contents of a regular file.
+	Source string `json:"-"`
+}
+
+// Left is what a program of a session left in the working directory.
+type Left struct {
+	All     []SessionFile // everything that is kept; no Source is set
+	Changed []LeftFile    // for Outcome.Files
+	Omitted int           // for Outcome.FilesOmitted
+}
+
+// Changes returns what makes a directory with the files have one with the files
+// want: paths to remove, the entries of a directory before it, and then files to
+// write, a directory before its entries. A path that changes its type is in both.
+func Changes(have, want []SessionFile) (remove []string, write []SessionFile) {
+	wanted := make(map[string]SessionFile, len(want))
+	for _, f := range want {
+		wanted[f.Path] = f
+	}
+	present := make(map[string]SessionFile, len(have))
+	for _, f := range have {
+		if w, ok := wanted[f.Path]; !ok || w.Mode.Type() != f.Mode.Type() || w.Target != f.Target {
+			remove = append(remove, f.Path)
+			continue
+		}
+		present[f.Path] = f
+	}
+	slices.SortFunc(remove, func(a, b string) int { return strings.Compare(b, a) })
+	for _, f := range want {
+		if h, ok := present[f.Path]; !ok || h.Mode != f.Mode || h.SHA256 != f.SHA256 {
+			write = append(write, f)
+		}
+	}
+	return remove, write
+}
+
+// Origin is where the variables came from that a program of a session found.
+type Origin string
+
+// The origins.
+const (
+	OriginFresh    Origin = "fresh"    // there were none
+	OriginLive     Origin = "live"     // the interpreter or process was still there
+	OriginRestored Origin = "restored" // from what was saved
+	OriginReplayed Origin = "replayed" // the earlier programs were run again
+	OriginLost     Origin = "lost"     // they were not saved, or cannot be restored
+)
+
+// Continued is what a runner reports of a session's program. It is claimed by
+// the program's interpreter as far as names and types go, and bounded.
+type Continued struct {
+	Origin Origin `json:"origin"`
+	Lost   string `json:"lost,omitempty"` // why, if Origin is OriginLost
+
+	// Kept reports whether the state After is there, live or saved. If not, the
+	// next program finds the variables of the state Before.
+	Kept bool `json:"kept"`
+	// Unsaved is why the state After is only live, "" if it is saved, too.
+	Unsaved string `json:"unsaved,omitempty"`
+
+	Variables        []Variable `json:"variables,omitempty"` // global ones, sorted
+	VariablesOmitted int        `json:"variables_omitted,omitempty"`
+}
+
+// Variable is a global variable, function, class or import.
+type Variable struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // "int", "DataFrame", "function"
+}
+
+// Bounds of what a runner reports of the variables.
+const (
+	MaxVariables    = 200
+	MaxVariableText = 100 // bytes of a name, and of a type
+)
