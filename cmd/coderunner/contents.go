@@ -36,8 +36,9 @@ var sorts = map[string]string{
 // listed.
 var packageSorts = []string{"runtime", "python", "npm"}
 
-// printContents prints the packages in the cache, the sums of the rest and of all.
-func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []cache.Entry, limit int64) error {
+// contents returns the packages in the cache, by language and name, and then the
+// sums of the rest.
+func contents(ctx context.Context, entries []cache.Entry) []*content {
 	found := map[string]*content{}
 	add := func(key, sort, name string, e cache.Entry) {
 		at := found[key]
@@ -87,9 +88,29 @@ func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []c
 		place := func(c *content) int { return slices.Index(append(packageSorts, ""), c.sort) }
 		return cmp.Or(place(a)-place(b), strings.Compare(a.name, b.name), strings.Compare(a.sort, b.sort))
 	})
+	return lines
+}
+
+// cachedPackages returns the cached packages of programs, "six 1.17.0", by
+// language, those that were used last first.
+func cachedPackages(ctx context.Context, c *cache.Cache) (map[string][]string, error) {
+	entries, err := c.List(ctx)
+	lines := contents(ctx, entries)
+	slices.SortStableFunc(lines, func(a, b *content) int { return b.used.Compare(a.used) })
+	names := map[string][]string{}
+	for _, line := range lines {
+		if line.sort != "" && line.sort != "runtime" {
+			names[line.sort] = append(names[line.sort], printable(line.name))
+		}
+	}
+	return names, err
+}
+
+// printContents prints the packages in the cache, the sums of the rest and of all.
+func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []cache.Entry, limit int64) error {
 	packages := 0
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, line := range lines {
+	for _, line := range contents(ctx, entries) {
 		text := printable(line.sort + " " + line.name)
 		if line.sort == "" {
 			text = fmt.Sprintf("%s (%d)", line.name, line.count)

@@ -48,7 +48,8 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 		zap.Int("packages", len(out.Packages)),
 		zap.Int64("queue_ms", out.Usage.QueueMS),
 		zap.Int64("prepare_ms", out.Usage.PrepareMS),
-		zap.Int64("run_ms", out.Usage.RunMS))
+		zap.Int64("run_ms", out.Usage.RunMS),
+		zap.String("traceparent", paramsFrom(ctx).trace()))
 	return out, nil
 }
 

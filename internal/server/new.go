@@ -37,16 +37,16 @@ func New(c Config) (*Server, error) {
 		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
 	}
-	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version,
+	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),
 		mcpserver.WithToolCapabilities(false),
 		mcpserver.WithResourceCapabilities(false, false),
-		mcpserver.WithToolFilter(s.withoutSchema),
-		mcpserver.WithTitle("Code Runner"))
+		mcpserver.WithToolFilter(s.withoutSchema))...)
 	s.store = newStore(s.mcp)
 	tool, err := newTool(c)
 	if err != nil {
 		return nil, err
 	}
 	s.mcp.AddTool(tool, s.handle)
+	s.addEnvironment(c)
 	return s, nil
 }

@@ -120,7 +120,7 @@ func TestFilesAreResources(t *testing.T) {
 		}
 	}
 	c.send(`{"jsonrpc":"2.0","id":3,"method":"resources/list"}`)
-	if line := c.receive().line; strings.Count(line, `"uri"`) != 3 || !strings.Contains(line, `"coderunner/sha256":"12ab"`) {
+	if line := c.receive().line; strings.Count(line, `"uri":"runner://runs/`) != 3 || !strings.Contains(line, `"coderunner/sha256":"12ab"`) {
 		t.Errorf("resources/list: %s", line)
 	}
 	// The next call takes them by their URI.
@@ -153,7 +153,7 @@ func TestStoreIsBounded(t *testing.T) {
 		r.add("big", "application/zip", "", make([]byte, maxKeptBytes/3))
 		s.store.keep(r)
 	}
-	if n := len(s.mcp.ListResources()); n != 3 || s.store.bytes > maxKeptBytes {
+	if n := len(s.mcp.ListResources()); n != 4 /* the environment, too */ || s.store.bytes > maxKeptBytes {
 		t.Errorf("%d resources with %d bytes", n, s.store.bytes)
 	}
 }

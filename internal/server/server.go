@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
@@ -20,8 +22,11 @@ type Config struct {
 	// Isolation is how well JavaScript programs are confined by the system:
 	// "full", "partial" or "none"; "" is not told.
 	Isolation  string
-	Structured Structured  // "": StructuredAuto
-	Log        *zap.Logger // nil: nothing is logged
+	Structured Structured // "": StructuredAuto
+	// Packages, if not nil, lists the packages in the cache by language, those
+	// that were used last first.
+	Packages func(context.Context) (map[string][]string, error)
+	Log      *zap.Logger // nil: nothing is logged
 }
 
 // Structured is whether clients get structured content and its schema.

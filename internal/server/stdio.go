@@ -205,7 +205,12 @@ func (c *conn) begin(ctx context.Context, m *message) (context.Context, *request
 func (c *conn) serve(ctx context.Context, m *message, req *request) {
 	defer c.wg.Done()
 	defer req.cancel()
-	response := c.server.handleMessage(ctx, m)
+	var response mcp.JSONRPCMessage
+	if m.Method == string(mcp.MethodSubscriptionsListen) && m.modern() {
+		response = c.listen(m)
+	} else {
+		response = c.server.handleMessage(ctx, m)
+	}
 	c.mu.Lock()
 	delete(c.requests, m.key)
 	c.bytes -= req.size

@@ -30,13 +30,15 @@ func newTool(c Config) (mcp.Tool, error) {
 		Description:     description(c),
 		RawInputSchema:  in,
 		RawOutputSchema: out,
-		Annotations:     annotations(c.Policy),
+		Annotations:     annotations(c),
 	}, nil
 }
 
-// annotations describe what a program can do outside its sandbox.
-func annotations(p runners.Policy) mcp.ToolAnnotation {
-	open := p.Net.Any() || p.Import.Any() || p.Run.Any() || p.FFI.Any()
+// annotations describe what a program can do outside its sandbox. What it
+// imports is asked for at registries and, in JavaScript, at the hosts of URLs.
+func annotations(c Config) mcp.ToolAnnotation {
+	p := c.Policy
+	open := !c.Offline || p.Net.Any() || p.Run.Any() || p.FFI.Any()
 	changes := p.Net.Any() || p.Write.Any() || p.Run.Any() || p.FFI.Any()
 	return mcp.ToolAnnotation{
 		Title:           "Run code",

@@ -91,14 +91,16 @@ func TestAnnotationsFollowThePolicy(t *testing.T) {
 		{runners.Policy{}, false, true},
 		{runners.Policy{Read: all, Env: all}, false, true},
 		{runners.Policy{Net: runners.Grant{List: []string{"a.test"}}}, true, false},
-		{runners.Policy{Import: all}, true, true},
 		{runners.Policy{Write: all}, false, false},
 		{runners.Policy{Run: all}, true, false},
 	} {
-		a := annotations(tt.p)
+		a := annotations(Config{Policy: tt.p, Offline: true})
 		if *a.OpenWorldHint != tt.open || *a.ReadOnlyHint != tt.readOnly || *a.DestructiveHint == tt.readOnly {
 			t.Errorf("%+v: open %v, read-only %v", tt.p, *a.OpenWorldHint, *a.ReadOnlyHint)
 		}
+	}
+	if a := annotations(Config{}); !*a.OpenWorldHint || !*a.ReadOnlyHint {
+		t.Errorf("imports are fetched: open %v, read-only %v", *a.OpenWorldHint, *a.ReadOnlyHint)
 	}
 }
 

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"coderunner/runners"
+)
+
+// environmentURI is the resource that describes where programs run.
+const environmentURI = "runner://environment"
+
+// maxPackages bounds the cached packages that the resource lists of a language.
+const maxPackages = 150
+
+// environment is what programs meet here, as clients read it.
+type environment struct {
+	Languages   []string            `json:"languages"`
+	Versions    map[string]string   `json:"versions"`
+	Limits      map[string]any      `json:"limits"`
+	Permissions []string            `json:"permissions"` // Deno's flags; empty: nothing is allowed
+	Isolation   map[string]string   `json:"isolation"`
+	Offline     bool                `json:"offline"`
+	Packages    map[string][]string `json:"cached_packages"` // used last first
+	More        int                 `json:"cached_packages_not_listed,omitempty"`
+}
+
+// addEnvironment adds the resource.
+func (s *Server) addEnvironment(c Config) {
+	limits := c.Limits.WithDefaults()
+	e := environment{
+		Languages: names(c.Runners),
+		Versions:  map[string]string{c.Name: c.Version},
+		Limits: map[string]any{
+			"timeout_seconds": limits.Timeout.Seconds(), "max_timeout_seconds": runners.MaxTimeout.Seconds(),
+			"memory_bytes": limits.Memory, "output_bytes": limits.Output, "programs_at_once": c.Concurrency,
+			"code_bytes": runners.MaxCode, "files_bytes": runners.MaxFilesBytes, "kept_runs": maxKeptRuns,
+		},
+		Permissions: append([]string{}, c.Policy.Args...),
+		Isolation:   map[string]string{"python": "WebAssembly", "javascript": c.Isolation},
+		Offline:     c.Offline,
+	}
+	for _, r := range c.Runners {
+		for name, version := range r.Versions() {
+			e.Versions[name] = version
+		}
+	}
+	read := func(ctx context.Context, _ mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		now := e
+		if c.Packages != nil {
+			var err error
+			if now.Packages, err = c.Packages(ctx); err != nil {
+				return nil, err
+			}
+		}
+		for language, list := range now.Packages {
+			n := min(len(list), maxPackages)
+			now.Packages[language], now.More = list[:n], now.More+len(list)-n
+		}
+		text, err := json.Marshal(now)
+		if err != nil {
+			return nil, err
+		}
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: environmentURI, MIMEType: "application/json", Text: string(text)}}, nil
+	}
+	s.mcp.AddResources(mcpserver.ServerResource{
+		Resource: mcp.NewResource(environmentURI, "environment", mcp.WithMIMEType("application/json"),
+			mcp.WithResourceDescription("Languages, versions, limits, permissions, isolation and cached packages")),
+		Handler: read,
+	})
+}
