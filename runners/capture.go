@@ -26,7 +26,8 @@ const maxKept = 4 << 20
 // head and its tail where that is more than 4 MiB. It is safe for concurrent
 // use.
 type Capture struct {
-	live io.Writer // gets all of it as it comes; may be nil
+	live    io.Writer      // gets all of it as it comes; may be nil
+	printed func(p []byte) // likewise, and has no part in the limits
 
 	mu    sync.Mutex
 	limit int64  // bytes that Text returns
@@ -46,6 +47,7 @@ func NewCapture(limit int64) *Capture {
 func (r *Request) Captures() (stdout, stderr *Capture) {
 	stdout, stderr = NewCapture(r.Limits.Output), NewCapture(r.Limits.Output)
 	stdout.live, stderr.live = r.Stdout, r.Stderr
+	stdout.printed, stderr.printed = r.Printed, r.Printed
 	return stdout, stderr
 }
 
@@ -56,6 +58,9 @@ func (c *Capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(p)
+	if c.printed != nil {
+		c.printed(p)
+	}
 	if c.live != nil {
 		if k, err := c.live.Write(p); err != nil {
 			return k, err

@@ -31,6 +31,10 @@ type Request struct {
 	// kept. They need not be safe for concurrent use then.
 	Stdout, Stderr io.Writer
 
+	// Printed, if not nil, gets what the program prints on both streams as it
+	// comes, from any goroutine, and must return quickly. It changes no limit.
+	Printed func(p []byte)
+
 	// Locked refuses every package that is not in the program's inline lock,
 	// with the hash that is stated there.
 	Locked bool

@@ -32,6 +32,9 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 	news, ended := s.watchdog.watch(req, progress.set)
 	defer ended()
 	req.Progress = news
+	if progress.notify != nil {
+		req.Printed = progress.printed
+	}
 	out, err := s.runners[req.Language].Run(ctx, req)
 	if err != nil {
 		return nil, err

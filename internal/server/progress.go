@@ -27,6 +27,7 @@ type reporter struct {
 
 	mu     sync.Mutex
 	phase  runners.Progress
+	output liveOutput
 	detail chan struct{} // has an element when there is news
 
 	stop context.CancelFunc
@@ -63,12 +64,8 @@ func (r *reporter) set(p runners.Progress) {
 	same := describePhase(r.phase) == describePhase(p)
 	r.phase = p
 	r.mu.Unlock()
-	if same {
-		return
-	}
-	select {
-	case r.detail <- struct{}{}:
-	default:
+	if !same {
+		r.wake()
 	}
 }
 
@@ -93,14 +90,34 @@ func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
 	return ctx.Err() == nil
 }
 
-// send reports the present state. The number is the time in seconds, which
-// always rises, as the protocol wants.
-func (r *reporter) send() {
+// printed is the Printed of the program's request.
+func (r *reporter) printed(p []byte) {
 	r.mu.Lock()
-	p := r.phase
+	r.output.add(p)
 	r.mu.Unlock()
+	r.wake()
+}
+
+// wake lets the next notification come as soon as it may.
+func (r *reporter) wake() {
+	select {
+	case r.detail <- struct{}{}:
+	default:
+	}
+}
+
+// send reports what the program has printed since the last time, or else the
+// present state. The number is the time in seconds, which always rises, as the
+// protocol wants.
+func (r *reporter) send() {
 	elapsed := time.Since(r.started)
-	r.notify(elapsed.Seconds(), fmt.Sprintf("%s (%d s)", describePhase(p), int(elapsed.Seconds())))
+	r.mu.Lock()
+	text := r.output.next()
+	if text == "" {
+		text = fmt.Sprintf("%s (%d s)", describePhase(r.phase), int(elapsed.Seconds()))
+	}
+	r.mu.Unlock()
+	r.notify(elapsed.Seconds(), text)
 }
 
 // describePhase puts a state into words.

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,6 +64,68 @@ func TestProgress(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 		if r := c.receive(); string(r.ID) != "2" {
 			t.Errorf("after the response: %s", r.line)
+		}
+		c.end()
+	})
+}
+
+// What a program prints comes in order, as a terminal would show it, seldom
+// and within bounds; the result has all of it.
+func TestLiveOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		printer := runFunc(func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+			stdout, stderr := req.Captures()
+			for i := range 1000 { // 10 s
+				fmt.Fprintf(stdout, "\x1b[32mline\x1b[0m %d €\n", i)
+				time.Sleep(5 * time.Millisecond)
+				fmt.Fprintf(stderr, "\r%d %%\x1b", i)
+				time.Sleep(5 * time.Millisecond)
+				fmt.Fprint(stderr, "[K\xe2")
+				fmt.Fprint(stderr, "\x82\xac\n")
+			}
+			stdout.Write(bytes.Repeat([]byte("x"), 900_000))
+			for range 200 {
+				time.Sleep(time.Second)
+				stdout.Write(bytes.Repeat([]byte("y"), 400))
+			}
+			out := &runners.Outcome{Status: runners.Succeeded}
+			out.Printed(stdout, stderr)
+			return out, nil
+		})
+		c := connect(t, newServer(t, Config{Runners: allLanguages(printer)}))
+		c.hello()
+		c.send(progressCall("1", "1"))
+		var lines []string
+		total, last := 0, time.Time{}
+		for {
+			r := c.receive()
+			if r.Method == "" {
+				if !strings.HasPrefix(r.text(), "stdout:\nline 0 €\nline 1 €\n") {
+					t.Errorf("result: %.200s", r.line)
+				}
+				break
+			}
+			if gap := time.Since(last); gap < progressGap {
+				t.Errorf("%v after the one before: %q", gap, r.Params.Message)
+			}
+			total, last = total+len(r.Params.Message), time.Now()
+			lines = append(lines, strings.Split(r.Params.Message, "\n")...)
+		}
+		next, whole := 0, 0
+		for _, line := range lines {
+			var i int
+			if k, _ := fmt.Sscanf(line, "line %d €", &i); k == 1 && strings.HasSuffix(line, "€") {
+				if i < next {
+					t.Fatalf("line %d after %d", i, next)
+				}
+				next, whole = i+1, whole+1
+			}
+			if strings.ContainsAny(line, "\x1b\r\ufffd") {
+				t.Errorf("not as a terminal shows it: %q", line)
+			}
+		}
+		if all := strings.Join(lines, "\n"); whole < 900 || total > maxLive+maxLive/10 || !strings.Contains(all, "bytes cut …") || !strings.Contains(all, "comes with the result …") {
+			t.Errorf("%d lines whole, %d bytes", whole, total)
 		}
 		c.end()
 	})
