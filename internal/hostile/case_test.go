@@ -324,20 +324,18 @@ func cases(t *testing.T) []*runnertest.Case {
 }
 
 // TestPrograms runs the cases against two servers that live through all of them,
-// one for each family of languages, and a third with more memory.
+// one for each family of languages.
 func TestPrograms(t *testing.T) {
 	needsServer(t)
 	all := cases(t)
 	t.Run("all", func(t *testing.T) {
 		t.Run("python", func(t *testing.T) {
 			t.Parallel()
-			attackAll(t, all, python, 0)
+			attackAll(t, all, python)
 		})
 		t.Run("deno", func(t *testing.T) {
 			t.Parallel()
-			attackAll(t, all, javascript, 0)
-			// Of Deno's memory that counts, a Worker wants 450 to 600 MiB.
-			attackAll(t, all, javascript, 1<<30)
+			attackAll(t, all, javascript)
 		})
 	})
 	if hits := places.hits(); hits != 0 {
@@ -345,16 +343,12 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-func attackAll(t *testing.T, all []*runnertest.Case, mine string, memory int64) {
-	var env []string
-	if memory > 0 {
-		env = []string{fmt.Sprintf("CODE_RUNNER_MEMORY=%d", memory)}
-	}
-	s, before := warmed(t, settings{cache: ownCache(t), env: env})
+func attackAll(t *testing.T, all []*runnertest.Case, mine string) {
+	s, before := warmed(t, settings{cache: ownCache(t)})
 	begun := s.rss()
 	for _, c := range all {
 		for _, lang := range c.Languages() {
-			if family(string(lang)) != mine || c.Memory != memory {
+			if family(string(lang)) != mine {
 				continue
 			}
 			t.Run(c.Name+"/"+string(lang), func(t *testing.T) { attack(t, c, lang, s, before) })

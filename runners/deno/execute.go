@@ -70,6 +70,11 @@ func (j *job) mentions(word string) bool {
 	})
 }
 
+// threads reports whether the program or its packages may start Workers.
+func (j *job) threads() bool {
+	return j.ready.uses.Workers || j.mentions("Worker") || j.mentions("worker_threads")
+}
+
 // imports reports whether the program or its files may import a module of Node.
 func (j *job) imports(module string) bool {
 	return slices.ContainsFunc([]string{`"` + module + `"`, `'` + module + `'`, "node:" + module}, j.mentions)
@@ -105,7 +110,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
 	end := &ending{
 		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.dir.work(), program: j.program,
-		workers: j.mentions("Worker"), free: unconfined(j.leases.cfg.Policy),
+		workers: j.threads(), free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
 	if req.Stderr != nil {
@@ -117,6 +122,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	if _, ok := req.Stdin.(runners.Peeker); ok && !load && p.NarrowStdin() == nil {
 		in.drip = &drip{s: &j.stdin, p: p}
 	}
+	p.Settle(end.workers)
 	begun := time.Now()
 	timer := time.AfterFunc(j.left, func() { p.Kill(stopTime) })
 	defer timer.Stop()
@@ -193,7 +199,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: len(j.req.Args) > 0 && j.mentions("Worker"),
-		OS:      j.ready.os || j.imports("os"), Process: j.imports("process"),
+		OS:      j.ready.uses.OS || j.imports("os"), Process: j.imports("process"),
 		Tell: tell, Load: load,
 	}
 	// The process may end at any time.

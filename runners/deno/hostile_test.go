@@ -121,7 +121,7 @@ func TestConfined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.ToSlash(secret)
 			lib := runners.File{Path: "lib.ts", Data: []byte(strings.ReplaceAll(`import x from "SECRET.txt" with { type: "text" }; console.log(x)`, "SECRET", path))}
-			o := run(t, r, runners.Request{Code: strings.ReplaceAll(code, "SECRET", path), Files: []runners.File{lib}, Limits: runners.Limits{Memory: 1 << 30}})
+			o := run(t, r, runners.Request{Code: strings.ReplaceAll(code, "SECRET", path), Files: []runners.File{lib}})
 			all := fmt.Sprintf("%+v %+v", *o, o.Error)
 			if strings.Contains(strings.ReplaceAll(all, "CODE_RUNNER_TEST_SECRET", ""), "s3cr3t") {
 				t.Errorf("it got through: %s", deps.Shorten(all, 1000))
@@ -189,7 +189,7 @@ func TestEnvironment(t *testing.T) {
 // needs the variables that are hidden from it.
 func TestHiddenEnvironment(t *testing.T) {
 	r := open(t, "", nil)
-	o := run(t, r, runners.Request{Packages: []string{"npm:zod@3"}, Limits: runners.Limits{Memory: 1 << 30}, Code: `
+	o := run(t, r, runners.Request{Packages: []string{"npm:zod@3"}, Code: `
 		const { z } = await import("zo" + "d");
 		const worker = new Worker(new URL("./w.ts", import.meta.url), { type: "module" });
 		const said = await new Promise((f) => worker.onmessage = (e) => f(e.data));

@@ -90,7 +90,7 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		5, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		6, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides,
 	})
 	if err != nil {
@@ -206,8 +206,8 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	case len(lock.Packages()) == 0:
 		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
 	}
-	if err == nil && slices.ContainsFunc(i.packageDirs(lock.Packages()), usesOS) {
-		err = os.WriteFile(filepath.Join(dir, osName), nil, 0o600)
+	if err == nil {
+		err = writeUses(dir, i.packageDirs(lock.Packages()))
 	}
 	return err
 }
@@ -341,8 +341,7 @@ func (i *installation) load(dir string) (*prepared, error) {
 		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
 	}
 	p.dirs = i.packageDirs(p.packages)
-	_, err = os.Lstat(filepath.Join(dir, osName))
-	p.os = err == nil
+	_ = readJSON(filepath.Join(dir, usesName), &p.uses) // there is none without packages
 	for n := range p.packages {
 		p.packages[n].Cached = true
 	}

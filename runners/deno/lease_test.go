@@ -216,7 +216,7 @@ func TestParkPackages(t *testing.T) {
 func TestParkWorker(t *testing.T) {
 	r := openParked(t, 1)
 	const secret = "argument-that-nobody-sees"
-	req := runners.Request{Args: []string{"a", secret}, Limits: runners.Limits{Memory: 1 << 30}, Code: `
+	req := runners.Request{Args: []string{"a", secret}, Code: `
 		const worker = new Worker(new URL("./w.ts", import.meta.url), { type: "module" });
 		const said = await new Promise((f) => worker.onmessage = (e) => f(e.data));
 		worker.terminate();
@@ -229,7 +229,7 @@ func TestParkWorker(t *testing.T) {
 			t.Errorf("%+v %+v", o.Result, o.Error)
 		}
 		waiting(t, r)
-		run(t, r, runners.Request{Code: "1", Limits: req.Limits})
+		run(t, r, runners.Request{Code: "1"})
 	}
 }
 

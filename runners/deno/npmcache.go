@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/base32"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,14 +38,22 @@ func (t *tool) packageDirs(packages []runners.Package) []string {
 	return dirs
 }
 
-// maxScript bounds the files of packages that usesOS reads, in bytes.
+// maxScript bounds the files of packages that read reads, in bytes.
 const maxScript = 16 << 20
 
-// usesOS reports whether a package in dir may use node:os. Replacing functions in
-// that module costs more than loading many packages.
-func usesOS(dir string) bool {
-	found := errors.New("found")
-	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+// uses is what the packages of a prepared directory may use.
+type uses struct {
+	OS      bool // node:os; replacing functions in it costs more than loading many packages
+	Names   bool // functions of node:os that a module imports by their names
+	Workers bool
+}
+
+// osNames matches an import of functions of node:os that call none of Deno.
+var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptime|getPriority)\b[^}]*\}\s*from\s*["'](node:)?os["']`)
+
+// read adds what the scripts of a package in dir show.
+func (u *uses) read(dir string) {
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".js", ".cjs", ".mjs"}, filepath.Ext(name)) {
 			return err
 		}
@@ -53,13 +61,29 @@ func usesOS(dir string) bool {
 			return err
 		}
 		text, err := os.ReadFile(name)
-		for _, word := range []string{`"os"`, `'os'`, "node:os"} {
-			if bytes.Contains(text, []byte(word)) {
-				return found
-			}
-		}
+		has := func(word string) bool { return bytes.Contains(text, []byte(word)) }
+		named := has(`"os"`) || has(`'os'`) || has("node:os")
+		u.OS = u.OS || named
+		u.Names = u.Names || named && osNames.Match(text)
+		u.Workers = u.Workers || has("worker_threads") || has("new Worker(")
 		return err
-	}) == found
+	})
+}
+
+// writeUses writes into a prepared directory what packages in dirs may use.
+func writeUses(dir string, dirs []string) error {
+	var u uses
+	for _, packageDir := range dirs {
+		u.read(packageDir)
+	}
+	b, err := json.Marshal(u)
+	if err != nil {
+		panic(err) // booleans always marshal
+	}
+	if err := os.WriteFile(filepath.Join(dir, usesName), b, 0o600); err != nil {
+		return fmt.Errorf("prepare packages: %w", err)
+	}
+	return nil
 }
 
 // packagePath returns a package's path in a registry's directory. Names with

@@ -32,7 +32,7 @@ type ending struct {
 	shown    string // its name in tracebacks
 	work     string // the working directory
 	program  *jsparse.Program
-	workers  bool // the program mentions Worker
+	workers  bool // the program may start Workers
 
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
@@ -133,7 +133,11 @@ var (
 
 // noMemory sets OutOfMemory.
 func (e *ending) noMemory(fail fails) {
-	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory%s", e.limits.Memory>>20, e.memoryHint())
+	if e.workers && e.stopped == "" && !e.filled {
+		fail(runners.OutOfMemory, "OutOfMemory", "the program had no memory for another Worker: it can have %d at a time; this limit is fixed", process.MaxWorkers)
+		return
+	}
+	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
 }
 
 // died explains a signal, and returns stderr without the runtime's fatal message.
@@ -187,15 +191,6 @@ func (e *ending) wordless() string {
 	return fmt.Sprintf(", which also happens when memory runs out: it had up to %d MiB, Deno's own included, and its limit is %d MiB (CODE_RUNNER_MEMORY on the server)", e.used.PeakMemoryBytes>>20, e.limits.Memory>>20)
 }
 
-// memoryHint returns a hint for programs with Workers: Deno reserves more memory
-// for each than most limits allow.
-func (e *ending) memoryHint() string {
-	if !e.workers {
-		return ""
-	}
-	return ": a Worker needs about 550 MiB of its own, so do without, or raise CODE_RUNNER_MEMORY on the server"
-}
-
 // uncaught matches the start of Deno's message about the error that ended a program.
 var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
 
@@ -234,7 +229,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 			e.noMemory(fail)
 			return strings.TrimRight(o.Stderr[:i[0]], "\n")
 		}
-		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s%s", e.memoryHint(), lastLines(o.Stderr))
+		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s", lastLines(o.Stderr))
 		return o.Stderr
 	default:
 		return o.Stderr // an ordinary exit

@@ -12,14 +12,14 @@ import (
 
 // prepared is what a run needs of its packages. It is never changed.
 type prepared struct {
-	dir      string // with map.json, packages.js, deno.lock, deno.json and os; "" if none is needed
+	dir      string // with map.json, packages.js, deno.lock, deno.json and uses; "" if none is needed
 	locked   bool   // there is a deno.lock
 	packages []runners.Package
-	remote   bool     // it has modules from URLs
-	npm      bool     // it has npm packages
-	own      bool     // the import map names files of the program
-	config   bool     // there is a deno.json
-	os       bool     // a package may use node:os
+	remote   bool // it has modules from URLs
+	npm      bool // it has npm packages
+	own      bool // the import map names files of the program
+	config   bool // there is a deno.json
+	uses     uses
 	dirs     []string // directories of the npm packages
 	copies   []string // package directories incl. peer-dependency copies
 	set      string   // a digest of the packages in exactly these versions
@@ -57,7 +57,7 @@ const (
 	moduleName = "packages.js"
 	lockName   = "deno.lock"
 	configName = "deno.json"
-	osName     = "os" // exists if a package may use node:os
+	usesName   = "uses" // what its packages may use, a JSON object
 )
 
 // absences remembers for absentFor which targets could not be installed, so that

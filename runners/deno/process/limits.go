@@ -24,6 +24,16 @@ const (
 
 	watchInterval = 50 * time.Millisecond
 	diskEvery     = 4 // watch intervals; counting the disk takes longer
+
+	memoryInterval = 5 * time.Millisecond // a fifth of it above half of the limit
+)
+
+// MaxWorkers is how many Workers a program can have at a time. For the machine code
+// of each, V8 reserves 510 MiB of writable memory and uses little of it: workersData
+// is what RLIMIT_DATA allows besides the limit of a program that has Workers.
+const (
+	MaxWorkers  = 32
+	workersData = MaxWorkers * 540 << 20
 )
 
 // DiskLimits describes the limits of what a process writes.
@@ -58,6 +68,7 @@ func Limits() []string {
 	}
 	return []string{
 		"memory: data and stacks of threads by RLIMIT_DATA, to the limit of the run",
+		fmt.Sprintf("memory of programs that name Workers: what they use, sampled every %v (%v above half of the limit), and at most %d Workers", memoryInterval, memoryInterval/5, MaxWorkers),
 		fmt.Sprintf("threads: %d, counted every %v; RLIMIT_NPROC would count all of the user's, and not root's", MaxThreads, watchInterval),
 		fmt.Sprintf("files: %d open at a time, %d MiB each, %d MiB and %d of them in the run's directory, counted every %v; no core dumps",
 			maxOpenFiles, maxFileSize>>20, maxDiskBytes>>20, maxDiskFiles, diskEvery*watchInterval),

@@ -57,16 +57,15 @@ type Process struct {
 	group *sandbox.Group // nil if there is none; Reap removes it
 
 	// Set by Limit.
-	memory    int64 // the limit, in bytes
-	firstPeak int64 // the peak then
-	firstData int64
-	visible   bool // we may list its descriptors
+	limit   int64  // of memory, in bytes
+	first   memory // the memory then
+	visible bool   // we may list its descriptors
+	workers bool   // set by Settle: its memory is sampled
 
 	mu     sync.Mutex // guards what follows
 	ended  bool       // by itself or killed: its group must not be killed again
 	reason Stop
-	peak   int64 // the largest sample, in bytes
-	data   int64
+	most   memory // the largest samples
 }
 
 // Page is the least that a pipe holds, in bytes.
@@ -210,7 +209,7 @@ func (p *Process) Usage() Usage {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u.Peak = max(u.Peak, p.peak)
+	u.Peak = max(u.Peak, p.most.peak)
 	return u
 }
 
@@ -230,13 +229,21 @@ func (p *Process) Copy(w io.Writer, r io.Reader) {
 	}
 }
 
-// sample records the memory of the living process.
-func (p *Process) sample() {
-	peak, data, err := memoryNow(p.Pid())
+// memory is what a process has, in bytes.
+type memory struct {
+	peak int64 // the most that was resident
+	data int64 // its private writable address space
+	anon int64 // what of that it has touched
+}
+
+// sample records the memory of the living process, and returns it.
+func (p *Process) sample() (now memory) {
+	now, err := memoryNow(p.Pid())
 	if err != nil {
-		return // it has ended
+		return now // it has ended
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.peak, p.data = max(p.peak, peak), max(p.data, data)
+	p.most = memory{max(p.most.peak, now.peak), max(p.most.data, now.data), max(p.most.anon, now.anon)}
+	return now
 }

@@ -115,7 +115,7 @@ func Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.Pr
 	if err != nil {
 		return nil, err
 	}
-	_ = setLimits(p.Pid(), trustedData) // it may have ended already
+	_ = setLimits(p.Pid(), trustedData, trustedData) // it may have ended already
 	stop := context.AfterFunc(ctx, func() { p.Kill(StopContext) })
 	defer stop()
 	var readers sync.WaitGroup

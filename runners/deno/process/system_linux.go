@@ -49,11 +49,10 @@ func used(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// memoryNow returns the peak memory and the data size (VmData) of a living process,
-// in bytes.
-func memoryNow(pid int) (peak, data int64, err error) {
+// memoryNow returns the memory of a living process.
+func memoryNow(pid int) (memory, error) {
 	status, err := memoryStatus(pid)
-	return status["VmHWM"], status["VmData"], err
+	return memory{status["VmHWM"], status["VmData"], status["RssAnon"]}, err
 }
 
 // threads returns the number of threads of a process. Source: proc_task_getattr in the
@@ -66,23 +65,38 @@ func threads(pid int) (int, error) {
 	return int(st.Nlink) - 2, nil
 }
 
-// setLimits sets the resource limits of a process, with data bytes of RLIMIT_DATA.
-func setLimits(pid int, data uint64) error {
-	for resource, limit := range map[int]uint64{
-		unix.RLIMIT_DATA:     data,
-		unix.RLIMIT_CORE:     0,
-		unix.RLIMIT_FSIZE:    maxFileSize,
-		unix.RLIMIT_NOFILE:   maxOpenFiles,
-		unix.RLIMIT_MSGQUEUE: 0,
+// setLimits sets the resource limits of a process, with data bytes of RLIMIT_DATA,
+// which setData may raise to most.
+func setLimits(pid int, data, most uint64) error {
+	for resource, limit := range map[int]unix.Rlimit{
+		unix.RLIMIT_DATA:     {Cur: data, Max: most},
+		unix.RLIMIT_CORE:     {},
+		unix.RLIMIT_FSIZE:    {Cur: maxFileSize, Max: maxFileSize},
+		unix.RLIMIT_NOFILE:   {Cur: maxOpenFiles, Max: maxOpenFiles},
+		unix.RLIMIT_MSGQUEUE: {},
 	} {
-		var old unix.Rlimit
-		if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
-			return fmt.Errorf("read limit %d of process %d: %w", resource, pid, err)
+		if err := setLimit(pid, resource, limit); err != nil {
+			return err
 		}
-		limit = min(limit, old.Max)
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
-			return fmt.Errorf("set limit %d of process %d: %w", resource, pid, err)
-		}
+	}
+	return nil
+}
+
+// setData sets RLIMIT_DATA for good.
+func setData(pid int, data uint64) error {
+	return setLimit(pid, unix.RLIMIT_DATA, unix.Rlimit{Cur: data, Max: data})
+}
+
+// setLimit sets a resource limit of a process, at most to its hard limit.
+func setLimit(pid, resource int, limit unix.Rlimit) error {
+	var old unix.Rlimit
+	err := unix.Prlimit(pid, resource, nil, &old)
+	if err == nil {
+		limit.Cur, limit.Max = min(limit.Cur, old.Max), min(limit.Max, old.Max)
+		err = unix.Prlimit(pid, resource, &limit, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("set limit %d of process %d: %w", resource, pid, err)
 	}
 	return nil
 }

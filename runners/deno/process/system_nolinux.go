@@ -26,10 +26,11 @@ func hasExited(*os.Process) bool { return false }
 func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
 // memoryNow is not known here before the process ends.
-func memoryNow(int) (peak, data int64, err error) { return 0, 0, errors.ErrUnsupported }
+func memoryNow(int) (memory, error) { return memory{}, errors.ErrUnsupported }
 
-// setLimits does nothing.
-func setLimits(int, uint64) error { return nil }
+// setLimits and setData do nothing.
+func setLimits(int, uint64, uint64) error { return nil }
+func setData(int, uint64) error           { return nil }
 
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }

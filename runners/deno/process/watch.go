@@ -3,24 +3,26 @@ package process
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
-// Limit limits an idle process: its data to the current size plus memory bytes,
-// its files, and its core dumps.
-func (p *Process) Limit(memory int64) error {
+// Limit limits an idle process: its data to the current size plus limit bytes, its
+// files, and its core dumps.
+func (p *Process) Limit(limit int64) error {
 	p.visible = visible(p.Pid())
-	p.memory = memory
-	peak, data, err := memoryNow(p.Pid())
+	p.limit = limit
+	var err error
+	p.first, err = memoryNow(p.Pid())
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil // only V8's own limit applies
 	}
-	p.firstPeak, p.firstData = peak, data
 	if err == nil {
-		err = setLimits(p.Pid(), uint64(data+memory))
+		data := uint64(p.first.data + limit)
+		err = setLimits(p.Pid(), data, data+workersData)
 	}
 	if err == nil {
-		err = p.group.LimitMemory(groupMemory(memory))
+		err = p.group.LimitMemory(groupMemory(limit))
 	}
 	if err != nil {
 		return fmt.Errorf("limit process %d: %w", p.Pid(), err)
@@ -28,18 +30,65 @@ func (p *Process) Limit(memory int64) error {
 	return nil
 }
 
+// Settle decides whether the program may start Workers. Then RLIMIT_DATA has room
+// for what V8 reserves for them, and Watch samples the memory in use; otherwise
+// RLIMIT_DATA is exact.
+func (p *Process) Settle(workers bool) {
+	if p.first.data == 0 {
+		return // Limit could not limit it
+	}
+	p.workers = workers
+	data := p.first.data + p.limit
+	if p.workers {
+		data += workersData
+	}
+	_ = setData(p.Pid(), uint64(data)) // it may have ended
+}
+
 // Filled reports whether a sample had at least half of the memory that Limit
 // allows.
 func (p *Process) Filled() bool {
-	peak := p.Usage().Peak
+	peak := p.Usage().Peak - p.first.peak
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.memory > 0 && max(peak-p.firstPeak, p.data-p.firstData) >= p.memory/2
+	if !p.workers { // what V8 reserves for a Worker is data, too
+		peak = max(peak, p.most.data-p.first.data)
+	}
+	return p.limit > 0 && peak >= p.limit/2
+}
+
+// watchMemory samples the memory of a process with Workers until it ends, and kills
+// it when it exceeds the limit.
+func (p *Process) watchMemory() {
+	next := time.NewTimer(memoryInterval)
+	defer next.Stop()
+	for {
+		select {
+		case <-p.end:
+			return
+		case <-next.C:
+		}
+		used := p.sample().anon - p.first.anon
+		if used > p.limit {
+			p.Kill(StopMemory)
+			return
+		}
+		if used > p.limit/2 {
+			next.Reset(memoryInterval / 5)
+		} else {
+			next.Reset(memoryInterval)
+		}
+	}
 }
 
 // Watch samples the process until it ends, and kills it when it exceeds the limits
-// of disk or threads. Dir is where it may write.
+// of disk, threads or memory. Dir is where it may write.
 func (p *Process) Watch(dir string) {
+	if p.workers {
+		var memory sync.WaitGroup
+		memory.Go(p.watchMemory)
+		defer memory.Wait()
+	}
 	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	hurry := false

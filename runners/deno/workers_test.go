@@ -1,0 +1,60 @@
+package deno
+
+import (
+	"runtime"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// TestWorkers starts Workers in the usual ways, four of them at once and one in
+// another.
+func TestWorkers(t *testing.T) {
+	r := open(t, "", nil)
+	files := []runners.File{
+		{Path: "w.ts", Data: []byte(`import { double } from "./lib.ts"; self.onmessage = (e: MessageEvent) => self.postMessage(double(e.data))`)},
+		{Path: "lib.ts", Data: []byte("export const double = (n: number) => 2 * n")},
+		{Path: "node.cjs", Data: []byte(`const { parentPort, workerData } = require("worker_threads"); parentPort.postMessage(workerData.n + 1)`)},
+	}
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Files: files, Code: `import { Worker as NodeWorker } from "node:worker_threads";
+const answer = (w, n) => new Promise((resolve, reject) => {
+	w.onmessage = (e) => { resolve(e.data); w.terminate(); };
+	w.onerror = (e) => { e.preventDefault(); reject(new Error(e.message)); };
+	w.postMessage(n);
+});
+const start = (url) => new Worker(url, { type: "module" });
+const echo = "onmessage = (e) => postMessage(e.data)";
+const nested = "const w = new Worker('data:text/javascript,' + encodeURIComponent(" + JSON.stringify(echo) + "), { type: 'module' }); w.onmessage = (e) => postMessage(e.data); onmessage = (e) => w.postMessage(e.data)";
+const node = (file, options) => new Promise((resolve, reject) => new NodeWorker(file, options).on("message", resolve).on("error", reject));
+await Promise.all([1, 2, 3, 4].map((n) => answer(start(new URL("./w.ts", import.meta.url)), n)).concat(
+	answer(start(URL.createObjectURL(new Blob([echo]))), "blob"), answer(start("data:text/javascript," + encodeURIComponent(nested)), "nested"),
+	node(new URL("./node.cjs", import.meta.url), { workerData: { n: 8 } }), node("require('worker_threads').parentPort.postMessage('eval')", { eval: true }),
+))`})
+	if want := `[2,4,6,8,"blob","nested",9,"eval"]`; o.Result == nil || string(o.Result.JSON) != want {
+		t.Errorf("%s %+v %s, result %+v, want %s", o.Status, o.Error, o.Stderr, o.Result, want)
+	}
+}
+
+// TestWorkersMemory has programs with Workers take more than their limit.
+func TestWorkersMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("memory outside V8's heap is limited on Linux only")
+	}
+	r := open(t, "", nil)
+	const limit = 128 << 20
+	for name, code := range map[string]string{
+		"buffers": "const kept = []; onmessage = () => { for (;;) kept.push(new Uint8Array(1e8).fill(1)) }; postMessage(0)",
+		"heap":    "const kept = []; onmessage = () => { for (;;) kept.push({ a: [1, 2, 3] }) }; postMessage(0)",
+		"workers": "onmessage = () => { for (;;) new Worker('data:text/javascript,for(;;);', { type: 'module' }) }; postMessage(0)",
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Limits: runners.Limits{Memory: limit}, Code: `const url = "data:text/javascript," + encodeURIComponent(` + "`" + code + "`" + `);
+const workers = await Promise.all([1, 2, 3, 4].map(() => new Promise((begun) => { const w = new Worker(url, { type: "module" }); w.onmessage = () => begun(w) })));
+console.log("begun"); for (const w of workers) w.postMessage(0);`})
+		if o.Status != runners.OutOfMemory || o.Stdout != "begun\n" {
+			t.Errorf("%s: %s %+v, stdout %q, stderr %q", name, o.Status, o.Error, o.Stdout, o.Stderr)
+		}
+		if o.Usage.PeakMemoryBytes > 3*limit {
+			t.Errorf("%s: peak memory %d MiB", name, o.Usage.PeakMemoryBytes>>20)
+		}
+	}
+}
