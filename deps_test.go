@@ -65,6 +65,7 @@ const imports = `
 	runners/python: cache internal/builder internal/fetch internal/recent internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: runners
 
+	internal/session: runners
 	internal/images:
 	internal/server: internal/images internal/sysmem runners
 	internal/sysmem:
@@ -92,12 +93,12 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
-	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/server runners/deno runners/deno/codecache runners/python
-	github.com/gofrs/flock: cache internal/procdir
+	go.uber.org/zap: cmd/coderunner internal/builder internal/server internal/session runners/deno runners/deno/codecache runners/python
+	github.com/gofrs/flock: cache internal/procdir internal/session
 	github.com/google/renameio/v2: internal/clients runners/python/resolver
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients

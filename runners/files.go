@@ -32,6 +32,23 @@ const (
 var notLeft = []string{"__pycache__", "node_modules", ".cache", ".config", ".local", ".npm", ".deno",
 	".matplotlib", ".ipython", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 
+// IsCache reports whether a file or directory is a cache, not a result.
+func IsCache(name string, d fs.DirEntry) bool {
+	if d.IsDir() {
+		return slices.Contains(notLeft, path.Base(name))
+	}
+	return path.Ext(name) == ".pyc"
+}
+
+// NewLeftFile returns an entry with its contents, nil if those are not kept.
+func NewLeftFile(name string, d fs.DirEntry, data []byte) LeftFile {
+	f := LeftFile{Path: strings.ToValidUTF8(name, "\ufffd"), Size: int64(len(data)), Data: data, MIME: specialType(d.Type())}
+	if f.MIME == "" {
+		f.MIME = typeOf(name, data)
+	}
+	return f
+}
+
 // LeftFiles returns the files in a program's working directory that are not as
 // they were given to it, and how many more there are. It follows no symlinks
 // and opens regular files only.
@@ -49,11 +66,11 @@ func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
 		}
 		switch {
 		case err != nil || d.IsDir():
-			if name != "." && d != nil && d.IsDir() && (slices.Contains(notLeft, d.Name()) || len(name) > maxPath) {
+			if name != "." && d != nil && d.IsDir() && (IsCache(name, d) || len(name) > maxPath) {
 				return fs.SkipDir
 			}
 			return nil // what cannot be listed has no files to name
-		case path.Ext(name) == ".pyc":
+		case IsCache(name, d):
 			return nil
 		case len(left) >= maxLeft:
 			omitted++

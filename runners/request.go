@@ -147,7 +147,7 @@ func checkFiles(files []File) error {
 	total := 0
 	paths := make([]string, len(files))
 	for i, f := range files {
-		if !validPath(f.Path) {
+		if !ValidPath(f.Path) {
 			return BadArgument("files", `has the path %q, which must be relative, with "/" between its parts, without "..", and at most %d bytes long, each part %d.`, Clip(f.Path, 200), maxPath, maxPathPart)
 		}
 		if total += len(f.Data); total > MaxFilesBytes {
@@ -174,13 +174,13 @@ const workDir = "/home/user/"
 // CleanPath returns the path of a file as [File] has it: programs and people
 // also write ./data.csv, and absolute paths in the working directory.
 func CleanPath(name string) string {
-	if trimmed := strings.TrimPrefix(name, workDir); validPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
+	if trimmed := strings.TrimPrefix(name, workDir); ValidPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
 		return path.Clean(trimmed)
 	}
 	return name // which Check refuses
 }
 
-func validPath(path string) bool {
+func ValidPath(path string) bool {
 	if !fs.ValidPath(path) || path == "." || len(path) > maxPath || strings.ContainsAny(path, "\\\x00") {
 		return false
 	}

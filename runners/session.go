@@ -1,7 +1,11 @@
 package runners
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 )
@@ -28,13 +32,15 @@ type Session struct {
 	// before its entries. Request.Files are written over them.
 	Files []SessionFile
 
-	// Saved are the files that the runner wrote to Save when it left the state
-	// Before: their paths by their names. Empty: it wrote none. They are read-only.
-	Saved map[string]string
+	// Saved returns the files that the runner wrote to Save when it left the state
+	// Before: their paths by their names, none if it wrote none. They are
+	// read-only, and were checked to be whole.
+	Saved func() (map[string]string, error)
 
 	// Save is an empty directory for the state After. What the runner writes
-	// there must be enough to continue in another process. Hard links to what is in
-	// Saved are welcome.
+	// there must be enough to continue in another process. It may be hard links to
+	// what is in Saved; a file named SavedBase is what many sessions share, and does
+	// not count as this one's.
 	Save string
 
 	// Rollback says that the state Before stays in force unless the program
@@ -61,9 +67,24 @@ type SessionFile struct {
 	Source string `json:"-"`
 }
 
+// SavedBase is the name of a file in [Session].Save that sessions share.
+const SavedBase = "base"
+
+// Read returns the contents of a regular file, which it checks.
+func (f SessionFile) Read() ([]byte, error) {
+	b, err := os.ReadFile(f.Source)
+	if err != nil {
+		return nil, fmt.Errorf("read %s of the session: %w", f.Path, err)
+	}
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != f.SHA256 {
+		return nil, fmt.Errorf("read %s of the session: the copy on disk is damaged", f.Path)
+	}
+	return b, nil
+}
+
 // Left is what a program of a session left in the working directory.
 type Left struct {
-	All     []SessionFile // everything that is kept; no Source is set
+	All     []SessionFile // everything that is kept, a directory before its entries
 	Changed []LeftFile    // for Outcome.Files
 	Omitted int           // for Outcome.FilesOmitted
 }
@@ -106,8 +127,14 @@ const (
 )
 
 // Continued is what a runner reports of a session's program. It is claimed by
-// the program's interpreter as far as names and types go, and bounded.
+// the program's interpreter as far as names and types go, and bounded. The first
+// four fields are set by the keeper of the session.
 type Continued struct {
+	Session    string `json:"name"`
+	State      int    `json:"state"`                 // in force now, by its number
+	RolledBack bool   `json:"rolled_back,omitempty"` // the program's changes are dropped
+	Refused    string `json:"refused,omitempty"`     // by which limit
+
 	Origin Origin `json:"origin"`
 	Lost   string `json:"lost,omitempty"` // why, if Origin is OriginLost
 

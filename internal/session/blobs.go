@@ -1,0 +1,215 @@
+package session
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"coderunner/runners"
+)
+
+// sharedPrefix begins the names of blobs that many sessions share: they do not
+// count as a session's.
+const sharedPrefix = "shared-"
+
+// blobName returns the name of a blob that a runner saved under a name.
+func blobName(saved, sha256 string) string {
+	if saved == runners.SavedBase {
+		return sharedPrefix + sha256
+	}
+	return sha256
+}
+
+func (x *session) blob(name string) string { return filepath.Join(x.path, blobsName, name) }
+
+// temp returns the name of a new file or directory of this call.
+func (x *session) temp() string { return filepath.Join(x.path, tempPrefix+rand.Text()) }
+
+// put writes what r has into a blob, and returns it.
+func (x *session) put(r io.Reader, limit int64) (b blob, err error) {
+	name := x.temp()
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
+	if err != nil {
+		return b, err
+	}
+	h := sha256.New()
+	b.Size, err = io.Copy(io.MultiWriter(f, h), io.LimitReader(r, limit+1))
+	b.SHA256 = hex.EncodeToString(h.Sum(nil))
+	if err == nil && b.Size > limit {
+		err = refuse("A file is larger than %d bytes.", limit)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = x.adopt(name, b.SHA256)
+	}
+	if err != nil {
+		_ = os.Remove(name)
+	}
+	return b, err
+}
+
+// adopt makes a file the blob of a name, unless there is one already. A blob that
+// is there was checked when its name was given, and is checked when it is read.
+func (x *session) adopt(file, name string) error {
+	if info, err := os.Lstat(x.blob(name)); err == nil && info.Mode().IsRegular() {
+		return os.Remove(file)
+	}
+	x.pending[name] = true
+	return os.Rename(file, x.blob(name))
+}
+
+// takeSaved makes blobs of the files that a runner saved. Those that it linked
+// to earlier ones are not read again.
+func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > maxSaved {
+		return nil, fmt.Errorf("a runner saved %d files", len(entries))
+	}
+	saved := map[string]blob{}
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		info, err := os.Lstat(file)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil, errors.Join(fmt.Errorf("a runner saved %s, which is not a regular file", e.Name()), err)
+		}
+		b, known := before[e.Name()]
+		if known {
+			was, err := os.Lstat(x.blob(blobName(e.Name(), b.SHA256)))
+			known = err == nil && os.SameFile(was, info)
+		}
+		if !known {
+			if b, err = x.digest(file, info); err != nil {
+				return nil, err
+			}
+		}
+		if err := x.adopt(file, blobName(e.Name(), b.SHA256)); err != nil {
+			return nil, err
+		}
+		saved[e.Name()] = b
+	}
+	return saved, nil
+}
+
+// digest returns the digest of a file. That of a file that sessions share is
+// remembered.
+func (s *Store) digest(file string, info fs.FileInfo) (blob, error) {
+	shared := filepath.Base(file) == runners.SavedBase || strings.HasPrefix(filepath.Base(file), sharedPrefix)
+	if shared {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for sum, was := range s.verified {
+			if os.SameFile(was, info) && was.ModTime().Equal(info.ModTime()) && was.Size() == info.Size() {
+				return blob{sum, info.Size()}, nil
+			}
+		}
+	}
+	f, err := openRegular(file)
+	if err != nil {
+		return blob{}, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return blob{}, err
+	}
+	b := blob{hex.EncodeToString(h.Sum(nil)), n}
+	if shared {
+		s.verified[b.SHA256] = info
+	}
+	return b, nil
+}
+
+// saved returns the paths of what a runner saved, checked.
+func (x *session) saved(l language) (map[string]string, error) {
+	out := map[string]string{}
+	for name, b := range l.Saved {
+		file := x.blob(blobName(name, b.SHA256))
+		info, err := os.Lstat(file)
+		if err != nil {
+			return nil, err
+		}
+		if is, err := x.digest(file, info); err != nil || is != b {
+			return nil, errors.Join(errors.New("what was saved is damaged on disk"), err)
+		}
+		out[name] = file
+	}
+	return out, nil
+}
+
+// link makes the blobs of a state those of another session, too.
+func (x *session) link(to *session, s *state) error {
+	for name := range s.blobs() {
+		err := os.Link(x.blob(name), to.blob(name))
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// size returns how many bytes the session's own blobs have.
+func (x *session) size() (total int64) {
+	entries, _ := os.ReadDir(filepath.Join(x.path, blobsName)) // what cannot be listed is counted as nothing
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), sharedPrefix) {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+// publish gives a manifest its name, after everything that it needs is on disk
+// for good. A link, unlike a rename, never replaces what another process may have
+// put there.
+func (x *session) publish(manifest []byte, name string) error {
+	temp := x.temp()
+	if err := os.WriteFile(temp, manifest, 0o400); err != nil {
+		return err
+	}
+	defer os.Remove(temp)
+	var syncing errgroup.Group
+	syncing.Go(func() error { return syncFile(temp) })
+	for name := range x.pending {
+		if !strings.HasPrefix(name, sharedPrefix) {
+			syncing.Go(func() error { return syncFile(x.blob(name)) })
+		}
+	}
+	syncing.Go(func() error { return syncFile(filepath.Join(x.path, blobsName)) })
+	if err := syncing.Wait(); err != nil {
+		return err
+	}
+	if err := os.Link(temp, name); err != nil {
+		return err
+	}
+	return syncFile(filepath.Dir(name))
+}
+
+// discard removes the blobs that have got no state.
+func (x *session) discard() {
+	for name := range x.pending {
+		_ = os.Remove(x.blob(name)) // the history's end takes it, too
+	}
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

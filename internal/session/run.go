@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// Call is a program for a session.
+type Call struct {
+	Session string
+	// Rollback keeps the state before the program unless the program succeeds.
+	Rollback bool
+	Request  runners.Request
+}
+
+// Run runs a program in a session, by run, once the session is free. What it
+// changed is on disk when Run returns. The outcome's Continued is set, whatever
+// the runner made of the session.
+func (s *Store) Run(ctx context.Context, c Call, run func(context.Context, runners.Request) (*runners.Outcome, error)) (out *runners.Outcome, err error) {
+	err = s.locked(ctx, c.Session, true, func(x *session) (err error) {
+		defer func() {
+			if x.now.Number == 0 {
+				err = x.undone(err)
+			}
+		}()
+		out, err = x.run(ctx, c, run)
+		return err
+	})
+	return out, err
+}
+
+// family returns the name of a language family, whose programs continue one
+// another.
+func family(l runners.Language) string {
+	if l == runners.Python {
+		return "python"
+	}
+	return "javascript"
+}
+
+func (x *session) run(ctx context.Context, c Call, run func(context.Context, runners.Request) (*runners.Outcome, error)) (*runners.Outcome, error) {
+	req, before := c.Request, x.now
+	lang := before.Languages[family(req.Language)]
+	after := rand.Text()[:16]
+	save := x.temp()
+	if err := os.Mkdir(save, 0o700); err != nil {
+		return nil, fmt.Errorf("run in the session %s: %w", x.name, err)
+	}
+	defer os.RemoveAll(save)
+	if err := x.fits(req.Files); err != nil {
+		return nil, err
+	}
+	taken := &collection{session: x}
+	req.Session = &runners.Session{
+		Key: x.path, Before: lang.ID, After: after, Files: before.Files,
+		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save,
+		Rollback: c.Rollback, Leave: taken.leave,
+	}
+	if req.Filename == "" {
+		req.Filename = fmt.Sprintf("call_%d%s", before.Number+1, ending(req.Language))
+	}
+	out, err := run(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	k := out.Continued
+	if k == nil {
+		k = &runners.Continued{Variables: lang.Variables, VariablesOmitted: lang.VariablesOmitted}
+		out.Continued = k
+	}
+	k.Session, k.State = x.name, before.Number
+	if out.Status == runners.Cancelled || c.Rollback && out.Status != runners.Succeeded {
+		k.Kept, k.RolledBack = false, true
+		return out, nil
+	}
+	next := before.clone()
+	next.Action, next.Status, next.Calls = action(req), out.Status, before.Calls+1
+	if taken.done {
+		next.Files = taken.files
+	}
+	if k.Kept {
+		saved, err := x.takeSaved(save, lang.Saved)
+		if err != nil {
+			return nil, fmt.Errorf("save the session %s: %w", x.name, err)
+		}
+		next.Languages[family(req.Language)] = language{
+			ID: after, Saved: saved, Unsaved: k.Unsaved, Variables: k.Variables, VariablesOmitted: k.VariablesOmitted,
+		}
+	} else if !taken.done {
+		return out, nil // it did not begin
+	}
+	err = taken.problem
+	if err == nil {
+		err = x.commit(next)
+	}
+	if limit := (*Error)(nil); errors.As(err, &limit) {
+		k.Kept, k.RolledBack, k.Refused = false, true, limit.Message
+		return out, nil
+	}
+	k.State = x.now.Number
+	return out, err
+}
+
+// fits refuses files that cannot be written over those of the session.
+func (x *session) fits(files []runners.File) error {
+	for _, f := range files {
+		if err := x.now.free(f.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// action describes a program: its language and its first line of code.
+func action(req runners.Request) string {
+	for line := range strings.Lines(req.Code) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !strings.HasPrefix(line, "//") {
+			return string(req.Language) + ": " + line
+		}
+	}
+	return string(req.Language)
+}
+
+// ending returns the ending of a program's file.
+func ending(l runners.Language) string {
+	switch l {
+	case runners.Python:
+		return ".py"
+	case runners.JavaScript:
+		return ".js"
+	case runners.JSX:
+		return ".jsx"
+	case runners.TSX:
+		return ".tsx"
+	}
+	return ".ts"
+}

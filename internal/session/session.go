@@ -1,0 +1,283 @@
+// Package session keeps named sessions on disk: for each a directory of files
+// that programs of all languages share, and what the interpreters of these
+// languages need to go on.
+//
+// It knows neither MCP nor a language: internal/server and the command line call
+// [Store.Run], which hands a [runners.Session] to whatever runs the program.
+//
+//	DIR/NAMESPACE/.locks/NAME          flock: one process at a time
+//	DIR/NAMESPACE/NAME/states/00000007 manifest: a digest, and JSON
+//	                   blobs/SHA256    contents of files, and what runners saved
+//	                   tmp-…           of a call in progress
+//
+// A session is a sequence of states, one for each call that changed it; the one
+// with the highest number is in force. States share blobs, so a fork is links to
+// the blobs of one state, a rewind a new state that equals an old one, and a
+// call that is rolled back makes no state.
+//
+// # What survives
+//
+// A state is in force once its manifest has its name, which is the last thing
+// that a call does before it is answered: blobs first. Whoever is killed
+// before that leaves the session as it was. Manifests and blobs are believed only
+// if their digests are right.
+//
+// # Locking
+//
+// A session is used by one call at a time. Within the process calls wait in the
+// order of arrival, then for the file lock. Two sessions are locked in the
+// order of their names.
+//
+// # Limits
+//
+// Extended attributes, owners, hard links, FIFOs, sockets and links that lead
+// out of the directory are not kept.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
+)
+
+// Options configure a [Store]. Zero limits mean the defaults.
+type Options struct {
+	Dir       string // root of all sessions
+	Namespace string // whose sessions; "" is "default"
+	Limits
+	Log *zap.Logger // nil: nothing is logged
+}
+
+// Limits bound what sessions take.
+type Limits struct {
+	Sessions int           // how many there may be
+	Bytes    int64         // of all of them on disk
+	Size     int64         // bytes of one session, with its history
+	History  int           // states of one session that can be gone back to
+	TTL      time.Duration // an unused session is removed after it
+}
+
+// DefaultLimits are the limits unless somebody sets others.
+var DefaultLimits = Limits{Sessions: 1000, Bytes: 20 << 30, Size: 1 << 30, History: 50, TTL: 7 * 24 * time.Hour}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	if l.Sessions > 0 {
+		d.Sessions = l.Sessions
+	}
+	if l.Bytes > 0 {
+		d.Bytes = l.Bytes
+	}
+	if l.Size > 0 {
+		d.Size = l.Size
+	}
+	if l.History > 0 {
+		d.History = l.History
+	}
+	if l.TTL > 0 {
+		d.TTL = l.TTL
+	}
+	return d
+}
+
+// Error is a mistake of the caller, or a limit. It is one sentence that names
+// the thing and the way out.
+type Error struct{ Message string }
+
+func (e *Error) Error() string { return e.Message }
+
+func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// Store keeps the sessions of one namespace. It is safe for concurrent use, and
+// so are several stores of one directory, in any number of processes.
+type Store struct {
+	dir    string // of the namespace
+	limits Limits
+	log    *zap.Logger
+
+	mu       sync.Mutex
+	queues   map[string]*queue
+	verified map[string]fs.FileInfo // by digest: blobs that sessions share
+	sizes    map[string]int64       // of sessions, in bytes, as far as known
+	swept    time.Time
+}
+
+// queue is where the calls of one session wait.
+type queue struct {
+	turn *semaphore.Weighted
+	used int // those that wait or have the turn
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+
+// CheckName returns an *Error unless name can be a session's.
+func CheckName(name string) error {
+	if !namePattern.MatchString(name) {
+		return refuse(`"session" must be a name of at most 64 letters, digits, ".", "_" and "-" that does not begin with "." or "-".`)
+	}
+	return nil
+}
+
+// Open opens a store. Nothing is written before the first session is made.
+func Open(o Options) (*Store, error) {
+	if o.Namespace == "" {
+		o.Namespace = "default"
+	}
+	if !namePattern.MatchString(o.Namespace) {
+		return nil, fmt.Errorf("open sessions: bad namespace %q", o.Namespace)
+	}
+	dir, err := filepath.Abs(filepath.Join(o.Dir, o.Namespace))
+	if err != nil {
+		return nil, fmt.Errorf("open sessions: %w", err)
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return &Store{
+		dir: dir, limits: o.Limits.withDefaults(), log: o.Log,
+		queues: map[string]*queue{}, verified: map[string]fs.FileInfo{}, sizes: map[string]int64{},
+	}, nil
+}
+
+// session is one that is locked.
+type session struct {
+	*Store
+	name string
+	path string // its directory
+	now  *state // in force; number 0 if there is none
+
+	pending map[string]bool // names of blobs that no state on disk needs yet
+}
+
+// locked calls f with a session that nobody else uses meanwhile. It is made if
+// create; otherwise the error is an *Error if there is none.
+func (s *Store) locked(ctx context.Context, name string, create bool, f func(*session) error) (err error) {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return fmt.Errorf("wait for the session %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	x := s.session(name)
+	switch exists, err := ownDir(x.path); {
+	case err != nil:
+		return fmt.Errorf("open the session %s: %w", name, err)
+	case exists:
+		x.clean()
+		if err := x.load(); err != nil {
+			return err
+		}
+	case !create:
+		return refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
+	default:
+		if err := s.admit(name); err != nil {
+			return err
+		}
+		if err := x.make(); err != nil {
+			return fmt.Errorf("make the session %s: %w", name, err)
+		}
+	}
+	defer x.discard()
+	return f(x)
+}
+
+func (s *Store) session(name string) *session {
+	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}}
+}
+
+// lock waits for its turn and for other processes.
+func (s *Store) lock(ctx context.Context, name string) (unlock func() error, err error) {
+	s.mu.Lock()
+	q := s.queues[name]
+	if q == nil {
+		q = &queue{turn: semaphore.NewWeighted(1)}
+		s.queues[name] = q
+	}
+	q.used++
+	s.mu.Unlock()
+	leave := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if q.used--; q.used == 0 {
+			delete(s.queues, name)
+		}
+	}
+	if err := q.turn.Acquire(ctx, 1); err != nil {
+		leave()
+		return nil, err
+	}
+	free := func() { q.turn.Release(1); leave() }
+	locks := filepath.Join(s.dir, locksName)
+	if err := os.MkdirAll(locks, 0o700); err != nil {
+		free()
+		return nil, err
+	}
+	file := filepath.Join(locks, name)
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() { // a FIFO would be waited for
+		free()
+		return nil, fmt.Errorf("lock %s: it is not a regular file", file)
+	}
+	l := flock.New(file, flock.SetPermissions(0o600))
+	const poll = 5 * time.Millisecond
+	if ok, err := l.TryLockContext(ctx, poll); err != nil || !ok {
+		free()
+		return nil, errors.Join(err, context.Cause(ctx))
+	}
+	return func() error { defer free(); return l.Close() }, nil
+}
+
+// Names of what is in the directory of a namespace and of a session.
+const (
+	locksName  = ".locks"
+	statesName = "states"
+	blobsName  = "blobs"
+	tempPrefix = "tmp-"
+)
+
+// ownDir reports whether path is there. It must be a directory that only this
+// user can write to.
+func ownDir(path string) (bool, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.IsDir() || info.Mode().Perm()&0o022 != 0:
+		return false, fmt.Errorf("%s is not a directory that only its owner can change: remove it", path)
+	}
+	return true, nil
+}
+
+// make makes the directories of a new session.
+func (x *session) make() error {
+	for _, dir := range []string{statesName, blobsName} {
+		if err := os.MkdirAll(filepath.Join(x.path, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean removes what a call left whose process was killed.
+func (x *session) clean() {
+	entries, _ := os.ReadDir(x.path) // load reports the error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			_ = os.RemoveAll(filepath.Join(x.path, e.Name())) // the next call tries again
+		}
+	}
+}

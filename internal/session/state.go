@@ -1,0 +1,265 @@
+package session
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/runners"
+)
+
+// state is what a session is between two calls.
+type state struct {
+	Number    int                   `json:"number"` // from 1
+	When      time.Time             `json:"when"`
+	Action    string                `json:"action"` // what made it: "python: x = 1", "write_file a.txt", "rewind to 3"
+	Status    runners.Status        `json:"status,omitempty"`
+	Calls     int                   `json:"calls"` // programs so far
+	Files     []runners.SessionFile `json:"files,omitempty"`
+	Languages map[string]language   `json:"languages,omitempty"` // by family
+}
+
+// language is what the last program of a language family left.
+type language struct {
+	ID               string             `json:"id"`
+	Saved            map[string]blob    `json:"saved,omitempty"` // by the runner's name for it
+	Unsaved          string             `json:"unsaved,omitempty"`
+	Variables        []runners.Variable `json:"variables,omitempty"`
+	VariablesOmitted int                `json:"variables_omitted,omitempty"`
+}
+
+// blob is a file in a session's blobs.
+type blob struct {
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+}
+
+// Bounds of a manifest.
+const (
+	maxManifest  = 16 << 20 // bytes
+	maxFiles     = 10_000
+	maxLanguages = 8
+	maxSaved     = 16
+	maxAction    = 200 // bytes
+)
+
+// format returns the manifest of a state: the digest of the rest in one line,
+// then JSON.
+func (s *state) format() ([]byte, error) {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("format a state: %w", err)
+	}
+	if len(body) > maxManifest-sha256.Size*2-1 {
+		return nil, refuse("The session has too many files: their names alone are %d bytes.", len(body))
+	}
+	sum := sha256.Sum256(body)
+	return append([]byte(hex.EncodeToString(sum[:])+"\n"), body...), nil
+}
+
+// parseState reads a manifest. Nothing of it is believed that the checks here do
+// not cover.
+func parseState(b []byte) (*state, error) {
+	digest, body, _ := bytes.Cut(b, []byte("\n"))
+	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != string(digest) {
+		return nil, errors.New("its digest is wrong")
+	}
+	s := new(state)
+	if err := json.Unmarshal(body, s); err != nil {
+		return nil, err
+	}
+	return s, s.check()
+}
+
+func (s *state) check() error {
+	if s.Number < 1 || s.Calls < 0 || len(s.Files) > maxFiles || len(s.Languages) > maxLanguages || len(s.Action) > maxAction {
+		return errors.New("a value is out of range")
+	}
+	known := map[string]fs.FileMode{".": fs.ModeDir}
+	for _, f := range s.Files {
+		_, twice := known[f.Path]
+		if !runners.ValidPath(f.Path) || twice || !known[path.Dir(f.Path)].IsDir() || path.Dir(f.Path) != "." && known[path.Dir(f.Path)] == 0 {
+			return fmt.Errorf("path %q is out of place", f.Path)
+		}
+		known[f.Path] = f.Mode
+		switch f.Mode &^ fs.ModePerm {
+		case fs.ModeDir:
+		case 0:
+			if !validDigest(f.SHA256) || f.Size < 0 {
+				return fmt.Errorf("%q has no contents", f.Path)
+			}
+		case fs.ModeSymlink:
+			if !inside(f.Path, f.Target) {
+				return fmt.Errorf("link %q leads out of the directory", f.Path)
+			}
+		default:
+			return fmt.Errorf("%q has the mode %v", f.Path, f.Mode)
+		}
+	}
+	for _, l := range s.Languages {
+		if len(l.Saved) > maxSaved || len(l.Variables) > runners.MaxVariables {
+			return errors.New("a language has too much")
+		}
+		for name, b := range l.Saved {
+			if !validDigest(b.SHA256) || b.Size < 0 || !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." {
+				return fmt.Errorf("saved file %q is out of place", name)
+			}
+		}
+	}
+	return nil
+}
+
+func validDigest(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == sha256.Size && strings.ToLower(s) == s
+}
+
+// inside reports whether a link leads to a place in the directory. Since its
+// ".." come first, they leave real directories, and what follows only goes down
+// or along links for which the same holds.
+func inside(link, target string) bool {
+	up := 0
+	for strings.HasPrefix(target+"/", "../") {
+		up++
+		target = strings.TrimPrefix(target[2:], "/")
+	}
+	return up <= strings.Count(link, "/") && (target == "" && up > 0 || runners.ValidPath(target))
+}
+
+// file returns the entry of a path.
+func (s *state) file(path string) (runners.SessionFile, bool) {
+	i := slices.IndexFunc(s.Files, func(f runners.SessionFile) bool { return f.Path == path })
+	if i < 0 {
+		return runners.SessionFile{}, false
+	}
+	return s.Files[i], true
+}
+
+// blobs returns the names of the blobs that the state needs, and their sizes.
+func (s *state) blobs() map[string]int64 {
+	out := map[string]int64{}
+	for _, f := range s.Files {
+		if f.Mode.IsRegular() {
+			out[f.SHA256] = f.Size
+		}
+	}
+	for _, l := range s.Languages {
+		for name, b := range l.Saved {
+			out[blobName(name, b.SHA256)] = b.Size
+		}
+	}
+	return out
+}
+
+// clone returns a copy with its own lists.
+func (s *state) clone() *state {
+	c := *s
+	c.Files, c.Languages = slices.Clone(s.Files), maps.Clone(s.Languages)
+	if c.Languages == nil {
+		c.Languages = map[string]language{}
+	}
+	return &c
+}
+
+// numbers returns the numbers of the states on disk, ascending.
+func (x *session) numbers() ([]int, error) {
+	entries, err := os.ReadDir(filepath.Join(x.path, statesName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && e.Type().IsRegular() && stateName(n) == e.Name() {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func stateName(n int) string { return fmt.Sprintf("%08d", n) }
+
+// load finds the state in force: the newest that is whole.
+func (x *session) load() error {
+	numbers, err := x.numbers()
+	if err != nil {
+		return fmt.Errorf("open the session %s: %w", x.name, err)
+	}
+	for _, n := range slices.Backward(numbers) {
+		s, err := x.state(n)
+		if err == nil {
+			x.now = s
+			return nil
+		}
+		x.log.Warn("a state of a session is damaged", zap.String("session", x.name), zap.Int("state", n), zap.Error(err))
+	}
+	if len(numbers) > 0 {
+		return refuse("The session %q is damaged on disk, and no state of it is whole: close it and begin again.", x.name)
+	}
+	return x.make() // it was being made when its process ended
+}
+
+// state reads a state and checks that its blobs are there.
+func (x *session) state(n int) (*state, error) {
+	f, err := openRegular(filepath.Join(x.path, statesName, stateName(n)))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxManifest {
+		return nil, errors.New("it is too long")
+	}
+	s, err := parseState(b)
+	if err != nil {
+		return nil, err
+	}
+	if s.Number != n {
+		return nil, fmt.Errorf("it is state %d", s.Number)
+	}
+	for name, size := range s.blobs() {
+		info, err := os.Lstat(x.blob(name))
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() || info.Size() != size {
+			return nil, fmt.Errorf("blob %s has %d bytes instead of %d", name, info.Size(), size)
+		}
+	}
+	for i := range s.Files {
+		if s.Files[i].Mode.IsRegular() {
+			s.Files[i].Source = x.blob(s.Files[i].SHA256)
+		}
+	}
+	return s, nil
+}
+
+// openRegular opens a file that is neither a link nor something to wait for.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	return os.Open(path)
+}
