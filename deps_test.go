@@ -49,6 +49,7 @@ const imports = `
 	internal/sandbox:
 	internal/hostile:
 	runners/deno/codecache: cache internal/builder internal/recent
+	internal/sample:
 	internal/testcache:
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
@@ -63,7 +64,7 @@ const imports = `
 	runners/python/lockfile: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
 	runners/python: cache internal/builder internal/fetch internal/recent internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
-	runners/runnertest: runners
+	runners/runnertest: internal/sample runners
 
 	internal/session: runners
 	internal/images:

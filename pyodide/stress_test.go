@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/internal/sample"
 	"coderunner/pyodide"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/wasmbin"
@@ -33,7 +33,7 @@ func within(what string) (done func() bool) {
 // libraries that nobody has compiled, their snapshots, preparations, runs that
 // are ended by force, and collections of garbage. Nothing may hang.
 func TestStress(t *testing.T) {
-	if os.Getenv("CODERUNNER_LONG") == "" {
+	if !sample.All {
 		t.Skip("takes minutes")
 	}
 	c, err := cache.Open(t.TempDir())

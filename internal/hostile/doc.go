@@ -22,7 +22,7 @@
 // # Testing
 //
 // `just hostile` runs it. With CODERUNNER_LONG=1 (`just long`) the tests that
-// otherwise take a sample do everything: each damage to each kind of file in the
-// cache, 200 servers killed, each function that the module exports.
+// otherwise take a part (package sample) do everything: each damage to each kind
+// of file in the cache, 200 servers killed, each function that the module exports.
 // CODERUNNER_SERVER names a server to use instead of one that is built.
 package hostile

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -149,12 +149,8 @@ func TestSystemCalls(t *testing.T) {
 	}
 }
 
-// sample is the part of the names that a test looks at when it is not a long
-// one.
-const sample = 8
-
-// eachProgram runs a program for each name and each variant, four at a time; of
-// the names some, unless the test is a long one. Ends counts the statuses.
+// eachProgram runs a program for each variant of a sample of the names, four at
+// a time. Ends counts the statuses.
 func (s *server) eachProgram(t *testing.T, names, variants []string, program func(name, variant string) string, ends map[string]int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -178,13 +174,7 @@ func (s *server) eachProgram(t *testing.T, names, variants []string, program fun
 			}
 		})
 	}
-	if !long {
-		seed := rand.Uint64()
-		t.Logf("one name of %d, by the seed %d", sample, seed)
-		rand.New(rand.NewPCG(seed, 0)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-		names = names[:len(names)/sample]
-	}
-	for _, name := range names {
+	for _, name := range sample.Of(t, 8, names) {
 		for _, v := range variants {
 			work <- call{name, v}
 		}

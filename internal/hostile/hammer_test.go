@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"coderunner/internal/sample"
 )
 
 // blow is what is being done when a process is killed.
@@ -55,9 +57,11 @@ type hammer struct {
 func TestHammer(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
-	kills := 8 // each of the quick blows once
-	if long {
-		kills = 200
+	blows := slices.DeleteFunc(slices.Clone(blows), func(b blow) bool { return b.slow && !sample.All })
+	blows = sample.Of(t, 2, blows)
+	kills, hammers := len(blows), 1
+	if sample.All {
+		kills, hammers = 200, 4 // on one cache
 	}
 	temp := t.TempDir()
 	h := &hammer{set: settings{cache: emptied(t), env: []string{"TMPDIR=" + temp}}, struck: map[string]int{}}
@@ -71,11 +75,6 @@ func TestHammer(t *testing.T) {
 	}
 	h.whole = time.Since(begun)
 	s.kill(syscall.SIGKILL)
-	blows := slices.DeleteFunc(slices.Clone(blows), func(b blow) bool { return b.slow && !long })
-	hammers := 1
-	if long {
-		hammers = 4 // on one cache
-	}
 	for done := 0; done < kills; {
 		var wg sync.WaitGroup
 		for range hammers {

@@ -18,10 +18,6 @@ import (
 // canary is a word that no server may ever say.
 const canary = "c4n4ry-s3cr3t"
 
-// long has the tests do the whole of what they otherwise do a sample of: an hour
-// instead of minutes.
-var long = os.Getenv("CODERUNNER_LONG") != ""
-
 var (
 	binary     string // the server
 	suiteCache string // a copy of the tests' cache, to do with as we like

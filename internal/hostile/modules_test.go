@@ -5,10 +5,13 @@ package hostile
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners/python/wheel/wheeltest"
 )
 
@@ -89,7 +92,7 @@ func TestSideModules(t *testing.T) {
 		r.wheel("both", w.Filename, w.Build(), "")
 	}
 	s := start(t, settings{env: r.env(), cache: ownCache(t)})
-	for name := range sideModules() {
+	for _, name := range sample.Of(t, 3, slices.Sorted(maps.Keys(sideModules()))) {
 		t.Run(name, func(t *testing.T) {
 			timeout := 30.0
 			for range 3 {
@@ -148,43 +151,49 @@ func TestSilentFailure(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	install := "import micropip\nawait micropip.install('numpy')\n'installed'"
-	for _, c := range []struct {
+	type attempt struct {
 		name string
 		code string
 		pkgs []string
 		want []string
 		has  string
-	}{
-		{"import", "import numpy\n'installed'", nil, absent, "numpy"},
-		{"argument", "'installed'", []string{"numpy"}, absent, "numpy"},
-		{"in the program", install, nil, []string{"failed", "not_installed"}, "numpy"},
-		{"caught", "import micropip\ntry:\n    await micropip.install('numpy')\nexcept Exception as e: print('refused', type(e).__name__)\nimport numpy", nil, []string{"failed", "not_installed"}, "numpy"},
-		{"no such module in it", "import hollow\n'installed'", []string{"hollow"}, refused, "ModuleNotFoundError"},
+		page http.HandlerFunc
+	}
+	var attempts []attempt
+	for _, c := range []attempt{
+		{"import", "import numpy\n'installed'", nil, absent, "numpy", nil},
+		{"argument", "'installed'", []string{"numpy"}, absent, "numpy", nil},
+		{"in the program", install, nil, []string{"failed", "not_installed"}, "numpy", nil},
+		{"caught", "import micropip\ntry:\n    await micropip.install('numpy')\nexcept Exception as e: print('refused', type(e).__name__)\nimport numpy", nil, []string{"failed", "not_installed"}, "numpy", nil},
+		{"no such module in it", "import hollow\n'installed'", []string{"hollow"}, refused, "ModuleNotFoundError", nil},
 	} {
-		for what, page := range map[string]http.HandlerFunc{
-			"is away":       http.NotFound,
-			"answers HTML":  bytesPage([]byte("<html>Sign in to the hotel</html>")),
-			"answers empty": bytesPage(nil),
-		} {
-			t.Run(c.name+" and the CDN "+what, func(t *testing.T) {
-				r := newRegistry(t)
-				r.other = page // Pyodide's packages are under names that have versions in them
-				w := wheeltest.Wheel{Filename: "hollow-1.0-py3-none-any.whl", Files: map[string]string{"other_name.py": ""}}
-				r.wheel("hollow", w.Filename, w.Build(), "")
-				s := start(t, settings{env: r.env(), cache: suiteCache})
-				a := expect{status: c.want, has: c.has, not: "'installed'"}
-				o, text, err := s.run(arguments{Language: python, Code: c.code, Packages: c.pkgs, Timeout: 30})
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, w := range a.judge(o, text) {
-					t.Error(w)
-				}
-				if o.text() == "'installed'" {
-					t.Errorf("it says that it is installed: %s", clip(text, 300))
-				}
-			})
-		}
+		name := c.name + " and the CDN "
+		c.name, c.page = name+"is away", http.NotFound
+		attempts = append(attempts, c)
+		c.name, c.page = name+"answers HTML", bytesPage([]byte("<html>Sign in to the hotel</html>"))
+		attempts = append(attempts, c)
+		c.name, c.page = name+"answers empty", bytesPage(nil)
+		attempts = append(attempts, c)
+	}
+	for _, c := range sample.Of(t, 4, attempts) {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRegistry(t)
+			r.other = c.page // Pyodide's packages are under names that have versions in them
+			w := wheeltest.Wheel{Filename: "hollow-1.0-py3-none-any.whl", Files: map[string]string{"other_name.py": ""}}
+			r.wheel("hollow", w.Filename, w.Build(), "")
+			s := start(t, settings{env: r.env(), cache: suiteCache})
+			a := expect{status: c.want, has: c.has, not: "'installed'"}
+			o, text, err := s.run(arguments{Language: python, Code: c.code, Packages: c.pkgs, Timeout: 30})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range a.judge(o, text) {
+				t.Error(w)
+			}
+			if o.text() == "'installed'" {
+				t.Errorf("it says that it is installed: %s", clip(text, 300))
+			}
+		})
 	}
 }
 
@@ -274,7 +283,7 @@ func TestRegistryRedirects(t *testing.T) {
 		s := start(t, settings{cache: cache, env: append(r.env(), "HTTP_PROXY="+r.server.URL, "http_proxy="+r.server.URL, "NO_PROXY=", "no_proxy=",
 			"PIP_INDEX_URL=http://registry.test/simple/", "NPM_CONFIG_REGISTRY=http://registry.test/npm/")})
 		_, port, _ := strings.Cut(private, ":")
-		for i, host := range []string{"127.0.0.1", "[::1]", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"} {
+		for i, host := range sample.Of(t, 2, []string{"127.0.0.1", "[::1]", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"}) {
 			refuse(t, s, "redirect to "+host, offer(r, fmt.Sprintf("to%d", i), "http://"+host+":"+port+"/x"))
 		}
 	})
@@ -287,7 +296,7 @@ func TestRegistryRedirects(t *testing.T) {
 	t.Run("another scheme", func(t *testing.T) {
 		r := newRegistry(t)
 		s := start(t, settings{cache: cache, env: r.env()})
-		for i, to := range []string{"ftp://" + private + "/x", "file:///etc/passwd", "data:text/html,<a>", "//", "http://"} {
+		for i, to := range sample.Of(t, 2, []string{"ftp://" + private + "/x", "file:///etc/passwd", "data:text/html,<a>", "//", "http://"}) {
 			refuse(t, s, "redirect to "+to, offer(r, fmt.Sprintf("scheme%d", i), to))
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 
 	"golang.org/x/tools/txtar"
@@ -17,7 +18,7 @@ import (
 // program's first line names its file.
 func TestIdioms(t *testing.T) {
 	r := openParked(t, 1)
-	for _, tt := range []struct{ name, files, result, stdout string }{
+	for _, tt := range sample.Of(t, 3, []struct{ name, files, result, stdout string }{
 		{"react", `
 -- main.ts --
 import { renderToString } from "react-dom/server";
@@ -213,7 +214,7 @@ process.stdout.write("a\n")
 const lines = ["export", "import"];
 for (const line of lines) console.log(line, typeof module, typeof this);
 `, "", "export undefined undefined\nimport undefined undefined\n"},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			archive := txtar.Parse([]byte(tt.files))
 			req := runners.Request{Language: runners.TypeScript, Filename: archive.Files[0].Name, Code: string(archive.Files[0].Data)}

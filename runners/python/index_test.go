@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
@@ -263,9 +265,49 @@ func newBase(t *testing.T, depends map[string][]string, wheels ...wheeltest.Whee
 	return b
 }
 
+// tools has the tools that install packages, unpacked and compiled: what a
+// cache has of them after its first answer.
+var tools struct {
+	sync.Once
+	trees fstest.MapFS
+}
+
+func (x *index) unpackTools() {
+	dir := x.t.TempDir()
+	run(x.t, x.runnerIn(base{}, false, dir), "1", "nowhere")
+	tools.trees = fstest.MapFS{}
+	err := filepath.WalkDir(filepath.Join(dir, "trees"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		tools.trees[filepath.ToSlash(name)] = &fstest.MapFile{Data: b, Mode: 0o444}
+		return err
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
 // newRunner makes a runner with a cache of its own, the runtime that all tests
 // share, and this index.
 func (x *index) newRunner(b base, offline bool, dir string) *Runner {
+	x.t.Helper()
+	tools.Do(x.unpackTools)
+	if there, _ := os.ReadDir(dir); len(there) == 0 {
+		if err := os.CopyFS(dir, tools.trees); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	return x.runnerIn(b, offline, dir)
+}
+
+// runnerIn is newRunner on a cache as it is.
+func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	x.t.Helper()
 	c, err := cache.Open(dir)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
 )
@@ -167,7 +168,7 @@ func TestNothingAskedWhileRunning(t *testing.T) {
 		}
 		return o, strings.Join(x.asked(), " ")
 	}
-	for _, attempt := range []string{
+	for _, attempt := range sample.Of(t, 3, []string{
 		"ask('x' + secret.encode().hex())",
 		"ask('x' * len(secret))",
 		"ask(secret)",
@@ -186,7 +187,7 @@ func TestNothingAskedWhileRunning(t *testing.T) {
 		"import aa\nif len(secret) > 1:\n  import bb",
 		"import _coderunner\nfor name in ('micropip.install', 'micropip.import'):\n  for a in ({'requirements': ['x' + secret], 'deps': True}, 'x' + secret):\n    try:\n      _coderunner.call(name, a)\n    except Exception as e:\n      print(e)",
 		"import micropip.x\nmicropip.install('extra' + ('[x]' if len(secret) > 1 else ''))",
-	} {
+	}) {
 		// The index sees the same, whatever the program knows.
 		_, none := attack(x.newRunner(base{}, false, t.TempDir()), "", attempt)
 		o, all := attack(x.newRunner(base{}, false, t.TempDir()), "abc", attempt)

@@ -31,6 +31,7 @@ type Case struct {
 	Packages  map[string][]string `json:"packages"`  // likewise
 	Network   bool                `json:"network"`
 	Differs   bool                `json:"differs"` // the result is another each time
+	Slow      bool                `json:"slow"`    // a default run may leave it out
 
 	// HostMemory is by how many bytes the process that runs the program may
 	// grow. Only a test that starts one can tell.

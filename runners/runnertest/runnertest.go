@@ -39,6 +39,7 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 )
 
@@ -47,6 +48,7 @@ type Options struct {
 	Offline bool // those that fetch packages
 	// Skip has the names of cases with the reason for leaving them out.
 	Skip map[string]string
+	Part int // run one in so many of the cases, others each day (package sample)
 }
 
 // hostSecret is in the environment of the runner and must not be seen by
@@ -67,6 +69,9 @@ func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Opt
 	cases, err := load(promises)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o.Part > 1 {
+		cases = sample.Of(t, o.Part, cases)
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
