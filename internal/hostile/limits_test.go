@@ -33,7 +33,7 @@ var limitCases = []limitCase{
 		says: []string{"out of memory", "256 MiB", "CODE_RUNNER_MEMORY"}, stdout: "before\n", least: "peak_memory_bytes"},
 	{limit: "memory", lang: javascript, code: "console.log('before'); const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))", timeout: 60, status: "out_of_memory",
 		says: []string{"out of memory", "256 MiB", "CODE_RUNNER_MEMORY"}, stdout: "before\n", least: "peak_memory_bytes"},
-	{limit: "workers", lang: javascript, code: "for (let i = 0; i < 200; i++) new Worker('data:text/javascript,for(;;);', { type: 'module' }); await new Promise(() => {})", timeout: 60, status: "out_of_memory",
+	{limit: "workers", lang: javascript, code: "for (let i = 0; i < 200; i++) new Worker('data:text/javascript,onmessage = () => {}', { type: 'module' }); await new Promise(() => {})", timeout: 60, status: "out_of_memory",
 		says: []string{"256 MiB", "CODE_RUNNER_MEMORY"}, least: "peak_memory_bytes"},
 	{limit: "output", lang: python, code: "print('before')\nwhile True: print('x' * 999)", timeout: 60, status: "output_limit",
 		says: []string{"more than 20000 bytes", "CODE_RUNNER_MAX_OUTPUT", "bytes cut"}, stdout: "before\nxxx"},
