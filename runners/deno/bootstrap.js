@@ -80,36 +80,17 @@ for (const name of place.hide) {
 
 defineTests();
 defineDisplay();
-answerDeno(place);
-answerLater(place);
+const here = machine(place);
 answerDialogs();
 Deno.stdout.writeSync(new Uint8Array([6]));
 const orders = readFrame();
 
 defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
-if (orders.args) setArgs(orders.args);
-if (orders.os) await answerOS(place);
+if (orders.args) here.answer(Deno, "args", orders.args);
+if (orders.os) here.os((await import("node:os")).default);
+if (orders.workers) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
 if (orders.process) process;
 if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
-
-function setArgs(args) {
-  defineProperty(Deno, "args", { value: args, writable: true, configurable: true, enumerable: true });
-  if (orders.workers) passArgs(args);
-}
-
-// passArgs passes the program's arguments to Workers. Deno passes those of its
-// command line, which every user of the machine could read.
-function passArgs(args) {
-  const Native = Worker;
-  const module = (source) => "data:text/javascript," + encodeURIComponent(source);
-  const first = stringify(module(`Object.defineProperty(Deno,"args",{value:${stringify(args)},writable:true,configurable:true,enumerable:true})`));
-  globalThis.Worker = class Worker extends Native {
-    constructor(specifier, options) {
-      const url = `${specifier}`;
-      super(URL.canParse(url) ? module(`import ${first};import ${stringify(url)};`) : url, options);
-    }
-  };
-}
 
 function writeAll(write, bytes) {
   while (byteLength(bytes) > 0) bytes = subarray(bytes, write(bytes));

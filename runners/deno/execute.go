@@ -24,6 +24,7 @@ type orders struct {
 	Args    []string `json:"args,omitempty"`
 	Argv    bool     `json:"argv"`    // the program looks at process.argv
 	Workers bool     `json:"workers"` // and may start Workers
+	Threads bool     `json:"threads"` // by node:worker_threads
 	OS      bool     `json:"os"`      // it may use node:os
 	Process bool     `json:"process"` // and node:process
 	Room    int64    `json:"room"`    // most characters of the result
@@ -198,8 +199,8 @@ func (j *job) order(in *instance, tell, load bool) bool {
 	o := orders{
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
-		Workers: len(j.req.Args) > 0 && j.mentions("Worker"),
-		OS:      j.ready.uses.OS || j.imports("os"), Process: j.imports("process"),
+		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
+		OS: j.ready.uses.OS || j.imports("os"), Process: j.imports("process"),
 		Tell: tell, Load: load,
 	}
 	// The process may end at any time.

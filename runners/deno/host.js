@@ -7,19 +7,31 @@
 // It is not a security boundary: Deno's operations refuse as ever, whoever calls
 // them.
 
-const { memoryUsage } = Deno;
-const { floor } = Math;
+// machine replaces what Deno refuses, and returns functions that do so in modules of
+// Node and for Workers. Its source begins each Worker, too, so it uses nothing that
+// is declared outside of it.
+function machine({ home, memory, run, real }, isWorker) {
+  const { memoryUsage } = Deno;
+  const { defineProperty, getOwnPropertyDescriptor } = Object;
+  const { now } = performance;
+  const { floor } = Math;
 
-function answer(object, name, value) {
-  defineProperty(object, name, { __proto__: null, value, writable: true, configurable: true, enumerable: true });
-}
+  function answer(object, name, value) {
+    defineProperty(object, name, { __proto__: null, value, writable: true, configurable: true, enumerable: true });
+  }
 
-let refused; // reports whether the policy has nothing of a kind of --allow-sys
+  // refused reports whether the policy has nothing of a kind of --allow-sys.
+  const refused = (kind) => !real.includes(kind);
 
-// answerDeno replaces the functions of Deno that are refused. Most of node:os and
-// node:process calls these.
-function answerDeno({ home, memory, run, real }) {
-  refused = (kind) => !arrayIncludes(real, kind);
+  // umask keeps the mask: others cannot enter the program's directory anyway.
+  let mask = 0o022;
+  function umask(next) {
+    const before = mask;
+    if (next !== undefined) mask = next & 0o777;
+    return before;
+  }
+
+  // Most of node:os and node:process calls these.
   const answers = {
     __proto__: null,
     hostname: () => "localhost",
@@ -29,7 +41,7 @@ function answerDeno({ home, memory, run, real }) {
     networkInterfaces: () => [],
     uid: () => 1000,
     gid: () => 1000,
-    umask: umask(),
+    umask,
     systemMemoryInfo: () => {
       const { heapTotal, external } = memoryUsage();
       const free = memory > heapTotal + external ? memory - heapTotal - external : 0;
@@ -39,75 +51,100 @@ function answerDeno({ home, memory, run, real }) {
   for (const name in answers) if (refused(name)) answer(Deno, name, answers[name]);
   if (!run) answer(Deno, "execPath", () => "/usr/bin/deno");
   if (refused("cpus")) {
-    defineProperty(Navigator.prototype, "hardwareConcurrency", { __proto__: null, get: () => 1, configurable: true, enumerable: true });
+    const prototype = (isWorker ? WorkerNavigator : Navigator).prototype;
+    defineProperty(prototype, "hardwareConcurrency", { __proto__: null, get: () => 1, configurable: true, enumerable: true });
   }
   try {
     if (!Deno.env.has("HOME")) Deno.env.set("HOME", home);
   } catch {
     // not allowed to, so the program cannot see it either
   }
-}
 
-// umask returns a function that keeps the mask: others cannot enter the program's
-// directory anyway.
-function umask() {
-  let mask = 0o022;
-  return (next) => {
-    const before = mask;
-    if (next !== undefined) mask = next & 0o777;
-    return before;
-  };
-}
-
-// answerOS replaces the functions of node:os that call no function of Deno. The
-// exports of the module stay Deno's; programs import them by way of the import map.
-async function answerOS({ home }) {
-  const os = (await import("node:os")).default;
-  const at = () => Deno.env.get("HOME") ?? home;
-  const answers = {
-    __proto__: null,
-    cpus: ["cpus", () => [{ model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }]],
-    homedir: ["homedir", at],
-    uptime: ["osUptime", () => Deno.osUptime()],
-    getPriority: ["getPriority", () => 0],
-    userInfo: ["userInfo", (options) => {
-      const shown = (text) => options?.encoding === "buffer" ? Buffer.from(text) : text;
-      return { uid: Deno.uid(), gid: Deno.gid(), username: shown("user"), homedir: shown(at()), shell: null };
-    }],
-  };
-  for (const name in answers) if (refused(answers[name][0])) answer(os, name, answers[name][1]);
-}
-
-// answerProcess does the same for node:process.
-function answerProcess(process, { memory }) {
-  if (refused("uid")) answer(process, "geteuid", () => Deno.uid());
-  if (refused("gid")) {
-    answer(process, "getegid", () => Deno.gid());
-    answer(process, "getgroups", () => [Deno.gid()]);
+  // os replaces the functions of node:os that call no function of Deno. The exports
+  // of the module stay Deno's; programs import them by way of the import map.
+  function os(os) {
+    const at = () => Deno.env.get("HOME") ?? home;
+    const answers = {
+      __proto__: null,
+      cpus: ["cpus", () => [{ model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }]],
+      homedir: ["homedir", at],
+      uptime: ["osUptime", () => Deno.osUptime()],
+      getPriority: ["getPriority", () => 0],
+      userInfo: ["userInfo", (options) => {
+        const shown = (text) => options?.encoding === "buffer" ? Buffer.from(text) : text;
+        return { uid: Deno.uid(), gid: Deno.gid(), username: shown("user"), homedir: shown(at()), shell: null };
+      }],
+    };
+    for (const name in answers) if (refused(answers[name][0])) answer(os, name, answers[name][1]);
   }
-  if (refused("cpus")) {
-    const libc = Deno.build.env === "gnu" ? { glibcVersionRuntime: "2.36" } : {};
-    answer(process.report, "getReport", () => ({ header: libc, sharedObjects: [] })); // tells native packages apart
-  }
-  if (refused("systemMemoryInfo")) answer(process, "constrainedMemory", () => memory);
-  if (refused("umask")) answer(process, "umask", (mask) => Deno.umask(typeof mask === "string" ? parseInt(mask, 8) : mask));
-}
 
-// answerLater has the first use of the global process answer for it, since Deno
-// makes Node's part then, which takes longer than many programs.
-function answerLater(place) {
+  // process does the same for node:process.
+  function process(process) {
+    if (refused("uid")) answer(process, "geteuid", () => Deno.uid());
+    if (refused("gid")) {
+      answer(process, "getegid", () => Deno.gid());
+      answer(process, "getgroups", () => [Deno.gid()]);
+    }
+    if (refused("cpus")) {
+      const libc = Deno.build.env === "gnu" ? { glibcVersionRuntime: "2.36" } : {};
+      answer(process.report, "getReport", () => ({ header: libc, sharedObjects: [] })); // tells native packages apart
+    }
+    if (refused("systemMemoryInfo")) answer(process, "constrainedMemory", () => memory);
+    if (refused("umask")) answer(process, "umask", (mask) => Deno.umask(typeof mask === "string" ? parseInt(mask, 8) : mask));
+  }
+
+  // The first use of the global process has it answer, since Deno makes Node's part
+  // then, which takes longer than many programs.
   const { get, set } = getOwnPropertyDescriptor(globalThis, "process");
   const restore = () => defineProperty(globalThis, "process", { __proto__: null, get, set, enumerable: true, configurable: true });
   const first = () => {
-    const process = get();
-    if (!process?.umask) return process; // Deno itself asks while it makes it
+    const made = get();
+    if (!made?.umask) return made; // Deno itself asks while it makes it
     restore();
-    answerProcess(process, place);
-    return process;
+    process(made);
+    return made;
   };
-  defineProperty(globalThis, "process", {
-    __proto__: null, get: first, set: (value) => { restore(); set(value) }, enumerable: true, configurable: true,
-  });
+  if (get) {
+    defineProperty(globalThis, "process", {
+      __proto__: null, get: first, set: (value) => { restore(); set(value) }, enumerable: true, configurable: true,
+    });
+  }
+
+  // workers has Workers answer, too, and find the program's arguments: Deno passes
+  // those of its command line, which every user of the machine could read. A
+  // Worker may be named by its path, and is a module whether or not it is said so.
+  function workers(orders, threads) {
+    const { args, main } = orders;
+    const { stringify } = JSON;
+    const start = `(${stringify({ home, memory, run, real })},true)`;
+    const passed = stringify({ args, main, os: orders.os, threads: orders.threads });
+    const { createObjectURL } = URL;
+    const module = (source) => createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const begin = stringify(module((orders.os ? 'import os from"node:os";' : "") + (orders.threads ? 'import t from"node:worker_threads";' : "") +
+      `const m=(${machine})${start},o=${passed};if(o.args)m.answer(Deno,"args",o.args);` +
+      (orders.os ? "m.os(os);" : "") + `m.workers(o${orders.threads ? ",t" : ""})`));
+    // A module that another one imports must have a type.
+    answer(URL, "createObjectURL", (blob) => createObjectURL(blob?.type === "" ? blob.slice(0, blob.size, "text/javascript") : blob));
+    const url = (specifier) => URL.canParse(specifier) ? specifier : new URL(specifier, main).href;
+    const wrapped = (specifier) => "data:text/javascript," + encodeURIComponent(`import ${begin};import ${stringify(url(`${specifier}`))};`);
+    const Native = Worker;
+    globalThis.Worker = class Worker extends Native {
+      constructor(specifier, options) {
+        super(wrapped(specifier), { ...options, type: "module" });
+      }
+    };
+    if (!threads) return;
+    const prelude = `{const m=(0,eval)(${stringify(`(${machine})`)})${start},o=${passed};if(o.args)m.answer(Deno,"args",o.args);` +
+      (orders.os ? 'm.os(require("os"));' : "") + 'm.workers(o,require("worker_threads"))}';
+    const NativeNode = threads.Worker;
+    answer(threads, "Worker", class Worker extends NativeNode {
+      constructor(file, options) {
+        if (options?.eval) super(prelude + file, options);
+        else super(new URL(wrapped(file)), options);
+      }
+    });
+  }
+  return { answer, os, workers };
 }
 
 // readLine reads a line of stdin, a byte at a time: what follows is for others.
@@ -125,10 +162,10 @@ function ask(text) {
 // answerDialogs has prompt, confirm and alert read stdin where there is no
 // terminal. They show what Deno shows in one.
 function answerDialogs() {
-  answer(globalThis, "prompt", (message = "Prompt", defaultValue = "") => {
+  here.answer(globalThis, "prompt", (message = "Prompt", defaultValue = "") => {
     const line = ask(`${message}` + (defaultValue === "" ? "" : ` [${defaultValue}]`));
     return line === "" ? `${defaultValue}` : line;
   });
-  answer(globalThis, "confirm", (message = "Confirm") => /^y$/i.test(ask(`${message} [y/N]`) ?? ""));
-  answer(globalThis, "alert", (message = "Alert") => void ask(`${message} [Enter]`));
+  here.answer(globalThis, "confirm", (message = "Confirm") => /^y$/i.test(ask(`${message} [y/N]`) ?? ""));
+  here.answer(globalThis, "alert", (message = "Alert") => void ask(`${message} [Enter]`));
 }

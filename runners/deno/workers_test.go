@@ -35,6 +35,26 @@ await Promise.all([1, 2, 3, 4].map((n) => answer(start(new URL("./w.ts", import.
 	}
 }
 
+// TestWorkersHost has a Worker of each kind ask what the machine is.
+func TestWorkersHost(t *testing.T) {
+	r := open(t, "", nil)
+	const ask = `import os, { cpus, homedir } from "node:os"; const said = [Deno.hostname(), os.hostname(), cpus().length, homedir() === Deno.cwd(), navigator.hardwareConcurrency, process.umask(), Deno.args];`
+	files := []runners.File{
+		{Path: "web.ts", Data: []byte(ask + "postMessage(said)")},
+		{Path: "node.mjs", Data: []byte(ask + `import { parentPort as port } from "node:worker_threads"; port.postMessage(said)`)},
+	}
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Args: []string{"a"}, Files: files, Code: `import { Worker as NodeWorker } from "worker_threads";
+const evaluated = "const os = require('os'); require('worker_threads').parentPort.postMessage([Deno.hostname(), os.hostname(), os.cpus().length, os.homedir() === Deno.cwd(), navigator.hardwareConcurrency, process.umask(), Deno.args])";
+await Promise.all([
+	new Promise((said) => { const w = new Worker("./web.ts"); w.onmessage = (e) => { said(e.data); w.terminate() } }),
+	...[["./node.mjs"], [evaluated, { eval: true }]].map((how) => new Promise((said, no) => new NodeWorker(...how).on("message", said).on("error", no))),
+])`})
+	const one = `["localhost","localhost",1,true,1,18,["a"]]`
+	if want := "[" + one + "," + one + "," + one + "]"; o.Result == nil || string(o.Result.JSON) != want {
+		t.Errorf("%s %+v %s, result %+v, want %s", o.Status, o.Error, o.Stderr, o.Result, want)
+	}
+}
+
 // TestWorkersMemory has programs with Workers take more than their limit.
 func TestWorkersMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {

@@ -3,6 +3,7 @@ package jsparse
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // names follows the tokens of an import of names.
@@ -16,6 +17,7 @@ func (a *analysis) names(t token) {
 	case n.start.kind == none:
 	case t.depth == 1 && t.kind == word:
 		n.odd = n.odd || w == "default"
+		n.worker = n.worker || w == "Worker"
 		if w == "as" {
 			n.words = append(n.words, edit{offset: t.start, cut: len(w), text: ": ", form: true})
 		} else if a.s.word(a.prev) == "type" {
@@ -27,7 +29,12 @@ func (a *analysis) names(t token) {
 		n.from = t
 	case t.kind == text && n.from.kind == word && !n.odd:
 		n.text, n.specifier = t, a.s.src[t.start+1:t.end-1]
-		if len(a.p.named) < MaxImports {
+		switch {
+		case strings.TrimPrefix(n.specifier, "node:") == "worker_threads" && n.worker:
+			// The exports of Node's modules stay Deno's; the runner replaces what is
+			// in the object of them all.
+			a.p.edits = append(a.p.edits, n.destructuring("return n.default", "")...)
+		case len(a.p.named) < MaxImports:
 			a.p.named = append(a.p.named, *n)
 		}
 		*n = named{}

@@ -90,6 +90,7 @@ type named struct {
 	text      token  // the specifier
 	words     []edit // of "as" and "type"
 	odd       bool   // it has default
+	worker    bool   // it has Worker
 }
 
 func byOffset(a, b edit) int { return cmp.Compare(a.offset, b.offset) }
