@@ -84,7 +84,7 @@ func (in *linking) linkCallbacks(g *emscripten.Guest) {
 		}
 		return 1
 	}
-	g.Dlsym = func(ctx context.Context, handle, symbol, _ uint32) uint32 {
+	g.Dlsym = func(ctx context.Context, handle, symbol uint32) uint32 {
 		l, err := in.dynamicLinker()
 		var v uint32
 		if err == nil {

@@ -69,12 +69,12 @@ type timerArgument struct {
 
 // callSetitimer returns the seconds that were left, and the interval.
 func callSetitimer(_ context.Context, in *instance, a timerArgument, _ []byte) (any, error) {
-	left, every := in.proc.SetTimer(a.Which, seconds(a.Value), seconds(a.Interval))
+	left, every := in.proc.Timers.Set(a.Which, seconds(a.Value), seconds(a.Interval))
 	return []float64{left.Seconds(), every.Seconds()}, nil
 }
 
 func callGetitimer(_ context.Context, in *instance, which uint32, _ []byte) (any, error) {
-	left, every := in.proc.Timer(which)
+	left, every := in.proc.Timers.Get(which)
 	return []float64{left.Seconds(), every.Seconds()}, nil
 }
 

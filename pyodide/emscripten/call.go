@@ -10,7 +10,8 @@ import (
 // pathMax bounds the strings taken for file names (PATH_MAX, with the NUL).
 const pathMax = 4096
 
-// call is one call of a host function.
+// call is one call of a host function. Its methods decode arguments and encode
+// results; they are in the files of the functions that use them.
 type call struct {
 	ctx   context.Context
 	p     *Process
@@ -45,6 +46,14 @@ func (c call) vararg(addr uint32) (uint32, abi.Errno) {
 		return 0, abi.EFAULT
 	}
 	return v, abi.OK
+}
+
+// fault is EFAULT unless ok.
+func fault(ok bool) abi.Errno {
+	if !ok {
+		return abi.EFAULT
+	}
+	return abi.OK
 }
 
 // The adapters turn the shapes that the functions of this package have into
@@ -98,4 +107,21 @@ func nothing(context.Context, []uint64) {}
 func newCall(ctx context.Context, stack []uint64) call {
 	p := fromContext(ctx)
 	return call{ctx: ctx, p: p, mem: p.mem, stack: stack}
+}
+
+// waiting calls f, which may wait as long as its context lasts. It does not
+// return if the call's context is done.
+func (c call) waiting(f func(context.Context) (int, abi.Errno)) (int, abi.Errno) {
+	clock := &c.p.clock
+	begin := clock.monotonic()
+	n, errno := func() (int, abi.Errno) {
+		defer func() { clock.waited += clock.monotonic() - begin }()
+		wait, done := c.p.waits.begin(c.ctx)
+		defer done() // also when f ends the program
+		return f(wait)
+	}()
+	if errno == abi.EINTR && c.ctx.Err() != nil {
+		stop(c.ctx)
+	}
+	return n, errno
 }

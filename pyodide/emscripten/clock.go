@@ -16,26 +16,17 @@ const (
 	clockResolution = time.Microsecond
 )
 
-// busy is the monotonic clock without the time that the program waited for the
-// host. That stands for its processor time, which is not to be had: on a busy
-// machine it is too much.
-func (p *Process) busy() time.Duration { return p.monotonic() - p.waited }
-
-// Monotonic is what the guest's monotonic clock shows. A process that goes on
-// with a guest's memory must not show less: see [Config.Monotonic].
-func (p *Process) Monotonic() time.Duration { return p.monotonic() }
-
 // doClockTimeGet is clock_time_get(id, precision, *ns).
 // https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md#clock_time_get
 func doClockTimeGet(c call) abi.Errno {
 	var ns int64
 	switch id := c.u32(0); {
 	case id == clockRealtime:
-		ns = c.p.now().UnixNano()
+		ns = c.p.clock.now().UnixNano()
 	case id == clockMonotonic:
-		ns = int64(c.p.monotonic())
+		ns = int64(c.p.clock.monotonic())
 	case id <= clockThreadCPU:
-		ns = int64(c.p.busy())
+		ns = int64(c.p.clock.busy())
 	default:
 		return abi.EINVAL
 	}
@@ -50,10 +41,10 @@ func doClockResGet(c call) abi.Errno {
 }
 
 func doDateNow(c call) uint64 {
-	return api.EncodeF64(float64(c.p.now().UnixMicro()) / 1000)
+	return api.EncodeF64(float64(c.p.clock.now().UnixMicro()) / 1000)
 }
 
 // doGetNow is emscripten_get_now: milliseconds of the monotonic clock.
 func doGetNow(c call) uint64 {
-	return api.EncodeF64(float64(c.p.monotonic()) / float64(time.Millisecond))
+	return api.EncodeF64(float64(c.p.clock.monotonic()) / float64(time.Millisecond))
 }

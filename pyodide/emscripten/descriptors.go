@@ -55,8 +55,8 @@ func (d *descriptors) set(fd int, f *memfs.File, cloexec bool) {
 	d.open[fd] = descriptor{f, cloexec}
 }
 
-// full reports whether fewer than n numbers are free.
-func (d *descriptors) full(n int) bool {
+// lacks reports whether fewer than n numbers are free.
+func (d *descriptors) lacks(n int) bool {
 	free := d.max - len(d.open)
 	for i := 0; i < len(d.open) && free < n; i++ {
 		if d.open[i].file == nil {

@@ -33,8 +33,8 @@
 //
 // # Locking
 //
-// A process belongs to the goroutine that runs its guest. Only
-// [Process.Interrupt] may be called from others.
+// A process belongs to the goroutine that runs its guest. Only its [Timers] and
+// [Process.Interrupt] may be used from others.
 //
 // # Limits
 //

@@ -1,6 +1,9 @@
 package emscripten
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Exit is the end that the program asked for.
 type Exit struct{ Code int32 }
@@ -29,20 +32,5 @@ type Stopped struct{ Err error }
 func (e *Stopped) Error() string { return "stopped: " + e.Err.Error() }
 func (e *Stopped) Unwrap() error { return e.Err }
 
-// doExit is exit(3) and proc_exit. Emscripten's exit runs atexit handlers and
-// flushes C's streams; CPython has done that by the time it calls exit, and
-// the interpreter is thrown away.
-func doExit(c call) { panic(&Exit{c.i32(0)}) }
-
-func doAbort(c call) { panic(&Abort{"abort called"}) }
-
-func doAssertFail(c call) {
-	text := func(i int) string {
-		s, _, ok := c.mem.CString(c.u32(i), 1024)
-		if !ok {
-			return "?"
-		}
-		return s
-	}
-	panic(&Abort{fmt.Sprintf("assertion failed: %s, at %s:%d in %s", text(0), text(1), c.i32(2), text(3))})
-}
+// stop ends a program whose context is done.
+func stop(ctx context.Context) { panic(&Stopped{context.Cause(ctx)}) }

@@ -279,7 +279,6 @@ func TestUmask(t *testing.T) {
 
 func TestMmap(t *testing.T) {
 	k := newKernel(t, Config{})
-	k.p.Guest.Memalign = memalign
 	if err := k.p.fs.WriteFile("/f", []byte(strings.Repeat("a", 5000)), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,6 @@ func hostileKernel(t testing.TB) *kernel {
 		Stdout: discard{}, Stderr: discard{},
 		MaxFiles: 64,
 		Env:      []string{"A=1"},
-		Guest:    Guest{Memalign: memalign},
 	})
 }
 

@@ -37,6 +37,7 @@ func newKernel(t testing.TB, c Config) *kernel {
 	if c.FS == nil {
 		c.FS = memfs.New(memfs.Options{})
 	}
+	c.Guest = someGuest()
 	p, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +188,21 @@ func (k *kernel) read(fd, n int) (string, abi.Errno) {
 func (k *kernel) write(fd int, s string) abi.Errno {
 	k.t.Helper()
 	return abi.Errno(k.call("fd_write", fd, k.words(k.put([]byte(s)), uint32(len(s))), 1, k.words(0)))
+}
+
+// someGuest is one in which nothing happens.
+func someGuest() Guest {
+	return Guest{
+		Malloc: func(context.Context, uint32) uint32 { return 0 }, Free: func(context.Context, uint32) {}, Memalign: memalign,
+		SetErrno: func(context.Context, int32) {}, Raise: func(context.Context, string) {}, DlError: func(context.Context, string) {},
+		CallHandler: func(context.Context, uint32, int32) {}, Alarm: func(uint32) {},
+		Dlopen:          func(context.Context, uint32) int32 { return 0 },
+		Dlsym:           func(context.Context, uint32, uint32) uint32 { return 0 },
+		FFICall:         func(_ context.Context, _, _, _, _ uint32) {},
+		FFIClosureAlloc: func(context.Context, uint32, uint32) uint32 { return 0 },
+		FFIClosureFree:  func(context.Context, uint32) {},
+		FFIClosurePrep:  func(_ context.Context, _, _, _, _, _ uint32) int32 { return 0 },
+	}
 }
 
 // memalign hands out the upper half of the memory, whenever it is asked.

@@ -155,7 +155,7 @@ func (p *Process) Resume(z Zone, another bool) {
 	if p.zone = z; z == (Zone{}) || !another {
 		return
 	}
-	year := p.now().In(p.location).Year()
+	year := p.clock.now().In(p.location).Year()
 	std := time.Date(year, time.January, 1, 0, 0, 0, 0, p.location)
 	dst := time.Date(year, time.July, 1, 0, 0, 0, 0, p.location)
 	if std.IsDST() && !dst.IsDST() {

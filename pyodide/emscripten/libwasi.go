@@ -44,7 +44,7 @@ const transferMax = 16 << 20
 // transfer moves bytes between a file and the buffers, one after the other,
 // until one is not filled. An error after the first byte is left for the next
 // call to find. Of a stream only one buffer is read into: the next could wait.
-func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, []byte) (int, abi.Errno)) (uint32, abi.Errno) {
+func (c call) transfer(f *memfs.File, bufs [][]byte, one step) (uint32, abi.Errno) {
 	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
 	_, never := f.Stream().(*output) // waits, as far as the guest is concerned
 	if len(bufs) == 0 {
@@ -76,9 +76,9 @@ func (c call) transfer(f *memfs.File, bufs [][]byte, one func(context.Context, [
 const countMax = 0x7ffff000
 
 // move is one step of transfer, which may have to wait.
-func (c call) move(b []byte, waits bool, one func(context.Context, []byte) (int, abi.Errno)) (int, abi.Errno) {
+func (c call) move(b []byte, waits bool, one step) (int, abi.Errno) {
 	if waits {
-		return c.p.waiting(c.ctx, func(ctx context.Context) (int, abi.Errno) { return one(ctx, b) })
+		return c.waiting(func(ctx context.Context) (int, abi.Errno) { return one(ctx, b) })
 	}
 	if c.ctx.Err() != nil {
 		stop(c.ctx)
@@ -90,13 +90,12 @@ func (c call) move(b []byte, waits bool, one func(context.Context, []byte) (int,
 // out: a writer that got a short count tries again anyway.
 func writable(f *memfs.File) bool { return f.Flags()&3 == abi.O_WRONLY }
 
-// vectored is the body of the functions that read or write: arguments are the
+// step is one step of a transfer.
+type step func(context.Context, []byte) (int, abi.Errno)
+
+// vectored is the body of the functions that read or write f: arguments are the
 // descriptor, the vector, its length, and last the address of the count.
-func (c call) vectored(last int, op func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno)) abi.Errno {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
+func (c call) vectored(f *memfs.File, last int, op step) abi.Errno {
 	bufs, errno := c.iovecs(1, 2)
 	if errno != abi.OK {
 		return errno
@@ -104,7 +103,7 @@ func (c call) vectored(last int, op func(f *memfs.File) func(context.Context, []
 	if _, ok := c.mem.Bytes(c.u32(last), 4); !ok {
 		return abi.EFAULT
 	}
-	n, errno := c.transfer(f, bufs, op(f))
+	n, errno := c.transfer(f, bufs, op)
 	if errno != abi.OK {
 		return errno
 	}
@@ -114,52 +113,29 @@ func (c call) vectored(last int, op func(f *memfs.File) func(context.Context, []
 
 // doFdRead is fd_read(fd, *iovec, n, *count).
 // https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md#fd_read
-func doFdRead(c call) abi.Errno {
-	return c.vectored(3, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) { return f.Read })
-}
+func doFdRead(c call, f *memfs.File) abi.Errno { return c.vectored(f, 3, f.Read) }
 
 // doFdWrite is fd_write(fd, *iovec, n, *count).
 // https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md#fd_write
-func doFdWrite(c call) abi.Errno {
-	return c.vectored(3, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) { return f.Write })
-}
+func doFdWrite(c call, f *memfs.File) abi.Errno { return c.vectored(f, 3, f.Write) }
 
 // doFdPread is fd_pread(fd, *iovec, n, offset, *count).
-func doFdPread(c call) abi.Errno {
-	off := c.i64(3)
-	if off < 0 {
-		return abi.EINVAL
-	}
-	return c.vectored(4, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) {
-		return func(ctx context.Context, b []byte) (int, abi.Errno) {
-			n, errno := f.Pread(ctx, b, off)
-			off += int64(n)
-			return n, errno
-		}
-	})
-}
+func doFdPread(c call, f *memfs.File) abi.Errno { return c.positioned(f, f.Pread) }
 
 // doFdPwrite is fd_pwrite(fd, *iovec, n, offset, *count).
-func doFdPwrite(c call) abi.Errno {
+func doFdPwrite(c call, f *memfs.File) abi.Errno { return c.positioned(f, f.Pwrite) }
+
+func (c call) positioned(f *memfs.File, op func(context.Context, []byte, int64) (int, abi.Errno)) abi.Errno {
 	off := c.i64(3)
-	if off < 0 {
-		return abi.EINVAL
-	}
-	return c.vectored(4, func(f *memfs.File) func(context.Context, []byte) (int, abi.Errno) {
-		return func(ctx context.Context, b []byte) (int, abi.Errno) {
-			n, errno := f.Pwrite(ctx, b, off)
-			off += int64(n)
-			return n, errno
-		}
+	return c.vectored(f, 4, func(ctx context.Context, b []byte) (int, abi.Errno) {
+		n, errno := op(ctx, b, off)
+		off += int64(n)
+		return n, errno
 	})
 }
 
 // doFdSeek is fd_seek(fd, offset, whence, *position).
-func doFdSeek(c call) abi.Errno {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
+func doFdSeek(c call, f *memfs.File) abi.Errno {
 	if _, ok := c.mem.Bytes(c.u32(3), 8); !ok {
 		return abi.EFAULT
 	}
@@ -175,20 +151,13 @@ func doFdSeek(c call) abi.Errno {
 }
 
 // doFdSync is fd_sync(fd), and __syscall_fdatasync.
-func doFdSync(c call) abi.Errno {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
-	return f.Sync()
-}
+func doFdSync(_ call, f *memfs.File) abi.Errno { return f.Sync() }
+
+// doNothing is for functions that do nothing to an open file: __syscall_fadvise64.
+func doNothing(call, *memfs.File) abi.Errno { return abi.OK }
 
 // doFdFdstatGet is fd_fdstat_get(fd, *fdstat).
-func doFdFdstatGet(c call) abi.Errno {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
+func doFdFdstatGet(c call, f *memfs.File) abi.Errno {
 	b, ok := c.mem.Bytes(c.u32(1), abi.FdstatSize)
 	if !ok {
 		return abi.EFAULT

@@ -2,7 +2,6 @@ package emscripten
 
 import (
 	"context"
-	"encoding/binary"
 	"hash/maphash"
 
 	"coderunner/pyodide/abi"
@@ -38,8 +37,6 @@ func doMmap(c call) abi.Errno {
 		return abi.EACCES
 	case f.Node() == nil || f.Node().Type() != abi.S_IFREG:
 		return abi.ENODEV
-	case c.p.Guest.Memalign == nil:
-		return abi.ENOMEM
 	}
 	if _, ok := c.mem.Bytes(c.u32(5), 4); !ok {
 		return abi.EFAULT
@@ -56,7 +53,7 @@ func doMmap(c call) abi.Errno {
 		b, _ := c.mem.Bytes(addr, length)
 		m.sums = checksums(b)
 	}
-	c.p.forget(addr, length)
+	c.p.mappings.drop(addr, length)
 	m.length = length
 	c.p.mappings[addr] = m
 	c.mem.PutUint32(c.u32(5), 1)
@@ -64,23 +61,11 @@ func doMmap(c call) abi.Errno {
 	return abi.OK
 }
 
-// forget drops the mappings whose memory the guest has freed without munmap:
-// it was given out again.
-func (p *Process) forget(addr, length uint32) {
-	end := uint64(addr) + uint64(length)
-	for at, m := range p.mappings {
-		if uint64(at) < end && uint64(addr) < uint64(at)+uint64(m.length) {
-			m.file.Close()
-			delete(p.mappings, at)
-		}
-	}
-}
-
 // mapFile allocates guest memory and reads a part of a file into it. What lies
 // past the end of the file is zero.
 func (c call) mapFile(f *memfs.File, length uint32, off int64) (uint32, abi.Errno) {
 	size := (uint64(length) + pageSize - 1) / pageSize * pageSize
-	if size > uint64(c.p.maxHeap) {
+	if size > maxHeap {
 		return 0, abi.ENOMEM
 	}
 	addr := c.p.Guest.Memalign(c.ctx, pageSize, uint32(size))
@@ -94,9 +79,7 @@ func (c call) mapFile(f *memfs.File, length uint32, off int64) (uint32, abi.Errn
 			return f.Pread(ctx, b, off)
 		})
 		if errno != abi.OK {
-			if c.p.Guest.Free != nil {
-				c.p.Guest.Free(c.ctx, addr)
-			}
+			c.p.Guest.Free(c.ctx, addr)
 			return 0, errno
 		}
 		if n == 0 {
@@ -167,9 +150,6 @@ func (m *mapping) writeBack(c call, addr, n uint32) abi.Errno {
 // mallocString puts a string into memory that the guest has allocated and will
 // free; 0 if there is none.
 func (c call) mallocString(s string) uint32 {
-	if c.p.Guest.Malloc == nil {
-		return 0
-	}
 	addr := c.p.Guest.Malloc(c.ctx, uint32(len(s))+1)
 	if addr == 0 {
 		return 0
@@ -178,11 +158,4 @@ func (c call) mallocString(s string) uint32 {
 		return 0
 	}
 	return addr
-}
-
-// putZero clears a word of the guest's, if the address is good.
-func (c call) putZero(addr uint32) {
-	if b, ok := c.mem.Bytes(addr, 4); ok {
-		binary.LittleEndian.PutUint32(b, 0)
-	}
 }

@@ -1,6 +1,7 @@
 package emscripten
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -13,27 +14,21 @@ func New(c Config) (*Process, error) {
 		Guest:    c.Guest,
 		fs:       c.FS,
 		env:      slices.Clone(c.Env),
-		now:      c.Now,
-		location: c.Location,
-		maxHeap:  maxPages * pageSize,
+		location: cmp.Or(c.Location, time.UTC),
 		umask:    0o022,
-		mappings: map[uint32]*mapping{},
+		mappings: mappings{},
 		cwd:      c.FS.Root(),
 	}
-	if p.now == nil {
-		p.now = time.Now
+	p.Timers.expired = func(which uint32) {
+		p.Guest.Alarm(which)
+		p.Interrupt()
 	}
-	if p.location == nil {
-		p.location = time.UTC
+	p.clock.now = c.Now
+	if c.Now == nil {
+		p.clock.now = time.Now
 	}
-	if c.MaxHeap > 0 && c.MaxHeap < math.MaxUint32 {
-		p.maxHeap = min(p.maxHeap, uint32(c.MaxHeap))
-	}
-	p.start = p.now().Add(-c.Monotonic)
-	p.fds.max = c.MaxFiles
-	if p.fds.max == 0 {
-		p.fds.max = 1024
-	}
+	p.clock.zero = p.clock.now().Add(-c.Monotonic)
+	p.fds.max = cmp.Or(c.MaxFiles, 1024)
 	p.openStdio(c)
 	if err := p.makeDevices(); err != nil {
 		return nil, err
@@ -48,12 +43,7 @@ func New(c Config) (*Process, error) {
 
 // Close closes the descriptors and stops the timers. The guest must not run.
 func (p *Process) Close() {
-	for which := range p.timers {
-		p.SetTimer(uint32(which), 0, 0)
-	}
-	for addr := range p.mappings {
-		p.mappings[addr].file.Close()
-	}
-	clear(p.mappings)
+	p.Timers.stopAll()
+	p.mappings.drop(0, math.MaxUint32)
 	p.fds.closeAll()
 }

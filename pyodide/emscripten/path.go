@@ -5,31 +5,106 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// dir returns the directory that a path argument is relative to.
-func (p *Process) dir(fd int32) (*memfs.Node, abi.Errno) {
-	if fd == abi.AT_FDCWD {
-		return p.cwd, abi.OK
+// The functions of this file decode the arguments that many functions begin with.
+
+// onFile is for functions whose argument 0 is a descriptor.
+func onFile(f func(call, *memfs.File) abi.Errno) func(call) abi.Errno {
+	return func(c call) abi.Errno {
+		file, errno := c.file(0)
+		if errno != abi.OK {
+			return errno
+		}
+		return f(c, file)
 	}
-	f, errno := p.fds.get(fd)
+}
+
+// onNode is for functions that work on an existing file, which find returns.
+func onNode(find func(call) (*memfs.Node, abi.Errno), f func(call, *memfs.Node) abi.Errno) func(call) abi.Errno {
+	return func(c call) abi.Errno {
+		n, errno := find(c)
+		if errno != abi.OK {
+			return errno
+		}
+		return f(c, n)
+	}
+}
+
+// pathNode and linkNode find the file at path argument 0, relative to the working
+// directory. pathNode follows a symbolic link.
+func pathNode(c call) (*memfs.Node, abi.Errno) { return c.cwdNode(true) }
+
+func linkNode(c call) (*memfs.Node, abi.Errno) { return c.cwdNode(false) }
+
+func (c call) cwdNode(follow bool) (*memfs.Node, abi.Errno) {
+	name, errno := c.path(0)
 	if errno != abi.OK {
 		return nil, errno
 	}
-	if n := f.Node(); n != nil && n.IsDir() {
-		return n, abi.OK
-	}
-	return nil, abi.ENOTDIR
+	return c.p.fs.Lookup(c.p.cwd, name, follow)
 }
 
-// at decodes the descriptor and path of an *at function: arguments fd and
-// path. An absolute path does not ask for the descriptor.
+// fdNode finds the inode of descriptor argument 0, which pipes and the standard
+// streams have not.
+func fdNode(c call) (*memfs.Node, abi.Errno) {
+	f, errno := c.file(0)
+	if errno == abi.OK && f.Node() == nil {
+		errno = abi.EINVAL
+	}
+	if errno != abi.OK {
+		return nil, errno
+	}
+	return f.Node(), abi.OK
+}
+
+// atNode finds the file of a descriptor and a path, arguments 0 and 1, with the flags
+// of argument flags.
+func atNode(flags int) func(call) (*memfs.Node, abi.Errno) {
+	return func(c call) (*memfs.Node, abi.Errno) { return c.node(0, 1, c.u32(flags)&abi.AT_SYMLINK_NOFOLLOW == 0) }
+}
+
+// atOrSelfNode is atNode for functions that understand AT_EMPTY_PATH.
+func atOrSelfNode(flags int) func(call) (*memfs.Node, abi.Errno) {
+	return func(c call) (*memfs.Node, abi.Errno) {
+		switch empty, errno := c.emptyPath(flags); {
+		case errno != abi.OK:
+			return nil, errno
+		case empty && c.i32(0) == abi.AT_FDCWD:
+			return c.p.cwd, abi.OK
+		case empty:
+			return fdNode(c)
+		}
+		return atNode(flags)(c)
+	}
+}
+
+// emptyPath reports whether a call with AT_EMPTY_PATH is about the descriptor
+// itself.
+func (c call) emptyPath(flags int) (bool, abi.Errno) {
+	if c.u32(flags)&abi.AT_EMPTY_PATH == 0 {
+		return false, abi.OK
+	}
+	name, errno := c.path(1)
+	return name == "", errno
+}
+
+// onName is for functions that work on a name: descriptor and path are arguments 0
+// and 1.
+func onName(f func(c call, dir *memfs.Node, name string) abi.Errno) func(call) abi.Errno {
+	return func(c call) abi.Errno {
+		dir, name, errno := c.at(0, 1)
+		if errno != abi.OK {
+			return errno
+		}
+		return f(c, dir, name)
+	}
+}
+
+// at decodes the descriptor and path of an *at function: arguments fd and path.
 func (c call) at(fd, path int) (dir *memfs.Node, name string, errno abi.Errno) {
 	if name, errno = c.path(path); errno != abi.OK {
 		return nil, "", errno
 	}
-	if len(name) > 0 && name[0] == '/' {
-		return c.p.cwd, name, abi.OK
-	}
-	dir, errno = c.p.dir(c.i32(fd))
+	dir, errno = c.p.base(c.i32(fd), name)
 	return dir, name, errno
 }
 
@@ -42,29 +117,23 @@ func (c call) node(fd, path int, follow bool) (*memfs.Node, abi.Errno) {
 	return c.p.fs.Lookup(dir, name, follow)
 }
 
-// cwdNode is node for a path relative to the working directory.
-func (c call) cwdNode(path int, follow bool) (*memfs.Node, abi.Errno) {
-	name, errno := c.path(path)
-	if errno != abi.OK {
-		return nil, errno
-	}
-	return c.p.fs.Lookup(c.p.cwd, name, follow)
-}
-
 // file returns the open file of descriptor argument i.
 func (c call) file(i int) (*memfs.File, abi.Errno) { return c.p.fds.get(c.i32(i)) }
 
-// fileNode is file for functions that need an inode, which pipes and the
-// standard streams have not.
-func (c call) fileNode(i int) (*memfs.Node, abi.Errno) {
-	f, errno := c.file(i)
+// base returns the directory that path is relative to. An absolute path does not
+// ask for the descriptor.
+func (p *Process) base(fd int32, path string) (*memfs.Node, abi.Errno) {
+	if fd == abi.AT_FDCWD || len(path) > 0 && path[0] == '/' {
+		return p.cwd, abi.OK
+	}
+	f, errno := p.fds.get(fd)
+	if errno == abi.OK && (f.Node() == nil || !f.Node().IsDir()) {
+		errno = abi.ENOTDIR
+	}
 	if errno != abi.OK {
 		return nil, errno
 	}
-	if n := f.Node(); n != nil {
-		return n, abi.OK
-	}
-	return nil, abi.EINVAL
+	return f.Node(), abi.OK
 }
 
 // Chdir makes path the working directory.
@@ -77,7 +146,7 @@ func (p *Process) Chdir(path string) error {
 }
 
 func (p *Process) enter(n *memfs.Node) abi.Errno {
-	if !n.IsDir() {
+	if n == nil || !n.IsDir() {
 		return abi.ENOTDIR
 	}
 	if errno := p.fs.Access(n, abi.X_OK); errno != abi.OK {
@@ -93,27 +162,10 @@ func (p *Process) Cwd() string {
 	return path
 }
 
-// doChdir is chdir(path).
-func doChdir(c call) abi.Errno {
-	n, errno := c.cwdNode(0, true)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.enter(n)
-}
+// doChdir is chdir(path), doFchdir is fchdir(fd).
+func doChdir(c call, n *memfs.Node) abi.Errno { return c.p.enter(n) }
 
-// doFchdir is fchdir(fd).
-func doFchdir(c call) abi.Errno {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
-	n := f.Node()
-	if n == nil {
-		return abi.ENOTDIR
-	}
-	return c.p.enter(n)
-}
+func doFchdir(c call, f *memfs.File) abi.Errno { return c.p.enter(f.Node()) }
 
 // doGetcwd is getcwd(buf, size): the length with the NUL.
 func doGetcwd(c call) (int32, abi.Errno) {
@@ -131,4 +183,32 @@ func doGetcwd(c call) (int32, abi.Errno) {
 	}
 	_, ok := c.mem.PutCString(buf, n, path)
 	return int32(n), fault(ok)
+}
+
+// The guest's C library has no imports for the following: Python reaches them
+// through the interpreter's own calls, see guest/posix.py.
+
+// Linkat is linkat(olddirfd, oldpath, newdirfd, newpath, flags).
+func (p *Process) Linkat(oldDir int32, oldPath string, newDir int32, newPath string, flags uint32) abi.Errno {
+	from, errno := p.base(oldDir, oldPath)
+	if errno != abi.OK {
+		return errno
+	}
+	to, errno := p.base(newDir, newPath)
+	if errno != abi.OK {
+		return errno
+	}
+	if flags&^abi.AT_SYMLINK_FOLLOW != 0 {
+		return abi.EINVAL
+	}
+	return p.fs.Link(from, oldPath, to, newPath, flags != 0)
+}
+
+// Mknodat is mknodat(dirfd, path, mode, 0).
+func (p *Process) Mknodat(dir int32, path string, mode uint32) abi.Errno {
+	at, errno := p.base(dir, path)
+	if errno != abi.OK {
+		return errno
+	}
+	return p.fs.Mknod(at, path, mode&^p.umask)
 }

@@ -3,12 +3,10 @@ package emscripten
 import (
 	"context"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/abi"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/memfs"
 )
@@ -34,18 +32,13 @@ type Config struct {
 	Monotonic time.Duration
 	// Location is the time zone. Nil: UTC.
 	Location *time.Location
-	// MaxHeap is the most linear memory, in bytes, that the guest may ask for.
-	// 0: as much as 32 bits can address.
-	MaxHeap int64
 	// MaxFiles is the number of descriptors. 0: 1024.
 	MaxFiles int
-	// Guest lets host functions call back. Its fields may also be set later,
-	// through Process.Guest, before the guest first runs.
+	// Guest lets host functions call back.
 	Guest Guest
 }
 
-// Guest holds what host functions need of the guest. A field that is nil makes
-// the functions that would use it fail, politely.
+// Guest holds what host functions need of the guest. All fields are needed.
 type Guest struct {
 	// Malloc and Free are emscripten_builtin_malloc and its free.
 	Malloc func(ctx context.Context, size uint32) uint32
@@ -59,14 +52,14 @@ type Guest struct {
 	Raise func(ctx context.Context, message string)
 	// CallHandler calls the signal handler at slot fn of the table.
 	CallHandler func(ctx context.Context, fn uint32, signal int32)
-	// Alarm tells that interval timer which (0 real, 1 virtual, 2 profiling)
-	// has run out. It is called on a goroutine of its own.
+	// Alarm is called when one of the process's Timers has run out, on a
+	// goroutine of its own.
 	Alarm func(which uint32)
 
-	// Dlopen and Dlsym are the dynamic linker: see _dlopen_js and _dlsym_js.
-	// DlError sets what dlerror says.
+	// Dlopen and Dlsym are the dynamic linker: a failure is 0, with
+	// the text of dlerror set, which DlError does.
 	Dlopen  func(ctx context.Context, handle uint32) int32
-	Dlsym   func(ctx context.Context, handle, symbol, indexAddr uint32) uint32
+	Dlsym   func(ctx context.Context, handle, symbol uint32) uint32
 	DlError func(ctx context.Context, message string)
 
 	// The host half of libffi.
@@ -78,34 +71,28 @@ type Guest struct {
 
 // Process is the kernel's side of one interpreter.
 type Process struct {
-	Guest Guest
+	Guest  Guest
+	Timers Timers
 
 	fs       *memfs.FS
 	mem      hostfn.Mem
 	env      []string
-	now      func() time.Time
 	location *time.Location
 	zone     Zone
-	maxHeap  uint32
 	stdio    [3]memfs.Stream
-
-	start time.Time     // when the monotonic clock showed 0
-	mono  time.Duration // the latest it has shown
-
-	waited time.Duration // what the program has spent in waiting, in all
+	clock    clock
+	waits    waits
 
 	fds      descriptors
 	cwd      *memfs.Node
 	umask    uint32
-	mappings map[uint32]*mapping // by address
+	mappings mappings
 	promises uint32
-	logged   int       // bytes of emscripten_log so far
-	timers   [3]*timer // under mu
-
-	mu          sync.Mutex
-	cancel      context.CancelFunc // of the wait in progress
-	interrupted time.Time          // when an interrupt found no wait
+	logged   int // bytes of emscripten_log so far
 }
+
+// mappings are the mapped files of a process, by address.
+type mappings map[uint32]*mapping
 
 // mapping is a file's contents in guest memory. There is no paging: msync and
 // munmap write back the pages that have changed.
@@ -117,11 +104,16 @@ type mapping struct {
 	sums   []uint64
 }
 
-// timer is an interval timer that is set. Process.mu guards it.
-type timer struct {
-	*time.Timer
-	due      time.Time
-	interval time.Duration // 0: it runs out once
+// drop drops the mappings of a range. The guest may have freed their memory
+// without munmap, so that it was given out again.
+func (ms mappings) drop(addr, length uint32) {
+	end := uint64(addr) + uint64(length)
+	for at, m := range ms {
+		if uint64(at) < end && uint64(addr) < uint64(at)+uint64(m.length) {
+			m.file.Close()
+			delete(ms, at)
+		}
+	}
 }
 
 // Zone is where the guest's C library keeps its time zone; zero before it has
@@ -152,70 +144,10 @@ func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
 // FS is the file system given to New.
 func (p *Process) FS() *memfs.FS { return p.fs }
 
-// interruptLife is how long an interrupt that found nothing waiting is kept
-// for a wait that is about to begin.
-const interruptLife = 50 * time.Millisecond
+// Monotonic is what the guest's monotonic clock shows. A process that goes on
+// with a guest's memory must not show less: see [Config.Monotonic].
+func (p *Process) Monotonic() time.Duration { return p.clock.monotonic() }
 
 // Interrupt makes the host function that waits, if any, return EINTR: the
 // guest then looks for signals. It may be called from any goroutine.
-func (p *Process) Interrupt() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cancel != nil {
-		p.cancel()
-	} else {
-		p.interrupted = time.Now()
-	}
-}
-
-// interruptible returns a context that ends when ctx does or when the program is
-// interrupted. done must be called when the wait is over.
-func (p *Process) interruptible(ctx context.Context) (wait context.Context, done func()) {
-	wait, cancel := context.WithCancel(ctx)
-	p.mu.Lock()
-	p.cancel = cancel
-	if !p.interrupted.IsZero() && time.Since(p.interrupted) < interruptLife {
-		cancel()
-	}
-	p.interrupted = time.Time{}
-	p.mu.Unlock()
-	return wait, func() {
-		p.mu.Lock()
-		p.cancel = nil
-		p.mu.Unlock()
-		cancel()
-	}
-}
-
-// waiting calls f, which may wait as long as its context lasts. It does not
-// return if ctx is done.
-func (p *Process) waiting(ctx context.Context, f func(ctx context.Context) (int, abi.Errno)) (int, abi.Errno) {
-	begin := p.monotonic()
-	n, errno := func() (int, abi.Errno) {
-		defer func() { p.waited += p.monotonic() - begin }()
-		wait, done := p.interruptible(ctx)
-		defer done() // also when f ends the program
-		return f(wait)
-	}()
-	if errno == abi.EINTR && ctx.Err() != nil {
-		stop(ctx)
-	}
-	return n, errno
-}
-
-// fault is EFAULT unless ok.
-func fault(ok bool) abi.Errno {
-	if !ok {
-		return abi.EFAULT
-	}
-	return abi.OK
-}
-
-// monotonic is the time since the program started. It never goes back, even
-// if the host's clock does.
-func (p *Process) monotonic() time.Duration {
-	p.mono = max(p.mono, p.now().Sub(p.start))
-	return p.mono
-}
-
-func stop(ctx context.Context) { panic(&Stopped{context.Cause(ctx)}) }
+func (p *Process) Interrupt() { p.waits.interrupt() }

@@ -17,6 +17,6 @@ func doRuntime(c call) uint64 { return uint64(c.mallocString(runtimeName)) }
 // doTrampoline is _PyEM_TrampolineCall_JS(func, a, b, c). CPython comes here
 // only when no call trampoline has been installed, and takes 0 for a failure.
 func doTrampoline(c call) uint64 {
-	c.raise("no call trampoline is installed (_PyEM_TrampolineCall_JS)")
+	c.p.Guest.Raise(c.ctx, "no call trampoline is installed (_PyEM_TrampolineCall_JS)")
 	return 0
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
 )
 
 // Numbers of socket(2) and getsockopt(2).
@@ -51,53 +52,34 @@ func doSocket(c call) (int32, abi.Errno) {
 	return c.p.fds.add(c.p.fs.NewFile(s, flags, abi.S_IFSOCK|0o777), 0, c.u32(1)&sockCloexec != 0)
 }
 
-// socket returns the socket of descriptor argument 0, or ENOTSOCK.
-func (c call) socket() (*socket, abi.Errno) {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return nil, errno
-	}
-	if s, ok := f.Stream().(*socket); ok {
-		return s, abi.OK
-	}
-	return nil, abi.ENOTSOCK
+// onSocket is for functions whose argument 0 is a socket's descriptor; ENOTSOCK
+// for others.
+func onSocket(f func(call, *socket) abi.Errno) func(call) abi.Errno {
+	return onFile(func(c call, file *memfs.File) abi.Errno {
+		if s, ok := file.Stream().(*socket); ok {
+			return f(c, s)
+		}
+		return abi.ENOTSOCK
+	})
 }
 
 // refused is for functions that would reach the network. EACCES becomes
 // Python's PermissionError, which is what it is: the program may not.
-func refused(c call) abi.Errno {
-	if _, errno := c.socket(); errno != abi.OK {
-		return errno
-	}
-	return abi.EACCES
-}
+func refused(call, *socket) abi.Errno { return abi.EACCES }
 
 // unconnected is for functions that need another end.
-func unconnected(c call) abi.Errno {
-	if _, errno := c.socket(); errno != abi.OK {
-		return errno
-	}
-	return abi.ENOTCONN
-}
+func unconnected(call, *socket) abi.Errno { return abi.ENOTCONN }
 
 // doGetsockname is getsockname(fd, *addr, *len): the address that an unbound
 // socket has. As much as there is room for is written, len is what it wants.
-func doGetsockname(c call) abi.Errno {
-	s, errno := c.socket()
-	if errno != abi.OK {
-		return errno
-	}
+func doGetsockname(c call, s *socket) abi.Errno {
 	addr := make([]byte, map[uint32]int{afUnix: 2, afInet: 16, afInet6: 28}[s.domain])
 	binary.LittleEndian.PutUint16(addr, uint16(s.domain))
 	return c.putSized(c.u32(1), c.u32(2), addr)
 }
 
 // doGetsockopt is getsockopt(fd, level, option, *value, *len).
-func doGetsockopt(c call) abi.Errno {
-	s, errno := c.socket()
-	if errno != abi.OK {
-		return errno
-	}
+func doGetsockopt(c call, s *socket) abi.Errno {
 	if c.u32(1) != solSocket {
 		return abi.ENOPROTOOPT
 	}
@@ -141,9 +123,6 @@ const (
 // doGetaddrinfo is getaddrinfo(node, service, hints, *result), which answers
 // as socket does.
 func doGetaddrinfo(c call) uint64 {
-	if c.p.Guest.SetErrno == nil {
-		return eai(eaiFail)
-	}
 	c.p.Guest.SetErrno(c.ctx, int32(abi.EACCES))
 	return eai(eaiSystem)
 }

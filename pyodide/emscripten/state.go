@@ -34,8 +34,8 @@ func (p *Process) State() (s State, err error) {
 		return s, fmt.Errorf("the working directory: %w", errno.Err())
 	}
 	s.Umask = p.umask
-	for which := range p.timers {
-		if left, _ := p.Timer(uint32(which)); left > 0 {
+	for which := range p.Timers.set {
+		if left, _ := p.Timers.Get(uint32(which)); left > 0 {
 			return s, fmt.Errorf("interval timer %d is set", which)
 		}
 	}

@@ -20,11 +20,11 @@ func doOpenat(c call) (int32, abi.Errno) {
 			return 0, errno
 		}
 	}
-	if c.p.fds.full(1) {
+	if c.p.fds.lacks(1) {
 		return 0, abi.EMFILE // before a file is created
 	}
 	var f *memfs.File
-	_, errno = c.p.waiting(c.ctx, func(ctx context.Context) (n int, errno abi.Errno) {
+	_, errno = c.waiting(func(ctx context.Context) (n int, errno abi.Errno) {
 		f, errno = c.p.fs.Open(ctx, dir, name, flags, mode&0o7777&^c.p.umask)
 		return 0, errno
 	})
@@ -71,7 +71,7 @@ func doPipe(c call) abi.Errno {
 	if _, ok := c.mem.Bytes(c.u32(0), 8); !ok || c.u32(0) == 0 {
 		return abi.EFAULT
 	}
-	if c.p.fds.full(2) {
+	if c.p.fds.lacks(2) {
 		return abi.EMFILE
 	}
 	r, w, errno := c.p.fs.Pipe(0)
@@ -86,32 +86,21 @@ func doPipe(c call) abi.Errno {
 }
 
 // doMkdirat is mkdirat(dirfd, path, mode).
-func doMkdirat(c call) abi.Errno {
-	dir, name, errno := c.at(0, 1)
-	if errno != abi.OK {
-		return errno
-	}
+func doMkdirat(c call, dir *memfs.Node, name string) abi.Errno {
 	return c.p.fs.Mkdir(dir, name, c.u32(2)&^c.p.umask)
 }
 
 // doMknodat is mknodat(dirfd, path, mode, dev).
-func doMknodat(c call) abi.Errno {
-	dir, name, errno := c.at(0, 1)
-	if errno != abi.OK {
-		return errno
-	}
+func doMknodat(c call, dir *memfs.Node, name string) abi.Errno {
 	return c.p.fs.Mknod(dir, name, c.u32(2)&^c.p.umask)
 }
 
 // doUnlinkat is unlinkat(dirfd, path, flags).
-func doUnlinkat(c call) abi.Errno {
-	dir, name, errno := c.at(0, 1)
-	switch flags := c.u32(2); {
-	case errno != abi.OK:
-		return errno
-	case flags == 0:
+func doUnlinkat(c call, dir *memfs.Node, name string) abi.Errno {
+	switch c.u32(2) {
+	case 0:
 		return c.p.fs.Unlink(dir, name)
-	case flags == abi.AT_REMOVEDIR:
+	case abi.AT_REMOVEDIR:
 		return c.p.fs.Rmdir(dir, name)
 	}
 	return abi.EINVAL
@@ -127,11 +116,7 @@ func doRmdir(c call) abi.Errno {
 }
 
 // doRenameat is renameat(olddirfd, oldpath, newdirfd, newpath).
-func doRenameat(c call) abi.Errno {
-	oldDir, oldName, errno := c.at(0, 1)
-	if errno != abi.OK {
-		return errno
-	}
+func doRenameat(c call, oldDir *memfs.Node, oldName string) abi.Errno {
 	newDir, newName, errno := c.at(2, 3)
 	if errno != abi.OK {
 		return errno

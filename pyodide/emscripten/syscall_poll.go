@@ -14,7 +14,7 @@ import (
 // passes a failure on without doing so, and CPython has to see EINTR.
 func doPoll(c call) (int32, abi.Errno) {
 	n, errno := c.poll()
-	if errno != abi.OK && c.p.Guest.SetErrno != nil {
+	if errno != abi.OK {
 		c.p.Guest.SetErrno(c.ctx, int32(errno))
 	}
 	return n, errno
@@ -29,22 +29,22 @@ func (c call) poll() (int32, abi.Errno) {
 	if !ok {
 		return 0, abi.EFAULT
 	}
-	if ready := c.p.ready(fds); ready > 0 || c.i32(2) == 0 {
+	if ready := c.p.fds.ready(fds); ready > 0 || c.i32(2) == 0 {
 		return ready, abi.OK
 	}
-	ready, errno := c.p.waiting(c.ctx, func(ctx context.Context) (int, abi.Errno) {
-		return c.p.poll(ctx, fds, c.i32(2))
+	ready, errno := c.waiting(func(ctx context.Context) (int, abi.Errno) {
+		return c.p.fds.poll(ctx, fds, c.i32(2))
 	})
 	return int32(ready), errno
 }
 
 // ready fills in the revents and counts the descriptors that have some.
-func (p *Process) ready(fds []byte) (count int32) {
+func (d *descriptors) ready(fds []byte) (count int32) {
 	for ; len(fds) > 0; fds = fds[abi.PollfdSize:] {
 		e := abi.DecodePollfd(fds)
 		var r abi.Events
 		if e.FD >= 0 { // negative: to be ignored
-			if f, errno := p.fds.get(e.FD); errno == abi.OK && f.Flags()&abi.O_PATH == 0 {
+			if f, errno := d.get(e.FD); errno == abi.OK && f.Flags()&abi.O_PATH == 0 {
 				r = f.Ready() & (e.Events | abi.POLLERR | abi.POLLHUP)
 			} else {
 				r = abi.POLLNVAL
@@ -60,10 +60,10 @@ func (p *Process) ready(fds []byte) (count int32) {
 
 // poll waits until a descriptor is ready or the time is over; negative
 // milliseconds are for ever.
-func (p *Process) poll(ctx context.Context, fds []byte, milliseconds int32) (int, abi.Errno) {
+func (d *descriptors) poll(ctx context.Context, fds []byte, milliseconds int32) (int, abi.Errno) {
 	changed := make(chan struct{}, 1)
 	for b := fds; len(b) > 0; b = b[abi.PollfdSize:] {
-		if f, errno := p.fds.get(abi.DecodePollfd(b).FD); errno == abi.OK {
+		if f, errno := d.get(abi.DecodePollfd(b).FD); errno == abi.OK {
 			defer f.Watch(changed)()
 		}
 	}
@@ -74,13 +74,13 @@ func (p *Process) poll(ctx context.Context, fds []byte, milliseconds int32) (int
 		timeout = t.C
 	}
 	for {
-		if n := p.ready(fds); n > 0 {
+		if n := d.ready(fds); n > 0 {
 			return int(n), abi.OK
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			return int(p.ready(fds)), abi.OK
+			return int(d.ready(fds)), abi.OK
 		case <-ctx.Done():
 			return 0, abi.EINTR
 		}

@@ -5,141 +5,52 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-func (c call) putStat(addr uint32, st abi.Stat) abi.Errno {
-	b, ok := c.mem.Bytes(addr, abi.StatSize)
+// putStat writes the struct stat whose address is argument addr.
+func (c call) putStat(addr int, st abi.Stat) abi.Errno {
+	b, ok := c.mem.Bytes(c.u32(addr), abi.StatSize)
 	if ok {
 		st.Put(b)
 	}
 	return fault(ok)
 }
 
-// doStat64 is stat64(path, *stat).
-func doStat64(c call) abi.Errno { return c.statPath(true) }
+// doStat is stat64(path, *stat) and lstat64.
+func doStat(c call, n *memfs.Node) abi.Errno { return c.putStat(1, c.p.fs.Stat(n)) }
 
-// doLstat64 is lstat64(path, *stat).
-func doLstat64(c call) abi.Errno { return c.statPath(false) }
-
-func (c call) statPath(follow bool) abi.Errno {
-	n, errno := c.cwdNode(0, follow)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.putStat(c.u32(1), c.p.fs.Stat(n))
-}
-
-// doFstat64 is fstat64(fd, *stat).
-func doFstat64(c call) abi.Errno {
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.putStat(c.u32(1), f.Stat())
-}
+// doFstat is fstat64(fd, *stat).
+func doFstat(c call, f *memfs.File) abi.Errno { return c.putStat(1, f.Stat()) }
 
 // doNewfstatat is newfstatat(dirfd, path, *stat, flags).
 func doNewfstatat(c call) abi.Errno {
-	flags := c.u32(3)
-	if flags&abi.AT_EMPTY_PATH != 0 {
-		name, errno := c.path(1)
-		if errno != abi.OK {
-			return errno
-		}
-		if name == "" {
-			return c.statEmpty()
-		}
-	}
-	n, errno := c.node(0, 1, flags&abi.AT_SYMLINK_NOFOLLOW == 0)
-	if errno != abi.OK {
+	if empty, errno := c.emptyPath(3); errno != abi.OK {
 		return errno
+	} else if empty && c.i32(0) != abi.AT_FDCWD {
+		return onFile(func(c call, f *memfs.File) abi.Errno { return c.putStat(2, f.Stat()) })(c)
 	}
-	return c.putStat(c.u32(2), c.p.fs.Stat(n))
-}
-
-// statEmpty is newfstatat of an empty path: of the descriptor itself.
-func (c call) statEmpty() abi.Errno {
-	if c.i32(0) == abi.AT_FDCWD {
-		return c.putStat(c.u32(2), c.p.fs.Stat(c.p.cwd))
-	}
-	f, errno := c.file(0)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.putStat(c.u32(2), f.Stat())
+	return onNode(atOrSelfNode(3), func(c call, n *memfs.Node) abi.Errno { return c.putStat(2, c.p.fs.Stat(n)) })(c)
 }
 
 // doFaccessat is faccessat(dirfd, path, mode, flags).
 func doFaccessat(c call) abi.Errno {
-	mode, flags := c.u32(2), c.u32(3)
+	mode := c.u32(2)
 	if mode&^(abi.R_OK|abi.W_OK|abi.X_OK) != 0 {
 		return abi.EINVAL
 	}
-	n, errno := c.node(0, 1, flags&abi.AT_SYMLINK_NOFOLLOW == 0)
+	n, errno := atNode(3)(c)
 	if errno != abi.OK || mode == abi.F_OK {
 		return errno
 	}
 	return c.p.fs.Access(n, mode)
 }
 
-// doChmod is chmod(path, mode).
-func doChmod(c call) abi.Errno {
-	n, errno := c.cwdNode(0, true)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.Chmod(n, c.u32(1)&0o7777)
+// chmod is for chmod, fchmod and fchmodat2, whose mode is argument mode.
+func chmod(mode int) func(call, *memfs.Node) abi.Errno {
+	return func(c call, n *memfs.Node) abi.Errno { return c.p.fs.Chmod(n, c.u32(mode)&0o7777) }
 }
 
-// doFchmod is fchmod(fd, mode).
-func doFchmod(c call) abi.Errno {
-	n, errno := c.fileNode(0)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.Chmod(n, c.u32(1)&0o7777)
-}
-
-// doFchmodat2 is fchmodat2(dirfd, path, mode, flags).
-func doFchmodat2(c call) abi.Errno {
-	n, errno := c.node(0, 1, c.u32(3)&abi.AT_SYMLINK_NOFOLLOW == 0)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.Chmod(n, c.u32(2)&0o7777)
-}
-
-// doFchown32 is fchown(fd, uid, gid).
-func doFchown32(c call) abi.Errno {
-	n, errno := c.fileNode(0)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.Chown(n, c.u32(1), c.u32(2))
-}
-
-// doFchownat is fchownat(dirfd, path, uid, gid, flags).
-func doFchownat(c call) abi.Errno {
-	flags := c.u32(4)
-	n, errno := c.nodeOrSelf(0, 1, flags)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.Chown(n, c.u32(2), c.u32(3))
-}
-
-// nodeOrSelf is node for functions that understand AT_EMPTY_PATH.
-func (c call) nodeOrSelf(fd, path int, flags uint32) (*memfs.Node, abi.Errno) {
-	if flags&abi.AT_EMPTY_PATH != 0 {
-		name, errno := c.path(path)
-		switch {
-		case errno != abi.OK:
-			return nil, errno
-		case name == "" && c.i32(fd) == abi.AT_FDCWD:
-			return c.p.cwd, abi.OK
-		case name == "":
-			return c.fileNode(fd)
-		}
-	}
-	return c.node(fd, path, flags&abi.AT_SYMLINK_NOFOLLOW == 0)
+// chown is for fchown32 and fchownat: user and group are arguments uid and uid+1.
+func chown(uid int) func(call, *memfs.Node) abi.Errno {
+	return func(c call, n *memfs.Node) abi.Errno { return c.p.fs.Chown(n, c.u32(uid), c.u32(uid+1)) }
 }
 
 // doUtimensat is utimensat(dirfd, path, timespec[2], flags). Without a path it
@@ -154,34 +65,18 @@ func doUtimensat(c call) abi.Errno {
 		}
 		atime, mtime = abi.DecodeTimespec(b), abi.DecodeTimespec(b[abi.TimespecSize:])
 	}
-	var n *memfs.Node
-	var errno abi.Errno
+	find := atOrSelfNode(3)
 	if c.u32(1) == 0 {
-		n, errno = c.fileNode(0)
-	} else {
-		n, errno = c.nodeOrSelf(0, 1, c.u32(3))
+		find = fdNode
 	}
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.SetTimes(n, atime, mtime)
+	return onNode(find, func(c call, n *memfs.Node) abi.Errno { return c.p.fs.SetTimes(n, atime, mtime) })(c)
 }
 
-// doStatfs64 is statfs64(path, size, *statfs).
-func doStatfs64(c call) abi.Errno {
-	if _, errno := c.cwdNode(0, true); errno != abi.OK {
-		return errno
-	}
-	return c.putStatfs()
-}
+// doStatfs is statfs64(path, size, *statfs), doFstatfs is fstatfs64(fd, size,
+// *statfs).
+func doStatfs(c call, _ *memfs.Node) abi.Errno { return c.putStatfs() }
 
-// doFstatfs64 is fstatfs64(fd, size, *statfs).
-func doFstatfs64(c call) abi.Errno {
-	if _, errno := c.file(0); errno != abi.OK {
-		return errno
-	}
-	return c.putStatfs()
-}
+func doFstatfs(c call, _ *memfs.File) abi.Errno { return c.putStatfs() }
 
 func (c call) putStatfs() abi.Errno {
 	if c.u32(1) != abi.StatfsSize {
@@ -222,46 +117,29 @@ func doGetdents64(c call) (int32, abi.Errno) {
 	return int32(n), errno
 }
 
-// doTruncate64 is truncate64(path, size).
-func doTruncate64(c call) abi.Errno {
-	if c.i64(1) < 0 {
-		return abi.EINVAL
+// notNegative is for functions of which argument i, a size or an offset, is looked
+// at first.
+func notNegative(i int, f func(call) abi.Errno) func(call) abi.Errno {
+	return func(c call) abi.Errno {
+		if c.i64(i) < 0 {
+			return abi.EINVAL
+		}
+		return f(c)
 	}
-	n, errno := c.cwdNode(0, true)
-	if errno != abi.OK {
-		return errno
-	}
-	return c.p.fs.Truncate(n, c.i64(1))
 }
 
-// doFtruncate64 is ftruncate64(fd, size).
-func doFtruncate64(c call) abi.Errno {
-	f, errno := c.file(0)
-	switch {
-	case c.i64(1) < 0:
-		return abi.EINVAL
-	case errno != abi.OK:
-		return errno
-	}
-	return f.Truncate(c.i64(1))
-}
+// doTruncate is truncate64(path, size), doFtruncate ftruncate64(fd, size).
+func doTruncate(c call, n *memfs.Node) abi.Errno { return c.p.fs.Truncate(n, c.i64(1)) }
+
+func doFtruncate(c call, f *memfs.File) abi.Errno { return f.Truncate(c.i64(1)) }
 
 // doFallocate is fallocate(fd, mode, offset, size).
-func doFallocate(c call) abi.Errno {
-	f, errno := c.file(0)
+func doFallocate(c call, f *memfs.File) abi.Errno {
 	switch {
-	case errno != abi.OK:
-		return errno
 	case c.i32(1) != 0:
 		return abi.EOPNOTSUPP
 	case c.i64(2) < 0 || c.i64(3) <= 0:
 		return abi.EINVAL
 	}
 	return f.Allocate(c.i64(2), c.i64(3))
-}
-
-// doFadvise64 is fadvise64(fd, offset, size, advice): advice may be ignored.
-func doFadvise64(c call) abi.Errno {
-	_, errno := c.file(0)
-	return errno
 }

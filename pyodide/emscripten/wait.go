@@ -1,0 +1,67 @@
+package emscripten
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// waits ends the waiting of host functions.
+type waits struct {
+	mu          sync.Mutex
+	cancel      context.CancelFunc // of the wait in progress; guarded by mu
+	interrupted time.Time          // when an interrupt found no wait; guarded by mu
+}
+
+// interruptLife is how long an interrupt that found nothing waiting is kept
+// for a wait that is about to begin.
+const interruptLife = 50 * time.Millisecond
+
+func (w *waits) interrupt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cancel != nil {
+		w.cancel()
+	} else {
+		w.interrupted = time.Now()
+	}
+}
+
+// begin returns a context that ends when ctx does or when the program is
+// interrupted. done must be called when the wait is over.
+func (w *waits) begin(ctx context.Context) (wait context.Context, done func()) {
+	wait, cancel := context.WithCancel(ctx)
+	w.mu.Lock()
+	w.cancel = cancel
+	if !w.interrupted.IsZero() && time.Since(w.interrupted) < interruptLife {
+		cancel()
+	}
+	w.interrupted = time.Time{}
+	w.mu.Unlock()
+	return wait, func() {
+		w.mu.Lock()
+		w.cancel = nil
+		w.mu.Unlock()
+		cancel()
+	}
+}
+
+// clock is the time of one process.
+type clock struct {
+	now    func() time.Time
+	zero   time.Time     // when the monotonic clock showed 0
+	latest time.Duration // that the monotonic clock has shown
+	waited time.Duration // what the program has spent in waiting, in all
+}
+
+// monotonic returns the time since the program started. It never goes back, even
+// if the host's clock does.
+func (k *clock) monotonic() time.Duration {
+	k.latest = max(k.latest, k.now().Sub(k.zero))
+	return k.latest
+}
+
+// busy is the monotonic clock without the time that the program waited for the
+// host. It stands for the processor time, which is unknown: on a busy machine it is
+// too much.
+func (k *clock) busy() time.Duration { return k.monotonic() - k.waited }
