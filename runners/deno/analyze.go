@@ -33,10 +33,12 @@ func analyze(req runners.Request) (a analysis, err error) {
 	if a.pinned, err = deps.ParsePackages(req.Packages); err != nil {
 		return a, err
 	}
-	a.program = jsparse.Parse(req.Code, options(a.main, true))
+	o := options(a.main, true)
+	o.Session = req.Session != nil
+	a.program = jsparse.Parse(req.Code, o)
 	a.main = compiled(a.main, a.program)
-	if err = checkNames(req.Files, a.main); err != nil {
-		return a, err
+	if err = checkNames(req.Files, a.main); err != nil || o.Session {
+		return a, err // a session has more files
 	}
 	return a, a.resolve(req.Files)
 }
@@ -61,8 +63,8 @@ func compiled(name string, p *jsparse.Program) string {
 }
 
 // resolve finds the packages for the imports of the program and its files.
-func (a *analysis) resolve(files []runners.File) error {
-	modules := []deps.Module{{Path: a.main, Program: a.program}}
+func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
+	modules := append([]deps.Module{{Path: a.main, Program: a.program}}, earlier...)
 	a.files = slices.Clone(files)
 	for n, file := range files {
 		if !slices.Contains(extensions, path.Ext(file.Path)) {

@@ -49,21 +49,21 @@ const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Arr
 const then = method(Promise.prototype.then);
 const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
 
-function read(n) {
+function read(from, n) {
   const bytes = new Uint8Array(n);
   for (let at = 0; at < n;) {
-    const k = stdin.readSync(bytes.subarray(at));
+    const k = from.readSync(bytes.subarray(at));
     if (k === null) exit(0); // the host is gone
     at += k;
   }
   return new TextDecoder().decode(bytes);
 }
 
-function readFrame() {
-  return parse(read(parseInt(read(8), 16)));
+function readFrame(from) {
+  return parse(read(from, parseInt(read(from, 8), 16)));
 }
 
-const place = readFrame();
+const place = readFrame(stdin);
 const out = Deno.openSync(place.report, { write: true });
 const writeOut = out.writeSync.bind(out);
 const writeStdout = Deno.stdout.writeSync.bind(Deno.stdout);
@@ -81,16 +81,25 @@ for (const name of place.hide) {
 defineTests();
 defineDisplay();
 const here = machine(place);
+let told = {}; // what is done once in a session
 answerDialogs();
+readOrders = () => orders = readFrame(stdin);
+if (place.session) await startSession();
 Deno.stdout.writeSync(new Uint8Array([6]));
-const orders = readFrame();
+readOrders();
+await prepareCall();
 
-defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
-if (orders.args) here.answer(Deno, "args", orders.args);
-if (orders.os) here.os((await import("node:os")).default);
-if (orders.workers) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
-if (orders.process) process;
-if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
+// prepareCall has the program find its name, its arguments and the answers that it
+// may ask for.
+async function prepareCall() {
+  defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
+  if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
+  if (orders.os && !told.os) here.os((await import("node:os")).default);
+  if (orders.workers && !told.workers) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
+  told = { os: told.os || orders.os, workers: told.workers || orders.workers };
+  if (orders.process) process;
+  if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
+}
 
 function writeAll(write, bytes) {
   while (byteLength(bytes) > 0) bytes = subarray(bytes, write(bytes));
@@ -123,8 +132,8 @@ function text(value, room) {
 const errorRoom = 20000;
 
 // blame reports what was thrown.
-function blame(kind, thrown) {
-  let type = "Error", message = "(the error cannot be shown)", stack = "", code = "", load = "";
+function blame(kind, thrown, load = "") {
+  let type = "Error", message = "(the error cannot be shown)", stack = "", code = "";
   try {
     if (thrown instanceof NativeError) {
       const own = thrown.constructor?.name;
@@ -135,7 +144,7 @@ function blame(kind, thrown) {
       const frames = trimStart(slice(stack, indexOf(stack, message) + message.length));
       const end = indexOf(frames, "\n");
       const first = end < 0 ? frames : slice(frames, 0, end);
-      load = includes(first, self) || includes(first, shownSelf) ? "1" : "";
+      if (includes(first, self) || includes(first, shownSelf)) load = "1";
       for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
         stack += "\nCaused by " + text(e.stack, errorRoom);
       }
@@ -239,20 +248,22 @@ function over() {
 if (orders.tell) addEventListener("unload", over);
 
 function failed(event, thrown) {
-  if (!testFailed(event, thrown)) blame("e", thrown);
+  if (testFailed(event, thrown)) return;
+  place.session ? failedLater(event, thrown) : blame("e", thrown);
 }
 addEventListener("error", (event) => failed(event, event.error));
 addEventListener("unhandledrejection", (event) => failed(event, event.reason));
 
-// load loads the program as a run would and evaluates nothing of it: the first
+// load loads a program as a run would and evaluates nothing of it: the first
 // module that is evaluated throws.
-function load() {
-  const source = `import "data:text/javascript,throw 0";import ${stringify(orders.main)}`;
+function load(url) {
+  const source = `import "data:text/javascript,throw 0";import ${stringify(url)}`;
   return import("data:text/javascript," + encodeURIComponent(source));
 }
 
-try {
-  const program = await (orders.load ? load() : import(orders.main));
+if (place.session) serveSession();
+else try {
+  const program = await (orders.load ? load(orders.main) : import(orders.main));
   if (resultName in program) give(program[resultName]);
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
@@ -260,4 +271,4 @@ try {
   exit(1);
 }
 export {}; // Deno takes what neither imports nor exports for CommonJS
-if (tests.length > 0) then(runTests(), (ok) => ok || exit(1));
+if (!place.session && tests.length > 0) then(runTests(), (ok) => ok || exit(1));

@@ -57,6 +57,7 @@ type Runner struct {
 	installer installer
 	leases    *leases
 	codes     codes
+	sessions  sessions
 }
 
 var _ runners.Runner = (*Runner)(nil)
@@ -110,6 +111,7 @@ func checkDirs(base, denoDir string) error {
 // Close ends the idle processes and removes the directories of runs. No Run may be
 // in progress.
 func (r *Runner) Close() error {
+	r.sessions.close()
 	r.leases.close()
 	if r.cfg.Ahead == 0 {
 		r.store.Wait() // later processes use the databases

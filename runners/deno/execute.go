@@ -30,6 +30,18 @@ type orders struct {
 	Room    int64    `json:"room"`    // most characters of the result
 	Tell    bool     `json:"tell"`    // report when it is over
 	Load    bool     `json:"load"`    // load the program and evaluate nothing
+
+	*sessionOrders
+}
+
+// sessionOrders are the orders of a session's program.
+type sessionOrders struct {
+	Code    string `json:"code"`
+	Script  string `json:"script"`  // its URL in stacks
+	Nonce   string `json:"nonce"`   // to report its end with
+	Typed   bool   `json:"typed"`   // it is TypeScript
+	Value   bool   `json:"value"`   // it ends with an expression
+	Written bool   `json:"written"` // which returns how much was written
 }
 
 // instance returns a ready Deno, an idle one if there is one. It returns the
@@ -61,7 +73,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 // variant returns the variant of the job's process.
 func (j *job) variant() variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged}
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged, kept: j.req.Session != nil}
 }
 
 // mentions reports whether the program or its files contain a word.
@@ -110,8 +122,8 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
 	end := &ending{
-		limits: j.req.Limits, main: j.main, shown: j.shown, work: in.dir.work(), program: j.program,
-		workers: j.threads(), free: unconfined(j.leases.cfg.Policy),
+		limits: j.req.Limits, main: filepath.Base(j.script), shown: j.shown, work: in.dir.work(), program: j.program,
+		workers: j.threads() || in.workers, free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
 	if req.Stderr != nil {
@@ -120,7 +132,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	end.stdout, end.stderr = req.Captures()
 	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stopCtx()
-	if _, ok := req.Stdin.(runners.Peeker); ok && !load && p.NarrowStdin() == nil {
+	if _, ok := req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.NarrowStdin() == nil {
 		in.drip = &drip{s: &j.stdin, p: p}
 	}
 	p.Settle(end.workers)
@@ -133,12 +145,12 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	over := make(chan struct{}) // closed when the program reports that it is over
 	unread := false             // the orders could not be written
 	tell := func() { close(over) }
-	if end.free || load {
+	if (end.free || load) && !in.variant.kept {
 		// A child process, or native code, may write after the program's end.
 		tell = nil
 	}
 	if p.Report != nil {
-		readers.Go(func() { end.report = readReport(p.Report, end.limits.Output, tell) })
+		readers.Go(func() { end.report = readReport(p.Report, end.limits.Output, j.nonce, tell) })
 	}
 	if in.variant.merged {
 		end.stdout = end.stderr // where the end of a failed program is explained
@@ -146,24 +158,42 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
 	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
-	go p.Reap()
-	j.leases.background.Go(func() { p.Watch(in.dir.path) })
+	if !j.again {
+		go p.Reap()
+	}
+	watching, stopWatch := context.WithCancel(context.Background())
+	defer stopWatch()
+	watched := make(chan struct{})
+	j.leases.background.Go(func() {
+		defer close(watched)
+		p.Watch(watching, in.dir.path)
+	})
 
 	select {
 	case <-over:
 		// All of its output is in the pipes.
 		end.used = in.usage()
-		p.Kill(stopDone)
+		if in.variant.kept {
+			p.Pause(&readers)
+			stopWatch()
+			<-watched // it knows the limits of this program
+			end.paused = p.Stopped() == ""
+		} else {
+			p.Kill(stopDone)
+		}
 	case <-p.End():
 	}
-	if p.Stopped() != stopDone {
+	if p.Stopped() != stopDone && !end.paused {
 		<-p.End()
 		end.used = in.usage()
 	}
 	if in.drip != nil {
 		req.Stdin.(runners.Peeker).Consumed(in.drip.consumed())
 	}
-	p.Collect(&readers)
+	if !end.paused {
+		in.orders.Close() // a nil file returns an error, ignored
+		p.Collect(&readers)
+	}
 	if p.Report == nil {
 		end.report = readReportFile(in.dir.report(), end.limits.Output)
 	}
@@ -171,9 +201,14 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 		return nil
 	}
 	end.stopped, end.filled = p.Stopped(), p.Filled()
-	if end.stopped == stopDone {
+	switch {
+	case end.paused && end.report.exit == nil:
+		end.exitCode = 1 // the report is broken
+	case end.paused:
+		end.exitCode = *end.report.exit
+	case end.stopped == stopDone:
 		end.stopped, end.exitCode = "", *end.report.exit
-	} else {
+	default:
 		end.exitCode, end.signal = p.Exit()
 	}
 	took := time.Since(begun)
@@ -203,22 +238,31 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		OS: j.ready.uses.OS || j.imports("os"), Process: j.imports("process"),
 		Tell: tell, Load: load,
 	}
+	input := in.p.Stdin
+	to := input
+	if in.variant.kept {
+		to = in.orders
+		o.sessionOrders = &sessionOrders{
+			Code: j.program.Edited(), Script: fileURL(filepath.Join(in.dir.work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
+			Value: j.program.Value, Written: j.program.Written,
+		}
+	}
 	// The process may end at any time.
-	if err := writeFrame(in.p.Stdin, o); err != nil {
-		in.p.Stdin.Close()
+	if err := writeFrame(to, o); err != nil {
+		input.Close()
 		return false
 	}
 	if load {
-		in.p.Stdin.Close()
+		input.Close()
 		return true
 	}
 	go func() {
-		defer in.p.Stdin.Close()
+		defer input.Close()
 		if in.drip != nil {
 			in.drip.copy()
 			return
 		}
-		j.stdin.copy(in.p.Stdin)
+		j.stdin.copy(input)
 	}()
 	return true
 }
@@ -236,6 +280,10 @@ type job struct {
 	key    string        // of its process, "" if that is not pooled
 
 	fresh bool // do not take an idle process
+
+	script string // its name in stacks: that of main, and in a session another one each time
+	again  bool   // its session's process has run a program
+	nonce  string // of its session's call
 }
 
 func cancelled() *runners.Outcome {

@@ -82,14 +82,32 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	return append(flags, "--no-remote")
 }
 
+// inspector is what a session's process needs of --allow-sys, until it is ready.
+const inspector = "inspector"
+
+// withInspector returns a policy that grants it.
+func withInspector(p runners.Policy) runners.Policy {
+	if p.DenySys.All {
+		p.Sys, p.DenySys = runners.Grant{}, runners.Grant{}
+	}
+	p.DenySys.List = slices.DeleteFunc(slices.Clone(p.DenySys.List), func(s string) bool { return s == inspector })
+	if !p.Sys.All {
+		p.Sys.List = append(slices.Clip(p.Sys.List), inspector)
+	}
+	return p
+}
+
 // sysKinds returns the kinds of --allow-sys that the bootstrap knows and the policy
 // grants.
 func sysKinds(p runners.Policy) []string {
 	kinds := []string{"hostname", "osRelease", "osUptime", "loadavg", "networkInterfaces", "uid", "gid", "umask", "systemMemoryInfo", "cpus", "homedir", "getPriority", "userInfo"}
-	return slices.DeleteFunc(kinds, func(kind string) bool {
-		has := func(g runners.Grant) bool { return g.All || slices.Contains(g.List, kind) }
-		return !has(p.Sys) || has(p.DenySys)
-	})
+	return slices.DeleteFunc(kinds, func(kind string) bool { return !hasSys(p, kind) })
+}
+
+// hasSys reports whether the policy grants a kind of --allow-sys.
+func hasSys(p runners.Policy, kind string) bool {
+	has := func(g runners.Grant) bool { return g.All || slices.Contains(g.List, kind) }
+	return has(p.Sys) && !has(p.DenySys)
 }
 
 // deniesEverything reports whether a whole kind is denied, so that

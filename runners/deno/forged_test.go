@@ -139,7 +139,7 @@ func TestReadReportIsBounded(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	rep := readReport(endless, runners.DefaultOutput, nil)
+	rep := readReport(endless, runners.DefaultOutput, "", nil)
 	runtime.ReadMemStats(&after)
 	if rep.thrown == nil || rep.thrown.kind != "Error" || endless.left > 0 {
 		t.Errorf("%.100v, %d bytes are left", rep, endless.left)
@@ -148,12 +148,12 @@ func TestReadReportIsBounded(t *testing.T) {
 		t.Errorf("%d MiB are in use", live>>20)
 	}
 	for _, broken := range []string{"q", "x\x03\x00\x00\x00abc", "r\xff\xff\xff\xff", "e\x00\x10\x00\x00"} {
-		if rep := readReport(bytes.NewBufferString(broken), 10, nil); rep.broken == nil {
+		if rep := readReport(bytes.NewBufferString(broken), 10, "", nil); rep.broken == nil {
 			t.Errorf("%q is taken for a report: %+v", broken, rep)
 		}
 	}
 	for _, half := range []string{"", "x", "x\x01\x00", "x\x01\x00\x00\x00", "r\x01\x00\x00\x00"} {
-		if rep := readReport(bytes.NewBufferString(half), 10, nil); rep.broken != nil || rep.exit != nil {
+		if rep := readReport(bytes.NewBufferString(half), 10, "", nil); rep.broken != nil || rep.exit != nil {
 			t.Errorf("%q, as a killed process leaves it: %+v", half, rep)
 		}
 	}

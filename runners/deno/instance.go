@@ -26,6 +26,7 @@ type variant struct {
 	memory int64 // the limit, in bytes
 	ready  *prepared
 	merged bool // its stderr is its stdout
+	kept   bool // it runs the programs of a session, one after another
 	making bool // it loads packages to fill their databases
 	narrow bool // its only permissions are for what it loads
 }
@@ -38,7 +39,7 @@ func (l *launcher) variantKey(v variant) string {
 		return ""
 	}
 	env, _ := l.runEnv(l.cfg.Policy, "", "")
-	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, env)
+	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, v.kept, env)
 }
 
 // policy returns what the process may touch. A process that runs no program may
@@ -64,6 +65,10 @@ func (in *instance) flags() []string {
 	v, f, policy := in.variant, in.dir, in.policy()
 	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", "--unstable-sloppy-imports", "--unstable-detect-cjs", heapFlag(v.memory)}
 	read := []string{f.work(), f.temp()}
+	if v.kept {
+		read = append(read, f.orders(), in.compiled())
+		policy = withInspector(policy)
+	}
 	var imports []string
 	if v.ready.config {
 		args = append(args, "--config="+filepath.Join(f.path, configName))
@@ -108,7 +113,8 @@ type launcher struct {
 }
 
 // instance is a Deno process with its own directory. It is started before its run
-// or for it, waits for its orders, and is used once. The caller that leases it
+// or for it, waits for its orders, and is used once, or by one session.
+// The caller that leases it
 // calls discard, or passes it to job.command and then calls leave.
 type instance struct {
 	*launcher
@@ -122,10 +128,12 @@ type instance struct {
 
 	started chan struct{} // closed when it is ready, or has failed
 	// The rest is set before started is closed.
-	err    error            // why it failed
-	p      *process.Process // nil if there is none
-	before process.Usage    // what it has used so far
-	drip   *drip            // of its program's input, nil if that is not peeked at
+	err     error            // why it failed
+	p       *process.Process // nil if there is none
+	before  process.Usage    // what it has used so far
+	workers bool             // a program of its session may have started Workers
+	orders  *os.File         // where a session's process gets its orders
+	drip    *drip            // of its program's input, nil if that is not peeked at
 }
 
 // await waits until the instance is ready. It returns the context's cause if ctx

@@ -76,6 +76,16 @@ type place struct {
 	Memory int64    `json:"memory"` // the limit, in bytes
 	Run    bool     `json:"run"`    // it may start programs
 	Real   []string `json:"real"`   // what it may ask of the machine
+
+	Session *sessionPlace `json:"session,omitempty"`
+}
+
+// sessionPlace is the configuration for a session.
+type sessionPlace struct {
+	Orders string `json:"orders"` // the pipe for the orders
+	Base   string `json:"base"`   // the working directory's URL
+	Gen    string `json:"gen"`    // where Deno puts what it compiles
+	Revoke bool   `json:"revoke"` // revoke the permission to inspect
 }
 
 // launch starts a Deno in the background. It is killed if ctx ends before it is
@@ -102,11 +112,17 @@ func (in *instance) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in.p, err = in.exec()
+	if in.variant.kept {
+		in.orders, err = process.OpenPipe(in.dir.orders())
+	}
+	if err == nil {
+		in.p, err = in.exec()
+	}
 	if err != nil {
 		if report != nil {
 			report.Close()
 		}
+		in.orders.Close()
 		return err
 	}
 	in.p.Report = report
@@ -125,13 +141,25 @@ func (in *instance) start(ctx context.Context) error {
 	return nil
 }
 
+// compiled returns where Deno puts the compiled TypeScript of the program.
+func (in *instance) compiled() string {
+	if in.ownDir == in.denoDir {
+		return in.genDir(in.dir.work())
+	}
+	return in.dir.gen()
+}
+
 // exec starts the process.
 func (in *instance) exec() (*process.Process, error) {
 	may := in.confinement()
 	env, _ := in.runEnv(in.policy(), in.ownDir, in.dir.temp())
+	input := ""
+	if in.variant.kept {
+		input = in.dir.stdin()
+	}
 	return process.Start(process.Command{
 		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
-		Merged: in.variant.merged,
+		Merged: in.variant.merged, Input: input,
 	})
 }
 
@@ -143,7 +171,11 @@ func (in *instance) configure() error {
 	// Revoking also revokes grants of all parent directories, which the program
 	// keeps where the policy has them.
 	revoke := !in.policy().CanWrite(report)
-	if err := writeFrame(in.p.Stdin, place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any(), Real: sysKinds(in.policy())}); err != nil && !errors.Is(err, os.ErrClosed) {
+	to := place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any(), Real: sysKinds(in.policy())}
+	if in.variant.kept {
+		to.Session = &sessionPlace{Orders: in.dir.orders(), Base: fileURL(in.dir.work()), Gen: in.compiled(), Revoke: !hasSys(in.policy(), inspector)}
+	}
+	if err := writeFrame(in.p.Stdin, to); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died; its stderr explains why.
 		in.log.Debug("Deno does not read its stdin", zap.Error(err))
 	}
@@ -190,6 +222,7 @@ func (in *instance) leave() {
 
 // clear removes the instance's files. The process must have ended.
 func (in *instance) clear() {
+	in.orders.Close() // a nil file returns an error, ignored
 	if in.dir == nil {
 		return
 	}

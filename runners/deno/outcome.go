@@ -33,6 +33,7 @@ type ending struct {
 	work     string // the working directory
 	program  *jsparse.Program
 	workers  bool // the program may start Workers
+	paused   bool // the process waits for the session's next program
 
 	files        []runners.LeftFile // that the program left
 	filesOmitted int

@@ -20,8 +20,10 @@ import (
 // and sizes are bounded before anything is allocated.
 type report struct {
 	result *value
-	thrown *thrown // by an uncaught error; the last one
-	exit   *int    // the exit code, if the program is over
+	thrown *thrown            // by an uncaught error; the last one
+	exit   *int               // the exit code, if the program is over
+	names  []runners.Variable // of a session, at most runners.MaxVariables
+	more   int                // names that are left out
 	shown  *runners.Displays
 	broken error // the bootstrap did not write it
 }
@@ -55,10 +57,11 @@ var errReport = errors.New("it is not what the runner wrote")
 
 // readReport reads a report. It reads r to its end, so that no writer blocks on a
 // full pipe. Room bounds the result, in characters. Over, if not nil, is called at
-// most once, when the program is over.
-func readReport(r io.Reader, room int64, over func()) report {
+// most once, when the program is over. The end of a session's program has the nonce
+// of its orders, so that an earlier program cannot have prepared it.
+func readReport(r io.Reader, room int64, nonce string, over func()) report {
 	var rep report
-	rd := &reportReader{r: bufio.NewReader(io.LimitReader(r, maxReport)), room: 3*room + 3}
+	rd := &reportReader{r: bufio.NewReader(io.LimitReader(r, maxReport)), room: 3*room + 3, nonce: nonce}
 	for rep.exit == nil && rep.broken == nil {
 		more, err := rd.record(&rep)
 		if err != nil {
@@ -68,7 +71,7 @@ func readReport(r io.Reader, room int64, over func()) report {
 			break
 		}
 	}
-	if rep.exit != nil {
+	if rep.exit != nil || rep.broken != nil && nonce != "" {
 		if over != nil {
 			over()
 		} else {
@@ -81,8 +84,9 @@ func readReport(r io.Reader, room int64, over func()) report {
 
 // reportReader reads records.
 type reportReader struct {
-	r    io.Reader
-	room int64
+	r     io.Reader
+	room  int64
+	nonce string
 }
 
 // record reads one record and reports whether another may follow. A killed
@@ -99,7 +103,14 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 	case 'e', 't':
 		fields, err = d.fields(maxShort, maxLong, maxLong, maxShort, 1)
 	case 'x':
-		fields, err = d.fields(maxShort)
+		if fields, err = d.fields(maxShort); fields != nil && d.nonce != "" {
+			var of []string
+			if of, err = d.fields(maxShort); of == nil || of[0] != d.nonce {
+				return of != nil, err
+			}
+		}
+	case 'v':
+		fields, err = d.fields(maxShort, maxShort)
 	case 'd':
 		fields, err = d.fields(maxShort, maxShown, maxLong)
 	default:
@@ -118,6 +129,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 		if rep.shown.Add(fields[0], fields[1], fields[2]) != nil {
 			_ = rep.shown.Add("", "", "") // counted
 		}
+	case 'v':
+		rep.variable(fields[0], fields[1])
 	case 'x':
 		n, err := strconv.Atoi(fields[0])
 		if err != nil {
@@ -129,6 +142,17 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 		rep.thrown = &thrown{kind: fields[0], message: fields[1], stack: fields[2], code: fields[3], load: fields[4] != "", escaped: kind[0] == 't'}
 	}
 	return true, nil
+}
+
+// variable adds a variable of a session, or a number of others.
+func (rep *report) variable(name, kind string) {
+	switch n, err := strconv.Atoi(kind); {
+	case name == "" && err == nil:
+		rep.more = min(max(n, 0), 1e6)
+	case len(rep.names) < runners.MaxVariables:
+		clip := func(s string) string { return runners.Clip(strings.ToValidUTF8(s, ""), runners.MaxVariableText) }
+		rep.names = append(rep.names, runners.Variable{Name: clip(name), Type: clip(kind)})
+	}
 }
 
 // fields reads one field per limit, in bytes. It returns nil if a field is longer
@@ -160,5 +184,5 @@ func readReportFile(name string, room int64) report {
 		return report{} // the process ended before it opened the report
 	}
 	defer f.Close()
-	return readReport(f, room, nil)
+	return readReport(f, room, "", nil)
 }

@@ -13,6 +13,9 @@ import (
 
 // Run runs one program. See [runners.Runner].
 func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	if req.Session != nil {
+		return r.continueSession(ctx, req)
+	}
 	j, err := r.job(req)
 	if err != nil {
 		return nil, err
@@ -63,7 +66,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
 	a, err := analyze(req)
-	return &job{analysis: a, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
+	return &job{analysis: a, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
 }
 
 // install fetches the runtime and the packages. The error is a

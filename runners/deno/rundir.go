@@ -34,7 +34,8 @@ const basePrefix = "coderunner-deno-"
 //	    ├── tmp/     TMPDIR
 //	    ├── gen/     compiled TypeScript
 //	    ├── code/    Deno's databases, if the run has packages
-//	    └── report   a pipe: what the bootstrap reports
+//	    ├── report   a pipe: what the bootstrap reports
+//	    └── orders, stdin  pipes of a session's process
 type runDirs struct {
 	base string
 	dir  *procdir.Dir // base
@@ -56,7 +57,7 @@ func openRunDirs() (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + sessionSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
@@ -99,6 +100,8 @@ func (f *runDir) temp() string   { return filepath.Join(f.path, "tmp") }
 func (f *runDir) gen() string    { return filepath.Join(f.path, "gen") }
 func (f *runDir) code() string   { return filepath.Join(f.path, "code") }
 func (f *runDir) report() string { return filepath.Join(f.path, "report") }
+func (f *runDir) orders() string { return filepath.Join(f.path, "orders") }
+func (f *runDir) stdin() string  { return filepath.Join(f.path, "stdin") }
 
 // denoDir returns the run's DENO_DIR, which is outside its directory.
 func (f *runDir) denoDir() string { return filepath.Join(f.of.own(), filepath.Base(f.path)) }
@@ -214,16 +217,44 @@ func (f *runDir) write(main, source string, files []runners.File) error {
 // left returns the files that a program left in its working directory, if that
 // is still the one that it was given, and how many more there are.
 func (f *runDir) left(given []runners.File) (files []runners.LeftFile, omitted int) {
-	root, err := os.OpenRoot(f.work())
-	if err != nil {
-		return nil, 0 // removed
+	root := f.open()
+	if root == nil {
+		return nil, 0
 	}
 	defer root.Close()
-	info, err := root.Stat(".")
-	if err != nil || len(f.made) < 2 || !os.SameFile(info, f.made[1]) {
-		return nil, 0 // replaced, maybe by a symlink
-	}
 	return runners.LeftFiles(quickFS{root}, given)
+}
+
+// leftBy returns what a program of a session left in its working directory.
+func (f *runDir) leftBy(session *runners.Session, own runners.File) (runners.Left, error) {
+	root := f.open()
+	if root == nil {
+		return runners.Left{}, nil
+	}
+	defer root.Close()
+	return session.Leave(quickFS{root}, own)
+}
+
+// remove removes a program's own file.
+func (f *runDir) remove(main string) {
+	if root := f.open(); root != nil {
+		_ = root.Remove(main) // it may have removed it
+		root.Close()
+	}
+}
+
+// open opens the working directory. It returns nil if a program has removed or
+// replaced it, maybe by a symlink.
+func (f *runDir) open() *os.Root {
+	root, err := os.OpenRoot(f.work())
+	if err != nil {
+		return nil
+	}
+	if info, err := root.Stat("."); err != nil || len(f.made) < 2 || !os.SameFile(info, f.made[1]) {
+		root.Close()
+		return nil
+	}
+	return root
 }
 
 // quickFS opens files without waiting: a named pipe may have no other end.
@@ -256,6 +287,9 @@ var displaySource string
 
 //go:embed host.js
 var hostSource string
+
+//go:embed session.js
+var sessionSource string
 
 //go:embed seal.js
 var sealSource string

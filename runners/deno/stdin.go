@@ -113,3 +113,11 @@ func (s *stdin) replay(buf []byte, at int) (int, error, bool) {
 	}
 	return 0, s.err, s.err != nil
 }
+
+// taken returns what was read of the input, and a byte more than is kept of a longer
+// one.
+func (s *stdin) taken() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head
+}

@@ -59,7 +59,7 @@ func (a *analysis) imports(t token) {
 	}
 	static := t.depth == 0 && !a.typesOnly(further)
 	a.p.note(Import{Specifier: spec, Static: static})
-	a.plain = static && strings.HasSuffix(spec, ".json")
+	a.plain = static && a.session == nil && strings.HasSuffix(spec, ".json")
 }
 
 // typesOnly reports whether the statement is an "import type … from", which the

@@ -25,6 +25,9 @@ func parse(source string, o Options, tags bool) *Program {
 	p := &Program{Source: source, seen: map[string]int{}}
 	s := &scanner{src: source, prev: token{kind: none}, tags: tags}
 	a := analysis{s: s, p: p, first: statement{start: -1}, last: statement{start: -1}}
+	if o.Session {
+		a.session = new(session)
+	}
 	for {
 		t, err := s.next()
 		if err != nil {
@@ -49,7 +52,9 @@ func parse(source string, o Options, tags bool) *Program {
 	if p.Tags {
 		a.pragmas()
 	}
-	if o.Main {
+	if a.session != nil {
+		a.session.finish(&a)
+	} else if o.Main {
 		a.edit(o)
 	}
 	slices.SortStableFunc(p.edits, byOffset)
@@ -65,6 +70,9 @@ func (a *analysis) take(t token) {
 	a.commonJS.take(a, t)
 	if t.kind != none {
 		a.statements(t)
+	}
+	if a.session != nil {
+		a.session.take(a, t)
 	}
 	a.prev, a.prev2, a.prev3 = t, a.prev, a.prev2
 }

@@ -42,6 +42,10 @@ type Program struct {
 	Target    bool   // it uses names that are usual in those, and in some of the standard's
 	Standard  bool   // it uses names that are usual in the standard's only
 
+	// Of a session's program, whose edits leave its value where it is: whether it
+	// ends with an expression, and with one that returns how much was written.
+	Value, Written bool
+
 	begins int  // where its first statement begins, or its end
 	module bool // it is a module, whether or not its text shows that
 	edits  []edit
@@ -63,6 +67,8 @@ type Import struct {
 type Options struct {
 	// Main reports whether it is the program, whose value is wanted.
 	Main bool
+	// Session reports whether it is a program of a session, for V8's REPL mode.
+	Session bool
 	// Tags reports whether a < before an operand begins a tag, as in .jsx and
 	// .tsx. Otherwise that is so if the whole file can be read like that.
 	Tags bool

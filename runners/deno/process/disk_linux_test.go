@@ -163,7 +163,7 @@ func fillIn(t *testing.T, self, dir, how string) Stop {
 	}
 	p.visible = visible(p.Pid())
 	var watcher, readers sync.WaitGroup
-	watcher.Go(func() { p.Watch(dir) })
+	watcher.Go(func() { p.Watch(t.Context(), dir) })
 	said := make([]byte, len("filled"))
 	_, err = io.ReadFull(p.Stdout, said)
 	readers.Go(func() { p.Copy(os.Stderr, p.Stderr) })

@@ -63,7 +63,7 @@ func TestThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 		var watcher, readers sync.WaitGroup
-		watcher.Go(func() { p.Watch(dir) })
+		watcher.Go(func() { p.Watch(t.Context(), dir) })
 		out := &bytes.Buffer{}
 		readers.Go(func() { p.Copy(out, p.Stdout) })
 		readers.Go(func() { p.Copy(os.Stderr, p.Stderr) })

@@ -9,7 +9,7 @@ import (
 )
 
 // Output is our end of a pipe that a process writes to. One goroutine reads
-// it; any may call end.
+// it; any may call end, and resume when that goroutine has ended.
 //
 // After exit all output is in the pipe, but EOF may not come: a child that left
 // the group can hold it open.
@@ -33,7 +33,7 @@ func newOutput(f *os.File) *Output {
 // Unlike a file, it wakes the reader at each write. Where there are no named pipes
 // it makes a file and returns nil.
 func MakePipe(name string) (*Output, error) {
-	f, err := openPipe(name)
+	f, err := OpenPipe(name)
 	if err != nil {
 		return nil, fmt.Errorf("make a named pipe: %w", err)
 	}
@@ -43,10 +43,21 @@ func MakePipe(name string) (*Output, error) {
 	return newOutput(f), nil
 }
 
-// end makes Read return what is in the pipe now, then io.EOF. It is called once.
+// end makes Read return what is in the pipe now, then io.EOF.
 func (o *Output) end() {
+	select {
+	case <-o.ended:
+		return // the process was paused
+	default:
+	}
 	close(o.ended)
 	_ = o.f.SetReadDeadline(time.Unix(1, 0)) // wakes the reader; without deadlines it waits for EOF
+}
+
+// resume makes Read wait for output again after end.
+func (o *Output) resume() {
+	o.ended, o.rest, o.left = make(chan struct{}), false, maxRest
+	_ = o.f.SetReadDeadline(time.Time{})
 }
 
 // Read implements io.Reader.

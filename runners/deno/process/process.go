@@ -24,6 +24,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -53,6 +54,7 @@ type Process struct {
 	Report *Output // another pipe of the owner's; nil if there is none
 
 	cmd   *exec.Cmd
+	input string         // Command.Input
 	end   chan struct{}  // closed when the process is reaped; releases its thread
 	group *sandbox.Group // nil if there is none; Reap removes it
 
@@ -146,21 +148,55 @@ func (p *Process) leaveGroup() {
 // dying bounds the wait for the end of a killed group.
 const dying = 200 * time.Millisecond
 
+// Pause stops the process with its group, and lets the readers finish with what is
+// in the pipes.
+func (p *Process) Pause(readers *sync.WaitGroup) {
+	p.mu.Lock()
+	if !p.ended {
+		stopGroup(p.cmd.Process)
+	}
+	p.mu.Unlock()
+	p.Stdin.Close()
+	for _, o := range p.outputs() {
+		o.end()
+	}
+	readers.Wait()
+}
+
+// Resume lets a paused process go on, with what is in the pipes dropped, and its
+// standard input empty and open.
+func (p *Process) Resume() error {
+	for _, o := range p.outputs() {
+		_, _ = io.Copy(io.Discard, o)
+		o.resume()
+	}
+	var err error
+	if p.Stdin, err = reopenInput(p.input); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		continueGroup(p.cmd.Process)
+	}
+	return nil
+}
+
+// outputs returns the pipes from the process.
+func (p *Process) outputs() []*Output {
+	return slices.DeleteFunc([]*Output{p.Stdout, p.Stderr, p.Report}, func(o *Output) bool { return o == nil })
+}
+
 // Collect lets the readers finish with what is in the pipes, and closes them. The
 // process must have ended.
 func (p *Process) Collect(readers *sync.WaitGroup) {
 	p.Stdin.Close()
-	outputs := []*Output{p.Stdout, p.Stderr, p.Report}
-	for _, o := range outputs {
-		if o != nil {
-			o.end()
-		}
+	for _, o := range p.outputs() {
+		o.end()
 	}
 	readers.Wait()
-	for _, o := range outputs {
-		if o != nil {
-			o.Close()
-		}
+	for _, o := range p.outputs() {
+		o.Close()
 	}
 }
 

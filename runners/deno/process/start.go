@@ -22,6 +22,9 @@ type Command struct {
 	Spec *sandbox.Spec
 	// Merged makes stderr the same pipe as stdout, whose order is kept.
 	Merged bool
+	// Input is the name of a named pipe to make for stdin, so that it can have an end
+	// more than once; "" is an ordinary pipe.
+	Input string
 	// Group requests a control group, where one is delegated to us.
 	Group bool
 }
@@ -39,14 +42,18 @@ func (c Command) cmd() *exec.Cmd {
 
 // Start starts c.
 func Start(c Command) (*Process, error) {
-	p := &Process{cmd: c.cmd(), end: make(chan struct{})}
+	p := &Process{cmd: c.cmd(), end: make(chan struct{}), input: c.Input}
 	if c.Group && sandbox.Delegated() == nil {
 		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
 	}
 	var pipes [6]*os.File
 	var err error
 	for i := 0; i < len(pipes) && err == nil; i += 2 {
-		pipes[i], pipes[i+1], err = os.Pipe()
+		if i == 0 && c.Input != "" {
+			pipes[0], pipes[1], err = makeInput(c.Input)
+		} else {
+			pipes[i], pipes[i+1], err = os.Pipe()
+		}
 	}
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = pipes[0], pipes[3], pipes[5]

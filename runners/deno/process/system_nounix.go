@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -22,5 +23,15 @@ func maxRSS(*os.ProcessState) int64 { return 0 }
 // readNow is never needed: pipes have no deadlines here.
 func readNow(*os.File, []byte) (int, error) { return 0, io.EOF }
 
-// openPipe makes a file: there are no named pipes here.
-func openPipe(name string) (*os.File, error) { return nil, os.WriteFile(name, nil, 0o600) }
+// OpenPipe makes a file: there are no named pipes here.
+func OpenPipe(name string) (*os.File, error) { return nil, os.WriteFile(name, nil, 0o600) }
+
+// stopGroup and continueGroup are never needed: no process is paused here.
+func stopGroup(*os.Process)     {}
+func continueGroup(*os.Process) {}
+
+// makeInput fails: there are no named pipes here.
+func makeInput(string) (theirs, ours *os.File, err error) { return nil, nil, errors.ErrUnsupported }
+
+// reopenInput fails, as makeInput does.
+func reopenInput(string) (*os.File, error) { return nil, errors.ErrUnsupported }

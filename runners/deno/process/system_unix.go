@@ -39,6 +39,10 @@ func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
+func stopGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGSTOP) }
+
+func continueGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGCONT) }
+
 // maxRSS returns the peak memory of an ended process in the system's unit, 0 if
 // unknown.
 func maxRSS(state *os.ProcessState) int64 {
@@ -51,11 +55,40 @@ func maxRSS(state *os.ProcessState) int64 {
 // groupLives reports whether the group of a reaped process has processes left.
 func groupLives(p *os.Process) bool { return syscall.Kill(-p.Pid, 0) == nil }
 
-// openPipe makes a named pipe and opens it for both reading and writing: it has
+// OpenPipe makes a named pipe and opens it for both reading and writing: it has
 // no end before the process opens it.
-func openPipe(name string) (*os.File, error) {
+func OpenPipe(name string) (*os.File, error) {
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		return nil, err
 	}
 	return os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
+}
+
+// makeInput makes a named pipe and opens both of its ends.
+func makeInput(name string) (theirs, ours *os.File, err error) {
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		return nil, nil, err
+	}
+	if theirs, err = os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0); err != nil {
+		return nil, nil, err
+	}
+	if ours, err = os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0); err != nil {
+		theirs.Close()
+	}
+	return theirs, ours, err
+}
+
+// reopenInput drops what is in a named pipe of makeInput, and opens our end of it
+// again.
+func reopenInput(name string) (*os.File, error) {
+	theirs, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	buf := make([]byte, 64<<10)
+	for n := 1; n > 0 && err == nil; {
+		n, err = readNow(theirs, buf)
+	}
+	return os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 }

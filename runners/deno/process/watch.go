@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -57,14 +58,16 @@ func (p *Process) Filled() bool {
 	return p.limit > 0 && peak >= p.limit/2
 }
 
-// watchMemory samples the memory of a process with Workers until it ends, and kills
-// it when it exceeds the limit.
-func (p *Process) watchMemory() {
+// watchMemory samples the memory of a process with Workers until it or ctx ends, and
+// kills it when it exceeds the limit.
+func (p *Process) watchMemory(ctx context.Context) {
 	next := time.NewTimer(memoryInterval)
 	defer next.Stop()
 	for {
 		select {
 		case <-p.end:
+			return
+		case <-ctx.Done():
 			return
 		case <-next.C:
 		}
@@ -81,12 +84,12 @@ func (p *Process) watchMemory() {
 	}
 }
 
-// Watch samples the process until it ends, and kills it when it exceeds the limits
-// of disk, threads or memory. Dir is where it may write.
-func (p *Process) Watch(dir string) {
+// Watch samples the process until it ends or ctx does, and kills it when it
+// exceeds the limits of disk, threads or memory. Dir is where it may write.
+func (p *Process) Watch(ctx context.Context, dir string) {
 	if p.workers {
 		var memory sync.WaitGroup
-		memory.Go(p.watchMemory)
+		memory.Go(func() { p.watchMemory(ctx) })
 		defer memory.Wait()
 	}
 	tick := time.NewTicker(watchInterval)
@@ -95,6 +98,8 @@ func (p *Process) Watch(dir string) {
 	for i := 1; ; i++ {
 		select {
 		case <-p.end:
+			return
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}

@@ -1,0 +1,362 @@
+package deno
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+)
+
+// earlier is a program of a session that was run, to be run again where its process
+// is gone. See RATIONALE.md.
+type earlier struct {
+	Language runners.Language `json:"language"`
+	Code     string           `json:"code"`
+	Filename string           `json:"filename,omitempty"`
+	Packages []string         `json:"packages,omitempty"`
+	Args     []string         `json:"args,omitempty"`
+	Stdin    string           `json:"stdin,omitempty"`
+	Failed   bool             `json:"failed,omitempty"`
+	Names    []string         `json:"names,omitempty"` // of the variables after it
+}
+
+// programsName is the file in Session.Save.
+const programsName = "programs.json"
+
+// Bounds of what is run again.
+const (
+	maxEarlier      = 200
+	maxEarlierBytes = 8 << 20
+	maxEarlierStdin = 64 << 10
+	maxSessionCode  = 16 << 20 // bytes of the session's files that are read for imports
+)
+
+// continueSession runs a program of a session.
+func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	j, err := r.job(req)
+	if err != nil {
+		return nil, err
+	}
+	held, release := r.cfg.Cache.Hold(ctx)
+	k := r.sessions.take(req.Session.Key)
+	if k != nil && (k.state != req.Session.Before || !k.alive()) {
+		k.close()
+		k = nil
+	}
+	s := &continuing{Runner: r, job: j, k: k, release: release, report: runners.Continued{Origin: runners.OriginLive}}
+	o, err := s.run(held)
+	if s.k != nil {
+		r.sessions.put(s.k)
+	}
+	if s.release != nil {
+		s.release()
+	}
+	if o != nil {
+		o.Continued = &s.report
+	}
+	return o, err
+}
+
+// continuing is a program of a session in progress.
+type continuing struct {
+	*Runner
+	*job
+	k       *kept     // its process; nil: none can be kept
+	earlier []earlier // what it continues
+	release func()    // of the hold on the cache, nil if the process has it
+	report  runners.Continued
+}
+
+func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
+	if err := s.prepare(ctx); err != nil {
+		o, err := unavailable(err)
+		return s.finish(ctx, o, err)
+	}
+	defer func() { s.Runner.leases.fill(s.job.key) }()
+	if s.k != nil && !s.fits() {
+		s.k.close()
+		s.k = nil
+	}
+	if s.k == nil {
+		if err := s.begin(ctx); err != nil {
+			if ctx.Err() != nil {
+				return cancelled(), nil
+			}
+			return nil, err
+		}
+	}
+	if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
+		return nil, s.drop(err)
+	}
+	end, err := s.call(ctx, s.k, s.job)
+	if err != nil {
+		return nil, s.drop(err)
+	}
+	own := runners.File{Path: s.main, Data: []byte(s.program.Edited())}
+	left, err := s.k.dir.leftBy(s.req.Session, own)
+	if err != nil {
+		return nil, s.drop(err)
+	}
+	end.files, end.filesOmitted = left.Changed, left.Omitted
+	if !slices.ContainsFunc(left.All, func(f runners.SessionFile) bool { return f.Path == s.main }) {
+		s.k.dir.remove(s.main)
+	}
+	o := end.outcome()
+	end.held.release(o.Stderr)
+	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
+	s.ready.notInstalled(o)
+	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
+}
+
+// drop ends the process after an error of ours.
+func (s *continuing) drop(err error) error {
+	s.k.close()
+	s.k = nil
+	return err
+}
+
+// prepare finds what the session's programs and files import, all together, and
+// installs it.
+func (s *continuing) prepare(ctx context.Context) error {
+	saved, err := map[string]string(nil), error(nil)
+	if s.k != nil {
+		s.earlier = s.k.earlier
+	} else if saved, err = s.req.Session.Saved(); err != nil {
+		return err
+	} else if name := saved[programsName]; name != "" {
+		data, err := os.ReadFile(name)
+		if err == nil {
+			err = json.Unmarshal(data, &s.earlier)
+		}
+		if err != nil {
+			return fmt.Errorf("read the session's programs: %w", err)
+		}
+	}
+	var modules []deps.Module
+	for _, e := range s.earlier {
+		req := e.request(s.req)
+		a, err := analyze(req)
+		if err != nil {
+			return err
+		}
+		modules = append(modules, deps.Module{Path: a.main, Program: a.program})
+		s.pinned = append(s.pinned, a.pinned...)
+	}
+	if err := s.resolve(slices.Concat(s.sessionCode(), s.req.Files), modules...); err != nil {
+		return err
+	}
+	return s.install(ctx, s.job)
+}
+
+// request returns the request of an earlier program.
+func (e earlier) request(now runners.Request) runners.Request {
+	return runners.Request{
+		Language: e.Language, Code: e.Code, Filename: e.Filename, Packages: e.Packages, Args: e.Args,
+		Stdin: strings.NewReader(e.Stdin), Limits: now.Limits, Session: now.Session,
+	}
+}
+
+// sessionCode returns the files of the session that programs import, and the
+// configurations that say how.
+func (s *continuing) sessionCode() (files []runners.File) {
+	total := int64(0)
+	for _, f := range s.req.Session.Files {
+		base := path.Base(f.Path)
+		code := slices.Contains(extensions, path.Ext(base)) || slices.Contains([]string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"}, base)
+		given := slices.ContainsFunc(s.req.Files, func(g runners.File) bool { return g.Path == f.Path })
+		if total += f.Size; !f.Mode.IsRegular() || !code || given || f.Path == s.main || total > maxSessionCode {
+			continue
+		}
+		if data, err := os.ReadFile(f.Source); err == nil {
+			files = append(files, runners.File{Path: f.Path, Data: data})
+		}
+	}
+	return files
+}
+
+// fits reports whether the process has what the program needs.
+func (s *continuing) fits() bool {
+	root := s.k.dir.open()
+	if root == nil {
+		return false // a program has removed its working directory
+	}
+	root.Close()
+	have, want := s.k.variant, s.variant()
+	return have.binary == want.binary && have.ready.dir == want.ready.dir && have.merged == want.merged && have.memory >= want.memory
+}
+
+// begin starts a process, and runs the session's earlier programs in it.
+func (s *continuing) begin(ctx context.Context) error {
+	before := s.req.Session.Before
+	switch {
+	case before == "":
+		s.report.Origin = runners.OriginFresh
+	case len(s.earlier) == 0:
+		s.report.Origin, s.report.Lost = runners.OriginLost, "the process that had them has ended, and its programs cannot be run again"
+	default:
+		s.report.Origin = runners.OriginReplayed
+	}
+	if err := s.start(ctx); err != nil || s.report.Origin != runners.OriginReplayed {
+		return err
+	}
+	for i := range s.earlier {
+		why, err := s.replay(ctx, i)
+		if err != nil {
+			return err
+		}
+		if why == "" {
+			continue
+		}
+		s.report.Origin, s.report.Lost = runners.OriginLost, fmt.Sprintf("call %d, run again, %s", i+1, why)
+		s.earlier = nil
+		s.k.close()
+		return s.start(ctx)
+	}
+	// The programs may have written: the session's files are as they are.
+	if err := emptyDir(s.k.dir.work(), nil); err != nil {
+		return s.drop(err)
+	}
+	s.k.files = nil
+	return nil
+}
+
+// start starts a process for the session.
+func (s *continuing) start(ctx context.Context) error {
+	s.k = nil
+	in, err := s.instance(ctx)
+	if err != nil {
+		return err
+	}
+	release := s.release
+	if s.release = nil; release == nil {
+		release = func() {}
+	}
+	s.k = &kept{instance: in, scripts: map[string]int{}, key: s.req.Session.Key, release: release}
+	return nil
+}
+
+// replay runs an earlier program again, on the files as they are now. It returns
+// why the variables cannot be trusted, "" if they can.
+func (s *continuing) replay(ctx context.Context, n int) (why string, err error) {
+	e := s.earlier[n]
+	if n == 0 {
+		if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
+			return "", s.drop(err)
+		}
+	}
+	again, err := s.earlierJob(e)
+	if err != nil {
+		return "", s.drop(err)
+	}
+	again.left = s.left
+	end, err := s.call(ctx, s.k, again)
+	if err != nil {
+		return "", s.drop(err)
+	}
+	s.left = again.left
+	o := end.outcome()
+	switch {
+	case !end.paused && o.Error != nil:
+		return "ended its process: " + o.Error.Message, nil
+	case !end.paused:
+		return "ended its process", nil
+	case o.Status != runners.Succeeded && !e.Failed:
+		return "failed: " + deps.Shorten(o.Error.Message, 200), nil
+	case !slices.Equal(end.report.variables(), e.Names):
+		return "did not declare the same variables", nil
+	}
+	return "", nil
+}
+
+// earlierJob returns the job of an earlier program.
+func (s *continuing) earlierJob(e earlier) (*job, error) {
+	req := e.request(s.req)
+	a, err := analyze(req)
+	return &job{analysis: a, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
+}
+
+// call runs a program in the process.
+func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error) {
+	j.script = j.main
+	if k.scripts[j.main]++; k.scripts[j.main] > 1 {
+		j.script += "#" + strconv.Itoa(k.scripts[j.main])
+	}
+	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
+	own := runners.File{Path: j.main, Data: []byte(j.program.Edited())}
+	if err := k.arrangeFiles(k.files, []runners.File{own}); err != nil {
+		return nil, err
+	}
+	if k.calls++; j.again {
+		k.before.CPU = k.p.Usage().CPU
+		if err := k.p.Resume(); err != nil {
+			return nil, fmt.Errorf("resume the session's process: %w", err)
+		}
+	}
+	end := j.command(ctx, k.instance, false)
+	k.workers = k.workers || end != nil && end.workers
+	return end, nil
+}
+
+// keep keeps the process and writes what another one needs to Session.Save.
+func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFile) error {
+	session := s.req.Session
+	s.report.Variables, s.report.VariablesOmitted = end.report.names, end.report.more
+	if !end.paused || end.report.exit == nil || session.Rollback && !succeeded {
+		return s.drop(nil)
+	}
+	k := s.k
+	k.state, k.files = session.After, files
+	k.earlier = append(slices.Clip(s.earlier), earlier{
+		Language: s.req.Language, Code: s.req.Code, Filename: s.req.Filename, Packages: s.req.Packages, Args: s.req.Args,
+		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.variables(),
+	})
+	s.report.Kept = true
+	switch last := k.earlier[len(k.earlier)-1]; {
+	case k.unsaved != "":
+	case len(last.Stdin) > maxEarlierStdin:
+		k.unsaved = "a program had more input than is kept"
+	case len(k.earlier) > maxEarlier:
+		k.unsaved = fmt.Sprintf("it has more than %d calls", maxEarlier)
+	}
+	if s.report.Unsaved = k.unsaved; k.unsaved != "" {
+		return nil
+	}
+	data, err := json.Marshal(k.earlier)
+	if err == nil && len(data) > maxEarlierBytes {
+		k.unsaved = fmt.Sprintf("its programs have more than %d MiB", maxEarlierBytes>>20)
+		s.report.Unsaved = k.unsaved
+		return nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(session.Save, programsName), data, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("save the session's programs: %w", err)
+	}
+	return nil
+}
+
+// variables returns the names of the variables, and how many more there are.
+func (rep *report) variables() (names []string) {
+	for _, v := range rep.names {
+		names = append(names, v.Name)
+	}
+	if rep.more > 0 {
+		names = append(names, strconv.Itoa(rep.more))
+	}
+	return names
+}
+
+// typed reports whether a file may have types.
+func typed(name string) bool {
+	return strings.Contains(path.Ext(name), "ts")
+}

@@ -1,0 +1,179 @@
+package deno
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/internal/session"
+	"coderunner/runners"
+)
+
+// openSessions returns a store of sessions, and runs programs of one.
+func openSessions(t *testing.T, r **Runner) func(name, code string, change ...func(*session.Call)) *runners.Outcome {
+	t.Helper()
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(name, code string, change ...func(*session.Call)) *runners.Outcome {
+		t.Helper()
+		c := session.Call{Session: name, Request: runners.Request{Language: runners.TypeScript, Code: code}}
+		for _, f := range change {
+			f(&c)
+		}
+		o, err := store.Run(t.Context(), c, (*r).Run)
+		if err != nil {
+			t.Fatalf("%s: %v", code, err)
+		}
+		return o
+	}
+}
+
+// TestSession has one program after another: what is left of each, and where
+// errors are.
+func TestSession(t *testing.T) {
+	r := open(t, "", nil)
+	run := openSessions(t, &r)
+	for _, c := range []struct{ code, want string }{
+		{"const x: number = 1; let y = x + 1\ny", "2"},
+		{"const x = 5\nx + y", "7"}, // declared again
+		{"y++; y", "3"},
+		{"function inner() { return 1 }\nfunction outer() { return inner() }\nouter()", "1"},
+		{"const inner = () => 2\nouter()", "2"}, // a function becomes a constant
+		{"function inner() { return 3 }\n;[outer(), inner.name]", `[ 3, "inner" ]`},
+		{"class A { n = 1 }\nclass B extends A {}", ""},
+		{"class A { n = 2 }\n;[new A().n, new B().n]", "[ 2, 1 ]"},
+		{"enum Color { Red, Green }\ninterface P { a: number }\nconst { a, b: [c] }: any = await Promise.resolve({ a: 1, b: [2] })", ""},
+		{"[a, c, Color.Green]", "[ 1, 2, 1 ]"},
+		{"var v = 1; for (var i = 0; i < 3; i++) v += i", ""},
+		{"let v2 = v; v = 10;[v, v2, i]", "[ 10, 4, 3 ]"},
+		{"const v = 7\nv", "7"}, // a var becomes a constant
+		{"export const e = 1\nexport default 2\nexport { e as f }\ne", "1"},
+		{"if (x) { x }", ""},
+		{"JSON.stringify({ a })", `'{"a":1}'`},
+		{"Promise.resolve(8)", "8"},
+		{"import { join } from 'node:path'\nimport fs, { existsSync } from 'node:fs'\nimport * as os from 'node:os'", ""},
+		{"[join('a', 'b'), typeof fs.readFileSync, typeof existsSync, typeof os.EOL]", `[ "a/b", "function", "function", "string" ]`},
+		{"const { basename } = require('node:path')\nbasename(import.meta.filename) === basename(__filename)", "true"},
+		{"Deno.writeTextFileSync('lib.ts', 'export const n: number = 41')", ""},
+		{"import { n } from './lib.ts'\nn + 1", "42"},
+		{"(await import('./lib.ts')).n", "41"},
+		{"this is not a program", "SyntaxError:1"},
+		{"const broken = (() => {\n  throw new TypeError('no')\n})()", "TypeError:2"},
+		{"typeof x + x", "number5"},
+		{"const broken = 1\nbroken", "1"},
+		{"interface Q {\n  a: 1\n}\nenum E2 { A }\nfunction boom(q?: Q) {\n  throw new RangeError('far')\n}\nnull!.x", "TypeError:8"},
+		{"\n\nboom()", "RangeError:3"},
+		{"setTimeout(() => { throw new Error('later') }, 1)", "Error:1"},
+		{"Promise.reject(new Error('unhandled'))\n1", "Error:1"},
+		{"setTimeout(() => console.log('late'), 20); 1", "1late\n"},
+		{"setInterval(() => {}, 1000); Deno.exit(3)", "exit 3"},
+		{"x = 6", "6"},
+		{"zz = 6", "ReferenceError:1"},
+		{"await new Promise(() => {})", "Error:0"},
+		{"[x, y, typeof zz]", `[ 6, 3, "undefined" ]`},
+		{"import { nope } from 'node:path'", "SyntaxError:1"},
+	} {
+		o := run("s", c.code)
+		got := ""
+		if o.Result != nil {
+			got = strings.Trim(o.Result.Text, `"`)
+		}
+		got += o.Stdout
+		switch {
+		case o.Error != nil:
+			got = o.Error.Type + ":" + string(rune('0'+o.Error.Line))
+		case o.ExitCode != 0:
+			got = "exit " + string(rune('0'+o.ExitCode))
+		}
+		if got != c.want || o.Continued == nil || !o.Continued.Kept {
+			t.Errorf("%s\n got %q, want %q; %+v %s %+v", c.code, got, c.want, o.Error, o.Stderr, o.Continued.Kept)
+		}
+	}
+}
+
+// TestSessionAsleep has a session go on in another Runner, as after a restart.
+func TestSessionAsleep(t *testing.T) {
+	r := open(t, "", nil)
+	run := openSessions(t, &r)
+	js := func(c *session.Call) { c.Request.Language = runners.JavaScript }
+	file := func(c *session.Call) {
+		c.Request.Files = []runners.File{{Path: "in.txt", Data: []byte("data")}}
+		c.Request.Args = []string{"one"}
+	}
+	run("s", "const text = Deno.readTextFileSync('in.txt'); const arg = Deno.args[0]; Deno.writeTextFileSync('log', 'x', { append: true }); console.log('again')", file)
+	run("s", "const input = await new Response(Deno.stdin.readable).text()", func(c *session.Call) { c.Request.Stdin = strings.NewReader("typed") })
+	run("s", "const partial = 1; throw new Error('half')", js)
+	run("lost", "let n = 0; if (Deno.readTextFileSync('in.txt') !== 'data') throw 1", file)
+	run("lost", "Deno.removeSync('in.txt')")
+
+	r = open(t, "", nil)
+	for _, c := range []struct {
+		name, code, want string
+		origin           runners.Origin
+	}{
+		{"s", "[text, arg, input, partial, Deno.readTextFileSync('log')].join()", "data,one,typed,1,x", runners.OriginReplayed},
+		{"s", "text + Deno.args.length", "data0", runners.OriginLive},
+		{"lost", "typeof n", "undefined", runners.OriginLost},
+		{"lost", "typeof n", "undefined", runners.OriginLive},
+	} {
+		o := run(c.name, c.code)
+		if o.Result == nil || strings.Trim(o.Result.Text, `"`) != c.want || o.Stdout != "" || o.Continued.Origin != c.origin || (o.Continued.Lost != "") != (c.origin == runners.OriginLost) {
+			t.Errorf("%s: %s\n got %+v %q %+v %+v", c.name, c.code, o.Result, o.Stdout, o.Error, o.Continued)
+		}
+	}
+}
+
+// TestSessionLimits has programs run into limits, and others that go on after them.
+func TestSessionLimits(t *testing.T) {
+	r := open(t, "", nil)
+	run := openSessions(t, &r)
+	limits := func(c *session.Call) { c.Request.Limits.Timeout = 3 * time.Second }
+	run("s", "let n = 1")
+	if o := run("s", "n = 2; for (;;) {}", limits); o.Status != runners.TimedOut || o.Continued.Kept {
+		t.Errorf("a loop: %s %+v", o.Status, o.Continued)
+	}
+	if o := run("s", "n", limits); o.Result == nil || o.Result.Text != "1" || o.Continued.Origin != runners.OriginReplayed {
+		t.Errorf("after a loop: %+v %+v", o.Result, o.Continued)
+	}
+	if o := run("s", "process.abort()"); o.Status != runners.Failed || o.Continued.Kept {
+		t.Errorf("a crash: %s %+v", o.Status, o.Continued)
+	}
+	if o := run("s", "n = 3; throw 1", func(c *session.Call) { c.Rollback = true }); o.Status != runners.Failed || o.Continued.Kept {
+		t.Errorf("a rollback: %s %+v", o.Status, o.Continued)
+	}
+	if o := run("s", "n"); o.Result == nil || o.Result.Text != "1" {
+		t.Errorf("after a rollback: %+v %+v", o.Result, o.Continued)
+	}
+
+	// What a program leaves running does not run between calls.
+	run("s", `const w = setInterval(() => { n++; console.log("tick") }, 1); w.unref(); n = 0`)
+	before := keptProcess(t, r).p.Usage().CPU
+	time.Sleep(300 * time.Millisecond) // nothing happens: there is no event
+	if used := keptProcess(t, r).p.Usage().CPU - before; used > 50*time.Millisecond {
+		t.Errorf("an idle process used %v", used)
+	}
+	o := run("s", "const after = n; clearInterval(w); after < 50")
+	if o.Result == nil || o.Result.Text != "true" {
+		t.Errorf("a timer between calls: %+v %+v", o.Result, o.Error)
+	}
+
+	// A report of a later end, by who does not know its nonce.
+	run("s", strings.Replace(forge, "at(-1)", "at(-2)", 1)+`setTimeout(() => { record("r", "forged", "", ""); record("x", "0", "guessed"); globalThis.wrote = true }, 1).unref(); 1`)
+	o = run("s", "await new Promise((ok) => setTimeout(ok, 50)); wrote && 'honest'")
+	if o.Status != runners.Succeeded || o.Result == nil || o.Result.Text != `"honest"` {
+		t.Errorf("after a forged report: %s %+v %+v", o.Status, o.Result, o.Error)
+	}
+}
+
+// keptProcess returns the only process that waits for a session.
+func keptProcess(t *testing.T, r *Runner) *kept {
+	t.Helper()
+	r.sessions.mu.Lock()
+	defer r.sessions.mu.Unlock()
+	if len(r.sessions.kept) != 1 {
+		t.Fatalf("%d processes are kept, want 1", len(r.sessions.kept))
+	}
+	return r.sessions.kept[0]
+}
