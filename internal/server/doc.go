@@ -8,7 +8,8 @@
 // arguments are checked (args.go), it waits for a free place, runs while progress is reported (progress.go), and
 // its outcome becomes content blocks and structured content (content.go), with
 // a text for models (text.go). What is cut, shown or written by the program is
-// kept as resources (store.go).
+// kept as resources (store.go), as are the page that shows results in hosts that
+// know MCP Apps (apps.go, app/) and what describes the server (environment.go).
 //
 // # Sources
 //

@@ -37,10 +37,14 @@ func New(c Config) (*Server, error) {
 		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
 	}
+	hooks := &mcpserver.Hooks{}
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),
 		mcpserver.WithToolCapabilities(false),
 		mcpserver.WithResourceCapabilities(false, false),
-		mcpserver.WithToolFilter(s.withoutSchema))...)
+		mcpserver.WithToolFilter(s.withoutSchema),
+		mcpserver.WithToolFilter(withApp),
+		mcpserver.WithExtensions(map[string]any{appExtension: map[string]any{}}),
+		mcpserver.WithHooks(hooks))...)
 	s.store = newStore(s.mcp)
 	tool, err := newTool(c)
 	if err != nil {
@@ -48,5 +52,5 @@ func New(c Config) (*Server, error) {
 	}
 	s.mcp.AddTool(tool, s.handle)
 	s.addEnvironment(c)
-	return s, nil
+	return s, s.addApp(hooks)
 }

@@ -153,7 +153,7 @@ func TestStoreIsBounded(t *testing.T) {
 		r.add("big", "application/zip", "", make([]byte, maxKeptBytes/3))
 		s.store.keep(r)
 	}
-	if n := len(s.mcp.ListResources()); n != 4 /* the environment, too */ || s.store.bytes > maxKeptBytes {
+	if n := len(s.mcp.ListResources()); n != 3+2 /* the environment and the page, too */ || s.store.bytes > maxKeptBytes {
 		t.Errorf("%d resources with %d bytes", n, s.store.bytes)
 	}
 }

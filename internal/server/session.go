@@ -13,6 +13,8 @@ import (
 type session struct {
 	initialized atomic.Bool
 	client      atomic.Pointer[mcp.Implementation]
+
+	capabilities atomic.Pointer[mcp.ClientCapabilities]
 }
 
 func (s *session) Initialize()                                         { s.initialized.Store(true) }
@@ -28,8 +30,13 @@ func (s *session) GetClientInfo() (c mcp.Implementation) {
 	}
 	return c
 }
-func (*session) SetClientCapabilities(mcp.ClientCapabilities)         {}
-func (*session) GetClientCapabilities() (none mcp.ClientCapabilities) { return none }
+func (s *session) SetClientCapabilities(c mcp.ClientCapabilities) { s.capabilities.Store(&c) }
+func (s *session) GetClientCapabilities() (c mcp.ClientCapabilities) {
+	if p := s.capabilities.Load(); p != nil {
+		c = *p
+	}
+	return c
+}
 
 // sessionFrom returns the session of a request, or nil.
 func sessionFrom(ctx context.Context) *session {
