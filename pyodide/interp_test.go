@@ -64,7 +64,8 @@ func TestPrograms(t *testing.T) {
 		{name: "asyncio.run", code: "import asyncio\nasync def f():\n  await asyncio.gather(*[asyncio.sleep(.01) for _ in range(9)])\n  return 5\nasyncio.run(f())", want: "5"},
 		{name: "surrogate", code: `print('\ud800')`, stdout: "\xed\xa0\x80\n"},
 		{name: "folder", code: "import os\nopen('a','w').write('x'); os.getcwd(), os.listdir()", want: "('/home/user', ['a'])"},
-		{name: "environment", code: "import os\ndict(os.environ)", want: "{'HOME': '/home/user'}"},
+		{name: "environment", code: "import os\nsorted(os.environ)", want: "['HOME', 'LANG', 'PATH', 'USER']"},
+		{name: "locale", code: "import locale\nlocale.setlocale(locale.LC_ALL, locale.setlocale(locale.LC_ALL, ''))\nlocale.setlocale(locale.LC_ALL, 'en_US.UTF-8')", want: "Error", exit: 1},
 		{name: "network", code: "import socket\nsocket.create_connection(('localhost', 80))", want: "PermissionError", exit: 1},
 		{name: "names", code: "import socket, urllib.request\ntry:\n  socket.gethostbyname_ex('example')\nexcept socket.gaierror as e:\n  print(isinstance(e, PermissionError))\nurllib.request.urlopen('file://example/f')", want: "URLError", stdout: "True\n", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
@@ -73,7 +74,7 @@ func TestPrograms(t *testing.T) {
 		{name: "own signal", code: "import signal\nsignal.raise_signal(signal.SIGINT)", want: "KeyboardInterrupt", exit: 1},
 		{name: "own signal, caught", code: "import signal\ntry:\n  signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: pass\nsignal.getsignal(signal.SIGINT) is signal.default_int_handler", want: "True"},
 		{name: "own signal, asyncio", code: "import asyncio, signal\nasync def f():\n  try:\n    signal.raise_signal(signal.SIGINT)\n    await asyncio.sleep(9)\n  except asyncio.CancelledError:\n    print('cancelled')\n    raise\nasyncio.run(f())", want: "KeyboardInterrupt", stdout: "cancelled\n", exit: 1},
-		{name: "main", code: "__name__, __file__", want: "('__main__', 'main.py')"},
+		{name: "main", code: "__name__, __file__", want: "('__main__', '/home/user/main.py')"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			res, stdout, stderr := run(t, pyodide.Options{Stdin: strings.NewReader(c.stdin)}, pyodide.Program{Code: c.code})

@@ -118,10 +118,36 @@ def _tqdm(module):
     module.tqdm.monitor_interval = 0
 
 
+def _rich(module):
+    """Its progress bars are drawn by a thread; without it, at the end."""
+    start = module.Live.start
+
+    def starts(self, refresh=False):
+        self.auto_refresh = False
+        start(self, refresh)
+
+    module.Live.start = starts
+
+
+def _locale(module):
+    """The C library takes every name for a locale, and has only one."""
+    set_locale = module.setlocale
+
+    def setlocale(category, locale=None):
+        for name in locale.split(";") if isinstance(locale, str) else locale[:1] if locale else ():
+            if name not in ("", "C", "POSIX", "C.UTF-8", "C.utf8"):
+                raise module.Error("unsupported locale setting")
+        return set_locale(category, locale)
+
+    module.setlocale = setlocale
+
+
 _CHANGES = {
     "asyncio.selector_events": _selector_events,
     "importlib.metadata": _metadata,
+    "locale": _locale,
     "pyodide.http": _pyodide_http,
+    "rich.live": _rich,
     "socket": _socket,
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,

@@ -35,6 +35,8 @@ _decode = json.JSONDecoder().decode
 _undump, _unbase64 = marshal.loads, binascii.a2b_base64
 _open, _read, _write, _close = os.open, os.read, os.write, os.close
 _stdout, _stderr = sys.stdout, sys.stderr
+for _stream in _stdout, _stderr:  # a write per line, not one for each part of it
+    _stream.reconfigure(line_buffering=True, write_through=False)
 
 
 class HostError(RuntimeError):
@@ -72,6 +74,7 @@ _Interrupt.__module__ = "builtins"
 
 
 def _on_interrupt(signum, frame):
+    _flush(_stdout)  # the program may go on until it is stopped the hard way
     raise _Interrupt
 
 
@@ -208,13 +211,13 @@ def _compile(p, main):
     source = _source(p["code"])
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
-    env = {"HOME": _home[:-1], **_environ, **(p["env"] or {})}
+    env = {**_ENV, **_environ, **(p["env"] or {})}
     _set_environ(env)
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _look_again))
     sys.path.insert(0, os.getcwd())
     _unshadow(os.listdir())
-    main["__file__"] = name
+    main["__file__"] = _home + name
     main["__builtins__"] = builtins
     if p.get("compiled"):
         return _undump(_unbase64(p["compiled"]))
@@ -463,3 +466,4 @@ def _user_frames(frames, name):
 
 
 _home = os.getcwd().rstrip("/") + "/"
+_ENV = {"HOME": _home[:-1], "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "USER": "root"}

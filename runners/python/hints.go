@@ -28,9 +28,11 @@ var notHere = map[string]bool{
 
 const (
 	giveIt    = "name it in the argument packages (--package on the command line)"
-	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like have a switch for theirs (rich: auto_refresh=False)."
+	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like often have a switch for theirs."
 	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
+	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
+	noLocale  = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noPool    = "There are no other processes here: call the function in a loop, or with map."
 )
 
@@ -43,6 +45,10 @@ func (j *job) hint(e *runners.Error) string {
 		return noThreads
 	case e.Type == "NotImplementedError" && strings.Contains(e.Message, "multiprocessing"):
 		return noPool
+	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):
+		return noLoop
+	case e.Type == "Error" && e.Message == "unsupported locale setting":
+		return noLocale
 	case e.Type == "EOFError" && (e.Message == "" || strings.HasPrefix(e.Message, "EOF when reading")):
 		return noInput
 	case e.Type == "ZoneInfoNotFoundError" && !j.pk.present(timeZones):

@@ -88,6 +88,8 @@ func TestHints(t *testing.T) {
 		{"import tkinter.ttk", "not in this runtime"},
 		{"import imp", "removed from Python in 3.12; use importlib"},
 		{"from threading import Thread\nThread(target=print).start()", "There are no threads here"},
+		{"import asyncio\nasyncio.get_event_loop()", "use asyncio.run(main())"},
+		{"import locale\nlocale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')", "There is only the locale C"},
 		{"import subprocess\nsubprocess.run(['ls'])", ""},
 		{"import os\nos.fork()", ""},
 		{"import multiprocessing\nmultiprocessing.Pool(2)", ""},
