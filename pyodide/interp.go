@@ -39,6 +39,10 @@ type Options struct {
 
 	// Calls are what the program may ask the host for, by name.
 	Calls map[string]Call
+
+	// Populate, if not nil, fills [Home] before the files that were open in it are
+	// opened again: an [Interp.Snapshot] has none of what is in it.
+	Populate func(*Interp) error
 }
 
 func (o Options) memory() int64 {
@@ -56,6 +60,7 @@ type Interp struct {
 	calls     map[string]Call
 	asked     []string // environment variables looked up before a snapshot
 	newZone   bool     // the snapshot was taken in another time zone
+	from      *Snapshot
 
 	mu     sync.Mutex // held while a program runs, and by Close
 	closed bool       // under mu
@@ -172,6 +177,13 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	res.PeakMemory = int64(in.memory.Committed())
 	res.MemoryCapHit = in.memory.Refused()
 	return res, nil
+}
+
+// Usable reports whether the interpreter can run another program.
+func (in *Interp) Usable() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return !in.closed && !in.dead
 }
 
 var errTimeLimit = errors.New("time limit")

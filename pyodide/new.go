@@ -10,9 +10,11 @@ import (
 
 // New makes a fresh interpreter. The caller closes it.
 func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
-	switch from := cmp.Or(o.From, r.base); from {
-	case nil:
+	switch from := cmp.Or(o.From, r.base); {
+	case from == nil:
 		in, err = r.boot(ctx, o)
+	case from.base != nil: // it goes on once
+		in, err = r.fromSnapshot(ctx, from, o, r.restore)
 	default:
 		in, err = r.fromSnapshot(ctx, from, o, r.pool.lease)
 	}
@@ -45,7 +47,7 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 	if err != nil {
 		return nil, err
 	}
-	in := &Interp{instance: instance, rt: r}
+	in := &Interp{instance: instance, rt: r, from: z}
 	if err := in.makeFiles(o, z.owner.Clock); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
@@ -59,19 +61,27 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 	if err := in.fs.Restore(z.owner.Files); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	if err := in.resume(z.owner.Suspended); err != nil {
+	if err := in.resume(z.owner.Suspended, o.Populate); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	return in, nil
 }
 
-// resume restores the files and descriptors of the suspended interpreter.
-func (in *Interp) resume(l *suspended) error {
-	if l == nil {
-		return nil
+// resume restores the files and descriptors of the suspended interpreter, if it
+// was one.
+func (in *Interp) resume(l *suspended, populate func(*Interp) error) error {
+	if l != nil {
+		if err := in.fs.Restore(l.Files); err != nil {
+			return err
+		}
 	}
-	if err := in.fs.Restore(l.Files); err != nil {
-		return err
+	if populate != nil {
+		if err := populate(in); err != nil {
+			return err
+		}
 	}
-	return in.proc.Restore(l.Process)
+	if l != nil {
+		return in.proc.Restore(l.Process)
+	}
+	return nil
 }

@@ -16,6 +16,11 @@ type Program struct {
 	// from parsing the program.
 	Analysis *Analysis
 
+	// Session keeps what the program leaves in __main__ for the interpreter's next
+	// program, and lists it in Result.Variables. What is to be done at exit is not
+	// done.
+	Session bool
+
 	// Timeout limits the execution, including the host's work for the program;
 	// 0 is no limit.
 	Timeout time.Duration
@@ -70,13 +75,20 @@ type Result struct {
 	ExitCode  int
 	Value     *Value     // of the last expression; nil for None, or if there is none
 	Exception *Exception // nil unless one was uncaught
-	Trap      string     // what the trap was, when Ended is Trapped
-	Cause     error      // why, when Ended is Flooded or later
+
+	Variables        []Variable // of a session, sorted by name
+	VariablesOmitted int
+
+	Trap  string // what the trap was, when Ended is Trapped
+	Cause error  // why, when Ended is Flooded or later
 
 	CPUTime      time.Duration // 0 where unknown (it is known on Linux)
 	PeakMemory   int64         // bytes of linear memory
 	MemoryCapHit bool          // the last request for memory exceeded Options.Memory
 }
+
+// Variable is a global variable, by its name and its type's.
+type Variable struct{ Name, Type string }
 
 // Value is the value of a program's last expression.
 type Value struct {
@@ -104,6 +116,7 @@ type request struct {
 	ResultLimit int               `json:"result_limit"`
 	Compiled    string            `json:"compiled,omitempty"`
 	Offered     []string          `json:"offered,omitempty"`
+	Session     bool              `json:"session,omitempty"`
 }
 
 type report struct {
@@ -115,10 +128,13 @@ type report struct {
 	Traceback string  `json:"traceback"`
 	Line      int     `json:"line"`
 	NoMemory  bool    `json:"no_memory"`
+
+	Variables        [][2]string `json:"variables"`
+	VariablesOmitted int         `json:"variables_omitted"`
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
 	if p.Analysis != nil {
 		r.Compiled = p.Analysis.compiled
 	}
@@ -137,8 +153,15 @@ func (p Program) request(env map[string]string) request {
 
 // maxReport returns the maximum length of the report, in bytes: a repr, a message
 // and a traceback of ResultLimit characters of at most twelve bytes in JSON each,
-// JSON in JSON, and short fields.
-func (r request) maxReport() uint32 { return uint32(64<<10 + 40*r.ResultLimit) }
+// JSON in JSON, short fields, and the variables.
+func (r request) maxReport() uint32 { return uint32(512<<10 + 40*r.ResultLimit) }
+
+// maxVariables bounds the variables that a report lists, maxVariable the bytes of a
+// name.
+const (
+	maxVariables = 200
+	maxVariable  = 1024
+)
 
 // maxTypeName bounds the name of an exception's type, in bytes.
 const maxTypeName = 256
@@ -149,10 +172,16 @@ func readReport(text string) (*Result, error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, &guestError{fmt.Sprintf("a report that is none: %v", err)}
 	}
-	if r.ExitCode < 0 || r.ExitCode > 255 || r.Line < 0 || len(r.Type) > maxTypeName {
+	if r.ExitCode < 0 || r.ExitCode > 255 || r.Line < 0 || len(r.Type) > maxTypeName || len(r.Variables) > maxVariables || r.VariablesOmitted < 0 {
 		return nil, &guestError{"a report with values out of range"}
 	}
-	res := &Result{ExitCode: r.ExitCode}
+	res := &Result{ExitCode: r.ExitCode, VariablesOmitted: r.VariablesOmitted}
+	for _, v := range r.Variables {
+		if len(v[0])+len(v[1]) > maxVariable {
+			return nil, &guestError{"a report with long names"}
+		}
+		res.Variables = append(res.Variables, Variable{v[0], v[1]})
+	}
 	if r.Repr != nil {
 		res.Value = &Value{Repr: *r.Repr}
 		if r.JSON != "" && json.Valid([]byte(r.JSON)) {

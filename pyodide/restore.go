@@ -28,6 +28,11 @@ func (r *compiled) restore(ctx context.Context, z *Snapshot, memory int64) (in *
 	if err := in.linking.restoreLibraries(ctx, z.owner.Link, z.mounts); err != nil {
 		return in, err
 	}
+	if z.base != nil {
+		if err := in.mapImage(z.base.image); err != nil {
+			return in, err
+		}
+	}
 	if err := in.mapImage(z.image); err != nil {
 		return in, err
 	}
@@ -55,8 +60,8 @@ func (in *instance) growMemory(image *snapshot.Image, memory int64) error {
 
 // mapImage maps the image's memory into the instance's.
 func (in *instance) mapImage(image *snapshot.Image) error {
-	for _, e := range image.Extents {
-		if err := in.memory.Map(image.File, image.Base+int64(e.Offset), e.Offset, e.Length); err != nil {
+	for e, at := range image.Stored() {
+		if err := in.memory.Map(image.File, image.Base+at, e.Offset, e.Length); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@ import (
 type Snapshot struct {
 	drop   func(*Snapshot) // closes the pool's idle instances
 	image  *snapshot.Image
+	base   *Snapshot // what the image is a delta of, its own to close; nil: it is whole
 	owner  owner
 	mounts []Mount
 	closed atomic.Bool
@@ -83,6 +84,9 @@ func (z *Snapshot) Close() error {
 	var err error
 	if z.unmap != nil {
 		err = z.unmap()
+	}
+	if z.base != nil {
+		err = errors.Join(err, z.base.Close())
 	}
 	return errors.Join(err, z.image.Close())
 }

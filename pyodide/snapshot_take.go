@@ -153,7 +153,7 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 			return err
 		}
 	}
-	before, err := in.fs.State()
+	before, err := in.fs.State("")
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (in *Interp) madeSince(before []memfs.Saved) ([]memfs.Saved, error) {
 	for _, s := range before {
 		known[s.Path] = true
 	}
-	files, err := in.fs.State()
+	files, err := in.fs.State("")
 	if err != nil {
 		return nil, err
 	}
@@ -272,5 +272,8 @@ func (in *Interp) write(f *os.File, files []memfs.Saved, l *suspended) error {
 	if !ok {
 		return errOutOfRange
 	}
-	return snapshot.Write(f, memory, s)
+	if l == nil || in.from == nil {
+		return snapshot.Write(f, memory, s)
+	}
+	return in.writeDelta(f, memory, s)
 }

@@ -1,16 +1,26 @@
 package pyodide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
+	"slices"
+	"time"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/snapshot"
 )
 
 // Snapshot writes an idle interpreter that has run programs to a new file: its
-// memory, files, open files and loaded libraries. The interpreter can be used
-// afterwards. The error wraps [ErrUnfit] and names what cannot be kept: pipes,
-// mapped files, timers, directories of the host. The file's contents are trusted
-// when it is opened: keep it where programs cannot write.
+// memory, files outside of [Home], open files and loaded libraries. The
+// interpreter can be used afterwards. The file has only the pages of memory that
+// are not those of Base. The error wraps [ErrUnfit] and names what cannot be
+// kept: pipes, mapped files, timers, directories of the host. The file's contents
+// are trusted when it is opened: keep it where programs cannot write.
 func (in *Interp) Snapshot(f *os.File) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -20,7 +30,7 @@ func (in *Interp) Snapshot(f *os.File) error {
 	l := &suspended{}
 	var err error
 	if l.Process, err = in.proc.State(); err == nil {
-		l.Files, err = in.fs.State()
+		l.Files, err = in.fs.State(Home)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w: %w", ErrUnfit, err)
@@ -28,10 +38,57 @@ func (in *Interp) Snapshot(f *os.File) error {
 	return in.write(f, nil, l)
 }
 
+// Base returns the snapshot that a Snapshot of the interpreter would be a delta
+// of; nil if it would be whole. The caller may link to it or copy it, and does
+// not close it.
+func (in *Interp) Base() *os.File {
+	if in.from == nil {
+		return nil
+	}
+	return in.from.whole().image.File
+}
+
+// whole returns the snapshot that this one is a delta of, or itself.
+func (z *Snapshot) whole() *Snapshot {
+	if z.base != nil {
+		return z.base
+	}
+	return z
+}
+
+// writeDelta writes the pages that are not those of the base. Where the system
+// does not tell which may differ, all are compared.
+func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State) error {
+	base := in.from.whole()
+	base.reading.RLock()
+	defer base.reading.RUnlock()
+	if base.closed.Load() {
+		return errClosed
+	}
+	contents, err := base.contents()
+	if err != nil {
+		return err
+	}
+	where := []snapshot.Extent{{Offset: 0, Length: uint64(len(memory))}}
+	if written, err := in.memory.Written(); err == nil {
+		where = nil
+		for _, r := range written {
+			where = append(where, snapshot.Extent(r))
+		}
+		if in.from.base != nil {
+			where = append(where, in.from.image.Extents...)
+		}
+		slices.SortFunc(where, func(a, b snapshot.Extent) int { return cmp.Compare(a.Offset, b.Offset) })
+	}
+	return snapshot.WriteDelta(f, memory, contents, where, s)
+}
+
 // OpenSnapshot opens a file that [Interp.Snapshot] wrote, with this runtime or
-// with an equal one in another process. The mounts are those that the interpreter
-// had. The caller closes the result when no interpreter is being made of it.
-func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
+// with an equal one in another process. base is a copy of the file that was the
+// interpreter's Base, "" if there was none. The mounts are those that the
+// interpreter had. The caller closes the result after the interpreters that are
+// made of it, if they are to be written again.
+func (r *Runtime) OpenSnapshot(path, base string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore
 	}
@@ -40,7 +97,61 @@ func (r *Runtime) OpenSnapshot(path string, mounts []Mount) (*Snapshot, error) {
 		return nil, err
 	}
 	if z.owner.Suspended == nil || z.owner.Key != r.SnapshotKey() {
-		return nil, errors.Join(fmt.Errorf("open %s: it is of another runtime", path), z.Close())
+		return nil, errors.Join(errors.New("it was saved by another version"), z.Close())
+	}
+	if z.image.Delta {
+		if z.base, err = r.openSnapshot(base, nil); err != nil {
+			return nil, errors.Join(err, z.Close())
+		}
 	}
 	return z, nil
+}
+
+// Attach gives an idle interpreter the streams, environment and calls of its next
+// program. The other options do not count.
+func (in *Interp) Attach(o Options) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.closed {
+		in.proc.SetStdio(o.Stdin, o.Stdout, o.Stderr)
+		in.env, in.calls = o.Env, o.Calls
+	}
+}
+
+// Put makes a file, or replaces one, with the mode's permissions; a directory; or
+// a symbolic link to target. A relative name is in [Home].
+func (in *Interp) Put(name string, mode fs.FileMode, data []byte, target string) error {
+	s := memfs.Saved{Path: path.Join(Home, name), Mode: uint32(mode.Perm()), Mtime: now(), Data: data, Target: target}
+	switch mode.Type() {
+	case 0:
+		s.Mode |= abi.S_IFREG
+	case fs.ModeDir:
+		s.Mode |= abi.S_IFDIR
+	case fs.ModeSymlink:
+		s.Mode |= abi.S_IFLNK
+	}
+	return in.fs.Restore([]memfs.Saved{s})
+}
+
+func now() abi.Timespec {
+	t := time.Now()
+	return abi.Timespec{Sec: t.Unix(), Nsec: int32(t.Nanosecond())}
+}
+
+// Remove removes a file, or a directory with all that is in it, from [Home].
+func (in *Interp) Remove(name string) error {
+	at := path.Join(Home, name)
+	if errno := in.fs.Unlink(nil, at); errno != abi.EISDIR && errno != abi.EPERM {
+		return errno.Err()
+	}
+	entries, err := fs.ReadDir(in.fs.FS(), at[1:])
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := in.Remove(path.Join(name, e.Name())); err != nil {
+			return err
+		}
+	}
+	return in.fs.Rmdir(nil, at).Err()
 }

@@ -3,6 +3,8 @@ package pyodide_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +61,7 @@ k.drawn = random.random()
 	if err := errors.Join(in.Snapshot(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
+	home := homeOf(t, in)
 	const after = `
 import builtins, ctypes, os, random
 k = builtins.kept
@@ -74,13 +77,13 @@ type(k).__name__, k.numbers, k.file.readline(), k.file.read(), open("../link").r
 		t.Fatal(err)
 	}
 	defer other.Close()
-	z, err := other.OpenSnapshot(path, mounts)
+	z, err := other.OpenSnapshot(path, in.Base().Name(), mounts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer z.Close()
 	for range 2 { // it can be brought back more than once
-		back, err := other.New(ctx, pyodide.Options{From: z})
+		back, err := other.New(ctx, pyodide.Options{From: z, Populate: home})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,6 +94,80 @@ type(k).__name__, k.numbers, k.file.readline(), k.file.read(), open("../link").r
 		if err := back.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// homeOf returns a function that makes what is in an interpreter's home.
+func homeOf(t *testing.T, in *pyodide.Interp) func(*pyodide.Interp) error {
+	t.Helper()
+	home, err := fs.Sub(in.Files(), pyodide.Home[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(to *pyodide.Interp) error {
+		return fs.WalkDir(home, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil || name == "." {
+				return err
+			}
+			var data []byte
+			var target string
+			switch d.Type() {
+			case 0:
+				data, err = fs.ReadFile(home, name)
+			case fs.ModeSymlink:
+				target, err = fs.ReadLink(home, name)
+			}
+			if err != nil {
+				return err
+			}
+			return to.Put(name, d.Type()|0o755, data, target)
+		})
+	}
+}
+
+// TestSnapshotSize writes an interpreter again and again: what it wrote to counts,
+// not what it was made of.
+func TestSnapshotSize(t *testing.T) {
+	ctx := context.Background()
+	rt := pyodidetest.Runtime(t)
+	in, err := rt.New(ctx, pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	base := in.Base().Name()
+	for i := range 4 {
+		code := fmt.Sprintf("import builtins\nbuiltins.blocks = getattr(builtins, 'blocks', []) + [bytes([%d]) * 1_000_000]\n[b[0] for b in blocks]", i)
+		res, err := in.Run(ctx, pyodide.Program{Code: code})
+		if err != nil || res.Value == nil || strings.Count(res.Value.Repr, ",") != i {
+			t.Fatalf("%d: %+v %+v %v", i, res.Value, res.Exception, err)
+		}
+		path := filepath.Join(dir, fmt.Sprint(i))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(in.Snapshot(f), f.Close(), in.Close()); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if most := int64(3_000_000 + 1_100_000*i); err != nil || info.Size() > most {
+			t.Errorf("%d: %d bytes, want at most %d", i, info.Size(), most)
+		}
+		z, err := rt.OpenSnapshot(path, base, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if in, err = rt.New(ctx, pyodide.Options{From: z}); err != nil {
+			t.Fatal(err)
+		}
+		if in.Base().Name() != base {
+			t.Errorf("the base is now %s", in.Base().Name())
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -118,13 +195,14 @@ func TestSnapshotAhead(t *testing.T) {
 	if err := errors.Join(in.Snapshot(f), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	z, err := rt.OpenSnapshot(path, nil)
+	z, err := rt.OpenSnapshot(path, in.Base().Name(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer z.Close()
+	home := homeOf(t, in)
 	for range 6 {
-		back, err := rt.New(ctx, pyodide.Options{From: z})
+		back, err := rt.New(ctx, pyodide.Options{From: z, Populate: home})
 		if err != nil {
 			t.Fatal(err)
 		}

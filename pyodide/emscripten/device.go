@@ -27,6 +27,12 @@ func (p *Process) openStdio(c Config) {
 	}
 }
 
+// SetStdio replaces what is behind the three standard streams, when nothing runs.
+func (p *Process) SetStdio(stdin io.Reader, stdout, stderr io.Writer) {
+	p.stdio[0].(*input).replace(stdin)
+	p.stdio[1].(*output).w, p.stdio[2].(*output).w = stdout, stderr
+}
+
 // makeDevices fills /dev, unless an earlier process of the same file system
 // did. The standard streams are there, too: opening one is like dup.
 func (p *Process) makeDevices() error {
@@ -129,6 +135,7 @@ type input struct {
 	buf     []byte // read and not yet taken
 	err     error  // what r said last; io.EOF at the end
 	reading bool
+	source  int // how often r was replaced
 	waiters memfs.Waiters
 }
 
@@ -136,15 +143,23 @@ type input struct {
 const readAhead = 32 << 10
 
 func newInput(r io.Reader) *input {
+	in := &input{}
+	in.replace(r)
+	return in
+}
+
+// replace makes r the stream's source. What an earlier one still reads is dropped.
+func (in *input) replace(r io.Reader) {
 	if r == nil {
 		r = strings.NewReader("")
 	}
-	in := &input{r: r}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.r, in.source, in.buf, in.err, in.reading, in.direct = r, in.source+1, nil, nil, false, false
 	switch r.(type) {
 	case *strings.Reader, *bytes.Reader, *bytes.Buffer:
 		in.direct = true
 	}
-	return in
 }
 
 func (in *input) Write(context.Context, []byte, bool) (int, abi.Errno) { return 0, abi.EBADF }
@@ -203,14 +218,16 @@ func (in *input) ask() {
 		return
 	}
 	in.reading = true
-	go func() {
+	go func(r io.Reader, source int) {
 		buf := make([]byte, readAhead)
-		n, err := in.r.Read(buf)
+		n, err := r.Read(buf)
 		in.mu.Lock()
-		in.buf, in.err, in.reading = buf[:n], err, false
+		if source == in.source {
+			in.buf, in.err, in.reading = buf[:n], err, false
+		}
 		in.mu.Unlock()
 		in.waiters.Wake()
-	}()
+	}(in.r, in.source)
 }
 
 // Ready asks the host for input if there is none, so that poll works.

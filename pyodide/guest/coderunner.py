@@ -34,7 +34,7 @@ _encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 _undump, _unbase64 = marshal.loads, binascii.a2b_base64
 _open, _read, _write, _close = os.open, os.read, os.write, os.close
-_stdout, _stderr = sys.stdout, sys.stderr
+_stdin, _stdout, _stderr = sys.stdin, sys.stdout, sys.stderr
 for _stream in _stdout, _stderr:  # a write per line, not one for each part of it
     _stream.reconfigure(line_buffering=True, write_through=False)
 
@@ -205,17 +205,30 @@ def _unshadow(names):
 # ---- what the program is
 
 
+_earlier = set()  # the names of a session's programs
+
+
+def _continue():
+    """Forgets what a session's earlier program had of its own."""
+    global _stdin
+    if sys.stdin is _stdin:
+        _stdin = sys.stdin = open(0, encoding="utf-8", errors="surrogatepass", closefd=False)
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
+
+
 def _compile(p, main):
     """Prepares the program's surroundings and returns its code objects."""
     name = p["filename"]
     source = _source(p["code"])
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
-    env = {**_ENV, **_environ, **(p["env"] or {})}
-    _set_environ(env)
+    if _earlier:
+        _continue()
+    else:
+        _set_environ({**_ENV, **_environ, **(p["env"] or {})})
+        sys.path.insert(0, os.getcwd())
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _look_again))
-    sys.path.insert(0, os.getcwd())
     _unshadow(os.listdir())
     main["__file__"] = _home + name
     main["__builtins__"] = builtins
@@ -381,10 +394,25 @@ def _finish(p, main, report):
             _display.finish()
         except Exception:
             pass  # a figure that cannot be drawn
-    atexit._run_exitfuncs()
-    main.clear()
+    if p.get("session"):
+        _earlier.add(p["filename"])
+        _list(main, report)
+    else:
+        atexit._run_exitfuncs()
+        main.clear()
     for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
         _flush(stream)
+
+
+_VARIABLES = 200  # that are listed
+_type_name = type.__dict__["__name__"].__get__
+
+
+def _list(main, report):
+    """Puts the names and types of the session's variables into the report."""
+    names = sorted(n for n in main if type(n) is str and not n.startswith("_"))
+    report["variables"] = [[_shorten(n, 80), _shorten(_type_name(type(main[n])), 80)] for n in names[:_VARIABLES]]
+    report["variables_omitted"] = max(0, len(names) - _VARIABLES)
 
 
 def _flush(stream):
@@ -427,7 +455,7 @@ def _explain(e, p, report):
             report["message"] = _shorten(str(e.msg), limit)
         else:
             report["message"] = _shorten(_message(e), limit)
-            if te.stack:
+            if te.stack and (te.stack[-1].filename == name or te.stack[-1].filename not in _earlier):
                 report["line"] = te.stack[-1].lineno or 0
         report["traceback"] = _shorten("".join(te.format()), limit)
     except BaseException as again:
@@ -458,7 +486,7 @@ def _keep_user_frames(te, name, limit):
 
 
 def _is_user_file(filename, name):
-    return filename == name or filename.startswith(_home)
+    return filename == name or filename in _earlier or filename.startswith(_home)
 
 
 def _user_frames(frames, name):

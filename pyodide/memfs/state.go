@@ -20,10 +20,11 @@ type Saved struct {
 }
 
 // State returns what is in memory, directories before their entries, without
-// mounts and devices. Its error names what cannot be saved: FIFOs, files with
-// several names, and directories of the host.
-func (fsys *FS) State() (list []Saved, err error) {
-	if err := fsys.save(fsys.root, "/", &list); err != nil {
+// mounts and devices, and without what is in the directory except. Its error
+// names what cannot be saved: FIFOs, files with several names, and directories
+// of the host.
+func (fsys *FS) State(except string) (list []Saved, err error) {
+	if err := fsys.save(fsys.root, "/", except, &list); err != nil {
 		return nil, err
 	}
 	for i := range list {
@@ -37,7 +38,7 @@ func (fsys *FS) State() (list []Saved, err error) {
 }
 
 // save lists the directory n, whose path is dir.
-func (fsys *FS) save(n *Node, dir string, list *[]Saved) error {
+func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 	fsys.mu.Lock()
 	children := map[string]*Node{}
 	for name, e := range n.dir().entries {
@@ -65,8 +66,8 @@ func (fsys *FS) save(n *Node, dir string, list *[]Saved) error {
 			return fmt.Errorf("%s has %d names", at, st.Nlink)
 		}
 		*list = append(*list, saved)
-		if c.IsDir() {
-			if err := fsys.save(c, at, list); err != nil {
+		if c.IsDir() && at != except {
+			if err := fsys.save(c, at, except, list); err != nil {
 				return err
 			}
 		}

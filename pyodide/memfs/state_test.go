@@ -21,7 +21,7 @@ func TestState(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	saved, err := fsys.State()
+	saved, err := fsys.State("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestState(t *testing.T) {
 	if err := other.Restore(saved); err != nil {
 		t.Fatal(err)
 	}
-	again, err := other.State()
+	again, err := other.State("")
 	if diff := cmp.Diff(saved, again); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -47,7 +47,7 @@ func TestState(t *testing.T) {
 	if e := fsys.Mknod(nil, "/home/q", abi.S_IFIFO|0o600); e != abi.OK {
 		t.Fatal(e)
 	}
-	if _, err := fsys.State(); err == nil {
+	if _, err := fsys.State(""); err == nil {
 		t.Error("a FIFO was saved")
 	}
 	if err := other.Restore([]Saved{{Path: "/x", Mode: abi.S_IFIFO}}); err == nil {

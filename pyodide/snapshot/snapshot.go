@@ -8,6 +8,8 @@
 //
 // The memory is stored at its own offsets, so that its extents can be mapped
 // copy-on-write over a fresh linear memory; nothing is read until it is used.
+// A delta has only the pages that differ from another snapshot's, its base, one
+// extent directly after the other. It is mapped over the base.
 // The package knows the format only: package pyodide takes and restores
 // snapshots, and its store vouches for the bytes.
 //
@@ -23,6 +25,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 )
 
@@ -47,10 +50,14 @@ type Extent struct {
 	Length uint64 `json:"length"`
 }
 
+// End is the offset of the byte after the range.
+func (e Extent) End() uint64 { return e.Offset + e.Length }
+
 // State is what there is beside the memory.
 type State struct {
 	Memory  uint64            `json:"memory"` // size in bytes
 	Extents []Extent          `json:"extents"`
+	Delta   bool              `json:"delta,omitempty"`
 	Globals map[string]uint64 `json:"globals"` // by export name
 	Tables  map[string]uint32 `json:"tables"`  // sizes, by the name of the export that tells them
 	Owner   json.RawMessage   `json:"owner"`   // the caller's own
@@ -59,8 +66,21 @@ type State struct {
 // Write writes a snapshot of memory, with s but for its Memory and Extents. The
 // file is new and empty; it becomes sparse.
 func Write(f *os.File, memory []byte, s State) error {
-	s.Memory = uint64(len(memory))
-	s.Extents = extents(memory)
+	s.Memory, s.Delta = uint64(len(memory)), false
+	s.Extents = differing(memory, nil, []Extent{{0, s.Memory}})
+	return store(f, memory, s)
+}
+
+// WriteDelta writes what differs in memory from base, which is shorter or as long;
+// beyond its end are zeros. Only the ranges in where can differ; they are in
+// ascending order.
+func WriteDelta(f *os.File, memory, base []byte, where []Extent, s State) error {
+	s.Memory, s.Delta = uint64(len(memory)), true
+	s.Extents = differing(memory, base, where)
+	return store(f, memory, s)
+}
+
+func store(f *os.File, memory []byte, s State) error {
 	state, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
@@ -74,29 +94,65 @@ func Write(f *os.File, memory []byte, s State) error {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	base := imageOffset(len(state))
-	if err := f.Truncate(base + int64(len(memory))); err != nil {
+	if err := f.Truncate(base + s.imageSize()); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
-	for _, e := range s.Extents {
-		if _, err := f.WriteAt(memory[e.Offset:e.Offset+e.Length], base+int64(e.Offset)); err != nil {
+	for e, at := range s.Stored() {
+		if _, err := f.WriteAt(memory[e.Offset:e.End()], base+at); err != nil {
 			return fmt.Errorf("write snapshot: %w", err)
 		}
 	}
 	return nil
 }
 
-// extents finds the pages that are not zero, joined over small gaps.
-func extents(memory []byte) (out []Extent) {
-	var zero [page]byte
-	for at := 0; at < len(memory); at += page {
-		end := min(at+page, len(memory))
-		if bytes.Equal(memory[at:end], zero[:end-at]) {
-			continue
+// Stored yields the extents with their offsets in the image.
+func (s *State) Stored() iter.Seq2[Extent, int64] {
+	return func(yield func(Extent, int64) bool) {
+		at := int64(0)
+		for _, e := range s.Extents {
+			if !s.Delta {
+				at = int64(e.Offset)
+			}
+			if !yield(e, at) {
+				return
+			}
+			at += int64(e.Length)
 		}
-		if n := len(out); n > 0 && uint64(at)-(out[n-1].Offset+out[n-1].Length) < coalesce*page {
-			out[n-1].Length = uint64(end) - out[n-1].Offset
-		} else {
-			out = append(out, Extent{uint64(at), uint64(end - at)})
+	}
+}
+
+// imageSize returns the length of the image in the file.
+func (s *State) imageSize() int64 {
+	if !s.Delta {
+		return int64(s.Memory)
+	}
+	size := int64(0)
+	for _, e := range s.Extents {
+		size += int64(e.Length)
+	}
+	return size
+}
+
+// differing finds the pages in the ranges where that are not as in base, joined
+// over small gaps.
+func differing(memory, base []byte, where []Extent) (out []Extent) {
+	var zero [page]byte
+	at := uint64(0)
+	for _, w := range where {
+		for at = max(at, w.Offset/page*page); at < min(w.End(), uint64(len(memory))); at += page {
+			end := min(at+page, uint64(len(memory)))
+			was := zero[:end-at]
+			if end <= uint64(len(base)) {
+				was = base[at:end]
+			}
+			if bytes.Equal(memory[at:end], was) {
+				continue
+			}
+			if n := len(out); n > 0 && at-out[n-1].End() < coalesce*page {
+				out[n-1].Length = end - out[n-1].Offset
+			} else {
+				out = append(out, Extent{at, end - at})
+			}
 		}
 	}
 	return out
@@ -168,15 +224,18 @@ func readState(r io.ReaderAt, size int64) (*State, int64, error) {
 
 // check compares the state with the number of bytes that the image has.
 func (s *State) check(image int64) error {
-	if s.Memory > maxMemory || int64(s.Memory) != image {
-		return fmt.Errorf("%d bytes of memory in %d bytes of file", s.Memory, image)
+	if s.Memory > maxMemory {
+		return fmt.Errorf("%d bytes of memory", s.Memory)
 	}
 	end := uint64(0)
 	for _, e := range s.Extents {
 		if e.Offset < end || e.Offset%page != 0 || e.Length == 0 || e.Length > s.Memory || e.Offset > s.Memory-e.Length {
 			return fmt.Errorf("extent %d+%d is out of place", e.Offset, e.Length)
 		}
-		end = e.Offset + e.Length
+		end = e.End()
+	}
+	if want := s.imageSize(); want != image {
+		return fmt.Errorf("an image of %d bytes in %d bytes of file", want, image)
 	}
 	return nil
 }

@@ -56,6 +56,42 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestDelta stores what differs from a base, and nothing else.
+func TestDelta(t *testing.T) {
+	base := sample()
+	memory := append(bytes.Clone(base), make([]byte, 5*page)...)
+	clear(memory[:page])   // what is zero now differs, too
+	memory[70*page] = 9    // in a hole
+	memory[103*page+1] = 9 // behind the base's end
+	memory[40*page] = 9    // where nothing is said to differ
+	f, err := os.Create(filepath.Join(t.TempDir(), "delta"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	where := []Extent{{0, 3 * page}, {page, page}, {65 * page, 35 * page}, {100 * page, 5 * page}}
+	if err := WriteDelta(f, memory, base, where, State{}); err != nil {
+		t.Fatal(err)
+	}
+	image, err := Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	got := append(bytes.Clone(base), make([]byte, 5*page)...)
+	stored := uint64(0)
+	for e, at := range image.Stored() {
+		if _, err := image.File.ReadAt(got[e.Offset:e.End()], image.Base+at); err != nil {
+			t.Fatal(err)
+		}
+		stored += e.Length
+	}
+	memory[40*page] = 0
+	if !bytes.Equal(got, memory) || stored != 3*page || int64(image.Memory) != int64(len(memory)) {
+		t.Errorf("%d bytes are stored: %v", stored, image.Extents)
+	}
+}
+
 func TestDamaged(t *testing.T) {
 	path := write(t, sample(), State{})
 	good, err := os.ReadFile(path)

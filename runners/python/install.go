@@ -42,6 +42,7 @@ type installer struct {
 	installed map[string]resolver.Package // by name
 	alone     []string                    // those installed without their dependencies
 	skipped   map[string]string           // by project: why it is not installed
+	mounted   map[string]bool             // keys of the mounts of a session's interpreter
 	time      time.Duration               // spent on preparation
 }
 

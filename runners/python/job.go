@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/python/hostdirs"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -27,6 +28,15 @@ type job struct {
 	brings   bool              // program has own modules, which may shadow packages'
 	left     time.Duration     // of the time limit, after the analysis
 	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
+
+	host    *hostdirs.Dirs // of the interpreter, unless it is live
+	release func()         // releases snapshot and host
+
+	// Of a session; continued is nil if there is none.
+	continued    *runners.Continued
+	live         *live             // its interpreter, nil if it is not there
+	saved        map[string]string // its interpreter on disk
+	sessionFiles []runners.SessionFile
 
 	shown        runners.Displays
 	files        []runners.LeftFile // that the program left
@@ -69,7 +79,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := requirement.ReadFiles(fileReader(req.Files))
+	files, err := requirement.ReadFiles(fileReader(req))
 	if err != nil {
 		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
 	}
@@ -77,19 +87,24 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
 		installed: map[string]resolver.Package{}, skipped: map[string]string{},
 	}
-	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk)}
+	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk), release: func() {}}
 	j.stdout, j.stderr = req.Captures()
 	return j, nil
 }
 
 // fileReader returns a function that returns the contents of a file, or nil.
-func fileReader(files []runners.File) func(path string) []byte {
+func fileReader(req runners.Request) func(path string) []byte {
 	return func(path string) []byte {
-		i := slices.IndexFunc(files, func(f runners.File) bool { return f.Path == path })
-		if i < 0 {
-			return nil
+		if i := slices.IndexFunc(req.Files, func(f runners.File) bool { return f.Path == path }); i >= 0 {
+			return append([]byte{}, req.Files[i].Data...)
 		}
-		return append([]byte{}, files[i].Data...)
+		if req.Session != nil {
+			if i := slices.IndexFunc(req.Session.Files, func(f runners.SessionFile) bool { return f.Path == path }); i >= 0 {
+				b, _ := req.Session.Files[i].Read() // populate reports the error
+				return b
+			}
+		}
+		return nil
 	}
 }
 

@@ -42,6 +42,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/pool"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -86,6 +87,8 @@ type Runner struct {
 	ctx    context.Context // of background work
 	cancel context.CancelFunc
 
+	sessions *pool.Pool[string, *live] // by the session's key
+
 	mu     sync.Mutex
 	closed bool
 	open   *opening
@@ -126,6 +129,7 @@ func New(c Config) (*Runner, error) {
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
+	r.sessions = newSessions(r.log)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -147,6 +151,7 @@ func (r *Runner) Close() error {
 		return nil
 	}
 	<-open.done
+	r.sessions.Close()
 	if open.engine == nil {
 		return nil
 	}

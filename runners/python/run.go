@@ -53,6 +53,7 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 // runs the program in it. Its error is a *[runners.NotInstalledError] when
 // packages cannot be installed.
 func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
+	defer j.letGo()
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -77,8 +78,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if j.pk.only {
 		return j.printed(runners.Succeeded, 0).Outcome, nil
 	}
-	release := j.chooseSnapshot(ctx, found)
-	defer release()
+	j.chooseSnapshot(ctx, found)
 	res, err := j.execute(ctx, found)
 	if err != nil {
 		return nil, err
@@ -114,9 +114,12 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 	return in.installModules(ctx, in.missing(missing))
 }
 
-// chooseSnapshot looks for a snapshot with the program's imports to run on. The
-// caller calls release after the run.
-func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) (release func()) {
+// chooseSnapshot looks for a snapshot with the program's imports to run on, unless
+// a session has its own.
+func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
+	if j.live != nil || j.snapshot != nil {
+		return
+	}
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
 	r := recipe{mounts: j.pk.mounts()}
@@ -132,11 +135,11 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) (rele
 	}
 	if len(r.modules) > 0 && !j.brings && !j.pip.used {
 		slices.Sort(r.modules)
-		if j.snapshot, release = j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout); j.snapshot != nil {
-			return release
+		z, release := j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout)
+		if z != nil {
+			j.snapshot, j.release = z, release
 		}
 	}
-	return func() {}
 }
 
 func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
@@ -152,25 +155,19 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	for _, f := range j.req.Files {
 		source.Files = append(append(source.Files, pyodide.File(f)), archived(f)...)
 	}
+	source.Files = append(source.Files, j.sessionModules()...)
 	return j.engine.rt.Analyze(ctx, source)
 }
 
 // execute runs the program in an interpreter of its own.
 func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Result, error) {
-	host, err := hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root())
-	if err != nil {
+	if err := j.openHostDirs(); err != nil {
 		return nil, err
 	}
-	defer host.Close()
 	if err := j.start(ctx); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err := j.in.Close(); err != nil {
-			j.r.log.Error("close an interpreter", zap.Error(err))
-		}
-	}()
-	if err := j.mountAll(host); err != nil {
+	if err := j.mountAll(); err != nil {
 		return nil, err
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
@@ -182,11 +179,44 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		Timeout:     max(j.left, 1),
 		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 		Offered:     slices.Sorted(maps.Keys(j.pip.offers)),
+		Session:     j.continued != nil,
 	})
 	if err == nil {
-		j.leave()
+		err = j.leave()
+	}
+	if j.continued != nil {
+		err = errors.Join(err, j.keepSession(res, err))
 	}
 	return res, err
+}
+
+// openHostDirs opens the directories of the host that the program may use, until
+// letGo. A session's interpreter has them already.
+func (j *job) openHostDirs() (err error) {
+	if j.live != nil {
+		return nil
+	}
+	if j.host, err = hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root()); err != nil {
+		return err
+	}
+	snapshot := j.release
+	j.release = func() { snapshot(); j.host.Close() }
+	return nil
+}
+
+// letGo ends what the job holds. What a session keeps is not the job's any more.
+func (j *job) letGo() {
+	switch {
+	case j.live != nil && j.in == nil: // it was not used
+		j.r.sessions.Put(j.req.Session.Key, j.live)
+	case j.live != nil:
+		j.live.close(j.r.log)
+	case j.in != nil:
+		if err := j.in.Close(); err != nil {
+			j.r.log.Error("close an interpreter", zap.Error(err))
+		}
+	}
+	j.release()
 }
 
 // calls returns what the program may ask the host for.
@@ -210,13 +240,19 @@ func (j *job) calls() map[string]pyodide.Call {
 }
 
 // leave takes the files that the program left.
-func (j *job) leave() {
+func (j *job) leave() error {
 	home, err := fs.Sub(j.in.Files(), pyodide.Home[1:])
 	if err != nil {
-		return // a constant name
+		return err
 	}
-	given := append([]runners.File{{Path: shownName(j.req.Filename), Data: []byte(j.req.Code)}}, j.req.Files...)
-	j.files, j.filesOmitted = runners.LeftFiles(home, given)
+	own := runners.File{Path: shownName(j.req.Filename), Data: []byte(j.req.Code)}
+	if j.continued == nil {
+		j.files, j.filesOmitted = runners.LeftFiles(home, append([]runners.File{own}, j.req.Files...))
+		return nil
+	}
+	left, err := j.req.Session.Leave(home, own)
+	j.files, j.filesOmitted, j.sessionFiles = left.Changed, left.Omitted, left.All
+	return err
 }
 
 // prepare opens the runtime and installs the packages that the request names.
@@ -229,6 +265,9 @@ func (j *job) prepare(ctx context.Context) (err error) {
 	j.pk.spent(begun)
 	j.pk.resolver, j.pk.lock = j.engine.resolver, j.engine.lock
 	j.pk.refusal = j.engine.resolver.Refusal(j.r.cfg.Policy)
+	if err := j.continueSession(ctx); err != nil {
+		return err
+	}
 	return j.pk.install(ctx, resolver.Request{Requirements: j.reqs})
 }
 
@@ -238,7 +277,7 @@ func (j *job) start(ctx context.Context) (err error) {
 	defer func() { j.pk.spent(begun) }()
 	env := hostdirs.Environment(j.r.cfg.Policy)
 	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
-	j.in, err = j.engine.rt.New(ctx, pyodide.Options{
+	o := pyodide.Options{
 		From:   j.snapshot,
 		Memory: j.req.Limits.Memory,
 		Stdin:  j.req.Stdin,
@@ -246,17 +285,21 @@ func (j *job) start(ctx context.Context) (err error) {
 		Stderr: j.stderr,
 		Env:    env,
 		Calls:  j.calls(),
-	})
-	return err
+	}
+	if j.continued == nil {
+		j.in, err = j.engine.rt.New(ctx, o)
+		return err
+	}
+	return j.startSession(ctx, o)
 }
 
-// mountAll mounts the program's files and packages. A snapshot with packages has
-// those already.
-func (j *job) mountAll(host *hostdirs.Dirs) error {
+// mountAll mounts the program's files and packages. A snapshot with packages and
+// a session's interpreter have some already.
+func (j *job) mountAll() error {
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
-	if j.snapshot == nil {
-		for _, m := range j.pk.mounts() {
+	if j.snapshot == nil || j.saved != nil {
+		for _, m := range j.pk.newMounts() {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err
 			}
@@ -274,7 +317,10 @@ func (j *job) mountAll(host *hostdirs.Dirs) error {
 		m := packageMount(p)
 		return j.in.Mount(m.Dir, m.Tree)
 	}
-	return host.Mount(j.in)
+	if j.live != nil {
+		return nil
+	}
+	return j.host.Mount(j.in)
 }
 
 // writeProgram writes the program's file, which pytest, inspect and others read,

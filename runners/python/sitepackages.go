@@ -41,6 +41,17 @@ func (in *installer) mounts() []pyodide.Mount {
 	return mounts
 }
 
+// newMounts returns those of mounts that a session's interpreter lacks.
+func (in *installer) newMounts() []pyodide.Mount {
+	mounts := in.mounts()
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.mounted == nil {
+		return mounts
+	}
+	return slices.DeleteFunc(mounts, func(m pyodide.Mount) bool { return in.mounted[m.Key] })
+}
+
 // sharedLibraries is the directory in which libraries look for their dependencies.
 const sharedLibraries = "/usr/lib"
 

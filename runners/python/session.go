@@ -1,0 +1,353 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/internal/pool"
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
+)
+
+// A session's interpreter is kept after its program, and written to disk before
+// the program's outcome is returned: what differs from the snapshot that it was
+// made of, that snapshot, and which packages are mounted.
+
+// The files of a saved interpreter, besides runners.SavedBase.
+const (
+	savedMemory   = "memory"
+	savedPackages = "packages.json"
+)
+
+// The bounds of the interpreters that are kept.
+const (
+	maxLive     = 8
+	maxLiveTime = 10 * time.Minute // idle
+)
+
+// live is a session's interpreter.
+type live struct {
+	in       *pyodide.Interp
+	release  func()                // of the snapshot that it was made of
+	state    string                // as which it was kept
+	files    []runners.SessionFile // in its home
+	own      string                // its last program's file
+	packages packages
+}
+
+// packages are those that are mounted.
+type packages struct {
+	Installed map[string]resolver.Package `json:"installed"`
+	Alone     []string                    `json:"alone,omitempty"` // without their dependencies
+}
+
+// newSessions returns where interpreters of sessions wait for their next program,
+// by the session's key.
+func newSessions(log *zap.Logger) *pool.Pool[string, *live] {
+	return pool.New(pool.Options[string, *live]{
+		New:     func(context.Context, string) (*live, error) { return nil, nil },
+		Reset:   func(l *live) (*live, error) { return l, nil },
+		Close:   func(l *live) { l.close(log) },
+		MaxUsed: maxLive, MaxIdleTime: maxLiveTime,
+	})
+}
+
+func (l *live) close(log *zap.Logger) {
+	if l == nil {
+		return
+	}
+	if err := l.in.Close(); err != nil {
+		log.Error("close a session's interpreter", zap.Error(err))
+	}
+	l.release()
+}
+
+// continueSession finds the session's interpreter and sets what is known of it:
+// its packages. It is made at the start of the program if it is on disk.
+func (j *job) continueSession(ctx context.Context) error {
+	s := j.req.Session
+	if s == nil {
+		return nil
+	}
+	j.continued = &runners.Continued{Origin: runners.OriginFresh}
+	if s.Before == "" {
+		return nil
+	}
+	l, err := j.r.sessions.Get(ctx, s.Key)
+	if err != nil {
+		return err
+	}
+	if l != nil && l.state == s.Before {
+		j.live, j.continued.Origin = l, runners.OriginLive
+		j.pk.resume(l.packages)
+		return nil
+	}
+	l.close(j.r.log)
+	begun := time.Now()
+	defer func() { j.pk.spent(begun) }()
+	if j.saved, err = s.Saved(); err == nil && j.saved[savedMemory] == "" {
+		err = errors.New("the interpreter could not be saved, and it is no longer there")
+	}
+	if err == nil {
+		err = j.findPackages(ctx)
+	}
+	if err == nil {
+		j.snapshot, err = j.engine.rt.OpenSnapshot(j.saved[savedMemory], j.saved[runners.SavedBase], j.pk.mounts())
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	j.continued.Origin = runners.OriginRestored
+	if err != nil {
+		j.lose(err)
+		return nil
+	}
+	z := j.snapshot
+	j.release = func() { j.r.closeSnapshot(z) }
+	return nil
+}
+
+// lose has the program begin without the session's variables.
+func (j *job) lose(err error) {
+	j.continued.Origin, j.continued.Lost = runners.OriginLost, err.Error()
+	j.snapshot, j.saved, j.pk.mounted = nil, nil, nil
+	j.r.log.Warn("a session's interpreter is lost", zap.Error(err))
+}
+
+// resume makes the packages those of an earlier program.
+func (in *installer) resume(p packages) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.installed, in.alone = maps.Clone(p.Installed), slices.Clone(p.Alone)
+	for name, one := range in.installed {
+		one.Cached = true
+		in.installed[name] = one
+	}
+	in.mounted = map[string]bool{standInsKey: true}
+	for _, one := range in.installed {
+		in.mounted[packageMount(one).Key] = true
+	}
+}
+
+// findPackages finds the packages of a saved interpreter in the cache, or installs
+// the same ones again.
+func (j *job) findPackages(ctx context.Context) error {
+	b, err := os.ReadFile(j.saved[savedPackages])
+	if err != nil {
+		return err
+	}
+	var was packages
+	if err := json.Unmarshal(b, &was); err != nil {
+		return fmt.Errorf("read %s: %w", savedPackages, err)
+	}
+	locked := &resolver.Locked{By: "the session", SHA256: map[string][]string{}}
+	var together []requirement.Requirement
+	requests := []resolver.Request{}
+	for name, p := range was.Installed {
+		locked.SHA256[name] = []string{p.SHA256}
+		r := requirement.Requirement{Name: name, Specifier: "==" + p.Version}
+		if slices.Contains(was.Alone, name) {
+			requests = append(requests, resolver.Request{Requirements: []requirement.Requirement{r}, Alone: true})
+		} else {
+			together = append(together, r)
+		}
+	}
+	slices.SortFunc(together, func(a, b requirement.Requirement) int { return strings.Compare(a.Name, b.Name) })
+	if len(together) > 0 {
+		requests = append(requests, resolver.Request{Requirements: together})
+	}
+	found := packages{Installed: map[string]resolver.Package{}, Alone: was.Alone}
+	for _, q := range requests {
+		q.Locked, q.Progress = locked, j.req.Progress
+		set, err := j.engine.resolver.Prepare(ctx, q)
+		if err != nil {
+			return fmt.Errorf("its packages cannot be installed again: %w", err)
+		}
+		for _, p := range set.Packages {
+			found.Installed[p.Name] = p
+		}
+	}
+	for name, p := range was.Installed {
+		if f, ok := found.Installed[name]; !ok || packageMount(f).Key != packageMount(p).Key {
+			return fmt.Errorf("its package %s is not the same any more", name)
+		}
+	}
+	if len(found.Installed) != len(was.Installed) {
+		return errors.New("its packages need others now")
+	}
+	j.pk.resume(found)
+	return nil
+}
+
+// startSession makes or continues the session's interpreter.
+func (j *job) startSession(ctx context.Context, o pyodide.Options) (err error) {
+	if j.live != nil {
+		j.in = j.live.in
+		j.in.Attach(o)
+		return j.populate(j.in)
+	}
+	o.Populate = j.populate
+	j.in, err = j.engine.rt.New(ctx, o)
+	if err != nil && j.saved != nil && ctx.Err() == nil {
+		j.lose(err)
+		o.From = nil
+		j.in, err = j.engine.rt.New(ctx, o)
+	}
+	return err
+}
+
+func (r *Runner) closeSnapshot(z *pyodide.Snapshot) {
+	if err := z.Close(); err != nil {
+		r.log.Warn("close a session's snapshot", zap.Error(err))
+	}
+}
+
+// sessionModules returns the modules in the session's directory.
+func (j *job) sessionModules() (files []pyodide.File) {
+	if j.continued == nil {
+		return nil
+	}
+	for _, f := range j.req.Session.Files {
+		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxSource {
+			data, _ := f.Read() // populate reports the error
+			files = append(files, pyodide.File{Path: f.Path, Data: data})
+		}
+	}
+	return files
+}
+
+// populate makes the interpreter's home what the session's directory is.
+func (j *job) populate(in *pyodide.Interp) error {
+	var have []runners.SessionFile
+	if j.live != nil {
+		have = j.live.files
+		if own := j.live.own; !slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == own }) {
+			_ = in.Remove(own) // the program may have
+		}
+	}
+	remove, write := runners.Changes(have, j.req.Session.Files)
+	for _, name := range remove {
+		if err := in.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove %s: %w", name, err)
+		}
+	}
+	for _, f := range write {
+		var data []byte
+		if f.Mode.IsRegular() {
+			var err error
+			if data, err = f.Read(); err != nil {
+				return err
+			}
+		}
+		if err := in.Put(f.Path, f.Mode, data, f.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepSession keeps the interpreter of a program that has ended, and saves it, if
+// it can go on. Otherwise it is closed.
+func (j *job) keepSession(res *pyodide.Result, runErr error) error {
+	k, s := j.continued, j.req.Session
+	l := j.live
+	if l == nil {
+		l = &live{in: j.in, release: j.release}
+	}
+	j.in, j.live, j.release = nil, nil, func() {} // l has them
+	usable := runErr == nil && l.in.Usable()
+	if s.Rollback && usable {
+		usable = res.Ended == pyodide.Finished && res.Exception == nil && res.ExitCode == 0
+	}
+	if usable {
+		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req.Filename), j.pk.current()
+		err := l.save(s)
+		if errors.Is(err, pyodide.ErrUnfit) {
+			k.Unsaved = strings.TrimPrefix(err.Error(), "snapshot: "+pyodide.ErrUnfit.Error()+": ")
+			err = clean(s.Save)
+		}
+		if err == nil {
+			k.Kept = true
+			j.r.sessions.Put(s.Key, l)
+			for _, v := range res.Variables {
+				k.Variables = append(k.Variables, runners.Variable{Name: runners.Clip(v.Name, runners.MaxVariableText), Type: runners.Clip(v.Type, runners.MaxVariableText)})
+			}
+			k.VariablesOmitted = res.VariablesOmitted
+			return nil
+		}
+		l.close(j.r.log)
+		return fmt.Errorf("save the session: %w", err)
+	}
+	l.close(j.r.log)
+	return nil
+}
+
+// clean removes what a runner has begun to save.
+func clean(dir string) error {
+	for _, name := range []string{savedMemory, savedPackages, runners.SavedBase} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// current returns the packages that are mounted.
+func (in *installer) current() packages {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return packages{Installed: maps.Clone(in.installed), Alone: slices.Clone(in.alone)}
+}
+
+// save writes the interpreter.
+func (l *live) save(s *runners.Session) error {
+	b, err := json.Marshal(l.packages)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.Save, savedMemory), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(l.in.Snapshot(f), f.Close()); err != nil {
+		return err
+	}
+	if base := l.in.Base(); base != nil {
+		if err := linkOrCopy(base, filepath.Join(s.Save, runners.SavedBase)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(s.Save, savedPackages), b, 0o400)
+}
+
+// linkOrCopy makes to another name of an open file, or a copy where that is not
+// possible: the file may have been evicted, or be on another disk.
+func linkOrCopy(f *os.File, to string) error {
+	open, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if named, err := os.Lstat(f.Name()); err == nil && os.SameFile(named, open) && os.Link(f.Name(), to) == nil {
+		return nil
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.NewSectionReader(f, 0, open.Size()))
+	return errors.Join(err, out.Close())
+}

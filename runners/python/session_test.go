@@ -1,0 +1,148 @@
+package python
+
+import (
+	"strings"
+	"testing"
+
+	"coderunner/internal/session"
+	"coderunner/runners"
+)
+
+// calls runs programs in a session of a store, by a runner that may change
+// between them.
+type calls struct {
+	t     *testing.T
+	store *session.Store
+	r     *Runner
+}
+
+func (c *calls) run(name, code string) *runners.Outcome {
+	c.t.Helper()
+	o, err := c.store.Run(c.t.Context(), session.Call{Session: name, Request: runners.Request{Language: runners.Python, Code: code}}, c.r.Run)
+	if err != nil {
+		c.t.Fatalf("%s: %v", code, err)
+	}
+	return o
+}
+
+// want runs a program and compares its value and where its variables came from.
+func (c *calls) want(name, code, repr string, origin runners.Origin) {
+	c.t.Helper()
+	o := c.run(name, code)
+	if o.Result == nil || o.Result.Text != repr || o.Continued.Origin != origin || !o.Continued.Kept || o.Continued.Unsaved != "" {
+		c.t.Errorf("%s: %+v %+v %+v\n%s, want %s, %s", code, o.Result, o.Error, o.Continued, o.Stderr, repr, origin)
+	}
+}
+
+// TestSession has programs go on where others ended: in the same interpreter, in
+// one that another runner restores, in a fork, and after a rewind.
+func TestSession(t *testing.T) {
+	x := newIndex(t)
+	x.module("six", "1.0")
+	x.module("attr-like", "2")
+	dir := t.TempDir()
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t, store, x.newRunner(base{}, false, dir)}
+	const (
+		fresh, live, restored = runners.OriginFresh, runners.OriginLive, runners.OriginRestored
+	)
+	c.want("s", `
+import os, six, sys, random
+class Point:
+    def __init__(self, x): self.x = x
+def fail(): raise ValueError("of the first call")
+p = Point(1); random.seed(1); random.random()
+os.environ["SET"] = "1"
+os.makedirs("d"); open("d/a.txt", "w").write("one")
+open("helper.py", "w").write("value = 7")
+log = open("log.txt", "w+"); log.write("x\n"); log.flush()
+sys.stdin.read(), six.version`, "('', '1.0')", fresh)
+	c.want("s", "import helper\np.x += helper.value\nPoint(2).x + p.x, os.environ['SET'], open('d/a.txt').read(), sorted(os.listdir())",
+		"(10, '1', 'one', ['call_2.py', 'd', 'helper.py', 'log.txt'])", live)
+	o := c.run("s", "y = 3\nfail()")
+	if o.Error == nil || !strings.Contains(o.Error.Traceback, `File "call_1.py", line 5, in fail`) || !strings.Contains(o.Error.Traceback, `def fail(): raise`) || o.Error.Line != 0 || o.Continued.State != 3 {
+		t.Errorf("%+v %+v", o.Error, o.Continued)
+	}
+	var names []string
+	for _, v := range o.Continued.Variables {
+		names = append(names, v.Name+" "+v.Type)
+	}
+	if got := strings.Join(names, ", "); !strings.HasPrefix(got, "Point type, fail function, helper module, log TextIOWrapper") || !strings.Contains(got, "y int") {
+		t.Errorf("variables: %s", got)
+	}
+	if err := store.Fork(t.Context(), "s", "fork", 0); err != nil {
+		t.Fatal(err)
+	}
+	c.want("fork", "p.x, y, log.write('fork'), log.flush()", "(8, 3, 4, None)", restored)
+	c.want("s", "p.x, y, open('log.txt').read()", `(8, 3, 'x\n')`, live)
+	if _, err := store.Rewind(t.Context(), "s", 1); err != nil {
+		t.Fatal(err)
+	}
+	c.want("s", "p.x, 'y' in globals()", "(1, False)", restored)
+	c.r = x.newRunner(base{}, false, dir) // which has none of the other's interpreters
+	c.want("fork", "import six\nlog.seek(0)\nlog.read(), six.version, p.x, random.random() == random.Random(1).random()", `('x\nfork', '1.0', 8, False)`, restored)
+	c.want("fork", "import attr_like\nattr_like.version", "'2'", live)
+}
+
+// TestSessionEnds has programs end in other ways than by their last line.
+func TestSessionEnds(t *testing.T) {
+	x := newIndex(t)
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t, store, x.newRunner(base{}, false, t.TempDir())}
+	c.run("s", "n = 1")
+	run := func(code string, change func(*session.Call)) *runners.Outcome {
+		t.Helper()
+		call := session.Call{Session: "s", Request: runners.Request{Language: runners.Python, Code: code}}
+		change(&call)
+		o, err := store.Run(t.Context(), call, c.r.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	limit := func(c *session.Call) { c.Request.Limits.Timeout = 300e6 }
+	for _, test := range []struct {
+		code   string
+		change func(*session.Call)
+		status runners.Status
+		kept   bool
+		origin runners.Origin
+		after  string // of n, and of whether f is there
+	}{
+		{"n = 2; open('f', 'w').write('x'); import sys; sys.exit(3)", func(*session.Call) {}, runners.Failed, true, runners.OriginLive, "(2, True)"},
+		{"n = 3; import os; os.remove('f'); os._exit(0)", func(*session.Call) {}, runners.Succeeded, false, runners.OriginLive, "(2, False)"},
+		{"n = 4\nwhile True: pass", limit, runners.TimedOut, true, runners.OriginLive, "(4, False)"},
+		{"n = 5\nwhile True:\n  try:\n    while True: pass\n  except BaseException: pass", limit, runners.TimedOut, false, runners.OriginLive, "(4, False)"},
+		{"n = 6; open('f', 'w').write('x'); 1 / 0", func(c *session.Call) { c.Rollback = true }, runners.Failed, false, runners.OriginLive, "(4, False)"},
+		{"n = 7; open('f', 'w').write('x')", func(c *session.Call) { c.Rollback = true }, runners.Succeeded, true, runners.OriginLive, "(7, True)"},
+		{"n = 8; x = (", func(*session.Call) {}, runners.Failed, true, runners.OriginLive, "(7, True)"},
+	} {
+		o := run(test.code, test.change)
+		if o.Status != test.status || o.Continued.Kept != test.kept || o.Continued.Origin != test.origin {
+			t.Errorf("%s: %s %+v %+v", test.code, o.Status, o.Error, o.Continued)
+		}
+		o = c.run("s", "import os; n, os.path.exists('f')")
+		if o.Result == nil || o.Result.Text != test.after {
+			t.Errorf("after %s: %+v %+v, want %s", test.code, o.Result, o.Error, test.after)
+		}
+	}
+	o := c.run("s", "import os; pipe = os.pipe()")
+	if k := o.Continued; !k.Kept || !strings.Contains(k.Unsaved, "pipe") {
+		t.Errorf("%+v", k)
+	}
+	if o := c.run("s", "n, pipe is not None"); o.Result == nil || o.Result.Text != "(7, True)" {
+		t.Errorf("%+v %+v", o.Result, o.Continued)
+	}
+	if err := store.Fork(t.Context(), "s", "fork", 0); err != nil {
+		t.Fatal(err)
+	}
+	if o := c.run("fork", "import os; 'n' in globals(), os.path.exists('f')"); o.Result == nil || o.Result.Text != "(False, True)" || o.Continued.Origin != runners.OriginLost || o.Continued.Lost == "" {
+		t.Errorf("%+v %+v %+v", o.Result, o.Error, o.Continued)
+	}
+}
