@@ -26,6 +26,7 @@ type orders struct {
 	Workers bool     `json:"workers"` // and may start Workers
 	Threads bool     `json:"threads"` // by node:worker_threads
 	OS      bool     `json:"os"`      // it may use node:os
+	Names   bool     `json:"names"`   // and so may packages, by the names of its functions
 	Process bool     `json:"process"` // and node:process
 	Room    int64    `json:"room"`    // most characters of the result
 	Tell    bool     `json:"tell"`    // report when it is over
@@ -235,7 +236,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
-		OS: j.ready.uses.OS || j.imports("os"), Process: j.imports("process"),
+		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
 		Tell: tell, Load: load,
 	}
 	input := in.p.Stdin

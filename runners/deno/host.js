@@ -147,6 +147,17 @@ function machine({ home, memory, run, real }, isWorker) {
   return { answer, os, workers };
 }
 
+// answerNames has modules of packages that import functions of node:os by their names
+// find the replaced ones: the import map is not for them.
+async function answerNames() {
+  const { registerHooks } = (await import("node:module")).default;
+  const os = "data:text/javascript," + encodeURIComponent(`import m from"node:os";export default m;export const{${keys((await import("node:os")).default)}}=m`);
+  registerHooks({
+    resolve: (specifier, from, next) =>
+      (specifier === "os" || specifier === "node:os") && /\/npm\/.*\.m?js$/.test(from.parentURL) ? { url: os, shortCircuit: true } : next(specifier, from),
+  });
+}
+
 // readLine reads a line of stdin, a byte at a time: what follows is for others.
 function readLine() {
   const line = [], byte = new NativeUint8Array(1);

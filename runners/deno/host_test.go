@@ -153,3 +153,12 @@ const before = made(); [before, process.umask(), process.geteuid(), made()]`})
 		t.Errorf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
 	}
 }
+
+// TestHostByName has a package that imports homedir by its name.
+func TestHostByName(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Code: `import { readUser } from "npm:rc9@2.1.2"; readUser(".none")`})
+	if o.Result == nil || o.Result.Text != "{}" {
+		t.Errorf("%s %+v %+v", o.Status, o.Error, o.Result)
+	}
+}
