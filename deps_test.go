@@ -85,7 +85,7 @@ const capabilities = `
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
-	github.com/mark3labs/mcp-go: internal/server
+	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
@@ -94,7 +94,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
-	golang.org/x/sync: cache cmd/coderunner internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
 	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest

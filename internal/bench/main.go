@@ -1,6 +1,6 @@
 // Command bench compares the speed of coderunner with that of another build
-// of it and of its peers, in one run on one machine, and prints a table for
-// each topic. It is `just bench`.
+// of it and of Deno, in one run on one machine, and prints a table. It is
+// `just bench`.
 //
 //	just bench                          every case, about ten minutes
 //	just bench -only hello              the cases whose name has hello
@@ -16,9 +16,9 @@
 // disturbs less.
 //
 // The builds are black boxes: they are run as processes and asked over stdio,
-// each with a cache of its own that `warm` has filled. The peers are Deno, the
-// one that our build runs, and Pyodide in it. Each contender must give the
-// right answer in every run; the exit code is 1 if one of the builds fails.
+// each with a cache of its own that `warm` has filled. The peer is the Deno
+// that our build runs, with Pyodide for Python. Each contender must give the
+// right answer in every run; the exit code is 1 if one of them fails.
 //
 // # Limits
 //
@@ -35,25 +35,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 )
 
-type options struct {
-	only    *regexp.Regexp
-	rounds  int
-	binary  string
-	against string
-	cache   string
-}
-
 func main() {
 	var o options
-	only := flag.String("only", "", "measure the cases whose name (topic/case) matches this `regexp`")
+	only := flag.String("only", "", "measure the cases whose name matches this `regexp`")
 	flag.IntVar(&o.rounds, "n", 0, "`rounds` of each case instead of its usual number")
 	flag.StringVar(&o.binary, "coderunner", "", "measure this `binary` instead of building one")
 	flag.StringVar(&o.against, "against", "", "compare with this `binary`, another build of coderunner")
@@ -71,52 +61,34 @@ func main() {
 	}
 }
 
-// bench measures and prints. Its error names the cases in which a build of
-// ours has failed.
-func bench(ctx context.Context, o options, out, progress io.Writer) (err error) {
-	if o.cache == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			return err
-		}
-		o.cache = filepath.Join(dir, "coderunner-bench")
-	}
-	fmt.Fprintln(progress, "filling the caches in", o.cache)
-	h, err := openHosts(ctx, o)
+// bench measures and prints. Its error names the cases that have failed.
+func bench(ctx context.Context, o options, out, progress io.Writer) error {
+	dir, err := os.MkdirTemp("", "coderunner-bench-*")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(h.dir)) }()
+	defer os.RemoveAll(dir)
+	h := &hosts{dir: dir}
+	if err := h.open(ctx, o, progress); err != nil {
+		return err
+	}
 	fmt.Fprintf(out, "%s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
 	for _, b := range h.builds {
 		fmt.Fprintf(out, "%s: %s\n", b.name, b.version)
 	}
-	var failed []string
-	for _, t := range topics(h) {
-		var results []*result
-		for i := range t.cases {
-			c := &t.cases[i]
-			if !o.only.MatchString(t.name + "/" + c.name) {
-				continue
-			}
-			fmt.Fprintf(progress, "%s/%s, load %s\n", t.name, c.name, load())
-			r := measure(ctx, c, o.rounds)
-			if slices.ContainsFunc(r.rows, func(r *row) bool { return r.build && r.err != nil }) {
-				failed = append(failed, t.name+"/"+c.name)
-			}
-			results = append(results, r)
-		}
-		if err := write(out, t, results); err != nil {
-			return err
-		}
+	cases, err := h.cases()
+	if err != nil {
+		return err
 	}
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case len(failed) > 0:
-		return fmt.Errorf("failed: %s", strings.Join(failed, ", "))
+	table := newTable(out)
+	for _, c := range cases {
+		if !o.only.MatchString(c.name) {
+			continue
+		}
+		fmt.Fprintf(progress, "%s, load %s\n", c.name, load())
+		table.add(c.name, measure(ctx, c, o.rounds))
 	}
-	return nil
+	return errors.Join(table.write(), context.Cause(ctx))
 }
 
 // load returns the average of the last minute, or "unknown".

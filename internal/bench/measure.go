@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
+	"text/tabwriter"
 	"time"
 )
 
@@ -14,137 +16,139 @@ const sampleLimit = 3 * time.Minute
 
 // contender is one host of a case's program.
 type contender struct {
-	name  string
-	build bool // of coderunner, not a peer
-	// open prepares it, outside what is measured.
-	open func(ctx context.Context) (*opened, error)
-}
+	name string
+	open func(ctx context.Context) (*opened, error) // prepares it, outside what is measured
 
-// opened is a contender that can be measured.
-type opened struct {
-	sample func(ctx context.Context) (float64, error) // in the unit of its topic
-	cpu    func() time.Duration                       // used until now; nil where unknown
-	close  func()                                     // may be nil
-}
-
-// benchCase is one program and the contenders that run it, ours first.
-type benchCase struct {
-	name       string
-	rounds     int // usual ones
-	burst      int // runs of a contender in a round: what it does after a run then falls on itself
-	warm       int // runs before, not measured
-	contenders []contender
-}
-
-// row is what was measured of one contender.
-type row struct {
-	contender
 	samples []float64
 	cpu     time.Duration // per run
 	err     error         // why there are no more samples
 }
 
-func (r *row) median() float64 { return quantile(r.samples, 0.5) }
-
-type result struct {
-	name string
-	rows []*row
+// opened is a contender that can be measured.
+type opened struct {
+	sample func(ctx context.Context) (float64, error)
+	cpu    func() time.Duration // used until now; nil where unknown
+	close  func()               // may be nil
 }
 
-// measure runs the contenders in turn. One that fails is not run again.
-func measure(ctx context.Context, c *benchCase, rounds int) *result {
+// benchCase is one program and the contenders that run it, ours first.
+type benchCase struct {
+	name       string // topic/language/program; of the topic memory MiB, else ms
+	rounds     int    // usual ones
+	burst      int    // runs of a contender in a round: what it does after a run then falls on itself
+	contenders []contender
+}
+
+// measure runs the contenders in turn, after a burst that is not measured. One
+// that fails is not run again.
+func measure(ctx context.Context, c benchCase, rounds int) []*contender {
 	if rounds == 0 {
 		rounds = c.rounds
 	}
-	res := &result{name: c.name}
-	open := make([]*opened, len(c.contenders))
-	began := make([]time.Duration, len(c.contenders))
-	for i, one := range c.contenders {
-		r := &row{contender: one}
-		res.rows = append(res.rows, r)
-		open[i], r.err = within(ctx, one.open)
-		if r.err != nil {
+	var all, order []*contender
+	open := map[*contender]*opened{}
+	for i := range c.contenders {
+		one := &c.contenders[i]
+		all = append(all, one)
+		o, err := one.open(ctx)
+		if err != nil {
+			one.err = err
 			continue
 		}
-		if open[i].close != nil {
-			defer open[i].close()
+		if o.close != nil {
+			defer o.close()
 		}
-		for range c.warm {
-			if _, r.err = within(ctx, open[i].sample); r.err != nil {
-				break
-			}
+		open[one] = o
+		order = append(order, one)
+		one.run(ctx, o, c.burst)
+		one.samples = nil
+		if o.cpu != nil {
+			one.cpu = -o.cpu()
 		}
-		if open[i].cpu != nil {
-			began[i] = open[i].cpu()
-		}
-	}
-	order := make([]int, len(open))
-	for i := range order {
-		order[i] = i
 	}
 	for range rounds {
-		for _, i := range order {
-			res.rows[i].run(ctx, open[i], max(c.burst, 1))
+		for _, one := range order {
+			one.run(ctx, open[one], c.burst)
 		}
 		slices.Reverse(order)
 	}
-	for i, r := range res.rows {
-		if n := len(r.samples); n > 0 && r.err == nil && open[i].cpu != nil {
-			r.cpu = (open[i].cpu() - began[i]) / time.Duration(n)
+	for _, one := range order {
+		if cpu := open[one].cpu; cpu != nil && one.err == nil {
+			one.cpu = (one.cpu + cpu()) / time.Duration(len(one.samples))
 		}
 	}
-	return res
+	return all
 }
 
-func (r *row) run(ctx context.Context, o *opened, times int) {
-	for range times {
-		if r.err != nil {
-			return
-		}
-		v, err := within(ctx, o.sample)
-		if r.err = err; err == nil {
-			r.samples = append(r.samples, v)
-		}
-	}
-}
-
-// within calls f with a context that ends after sampleLimit.
-func within[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, sampleLimit, fmt.Errorf("took more than %v", sampleLimit))
+func (c *contender) run(ctx context.Context, o *opened, times int) {
+	ctx, cancel := context.WithTimeout(ctx, sampleLimit)
 	defer cancel()
-	v, err := f(ctx)
-	if err == nil && ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		err = context.Cause(ctx)
+	for ; times > 0 && c.err == nil; times-- {
+		var v float64
+		if v, c.err = o.sample(ctx); c.err == nil {
+			c.samples = append(c.samples, v)
+		}
 	}
-	return v, err
 }
 
 // quantile interpolates between the two nearest samples, and is 0 of none.
-func quantile(samples []float64, q float64) float64 {
-	if len(samples) == 0 {
+func (c *contender) quantile(q float64) float64 {
+	if len(c.samples) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(samples))
-	at := q * float64(len(sorted)-1)
-	i := int(at)
-	if i+1 == len(sorted) {
-		return sorted[i]
-	}
-	return sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
+	sorted := slices.Sorted(slices.Values(c.samples))
+	whole, part := math.Modf(q * float64(len(sorted)-1))
+	i := int(whole)
+	return sorted[i] + part*(sorted[min(i+1, len(sorted)-1)]-sorted[i])
 }
 
-// geomean returns the geometric mean of what is positive, or 0.
-func geomean(values []float64) float64 {
-	var sum float64
-	n := 0
-	for _, v := range values {
-		if v > 0 {
-			sum += math.Log(v)
-			n++
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return math.Exp(sum / float64(n))
+// table prints a line for each contender of a case, with the ratio of ours to
+// it, and says in the end what has failed.
+type table struct {
+	*tabwriter.Writer
+	failed []string
 }
+
+func newTable(w io.Writer) *table {
+	t := &table{Writer: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	fmt.Fprintln(t, "case\tcontender\tmedian\tquartiles\tcpu ms\truns\tours/it\tcpu")
+	return t
+}
+
+func (t *table) add(name string, contenders []*contender) {
+	ours, label := contenders[0], name
+	for i, c := range contenders {
+		median := c.quantile(0.5)
+		ratio, cpu := figure(ours.quantile(0.5)/median), figure(float64(ours.cpu)/float64(c.cpu))
+		if i == 0 {
+			ratio, cpu = "", ""
+		}
+		if c.err != nil {
+			ratio = "failed"
+			t.failed = append(t.failed, fmt.Sprintf("%s, %s: %v", name, c.name, c.err))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s–%s\t%s\t%d\t%s\t%s\n", label, c.name, figure(median),
+			figure(c.quantile(0.25)), figure(c.quantile(0.75)), figure(ms(c.cpu)), len(c.samples), ratio, cpu)
+		label = ""
+	}
+}
+
+func (t *table) write() error {
+	if err := t.Flush(); err != nil || t.failed == nil {
+		return err
+	}
+	return fmt.Errorf("failed:\n%s", strings.Join(t.failed, "\n"))
+}
+
+// figure prints about three digits.
+func figure(v float64) string {
+	switch {
+	case !(v > 0) || math.IsInf(v, 0):
+		return "-"
+	case v < 99.5:
+		return fmt.Sprintf("%.3g", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// process measures a command by its time, or by the ELAPSED_MS line that it
+// prints after what is wanted.
+func process(name string, c command, want string, args ...string) contender {
+	var used time.Duration
+	return contender{name: name, open: func(context.Context) (*opened, error) {
+		return &opened{cpu: func() time.Duration { return used }, sample: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			out, cpu, err := c.timed(ctx, args...)
+			took := ms(time.Since(began))
+			used += cpu
+			if err != nil {
+				return 0, err
+			}
+			if result, elapsed, ok := strings.Cut(strings.TrimSpace(out), "\nELAPSED_MS "); ok {
+				out = result
+				took, err = strconv.ParseFloat(elapsed, 64)
+			}
+			if out != want || err != nil || !(took > 0) {
+				return 0, fmt.Errorf("%w: %.80q, want %.80q", errWrong, out, want)
+			}
+			return took, nil
+		}}, nil
+	}}
+}
+
+// each makes a contender of each build.
+func (h *hosts) each(open func(ctx context.Context, b build) (*opened, error)) []contender {
+	var all []contender
+	for _, b := range h.builds {
+		all = append(all, contender{name: b.name, open: func(ctx context.Context) (*opened, error) { return open(ctx, b) }})
+	}
+	return all
+}
+
+// served measures what takes a server that is up.
+func (h *hosts) served(sample func(ctx context.Context, s *server) (float64, error), env ...string) []contender {
+	return h.each(func(ctx context.Context, b build) (*opened, error) {
+		b.env = append(slices.Clone(b.env), env...)
+		s, err := serve(ctx, b.command)
+		if err != nil {
+			return nil, err
+		}
+		return &opened{cpu: s.cpu, close: s.close, sample: func(ctx context.Context) (float64, error) { return sample(ctx, s) }}, nil
+	})
+}
+
+// calls measures one call. A # in the program is the call's number.
+func (h *hosts) calls(language, code, want string) []contender {
+	return h.served(func(ctx context.Context, s *server) (float64, error) {
+		s.calls++
+		n := strconv.Itoa(s.calls)
+		began := time.Now()
+		err := s.runCode(ctx, language, strings.ReplaceAll(code, "#", n), strings.ReplaceAll(want, "#", n))
+		return ms(time.Since(began)), err
+	})
+}
+
+// first measures from the start of a server to the answer of its first call.
+func (h *hosts) first(language, code, want string) []contender {
+	return h.each(func(_ context.Context, b build) (*opened, error) {
+		return &opened{sample: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			s, err := serve(ctx, b.command)
+			if err != nil {
+				return 0, err
+			}
+			defer s.close()
+			err = s.runCode(ctx, language, code, want)
+			return ms(time.Since(began)), err
+		}}, nil
+	})
+}
+
+// batch measures the mean of many calls at once, each with a marker that must
+// come back to its own caller.
+func (h *hosts) batch(language, code string) []contender {
+	const runs, callers = 1000, 32
+	return h.served(func(ctx context.Context, s *server) (float64, error) {
+		began := time.Now()
+		var group errgroup.Group
+		group.SetLimit(callers)
+		for i := range runs {
+			n := strconv.Itoa(i)
+			group.Go(func() error {
+				return s.runCode(ctx, language, strings.ReplaceAll(code, "#", n), "marker "+n+"\n")
+			})
+		}
+		err := group.Wait()
+		return ms(time.Since(began)) / runs, err
+	})
+}
+
+// alive measures the memory that each of so many sleeping programs adds.
+func (h *hosts) alive(programs int, language, code string) []contender {
+	return h.served(func(ctx context.Context, s *server) (float64, error) {
+		if err := s.runCode(ctx, language, "", ""); err != nil {
+			return 0, err
+		}
+		before, most := s.privateBytes(), int64(0)
+		group, sleeping := errgroup.WithContext(ctx)
+		for range programs {
+			group.Go(func() error { return s.runCode(sleeping, language, code, "") })
+		}
+		done := make(chan error, 1)
+		go func() { done <- group.Wait() }()
+		for tick := time.Tick(100 * time.Millisecond); ; {
+			select {
+			case err := <-done:
+				return float64(most-before) / float64(programs) / (1 << 20), err
+			case <-tick:
+				most = max(most, s.privateBytes())
+			}
+		}
+	}, fmt.Sprintf("CODE_RUNNER_CONCURRENCY=%d", programs))
+}
