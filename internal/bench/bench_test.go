@@ -91,7 +91,7 @@ func TestBench(t *testing.T) {
 	}
 	var out strings.Builder
 	o := options{only: regexp.MustCompile(`^stdio/.*/hello`), rounds: 1, cache: filepath.Join(testcache.Dir(), "bench")}
-	if err := bench(t.Context(), o, &out, t.Output()); err != nil || strings.Count(out.String(), "\n") != 5 {
+	if err := compare(t.Context(), o, &out, t.Output()); err != nil || strings.Count(out.String(), "\n") != 5 {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	t.Log("\n" + out.String())

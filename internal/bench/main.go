@@ -52,7 +52,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var err error
 	if o.only, err = regexp.Compile(*only); err == nil {
-		err = bench(ctx, o, os.Stdout, os.Stderr)
+		err = compare(ctx, o, os.Stdout, os.Stderr)
 	}
 	stop()
 	if err != nil {
@@ -61,8 +61,8 @@ func main() {
 	}
 }
 
-// bench measures and prints. Its error names the cases that have failed.
-func bench(ctx context.Context, o options, out, progress io.Writer) error {
+// compare measures and prints. Its error names the cases that have failed.
+func compare(ctx context.Context, o options, out, progress io.Writer) error {
 	dir, err := os.MkdirTemp("", "coderunner-bench-*")
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func bench(ctx context.Context, o options, out, progress io.Writer) error {
 	if err := h.open(ctx, o, progress); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), load())
+	fmt.Fprintf(out, "%s/%s, %d cores, load %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), loadAverage())
 	for _, b := range h.builds {
 		fmt.Fprintf(out, "%s: %s\n", b.name, b.version)
 	}
@@ -85,14 +85,14 @@ func bench(ctx context.Context, o options, out, progress io.Writer) error {
 		if !o.only.MatchString(c.name) {
 			continue
 		}
-		fmt.Fprintf(progress, "%s, load %s\n", c.name, load())
+		fmt.Fprintf(progress, "%s, load %s\n", c.name, loadAverage())
 		table.add(c.name, measure(ctx, c, o.rounds))
 	}
 	return errors.Join(table.write(), context.Cause(ctx))
 }
 
-// load returns the average of the last minute, or "unknown".
-func load() string {
+// loadAverage returns the load of the last minute, or "unknown".
+func loadAverage() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"
