@@ -154,13 +154,15 @@ func (r *compiled) symbol(name string) (uint32, error) {
 // maxTable bounds the tables, in elements: they take host memory.
 const maxTable = 1 << 20
 
-// rewriteOptions returns how the main module is rewritten.
+// rewriteOptions returns how the main module is rewritten. The bodies that
+// PassRounds repeats would be a tenth more code to read at each start.
 func rewriteOptions() rewrite.Options {
 	return rewrite.Options{
 		Trampoline: true,
 		Lean:       true,
 		TableMax:   maxTable,
 		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
+		Skip:       rewrite.PassRounds,
 	}
 }
 

@@ -86,12 +86,7 @@ func (c *coder) instructions() error {
 		case wasmbin.OpLocalGet, wasmbin.OpLocalSet, wasmbin.OpLocalTee:
 			c.readLocal(&in)
 		case wasmbin.OpLoop:
-			c.spill(&in)
-			c.push(plainBlock)
-			c.top().loop, c.top().values = true, len(c.r.m.BlockType(in.A).Params) > 0
-			c.r.stats.Loops++
-			c.after(&in)
-			c.buf = append(c.buf, c.check...)
+			c.loop(&in)
 		case wasmbin.OpEnd:
 			c.end(&in)
 		case wasmbin.OpCall, wasmbin.OpCallIndirect:
@@ -101,6 +96,10 @@ func (c *coder) instructions() error {
 			c.before(&in)
 			c.buf = append(c.buf, c.check...)
 		case wasmbin.OpBr, wasmbin.OpBrIf:
+			if f := c.frameOf(in.A); f.body > 0 && in.Start == c.spans[f.span].back {
+				c.repeat(&in, f)
+				break
+			}
 			if in.Op == wasmbin.OpBrIf && c.brIf(&in, &last) {
 				break
 			}
@@ -174,5 +173,12 @@ func (c *coder) end(in *wasmbin.Instr) {
 		c.turned(in, &f)
 		c.endIf(in, &f)
 		c.labels--
+		if f.rounds {
+			c.after(in)
+			c.close()
+			if f.body > 0 {
+				c.close()
+			}
+		}
 	}
 }

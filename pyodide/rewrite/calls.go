@@ -47,34 +47,50 @@ func leaves(op byte) bool {
 // findSpans makes the spans of all blocks, in the order in which they begin. The
 // first, the function's own, stays empty.
 func (c *coder) findSpans(code *wasmbin.Code) error {
-	c.spans, c.nextSpan = append(c.spans[:0], span{}), 1
-	if c.r.o.Skip&PassCalls != 0 {
-		return nil
-	}
+	c.spans, c.nextSpan, c.counter = append(c.spans[:0], span{}), 1, 0
 	open := append(c.openSpans[:0], 0)
 	var in wasmbin.Instr
-	last := byte(wasmbin.OpNop)
+	var before, last wasmbin.Instr
+	afterIf := 0
 	for code.Next(&in) {
 		s := &c.spans[open[len(open)-1]]
 		switch in.Op {
 		case wasmbin.OpBlock, wasmbin.OpLoop, wasmbin.OpIf, wasmbin.OpTry:
 			open = append(open, int32(len(c.spans)))
-			c.spans = append(c.spans, span{})
+			c.spans = append(c.spans, span{op: in.Op, busy: in.Op == wasmbin.OpTry})
 		case wasmbin.OpElse:
-			s.then = part{s.rest.call, in.Start, leaves(last)}
+			s.then = part{s.rest.call, in.Start, leaves(last.Op)}
 			s.rest = part{}
 		case wasmbin.OpEnd, wasmbin.OpDelegate:
-			s.rest.end, s.rest.leaves = in.Start, leaves(last)
+			s.rest.end, s.rest.leaves = in.Start, leaves(last.Op)
+			s.busy = s.busy || s.then.call > 0 || s.rest.call > 0
+			if s.op == wasmbin.OpLoop {
+				if !s.busy {
+					c.counter = 1
+				}
+				if s.backs > 1 || last.Start != s.back && !(afterIf == in.Start && before.Op == wasmbin.OpBr && before.Start == s.back) {
+					s.back = 0
+				}
+			} else if s.op == wasmbin.OpIf && s.then.end == 0 {
+				afterIf = in.End
+			}
 			if open = open[:len(open)-1]; len(open) > 1 {
-				outer := &c.spans[open[len(open)-1]].rest
-				outer.call = max(outer.call, s.then.call, s.rest.call)
+				outer := &c.spans[open[len(open)-1]]
+				outer.rest.call = max(outer.rest.call, s.then.call, s.rest.call)
+				outer.busy = outer.busy || s.busy || s.op == wasmbin.OpLoop
 			}
 		case wasmbin.OpCall, wasmbin.OpCallIndirect:
 			if len(open) > 1 {
 				s.rest.call = in.Start
 			}
+		case wasmbin.OpBr, wasmbin.OpBrIf:
+			c.back(open, in.A, in.Start)
+		case wasmbin.OpBrTable:
+			code.Labels(&in, func(l uint32) { c.back(open, l, -1) })
+		case wasmbin.OpMemoryGrow, wasmbin.PrefixMisc, wasmbin.OpReturnCall, wasmbin.OpReturnCallIndirect:
+			s.busy = s.busy || in.Op != wasmbin.PrefixMisc || in.Sub >= wasmbin.MiscMemoryInit
 		}
-		last = in.Op
+		before, last = last, in
 	}
 	c.openSpans = open
 	return code.Err()

@@ -20,6 +20,8 @@ type frame struct {
 	unwind int32 // label that takes an exception raised directly in this frame
 	depth  int32 // enclosing handlers
 	loop   bool
+	rounds bool // a loop in a loop of ours
+	body   int  // where the body begins in the output, if it is repeated; else 0
 	values bool // a branch to it takes values along
 	open   bool // an if without an else up to now
 
@@ -45,6 +47,7 @@ type coder struct {
 	next    int32  // try
 	locals  uint32 // first of ours
 	nLocals uint32
+	counter uint32 // 1 when the first of ours counts rounds, else 0
 	unwinds []byte // what returns from the function with an exception pending
 
 	spans     []span
@@ -140,6 +143,11 @@ type clause struct {
 type span struct {
 	then part // before the else, if there is one
 	rest part
+	op   byte
+	busy bool // there is a call, a loop or a try in it
+	// Of a loop: the branches back to it, and where the only one is if it ends the
+	// loop or an if that ends the loop.
+	backs, back int
 }
 
 type part struct {

@@ -96,8 +96,8 @@ func (c *coder) setPending(id int32) {
 // flagLocal and valueLocal are where a handler at the given depth keeps its
 // exception.
 func (c *coder) flagLocal(depth int32) uint32 {
-	c.nLocals = max(c.nLocals, 2*uint32(depth)+2)
-	return c.locals + 2*uint32(depth)
+	c.nLocals = max(c.nLocals, c.counter+2*uint32(depth)+2)
+	return c.locals + c.counter + 2*uint32(depth)
 }
 
 func (c *coder) valueLocal(depth int32) uint32 { return c.flagLocal(depth) + 1 }

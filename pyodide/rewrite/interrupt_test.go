@@ -57,7 +57,7 @@ func TestInterrupt(t *testing.T) {
 func TestFuel(t *testing.T) {
 	in := testdata(t, "spin.wasm")
 	for _, tank := range []int32{0, 1, 5, -7} { // what the host or the guest may have left there
-		out, _ := rewritten(t, in, Options{Fuel: 1000})
+		out, _ := rewritten(t, in, Options{Fuel: 1000, Skip: PassRounds})
 		m := start(t, out, false)
 		fuel := m.ExportedGlobal(FuelGlobal).(api.MutableGlobal)
 		if got := int32(fuel.Get()); got != 1000 {
@@ -70,6 +70,28 @@ func TestFuel(t *testing.T) {
 		}
 		n, _ := m.Memory().ReadUint32Le(0)
 		if want := uint32(max(tank-1, 0)); n != want {
+			t.Errorf("with %d in the tank the program went round %d times, want %d", tank, n, want)
+		}
+	}
+}
+
+// TestRounds: a loop that pays for several rounds at once goes round no more often
+// than it has paid for.
+func TestRounds(t *testing.T) {
+	in := testdata(t, "spin.wasm")
+	for _, tank := range []int32{0, paid, paid + 1, 1000, -7} {
+		out, info := rewritten(t, in, Options{Fuel: 10_000})
+		if info.Stats.Repeated == 0 {
+			t.Fatal("no body was repeated")
+		}
+		m := start(t, out, false)
+		m.ExportedGlobal(FuelGlobal).(api.MutableGlobal).Set(uint64(uint32(tank)))
+		m.ExportedGlobal(InterruptGlobal).(api.MutableGlobal).Set(1)
+		if _, err := m.ExportedFunction("loop").Call(context.Background()); err == nil {
+			t.Error("the program ended")
+		}
+		n, _ := m.Memory().ReadUint32Le(0)
+		if want := uint32(max(tank-1, 0)) / paid * paid; n != want {
 			t.Errorf("with %d in the tank the program went round %d times, want %d", tank, n, want)
 		}
 	}

@@ -176,11 +176,24 @@ func (g *memGenerator) loop(depth int) {
 	n := byte(countLocals + g.loops)
 	g.loops++
 	g.a = g.a.void(wasmbin.OpLoop)
-	// Leave after a few rounds.
-	g.a = g.a.get(n).i32(1).op(wasmbin.OpI32Add, wasmbin.OpLocalTee, n).i32(5).op(wasmbin.OpI32GtU).void(wasmbin.OpIf).get(accLocal).op(wasmbin.OpReturn).end()
-	g.inside(true, depth)
-	g.cond()
-	g.a = g.a.op(wasmbin.OpBrIf, 0).end()
+	// Leave after a few rounds, or more than a loop without calls pays for at once.
+	g.a = g.a.get(n).i32(1).op(wasmbin.OpI32Add, wasmbin.OpLocalTee, n).i32([]int32{5, 5, 5, 300}[g.IntN(4)]).op(wasmbin.OpI32GtU).void(wasmbin.OpIf).get(accLocal).op(wasmbin.OpReturn).end()
+	switch g.IntN(3) {
+	case 0:
+		g.inside(true, depth)
+		g.cond()
+		g.a = g.a.op(wasmbin.OpBrIf, 0).end()
+	case 1:
+		g.inside(true, depth)
+		g.a = g.a.op(wasmbin.OpBr, 0).end()
+	case 2:
+		g.cond()
+		g.a = g.a.void(wasmbin.OpIf)
+		g.labels = append(g.labels, true)
+		g.inside(false, depth)
+		g.labels = g.labels[:len(g.labels)-1]
+		g.a = g.a.op(wasmbin.OpBr, 1).end().end()
+	}
 }
 
 func (g *memGenerator) branch() {
@@ -286,7 +299,7 @@ func TestRandomMemory(t *testing.T) {
 		first = s
 	}
 	const funcs = 20
-	traps, runs, inlined, detours := 0, 0, 0, 0
+	traps, runs, inlined, detours, repeated := 0, 0, 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		in := memoryModule(uint64(seed), funcs)
 		want, wantMem := runMemory(t, in, uint64(seed), funcs)
@@ -297,6 +310,7 @@ func TestRandomMemory(t *testing.T) {
 			}
 			inlined += info.Stats.Inlined
 			detours += info.Stats.Detours
+			repeated += info.Stats.Repeated
 			got, gotMem := runMemory(t, out, uint64(seed), funcs)
 			for i := range want {
 				runs++
@@ -314,11 +328,11 @@ func TestRandomMemory(t *testing.T) {
 	if traps < runs/10 || traps > runs*9/10 {
 		t.Errorf("%d of %d runs trapped", traps, runs)
 	}
-	if inlined < n*funcs || detours < n*funcs/4 {
-		t.Errorf("%d calls replaced, %d detours in %d functions", inlined, detours, n*funcs*len(memoryOptions))
+	if inlined < n*funcs || detours < n*funcs/4 || repeated < n*funcs/4 {
+		t.Errorf("%d calls replaced, %d detours, %d bodies repeated in %d functions", inlined, detours, repeated, n*funcs*len(memoryOptions))
 	}
-	t.Logf("%d runs, %d traps, %d calls replaced, %d detours", runs, traps, inlined, detours)
+	t.Logf("%d runs, %d traps, %d calls replaced, %d detours, %d bodies repeated", runs, traps, inlined, detours, repeated)
 }
 
 var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}, {Skip: ^PassSpill}, {Skip: ^PassElse}, {Skip: ^PassNames},
-	{Fuel: 1, Skip: ^PassTicks}, {Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}}
+	{Fuel: 1, Skip: ^PassTicks}, {Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}, {Skip: ^PassRounds}, {Fuel: 1, Skip: ^PassRounds}}

@@ -20,4 +20,6 @@ const (
 	PassCalls
 	// PassInline copies short functions into their callers.
 	PassInline
+	// PassRounds lets loops without calls pay for several rounds at once.
+	PassRounds
 )

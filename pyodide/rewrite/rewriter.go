@@ -13,8 +13,9 @@ type Options struct {
 	// Side is set for a side module (shared library).
 	Side bool
 
-	// Fuel is the number of loop headers between two safepoints: 0 stands for
-	// DefaultFuel, a negative number for no checks at all.
+	// Fuel is the number of loop headers between two safepoints, give or take the
+	// rounds that a loop without calls pays for at once: 0 stands for DefaultFuel, a
+	// negative number for no checks at all.
 	Fuel int32
 
 	// Skip leaves out passes that only make the code faster.
@@ -120,6 +121,7 @@ type Stats struct {
 	Branches            int // br_if written as if
 	Detours             int // ways around a call that come first now
 	Inlined             int // calls replaced by the function's code
+	Rounds, Repeated    int // loops that pay for several rounds at once; with more than one body
 }
 
 // typeOf returns the index of a function type, adding a new one.
