@@ -20,11 +20,11 @@ package fetch
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"coderunner/cache"
@@ -104,57 +104,21 @@ func (c *Client) Offline() bool { return c.offline }
 // Close closes idle connections. No other method may be running.
 func (c *Client) Close() { c.client.CloseIdleConnections() }
 
-// defaultTransport verifies certificates, as Go always does, against the
-// system's or those of SSL_CERT_FILE and SSL_CERT_DIR.
-func defaultTransport(control dialControl) *http.Transport {
-	dialer := &net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second, Control: control}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    15 * time.Second,
-		ResponseHeaderTimeout:  30 * time.Second,
-		ExpectContinueTimeout:  time.Second,
-		MaxIdleConns:           16,
-		MaxIdleConnsPerHost:    4,
-		IdleConnTimeout:        30 * time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
+// request is a URL to fetch, with retries.
+type request struct {
+	name   string // for errors
+	url    *url.URL
+	header http.Header
+	raw    bool     // ask for the stored bytes, without a content encoding
+	from   *url.URL // of the page that named the URL, nil if the user did
 }
 
-// lookupTimeout bounds the lookup of a redirect's host.
-const lookupTimeout = 5 * time.Second
-
-// isPrivate reports whether the host is this machine or on its private network.
-// A name that cannot be looked up is not: only a proxy can reach it.
-func (c *Client) isPrivate(ctx context.Context, u *url.URL) bool {
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return privateAddr(addr)
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	addrs, err := c.lookup(ctx, host)
-	if err != nil {
-		return false
-	}
-	for _, addr := range addrs {
-		if privateAddr(addr) {
-			return true
-		}
-	}
-	return false
-}
-
-// sharedAddrs is the carrier-grade NAT range (RFC 6598), which netip does not
-// count as private.
-var sharedAddrs = netip.MustParsePrefix("100.64.0.0/10")
-
-func privateAddr(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() ||
-		a.IsMulticast() || a.IsInterfaceLocalMulticast() || sharedAddrs.Contains(a) || a.Is4() && a.As4()[0] == 0
+// answer is an answer with a successful status, or 304. Reading a stalled body
+// returns an error.
+type answer struct {
+	status int
+	header http.Header
+	url    *url.URL // after redirects
+	size   int64    // as announced, -1 if not
+	body   io.Reader
 }

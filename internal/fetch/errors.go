@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"coderunner/cache"
 )
@@ -51,4 +52,25 @@ type SizeError struct {
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("%s: more than the allowed %d bytes", e.Name, e.Max)
+}
+
+// redirectError is a redirect or link that is not followed. It is not retried.
+type redirectError struct{ msg string }
+
+func (e *redirectError) Error() string { return e.msg }
+
+// statusError is an *HTTPError with the pause that the server asks for.
+type statusError struct {
+	HTTPError
+	after time.Duration
+}
+
+func (e *statusError) Unwrap() error { return &e.HTTPError }
+
+// isOwn reports whether err is of this package or the cache: it needs no hint.
+func isOwn(err error) bool {
+	var digest *DigestError
+	var size *SizeError
+	var storage *cache.StorageError
+	return errors.As(err, &digest) || errors.As(err, &size) || errors.As(err, &storage)
 }

@@ -22,10 +22,10 @@ func fetchFile(r request, use func(answer) error) error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return explain(r, 1, &statusError{HTTPError: HTTPError{Status: http.StatusNotFound, URL: safeURL(r.url)}})
+		return &statusError{HTTPError: HTTPError{Status: http.StatusNotFound, URL: safeURL(r.url)}}
 	}
 	if err != nil {
-		return explain(r, 1, cache.NewStorageError("open", path, err))
+		return cache.NewStorageError("open", path, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -33,14 +33,11 @@ func fetchFile(r request, use func(answer) error) error {
 		err = errors.New("not a regular file")
 	}
 	if err != nil {
-		return explain(r, 1, cache.NewStorageError("read", path, err))
+		return cache.NewStorageError("read", path, err)
 	}
 	header := http.Header{}
 	if filepath.Ext(f.Name()) == ".html" {
 		header.Set("Content-Type", "text/html")
 	}
-	if err := use(answer{http.StatusOK, header, r.url, info.Size(), f}); err != nil {
-		return explain(r, 1, err)
-	}
-	return nil
+	return use(answer{http.StatusOK, header, r.url, info.Size(), f})
 }

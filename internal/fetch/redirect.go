@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync/atomic"
-	"syscall"
+	"strings"
+	"time"
 )
 
 // The registry that the user chose may be on a private address. A redirect or a
@@ -16,16 +16,6 @@ import (
 // from then on. The name is looked up first, for a clear error; the dialled
 // address is checked again, against names whose address changes in between (DNS
 // rebinding).
-
-// redirectError is a redirect or link that is not followed. It is not retried.
-type redirectError struct{ msg string }
-
-func (e *redirectError) Error() string { return e.msg }
-
-// guarded is a request's context value. While on, private addresses are refused.
-type guarded struct{ on atomic.Bool }
-
-type guardedKey struct{}
 
 // checkLink checks the request's first URL and adds its guarded value to ctx.
 func (c *Client) checkLink(ctx context.Context, r request) (context.Context, error) {
@@ -73,41 +63,29 @@ func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// dialControl is a net.Dialer's Control.
-type dialControl = func(network, address string, conn syscall.RawConn) error
+// lookupTimeout bounds the lookup of a redirect's host.
+const lookupTimeout = 5 * time.Second
 
-// guard sends guarded requests over separate connections, none of which is to a
-// private address. With a proxy, the proxy dials, and its own rules apply.
-type guard struct{ free, strict *http.Transport }
-
-func newGuard(make func(dialControl) *http.Transport) *guard {
-	return &guard{free: make(nil), strict: make(refusePrivate)}
-}
-
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	if to, err := netip.ParseAddrPort(address); err != nil || privateAddr(to.Addr()) {
-		return &redirectError{fmt.Sprintf("connection to %s refused: a public registry led to it, and the address is private", address)}
+// isPrivate reports whether the host is this machine or on its private network.
+// A name that cannot be looked up is not: only a proxy can reach it.
+func (c *Client) isPrivate(ctx context.Context, u *url.URL) bool {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
 	}
-	return nil
-}
-
-func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if v, ok := req.Context().Value(guardedKey{}).(*guarded); ok && v.on.Load() && !proxied(g.free.Proxy, req) {
-		return g.strict.RoundTrip(req)
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return privateAddr(addr)
 	}
-	return g.free.RoundTrip(req)
-}
-
-// CloseIdleConnections implements the method that http.Client looks for.
-func (g *guard) CloseIdleConnections() {
-	g.free.CloseIdleConnections()
-	g.strict.CloseIdleConnections()
-}
-
-func proxied(proxy func(*http.Request) (*url.URL, error), req *http.Request) bool {
-	if proxy == nil {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	addrs, err := c.lookup(ctx, host)
+	if err != nil {
 		return false
 	}
-	u, err := proxy(req)
-	return u != nil || err != nil
+	for _, addr := range addrs {
+		if privateAddr(addr) {
+			return true
+		}
+	}
+	return false
 }

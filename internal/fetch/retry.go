@@ -17,25 +17,6 @@ import (
 	"coderunner/cache"
 )
 
-// request is a URL to fetch, with retries.
-type request struct {
-	name   string // for errors
-	url    *url.URL
-	header http.Header
-	raw    bool     // ask for the stored bytes, without a content encoding
-	from   *url.URL // of the page that named the URL, nil if the user did
-}
-
-// answer is an answer with a successful status, or 304. Reading a stalled body
-// returns an error.
-type answer struct {
-	status int
-	header http.Header
-	url    *url.URL // after redirects
-	size   int64    // as announced, -1 if not
-	body   io.Reader
-}
-
 // fetch makes the request and calls use with the response; a broken transfer
 // calls use again. Use must not keep the body. Its errors that are not the network's
 // are of a type of this package or of cache.
@@ -45,7 +26,10 @@ func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) e
 		return fmt.Errorf("fetch %s: %w", r.name, err)
 	}
 	if r.url.Scheme == "file" {
-		return fetchFile(r, use)
+		if err := fetchFile(r, use); err != nil {
+			return explain(r, 1, err)
+		}
+		return nil
 	}
 	wait := c.backoff
 	for n := 1; ; n++ {
@@ -81,14 +65,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
-
-// statusError is an *HTTPError with the pause that the server asks for.
-type statusError struct {
-	HTTPError
-	after time.Duration
-}
-
-func (e *statusError) Unwrap() error { return &e.HTTPError }
 
 // errStalled is the cause of an aborted transfer.
 var errStalled = errors.New("the transfer stalled")
@@ -211,14 +187,6 @@ func explain(r request, attempts int, err error) error {
 		where = r.name + " from " + where
 	}
 	return fmt.Errorf("fetch %s: %w%s%s", where, &redacted{err}, tried(attempts), networkHint(err))
-}
-
-// isOwn reports whether err is of this package or the cache: it needs no hint.
-func isOwn(err error) bool {
-	var digest *DigestError
-	var size *SizeError
-	var storage *cache.StorageError
-	return errors.As(err, &digest) || errors.As(err, &size) || errors.As(err, &storage)
 }
 
 func tried(attempts int) string {

@@ -315,7 +315,7 @@ func sweepGroups(parent string) {
 // tryGroup starts this program in a group, and kills it by the group before
 // its first instruction.
 func tryGroup(parent string) error {
-	if k := probe(); !k.filter || k.seal != nil {
+	if k := probe(); !k.filter || k.untraced != nil {
 		return errors.New("this system does not let us trace what we start")
 	}
 	g, err := newGroup(parent, 16)

@@ -34,68 +34,27 @@ var forbidden = []uint32{
 // that it does not know them.
 var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
-// sealed are system calls that are forbidden to a process that was started
+// afterStart are system calls that are forbidden to a process that was started
 // already. They start programs, leave the process group, make memory that no
 // limit counts or that outlives the process, and leave notes on files.
-var sealed = slices.Concat(forks, []uint32{
+var afterStart = slices.Concat(forks, []uint32{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_SETPGID, unix.SYS_SETSID,
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 })
 
-// Offsets in struct seccomp_data. Both systems are little-endian.
-const (
-	dataNumber = 0
-	dataArch   = 4
-	dataArgs   = 16 // eight bytes each
-)
-
-// program is a filter in the making.
-type program []unix.SockFilter
-
-func (p *program) load(offset uint32) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
-}
-
-// unless goes on with the next n instructions if the loaded value is not k,
-// and skips them if it is.
-func (p *program) unless(k uint32, n uint8) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: n, K: k})
-}
-
-// when goes on with the next n instructions if the loaded value is k.
-func (p *program) when(k uint32, n uint8) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: n, K: k})
-}
-
-func (p *program) answer(what uint32) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: what})
-}
-
-func (p *program) fail(errno unix.Errno) { p.answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
-
-// any skips the next n instructions if the loaded value has none of the bits.
-func (p *program) any(bits uint32, n uint8) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: n, K: bits})
-}
-
-// mask leaves the given bits of the loaded value.
-func (p *program) mask(bits uint32) {
-	*p = append(*p, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: bits})
-}
-
-// filterProgram builds the filter. Server is this process. If the filter is not
-// a seal, a thread of it will be under the filter itself for as long as the
-// started process lives.
+// filterProgram builds the filter. Server is this process. Started is for the
+// filter of a process that was started; otherwise a thread of the server will be
+// under it, too, for as long as the started process lives.
 //
 //	arch is ours?  ─no─> kill
 //	number         ─────> forbidden: EPERM, absent: ENOSYS
 //	number         ─────> socket, without network: EACCES
 //	number         ─────> a signal to a thread of ours that is not SIGURG: EPERM
 //	number         ─────> limits of another process: EPERM
-//	number         ─────> in a seal: what sealProgram says
+//	number         ─────> if started: what onlyThreads adds
 //	               ─────> allow
-func filterProgram(server int, network, seal bool) program {
+func filterProgram(server int, network, started bool) program {
 	var p program
 	p.load(dataArch)
 	p.unless(auditArch, 1)
@@ -134,17 +93,17 @@ func filterProgram(server int, network, seal bool) program {
 	p.unless(0, 1)
 	p.fail(unix.EPERM)
 	p.answer(unix.SECCOMP_RET_ALLOW)
-	if seal {
-		p.seal()
+	if started {
+		p.onlyThreads()
 	}
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	return p
 }
 
-// seal adds what a process that was started must not do any more: become two,
+// onlyThreads adds what a process that was started must not do any more: become two,
 // start a program, outlive us, and have memory that no limit counts.
-func (p *program) seal() {
-	for _, number := range sealed {
+func (p *program) onlyThreads() {
+	for _, number := range afterStart {
 		p.when(number, 1)
 		p.fail(unix.EPERM)
 	}

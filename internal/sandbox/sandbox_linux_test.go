@@ -339,10 +339,10 @@ func TestStartNothing(t *testing.T) {
 	}
 }
 
-// A process that cannot be sealed does not run.
+// A process that cannot be afterStart does not run.
 func TestSealFails(t *testing.T) {
-	if k := probe(); !k.filter || k.seal != nil {
-		t.Skipf("this kernel has filters: %v; sealing with one: %v", k.filter, k.seal)
+	if k := probe(); !k.filter || k.untraced != nil {
+		t.Skipf("this kernel has filters: %v; injecting one: %v", k.filter, k.untraced)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -362,7 +362,7 @@ func TestSealFails(t *testing.T) {
 			result <- err
 			return
 		}
-		err = seal(pid, program{{Code: 0xffff}}, 0)
+		err = inject(pid, program{{Code: 0xffff}}, 0)
 		_ = unix.Kill(pid, unix.SIGKILL)
 		status := unix.WaitStatus(0x7f) // stopped
 		for status.Stopped() {
@@ -529,7 +529,7 @@ func TestLevel(t *testing.T) {
 	}{
 		{kernel{abi: 7, scopes: true, filter: true}, Full, nil},
 		{kernel{abi: 7, scopes: true}, Partial, []string{"filter"}},
-		{kernel{abi: 7, scopes: true, filter: true, seal: no}, Partial, []string{"trace what we start (forbidden)"}},
+		{kernel{abi: 7, scopes: true, filter: true, untraced: no}, Partial, []string{"trace what we start (forbidden)"}},
 		{kernel{abi: 5, filter: true}, Partial, []string{"signals"}},
 		{kernel{abi: 3}, Partial, []string{"filter", "network", "signals"}},
 		{kernel{abi: 2, filter: true}, Partial, []string{"truncation", "signals"}},

@@ -3,6 +3,8 @@
 package sandbox
 
 import (
+	"os"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -46,4 +48,19 @@ func result(errno unix.Errno) error {
 		return errno
 	}
 	return nil
+}
+
+// onThread calls f on a thread that ends with f. It is never the process's
+// first one, which cannot end, and whose confinement the kernel would take for
+// that of the whole process.
+func onThread(f func()) {
+	runtime.LockOSThread() // never unlocked: nothing else may run here
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	begun := make(chan struct{})
+	go onThread(func() { close(begun); f() })
+	<-begun
+	runtime.UnlockOSThread() // nothing was done to it
 }

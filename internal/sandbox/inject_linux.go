@@ -4,14 +4,13 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// seal puts a process under a filter that nothing could be started under, so
+// inject puts a process under a filter that nothing could be started under, so
 // it has to come after the start: the process was started traced by this
 // thread and is stopped before its first instruction. It is made to do the
 // system call itself, with the filter on its stack.
@@ -19,7 +18,7 @@ import (
 //	execve ─> stopped at pc ─> [pc] = syscall, one step ─> [pc] as it was
 //
 // It is still stopped then.
-func seal(pid int, p program, flags uintptr) error {
+func inject(pid int, p program, flags uintptr) error {
 	if err := awaitTrap(pid); err != nil {
 		return err
 	}
@@ -88,16 +87,6 @@ func (at *registers) step(pid int, number, a, b, c uintptr) (int64, error) {
 	return then.result(), nil
 }
 
-// image is a program for filters as the kernel reads it at an address: a
-// struct sock_fprog, and then what it points to.
-func (p program) image(address uintptr) []byte {
-	var b bytes.Buffer
-	for _, part := range []any{uint16(len(p)), [6]byte{}, uint64(address) + 16, []unix.SockFilter(p)} {
-		_ = binary.Write(&b, binary.LittleEndian, part) // as both processors are; a Buffer takes everything
-	}
-	return b.Bytes()
-}
-
 // awaitTrap waits until a traced process stops by a trap.
 func awaitTrap(pid int) error {
 	for {
@@ -119,10 +108,11 @@ func awaitTrap(pid int) error {
 	}
 }
 
-// trySeal seals a trial start of this program. It fails where tracing is forbidden.
-func trySeal(flags uintptr) error {
+// tryInject injects a filter into a trial start of this program. It fails where
+// tracing is forbidden.
+func tryInject(flags uintptr) error {
 	return tryStart(&syscall.SysProcAttr{}, func(pid int) error {
-		return seal(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+		return inject(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
 	})
 }
 
