@@ -45,6 +45,10 @@ contract RUNNER CASE='':
 scripts NAME='':
     go test -timeout 25m -run '(TestProtocol|TestRun)/{{NAME}}' ./cmd/coderunner
 
+# The protocol's own suite, two versions of it, against our transport; what is expected to fail is in internal/server/testdata/conformance.
+conformance:
+    CODERUNNER_LONG=1 go test -count=1 -v -run TestConformance ./internal/server
+
 # Take over a changed tool schema; look at the diff before you commit it.
 golden:
     go test ./internal/server -run TestGoldenTool -update

@@ -43,6 +43,14 @@ func TestDiscover(t *testing.T) {
 			t.Errorf("no %s in %s", want, line)
 		}
 	}
+	c.send(`{"jsonrpc":"2.0","id":3,"method":"server/discover","params":{}}`)
+	if r := c.receive(); r.Error == nil || r.Error.Code != -32602 {
+		t.Errorf("without a version: %s", r.line)
+	}
+	c.send(`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"runner://nowhere",` + modernMeta + `}}`)
+	if r := c.receive(); r.Error == nil || r.Error.Code != -32602 || !strings.Contains(r.line, `"data":{"uri":"runner://nowhere"}`) {
+		t.Errorf("a resource that is not there: %s", r.line)
+	}
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"resources/list","params":{` + modernMeta + `}}`)
 	if line := c.receive().line; !strings.Contains(line, `"ttlMs":0`) || !strings.Contains(line, environmentURI) {
 		t.Errorf("resources/list: %s", line)

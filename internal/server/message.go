@@ -40,6 +40,7 @@ type params struct {
 	Arguments map[string]json.RawMessage `json:"arguments,omitempty"`
 	RequestID json.RawMessage            `json:"requestId,omitempty"` // of notifications/cancelled
 	Meta      map[string]json.RawMessage `json:"_meta,omitempty"`
+	URI       json.RawMessage            `json:"uri,omitempty"` // of resources/read
 
 	badArguments error // a *runners.RequestError: they are not an object
 }

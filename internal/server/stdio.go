@@ -157,6 +157,9 @@ func (c *conn) dispatch(ctx context.Context, m *message) error {
 		c.server.handleMessage(ctx, m)
 		return nil
 	}
+	if (m.Method == string(mcp.MethodServerDiscover) || m.Method == string(mcp.MethodSubscriptionsListen)) && !m.modern() {
+		return &protocolError{mcp.INVALID_PARAMS, fmt.Sprintf("%q needs %q in _meta", m.Method, mcp.MetaKeyProtocolVersion), m.ID}
+	}
 	if m.Method != string(mcp.MethodInitialize) && m.Method != string(mcp.MethodPing) &&
 		!c.session.Initialized() && !m.modern() {
 		return invalid(m.ID, `%q came before "initialize"`, m.Method)
@@ -206,7 +209,7 @@ func (c *conn) serve(ctx context.Context, m *message, req *request) {
 	defer c.wg.Done()
 	defer req.cancel()
 	var response mcp.JSONRPCMessage
-	if m.Method == string(mcp.MethodSubscriptionsListen) && m.modern() {
+	if m.Method == string(mcp.MethodSubscriptionsListen) {
 		response = c.listen(m)
 	} else {
 		response = c.server.handleMessage(ctx, m)
@@ -243,6 +246,9 @@ func (c *conn) answer(m *message, response mcp.JSONRPCMessage) {
 	case mcp.JSONRPCError:
 		r.ID = id
 		r.Error.Message = runners.Clip(r.Error.Message, maxNameText) // it may quote the message
+		if m.Method == string(mcp.MethodResourcesRead) && r.Error.Data == nil && len(m.Params.URI) <= maxNameText {
+			r.Error.Data = map[string]any{"uri": runners.PortableJSON(m.Params.URI)}
+		}
 		response = r
 	}
 	if err := c.write(response); err != nil {
