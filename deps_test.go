@@ -68,12 +68,12 @@ const imports = `
 
 	internal/session: runners
 	internal/images:
-	internal/server: internal/images internal/sysmem runners
+	internal/server: internal/images internal/session internal/sysmem runners
 	internal/sysmem:
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/sysmem runners runners/deno runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the

@@ -40,6 +40,11 @@ func IsCache(name string, d fs.DirEntry) bool {
 	return path.Ext(name) == ".pyc"
 }
 
+// DescribeFile returns an entry of a regular file.
+func DescribeFile(name string, data []byte) LeftFile {
+	return LeftFile{Path: name, Size: int64(len(data)), Data: data, MIME: typeOf(name, data)}
+}
+
 // NewLeftFile returns an entry with its contents, nil if those are not kept.
 func NewLeftFile(name string, d fs.DirEntry, data []byte) LeftFile {
 	f := LeftFile{Path: strings.ToValidUTF8(name, "\ufffd"), Size: int64(len(data)), Data: data, MIME: specialType(d.Type())}

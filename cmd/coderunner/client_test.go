@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// session is a server that a script talks to.
-type session struct {
+// conn is a server that a script talks to.
+type conn struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
@@ -45,14 +45,14 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-var sessions sync.Map // *testscript.TestScript to *session
+var conns sync.Map // *testscript.TestScript to *conn
 
-func sessionOf(ts *testscript.TestScript) *session {
-	s, ok := sessions.Load(ts)
+func connOf(ts *testscript.TestScript) *conn {
+	s, ok := conns.Load(ts)
 	if !ok {
 		ts.Fatalf("no server: serve comes first")
 	}
-	return s.(*session)
+	return s.(*conn)
 }
 
 // cmdServe is "serve [-raw] [ARG...]": starts coderunner and, unless -raw,
@@ -68,10 +68,10 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 			bin = p
 		}
 	}
-	s := &session{cmd: exec.Command(bin, args...)}
+	s := &conn{cmd: exec.Command(bin, args...)}
 	s.cmd.Dir = ts.MkAbs(".")
 	for _, name := range append(passedOn, "PATH", "HOME", "TMPDIR", "DENO_PERMISSION_ARGS", "CODE_RUNNER_OFFLINE",
-		"CODE_RUNNER_CACHE_DIR", "CODE_RUNNER_CONCURRENCY", "CODE_RUNNER_TIMEOUT", "CODE_RUNNER_STRUCTURED") {
+		"CODE_RUNNER_CACHE_DIR", "CODE_RUNNER_SESSION_DIR", "CODE_RUNNER_CONCURRENCY", "CODE_RUNNER_TIMEOUT", "CODE_RUNNER_STRUCTURED") {
 		if v := ts.Getenv(name); v != "" {
 			s.cmd.Env = append(s.cmd.Env, name+"="+v)
 		}
@@ -83,11 +83,11 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	s.in, s.out = in, bufio.NewReaderSize(out, 1<<20)
 	ts.Check(s.cmd.Start())
-	sessions.Store(ts, s)
+	conns.Store(ts, s)
 	ts.Defer(func() {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
-		sessions.Delete(ts)
+		conns.Delete(ts)
 	})
 	if !raw {
 		s.send(ts, `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"script","version":"1"}}}`)
@@ -98,7 +98,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-func (s *session) send(ts *testscript.TestScript, line string) {
+func (s *conn) send(ts *testscript.TestScript, line string) {
 	_, err := io.WriteString(s.in, line+"\n")
 	ts.Check(err)
 }
@@ -119,7 +119,7 @@ type answer struct {
 
 // receive reads one message. Whatever is no JSON-RPC on stdout fails the
 // script.
-func (s *session) receive(ts *testscript.TestScript) (a answer) {
+func (s *conn) receive(ts *testscript.TestScript) (a answer) {
 	line, err := s.out.ReadString('\n')
 	if err != nil {
 		ts.Fatalf("the server has ended: %v\n%s", err, s.log.String())
@@ -133,7 +133,7 @@ func (s *session) receive(ts *testscript.TestScript) (a answer) {
 	return a
 }
 
-func (s *session) callLine(ts *testscript.TestScript, id, tool, file string) string {
+func (s *conn) callLine(ts *testscript.TestScript, id, tool, file string) string {
 	var arguments bytes.Buffer
 	ts.Check(json.Compact(&arguments, []byte(ts.ReadFile(file))))
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":1}}}`,
@@ -151,7 +151,7 @@ func cmdCall(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: [!] call [-json] TOOL FILE")
 	}
-	s := sessionOf(ts)
+	s := connOf(ts)
 	s.nextID++
 	id := fmt.Sprint(s.nextID)
 	s.send(ts, s.callLine(ts, id, args[0], args[1]))
@@ -182,18 +182,18 @@ func cmdBegin(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: begin ID TOOL FILE")
 	}
-	s := sessionOf(ts)
+	s := connOf(ts)
 	s.send(ts, s.callLine(ts, args[0], args[1], args[2]))
 }
 
 // cmdSend is "send LINE": sends a line as it is.
 func cmdSend(ts *testscript.TestScript, neg bool, args []string) {
-	sessionOf(ts).send(ts, strings.Join(args, " "))
+	connOf(ts).send(ts, strings.Join(args, " "))
 }
 
 // cmdRecv is "recv": puts the next message that is no progress on stdout.
 func cmdRecv(ts *testscript.TestScript, neg bool, args []string) {
-	s := sessionOf(ts)
+	s := connOf(ts)
 	a := s.receive(ts)
 	for a.Method == "notifications/progress" {
 		a = s.receive(ts)
@@ -204,7 +204,7 @@ func cmdRecv(ts *testscript.TestScript, neg bool, args []string) {
 // cmdFinish is "finish eof|TERM|INT": ends the server, which must go with exit
 // code 0, and at once.
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
-	s := sessionOf(ts)
+	s := connOf(ts)
 	began := time.Now()
 	switch args[0] {
 	case "eof":
@@ -229,7 +229,7 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 // cmdLogged is "[!] logged PATTERN": looks into what the server has written to
 // stderr.
 func cmdLogged(ts *testscript.TestScript, neg bool, args []string) {
-	log := sessionOf(ts).log.String()
+	log := connOf(ts).log.String()
 	if regexp.MustCompile(args[0]).MatchString(log) == neg {
 		ts.Fatalf("logged %q is %v:\n%s", args[0], neg, log)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coderunner/internal/fetch"
 	"coderunner/internal/server"
+	"coderunner/internal/session"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 )
@@ -28,6 +29,8 @@ type Config struct {
 	Permissions []string
 	Isolation   string // isolationRequire, or ""
 	Structured  server.Structured
+	SessionDir  string         // "": in the cache's
+	Sessions    session.Limits // zero values mean the defaults
 
 	NPMRegistry string
 	JSRURL      string // "": Deno's own default
@@ -52,6 +55,12 @@ var settings = []setting{
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},
 	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", setConcurrency},
 	{"CODE_RUNNER_STRUCTURED", "structured", "whether clients get structured content: auto, always or never (default auto)", setStructured},
+	{"CODE_RUNNER_SESSION_DIR", "session-dir", "directory of the sessions (default: in the cache directory)", func(c *Config, v string) error { c.SessionDir = v; return nil }},
+	{"CODE_RUNNER_SESSIONS", "sessions", fmt.Sprintf("sessions there may be (default %d)", session.DefaultLimits.Sessions), setCount(func(c *Config) *int { return &c.Sessions.Sessions })},
+	{"CODE_RUNNER_SESSION_SIZE", "session-size", fmt.Sprintf("size of a session, with its history (default %dGiB)", session.DefaultLimits.Size>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Size })},
+	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Bytes })},
+	{"CODE_RUNNER_SESSION_HISTORY", "session-history", fmt.Sprintf("states of a session that can be gone back to (default %d)", session.DefaultLimits.History), setCount(func(c *Config) *int { return &c.Sessions.History })},
+	{"CODE_RUNNER_SESSION_TTL", "session-ttl", fmt.Sprintf("time after which an unused session is removed (default %v)", session.DefaultLimits.TTL), setSessionTTL},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
@@ -153,6 +162,36 @@ func setConcurrency(c *Config, v string) error {
 		return fmt.Errorf("%q is not a number between 1 and 1000", v)
 	}
 	c.Concurrency = n
+	return nil
+}
+
+// setCount takes a number of sessions or states.
+func setCount(field func(*Config) *int) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > 1_000_000 {
+			return fmt.Errorf("%q is not a number between 1 and 1000000", v)
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func setSessionSize(field func(*Config) *int64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := parseSize(v)
+		if err != nil || n < 1<<20 {
+			return fmt.Errorf("%q is not a size of at least 1MiB, such as 2GiB", v)
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func setSessionTTL(c *Config, v string) (err error) {
+	if c.Sessions.TTL, err = time.ParseDuration(v); err != nil || c.Sessions.TTL < time.Minute {
+		return fmt.Errorf("%q is not a time of at least 1m, such as 168h", v)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ type runOptions struct {
 	json     bool
 	locked   bool
 	out      string // directory for files
+	session  string
 	files    []string
 	dirs     []string
 

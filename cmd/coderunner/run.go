@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -42,6 +43,7 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
 	addFiles(cmd, &o)
 	cmd.Flags().StringVar(&o.out, "out", "", "`DIR` to write the program's files, plots and images to")
+	cmd.Flags().StringVar(&o.session, "session", "", "`NAME` of a session to go on in, with the variables and files of its earlier programs")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
 }
@@ -67,7 +69,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	out, err := runOn(ctx, b, req)
+	out, err := runOn(ctx, b, cfg, o.session, req)
 	if err = errors.Join(err, b.Close()); err != nil {
 		return err
 	}
@@ -94,13 +96,22 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	return nil
 }
 
-func runOn(ctx context.Context, b *backend, req runners.Request) (*runners.Outcome, error) {
+func runOn(ctx context.Context, b *backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
 	r := b.languages()[req.Language]
 	if r == nil {
 		return nil, fmt.Errorf("run %s: this build has no runner for it", req.Language)
 	}
 	defer showProgress(&req)()
-	out, err := r.Run(ctx, req)
+	var out *runners.Outcome
+	var err error
+	if name == "" {
+		out, err = r.Run(ctx, req)
+	} else {
+		var store *session.Store
+		if store, err = openSessions(cfg, b.cache, newLogger(zap.WarnLevel)); err == nil {
+			out, err = store.Run(ctx, session.Call{Session: name, Request: req}, r.Run)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,7 @@ func runScripts(t *testing.T, dir string, offline bool) {
 					env.Setenv(name, v)
 				}
 			}
+			env.Setenv("CODE_RUNNER_SESSION_DIR", filepath.Join(env.WorkDir, "sessions"))
 			if offline {
 				env.Setenv("CODE_RUNNER_OFFLINE", "1")
 				env.Setenv("CODE_RUNNER_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))

@@ -53,11 +53,15 @@ func serve(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	sessions, err := openSessions(cfg, b.cache, log.Named("sessions"))
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
 	srv, err := server.New(server.Config{
 		Name: "coderunner", Version: ownVersion(),
 		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
 		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name,
-		Structured: cfg.Structured, Log: log,
+		Structured: cfg.Structured, Sessions: sessions, Log: log,
 		Packages: func(ctx context.Context) (map[string][]string, error) { return cachedPackages(ctx, b.cache) },
 	})
 	if err != nil {

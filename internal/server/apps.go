@@ -79,7 +79,7 @@ func clientCapabilities(ctx context.Context) (c mcp.ClientCapabilities) {
 	if p := paramsFrom(ctx); p != nil && json.Unmarshal(p.Meta[mcp.MetaKeyClientCapabilities], &c) == nil {
 		return c
 	}
-	if s := sessionFrom(ctx); s != nil {
+	if s := peerFrom(ctx); s != nil {
 		return s.GetClientCapabilities()
 	}
 	return c

@@ -10,14 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
 // maxStdin is how long the argument stdin may be, in bytes. The bounds of the
 // other arguments are those of [runners.Request.Check].
 const maxStdin = 16 << 20
-
-var argumentNames = []string{"language", "code", "packages", "timeout_seconds", "stdin", "args", "files"}
 
 // arguments reads a call's arguments one by one and keeps the first error.
 type arguments struct {
@@ -28,13 +27,9 @@ type arguments struct {
 
 // parseArguments makes a request of a call's arguments. The error is a
 // *runners.RequestError.
-func (s *Server) parseArguments(p *params) (runners.Request, error) {
-	a := &arguments{raw: p.Arguments, data: s.store.data, err: p.badArguments}
-	for _, name := range slices.Sorted(maps.Keys(a.raw)) {
-		if !slices.Contains(argumentNames, name) {
-			return runners.Request{}, runners.BadArgument(runners.Clip(name, 100), "is not an argument; there are %s.", strings.Join(argumentNames, ", "))
-		}
-	}
+func (s *Server) parseArguments(p *params) (session.Call, error) {
+	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
+	a.only(s.properties)
 	code := a.code()
 	req := runners.Request{
 		Language: a.language(s.runners, code),
@@ -45,10 +40,47 @@ func (s *Server) parseArguments(p *params) (runners.Request, error) {
 		Files:    a.files(),
 	}
 	req.Limits.Timeout = a.timeout()
+	c := session.Call{Session: a.text("session"), Request: req}
+	switch on := a.text("on_error"); on {
+	case "", "keep":
+	case "rollback":
+		c.Rollback = true
+	default:
+		a.fail("on_error", "is %q, but must be keep or rollback.", runners.Clip(on, 100))
+	}
+	if a.get("session") != nil && a.err == nil {
+		a.err = session.CheckName(c.Session)
+	}
 	if a.err == nil {
 		a.err = req.Check()
 	}
-	return req, a.err
+	return c, a.err
+}
+
+// only refuses arguments that a tool does not have.
+func (a *arguments) only(properties object) {
+	for _, name := range slices.Sorted(maps.Keys(a.raw)) {
+		if properties[name] == nil {
+			a.fail(runners.Clip(name, 100), "is not an argument; there are %s.", strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+		}
+	}
+}
+
+// integer returns a number that is not negative, 0 if it is absent.
+func (a *arguments) integer(name string) (n int) {
+	raw := a.get(name)
+	if raw != nil && (json.Unmarshal(raw, &n) != nil || n < 0) {
+		a.fail(name, "must be a whole number, not negative.")
+		return 0
+	}
+	return n
+}
+
+func (a *arguments) boolean(name string) (b bool) {
+	if raw := a.get(name); raw != nil && json.Unmarshal(raw, &b) != nil {
+		a.fail(name, "must be true or false, but it is %s.", kind(raw))
+	}
+	return b
 }
 
 // get returns an argument, or nil when it is absent, null or after an error.

@@ -10,18 +10,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
 // parse parses the arguments of a call, as they come in a line.
 func parse(args string) (runners.Request, error) {
+	c, err := parseCall(args)
+	return c.Request, err
+}
+
+func parseCall(args string) (session.Call, error) {
 	m, err := parseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":` + args + `}}`))
 	if err != nil {
-		return runners.Request{}, err
+		return session.Call{}, err
 	}
 	s, err := New(Config{Runners: allLanguages(runFunc(echo))})
 	if err != nil {
-		return runners.Request{}, err
+		return session.Call{}, err
 	}
 	kept := &keptRun{id: "x-1"}
 	kept.add("a.txt", "text/plain", "", []byte("kept"))
@@ -88,7 +94,7 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":5,"code":""}`, "language", `"language" must be a string, but it is a number.`},
 		{`{"language":"python","code":5}`, "code", `"code" must be a string, but it is a number.`},
 		{`{"language":"python","code":["a"]}`, "code", `"code" must be a string, but it is an array.`},
-		{`{"language":"python","code":"","pkgs":[]}`, "pkgs", `"pkgs" is not an argument; there are language, code, packages, timeout_seconds, stdin, args, files.`},
+		{`{"language":"python","code":"","pkgs":[]}`, "pkgs", `"pkgs" is not an argument; there are args, code, files, language, packages, stdin, timeout_seconds.`},
 		{`{"language":"python","code":"","session":"a"}`, "session", `"session" is not an argument`},
 		{`{"language":"python","code":"","packages":"six"}`, "packages", `"packages" must be an array of strings, but it is a string.`},
 		{`{"language":"python","code":"","packages":["six",{}]}`, "packages", `"packages" must be an array of strings, but element 1 is an object.`},

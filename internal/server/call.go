@@ -64,6 +64,7 @@ func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.R
 	}
 	kept := s.store.begin()
 	c := newContent(out, req, limits, kept)
+	c.session(out)
 	s.store.keep(kept)
 	r := &mcp.CallToolResult{IsError: out.Status != runners.Succeeded, Content: c.blocks()}
 	r.Meta = &mcp.Meta{AdditionalFields: map[string]any{metaPrefix + "usage": out.Usage}}
@@ -86,25 +87,22 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 		}
 	}()
 	params := paramsFrom(ctx)
-	req, err := s.parseArguments(params)
+	call, err := s.parseArguments(params)
 	if err == nil {
 		var out *runners.Outcome
-		if out, err = s.run(ctx, req); err == nil {
-			if string(params.Arguments["language"]) != strconv.Quote(string(req.Language)) {
-				out.Language = req.Language
+		if call.Session == "" {
+			out, err = s.run(ctx, call.Request)
+		} else {
+			out, err = s.sessions.Run(ctx, call, s.run)
+		}
+		if err == nil {
+			if string(params.Arguments["language"]) != strconv.Quote(string(call.Request.Language)) {
+				out.Language = call.Request.Language
 			}
-			return s.result(ctx, out, req), nil
+			return s.result(ctx, out, call.Request), nil
 		}
 	}
-	var bad *runners.RequestError
-	if errors.As(err, &bad) {
-		return toolError(bad.Message), nil
-	}
-	if ctx.Err() != nil {
-		return toolError("The call was cancelled."), nil
-	}
-	s.log.Error("run", zap.String("language", string(req.Language)), zap.Error(err))
-	return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText)), nil
+	return s.failure(ctx, toolName, err), nil
 }
 
 // toolError is a result for a call that led to no run.

@@ -41,6 +41,7 @@ type shownResult struct {
 	Error           *runners.Error   `json:"error,omitempty"`
 	Displays        []shownItem      `json:"displays,omitempty"`
 	Files           []shownItem      `json:"files,omitempty"`
+	Session         *shownSession    `json:"session,omitempty"`
 }
 
 type shownValue struct {
@@ -185,7 +186,11 @@ func (c *content) files(out *runners.Outcome) {
 		}
 		it := shownItem{Path: runners.Clip(f.Path, maxNameText), MIME: f.MIME, Size: f.Size, sha256: f.SHA256}
 		if f.Data != nil {
-			it.URI = c.kept.add(f.Path, f.MIME, f.SHA256, f.Data)
+			if k := out.Continued; k != nil && !k.RolledBack {
+				it.URI = sessionURI(k.Session, f.Path)
+			} else {
+				it.URI = c.kept.add(f.Path, f.MIME, f.SHA256, f.Data)
+			}
 			if len(f.Data) <= min(room, maxInlineFile) && utf8.Valid(f.Data) && f.MIME != "application/octet-stream" {
 				it.Text = foldTerminal(string(f.Data))
 				room -= len(f.Data)

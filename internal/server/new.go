@@ -36,6 +36,7 @@ func New(c Config) (*Server, error) {
 
 		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
+		sessions:  c.Sessions,
 	}
 	hooks := &mcpserver.Hooks{}
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),
@@ -46,11 +47,15 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{appExtension: map[string]any{}}),
 		mcpserver.WithHooks(hooks))...)
 	s.store = newStore(s.mcp)
+	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)
 	if err != nil {
 		return nil, err
 	}
 	s.mcp.AddTool(tool, s.handle)
 	s.addEnvironment(c)
+	if err := s.addSessionTools(); err != nil {
+		return nil, err
+	}
 	return s, s.addApp(hooks)
 }

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -23,6 +24,8 @@ type Config struct {
 	// "full", "partial" or "none"; "" is not told.
 	Isolation  string
 	Structured Structured // "": StructuredAuto
+	// Sessions keeps the sessions; nil: none are offered.
+	Sessions *session.Store
 	// Packages, if not nil, lists the packages in the cache by language, those
 	// that were used last first.
 	Packages func(context.Context) (map[string][]string, error)
@@ -51,6 +54,9 @@ type Server struct {
 	watchdog  watchdog
 	structure Structured
 	store     *store
+	sessions  *session.Store // nil: none
+
+	properties object // arguments of run_code
 }
 
 // languages are those that the tool's description names, in this order.

@@ -37,9 +37,9 @@ var errGone = errors.New("the client has gone")
 
 // conn is the connection to one client.
 type conn struct {
-	server  *Server
-	session *session
-	cancel  context.CancelCauseFunc // ends everything
+	server *Server
+	peer   *peer
+	cancel context.CancelCauseFunc // ends everything
 
 	writeMu sync.Mutex // held while one message is written
 	out     io.Writer
@@ -68,12 +68,12 @@ type request struct {
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &conn{server: s, session: &session{}, cancel: cancel, out: out, requests: map[string]*request{}}
-	if err := s.mcp.RegisterSession(ctx, c.session); err != nil {
+	c := &conn{server: s, peer: &peer{}, cancel: cancel, out: out, requests: map[string]*request{}}
+	if err := s.mcp.RegisterSession(ctx, c.peer); err != nil {
 		return fmt.Errorf("register session: %w", err)
 	}
-	defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), c.session.SessionID())
-	ctx = s.mcp.WithContext(ctx, c.session)
+	defer s.mcp.UnregisterSession(context.WithoutCancel(ctx), c.peer.SessionID())
+	ctx = s.mcp.WithContext(ctx, c.peer)
 
 	readErr := make(chan error, 1)
 	go func() { readErr <- c.read(ctx, newLineReader(in, maxLine)) }()
@@ -161,7 +161,7 @@ func (c *conn) dispatch(ctx context.Context, m *message) error {
 		return &protocolError{mcp.INVALID_PARAMS, fmt.Sprintf("%q needs %q in _meta", m.Method, mcp.MetaKeyProtocolVersion), m.ID}
 	}
 	if m.Method != string(mcp.MethodInitialize) && m.Method != string(mcp.MethodPing) &&
-		!c.session.Initialized() && !m.modern() {
+		!c.peer.Initialized() && !m.modern() {
 		return invalid(m.ID, `%q came before "initialize"`, m.Method)
 	}
 	reqCtx, req, err := c.begin(ctx, m)

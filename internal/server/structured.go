@@ -33,7 +33,7 @@ func clientName(ctx context.Context) string {
 	if p := paramsFrom(ctx); p != nil && json.Unmarshal(p.Meta[mcp.MetaKeyClientInfo], &info) == nil {
 		return info.Name
 	}
-	if s := sessionFrom(ctx); s != nil {
+	if s := peerFrom(ctx); s != nil {
 		return s.GetClientInfo().Name
 	}
 	return ""

@@ -46,6 +46,9 @@ func (c *content) text() string {
 	for _, sentence := range c.more {
 		add("", sentence)
 	}
+	if c.shown.Session != nil {
+		add("session: ", c.shown.Session.text())
+	}
 	if len(parts) == 0 {
 		return "The program succeeded and printed nothing."
 	}

@@ -53,7 +53,12 @@ func annotations(c Config) mcp.ToolAnnotation {
 // Clients cut it at 2 KB.
 func description(c Config) string {
 	var b strings.Builder
-	b.WriteString("Runs one program in a fresh sandbox and returns its stdout, stderr and the value of its last expression (as in a notebook: no print needed). Nothing is kept between calls.\n")
+	b.WriteString("Runs one program in a fresh sandbox and returns its stdout, stderr and the value of its last expression (as in a notebook: no print needed). ")
+	if c.Sessions == nil {
+		b.WriteString("Nothing is kept between calls.\n")
+	} else {
+		b.WriteString("Nothing is kept between calls, unless they name the same `session`: then variables and files are.\n")
+	}
 	for _, l := range names(c.Runners) {
 		switch runners.Language(l) {
 		case runners.Python:
@@ -140,7 +145,7 @@ func stringArray(description string) object {
 }
 
 func inputSchema(c Config) object {
-	return object{
+	schema := object{
 		"type":                 "object",
 		"additionalProperties": false,
 		"required":             []string{"code"},
@@ -170,6 +175,12 @@ func inputSchema(c Config) object {
 			},
 		},
 	}
+	if c.Sessions != nil {
+		properties := schema["properties"].(object)
+		properties["session"] = object{"type": "string", "description": "A session to go on in, by a name of your choice: the variables of the same language and the files of earlier calls with it are there."}
+		properties["on_error"] = object{"type": "string", "enum": []string{"keep", "rollback"}, "description": "With session: what a program that fails leaves; keep (default), or rollback to before the call."}
+	}
+	return schema
 }
 
 // outputSchema describes a shownResult.
@@ -207,6 +218,7 @@ func outputSchema() object {
 			},
 			"displays": list([]string{"mime", "size"}, item),
 			"files":    list([]string{"path", "mime", "size"}, file),
+			"session":  object{"type": "object", "properties": object{"name": str, "state": integer, "note": str}},
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -22,6 +23,10 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // unnoticed.
 func TestGoldenTool(t *testing.T) {
 	all := allLanguages(runFunc(echo))
+	sessions, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]Config{
 		"tool.json": {Runners: all, Isolation: "full"},
 		"tool_permissions.json": {Runners: all, Offline: true, Limits: runners.Limits{Timeout: 60e9, Memory: 1 << 30}, Policy: runners.Policy{
@@ -29,7 +34,8 @@ func TestGoldenTool(t *testing.T) {
 			DenyNet: runners.Grant{List: []string{"10.0.0.1"}},
 			Env:     runners.Grant{All: true},
 		}},
-		"tool_python.json": {Runners: map[runners.Language]runners.Runner{runners.Python: runFunc(echo)}},
+		"tool_sessions.json": {Runners: all, Sessions: sessions},
+		"tool_python.json":   {Runners: map[runners.Language]runners.Runner{runners.Python: runFunc(echo)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t, newServer(t, c))
@@ -40,14 +46,16 @@ func TestGoldenTool(t *testing.T) {
 			var r struct {
 				Result struct{ Tools []json.RawMessage }
 			}
-			if err := json.Unmarshal([]byte(line), &r); err != nil || len(r.Result.Tools) != 1 {
+			if err := json.Unmarshal([]byte(line), &r); err != nil || len(r.Result.Tools) == 0 {
 				t.Fatalf("tools/list: %v: %s", err, line)
 			}
 			var got bytes.Buffer
-			if err := json.Indent(&got, r.Result.Tools[0], "", "  "); err != nil {
-				t.Fatal(err)
+			for _, tool := range r.Result.Tools {
+				if err := json.Indent(&got, tool, "", "  "); err != nil {
+					t.Fatal(err)
+				}
+				got.WriteByte('\n')
 			}
-			got.WriteByte('\n')
 			path := filepath.Join("testdata", name)
 			if *update {
 				if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {

@@ -12,17 +12,17 @@ import (
 
 // Info describes a session.
 type Info struct {
-	Name    string     `json:"name"`
-	State   int        `json:"state"`  // in force, by its number
-	Oldest  int        `json:"oldest"` // that can be gone back to
-	Calls   int        `json:"calls"`  // programs so far
-	Used    time.Time  `json:"used"`
-	Action  string     `json:"action"` // what made the state
-	Bytes   int64      `json:"bytes"`  // on disk, with the history
-	Files   int        `json:"files"`
-	FileSum int64      `json:"file_bytes"`
-	Vars    []Language `json:"languages,omitempty"`
-	Problem string     `json:"problem,omitempty"` // it cannot be used
+	Name      string     `json:"name"`
+	State     int        `json:"state"`  // in force, by its number
+	Oldest    int        `json:"oldest"` // that can be gone back to
+	Calls     int        `json:"calls"`  // programs so far
+	Used      time.Time  `json:"used"`
+	Action    string     `json:"action"` // what made the state
+	Bytes     int64      `json:"bytes"`  // on disk, with the history
+	Files     int        `json:"files"`
+	FileBytes int64      `json:"file_bytes"`
+	Languages []Language `json:"languages,omitempty"`
+	Problem   string     `json:"problem,omitempty"` // it cannot be used
 
 	History []Past `json:"history,omitempty"` // of the newest states, the newest first; only for one session
 }
@@ -95,11 +95,11 @@ func (s *Store) describe(name string, history int) (Info, error) {
 	info.State, info.Oldest, info.Calls, info.Used, info.Action = now.Number, numbers[0], now.Calls, now.When, now.Action
 	info.Bytes, info.Files = x.size(), len(now.Files)
 	for _, f := range now.Files {
-		info.FileSum += f.Size
+		info.FileBytes += f.Size
 	}
 	for _, l := range slices.Sorted(maps.Keys(now.Languages)) {
 		left := now.Languages[l]
-		info.Vars = append(info.Vars, Language{Name: l, Variables: left.Variables, Omitted: left.VariablesOmitted, Unsaved: left.Unsaved})
+		info.Languages = append(info.Languages, Language{Name: l, Variables: left.Variables, Omitted: left.VariablesOmitted, Unsaved: left.Unsaved})
 	}
 	for _, n := range slices.Backward(numbers) {
 		if len(info.History) >= history {

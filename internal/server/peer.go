@@ -8,40 +8,40 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// session is what the MCP library knows about the client. Nothing is sent
+// peer is what the MCP library knows about the client. Nothing is sent
 // through its channel: progress is written by conn, in order with the responses.
-type session struct {
+type peer struct {
 	initialized atomic.Bool
 	client      atomic.Pointer[mcp.Implementation]
 
 	capabilities atomic.Pointer[mcp.ClientCapabilities]
 }
 
-func (s *session) Initialize()                                         { s.initialized.Store(true) }
-func (s *session) Initialized() bool                                   { return s.initialized.Load() }
-func (s *session) SessionID() string                                   { return "stdio" }
-func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
+func (p *peer) Initialize()                                         { p.initialized.Store(true) }
+func (p *peer) Initialized() bool                                   { return p.initialized.Load() }
+func (p *peer) SessionID() string                                   { return "stdio" }
+func (p *peer) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
 
 // The client is known from the handshake on.
-func (s *session) SetClientInfo(c mcp.Implementation) { s.client.Store(&c) }
-func (s *session) GetClientInfo() (c mcp.Implementation) {
-	if p := s.client.Load(); p != nil {
-		c = *p
+func (p *peer) SetClientInfo(c mcp.Implementation) { p.client.Store(&c) }
+func (p *peer) GetClientInfo() (c mcp.Implementation) {
+	if known := p.client.Load(); known != nil {
+		c = *known
 	}
 	return c
 }
-func (s *session) SetClientCapabilities(c mcp.ClientCapabilities) { s.capabilities.Store(&c) }
-func (s *session) GetClientCapabilities() (c mcp.ClientCapabilities) {
-	if p := s.capabilities.Load(); p != nil {
-		c = *p
+func (p *peer) SetClientCapabilities(c mcp.ClientCapabilities) { p.capabilities.Store(&c) }
+func (p *peer) GetClientCapabilities() (c mcp.ClientCapabilities) {
+	if known := p.capabilities.Load(); known != nil {
+		c = *known
 	}
 	return c
 }
 
-// sessionFrom returns the session of a request, or nil.
-func sessionFrom(ctx context.Context) *session {
-	s, _ := mcpserver.ClientSessionFromContext(ctx).(*session)
-	return s
+// peerFrom returns the client of a request, or nil.
+func peerFrom(ctx context.Context) *peer {
+	p, _ := mcpserver.ClientSessionFromContext(ctx).(*peer)
+	return p
 }
 
 // notifyFunc sends one progress notification. It may block while the client

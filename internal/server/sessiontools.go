@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"coderunner/internal/session"
+	"coderunner/runners"
+)
+
+// sessionTool is one of the tools beside run_code, which look after sessions.
+type sessionTool struct {
+	name, title, description string
+	properties               object
+	required                 []string
+	readOnly, idempotent     bool
+	do                       func(context.Context, *arguments) ([]mcp.Content, error)
+}
+
+// described is a string argument.
+func described(text string) object { return object{"type": "string", "description": text} }
+
+// addSessionTools offers the tools and the files of sessions, if there is a store.
+func (s *Server) addSessionTools() error {
+	if s.sessions == nil {
+		return nil
+	}
+	for _, t := range append(s.fileTools(), s.sessionsTool()) {
+		in, err := json.Marshal(object{"type": "object", "additionalProperties": false, "required": t.required, "properties": t.properties})
+		if err != nil {
+			return fmt.Errorf("marshal the schema of %s: %w", t.name, err)
+		}
+		s.mcp.AddTool(mcp.Tool{
+			Name: t.name, Title: t.title, Description: t.description, RawInputSchema: in,
+			Annotations: mcp.ToolAnnotation{
+				Title: t.title, ReadOnlyHint: mcp.ToBoolPtr(t.readOnly), DestructiveHint: mcp.ToBoolPtr(!t.readOnly),
+				IdempotentHint: mcp.ToBoolPtr(t.idempotent), OpenWorldHint: mcp.ToBoolPtr(false),
+			},
+		}, func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return s.call(ctx, t), nil
+		})
+	}
+	s.addSessionFiles()
+	return nil
+}
+
+// call checks the arguments' names and does what a tool does. Whatever a model
+// should see is a result.
+func (s *Server) call(ctx context.Context, t sessionTool) *mcp.CallToolResult {
+	p := paramsFrom(ctx)
+	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
+	a.only(t.properties)
+	for _, name := range t.required {
+		if a.get(name) == nil {
+			a.fail(name, "is missing.")
+		}
+	}
+	blocks, err := t.do(ctx, a)
+	if err = errors.Join(a.err, err); err != nil {
+		return s.failure(ctx, t.name, err)
+	}
+	return &mcp.CallToolResult{Content: blocks}
+}
+
+// failure is the result for an error: in full if it is the caller's.
+func (s *Server) failure(ctx context.Context, tool string, err error) *mcp.CallToolResult {
+	var bad *runners.RequestError
+	var refused *session.Error
+	switch {
+	case errors.As(err, &bad):
+		return toolError(bad.Message)
+	case errors.As(err, &refused):
+		return toolError(refused.Message)
+	case ctx.Err() != nil:
+		return toolError("The call was cancelled.")
+	}
+	s.log.Error(tool, zap.Error(err))
+	if tool == toolName {
+		return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText))
+	}
+	return toolError("This failed, by a fault of the server: " + runners.Clip(err.Error(), maxErrorText))
+}
+
+func textBlock(format string, args ...any) []mcp.Content {
+	return []mcp.Content{mcp.NewTextContent(fmt.Sprintf(format, args...))}
+}
+
+// sessionActions are the values of the argument action.
+var sessionActions = []string{"list", "history", "fork", "rewind", "reset", "close"}
+
+func (s *Server) sessionsTool() sessionTool {
+	return sessionTool{
+		name: "sessions", title: "Sessions",
+		description: "Looks after the sessions that run_code's `session` makes. list: all sessions, with the variables, files, age and size of each. history: the states of one, a state after each call that changed it. fork: copy `session` to the new name `to`, at once, to try something without touching the original. rewind: go back to `state`, variables and files; what came later stays in the history. reset: empty it. close: remove it for good.",
+		required:    []string{"action"},
+		properties: object{
+			"action":  object{"type": "string", "enum": sessionActions},
+			"session": described("Its name; needed for all but list."),
+			"to":      described("fork: the name of the copy."),
+			"state":   object{"type": "integer", "minimum": 1, "description": "rewind: the state's number. fork: the state to copy, if not the newest."},
+		},
+		do: s.doSessions,
+	}
+}
+
+func (s *Server) doSessions(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+	action, name, to, state := a.text("action"), a.text("session"), a.text("to"), a.integer("state")
+	if !slices.Contains(sessionActions, action) {
+		a.fail("action", "must be one of %s.", strings.Join(sessionActions, ", "))
+	}
+	if action == "rewind" && state == 0 {
+		a.fail("state", "is missing: set it to the number of a state; history lists them.")
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	switch action {
+	case "list":
+		list, err := s.sessions.List(ctx)
+		if len(list) == 0 {
+			return textBlock("There are no sessions. run_code with a new name as `session` makes one."), err
+		}
+		return textBlock("%s", session.ListText(list)), err
+	case "history":
+		info, err := s.sessions.Describe(name)
+		return textBlock("%s", session.HistoryText(info)), err
+	case "fork":
+		return textBlock("%s is a copy of %s.", to, name), s.sessions.Fork(ctx, name, to, state)
+	case "rewind":
+		n, err := s.sessions.Rewind(ctx, name, state)
+		return textBlock("%s is as it was at state %d; this is state %d.", name, state, n), err
+	case "reset":
+		return textBlock("%s is empty.", name), s.sessions.Reset(ctx, name)
+	}
+	return textBlock("%s is closed.", name), s.sessions.Close(ctx, name)
+}
+
+// maxListText bounds the text of a list, in bytes.
+const maxListText = 20_000
+
+// shownSession is what a result says of its session.
+type shownSession struct {
+	Name  string `json:"name"`
+	State int    `json:"state"`
+	Note  string `json:"note,omitempty"`
+}
+
+// session adds what became of the session, in a sentence if it is not what one
+// expects.
+func (c *content) session(out *runners.Outcome) {
+	k := out.Continued
+	if k == nil {
+		return
+	}
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	switch k.Origin {
+	case runners.OriginLost:
+		note("The variables of its earlier calls are lost: %s; its files are there.", k.Lost)
+	case runners.OriginReplayed:
+		note("Its earlier programs were run again to get their variables back.")
+	}
+	switch {
+	case k.Refused != "":
+		note("It is as before this call. %s", k.Refused)
+	case k.RolledBack:
+		note("It is as before this call.")
+	case !k.Kept && c.shown.Status == runners.NotInstalled:
+		note("It is as before this call.")
+	case !k.Kept:
+		note("Its variables are as before this call; files that the program wrote are kept.")
+	case c.shown.Status != runners.Succeeded:
+		note("It goes on with what the program did until then.")
+	}
+	if k.Kept && k.Unsaved != "" {
+		note("Its variables will not survive a restart of the server: %s.", k.Unsaved)
+	}
+	c.shown.Session = &shownSession{k.Session, k.State, strings.Join(notes, " ")}
+}
+
+// text describes the session in one line.
+func (s *shownSession) text() string {
+	text := fmt.Sprintf("%s, state %d", s.Name, s.State)
+	if s.Note != "" {
+		text += ". " + s.Note
+	}
+	return text
+}
