@@ -6,6 +6,7 @@ The host checks what it gets; here, too, nothing is sent that is too long.
 """
 
 import builtins
+import functools
 import os
 import sys
 from binascii import b2a_base64
@@ -204,12 +205,18 @@ def _png(figure):
 
     out = io.BytesIO()
     figure.canvas.print_figure(out, format="png", bbox_inches="tight")
-    figure._coderunner_shown = True
+    _note(figure)
     return out.getvalue()
 
 
+def _note(figure):
+    """Notes that a figure was shown or saved as it is now."""
+    figure._coderunner_shown, figure.stale = True, False
+
+
 def _show_figure(figure):
-    if figure.get_axes() or figure.get_children()[1:]:
+    seen = getattr(figure, "_coderunner_shown", False) and not figure.stale
+    if not seen and (figure.get_axes() or figure.get_children()[1:]):
         _send("image/png", _png(figure), "")
 
 
@@ -218,8 +225,7 @@ def _drawn(value):
     artist = sys.modules["matplotlib.artist"].Artist
     figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", ())
     if isinstance(value, figure):
-        if not getattr(value, "_coderunner_shown", False):
-            _show_figure(value)
+        _show_figure(value)
         return True
     if isinstance(value, (list, tuple)) and value:
         return any(isinstance(v, artist) or isinstance(v, (list, tuple)) and v and _drawn(v) for v in value)
@@ -231,8 +237,7 @@ def finish():
     tells how much was not shown."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     for manager in helpers.Gcf.get_all_fig_managers() if helpers else ():
-        if not getattr(manager.canvas.figure, "_coderunner_shown", False):
-            _show_figure(manager.canvas.figure)
+        _show_figure(manager.canvas.figure)
     if _room["omitted"] > 1:
         _call("display", {"omitted": _room["omitted"] - 1})
 
@@ -243,12 +248,13 @@ def _backend_bases(module):
     def print_and_note(self, filename, *args, **kwargs):
         result = print_figure(self, filename, *args, **kwargs)
         if not isinstance(filename, (str, os.PathLike)) or os.path.abspath(filename).startswith(_home):
-            self.figure._coderunner_shown = True
+            _note(self.figure)
         return result
 
     def show(cls=None, *args, **kwargs):
         from matplotlib._pylab_helpers import Gcf
 
+        _last[:] = [Gcf.get_active()] if Gcf.figs else _last
         for manager in Gcf.get_all_fig_managers():
             manager.show()
             Gcf.destroy(manager)
@@ -257,6 +263,33 @@ def _backend_bases(module):
     canvas.print_figure = print_and_note
     module.FigureManagerBase.show = lambda self: _show_figure(self.canvas.figure)
     module._Backend.show = classmethod(show)
+
+
+_last = []  # the manager of the figure that show() closed last
+
+
+def _pyplot(module):
+    """The next command to draw after show() makes a figure, as where show() waits
+    for a window to be closed. To the program itself the last one stays current."""
+    from matplotlib._pylab_helpers import Gcf
+
+    def current(function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            if _last and not Gcf.figs and not sys._getframe(1).f_code.co_filename.startswith("/lib/"):
+                Gcf.figs[_last[0].num] = _last[0]
+            return function(*args, **kwargs)
+
+        return call
+
+    save = module.savefig
+
+    @functools.wraps(save)
+    def savefig(*args, **kwargs):
+        with module.gcf().canvas._idle_draw_cntx():  # it draws for the window again
+            return save(*args, **kwargs)
+
+    module.gcf, module.gca, module.savefig = map(current, (module.gcf, module.gca, savefig))
 
 
 def _matplotlib(module):
@@ -285,6 +318,7 @@ _CHANGES.update(
     {
         "matplotlib": _matplotlib,
         "matplotlib.backend_bases": _backend_bases,
+        "matplotlib.pyplot": _pyplot,
         "PIL.ImageShow": _shower(result=True),
         "plotly.io._renderers": _shower(),
         "bokeh.io.showing": _shower(),

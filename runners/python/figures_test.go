@@ -1,0 +1,82 @@
+package python
+
+import (
+	"strings"
+	"testing"
+)
+
+// drawing has what matplotlib's figures are shown by, in its shape.
+var drawing = map[string]string{
+	"matplotlib/__init__.py": "rcParams = rcParamsDefault = rcParamsOrig = {}\n",
+	"matplotlib/_pylab_helpers.py": `
+class Gcf:
+    figs = {}
+    get_active = classmethod(lambda cls: list(cls.figs.values())[-1])
+    get_all_fig_managers = classmethod(lambda cls: list(cls.figs.values()))
+    destroy = classmethod(lambda cls, m: cls.figs.pop(m.num))
+`,
+	"matplotlib/backend_bases.py": `
+import contextlib
+class FigureCanvasBase:
+    idle = True
+    @contextlib.contextmanager
+    def _idle_draw_cntx(self):
+        self.idle = False
+        yield
+        self.idle = True
+    def draw_idle(self):
+        self.figure.drawn += self.idle
+    def print_figure(self, out, **options):
+        self.figure.drawn += 1
+        with open(out, "w") if isinstance(out, str) else contextlib.nullcontext(out) as f:
+            f.write(str(self.figure.lines) if isinstance(out, str) else b"\x89PNG\r\n\x1a\n" + str(self.figure.lines).encode())
+class FigureManagerBase: pass
+class _Backend: pass
+`,
+	"matplotlib/pyplot.py": `
+from matplotlib.backend_bases import *
+from matplotlib.backend_bases import _Backend
+from matplotlib._pylab_helpers import Gcf
+class Figure:
+    stale, drawn = True, 0
+    def __init__(self): self.lines, self.canvas = [], FigureCanvasBase(); self.canvas.figure = self
+    def get_axes(self): return self.lines
+    def get_children(self): return [self]
+    def plot(self, n): self.lines.append(n); self.stale = True
+def gcf():
+    if not Gcf.figs:
+        m = Gcf.figs[1] = FigureManagerBase(); m.num, m.canvas = 1, Figure().canvas
+    return Gcf.get_active().canvas.figure
+def gca(): return gcf()
+def plot(n): gca().plot(n)
+def savefig(path): gcf().canvas.print_figure(path); gcf().canvas.draw_idle()
+def show(): _Backend.show()
+`,
+}
+
+// TestFigures shows each figure once for each state of it that is to be seen.
+func TestFigures(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("matplotlib", "1.0", drawing))
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct{ code, stdout, shown string }{
+		{"for i in 1, 2: plt.plot(i); plt.show()", "", "1 2"},
+		{"plt.plot(1); plt.show(); print(plt.gca().lines, plt.gcf() is plt.gca())", "[1] True\n", "1"},
+		{"plt.plot(1); plt.show(); plt.gca().plot(2)", "", "1 1,2"},
+		{"plt.plot(1); plt.show(); plt.savefig('a'); print(open('a').read(), plt.gcf().drawn)", "[1] 2\n", "1"},
+		{"plt.plot(1); plt.savefig('a'); plt.show()", "", ""},
+		{"plt.plot(1); plt.savefig('a'); plt.plot(2)", "", "1,2"},
+		{"plt.plot(1); plt.savefig('/tmp/a')", "", "1"},
+		{"plt.gcf()\nplt.show()", "", ""},
+	} {
+		o := run(t, r, "import matplotlib.pyplot as plt\n"+test.code)
+		var shown []string
+		for _, d := range o.Displays {
+			_, lines, _ := strings.Cut(string(d.Data), "[")
+			shown = append(shown, strings.ReplaceAll(strings.TrimSuffix(lines, "]"), " ", ""))
+		}
+		if o.Error != nil || o.Stdout != test.stdout || strings.Join(shown, " ") != test.shown {
+			t.Errorf("%s\nprinted %q, showed %q, %+v; want %q, %q", test.code, o.Stdout, shown, o.Error, test.stdout, test.shown)
+		}
+	}
+}
