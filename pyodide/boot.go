@@ -55,6 +55,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_notebook", "guest/notebook.py"},
 	{"_coderunner_analyze", "guest/analyze.py"},
 	{"_coderunner_display", "guest/display.py"},
+	{"_coderunner_magics", "guest/magics.py"},
 	{"_coderunner_ipython", "guest/ipython.py"},
 	{"_coderunner_extras", "guest/extras.py"},
 	{"_coderunner", "guest/coderunner.py"},

@@ -68,6 +68,9 @@ func readNotebook(data []byte) (code, language string, _ cells, err error) {
 			continue
 		}
 		text := strings.TrimRight(string(c.Source+c.Input), "\n") + "\n"
+		if strings.HasPrefix(strings.TrimSpace(text), "%%") {
+			text += "# %%\n" // the end of what the magic is for
+		}
 		b.WriteString(text)
 		starts = append(starts, line)
 		line += strings.Count(text, "\n")

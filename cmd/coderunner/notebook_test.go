@@ -19,6 +19,7 @@ func TestReadNotebook(t *testing.T) {
 			{"cell_type":"code","source":"a + b\n"}]}`, "a = 1\nb = 2\n\na + b\n", "python", cells{1, 3, 4}},
 		{"format 3", `{"nbformat":3,"metadata":{},"worksheets":[{"cells":[
 			{"cell_type":"code","language":"python","input":["x = 1"]},{"cell_type":"heading","source":"h"}]}]}`, "x = 1\n", "python", cells{1}},
+		{"a cell's magic", `{"cells":[{"cell_type":"code","source":"%%writefile a\nb"},{"cell_type":"code","source":"c"}]}`, "%%writefile a\nb\n# %%\nc\n", "", cells{1, 4}},
 		{"Deno's", `{"metadata":{"language_info":{"name":"typescript"}},"cells":[{"cell_type":"code","source":"1"}]}`, "1\n", "typescript", cells{1}},
 	} {
 		code, language, in, err := readNotebook([]byte(tt.data))

@@ -17,6 +17,8 @@ _ENDS = {
     "'''": re.compile(r"(?:\\.|[^\\])*?'''", re.S),
 }
 _COMMAND = re.compile(r"([ \t]*)([!%]{1,2}[ \t]*|(?=(?:pip3?|conda|mamba|uv pip|python3? -m pip) install\b))(.*)")
+_HELP = re.compile(r"([ \t]*)([A-Za-z_][\w.]*)\?{1,2}[ \t]*\n?")
+_CELL = re.compile(r"^# ?%%", re.M)  # where an editor begins a cell
 _CAPTURED = re.compile(r"[ \t]*[\w, ]+=[ \t]*([!%])[ \t]*(\w.*)")
 
 # Magics that have no effect here.
@@ -24,12 +26,17 @@ _SKIPPED = frozenset(
     "matplotlib config load_ext reload_ext unload_ext autoreload capture colors xmode pdb precision logstart "
     "reset notebook python python3 tensorflow_version aimport".split()
 )
+# Those that magics.py does: on a line, or for the rest of the cell.
+_LINES = frozenset("timeit run env set_env cd pwd ls who whos".split())
+_CELLS = frozenset("timeit writefile file html HTML svg markdown latex".split())
+_MAGICS = '__import__("_coderunner_magics")'
+_NO_SHELL = "there is no shell here, write it in Python"
 _INSTEAD = {
-    "timeit": "use timeit.timeit(...)",
     "prun": "use cProfile.run(...)",
-    "run": "use runpy.run_path(...)",
-    "writefile": "write the file with open(...), or give it in the argument files",
     "cd": "use os.chdir(...)",
+    "bash": _NO_SHELL,
+    "sh": _NO_SHELL,
+    "script": _NO_SHELL,
     "chdir": "use os.chdir(...)",
     "ls": "use os.listdir()",
     "dir": "use os.listdir()",
@@ -47,12 +54,8 @@ _INSTEAD = {
     "echo": "use print(...)",
     "env": "use os.environ",
     "export": "use os.environ",
-    "set_env": "use os.environ",
-    "who": "use dir()",
-    "whos": "use dir()",
     "pylab": "write from pylab import *",
     "sql": "use sqlite3",
-    "html": "put the text into a file",
     "javascript": "run it with language javascript",
     "js": "run it with language javascript",
     "wget": "give the file in the argument files",
@@ -63,7 +66,6 @@ _INSTEAD = {
     "brew": "only Python packages can be installed",
     "pip": "importlib.metadata knows what is installed",
 }
-_NO_SHELL = "there is no shell here, write it in Python"
 
 
 def clean(text, name=""):
@@ -76,9 +78,14 @@ def clean(text, name=""):
         line = text[at : _line_end(text, at)]
         if captured := _CAPTURED.match(line):
             raise _refusal(text, at, name, captured[1], captured[2].split()[0])
+        if asked := _HELP.fullmatch(line):
+            found, line = True, f"{asked[1]}help({asked[2]})\n"
+            out.append(line)
+            at += len(asked[0])
+            continue
         if not (command := _COMMAND.match(line)):
             end = _statement_end(text, at)
-            out.append(text[at:end])
+            out.append(f"{_MAGICS}.end_cell()\n" if found and _CELL.match(line) else text[at:end])
             at = end
             continue
         found, end = True, at + len(line)
@@ -88,24 +95,40 @@ def clean(text, name=""):
         kept = _python(split(text[command.end(2) + at : end].replace("\\\n", " ")), sign.strip(), reqs)
         if kept is None:
             raise _refusal(text, at, name, sign.strip(), (command[3].split() or [""])[0])
-        if kept == "time":
-            kept = command[3].partition(" ")[2]
+        if kept == "magic":
+            word, _, rest = command[3].partition(" ")
+            body = None
+            if sign.startswith("%%") and word in _CELLS:
+                below = _CELL.search(text, end)
+                body, end = text[end : below.start()] if below else text[end:], below.start() if below else len(text)
+            kept = _magic(word, rest, body)
         out.append(indent + (kept or "pass") + "\n" * text.count("\n", at, end))
         at = end
     return ("".join(out), reqs) if found else None
 
 
 def _python(words, sign, reqs):
-    """What to write for a command, "time" for what follows the magic of that
-    name, or None if there is nothing."""
+    """"" for a command that needs nothing more, "magic" for one of magics.py, else
+    None."""
     installs = requirements(words)
     if installs is not None:
         reqs += installs
         return ""
     magic = words[0] if words and "%" in sign else ""
-    if magic in _SKIPPED or magic == "time" and (sign == "%%" or not words[1:]):
+    if magic in _SKIPPED or magic == "time" and sign == "%" and not words[1:]:
         return ""
-    return "time" if magic == "time" else None
+    return "magic" if magic == "time" or magic in (_CELLS if sign == "%%" else _LINES) else None
+
+
+def _magic(name, line, cell):
+    """The call that does what a magic does."""
+    if name == "time" and line:
+        try:
+            compile(line, "", "eval")
+        except SyntaxError:
+            return f"with {_MAGICS}.timing(): {line}"
+        return f"{_MAGICS}.timed(lambda: ({line}))"
+    return f"{_MAGICS}.magic({name!r}, {line!r}, {cell!r})"
 
 
 def _refusal(text, at, name, sign, word):

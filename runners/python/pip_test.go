@@ -1,6 +1,7 @@
 package python
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -59,9 +60,29 @@ func TestNotebook(t *testing.T) {
 		value(t, run(t, r, code), want)
 	}
 	for code, want := range map[string]string{
+		"%timeit -n 10 -r 2 1 + 1":           `\A\S+ \S+ ± \S+ \S+ per loop \(mean ± std. dev. of 2 runs, 10 loops each\)\n\z`,
+		"%%timeit x = 2\ny = x * x\n":        `\A\S+ \S+ ± .* of 7 runs, 1,?0.*\n\z`,
+		"%time x = 3\nprint(x)":              `\ACPU times: total: .*\nWall time: .*\n3\n\z`,
+		"%%time\nprint(1)\n# %%\nprint(2)\n": `\A1\nCPU times: .*\nWall time: .*\n2\n\z`,
+		"%%time\nprint(1)":                   `\A1\nCPU times: .*\nWall time: .*\n\z`,
+		"%%writefile own.py\nimport nowhere\nx = '7'\n# %%\n!pip install\n": `\AWriting own.py\n\z`,
+		"%%writefile own.py\nimport os\nx = 7\n# %%\n%run own.py\nprint(x)": `\AWriting own.py\n7\n\z`,
+		"%env A=1\n%env A\nimport os\nprint(os.environ['A'])":               `\Aenv: A=1\n1\n\z`,
+		"import os\nos.mkdir('d')\n%cd d\n%ls ..\n%who":                     `\A/home/user/d\nd\nmain.py\nInteractive namespace is empty.\n\z`,
+		"len?": `\AHelp on built-in function len`,
+	} {
+		o := run(t, r, code)
+		if o.Status != runners.Succeeded || !regexp.MustCompile(want).MatchString(o.Stdout) {
+			t.Errorf("%q: %s %+v printed %q, want %s", code, o.Status, o.Error, o.Stdout, want)
+		}
+	}
+	value(t, run(t, r, "%time 6 * 7"), "42")
+	value(t, run(t, r, "%pwd"), "'/home/user'")
+	for code, want := range map[string]string{
 		"x = 1\n!ls -l\nx":              "2: !ls is not available: use os.listdir()",
-		"%%bash\necho":                  "1: %%bash is not available: this is a Python program, not a notebook",
-		"if 1:\n  %timeit f()\n":        "2: %timeit is not available: use timeit.timeit(...)",
+		"%%bash\necho":                  "1: %%bash is not available: there is no shell here, write it in Python",
+		"if 1:\n  %prun f()\n":          "2: %prun is not available: use cProfile.run(...)",
+		"%nothing":                      "1: %nothing is not available: this is a Python program, not a notebook",
 		"\nfiles = !find .":             "2: !find is not available: there is no shell here, write it in Python",
 		"!pip install six\nx = (\n1 +":  "2: '(' was never closed",
 		"```python\nx = \n```":          "2: invalid syntax",

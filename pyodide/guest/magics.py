@@ -1,0 +1,132 @@
+"""The magics of notebooks that mean something here: module _coderunner_magics.
+
+notebook.py writes them as calls of magic(), with the rest of the line and, of a
+cell, the lines below.
+"""
+
+import atexit
+import os
+import sys
+import time
+import timeit
+from contextlib import contextmanager
+
+import _coderunner_display
+
+
+def magic(name, line="", cell=None):
+    main = sys.modules["__main__"].__dict__
+    return _MAGICS[name](line.strip(), cell, main)
+
+
+@contextmanager
+def timing():
+    """Prints how long its block takes."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    yield
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    print(f"CPU times: total: {_format(cpu)}\nWall time: {_format(wall)}")
+
+
+def timed(function):
+    with timing():
+        return function()
+
+
+_running = None  # what times the cell
+
+
+def _time_cell(line, cell, main):
+    global _running
+    end_cell()
+    _running = timing()
+    _running.__enter__()
+    atexit.register(end_cell)
+
+
+def end_cell():
+    global _running
+    if _running is not None:
+        _running, ended = None, _running
+        ended.__exit__(None, None, None)
+
+
+def _timeit(line, cell, main):
+    """Shorter than elsewhere: 7 runs of at least 20 ms."""
+    options, words = {"n": 0, "r": 7}, line.split(" ")
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word[1:2] in options:
+            options[word[1]] = int(word[2:] or words.pop(0))
+    line = " ".join(words)
+    timer = timeit.Timer(line, globals=main) if cell is None else timeit.Timer(cell, line or "pass", globals=main)
+    number = options["n"] or 1
+    while not options["n"] and timer.timeit(number) < 0.02 and number < 10**9:
+        number *= 10
+    each = [t / number for t in timer.repeat(options["r"], number)]
+    mean = sum(each) / len(each)
+    spread = (sum((t - mean) ** 2 for t in each) / len(each)) ** 0.5
+    runs = f"{len(each)} run{'s' * (len(each) > 1)}, {number:,} loop{'s' * (number > 1)} each"
+    print(f"{_format(mean)} ± {_format(spread)} per loop (mean ± std. dev. of {runs})")
+
+
+def _format(seconds):
+    for unit, size in ("s", 1), ("ms", 1e-3), ("μs", 1e-6):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _writefile(line, cell, main):
+    path = line.removeprefix("-a ").strip().strip("'\"")
+    adds = line.startswith("-a ")
+    print("Appending to" if adds else "Overwriting" if os.path.exists(path) else "Writing", path)
+    with open(path, "a" if adds else "w") as f:
+        f.write(cell)
+
+
+def _run(line, cell, main):
+    import runpy
+    import shlex
+
+    before, sys.argv = sys.argv, shlex.split(line.removeprefix("-i "))
+    try:
+        found = runpy.run_path(sys.argv[0], main if line.startswith("-i ") else None, "__main__")
+    finally:
+        sys.argv = before
+    main.update((name, value) for name, value in found.items() if not name.startswith("__"))
+
+
+def _env(line, cell, main):
+    name, given, value = line.partition("=" if "=" in line else " ")
+    if given:
+        os.environ[name.strip()] = value.strip()
+        print(f"env: {name.strip()}={value.strip()}")
+        return None
+    return os.environ[name] if name else dict(os.environ)
+
+
+def _cd(line, cell, main):
+    os.chdir(os.path.expanduser(line.strip("'\"") or "~"))
+    print(os.getcwd())
+
+
+def _ls(line, cell, main):
+    print(*sorted(n for n in os.listdir(line or ".") if n[0] != "."), sep="\n")
+
+
+def _who(line, cell, main):
+    names = sorted(n for n, v in main.items() if n[0] != "_" and type(v) is not type(sys))
+    print(*names or ["Interactive namespace is empty."], sep="   ")
+
+
+def _shown(mime):
+    return lambda line, cell, main: _coderunner_display.display({mime: cell}, raw=True)
+
+
+_MAGICS = {
+    "time": _time_cell, "timeit": _timeit, "writefile": _writefile, "file": _writefile, "run": _run, "env": _env,
+    "set_env": _env, "cd": _cd, "pwd": lambda line, cell, main: os.getcwd(), "ls": _ls, "who": _who, "whos": _who,
+    "html": _shown("text/html"), "HTML": _shown("text/html"), "svg": _shown("image/svg+xml"),
+    "markdown": _shown("text/markdown"), "latex": _shown("text/latex"),
+}  # fmt: skip
