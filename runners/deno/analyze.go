@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"bytes"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -66,20 +67,31 @@ func compiled(name string, p *jsparse.Program) string {
 func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	modules := append([]deps.Module{{Path: a.main, Program: a.program}}, earlier...)
 	a.files = slices.Clone(files)
+	parsed := map[int]*jsparse.Program{}
 	for n, file := range files {
 		if !slices.Contains(extensions, path.Ext(file.Path)) {
 			continue
 		}
 		p := jsparse.Parse(string(file.Data), options(file.Path, false))
-		if p.HasEdits() {
-			a.files[n].Data = []byte(p.Edited())
-		}
+		parsed[n] = p
 		a.files[n].Path = compiled(file.Path, p)
 		modules = append(modules, deps.Module{Path: a.files[n].Path, Was: file.Path, Program: p})
 	}
 	project, err := deps.ReadProject(a.files, a.main)
 	if err == nil {
 		a.deps, err = deps.Resolve(modules, project, a.pinned)
+	}
+	legacy := bytes.Contains(a.deps.Config, []byte(`"experimentalDecorators":true`))
+	if legacy {
+		a.program = a.program.Declared()
+	}
+	for n, p := range parsed {
+		if legacy {
+			p = p.Declared()
+		}
+		if p.HasEdits() {
+			a.files[n].Data = []byte(p.Edited())
+		}
 	}
 	return err
 }

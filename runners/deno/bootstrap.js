@@ -194,7 +194,7 @@ function plain(value, room) {
 // going: a timer, a server, a stream or another of Node's emitters.
 function started(value) {
   if (typeof value !== "object" || value === null) return false;
-  return "_events" in value || typeof value.ref === "function" && typeof value.unref === "function";
+  return "_events" in value || "oncomplete" in value || typeof value.ref === "function" && typeof value.unref === "function";
 }
 
 // give shows the value of the last expression, or reports it, of a promise what it

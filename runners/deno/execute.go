@@ -107,7 +107,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		}
 		end := j.command(ctx, in, load)
 		if end != nil && !load {
-			given := append([]runners.File{{Path: j.main, Data: []byte(j.program.Edited())}}, j.req.Files...)
+			given := append([]runners.File{{Path: j.main, Data: []byte(j.program.Edited())}}, j.files...)
 			end.files, end.filesOmitted = in.dir.left(given)
 		}
 		in.leave()
@@ -136,7 +136,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	if _, ok := req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.NarrowStdin() == nil {
 		in.drip = &drip{s: &j.stdin, p: p}
 	}
-	p.Settle(end.workers)
+	p.Settle(end.workers, in.variant.kept)
 	begun := time.Now()
 	timer := time.AfterFunc(j.left, func() { p.Kill(stopTime) })
 	defer timer.Stop()

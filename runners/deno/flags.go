@@ -209,12 +209,12 @@ func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []strin
 	} else {
 		hide = append(hide, tlsVariable)
 	}
-	hide = append(hide, "DENO_NODE_SHIM_ACTIVE") // Deno sets it itself, like PATH
+	hide = append(hide, "DENO_NODE_SHIM_ACTIVE") // Deno sets it itself
 	env = append(env, "TMPDIR="+temp)
 	if path := os.Getenv("PATH"); path != "" && p.Run.Any() {
 		env = append(env, "PATH="+path) // to find programs by their names
 	} else {
-		hide = append(hide, "PATH")
+		env = append(env, "PATH=/usr/bin:/bin") // packages split it, and Deno looks there before it refuses
 	}
 	if tz := os.Getenv("TZ"); tz != "" {
 		env = append(env, "TZ="+tz)

@@ -122,8 +122,8 @@ func endingOf(dir, path string) string {
 	}
 	endings := []string{"", ".js", ".mjs", ".cjs", ".json"}
 	name := filepath.Join(dir, filepath.FromSlash(path))
-	if err := readJSON(filepath.Join(name, manifestName), &about); err == nil && filepath.IsLocal(about.Main) {
-		main := "/" + filepath.ToSlash(filepath.Clean(about.Main))
+	if err := readJSON(filepath.Join(name, manifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
+		main := "/" + filepath.ToSlash(filepath.Clean(about.Main)) // perhaps of a directory beside it
 		endings = append(endings, main, main+".js")
 	}
 	endings = append(endings, "/index.js", "/index.mjs", "/index.cjs")

@@ -168,10 +168,10 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("CODE_RUNNER_TEST_B", "b")
 	code := `const e = Deno.env.toObject(); delete e.TMPDIR; delete e.TZ; if (e.HOME === Deno.cwd()) e.HOME = "."; JSON.stringify(e, Object.keys(e).sort())`
 	for flags, want := range map[string]string{
-		"":            `'{"HOME":".","NO_COLOR":"1"}'`,
-		"--allow-env": `'{"HOME":".","NO_COLOR":"1"}'`,
-		"--allow-env=CODE_RUNNER_TEST_A,DENO_DIR":                                  `'{"CODE_RUNNER_TEST_A":"a","HOME":".","NO_COLOR":"1"}'`,
-		"-E=CODE_RUNNER_TEST_A,CODE_RUNNER_TEST_B --ignore-env=CODE_RUNNER_TEST_B": `'{"CODE_RUNNER_TEST_A":"a","HOME":".","NO_COLOR":"1"}'`,
+		"":            `'{"HOME":".","NO_COLOR":"1","PATH":"/usr/bin:/bin"}'`,
+		"--allow-env": `'{"HOME":".","NO_COLOR":"1","PATH":"/usr/bin:/bin"}'`,
+		"--allow-env=CODE_RUNNER_TEST_A,DENO_DIR":                                  `'{"CODE_RUNNER_TEST_A":"a","HOME":".","NO_COLOR":"1","PATH":"/usr/bin:/bin"}'`,
+		"-E=CODE_RUNNER_TEST_A,CODE_RUNNER_TEST_B --ignore-env=CODE_RUNNER_TEST_B": `'{"CODE_RUNNER_TEST_A":"a","HOME":".","NO_COLOR":"1","PATH":"/usr/bin:/bin"}'`,
 		"--allow-env=CODE_RUNNER_TEST_A --deny-env":                                "",
 	} {
 		o := run(t, open(t, flags, nil), runners.Request{Code: code})

@@ -106,6 +106,33 @@ import assert = require("assert");
 class Point { constructor(public x: number) { assert(x) } }
 export = { Point };
 `, "", "1\n"},
+		{"both kinds in a file beside", `
+-- main.ts --
+import { p } from "./m"; import * as O from "fp-ts/function";
+p + O.identity(1)
+-- m.ts --
+import fs from "fs";
+import path = require("path");
+export const p = path.sep + typeof fs;
+`, `"/object1"`, ""},
+		{"return in a block", `
+-- main.js --
+const fs = require("fs");
+if (!fs.existsSync("none")) { console.log("early"); return; }
+console.log("late");
+`, "", "early\n"},
+		{"return at the end", "-- main.js --\nimport 'node:fs'; const x = 2;\nreturn x + 1;\n", "3", ""},
+		{"fences", "-- main.ts --\n```ts\nconst x: number = 1;\nx\n```\n", "1", ""},
+		{"/dev/stdin", `
+-- main.js --
+require("fs").readFileSync(process.platform === "linux" ? "/dev/stdin" : "in.txt", "utf8")
+`, `""`, ""},
+		{"fields without a value", `
+-- main.ts --
+function Min(n: number) { return (t: any, k: string) => { let v = 0; Object.defineProperty(t, k, { get: () => v, set: (x) => { v = Math.max(x, n) } }) } }
+class P { @Min(3) private size: number; constructor(s: number) { this.size = s } get() { return this.size } }
+new P(1).get()
+`, "3", ""},
 		{"both kinds of modules", `
 -- main.js --
 import path from "path";

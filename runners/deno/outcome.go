@@ -218,6 +218,9 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	case words != "":
 		// Nothing was thrown in the program's realm.
 		head, rest, _ := strings.Cut(strings.TrimPrefix(words, "error: "), "\n")
+		if head == unresolved {
+			rest = "" // the place is in the bootstrap
+		}
 		head = strings.TrimPrefix(strings.TrimPrefix(head, "Uncaught "), "(in promise) ")
 		kind, message := "Error", head
 		if k, m, ok := strings.Cut(head, ": "); ok && !strings.Contains(k, " ") {
@@ -276,11 +279,8 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
 		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
 	}
-	if out.Message == ignored {
-		out.Message += "; a program finds its working directory and what --allow-read names"
-	}
-	if out.Message == unstarted {
-		out.Message += "; the program could not start another: the permissions of this server do not include --allow-run"
+	if !strings.Contains(out.Message, "(--allow-") {
+		out.Message += wayOut(out.Message, e.program)
 	}
 	return out
 }
@@ -288,9 +288,6 @@ func (e *ending) explain(t *thrown) *runners.Error {
 // refusedCause matches a cause of an error. Loaders of native packages catch it and
 // blame the installation.
 var refusedCause = regexp.MustCompile(`(?m)^Caused by .*\bRequires (\w+) access`)
-
-// ignored is Deno's message about a file that --ignore-read hides.
-const ignored = "No such file or directory (os error 2)"
 
 // unnamed matches the message about a name that a module does not export. Of a
 // CommonJS module Deno finds only names that its text shows.
@@ -307,9 +304,6 @@ func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
 	}
 	return nil
 }
-
-// unstarted is esbuild's message when it could not start its process.
-const unstarted = "Cannot read properties of undefined (reading 'unref')"
 
 // clean removes the working directory's path from a text.
 func (e *ending) clean(text string) string {

@@ -20,6 +20,7 @@ type analysis struct {
 
 	naming   named // the import of names that is being read
 	commonJS commonJS
+	field    field
 	session  *session // nil unless it is a session's program
 }
 

@@ -11,11 +11,45 @@ type commonJS struct {
 	used, declared []string // names
 	unsure         string   // used or declared: the next token decides
 	main           bool     // require.main is used
-	exports        bool     // "export =" is, or return outside of functions
-	assigned       []edit   // of "import x = require(" and "export =", for a module
+	exports        bool     // "export =" is
+	returned       int      // how often return is used outside of functions
+	heads          map[int]string
+	blocks         []block // around the token
+	assigned       []edit  // of "import x = require(" and "export =", for a module
 }
 
 var commonJSNames = []string{"require", "__dirname", "__filename", "module", "exports"}
+
+// block is an open brace: of a block outside of functions, or of anything else.
+type block struct {
+	depth int
+	plain bool
+}
+
+// returns counts the uses of return outside of functions, which are none in a module.
+func (c *commonJS) returns(a *analysis, t token) {
+	for n := len(c.blocks); n > 0 && c.blocks[n-1].depth >= t.depth; n-- {
+		c.blocks = c.blocks[:n-1]
+	}
+	outside := len(c.blocks) == 0 || c.blocks[len(c.blocks)-1].plain
+	before := a.s.word(a.prev)
+	switch {
+	case a.s.is(t, '('):
+		if c.heads == nil {
+			c.heads = map[int]string{}
+		}
+		c.heads[t.depth] = before
+	case a.s.is(t, '{'):
+		if a.s.is(a.prev, ')') {
+			before = c.heads[t.depth]
+		}
+		plain := slices.Contains([]string{"if", "for", "await", "while", "with", "switch", "catch", "else", "try", "finally", "do"}, before) ||
+			a.prev.kind == none || a.s.is(a.prev, ';') || a.s.is(a.prev, '{') || a.s.is(a.prev, '}')
+		c.blocks = append(c.blocks, block{t.depth, plain && outside && len(c.blocks) == t.depth})
+	case outside && len(c.blocks) == t.depth && a.s.word(t) == "return" && !a.s.is(a.prev, '.'):
+		c.returned++
+	}
+}
 
 // take handles a token before the analysis does.
 func (c *commonJS) take(a *analysis, t token) {
@@ -28,6 +62,7 @@ func (c *commonJS) take(a *analysis, t token) {
 		c.unsure = ""
 	}
 	c.shapes(a, t)
+	c.returns(a, t)
 	w := a.s.word(t)
 	if !slices.Contains(commonJSNames, w) || a.s.is(a.prev, '.') {
 		return
@@ -62,8 +97,6 @@ func (c *commonJS) shapes(a *analysis, t token) {
 		}
 	case before == "exports" && !a.s.is(a.prev2, '.') && (a.s.is(t, '.') || a.s.is(t, '[')):
 		c.note(&c.used, "exports")
-	case t.depth == 0 && a.s.word(t) == "return":
-		c.exports = true
 	case before == "export" && a.s.is(t, '='):
 		c.exports = true
 		c.assigned = append(c.assigned, edit{offset: a.prev.start, cut: len(before), text: "module.exports", form: true})
@@ -84,7 +117,9 @@ func (c *commonJS) uses(name string) bool {
 }
 
 // marked reports whether the program uses what only CommonJS has.
-func (c *commonJS) marked() bool { return c.exports || c.uses("module") || c.uses("exports") }
+func (c *commonJS) marked() bool {
+	return c.exports || c.returned > 0 || c.uses("module") || c.uses("exports")
+}
 
 // hooks returns statements for a program that is CommonJS. It is the main module,
 // and what it requires may be named as in import: TypeScript without its ending,
@@ -112,7 +147,7 @@ func (c *commonJS) prelude(imports []Import) string {
 	if c.uses("require") {
 		b.WriteString("const require=" + resolver(imports) + `((await import("node:module")).default,import.meta).createRequire(import.meta.url);`)
 	}
-	if c.marked() {
+	if c.exports || c.uses("module") || c.uses("exports") {
 		b.WriteString("const module={exports:{}},exports=module.exports;")
 	}
 	if c.main {

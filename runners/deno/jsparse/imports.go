@@ -1,6 +1,7 @@
 package jsparse
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -62,6 +63,23 @@ func (a *analysis) imports(t token) {
 	a.plain = static && a.session == nil && strings.HasSuffix(spec, ".json")
 }
 
+// stdin has fs.readFileSync("/dev/stdin") and fs.createReadStream("/dev/stdin") read
+// descriptor 0: Deno opens no device for a confined program. T follows the name.
+func (a *analysis) stdin(t token) {
+	if a.prev.kind != text || a.s.src[a.prev.start+1:a.prev.end-1] != "/dev/stdin" || !strings.Contains(a.s.src, "readFile") && !strings.Contains(a.s.src, "createReadStream") {
+		return
+	}
+	to := ""
+	if caller := a.s.word(a.prev3); !a.s.is(a.prev2, '(') || strings.HasPrefix(caller, "readFile") {
+		to = "0           "
+	} else if caller == "createReadStream" && a.s.is(t, ')') {
+		to = `"",{fd:0}   `
+	}
+	if to != "" {
+		a.p.edits = append(a.p.edits, edit{offset: a.prev.start, cut: a.prev.end - a.prev.start, text: to, form: true})
+	}
+}
+
 // typesOnly reports whether the statement is an "import type … from", which the
 // compiler removes. Before is the token before "from".
 func (a *analysis) typesOnly(before token) bool {
@@ -97,6 +115,10 @@ var (
 	targetWords   = []string{"target", "Function"}
 	standardWords = []string{"context", "ctx", "kind", "accessor", "addInitializer"}
 )
+
+// legacySignature matches the parameters of a decorator before the standard, whatever
+// their names.
+var legacySignature = regexp.MustCompile(`\(\s*\w+\s*:\s*(any|object|Object|unknown)\s*,\s*\w+\s*:\s*(string|PropertyKey)\b`)
 
 // decorators looks for decorators, and of which kind they are. Only those before
 // the standard may stand in front of a parameter.

@@ -164,6 +164,51 @@ func TestCommonJSPrograms(t *testing.T) {
 	}
 }
 
+// TestDeclared has fields before which « stands where they are declared.
+func TestDeclared(t *testing.T) {
+	for _, marked := range []string{
+		"class A { @d «a: string; @d() «b!: number\n@d.e({f: 1}) private «c?: Date\n @d\n@e «f }", "class A { @d readonly a = 1; @d public «readonly b: () => void; c: 1 }",
+		"class A { @d a: string = ''; @d m() {} @d get g() { return 1 } @d static s: string; @d async n() {} b: string }", "@d class A { a: string }",
+		"class A { constructor(@d private a: A) {} @d a = { b: 1 }; @d declare c: 1; @d f: () => void = g }", "class A { @d «a: Array<{ b: 1 }>\n  b: string }",
+	} {
+		source := strings.ReplaceAll(marked, "«", "")
+		want := strings.ReplaceAll(marked, "«", "declare ")
+		if got := Parse(source, Options{}).Declared().Edited(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestAsWritten has spellings that Deno does not take, and what becomes of them.
+func TestAsWritten(t *testing.T) {
+	const value, end = "const __coderunner_result__=(0,", `);export{__coderunner_result__ as "coderunner:result"};`
+	for source, want := range map[string]string{
+		"```ts\na\n```\n":                                      "     \n" + value + "a" + end + "\n   \n",
+		"a\nreturn b":                                          "a\n" + value + " b" + end,
+		"import 'x'\nreturn {a: 1};":                           "import 'x'\n" + value + " {a: 1}" + end + ";",
+		"if (a) { return }\nb":                                 "if (a) { return }\nb", // CommonJS
+		"try { a } catch (e) {\nreturn 1\n} b":                 "try { a } catch (e) {\nreturn 1\n} b",
+		"for (;;) { if (b) { return }}":                        "for (;;) { if (b) { return }}",
+		"if (a) return\nreturn 2":                              "if (a) return\nreturn 2",
+		"if (a) { (() => { return })() }":                      "export{};if (a) { (() => { return })() }",
+		"class A { if(x) { return } }":                         "export{};class A { if(x) { return } }",
+		"switch (a) { default: f(function () { return }) }":    "export{};switch (a) { default: f(function () { return }) }",
+		"if (a) { function f() { return } }":                   "export{};if (a) { function f() { return } }",
+		`let a = fs.readFileSync("/dev/stdin")`:                `export{};let a = fs.readFileSync(0           )`,
+		`let a = fs.createReadStream('/dev/stdin')`:            `export{};let a = fs.createReadStream("",{fd:0}   )`,
+		`let f = ok ? "/dev/stdin" : "x", b = readFileSync(f)`: `export{};let f = ok ? 0            : "x", b = readFileSync(f)`,
+		`let a = Deno.openSync("/dev/stdin"), readFile`:        `export{};let a = Deno.openSync("/dev/stdin"), readFile`,
+	} {
+		if got := main(source).Edited(); got != want {
+			t.Errorf("%q: %q, want %q", source, got, want)
+		}
+	}
+	mixed := Parse("import fs from 'fs'; import x = require('x'); export const a = fs", Options{})
+	if got := mixed.Edited(); !strings.HasPrefix(got, "const require=") || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestStandardDecorators(t *testing.T) {
 	for source, want := range map[string]bool{
 		"function d(a, context) {}": true, "function d(a, c: ClassMethodDecoratorContext) {}": true, "class A { @d accessor b }": true, "@d class A {}": false,

@@ -13,12 +13,29 @@ var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?
 // Parse finds the imports of a file and prepares its edits. An uncertain scan has
 // none.
 func Parse(source string, o Options) *Program {
+	source = unfenced(source)
 	if o.Tags || strings.Contains(source, "</") || strings.Contains(source, "/>") {
 		if p := parse(source, o, true); p.Certain && p.Tags || o.Tags {
 			return p
 		}
 	}
 	return parse(source, o, false)
+}
+
+// fence matches a program between Markdown's fences.
+var fence = regexp.MustCompile("(?s)^\\s*(```+[\\w+-]*)[ \\t]*\r?\n.*\n[ \\t]*(```+)\\s*$")
+
+// unfenced returns a source with blanks in place of the fences around it.
+func unfenced(source string) string {
+	m := fence.FindStringSubmatchIndex(source)
+	if m == nil {
+		return source
+	}
+	b := []byte(source)
+	for _, at := range [][]int{m[2:4], m[4:6]} {
+		copy(b[at[0]:at[1]], strings.Repeat(" ", at[1]-at[0]))
+	}
+	return string(b)
 }
 
 func parse(source string, o Options, tags bool) *Program {
@@ -49,6 +66,7 @@ func parse(source string, o Options, tags bool) *Program {
 	if a.first.start >= 0 {
 		p.begins = a.first.start
 	}
+	p.Legacy = p.Legacy || p.Decorated && !p.Standard && legacySignature.MatchString(source)
 	if p.Tags {
 		a.pragmas()
 	}
@@ -56,6 +74,9 @@ func parse(source string, o Options, tags bool) *Program {
 		a.session.finish(&a)
 	} else if o.Main {
 		a.edit(o)
+	} else if c := &a.commonJS; a.esm && !c.marked() && (len(c.assigned) > 0 || c.uses("require")) {
+		p.edits = append(p.edits, c.assigned...)
+		a.form(p.begins, c.prelude(p.Imports))
 	}
 	slices.SortStableFunc(p.edits, byOffset)
 	return p
@@ -64,9 +85,11 @@ func parse(source string, o Options, tags bool) *Program {
 // take follows the next token.
 func (a *analysis) take(t token) {
 	a.imports(t)
+	a.stdin(t)
 	a.names(t)
 	a.module(t)
 	a.decorators(t)
+	a.fields(t)
 	a.commonJS.take(a, t)
 	if t.kind != none {
 		a.statements(t)

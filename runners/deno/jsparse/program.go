@@ -49,6 +49,7 @@ type Program struct {
 	begins int  // where its first statement begins, or its end
 	module bool // it is a module, whether or not its text shows that
 	edits  []edit
+	fields []edit // of decorated fields without a value, see Declared
 	named  []named
 	seen   map[string]int // specifier → its index in Imports
 }

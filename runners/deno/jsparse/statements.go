@@ -77,7 +77,8 @@ func (a *analysis) starts(t token) bool {
 // modules do not have and nothing that only they have; Deno would take every
 // program for CommonJS that neither imports nor exports.
 func (a *analysis) edit(o Options) {
-	if o.CommonJS || a.commonJS.marked() && !a.esm {
+	returned := a.returnsLast()
+	if o.CommonJS || a.commonJS.marked() && !a.esm && !returned {
 		if hooks := a.commonJS.hooks(a.p.Imports); hooks != "" {
 			a.insert(a.p.begins, hooks)
 		}
@@ -89,7 +90,7 @@ func (a *analysis) edit(o Options) {
 		begin += "import.meta.main=true;"
 	}
 	a.p.edits = append(a.p.edits, a.commonJS.assigned...)
-	expression := a.last.start >= 0 && a.isExpression(a.last)
+	expression := returned || a.last.start >= 0 && a.isExpression(a.last)
 	if !expression && (!a.esm || len(a.commonJS.assigned) > 0) {
 		begin += keepModule
 	}
@@ -101,9 +102,20 @@ func (a *analysis) edit(o Options) {
 		if a.last.call == "write" || a.last.call == "writeSync" {
 			value = `((v)=>typeof v==="object"?v:void 0)(` // not how much was written
 		}
-		a.insert(a.last.start, "const "+resultVariable+"="+value)
+		cut := 0
+		if returned {
+			cut = len("return")
+		}
+		a.p.edits = append(a.p.edits, edit{offset: a.last.start, cut: cut, text: "const " + resultVariable + "=" + value})
 		a.insert(a.last.end, `);export{`+resultVariable+` as "`+ResultName+`"};`)
 	}
+}
+
+// returnsLast reports whether the program is a module but for a return with a value
+// as its last statement, which then is its result.
+func (a *analysis) returnsLast() bool {
+	c := &a.commonJS
+	return c.returned == 1 && !c.exports && !c.uses("module") && !c.uses("exports") && a.s.word(a.last.first) == "return" && a.last.second.kind != none
 }
 
 // isExpression reports whether a statement's first tokens can begin an expression.

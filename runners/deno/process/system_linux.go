@@ -68,8 +68,10 @@ func threads(pid int) (int, error) {
 // setLimits sets the resource limits of a process, with data bytes of RLIMIT_DATA,
 // which setData may raise to most.
 func setLimits(pid int, data, most uint64) error {
+	if err := setData(pid, data, most); err != nil {
+		return err
+	}
 	for resource, limit := range map[int]unix.Rlimit{
-		unix.RLIMIT_DATA:     {Cur: data, Max: most},
 		unix.RLIMIT_CORE:     {},
 		unix.RLIMIT_FSIZE:    {Cur: maxFileSize, Max: maxFileSize},
 		unix.RLIMIT_NOFILE:   {Cur: maxOpenFiles, Max: maxOpenFiles},
@@ -82,9 +84,9 @@ func setLimits(pid int, data, most uint64) error {
 	return nil
 }
 
-// setData sets RLIMIT_DATA for good.
-func setData(pid int, data uint64) error {
-	return setLimit(pid, unix.RLIMIT_DATA, unix.Rlimit{Cur: data, Max: data})
+// setData sets RLIMIT_DATA, which it may raise to most later.
+func setData(pid int, data, most uint64) error {
+	return setLimit(pid, unix.RLIMIT_DATA, unix.Rlimit{Cur: data, Max: most})
 }
 
 // setLimit sets a resource limit of a process, at most to its hard limit.

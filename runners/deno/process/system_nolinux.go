@@ -30,7 +30,7 @@ func memoryNow(int) (memory, error) { return memory{}, errors.ErrUnsupported }
 
 // setLimits and setData do nothing.
 func setLimits(int, uint64, uint64) error { return nil }
-func setData(int, uint64) error           { return nil }
+func setData(int, uint64, uint64) error   { return nil }
 
 // threads is not known here.
 func threads(int) (int, error) { return 0, errors.ErrUnsupported }

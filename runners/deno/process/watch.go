@@ -33,17 +33,21 @@ func (p *Process) Limit(limit int64) error {
 
 // Settle decides whether the program may start Workers. Then RLIMIT_DATA has room
 // for what V8 reserves for them, and Watch samples the memory in use; otherwise
-// RLIMIT_DATA is exact.
-func (p *Process) Settle(workers bool) {
+// RLIMIT_DATA is exact. If more programs follow, it can be decided again.
+func (p *Process) Settle(workers, more bool) {
 	if p.first.data == 0 {
 		return // Limit could not limit it
 	}
 	p.workers = workers
-	data := p.first.data + p.limit
-	if p.workers {
-		data += workersData
+	data := uint64(p.first.data + p.limit)
+	most := data
+	if more || workers {
+		most += workersData
 	}
-	_ = setData(p.Pid(), uint64(data)) // it may have ended
+	if workers {
+		data = most
+	}
+	_ = setData(p.Pid(), data, most) // it may have ended
 }
 
 // Filled reports whether a sample had at least half of the memory that Limit

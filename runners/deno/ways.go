@@ -1,0 +1,49 @@
+package deno
+
+import (
+	"regexp"
+	"slices"
+
+	"coderunner/runners/deno/jsparse"
+)
+
+// way is what to do about an error whose message does not say it.
+type way struct {
+	message *regexp.Regexp
+	out     string
+}
+
+// unresolved is Deno's message about a program that waits for what cannot happen.
+const unresolved = "Top-level await promise never resolved"
+
+const (
+	notNet   = "the permissions of this server do not include --allow-net"
+	notRun   = "the program could not start another: the permissions of this server do not include --allow-run"
+	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
+	noWindow = "there is no browser; jsdom and linkedom make a document"
+)
+
+// ways are the messages of Deno and of packages that many programs meet.
+var ways = []way{
+	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
+	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), notRun}, // esbuild's
+	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
+	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
+	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
+	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
+	{regexp.MustCompile(`^Bun is not defined$`), "this is Deno, with the modules of Node"},
+	{regexp.MustCompile(`^` + unresolved + `$`), "the program waits for what does not happen, such as a line that stdin does not have"},
+}
+
+// wayOut returns what to append to the message of an error, perhaps nothing.
+func wayOut(message string, p *jsparse.Program) string {
+	for _, w := range ways {
+		if w.message.MatchString(message) {
+			return "; " + w.out
+		}
+	}
+	if slices.ContainsFunc(p.Imports, func(i jsparse.Import) bool { return i.Specifier == "vitest" || i.Specifier == "bun:test" }) {
+		return "; " + tests
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+package deno
+
+import (
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// TestWays has errors whose messages do not say what to do.
+func TestWays(t *testing.T) {
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		`require("child_process").execSync("ls")`:                      "--allow-run",
+		`await new Deno.Command("ls").output()`:                        "--allow-run",
+		`await require("dns/promises").lookup("host.invalid")`:         "--allow-net",
+		`describe("a", () => {})`:                                      "node:test",
+		`document.title`:                                               "jsdom",
+		`await new Promise((done) => {}); console.log("never")`:        "stdin does not have",
+		`console.log(process.env.PATH.split(":")); throw Error("end")`: "end",
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code})
+		if o.Error == nil || !strings.Contains(o.Error.Message, want) || strings.Contains(o.Error.Traceback, "import(orders") {
+			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
+		}
+	}
+}
