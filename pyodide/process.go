@@ -27,7 +27,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	if err := in.fs.Scratch("/tmp"); err != nil {
 		return err
 	}
-	if err := in.fs.MountInto("/lib", oneFile{name: stdlibName, data: in.compiled.stdlib}); err != nil {
+	if err := in.fs.MountFile("/lib/"+stdlibName, in.compiled.stdlib); err != nil {
 		return err
 	}
 	location := o.Location

@@ -1,8 +1,13 @@
 package abi
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"io/fs"
+	"strconv"
+	"strings"
+	"sync"
 )
 
 // Errno is a system call's outcome: OK (zero) or one of Emscripten's errno
@@ -20,19 +25,37 @@ func (e Errno) Err() error {
 	return e
 }
 
+// errnos.txt has a line for each number: the number, its C name, and the text that
+// the guest's strerror prints.
+//
+//go:embed errnos.txt
+var errnoLines string
+
+// errnoTexts has the names and texts of errnos.txt by number.
+var errnoTexts = sync.OnceValue(func() map[Errno][2]string {
+	texts := map[Errno][2]string{}
+	for line := range strings.Lines(errnoLines) {
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, text, _ := strings.Cut(rest, " ")
+		n, err := strconv.ParseUint(number, 10, 16)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		texts[Errno(n)] = [2]string{name, text}
+	}
+	return texts
+})
+
 // Name is the errno's C name, such as "ENOENT", or "errno 999" for a number
 // that has none.
 func (e Errno) Name() string {
-	if int(e) < len(errnos) && errnos[e].name != "" {
-		return errnos[e].name
-	}
-	return fmt.Sprintf("errno %d", uint16(e))
+	return cmp.Or(errnoTexts()[e][0], fmt.Sprintf("errno %d", uint16(e)))
 }
 
 // Error is the name and the guest's strerror text.
 func (e Errno) Error() string {
-	if int(e) < len(errnos) && errnos[e].text != "" {
-		return e.Name() + ": " + errnos[e].text
+	if text := errnoTexts()[e][1]; text != "" {
+		return e.Name() + ": " + text
 	}
 	return e.Name()
 }

@@ -8,17 +8,12 @@ const (
 	O_RDWR      uint32 = 2
 	O_CREAT     uint32 = 0o100
 	O_EXCL      uint32 = 0o200
-	O_NOCTTY    uint32 = 0o400
 	O_TRUNC     uint32 = 0o1000
 	O_APPEND    uint32 = 0o2000
 	O_NONBLOCK  uint32 = 0o4000
-	O_DSYNC     uint32 = 0o10000
-	O_ASYNC     uint32 = 0o20000
-	O_DIRECT    uint32 = 0o40000
 	O_LARGEFILE uint32 = 0o100000
 	O_DIRECTORY uint32 = 0o200000
 	O_NOFOLLOW  uint32 = 0o400000
-	O_NOATIME   uint32 = 0o1000000
 	O_CLOEXEC   uint32 = 0o2000000
 	O_SYNC      uint32 = 0o4010000
 	O_PATH      uint32 = 0o10000000
@@ -38,20 +33,14 @@ const (
 	F_SETFL         = 4
 	F_SETOWN        = 8
 	F_GETOWN        = 9
-	F_SETSIG        = 10
-	F_GETSIG        = 11
 	F_GETLK         = 12
 	F_SETLK         = 13
 	F_SETLKW        = 14
-	F_SETOWN_EX     = 15
-	F_GETOWN_EX     = 16
 	F_OFD_GETLK     = 36
 	F_OFD_SETLK     = 37
 	F_OFD_SETLKW    = 38
 	F_DUPFD_CLOEXEC = 1030
 
-	F_RDLCK = 0
-	F_WRLCK = 1
 	F_UNLCK = 2
 
 	FD_CLOEXEC = 1
@@ -62,9 +51,7 @@ const (
 	AT_FDCWD                   = -100
 	AT_SYMLINK_NOFOLLOW uint32 = 0x100
 	AT_REMOVEDIR        uint32 = 0x200
-	AT_EACCESS          uint32 = 0x200
 	AT_SYMLINK_FOLLOW   uint32 = 0x400
-	AT_NO_AUTOMOUNT     uint32 = 0x800
 	AT_EMPTY_PATH       uint32 = 0x1000
 )
 

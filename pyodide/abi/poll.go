@@ -6,16 +6,12 @@ type Events uint16
 // The events of poll(2).
 const (
 	POLLIN     Events = 0x001
-	POLLPRI    Events = 0x002
 	POLLOUT    Events = 0x004
 	POLLERR    Events = 0x008
 	POLLHUP    Events = 0x010
 	POLLNVAL   Events = 0x020
 	POLLRDNORM Events = 0x040
-	POLLRDBAND Events = 0x080
 	POLLWRNORM Events = 0x100
-	POLLWRBAND Events = 0x200
-	POLLRDHUP  Events = 0x2000
 )
 
 // PollfdSize is the size of struct pollfd:

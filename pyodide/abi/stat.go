@@ -19,10 +19,6 @@ const (
 	S_ISUID uint32 = 0o4000
 	S_ISGID uint32 = 0o2000
 	S_ISVTX uint32 = 0o1000
-
-	S_IRUSR uint32 = 0o400
-	S_IWUSR uint32 = 0o200
-	S_IXUSR uint32 = 0o100
 )
 
 // StatSize is the size of struct stat (musl arch/emscripten/bits/stat.h):

@@ -17,23 +17,16 @@ func DecodeIovec(b []byte) Iovec {
 
 // WASI file types (__wasi_filetype_t).
 const (
-	FiletypeUnknown     uint8 = 0
-	FiletypeBlockDevice uint8 = 1
-	FiletypeCharDevice  uint8 = 2
-	FiletypeDirectory   uint8 = 3
-	FiletypeRegular     uint8 = 4
-	FiletypeSocketDgram uint8 = 5
-	FiletypeSocket      uint8 = 6
-	FiletypeSymlink     uint8 = 7
+	FiletypeUnknown   uint8 = 0
+	FiletypeDirectory uint8 = 3
+	FiletypeRegular   uint8 = 4
+	FiletypeSymlink   uint8 = 7
 )
 
 // WASI descriptor flags (__wasi_fdflags_t).
 const (
 	FdflagsAppend   uint16 = 1
-	FdflagsDsync    uint16 = 2
 	FdflagsNonblock uint16 = 4
-	FdflagsRsync    uint16 = 8
-	FdflagsSync     uint16 = 16
 )
 
 // FdstatSize is the size of __wasi_fdstat_t:
@@ -58,11 +51,3 @@ func (s *Fdstat) Put(b []byte) {
 	le.PutUint64(b[8:], s.RightsBase)
 	le.PutUint64(b[16:], s.RightsInheriting)
 }
-
-// Clock ids of clock_gettime, the same in POSIX and WASI.
-const (
-	CLOCK_REALTIME           = 0
-	CLOCK_MONOTONIC          = 1
-	CLOCK_PROCESS_CPUTIME_ID = 2
-	CLOCK_THREAD_CPUTIME_ID  = 3
-)

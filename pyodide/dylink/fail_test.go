@@ -44,8 +44,12 @@ func TestFailedLoad(t *testing.T) {
 		{"EM_ASM", map[string][]byte{"/lib/root.so": module(func(s *side) {
 			s.Export("__start_em_asm", wasmbin.KindGlobal, s.GlobalI32(false, 0))
 		})}, []string{"inline JavaScript (EM_ASM)"}},
-		{"own memory", map[string][]byte{"/lib/root.so": module(func(s *side) { s.Memory(wasmbin.Limits{Min: 60000}) })}, []string{"a memory of its own"}},
-		{"own table", map[string][]byte{"/lib/root.so": module(func(s *side) { s.Table(wasmbin.Table{Type: wasmbin.FuncRef}) })}, []string{"a table of its own"}},
+		{"own memory", map[string][]byte{"/lib/root.so": module(func(s *side) {
+			s.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 60000}))
+		})}, []string{"a memory of its own"}},
+		{"own table", map[string][]byte{"/lib/root.so": module(func(s *side) {
+			s.Define(wasmbin.KindTable, wasmbin.SecTable, wasmbin.AppendTable(nil, wasmbin.Table{Type: wasmbin.FuncRef}))
+		})}, []string{"a table of its own"}},
 		{"another module", map[string][]byte{"/lib/root.so": module(func(s *side) { s.ImportFunc("main", "grow", i32Func(1, 1)) })}, []string{`from the module "main"`}},
 		{"another global", map[string][]byte{"/lib/root.so": module(func(s *side) { s.ImportGlobal(envModule, "arity_len", wasmbin.I32, true) })}, []string{"arity_len"}},
 		{"threads", map[string][]byte{"/lib/root.so": module(func(s *side) {

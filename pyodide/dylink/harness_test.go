@@ -38,8 +38,8 @@ type world struct {
 // the linker needs.
 func mainModule() []byte {
 	var b wasmbin.Builder
-	b.Export(memoryName, wasmbin.KindMemory, b.Memory(wasmbin.Limits{Min: 4}))
-	table := b.Table(wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 4, Max: 400, HasMax: true}})
+	b.Export(memoryName, wasmbin.KindMemory, b.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 4})))
+	table := b.Define(wasmbin.KindTable, wasmbin.SecTable, wasmbin.AppendTable(nil, wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 4, Max: 400, HasMax: true}}))
 	b.Export(tableName, wasmbin.KindTable, table)
 	for _, g := range []string{"__stack_pointer", "__eh_flag", "arity_table", "arity_len"} {
 		b.Export(g, wasmbin.KindGlobal, b.GlobalI32(true, 0))

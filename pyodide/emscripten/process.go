@@ -141,9 +141,6 @@ func fromContext(ctx context.Context) *Process {
 // from side modules. It is to be called before the guest runs.
 func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
 
-// FS is the file system given to New.
-func (p *Process) FS() *memfs.FS { return p.fs }
-
 // Monotonic is what the guest's monotonic clock shows. A process that goes on
 // with a guest's memory must not show less: see [Config.Monotonic].
 func (p *Process) Monotonic() time.Duration { return p.clock.monotonic() }

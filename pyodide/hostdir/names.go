@@ -134,9 +134,6 @@ func (f *Dir) SetTimes(name string, atime, mtime abi.Timespec) abi.Errno {
 	return errno(p.dir.Chtimes(p.base, when(atime), when(mtime)))
 }
 
-// Statfs implements [memfs.HostDir].
-func (f *Dir) Statfs() (abi.Statfs, bool) { return statfs(f.root) }
-
 // when is t for Chtimes, which leaves a time alone if it is zero.
 func when(t abi.Timespec) time.Time {
 	switch t.Nsec {

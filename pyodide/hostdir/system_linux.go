@@ -47,20 +47,3 @@ func kernelView(info fs.FileInfo, dir *os.Root) bool {
 	})
 	return err != nil || view
 }
-
-func statfs(dir *os.Root) (out abi.Statfs, ok bool) {
-	err := withFD(dir, func(fd int) error {
-		var st unix.Statfs_t
-		if err := unix.Fstatfs(fd, &st); err != nil {
-			return err
-		}
-		size := uint64(max(st.Bsize, 1))
-		out = abi.Statfs{
-			Type: uint32(st.Type), Bsize: uint32(size), Frsize: uint32(size),
-			Blocks: st.Blocks, Bfree: st.Bfree, Bavail: st.Bavail,
-			Files: st.Files, Ffree: st.Ffree, Namelen: abi.NAME_MAX,
-		}
-		return nil
-	})
-	return out, err == nil
-}

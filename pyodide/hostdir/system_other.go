@@ -21,5 +21,3 @@ func system(st *abi.Stat, info fs.FileInfo) {
 }
 
 func kernelView(fs.FileInfo, *os.Root) bool { return false }
-
-func statfs(*os.Root) (abi.Statfs, bool) { return abi.Statfs{}, false }

@@ -20,9 +20,8 @@
 //
 // # Testing
 //
-// testdata/imports.txt lists the function imports of the pinned release, and
-// [ParseImports] reads it, so that the packages with rows can check themselves
-// with [Table.Compare] without having the module.
+// testdata/imports.txt lists the function imports of the pinned release. Package
+// pyodide's tests compare all rows with it, and it with the module.
 package hostfn
 
 import (
@@ -78,12 +77,6 @@ type Row struct {
 	Fn   Func
 }
 
-// Import is a function import of a module.
-type Import struct {
-	Module, Name string
-	Sig          string // as in [Row]
-}
-
 // Params returns the types of the row's parameters.
 func (r *Row) Params() []api.ValueType {
 	in, _, _ := strings.Cut(r.Sig, ":")
@@ -108,25 +101,6 @@ func valueTypes(letters string) []api.ValueType {
 		types[i] = letterTypes[letters[i]]
 	}
 	return types
-}
-
-// Sig writes a function type as [Row] has it. Types without a letter become
-// question marks, which no row has.
-func Sig(params, results []api.ValueType) string {
-	return letters(params) + ":" + letters(results)
-}
-
-func letters(types []api.ValueType) string {
-	out := make([]byte, len(types))
-	for i, t := range types {
-		out[i] = '?'
-		for l, lt := range letterTypes {
-			if lt == t {
-				out[i] = l
-			}
-		}
-	}
-	return string(out)
 }
 
 // checkSig reports whether s is well formed.

@@ -1,11 +1,8 @@
 package hostfn
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -42,33 +39,6 @@ func (t Table) Check() error {
 		seen[key] = true
 	}
 	return nil
-}
-
-// Compare lists the differences between the table and what a module imports,
-// one line each: imports without a row, rows that are not imported, and types
-// that disagree. None means that the module can be instantiated.
-func (t Table) Compare(imports []Import) []string {
-	rows := make(map[[2]string]*Row, len(t))
-	for i := range t {
-		rows[[2]string{t[i].Module, t[i].Name}] = &t[i]
-	}
-	var diff []string
-	for _, im := range imports {
-		key := [2]string{im.Module, im.Name}
-		r := rows[key]
-		switch {
-		case r == nil:
-			diff = append(diff, fmt.Sprintf("%s.%s %s: no row", im.Module, im.Name, im.Sig))
-		case r.Sig != im.Sig:
-			diff = append(diff, fmt.Sprintf("%s.%s: row has type %s, import has %s", im.Module, im.Name, r.Sig, im.Sig))
-		}
-		delete(rows, key)
-	}
-	for key := range rows {
-		diff = append(diff, fmt.Sprintf("%s.%s: not imported", key[0], key[1]))
-	}
-	slices.Sort(diff)
-	return diff
 }
 
 // Instantiate makes one host module for each module name of the table on r.
@@ -121,24 +91,4 @@ func (r *Row) goFunc() api.GoFunc {
 			stack[0] = uint64(uint32(stack[0]))
 		}
 	}
-}
-
-// ParseImports reads a list of imports, one "module name signature" a line.
-func ParseImports(r io.Reader) ([]Import, error) {
-	var imports []Import
-	s := bufio.NewScanner(r)
-	for s.Scan() {
-		f := strings.Fields(s.Text())
-		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
-			continue
-		}
-		if len(f) != 3 {
-			return nil, fmt.Errorf("import list: %q: want module, name, signature", s.Text())
-		}
-		if err := checkSig(f[2]); err != nil {
-			return nil, fmt.Errorf("import list: %w", err)
-		}
-		imports = append(imports, Import{Module: f[0], Name: f[1], Sig: f[2]})
-	}
-	return imports, s.Err()
 }

@@ -2,13 +2,11 @@ package hostfn
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 )
 
 func nop(context.Context, []uint64) {}
@@ -35,44 +33,6 @@ func TestCheck(t *testing.T) {
 	}
 	if err := (Table{good, good}).Check(); err == nil {
 		t.Error("the same row twice is fine")
-	}
-}
-
-func TestCompare(t *testing.T) {
-	table := Table{{Module: "env", Name: "a", Sig: "i:"}, {Module: "env", Name: "b", Sig: "i:"}, {Module: "env", Name: "c", Sig: ":"}}
-	got := table.Compare([]Import{{"env", "a", "i:"}, {"env", "b", "j:"}, {"wasi", "c", ":"}})
-	want := []string{"env.b: row has type i:, import has j:", "env.c: not imported", "wasi.c :: no row"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
-}
-
-func TestParseImports(t *testing.T) {
-	f, err := os.Open("testdata/imports.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	imports, err := ParseImports(f)
-	if err != nil || len(imports) != 268 {
-		t.Fatalf("%d imports, %v; want 268", len(imports), err)
-	}
-	for _, bad := range []string{"env f", "env f i: x", "env f ii", "env f q:"} {
-		if _, err := ParseImports(strings.NewReader(bad)); err == nil {
-			t.Errorf("%q is an import", bad)
-		}
-	}
-}
-
-func TestSig(t *testing.T) {
-	for _, s := range []string{":", "i:", ":e", "ijfde:d"} {
-		r := Row{Sig: s}
-		if got := Sig(r.Params(), r.Results()); got != s {
-			t.Errorf("Sig of the types of %s is %s", s, got)
-		}
-	}
-	if got := Sig([]api.ValueType{0x7b}, nil); got != "?:" {
-		t.Errorf("Sig of a vector is %s", got)
 	}
 }
 

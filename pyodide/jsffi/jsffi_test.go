@@ -3,7 +3,6 @@ package jsffi
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,42 +11,6 @@ import (
 
 	"coderunner/pyodide/hostfn"
 )
-
-// TestRowsAreImported checks that the pinned release imports every row, with
-// the type it has, and that everything of it that has a JavaScript value in
-// its type is here, but for Pyodide's socket hooks, which are system calls.
-func TestRowsAreImported(t *testing.T) {
-	f, err := os.Open("../hostfn/testdata/imports.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	imports, err := hostfn.ParseImports(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := Rows()
-	if err := rows.Check(); err != nil {
-		t.Error(err)
-	}
-	have := map[string]string{}
-	for _, r := range rows {
-		have[r.Name] = r.Sig
-	}
-	for _, im := range imports {
-		sig, ok := have[im.Name]
-		if ok && sig != im.Sig {
-			t.Errorf("%s has type %s, import has %s", im.Name, sig, im.Sig)
-		}
-		if !ok && strings.Contains(im.Sig, "e") && !strings.HasPrefix(im.Name, "_maybe_") {
-			t.Errorf("%s %s: no row", im.Name, im.Sig)
-		}
-		delete(have, im.Name)
-	}
-	for name := range have {
-		t.Errorf("%s is not imported", name)
-	}
-}
 
 // TestEveryFunction calls every function with values that it never made. Each
 // either raises an exception that names it, or answers, or throws; and what it

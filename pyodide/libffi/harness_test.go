@@ -47,8 +47,8 @@ func newWorld(t *testing.T) *world {
 	var b wasmbin.Builder
 	four := wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.I32, wasmbin.I32, wasmbin.I32, wasmbin.I32}}
 	h := b.ImportFunc("host", "handle", four)
-	b.Export("memory", wasmbin.KindMemory, b.Memory(wasmbin.Limits{Min: 1}))
-	table := b.Table(wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 64}})
+	b.Export("memory", wasmbin.KindMemory, b.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 1})))
+	table := b.Define(wasmbin.KindTable, wasmbin.SecTable, wasmbin.AppendTable(nil, wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 64}}))
 	b.Export("__indirect_function_table", wasmbin.KindTable, table)
 	b.Export("__stack_pointer", wasmbin.KindGlobal, b.GlobalI32(true, stackTop))
 	b.Elements(0, handler, []uint32{h})

@@ -1,13 +1,11 @@
 package memfs
 
 import (
-	"bytes"
-
 	"coderunner/pyodide/abi"
 )
 
 const (
-	// chunkSize is the unit in which file data is held, shared and copied.
+	// chunkSize is the unit in which file data is held and copied.
 	chunkSize = 64 << 10
 
 	// maxFileSize keeps chunk indices and positions far from overflow.
@@ -28,33 +26,26 @@ const (
 type contents struct {
 	size  int64
 	held  int64 // bytes charged to the budget
-	first chunk
-	rest  map[int64]chunk // by index, from 1
+	first []byte
+	rest  map[int64][]byte // by index, from 1
 }
 
-// chunk is a run of bytes. A shared one also belongs to someone else, and is
-// copied before it is written.
-type chunk struct {
-	b      []byte
-	shared bool
-}
-
-func (c *contents) chunk(i int64) chunk {
+func (c *contents) chunk(i int64) []byte {
 	if i == 0 {
 		return c.first
 	}
 	return c.rest[i]
 }
 
-func (c *contents) setChunk(i int64, k chunk) {
+func (c *contents) setChunk(i int64, k []byte) {
 	switch {
 	case i == 0:
 		c.first = k
-	case k.b == nil:
+	case k == nil:
 		delete(c.rest, i)
 	default:
 		if c.rest == nil {
-			c.rest = make(map[int64]chunk)
+			c.rest = make(map[int64][]byte)
 		}
 		c.rest[i] = k
 	}
@@ -72,7 +63,7 @@ func (c *contents) readAt(p []byte, off int64) int {
 		i, at := pos/chunkSize, int(pos%chunkSize)
 		part := p[done:min(len(p), done+chunkSize-at)]
 		n := 0
-		if b := c.chunk(i).b; at < len(b) {
+		if b := c.chunk(i); at < len(b) {
 			n = copy(part, b[at:])
 		}
 		clear(part[n:])
@@ -112,25 +103,22 @@ func (c *contents) writeAt(b *budget, p []byte, off int64) (int, abi.Errno) {
 	return done, abi.OK
 }
 
-// reserve makes the chunk i ours and at least n bytes long, or as long as the
+// reserve makes the chunk i at least n bytes long, or as long as the
 // budget allows, and returns its bytes.
 func (c *contents) reserve(b *budget, i int64, n int) []byte {
 	k := c.chunk(i)
-	have := len(k.b)
-	if n <= have && !k.shared {
-		return k.b
+	have := len(k)
+	if n <= have {
+		return k
 	}
-	grown := have
-	if n > have {
-		grown = c.charge(b, have, n)
-	}
-	if grown == have && !k.shared {
-		return k.b
+	grown := c.charge(b, have, n)
+	if grown == have {
+		return k
 	}
 	buf := make([]byte, grown)
-	copy(buf, k.b)
+	copy(buf, k)
 	c.held += int64(grown - have)
-	c.setChunk(i, chunk{b: buf})
+	c.setChunk(i, buf)
 	return buf
 }
 
@@ -161,22 +149,18 @@ func (c *contents) truncate(b *budget, size int64) {
 }
 
 // cut removes the bytes of chunk i from at on: it zeroes them, or shortens the
-// chunk where that saves half of it or the chunk is shared.
+// chunk where that saves half of it.
 func (c *contents) cut(b *budget, i int64, at int) {
 	k := c.chunk(i)
-	if at >= len(k.b) {
+	if at >= len(k) {
 		return
 	}
-	if at > len(k.b)/2 && !k.shared {
-		clear(k.b[at:])
+	if at > len(k)/2 {
+		clear(k[at:])
 		return
 	}
-	saved := int64(len(k.b) - at)
-	k = chunk{}
-	if at > 0 {
-		k.b = bytes.Clone(c.chunk(i).b[:at])
-	}
-	c.setChunk(i, k)
+	saved := int64(len(k) - at)
+	c.setChunk(i, append([]byte(nil), k[:at]...)) // nil if nothing is left
 	c.held -= saved
 	b.give(saved)
 }

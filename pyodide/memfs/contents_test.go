@@ -87,32 +87,6 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestSharedChunks checks that a chunk which also belongs to someone else is
-// never written.
-func TestSharedChunks(t *testing.T) {
-	b := &budget{max: 1 << 20}
-	for _, change := range []func(*contents){
-		func(c *contents) { c.writeAt(b, []byte("X"), 3) },
-		func(c *contents) { c.writeAt(b, make([]byte, 1000), 500) },
-		func(c *contents) { c.truncate(b, 900) },
-		func(c *contents) { c.truncate(b, 1) },
-		func(c *contents) { c.truncate(b, 0) },
-	} {
-		var c contents
-		c.writeAt(b, bytes.Repeat([]byte("s"), 1000), 0)
-		c.first.shared = true
-		theirs := c.first.b
-		before := bytes.Clone(theirs)
-		change(&c)
-		if !bytes.Equal(theirs, before) {
-			t.Error("a shared chunk was changed")
-		}
-		if c.first.shared && c.first.b != nil {
-			t.Error("the changed chunk is still shared")
-		}
-	}
-}
-
 func TestBudgets(t *testing.T) {
 	fsys := New(Options{MaxBytes: 100_000, MaxNodes: 10})
 	if st := fsys.Statfs(); st.Blocks != 24 || st.Bfree != 23 {

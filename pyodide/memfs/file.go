@@ -50,7 +50,7 @@ func (fsys *FS) NewFile(s Stream, flags, mode uint32) *File {
 	f.stream = s
 	t := fsys.time()
 	f.stat = abi.Stat{
-		Dev: 1, Ino: fsys.lastIno.Add(1), Mode: mode, Nlink: 1, UID: fsys.uid, GID: fsys.gid,
+		Dev: 1, Ino: fsys.lastIno.Add(1), Mode: mode, Nlink: 1,
 		Blksize: 4096, Atime: t, Mtime: t, Ctime: t,
 	}
 	return f
@@ -95,7 +95,7 @@ func (f *File) Node() *Node { return f.node }
 
 // Stream is the stream behind a pipe, a device, a socket or another file of
 // NewFile, for requests that only its maker understands (ioctl, socket calls);
-// nil for other files. A pipe's has a method Buffered() int, for FIONREAD.
+// nil for other files.
 func (f *File) Stream() Stream { return f.stream }
 
 // Flags are the access mode and status flags, as fcntl(F_GETFL) reports them.
@@ -123,9 +123,6 @@ func (f *File) Stat() abi.Stat {
 	st := f.stat
 	if f.node != nil {
 		st = f.fsys.Stat(f.node)
-	}
-	if s, ok := f.stream.(Stater); ok {
-		st = s.Stat(st)
 	}
 	return st
 }

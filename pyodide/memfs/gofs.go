@@ -187,12 +187,6 @@ func (v *viewFile) ReadAt(p []byte, off int64) (int, error) {
 	}
 }
 
-// Seek implements io.Seeker.
-func (v *viewFile) Seek(off int64, whence int) (int64, error) {
-	pos, e := v.f.SeekTo(off, whence)
-	return pos, pathError("seek", v.name, e)
-}
-
 func (v *viewFile) Close() error { return pathError("close", v.name, v.f.Close()) }
 
 // viewDir is an open directory.

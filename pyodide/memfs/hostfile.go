@@ -30,8 +30,6 @@ type HostDir interface {
 
 	// Writable reports whether a name may be created, changed or removed.
 	Writable(name string) bool
-	// Statfs describes the directory's file system; false if it is unknown.
-	Statfs() (abi.Statfs, bool)
 }
 
 // HostFile is an open regular file. Its methods are called without FS.mu.

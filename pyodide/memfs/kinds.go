@@ -151,8 +151,9 @@ func (d *directory) after(cookie int64) int {
 
 // source is where a mounted regular file comes from.
 type source struct {
-	fsys fs.FS
+	fsys fs.FS // nil: it is data
 	path string
+	data []byte
 
 	// Guarded by FS.mu.
 	entry fs.DirEntry // nil once size is known

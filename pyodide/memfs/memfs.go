@@ -60,31 +60,27 @@
 package memfs
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"coderunner/pyodide/abi"
 )
 
 // Options are an FS's budgets and surroundings. The zero value is usable.
 type Options struct {
-	MaxBytes   int64            // bytes of data held in memory; 0: 512 MiB
-	Beside     func() int64     // bytes held elsewhere that MaxBytes bounds, too; nil: none
-	MaxNodes   int              // names (files, directories, links); 0: 1<<16
-	MaxMounted int              // cached nodes of mounts; 0: 1<<18
-	Now        func() time.Time // nil: time.Now
-	UID, GID   uint32           // owner of new files, as stat reports it
+	MaxBytes   int64        // bytes of data held in memory; 0: 512 MiB
+	Beside     func() int64 // bytes held elsewhere that MaxBytes bounds, too; nil: none
+	MaxNodes   int          // names (files, directories, links); 0: 1<<16
+	MaxMounted int          // cached nodes of mounts; 0: 1<<18
 }
 
 // FS is one file system. It is safe for concurrent use.
 type FS struct {
-	mu       sync.Mutex // guards the nodes, see the package comment
-	root     *Node
-	now      func() time.Time
-	uid, gid uint32
+	mu   sync.Mutex // guards the nodes, see the package comment
+	root *Node
 
 	lastIno atomic.Uint64
 	bytes   budget // file data, symlink targets, pipe buffers
@@ -108,13 +104,10 @@ const (
 
 // New returns a file system with an empty root directory (mode 0755).
 func New(o Options) *FS {
-	fsys := &FS{now: o.Now, uid: o.UID, gid: o.GID}
-	if fsys.now == nil {
-		fsys.now = time.Now
-	}
-	fsys.bytes.max = orDefault(o.MaxBytes, defaultMaxBytes)
-	fsys.names.max = orDefault(int64(o.MaxNodes), defaultMaxNodes)
-	fsys.mounted.max = orDefault(int64(o.MaxMounted), defaultMaxMounted)
+	fsys := &FS{}
+	fsys.bytes.max = cmp.Or(o.MaxBytes, defaultMaxBytes)
+	fsys.names.max = int64(cmp.Or(o.MaxNodes, defaultMaxNodes))
+	fsys.mounted.max = int64(cmp.Or(o.MaxMounted, defaultMaxMounted))
 	fsys.handles.max = maxHandles
 	if o.Beside != nil {
 		fsys.bytes.beside = func() int64 { return o.Beside() + nameCost*fsys.names.used.Load() }
@@ -122,13 +115,6 @@ func New(o Options) *FS {
 	fsys.root = fsys.newDir(nil, "", 0o755)
 	fsys.root.nlink = 2
 	return fsys
-}
-
-func orDefault(n, def int64) int64 {
-	if n == 0 {
-		return def
-	}
-	return n
 }
 
 // Root returns the root directory.

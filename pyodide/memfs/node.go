@@ -9,12 +9,12 @@ import (
 func (fsys *FS) newNode(k kind, perm uint32) *Node {
 	t := fsys.time()
 	return &Node{
-		kind: k, perm: perm & 0o7777, uid: fsys.uid, gid: fsys.gid,
+		kind: k, perm: perm & 0o7777,
 		ino: fsys.lastIno.Add(1), atime: t, mtime: t, ctime: t,
 	}
 }
 
-func (fsys *FS) time() abi.Timespec { return timestamp(fsys.now()) }
+func (fsys *FS) time() abi.Timespec { return timestamp(time.Now()) }
 
 // timestamp truncates t to whole microseconds: the guest's os.utime sets no finer
 // times, and a copy must not look older than its original.

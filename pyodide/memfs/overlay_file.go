@@ -69,13 +69,3 @@ func (f *File) writeHost(p []byte, off int64) (n int, end int64, e abi.Errno) {
 	n, e = f.out.WriteAt(p, off)
 	return n, off + int64(n), e
 }
-
-// StatfsOf describes the file system of n.
-func (fsys *FS) StatfsOf(n *Node) abi.Statfs {
-	if n != nil && n.host != nil {
-		if st, ok := n.host.dir.Statfs(); ok {
-			return st
-		}
-	}
-	return fsys.Statfs()
-}

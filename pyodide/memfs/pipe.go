@@ -220,9 +220,6 @@ func (end *pipeEnd) Close() abi.Errno {
 	return abi.OK
 }
 
-// Buffered is how many bytes could be read now.
-func (end *pipeEnd) Buffered() int { return end.p.count(&end.p.n) }
-
 // Ready implements Poller, as Linux's pipe_poll does.
 func (end *pipeEnd) Ready() (ev abi.Events) {
 	p := end.p

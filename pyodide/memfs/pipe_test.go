@@ -42,9 +42,6 @@ func TestPipe(t *testing.T) {
 	if n, e := w.Write(bg, []byte("hello")); n != 5 || e != abi.OK {
 		t.Errorf("Write = %d, %v", n, e)
 	}
-	if b := r.Stream().(interface{ Buffered() int }).Buffered(); b != 5 {
-		t.Errorf("Buffered = %d", b)
-	}
 	if n, e := r.Read(bg, buf); e != abi.OK || string(buf[:n]) != "hello" {
 		t.Errorf("Read = %q, %v", buf[:n], e)
 	}

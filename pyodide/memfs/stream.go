@@ -12,7 +12,7 @@ import (
 // implements it; calls may come from several goroutines and no lock is held
 // during one. File checks the access mode before it calls.
 //
-// A Stream may also implement Poller, Seeker and Stater.
+// A Stream may also implement Poller and Seeker.
 type Stream interface {
 	// Read reads into p; 0 and OK is end of file. With nonblock it returns
 	// EAGAIN instead of waiting. It returns EINTR when ctx ends.
@@ -33,11 +33,6 @@ type Poller interface {
 // Seeker is a Stream with a position of its own. Without it SeekTo is ESPIPE.
 type Seeker interface {
 	SeekTo(off int64, whence int) (int64, abi.Errno)
-}
-
-// Stater is a Stream that changes what Stat reports, starting from st.
-type Stater interface {
-	Stat(st abi.Stat) abi.Stat
 }
 
 // Waiters is a set of channels to wake, for implementing Poller. The zero value

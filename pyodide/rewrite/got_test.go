@@ -77,8 +77,8 @@ func instantiateSide(t *testing.T, wasm []byte, addresses map[string]uint32) api
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(plainFeatures))
 	t.Cleanup(func() { r.Close(ctx) })
 	var env, got wasmbin.Builder
-	env.Export("memory", wasmbin.KindMemory, env.Memory(wasmbin.Limits{Min: 1}))
-	env.Export("__indirect_function_table", wasmbin.KindTable, env.Table(wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 20}}))
+	env.Export("memory", wasmbin.KindMemory, env.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 1})))
+	env.Export("__indirect_function_table", wasmbin.KindTable, env.Define(wasmbin.KindTable, wasmbin.SecTable, wasmbin.AppendTable(nil, wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 20}})))
 	env.Export("__memory_base", wasmbin.KindGlobal, env.GlobalI32(false, memoryBase))
 	env.Export("__table_base", wasmbin.KindGlobal, env.GlobalI32(false, 10))
 	for _, name := range []string{FlagGlobal, ValueGlobal, InterruptGlobal} {

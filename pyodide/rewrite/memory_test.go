@@ -223,13 +223,13 @@ func (g *memGenerator) branch() {
 // memoryModule returns a module with n generated functions f0, f1…
 func memoryModule(seed uint64, n int) []byte {
 	var b wasmbin.Builder
-	b.Memory(wasmbin.Limits{Min: 1})
+	b.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 1}))
 	b.GlobalI32(true, 0)
 	b.Export("memory", wasmbin.KindMemory, 0)
 	b.Export("g", wasmbin.KindGlobal, 0)
 	// A call that writes where it is told to, if that is in the memory.
 	b.Func(wasmbin.FuncType{Params: i32s(1)}, nil,
-		asm(nil).get(0).i32(65000).op(wasmbin.OpI32LeU).void(wasmbin.OpIf).get(0).get(0).op(0x3a, 0, 3).end())
+		asm(nil).get(0).i32(65000).op(0x4d).void(wasmbin.OpIf).get(0).get(0).op(0x3a, 0, 3).end())
 	for i := range smallFuncs + n {
 		g := &memGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(i))), left: 40, small: smallFuncs}
 		if i < smallFuncs {

@@ -41,7 +41,8 @@ func (b *Builder) imported(module, name string, k Kind, desc []byte) uint32 {
 	return b.count[k] - 1
 }
 
-func (b *Builder) define(k Kind, id SectionID, body []byte) uint32 {
+// Define adds a definition to its section and returns its index.
+func (b *Builder) Define(k Kind, id SectionID, body []byte) uint32 {
 	b.add(id, body)
 	b.defined[k] = true
 	b.count[k]++
@@ -78,17 +79,7 @@ func globalType(t ValType, mutable bool) []byte {
 // GlobalI32 adds a global of type i32 and returns its index.
 func (b *Builder) GlobalI32(mutable bool, v int32) uint32 {
 	g := AppendI32Const(globalType(I32, mutable), v)
-	return b.define(KindGlobal, SecGlobal, append(g, OpEnd))
-}
-
-// Memory adds a memory and returns its index.
-func (b *Builder) Memory(l Limits) uint32 {
-	return b.define(KindMemory, SecMemory, AppendLimits(nil, l))
-}
-
-// Table adds a table and returns its index.
-func (b *Builder) Table(t Table) uint32 {
-	return b.define(KindTable, SecTable, AppendTable(nil, t))
+	return b.Define(KindGlobal, SecGlobal, append(g, OpEnd))
 }
 
 // Func adds a function and returns its index. The body is instructions without
@@ -100,7 +91,7 @@ func (b *Builder) Func(t FuncType, locals []ValType, body []byte) uint32 {
 	}
 	c = append(append(c, body...), OpEnd)
 	b.add(SecCode, append(AppendU32(nil, uint32(len(c))), c...))
-	return b.define(KindFunc, SecFunction, AppendU32(nil, b.Type(t)))
+	return b.Define(KindFunc, SecFunction, AppendU32(nil, b.Type(t)))
 }
 
 // Export adds an export.

@@ -16,15 +16,15 @@ func TestBuilder(t *testing.T) {
 	ii := wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.I32}, Results: []wasmbin.ValType{wasmbin.I32}}
 	double := lib.Func(ii, nil, []byte{wasmbin.OpLocalGet, 0, wasmbin.OpI32Const, 2, wasmbin.OpI32Mul})
 	lib.Export("double", wasmbin.KindFunc, double)
-	lib.Export("table", wasmbin.KindTable, lib.Table(wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 300}}))
-	lib.Export("memory", wasmbin.KindMemory, lib.Memory(wasmbin.Limits{Min: 1, Max: 3, HasMax: true}))
+	lib.Export("table", wasmbin.KindTable, lib.Define(wasmbin.KindTable, wasmbin.SecTable, wasmbin.AppendTable(nil, wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 300}})))
+	lib.Export("memory", wasmbin.KindMemory, lib.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 1, Max: 3, HasMax: true})))
 	lib.Export("base", wasmbin.KindGlobal, lib.GlobalI32(true, -70000))
 
 	dbl := b.ImportFunc("lib", "double", ii)
 	tab := b.ImportTable("lib", "table", wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 1}})
 	b.ImportMemory("lib", "memory", wasmbin.Limits{Min: 1})
 	base := b.ImportGlobal("lib", "base", wasmbin.I32, true)
-	own := b.Table(wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 2}})
+	own := b.Define(wasmbin.KindTable, wasmbin.SecTable, wasmbin.AppendTable(nil, wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: 2}}))
 	call := func(table uint32, slot byte) []byte {
 		c := []byte{wasmbin.OpLocalGet, 0, wasmbin.OpLocalSet, 1, wasmbin.OpLocalGet, 1}
 		c = wasmbin.AppendI32Const(c, int32(slot))

@@ -6,15 +6,8 @@ type Dylink struct {
 	MemorySize, MemoryAlign uint32 // bytes; the alignment is a power of two's exponent
 	TableSize, TableAlign   uint32 // elements; likewise
 	Needed                  []string
-	Exports                 []DylinkExport
 	Imports                 []DylinkImport
 	RuntimePath             []string
-}
-
-// DylinkExport has the flags of an export.
-type DylinkExport struct {
-	Name  string
-	Flags uint32
 }
 
 // DylinkImport has the flags of an import.
@@ -27,7 +20,6 @@ type DylinkImport struct {
 const (
 	SymbolBindingMask = 3
 	SymbolBindingWeak = 1
-	SymbolTLS         = 0x100
 )
 
 // Weak reports whether the import may stay unresolved.
@@ -37,7 +29,7 @@ func (i DylinkImport) Weak() bool { return i.Flags&SymbolBindingMask == SymbolBi
 const (
 	dylinkMemInfo = 1 + iota
 	dylinkNeeded
-	dylinkExportInfo
+	_ // flags of exports
 	dylinkImportInfo
 	dylinkRuntimePath
 )
@@ -59,10 +51,6 @@ func (r *Reader) dylink() *Dylink {
 			}
 		case dylinkNeeded:
 			d.Needed = q.names()
-		case dylinkExportInfo:
-			for n := q.Count("exports", 2, maxExports); n > 0 && q.err == nil; n-- {
-				d.Exports = append(d.Exports, DylinkExport{q.Name(), q.U32()})
-			}
 		case dylinkImportInfo:
 			for n := q.Count("imports", 3, maxImports); n > 0 && q.err == nil; n-- {
 				d.Imports = append(d.Imports, DylinkImport{q.Name(), q.Name(), q.U32()})

@@ -46,7 +46,6 @@ const (
 	OpI32Eq              = 0x46
 	OpI32LtS             = 0x48
 	OpI32GtU             = 0x4b
-	OpI32LeU             = 0x4d
 	OpI32GeS             = 0x4e
 	OpI32GeU             = 0x4f
 	OpI64Eqz             = 0x50
@@ -96,7 +95,7 @@ const (
 
 // Classes of immediates.
 const (
-	immBad = iota
+	_ = iota // not supported
 	immNone
 	immBlock
 	immLocal

@@ -60,7 +60,7 @@ func TestParse(t *testing.T) {
 		"modes":    []Mode{Active, Passive, Active, Passive, Passive, Declared},
 		"elements": [][]uint32{{1, 2}, {2}, {1, NoFunc}, {0}},
 		"dylink": &Dylink{MemorySize: 16, MemoryAlign: 4, TableSize: 2, Needed: []string{"libz.so"},
-			Exports: []DylinkExport{{"x", 3}}, Imports: []DylinkImport{{"env", "abc", 1}}, RuntimePath: []string{"$ORIGIN/lib"}},
+			Imports: []DylinkImport{{"env", "abc", 1}}, RuntimePath: []string{"$ORIGIN/lib"}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("all.wasm (-want +got):\n%s", d)
