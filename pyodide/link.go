@@ -11,7 +11,7 @@ import (
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/libffi"
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/rewrite"
 )
 
@@ -150,7 +150,7 @@ func (in *linking) compileGlue(ctx context.Context, wasm []byte) (wazero.Compile
 // unwindIfDead ends the guest's call in progress if err left the interpreter
 // dead.
 func (in *linking) unwindIfDead(err error) {
-	if err == nil || !in.dead && !dylink.Fatal(err) && !libffi.Fatal(err) {
+	if err == nil || !in.dead && !hostfn.Trapped(err) {
 		return
 	}
 	in.dead = true

@@ -123,7 +123,9 @@ func TestCompile(t *testing.T) {
 	if err := compile(t, 512<<20, func(b *wasmbin.Builder) { function(b, nil) }); err != nil {
 		t.Error(err)
 	}
-	err := compile(t, 512<<20, func(b *wasmbin.Builder) { b.Memory(wasmbin.Limits{}) })
+	err := compile(t, 512<<20, func(b *wasmbin.Builder) {
+		b.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{}))
+	})
 	if err == nil || errors.Is(err, pyodide.ErrBudget) || !strings.Contains(err.Error(), "memory of its own") {
 		t.Errorf("%v", err)
 	}

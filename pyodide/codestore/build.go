@@ -2,8 +2,6 @@ package codestore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -104,10 +102,4 @@ func only(dir string) (string, error) {
 		return "", fmt.Errorf("look for machine code: wazero has made %d files in %s", len(list), dir)
 	}
 	return filepath.Join(dir, list[0].Name()), nil
-}
-
-// Digest returns the SHA-256 of b in hexadecimal.
-func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }

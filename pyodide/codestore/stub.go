@@ -2,8 +2,10 @@ package codestore
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
+	"encoding/hex"
 	"errors"
 	"io"
 	"path/filepath"
@@ -97,4 +99,10 @@ func ReadStub(b []byte) (*Stub, error) {
 		return nil, errDamaged
 	}
 	return s, nil
+}
+
+// Digest returns the SHA-256 of b in hexadecimal.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }

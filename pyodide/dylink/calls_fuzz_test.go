@@ -3,6 +3,7 @@ package dylink
 import (
 	"testing"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -30,7 +31,7 @@ func FuzzCalls(f *testing.F) {
 				w.c.Mem.PutUint32(handle+dsoFlags, uint32(in[1])<<4)
 				w.c.Mem.PutCString(handle+dsoName, 64, name)
 				before := w.state()
-				if err = w.Dlopen(w.ctx, handle); err != nil && !Fatal(err) && before != w.state() {
+				if err = w.Dlopen(w.ctx, handle); err != nil && !hostfn.Trapped(err) && before != w.state() {
 					t.Fatalf("dlopen(%q): %v; left %s, was %s", name, err, w.state(), before)
 				}
 			case 1:
@@ -49,7 +50,7 @@ func FuzzCalls(f *testing.F) {
 					_, err = w.Caller(w.ctx, ft)
 				}
 			}
-			if Fatal(err) {
+			if hostfn.Trapped(err) {
 				return
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path"
+
+	"coderunner/pyodide/hostfn"
 )
 
 // Offsets in libc's struct dso and flags of dlopen.
@@ -23,7 +25,7 @@ const (
 const maxHandles = 1 << 14
 
 // Dlopen loads the library of a struct dso, whose name and flags are filled
-// in. After an error that is [Fatal] the guest must be unwound; any other is
+// in. After an error that is a [hostfn.Trap] the guest must be unwound; any other is
 // for dlerror.
 func (l *Linker) Dlopen(ctx context.Context, handle uint32) error {
 	l.changes++
@@ -81,7 +83,7 @@ func (l *Linker) Dlsym(ctx context.Context, handle uint32, nameAt uint32) (uint3
 	if err == nil {
 		err = l.flush(ctx)
 	}
-	if err != nil && !Fatal(err) {
+	if err != nil && !hostfn.Trapped(err) {
 		l.dropPending()
 	}
 	return v, err

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -86,7 +87,7 @@ func TestFailedLoad(t *testing.T) {
 			}
 			before := w.state()
 			_, err := w.dlopen("/lib/root.so", 0)
-			if err == nil || Fatal(err) {
+			if err == nil || hostfn.Trapped(err) {
 				t.Fatalf("dlopen: %v, want an error that is not fatal", err)
 			}
 			for _, want := range c.want {
@@ -123,7 +124,7 @@ func TestConstructors(t *testing.T) {
 	throw := wasmbin.AppendOp(wasmbin.AppendI32Const(nil, 1), wasmbin.OpGlobalSet, 0)
 	w.files["/lib/throws.so"] = ctor(throw, func(s *side) { s.ImportGlobal(envModule, "__eh_flag", wasmbin.I32, true) })
 	before := len(w.defs)
-	if _, err := w.dlopen("/lib/throws.so", rtldGlobal); err == nil || Fatal(err) || !strings.Contains(err.Error(), "exception") {
+	if _, err := w.dlopen("/lib/throws.so", rtldGlobal); err == nil || hostfn.Trapped(err) || !strings.Contains(err.Error(), "exception") {
 		t.Errorf("a constructor threw: %v", err)
 	}
 	if g := w.c.Instance.ExportedGlobal("__eh_flag").Get(); g != 0 {
@@ -135,7 +136,7 @@ func TestConstructors(t *testing.T) {
 	for name, body := range map[string][]byte{"trap": {wasmbin.OpUnreachable}, "panic": {wasmbin.OpCall, 0}} {
 		w := newWorld(t)
 		w.files["/lib/a.so"] = ctor(body, func(s *side) { s.ImportFunc(envModule, "host_panic", wasmbin.FuncType{}) })
-		if _, err := w.dlopen("/lib/a.so", 0); !Fatal(err) {
+		if _, err := w.dlopen("/lib/a.so", 0); !hostfn.Trapped(err) {
 			t.Errorf("%s in a constructor: %v, want a fatal error", name, err)
 		}
 	}

@@ -2,6 +2,7 @@ package dylink
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -284,12 +285,10 @@ func (i *Image) define(m *wasmbin.Module) error {
 			}
 		}
 	}
-	i.slots, i.types = map[uint32]uint32{}, map[uint32]wasmbin.FuncType{}
+	i.slots, i.types = m.FuncSlots, map[uint32]wasmbin.FuncType{}
+	maps.DeleteFunc(i.slots, func(_, slot uint32) bool { return slot >= i.tableSize })
 	m.Slots(func(slot, fn uint32) {
 		if slot < i.tableSize {
-			if old, ok := i.slots[fn]; !ok || slot < old {
-				i.slots[fn] = slot
-			}
 			i.types[slot] = cloneType(m.FuncType(fn))
 		}
 	})

@@ -195,23 +195,11 @@ func (l *Linker) Close() error {
 	return errors.Join(errs...)
 }
 
-// errFatal marks errors after which the interpreter is dead.
-type errFatal struct{ error }
-
-func (e errFatal) Unwrap() error { return e.error }
-
-// Fatal reports whether the interpreter died of an error: the guest's stack
-// must be unwound with it.
-func Fatal(err error) bool {
-	var f errFatal
-	return errors.As(err, &f)
-}
-
 // call calls an export of the main module; its error is fatal.
 func (l *Linker) call(ctx context.Context, export string, args ...uint32) (uint32, error) {
 	v, err := l.c.Call(ctx, export, args...)
 	if err != nil {
-		return 0, errFatal{err}
+		return 0, hostfn.Trap{Err: err}
 	}
 	if l.takeException() {
 		return 0, fmt.Errorf("%s: an exception", export)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -40,7 +41,7 @@ func (l *Linker) prepare(ctx context.Context, name string) (*load, *library, err
 		return nil, nil, err
 	}
 	if err := p.allocate(ctx); err != nil {
-		if Fatal(err) {
+		if hostfn.Trapped(err) {
 			return nil, nil, err
 		}
 		return nil, nil, errors.Join(err, p.undo(ctx))
@@ -151,13 +152,13 @@ func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 	d.mod, err = l.c.Instantiate(l.libraryResolver(ctx, d, names), d.Code)
 	if err != nil {
 		if d.Image.start {
-			return errFatal{err} // its code may have run
+			return hostfn.Trap{Err: err} // its code may have run
 		}
 		return err
 	}
 	l.glue = append(l.glue, d.mod)
 	if l.takeException() {
-		return errFatal{errors.New("an exception left the start function")}
+		return hostfn.Trap{Err: errors.New("an exception left the start function")}
 	}
 	l.modules[d.module] = d.mod
 	return nil
@@ -237,7 +238,7 @@ func (p *load) start(ctx context.Context) error {
 			t := d.Image.exports[export].typ
 			stack := make([]uint64, max(1, len(t.Params), len(t.Results)))
 			if err := f.CallWithStack(ctx, stack); err != nil {
-				return errFatal{fmt.Errorf("%s: %s: %w", d.path, export, err)}
+				return hostfn.Trap{Err: fmt.Errorf("%s: %s: %w", d.path, export, err)}
 			}
 			if p.l.takeException() {
 				p.withdraw(i)

@@ -31,12 +31,7 @@ func NewMain(wasm []byte, facts MainFacts) (*Main, error) {
 		return nil, fmt.Errorf("read the main module: %w", err)
 	}
 	main := &Main{symbols: make(map[string]definition, len(m.Exports)+len(facts.Symbols)),
-		slots: map[uint32]uint32{}, types: facts.Types, byslot: facts.SlotTypes}
-	m.Slots(func(slot, fn uint32) {
-		if old, ok := main.slots[fn]; !ok || slot < old {
-			main.slots[fn] = slot
-		}
-	})
+		slots: m.FuncSlots, types: facts.Types, byslot: facts.SlotTypes}
 	atSlot := make(map[uint32]uint32, len(main.slots))
 	for fn, slot := range main.slots {
 		atSlot[slot] = fn

@@ -21,8 +21,7 @@ func Rename(wasm []byte, host func(name string) bool) ([]byte, error) {
 				module = HostModule
 			}
 		}
-		imports = append(wasmbin.AppendName(wasmbin.AppendName(imports, module), im.Name), byte(im.Kind))
-		imports = appendImportType(imports, m, im)
+		imports = wasmbin.AppendImport(imports, m, im, module)
 	}
 	out := []byte(wasmbin.Header)
 	for _, s := range m.Sections {
@@ -37,23 +36,4 @@ func Rename(wasm []byte, host func(name string) bool) ([]byte, error) {
 		}
 	}
 	return out, nil
-}
-
-func appendImportType(b []byte, m *wasmbin.Module, im wasmbin.Import) []byte {
-	switch im.Kind {
-	case wasmbin.KindFunc:
-		return wasmbin.AppendU32(b, m.Funcs[im.Index])
-	case wasmbin.KindTable:
-		return wasmbin.AppendTable(b, m.Tables[im.Index])
-	case wasmbin.KindMemory:
-		return wasmbin.AppendLimits(b, m.Memories[im.Index])
-	case wasmbin.KindGlobal:
-		g := m.Globals[im.Index]
-		b = append(b, byte(g.Type), 0)
-		if g.Mutable {
-			b[len(b)-1] = 1
-		}
-		return b
-	}
-	return wasmbin.AppendU32(append(b, 0), m.Tags[im.Index]) // a tag
 }

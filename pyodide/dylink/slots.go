@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -77,7 +78,7 @@ func (l *Linker) clear(ctx context.Context, start, n uint32) error {
 		l.helper = m
 	}
 	if _, err := l.helper.ExportedFunction("clear").Call(ctx, uint64(start), uint64(n)); err != nil {
-		return errFatal{err}
+		return hostfn.Trap{Err: err}
 	}
 	for s := start; s < start+n; s++ {
 		if _, ok := l.slots.types[s]; ok {

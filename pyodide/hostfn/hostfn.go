@@ -26,6 +26,7 @@ package hostfn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -115,4 +116,18 @@ func checkSig(s string) error {
 		}
 	}
 	return nil
+}
+
+// Trap is an error after which the interpreter is dead: the guest did not return
+// from a call. Its stack must be unwound with the error.
+type Trap struct{ Err error }
+
+func (t Trap) Error() string { return t.Err.Error() }
+
+func (t Trap) Unwrap() error { return t.Err }
+
+// Trapped reports whether the interpreter died of an error.
+func Trapped(err error) bool {
+	_, ok := errors.AsType[Trap](err)
+	return ok
 }

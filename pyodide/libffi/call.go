@@ -12,59 +12,8 @@ import (
 	"coderunner/pyodide/wasmbin"
 )
 
-// Config is what calls and closures need of their surroundings. All fields are
-// needed.
-type Config struct {
-	Mem   hostfn.Mem
-	Stack api.MutableGlobal // __stack_pointer
-
-	// TypeAt returns the type of the function in a table slot, if there is one.
-	TypeAt func(slot uint32) (wasmbin.FuncType, bool)
-	// Caller returns a function that takes the arguments of a function type and
-	// a slot, and calls what is there. It is entered once.
-	Caller func(context.Context, wasmbin.FuncType) (api.Function, error)
-
-	// TakeSlot returns an empty slot, FreeSlot empties one and frees it,
-	// SetType records the type of what has been put into one.
-	TakeSlot func(context.Context) (uint32, error)
-	FreeSlot func(ctx context.Context, slot uint32) error
-	SetType  func(ctx context.Context, slot uint32, t wasmbin.FuncType) error
-	// Generate instantiates a generated module, whose imports come from the
-	// main module under the name "main".
-	Generate func(ctx context.Context, wasm []byte) (api.Module, error)
-
-	// Malloc and Free are libc's.
-	Malloc func(ctx context.Context, size uint32) (uint32, error)
-	Free   func(ctx context.Context, p uint32) error
-}
-
-// FFI does the calls and makes the closures of one interpreter.
-type FFI struct {
-	c        Config
-	closures map[uint32]*closure // by slot
-	spare    map[string][]*closure
-	taken    map[uint32]bool // slots of closures that are not prepared
-}
-
-// New makes an FFI.
-func New(c Config) *FFI {
-	return &FFI{c: c, closures: map[uint32]*closure{}, spare: map[string][]*closure{}, taken: map[uint32]bool{}}
-}
-
-// errTrap marks errors after which the interpreter is dead.
-type errTrap struct{ error }
-
-func (e errTrap) Unwrap() error { return e.error }
-
-// Fatal reports whether the guest did not return from a call: its stack must
-// be unwound with the error.
-func Fatal(err error) bool {
-	var t errTrap
-	return errors.As(err, &t)
-}
-
 // Call is ffi_call_js: it calls the function in slot fn with the arguments that
-// avalue points to, and stores the result. An error that is not [Fatal] means
+// avalue points to, and stores the result. An error that is not a [hostfn.Trap] means
 // that nothing was called.
 func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 	s, err := readSignature(f.c.Mem, cif)
@@ -94,7 +43,7 @@ func (f *FFI) Call(ctx context.Context, cif, fn, rvalue, avalue uint32) error {
 	f.c.Stack.Set(uint64(a.sp &^ 15))
 	stack = append(stack, uint64(fn))
 	if err := caller.CallWithStack(ctx, stack); err != nil {
-		return errTrap{err}
+		return hostfn.Trap{Err: err}
 	}
 	f.c.Stack.Set(uint64(top))
 	if s.byAddress() || s.result.id == typeVoid {

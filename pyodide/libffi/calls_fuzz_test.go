@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -83,7 +84,7 @@ func FuzzFFI(f *testing.F) {
 				w.types[a] = wasmbin.FuncType{}
 				err = w.Call(w.ctx, b, a, c, a)
 			}
-			if Fatal(err) {
+			if hostfn.Trapped(err) {
 				return // the guest is unwound
 			}
 			ops = ops[4:]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -23,15 +24,6 @@ const (
 	maxKinds    = 512
 	maxClosures = 1 << 16
 )
-
-// closure is an instance of the module that closureModule makes. It is reused
-// when its closure is freed: an instance that has been near a table is never
-// given back.
-type closure struct {
-	mod api.Module
-	key string
-	typ wasmbin.FuncType
-}
 
 // Alloc is ffi_closure_alloc_js: it allocates a closure, and stores the
 // slot that it will have at code; 0 when there is no room.
@@ -102,7 +94,7 @@ func (f *FFI) Prepare(ctx context.Context, p, cif, fun, data, code uint32) (int3
 func (f *FFI) install(ctx context.Context, c *closure, p, slot uint32) error {
 	c.mod.ExportedGlobal("closure").(api.MutableGlobal).Set(uint64(p))
 	if _, err := c.mod.ExportedFunction("install").Call(ctx, uint64(slot)); err != nil {
-		return errTrap{err}
+		return hostfn.Trap{Err: err}
 	}
 	if old := f.closures[slot]; old != nil {
 		f.spare[old.key] = append(f.spare[old.key], old)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -144,18 +145,18 @@ func TestOtherTypes(t *testing.T) {
 	if v := math.Float64frombits(seen[1]); uint32(seen[0]) != 0xfffffffe || v != -2 {
 		t.Errorf("the function saw %#x and %v, want -2 twice", uint32(seen[0]), v)
 	}
-	if err := w.Call(w.ctx, w.cif(0, void), 0, 0, 0); err == nil || Fatal(err) {
+	if err := w.Call(w.ctx, w.cif(0, void), 0, 0, 0); err == nil || hostfn.Trapped(err) {
 		t.Errorf("call of slot 0: %v", err)
 	}
 	w.types[10] = wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.V128}}
 	w.types[11] = wasmbin.FuncType{Results: []wasmbin.ValType{wasmbin.I32, wasmbin.I32}}
 	for _, slot := range []uint32{10, 11} {
-		if err := w.Call(w.ctx, w.cif(0, void), slot, 0, 0); err == nil || Fatal(err) {
+		if err := w.Call(w.ctx, w.cif(0, void), slot, 0, 0); err == nil || hostfn.Trapped(err) {
 			t.Errorf("call of a function of type %v: %v", w.types[slot], err)
 		}
 	}
 	w.types[9] = wasmbin.FuncType{} // nothing is there
-	if err := w.Call(w.ctx, w.cif(0, void), 9, 0, 0); !Fatal(err) {
+	if err := w.Call(w.ctx, w.cif(0, void), 9, 0, 0); !hostfn.Trapped(err) {
 		t.Errorf("a trap: %v", err)
 	}
 }

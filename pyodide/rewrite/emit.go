@@ -102,24 +102,11 @@ func (r *rewriter) functionSection() []byte {
 
 func (r *rewriter) newImports() (v vector) {
 	for _, im := range r.m.Imports {
-		e := append(wasmbin.AppendName(wasmbin.AppendName(nil, im.Module), im.Name), byte(im.Kind))
-		switch im.Kind {
-		case wasmbin.KindFunc:
-			e = wasmbin.AppendU32(e, r.m.Funcs[im.Index])
-		case wasmbin.KindTable:
-			e = wasmbin.AppendTable(e, r.m.Tables[im.Index])
-		case wasmbin.KindMemory:
-			e = wasmbin.AppendLimits(e, r.m.Memories[im.Index])
-		case wasmbin.KindGlobal:
-			if _, ok := r.got.offset(im.Index); ok || r.o.Lean {
-				continue
-			}
-			g := r.m.Globals[im.Index]
-			e = append(e, byte(g.Type), mutability(g.Mutable))
-		default:
+		_, got := r.got.offset(im.Index)
+		if im.Kind == wasmbin.KindTag || im.Kind == wasmbin.KindGlobal && (got || r.o.Lean) {
 			continue
 		}
-		v.add(e)
+		v.add(wasmbin.AppendImport(nil, r.m, im, im.Module))
 	}
 	if !r.o.Side {
 		return v
@@ -137,13 +124,6 @@ func (r *rewriter) newImports() (v vector) {
 		v.add(wasmbin.AppendLimits(append(e, byte(wasmbin.KindMemory)), wasmbin.Limits{}))
 	}
 	return v
-}
-
-func mutability(m bool) byte {
-	if m {
-		return 1
-	}
-	return 0
 }
 
 // sharedNames lists the globals that all modules share, in the order of their
@@ -178,9 +158,9 @@ func (r *rewriter) globalSection() (v vector) {
 		switch {
 		case i < r.m.ImportedGlobals && !r.o.Lean, r.dropped[i]:
 		case i < r.m.ImportedGlobals:
-			v.add([]byte{byte(wasmbin.I32), mutability(g.Mutable), wasmbin.OpI32Const, 0, wasmbin.OpEnd})
+			v.add(append(wasmbin.AppendGlobalType(nil, wasmbin.I32, g.Mutable), wasmbin.OpI32Const, 0, wasmbin.OpEnd))
 		default:
-			v.add(append([]byte{byte(g.Type), mutability(g.Mutable)}, r.remap(g.Init)...))
+			v.add(append(wasmbin.AppendGlobalType(nil, g.Type, g.Mutable), r.remap(g.Init)...))
 		}
 	}
 	if !r.o.Side {

@@ -74,7 +74,7 @@ func (r *rewriter) info() *Info {
 	for _, e := range m.Exports {
 		switch e.Kind {
 		case wasmbin.KindFunc:
-			if s, ok := m.Slot(e.Index); ok {
+			if s, ok := m.FuncSlots[e.Index]; ok {
 				i.Slots[e.Name] = s
 			}
 		case wasmbin.KindGlobal:

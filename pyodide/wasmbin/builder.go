@@ -66,19 +66,12 @@ func (b *Builder) ImportMemory(module, name string, l Limits) uint32 {
 
 // ImportGlobal adds an imported global and returns its index.
 func (b *Builder) ImportGlobal(module, name string, t ValType, mutable bool) uint32 {
-	return b.imported(module, name, KindGlobal, globalType(t, mutable))
-}
-
-func globalType(t ValType, mutable bool) []byte {
-	if mutable {
-		return []byte{byte(t), 1}
-	}
-	return []byte{byte(t), 0}
+	return b.imported(module, name, KindGlobal, AppendGlobalType(nil, t, mutable))
 }
 
 // GlobalI32 adds a global of type i32 and returns its index.
 func (b *Builder) GlobalI32(mutable bool, v int32) uint32 {
-	g := AppendI32Const(globalType(I32, mutable), v)
+	g := AppendI32Const(AppendGlobalType(nil, I32, mutable), v)
 	return b.Define(KindGlobal, SecGlobal, append(g, OpEnd))
 }
 

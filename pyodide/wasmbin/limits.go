@@ -1,5 +1,11 @@
 package wasmbin
 
+// Limits is the size of a table (elements) or memory (pages of 64 KiB).
+type Limits struct {
+	Min, Max       uint32
+	HasMax, Shared bool
+}
+
 // Bounds on what a module may claim, those of the WebAssembly JavaScript
 // interface where it has one: https://webassembly.github.io/spec/js-api/#limits
 const (

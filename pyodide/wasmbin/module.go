@@ -1,5 +1,7 @@
 package wasmbin
 
+import "slices"
+
 // Section is one section of a module as it stands in the file.
 type Section struct {
 	ID         SectionID
@@ -12,14 +14,7 @@ type FuncType struct{ Params, Results []ValType }
 
 // Equal reports whether two types are the same.
 func (t FuncType) Equal(o FuncType) bool {
-	return string(AppendValTypes(nil, t.Params)) == string(AppendValTypes(nil, o.Params)) &&
-		string(AppendValTypes(nil, t.Results)) == string(AppendValTypes(nil, o.Results))
-}
-
-// Limits is the size of a table (elements) or memory (pages of 64 KiB).
-type Limits struct {
-	Min, Max       uint32
-	HasMax, Shared bool
+	return slices.Equal(t.Params, o.Params) && slices.Equal(t.Results, o.Results)
 }
 
 // Table is a table's type.
@@ -27,6 +22,9 @@ type Table struct {
 	Type ValType
 	Limits
 }
+
+// Expr is a constant expression including its end.
+type Expr []byte
 
 // Global is a global variable; Init is nil when it is imported.
 type Global struct {
@@ -117,8 +115,10 @@ type Module struct {
 	// How many of each are imported.
 	ImportedFuncs, ImportedTables, ImportedMemories, ImportedGlobals, ImportedTags int
 
+	// FuncSlots has the lowest slot of table 0 that holds a function, see Slots.
+	FuncSlots map[uint32]uint32
+
 	exports   map[string]int
-	slots     map[uint32]uint32
 	tableBase map[uint32]bool // globals imported as env.__table_base
 }
 
@@ -151,12 +151,6 @@ func (m *Module) ImportedFunc(module, name string) (uint32, bool) {
 		}
 	}
 	return 0, false
-}
-
-// Slot returns the lowest slot of table 0 that holds a function, see Slots.
-func (m *Module) Slot(f uint32) (uint32, bool) {
-	s, ok := m.slots[f]
-	return s, ok
 }
 
 // SectionOf returns the first section with the ID.

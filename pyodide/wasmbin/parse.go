@@ -14,7 +14,7 @@ func Parse(b []byte) (*Module, error) {
 	if string(b[:8]) != Header {
 		return nil, &FormatError{"header", 4, "not version 1 of the binary format"}
 	}
-	m := &Module{Bytes: b, Start: NoFunc, DataCount: -1, exports: map[string]int{}, slots: map[uint32]uint32{}, tableBase: map[uint32]bool{}}
+	m := &Module{Bytes: b, Start: NoFunc, DataCount: -1, exports: map[string]int{}, FuncSlots: map[uint32]uint32{}, tableBase: map[uint32]bool{}}
 	top := NewReader(b, len(Header), len(b), "module")
 	last := 0
 	for top.Len() > 0 {

@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 	if v, ok := m.Globals[2].Init.Const32(); !ok || v != 4660 {
 		t.Errorf("addr = %d, %v, want 4660", v, ok)
 	}
-	if s, ok := m.Slot(2); !ok || s != 1 {
+	if s, ok := m.FuncSlots[2]; !ok || s != 1 {
 		t.Errorf("slot of function 2 = %d, %v, want 1", s, ok)
 	}
 	if f, ok := m.ImportedFunc("env", "abc"); !ok || f != 0 {

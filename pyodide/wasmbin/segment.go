@@ -155,8 +155,8 @@ func (m *Module) Slots(f func(slot, fn uint32)) {
 
 func (m *Module) findSlots() {
 	m.Slots(func(slot, fn uint32) {
-		if old, ok := m.slots[fn]; !ok || slot < old {
-			m.slots[fn] = slot
+		if old, ok := m.FuncSlots[fn]; !ok || slot < old {
+			m.FuncSlots[fn] = slot
 		}
 	})
 }

@@ -63,6 +63,31 @@ func AppendLimits(b []byte, l Limits) []byte {
 // AppendTable appends a table's type.
 func AppendTable(b []byte, t Table) []byte { return AppendLimits(append(b, byte(t.Type)), t.Limits) }
 
+// AppendGlobalType appends a global's type.
+func AppendGlobalType(b []byte, t ValType, mutable bool) []byte {
+	b = append(b, byte(t), 0)
+	if mutable {
+		b[len(b)-1] = 1
+	}
+	return b
+}
+
+// AppendImport appends an import of m, from the given module.
+func AppendImport(b []byte, m *Module, im Import, from string) []byte {
+	b = append(AppendName(AppendName(b, from), im.Name), byte(im.Kind))
+	switch im.Kind {
+	case KindFunc:
+		return AppendU32(b, m.Funcs[im.Index])
+	case KindTable:
+		return AppendTable(b, m.Tables[im.Index])
+	case KindMemory:
+		return AppendLimits(b, m.Memories[im.Index])
+	case KindGlobal:
+		return AppendGlobalType(b, m.Globals[im.Index].Type, m.Globals[im.Index].Mutable)
+	}
+	return AppendU32(append(b, 0), m.Tags[im.Index]) // a tag
+}
+
 // AppendExport appends an export.
 func AppendExport(b []byte, name string, k Kind, index uint32) []byte {
 	return AppendU32(append(AppendName(b, name), byte(k)), index)

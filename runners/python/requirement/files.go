@@ -2,7 +2,6 @@ package requirement
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -246,13 +245,4 @@ func (r *filesReader) addGroups(texts []string) error {
 		}
 	}
 	return nil
-}
-
-// tomlError names the line in which TOML is not valid.
-func tomlError(err error) error {
-	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
-		row, _ := at.Position()
-		return fmt.Errorf("not valid TOML in line %d: %w", row, err)
-	}
-	return fmt.Errorf("not valid TOML: %w", err)
 }

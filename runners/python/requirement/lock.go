@@ -25,46 +25,7 @@ const (
 	lockTable = "# [tool.coderunner]"
 	lockBegin = "# lock = ["
 	lockEnd   = "# ]"
-
-	blockBegin = "# /// script"
-	blockEnd   = "# ///"
 )
-
-// Locked is an entry of a lock.
-type Locked struct {
-	Name    string `toml:"name"`
-	Version string `toml:"version"`
-	Source  string `toml:"source"` // as outcomes have it
-	SHA256  string `toml:"sha256"` // of the package's file, hexadecimal
-}
-
-// maxLock bounds the entries of a lock.
-const maxLock = 1000
-
-var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-// checkLock reports what is wrong with a lock.
-func checkLock(lock []Locked) error {
-	if len(lock) > maxLock {
-		return fmt.Errorf("the program's lock has %d packages, %d are allowed", len(lock), maxLock)
-	}
-	names := map[string]bool{}
-	for _, l := range lock {
-		r, err := Parse(l.Name)
-		switch {
-		case err != nil || r.Name != l.Name:
-			return fmt.Errorf("the program's lock has the name %q, which is not a package's; write the lock anew with \"coderunner lock\"", l.Name)
-		case names[l.Name]:
-			return fmt.Errorf("the program's lock has %s twice", l.Name)
-		case l.Version == "":
-			return fmt.Errorf("the program's lock has no version of %s", l.Name)
-		case !sha256Pattern.MatchString(l.SHA256):
-			return fmt.Errorf("the program's lock has no SHA-256 of %s (64 digits, 0 to f)", l.Name)
-		}
-		names[l.Name] = true
-	}
-	return nil
-}
 
 // WriteLock adds a lock to a program, replacing an older one, and changes nothing
 // else. It returns an error when the program's block is malformed or has a lock in

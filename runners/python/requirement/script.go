@@ -3,6 +3,7 @@ package requirement
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"deps.dev/util/semver"
@@ -98,6 +99,57 @@ func (s Script) CheckPython(python string) error {
 	}
 	if !c.Match(python) {
 		return fmt.Errorf("the program's script block wants Python %s, this is %s", s.RequiresPython, python)
+	}
+	return nil
+}
+
+// A block begins and ends with these lines.
+const (
+	blockBegin = "# /// script"
+	blockEnd   = "# ///"
+)
+
+// tomlError names the line in which TOML is not valid.
+func tomlError(err error) error {
+	if at, ok := errors.AsType[*toml.DecodeError](err); ok {
+		row, _ := at.Position()
+		return fmt.Errorf("not valid TOML in line %d: %w", row, err)
+	}
+	return fmt.Errorf("not valid TOML: %w", err)
+}
+
+// Locked is an entry of a lock.
+type Locked struct {
+	Name    string `toml:"name"`
+	Version string `toml:"version"`
+	Source  string `toml:"source"` // as outcomes have it
+	SHA256  string `toml:"sha256"` // of the package's file, hexadecimal
+}
+
+// maxLock bounds the entries of a lock.
+const maxLock = 1000
+
+var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// checkLock reports what is wrong with a lock.
+func checkLock(lock []Locked) error {
+	if len(lock) > maxLock {
+		return fmt.Errorf("the program's lock has %d packages, %d are allowed", len(lock), maxLock)
+	}
+	names := map[string]bool{}
+	for _, l := range lock {
+		r, err := Parse(l.Name)
+		switch {
+		case err != nil || r.Name != l.Name:
+			return fmt.Errorf("the program's lock has the name %q, which is not a package's; write the lock anew with \"coderunner lock\"", l.Name)
+		case names[l.Name]:
+			return fmt.Errorf("the program's lock has %s twice", l.Name)
+		case l.Version == "":
+			return fmt.Errorf("the program's lock has no version of %s", l.Name)
+		case !sha256Pattern.MatchString(l.SHA256):
+			return fmt.Errorf("the program's lock has no SHA-256 of %s (64 digits, 0 to f)", l.Name)
+		}
+		names[l.Name] = true
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package wheel
 
 import (
-	"archive/zip"
-	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -10,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 	"os"
 	"path"
@@ -66,6 +63,35 @@ func (w *Wheel) layOut(data string) error {
 	return nil
 }
 
+// InstallTo writes the wheel's files below dir, which must exist and should be
+// empty, and checks each against RECORD. Files for which keep returns false are
+// checked and not written; a nil keep keeps all. After an error the directory
+// holds a part of the wheel; the caller removes it.
+func (w *Wheel) InstallTo(ctx context.Context, dir string, keep func(path string) bool) error {
+	if err := w.install(ctx, dir, keep); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("unpack %s: %w", w.Name.Filename, ctx.Err())
+		}
+		return err
+	}
+	return nil
+}
+
+// InstallLibraries unpacks a zip file of shared libraries below dir. The rules for
+// a wheel's archive apply, but it has no RECORD: the caller has verified its
+// digest. The error is a *[RefusedError] when it breaks a rule.
+func InstallLibraries(ctx context.Context, r io.ReaderAt, size int64, filename, dir string, limits Limits) error {
+	w := &Wheel{Name: Name{Filename: filename}, limits: limits}
+	var err error
+	if w.archive, err = readArchive(r, size, limits); err == nil {
+		err = w.layOut("")
+	}
+	if err != nil {
+		return &RefusedError{File: filename, Reason: err.Error()}
+	}
+	return w.InstallTo(ctx, dir, nil)
+}
+
 func (w *Wheel) install(ctx context.Context, dir string, keep func(string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -80,7 +106,7 @@ func (w *Wheel) install(ctx context.Context, dir string, keep func(string) bool)
 		}
 		var n int64
 		if keep != nil && !keep(f.path) {
-			n, err = w.check(io.Discard, f.entry, left)
+			n, err = w.verify(io.Discard, f.entry, left)
 		} else {
 			n, err = w.write(root, made, f, left)
 		}
@@ -104,18 +130,15 @@ func (w *Wheel) write(root *os.Root, made map[string]bool, f file, limit int64) 
 	if err != nil {
 		return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
 	}
-	n, err := w.check(out, f.entry, limit)
+	n, err := w.verify(out, f.entry, limit)
 	if cerr := out.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("unpack %s: %w", w.Name.Filename, cerr)
 	}
 	return n, err
 }
 
-// writeError marks an error of the target, which is not the wheel's fault.
-type writeError struct{ error }
-
-// check inflates an entry into out and compares it with RECORD.
-func (w *Wheel) check(out io.Writer, e *entry, limit int64) (int64, error) {
+// verify inflates an entry into out and compares it with RECORD.
+func (w *Wheel) verify(out io.Writer, e *entry, limit int64) (int64, error) {
 	var sum hash.Hash
 	record := w.record[e.name]
 	switch record.algorithm {
@@ -130,7 +153,7 @@ func (w *Wheel) check(out io.Writer, e *entry, limit int64) (int64, error) {
 	if sum != nil {
 		target = io.MultiWriter(sum, out)
 	}
-	err := w.archive.copy(target, e, limit)
+	err := w.archive.inflate(target, e, limit)
 	if failed, ok := errors.AsType[writeError](err); ok {
 		return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, failed.error)
 	}
@@ -144,52 +167,4 @@ func (w *Wheel) check(out io.Writer, e *entry, limit int64) (int64, error) {
 		}
 	}
 	return e.size, nil
-}
-
-// copy inflates an entry. It never writes more than the entry claims, nor more
-// than limit.
-func (a *archive) copy(out io.Writer, e *entry, limit int64) error {
-	if e.size > limit {
-		return fmt.Errorf("its file %q is too large", e.name)
-	}
-	in, err := e.OpenRaw()
-	if err != nil {
-		return fmt.Errorf("its file %q cannot be unpacked: %v", e.name, err)
-	}
-	if e.Method == zip.Deflate {
-		inflater := flate.NewReader(in)
-		defer inflater.Close()
-		in = inflater
-	}
-	crc := crc32.NewIEEE()
-	guarded := writeGuard{io.MultiWriter(crc, out)}
-	n, err := io.Copy(guarded, io.LimitReader(in, e.size))
-	if err != nil {
-		if _, ours := errors.AsType[writeError](err); ours {
-			return err
-		}
-		return fmt.Errorf("its file %q cannot be unpacked: %v", e.name, err)
-	}
-	if n < e.size {
-		return fmt.Errorf("its file %q is shorter than it claims", e.name)
-	}
-	var more [1]byte
-	if k, err := io.ReadFull(in, more[:]); k != 0 || !errors.Is(err, io.EOF) {
-		return fmt.Errorf("its file %q is longer than it claims", e.name)
-	}
-	if crc.Sum32() != e.CRC32 {
-		return fmt.Errorf("its file %q has a wrong checksum", e.name)
-	}
-	return nil
-}
-
-// writeGuard distinguishes errors of writing from errors of reading.
-type writeGuard struct{ w io.Writer }
-
-func (g writeGuard) Write(p []byte) (int, error) {
-	n, err := g.w.Write(p)
-	if err != nil {
-		return n, writeError{err}
-	}
-	return n, nil
 }

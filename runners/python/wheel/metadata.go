@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -85,49 +84,6 @@ func (m Metadata) agree(n Name) error {
 		return fmt.Errorf("its METADATA is of version %q", m.Version)
 	}
 	return nil
-}
-
-// readWheelFile checks the format's version and that every tag of the file
-// name is one that the wheel was built for.
-func (w *Wheel) readWheelFile(path string) error {
-	raw, err := w.describing(path, maxMetadata)
-	if err != nil {
-		return err
-	}
-	fields, err := parseHeaders(raw)
-	if err != nil {
-		return fmt.Errorf("its WHEEL has %v", err)
-	}
-	var built []string
-	version := ""
-	for _, f := range fields {
-		switch f.key {
-		case "wheel-version":
-			version = f.value
-		case "tag":
-			built = append(built, f.value)
-		}
-	}
-	if major, _, _ := strings.Cut(version, "."); major != "1" {
-		return fmt.Errorf("its format is version %q, only 1.x is known", version)
-	}
-	for _, t := range w.Name.Tags {
-		if !slices.ContainsFunc(built, func(s string) bool { return tagCovers(s, t) }) {
-			return fmt.Errorf("its file name says %s, its WHEEL file does not", t)
-		}
-	}
-	return nil
-}
-
-// tagCovers reports whether t is in the possibly compressed tag set s.
-func tagCovers(s string, t Tag) bool {
-	parts := strings.Split(s, "-")
-	if len(parts) != 3 {
-		return false
-	}
-	return slices.Contains(strings.Split(parts[0], "."), t.Python) &&
-		slices.Contains(strings.Split(parts[1], "."), t.ABI) &&
-		slices.Contains(strings.Split(parts[2], "."), t.Platform)
 }
 
 // ReadInstalled returns the metadata of the only wheel that is unpacked in dir.

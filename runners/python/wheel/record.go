@@ -74,32 +74,3 @@ func parseRecordEntry(hash, size string) (recordEntry, error) {
 	e.algorithm, e.sum = algorithm, hex.EncodeToString(sum)
 	return e, nil
 }
-
-// checkRecord checks that RECORD and the archive name the same files. The hashes
-// are checked when the files are read.
-func (w *Wheel) checkRecord(info string) error {
-	unhashed := map[string]bool{
-		info + "/RECORD": true, info + "/RECORD.jws": true, info + "/RECORD.p7s": true,
-	}
-	for _, e := range w.archive.entries {
-		if e.dir {
-			continue
-		}
-		r, ok := w.record[e.name]
-		switch {
-		case unhashed[e.name]:
-		case !ok:
-			return fmt.Errorf("its file %q is not in RECORD", e.name)
-		case r.algorithm == "":
-			return fmt.Errorf("RECORD has no hash for %q", e.name)
-		case r.size >= 0 && r.size != e.size:
-			return fmt.Errorf("its file %q has %d bytes, in RECORD %d", e.name, e.size, r.size)
-		}
-	}
-	for path := range w.record {
-		if w.archive.byName[path] == nil && !strings.HasSuffix(path, "/") {
-			return fmt.Errorf("RECORD names %q, which is not in the wheel", path)
-		}
-	}
-	return nil
-}

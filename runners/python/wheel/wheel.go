@@ -27,44 +27,17 @@ package wheel
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
-
-// Limits bound a wheel's contents. They are counted while inflating; sizes in the
-// headers are not trusted.
-type Limits struct {
-	Entries    int   // entries of the archive
-	TotalBytes int64 // all files together, unpacked
-	NameBytes  int   // length of an entry's name
-	Ratio      int64 // unpacked to packed size, for wheels past RatioFrom
-	RatioFrom  int64 // bytes, unpacked
-}
-
-// DefaultLimits leave room for the largest wheels of PyPI.
-var DefaultLimits = Limits{
-	Entries:    60_000,
-	TotalBytes: 2 << 30,
-	NameBytes:  1024,
-	Ratio:      100,
-	RatioFrom:  64 << 20,
-}
 
 // The largest sizes of the three files that describe a wheel.
 const (
 	maxMetadata = 8 << 20
 	maxRecord   = 32 << 20
 )
-
-// RefusedError is why a wheel is not trusted.
-type RefusedError struct {
-	File   string // the wheel's file name
-	Reason string // one sentence without a full stop
-}
-
-func (e *RefusedError) Error() string { return "wheel " + e.File + " refused: " + e.Reason }
 
 // Wheel is an open wheel. Its methods are safe for concurrent use as long as
 // the reader it was opened with is.
@@ -166,7 +139,7 @@ func (w *Wheel) describing(name string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("it has no %s", name)
 	}
 	var b bytes.Buffer
-	if err := w.archive.copy(&b, e, limit); err != nil {
+	if err := w.archive.inflate(&b, e, limit); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -184,16 +157,74 @@ func IsNative(path string) bool {
 	return strings.Contains(base, ".so.")
 }
 
-// InstallTo writes the wheel's files below dir, which must exist and should be
-// empty, and checks each against RECORD. Files for which keep returns false are
-// checked and not written; a nil keep keeps all. After an error the directory
-// holds a part of the wheel; the caller removes it.
-func (w *Wheel) InstallTo(ctx context.Context, dir string, keep func(path string) bool) error {
-	if err := w.install(ctx, dir, keep); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("unpack %s: %w", w.Name.Filename, ctx.Err())
-		}
+// readWheelFile checks the format's version and that every tag of the file
+// name is one that the wheel was built for.
+func (w *Wheel) readWheelFile(path string) error {
+	raw, err := w.describing(path, maxMetadata)
+	if err != nil {
 		return err
+	}
+	fields, err := parseHeaders(raw)
+	if err != nil {
+		return fmt.Errorf("its WHEEL has %v", err)
+	}
+	var built []string
+	version := ""
+	for _, f := range fields {
+		switch f.key {
+		case "wheel-version":
+			version = f.value
+		case "tag":
+			built = append(built, f.value)
+		}
+	}
+	if major, _, _ := strings.Cut(version, "."); major != "1" {
+		return fmt.Errorf("its format is version %q, only 1.x is known", version)
+	}
+	for _, t := range w.Name.Tags {
+		if !slices.ContainsFunc(built, func(s string) bool { return tagCovers(s, t) }) {
+			return fmt.Errorf("its file name says %s, its WHEEL file does not", t)
+		}
+	}
+	return nil
+}
+
+// tagCovers reports whether t is in the possibly compressed tag set s.
+func tagCovers(s string, t Tag) bool {
+	parts := strings.Split(s, "-")
+	if len(parts) != 3 {
+		return false
+	}
+	return slices.Contains(strings.Split(parts[0], "."), t.Python) &&
+		slices.Contains(strings.Split(parts[1], "."), t.ABI) &&
+		slices.Contains(strings.Split(parts[2], "."), t.Platform)
+}
+
+// checkRecord checks that RECORD and the archive name the same files. The hashes
+// are checked when the files are read.
+func (w *Wheel) checkRecord(info string) error {
+	unhashed := map[string]bool{
+		info + "/RECORD": true, info + "/RECORD.jws": true, info + "/RECORD.p7s": true,
+	}
+	for _, e := range w.archive.entries {
+		if e.dir {
+			continue
+		}
+		r, ok := w.record[e.name]
+		switch {
+		case unhashed[e.name]:
+		case !ok:
+			return fmt.Errorf("its file %q is not in RECORD", e.name)
+		case r.algorithm == "":
+			return fmt.Errorf("RECORD has no hash for %q", e.name)
+		case r.size >= 0 && r.size != e.size:
+			return fmt.Errorf("its file %q has %d bytes, in RECORD %d", e.name, e.size, r.size)
+		}
+	}
+	for path := range w.record {
+		if w.archive.byName[path] == nil && !strings.HasSuffix(path, "/") {
+			return fmt.Errorf("RECORD names %q, which is not in the wheel", path)
+		}
 	}
 	return nil
 }
