@@ -214,3 +214,27 @@ func FuzzReadStub(f *testing.F) {
 		}
 	})
 }
+
+// TestLoadWaits: whoever waits while another module is compiled stops with its
+// context.
+func TestLoadWaits(t *testing.T) {
+	e := newEngine(t)
+	started, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		ended <- e.within(context.Background(), func() error { close(started); <-release; return nil })
+	}()
+	<-started
+	over := errors.New("over")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(over)
+	if _, err := e.Compile(ctx, answering(t, 1).Whole); !errors.Is(err, over) {
+		t.Errorf("Compile: %v, want %v", err, over)
+	}
+	if _, err := e.Load(ctx, &Stub{}, "code"); !errors.Is(err, over) {
+		t.Errorf("Load: %v, want %v", err, over)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -45,8 +45,8 @@ type Loader struct {
 	temp  *procdir.Dir
 	wz    wazero.Runtime
 	cache wazero.CompilationCache
-	mu    sync.Mutex // held while inner exists
-	inner string     // the directory that wazero uses
+	turn  chan struct{} // holds a token while inner exists
+	inner string        // the directory that wazero uses
 	stamp func() (string, error)
 }
 
@@ -58,7 +58,7 @@ const (
 // NewLoader returns a loader with a directory of its own, in memory where
 // possible: wazero syncs the files it writes. The caller closes it.
 func NewLoader(ctx context.Context) (_ *Loader, err error) {
-	l := &Loader{}
+	l := &Loader{turn: make(chan struct{}, 1)}
 	if l.temp, err = procdir.Make(sharedMemory, tempPrefix); err != nil {
 		if l.temp, err = procdir.Make(os.TempDir(), tempPrefix); err != nil {
 			return nil, fmt.Errorf("open machine code: %w", err)
@@ -90,7 +90,7 @@ func (l *Loader) TempDir() (string, error) { return os.MkdirTemp(l.temp.Path(), 
 // names it: its directory has the version and the system in its name, and the file
 // in it the module and the processor.
 func (l *Loader) findStamp(ctx context.Context) (stamp string, err error) {
-	err = l.within(func() error {
+	err = l.within(ctx, func() error {
 		code, err := l.wz.CompileModule(ctx, []byte(wasmbin.Header))
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (l *Loader) Compile(ctx context.Context, wasm []byte) (code wazero.Compiled
 	if len(wasm) > large {
 		ctx = withWorkers(ctx)
 	}
-	err = l.within(func() error {
+	err = l.within(ctx, func() error {
 		code, err = l.wz.CompileModule(ctx, wasm)
 		return err
 	})
@@ -123,7 +123,7 @@ var ErrNotTaken = errors.New("wazero does not take the machine code")
 // ErrNotTaken if wazero compiles the stub instead: nothing may run with its
 // bodies.
 func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.CompiledModule, err error) {
-	err = l.within(func() error {
+	err = l.within(ctx, func() error {
 		link := filepath.Join(l.inner, s.code)
 		if err := os.Symlink(file, link); err != nil {
 			return err
@@ -145,10 +145,16 @@ func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.Co
 	return code, nil
 }
 
-// within makes the directory that wazero uses, calls do and removes it.
-func (l *Loader) within(do func() error) (err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// within makes the directory that wazero uses, calls do and removes it. Another
+// module may be there, which takes minutes where it is compiled: the wait ends with
+// ctx.
+func (l *Loader) within(ctx context.Context, do func() error) (err error) {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if err := os.Mkdir(l.inner, 0o700); err != nil {
 		return fmt.Errorf("make a directory for machine code: %w", err)
 	}
