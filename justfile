@@ -23,6 +23,10 @@ test:
 long PACKAGES='./...':
     CODERUNNER_LONG=1 go test -count=1 -timeout 4h -p 1 {{PACKAGES}}
 
+# Which packages of a list (one name a line) import, have a snapshot after it, and what a call costs: just packages LIST
+packages LIST:
+    CODERUNNER_PACKAGES={{absolute_path(LIST)}} go test -count=1 -timeout 4h -v -run 'TestPopular' ./runners/python | grep ' | '
+
 # The short and the middle ones under the race detector.
 race:
     go test -race -timeout 40m ./...

@@ -1,0 +1,80 @@
+package python
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coderunner/pyodide/pyodidetest"
+	"coderunner/runners"
+)
+
+// TestScience runs NumPy, pandas, matplotlib, Pillow and lxml as programs use them.
+// No public index has their wheels for this ABI: CODERUNNER_SCIENCE names a
+// directory with an index of them in simple/.
+func TestScience(t *testing.T) {
+	dir := os.Getenv("CODERUNNER_SCIENCE")
+	if dir == "" {
+		t.Skip("CODERUNNER_SCIENCE names no directory with wheels of NumPy, pandas, matplotlib, Pillow and lxml")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "simple", "numpy")); err != nil {
+		t.Fatal(err)
+	}
+	index := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer index.Close()
+	config := registryConfig(pyodidetest.Cache(t))
+	config.Index, config.PackageBase = index.URL+"/simple/", "http://127.0.0.1:1/"
+	r, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+
+	t.Run("show", func(t *testing.T) {
+		o := run(t, r, "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()\nplt.get_backend().lower()")
+		if value(t, o, "'agg'"); len(o.Displays) != 1 {
+			t.Errorf("%d displays, want the figure", len(o.Displays))
+		}
+	})
+	t.Run("memory", func(t *testing.T) {
+		o := run(t, r, "import numpy as np\nnp.zeros((1 << 14, 1 << 13))")
+		if o.Status != runners.OutOfMemory || !strings.Contains(o.Error.Message, "more than its limit") {
+			t.Errorf("%s: %+v, want out_of_memory", o.Status, o.Error)
+		}
+	})
+	t.Run("time zone", func(t *testing.T) {
+		value(t, run(t, r, "import pandas as pd\nstr(pd.Timestamp('2024-01-01', tz='Europe/Berlin'))"), "'2024-01-01 00:00:00+01:00'")
+	})
+	t.Run("arithmetic", func(t *testing.T) {
+		// Long enough for all ways through a loop that goes round several times at once.
+		value(t, run(t, r, `import numpy as np
+same = lambda a, b: bool(np.array_equal(a, b))
+ok = []
+for n in [0, 1, 3, 4, 5, 31, 32, 33, 127, 128, 129, 1000]:
+    a = np.arange(n) * 7 % 13
+    for t in ["i1", "i4", "i8", "f4", "f8"]:
+        x, y = a.astype(t), a[::-1].astype(t)
+        l, m = x.tolist(), y.tolist()
+        ok.append(same((x + y).tolist(), [p + q for p, q in zip(l, m)]) and same((x < y).tolist(), [p < q for p, q in zip(l, m)])
+            and same(x[::3].tolist(), l[::3]) and int(x.sum()) == sum(l) and same(np.where(x < y, x, y).tolist(), list(map(min, l, m)))
+            and same(np.sort(x).tolist(), sorted(l)) and (t == "i1" or int(x @ y) == sum(p * q for p, q in zip(l, m))))
+i = np.arange(40.)
+m = np.outer(i, i) + 40 * np.eye(40)
+ok.append(bool(np.allclose(np.linalg.inv(m) @ m, np.eye(40))))
+all(ok), len(ok)`), "(True, 61)")
+	})
+	for _, module := range []string{"PIL.Image", "lxml.etree", "matplotlib.pyplot"} {
+		t.Run(module, func(t *testing.T) {
+			parent, name, _ := strings.Cut(module, ".")
+			code := "import sys\nhad = '" + module + "' in sys.modules\nfrom " + parent + " import " + name + "\nhad"
+			s := r.open.engine.snapshots
+			s.waits = false
+			run(t, r, code)
+			s.builder.Wait()
+			value(t, run(t, r, code), "True")
+		})
+	}
+}
