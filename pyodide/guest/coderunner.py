@@ -10,6 +10,7 @@ import atexit
 import binascii
 import builtins
 import importlib.machinery
+import itertools
 import json
 import linecache
 import marshal
@@ -360,6 +361,19 @@ def _suspended(runner, name):
 
 
 # ---- how it went
+
+
+_walk = traceback.walk_stack
+
+
+def _walk_stack(f):
+    """Without the frames of this module, which run the program."""
+    steps = _walk(sys._getframe().f_back if f is None else f)
+    return itertools.takewhile(lambda step: step[0].f_code.co_filename != _FILE, steps)
+
+
+traceback.walk_stack = _walk_stack
+_FILE = _walk_stack.__code__.co_filename
 
 
 def _describe(value, limit, report):

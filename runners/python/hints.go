@@ -17,6 +17,7 @@ import (
 var (
 	plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
+	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
@@ -33,12 +34,18 @@ const (
 	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
 	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
 	noLocale  = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
+	noServer  = "A server cannot be reached here: call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
+	noParser  = `Use the parser "html.parser".`
 	noPool    = "There are no other processes here: call the function in a loop, or with map."
 )
 
 // hint returns what to do about an error, or "".
 func (j *job) hint(e *runners.Error) string {
 	switch {
+	case e.Type != "SyntaxError" && serves.MatchString(e.Traceback):
+		return noServer
+	case e.Type == "FeatureNotFound" && strings.HasPrefix(e.Message, "Couldn't find a tree builder"):
+		return noParser
 	case e.Type == "ModuleNotFoundError":
 		return j.moduleHint(e.Message)
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
