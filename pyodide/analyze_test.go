@@ -26,7 +26,8 @@ func TestAnalyze(t *testing.T) {
 		{what: "imports", code: "import a.b, os\nfrom c.d import e\ndef f():\n  import g\ntry:\n  import h\nexcept ImportError:\n  pass", want: "a.b c.d g? h?"},
 		{what: "members", code: "from a.b import c as d, e\nfrom os import path\nfrom . import x\ndef f():\n  from g import h", want: "a.b g?", members: "a.b:c a.b:e"},
 		{what: "no program", code: "import a\nx y"},
-		{what: "statements", code: "import numpy\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import foo\nclass C:\n  import klass\nmatch 1:\n  case 1:\n    import matched\nwhile False: pass\nelse:\n  import otherwise\ntry: pass\nexcept ValueError:\n  import handled\nfinally:\n  import final", want: "final foo? handled klass matched numpy otherwise"},
+		{what: "statements", code: "import numpy\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import foo\nclass C:\n  import klass\nmatch 1:\n  case 1:\n    import matched\nwhile False: pass\nelse:\n  import otherwise\ntry: pass\nexcept ValueError:\n  import handled\nfinally:\n  import final", want: "final foo? handled? klass matched? numpy otherwise"},
+		{what: "conditions", code: "import contextlib, sys\nif sys.platform == 'win32':\n  import win\nelse:\n  import unix\nwith contextlib.suppress(ImportError):\n  import maybe\nwith open('a'):\n  import sure\ntry:\n  import fast\nexcept ImportError:\n  import slow\nelse:\n  import more\nfinally:\n  import last\nif __name__ == '__main__':\n  import main_only\nif True:\n  import always", want: "always fast? last main_only maybe? more? slow? sure unix? win?"},
 		{what: "deep", code: "import a\n" + strings.Repeat("(", 5000)},
 		{what: "time zones", code: "import zoneinfo", want: "tzdata?"},
 

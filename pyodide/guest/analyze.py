@@ -254,8 +254,8 @@ _BLOCKS = _FUNCTIONS | {
 
 def _import_nodes(tree):
     """(statement, optional) of each import. Optional ones may never be reached,
-    or the program copes without: in functions, under TYPE_CHECKING, in a try
-    that catches ImportError."""
+    or the program copes without: in functions, under a condition, in a try that
+    catches ImportError or a with that expects an error."""
     work = [(tree.body, False)]
     while work:
         block, optional = work.pop()
@@ -264,22 +264,26 @@ def _import_nodes(tree):
             if kind is ast.Import or kind is ast.ImportFrom:
                 yield node, optional
             elif kind in _BLOCKS:
-                work += _blocks(node, optional)
+                work += _blocks(node, optional or _may_be_left_out(node, kind))
+                work.append((getattr(node, "finalbody", ()), optional))
 
 
 def _blocks(node, optional):
-    """The blocks of a statement, and whether imports in them are optional."""
-    handlers = getattr(node, "handlers", ())
-    inner = (
-        optional
-        or type(node) in _FUNCTIONS
-        or any(map(_catches_import_error, handlers))
-        or type(node) is ast.If and "TYPE_CHECKING" in ast.dump(node.test)
-    )
-    for part in (node, *handlers, *getattr(node, "cases", ())):
-        yield getattr(part, "body", ()), inner
+    for part in (node, *getattr(node, "cases", ())):
+        yield getattr(part, "body", ()), optional
     yield getattr(node, "orelse", ()), optional
-    yield getattr(node, "finalbody", ()), optional
+    for handler in getattr(node, "handlers", ()):
+        yield handler.body, True
+
+
+def _may_be_left_out(node, kind):
+    """Whether imports in a statement are optional."""
+    if kind is ast.If:
+        test = ast.dump(node.test)
+        return "'__main__'" not in test and not test.startswith("Constant(value=True")
+    if kind is ast.With:
+        return any("Error" in ast.dump(item.context_expr) for item in node.items)
+    return kind in _FUNCTIONS or kind is ast.Match or any(map(_catches_import_error, getattr(node, "handlers", ())))
 
 
 def _catches_import_error(handler):
