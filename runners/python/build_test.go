@@ -35,7 +35,6 @@ def build_wheel(directory, settings=None, metadata=None):
     record = "".join(
         f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(t.encode()).digest()).rstrip(b'=').decode()},{len(t)}\n" for n, t in files.items()
     )
-    os.makedirs(directory, exist_ok=True)
     with zipfile.ZipFile(os.path.join(directory, name), "w") as z:
         for n, t in {**files, info + "RECORD": record + info + "RECORD,,\n"}.items():
             z.writestr(n, t)
@@ -112,13 +111,13 @@ func TestBuildIsConfined(t *testing.T) {
     try: socket.create_connection(("127.0.0.1", 80))
     except OSError as e: seen.append("network" in str(e))`)
 	for name, attempt := range map[string]string{
-		"other":    `return [open(os.path.join(directory, n), "w") for n in [os.makedirs(directory) or "alpha-1.0-py3-none-any.whl"]]`,
+		"other":    `return [open(os.path.join(directory, n), "w") for n in ["alpha-1.0-py3-none-any.whl"]]`,
 		"nothing":  `return "x"`,
 		"exits":    `os._exit(0)`,
 		"compiles": `raise RuntimeError("command 'cc' failed: No such file or directory; cannot compile")`,
 		"fails":    `raise SystemExit("Python 2 is needed\n for this")`,
 		"memory":   `x = [bytes(1 << 24) for _ in range(1000)]`,
-		"broken":   `return [open(os.path.join(directory, n), "w").write("PK") for n in [os.makedirs(directory) or "broken-1.0-py3-none-any.whl"]]`,
+		"broken":   `return [open(os.path.join(directory, n), "w").write("PK") for n in ["broken-1.0-py3-none-any.whl"]]`,
 		"again":    "import _coderunner\n    for _ in range(9): _coderunner.call('build.require', [])",
 		"greedy":   "import _coderunner\n    _coderunner.call('build.require', ['alpha'] * 51)",
 		"calls":    "import _coderunner\n    _coderunner.call('micropip.install', {'requirements': ['alpha'], 'deps': True})",

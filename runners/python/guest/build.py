@@ -82,6 +82,7 @@ def reason(e):
 def main(sdist, out):
     os.environ["SOURCE_DATE_EPOCH"] = "315532800"  # the earliest time that a zip file can have
     sys.argv = ["setup.py"]
+    os.mkdir(out)  # flit-core expects it
     unpack(sdist)
     build = backend()
     require(getattr(build, "get_requires_for_build_wheel", list)())

@@ -23,7 +23,7 @@ import (
 // sdist's digest.
 
 // buildFormat changes whenever sdists must be built again.
-const buildFormat = "1"
+const buildFormat = "2"
 
 // refusedFile has the reason why an sdist cannot be built, in place of a wheel.
 const refusedFile = "refused"
