@@ -87,6 +87,8 @@ func TestBuild(t *testing.T) {
 	if err != nil || !strings.Contains(locked.Text, wheeltest.SHA256(body)) {
 		t.Fatalf("%+v, %v", locked, err)
 	}
+	x.sdist("two_words", "1.0", "seen = 2")
+	value(t, run(t, r, "import two_words\ntwo_words.seen"), "2")
 	// Elsewhere, nothing is there yet.
 	there := x.newRunner(base{}, false, t.TempDir())
 	o, err = there.Run(t.Context(), runners.Request{Language: runners.Python, Code: locked.Text, Locked: true})

@@ -81,8 +81,8 @@ func (s *session) sort(p *project, name string, files []index.File) {
 	p.Days = map[string]string{}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Filename, ".whl") {
-			got, version, err := pypi.SdistVersion(name, f.Filename)
-			if err != nil || got != name || f.Yanked {
+			_, version, err := pypi.SdistVersion(name, f.Filename)
+			if err != nil || f.Yanked {
 				continue
 			}
 			p.Days[version] = f.Day
