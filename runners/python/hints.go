@@ -35,6 +35,7 @@ const (
 	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
 	noLocale  = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer  = "A server cannot be reached here: call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
+	noClient  = `The test client wants threads, which are not here: write the endpoints with async def, and call them by httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test").`
 	noParser  = `Use the parser "html.parser".`
 	noPool    = "There are no other processes here: call the function in a loop, or with map."
 )
@@ -44,6 +45,8 @@ func (j *job) hint(e *runners.Error) string {
 	switch {
 	case e.Type != "SyntaxError" && serves.MatchString(e.Traceback):
 		return noServer
+	case strings.HasPrefix(e.Message, "The starlette.testclient module requires"):
+		return noClient
 	case e.Type == "FeatureNotFound" && strings.HasPrefix(e.Message, "Couldn't find a tree builder"):
 		return noParser
 	case e.Type == "ModuleNotFoundError":

@@ -95,6 +95,7 @@ func TestHints(t *testing.T) {
 		{"import multiprocessing\nmultiprocessing.Pool(2)", ""},
 		{"from concurrent.futures import ProcessPoolExecutor\nProcessPoolExecutor().submit(print)", "no other processes here"},
 		{"import http.server as h\nh.HTTPServer(('', 8000), h.BaseHTTPRequestHandler).serve_forever()", "call the app with its test client"},
+		{"raise RuntimeError('The starlette.testclient module requires the httpx2 package. $ pip install httpx2')", "httpx.AsyncClient"},
 		{"input()", "give it in the argument stdin"},
 		{"raise ImportError('Missing x. Use pip or conda to install x.')", "There is no pip here"},
 		{"import hashlib\nhashlib.nothing", ""},
