@@ -42,15 +42,6 @@ func NewCapture(limit int64) *Capture {
 	return &Capture{limit: limit, keep: max(limit, min(limit*FloodFactor, maxKept))}
 }
 
-// Captures returns what captures the output of the request's program. What has
-// a writer is passed on to it at once, and has no other limit than the writer's.
-func (r *Request) Captures() (stdout, stderr *Capture) {
-	stdout, stderr = NewCapture(r.Limits.Output), NewCapture(r.Limits.Output)
-	stdout.live, stderr.live = r.Stdout, r.Stderr
-	stdout.printed, stderr.printed = r.Printed, r.Printed
-	return stdout, stderr
-}
-
 // Write takes all of p. It fails with the error of the writer that the stream
 // is passed on to or, if there is none, with ErrFlood when the stream has become
 // longer than FloodFactor times the limit.

@@ -47,6 +47,11 @@ func (d Display) Image() bool { return isImage(d.MIME) }
 
 func isImage(mime string) bool { return signatures[mime] != "" }
 
+// signatures are how images begin.
+var signatures = map[string]string{
+	"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF",
+}
+
 // Bounds of what a program may show; what exceeds them is counted.
 const (
 	maxDisplays     = 100

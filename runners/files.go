@@ -12,6 +12,12 @@ import (
 	"unicode/utf8"
 )
 
+// File is a file to write to the working directory.
+type File struct {
+	Path string // relative, slash-separated, inside the working directory
+	Data []byte
+}
+
 // LeftFile is an entry of the working directory that a program made or changed.
 type LeftFile struct {
 	Path   string `json:"path"` // slash-separated, valid UTF-8
@@ -169,11 +175,6 @@ func Extension(mime string) string {
 	return ".bin"
 }
 
-// signatures are how images begin.
-var signatures = map[string]string{
-	"image/png": "\x89PNG\r\n\x1a\n", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF",
-}
-
 // typeOf returns a file's media type. Data that is no image, or no text, has no
 // type that says so.
 func typeOf(name string, data []byte) string {
@@ -193,4 +194,35 @@ func typeOf(name string, data []byte) string {
 		return "application/octet-stream"
 	}
 	return t
+}
+
+// Of a path, in bytes; that of a part is file systems'.
+const (
+	maxPath     = 1024
+	maxPathPart = 255
+)
+
+// workDir is where Python programs find themselves, which models then write.
+const workDir = "/home/user/"
+
+// CleanPath returns the path of a file as [File] has it: programs and people
+// also write ./data.csv, and absolute paths in the working directory.
+func CleanPath(name string) string {
+	if trimmed := strings.TrimPrefix(name, workDir); ValidPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
+		return path.Clean(trimmed)
+	}
+	return name // which Check refuses
+}
+
+// ValidPath reports whether a file of a request may have the path.
+func ValidPath(path string) bool {
+	if !fs.ValidPath(path) || path == "." || len(path) > maxPath || strings.ContainsAny(path, "\\\x00") {
+		return false
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if len(part) > maxPathPart {
+			return false
+		}
+	}
+	return true
 }

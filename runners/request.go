@@ -3,8 +3,6 @@ package runners
 import (
 	"fmt"
 	"io"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -56,19 +54,11 @@ type Peeker interface {
 	Consumed(n int64)
 }
 
-// File is a file to write to the working directory.
-type File struct {
-	Path string // relative, slash-separated, inside the working directory
-	Data []byte
-}
-
 // Bounds of a request. Whatever is larger is a mistake or an attack.
 const (
 	MaxCode       = 2 << 20 // bytes
 	MaxFilesBytes = 16 << 20
 	MaxFiles      = 1000
-	maxPath       = 1024 // bytes
-	maxPathPart   = 255  // bytes, as file systems have it
 	maxPackages   = 100
 	maxPackage    = 512 // bytes of one requirement
 	maxArgs       = 1000
@@ -168,26 +158,11 @@ func checkFiles(files []File) error {
 	return nil
 }
 
-// workDir is where Python programs find themselves, which models then write.
-const workDir = "/home/user/"
-
-// CleanPath returns the path of a file as [File] has it: programs and people
-// also write ./data.csv, and absolute paths in the working directory.
-func CleanPath(name string) string {
-	if trimmed := strings.TrimPrefix(name, workDir); ValidPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
-		return path.Clean(trimmed)
-	}
-	return name // which Check refuses
-}
-
-func ValidPath(path string) bool {
-	if !fs.ValidPath(path) || path == "." || len(path) > maxPath || strings.ContainsAny(path, "\\\x00") {
-		return false
-	}
-	for part := range strings.SplitSeq(path, "/") {
-		if len(part) > maxPathPart {
-			return false
-		}
-	}
-	return true
+// Captures returns what captures the output of the request's program. What has
+// a writer is passed on to it at once, and has no other limit than the writer's.
+func (r *Request) Captures() (stdout, stderr *Capture) {
+	stdout, stderr = NewCapture(r.Limits.Output), NewCapture(r.Limits.Output)
+	stdout.live, stderr.live = r.Stdout, r.Stderr
+	stdout.printed, stderr.printed = r.Printed, r.Printed
+	return stdout, stderr
 }

@@ -11,7 +11,10 @@
 // it is a *[RequestError], that the request makes no sense.
 package runners
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Runner runs programs of one language family. All methods are safe for
 // concurrent use.
@@ -42,4 +45,23 @@ type Runner interface {
 type Locked struct {
 	Text     string    // the program's text with the lock in it
 	Packages []Package // what the lock names
+}
+
+// ExplainLanguage adds to the error of a program that cannot be read the
+// language that its text seems to be in, if that is another one.
+func ExplainLanguage(req Request, o *Outcome) {
+	if o.Status != Failed || o.Error == nil {
+		return
+	}
+	switch o.Error.Type {
+	case "SyntaxError", "IndentationError", "TabError", "NameError", "ReferenceError":
+	default:
+		return
+	}
+	seems := Detect(req.Code)
+	if seems != "" && (seems == Python) != (req.Language == Python) {
+		more := o.Error.Message + "; the program looks like " + string(seems) + ", but was run as " + string(req.Language)
+		o.Error.Traceback = strings.Replace(o.Error.Traceback, o.Error.Message, more, 1)
+		o.Error.Message = more
+	}
 }
