@@ -133,7 +133,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	end.stdout, end.stderr = req.Captures()
 	stopCtx := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stopCtx()
-	if _, ok := req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.NarrowStdin() == nil {
+	if _, ok := req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.Stdin.Narrow() == nil {
 		in.drip = &drip{s: &j.stdin, p: p}
 	}
 	p.Settle(end.workers, in.variant.kept)
@@ -240,7 +240,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Tell: tell, Load: load,
 	}
 	input := in.p.Stdin
-	to := input
+	to := input.File
 	if in.variant.kept {
 		to = in.orders
 		o.sessionOrders = &sessionOrders{

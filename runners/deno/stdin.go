@@ -56,7 +56,7 @@ type drip struct {
 
 func (d *drip) copy() {
 	buf := make([]byte, process.Page)
-	for d.p.Drained() {
+	for d.p.Stdin.Drained() {
 		n, err := d.s.read(buf, d.at)
 		if n > 0 {
 			d.mu.Lock()
@@ -77,7 +77,7 @@ func (d *drip) copy() {
 func (d *drip) consumed() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return int64(max(d.at-d.p.Unread(), 0))
+	return int64(max(d.at-d.p.Stdin.Unread(), 0))
 }
 
 // read reads the input from offset at.

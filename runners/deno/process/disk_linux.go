@@ -12,7 +12,7 @@ import (
 // countDisk counts the files in a directory, at any depth and of any mode, and the
 // unnamed files that the process has open. An error means that the limit is
 // exceeded or that something cannot be counted.
-func (p *Process) countDisk(dir string) (diskUse, error) {
+func countDisk(p *Process, dir string) (diskUse, error) {
 	u := diskUse{seen: map[[2]uint64]bool{}}
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

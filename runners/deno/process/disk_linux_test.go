@@ -169,7 +169,7 @@ func fillIn(t *testing.T, self, dir, how string) Stop {
 	readers.Go(func() { p.Copy(os.Stderr, p.Stderr) })
 	readers.Go(func() { p.Copy(os.Stderr, p.Stdout) })
 	if err == nil {
-		u, err := p.countDisk(dir)
+		u, err := countDisk(p, dir)
 		if over := err != nil || u.full && u.bytes > fewBytes; !over {
 			p.Stdin.Close()
 		}

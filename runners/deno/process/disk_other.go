@@ -11,7 +11,7 @@ import (
 
 // countDisk counts the files in a directory. Unnamed files and the real size of
 // sparse files are not known here.
-func (p *Process) countDisk(dir string) (diskUse, error) {
+func countDisk(p *Process, dir string) (diskUse, error) {
 	u := diskUse{seen: map[[2]uint64]bool{}}
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"time"
 
@@ -83,3 +84,16 @@ func GroupLimits() string {
 	}
 	return fmt.Sprintf("a control group for each run: all of its memory, to the limit of the run and %d MiB, and %d threads at any moment", groupMemory(0)>>20, groupTasks)
 }
+
+// memory is what a process has, in bytes.
+type memory struct {
+	peak int64 // the most that was resident
+	data int64 // its private writable address space
+	anon int64 // what of that it has touched
+}
+
+// Page is the least that a pipe holds, in bytes.
+const Page = 4096
+
+// Input is our end of a process's standard input.
+type Input struct{ *os.File }

@@ -48,7 +48,7 @@ const (
 // Process is a started process that leads its own process group. Its owner calls
 // Wait once, or Reap and Collect once each.
 type Process struct {
-	Stdin  *os.File // our ends of the pipes; Collect closes them
+	Stdin  Input // our ends of the pipes; Collect closes them
 	Stdout *Output
 	Stderr *Output
 	Report *Output // another pipe of the owner's; nil if there is none
@@ -69,9 +69,6 @@ type Process struct {
 	reason Stop
 	most   memory // the largest samples
 }
-
-// Page is the least that a pipe holds, in bytes.
-const Page = 4096
 
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
@@ -135,7 +132,7 @@ func (p *Process) leaveGroup() {
 	_ = p.group.Close() // the next start removes what is left of it
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	code, signal := p.exit()
+	code, signal := exitOf(p.cmd.ProcessState)
 	switch {
 	case p.reason != "":
 	case memory && signal == syscall.SIGKILL:
@@ -171,7 +168,7 @@ func (p *Process) Resume() error {
 		o.resume()
 	}
 	var err error
-	if p.Stdin, err = reopenInput(p.input); err != nil {
+	if p.Stdin.File, err = reopenInput(p.input); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -211,11 +208,10 @@ func (p *Process) endGroup() {
 // a signal ended it.
 func (p *Process) Exit() (code int, signal syscall.Signal) {
 	<-p.end
-	return p.exit()
+	return exitOf(p.cmd.ProcessState)
 }
 
-func (p *Process) exit() (code int, signal syscall.Signal) {
-	state := p.cmd.ProcessState
+func exitOf(state *os.ProcessState) (code int, signal syscall.Signal) {
 	if state == nil {
 		return 1, 0
 	}
@@ -263,13 +259,6 @@ func (p *Process) Copy(w io.Writer, r io.Reader) {
 			return
 		}
 	}
-}
-
-// memory is what a process has, in bytes.
-type memory struct {
-	peak int64 // the most that was resident
-	data int64 // its private writable address space
-	anon int64 // what of that it has touched
 }
 
 // sample records the memory of the living process, and returns it.

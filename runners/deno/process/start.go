@@ -61,9 +61,9 @@ func Start(c Command) (*Process, error) {
 			p.cmd.Stderr = pipes[3]
 		}
 		if c.Spec != nil {
-			err = p.startConfined(*c.Spec)
+			err = startConfined(p, *c.Spec)
 		} else {
-			err = p.startFree()
+			err = startFree(p)
 		}
 	}
 	if err != nil {
@@ -76,12 +76,12 @@ func Start(c Command) (*Process, error) {
 	for _, theirs := range []int{0, 3, 5} {
 		pipes[theirs].Close()
 	}
-	p.Stdin, p.Stdout, p.Stderr = pipes[1], newOutput(pipes[2]), newOutput(pipes[4])
+	p.Stdin, p.Stdout, p.Stderr = Input{pipes[1]}, newOutput(pipes[2]), newOutput(pipes[4])
 	return p, nil
 }
 
 // startConfined starts the process confined by spec.
-func (p *Process) startConfined(spec sandbox.Spec) error {
+func startConfined(p *Process, spec sandbox.Spec) error {
 	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
 		setTraced(p.cmd.SysProcAttr, trace)
 		p.group.Place(p.cmd.SysProcAttr)
@@ -98,7 +98,7 @@ func (p *Process) startConfined(spec sandbox.Spec) error {
 
 // startFree starts the process from a thread that outlives it: Linux kills a
 // process with Pdeathsig when the thread that started it ends.
-func (p *Process) startFree() error {
+func startFree(p *Process) error {
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread()

@@ -148,10 +148,10 @@ func visible(pid int) bool {
 	return true
 }
 
-// NarrowStdin makes the process's stdin hold one page, and Drained tell when
-// that has been read. It must be empty.
-func (p *Process) NarrowStdin() error {
-	raw, err := p.Stdin.SyscallConn()
+// Narrow makes an empty pipe hold one page, and Drained tell when that has been
+// read.
+func (in Input) Narrow() error {
+	raw, err := in.SyscallConn()
 	if err != nil {
 		return err
 	}
@@ -160,20 +160,20 @@ func (p *Process) NarrowStdin() error {
 	return errors.Join(err, set)
 }
 
-// Drained waits until the process has read all of its stdin, and reports false
+// Drained waits until the process has read all of it, and reports false
 // when that is closed instead. A pipe of one page can be written to again when
 // it is empty, which is what wakes us.
-func (p *Process) Drained() bool {
-	raw, err := p.Stdin.SyscallConn()
+func (in Input) Drained() bool {
+	raw, err := in.SyscallConn()
 	return err == nil && raw.Write(func(fd uintptr) bool {
 		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
 		return err != nil || n == 0
 	}) == nil
 }
 
-// Unread returns how many bytes of its stdin the process has not read.
-func (p *Process) Unread() (n int) {
-	if raw, err := p.Stdin.SyscallConn(); err == nil {
+// Unread returns how many bytes the process has not read.
+func (in Input) Unread() (n int) {
+	if raw, err := in.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
 	}
 	return n

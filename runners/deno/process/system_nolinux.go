@@ -46,11 +46,11 @@ func peakMemory(state *os.ProcessState) int64 {
 	return maxRSS(state) << 10
 }
 
-// NarrowStdin is not possible here, so that nobody may use Drained.
-func (p *Process) NarrowStdin() error { return errors.ErrUnsupported }
+// Narrow is not possible here, so that nobody may use Drained.
+func (Input) Narrow() error { return errors.ErrUnsupported }
 
 // Drained reports false: it cannot be known.
-func (p *Process) Drained() bool { return false }
+func (Input) Drained() bool { return false }
 
 // Unread is not known here.
-func (p *Process) Unread() int { return 0 }
+func (Input) Unread() int { return 0 }

@@ -115,7 +115,7 @@ func (p *Process) Watch(ctx context.Context, dir string) {
 		if i%diskEvery != 0 && !hurry {
 			continue
 		}
-		u, err := p.countDisk(dir)
+		u, err := countDisk(p, dir)
 		switch {
 		case err != nil:
 			p.Kill(StopDisk)
