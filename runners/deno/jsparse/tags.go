@@ -4,13 +4,6 @@ import (
 	"strings"
 )
 
-// Brackets of tags (JSX), beside those of bracket.
-const (
-	inTag  = '<' // between < and >
-	inBody = '>' // between a tag and its closing tag
-	inHole = 'x' // between { and }, in either
-)
-
 // tag reads from the < of a tag, which was read. It reports false if that begins
 // the parameters of a generic function instead.
 func (s *scanner) tag(t *token) (bool, error) {

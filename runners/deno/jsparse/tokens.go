@@ -41,6 +41,13 @@ type bracket struct {
 	header bool
 }
 
+// Brackets of tags (JSX), beside those of bracket.
+const (
+	inTag  = '<' // between < and >
+	inBody = '>' // between a tag and its closing tag
+	inHole = 'x' // between { and }, in either
+)
+
 // scanner splits JavaScript and TypeScript into tokens. It needs memory only for
 // the open brackets and does not recurse, so it accepts any input. Its neighbours
 // decide what a token means (see RATIONALE.md); where they do not, it returns
