@@ -90,6 +90,7 @@ const capabilities = `
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
+	github.com/peterh/liner: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,15 +47,22 @@ func Main() int {
 	done := make(chan int, 1)
 	go func() { done <- execute(ctx) }()
 	var end signalError
-	select {
-	case code := <-done:
-		return code
-	case s := <-signals:
-		signal.Stop(signals) // a second signal has its usual effect
-		end.Signal, _ = s.(syscall.Signal)
-		if cancel(end); s == os.Interrupt && term.IsTerminal(int(os.Stderr.Fd())) {
-			defer interrupted()
+	var s os.Signal
+	for s == nil {
+		select {
+		case code := <-done:
+			return code
+		case s = <-signals:
+			if f := interrupt.Load(); f != nil && s == os.Interrupt {
+				(*f)()
+				s = nil
+			}
 		}
+	}
+	signal.Stop(signals) // a second signal has its usual effect
+	end.Signal, _ = s.(syscall.Signal)
+	if cancel(end); s == os.Interrupt && term.IsTerminal(int(os.Stderr.Fd())) {
+		defer interrupted()
 	}
 	select {
 	case code := <-done:
@@ -66,6 +74,15 @@ func Main() int {
 		fmt.Fprintln(os.Stderr, "coderunner: ended by a signal before everything had stopped")
 		return end.exitCode()
 	}
+}
+
+// interrupt, if there is one, is called at Ctrl-C in place of the end of the command.
+var interrupt atomic.Pointer[context.CancelFunc]
+
+// onInterrupt has Ctrl-C call f until the end of what the caller does.
+func onInterrupt(f context.CancelFunc) (restore func()) {
+	before := interrupt.Swap(&f)
+	return func() { interrupt.Store(before) }
 }
 
 // interrupted ends this process by the signal of Ctrl-C: only then a shell ends

@@ -65,7 +65,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(suggestFlag)
-	root.AddCommand(serve, newRun(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newSessions(&cfg), newConfig(), newVersion(&cfg), newCompile(),
+	root.AddCommand(serve, newRun(&cfg), newRepl(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newSessions(&cfg), newConfig(), newVersion(&cfg), newCompile(),
 		newSettings(root.PersistentFlags()))
 	return root
 }

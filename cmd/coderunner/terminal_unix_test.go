@@ -36,9 +36,15 @@ func onTerminal(t *testing.T, name, code string, flags ...string) *terminal {
 	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(selfAs(t, "coderunner"), append(append([]string{"run"}, flags...), file)...)
-	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir())
-	tty, err := pty.Start(cmd)
+	return startTerminal(t, nil, append(append([]string{"run"}, flags...), file)...)
+}
+
+// startTerminal runs a command of coderunner on a terminal of 80 columns.
+func startTerminal(t *testing.T, env []string, args ...string) *terminal {
+	t.Helper()
+	cmd := exec.Command(selfAs(t, "coderunner"), args...)
+	cmd.Env = append(append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir()), env...)
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +63,13 @@ func (t *terminal) shows(text string) {
 			t.Fatalf("terminal shows %q, want %q", t.seen, text)
 		}
 	}
+}
+
+// then forgets what the terminal has shown up to a text, which it waits for.
+func (t *terminal) then(text string) {
+	t.Helper()
+	t.shows(text)
+	_, t.seen, _ = strings.Cut(t.seen, text)
 }
 
 // types types a text.

@@ -14,6 +14,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
 )
 
 // earlier is a program of a session that was run, to be run again where its process
@@ -360,3 +361,6 @@ func (rep *report) variables() (names []string) {
 func typed(name string) bool {
 	return strings.Contains(path.Ext(name), "ts")
 }
+
+// Incomplete reports whether a program seems to go on after its end.
+func Incomplete(code string) bool { return jsparse.Incomplete(code) }

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/peterh/liner"
+
+	"coderunner/internal/session"
+	"coderunner/runners"
+)
+
+// editor reads lines at a terminal, with a history and completion.
+type editor struct {
+	*liner.State
+	history string // its file
+}
+
+// openEditor takes the terminal for the repl.
+func openEditor(p *repl) (*editor, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("locate the history: %w", err)
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	family := "typescript"
+	if p.language == runners.Python {
+		family = "python"
+	}
+	e := &editor{State: liner.NewLiner(), history: filepath.Join(dir, "coderunner", "history-"+family)}
+	e.SetCtrlCAborts(true)
+	e.SetTabCompletionStyle(liner.TabPrints)
+	e.SetWordCompleter(func(line string, pos int) (head string, list []string, tail string) {
+		runes := []rune(line)
+		head, tail = string(runes[:pos]), string(runes[pos:])
+		at := 1 + strings.LastIndexFunc(head, func(r rune) bool { return !strings.ContainsRune("_$.", r) && !isAlphanumeric(r) })
+		word := head[at:]
+		if word == "" {
+			return head, []string{"    "}, tail
+		}
+		return head[:at], p.complete(word), tail
+	})
+	if f, err := os.Open(e.history); err == nil {
+		_, _ = e.ReadHistory(f) // what cannot be read is not there
+		f.Close()
+	}
+	return e, nil
+}
+
+func isAlphanumeric(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f
+}
+
+func (e *editor) line(more bool) (string, error) {
+	prompt := "> "
+	if more {
+		prompt = "… "
+	}
+	line, err := e.Prompt(prompt)
+	switch {
+	case errors.Is(err, liner.ErrPromptAborted):
+		return "", errInterrupted
+	case errors.Is(err, io.EOF):
+		fmt.Println() // the shell's prompt has its own line
+	case err == nil && strings.TrimSpace(line) != "":
+		e.AppendHistory(line)
+	}
+	return line, err
+}
+
+func (e *editor) colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
+
+// Close keeps the history and gives the terminal back.
+func (e *editor) Close() error {
+	err := e.State.Close()
+	if mkdir := os.MkdirAll(filepath.Dir(e.history), 0o700); mkdir != nil {
+		return errors.Join(err, mkdir)
+	}
+	f, open := os.OpenFile(e.history, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if open != nil {
+		return errors.Join(err, open)
+	}
+	_, write := e.WriteHistory(f)
+	return errors.Join(err, write, f.Close())
+}
+
+// keywords are what is completed besides a session's names.
+var keywords = map[bool][]string{
+	true: {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import", "in", "is",
+		"lambda", "None", "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield"},
+	false: {"Array", "async", "await", "BigInt", "break", "case", "catch", "class", "console", "const", "continue", "Date", "default", "delete", "Deno", "display", "do", "else", "Error", "export", "extends",
+		"false", "finally", "for", "function", "if", "import", "in", "instanceof", "interface", "JSON", "let", "Map", "Math", "new", "null", "Number", "Object", "of", "Promise", "process", "RegExp", "require",
+		"return", "Set", "String", "super", "switch", "this", "throw", "true", "try", "type", "typeof", "undefined", "var", "void", "while", "yield"},
+}
+
+// completions is what lists the completions of a name of Python, and is rolled
+// back.
+const completions = `import rlcompleter, sys
+_completer = rlcompleter.Completer(globals())
+for _i in range(200):
+    _found = _completer.complete(sys.argv[1], _i)
+    if not _found: break
+    print(_found.rstrip("()"))
+raise SystemExit(1)
+`
+
+// complete returns the completions of a name.
+func (p *repl) complete(word string) (list []string) {
+	python := p.language == runners.Python
+	names := slices.Concat(p.names, keywords[python])
+	if python && strings.Contains(word, ".") {
+		out, err := p.store.Run(context.Background(), session.Call{Session: p.session, Rollback: true, Request: runners.Request{
+			Language: p.language, Code: completions, Args: []string{word}, Limits: p.cfg.Limits,
+		}}, p.runner.Run)
+		if err != nil {
+			return nil
+		}
+		names = strings.Fields(out.Stdout)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, word) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
