@@ -118,7 +118,7 @@ def _forms(value):
         return None
     kind = type(value)
     for root, form in _LIBRARIES.items():
-        if root in sys.modules and any(c.__module__.startswith(root) for c in kind.__mro__):
+        if root.rstrip(".") in sys.modules and any(c.__module__.startswith(root) for c in kind.__mro__):
             found = form(value)
             if found:
                 return found
@@ -168,14 +168,16 @@ def _plotly(figure):
 
 def _altair(chart):
     if hasattr(chart, "to_json") and any(c.__name__ == "TopLevelMixin" for c in type(chart).__mro__):
-        return {"application/vnd.vegalite.v5+json": chart.to_json(indent=None)}
+        version = str(getattr(sys.modules["altair"], "SCHEMA_VERSION", "v5")).partition(".")[0]
+        return {f"application/vnd.vegalite.{version}+json": chart.to_json(indent=None)}
 
 
 def _bokeh(model):
     if any(c.__name__ == "LayoutDOM" for c in type(model).__mro__):
         from bokeh.embed import file_html
+        from bokeh.resources import INLINE  # no network is needed to look at it
 
-        return {"text/html": file_html(model, title="")}
+        return {"text/html": file_html(model, INLINE, title="")}
 
 
 def _folium(layer):
