@@ -63,7 +63,8 @@ func contents(ctx context.Context, entries []cache.Entry) []*content {
 			key, _, _ := strings.Cut(e.Key, "-") // the download's digest
 			add(key, "python", wheelName(e), e)
 		case e.Section == cache.Tools && e.Key == "deno":
-			for _, p := range npmPackages(ctx, e) {
+			for _, p := range npmPackages(e) {
+				p.Size = cache.DiskUse(ctx, p.Path)
 				add(p.Path, "npm", p.Key, p)
 				e.Size -= p.Size
 			}
@@ -91,21 +92,6 @@ func contents(ctx context.Context, entries []cache.Entry) []*content {
 	return lines
 }
 
-// cachedPackages returns the cached packages of programs, "six 1.17.0", by
-// language, those that were used last first.
-func cachedPackages(ctx context.Context, c *cache.Cache) (map[string][]string, error) {
-	entries, err := c.List(ctx)
-	lines := contents(ctx, entries)
-	slices.SortStableFunc(lines, func(a, b *content) int { return b.used.Compare(a.used) })
-	names := map[string][]string{}
-	for _, line := range lines {
-		if line.sort != "" && line.sort != "runtime" {
-			names[line.sort] = append(names[line.sort], printable(line.name))
-		}
-	}
-	return names, err
-}
-
 // printContents prints the packages in the cache, the sums of the rest and of all.
 func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []cache.Entry, limit int64) error {
 	packages := 0
@@ -126,6 +112,52 @@ func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []c
 	return err
 }
 
+// cachedPackages returns the cached packages of programs, "six 1.17.0", those that
+// were used last first, for Python and npm. Nothing is measured, which would take
+// seconds.
+func cachedPackages(ctx context.Context, c *cache.Cache) (map[string][]string, error) {
+	wheels, err := c.List(ctx, "wheel")
+	names := map[string][]string{}
+	add := func(sort string, list []cache.Entry, name func(cache.Entry) string) {
+		slices.SortStableFunc(list, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
+		for _, e := range list {
+			if text := printable(name(e)); !slices.Contains(names[sort], text) {
+				names[sort] = append(names[sort], text)
+			}
+		}
+	}
+	add("python", wheels, wheelName)
+	add("npm", npmPackages(cache.Entry{Path: c.Path("deno")}), func(e cache.Entry) string { return e.Key })
+	return names, err
+}
+
+// compiledPackages returns the names of the cached Python packages with machine
+// code, those that were used last first.
+func compiledPackages(ctx context.Context, c *cache.Cache) (names []string) {
+	wheels, err := c.List(ctx, "wheel")
+	if err != nil {
+		return nil // a list for readers, and the next run tells what is wrong
+	}
+	slices.SortStableFunc(wheels, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
+	for _, e := range wheels {
+		name, _, _ := strings.Cut(printable(wheelName(e)), " ")
+		if isCompiled(e) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isCompiled reports whether an unpacked wheel says that it has machine code.
+func isCompiled(e cache.Entry) bool {
+	found, _ := filepath.Glob(filepath.Join(e.Path, "data", "*.dist-info", "WHEEL"))
+	if len(found) == 0 {
+		return false
+	}
+	text, err := os.ReadFile(found[0])
+	return err == nil && strings.Contains(string(text), "Root-Is-Purelib: false")
+}
+
 // wheelName returns the name and version of an unpacked wheel.
 func wheelName(e cache.Entry) string {
 	found, _ := fs.Glob(os.DirFS(filepath.Join(e.Path, "data")), "*.dist-info")
@@ -136,8 +168,8 @@ func wheelName(e cache.Entry) string {
 }
 
 // npmPackages returns the packages in Deno's directory, with their names and
-// versions as keys.
-func npmPackages(ctx context.Context, deno cache.Entry) (list []cache.Entry) {
+// versions as keys and without their sizes.
+func npmPackages(deno cache.Entry) (list []cache.Entry) {
 	for _, pattern := range []string{"npm/*/[^@]*/[0-9]*", "npm/*/@*/*/[0-9]*"} {
 		found, _ := fs.Glob(os.DirFS(deno.Path), pattern)
 		for _, dir := range found {
@@ -145,8 +177,7 @@ func npmPackages(ctx context.Context, deno cache.Entry) (list []cache.Entry) {
 			path := filepath.Join(deno.Path, filepath.FromSlash(dir))
 			last := len(name) - 1
 			if info, err := os.Lstat(path); err == nil && info.IsDir() {
-				list = append(list, cache.Entry{Section: cache.Tools, Path: path, Key: strings.Join(name[:last], "/") + " " + name[last],
-					Size: cache.DiskUse(ctx, path), Used: info.ModTime()})
+				list = append(list, cache.Entry{Section: cache.Tools, Path: path, Key: strings.Join(name[:last], "/") + " " + name[last], Used: info.ModTime()})
 			}
 		}
 	}

@@ -72,3 +72,35 @@ func TestForeignClient(t *testing.T) {
 		t.Errorf("%d checks passed, want %d:\n%s", n, checks, out.Bytes())
 	}
 }
+
+// TestPythonClient lets the official Python SDK, of both major versions, talk to
+// the server, where there are Python and pip.
+func TestPythonClient(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil || os.Getenv("CODERUNNER_LONG") == "" {
+		t.Skip("long, and needs Python")
+	}
+	if err := exec.Command(python, "-m", "pip", "--version").Run(); err != nil {
+		t.Skipf("no pip: %v", err)
+	}
+	for version, checks := range map[string]int{"1.30.0": 14, "2.3.0": 3 * 14} {
+		t.Run(version, func(t *testing.T) {
+			packages := filepath.Join(testcache.Dir(), "client-mcp-"+version)
+			if !exists(filepath.Join(packages, "mcp")) {
+				if out, err := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, "mcp=="+version).CombinedOutput(); err != nil {
+					t.Fatalf("install the client: %v\n%s", err, out)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, python, filepath.Join("testdata", "client", "client.py"), selfAs(t, "coderunner"))
+			cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir(), "PYTHONPATH="+packages)
+			var log bytes.Buffer
+			cmd.Stderr = &log
+			out, err := cmd.Output()
+			if n := bytes.Count(out, []byte("ok ")); err != nil || n != checks {
+				t.Fatalf("%d checks passed, want %d: %v\n%s\n%s", n, checks, err, out, log.Bytes())
+			}
+		})
+	}
+}

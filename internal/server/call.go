@@ -52,7 +52,7 @@ func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome
 		zap.Int64("queue_ms", out.Usage.QueueMS),
 		zap.Int64("prepare_ms", out.Usage.PrepareMS),
 		zap.Int64("run_ms", out.Usage.RunMS),
-		zap.String("traceparent", paramsFrom(ctx).trace()))
+		paramsFrom(ctx).trace())
 	return out, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+	"go.uber.org/zap"
 )
 
 //go:embed icon.png
@@ -32,10 +33,12 @@ func identity() []mcpserver.ServerOption {
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// trace returns the W3C trace context that a request carries, or "".
-func (p *params) trace() (value string) {
+// trace returns a field of the log with the W3C trace context that a request
+// carries, if any.
+func (p *params) trace() zap.Field {
+	var value string
 	if p == nil || json.Unmarshal(p.Meta["traceparent"], &value) != nil || !traceparent.MatchString(value) {
-		return ""
+		return zap.Skip()
 	}
-	return value
+	return zap.String("traceparent", value)
 }

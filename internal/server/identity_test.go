@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
@@ -70,9 +72,38 @@ func TestTraceIsLogged(t *testing.T) {
 		c.receive()
 	}
 	runs := logged.FilterMessage("run").All()
-	if len(runs) != 2 || runs[0].ContextMap()["traceparent"] != trace || runs[1].ContextMap()["traceparent"] != "" {
+	if len(runs) != 2 || runs[0].ContextMap()["traceparent"] != trace || runs[1].ContextMap()["traceparent"] != nil {
 		t.Errorf("log: %v", runs)
 	}
+}
+
+// The description names the compiled packages that are here, also where there are
+// many, and a list does not wait long for them.
+func TestCompiledPackagesAreDescribed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tt := range []struct {
+			takes time.Duration
+			names int
+		}{{0, 0}, {waitForCompiled / 2, 3}, {time.Minute, 3}, {0, 500}} {
+			look := func(context.Context) (names []string) {
+				time.Sleep(tt.takes)
+				for i := range tt.names {
+					names = append(names, fmt.Sprintf("package%d", i))
+				}
+				return names
+			}
+			c := connect(t, newServer(t, Config{Runners: allLanguages(runFunc(echo)), Compiled: look}))
+			c.hello()
+			began := time.Now()
+			c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+			line := c.receive().line
+			if time.Since(began) > waitForCompiled || strings.Contains(line, "that are here: package0, package1") != (tt.names > 0 && tt.takes < waitForCompiled) || strings.Contains(line, "package50") {
+				t.Errorf("%+v: after %v %.3000s", tt, time.Since(began), line)
+			}
+			c.end()
+			time.Sleep(tt.takes)
+		}
+	})
 }
 
 func TestEnvironment(t *testing.T) {

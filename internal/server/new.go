@@ -46,6 +46,9 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithToolFilter(withApp),
 		mcpserver.WithExtensions(map[string]any{appExtension: map[string]any{}}),
 		mcpserver.WithHooks(hooks))...)
+	if c.Compiled != nil {
+		mcpserver.WithToolFilter(describeCompiled(c.Compiled))(s.mcp)
+	}
 	s.store = newStore(s.mcp)
 	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)

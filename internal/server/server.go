@@ -29,6 +29,9 @@ type Config struct {
 	// Packages, if not nil, lists the packages in the cache by language, those
 	// that were used last first.
 	Packages func(context.Context) (map[string][]string, error)
+	// Compiled, if not nil, lists the Python packages with machine code in the
+	// cache, those that were used last first.
+	Compiled func(context.Context) []string
 	Log      *zap.Logger // nil: nothing is logged
 }
 

@@ -49,11 +49,13 @@ func annotations(c Config) mcp.ToolAnnotation {
 	}
 }
 
+// maxDescription is where clients cut a description, in bytes.
+const maxDescription = 2048
+
 // description is what a model needs to know to write a program that works here.
-// Clients cut it at 2 KB.
 func description(c Config) string {
 	var b strings.Builder
-	b.WriteString("Runs one program in a fresh sandbox and returns its stdout, stderr and the value of its last expression (as in a notebook: no print needed). ")
+	b.WriteString("Runs one program in a sandbox and returns its stdout, stderr and the value of its last expression (as in a notebook: no print needed). Use it to compute, check, parse, convert or plot instead of guessing; not for GUIs, lasting servers or, unless permitted, the user's own files. ")
 	if c.Sessions == nil {
 		b.WriteString("Nothing is kept between calls.\n")
 	} else {
@@ -62,7 +64,7 @@ func description(c Config) string {
 	for _, l := range names(c.Runners) {
 		switch runners.Language(l) {
 		case runners.Python:
-			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library without threads and subprocesses; top-level await; PyPI packages, compiled ones where they have a wheel for it.\n")
+			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library without threads and subprocesses; top-level await; PyPI packages, compiled ones where they have a wheel for it (an error says what to use instead).\n")
 		case runners.TypeScript:
 			b.WriteString("typescript, javascript: Deno, ES modules, top-level await, no type-checking; npm:, jsr: and node: imports.\n")
 		}
@@ -79,7 +81,10 @@ func description(c Config) string {
 	if c.Isolation != "" {
 		fmt.Fprintf(&b, "Isolation: Python in WebAssembly; Deno by its permissions and by the system (%s).\n", c.Isolation)
 	}
-	b.WriteString("Files: the working directory is private and holds the program and `files`. What the program writes there comes back: images are shown, short text is in the result, all of it is kept as resources (runner://…) for the next runs' `files`. Plots appear at plt.show(), other things by display(x).\n")
+	b.WriteString("Files: the working directory is private and holds the program and `files`. What the program writes there comes back: images are shown, short text is in the result, all is kept as resources (runner://…) for the next runs' `files`. Plots appear at plt.show(), other things by display(x).\n")
+	if !c.Offline {
+		b.WriteString("Data stays on this machine, but package registries see what is imported.\n")
+	}
 	l := c.Limits.WithDefaults()
 	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",
 		seconds(l.Timeout), l.Memory>>20, l.Output)
@@ -122,7 +127,7 @@ func grantText(g runners.Grant) string {
 	if g.All {
 		return "all"
 	}
-	const room = 36
+	const room = 30
 	text := strings.Join(g.List, " ")
 	if len(text) <= room {
 		return text

@@ -83,8 +83,8 @@ func TestDescriptionIsShort(t *testing.T) {
 	all := runners.Policy{Read: g, Write: g, Net: long, Env: g, Run: g, Sys: g, FFI: g, Import: g,
 		DenyRead: g, DenyWrite: g, DenyNet: long, DenyEnv: g, DenyRun: g, DenySys: g, DenyFFI: g, DenyImport: g}
 	for _, p := range []runners.Policy{{}, all} {
-		d := description(Config{Runners: allLanguages(runFunc(echo)), Policy: p})
-		if len(d) > 2048 {
+		d := description(Config{Runners: allLanguages(runFunc(echo)), Policy: p, Isolation: "partial", Sessions: &session.Store{}})
+		if len(d) > maxDescription {
 			t.Errorf("%d bytes:\n%s", len(d), d)
 		}
 	}
