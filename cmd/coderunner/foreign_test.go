@@ -61,7 +61,7 @@ func TestForeignClient(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("the client: %v\n%s", err, out.Bytes())
 	}
-	const checks = 2 * 17
+	const checks = 2 * 19
 	n := 0
 	for line := range strings.Lines(out.String()) {
 		if strings.HasPrefix(line, "ok ") {

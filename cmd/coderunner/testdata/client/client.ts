@@ -26,7 +26,7 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
     client.callTool({ name: "run_code", arguments: args }, options);
 
   const { tools } = await client.listTools();
-  check("lists run_code", tools.length === 1 && tools[0].name === "run_code", tools);
+  check("lists run_code", tools.some((t: Result) => t.name === "run_code"), tools);
 
   // callTool checks structuredContent against the tool's output schema.
   for (const [language, code] of [
@@ -60,7 +60,7 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
   await dropper.connect(new StdioClientTransport({ command: Deno.args[0], env: Deno.env.toObject(), stderr: "ignore" }));
   const listed = await dropper.listTools();
   const plain: Result = await dropper.callTool({ name: "run_code", arguments: { language: "python", code: "40 + 2" } });
-  check("leaves structured content out", !listed.tools[0].outputSchema && plain.structuredContent === undefined && plain.content[0].text === "result: 42", plain);
+  check("leaves structured content out", !listed.tools.find((t: Result) => t.name === "run_code").outputSchema && plain.structuredContent === undefined && plain.content[0].text === "result: 42", plain);
   await dropper.close();
 
   const bad = await run({ language: "python", code: "1", timeout_seconds: "soon" });
@@ -90,6 +90,10 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
   );
   check("runs 40 at once", many.every((r, i) => !r.isError && r.structuredContent.stdout === `${i}\n`), many.filter((r) => r.isError));
 
+  const session = `ts-${mode}-${Deno.pid}`;
+  const first = await run({ language: "python", code: "x = 41", session });
+  check("begins a session", !first.isError, first);
+
   const { pid } = transport;
   await client.close();
   let alive = true;
@@ -98,4 +102,10 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
     if (alive) await new Promise((r) => setTimeout(r, 50));
   }
   check("is gone after close", !alive);
+
+  const later = new Client({ name: "test", version: "1" }, { versionNegotiation });
+  await later.connect(new StdioClientTransport({ command: Deno.args[0], env: Deno.env.toObject(), stderr: "ignore" }));
+  const kept: Result = await later.callTool({ name: "run_code", arguments: { language: "python", code: "x + 1", session } });
+  check("continues a session after a restart", kept.structuredContent?.result?.json === 42, kept);
+  await later.close();
 }
