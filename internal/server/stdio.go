@@ -210,7 +210,9 @@ func (c *conn) serve(ctx context.Context, m *message, req *request) {
 	defer req.cancel()
 	var response mcp.JSONRPCMessage
 	if m.Method == string(mcp.MethodSubscriptionsListen) {
-		response = c.listen(m)
+		var acknowledged mcp.JSONRPCNotification
+		acknowledged, response = endedStream(m.ID)
+		_ = c.write(acknowledged)
 	} else {
 		response = c.server.handleMessage(ctx, m)
 	}
