@@ -191,7 +191,7 @@ func checkConfined(t *testing.T, r appReport) {
 // hostPage returns a host with the server's page, the results of the programs
 // and the resources that they name.
 func hostPage(t *testing.T, theme, trap string) []byte {
-	s := serveForParsers(t)
+	s := serveWire(t)
 	s.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"t","version":"1"},"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}}}`)
 	type contents struct {
 		Contents []struct{ URI, MIMEType, Text, Blob string }

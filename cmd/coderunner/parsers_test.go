@@ -90,15 +90,16 @@ var hostileLines = []string{
 // wireServer is the real binary, and keeps all that it writes.
 type wireServer struct {
 	t     *testing.T
+	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
 	lines []string
 }
 
-func serveForParsers(t *testing.T) *wireServer {
+func serveWire(t *testing.T, env ...string) *wireServer {
 	cache := testcache.Dir()
 	cmd := exec.Command(selfAs(t, "coderunner"), "serve")
-	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+cache)
+	cmd.Env = append(append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+cache), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func serveForParsers(t *testing.T) *wireServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	s := &wireServer{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	s := &wireServer{t: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 	s.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	return s
 }
@@ -176,7 +177,7 @@ func TestEveryLineParses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches the runtimes")
 	}
-	s := serveForParsers(t)
+	s := serveWire(t)
 	for _, line := range hostileLines {
 		s.ask(line)
 	}

@@ -173,8 +173,11 @@ func (x *session) size() (total int64) {
 	return total
 }
 
-// publish gives a manifest its name, after everything that it needs is on disk
-// for good. A link, unlike a rename, never replaces what another process may have
+// maxSynced bounds the blobs that are waited for until the disk has them, in bytes:
+// see RATIONALE.md.
+const maxSynced = 1 << 20
+
+// publish gives a manifest its name, after what it needs is on disk. A link, unlike a rename, never replaces what another process may have
 // put there.
 func (x *session) publish(manifest []byte, name string) error {
 	temp := x.temp()
@@ -185,7 +188,7 @@ func (x *session) publish(manifest []byte, name string) error {
 	var syncing errgroup.Group
 	syncing.Go(func() error { return syncFile(temp) })
 	for name := range x.pending {
-		if !strings.HasPrefix(name, sharedPrefix) {
+		if info, err := os.Lstat(x.blob(name)); err == nil && info.Size() <= maxSynced && !strings.HasPrefix(name, sharedPrefix) {
 			syncing.Go(func() error { return syncFile(x.blob(name)) })
 		}
 	}
