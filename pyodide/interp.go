@@ -15,6 +15,7 @@ import (
 
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostdir"
+	"coderunner/pyodide/snapshot"
 )
 
 // Home is the working directory of a program, empty at first and writable.
@@ -61,6 +62,8 @@ type Interp struct {
 	asked     []string // environment variables looked up before a snapshot
 	newZone   bool     // the snapshot was taken in another time zone
 	from      *Snapshot
+	layer     []snapshot.Extent // pages that the layer below a Snapshot has
+	above     []snapshot.Extent // pages that the snapshot above it had, when the interpreter was restored
 
 	mu     sync.Mutex // held while a program runs, and by Close
 	closed bool       // under mu

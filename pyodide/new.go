@@ -48,6 +48,12 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 		return nil, err
 	}
 	in := &Interp{instance: instance, rt: r, from: z}
+	if z.base != nil {
+		in.above = z.image.Extents
+	}
+	if z.layer != nil {
+		in.layer = z.layer.image.Extents
+	}
 	if err := in.makeFiles(o, z.owner.Clock); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}

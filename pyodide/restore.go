@@ -28,13 +28,10 @@ func (r *compiled) restore(ctx context.Context, z *Snapshot, memory int64) (in *
 	if err := in.linking.restoreLibraries(ctx, z.owner.Link, z.mounts); err != nil {
 		return in, err
 	}
-	if z.base != nil {
-		if err := in.mapImage(z.base.image); err != nil {
+	for _, image := range z.images() {
+		if err := in.mapImage(image); err != nil {
 			return in, err
 		}
-	}
-	if err := in.mapImage(z.image); err != nil {
-		return in, err
 	}
 	if err := in.setGlobals(z.image); err != nil {
 		return in, err

@@ -3,6 +3,7 @@ package pyodide
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type Snapshot struct {
 	drop   func(*Snapshot) // closes the pool's idle instances
 	image  *snapshot.Image
 	base   *Snapshot // what the image is a delta of, its own to close; nil: it is whole
+	layer  *Snapshot // a delta between the two, likewise, or nil
 	owner  owner
 	mounts []Mount
 	closed atomic.Bool
@@ -85,8 +87,10 @@ func (z *Snapshot) Close() error {
 	if z.unmap != nil {
 		err = z.unmap()
 	}
-	if z.base != nil {
-		err = errors.Join(err, z.base.Close())
+	for _, below := range []*Snapshot{z.base, z.layer} {
+		if below != nil {
+			err = errors.Join(err, below.Close())
+		}
 	}
 	return errors.Join(err, z.image.Close())
 }
@@ -112,6 +116,9 @@ type linkState struct {
 type suspended struct {
 	Files   []memfs.Saved
 	Process emscripten.State
+
+	layer func() (*os.File, error) // see Interp.Snapshot
+	lost  bool
 }
 
 // functions are the function objects of the guest's half that the host calls.

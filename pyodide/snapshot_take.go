@@ -275,5 +275,5 @@ func (in *Interp) write(f *os.File, files []memfs.Saved, l *suspended) error {
 	if l == nil || in.from == nil {
 		return snapshot.Write(f, memory, s)
 	}
-	return in.writeDelta(f, memory, s)
+	return in.writeDelta(f, memory, s, l)
 }

@@ -21,13 +21,18 @@ import (
 // are not those of Base. The error wraps [ErrUnfit] and names what cannot be
 // kept: pipes, mapped files, timers, directories of the host. The file's contents
 // are trusted when it is opened: keep it where programs cannot write.
-func (in *Interp) Snapshot(f *os.File) error {
+//
+// If that are many pages, they go to a layer of their own, which later snapshots
+// need, too, and do not repeat. layer makes its file; without it there is none.
+// lost says that the layer of the interpreter's earlier snapshots, if any, is not
+// there any more.
+func (in *Interp) Snapshot(f *os.File, lost bool, layer func() (*os.File, error)) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed || in.dead {
 		return errClosed
 	}
-	l := &suspended{}
+	l := &suspended{layer: layer, lost: lost}
 	var err error
 	if l.Process, err = in.proc.State(); err == nil {
 		l.Files, err = in.fs.State(Home)
@@ -37,6 +42,9 @@ func (in *Interp) Snapshot(f *os.File) error {
 	}
 	return in.write(f, nil, l)
 }
+
+// Layered reports whether the last Snapshot needs a layer.
+func (in *Interp) Layered() bool { return in.layer != nil }
 
 // Base returns the snapshot that a Snapshot of the interpreter would be a delta
 // of; nil if it would be whole. The caller may link to it or copy it, and does
@@ -56,9 +64,24 @@ func (z *Snapshot) whole() *Snapshot {
 	return z
 }
 
-// writeDelta writes the pages that are not those of the base. Where the system
-// does not tell which may differ, all are compared.
-func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State) error {
+// images returns what is mapped one over the other.
+func (z *Snapshot) images() (list []*snapshot.Image) {
+	for _, below := range []*Snapshot{z.base, z.layer} {
+		if below != nil {
+			list = append(list, below.image)
+		}
+	}
+	return append(list, z.image)
+}
+
+// maxRepeated is how many bytes of memory each snapshot may repeat, unless its
+// layer is larger than twice that.
+const maxRepeated = 2 << 20
+
+// writeDelta writes the pages that are not those of the base and the layer. Where
+// the system does not tell which may differ, all are compared, and there is no
+// layer.
+func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *suspended) error {
 	base := in.from.whole()
 	base.reading.RLock()
 	defer base.reading.RUnlock()
@@ -69,26 +92,75 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State) error 
 	if err != nil {
 		return err
 	}
-	where := []snapshot.Extent{{Offset: 0, Length: uint64(len(memory))}}
-	if written, err := in.memory.Written(); err == nil {
-		where = nil
-		for _, r := range written {
-			where = append(where, snapshot.Extent(r))
-		}
-		if in.from.base != nil {
-			where = append(where, in.from.image.Extents...)
-		}
-		slices.SortFunc(where, func(a, b snapshot.Extent) int { return cmp.Compare(a.Offset, b.Offset) })
+	written, err := in.memory.Written()
+	if err != nil {
+		in.layer = nil
+		_, err := snapshot.WriteDelta(f, memory, contents, []snapshot.Extent{{Offset: 0, Length: uint64(len(memory))}}, nil, s)
+		return err
 	}
-	return snapshot.WriteDelta(f, memory, contents, where, s)
+	where := slices.Clone(in.above)
+	for _, r := range written {
+		where = append(where, snapshot.Extent(r))
+	}
+	sortExtents(where)
+	if in.layer != nil && l.lost && l.layer == nil {
+		return fmt.Errorf("snapshot: %w: a part that was saved before is lost", ErrUnfit)
+	}
+	if in.layer != nil && l.lost || l.layer != nil && total(where) > max(maxRepeated, total(in.layer)/2) {
+		if where, err = in.writeLayer(l.layer, memory, contents, where, s); err != nil {
+			return err
+		}
+	}
+	_, err = snapshot.WriteDelta(f, memory, contents, where, in.layer, s)
+	return err
+}
+
+// writeLayer writes what differs from the base and maps it: what is written to from
+// now on differs from the layer. It returns what a snapshot above it has to have,
+// which is nothing.
+func (in *Interp) writeLayer(file func() (*os.File, error), memory, contents []byte, where []snapshot.Extent, s snapshot.State) ([]snapshot.Extent, error) {
+	f, err := file()
+	if err != nil {
+		return nil, err
+	}
+	where = append(where, in.layer...)
+	sortExtents(where)
+	s, err = snapshot.WriteDelta(f, memory, contents, where, nil, s)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	start, err := s.ImageOffset()
+	for e, at := range s.Stored() {
+		if err == nil {
+			err = in.memory.Map(f, start+at, e.Offset, e.Length)
+		}
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		in.dead = true // half of it is mapped
+		return nil, err
+	}
+	in.layer, in.above = s.Extents, nil
+	return nil, nil
+}
+
+func sortExtents(list []snapshot.Extent) {
+	slices.SortFunc(list, func(a, b snapshot.Extent) int { return cmp.Compare(a.Offset, b.Offset) })
+}
+
+// total returns how many bytes extents have, which may overlap.
+func total(list []snapshot.Extent) (bytes uint64) {
+	for _, e := range list {
+		bytes += e.Length
+	}
+	return bytes
 }
 
 // OpenSnapshot opens a file that [Interp.Snapshot] wrote, with this runtime or
 // with an equal one in another process. base is a copy of the file that was the
-// interpreter's Base, "" if there was none. The mounts are those that the
-// interpreter had. The caller closes the result after the interpreters that are
+// interpreter's Base, "" if there was none, and layer one of its layer's file, ""
+// if it was not Layered. The mounts are those that the interpreter had. The caller closes the result after the interpreters that are
 // made of it, if they are to be written again.
-func (r *Runtime) OpenSnapshot(path, base string, mounts []Mount) (*Snapshot, error) {
+func (r *Runtime) OpenSnapshot(path, layer, base string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore
 	}
@@ -101,6 +173,11 @@ func (r *Runtime) OpenSnapshot(path, base string, mounts []Mount) (*Snapshot, er
 	}
 	if z.image.Delta {
 		if z.base, err = r.openSnapshot(base, nil); err != nil {
+			return nil, errors.Join(err, z.Close())
+		}
+	}
+	if layer != "" {
+		if z.layer, err = r.openSnapshot(layer, nil); err != nil {
 			return nil, errors.Join(err, z.Close())
 		}
 	}

@@ -58,7 +58,7 @@ k.drawn = random.random()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(in.Snapshot(f), f.Close()); err != nil {
+	if err := errors.Join(in.Snapshot(f, false, nil), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	home := homeOf(t, in)
@@ -77,7 +77,7 @@ type(k).__name__, k.numbers, k.file.readline(), k.file.read(), open("../link").r
 		t.Fatal(err)
 	}
 	defer other.Close()
-	z, err := other.OpenSnapshot(path, in.Base().Name(), mounts)
+	z, err := other.OpenSnapshot(path, "", in.Base().Name(), mounts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,14 +147,14 @@ func TestSnapshotSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(in.Snapshot(f), f.Close(), in.Close()); err != nil {
+		if err := errors.Join(in.Snapshot(f, false, nil), f.Close(), in.Close()); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)
 		if most := int64(3_000_000 + 1_100_000*i); err != nil || info.Size() > most {
 			t.Errorf("%d: %d bytes, want at most %d", i, info.Size(), most)
 		}
-		z, err := rt.OpenSnapshot(path, base, nil)
+		z, err := rt.OpenSnapshot(path, "", base, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,6 +164,83 @@ func TestSnapshotSize(t *testing.T) {
 		}
 		if in.Base().Name() != base {
 			t.Errorf("the base is now %s", in.Base().Name())
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSnapshotLayers writes an interpreter whose memory is mostly in a layer, time
+// and again, restored between, and compares the memory as the program sees it.
+func TestSnapshotLayers(t *testing.T) {
+	ctx := context.Background()
+	rt := pyodidetest.Runtime(t)
+	in, err := rt.New(ctx, pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(code string) string {
+		t.Helper()
+		res, err := in.Run(ctx, pyodide.Program{Code: code, Session: true})
+		if err != nil || res.Value == nil {
+			t.Fatalf("%s: %+v %v", code, res, err)
+		}
+		return res.Value.Repr
+	}
+	dir, base, layer := t.TempDir(), in.Base().Name(), ""
+	run("import zlib, random\nblob = bytearray(random.randbytes(6_000_000))\n0")
+	const sum = "zlib.crc32(blob), len(blob), total"
+	for i, c := range []struct {
+		code   string
+		layers bool // the layer is written anew
+		lost   bool
+	}{
+		{"total = 0", true, false},
+		{"total += 1; blob[1000] = 7", false, false},
+		{"total += 2; blob[5_000_000] ^= 1; blob[:4096] = bytes(4096)", false, false},
+		{"total += 3; blob += random.randbytes(7_000_000)", true, false},
+		{"total += 4; blob[100_000] ^= 9", false, false},
+		{"total += 5; blob[200_000] ^= 9", true, true},
+		{"total += 6; del blob[1000:]; more = [object() for _ in range(1000)]", false, false},
+	} {
+		want := run(c.code + "\n" + sum)
+		path := filepath.Join(dir, fmt.Sprint(i))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := false
+		err = in.Snapshot(f, c.lost, func() (*os.File, error) {
+			layers, layer = true, path+"-layer"
+			return os.Create(layer)
+		})
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil || info.Size() > 3<<20 || layers != c.layers || !in.Layered() {
+			t.Errorf("%s: %d bytes, layer written %v, want %v, %v", c.code, info.Size(), layers, c.layers, err)
+		}
+		if got := run(sum); got != want {
+			t.Errorf("%s: after its snapshot %s, before %s", c.code, got, want)
+		}
+		if i%2 == 0 { // go on with the one that was written, or with one that was restored
+			continue
+		}
+		z, err := rt.OpenSnapshot(path, layer, base, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if err := in.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if in, err = rt.New(ctx, pyodide.Options{From: z}); err != nil {
+			t.Fatal(err)
+		}
+		if got := run(sum); got != want {
+			t.Errorf("%s: restored %s, before %s", c.code, got, want)
 		}
 	}
 	if err := in.Close(); err != nil {
@@ -192,10 +269,10 @@ func TestSnapshotAhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(in.Snapshot(f), f.Close()); err != nil {
+	if err := errors.Join(in.Snapshot(f, false, nil), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	z, err := rt.OpenSnapshot(path, in.Base().Name(), nil)
+	z, err := rt.OpenSnapshot(path, "", in.Base().Name(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +312,7 @@ func TestSnapshotRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = in.Snapshot(f)
+		err = in.Snapshot(f, false, nil)
 		if !errors.Is(err, pyodide.ErrUnfit) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", code, err, want)
 		}

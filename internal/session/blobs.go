@@ -101,19 +101,20 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 	return saved, nil
 }
 
-// digest returns the digest of a file. That of a file that sessions share is
-// remembered.
+// maxVerified bounds the digests that are remembered.
+const maxVerified = 1024
+
+// digest returns the digest of a file that nobody changes. That of a large one is
+// remembered for that file, by whatever name.
 func (s *Store) digest(file string, info fs.FileInfo) (blob, error) {
-	shared := filepath.Base(file) == runners.SavedBase || strings.HasPrefix(filepath.Base(file), sharedPrefix)
-	if shared {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for sum, was := range s.verified {
-			if os.SameFile(was, info) && was.ModTime().Equal(info.ModTime()) && was.Size() == info.Size() {
-				return blob{sum, info.Size()}, nil
-			}
+	s.mu.Lock()
+	for sum, was := range s.verified {
+		if os.SameFile(was, info) && was.ModTime().Equal(info.ModTime()) && was.Size() == info.Size() {
+			s.mu.Unlock()
+			return blob{sum, info.Size()}, nil
 		}
 	}
+	s.mu.Unlock()
 	f, err := openRegular(file)
 	if err != nil {
 		return blob{}, err
@@ -125,7 +126,12 @@ func (s *Store) digest(file string, info fs.FileInfo) (blob, error) {
 		return blob{}, err
 	}
 	b := blob{hex.EncodeToString(h.Sum(nil)), n}
-	if shared {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.verified) >= maxVerified {
+		clear(s.verified)
+	}
+	if n > maxSynced {
 		s.verified[b.SHA256] = info
 	}
 	return b, nil

@@ -108,7 +108,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	queues   map[string]*queue
-	verified map[string]fs.FileInfo // by digest: blobs that sessions share
+	verified map[string]fs.FileInfo // by digest: large blobs
 	sizes    map[string]int64       // of sessions, in bytes, as far as known
 	swept    time.Time
 }

@@ -8,8 +8,8 @@
 //
 // The memory is stored at its own offsets, so that its extents can be mapped
 // copy-on-write over a fresh linear memory; nothing is read until it is used.
-// A delta has only the pages that differ from another snapshot's, its base, one
-// extent directly after the other. It is mapped over the base.
+// A delta has only the pages that differ from those of other snapshots, over which
+// it is mapped, one extent directly after the other.
 // The package knows the format only: package pyodide takes and restores
 // snapshots, and its store vouches for the bytes.
 //
@@ -67,17 +67,18 @@ type State struct {
 // file is new and empty; it becomes sparse.
 func Write(f *os.File, memory []byte, s State) error {
 	s.Memory, s.Delta = uint64(len(memory)), false
-	s.Extents = differing(memory, nil, []Extent{{0, s.Memory}})
+	s.Extents = differing(memory, nil, []Extent{{0, s.Memory}}, nil)
 	return store(f, memory, s)
 }
 
 // WriteDelta writes what differs in memory from base, which is shorter or as long;
-// beyond its end are zeros. Only the ranges in where can differ; they are in
-// ascending order.
-func WriteDelta(f *os.File, memory, base []byte, where []Extent, s State) error {
+// beyond its end are zeros. Only the ranges in where can differ; what is in over
+// is stored without being compared. Both are in ascending order. It returns the
+// state that it wrote.
+func WriteDelta(f *os.File, memory, base []byte, where, over []Extent, s State) (State, error) {
 	s.Memory, s.Delta = uint64(len(memory)), true
-	s.Extents = differing(memory, base, where)
-	return store(f, memory, s)
+	s.Extents = differing(memory, base, where, over)
+	return s, store(f, memory, s)
 }
 
 func store(f *os.File, memory []byte, s State) error {
@@ -133,9 +134,9 @@ func (s *State) imageSize() int64 {
 	return size
 }
 
-// differing finds the pages in the ranges where that are not as in base, joined
-// over small gaps.
-func differing(memory, base []byte, where []Extent) (out []Extent) {
+// differing finds the pages in the ranges where that are in over or not as in
+// base, joined over small gaps.
+func differing(memory, base []byte, where, over []Extent) (out []Extent) {
 	var zero [page]byte
 	at := uint64(0)
 	for _, w := range where {
@@ -145,7 +146,10 @@ func differing(memory, base []byte, where []Extent) (out []Extent) {
 			if end <= uint64(len(base)) {
 				was = base[at:end]
 			}
-			if bytes.Equal(memory[at:end], was) {
+			for len(over) > 0 && over[0].End() <= at {
+				over = over[1:]
+			}
+			if (len(over) == 0 || over[0].Offset > at) && bytes.Equal(memory[at:end], was) {
 				continue
 			}
 			if n := len(out); n > 0 && at-out[n-1].End() < coalesce*page {
@@ -156,6 +160,12 @@ func differing(memory, base []byte, where []Extent) (out []Extent) {
 		}
 	}
 	return out
+}
+
+// ImageOffset returns where the memory begins in the file of a snapshot.
+func (s *State) ImageOffset() (int64, error) {
+	b, err := json.Marshal(s)
+	return imageOffset(len(b)), err
 }
 
 func imageOffset(state int) int64 {

@@ -69,8 +69,8 @@ func TestDelta(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	where := []Extent{{0, 3 * page}, {page, page}, {65 * page, 35 * page}, {100 * page, 5 * page}}
-	if err := WriteDelta(f, memory, base, where, State{}); err != nil {
+	where := []Extent{{0, 3 * page}, {page, page}, {35 * page, page}, {65 * page, 35 * page}, {100 * page, 5 * page}}
+	if _, err := WriteDelta(f, memory, base, where, []Extent{{35 * page, page}, {71 * page, page}}, State{}); err != nil {
 		t.Fatal(err)
 	}
 	image, err := Open(f.Name())
@@ -87,7 +87,7 @@ func TestDelta(t *testing.T) {
 		stored += e.Length
 	}
 	memory[40*page] = 0
-	if !bytes.Equal(got, memory) || stored != 3*page || int64(image.Memory) != int64(len(memory)) {
+	if !bytes.Equal(got, memory) || stored != 5*page || int64(image.Memory) != int64(len(memory)) {
 		t.Errorf("%d bytes are stored: %v", stored, image.Extents)
 	}
 }

@@ -30,6 +30,7 @@ import (
 // The files of a saved interpreter, besides runners.SavedBase.
 const (
 	savedMemory   = "memory"
+	savedLayer    = "layer" // pages that several states have; not always there
 	savedPackages = "packages.json"
 )
 
@@ -106,7 +107,7 @@ func (j *job) continueSession(ctx context.Context) error {
 		err = j.findPackages(ctx)
 	}
 	if err == nil {
-		j.snapshot, err = j.engine.rt.OpenSnapshot(j.saved[savedMemory], j.saved[runners.SavedBase], j.pk.mounts())
+		j.snapshot, err = j.engine.rt.OpenSnapshot(j.saved[savedMemory], j.saved[savedLayer], j.saved[runners.SavedBase], j.pk.mounts())
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -298,7 +299,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 
 // clean removes what a runner has begun to save.
 func clean(dir string) error {
-	for _, name := range []string{savedMemory, savedPackages, runners.SavedBase} {
+	for _, name := range []string{savedMemory, savedLayer, savedPackages, runners.SavedBase} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -323,8 +324,22 @@ func (l *live) save(s *runners.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.in.Snapshot(f), f.Close()); err != nil {
+	var before map[string]string
+	if l.in.Layered() {
+		before, _ = s.Saved() // what is damaged is written again
+	}
+	written := false
+	err = l.in.Snapshot(f, before[savedLayer] == "", func() (*os.File, error) {
+		written = true
+		return os.OpenFile(filepath.Join(s.Save, savedLayer), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o400) // it is mapped
+	})
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
+	}
+	if l.in.Layered() && !written {
+		if err := os.Link(before[savedLayer], filepath.Join(s.Save, savedLayer)); err != nil {
+			return err
+		}
 	}
 	if base := l.in.Base(); base != nil {
 		if err := linkOrCopy(base, filepath.Join(s.Save, runners.SavedBase)); err != nil {
