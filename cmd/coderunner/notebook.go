@@ -62,14 +62,18 @@ func readNotebook(data []byte) (code, language string, _ cells, err error) {
 	language = cmp.Or(n.Metadata.Kernelspec.Language, n.Metadata.LanguageInfo.Name)
 	var b strings.Builder
 	var starts cells
-	line := 1
+	line, mark := 1, "# %%\n" // by which the guest knows where a cell ends
+	if language != "" && !strings.EqualFold(language, "python") {
+		mark = "// %%\n"
+	}
 	for _, c := range all {
 		if c.Type != "code" {
 			continue
 		}
 		text := strings.TrimRight(string(c.Source+c.Input), "\n") + "\n"
-		if strings.HasPrefix(strings.TrimSpace(text), "%%") {
-			text += "# %%\n" // the end of what the magic is for
+		if len(starts) > 0 {
+			b.WriteString(mark)
+			line++
 		}
 		b.WriteString(text)
 		starts = append(starts, line)

@@ -16,11 +16,11 @@ func TestReadNotebook(t *testing.T) {
 			{"cell_type":"markdown","source":"# x"},
 			{"cell_type":"code","source":["a = 1\n","b = 2"],"outputs":[]},
 			{"cell_type":"code","source":""},
-			{"cell_type":"code","source":"a + b\n"}]}`, "a = 1\nb = 2\n\na + b\n", "python", cells{1, 3, 4}},
+			{"cell_type":"code","source":"a + b\n"}]}`, "a = 1\nb = 2\n# %%\n\n# %%\na + b\n", "python", cells{1, 4, 6}},
 		{"format 3", `{"nbformat":3,"metadata":{},"worksheets":[{"cells":[
 			{"cell_type":"code","language":"python","input":["x = 1"]},{"cell_type":"heading","source":"h"}]}]}`, "x = 1\n", "python", cells{1}},
 		{"a cell's magic", `{"cells":[{"cell_type":"code","source":"%%writefile a\nb"},{"cell_type":"code","source":"c"}]}`, "%%writefile a\nb\n# %%\nc\n", "", cells{1, 4}},
-		{"Deno's", `{"metadata":{"language_info":{"name":"typescript"}},"cells":[{"cell_type":"code","source":"1"}]}`, "1\n", "typescript", cells{1}},
+		{"Deno's", `{"metadata":{"language_info":{"name":"typescript"}},"cells":[{"cell_type":"code","source":"1"},{"cell_type":"code","source":"2"}]}`, "1\n// %%\n2\n", "typescript", cells{1, 3}},
 	} {
 		code, language, in, err := readNotebook([]byte(tt.data))
 		if err != nil || code != tt.code || language != tt.language || !slices.Equal(in, tt.cells) {

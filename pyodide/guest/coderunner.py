@@ -244,6 +244,8 @@ def _compile(p, main):
 def _compile_tree(tree, source, name):
     """The code objects of a program's body and of its last expression."""
     last = None
+    if name.endswith(".ipynb"):
+        _show_cells(tree.body, source)
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not _silent(tree.body[-1], source):
         last = ast.Expression(tree.body.pop().value)
         if not tree.body:
@@ -252,6 +254,18 @@ def _compile_tree(tree, source, name):
     if last is not None:
         last = compile(last, name, "eval", _FLAGS | body.co_flags & _FUTURE, dont_inherit=True)
     return body, last
+
+
+def _show_cells(body, source):
+    """Has the last expression of each cell of a notebook shown. The last cell's is
+    the program's value."""
+    marks = {n for n, line in enumerate(source.split("\n"), 1) if line == "# %%"}
+    for node, following in zip(body, body[1:]):
+        if type(node) is not ast.Expr or marks.isdisjoint(range(node.end_lineno + 1, following.lineno + 1)) or _silent(node, source):
+            continue
+        module = ast.Call(ast.Name("__import__", ast.Load()), [ast.Constant("_coderunner_display")], [])
+        call = ast.Call(ast.Attribute(module, "show_value", ast.Load()), [node.value], [])
+        node.value = ast.fix_missing_locations(ast.copy_location(call, node.value))
 
 
 def _parse(source, name):

@@ -70,6 +70,13 @@ def describe(value):
     return repr(value), None
 
 
+def show_value(value):
+    """Shows the value of an expression, as a notebook does at the end of a cell."""
+    text = describe(value)[0] if value is not None else None
+    if text is not None:
+        print(text)
+
+
 def _text(value):
     """The object's repr, unless that is only its class and address."""
     try:
