@@ -13,23 +13,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-
-	"coderunner/runners"
 )
-
-// sharedPrefix begins the names of blobs that many sessions share: they do not
-// count as a session's.
-const sharedPrefix = "shared-"
-
-// blobName returns the name of a blob that a runner saved under a name.
-func blobName(saved, sha256 string) string {
-	if saved == runners.SavedBase {
-		return sharedPrefix + sha256
-	}
-	return sha256
-}
-
-func (x *session) blob(name string) string { return filepath.Join(x.path, blobsName, name) }
 
 // temp returns the name of a new file or directory of this call.
 func (x *session) temp() string { return filepath.Join(x.path, tempPrefix+rand.Text()) }

@@ -35,18 +35,13 @@
 package session
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
 )
@@ -160,85 +155,6 @@ type session struct {
 	pending map[string]bool // names of blobs that no state on disk needs yet
 }
 
-// locked calls f with a session that nobody else uses meanwhile. It is made if
-// create; otherwise the error is an *Error if there is none.
-func (s *Store) locked(ctx context.Context, name string, create bool, f func(*session) error) (err error) {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	unlock, err := s.lock(ctx, name)
-	if err != nil {
-		return fmt.Errorf("wait for the session %s: %w", name, err)
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	x := s.session(name)
-	switch exists, err := ownDir(x.path); {
-	case err != nil:
-		return fmt.Errorf("open the session %s: %w", name, err)
-	case exists:
-		x.clean()
-		if err := x.load(); err != nil {
-			return err
-		}
-	case !create:
-		return refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
-	default:
-		if err := s.admit(name); err != nil {
-			return err
-		}
-		if err := x.make(); err != nil {
-			return fmt.Errorf("make the session %s: %w", name, err)
-		}
-	}
-	defer x.discard()
-	return f(x)
-}
-
-func (s *Store) session(name string) *session {
-	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}}
-}
-
-// lock waits for its turn and for other processes.
-func (s *Store) lock(ctx context.Context, name string) (unlock func() error, err error) {
-	s.mu.Lock()
-	q := s.queues[name]
-	if q == nil {
-		q = &queue{turn: semaphore.NewWeighted(1)}
-		s.queues[name] = q
-	}
-	q.used++
-	s.mu.Unlock()
-	leave := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if q.used--; q.used == 0 {
-			delete(s.queues, name)
-		}
-	}
-	if err := q.turn.Acquire(ctx, 1); err != nil {
-		leave()
-		return nil, err
-	}
-	free := func() { q.turn.Release(1); leave() }
-	locks := filepath.Join(s.dir, locksName)
-	if err := os.MkdirAll(locks, 0o700); err != nil {
-		free()
-		return nil, err
-	}
-	file := filepath.Join(locks, name)
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() { // a FIFO would be waited for
-		free()
-		return nil, fmt.Errorf("lock %s: it is not a regular file", file)
-	}
-	l := flock.New(file, flock.SetPermissions(0o600))
-	const poll = 5 * time.Millisecond
-	if ok, err := l.TryLockContext(ctx, poll); err != nil || !ok {
-		free()
-		return nil, errors.Join(err, context.Cause(ctx))
-	}
-	return func() error { defer free(); return l.Close() }, nil
-}
-
 // Names of what is in the directory of a namespace and of a session.
 const (
 	locksName  = ".locks"
@@ -247,37 +163,6 @@ const (
 	tempPrefix = "tmp-"
 )
 
-// ownDir reports whether path is there. It must be a directory that only this
-// user can write to.
-func ownDir(path string) (bool, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case !info.IsDir() || info.Mode().Perm()&0o022 != 0:
-		return false, fmt.Errorf("%s is not a directory that only its owner can change: remove it", path)
-	}
-	return true, nil
-}
-
-// make makes the directories of a new session.
-func (x *session) make() error {
-	for _, dir := range []string{statesName, blobsName} {
-		if err := os.MkdirAll(filepath.Join(x.path, dir), 0o700); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// clean removes what a call left whose process was killed.
-func (x *session) clean() {
-	entries, _ := os.ReadDir(x.path) // load reports the error
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tempPrefix) {
-			_ = os.RemoveAll(filepath.Join(x.path, e.Name())) // the next call tries again
-		}
-	}
+func (s *Store) session(name string) *session {
+	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}}
 }

@@ -166,6 +166,20 @@ func (s *state) blobs() map[string]int64 {
 	return out
 }
 
+// sharedPrefix begins the names of blobs that many sessions share: they do not
+// count as a session's.
+const sharedPrefix = "shared-"
+
+// blobName returns the name of a blob that a runner saved under a name.
+func blobName(saved, sha256 string) string {
+	if saved == runners.SavedBase {
+		return sharedPrefix + sha256
+	}
+	return sha256
+}
+
+func (x *session) blob(name string) string { return filepath.Join(x.path, blobsName, name) }
+
 // clone returns a copy with its own lists.
 func (s *state) clone() *state {
 	c := *s
@@ -262,4 +276,14 @@ func openRegular(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	return os.Open(path)
+}
+
+// make makes the directories of a new session.
+func (x *session) make() error {
+	for _, dir := range []string{statesName, blobsName} {
+		if err := os.MkdirAll(filepath.Join(x.path, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// locked calls f with a session that nobody else uses meanwhile. It is made if
+// create; otherwise the error is an *Error if there is none.
+func (s *Store) locked(ctx context.Context, name string, create bool, f func(*session) error) (err error) {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	unlock, err := s.lock(ctx, name)
+	if err != nil {
+		return fmt.Errorf("wait for the session %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	x := s.session(name)
+	switch exists, err := ownDir(x.path); {
+	case err != nil:
+		return fmt.Errorf("open the session %s: %w", name, err)
+	case exists:
+		x.clean()
+		if err := x.load(); err != nil {
+			return err
+		}
+	case !create:
+		return refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
+	default:
+		if err := s.admit(name); err != nil {
+			return err
+		}
+		if err := x.make(); err != nil {
+			return fmt.Errorf("make the session %s: %w", name, err)
+		}
+	}
+	defer x.discard()
+	return f(x)
+}
+
+// ownDir reports whether path is there. It must be a directory that only this
+// user can write to.
+func ownDir(path string) (bool, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.IsDir() || info.Mode().Perm()&0o022 != 0:
+		return false, fmt.Errorf("%s is not a directory that only its owner can change: remove it", path)
+	}
+	return true, nil
+}
+
+// clean removes what a call left whose process was killed.
+func (x *session) clean() {
+	entries, _ := os.ReadDir(x.path) // load reports the error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
+			_ = os.RemoveAll(filepath.Join(x.path, e.Name())) // the next call tries again
+		}
+	}
+}
