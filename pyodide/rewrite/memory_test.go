@@ -192,6 +192,9 @@ func (g *memGenerator) loop(depth int) {
 		g.labels = append(g.labels, true)
 		g.inside(false, depth)
 		g.labels = g.labels[:len(g.labels)-1]
+		if g.IntN(2) == 0 {
+			g.a = g.a.i32(1) // a branch may leave values behind
+		}
 		g.a = g.a.op(wasmbin.OpBr, 1).end().end()
 	}
 }

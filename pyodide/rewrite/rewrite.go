@@ -69,7 +69,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "8"
+const Version = "9"
 
 // Module rewrites a module. The result is the same for the same input and
 // options. A malformed or unsupported module is a *wasmbin.FormatError; other

@@ -78,7 +78,7 @@ func (c *coder) back(open []int32, label uint32, at int) {
 //
 //	body, br_if 0           body, if else br out end, body, if br back else end
 //	body, br 0              body, body, br 0
-//	cond, if body br 1 end  cond, if body else br out end, cond, if body br 1 end
+//	cond, if body br 1 end  cond, if body br 0 else br out end, cond, if body br 1 end
 func (c *coder) repeat(in *wasmbin.Instr, f *frame) {
 	c.replace(in)
 	const out = 3 // of the if, the loops and the block around them
@@ -90,7 +90,8 @@ func (c *coder) repeat(in *wasmbin.Instr, f *frame) {
 	case in.A == 0:
 		back = asm(nil).idx(wasmbin.OpBr, 0)
 	default:
-		end = asm(nil).op(wasmbin.OpElse).idx(wasmbin.OpBr, out).end()
+		// A branch, since there may be values that only a branch leaves behind.
+		end = asm(nil).idx(wasmbin.OpBr, 0).op(wasmbin.OpElse).idx(wasmbin.OpBr, out).end()
 		back = asm(nil).idx(wasmbin.OpBr, 1)
 	}
 	body := slices.Clone(c.buf[f.body:])
