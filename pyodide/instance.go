@@ -77,7 +77,9 @@ func (in *instance) setGlobal(name string, v uint32) error {
 	return nil
 }
 
-// linking is the state of dynamic linking of one instance.
+// linking is the state of dynamic linking of one instance. Its methods are the
+// host's half of dylink and libffi, in link*.go, and of opening libraries, in
+// library_*.go.
 type linking struct {
 	*instance
 	linker   *dylink.Linker

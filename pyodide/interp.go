@@ -53,7 +53,8 @@ func (o Options) memory() int64 {
 	return o.Memory
 }
 
-// Interp is one interpreter. See the package comment for its concurrency.
+// Interp is one interpreter. See the package comment for its concurrency, and for
+// the stations whose files have its methods.
 type Interp struct {
 	*instance // until it is closed
 	rt        *Runtime

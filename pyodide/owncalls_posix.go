@@ -107,7 +107,7 @@ func callUsage(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
 }
 
 // callTzset sets the time zone, by its name in the database of time zones: the
-// host's own for nil and UTC for what is none, as the C library does.
+// host's own for nil, and UTC for an unknown name, as in the C library.
 func callTzset(_ context.Context, in *instance, name *string, _ []byte) (any, error) {
 	location := in.location
 	if name != nil {

@@ -170,7 +170,7 @@ const maxTypeName = 256
 func readReport(text string) (*Result, error) {
 	var r report
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return nil, &guestError{fmt.Sprintf("a report that is none: %v", err)}
+		return nil, &guestError{fmt.Sprintf("not a report: %v", err)}
 	}
 	if r.ExitCode < 0 || r.ExitCode > 255 || r.Line < 0 || len(r.Type) > maxTypeName || len(r.Variables) > maxVariables || r.VariablesOmitted < 0 {
 		return nil, &guestError{"a report with values out of range"}

@@ -7,7 +7,8 @@ import (
 	"coderunner/internal/recent"
 )
 
-// Runtime makes interpreters of one compiled module.
+// Runtime makes interpreters of one compiled module. Its methods are in the files
+// of the stations that the package comment draws.
 type Runtime struct {
 	*compiled
 	pool     instances

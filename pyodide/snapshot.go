@@ -45,7 +45,7 @@ type owner struct {
 	Functions functions       `json:"functions"`
 	Clock     time.Duration   `json:"clock"`
 	Link      *linkState      `json:"link"`
-	Env       []string        `json:"env"` // variables that were asked for
+	Env       []string        `json:"env"` // variables that were looked up
 	Zone      emscripten.Zone `json:"zone"`
 	Files     []memfs.Saved   `json:"files"`     // that the imports made
 	Suspended *suspended      `json:"suspended"` // nil: it has run no program

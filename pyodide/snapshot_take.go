@@ -96,7 +96,7 @@ func (r *Runtime) storedSnapshot(ctx context.Context, key string, mounts []Mount
 	path, err := r.config.Store.File(ctx, "snapshot", key, func(ctx context.Context, w io.Writer) error {
 		f, ok := w.(*os.File)
 		if !ok {
-			return errors.New("the store gives no file to write to")
+			return errors.New("the store does not write to a file")
 		}
 		return make(ctx, f)
 	})

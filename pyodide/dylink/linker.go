@@ -49,7 +49,7 @@ type Config struct {
 	// Call calls one of the main module's exports. After an error the
 	// interpreter is dead and nothing may be called.
 	Call func(ctx context.Context, export string, args ...uint32) (uint32, error)
-	// Grow adds slots to the table and gives the first; ^0 when it is full.
+	// Grow adds slots to the table and returns the first; ^0 when it is full.
 	Grow string // name of the export: (i32) -> i32
 
 	// Zero makes a range of the memory zero, which mostly is so already.
@@ -81,7 +81,9 @@ type Config struct {
 	ArityTable, ArityLen string
 }
 
-// Linker is the dynamic linker of one interpreter.
+// Linker is the dynamic linker of one interpreter. Its methods are the steps of
+// dlopen, dlsym and a restore, all on the same table and symbols; each step has its
+// file.
 type Linker struct {
 	c         Config
 	main      *object
@@ -136,8 +138,8 @@ type library struct {
 	needs     []*library
 	mod       api.Module
 	alloc     uint32 // what calloc gave; 0: nothing
-	placed    bool   // it has slots
-	ready     bool   // it is loaded
+	hasSlots  bool
+	ready     bool // it is loaded
 	published bool
 	env       []byte            // the module that it imports from env, and its stubs
 	from      map[string]string // who provides a function, if not the main module
@@ -175,7 +177,7 @@ func New(c Config) *Linker {
 	return l
 }
 
-// Changes counts what was asked for that can change the table, or what is known
+// Changes counts the requests that can change the table, or what is known
 // of libraries and of functions of C. As long as it stays, the linker's state
 // does, but for the libraries' variables: see [Linker.Reset].
 func (l *Linker) Changes() int { return l.changes }
@@ -245,15 +247,16 @@ type State struct {
 
 // LibraryState is one loaded library.
 type LibraryState struct {
-	Path, Digest      string
-	Module            string // by which Env and other libraries' import from it
-	Memory, Base      uint32
-	Placed, Published bool
-	Known             bool // by its path; false after its constructor failed
-	Needs             []int
-	Env               []byte            // the module that it imports from env
-	From              map[string]string // who provides a function, if not the main module
-	Globals           map[string]uint64 // its mutable globals
+	Path, Digest string
+	Module       string // by which Env and other libraries' import from it
+	Memory, Base uint32
+	HasSlots     bool `json:"Placed"` // so in what exists
+	Published    bool
+	Known        bool // by its path; false after its constructor failed
+	Needs        []int
+	Env          []byte            // the module that it imports from env
+	From         map[string]string // who provides a function, if not the main module
+	Globals      map[string]uint64 // its mutable globals
 }
 
 // SlotState is a function in a slot: Owner is a place in Libraries, or

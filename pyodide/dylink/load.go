@@ -82,7 +82,7 @@ func (p *load) take(ctx context.Context, d *library) (err error) {
 		if d.base, err = l.takeSlots(ctx, i.tableSize, i.tableAlign); err != nil {
 			return err
 		}
-		d.placed = true
+		d.hasSlots = true
 		return l.growArity(ctx, d.base+i.tableSize-1)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (p *load) undo(ctx context.Context) (err error) {
 	made := len(l.glue)
 	for _, d := range p.libs {
 		delete(l.modules, d.module)
-		if d.placed {
+		if d.hasSlots {
 			if err := l.clear(ctx, d.base, d.Image.tableSize); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ func (l *Linker) State() (*State, error) {
 	}
 	for _, d := range l.order {
 		ls := LibraryState{Path: d.path, Digest: d.Digest, Module: d.module, Memory: d.memory, Base: d.base,
-			Placed: d.placed, Published: d.published, Known: l.libs[d.path] == d, Env: d.env, From: d.from, Globals: map[string]uint64{}}
+			HasSlots: d.hasSlots, Published: d.published, Known: l.libs[d.path] == d, Env: d.env, From: d.from, Globals: map[string]uint64{}}
 		for _, n := range d.needs {
 			ls.Needs = append(ls.Needs, place[n])
 		}
@@ -66,7 +66,7 @@ func (l *Linker) State() (*State, error) {
 
 // Restore does again what a state describes, in a new linker, whose main
 // module's memory and table have the size that they had; the memory's contents
-// must be restored after it, since libraries bring their data. open gives the
+// must be restored after it, since libraries bring their data. open returns the
 // library with a digest.
 func (l *Linker) Restore(ctx context.Context, s *State, open func(context.Context, LibraryState) (*Library, error)) error {
 	l.loading = true
@@ -148,7 +148,7 @@ func (l *Linker) restoreLibrary(ctx context.Context, ls LibraryState, open func(
 	if err != nil {
 		return err
 	}
-	d := &library{Library: lib, path: ls.Path, placed: ls.Placed, ready: true, published: ls.Published, env: ls.Env, from: ls.From,
+	d := &library{Library: lib, path: ls.Path, hasSlots: ls.HasSlots, ready: true, published: ls.Published, env: ls.Env, from: ls.From,
 		object: object{module: ls.Module, static: lib.Image.slots, base: ls.Base, memory: ls.Memory, added: map[uint32]uint32{}}}
 	d.object.lib = d
 	if err := l.makeInstance(ctx, d); err != nil {

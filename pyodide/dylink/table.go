@@ -39,7 +39,7 @@ func (l *Linker) TypeAt(slot uint32) (wasmbin.FuncType, bool) {
 		return t, true
 	}
 	for _, d := range l.order {
-		if rel := slot - d.base; d.placed && slot >= d.base && rel < d.Image.tableSize {
+		if rel := slot - d.base; d.hasSlots && slot >= d.base && rel < d.Image.tableSize {
 			t, ok := d.Image.types[rel]
 			return t, ok
 		}

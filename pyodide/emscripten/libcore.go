@@ -31,7 +31,7 @@ const (
 	maxHeap  = 1<<32 - pageSize // a page less than there can be: a size fits 32 bits
 )
 
-// growAhead is how much more memory than was asked for is taken at most.
+// growAhead is how much more memory than requested is taken at most.
 const growAhead = 16 << 20
 
 // doResizeHeap is emscripten_resize_heap(size): whether the memory is now that

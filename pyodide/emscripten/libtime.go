@@ -149,8 +149,8 @@ func (p *Process) SetLocation(l *time.Location) {
 // Zone returns the addresses of the guest's time zone.
 func (p *Process) Zone() Zone { return p.zone }
 
-// Resume says where a guest, whose memory comes from another process, keeps its
-// time zone, and tells it if it is another one now. The guest must not run.
+// Resume sets where a guest, whose memory comes from another process, keeps its
+// time zone, and writes the zone there if it is another one now. The guest must not run.
 func (p *Process) Resume(z Zone, another bool) {
 	if p.zone = z; z == (Zone{}) || !another {
 		return

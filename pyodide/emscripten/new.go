@@ -2,7 +2,6 @@ package emscripten
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 )
@@ -39,11 +38,4 @@ func New(c Config) (*Process, error) {
 		}
 	}
 	return p, nil
-}
-
-// Close closes the descriptors and stops the timers. The guest must not run.
-func (p *Process) Close() {
-	p.Timers.stopAll()
-	p.mappings.drop(0, math.MaxUint32)
-	p.fds.closeAll()
 }

@@ -3,6 +3,7 @@ package emscripten
 import (
 	"context"
 	"io"
+	"math"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -140,6 +141,13 @@ func fromContext(ctx context.Context) *Process {
 // SetMemory sets the guest's memory: the main module's, also for calls
 // from side modules. It is to be called before the guest runs.
 func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
+
+// Close closes the descriptors and stops the timers. The guest must not run.
+func (p *Process) Close() {
+	p.Timers.stopAll()
+	p.mappings.drop(0, math.MaxUint32)
+	p.fds.closeAll()
+}
 
 // Monotonic is what the guest's monotonic clock shows. A process that goes on
 // with a guest's memory must not show less: see [Config.Monotonic].

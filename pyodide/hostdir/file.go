@@ -54,7 +54,7 @@ func (f *Dir) Open(name string, flags, perm uint32) (memfs.HostFile, abi.Errno) 
 
 // truncate empties an open file. One that was opened for reading is opened
 // once more.
-func (f *Dir) truncate(p place, info fs.FileInfo, file *os.File, flags uint32) error {
+func (f *Dir) truncate(p location, info fs.FileInfo, file *os.File, flags uint32) error {
 	if flags&3 != abi.O_RDONLY {
 		return file.Truncate(0)
 	}
@@ -81,7 +81,7 @@ func (f *Dir) create(name string, mode int, perm uint32, appends bool) (memfs.Ho
 }
 
 // open opens the regular file that info says is at p, and nothing else.
-func (f *Dir) open(p place, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
+func (f *Dir) open(p location, info fs.FileInfo, mode int) (*os.File, abi.Errno) {
 	switch {
 	case info.IsDir():
 		return nil, abi.EISDIR

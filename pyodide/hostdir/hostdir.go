@@ -18,7 +18,7 @@
 // # Hard links
 //
 // A hard link is a file like any other: whoever can put one into a directory that
-// programs work in gives them the file. Programs cannot make any.
+// programs work in lets them have the file. Programs cannot make any.
 //
 // # Locking
 //
@@ -53,7 +53,7 @@ import (
 type Rules struct {
 	Read  func(name string) bool
 	Write func(name string) bool // of a name that can be read
-	// Holds says that something below the directory at name is denied: moving the
+	// Holds reports whether something below the directory at name is denied: moving the
 	// directory would take it out of the denial.
 	Holds func(name string) bool
 	// DenyRead and DenyWrite are files and directories of the host that are denied
@@ -106,15 +106,15 @@ func among(info fs.FileInfo, list []fs.FileInfo) bool {
 	return false
 }
 
-// place is a name in an open directory.
-type place struct {
+// location is a name in an open directory.
+type location struct {
 	dir      *os.Root
 	base     string // "." for the directory itself
 	writable bool   // as far as the directories above are concerned
 	opened   bool   // dir is to be closed
 }
 
-func (p place) close() {
+func (p location) close() {
 	if p.opened {
 		p.dir.Close()
 	}
@@ -124,8 +124,8 @@ func (p place) close() {
 const changed = abi.ENOENT
 
 // walk opens the directory that name is in. The caller closes the place.
-func (f *Dir) walk(name string) (place, abi.Errno) {
-	p := place{dir: f.root, base: name, writable: true}
+func (f *Dir) walk(name string) (location, abi.Errno) {
+	p := location{dir: f.root, base: name, writable: true}
 	if name == "." {
 		return p, abi.OK
 	}
@@ -138,35 +138,35 @@ func (f *Dir) walk(name string) (place, abi.Errno) {
 		next, e := f.enter(p, name[at:at+i], name[:at+i])
 		p.close()
 		if e != abi.OK {
-			return place{}, e
+			return location{}, e
 		}
 		p, at = next, at+i+1
 	}
 }
 
 // enter opens the directory base in p, whose whole name is given.
-func (f *Dir) enter(p place, base, name string) (place, abi.Errno) {
+func (f *Dir) enter(p location, base, name string) (location, abi.Errno) {
 	info, e := f.look(p.dir, base, name)
 	switch {
 	case e != abi.OK:
-		return place{}, e
+		return location{}, e
 	case info.Mode()&fs.ModeSymlink != 0:
-		return place{}, abi.ELOOP
+		return location{}, abi.ELOOP
 	case !info.IsDir():
-		return place{}, abi.ENOTDIR
+		return location{}, abi.ENOTDIR
 	}
 	// As not the last element base is opened as a directory or not at all; what
 	// is one in the last element might be waited for.
 	f.looked()
 	dir, err := p.dir.OpenRoot(base + "/.")
 	if err != nil {
-		return place{}, errno(err)
+		return location{}, errno(err)
 	}
-	next := place{dir: dir, base: ".", writable: p.writable && !among(info, f.denyWrite), opened: true}
+	next := location{dir: dir, base: ".", writable: p.writable && !among(info, f.denyWrite), opened: true}
 	now, err := dir.Lstat(".")
 	if err != nil || !os.SameFile(info, now) || kernelView(info, dir) {
 		next.close()
-		return place{}, changed
+		return location{}, changed
 	}
 	return next, abi.OK
 }
@@ -187,7 +187,7 @@ func (f *Dir) look(dir *os.Root, base, name string) (fs.FileInfo, abi.Errno) {
 }
 
 // seek finds something that is there. The caller closes the place.
-func (f *Dir) seek(name string) (place, fs.FileInfo, abi.Errno) {
+func (f *Dir) seek(name string) (location, fs.FileInfo, abi.Errno) {
 	p, e := f.walk(name)
 	if e != abi.OK {
 		return p, nil, e
@@ -201,9 +201,9 @@ func (f *Dir) seek(name string) (place, fs.FileInfo, abi.Errno) {
 }
 
 // seekWritable is seek for something that is to be changed or removed.
-func (f *Dir) seekWritable(name string) (place, fs.FileInfo, abi.Errno) {
+func (f *Dir) seekWritable(name string) (location, fs.FileInfo, abi.Errno) {
 	if !f.Writable(name) {
-		return place{}, nil, abi.EROFS
+		return location{}, nil, abi.EROFS
 	}
 	p, info, e := f.seek(name)
 	if e == abi.OK && (!p.writable || among(info, f.denyWrite)) {
@@ -215,12 +215,12 @@ func (f *Dir) seekWritable(name string) (place, fs.FileInfo, abi.Errno) {
 
 // vacant finds the place of a name that is to be made; whether it is there is
 // for the host to say. The caller closes the place.
-func (f *Dir) vacant(name string) (place, abi.Errno) {
+func (f *Dir) vacant(name string) (location, abi.Errno) {
 	if name == "." {
-		return place{}, abi.EEXIST
+		return location{}, abi.EEXIST
 	}
 	if !f.Writable(name) {
-		return place{}, abi.EROFS
+		return location{}, abi.EROFS
 	}
 	p, e := f.walk(name)
 	if e == abi.OK && !p.writable {

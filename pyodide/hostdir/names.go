@@ -113,7 +113,7 @@ func (f *Dir) Chmod(name string, perm uint32) abi.Errno {
 	if info.IsDir() && p.base != "." {
 		if self, e := f.enter(p, p.base, name); e == abi.OK {
 			defer self.close()
-			p = place{dir: self.dir, base: "."}
+			p = location{dir: self.dir, base: "."}
 		}
 	}
 	// What cannot be opened is changed by its name: a link that took it within

@@ -4,6 +4,6 @@ package hostdir
 
 import "coderunner/pyodide/abi"
 
-func (f *Dir) rename(_, _ place, old, new string) abi.Errno {
+func (f *Dir) rename(_, _ location, old, new string) abi.Errno {
 	return errno(f.root.Rename(old, new))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // rename moves a name from one open directory to another.
-func (f *Dir) rename(from, to place, _, _ string) abi.Errno {
+func (f *Dir) rename(from, to location, _, _ string) abi.Errno {
 	return errno(withFD(from.dir, func(a int) error {
 		return withFD(to.dir, func(b int) error {
 			return unix.Renameat(a, from.base, b, to.base)

@@ -1,4 +1,4 @@
-// Package linmem gives a wasm instance a linear memory that never moves: one
+// Package linmem is a wasm instance's linear memory, which never moves: one
 // reservation of the cap's size whose front is made accessible as it grows.
 //
 // With wazero's own allocator every memory.grow copies the whole memory, and
@@ -66,7 +66,7 @@ func New(limit uint64) (*Memory, error) {
 	return m, nil
 }
 
-// Allocator gives m to the one module instantiated with it.
+// Allocator returns the allocator with which one module is instantiated on m.
 func (m *Memory) Allocator() experimental.MemoryAllocator {
 	return experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory { return m })
 }

@@ -13,7 +13,8 @@ import (
 // for concurrent use; a method that can block takes a context and returns EINTR
 // when it ends first, having transferred nothing.
 //
-// Reads at end of file return 0 and OK. A transfer may be short.
+// Reads at end of file return 0 and OK. A transfer may be short. The methods are
+// the system calls on a descriptor.
 type File struct {
 	fsys  *FS
 	refs  atomic.Int32
@@ -225,7 +226,7 @@ func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
 	return f.node.data().readAt(p, off), abi.OK
 }
 
-// writeAt writes at off or, with O_APPEND, at the end, and says where the
+// writeAt writes at off or, with O_APPEND, at the end, and returns where the
 // written bytes end.
 func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
 	if f.out != nil {

@@ -77,7 +77,9 @@ type Options struct {
 	MaxMounted int          // cached nodes of mounts; 0: 1<<18
 }
 
-// FS is one file system. It is safe for concurrent use.
+// FS is one file system. It is safe for concurrent use. Its methods are the
+// operations of POSIX, each in the file of its kind: one lock guards all nodes, so
+// they belong to one type.
 type FS struct {
 	mu   sync.Mutex // guards the nodes, see the package comment
 	root *Node

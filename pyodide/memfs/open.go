@@ -106,7 +106,7 @@ func (fsys *FS) openHostLocked(o *hostPath, flags, perm uint32) (HostFile, abi.E
 }
 
 // openNewLocked creates the file for O_CREAT.
-func (fsys *FS) openNewLocked(p place, flags, perm uint32, who actor) (*Node, HostFile, abi.Errno) {
+func (fsys *FS) openNewLocked(p location, flags, perm uint32, who actor) (*Node, HostFile, abi.Errno) {
 	switch {
 	case p.kind == lastName && p.slash:
 		return nil, nil, abi.EISDIR
@@ -136,7 +136,7 @@ func (fsys *FS) openNewLocked(p place, flags, perm uint32, who actor) (*Node, Ho
 }
 
 // openTmpfileLocked creates a file without a name, for O_TMPFILE in the directory p.
-func (fsys *FS) openTmpfileLocked(p place, perm uint32, who actor) (*Node, abi.Errno) {
+func (fsys *FS) openTmpfileLocked(p location, perm uint32, who actor) (*Node, abi.Errno) {
 	switch {
 	case p.node == nil:
 		return nil, abi.ENOENT
@@ -153,7 +153,7 @@ func (fsys *FS) openTmpfileLocked(p place, perm uint32, who actor) (*Node, abi.E
 }
 
 // openOldLocked checks that the existing file may be opened, and truncates it.
-func (fsys *FS) openOldLocked(p place, flags uint32, who actor) abi.Errno {
+func (fsys *FS) openOldLocked(p location, flags uint32, who actor) abi.Errno {
 	n := p.node
 	switch {
 	case n == nil:

@@ -55,7 +55,7 @@ func (fsys *FS) mark(path string, f func(*directory)) error {
 
 // hostPath returns where in a HostDir the name at p is, or would be created; nil
 // in memory.
-func (p place) hostPath(who actor) *hostPath {
+func (p location) hostPath(who actor) *hostPath {
 	switch {
 	case p.node != nil:
 		return p.node.host

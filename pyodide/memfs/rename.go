@@ -41,7 +41,7 @@ func (fsys *FS) Rename(oldDir *Node, oldPath string, newDir *Node, newPath strin
 
 // renameHost is rename where at least one of the names is in a HostDir: a and
 // b are where they are.
-func renameHost(a, b *hostPath, from, to place, noReplace bool) abi.Errno {
+func renameHost(a, b *hostPath, from, to location, noReplace bool) abi.Errno {
 	switch {
 	case a == nil || b == nil || a.dir != b.dir:
 		return abi.EXDEV
@@ -57,7 +57,7 @@ func renameHost(a, b *hostPath, from, to place, noReplace bool) abi.Errno {
 
 // renameNames is the part of rename's checks that looks at what the paths are,
 // in do_renameat2's order.
-func renameNames(from, to place, noReplace bool) abi.Errno {
+func renameNames(from, to location, noReplace bool) abi.Errno {
 	switch {
 	case from.kind != lastName:
 		return abi.EBUSY
@@ -84,7 +84,7 @@ func renameNames(from, to place, noReplace bool) abi.Errno {
 	return abi.OK
 }
 
-// holds says whether the directory n is other or lies above it.
+// holds reports whether the directory n is other or lies above it.
 func (n *Node) holds(other *Node) bool {
 	for ; ; other = other.dir().parent {
 		if other == n {
@@ -97,7 +97,7 @@ func (n *Node) holds(other *Node) bool {
 }
 
 // renameRightsLocked is the rest of rename's checks, in vfs_rename's order.
-func (fsys *FS) renameRightsLocked(from, to place) abi.Errno {
+func (fsys *FS) renameRightsLocked(from, to location) abi.Errno {
 	if e := from.removable(guest); e != abi.OK {
 		return e
 	}
@@ -129,7 +129,7 @@ func (fsys *FS) renameRightsLocked(from, to place) abi.Errno {
 }
 
 // moveLocked does a rename that was checked. The number of names never grows.
-func (fsys *FS) moveLocked(from, to place) {
+func (fsys *FS) moveLocked(from, to location) {
 	n := from.node
 	from.parent.dir().remove(from.name)
 	if to.node != nil {

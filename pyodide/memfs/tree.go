@@ -9,7 +9,7 @@ const maxLinkCount = 65000
 
 // vacantLocked resolves path to a name that does not exist and may be created. A
 // slash may follow it if isDir is set.
-func (fsys *FS) vacantLocked(dir *Node, path string, isDir bool, who actor) (place, abi.Errno) {
+func (fsys *FS) vacantLocked(dir *Node, path string, isDir bool, who actor) (location, abi.Errno) {
 	p, e := fsys.walkLocked(dir, path, followNever, who)
 	switch {
 	case e != abi.OK:
@@ -149,8 +149,16 @@ func (fsys *FS) Link(oldDir *Node, oldPath string, newDir *Node, newPath string,
 	return abi.OK
 }
 
+// missing is the error of removing a name that does not exist.
+func (p location) missing() abi.Errno {
+	if p.parent.readonly {
+		return abi.EROFS
+	}
+	return abi.ENOENT
+}
+
 // removable reports whether who may remove the name at p.
-func (p place) removable(who actor) abi.Errno {
+func (p location) removable(who actor) abi.Errno {
 	if e := p.parent.writable(who); e != abi.OK {
 		return e
 	}
@@ -171,10 +179,7 @@ func (fsys *FS) Unlink(dir *Node, path string) abi.Errno {
 	case p.kind != lastName:
 		return abi.EISDIR
 	case p.node == nil:
-		if p.parent.readonly {
-			return abi.EROFS
-		}
-		return abi.ENOENT
+		return p.missing()
 	case p.slash && !p.node.IsDir():
 		return abi.ENOTDIR
 	case p.slash:
@@ -210,10 +215,7 @@ func (fsys *FS) Rmdir(dir *Node, path string) abi.Errno {
 	case p.kind == lastDotDot:
 		return abi.ENOTEMPTY
 	case p.node == nil:
-		if p.parent.readonly {
-			return abi.EROFS
-		}
-		return abi.ENOENT
+		return p.missing()
 	}
 	if e := p.removable(guest); e != abi.OK {
 		return e

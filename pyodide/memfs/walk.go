@@ -34,8 +34,8 @@ const (
 	lastDotDot
 )
 
-// place is what a path resolves to.
-type place struct {
+// location is what a path resolves to.
+type location struct {
 	kind   lastKind
 	parent *Node  // the directory that holds name; nil unless kind is lastName
 	name   string // the last component
@@ -45,28 +45,28 @@ type place struct {
 
 // walkLocked resolves path from dir as Linux's link_path_walk does. A missing
 // last component is not an error.
-func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (place, abi.Errno) {
+func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (location, abi.Errno) {
 	if e := checkPath(path); e != abi.OK {
-		return place{}, e
+		return location{}, e
 	}
 	cur, links := dir, 0
 	if path[0] == '/' {
 		cur = fsys.root
 	}
 	if cur == nil || !cur.fresh() {
-		return place{}, abi.ENOENT
+		return location{}, abi.ENOENT
 	}
 	for rest := path; ; {
 		if !cur.IsDir() {
-			return place{}, abi.ENOTDIR
+			return location{}, abi.ENOTDIR
 		}
 		comp, after := split(rest)
 		if comp == "" {
-			return place{kind: lastRoot, node: cur}, abi.OK
+			return location{kind: lastRoot, node: cur}, abi.OK
 		}
 		p, e := fsys.stepLocked(cur, comp, who)
 		if e != abi.OK {
-			return place{}, e
+			return location{}, e
 		}
 		p.slash = after != ""
 		last := strings.Trim(after, "/") == ""
@@ -74,11 +74,11 @@ func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (place, 
 			if last {
 				return p, abi.OK
 			}
-			return place{}, abi.ENOENT
+			return location{}, abi.ENOENT
 		}
 		if link := p.node.link(); link != nil && (!last || f.follows(p.slash)) {
 			if links++; links > maxLinks {
-				return place{}, abi.ELOOP
+				return location{}, abi.ELOOP
 			}
 			fsys.accessedLocked(p.node)
 			rest = link.target + after
@@ -116,20 +116,20 @@ func split(path string) (comp, after string) {
 }
 
 // stepLocked looks one component up in the directory cur.
-func (fsys *FS) stepLocked(cur *Node, comp string, who actor) (place, abi.Errno) {
+func (fsys *FS) stepLocked(cur *Node, comp string, who actor) (location, abi.Errno) {
 	if !cur.may(who, abi.X_OK) {
-		return place{}, abi.EACCES
+		return location{}, abi.EACCES
 	}
 	switch {
 	case comp == ".":
-		return place{kind: lastDot, node: cur}, abi.OK
+		return location{kind: lastDot, node: cur}, abi.OK
 	case comp == "..":
-		return place{kind: lastDotDot, node: cur.dir().parent}, abi.OK
+		return location{kind: lastDotDot, node: cur.dir().parent}, abi.OK
 	case len(comp) > abi.NAME_MAX:
-		return place{}, abi.ENAMETOOLONG
+		return location{}, abi.ENAMETOOLONG
 	}
 	n, e := fsys.childLocked(cur, comp)
-	return place{kind: lastName, parent: cur, name: comp, node: n}, e
+	return location{kind: lastName, parent: cur, name: comp, node: n}, e
 }
 
 // findLocked is walkLocked for a node that must exist.
@@ -147,7 +147,7 @@ func (fsys *FS) findLocked(dir *Node, path string, f follow, who actor) (*Node, 
 }
 
 // Lookup finds the node at path, relative to dir unless path is absolute (dir
-// may then be nil). follow says whether a symlink as the last component is
+// may then be nil). follow reports whether a symlink as the last component is
 // followed. An empty path is ENOENT.
 func (fsys *FS) Lookup(dir *Node, path string, follow bool) (*Node, abi.Errno) {
 	f := followSlash
@@ -160,7 +160,7 @@ func (fsys *FS) Lookup(dir *Node, path string, follow bool) (*Node, abi.Errno) {
 }
 
 // PathOf is the absolute path of the directory n, for getcwd: ENOENT when it
-// was removed, ENOTDIR when it is none, ENAMETOOLONG past abi.PATH_MAX.
+// was removed, ENOTDIR for other files, ENAMETOOLONG past abi.PATH_MAX.
 func (fsys *FS) PathOf(n *Node) (string, abi.Errno) {
 	if !n.IsDir() {
 		return "", abi.ENOTDIR

@@ -12,10 +12,10 @@ import (
 // Choices are made by bytes, one after the other.
 type Choices struct{ rest []byte }
 
-// Of gives the choices of a sequence of bytes.
+// Of returns the choices of a sequence of bytes.
 func Of(in []byte) Choices { return Choices{in} }
 
-// Left says whether there are bytes left.
+// Left reports whether there are bytes left.
 func (c *Choices) Left() bool { return len(c.rest) > 0 }
 
 // Byte takes the next one; behind the end there are zeros.
@@ -31,7 +31,7 @@ func (c *Choices) Byte() int {
 // Pick chooses one of several.
 func Pick[T any](c interface{ Byte() int }, of ...T) T { return of[c.Byte()%len(of)] }
 
-// Random gives n bytes, the same for the same seeds.
+// Random returns n bytes, the same for the same seeds.
 func Random(n int, seed1, seed2 uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed1, seed2))
 	in := make([]byte, n)

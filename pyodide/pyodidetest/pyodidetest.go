@@ -1,4 +1,4 @@
-// Package pyodidetest gives tests the real Pyodide.
+// Package pyodidetest is the real Pyodide, for tests.
 package pyodidetest
 
 import (

@@ -214,7 +214,7 @@ func readState(r io.ReaderAt, size int64) (*State, int64, error) {
 		return nil, 0, fmt.Errorf("its head: %w", err)
 	}
 	if string(head[:len(magic)]) != magic {
-		return nil, 0, fmt.Errorf("it is none")
+		return nil, 0, fmt.Errorf("not a snapshot")
 	}
 	n := binary.LittleEndian.Uint32(head[len(magic):])
 	if n > maxState || int64(n) > size {

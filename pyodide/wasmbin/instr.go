@@ -43,12 +43,6 @@ type Code struct {
 	depth  int // open blocks, the function's own included
 }
 
-// Code returns a decoder of the body of the defined function with the given
-// number, not index.
-func (m *Module) Code(defined int) *Code {
-	return m.CodeOf(m.Bytes, m.Bodies[defined], m.FuncType(uint32(defined+m.ImportedFuncs)))
-}
-
 // CodeOf returns a decoder of a body in b, which need not be the module's own.
 func (m *Module) CodeOf(b []byte, body Body, t FuncType) *Code {
 	return &Code{Reader: Reader{b: b, pos: body.Code, end: body.End, section: "code"}, m: m,

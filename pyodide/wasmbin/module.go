@@ -93,7 +93,8 @@ type Body struct {
 }
 
 // Module is a parsed module. Its parts alias the bytes that it was parsed from.
-// It is not changed after Parse and may be used by several goroutines.
+// It is not changed after Parse and may be used by several goroutines. What reads
+// a section is a method in the file of that section.
 type Module struct {
 	Bytes     []byte
 	Sections  []Section

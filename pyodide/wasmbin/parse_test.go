@@ -89,7 +89,7 @@ func TestInstructions(t *testing.T) {
 	m := parsed(t, "all.wasm")
 	seen := map[byte]int{}
 	for i, b := range m.Bodies {
-		c := m.Code(i)
+		c := m.CodeOf(m.Bytes, m.Bodies[i], m.FuncType(uint32(i+m.ImportedFuncs)))
 		var in Instr
 		at := b.Code
 		for c.Next(&in) {
@@ -206,7 +206,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for i := range m.Bodies {
-			c := m.Code(i)
+			c := m.CodeOf(m.Bytes, m.Bodies[i], m.FuncType(uint32(i+m.ImportedFuncs)))
 			var in Instr
 			for c.Next(&in) {
 				if in.Op == OpBrTable {

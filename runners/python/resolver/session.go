@@ -91,7 +91,9 @@ func isSdist(filename string) bool {
 	return strings.HasSuffix(filename, ".tar.gz") || strings.HasSuffix(filename, ".zip")
 }
 
-// session is the state of one request. Its fields belong to the resolver script's
+// session is the state of one request. Each step of a request (ask, download,
+// unpack, build) is a method in a file of its own, since all share what was learned
+// of the index. Its fields belong to the resolver script's
 // goroutine, except downloaded.
 type session struct {
 	*Resolver
