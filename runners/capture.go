@@ -137,7 +137,8 @@ func (c *Capture) ends(size int) (head, tail []byte) {
 	return head, tail
 }
 
-// cutMark stands for bytes that were cut; more tells where they are.
+// cutMark returns the text in place of bytes that were cut. More is a few words
+// on where they are.
 func cutMark(bytes int64, more string) string {
 	return fmt.Sprintf("\n… %d bytes cut%s …\n", bytes, more)
 }

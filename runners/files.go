@@ -175,8 +175,8 @@ func Extension(mime string) string {
 	return ".bin"
 }
 
-// typeOf returns a file's media type. Data that is no image, or no text, has no
-// type that says so.
+// typeOf returns a file's media type, which is an image's or a text's only for
+// data that is one.
 func typeOf(name string, data []byte) string {
 	for t, signature := range signatures {
 		if bytes.HasPrefix(data, []byte(signature)) && (t != "image/webp" || len(data) > 12 && string(data[8:12]) == "WEBP") {

@@ -44,9 +44,9 @@ var delegation = sync.OnceValues(func() (string, error) {
 	return parent, nil
 })
 
-// Delegated says why there can be no control groups, nil if there can be. It
-// looks once, removes the groups that killed servers left, and starts this
-// program in a group, killed before its first instruction, to see that it works.
+// Delegated returns nil if control groups can be made, else the reason. The first
+// call removes the groups that killed servers left, and starts this program in a
+// group, killed before its first instruction, to check that it works.
 func Delegated() error {
 	_, err := delegation()
 	return err
@@ -117,8 +117,8 @@ func (g *Group) LimitMemory(more int64) error {
 	return g.set("memory.max", now+more)
 }
 
-// Refused says whether somebody in the group was killed for its memory, and
-// whether it was to have more tasks than it may.
+// Refused reports whether a process of the group was killed for its memory, and
+// whether the group was refused a task.
 func (g *Group) Refused() (memory, tasks bool) {
 	if g == nil {
 		return false, false
@@ -213,7 +213,7 @@ func delegatedParent() (string, error) {
 	return parent, enable(parent)
 }
 
-// mayUse says why a group is not ours to make others in. Being able to write
+// mayUse returns nil if we may make groups in a group. Being able to write
 // there is not enough: root can everywhere, and a user in the groups that the
 // user's own systemd manages. It is ours if systemd has marked it as delegated,
 // or if it is the place where what we may write begins.
@@ -239,7 +239,7 @@ func writable(name string) error {
 	return unix.Faccessat(unix.AT_FDCWD, name, unix.W_OK, unix.AT_EACCESS)
 }
 
-// enable gives groups in dir the controllers that we need.
+// enable turns on the controllers that we need for groups in dir.
 func enable(dir string) error {
 	for _, name := range []string{"memory", "pids"} {
 		have, err := words(dir, "cgroup.controllers")

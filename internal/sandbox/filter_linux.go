@@ -30,7 +30,7 @@ var forbidden = []uint32{
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT,
 }
 
-// absent are system calls that programs can do without when the kernel says
+// absent are system calls that programs can do without when the kernel answers
 // that it does not know them.
 var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 

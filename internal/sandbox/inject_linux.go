@@ -68,7 +68,7 @@ func writeMemory(pid int, address uintptr, b []byte) error {
 }
 
 // step has a stopped process do one system call, whose instruction is at its
-// program counter, and gives the result.
+// program counter, and returns the result.
 func (at *registers) step(pid int, number, a, b, c uintptr) (int64, error) {
 	then := *at
 	then.call(number, a, b, c)

@@ -140,7 +140,7 @@ func (r *rules) addOne(access uint64, path string) error {
 // interpreters remembers answers of interpreter, by path.
 var interpreters sync.Map
 
-// interpreter gives the loader that the kernel starts for a program, "" if it
+// interpreter returns the loader that the kernel starts for a program, "" if it
 // needs none. A program that is replaced by one with another loader is not
 // started any more.
 func interpreter(program string) string {

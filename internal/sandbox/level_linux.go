@@ -13,7 +13,7 @@ type kernel struct {
 	untraced error   // why a started process cannot be traced, to inject a filter into it; nil if it can
 }
 
-// level judges what a kernel offers.
+// level returns what a kernel offers, in words.
 func level(k kernel) Level {
 	l := Level{Name: Full, ABI: k.abi, InForce: inForce(k)}
 	if k.abi == 0 && !k.filter {
@@ -40,7 +40,7 @@ func level(k kernel) Level {
 	return l
 }
 
-// inForce says what a kernel does.
+// inForce lists what a kernel does.
 func inForce(k kernel) []string {
 	list := []string{"no new privileges, and no capabilities but root's to read files"}
 	if k.abi > 0 {

@@ -16,7 +16,7 @@
 //
 // # Limits
 //
-// Linux only; elsewhere [Probe] says "none". Memory, threads and the size of
+// Linux only; elsewhere [Probe] returns [None]. Memory, threads and the size of
 // files are not limited here but on the started process, unless there is a
 // [Group] for it, which must have been delegated to us. Where tracing is
 // forbidden a confined process may fork: the children are confined in the same
@@ -31,7 +31,7 @@ package sandbox
 
 import "strings"
 
-// Spec says what a confined process may touch besides the libraries, time
+// Spec lists what a confined process may touch besides the libraries, time
 // zones and random devices that every program needs. Paths that do not exist
 // are left out. A directory includes everything below it.
 type Spec struct {
@@ -45,10 +45,10 @@ type Spec struct {
 type Level struct {
 	// Name is "full", "partial" or "none".
 	Name string `json:"level"`
-	// Missing says what is not done, a short sentence each. It is empty if
+	// Missing lists what is not done, a short sentence each. It is empty if
 	// Name is "full".
 	Missing []string `json:"missing,omitempty"`
-	// InForce says what is done, a short sentence each.
+	// InForce lists what is done, a short sentence each.
 	InForce []string `json:"in_force,omitempty"`
 	// ABI is the version of Landlock, 0 if there is none.
 	ABI int `json:"landlock_abi"`

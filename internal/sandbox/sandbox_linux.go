@@ -30,7 +30,7 @@ var probe = sync.OnceValue(func() kernel {
 	return k
 })
 
-// Probe says what the kernel can do. It looks once.
+// Probe returns what the kernel can do. The first call tries it.
 func Probe() Level {
 	k := probe()
 	return level(k)
@@ -38,7 +38,7 @@ func Probe() Level {
 
 // Start calls start on an OS thread of its own that is confined as far as the
 // kernel can. Start starts one process, by exec.Cmd or os.StartProcess, with
-// SysProcAttr.Ptrace as it is told, and gives its number; nothing of it has run
+// SysProcAttr.Ptrace as it is told, and returns its number; nothing of it has run
 // when Start returns an error, and it is being killed: the caller reaps it. It
 // must not take long. If all is well the thread lives until end is closed: the
 // kernel takes it for the parent of the process.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Probe says that nothing can be done here.
+// Probe returns None.
 func Probe() Level {
 	return Level{Name: None, Missing: []string{"this system has nothing that an unprivileged process can be confined by, so Deno's permissions stand alone"}}
 }
@@ -18,12 +18,12 @@ func Start(_ Spec, _ <-chan struct{}, start func(trace bool) (pid int, err error
 	return err
 }
 
-// Group is a control group. There are none here: it is always nil.
+// Group is a control group, which is always nil here.
 type Group struct{}
 
 var errNoGroups = errors.New("this system has none")
 
-// Delegated says why there can be no control groups.
+// Delegated returns the reason why there are no control groups.
 func Delegated() error { return errNoGroups }
 
 // NewGroup makes none.
@@ -35,7 +35,7 @@ func (g *Group) Place(*syscall.SysProcAttr) {}
 // LimitMemory does nothing.
 func (g *Group) LimitMemory(int64) error { return nil }
 
-// Refused says that nothing was.
+// Refused returns false.
 func (g *Group) Refused() (memory, tasks bool) { return false, false }
 
 // Close does nothing.
