@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -103,6 +104,25 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 		}
 	}
 	return s.failure(ctx, toolName, err), nil
+}
+
+// failure is the result for an error: in full if it is the caller's.
+func (s *Server) failure(ctx context.Context, tool string, err error) *mcp.CallToolResult {
+	var bad *runners.RequestError
+	var refused *session.Error
+	switch {
+	case errors.As(err, &bad):
+		return toolError(bad.Message)
+	case errors.As(err, &refused):
+		return toolError(refused.Message)
+	case ctx.Err() != nil:
+		return toolError("The call was cancelled.")
+	}
+	s.log.Error(tool, zap.Error(err))
+	if tool == toolName {
+		return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText))
+	}
+	return toolError("This failed, by a fault of the server: " + runners.Clip(err.Error(), maxErrorText))
 }
 
 // toolError is a result for a call that led to no run.

@@ -61,6 +61,13 @@ type shownItem struct {
 	sha256 string
 }
 
+// shownSession is what a result says of its session.
+type shownSession struct {
+	Name  string `json:"name"`
+	State int    `json:"state"`
+	Note  string `json:"note,omitempty"`
+}
+
 // content is what a call returns, under construction.
 type content struct {
 	shown  shownResult
@@ -249,4 +256,37 @@ func sizeText(n int64) string {
 		return fmt.Sprintf("%d kB", n/1000)
 	}
 	return fmt.Sprintf("%d MB", n/1_000_000)
+}
+
+// session adds what became of the session, in a sentence if it is not what one
+// expects.
+func (c *content) session(out *runners.Outcome) {
+	k := out.Continued
+	if k == nil {
+		return
+	}
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	switch k.Origin {
+	case runners.OriginLost:
+		note("The variables of its earlier calls are lost: %s; its files are there.", k.Lost)
+	case runners.OriginReplayed:
+		note("Its earlier programs were run again to get their variables back.")
+	}
+	switch {
+	case k.Refused != "":
+		note("It is as before this call. %s", k.Refused)
+	case k.RolledBack:
+		note("It is as before this call.")
+	case !k.Kept && c.shown.Status == runners.NotInstalled:
+		note("It is as before this call.")
+	case !k.Kept:
+		note("Its variables are as before this call; files that the program wrote are kept.")
+	case c.shown.Status != runners.Succeeded:
+		note("It goes on with what the program did until then.")
+	}
+	if k.Kept && k.Unsaved != "" {
+		note("Its variables will not survive a restart of the server: %s.", k.Unsaved)
+	}
+	c.shown.Session = &shownSession{k.Session, k.State, strings.Join(notes, " ")}
 }

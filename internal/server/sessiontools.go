@@ -9,10 +9,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"go.uber.org/zap"
 
 	"coderunner/internal/session"
-	"coderunner/runners"
 )
 
 // sessionTool is one of the tools beside run_code, which look after sessions.
@@ -67,25 +65,6 @@ func (s *Server) call(ctx context.Context, t sessionTool) *mcp.CallToolResult {
 		return s.failure(ctx, t.name, err)
 	}
 	return &mcp.CallToolResult{Content: blocks}
-}
-
-// failure is the result for an error: in full if it is the caller's.
-func (s *Server) failure(ctx context.Context, tool string, err error) *mcp.CallToolResult {
-	var bad *runners.RequestError
-	var refused *session.Error
-	switch {
-	case errors.As(err, &bad):
-		return toolError(bad.Message)
-	case errors.As(err, &refused):
-		return toolError(refused.Message)
-	case ctx.Err() != nil:
-		return toolError("The call was cancelled.")
-	}
-	s.log.Error(tool, zap.Error(err))
-	if tool == toolName {
-		return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText))
-	}
-	return toolError("This failed, by a fault of the server: " + runners.Clip(err.Error(), maxErrorText))
 }
 
 func textBlock(format string, args ...any) []mcp.Content {
@@ -144,52 +123,3 @@ func (s *Server) doSessions(ctx context.Context, a *arguments) ([]mcp.Content, e
 
 // maxListText bounds the text of a list, in bytes.
 const maxListText = 20_000
-
-// shownSession is what a result says of its session.
-type shownSession struct {
-	Name  string `json:"name"`
-	State int    `json:"state"`
-	Note  string `json:"note,omitempty"`
-}
-
-// session adds what became of the session, in a sentence if it is not what one
-// expects.
-func (c *content) session(out *runners.Outcome) {
-	k := out.Continued
-	if k == nil {
-		return
-	}
-	var notes []string
-	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	switch k.Origin {
-	case runners.OriginLost:
-		note("The variables of its earlier calls are lost: %s; its files are there.", k.Lost)
-	case runners.OriginReplayed:
-		note("Its earlier programs were run again to get their variables back.")
-	}
-	switch {
-	case k.Refused != "":
-		note("It is as before this call. %s", k.Refused)
-	case k.RolledBack:
-		note("It is as before this call.")
-	case !k.Kept && c.shown.Status == runners.NotInstalled:
-		note("It is as before this call.")
-	case !k.Kept:
-		note("Its variables are as before this call; files that the program wrote are kept.")
-	case c.shown.Status != runners.Succeeded:
-		note("It goes on with what the program did until then.")
-	}
-	if k.Kept && k.Unsaved != "" {
-		note("Its variables will not survive a restart of the server: %s.", k.Unsaved)
-	}
-	c.shown.Session = &shownSession{k.Session, k.State, strings.Join(notes, " ")}
-}
-
-// text describes the session in one line.
-func (s *shownSession) text() string {
-	text := fmt.Sprintf("%s, state %d", s.Name, s.State)
-	if s.Note != "" {
-		text += ". " + s.Note
-	}
-	return text
-}

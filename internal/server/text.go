@@ -208,3 +208,12 @@ func (c *content) packagesText(e *runners.Error) string {
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s"
 }
+
+// text describes the session in one line.
+func (s *shownSession) text() string {
+	text := fmt.Sprintf("%s, state %d", s.Name, s.State)
+	if s.Note != "" {
+		text += ". " + s.Note
+	}
+	return text
+}

@@ -80,7 +80,7 @@ func (f *FFI) Prepare(ctx context.Context, p, cif, fun, data, code uint32) (int3
 		return statusBadTypedef, nil
 	}
 	wasm := closureModule(s)
-	c, err := f.closure(ctx, wasm, s.wasm)
+	c, err := f.instance(ctx, wasm, s.wasm)
 	if err != nil {
 		return statusBadTypedef, nil
 	}
@@ -104,8 +104,8 @@ func (f *FFI) install(ctx context.Context, c *closure, p, slot uint32) error {
 	return f.c.SetType(ctx, slot, c.typ)
 }
 
-// closure returns an instance of a closure module, a spare one if there is.
-func (f *FFI) closure(ctx context.Context, wasm []byte, t wasmbin.FuncType) (*closure, error) {
+// instance returns an instance of a closure module, a spare one if there is.
+func (f *FFI) instance(ctx context.Context, wasm []byte, t wasmbin.FuncType) (*closure, error) {
 	key := string(wasm)
 	if n := len(f.spare[key]); n > 0 {
 		c := f.spare[key][n-1]

@@ -41,7 +41,7 @@ func (f *FFI) Restore(ctx context.Context, s State) error {
 		f.taken[slot] = true
 	}
 	for _, cs := range s.Closures {
-		c, err := f.closure(ctx, cs.Module, cs.Type)
+		c, err := f.instance(ctx, cs.Module, cs.Type)
 		if err != nil {
 			return err
 		}

@@ -166,9 +166,6 @@ func (m *Memory) Map(file *os.File, base int64, offset, length uint64) error {
 	return nil
 }
 
-// Range is a part of a memory, in bytes.
-type Range struct{ Offset, Length uint64 }
-
 // Written returns the parts of the memory, in whole pages of the host's, that may
 // have been written to since they were committed or mapped, in ascending order.
 // All else is as it was then. Only Linux tells.

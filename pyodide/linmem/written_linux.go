@@ -114,15 +114,6 @@ func (a *area) readEntries(f *os.File, size uint64) (out []Range, err error) {
 	return out, nil
 }
 
-// appendRange adds a range that is not before the last one.
-func appendRange(out []Range, r Range) []Range {
-	if n := len(out); n > 0 && out[n-1].Offset+out[n-1].Length == r.Offset {
-		out[n-1].Length += r.Length
-		return out
-	}
-	return append(out, r)
-}
-
 // revert drops the private copies of pages.
 func (a *area) revert(r Range) error {
 	return unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(a.base, r.Offset)), r.Length), unix.MADV_DONTNEED)

@@ -41,3 +41,31 @@ func (a *analysis) form(offset int, text string) {
 func (a *analysis) insert(offset int, text string) {
 	a.p.edits = append(a.p.edits, edit{offset: offset, text: text})
 }
+
+// session makes of a module a script for V8's REPL mode, in which the names of the
+// top level live on and may be declared again, but only in the same way. So const,
+// functions and, where it can be told, var become let; imports become dynamic, and
+// nothing is exported. See RATIONALE.md of runners/deno.
+type session struct {
+	statement []token        // of the top-level statement that is being read
+	functions []string       // the names of the top level
+	vars      map[string]int // names → how often they are declared by var
+	lets      []lets
+}
+
+// lets is a var of the top level that may become let.
+type lets struct {
+	keyword token
+	name    string // "" if it is a pattern
+}
+
+// field follows a decorated field of a class. TypeScript's compiler before the
+// standard decorators did not define fields that have no value, so that what their
+// decorators define on the prototype is found. Deno does, unless they are declared.
+type field struct {
+	state fieldState
+	depth int // of the class's members
+	at    int // where "declare" belongs
+}
+
+type fieldState byte

@@ -2,17 +2,6 @@ package jsparse
 
 import "slices"
 
-// field follows a decorated field of a class. TypeScript's compiler before the
-// standard decorators did not define fields that have no value, so that what their
-// decorators define on the prototype is found. Deno does, unless they are declared.
-type field struct {
-	state fieldState
-	depth int // of the class's members
-	at    int // where "declare" belongs
-}
-
-type fieldState byte
-
 const (
 	fieldNone fieldState = iota
 	fieldDecorated

@@ -5,23 +5,6 @@ import "strings"
 // SessionObject is the global object by which the program of a session imports.
 const SessionObject = "__coderunner__"
 
-// session makes of a module a script for V8's REPL mode, in which the names of the
-// top level live on and may be declared again, but only in the same way. So const,
-// functions and, where it can be told, var become let; imports become dynamic, and
-// nothing is exported. See RATIONALE.md of runners/deno.
-type session struct {
-	statement []token        // of the top-level statement that is being read
-	functions []string       // the names of the top level
-	vars      map[string]int // names → how often they are declared by var
-	lets      []lets
-}
-
-// lets is a var of the top level that may become let.
-type lets struct {
-	keyword token
-	name    string // "" if it is a pattern
-}
-
 // maxStatement bounds the tokens kept of a statement.
 const maxStatement = 10_000
 

@@ -11,57 +11,7 @@ import (
 	"io"
 	"os"
 	"path"
-	"strings"
 )
-
-// schemes are the directories of .data: true if their files go to site-packages,
-// false if they are left out.
-var schemes = map[string]bool{
-	"purelib": true, "platlib": true,
-	"scripts": false, "headers": false, "data": false,
-}
-
-// layOut decides where each file goes: to its own path, or from the .data
-// directory, whose name must be data, to site-packages.
-func (w *Wheel) layOut(data string) error {
-	taken := map[string]bool{}
-	dirs := map[string]bool{}
-	folded := map[string]string{}
-	for _, e := range w.archive.entries {
-		if e.dir {
-			continue
-		}
-		target := e.name
-		if top, rest, nested := strings.Cut(e.name, "/"); nested && top == data {
-			scheme, below, inside := strings.Cut(rest, "/")
-			keep, known := schemes[scheme]
-			if !known || !inside {
-				return fmt.Errorf("its .data directory has an unknown part, %q", e.name)
-			}
-			if !keep {
-				continue
-			}
-			target = below
-		}
-		if taken[target] {
-			return fmt.Errorf("two of its files would become %q", target)
-		}
-		if err := checkFold(folded, target); err != nil {
-			return err
-		}
-		taken[target] = true
-		for dir := path.Dir(target); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
-			dirs[dir] = true
-		}
-		w.files = append(w.files, file{path: target, entry: e})
-	}
-	for _, f := range w.files {
-		if dirs[f.path] {
-			return fmt.Errorf("its %q is a file and a directory", f.path)
-		}
-	}
-	return nil
-}
 
 // InstallTo writes the wheel's files below dir, which must exist and should be
 // empty, and checks each against RECORD. Files for which keep returns false are
