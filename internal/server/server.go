@@ -46,7 +46,7 @@ const (
 )
 
 // Server offers run_code to one client. Its methods are safe for concurrent
-// use.
+// use; those of a tool or a resource are in its file.
 type Server struct {
 	runners map[runners.Language]runners.Runner
 	limits  runners.Limits

@@ -145,7 +145,8 @@ func Open(o Options) (*Store, error) {
 	}, nil
 }
 
-// session is one that is locked.
+// session is one that is locked. What needs the lock is a method, in the file of what
+// it does: states, blobs, history, files.
 type session struct {
 	*Store
 	name string

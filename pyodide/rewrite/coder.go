@@ -30,7 +30,8 @@ type frame struct {
 }
 
 // coder rewrites one function at a time. It copies the instructions that stay
-// and appends the others.
+// and appends the others. The passes over a body share its position, its locals and
+// what was found of its loops, so their steps are methods, in the files of the passes.
 type coder struct {
 	r      *rewriter
 	check  []byte

@@ -57,7 +57,8 @@ func (n Names) Import(module, name string) (uint32, bool) { return n.m.ImportedF
 // Export returns the index of an exported function.
 func (n Names) Export(name string) (uint32, bool) { return n.m.ExportedFunc(name) }
 
-// rewriter rewrites one module.
+// rewriter rewrites one module. Each pass is a method in a file of its own: all change
+// the same tables of types, functions and exports.
 type rewriter struct {
 	in    []byte
 	m     *wasmbin.Module

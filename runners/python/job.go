@@ -13,7 +13,8 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// job is one run on its way.
+// job is one run on its way. The stations of a run (analyse, install, lease, run,
+// outcome) are its methods, each in the file of its station.
 type job struct {
 	r      *Runner
 	engine *engine
