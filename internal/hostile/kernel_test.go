@@ -223,11 +223,18 @@ func (s *server) description(t *testing.T) string {
 	}
 	var r struct {
 		Tools []struct {
+			Name        string `json:"name"`
 			Description string `json:"description"`
 		} `json:"tools"`
 	}
-	if err := json.Unmarshal(m.Result, &r); err != nil || len(r.Tools) != 1 {
+	if err := json.Unmarshal(m.Result, &r); err != nil {
 		t.Fatalf("%v: %s", err, m.Result)
 	}
-	return r.Tools[0].Description
+	for _, tool := range r.Tools {
+		if tool.Name == "run_code" {
+			return tool.Description
+		}
+	}
+	t.Fatalf("there is no run_code among the tools: %s", m.Result)
+	return ""
 }

@@ -25,7 +25,7 @@ func TestFrameworks(t *testing.T) {
 		{fmt.Sprintf(suite, "1", ""), 0, nil, []string{".s", "OK (skipped=1)"}},
 		{fmt.Sprintf(suite, "2", "exit=False"), 0, nil, []string{"FAILED (failures=1, skipped=1)"}},
 		{"import unittest\nunittest.main()", 5, nil, []string{"NO TESTS RAN"}},
-		{fmt.Sprintf(doc, "3"), 1, []string{`File "main.py", line 3, in __main__.f`, "Expected:\n    3\nGot:\n    2\n", "***Test Failed*** 1 failure."}, nil},
+		{fmt.Sprintf(doc, "3"), 1, []string{`File "/home/user/main.py", line 3, in __main__.f`, "Expected:\n    3\nGot:\n    2\n", "***Test Failed*** 1 failure."}, nil},
 		{fmt.Sprintf(doc, "2"), 0, nil, nil},
 	} {
 		o := run(t, r, test.code)

@@ -343,7 +343,7 @@ func TestIndexWithoutMicropip(t *testing.T) {
 	x := newIndex(t)
 	x.module("alpha", "1.0")
 	delete(x.files, "micropip")
-	r := x.newRunner(base{}, false, t.TempDir())
+	r := x.runnerIn(base{}, false, t.TempDir()) // whose cache has no micropip either
 	refused(t, run(t, r, "1", "alpha"), "alpha", "127.0.0.1:", "cannot be used", versions.MicropipWheel)
 }
 
