@@ -180,3 +180,15 @@ func (b *backend) Close() error {
 	}
 	return errors.Join(closing.Wait(), b.cache.Close())
 }
+
+// withCache opens the cache that the configuration names, and no other.
+func withCache(cfg Config, use func(*cache.Cache) error) error {
+	c, err := cache.Open(cfg.CacheDir)
+	if err != nil {
+		return err
+	}
+	if why := c.Unusable(); why != nil {
+		return errors.Join(why, c.Close())
+	}
+	return errors.Join(use(c), c.Close())
+}

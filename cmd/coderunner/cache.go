@@ -118,18 +118,6 @@ func join(pids []int) string {
 	return strings.Join(list, ", ")
 }
 
-// withCache opens the cache that the configuration names, and no other.
-func withCache(cfg Config, use func(*cache.Cache) error) error {
-	c, err := cache.Open(cfg.CacheDir)
-	if err != nil {
-		return err
-	}
-	if why := c.Unusable(); why != nil {
-		return errors.Join(why, c.Close())
-	}
-	return errors.Join(use(c), c.Close())
-}
-
 // cacheEntry is an entry as --json prints it.
 type cacheEntry struct {
 	Section string    `json:"section"`
