@@ -232,3 +232,13 @@ func merge(base, over any) any {
 	}
 	return out
 }
+
+// isMatcher reports whether m is a comparison, not an object to compare with.
+func isMatcher(o map[string]any) bool {
+	for k := range o {
+		if k != "contains" && k != "not" {
+			return false
+		}
+	}
+	return len(o) > 0
+}

@@ -30,16 +30,6 @@ func (c *Case) Compare(l runners.Language, outcome any) ([]string, error) {
 	return compare("", outcome, want), err
 }
 
-// isMatcher reports whether m is a comparison, not an object to compare with.
-func isMatcher(o map[string]any) bool {
-	for k := range o {
-		if k != "contains" && k != "not" {
-			return false
-		}
-	}
-	return len(o) > 0
-}
-
 // compare lists the differences, each with its path.
 func compare(path string, got, want any) []string {
 	differs := func() []string {
