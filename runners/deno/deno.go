@@ -47,6 +47,7 @@ import (
 	"runtime"
 	"strings"
 
+	"coderunner/internal/pool"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 )
@@ -57,7 +58,7 @@ type Runner struct {
 	installer installer
 	leases    *leases
 	codes     codes
-	sessions  sessions
+	sessions  *pool.Pool[string, *kept] // by the session's key
 }
 
 var _ runners.Runner = (*Runner)(nil)
@@ -84,7 +85,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	t.sweepGen(dirs.base)
 	l := &launcher{tool: t, runDirs: dirs, store: codecache.New(cfg.Cache, t.log)}
-	r := &Runner{launcher: l, leases: newLeases(l, cfg.Ahead)}
+	r := &Runner{launcher: l, leases: newLeases(l, cfg.Ahead), sessions: newSessions()}
 	r.installer = installer{tool: t, stale: r.leases.dropPrepared}
 	r.codes = codes{r.leases}
 	return r, nil
@@ -111,7 +112,7 @@ func checkDirs(base, denoDir string) error {
 // Close ends the idle processes and removes the directories of runs. No Run may be
 // in progress.
 func (r *Runner) Close() error {
-	r.sessions.close()
+	r.sessions.Close()
 	r.leases.close()
 	if r.cfg.Ahead == 0 {
 		r.store.Wait() // later processes use the databases

@@ -103,7 +103,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		r.sessions.close()
+		r.sessions.Close()
 		r.leases.close()
 		r.settle()
 		if left := filesOfRuns(r); left != nil {

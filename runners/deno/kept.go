@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
-	"time"
 
+	"coderunner/internal/pool"
 	"coderunner/runners"
 	"coderunner/runners/deno/process"
 )
@@ -21,13 +22,6 @@ const maxKept = 8
 
 // stopIdle is why an idle process is killed.
 const stopIdle process.Stop = "not used"
-
-// sessions are the processes that wait for the next program of a session, the one
-// used last at the end. The zero value has none.
-type sessions struct {
-	mu   sync.Mutex
-	kept []*kept
-}
 
 // kept is the process of a session, and what it has run.
 type kept struct {
@@ -40,54 +34,17 @@ type kept struct {
 	unsaved string // why these cannot be run again, "" if they can
 	files   []runners.SessionFile
 	release func() // its hold on the cache
-	expiry  *time.Timer
 }
 
-// take returns the process of a session, nil if there is none. The caller calls
-// put or end.
-func (s *sessions) take(key string) *kept {
-	return s.remove(func(k *kept) bool { return k.key == key })
-}
-
-func (s *sessions) remove(which func(*kept) bool) *kept {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, k := range s.kept {
-		if which(k) {
-			s.kept = append(s.kept[:i], s.kept[i+1:]...)
-			k.expiry.Stop()
-			return k
-		}
-	}
-	return nil
-}
-
-// put keeps a process, and ends the one that was used least recently if there are
-// too many.
-func (s *sessions) put(k *kept) {
-	k.expiry = time.AfterFunc(idleLimit, func() {
-		if s.remove(func(have *kept) bool { return have == k }) != nil {
-			k.close()
-		}
+// newSessions returns where the processes of sessions wait for their next program, by
+// the session's key.
+func newSessions() *pool.Pool[string, *kept] {
+	return pool.New(pool.Options[string, *kept]{
+		New:     func(context.Context, string) (*kept, error) { return nil, nil },
+		Reset:   func(k *kept) (*kept, error) { return k, nil },
+		Close:   (*kept).close,
+		MaxUsed: maxKept, MaxIdleTime: idleLimit,
 	})
-	var old *kept
-	s.mu.Lock()
-	s.kept = append(s.kept, k)
-	if len(s.kept) > maxKept {
-		old, s.kept = s.kept[0], s.kept[1:]
-		old.expiry.Stop()
-	}
-	s.mu.Unlock()
-	if old != nil {
-		old.close()
-	}
-}
-
-// close ends all processes.
-func (s *sessions) close() {
-	for k := s.remove(func(*kept) bool { return true }); k != nil; k = s.remove(func(*kept) bool { return true }) {
-		k.close()
-	}
 }
 
 // close ends the process, which is paused or has ended, in the background.

@@ -48,7 +48,7 @@ func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*run
 		return nil, err
 	}
 	held, release := r.cfg.Cache.Hold(ctx)
-	k := r.sessions.take(req.Session.Key)
+	k, _ := r.sessions.Get(ctx, req.Session.Key) // nil if there is none; it never fails
 	if k != nil && (k.state != req.Session.Before || !k.alive()) {
 		k.close()
 		k = nil
@@ -56,7 +56,7 @@ func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*run
 	s := &continuing{Runner: r, job: j, k: k, release: release, report: runners.Continued{Origin: runners.OriginLive}}
 	o, err := s.run(held)
 	if s.k != nil {
-		r.sessions.put(s.k)
+		r.sessions.Put(s.k.key, s.k)
 	}
 	if s.release != nil {
 		s.release()

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,32 +10,37 @@ import (
 	"coderunner/runners"
 )
 
-// openSessions returns a store of sessions, and runs programs of one.
-func openSessions(t *testing.T, r **Runner) func(name, code string, change ...func(*session.Call)) *runners.Outcome {
+// openSessions returns a function that runs programs of sessions, and where it puts
+// the key of the session that it ran last.
+func openSessions(t *testing.T, r **Runner) (run func(name, code string, change ...func(*session.Call)) *runners.Outcome, key *string) {
 	t.Helper()
 	store, err := session.Open(session.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	key = new(string)
 	return func(name, code string, change ...func(*session.Call)) *runners.Outcome {
 		t.Helper()
 		c := session.Call{Session: name, Request: runners.Request{Language: runners.TypeScript, Code: code}}
 		for _, f := range change {
 			f(&c)
 		}
-		o, err := store.Run(t.Context(), c, (*r).Run)
+		o, err := store.Run(t.Context(), c, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+			*key = req.Session.Key
+			return (*r).Run(ctx, req)
+		})
 		if err != nil {
 			t.Fatalf("%s: %v", code, err)
 		}
 		return o
-	}
+	}, key
 }
 
 // TestSession has one program after another: what is left of each, and where
 // errors are.
 func TestSession(t *testing.T) {
 	r := open(t, "", nil)
-	run := openSessions(t, &r)
+	run, _ := openSessions(t, &r)
 	for _, c := range []struct{ code, want string }{
 		{"const x: number = 1; let y = x + 1\ny", "2"},
 		{"const x = 5\nx + y", "7"}, // declared again
@@ -96,7 +102,7 @@ func TestSession(t *testing.T) {
 // TestSessionAsleep has a session go on in another Runner, as after a restart.
 func TestSessionAsleep(t *testing.T) {
 	r := open(t, "", nil)
-	run := openSessions(t, &r)
+	run, _ := openSessions(t, &r)
 	js := func(c *session.Call) { c.Request.Language = runners.JavaScript }
 	file := func(c *session.Call) {
 		c.Request.Files = []runners.File{{Path: "in.txt", Data: []byte("data")}}
@@ -128,7 +134,7 @@ func TestSessionAsleep(t *testing.T) {
 // TestSessionLimits has programs run into limits, and others that go on after them.
 func TestSessionLimits(t *testing.T) {
 	r := open(t, "", nil)
-	run := openSessions(t, &r)
+	run, key := openSessions(t, &r)
 	limits := func(c *session.Call) { c.Request.Limits.Timeout = 3 * time.Second }
 	run("s", "let n = 1")
 	if o := run("s", "n = 2; for (;;) {}", limits); o.Status != runners.TimedOut || o.Continued.Kept {
@@ -149,9 +155,9 @@ func TestSessionLimits(t *testing.T) {
 
 	// What a program leaves running does not run between calls.
 	run("s", `const w = setInterval(() => { n++; console.log("tick") }, 1); w.unref(); n = 0`)
-	before := keptProcess(t, r).p.Usage().CPU
+	before := keptProcess(t, r, *key).p.Usage().CPU
 	time.Sleep(300 * time.Millisecond) // nothing happens: there is no event
-	if used := keptProcess(t, r).p.Usage().CPU - before; used > 50*time.Millisecond {
+	if used := keptProcess(t, r, *key).p.Usage().CPU - before; used > 50*time.Millisecond {
 		t.Errorf("an idle process used %v", used)
 	}
 	o := run("s", "const after = n; clearInterval(w); after < 50")
@@ -168,12 +174,15 @@ func TestSessionLimits(t *testing.T) {
 }
 
 // keptProcess returns the only process that waits for a session.
-func keptProcess(t *testing.T, r *Runner) *kept {
+func keptProcess(t *testing.T, r *Runner, key string) *kept {
 	t.Helper()
-	r.sessions.mu.Lock()
-	defer r.sessions.mu.Unlock()
-	if len(r.sessions.kept) != 1 {
-		t.Fatalf("%d processes are kept, want 1", len(r.sessions.kept))
+	if n := r.sessions.Stats().Used; n != 1 {
+		t.Fatalf("%d processes are kept, want 1", n)
 	}
-	return r.sessions.kept[0]
+	k, err := r.sessions.Get(t.Context(), key)
+	if err != nil || k == nil {
+		t.Fatalf("no process is kept for %s: %v", key, err)
+	}
+	r.sessions.Put(key, k)
+	return k
 }
