@@ -58,6 +58,9 @@ func (s *Server) fileTools() []sessionTool {
 	}}
 }
 
+// maxListText bounds the text of a list, in bytes.
+const maxListText = 20_000
+
 func (s *Server) doListFiles(ctx context.Context, a *arguments) ([]mcp.Content, error) {
 	name, dir := a.text("session"), strings.TrimSuffix(a.text("path"), "/")
 	if a.err != nil {

@@ -120,6 +120,3 @@ func (s *Server) doSessions(ctx context.Context, a *arguments) ([]mcp.Content, e
 	}
 	return textBlock("%s is closed.", name), s.sessions.Close(ctx, name)
 }
-
-// maxListText bounds the text of a list, in bytes.
-const maxListText = 20_000
