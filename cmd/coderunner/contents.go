@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/runners/python"
 )
 
 // content is a line of cache list: a package, or everything of one sort.
@@ -146,6 +147,17 @@ func compiledPackages(ctx context.Context, c *cache.Cache) (names []string) {
 		}
 	}
 	return names
+}
+
+// missingPackages returns the compiled packages that are not in the cache and cannot
+// be installed.
+func (b *backend) missingPackages(ctx context.Context) []string {
+	p, ok := b.python.(*python.Runner)
+	if !ok {
+		return nil
+	}
+	here := compiledPackages(ctx, b.cache)
+	return slices.DeleteFunc(p.Missing(ctx), func(name string) bool { return slices.Contains(here, name) })
 }
 
 // isCompiled reports whether an unpacked wheel says that it has machine code.

@@ -63,6 +63,7 @@ func serve(ctx context.Context, cfg Config) error {
 		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name,
 		Structured: cfg.Structured, Sessions: sessions, Log: log,
 		Compiled: func(ctx context.Context) []string { return compiledPackages(ctx, b.cache) },
+		Missing:  b.missingPackages,
 		Packages: func(ctx context.Context) (map[string][]string, error) { return cachedPackages(ctx, b.cache) },
 	})
 	if err != nil {

@@ -17,33 +17,60 @@ const (
 	waitForCompiled = 500 * time.Millisecond // of the first tools/list
 )
 
-// describeCompiled returns a filter of tools/list that adds to the description
-// of run_code which compiled packages are here. They are looked up once, while
-// the client shakes hands; a list that is asked for before goes without.
-func describeCompiled(look func(context.Context) []string) func(context.Context, []mcp.Tool) []mcp.Tool {
-	found := make(chan struct{})
-	var text string
+// lookup is a list of names that is being looked up for a description.
+type lookup struct {
+	found chan struct{}
+	text  string // once found is closed
+}
+
+func startLookup(what string, look func(context.Context) []string) *lookup {
+	l := &lookup{found: make(chan struct{})}
 	go func() {
-		defer close(found)
-		names := look(context.Background())
-		if n := min(len(names), maxCompiled); n > 0 {
-			text = "\nCompiled Python packages that are here: " + runners.Clip(strings.Join(names[:n], ", "), maxCompiledText) + "."
-		}
+		defer close(l.found)
+		l.text = firstNames(what, look(context.Background()))
 	}()
+	return l
+}
+
+// describeCompiled returns a filter of tools/list that adds to the description
+// of run_code which compiled packages are here, and which cannot be installed.
+// They are looked up once, while the client shakes hands; a list that is asked for
+// before goes without.
+func describeCompiled(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
+	lookups := []*lookup{
+		startLookup("\nCompiled Python packages that are here: ", c.Compiled),
+		startLookup("\nNot available: ", c.Missing),
+	}
 	return func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
-		select {
-		case <-found:
-		case <-ctx.Done():
-			return tools
-		case <-time.After(waitForCompiled):
+		ctx, cancel := context.WithTimeout(ctx, waitForCompiled)
+		defer cancel()
+		run := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == toolName })
+		if run < 0 {
 			return tools
 		}
 		tools = slices.Clone(tools)
-		for i := range tools {
-			if tools[i].Name == toolName && len(tools[i].Description)+len(text) <= maxDescription {
-				tools[i].Description += text
+		for _, l := range lookups {
+			select {
+			case <-l.found:
+				if d := &tools[run].Description; len(*d)+len(l.text) <= maxDescription {
+					*d += l.text
+				}
+			case <-ctx.Done():
 			}
 		}
 		return tools
 	}
+}
+
+// firstNames lists as many names as the description has room for, after what they
+// are; "" without any.
+func firstNames(what string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if len(names) > maxCompiled {
+		names, more = names[:maxCompiled], ", …"
+	}
+	return what + runners.Clip(strings.Join(names, ", "), maxCompiledText) + more + "."
 }

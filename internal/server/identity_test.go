@@ -92,12 +92,14 @@ func TestCompiledPackagesAreDescribed(t *testing.T) {
 				}
 				return names
 			}
-			c := connect(t, newServer(t, Config{Runners: allLanguages(runFunc(echo)), Compiled: look}))
+			missing := func(context.Context) []string { return []string{"heavy"} }
+			c := connect(t, newServer(t, Config{Runners: allLanguages(runFunc(echo)), Compiled: look, Missing: missing}))
 			c.hello()
 			began := time.Now()
 			c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 			line := c.receive().line
-			if time.Since(began) > waitForCompiled || strings.Contains(line, "that are here: package0, package1") != (tt.names > 0 && tt.takes < waitForCompiled) || strings.Contains(line, "package50") {
+			if time.Since(began) > waitForCompiled || strings.Contains(line, "that are here: package0, package1") != (tt.names > 0 && tt.takes < waitForCompiled) || strings.Contains(line, "package50") ||
+				!strings.Contains(line, "Not available: heavy.") {
 				t.Errorf("%+v: after %v %.3000s", tt, time.Since(began), line)
 			}
 			c.end()

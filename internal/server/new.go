@@ -47,7 +47,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{appExtension: map[string]any{}}),
 		mcpserver.WithHooks(hooks))...)
 	if c.Compiled != nil {
-		mcpserver.WithToolFilter(describeCompiled(c.Compiled))(s.mcp)
+		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
 	}
 	s.store = newStore(s.mcp)
 	s.properties = inputSchema(c)["properties"].(object)

@@ -29,10 +29,11 @@ type Config struct {
 	// Packages, if not nil, lists the packages in the cache by language, those
 	// that were used last first.
 	Packages func(context.Context) (map[string][]string, error)
-	// Compiled, if not nil, lists the Python packages with machine code in the
-	// cache, those that were used last first.
-	Compiled func(context.Context) []string
-	Log      *zap.Logger // nil: nothing is logged
+	// Compiled lists the Python packages with machine code in the cache, those that
+	// were used last first; Missing those that cannot be installed, those that most
+	// others need first. Both are set, or neither.
+	Compiled, Missing func(context.Context) []string
+	Log               *zap.Logger // nil: nothing is logged
 }
 
 // Structured is whether clients get structured content and its schema.

@@ -60,6 +60,16 @@ func (r *Runner) forget(o *opening) {
 	}
 }
 
+// Missing returns the names of packages with machine code that cannot be
+// installed because the place where Pyodide's builds are cannot be reached.
+func (r *Runner) Missing(ctx context.Context) []string {
+	e, err := r.engine(ctx, nil)
+	if err != nil {
+		return nil // a run says why
+	}
+	return e.resolver.Missing(ctx)
+}
+
 // start fetches Pyodide and opens it.
 func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
 	dir, err := r.fetch.NPM(ctx, versions.Pyodide(r.cfg.NPMRegistry), func(done, total int64) {

@@ -1,9 +1,11 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,25 +85,25 @@ func (s *session) lose(lost *baseError) bool {
 
 // probeBase finds out whether the base URL can be reached, unless that is known.
 // The channel is closed when it is known.
-func (s *session) probeBase(ctx context.Context) <-chan struct{} {
+func (r *Resolver) probeBase(ctx context.Context) <-chan struct{} {
 	known := make(chan struct{})
-	s.mu.Lock()
-	recent := time.Since(s.baseAsked) < baseRetry
-	s.mu.Unlock()
-	if recent || s.fetch.Offline() {
+	r.mu.Lock()
+	recent := time.Since(r.baseAsked) < baseRetry
+	r.mu.Unlock()
+	if recent || r.fetch.Offline() {
 		close(known)
 		return known
 	}
 	go func() {
 		defer close(known)
-		_, err := s.fetch.Get(ctx, s.base.JoinPath(versions.PyodideLock).String(), nil, maxLock)
+		_, err := r.fetch.Get(ctx, r.base.JoinPath(versions.PyodideLock).String(), nil, maxLock)
 		if ctx.Err() != nil {
 			return
 		}
 		// Any HTTP answer shows that the base can be reached.
 		_, answered := errors.AsType[*fetch.HTTPError](err)
 		_, large := errors.AsType[*fetch.SizeError](err)
-		s.noteBase(err == nil || answered || large)
+		r.noteBase(err == nil || answered || large)
 	}()
 	return known
 }
@@ -125,4 +127,30 @@ func (r *Resolver) BaseUnreachable() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.baseErr
+}
+
+// Missing returns the names of the packages whose machine code only the base URL
+// has, if it cannot be reached: those that most others of the lock file need come
+// first.
+func (r *Resolver) Missing(ctx context.Context) (names []string) {
+	select {
+	case <-r.probeBase(ctx):
+	case <-ctx.Done():
+	}
+	if r.BaseUnreachable() == "" {
+		return nil
+	}
+	needed := map[string]int{}
+	for name, p := range r.lock.ByName {
+		if strings.HasSuffix(p.FileName, ".whl") && !strings.HasSuffix(p.FileName, "-any.whl") && r.usable(name, p) {
+			names = append(names, name)
+		}
+		for _, d := range p.Depends {
+			needed[d]++
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(needed[b]-needed[a], strings.Compare(a, b))
+	})
+	return names
 }

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,18 @@ func TestOffered(t *testing.T) {
 	r.noteBase(false)
 	if offers, reasons = s.offered(); len(offers) != 0 || !strings.Contains(reasons["pure"], "cannot be reached") {
 		t.Errorf("offers %v, reasons %v", offers, reasons)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	r := testResolver(t)
+	r.noteBase(true)
+	if got := r.Missing(t.Context()); len(got) != 0 {
+		t.Errorf("%q are missing while the base can be reached", got)
+	}
+	r.noteBase(false)
+	if got, want := r.Missing(t.Context()), []string{"fast", "markupsafe"}; !slices.Equal(got, want) {
+		t.Errorf("missing %q, want %q", got, want)
 	}
 }
 
