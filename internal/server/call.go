@@ -14,16 +14,28 @@ import (
 	"coderunner/runners"
 )
 
-// run waits for a free place and runs the program there.
-func (s *Server) run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+// runIn waits for the call's session, if it names one, and runs the program.
+func (s *Server) runIn(ctx context.Context, call session.Call) (*runners.Outcome, error) {
 	progress := startReporter(ctx, notifierFrom(ctx))
 	defer progress.close()
-	arrived := time.Now()
+	run := func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		return s.run(ctx, req, progress)
+	}
+	if call.Session == "" {
+		return run(ctx, call.Request)
+	}
+	progress.set(runners.Progress{Phase: "session", Item: call.Session})
+	return s.sessions.Run(ctx, call, run)
+}
+
+// run waits for a free place and runs the program there.
+func (s *Server) run(ctx context.Context, req runners.Request, progress *reporter) (*runners.Outcome, error) {
+	progress.set(runners.Progress{Phase: "queue"})
 	if err := s.places.Acquire(ctx, 1); err != nil {
 		return nil, fmt.Errorf("wait for a free place: %w", err)
 	}
 	defer s.places.Release(1)
-	queued := time.Since(arrived)
+	queued := time.Since(progress.started)
 
 	progress.set(runners.Progress{Phase: "run"})
 	if req.Limits.Timeout == 0 {
@@ -91,12 +103,7 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 	call, err := s.parseArguments(params)
 	if err == nil {
 		var out *runners.Outcome
-		if call.Session == "" {
-			out, err = s.run(ctx, call.Request)
-		} else {
-			out, err = s.sessions.Run(ctx, call, s.run)
-		}
-		if err == nil {
+		if out, err = s.runIn(ctx, call); err == nil {
 			if string(params.Arguments["language"]) != strconv.Quote(string(call.Request.Language)) {
 				out.Language = call.Request.Language
 			}

@@ -32,6 +32,21 @@ func startLookup(what string, look func(context.Context) []string) *lookup {
 	return l
 }
 
+// wait reports whether the names are found, at the latest when ctx ends.
+func (l *lookup) wait(ctx context.Context) bool {
+	select {
+	case <-l.found:
+		return true
+	default:
+	}
+	select {
+	case <-l.found:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // describeCompiled returns a filter of tools/list that adds to the description
 // of run_code which compiled packages are here, and which cannot be installed.
 // They are looked up once, while the client shakes hands; a list that is asked for
@@ -50,12 +65,8 @@ func describeCompiled(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
 		}
 		tools = slices.Clone(tools)
 		for _, l := range lookups {
-			select {
-			case <-l.found:
-				if d := &tools[run].Description; len(*d)+len(l.text) <= maxDescription {
-					*d += l.text
-				}
-			case <-ctx.Done():
+			if d := &tools[run].Description; l.wait(ctx) && len(*d)+len(l.text) <= maxDescription {
+				*d += l.text
 			}
 		}
 		return tools

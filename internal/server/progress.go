@@ -125,6 +125,8 @@ func describePhase(p runners.Progress) string {
 	switch p.Phase {
 	case "queue":
 		return "waiting for a free place"
+	case "session":
+		return "waiting for the session " + p.Item
 	case "", "start", "run":
 		return "running"
 	}

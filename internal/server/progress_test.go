@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -64,6 +65,42 @@ func TestProgress(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 		if r := c.receive(); string(r.ID) != "2" {
 			t.Errorf("after the response: %s", r.line)
+		}
+		c.end()
+	})
+}
+
+// A call that waits for a busy session says so.
+func TestProgressOfWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := runFunc(func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+			time.Sleep(3 * time.Second)
+			return &runners.Outcome{Status: runners.Succeeded}, nil
+		})
+		store, err := session.Open(session.Options{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := connect(t, newServer(t, Config{Runners: allLanguages(slow), Sessions: store}))
+		c.hello()
+		call := func(id string) string {
+			return strings.Replace(progressCall(id, id), `"code":"x"`, `"code":"x","session":"trial"`, 1)
+		}
+		c.send(call("1"))
+		time.Sleep(time.Second)
+		c.send(call("2"))
+		waited, answers := false, 0
+		for answers < 2 {
+			r := c.receive()
+			switch {
+			case r.Method == "":
+				answers++
+			case string(r.Params.ProgressToken) == "2" && strings.Contains(r.Params.Message, "waiting for the session trial ("):
+				waited = true
+			}
+		}
+		if !waited {
+			t.Error("the second call did not say that it waits for the session")
 		}
 		c.end()
 	})
