@@ -57,6 +57,9 @@ func (x *session) limit(s *state) error {
 	if need > x.limits.Size {
 		return refuse("The session would take %d MiB, and its limit is %d MiB (CODE_RUNNER_SESSION_SIZE on the server): delete files or variables.", need>>20, x.limits.Size>>20)
 	}
+	if err := x.sweepIfDue(); err != nil {
+		return err
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sizes[x.name] = min(x.size(), x.limits.Size)
@@ -154,13 +157,7 @@ func (s *Store) admit(name string) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	due := time.Since(s.swept) > sweepTime || len(names) >= s.limits.Sessions
-	if due {
-		s.swept = time.Now()
-	}
-	s.mu.Unlock()
-	if due {
+	if len(names) >= s.limits.Sessions {
 		s.sweep(names)
 		if names, err = s.names(); err != nil {
 			return err
@@ -170,6 +167,25 @@ func (s *Store) admit(name string) error {
 		return refuse("There are %d sessions, which is the limit (CODE_RUNNER_SESSIONS on the server): close one with the tool sessions.", len(names))
 	}
 	return nil
+}
+
+// sweepIfDue sweeps when nobody has for some time: the sizes that other processes
+// gave their sessions are known from then on.
+func (s *Store) sweepIfDue() error {
+	s.mu.Lock()
+	due := time.Since(s.swept) > sweepTime
+	if due {
+		s.swept = time.Now()
+	}
+	s.mu.Unlock()
+	if !due {
+		return nil
+	}
+	names, err := s.names()
+	if err == nil {
+		s.sweep(names)
+	}
+	return err
 }
 
 // sweep removes the sessions that are past their time and what was being removed,

@@ -272,6 +272,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestDiskOfOthers has two stores of one directory, as two servers do: what the
+// sessions of one take counts for the other, also when that makes no session.
+func TestDiskOfOthers(t *testing.T) {
+	o := session.Options{Dir: t.TempDir(), Limits: session.Limits{Bytes: 1500}}
+	fill := fake(func(v string, files map[string]string) (string, runners.Status) {
+		files["f"] = strings.Repeat("x", 900)
+		return v, runners.Succeeded
+	})
+	call(t, open(t, o), "mine", add("x"))
+	call(t, open(t, o), "other", fill)
+	if k := call(t, open(t, o), "mine", fill).Continued; !strings.Contains(k.Refused, "CODE_RUNNER_SESSION_DISK") {
+		t.Errorf("%+v", k)
+	}
+}
+
 // dirOf returns the directory of the session a.
 func dirOf(t *testing.T, s *session.Store) (dir string) {
 	t.Helper()
