@@ -19,7 +19,8 @@ const module = "coderunner/"
 // under pyodide/ never import one another but for the leaves abi, hostfn,
 // memfs and wasmbin; pyodide joins them.
 const imports = `
-	runners:
+	internal/netpolicy:
+	runners: internal/netpolicy
 	internal/procdir:
 	internal/pool:
 	internal/recent:
@@ -80,8 +81,8 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process
-	net: internal/fetch
-	net/http: internal/fetch runners/python/resolver
+	net: internal/fetch internal/netpolicy
+	net/http: internal/fetch internal/netpolicy runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"coderunner/internal/netpolicy"
 )
 
 // Policy is what programs may touch, from Deno's permission flags. It is one
@@ -95,7 +97,22 @@ func ParsePolicy(args []string) (Policy, error) {
 			*k.allow(&p) = Grant{All: true}
 		}
 	}
-	return p, nil
+	_, err := p.network()
+	return p, err
+}
+
+// Network returns what programs may reach. The lists of a Policy that ParsePolicy
+// did not make must be right.
+func (p Policy) Network() *netpolicy.Policy {
+	n, err := p.network()
+	if err != nil {
+		panic(err)
+	}
+	return &n
+}
+
+func (p Policy) network() (netpolicy.Policy, error) {
+	return netpolicy.Parse(p.Net.All, p.Net.List, p.DenyNet.All, p.DenyNet.List)
 }
 
 // add takes one argument.

@@ -3,6 +3,7 @@ package resolver
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coderunner/runners"
@@ -25,24 +26,12 @@ func (r *Resolver) Refusal(p runners.Policy) string {
 		"name it in the argument packages (--package on the command line), or let programs reach the index (--allow-net=" + strings.Join(hosts, ",") + " on the server)"
 }
 
-// allowsHost reports whether a policy lets programs reach a URL's host. It compares
-// names and addresses as written; Deno's other patterns never allow, and any of
-// them in the deny list denies.
+// allowsHost reports whether a policy lets programs reach a URL's host.
 func allowsHost(p runners.Policy, u *url.URL) bool {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	host := strings.ToLower(u.Hostname())
-	names := []string{host, strings.ToLower(strings.TrimSuffix(u.Host, ":"+u.Port())) + ":" + port}
-	in := func(list []string) bool {
-		return slices.ContainsFunc(list, func(item string) bool {
-			return slices.Contains(names, strings.ToLower(item))
-		})
-	}
-	pattern := func(item string) bool { return strings.ContainsAny(item, "*/") }
-	if p.DenyNet.All || in(p.DenyNet.List) || slices.ContainsFunc(p.DenyNet.List, pattern) {
-		return false
-	}
-	return p.Net.All || in(p.Net.List)
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && p.Network().AllowsHost(u.Hostname(), uint16(n))
 }

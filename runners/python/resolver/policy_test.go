@@ -23,7 +23,8 @@ func TestRefusal(t *testing.T) {
 		{"http://[::1]:8080/", "", "--allow-net=[::1]:8080", true},
 		{"http://127.0.0.1:8080/", "", "--allow-net --deny-net=127.0.0.0/8", false},
 		{"https://x.invalid/simple/", "", "--allow-net --deny-net=x.invalid", false},
-		{"https://x.invalid/simple/", "", "--allow-net=*.invalid", false},
+		{"https://x.invalid/simple/", "", "--allow-net=*.invalid", true},
+		{"http://127.0.0.1:8080/", "", "--allow-net", false}, // it must be named
 		{"https://sub.x.invalid/", "", "--allow-net=x.invalid", false},
 		{"file:///srv/simple/", "", "", true},
 		{"file:///srv/simple/", "https://x.invalid/pyodide/", "", false},

@@ -1,0 +1,222 @@
+package netpolicy
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"sync"
+)
+
+// Bounds of what a run remembers of what the program does.
+const (
+	maxContacts = 100
+	maxNames    = 4096 // looked up
+	maxPerAddr  = 64   // names of one address
+)
+
+// Options are what a run's network is made of besides the policy.
+type Options struct {
+	// LookupIP finds the addresses of a name; nil is the system's resolver.
+	LookupIP func(ctx context.Context, host string) ([]netip.Addr, error)
+	// Proxy returns the HTTP proxy for a URL, nil for none, as http.Transport's
+	// field of this name. Names that go through one are not looked up here.
+	Proxy func(*url.URL) (*url.URL, error)
+}
+
+// Run is the network of one run: what it may reach and what it reached. It is
+// safe for concurrent use.
+type Run struct {
+	policy *Policy
+	Options
+
+	mu       sync.Mutex // guards what follows
+	names    map[string][]netip.Addr
+	byAddr   map[netip.Addr][]string // the latest is the last
+	own      map[uint16]int          // ports that the run listens on
+	contacts []*contact
+	more     int // contacts left out
+}
+
+// NewRun returns the network of a run under p.
+func (p *Policy) NewRun(o Options) *Run {
+	if o.LookupIP == nil {
+		o.LookupIP = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	return &Run{policy: p, Options: o, names: map[string][]netip.Addr{}, byAddr: map[netip.Addr][]string{}, own: map[uint16]int{}}
+}
+
+// Lookup returns the addresses of a name, or the address that host is. The error
+// is *Refused or *net.DNSError. A name that only a proxy looks up has an address
+// that stands for it in this run.
+func (r *Run) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{addr}, nil
+	}
+	name := canonical(host)
+	if !validName(name) {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	if verdict := r.policy.checkName(name, 0); verdict != allowed {
+		refused := &Refused{Host: name, why: verdict}
+		r.contact(name, 0, refused)
+		return nil, refused
+	}
+	addrs, err := r.addresses(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return addrs, r.remember(name, addrs)
+}
+
+// addresses finds the addresses of an allowed name.
+func (r *Run) addresses(ctx context.Context, name string) ([]netip.Addr, error) {
+	switch {
+	case name == "localhost": // never asked of a server (RFC 6761)
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	case r.proxyFor(name, 443) != nil:
+		return r.standIn(name)
+	}
+	addrs, err := r.LookupIP(ctx, name)
+	for i := range addrs {
+		addrs[i] = addrs[i].Unmap()
+	}
+	return addrs[:min(len(addrs), maxPerAddr)], err
+}
+
+// remember keeps which addresses an allowed name has.
+func (r *Run) remember(name string, addrs []netip.Addr) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.names[name]; !known && len(r.names) >= maxNames {
+		return &net.DNSError{Err: "too many names in one run", Name: name}
+	}
+	r.names[name] = addrs
+	for _, addr := range addrs {
+		names := slices.DeleteFunc(r.byAddr[addr], func(n string) bool { return n == name })
+		if names = append(names, name); len(names) > maxPerAddr {
+			names = names[1:]
+		}
+		r.byAddr[addr] = names
+	}
+	return nil
+}
+
+// namesOf returns the names that an address was looked up for, the one that the
+// program asked for last.
+func (r *Run) namesOf(addr netip.Addr, wanted string) []string {
+	r.mu.Lock()
+	names := slices.Clone(r.byAddr[addr.Unmap().WithZone("")])
+	r.mu.Unlock()
+	wanted = canonical(wanted)
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(btoi(a == wanted), btoi(b == wanted))
+	})
+	return names
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Target is a checked destination.
+type Target struct {
+	Host string // the name by which it is allowed, or the address
+	Addr netip.AddrPort
+	// Relayed reports that a connection does not lead to Addr: [Run.Dial] makes it.
+	Relayed bool
+	Counter *Counter
+
+	proxy *url.URL
+}
+
+// Check checks a destination. Name is what the program asked for, or "": it counts
+// only if it was looked up. What was refused is recorded, too.
+func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
+	ip := addr.Addr()
+	names := r.namesOf(ip, name)
+	t := Target{Host: ip.Unmap().String(), Addr: addr}
+	var verdict why
+	if isStandIn(ip) && len(names) > 0 {
+		t.Host, t.Relayed = names[0], true
+		verdict = r.policy.checkName(t.Host, addr.Port())
+	} else {
+		if verdict = r.policy.checkAddr(names, ip, addr.Port()); verdict == special && r.listens(addr) {
+			verdict = allowed
+		}
+		for _, n := range slices.Backward(names) {
+			if verdict != allowed || r.policy.AllowsName(n, addr.Port()) {
+				t.Host = n
+				break
+			}
+		}
+	}
+	if verdict != allowed {
+		refused := &Refused{Host: t.Host, Addr: ip, Port: addr.Port(), why: verdict}
+		r.contact(t.Host, addr.Port(), refused)
+		return Target{}, refused
+	}
+	if t.proxy = r.proxyFor(t.Host, addr.Port()); t.proxy != nil {
+		t.Relayed = true
+	}
+	t.Counter = r.contact(t.Host, addr.Port(), nil)
+	return t, nil
+}
+
+// Listening records an address that the run listens on until closed is called. The
+// run may reach it, whatever the policy says of the loopback.
+func (r *Run) Listening(addr netip.AddrPort) (closed func()) {
+	key := addr.Port()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own[key]++
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.own[key]--; r.own[key] == 0 {
+			delete(r.own, key)
+		}
+	})
+}
+
+// listens reports whether an address leads to what the run itself listens on.
+func (r *Run) listens(addr netip.AddrPort) bool {
+	if ip := addr.Addr().Unmap(); !ip.IsLoopback() && !ip.IsUnspecified() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.own[addr.Port()] > 0
+}
+
+// CheckListen checks an address to listen on.
+func (r *Run) CheckListen(addr netip.AddrPort) error {
+	if verdict := r.policy.checkListen(addr.Addr(), addr.Port()); verdict != allowed {
+		refused := &Refused{Host: addr.Addr().Unmap().String(), Port: addr.Port(), why: verdict}
+		r.contact(refused.Host, refused.Port, refused)
+		return refused
+	}
+	return nil
+}
+
+// validName reports whether a name can be asked for: what else a program writes
+// there is a message.
+func validName(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	return true
+}
