@@ -46,6 +46,7 @@ const imports = `
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
+	internal/kernel: pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
 	internal/sandbox:
 	internal/hostile:

@@ -61,8 +61,10 @@ type hostCall struct {
 
 // openHostDevice returns the device's open function for an interpreter with the
 // calls.
-func openHostDevice(in *instance, calls func(name string) (Call, bool)) func(uint32) (memfs.Stream, abi.Errno) {
-	return func(uint32) (memfs.Stream, abi.Errno) { return &hostCall{in: in, calls: calls}, abi.OK }
+func openHostDevice(in *instance, calls func(name string) (Call, bool)) func(context.Context, uint32) (memfs.Stream, abi.Errno) {
+	return func(context.Context, uint32) (memfs.Stream, abi.Errno) {
+		return &hostCall{in: in, calls: calls}, abi.OK
+	}
 }
 
 // maxRequest returns the maximum length of the request, by the call's name. The

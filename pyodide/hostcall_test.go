@@ -32,7 +32,7 @@ func askable(memory int64) *Interp {
 func ask(t *testing.T, in *Interp, request []byte, piece int) ([]byte, abi.Errno) {
 	t.Helper()
 	ctx := context.Background()
-	s, e := in.device()(0)
+	s, e := in.device()(t.Context(), 0)
 	if e != abi.OK {
 		t.Fatal(e)
 	}
@@ -70,7 +70,7 @@ func TestHostCallMemory(t *testing.T) {
 	}
 	var open []memfs.Stream
 	for range 100 {
-		s, _ := in.device()(0)
+		s, _ := in.device()(t.Context(), 0)
 		s.Write(context.Background(), append([]byte(`["echo","`), make([]byte, 64<<10)...), false)
 		open = append(open, s)
 	}

@@ -50,7 +50,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 }
 
 // device returns the open function of hostDevice.
-func (in *Interp) device() func(uint32) (memfs.Stream, abi.Errno) {
+func (in *Interp) device() func(context.Context, uint32) (memfs.Stream, abi.Errno) {
 	return openHostDevice(in.instance, func(name string) (Call, bool) {
 		c, ok := in.calls[name]
 		return c, ok

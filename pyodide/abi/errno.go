@@ -26,6 +26,7 @@ const (
 	EAGAIN          Errno = 6
 	EBADF           Errno = 8
 	EBUSY           Errno = 10
+	ECHILD          Errno = 12
 	EDQUOT          Errno = 19
 	EEXIST          Errno = 20
 	EFAULT          Errno = 21
@@ -41,6 +42,7 @@ const (
 	ENFILE          Errno = 41
 	ENODEV          Errno = 43
 	ENOENT          Errno = 44
+	ENOEXEC         Errno = 45
 	ENOMEM          Errno = 48
 	ENOPROTOOPT     Errno = 50
 	ENOSPC          Errno = 51
@@ -56,6 +58,7 @@ const (
 	ERANGE          Errno = 68
 	EROFS           Errno = 69
 	ESPIPE          Errno = 70
+	ESRCH           Errno = 71
 	ESTALE          Errno = 72
 	ETXTBSY         Errno = 74
 	EXDEV           Errno = 75

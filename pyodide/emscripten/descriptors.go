@@ -32,6 +32,16 @@ func (d *descriptors) at(fd int32) *descriptor {
 	return &d.open[fd]
 }
 
+// standard returns the files of the standard descriptors.
+func (d *descriptors) standard() (files [3]*memfs.File) {
+	for fd := range files {
+		if e := d.at(int32(fd)); e != nil {
+			files[fd] = e.file
+		}
+	}
+	return files
+}
+
 // add returns f the lowest free number from least on. It takes f over: if there
 // is no number, f is closed.
 func (d *descriptors) add(f *memfs.File, least int, cloexec bool) (int32, abi.Errno) {

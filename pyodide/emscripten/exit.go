@@ -3,6 +3,8 @@ package emscripten
 import (
 	"context"
 	"fmt"
+
+	"coderunner/pyodide/memfs"
 )
 
 // Exit is the end that the program asked for.
@@ -17,13 +19,7 @@ type Abort struct{ Text string }
 func (e *Abort) Error() string { return "aborted: " + e.Text }
 
 // OutputError is the end of a program whose output the host refused.
-type OutputError struct {
-	Stream string // "stdout" or "stderr"
-	Err    error
-}
-
-func (e *OutputError) Error() string { return "write " + e.Stream + ": " + e.Err.Error() }
-func (e *OutputError) Unwrap() error { return e.Err }
+type OutputError = memfs.OutputError
 
 // Stopped is the end of a program whose context was done while it waited in a
 // host function. Err is the context's cause.

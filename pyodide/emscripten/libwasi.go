@@ -46,7 +46,7 @@ const transferMax = 16 << 20
 // call to find. Of a stream only one buffer is read into: the next could wait.
 func (c call) transfer(f *memfs.File, bufs [][]byte, one step) (uint32, abi.Errno) {
 	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
-	_, never := f.Stream().(*output) // waits, as far as the guest is concerned
+	_, never := f.Stream().(*memfs.Output) // waits, as far as the guest is concerned
 	if len(bufs) == 0 {
 		_, errno := one(c.ctx, nil) // the descriptor must be good even so
 		return 0, errno

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"coderunner/pyodide/abi"
 )
 
 // New makes a process with standard descriptors 0, 1 and 2 open and the usual
@@ -29,8 +31,10 @@ func New(c Config) (*Process, error) {
 	p.clock.zero = p.clock.now().Add(-c.Monotonic)
 	p.fds.max = cmp.Or(c.MaxFiles, 1024)
 	p.openStdio(c)
-	if err := p.makeDevices(); err != nil {
-		return nil, err
+	if _, errno := p.fs.Lookup(nil, "/dev/null", false); errno != abi.OK {
+		if err := p.fs.MakeDevices(); err != nil {
+			return nil, err
+		}
 	}
 	if c.Cwd != "" {
 		if err := p.Chdir(c.Cwd); err != nil {

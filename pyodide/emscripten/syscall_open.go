@@ -24,7 +24,9 @@ func doOpenat(c call) (int32, abi.Errno) {
 		return 0, abi.EMFILE // before a file is created
 	}
 	var f *memfs.File
+	standard := c.p.fds.standard()
 	_, errno = c.waiting(func(ctx context.Context) (n int, errno abi.Errno) {
+		ctx = memfs.WithFiles(ctx, func(fd int) *memfs.File { return standard[fd] })
 		f, errno = c.p.fs.Open(ctx, dir, name, flags, mode&0o7777&^c.p.umask)
 		return 0, errno
 	})

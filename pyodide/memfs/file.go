@@ -63,6 +63,19 @@ func (f *File) Ref() *File {
 	return f
 }
 
+// refOpen adds a reference unless the file was closed.
+func (f *File) refOpen() bool {
+	for {
+		n := f.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if f.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
 // Close drops a reference; the last one closes the file. One Close too many is
 // EBADF.
 func (f *File) Close() (e abi.Errno) {

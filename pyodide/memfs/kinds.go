@@ -1,6 +1,7 @@
 package memfs
 
 import (
+	"context"
 	"io/fs"
 	"slices"
 
@@ -163,7 +164,7 @@ type source struct {
 // device is what a character device's node holds.
 type device struct {
 	rdev uint32
-	open func(flags uint32) (Stream, abi.Errno)
+	open func(ctx context.Context, flags uint32) (Stream, abi.Errno)
 }
 
 // layer is a directory of a mounted file system that is not listed yet.

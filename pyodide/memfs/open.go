@@ -212,7 +212,7 @@ func (f *File) attach(ctx context.Context, flags uint32) (e abi.Errno) {
 	case *pipe:
 		f.stream, e = k.open(ctx, &f.fsys.bytes, flags)
 	case *device:
-		f.stream, e = k.open(flags)
+		f.stream, e = k.open(ctx, flags)
 	}
 	return e
 }

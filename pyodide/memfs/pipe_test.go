@@ -242,7 +242,7 @@ func TestDevice(t *testing.T) {
 	fsys := New(Options{})
 	must(t, fsys.MkdirAll("/dev", 0o755))
 	var d null
-	must(t, fsys.Device("/dev/null", 0o666, 0x103, func(flags uint32) (Stream, abi.Errno) {
+	must(t, fsys.Device("/dev/null", 0o666, 0x103, func(_ context.Context, flags uint32) (Stream, abi.Errno) {
 		if flags&abi.O_EXCL != 0 {
 			return nil, abi.EBUSY
 		}

@@ -1,6 +1,8 @@
 package memfs
 
 import (
+	"context"
+
 	"coderunner/pyodide/abi"
 )
 
@@ -276,8 +278,8 @@ func (fsys *FS) refundRemovedLocked(n *Node) {
 
 // Device creates a character device at path, whose parent must exist. open is
 // called for each Open without any lock held; its Stream belongs to the File,
-// whose last Close closes it. rdev is what stat reports as st_rdev.
-func (fsys *FS) Device(path string, perm, rdev uint32, open func(flags uint32) (Stream, abi.Errno)) error {
+// whose last Close closes it. ctx is Open's. rdev is what stat reports as st_rdev.
+func (fsys *FS) Device(path string, perm, rdev uint32, open func(ctx context.Context, flags uint32) (Stream, abi.Errno)) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	p, e := fsys.vacantLocked(nil, path, false, host)

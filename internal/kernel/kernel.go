@@ -1,0 +1,246 @@
+// Package kernel is the process table of one program: processes that are Go
+// functions, on one file system, with pids, process groups, signals, exit
+// statuses and limits.
+//
+// It knows neither interpreters nor the shell. Whoever runs a program makes a
+// [Kernel] with the programs that its processes may execute; a [Program] reads
+// and writes the files of its [Process], and starts others through it.
+//
+//	k := kernel.New(kernel.Options{FS: fs, Lookup: lookup, Bin: bin})
+//	p := k.Main(kernel.Exec{Path: "/bin/sh", Args: []string{"sh", "-c", "true"}, …})
+//	status := p.Run(ctx)
+//	k.End()
+//
+// # Sources
+//
+// POSIX and Linux's fork(2), execve(2), wait(2), kill(2) and signal(7), as far as
+// processes without users and terminals have them.
+//
+// # Locking
+//
+// Kernel.mu guards the table and what relates its processes to one another;
+// Process.mu the files and handlers of one, and is taken last. Neither is held
+// while a program, a signal handler or a memfs.File is called.
+//
+// # Limits
+//
+// No fork: a process begins with a program. Stop signals are refused, since a
+// program that computes cannot be stopped from outside. There are no sessions of
+// terminals, no priorities and no users.
+package kernel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// Program is what a process runs. It returns the exit status, 0 to 255, and must
+// return soon after ctx has ended.
+type Program func(ctx context.Context, p *Process) int
+
+// Options configure a [Kernel]. FS is needed.
+type Options struct {
+	FS *memfs.FS
+
+	// Lookup finds a built-in program by its name.
+	Lookup func(name string) (Program, bool)
+
+	// Bin is what /bin and /usr/bin show, from [Bin]; nil: nothing.
+	Bin fs.FS
+
+	// MaxProcesses bounds the processes that run or wait to be waited for; 0: 64.
+	MaxProcesses int
+}
+
+// FirstPID is the pid of the main process. It is what Emscripten's getpid returns.
+const FirstPID = 42
+
+// initPID is the parent of the main process and of orphans. It is not in the
+// table.
+const initPID = 1
+
+const defaultProcesses = 64
+
+// Kernel is the process table of one program.
+type Kernel struct {
+	fs     *memfs.FS
+	lookup func(string) (Program, bool)
+	max    int
+
+	mu        sync.Mutex
+	processes map[int]*Process // those that run, and those that nobody has waited for
+	last      int              // the newest pid
+	ended     bool             // no process may start
+	failure   error            // of Fail
+	onFail    func(error)
+	cpu       time.Duration  // of processes that are gone
+	running   sync.WaitGroup // the goroutines of processes
+}
+
+// New returns a kernel without processes. It makes /bin and /usr/bin.
+func New(o Options) (*Kernel, error) {
+	k := &Kernel{
+		fs: o.FS, lookup: o.Lookup, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		processes: map[int]*Process{}, last: FirstPID - 1,
+	}
+	if k.lookup == nil {
+		k.lookup = func(string) (Program, bool) { return nil, false }
+	}
+	if o.Bin == nil {
+		return k, nil
+	}
+	for _, dir := range []string{"/bin", "/usr/bin"} {
+		if err := k.fs.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		if err := k.fs.MountInto(dir, o.Bin); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// FS returns the file system that all processes share.
+func (k *Kernel) FS() *memfs.FS { return k.fs }
+
+// Main makes the first process, whose program [Process.Run] runs. It closes none
+// of e.Files before that.
+func (k *Kernel) Main(e Exec) (*Process, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	e.Session = true
+	return k.addLocked(nil, e)
+}
+
+// addLocked adds a process to the table.
+func (k *Kernel) addLocked(parent *Process, e Exec) (*Process, error) {
+	switch {
+	case k.ended:
+		return nil, fmt.Errorf("the program has ended: %w", abi.EAGAIN)
+	case len(k.processes) >= k.max:
+		return nil, fmt.Errorf("a program may have at most %d processes at once: %w", k.max, abi.EAGAIN)
+	}
+	k.last++
+	p := &Process{
+		k: k, pid: k.last, parent: initPID,
+		Path: e.Path, Args: slices.Clone(e.Args), Env: slices.Clone(e.Env), Dir: cmp.Or(e.Dir, "/"), Umask: e.Umask,
+		program: e.Program, done: make(chan struct{}), files: map[int]*memfs.File{},
+	}
+	if parent != nil {
+		p.parent, p.group, p.session = parent.pid, parent.group, parent.session
+		p.ignored = parent.ignored
+	}
+	switch {
+	case e.Session:
+		p.group, p.session = p.pid, p.pid
+	case e.Group == NewGroup:
+		p.group = p.pid
+	case e.Group != 0:
+		if !k.hasGroupLocked(e.Group, p.session) {
+			return nil, fmt.Errorf("process group %d: %w", e.Group, abi.EPERM)
+		}
+		p.group = e.Group
+	}
+	for fd, f := range e.Files {
+		p.files[fd] = f.Ref()
+	}
+	k.processes[p.pid] = p
+	return p, nil
+}
+
+func (k *Kernel) hasGroupLocked(group, session int) bool {
+	for _, p := range k.processes {
+		if p.group == group && p.session == session {
+			return true
+		}
+	}
+	return false
+}
+
+// Process returns the process with a pid, also one that has ended and that nobody
+// has waited for, or nil.
+func (k *Kernel) Process(pid int) *Process {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.processes[pid]
+}
+
+// OnFail has f called with the error of the first [Kernel.Fail].
+func (k *Kernel) OnFail(f func(error)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.onFail = f
+}
+
+// Fail ends all processes because of an error that is not one process's own:
+// output that nobody takes any more, a bug of the host. The first error counts.
+func (k *Kernel) Fail(err error) {
+	k.mu.Lock()
+	first := k.failure == nil
+	if first {
+		k.failure = err
+	}
+	f := k.onFail
+	k.mu.Unlock()
+	if first && f != nil {
+		f(err)
+	}
+	k.killAll()
+}
+
+// Failure returns the error of Fail, or nil.
+func (k *Kernel) Failure() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.failure
+}
+
+// End ends all processes and waits until none runs. It returns how many of them
+// had not ended by themselves. Processes may start again afterwards.
+func (k *Kernel) End() (left int) {
+	k.mu.Lock()
+	k.ended = true
+	k.mu.Unlock()
+	left = k.killAll()
+	k.running.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for pid, p := range k.processes {
+		if p.exited {
+			delete(k.processes, pid)
+		}
+	}
+	k.ended, k.failure = false, nil
+	return left
+}
+
+func (k *Kernel) killAll() (killed int) {
+	k.mu.Lock()
+	var list []*Process
+	for _, p := range k.processes {
+		if !p.exited && p.own {
+			list = append(list, p)
+		}
+	}
+	k.mu.Unlock()
+	for _, p := range list {
+		p.end(SIGKILL)
+	}
+	return len(list)
+}
+
+// CPU returns the processor time that the processes which have ended reported by
+// [Process.AddCPU].
+func (k *Kernel) CPU() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.cpu
+}

@@ -1,0 +1,437 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// programs are the built-in programs of the tests.
+var programs = map[string]Program{
+	"true":  func(context.Context, *Process) int { return 0 },
+	"false": func(context.Context, *Process) int { return 1 },
+	"wait":  func(ctx context.Context, _ *Process) int { <-ctx.Done(); return 0 },
+	"cat": func(ctx context.Context, p *Process) int {
+		if _, err := io.Copy(p.Stdout(ctx), p.Stdin(ctx)); err != nil {
+			return 1
+		}
+		return 0
+	},
+	"args": func(ctx context.Context, p *Process) int {
+		fmt.Fprintf(p.Stdout(ctx), "%q", p.Args)
+		return 0
+	},
+	"bomb": func(ctx context.Context, p *Process) int {
+		for ctx.Err() == nil {
+			if _, err := p.Start(Exec{Path: "bomb"}); err != nil {
+				<-ctx.Done()
+			}
+		}
+		return 0
+	},
+	"panic": func(context.Context, *Process) int { panic("oh") },
+}
+
+// start returns a kernel with the tests' programs, whose main process runs in the
+// test.
+func start(t *testing.T, o Options) *Process {
+	t.Helper()
+	var names []string
+	for name := range programs {
+		names = append(names, name)
+	}
+	bin, err := Bin(names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.FS, o.Bin = memfs.New(memfs.Options{}), bin
+	o.Lookup = func(name string) (Program, bool) { p, ok := programs[name]; return p, ok }
+	k, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.fs.MakeDevices(); err != nil {
+		t.Fatal(err)
+	}
+	main, err := k.Main(Exec{Path: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.End() })
+	return main
+}
+
+func mustStart(t *testing.T, p *Process, e Exec) *Process {
+	t.Helper()
+	c, err := p.Start(e)
+	if err != nil {
+		t.Fatalf("Start(%s): %v", e.Path, err)
+	}
+	return c
+}
+
+func mustWait(t *testing.T, p *Process, pid int) Waited {
+	t.Helper()
+	w, e := p.Wait(t.Context(), pid, 0)
+	if e != abi.OK {
+		t.Fatalf("Wait(%d): %v", pid, e)
+	}
+	return w
+}
+
+func TestExitStatus(t *testing.T) {
+	p := start(t, Options{})
+	for path, want := range map[string]Status{"true": 0, "/bin/false": 1 << 8, "../usr/bin/true": 0} {
+		c := mustStart(t, p, Exec{Path: path, Dir: "/bin"})
+		if w := mustWait(t, p, c.PID()); w.PID != c.PID() || w.Status != want {
+			t.Errorf("%s: %+v, want status %#x", path, w, want)
+		}
+	}
+	if _, e := p.Wait(t.Context(), -1, 0); e != abi.ECHILD {
+		t.Errorf("Wait without children: %v", e)
+	}
+	if _, e := p.Wait(t.Context(), p.PID(), 0); e != abi.ECHILD {
+		t.Errorf("Wait for oneself: %v", e)
+	}
+}
+
+func TestWait(t *testing.T) {
+	p := start(t, Options{})
+	c := mustStart(t, p, Exec{Path: "wait", Group: NewGroup})
+	d := mustStart(t, p, Exec{Path: "wait", Group: c.PID()})
+	if w, e := p.Wait(t.Context(), -1, NoHang); e != abi.OK || w.PID != 0 {
+		t.Errorf("Wait with NoHang: %+v %v", w, e)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, e := p.Wait(ctx, -1, 0); e != abi.EINTR {
+		t.Errorf("Wait in a context that has ended: %v", e)
+	}
+	if e := p.Kill(-c.PID(), SIGTERM); e != abi.OK {
+		t.Fatalf("Kill of a group: %v", e)
+	}
+	<-c.Done()
+	if w, e := p.Wait(t.Context(), c.PID(), Keep); e != abi.OK || w.Status != Signalled(SIGTERM) {
+		t.Errorf("Wait with Keep: %+v %v", w, e)
+	}
+	for range 2 {
+		if w := mustWait(t, p, -c.PID()); w.Status.Code() != 128+15 || w.PID != c.PID() && w.PID != d.PID() {
+			t.Errorf("Wait for a group: %+v", w)
+		}
+	}
+	if e := p.Kill(c.PID(), 0); e != abi.ESRCH {
+		t.Errorf("Kill of a process that is gone: %v", e)
+	}
+}
+
+func TestPipeline(t *testing.T) {
+	p := start(t, Options{})
+	fs := p.FS()
+	r1, w1, _ := fs.Pipe(0)
+	r2, w2, _ := fs.Pipe(0)
+	a := mustStart(t, p, Exec{Path: "cat", Files: map[int]*memfs.File{0: r1, 1: w2}})
+	r1.Close()
+	w2.Close()
+	text := strings.Repeat("a line\n", 100_000)
+	go func() {
+		io.WriteString(p.Writer(t.Context(), w1), text)
+		w1.Close()
+	}()
+	got, err := io.ReadAll(p.Reader(t.Context(), r2))
+	if err != nil || string(got) != text {
+		t.Errorf("read %d bytes of %d: %v", len(got), len(text), err)
+	}
+	if w := mustWait(t, p, a.PID()); w.Status != 0 {
+		t.Errorf("cat: %+v", w)
+	}
+}
+
+func TestBrokenPipe(t *testing.T) {
+	p := start(t, Options{})
+	r, w, _ := p.FS().Pipe(0)
+	zero, e := p.Open(t.Context(), "/dev/zero", abi.O_RDONLY, 0)
+	if e != abi.OK {
+		t.Fatal(e)
+	}
+	c := mustStart(t, p, Exec{Path: "cat", Files: map[int]*memfs.File{0: zero, 1: w}})
+	w.Close()
+	r.Close()
+	if got := mustWait(t, p, c.PID()).Status; got != Signalled(SIGPIPE) {
+		t.Errorf("status %#x, want SIGPIPE", got)
+	}
+}
+
+func TestStandardDevices(t *testing.T) {
+	p := start(t, Options{})
+	r, w, _ := p.FS().Pipe(0)
+	c := mustStart(t, p, Exec{Files: map[int]*memfs.File{1: w}, Program: func(ctx context.Context, p *Process) int {
+		f, e := p.Open(ctx, "/dev/stdout", abi.O_WRONLY, 0)
+		if e != abi.OK {
+			return int(e)
+		}
+		defer f.Close()
+		io.WriteString(p.Writer(ctx, f), "hello")
+		return 0
+	}})
+	w.Close()
+	if got, _ := io.ReadAll(p.Reader(t.Context(), r)); string(got) != "hello" {
+		t.Errorf("read %q", got)
+	}
+	if w := mustWait(t, p, c.PID()); w.Status != 0 {
+		t.Errorf("%+v", w)
+	}
+	if _, e := p.Open(t.Context(), "/dev/stdin", abi.O_RDONLY, 0); e != abi.ENXIO {
+		t.Errorf("open in no process: %v", e)
+	}
+}
+
+func TestForkBomb(t *testing.T) {
+	p := start(t, Options{})
+	mustStart(t, p, Exec{Path: "bomb"})
+	k := p.Kernel()
+	var err error
+	for err == nil {
+		_, err = p.Start(Exec{Path: "wait"})
+	}
+	var errno abi.Errno
+	if !errors.As(err, &errno) || errno != abi.EAGAIN || !strings.Contains(err.Error(), "at most 64 processes") {
+		t.Errorf("the error is %v", err)
+	}
+	if n := k.End(); n != 63 {
+		t.Errorf("End ended %d processes, want 63", n)
+	}
+	if w := mustWait(t, p, mustStart(t, p, Exec{Path: "true"}).PID()); w.Status != 0 {
+		t.Errorf("after End: %+v", w)
+	}
+}
+
+func TestOrphans(t *testing.T) {
+	p := start(t, Options{})
+	born := make(chan *Process, 1)
+	c := mustStart(t, p, Exec{Program: func(_ context.Context, c *Process) int {
+		g, err := c.Start(Exec{Path: "wait"})
+		if err != nil {
+			t.Error(err)
+		}
+		born <- g
+		return 7
+	}})
+	if w := mustWait(t, p, c.PID()); w.Status.Code() != 7 {
+		t.Errorf("%+v", w)
+	}
+	g := <-born
+	if g.Parent() != initPID {
+		t.Errorf("the orphan's parent is %d", g.Parent())
+	}
+	if e := p.Kill(g.PID(), SIGKILL); e != abi.OK {
+		t.Errorf("Kill: %v", e)
+	}
+	<-g.Done()
+	if p.Kernel().Process(g.PID()) != nil {
+		t.Error("nobody reaped the orphan")
+	}
+	if _, err := c.Start(Exec{Path: "true"}); !errors.Is(err, abi.ESRCH) {
+		t.Errorf("a process that has ended started one: %v", err)
+	}
+}
+
+func TestScripts(t *testing.T) {
+	p := start(t, Options{})
+	fs := p.FS()
+	for name, text := range map[string]string{
+		"/tmp/script": "#! /usr/bin/args  one two \nbody", "/tmp/nested": "#!/tmp/script x", "/tmp/loop": "#!/tmp/loop",
+		"/tmp/text": "hello", "/tmp/lost": "#!/usr/bin/perl\n",
+	} {
+		fs.MkdirAll("/tmp", 0o755)
+		if err := fs.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs.WriteFile("/tmp/plain", []byte("#!/bin/true"), 0o644)
+	run := func(path string, args ...string) (string, error) {
+		r, w, _ := fs.Pipe(0)
+		c, err := p.Start(Exec{Path: path, Args: append([]string{path}, args...), Files: map[int]*memfs.File{1: w}})
+		w.Close()
+		if err != nil {
+			return "", err
+		}
+		got, _ := io.ReadAll(p.Reader(t.Context(), r))
+		mustWait(t, p, c.PID())
+		return string(got), nil
+	}
+	for path, want := range map[string]string{
+		"/tmp/script": `["/usr/bin/args" "one two" "/tmp/script" "a b"]`,
+		"/tmp/nested": `["/usr/bin/args" "one two" "/tmp/script" "x" "/tmp/nested" "a b"]`,
+	} {
+		if got, err := run(path, "a b"); got != want || err != nil {
+			t.Errorf("%s: %s %v, want %s", path, got, err, want)
+		}
+	}
+	for path, want := range map[string]abi.Errno{
+		"/tmp/loop": abi.ELOOP, "/tmp/text": abi.ENOEXEC, "/tmp/lost": abi.ENOENT, "/tmp/plain": abi.EACCES,
+		"/tmp": abi.EACCES, "nothing": abi.ENOENT, "": abi.ENOENT, "/bin/true/x": abi.ENOTDIR,
+	} {
+		if _, err := run(path); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", path, err, want)
+		}
+	}
+}
+
+func TestHandler(t *testing.T) {
+	p := start(t, Options{})
+	came := make(chan Signal, 9)
+	ready := make(chan bool)
+	c := mustStart(t, p, Exec{Program: func(ctx context.Context, c *Process) int {
+		c.Handle(func(s Signal) bool { came <- s; return s != SIGHUP })
+		c.Ignore(SIGTERM, true)
+		mustStart(t, c, Exec{Path: "true"})
+		close(ready)
+		<-ctx.Done()
+		var killed *Killed
+		if !errors.As(context.Cause(ctx), &killed) || killed.Signal != SIGHUP {
+			t.Errorf("the cause is %v", context.Cause(ctx))
+		}
+		return 0
+	}})
+	<-ready
+	if s := <-came; s != SIGCHLD {
+		t.Errorf("signal %d, want SIGCHLD", s)
+	}
+	for _, s := range []Signal{SIGTERM, SIGINT, SIGHUP} {
+		if e := p.Kill(c.PID(), s); e != abi.OK {
+			t.Errorf("Kill(%d): %v", s, e)
+		}
+	}
+	if s := <-came; s != SIGINT {
+		t.Errorf("signal %d, want SIGINT", s)
+	}
+	if w := mustWait(t, p, c.PID()); w.Status != Signalled(SIGHUP) {
+		t.Errorf("%+v", w)
+	}
+	if e := p.Kill(p.PID(), SIGSTOP); e != abi.EOPNOTSUPP {
+		t.Errorf("SIGSTOP: %v", e)
+	}
+	if e := p.Kill(p.PID(), 99); e != abi.EINVAL {
+		t.Errorf("signal 99: %v", e)
+	}
+}
+
+func TestReplace(t *testing.T) {
+	p := start(t, Options{})
+	r, w, _ := p.FS().Pipe(0)
+	c := mustStart(t, p, Exec{Files: map[int]*memfs.File{1: w, 5: w}, Program: func(_ context.Context, c *Process) int {
+		if err := c.Replace(Exec{Path: "args", Args: []string{"x"}, Files: map[int]*memfs.File{1: c.File(1)}}); err != nil {
+			t.Error(err)
+		}
+		return 3
+	}})
+	w.Close()
+	if got, _ := io.ReadAll(p.Reader(t.Context(), r)); string(got) != `["x"]` {
+		t.Errorf("read %q", got)
+	}
+	if w := mustWait(t, p, -1); w.PID != c.PID() || w.Status != 0 {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestPanic(t *testing.T) {
+	p := start(t, Options{})
+	k := p.Kernel()
+	failed := make(chan error, 1)
+	k.OnFail(func(err error) { failed <- err })
+	other := mustStart(t, p, Exec{Path: "wait"})
+	mustStart(t, p, Exec{Path: "panic"})
+	if err := <-failed; !strings.Contains(err.Error(), "panic: oh") {
+		t.Errorf("the failure is %v", err)
+	}
+	if w := mustWait(t, p, other.PID()); w.Status != Signalled(SIGKILL) {
+		t.Errorf("%+v", w)
+	}
+	k.OnFail(nil)
+	full := p.FS().NewFile(memfs.NewOutput("stdout", refuses{}), abi.O_WRONLY, abi.S_IFIFO)
+	zero, _ := p.Open(t.Context(), "/dev/zero", abi.O_RDONLY, 0)
+	mustStart(t, p, Exec{Path: "cat", Files: map[int]*memfs.File{0: zero, 1: full}})
+	for {
+		if w, e := p.Wait(t.Context(), -1, 0); e != abi.OK {
+			break
+		} else if w.Status != Exited(1) && w.Status != Signalled(SIGKILL) {
+			t.Errorf("%+v", w)
+		}
+	}
+	k.End()
+	if k.Failure() != nil {
+		t.Errorf("End left the failure %v", k.Failure())
+	}
+}
+
+type refuses struct{}
+
+func (refuses) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestGroups(t *testing.T) {
+	p := start(t, Options{})
+	c := mustStart(t, p, Exec{Path: "wait"})
+	if e := p.SetGroup(c.PID(), 0); e != abi.OK || c.Group() != c.PID() || c.Session() != p.PID() {
+		t.Errorf("SetGroup: %v, group %d, session %d", e, c.Group(), c.Session())
+	}
+	if e := p.SetGroup(c.PID(), 9999); e != abi.EPERM {
+		t.Errorf("SetGroup to none: %v", e)
+	}
+	if e := p.SetGroup(9999, 0); e != abi.ESRCH {
+		t.Errorf("SetGroup of none: %v", e)
+	}
+	if e := c.SetSession(); e != abi.EPERM {
+		t.Errorf("SetSession of a group's leader: %v", e)
+	}
+	s := mustStart(t, p, Exec{Path: "wait", Session: true})
+	if s.Session() != s.PID() || s.Group() != s.PID() {
+		t.Errorf("group %d, session %d", s.Group(), s.Session())
+	}
+	if _, err := p.Start(Exec{Path: "wait", Group: s.PID()}); !errors.Is(err, abi.EPERM) {
+		t.Errorf("Start in the group of another session: %v", err)
+	}
+	if e := p.SetGroup(s.PID(), 0); e != abi.EPERM {
+		t.Errorf("SetGroup of a session's leader: %v", e)
+	}
+}
+
+func TestOpenPID(t *testing.T) {
+	p := start(t, Options{})
+	c := mustStart(t, p, Exec{Path: "wait"})
+	f, e := p.Kernel().OpenPID(c.PID())
+	if e != abi.OK {
+		t.Fatal(e)
+	}
+	defer f.Close()
+	if ev := f.Ready(); ev != 0 {
+		t.Errorf("ready %v", ev)
+	}
+	woken := make(chan struct{}, 1)
+	defer f.Watch(woken)()
+	p.Kill(c.PID(), SIGKILL)
+	<-woken
+	if ev := f.Ready(); ev&abi.POLLIN == 0 {
+		t.Errorf("ready %v", ev)
+	}
+}
+
+// TestMainProcess runs the main process itself.
+func TestMainProcess(t *testing.T) {
+	p := start(t, Options{})
+	st, err := p.Run(t.Context(), func(ctx context.Context, p *Process) int {
+		if e := p.Kill(p.PID(), SIGTERM); e != abi.OK {
+			return int(e)
+		}
+		<-ctx.Done()
+		return 0
+	})
+	if st.Signal() != SIGTERM || err != nil {
+		t.Errorf("status %#x, %v", st, err)
+	}
+}

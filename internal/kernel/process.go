@@ -1,0 +1,290 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// Exec is what a process begins with.
+type Exec struct {
+	// Path is the program: a path, relative to Dir, or a name that is looked up in
+	// PATH of Env.
+	Path string
+	// Program, if not nil, is run instead: a part of the parent, as a subshell.
+	Program Program
+	Args    []string // with the name as the first
+	Env     []string // "NAME=value"
+	Dir     string   // the working directory, an absolute path
+	Umask   uint32
+	// Files are the descriptors. The process takes references of its own.
+	Files map[int]*memfs.File
+	// Group is the process group to join; 0: the parent's.
+	Group int
+	// Session begins a session, and a group.
+	Session bool
+}
+
+// NewGroup as an Exec.Group begins a process group.
+const NewGroup = -1
+
+// Process is one process. Args, Env, Dir and Umask belong to its program.
+type Process struct {
+	Path  string
+	Args  []string
+	Env   []string
+	Dir   string
+	Umask uint32
+
+	k       *Kernel
+	pid     int
+	program Program // nil: Path is resolved
+	done    chan struct{}
+	waiters memfs.Waiters // woken when a child ends, and when the process does
+
+	// Guarded by Kernel.mu.
+	parent         int
+	group, session int
+	own            bool // runs in a goroutine of the kernel
+	exited         bool
+	status         Status
+	next           *Exec // what replaces the program
+	cpu, childCPU  time.Duration
+
+	mu      sync.Mutex
+	files   map[int]*memfs.File
+	handler func(Signal) bool
+	ignored uint64 // bits of signals
+	cancel  context.CancelCauseFunc
+	killed  Signal // what ends it; 0: nothing
+}
+
+// Kernel returns the table that the process is in.
+func (p *Process) Kernel() *Kernel { return p.k }
+
+// FS returns the file system.
+func (p *Process) FS() *memfs.FS { return p.k.fs }
+
+// PID returns the process's number.
+func (p *Process) PID() int { return p.pid }
+
+// Parent returns the parent's number, which changes when that ends.
+func (p *Process) Parent() int {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	return p.parent
+}
+
+// Group returns the process group, and Session the session.
+func (p *Process) Group() int {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	return p.group
+}
+
+// Session returns the session.
+func (p *Process) Session() int {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	return p.session
+}
+
+// AddCPU adds to the processor time that the process has used.
+func (p *Process) AddCPU(d time.Duration) {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	p.cpu += d
+}
+
+// ChildCPU returns the processor time of the children that were waited for.
+func (p *Process) ChildCPU() time.Duration {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	return p.childCPU
+}
+
+// Start starts a child. Its error wraps an [abi.Errno].
+func (p *Process) Start(e Exec) (*Process, error) {
+	if e.Dir == "" {
+		e.Dir = p.Dir
+	}
+	if e.Program == nil {
+		if err := p.k.resolve(&e); err != nil {
+			return nil, err
+		}
+	}
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	if p.exited {
+		return nil, fmt.Errorf("the process has ended: %w", abi.ESRCH)
+	}
+	c, err := p.k.addLocked(p, e)
+	if err != nil {
+		return nil, err
+	}
+	c.own = true
+	ctx := c.begin(context.Background())
+	p.k.running.Go(func() { c.run(ctx) })
+	return c, nil
+}
+
+// Run runs the program of the main process, in the caller's goroutine and until
+// it ends or ctx does. A nil program is the one of its Exec.
+func (p *Process) Run(ctx context.Context, program Program) (Status, error) {
+	if program != nil {
+		p.program = program
+	}
+	if p.program == nil {
+		e := Exec{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir}
+		if err := p.k.resolve(&e); err != nil {
+			return 0, err
+		}
+		p.program, p.Path, p.Args = e.Program, e.Path, e.Args
+	}
+	p.run(p.begin(ctx))
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	delete(p.k.processes, p.pid)
+	p.k.cpu += p.cpu
+	return p.status, nil
+}
+
+// begin returns the context of the process's program.
+func (p *Process) begin(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancel = cancel
+	return memfs.WithFiles(ctx, p.File)
+}
+
+// run runs the program, and what replaces it, until the process ends.
+func (p *Process) run(ctx context.Context) {
+	defer p.cancel(nil)
+	for {
+		code := p.call(ctx)
+		p.k.mu.Lock()
+		next := p.next
+		p.next = nil
+		p.k.mu.Unlock()
+		if next == nil || ctx.Err() != nil {
+			p.exit(code)
+			return
+		}
+		p.program, p.Path, p.Args, p.Env, p.Dir, p.Umask = next.Program, next.Path, next.Args, next.Env, next.Dir, next.Umask
+		p.mu.Lock()
+		old := p.files
+		p.files, p.handler = next.Files, nil
+		p.mu.Unlock()
+		closeFiles(old)
+	}
+}
+
+// call calls the program. A panic of it ends all processes.
+func (p *Process) call(ctx context.Context) (code int) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *memfs.OutputError:
+			p.k.Fail(v)
+		default:
+			p.k.Fail(fmt.Errorf("process %d (%s): panic: %v\n%s", p.pid, p.Path, v, debug.Stack()))
+		}
+	}()
+	code = 1
+	return p.program(ctx, p)
+}
+
+// Replace makes the process go on with another program when its own has
+// returned, which has to be soon. Files that e has not are closed.
+func (p *Process) Replace(e Exec) error {
+	if e.Dir == "" {
+		e.Dir = p.Dir
+	}
+	if e.Program == nil {
+		if err := p.k.resolve(&e); err != nil {
+			return err
+		}
+	}
+	e.Files = maps.Clone(e.Files)
+	if e.Files == nil {
+		e.Files = map[int]*memfs.File{}
+	}
+	for _, f := range e.Files {
+		f.Ref()
+	}
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	p.next = &e
+	return nil
+}
+
+// exit ends the process: its files are closed, its children become orphans, and
+// its parent may wait for it.
+func (p *Process) exit(code int) {
+	p.mu.Lock()
+	files := p.files
+	p.files, p.handler = nil, nil
+	killed := p.killed
+	p.mu.Unlock()
+	closeFiles(files)
+
+	k := p.k
+	k.mu.Lock()
+	p.exited = true
+	if p.status = Exited(code); killed != 0 {
+		p.status = Signalled(killed)
+	}
+	for pid, c := range k.processes {
+		if c.parent != p.pid {
+			continue
+		}
+		c.parent = initPID
+		if c.exited {
+			k.removeLocked(pid, c)
+		}
+	}
+	parent := k.processes[p.parent]
+	if parent == nil || parent.exited {
+		if p.own {
+			k.removeLocked(p.pid, p)
+		}
+		parent = nil
+	}
+	k.mu.Unlock()
+	close(p.done)
+	p.waiters.Wake()
+	if parent != nil {
+		parent.waiters.Wake()
+		parent.deliver(SIGCHLD)
+	}
+}
+
+// removeLocked removes an ended process from the table.
+func (k *Kernel) removeLocked(pid int, p *Process) {
+	delete(k.processes, pid)
+	k.cpu += p.cpu
+}
+
+func closeFiles(files map[int]*memfs.File) {
+	for _, fd := range slices.Sorted(maps.Keys(files)) {
+		files[fd].Close()
+	}
+}
+
+// Done returns a channel that is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Status returns how the process ended, and whether it has.
+func (p *Process) Status() (Status, bool) {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	return p.status, p.exited
+}

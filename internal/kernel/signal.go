@@ -1,0 +1,181 @@
+package kernel
+
+import (
+	"fmt"
+
+	"coderunner/pyodide/abi"
+)
+
+// Signal is a signal's number, as Linux and Emscripten have it.
+type Signal uint8
+
+// The signals that the host sends or treats by name.
+const (
+	SIGHUP   Signal = 1
+	SIGINT   Signal = 2
+	SIGKILL  Signal = 9
+	SIGPIPE  Signal = 13
+	SIGTERM  Signal = 15
+	SIGCHLD  Signal = 17
+	SIGCONT  Signal = 18
+	SIGSTOP  Signal = 19
+	SIGTSTP  Signal = 20
+	SIGTTIN  Signal = 21
+	SIGTTOU  Signal = 22
+	SIGURG   Signal = 23
+	SIGWINCH Signal = 28
+)
+
+const maxSignal = 64
+
+// Status is how a process ended, as wait(2) encodes it.
+type Status uint32
+
+// Exited returns the status of a process that exited with a code.
+func Exited(code int) Status { return Status(code&0xff) << 8 }
+
+// Signalled returns the status of a process that a signal ended.
+func Signalled(s Signal) Status { return Status(s) & 0x7f }
+
+// Signal returns the signal that ended the process, or 0.
+func (s Status) Signal() Signal { return Signal(s & 0x7f) }
+
+// Code returns the exit status as a shell has it: 128 and the signal's number for
+// a process that a signal ended.
+func (s Status) Code() int {
+	if sig := s.Signal(); sig != 0 {
+		return 128 + int(sig)
+	}
+	return int(s >> 8 & 0xff)
+}
+
+// Killed is the cause of the context of a process that a signal ends.
+type Killed struct{ Signal Signal }
+
+func (e *Killed) Error() string { return fmt.Sprintf("ended by signal %d", e.Signal) }
+
+// Handle has f called with each signal that is sent to the process, except
+// SIGKILL, on the sender's goroutine. f reports whether it took it; else the
+// default action follows. It must not wait. Nil: the default actions.
+func (p *Process) Handle(f func(Signal) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.handler = f
+}
+
+// Ignore has a signal ignored, also by the children that are started from then on,
+// or not.
+func (p *Process) Ignore(s Signal, ignore bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ignored &^= 1 << s; ignore {
+		p.ignored |= 1 << s
+	}
+}
+
+// Ignores reports whether a signal is ignored.
+func (p *Process) Ignores(s Signal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ignored>>s&1 != 0
+}
+
+// deliver delivers a signal to the process.
+func (p *Process) deliver(s Signal) {
+	p.mu.Lock()
+	handler := p.handler
+	ignored := p.ignored>>s&1 != 0
+	p.mu.Unlock()
+	switch {
+	case s == SIGKILL:
+	case ignored, handler != nil && handler(s):
+		return
+	case s == SIGCHLD, s == SIGCONT, s == SIGURG, s == SIGWINCH:
+		return
+	}
+	p.end(s)
+}
+
+// end ends the process by a signal.
+func (p *Process) end(s Signal) {
+	p.mu.Lock()
+	if p.killed == 0 {
+		p.killed = s
+	}
+	cancel := p.cancel
+	p.mu.Unlock()
+	if cancel != nil {
+		cancel(&Killed{s})
+	}
+}
+
+// Kill is kill(2): pid is a process, 0 the sender's group, -1 all processes but
+// the sender, and others the group -pid. Signal 0 sends nothing.
+func (p *Process) Kill(pid int, s Signal) abi.Errno {
+	switch {
+	case s > maxSignal:
+		return abi.EINVAL
+	case s >= SIGSTOP && s <= SIGTTOU:
+		return abi.EOPNOTSUPP
+	case pid == initPID:
+		return abi.EPERM
+	}
+	k := p.k
+	k.mu.Lock()
+	var targets []*Process
+	for _, t := range k.processes {
+		switch {
+		case pid > 0 && t.pid == pid,
+			pid == 0 && t.group == p.group,
+			pid == -1 && t != p,
+			pid < -1 && t.group == -pid:
+			targets = append(targets, t)
+		}
+	}
+	k.mu.Unlock()
+	if len(targets) == 0 {
+		return abi.ESRCH
+	}
+	for _, t := range targets {
+		if _, exited := t.Status(); s != 0 && !exited {
+			t.deliver(s)
+		}
+	}
+	return abi.OK
+}
+
+// SetGroup is setpgid(2): it moves the process or a child of it, by its pid or 0,
+// to a group, or to one of its own for 0.
+func (p *Process) SetGroup(pid, group int) abi.Errno {
+	k := p.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t := p
+	if pid != 0 && pid != p.pid {
+		if t = k.processes[pid]; t == nil || t.parent != p.pid {
+			return abi.ESRCH
+		}
+	}
+	if group == 0 {
+		group = t.pid
+	}
+	if t.session == t.pid || t.session != p.session || group != t.pid && !k.hasGroupLocked(group, t.session) {
+		return abi.EPERM
+	}
+	t.group = group
+	return abi.OK
+}
+
+// SetSession is setsid(2).
+func (p *Process) SetSession() abi.Errno {
+	k := p.k
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, t := range k.processes {
+		if t.group == p.pid {
+			return abi.EPERM
+		}
+	}
+	p.group, p.session = p.pid, p.pid
+	return abi.OK
+}
