@@ -22,8 +22,6 @@ func newCache(cfg *Config) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "Look after the cache",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	asJSON := cmd.PersistentFlags().Bool("json", false, "print the answer as JSON")
 	cmd.AddCommand(newCacheList(cfg, asJSON), newCacheVerify(cfg, asJSON), newCachePrune(cfg, asJSON), newCacheClear(cfg, asJSON))

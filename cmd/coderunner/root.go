@@ -56,7 +56,6 @@ func newRoot() *cobra.Command {
 	}
 	serve := newServe(&cfg)
 	root.RunE = serve.RunE
-	root.Args, root.SuggestionsMinimumDistance = suggestCommand, 2
 	addSettings(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
@@ -67,21 +66,30 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(suggestFlag)
 	root.AddCommand(serve, newRun(&cfg), newRepl(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newSessions(&cfg), newConfig(), newVersion(&cfg), newCompile(),
 		newSettings(root.PersistentFlags()))
+	root.InitDefaultCompletionCmd("completion") // so that it is there to be changed
+	for _, group := range append(root.Commands(), root) {
+		if group == root || group.HasSubCommands() {
+			group.Args, group.SuggestionsMinimumDistance = suggestCommand, 2
+		}
+		if group.RunE == nil && group.Run == nil && group.HasSubCommands() { // which cobra would not ask for its arguments
+			group.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 	return root
 }
 
 // suggestCommand refuses what is not a command, and names the one that was meant.
-func suggestCommand(root *cobra.Command, args []string) error {
+func suggestCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := "coderunner --help lists the commands"
-	if _, err := os.Stat(args[0]); err == nil {
+	hint := cmd.CommandPath() + " --help lists the commands"
+	if _, err := os.Stat(args[0]); err == nil && !cmd.HasParent() {
 		hint = "to run a program: coderunner run " + strings.Join(args, " ")
-	} else if list := root.SuggestionsFor(args[0]); len(list) > 0 {
+	} else if list := cmd.SuggestionsFor(args[0]); len(list) > 0 {
 		hint = "did you mean " + strings.Join(list, " or ") + "?"
 	}
-	return fmt.Errorf("unknown command %q; %s", args[0], hint)
+	return fmt.Errorf("unknown command %q; %s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "coderunner "), hint)
 }
 
 // newSettings is a page of the help.

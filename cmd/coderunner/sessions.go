@@ -38,14 +38,16 @@ func newSessions(cfg *Config) *cobra.Command {
 			})
 		}}
 	}
-	list := do("sessions", "List the sessions, and look after them", 0, func(ctx context.Context, _ []string) error {
+	list := func(ctx context.Context, _ []string) error {
 		list, err := store.List(ctx)
 		if text := session.ListText(list); text != "" {
 			fmt.Fprintln(os.Stdout, text)
 		}
 		return err
-	})
-	list.AddCommand(
+	}
+	cmd := do("sessions", "List the sessions, and look after them", 0, list)
+	cmd.AddCommand(
+		do("list", "List the sessions", 0, list),
 		do("history NAME", "List the states of a session", 1, func(_ context.Context, args []string) error {
 			info, err := store.Describe(args[0])
 			if err == nil {
@@ -66,5 +68,5 @@ func newSessions(cfg *Config) *cobra.Command {
 		do("reset NAME", "Empty a session", 1, func(ctx context.Context, args []string) error { return store.Reset(ctx, args[0]) }),
 		do("close NAME", "Remove a session", 1, func(ctx context.Context, args []string) error { return store.Close(ctx, args[0]) }),
 	)
-	return list
+	return cmd
 }
