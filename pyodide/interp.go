@@ -41,8 +41,8 @@ type Options struct {
 	// Calls are what the program may ask the host for, by name.
 	Calls map[string]Call
 
-	// Populate, if not nil, fills [Home] before the files that were open in it are
-	// opened again: an [Interp.Snapshot] has none of what is in it.
+	// Populate, if not nil, fills [Home] and mounts directories of the host before the
+	// files that were open are opened again: an [Interp.Snapshot] has none of that.
 	Populate func(*Interp) error
 }
 
