@@ -71,19 +71,20 @@ const imports = `
 	internal/session: runners
 	internal/images:
 	internal/server: internal/images internal/session internal/sysmem runners
+	internal/httpserve: internal/server internal/session runners
 	internal/sysmem:
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process
-	net: internal/fetch internal/netpolicy
-	net/http: internal/fetch internal/netpolicy runners/python/resolver
+	net: internal/fetch internal/httpserve internal/netpolicy
+	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -97,13 +98,16 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
-	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
-	golang.org/x/net: runners/python/index
+	golang.org/x/net: internal/httpserve runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/server internal/session runners/deno runners/deno/codecache runners/python
+	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/python
+	github.com/prometheus/client_golang: internal/httpserve
+	github.com/coreos/go-oidc/v3: internal/httpserve
+	go.opentelemetry.io/otel: internal/httpserve
 	github.com/gofrs/flock: cache internal/procdir internal/session
-	github.com/google/renameio/v2: internal/clients runners/python/resolver
+	github.com/google/renameio/v2: cmd/coderunner internal/clients runners/python/resolver
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients
