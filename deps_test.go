@@ -57,6 +57,7 @@ const imports = `
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
 	runners/deno: cache internal/fetch internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
+	runners/host: internal/procdir internal/sandbox runners runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:
@@ -76,13 +77,13 @@ const imports = `
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
-	os/exec: internal/bench internal/compiler runners/deno runners/deno/process
+	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
 	net: internal/fetch internal/httpserve internal/netpolicy
 	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem

@@ -2,6 +2,7 @@ package runners
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,12 +18,26 @@ const (
 	TSX        Language = "tsx" // TypeScript with tags
 )
 
+// The languages of the host, see runners/host.
+const (
+	AWK  Language = "awk"
+	Lua  Language = "lua"
+	Perl Language = "perl"
+	PHP  Language = "php"
+	Ruby Language = "ruby"
+	Tcl  Language = "tcl"
+)
+
+// HostLanguages are all languages of the host.
+var HostLanguages = []Language{AWK, Lua, Perl, PHP, Ruby, Tcl}
+
 // aliases are other names of the languages: what people type, what shebangs and
 // Markdown fences name, and the endings of files.
 var aliases = map[string]Language{
 	"py": Python, "python3": Python, "python2": Python, "pyw": Python, "cpython": Python, "ipython": Python, "pyodide": Python,
 	"js": JavaScript, "mjs": JavaScript, "cjs": JavaScript, "node": JavaScript, "nodejs": JavaScript, "ecmascript": JavaScript,
 	"ts": TypeScript, "mts": TypeScript, "cts": TypeScript, "deno": TypeScript, "bun": TypeScript, "tsx-node": TypeScript, "ts-node": TypeScript,
+	"pl": Perl, "rb": Ruby, "tclsh": Tcl, "gawk": AWK, "luajit": Lua,
 }
 
 // ParseLanguage returns the language of a name or an alias, in any case, or "".
@@ -31,6 +46,10 @@ func ParseLanguage(name string) Language {
 	switch l := Language(name); l {
 	case Python, JavaScript, TypeScript, JSX, TSX:
 		return l
+	default:
+		if slices.Contains(HostLanguages, l) {
+			return l
+		}
 	}
 	if l := aliases[name]; l != "" {
 		return l

@@ -14,7 +14,7 @@ func TestParseLanguage(t *testing.T) {
 		"python": Python, "Python": Python, "PY": Python, "python3": Python, "python3.14": Python,
 		"javascript": JavaScript, "js": JavaScript, "node": JavaScript, "JavaScript": JavaScript,
 		"typescript": TypeScript, "ts": TypeScript, " deno ": TypeScript, "jsx": JSX, "TSX": TSX,
-		"": "", "ruby": "", "3": "", "...": "",
+		"": "", "cobol": "", "3": "", "...": "",
 	} {
 		if got := ParseLanguage(name); got != want {
 			t.Errorf("ParseLanguage(%q) = %q, want %q", name, got, want)

@@ -15,6 +15,7 @@ import (
 	"coderunner/internal/sysmem"
 	"coderunner/runners"
 	"coderunner/runners/deno"
+	"coderunner/runners/host"
 	"coderunner/runners/python"
 )
 
@@ -22,6 +23,7 @@ import (
 type backend struct {
 	policy       runners.Policy
 	python, deno runners.Runner
+	host         []*host.Runner
 	cache        *cache.Cache
 	warming      map[runners.Runner]*sync.WaitGroup // what Close waits for
 	ballast      []byte
@@ -67,7 +69,10 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	c.Limit(cfg.CacheSize, runtimeKinds...)
 	ahead = min(ahead, cfg.Concurrency)
 	b := &backend{policy: policy, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}, ballast: make([]byte, ballastSize)}
-	if only != runners.Python {
+	if only == "" || host.Runs(only) {
+		err = b.openHost(cfg)
+	}
+	if err == nil && only != runners.Python && !host.Runs(only) {
 		err = b.openDeno(cfg, ahead, log)
 	}
 	if err == nil && (only == runners.Python || only == "") {
@@ -77,6 +82,19 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+// openHost opens the runners of the host's languages.
+func (b *backend) openHost(cfg Config) error {
+	for _, name := range cfg.HostLanguages {
+		r, err := host.New(name)
+		if err != nil {
+			return fmt.Errorf("CODE_RUNNER_HOST_LANGUAGES: %w", err)
+		}
+		b.warming[r] = new(sync.WaitGroup)
+		b.host = append(b.host, r)
+	}
+	return nil
 }
 
 func (b *backend) openDeno(cfg Config, ahead int, log *zap.Logger) error {
@@ -153,6 +171,9 @@ func (b *backend) languages() map[runners.Language]runners.Runner {
 			m[l] = b.deno
 		}
 	}
+	for _, r := range b.host {
+		m[r.Language()] = r
+	}
 	return m
 }
 
@@ -163,6 +184,9 @@ func (b *backend) all() []runners.Runner {
 		if r != nil {
 			out = append(out, r)
 		}
+	}
+	for _, r := range b.host {
+		out = append(out, r)
 	}
 	return out
 }

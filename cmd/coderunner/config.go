@@ -27,6 +27,9 @@ type Config struct {
 	Concurrency int // at least 1
 	Offline     bool
 	Deno        string // a Deno to use instead of the pinned one
+
+	HostLanguages []string // NAME or NAME=PATH
+
 	Permissions []string
 	Isolation   string // isolationRequire, or ""
 	Structured  server.Structured
@@ -66,6 +69,7 @@ var settings = []setting{
 	{"CODE_RUNNER_SESSION_TTL", "session-ttl", fmt.Sprintf("time after which an unused session is removed (default %v)", session.DefaultLimits.TTL), setSessionTTL},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setBool(func(c *Config) *bool { return &c.Offline })},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
+	{"CODE_RUNNER_HOST_LANGUAGES", "host-languages", "languages whose interpreter the host has, such as perl,ruby or lua=/opt/lua/bin/lua", func(c *Config, v string) error { c.HostLanguages = strings.Split(v, ","); return nil }},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
 	{"NPM_CONFIG_REGISTRY", "npm-config-registry", "npm registry", setURL(false, func(c *Config) *string { return &c.NPMRegistry })},
 	{"JSR_URL", "jsr-url", "JSR registry", setURL(false, func(c *Config) *string { return &c.JSRURL })},

@@ -99,7 +99,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 func runOn(ctx context.Context, b *backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
 	r := b.languages()[req.Language]
 	if r == nil {
-		return nil, fmt.Errorf("run %s: this build has no runner for it", req.Language)
+		return nil, fmt.Errorf("run %s: CODE_RUNNER_HOST_LANGUAGES does not name it", req.Language)
 	}
 	defer showProgress(&req)()
 	var out *runners.Outcome

@@ -86,9 +86,15 @@ type Server struct {
 // jsx and tsx, and many aliases, are taken besides.
 var languages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript}
 
-// names returns the names of the languages that have a runner.
-func names(m map[runners.Language]runners.Runner) (out []string) {
-	for _, l := range languages {
+// names returns the names of the languages that have a runner, those of the host
+// last.
+func names(m map[runners.Language]runners.Runner) []string {
+	return append(offered(m, languages), offered(m, runners.HostLanguages)...)
+}
+
+// offered returns those of a list of languages that have a runner.
+func offered(m map[runners.Language]runners.Runner, list []runners.Language) (out []string) {
+	for _, l := range list {
 		if m[l] != nil {
 			out = append(out, string(l))
 		}

@@ -69,6 +69,9 @@ func description(c Config) string {
 			b.WriteString("typescript, javascript: Deno, ES modules, top-level await, no type-checking; npm:, jsr: and node: imports.\n")
 		}
 	}
+	if list := offered(c.Runners, runners.HostLanguages); len(list) > 0 {
+		b.WriteString(strings.Join(list, ", ") + ": this machine's interpreters, with the libraries that it has; no result but what is printed, no network, no other processes.\n")
+	}
 	if c.Offline {
 		b.WriteString("Packages: offline, only those already in the cache.\n")
 	} else {

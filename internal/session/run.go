@@ -38,10 +38,11 @@ func (s *Store) Run(ctx context.Context, c Call, run func(context.Context, runne
 // family returns the name of a language family, whose programs continue one
 // another.
 func family(l runners.Language) string {
-	if l == runners.Python {
-		return "python"
+	switch l {
+	case runners.JavaScript, runners.TypeScript, runners.JSX, runners.TSX:
+		return "javascript"
 	}
-	return "javascript"
+	return string(l)
 }
 
 func (x *session) run(ctx context.Context, c Call, run func(context.Context, runners.Request) (*runners.Outcome, error)) (*runners.Outcome, error) {
@@ -138,6 +139,8 @@ func ending(l runners.Language) string {
 		return ".jsx"
 	case runners.TSX:
 		return ".tsx"
+	case runners.TypeScript:
+		return ".ts"
 	}
-	return ".ts"
+	return "." + string(l)
 }

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"coderunner/internal/procdir"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 // basePrefix begins the names of Runners' directories in the system's temporary
@@ -222,7 +222,7 @@ func (f *runDir) left(given []runners.File) (files []runners.LeftFile, omitted i
 		return nil, 0
 	}
 	defer root.Close()
-	return runners.LeftFiles(quickFS{root}, given)
+	return runners.LeftFiles(process.Files{Root: root}, given)
 }
 
 // leftBy returns what a program of a session left in its working directory.
@@ -232,7 +232,7 @@ func (f *runDir) leftBy(session *runners.Session, own runners.File) (runners.Lef
 		return runners.Left{}, nil
 	}
 	defer root.Close()
-	return session.Leave(quickFS{root}, own)
+	return session.Leave(process.Files{Root: root}, own)
 }
 
 // remove removes a program's own file.
@@ -255,16 +255,6 @@ func (f *runDir) open() *os.Root {
 		return nil
 	}
 	return root
-}
-
-// quickFS opens files without waiting: a named pipe may have no other end.
-type quickFS struct{ root *os.Root }
-
-func (q quickFS) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	return q.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // fileURL returns the URL of an absolute path, as Deno writes it.

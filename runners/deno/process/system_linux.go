@@ -121,7 +121,7 @@ func memoryStatus(pid int) (map[string]int64, error) {
 		}
 	}
 	if sizes["VmData"] == 0 {
-		return nil, fmt.Errorf("read the memory of process %d: it has none", pid)
+		return nil, fmt.Errorf("read the memory of process %d: %w", pid, ErrEnded)
 	}
 	return sizes, nil
 }

@@ -8,8 +8,11 @@ import (
 	"time"
 )
 
-// Limit limits an idle process: its data to the current size plus limit bytes, its
-// files, and its core dumps.
+// ErrEnded is in the error of Limit for a process that has ended.
+var ErrEnded = errors.New("it has ended")
+
+// Limit limits an idle process, or one that has just begun: its data to the current
+// size plus limit bytes, its files, and its core dumps.
 func (p *Process) Limit(limit int64) error {
 	p.visible = visible(p.Pid())
 	p.limit = limit

@@ -1,0 +1,82 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/process"
+)
+
+// stopUnlimited is why a process was killed that could not be limited.
+const stopUnlimited process.Stop = "unlimited"
+
+// ending is how a process ended, as the host saw it.
+type ending struct {
+	limits       runners.Limits
+	stopped      process.Stop // why we killed it; "" if we did not
+	unlimited    error        // why its memory could not be limited
+	code         int
+	signal       syscall.Signal
+	filled       bool // it had at least half of its memory
+	usage        runners.Usage
+	stdout       *runners.Capture
+	stderr       *runners.Capture
+	files        []runners.LeftFile
+	filesOmitted int
+}
+
+// exhausted are words of interpreters that could not allocate memory. They count
+// only for a program that had much.
+var exhausted = []string{"Out of memory", "out of memory", "not enough memory", "failed to allocate memory", "Allowed memory size", "unable to alloc", "unable to realloc"}
+
+func (e *ending) outcome() *runners.Outcome {
+	o := &runners.Outcome{
+		Status: runners.Succeeded, ExitCode: e.code, Packages: []runners.Package{}, Usage: e.usage,
+		Files: e.files, FilesOmitted: e.filesOmitted,
+	}
+	o.Printed(e.stdout, e.stderr)
+	fail := func(s runners.Status, kind, format string, a ...any) {
+		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
+	}
+	noMemory := e.filled && e.code != 0
+	for _, words := range exhausted {
+		if noMemory && strings.Contains(o.Stderr, words) {
+			e.stopped = process.StopMemory
+		}
+	}
+	switch e.stopped {
+	case "":
+		switch {
+		case e.signal != 0:
+			fail(runners.Failed, "Signal", "the program was ended by a signal (%s)", e.signal)
+		case e.code != 0:
+			o.Status = runners.Failed
+		}
+	case stopTime:
+		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
+	case process.StopOutput:
+		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
+	case process.StopDisk:
+		fail(runners.OutputLimit, "DiskLimit", "%s; these limits are fixed", process.DiskLimits)
+	case process.StopSpace:
+		fail(runners.OutputLimit, "DiskLimit", "the disk of this machine is nearly full, and the program went on writing")
+	case process.StopThreads:
+		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", process.MaxThreads)
+	case process.StopMemory:
+		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
+	case process.StopContext:
+		return cancelled()
+	default:
+		fail(runners.Crashed, "Crash", "the program was ended because its limits could not be set: %v", e.unlimited)
+	}
+	return o
+}
+
+func cancelled() *runners.Outcome {
+	return &runners.Outcome{
+		Status: runners.Cancelled, ExitCode: 128 + int(syscall.SIGKILL), Packages: []runners.Package{},
+		Error: &runners.Error{Type: "Cancelled", Message: "the run was cancelled"},
+	}
+}

@@ -1,0 +1,184 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coderunner/internal/procdir"
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+	"coderunner/runners/deno/process"
+)
+
+const stopTime process.Stop = "time"
+
+// Run implements [runners.Runner].
+func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	if len(req.Packages) > 0 {
+		failed := &runners.NotInstalledError{}
+		for _, p := range req.Packages {
+			failed.Add(p, errPackages.Error())
+		}
+		return failed.Outcome(), nil
+	}
+	if ctx.Err() != nil {
+		return cancelled(), nil
+	}
+	req.Limits = req.Limits.WithDefaults()
+	begun := time.Now()
+	dir, err := os.MkdirTemp(r.dirs.Path(), "r")
+	if err != nil {
+		return nil, fmt.Errorf("make the working directory: %w", err)
+	}
+	defer func() { _ = procdir.RemoveAll(dir) }() // the runner's Close tries again
+	own := runners.File{Path: mainFile(req, r.ending), Data: []byte(req.Code)}
+	work := filepath.Join(dir, "work")
+	if err := fill(work, req, own); err != nil {
+		return nil, err
+	}
+	p, err := process.Start(r.command(dir, work, own.Path, req))
+	if err != nil {
+		return nil, err
+	}
+	end := &ending{limits: req.Limits}
+	end.usage.PrepareMS = time.Since(begun).Milliseconds()
+	r.attend(ctx, p, req, dir, end)
+	if err := end.take(work, req, own); err != nil {
+		return nil, err
+	}
+	return end.outcome(), nil
+}
+
+// mainFile returns the name of the program's file.
+func mainFile(req runners.Request, ending string) string {
+	if req.Filename != "" && filepath.Base(req.Filename) == req.Filename {
+		return req.Filename
+	}
+	return "main" + ending
+}
+
+// fill makes the working directory: what the session has, the request's files and
+// the program.
+func fill(work string, req runners.Request, own runners.File) error {
+	for _, dir := range []string{work, filepath.Join(filepath.Dir(work), "tmp")} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return fmt.Errorf("make the working directory: %w", err)
+		}
+	}
+	if s := req.Session; s != nil {
+		for _, f := range s.Files {
+			if err := put(filepath.Join(work, filepath.FromSlash(f.Path)), f); err != nil {
+				return fmt.Errorf("write %s of the session: %w", f.Path, err)
+			}
+		}
+	}
+	for _, f := range append(req.Files[:len(req.Files):len(req.Files)], own) {
+		name := filepath.Join(work, filepath.FromSlash(f.Path))
+		err := os.MkdirAll(filepath.Dir(name), 0o700)
+		if err == nil {
+			err = os.WriteFile(name, f.Data, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s: %w", f.Path, err)
+		}
+	}
+	return nil
+}
+
+// put writes an entry of a session's directory.
+func put(name string, f runners.SessionFile) error {
+	switch f.Mode.Type() {
+	case fs.ModeDir:
+		return os.Mkdir(name, f.Mode.Perm()|0o700)
+	case fs.ModeSymlink:
+		return os.Symlink(f.Target, name)
+	}
+	b, err := f.Read()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, b, f.Mode.Perm()|0o600)
+}
+
+// command returns the confined process of a program.
+func (r *Runner) command(dir, work, main string, req runners.Request) process.Command {
+	args := append(append(append([]string{}, r.args...), main), req.Args...)
+	return process.Command{
+		Path: r.binary, Args: args, Dir: work,
+		Env: []string{
+			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + work, "PWD=" + work, "TMPDIR=" + filepath.Join(dir, "tmp"),
+			"LANG=C.UTF-8", "USER=user", "LOGNAME=user",
+		},
+		Spec:   &sandbox.Spec{Execute: []string{r.binary}, Read: libraries(r.binary), Write: []string{dir}},
+		Merged: req.Stdout != nil && req.Stdout == req.Stderr,
+		Group:  true,
+	}
+}
+
+// attend limits, feeds, watches and reaps the process.
+func (r *Runner) attend(ctx context.Context, p *process.Process, req runners.Request, dir string, end *ending) {
+	begun := time.Now()
+	end.unlimited = p.Limit(req.Limits.Memory)
+	if end.unlimited != nil && !errors.Is(end.unlimited, process.ErrEnded) {
+		p.Kill(stopUnlimited)
+	}
+	stop := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
+	defer stop()
+	timer := time.AfterFunc(req.Limits.Timeout, func() { p.Kill(stopTime) })
+	defer timer.Stop()
+	req.Progress.Report(runners.Progress{Phase: "run"})
+
+	end.stdout, end.stderr = req.Captures()
+	if req.Stdout != nil && req.Stdout == req.Stderr {
+		end.stdout = end.stderr
+	}
+	var readers sync.WaitGroup
+	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
+	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
+	go func() { // a Read of the request's input may block for ever
+		defer p.Stdin.Close()
+		if req.Stdin != nil {
+			_, _ = io.Copy(p.Stdin, req.Stdin) // the program may not read it
+		}
+	}()
+	watching, stopWatch := context.WithCancel(context.Background())
+	var watch sync.WaitGroup
+	watch.Go(func() { p.Watch(watching, dir) })
+	p.Wait(&readers)
+	stopWatch()
+	watch.Wait()
+
+	end.stopped, end.filled = p.Stopped(), p.Filled()
+	end.code, end.signal = p.Exit()
+	used := p.Usage()
+	end.usage.RunMS, end.usage.CPUMS, end.usage.PeakMemoryBytes = time.Since(begun).Milliseconds(), used.CPU.Milliseconds(), used.Peak
+}
+
+// take takes the files that the program left.
+func (e *ending) take(work string, req runners.Request, own runners.File) error {
+	root, err := os.OpenRoot(work)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the program has removed it
+	}
+	if err != nil {
+		return fmt.Errorf("read the working directory: %w", err)
+	}
+	defer root.Close()
+	if req.Session == nil {
+		e.files, e.filesOmitted = runners.LeftFiles(process.Files{Root: root}, append(req.Files[:len(req.Files):len(req.Files)], own))
+		return nil
+	}
+	left, err := req.Session.Leave(process.Files{Root: root}, own)
+	e.files, e.filesOmitted = left.Changed, left.Omitted
+	return err
+}
