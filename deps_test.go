@@ -36,13 +36,14 @@ const imports = `
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/hashlib:
+	pyodide/tlsbio:
 	pyodide/linmem:
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/snapshot:
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
@@ -72,20 +73,19 @@ const imports = `
 	internal/session: runners
 	internal/images:
 	internal/server: internal/images internal/session internal/sysmem runners
-	internal/httpserve: internal/server internal/session runners
 	internal/sysmem:
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/httpserve internal/netpolicy
-	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
+	net: internal/fetch internal/netpolicy pyodide/tlsbio
+	net/http: internal/fetch internal/netpolicy runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -99,16 +99,13 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
-	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
-	golang.org/x/net: internal/httpserve runners/python/index
+	golang.org/x/net: runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/python
-	github.com/prometheus/client_golang: internal/httpserve
-	github.com/coreos/go-oidc/v3: internal/httpserve
-	go.opentelemetry.io/otel: internal/httpserve
+	go.uber.org/zap: cmd/coderunner internal/builder internal/server internal/session runners/deno runners/deno/codecache runners/python
 	github.com/gofrs/flock: cache internal/procdir internal/session
-	github.com/google/renameio/v2: cmd/coderunner internal/clients runners/python/resolver
+	github.com/google/renameio/v2: internal/clients runners/python/resolver
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients

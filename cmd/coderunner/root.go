@@ -56,7 +56,7 @@ func newRoot() *cobra.Command {
 	}
 	serve := newServe(&cfg)
 	root.RunE = serve.RunE
-	addFlags(root.PersistentFlags(), settings)
+	addSettings(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		cfg, err = readConfig(cmd.Flags())

@@ -33,16 +33,12 @@ func identity() []mcpserver.ServerOption {
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// traceparent returns the W3C trace context that a request carries, if any.
-func (p *params) traceparent() (value string, ok bool) {
-	ok = p != nil && json.Unmarshal(p.Meta["traceparent"], &value) == nil && traceparent.MatchString(value)
-	return value, ok
-}
-
-// trace returns a field of the log with it.
+// trace returns a field of the log with the W3C trace context that a request
+// carries, if any.
 func (p *params) trace() zap.Field {
-	if value, ok := p.traceparent(); ok {
-		return zap.String("traceparent", value)
+	var value string
+	if p == nil || json.Unmarshal(p.Meta["traceparent"], &value) != nil || !traceparent.MatchString(value) {
+		return zap.Skip()
 	}
-	return zap.Skip()
+	return zap.String("traceparent", value)
 }

@@ -153,11 +153,10 @@ func TestCancel(t *testing.T) {
 	if r := c.receive(); string(r.ID) != "4" {
 		t.Errorf("got an answer for a cancelled call: %s", r.line)
 	}
-	leave, err := s.queue.acquire(t.Context(), "", "stdio")
-	if err != nil {
+	if err := s.places.Acquire(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
-	leave()
+	s.places.Release(1)
 	select {
 	case code := <-started:
 		if code == "queued" {
