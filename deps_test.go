@@ -57,7 +57,8 @@ const imports = `
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
 	runners/deno/process: internal/sandbox
-	runners/deno: cache internal/fetch internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/process
+	runners/deno/guard: internal/netpolicy internal/sandbox
+	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/process
 	runners/host: internal/procdir internal/sandbox runners runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
@@ -84,7 +85,7 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/netpolicy pyodide/tlsbio
+	net: internal/fetch internal/netpolicy pyodide/tlsbio runners/deno/guard
 	net/http: internal/fetch internal/netpolicy runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
@@ -98,10 +99,10 @@ const capabilities = `
 	github.com/google/shlex: cmd/coderunner
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
-	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/process
+	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard runners/deno/process
 	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
-	golang.org/x/net: runners/python/index
+	golang.org/x/net: runners/deno/guard runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/server internal/session runners/deno runners/deno/codecache runners/python
 	github.com/gofrs/flock: cache internal/procdir internal/session

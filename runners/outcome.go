@@ -1,6 +1,10 @@
 package runners
 
-import "strings"
+import (
+	"strings"
+
+	"coderunner/internal/netpolicy"
+)
 
 // Status is how a run ended.
 type Status string
@@ -53,6 +57,21 @@ func (o *Outcome) Printed(stdout, stderr *Capture) {
 	o.Stdout, o.StdoutTruncated = stdout.Text()
 	o.Stderr, o.StderrTruncated = stderr.Text()
 	o.WholeStdout, o.WholeStderr = stdout.Whole(), stderr.Whole()
+}
+
+// Reached sets what the program reached over the network, which may be nil. Where
+// the program failed and something was refused, the error's hint names the flag.
+func (o *Outcome) Reached(n *netpolicy.Run) {
+	o.Usage.Contacted, o.Usage.ContactsOmitted = n.Contacts()
+	if o.Error == nil || o.Error.Hint != "" || o.Status != Failed {
+		return
+	}
+	for _, c := range o.Usage.Contacted {
+		if c.Refused != "" {
+			o.Error.Hint = c.Refused
+			return
+		}
+	}
 }
 
 // Error is what ended the program.
@@ -130,6 +149,11 @@ type Usage struct {
 	RunMS           int64 `json:"run_ms"`
 	CPUMS           int64 `json:"cpu_ms"`
 	PeakMemoryBytes int64 `json:"peak_memory_bytes"`
+
+	// Contacted is what the program reached over the network, or was refused;
+	// ContactsOmitted is how many more there were.
+	Contacted       []netpolicy.Contact `json:"contacted,omitempty"`
+	ContactsOmitted int                 `json:"contacts_omitted,omitempty"`
 }
 
 // CommandExitCode returns the exit code of a command that ran the program: the

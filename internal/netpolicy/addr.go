@@ -16,20 +16,15 @@ var specials = func() (list []netip.Prefix) {
 		"169.254.0.0/16",   // link-local, clouds' metadata (169.254.169.254)
 		"172.16.0.0/12",    // private
 		"192.0.0.0/24",     // IETF, a cloud's metadata (192.0.0.192)
-		"192.0.2.0/24",     // documentation
 		"192.88.99.0/24",   // 6to4 relays
 		"192.168.0.0/16",   // private
 		"198.18.0.0/15",    // benchmarks
-		"198.51.100.0/24",  // documentation
-		"203.0.113.0/24",   // documentation
 		"224.0.0.0/3",      // multicast, reserved, broadcast
 		"168.63.129.16/32", // a cloud's host
 		"::/8",             // unspecified, loopback, IPv4-compatible and -mapped, NAT64
 		"100::/8",          // discard
 		"2001::/23",        // IETF, Teredo
-		"2001:db8::/32",    // documentation
 		"2002::/16",        // 6to4
-		"3fff::/20",        // documentation
 		"5f00::/16",        // segment routing
 		"fc00::/7",         // private, a cloud's metadata (fd00:ec2::254)
 		"fe00::/7",         // link-local, site-local, multicast

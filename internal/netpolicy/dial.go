@@ -58,7 +58,7 @@ func (r *Run) Listen(ctx context.Context, network string, addr netip.AddrPort) (
 		return nil, err
 	}
 	at := l.Addr().(*net.TCPAddr).AddrPort()
-	return &listener{l, r.contact("listening on "+at.Addr().String(), at.Port(), nil), r.Listening(at)}, nil
+	return &listener{l, r.contact("listening on "+at.Addr().String(), at.Port(), nil), r.Listening(at.Port(), nil)}, nil
 }
 
 // ListenPacket is Listen for datagrams. Any program with a network may have a
@@ -74,7 +74,7 @@ func (r *Run) ListenPacket(ctx context.Context, network string, addr netip.AddrP
 	if err != nil {
 		return nil, err
 	}
-	return &packetConn{PacketConn: c, run: r, closed: r.Listening(c.LocalAddr().(*net.UDPAddr).AddrPort())}, nil
+	return &packetConn{PacketConn: c, run: r, closed: r.Listening(c.LocalAddr().(*net.UDPAddr).AddrPort().Port(), nil)}, nil
 }
 
 // listener counts what its connections carry.

@@ -115,7 +115,7 @@ func (p *Policy) checkAddr(names []string, addr netip.Addr, port uint16) why {
 	if isSpecial(addr) {
 		// The name localhost names the loopback.
 		if forms[0].IsLoopback() && has(p.allow, func(r rule) bool {
-			return r.name == "localhost" && r.hasPort(port) && slices.ContainsFunc(names, r.hasName)
+			return r.name == "localhost" && r.hasPort(port)
 		}) {
 			return allowed
 		}
@@ -157,7 +157,9 @@ func (r *Refused) Flag() string {
 	case denied:
 		return ""
 	case special:
-		return "--allow-net=" + hostPort(r.Addr.String(), r.Port)
+		if r.Host != "localhost" {
+			return "--allow-net=" + hostPort(r.Addr.Unmap().WithZone("").String(), r.Port)
+		}
 	}
 	return "--allow-net=" + hostPort(r.Host, r.Port)
 }

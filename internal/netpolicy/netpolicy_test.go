@@ -87,7 +87,7 @@ func TestAddresses(t *testing.T) {
 	inside := []string{
 		"0.0.0.0", "0.1.2.3", "127.0.0.1", "127.255.1.2", "10.0.0.5", "172.31.0.1", "192.168.1.1", "169.254.169.254", "100.100.100.200", "192.0.0.192",
 		"168.63.129.16", "224.0.0.1", "255.255.255.255", "198.18.0.1", "::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:a00:5", "::ffff:0:7f00:1",
-		"64:ff9b::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "2002:7f00:1::", "2001:0:a9fe::1", "fd00:ec2::254", "fe80::1", "fe80::1%lo", "fec0::1", "ff02::1", "2001:db8::1",
+		"64:ff9b::a9fe:a9fe", "64:ff9b:1::a9fe:a9fe", "2002:7f00:1::", "2001:0:a9fe::1", "fd00:ec2::254", "fe80::1", "fe80::1%lo", "fec0::1", "ff02::1",
 	}
 	for _, text := range inside {
 		addr := netip.MustParseAddr(text)
@@ -126,8 +126,8 @@ func TestAddresses(t *testing.T) {
 		{"--allow-net=[::] --deny-net=[::1]", "", "::", denied},
 		{"--allow-net=localhost", "localhost", "127.0.0.1", allowed},
 		{"--allow-net=localhost", "localhost", "::1", allowed},
-		{"--allow-net=localhost", "", "127.0.0.1", special},
-		{"--allow-net=localhost,a.com", "a.com", "127.0.0.1", special},
+		{"--allow-net=localhost", "", "127.0.0.1", allowed},
+		{"--allow-net=localhost:81,a.com", "a.com", "127.0.0.1", special},
 		{"--allow-net=:80", "", "127.0.0.1", allowed},
 		{"--allow-net=:81", "", "127.0.0.1", special},
 	} {
@@ -181,8 +181,9 @@ func TestDial(t *testing.T) {
 	at := netip.MustParseAddrPort(server.Listener.Addr().String())
 	r := parsed(t, "--allow-net=localhost:"+server.URL[strings.LastIndex(server.URL, ":")+1:]).NewRun(Options{})
 	var refused *Refused
-	if _, err := r.Dial(t.Context(), "tcp", "localhost", at); !errors.As(err, &refused) || refused.Flag() != "--allow-net="+at.String() {
-		t.Errorf("Dial without a lookup: %v", err)
+	other := netip.AddrPortFrom(at.Addr(), at.Port()^1)
+	if _, err := r.Dial(t.Context(), "tcp", "localhost", other); !errors.As(err, &refused) || refused.Flag() != "--allow-net="+other.String() {
+		t.Errorf("Dial to another port: %v", err)
 	}
 	if _, err := r.Lookup(t.Context(), "localhost"); err != nil {
 		t.Fatal(err)

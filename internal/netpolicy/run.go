@@ -12,9 +12,10 @@ import (
 
 // Bounds of what a run remembers of what the program does.
 const (
-	maxContacts = 100
-	maxNames    = 4096 // looked up
-	maxPerAddr  = 64   // names of one address
+	maxContacts  = 100
+	maxNames     = 4096 // looked up
+	maxPerAddr   = 64   // names of one address
+	maxListening = 1024
 )
 
 // Options are what a run's network is made of besides the policy.
@@ -35,7 +36,7 @@ type Run struct {
 	mu       sync.Mutex // guards what follows
 	names    map[string][]netip.Addr
 	byAddr   map[netip.Addr][]string // the latest is the last
-	own      map[uint16]int          // ports that the run listens on
+	own      []*listening            // what the run listens on
 	contacts []*contact
 	more     int // contacts left out
 }
@@ -47,7 +48,7 @@ func (p *Policy) NewRun(o Options) *Run {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		}
 	}
-	return &Run{policy: p, Options: o, names: map[string][]netip.Addr{}, byAddr: map[netip.Addr][]string{}, own: map[uint16]int{}}
+	return &Run{policy: p, Options: o, names: map[string][]netip.Addr{}, byAddr: map[netip.Addr][]string{}}
 }
 
 // Lookup returns the addresses of a name, or the address that host is. The error
@@ -61,16 +62,25 @@ func (r *Run) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if !validName(name) {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	if verdict := r.policy.checkName(name, 0); verdict != allowed {
-		refused := &Refused{Host: name, why: verdict}
-		r.contact(name, 0, refused)
-		return nil, refused
+	if err := r.CheckName(name); err != nil {
+		return nil, err
 	}
 	addrs, err := r.addresses(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	return addrs, r.remember(name, addrs)
+}
+
+// CheckName checks whether a name may be looked up.
+func (r *Run) CheckName(name string) error {
+	name = canonical(name)
+	if verdict := r.policy.checkName(name, 0); verdict != allowed {
+		refused := &Refused{Host: name, why: verdict}
+		r.contact(name, 0, refused)
+		return refused
+	}
+	return nil
 }
 
 // addresses finds the addresses of an allowed name.
@@ -170,20 +180,29 @@ func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
 	return t, nil
 }
 
-// Listening records an address that the run listens on until closed is called. The
-// run may reach it, whatever the policy says of the loopback.
-func (r *Run) Listening(addr netip.AddrPort) (closed func()) {
-	key := addr.Port()
+// listening is a port that a run listens on.
+type listening struct {
+	port  uint16
+	still func() bool
+}
+
+// Listening records a port that the run listens on until closed is called or still,
+// if it is not nil, returns false. The run may reach it on the loopback, whatever
+// the policy says of that.
+func (r *Run) Listening(port uint16, still func() bool) (closed func()) {
+	l := &listening{port, still}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.own[key]++
-	return sync.OnceFunc(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.own[key]--; r.own[key] == 0 {
-			delete(r.own, key)
-		}
-	})
+	if len(r.own) < maxListening {
+		r.own = append(r.own, l)
+	}
+	return func() { r.forget(l) }
+}
+
+func (r *Run) forget(l *listening) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own = slices.DeleteFunc(r.own, func(o *listening) bool { return o == l })
 }
 
 // listens reports whether an address leads to what the run itself listens on.
@@ -192,8 +211,28 @@ func (r *Run) listens(addr netip.AddrPort) bool {
 		return false
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.own[addr.Port()] > 0
+	own := slices.Clone(r.own)
+	r.mu.Unlock()
+	for _, l := range own {
+		if l.port != addr.Port() {
+			continue
+		}
+		if l.still == nil || l.still() {
+			return true
+		}
+		r.forget(l)
+	}
+	return false
+}
+
+// Routable reports whether an address could be reached at any port.
+func (r *Run) Routable(addr netip.Addr) bool {
+	return r.policy.checkAddr(r.namesOf(addr, ""), addr, 0) == allowed
+}
+
+// MayListen reports whether the policy lets programs listen on an address.
+func (r *Run) MayListen(addr netip.AddrPort) bool {
+	return r.policy.checkListen(addr.Addr(), addr.Port()) == allowed
 }
 
 // CheckListen checks an address to listen on.

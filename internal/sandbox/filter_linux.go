@@ -53,8 +53,9 @@ var afterStart = slices.Concat(forks, []uint32{
 //	number         ─────> a signal to a thread of ours that is not SIGURG: EPERM
 //	number         ─────> limits of another process: EPERM
 //	number         ─────> if started: what onlyThreads adds
+//	number         ─────> if supervised: what sockets adds
 //	               ─────> allow
-func filterProgram(server int, network, started bool) program {
+func filterProgram(server int, network, started, supervised bool) program {
 	var p program
 	p.load(dataArch)
 	p.unless(auditArch, 1)
@@ -95,6 +96,9 @@ func filterProgram(server int, network, started bool) program {
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	if started {
 		p.onlyThreads()
+	}
+	if supervised {
+		p.sockets()
 	}
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	return p

@@ -17,43 +17,55 @@ import (
 //
 //	execve ─> stopped at pc ─> [pc] = syscall, one step ─> [pc] as it was
 //
-// It is still stopped then.
-func inject(pid int, p program, flags uintptr) error {
+// It is still stopped then. The calls are those that the filter has supervised, if
+// the flags ask for a listener.
+func inject(pid int, p program, flags uintptr) (calls *Calls, err error) {
 	if err := awaitTrap(pid); err != nil {
-		return err
+		return nil, err
 	}
 	var at registers
 	if err := at.read(pid); err != nil {
-		return fmt.Errorf("read registers: %w", err)
+		return nil, fmt.Errorf("read registers: %w", err)
 	}
+	defer func() {
+		if err != nil && calls != nil {
+			calls.Close()
+			calls = nil
+		}
+	}()
 	// Far below what is on the stack, in the part that every program has from
 	// the start (128 KiB, setup_arg_pages in fs/exec.c).
 	place := (at.stack() - 32<<10) &^ 15
 	if err := writeMemory(pid, place, p.image(place)); err != nil {
-		return fmt.Errorf("write to the stack: %w", err)
+		return nil, fmt.Errorf("write to the stack: %w", err)
 	}
 	code := make([]byte, 8)
 	if _, err := unix.PtracePeekText(pid, at.pc(), code); err != nil {
-		return fmt.Errorf("read the first instruction: %w", err)
+		return nil, fmt.Errorf("read the first instruction: %w", err)
 	}
 	changed := append(bytes.Clone(syscallCode), code[len(syscallCode):]...)
 	if _, err := unix.PtracePokeText(pid, at.pc(), changed); err != nil {
-		return fmt.Errorf("write the first instruction: %w", err)
+		return nil, fmt.Errorf("write the first instruction: %w", err)
 	}
 	result, err := at.step(pid, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, place)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if result != 0 {
-		return fmt.Errorf("filter system calls: %w", unix.Errno(-result))
+	if result < 0 {
+		return nil, fmt.Errorf("filter system calls: %w", unix.Errno(-result))
+	}
+	if flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {
+		if calls, err = newCalls(pid, int(result), &at); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := unix.PtracePokeText(pid, at.pc(), code); err != nil {
-		return fmt.Errorf("restore the first instruction: %w", err)
+		return calls, fmt.Errorf("restore the first instruction: %w", err)
 	}
 	if err := at.write(pid); err != nil {
-		return fmt.Errorf("restore registers: %w", err)
+		return calls, fmt.Errorf("restore registers: %w", err)
 	}
-	return nil
+	return calls, nil
 }
 
 // writeMemory writes into another process's memory.
@@ -112,7 +124,11 @@ func awaitTrap(pid int) error {
 // tracing is forbidden.
 func tryInject(flags uintptr) error {
 	return tryStart(&syscall.SysProcAttr{}, func(pid int) error {
-		return inject(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+		calls, err := inject(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+		if calls != nil {
+			calls.Close()
+		}
+		return err
 	})
 }
 

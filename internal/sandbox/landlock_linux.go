@@ -41,10 +41,13 @@ var system = []string{
 
 // network is what a program reads to find others on the network.
 var network = []string{
-	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf",
-	"/etc/services", "/etc/protocols", "/run/systemd/resolve",
+	"/etc/resolv.conf", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols",
 	"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
 }
+
+// names is what a program reads to find addresses of names by itself. A supervised
+// one asks its supervisor.
+var names = []string{"/etc/hosts", "/run/systemd/resolve"}
 
 // handled are the rights that an ABI of Landlock can take away.
 func handled(k kernel, network bool) unix.LandlockRulesetAttr {
@@ -85,6 +88,9 @@ func restrictFiles(k kernel, s Spec) error {
 	rules.add(writing, "/dev/null")
 	if s.Network {
 		rules.add(reading, network...)
+		if s.Supervise == nil || !Supervised() {
+			rules.add(reading, names...)
+		}
 	}
 	for _, program := range s.Execute {
 		rules.add(executing, program)

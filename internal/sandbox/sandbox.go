@@ -39,6 +39,9 @@ type Spec struct {
 	Read    []string
 	Write   []string // may be read, too
 	Network bool     // sockets of every kind
+	// Supervise takes the system calls that reach the network, before the process
+	// begins, and must not wait. It is not called where the kernel cannot.
+	Supervise func(*Calls)
 }
 
 // Level is how much of the confinement the kernel can do.

@@ -21,6 +21,11 @@ var probe = sync.OnceValue(func() kernel {
 	if k.filter = canFilter(); k.filter {
 		k.flags = filterFlags()
 		k.untraced = tryInject(k.flags)
+		k.listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		if k.unsupervised = tryInject(k.flags | k.listen); k.unsupervised != nil && k.untraced == nil {
+			k.listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER // before Linux 5.19
+			k.unsupervised = tryInject(k.flags | k.listen)
+		}
 	}
 	// Package os finds out, the first time it starts a process, whether there
 	// are descriptors of processes. On a confined thread it would say no.
@@ -34,6 +39,12 @@ var probe = sync.OnceValue(func() kernel {
 func Probe() Level {
 	k := probe()
 	return level(k)
+}
+
+// Supervised reports whether Spec.Supervise is called for processes with a network.
+func Supervised() bool {
+	k := probe()
+	return k.filter && k.untraced == nil && k.unsupervised == nil
 }
 
 // Start calls start on an OS thread of its own that is confined as far as the
@@ -61,7 +72,8 @@ func startHere(s Spec, start func(trace bool) (pid int, err error)) error {
 		return fmt.Errorf("confine: %w", err)
 	}
 	trace := k.filter && k.untraced == nil
-	filter := filterProgram(os.Getpid(), s.Network, trace)
+	supervise := trace && s.Network && s.Supervise != nil && k.unsupervised == nil
+	filter := filterProgram(os.Getpid(), s.Network, trace, supervise)
 	if k.filter && !trace {
 		if err := installFilter(filter, k.flags); err != nil {
 			return fmt.Errorf("confine: filter system calls: %w", err)
@@ -71,7 +83,15 @@ func startHere(s Spec, start func(trace bool) (pid int, err error)) error {
 	if err != nil || !trace {
 		return err
 	}
-	if err = inject(pid, filter, k.flags); err == nil {
+	flags := k.flags
+	if supervise {
+		flags |= k.listen
+	}
+	calls, err := inject(pid, filter, flags)
+	if calls != nil {
+		s.Supervise(calls)
+	}
+	if err == nil {
 		err = unix.PtraceDetach(pid)
 	}
 	if err != nil {

@@ -362,7 +362,7 @@ func TestSealFails(t *testing.T) {
 			result <- err
 			return
 		}
-		err = inject(pid, program{{Code: 0xffff}}, 0)
+		_, err = inject(pid, program{{Code: 0xffff}}, 0)
 		_ = unix.Kill(pid, unix.SIGKILL)
 		status := unix.WaitStatus(0x7f) // stopped
 		for status.Stopped() {
@@ -439,11 +439,17 @@ func TestInterpreter(t *testing.T) {
 // jumps inside it, and an answer at the end of every way.
 func TestFilterProgram(t *testing.T) {
 	for _, network := range []bool{false, true} {
-		p := filterProgram(4711, network, network)
+		p := filterProgram(4711, network, network, network)
 		for i, in := range p {
 			if in.Code&7 == unix.BPF_JMP && (i+1+int(in.Jt) >= len(p) || i+1+int(in.Jf) >= len(p)) {
 				t.Errorf("instruction %d jumps out", i)
 			}
+		}
+		either := func(with, without uint32) uint32 {
+			if network {
+				return with
+			}
+			return without
 		}
 		for _, c := range []struct {
 			nr   uint32
@@ -467,7 +473,18 @@ func TestFilterProgram(t *testing.T) {
 			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_PRIVATE | unix.MAP_ANON}, unix.SECCOMP_RET_ALLOW},
 			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_SHARED}, unix.SECCOMP_RET_ALLOW},
 			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_SHARED | unix.MAP_ANON | unix.MAP_NORESERVE}, map[bool]uint32{false: unix.SECCOMP_RET_ALLOW, true: errnoAnswer(unix.ENOMEM)}[network]},
-			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET}, map[bool]uint32{true: unix.SECCOMP_RET_ALLOW, false: errnoAnswer(unix.EACCES)}[network]},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDP}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_NETLINK, unix.SOCK_RAW}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT}, either(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP}, either(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_SEQPACKET}, either(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_VSOCK, unix.SOCK_STREAM}, either(errnoAnswer(unix.EAFNOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_CONNECT, [6]uint64{}, either(unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW)},
+			{unix.SYS_SENDTO, [6]uint64{}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_SENDTO, [6]uint64{3, 0, 0, 0, 1 << 32}, either(unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW)},
+			{unix.SYS_SENDTO, [6]uint64{3, 0, 0, 0, 1}, either(unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW)},
 		} {
 			if got := run(t, p, auditArch, c.nr, c.args); got != c.want {
 				t.Errorf("network %v: call %d%v: %#x, want %#x", network, c.nr, c.args, got, c.want)

@@ -40,3 +40,9 @@ func (g *Group) Refused() (memory, tasks bool) { return false, false }
 
 // Close does nothing.
 func (g *Group) Close() error { return nil }
+
+// Calls are the supervised system calls of a process: none here.
+type Calls struct{}
+
+// Supervised reports whether Spec.Supervise would be called.
+func Supervised() bool { return false }

@@ -2,6 +2,7 @@ package deno
 
 import (
 	"coderunner/cache"
+	"coderunner/internal/netpolicy"
 	"coderunner/runners"
 
 	"go.uber.org/zap"
@@ -15,6 +16,9 @@ type Config struct {
 
 	// Policy is what programs may touch.
 	Policy runners.Policy
+
+	// Network is what the network of programs is made of, besides the policy.
+	Network netpolicy.Options
 
 	// Binary is a Deno to use instead of the pinned one: a path, or a name
 	// that is looked up. "" is the pinned one.

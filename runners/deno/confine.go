@@ -63,6 +63,7 @@ func (in *instance) confinement() *sandbox.Spec {
 		}
 	}
 	if s.Network {
+		s.Supervise = in.guard.Attach
 		for _, name := range certificateVariables {
 			s.Read = append(s.Read, in.cfg.Env[name])
 		}
@@ -70,6 +71,11 @@ func (in *instance) confinement() *sandbox.Spec {
 	s.Read = append(s.Read, granted(p.Read, p.DenyRead)...)
 	s.Write = append(s.Write, granted(p.Write, p.DenyWrite)...)
 	return s
+}
+
+// supervised reports whether our dialer makes the connections of programs.
+func supervised(p runners.Policy) bool {
+	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised()
 }
 
 // granted returns the paths of a grant. Landlock has no exceptions: Deno enforces

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/runners"
 	"coderunner/runners/deno/process"
 )
@@ -122,6 +123,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 // returns nil if the process died idle, before it had read them.
 func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	p := in.p
+	in.guard.SetRun(j.net)
 	end := &ending{
 		limits: j.req.Limits, main: filepath.Base(j.script), shown: j.shown, work: in.dir.work(), program: j.program,
 		workers: j.threads() || in.workers, free: unconfined(j.leases.cfg.Policy),
@@ -173,6 +175,7 @@ func (j *job) command(ctx context.Context, in *instance, load bool) *ending {
 	select {
 	case <-over:
 		// All of its output is in the pipes.
+		in.guard.Settle()
 		end.used = in.usage()
 		if in.variant.kept {
 			p.Pause(&readers)
@@ -280,7 +283,8 @@ type job struct {
 	left   time.Duration // for all processes of the run together
 	key    string        // of its process, "" if that is not pooled
 
-	fresh bool // do not take an idle process
+	net   *netpolicy.Run // nil: there is no network
+	fresh bool           // do not take an idle process
 
 	script string // its name in stacks: that of main, and in a session another one each time
 	again  bool   // its session's process has run a program

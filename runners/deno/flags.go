@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"coderunner/internal/fetch"
 	"coderunner/runners"
+	"coderunner/runners/deno/guard"
 )
 
 // maxFlag bounds one argument, in bytes. Linux takes twice as much.
@@ -59,7 +61,7 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	}
 	add("read", p.Read, p.DenyRead, read)
 	add("write", p.Write, p.DenyWrite, write)
-	add("net", p.Net, p.DenyNet, nil)
+	add("net", p.Net, p.DenyNet, nameServers(p))
 	add("env", runners.Grant{All: true}, p.DenyEnv, nil) // it is a clean one, see runEnv
 	add("run", p.Run, p.DenyRun, nil)
 	add("sys", p.Sys, p.DenySys, nil)
@@ -80,6 +82,18 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 		flags = append(flags, "--allow-import=none.invalid")
 	}
 	return append(flags, "--no-remote")
+}
+
+// nameServers returns what a supervised program may ask about names: Deno wants to be
+// allowed that, and the guard checks each question.
+func nameServers(p runners.Policy) (list []string) {
+	if p.Net.All || !supervised(p) {
+		return nil
+	}
+	for _, addr := range guard.NameServers() {
+		list = append(list, netip.AddrPortFrom(addr, 53).String())
+	}
+	return list
 }
 
 // inspector is what a session's process needs of --allow-sys, until it is ready.
@@ -202,7 +216,8 @@ func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []strin
 			}
 		}
 		for _, name := range proxyVariables {
-			if v := t.cfg.Env[name]; v != "" && !strings.Contains(v, "@") {
+			// A supervised program has no way to a proxy: our dialer takes it.
+			if v := t.cfg.Env[name]; v != "" && !strings.Contains(v, "@") && !supervised(p) {
 				env = append(env, name+"="+v)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/guard"
 	"coderunner/runners/deno/process"
 )
 
@@ -132,6 +133,7 @@ type instance struct {
 	p       *process.Process // nil if there is none
 	before  process.Usage    // what it has used so far
 	workers bool             // a program of its session may have started Workers
+	guard   guard.Guard      // of its sockets
 	orders  *os.File         // where a session's process gets its orders
 	drip    *drip            // of its program's input, nil if that is not peeked at
 }

@@ -159,7 +159,7 @@ func (in *instance) exec() (*process.Process, error) {
 	}
 	return process.Start(process.Command{
 		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
-		Merged: in.variant.merged, Input: input,
+		Merged: in.variant.merged, Input: input, BeforeKill: in.guard.Settle,
 	})
 }
 
@@ -223,6 +223,7 @@ func (in *instance) leave() {
 // clear removes the instance's files. The process must have ended.
 func (in *instance) clear() {
 	in.orders.Close() // a nil file returns an error, ignored
+	in.guard.Close()
 	if in.dir == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
@@ -47,6 +48,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		}
 		end.held.release(o.Stderr)
 		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
+		o.Reached(j.net)
 		j.ready.notInstalled(o)
 		switch {
 		case end.runtimeFailed():
@@ -66,7 +68,11 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
 	a, err := analyze(req)
-	return &job{analysis: a, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
+	var net *netpolicy.Run
+	if supervised(r.cfg.Policy) {
+		net = r.cfg.Policy.Network().NewRun(r.cfg.Network)
+	}
+	return &job{analysis: a, net: net, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
 }
 
 // install fetches the runtime and the packages. The error is a

@@ -54,9 +54,11 @@ type Process struct {
 	Report *Output // another pipe of the owner's; nil if there is none
 
 	cmd   *exec.Cmd
-	input string         // Command.Input
-	end   chan struct{}  // closed when the process is reaped; releases its thread
-	group *sandbox.Group // nil if there is none; Reap removes it
+	input string // Command.Input
+	// beforeKill is Command.BeforeKill.
+	beforeKill func()
+	end        chan struct{}  // closed when the process is reaped; releases its thread
+	group      *sandbox.Group // nil if there is none; Reap removes it
 
 	// Set by Limit.
 	limit   int64  // of memory, in bytes
@@ -76,6 +78,9 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Kill kills the process and its group. Stopped then returns the first reason.
 // Kill does nothing after the process has ended.
 func (p *Process) Kill(reason Stop) {
+	if p.beforeKill != nil {
+		p.beforeKill()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {

@@ -25,6 +25,8 @@ type Command struct {
 	// Input is the name of a named pipe to make for stdin, so that it can have an end
 	// more than once; "" is an ordinary pipe.
 	Input string
+	// BeforeKill is called before the process is killed, if it is not nil.
+	BeforeKill func()
 	// Group requests a control group, where one is delegated to us.
 	Group bool
 }
@@ -42,7 +44,7 @@ func (c Command) cmd() *exec.Cmd {
 
 // Start starts c.
 func Start(c Command) (*Process, error) {
-	p := &Process{cmd: c.cmd(), end: make(chan struct{}), input: c.Input}
+	p := &Process{cmd: c.cmd(), end: make(chan struct{}), input: c.Input, beforeKill: c.BeforeKill}
 	if c.Group && sandbox.Delegated() == nil {
 		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
 	}

@@ -1,0 +1,31 @@
+//go:build !linux || !(amd64 || arm64)
+
+package guard
+
+import (
+	"net/netip"
+
+	"coderunner/internal/netpolicy"
+	"coderunner/internal/sandbox"
+)
+
+// Guard supervises nothing here.
+type Guard struct{}
+
+// NameServers returns nothing.
+func NameServers() []netip.Addr { return nil }
+
+// Attach is not called here.
+func (g *Guard) Attach(*sandbox.Calls) {}
+
+// Attached returns false.
+func (g *Guard) Attached() bool { return false }
+
+// SetRun does nothing.
+func (g *Guard) SetRun(*netpolicy.Run) {}
+
+// Settle does nothing.
+func (g *Guard) Settle() {}
+
+// Close does nothing.
+func (g *Guard) Close() {}
