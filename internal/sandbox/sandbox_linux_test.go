@@ -503,7 +503,7 @@ func run(t *testing.T, p program, arch, nr uint32, args [6]uint64) uint32 {
 	t.Helper()
 	data := map[uint32]uint32{dataNumber: nr, dataArch: arch}
 	for i, a := range args {
-		data[dataArgs+8*uint32(i)] = uint32(a)
+		data[dataArgs+8*uint32(i)], data[dataArgs+8*uint32(i)+4] = uint32(a), uint32(a>>32)
 	}
 	var acc uint32
 	for pc := 0; pc < len(p); pc++ {
