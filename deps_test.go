@@ -36,18 +36,18 @@ const imports = `
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/hashlib:
-	pyodide/tlsbio:
 	pyodide/linmem:
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/snapshot:
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
 	internal/kernel: pyodide/abi pyodide/memfs
+	internal/shell: internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
 	internal/sandbox:
 	internal/hostile:
@@ -74,24 +74,26 @@ const imports = `
 	internal/session: runners
 	internal/images:
 	internal/server: internal/images internal/session internal/sysmem runners
+	internal/httpserve: internal/server internal/session runners
 	internal/sysmem:
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/netpolicy pyodide/tlsbio runners/deno/guard
-	net/http: internal/fetch internal/netpolicy runners/python/resolver
+	net: internal/fetch internal/httpserve internal/netpolicy runners/deno/guard
+	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
+	mvdan.cc/sh/v3: internal/shell
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
@@ -100,13 +102,16 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard runners/deno/process
-	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/server internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
-	golang.org/x/net: runners/deno/guard runners/python/index
+	golang.org/x/net: internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/server internal/session runners/deno runners/deno/codecache runners/python
+	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/python
+	github.com/prometheus/client_golang: internal/httpserve
+	github.com/coreos/go-oidc/v3: internal/httpserve
+	go.opentelemetry.io/otel: internal/httpserve
 	github.com/gofrs/flock: cache internal/procdir internal/session
-	github.com/google/renameio/v2: internal/clients runners/python/resolver
+	github.com/google/renameio/v2: cmd/coderunner internal/clients runners/python/resolver
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients

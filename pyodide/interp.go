@@ -2,7 +2,6 @@ package pyodide
 
 import (
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,12 +41,8 @@ type Options struct {
 	// Calls are what the program may ask the host for, by name.
 	Calls map[string]Call
 
-	// Authorities are certificates that the program's TLS clients trust beside
-	// those that they name: of a proxy through which it reaches its servers.
-	Authorities []*x509.Certificate
-
-	// Populate, if not nil, fills [Home] before the files that were open in it are
-	// opened again: an [Interp.Snapshot] has none of what is in it.
+	// Populate, if not nil, fills [Home] and mounts directories of the host before the
+	// files that were open are opened again: an [Interp.Snapshot] has none of that.
 	Populate func(*Interp) error
 }
 

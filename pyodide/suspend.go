@@ -19,8 +19,9 @@ import (
 // memory, files outside of [Home], open files and loaded libraries. The
 // interpreter can be used afterwards. The file has only the pages of memory that
 // are not those of Base. The error wraps [ErrUnfit] and names what cannot be
-// kept: pipes, mapped files, timers, directories of the host. The file's contents
-// are trusted when it is opened: keep it where programs cannot write.
+// kept: pipes, mapped files, timers, open files of the host. The file's contents
+// are trusted when it is opened: keep it where programs cannot write. Directories
+// of the host are not in it: Options.Populate mounts them again.
 //
 // If that are many pages, they go to a layer of their own, which later snapshots
 // need, too, and do not repeat. layer makes its file; without it there is none.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,8 @@ type Config struct {
 	SessionDir  string         // "": in the cache's
 	Sessions    session.Limits // zero values mean the defaults
 
+	HTTP httpConfig // of serve
+
 	NPMRegistry string
 	JSRURL      string // "": Deno's own default
 	PyPIIndex   string
@@ -64,7 +67,7 @@ var settings = []setting{
 	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Bytes })},
 	{"CODE_RUNNER_SESSION_HISTORY", "session-history", fmt.Sprintf("states of a session that can be gone back to (default %d)", session.DefaultLimits.History), setCount(func(c *Config) *int { return &c.Sessions.History })},
 	{"CODE_RUNNER_SESSION_TTL", "session-ttl", fmt.Sprintf("time after which an unused session is removed (default %v)", session.DefaultLimits.TTL), setSessionTTL},
-	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setOffline},
+	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setBool(func(c *Config) *bool { return &c.Offline })},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_HOST_LANGUAGES", "host-languages", "languages whose interpreter the host has, such as perl,ruby or lua=/opt/lua/bin/lua", func(c *Config, v string) error { c.HostLanguages = strings.Split(v, ","); return nil }},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
@@ -74,10 +77,11 @@ var settings = []setting{
 	{"PYODIDE_PACKAGE_BASE_URL", "pyodide-package-base-url", "where Pyodide's own packages are", setURL(true, func(c *Config) *string { return &c.PyodideBase })},
 }
 
-func addSettings(flags *pflag.FlagSet) {
+// addFlags adds the flags of settings.
+func addFlags(flags *pflag.FlagSet, settings []setting) {
 	for _, s := range settings {
 		flags.String(s.flag, "", s.usage+" ["+s.env+"]")
-		if s.flag == "offline" {
+		if s.flag == "offline" || s.flag == "http-plaintext" {
 			flags.Lookup(s.flag).NoOptDefVal = "true"
 		}
 	}
@@ -91,7 +95,8 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 		PyPIIndex:   versions.PyPIIndex,
 		PyodideBase: versions.PyodidePackageBase,
 	}
-	for _, s := range settings {
+	c.HTTP.Drain = defaultDrain
+	for _, s := range slices.Concat(settings, httpSettings) {
 		name, value := s.env, os.Getenv(s.env)
 		if f := flags.Lookup(s.flag); f != nil && f.Changed {
 			name, value = "--"+s.flag, f.Value.String()
@@ -222,11 +227,13 @@ func setStructured(c *Config, v string) error {
 	return fmt.Errorf("%q is neither auto, always nor never", v)
 }
 
-func setOffline(c *Config, v string) (err error) {
-	if c.Offline, err = strconv.ParseBool(v); err != nil {
-		return fmt.Errorf("%q is neither true nor false", v)
+func setBool(field func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) (err error) {
+		if *field(c), err = strconv.ParseBool(v); err != nil {
+			return fmt.Errorf("%q is neither true nor false", v)
+		}
+		return nil
 	}
-	return nil
 }
 
 // setURL takes http and https URLs, and file URLs if a directory will do.

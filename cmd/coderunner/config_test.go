@@ -30,7 +30,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	t.Setenv("CODE_RUNNER_MAX_OUTPUT", "")
 	t.Setenv("CODE_RUNNER_OFFLINE", "")
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	addSettings(flags)
+	addFlags(flags, settings)
 	if err := flags.Parse([]string{"--timeout", "20s", "--offline", "--deno-permission-args", `--allow-net="a b"`}); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func Main() int {
 			code = end.exitCode()
 		}
 		return code
-	case <-time.After(signalGrace):
+	case <-time.After(signalGrace + time.Duration(extraGrace.Load())):
 		fmt.Fprintln(os.Stderr, "coderunner: ended by a signal before everything had stopped")
 		return end.exitCode()
 	}

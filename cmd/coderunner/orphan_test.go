@@ -67,7 +67,7 @@ func TestNoOrphans(t *testing.T) {
 
 // selfAs gives the path of this test binary under another name: it is the
 // command of that name when it is called by it.
-func selfAs(t *testing.T, name string) string {
+func selfAs(t testing.TB, name string) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -56,7 +56,7 @@ func newRoot() *cobra.Command {
 	}
 	serve := newServe(&cfg)
 	root.RunE = serve.RunE
-	addSettings(root.PersistentFlags())
+	addFlags(root.PersistentFlags(), settings)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		cfg, err = readConfig(cmd.Flags())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
+	"coderunner/cache"
 	"coderunner/internal/server"
 	"coderunner/runners/deno"
 )
@@ -25,15 +27,19 @@ const closeGrace = 800 * time.Millisecond
 const endedEarly = "ended before everything had stopped"
 
 func newServe(cfg *Config) *cobra.Command {
-	return &cobra.Command{
-		Use:   "serve",
-		Short: "Serve MCP over stdio",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), *cfg) },
+	cmd := &cobra.Command{
+		Use:     "serve",
+		Short:   "Serve MCP over stdio, or over HTTP",
+		Example: "  coderunner serve --http 127.0.0.1:8000 --http-token-file token",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), *cfg) },
 	}
+	addFlags(cmd.Flags(), httpSettings)
+	return cmd
 }
 
-// serve speaks MCP on stdin and stdout until stdin ends or a signal comes.
+// serve speaks MCP on stdin and stdout until stdin ends, or over HTTP, until a signal
+// comes.
 func serve(ctx context.Context, cfg Config) error {
 	wire, err := claimStdout()
 	if err != nil {
@@ -43,7 +49,7 @@ func serve(ctx context.Context, cfg Config) error {
 	// process before its children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	if term.IsTerminal(int(os.Stdin.Fd())) {
+	if cfg.HTTP.Addr == "" && term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintln(os.Stderr, "coderunner waits for an MCP client on stdin (coderunner --help lists the other commands)")
 	}
 	log := newLogger(zap.InfoLevel)
@@ -53,25 +59,25 @@ func serve(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	sessions, err := openSessions(cfg, b.cache, log.Named("sessions"))
-	if err != nil {
-		return errors.Join(err, b.Close())
-	}
-	srv, err := server.New(server.Config{
+	mcp := server.Config{
 		Name: "coderunner", Version: ownVersion(),
 		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
 		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name,
-		Structured: cfg.Structured, Sessions: sessions, Log: log,
+		Structured: cfg.Structured, Log: log,
 		Compiled: func(ctx context.Context) []string { return compiledPackages(ctx, b.cache) },
 		Missing:  b.missingPackages,
 		Packages: func(ctx context.Context) (map[string][]string, error) { return cachedPackages(ctx, b.cache) },
-	})
-	if err != nil {
+	}
+	stopWarming, ready := warmInBackground(ctx, b, log)
+	if cfg.HTTP.Addr != "" {
+		err = serveHTTP(ctx, cfg, mcp, b.cache, ready, log)
+	} else {
+		err = serveStdio(ctx, cfg, mcp, b.cache, wire)
+	}
+	stopWarming()
+	if err != nil && !errors.Is(err, server.ErrStillRunning) {
 		return errors.Join(err, b.Close())
 	}
-	stopWarming := warmInBackground(ctx, b, log)
-	err = srv.ServeStdio(ctx, os.Stdin, wire)
-	stopWarming()
 	if err != nil {
 		log.Warn(endedEarly, zap.Error(err))
 		return nil // the process ends, and everything with it
@@ -89,18 +95,43 @@ func serve(ctx context.Context, cfg Config) error {
 	}
 }
 
+func serveStdio(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cache, wire *os.File) (err error) {
+	if mcp.Sessions, err = openSessions(cfg, c, "", mcp.Log.Named("sessions")); err != nil {
+		return err
+	}
+	srv, err := server.New(mcp)
+	if err != nil {
+		return err
+	}
+	return srv.ServeStdio(ctx, os.Stdin, wire)
+}
+
 // warmInBackground prepares the runtimes while the client shakes hands. stop
-// ends that; closing the backend waits for it.
-func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop func()) {
+// ends that; closing the backend waits for it. ready returns an error until a runtime
+// is prepared and the others have been tried.
+func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop func(), ready func() error) {
 	ctx, cancel := context.WithCancel(ctx)
-	for _, r := range b.all() {
+	var left, failed atomic.Int32
+	all := b.all()
+	left.Store(int32(len(all)))
+	for _, r := range all {
 		b.warming[r].Go(func() {
 			if err := r.Warm(ctx, nil, nil); err != nil && ctx.Err() == nil {
+				failed.Add(1)
 				log.Warn("prepare runtime", zap.Error(err))
 			}
+			left.Add(-1)
 		})
 	}
-	return cancel
+	return cancel, func() error {
+		switch {
+		case left.Load() > 0:
+			return errors.New("the runtimes are being prepared")
+		case int(failed.Load()) == len(all):
+			return errors.New("no runtime could be prepared: the log says why")
+		}
+		return nil
+	}
 }
 
 // claimStdout returns the real stdout, for the protocol alone, and makes file

@@ -13,16 +13,16 @@ import (
 	"coderunner/internal/session"
 )
 
-// openSessions opens the sessions of clients on this machine. They are in the
+// openSessions opens the sessions of a client, or of those on this machine. They are in the
 // cache's directory, to which no program has access, unless the configuration says
 // otherwise, but they are no entries of the cache, and its limits do not concern
 // them.
-func openSessions(cfg Config, c *cache.Cache, log *zap.Logger) (*session.Store, error) {
+func openSessions(cfg Config, c *cache.Cache, client string, log *zap.Logger) (*session.Store, error) {
 	dir := cfg.SessionDir
 	if dir == "" {
 		dir = c.Path("sessions")
 	}
-	return session.Open(session.Options{Dir: dir, Limits: cfg.Sessions, Log: log})
+	return session.Open(session.Options{Dir: dir, Namespace: client, Limits: cfg.Sessions, Log: log})
 }
 
 // newSessions builds the commands that look after sessions.
@@ -31,7 +31,7 @@ func newSessions(cfg *Config) *cobra.Command {
 	do := func(use, short string, args int, f func(ctx context.Context, args []string) error) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
 			return withCache(*cfg, func(c *cache.Cache) (err error) {
-				if store, err = openSessions(*cfg, c, newLogger(zap.WarnLevel)); err == nil {
+				if store, err = openSessions(*cfg, c, "", newLogger(zap.WarnLevel)); err == nil {
 					err = f(cmd.Context(), args)
 				}
 				return err

@@ -32,6 +32,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -59,6 +60,10 @@ type Options struct {
 	// MaxProcesses bounds the processes that run or wait to be waited for; 0: 64.
 	MaxProcesses int
 }
+
+// ErrMemory is the error of [Kernel.Fail] when a process exceeds the memory limit
+// of the program in a way that it cannot be told.
+var ErrMemory = errors.New("the program's memory limit is reached")
 
 // FirstPID is the pid of the main process. It is what Emscripten's getpid returns.
 const FirstPID = 42

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -31,10 +30,16 @@ func (s *Server) runIn(ctx context.Context, call session.Call) (*runners.Outcome
 // run waits for a free place and runs the program there.
 func (s *Server) run(ctx context.Context, req runners.Request, progress *reporter) (*runners.Outcome, error) {
 	progress.set(runners.Progress{Phase: "queue"})
-	if err := s.places.Acquire(ctx, 1); err != nil {
-		return nil, fmt.Errorf("wait for a free place: %w", err)
+	observer := s.observer(ctx, req)
+	var out *runners.Outcome
+	var err error
+	defer func() { observer.Ended(out, err) }()
+	leave, err := s.queue.acquire(ctx, s.client, streamOf(ctx))
+	if err != nil {
+		return nil, err
 	}
-	defer s.places.Release(1)
+	defer leave()
+	observer.Begun()
 	queued := time.Since(progress.started)
 
 	progress.set(runners.Progress{Phase: "run"})
@@ -42,18 +47,18 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 		req.Limits.Timeout = s.limits.Timeout
 	}
 	req.Limits.Memory, req.Limits.Output = s.limits.Memory, s.limits.Output
-	news, ended := s.watchdog.watch(req, progress.set)
+	news, ended := s.watchdog.watch(req, func(p runners.Progress) { progress.set(p); observer.Progress(p) })
 	defer ended()
 	req.Progress = news
 	if progress.notify != nil {
 		req.Printed = progress.printed
 	}
-	out, err := s.runners[req.Language].Run(ctx, req)
+	out, err = s.runners[req.Language].Run(ctx, req)
+	if err == nil && out == nil {
+		err = errors.New("the runner gave no outcome")
+	}
 	if err != nil {
 		return nil, err
-	}
-	if out == nil {
-		return nil, errors.New("the runner gave no outcome")
 	}
 	out.Usage.QueueMS = queued.Milliseconds()
 	runners.ExplainLanguage(req, out)
@@ -67,6 +72,21 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 		zap.Int64("run_ms", out.Usage.RunMS),
 		paramsFrom(ctx).trace())
 	return out, nil
+}
+
+// nobody is the observer where there is none.
+type nobody struct{}
+
+func (nobody) Begun()                        {}
+func (nobody) Progress(runners.Progress)     {}
+func (nobody) Ended(*runners.Outcome, error) {}
+
+func (s *Server) observer(ctx context.Context, req runners.Request) Observer {
+	if s.observe == nil {
+		return nobody{}
+	}
+	parent, _ := paramsFrom(ctx).traceparent()
+	return s.observe(ctx, req, parent)
 }
 
 // result makes an outcome the tool's result.

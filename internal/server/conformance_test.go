@@ -25,9 +25,8 @@ import (
 )
 
 // TestConformance lets the protocol's own suite test the server: the road of a
-// message through stdio.go, message.go, listen.go and the MCP library, and the
-// tools and resources that the suite asks for in place of ours. The suite knows
-// HTTP only, which a bridge speaks for the test. testdata/conformance names what
+// message through http.go, message.go, listen.go and the MCP library, and the
+// tools and resources that the suite asks for in place of ours. testdata/conformance names what
 // is expected to fail, and the suite fails when one of these passes.
 func TestConformance(t *testing.T) {
 	if os.Getenv("CODERUNNER_LONG") == "" {
@@ -38,13 +37,9 @@ func TestConformance(t *testing.T) {
 		{"0.1.16", ""}, {"0.2.0-alpha.12", "2025-11-25"}, {"0.2.0-alpha.12", "2026-07-28"},
 	} {
 		t.Run(suite.version+" "+suite.requirements, func(t *testing.T) {
-			bridge := &bridge{backends: map[string]*backend{}, server: func() *Server {
-				s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
-				addFixtures(s)
-				return s
-			}}
-			defer bridge.close()
-			front := httptest.NewServer(bridge)
+			s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
+			addFixtures(s)
+			front := httptest.NewServer(s)
 			defer front.Close()
 			expected, err := filepath.Abs(filepath.Join("testdata", "conformance", strings.TrimSuffix(suite.version+"-"+suite.requirements, "-")+".yaml"))
 			if err != nil {

@@ -1,5 +1,5 @@
-// Package server is the MCP server: it offers the tool run_code over stdio and
-// hands each call to a [runners.Runner].
+// Package server is the MCP server: it offers the tool run_code over stdio or
+// HTTP, and hands each call to a [runners.Runner].
 //
 // It is the only package that knows MCP. It runs nothing itself, knows no
 // language and writes nothing but protocol to the stream it is given.
@@ -14,18 +14,20 @@
 // # Sources
 //
 // The Model Context Protocol, revisions up to 2026-07-28, as
-// github.com/mark3labs/mcp-go 1.2.1 implements it. The stdio transport is our
-// own, on that library's HandleMessage: see RATIONALE.md.
+// github.com/mark3labs/mcp-go 1.2.1 implements it. The transports, stdio.go and http.go,
+// are our own, on that library's HandleMessage: see RATIONALE.md, and that of
+// internal/httpserve, which says who a client is and gives each a server.
 //
 // # Locking
 //
 // conn.mu guards the table of requests in progress and is never held while
 // something is written. conn.writeMu is held for one Write and nothing else.
-// Free places go to calls in the order of arrival.
+// streams.mu guards the HTTP sessions; conn.mu may be locked under it. Clients that
+// share a [Queue] take turns; one client's calls keep the order of arrival.
 //
 // # Limits
 //
-// One client, one connection. Tasks, prompts, sampling and
+// One client. Tasks, prompts, sampling and
 // elicitation are not offered.
 //
 // # Testing

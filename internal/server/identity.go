@@ -33,12 +33,16 @@ func identity() []mcpserver.ServerOption {
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// trace returns a field of the log with the W3C trace context that a request
-// carries, if any.
+// traceparent returns the W3C trace context that a request carries, if any.
+func (p *params) traceparent() (value string, ok bool) {
+	ok = p != nil && json.Unmarshal(p.Meta["traceparent"], &value) == nil && traceparent.MatchString(value)
+	return value, ok
+}
+
+// trace returns a field of the log with it.
 func (p *params) trace() zap.Field {
-	var value string
-	if p == nil || json.Unmarshal(p.Meta["traceparent"], &value) != nil || !traceparent.MatchString(value) {
-		return zap.Skip()
+	if value, ok := p.traceparent(); ok {
+		return zap.String("traceparent", value)
 	}
-	return zap.String("traceparent", value)
+	return zap.Skip()
 }

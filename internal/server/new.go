@@ -1,12 +1,12 @@
 package server
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
-	"golang.org/x/sync/semaphore"
 
 	"coderunner/runners"
 )
@@ -28,11 +28,23 @@ func New(c Config) (*Server, error) {
 	if c.Concurrency <= 0 {
 		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
 	}
+	if c.Queue == nil {
+		c.Queue = NewQueue(c.Concurrency)
+	}
+	if c.Kept == nil {
+		c.Kept = &Kept{}
+	}
+	if len(c.SessionKey) == 0 {
+		c.SessionKey = []byte(rand.Text())
+	}
 	s := &Server{
 		runners: c.Runners,
 		limits:  c.Limits,
-		places:  semaphore.NewWeighted(int64(c.Concurrency)),
+		queue:   c.Queue,
+		client:  c.Client,
+		observe: c.Observe,
 		log:     c.Log,
+		streams: streams{key: c.SessionKey, open: map[string]*stream{}, ended: map[string]bool{}},
 
 		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
@@ -49,7 +61,7 @@ func New(c Config) (*Server, error) {
 	if c.Compiled != nil {
 		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
 	}
-	s.store = newStore(s.mcp)
+	s.store = newStore(s.mcp, c.Kept)
 	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)
 	if err != nil {

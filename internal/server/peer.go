@@ -11,6 +11,7 @@ import (
 // peer is what the MCP library knows about the client. Nothing is sent
 // through its channel: progress is written by conn, in order with the responses.
 type peer struct {
+	id          string // of its session
 	initialized atomic.Bool
 	client      atomic.Pointer[mcp.Implementation]
 
@@ -19,7 +20,7 @@ type peer struct {
 
 func (p *peer) Initialize()                                         { p.initialized.Store(true) }
 func (p *peer) Initialized() bool                                   { return p.initialized.Load() }
-func (p *peer) SessionID() string                                   { return "stdio" }
+func (p *peer) SessionID() string                                   { return p.id }
 func (p *peer) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
 
 // The client is known from the handshake on.
@@ -42,6 +43,14 @@ func (p *peer) GetClientCapabilities() (c mcp.ClientCapabilities) {
 func peerFrom(ctx context.Context) *peer {
 	p, _ := mcpserver.ClientSessionFromContext(ctx).(*peer)
 	return p
+}
+
+// streamOf returns the session of a request, "" if it has none.
+func streamOf(ctx context.Context) string {
+	if p := peerFrom(ctx); p != nil {
+		return p.id
+	}
+	return ""
 }
 
 // notifyFunc sends one progress notification. It may block while the client

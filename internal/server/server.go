@@ -5,7 +5,6 @@ import (
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
-	"golang.org/x/sync/semaphore"
 
 	"coderunner/internal/session"
 	"coderunner/runners"
@@ -34,6 +33,22 @@ type Config struct {
 	// others need first. Both are set, or neither.
 	Compiled, Missing func(context.Context) []string
 	Log               *zap.Logger // nil: nothing is logged
+
+	// What follows is for servers that share a process, one for each client.
+	Client     string // its name
+	Queue      *Queue // nil: one of its own, with Concurrency places
+	Kept       *Kept  // nil: one of its own
+	SessionKey []byte // of the ids of HTTP sessions, which any server with the key takes; nil: one of its own
+	// Observe, if not nil, is told of each run: when it gets into the queue, and,
+	// by what it returns, when it begins and when it ends.
+	Observe func(context.Context, runners.Request, string) Observer
+}
+
+// Observer follows one run.
+type Observer interface {
+	Begun()
+	Progress(runners.Progress)
+	Ended(*runners.Outcome, error)
 }
 
 // Structured is whether clients get structured content and its schema.
@@ -51,7 +66,9 @@ const (
 type Server struct {
 	runners map[runners.Language]runners.Runner
 	limits  runners.Limits
-	places  *semaphore.Weighted // given out in the order of arrival
+	queue   *Queue
+	client  string
+	observe func(context.Context, runners.Request, string) Observer
 	log     *zap.Logger
 	mcp     *mcpserver.MCPServer
 
@@ -61,6 +78,8 @@ type Server struct {
 	sessions  *session.Store // nil: none
 
 	properties object // arguments of run_code
+
+	streams streams // over HTTP
 }
 
 // languages are those that the tool's description names, in this order.

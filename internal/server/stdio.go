@@ -68,7 +68,7 @@ type request struct {
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &conn{server: s, peer: &peer{}, cancel: cancel, out: out, requests: map[string]*request{}}
+	c := &conn{server: s, peer: &peer{id: "stdio"}, cancel: cancel, out: out, requests: map[string]*request{}}
 	if err := s.mcp.RegisterSession(ctx, c.peer); err != nil {
 		return fmt.Errorf("register session: %w", err)
 	}
@@ -157,6 +157,24 @@ func (c *conn) dispatch(ctx context.Context, m *message) error {
 		c.server.handleMessage(ctx, m)
 		return nil
 	}
+	if err := c.ready(m); err != nil {
+		return err
+	}
+	reqCtx, req, err := c.begin(ctx, m, c.write)
+	if err != nil {
+		return err
+	}
+	if m.Method == string(mcp.MethodInitialize) {
+		// At once, so that what follows in the same write finds it done.
+		c.serve(reqCtx, m, req, c.write)
+		return nil
+	}
+	go c.serve(reqCtx, m, req, c.write)
+	return nil
+}
+
+// ready refuses a request that is too early, or of another revision.
+func (c *conn) ready(m *message) error {
 	if (m.Method == string(mcp.MethodServerDiscover) || m.Method == string(mcp.MethodSubscriptionsListen)) && !m.modern() {
 		return &protocolError{mcp.INVALID_PARAMS, fmt.Sprintf("%q needs %q in _meta", m.Method, mcp.MetaKeyProtocolVersion), m.ID}
 	}
@@ -164,21 +182,11 @@ func (c *conn) dispatch(ctx context.Context, m *message) error {
 		!c.peer.Initialized() && !m.modern() {
 		return invalid(m.ID, `%q came before "initialize"`, m.Method)
 	}
-	reqCtx, req, err := c.begin(ctx, m)
-	if err != nil {
-		return err
-	}
-	if m.Method == string(mcp.MethodInitialize) {
-		// At once, so that what follows in the same write finds it done.
-		c.serve(reqCtx, m, req)
-		return nil
-	}
-	go c.serve(reqCtx, m, req)
 	return nil
 }
 
-// begin enters a request into the table.
-func (c *conn) begin(ctx context.Context, m *message) (context.Context, *request, error) {
+// begin enters a request into the table. Its progress goes to write.
+func (c *conn) begin(ctx context.Context, m *message, write writeFunc) (context.Context, *request, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.requests[m.key] != nil {
@@ -194,7 +202,7 @@ func (c *conn) begin(ctx context.Context, m *message) (context.Context, *request
 	ctx, cancel := context.WithCancel(withParams(ctx, &m.Params))
 	if token, ok := m.Params.Meta["progressToken"]; ok {
 		if _, err := idKey(token); err == nil {
-			ctx = withNotifier(ctx, c.notifier(token))
+			ctx = withNotifier(ctx, notifier(token, write))
 		}
 	}
 	req := &request{cancel: cancel, size: m.size, call: m.Method == string(mcp.MethodToolsCall)}
@@ -204,15 +212,18 @@ func (c *conn) begin(ctx context.Context, m *message) (context.Context, *request
 	return ctx, req, nil
 }
 
-// serve answers one request.
-func (c *conn) serve(ctx context.Context, m *message, req *request) {
+// writeFunc sends one message. An error is one that cannot be marshalled.
+type writeFunc func(v any) error
+
+// serve answers one request, by write.
+func (c *conn) serve(ctx context.Context, m *message, req *request, write writeFunc) {
 	defer c.wg.Done()
 	defer req.cancel()
 	var response mcp.JSONRPCMessage
 	if m.Method == string(mcp.MethodSubscriptionsListen) {
 		var acknowledged mcp.JSONRPCNotification
 		acknowledged, response = endedStream(m.ID)
-		_ = c.write(acknowledged)
+		_ = write(acknowledged)
 	} else {
 		response = c.server.handleMessage(ctx, m)
 	}
@@ -222,7 +233,7 @@ func (c *conn) serve(ctx context.Context, m *message, req *request) {
 	cancelled := req.cancelled
 	c.mu.Unlock()
 	if !cancelled && response != nil {
-		c.answer(m, response)
+		c.answer(m, response, write)
 	}
 }
 
@@ -239,7 +250,7 @@ func (s *Server) handleMessage(ctx context.Context, m *message) (response mcp.JS
 }
 
 // answer writes a response under the id as the client spelled it.
-func (c *conn) answer(m *message, response mcp.JSONRPCMessage) {
+func (c *conn) answer(m *message, response mcp.JSONRPCMessage, write writeFunc) {
 	id := mcp.NewRequestId(m.ID)
 	switch r := response.(type) {
 	case mcp.JSONRPCResponse:
@@ -253,9 +264,9 @@ func (c *conn) answer(m *message, response mcp.JSONRPCMessage) {
 		}
 		response = r
 	}
-	if err := c.write(response); err != nil {
+	if err := write(response); err != nil {
 		c.server.log.Error("answer", zap.String("method", m.Method), zap.Error(err))
-		_ = c.write(errorResponse(m.ID, mcp.INTERNAL_ERROR, "internal error: the answer cannot be written"))
+		_ = write(errorResponse(m.ID, mcp.INTERNAL_ERROR, "internal error: the answer cannot be written"))
 	}
 }
 
@@ -274,12 +285,15 @@ func (c *conn) cancelRequest(m *message) {
 }
 
 // reject answers a message that could not be taken.
-func (c *conn) reject(err error) {
+func (c *conn) reject(err error) { _ = c.write(rejection(err)) }
+
+// rejection is the answer to a message that could not be taken.
+func rejection(err error) mcp.JSONRPCError {
 	var p *protocolError
 	if !errors.As(err, &p) {
 		p = &protocolError{mcp.INTERNAL_ERROR, "internal error", nil}
 	}
-	_ = c.write(errorResponse(p.id, p.code, p.text))
+	return errorResponse(p.id, p.code, p.text)
 }
 
 func errorResponse(id json.RawMessage, code int, text string) mcp.JSONRPCError {
@@ -294,14 +308,14 @@ func errorResponse(id json.RawMessage, code int, text string) mcp.JSONRPCError {
 }
 
 // notifier sends progress for the request with this token.
-func (c *conn) notifier(token json.RawMessage) notifyFunc {
+func notifier(token json.RawMessage, write writeFunc) notifyFunc {
 	return func(progress float64, text string) {
 		var n mcp.ProgressNotification
 		n.Method = "notifications/progress"
 		n.Params.ProgressToken = token
 		n.Params.Progress = progress
 		n.Params.Message = text
-		_ = c.write(struct {
+		_ = write(struct {
 			JSONRPC string `json:"jsonrpc"`
 			mcp.ProgressNotification
 		}{mcp.JSONRPC_VERSION, n})

@@ -153,10 +153,11 @@ func TestCancel(t *testing.T) {
 	if r := c.receive(); string(r.ID) != "4" {
 		t.Errorf("got an answer for a cancelled call: %s", r.line)
 	}
-	if err := s.places.Acquire(t.Context(), 1); err != nil {
+	leave, err := s.queue.acquire(t.Context(), "", "stdio")
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.places.Release(1)
+	leave()
 	select {
 	case code := <-started:
 		if code == "queued" {

@@ -28,6 +28,7 @@ const metaPrefix = "coderunner/"
 type store struct {
 	prefix string // differs between servers, so that no URI of another one means something here
 	mcp    *mcpserver.MCPServer
+	shared *Kept
 
 	mu    sync.Mutex
 	next  int
@@ -35,8 +36,71 @@ type store struct {
 	bytes int
 }
 
-func newStore(s *mcpserver.MCPServer) *store {
-	return &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s}
+func newStore(s *mcpserver.MCPServer, shared *Kept) *store {
+	return &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s, shared: shared}
+}
+
+// maxSharedBytes bounds what the stores that share a process keep together.
+const maxSharedBytes = 4 * maxKeptBytes
+
+// Kept bounds what several servers keep together of earlier runs. The zero value is
+// ready to use.
+type Kept struct {
+	mu     sync.Mutex
+	bytes  int
+	stores map[*store]int
+}
+
+// count takes notice of the bytes of a store, and has the largest forget a run while there
+// is too much.
+func (k *Kept) count(s *store, bytes int) {
+	for s != nil {
+		k.mu.Lock()
+		if k.stores == nil {
+			k.stores = map[*store]int{}
+		}
+		k.bytes += bytes - k.stores[s]
+		if k.stores[s] = bytes; bytes == 0 {
+			delete(k.stores, s)
+		}
+		var largest *store
+		for other, n := range k.stores {
+			if k.bytes > maxSharedBytes && (largest == nil || n > k.stores[largest]) {
+				largest = other
+			}
+		}
+		k.mu.Unlock()
+		if s = largest; s != nil {
+			bytes = s.forget()
+		}
+	}
+}
+
+// Bytes returns how much is kept.
+func (k *Kept) Bytes() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.bytes
+}
+
+// forget drops the oldest run and returns how many bytes are left.
+func (s *store) forget() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+	return s.bytes
+}
+
+// drop removes the oldest run, if any. s.mu is held.
+func (s *store) drop() {
+	if len(s.runs) == 0 {
+		return
+	}
+	old := s.runs[0]
+	s.runs, s.bytes = s.runs[1:], s.bytes-old.bytes
+	for _, it := range old.items {
+		s.mcp.DeleteResources(it.uri)
+	}
 }
 
 // keptRun is what is kept of one run.
@@ -80,16 +144,14 @@ func (s *store) keep(r *keptRun) {
 		resources[i] = mcpserver.ServerResource{Resource: res, Handler: it.read}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.mcp.AddResources(resources...)
 	s.runs, s.bytes = append(s.runs, r), s.bytes+r.bytes
 	for len(s.runs) > 1 && (len(s.runs) > maxKeptRuns || s.bytes > maxKeptBytes) {
-		old := s.runs[0]
-		s.runs, s.bytes = s.runs[1:], s.bytes-old.bytes
-		for _, it := range old.items {
-			s.mcp.DeleteResources(it.uri)
-		}
+		s.drop()
 	}
+	bytes := s.bytes
+	s.mu.Unlock()
+	s.shared.count(s, bytes)
 }
 
 // data returns what a URI of this store stands for.

@@ -72,7 +72,7 @@ func (p *Process) saveFile(f *memfs.File, o *OpenFile) error {
 		return fmt.Errorf("descriptor %d is a pipe, a socket or a device", o.FD)
 	}
 	if o.Path = p.fs.NameOf(f.Node()); o.Path == "" {
-		return fmt.Errorf("descriptor %d is a file that has no name any more", o.FD)
+		return fmt.Errorf("descriptor %d is a file of the host, or one that has no name any more", o.FD)
 	}
 	const seekCur = 1
 	var errno abi.Errno

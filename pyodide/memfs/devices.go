@@ -3,6 +3,7 @@ package memfs
 import (
 	"context"
 	"crypto/rand"
+	"strconv"
 
 	"coderunner/pyodide/abi"
 )
@@ -124,3 +125,16 @@ func (endless) Write(_ context.Context, b []byte, _ bool) (int, abi.Errno) { ret
 func (endless) Close() abi.Errno                                           { return abi.OK }
 
 func randomBytes(b []byte) { rand.Read(b) } // it never fails
+
+// DescriptorDevice makes /dev/fd/N, if it is not there: opening it is like dup of
+// the opener's descriptor N, see [WithFiles].
+func (fsys *FS) DescriptorDevice(fd int) error {
+	path := "/dev/fd/" + strconv.Itoa(fd)
+	if _, e := fsys.Lookup(nil, path, true); e == abi.OK {
+		return nil
+	}
+	if err := fsys.MkdirAll("/dev/fd", 0o755); err != nil {
+		return err
+	}
+	return fsys.Device(path, 0o666, rdev(5, 0), alias(fd))
+}

@@ -20,9 +20,8 @@ type Saved struct {
 }
 
 // State returns what is in memory, directories before their entries, without
-// mounts and devices, and without what is in the directory except. Its error
-// names what cannot be saved: FIFOs, files with several names, and directories
-// of the host.
+// mounts, devices and what is in a [HostDir], and without what is in the directory
+// except. Its error names what cannot be saved: FIFOs and files with several names.
 func (fsys *FS) State(except string) (list []Saved, err error) {
 	if err := fsys.save(fsys.root, "/", except, &list); err != nil {
 		return nil, err
@@ -44,11 +43,7 @@ func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 	for name, e := range n.dir().entries {
 		children[name] = e.node
 	}
-	onHost := n.dir().lower != nil && !n.dir().private && !n.dir().scratch
 	fsys.mu.Unlock()
-	if onHost {
-		return fmt.Errorf("%s is a directory of the host", dir)
-	}
 	for _, name := range slices.Sorted(maps.Keys(children)) {
 		c, at := children[name], path.Join(dir, name)
 		st := fsys.Stat(c)

@@ -73,8 +73,9 @@ func readExtras(p resolver.Package) []extra {
 }
 
 // extras returns the requirements of installed packages' extras that the program's
-// text means: projects that are one of its texts, and those of extras whose name is
-// a word of the names that it uses.
+// text means: projects that are one of its texts, those of extras named like a
+// submodule that it imports (plotly.express), and those of extras whose name is a
+// word of the names that it uses.
 func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.Requirement) {
 	words := map[string]bool{}
 	for _, name := range found.Names {
@@ -82,6 +83,13 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		for word := range strings.SplitSeq(name, "_") {
 			words[word] = true
 		}
+	}
+	submodules := map[string]bool{}
+	for _, i := range found.Imports {
+		submodules[i.Name] = true
+	}
+	for _, member := range found.Members {
+		submodules[strings.Replace(member, ":", ".", 1)] = true
 	}
 	in.mu.Lock()
 	packages := slices.SortedFunc(maps.Values(in.installed), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
@@ -91,11 +99,17 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		for word, name := range otherWords[p.Name] {
 			meant[name] = meant[name] || words[word]
 		}
-		for _, e := range readExtras(p) {
+		list := readExtras(p)
+		modules := []string(nil)
+		if len(list) > 0 {
+			modules = topModules(p.Tree)
+		}
+		for _, e := range list {
+			imported := slices.ContainsFunc(modules, func(m string) bool { return submodules[m+"."+e.name] })
 			_, have := in.has(e.req.Name)
 			switch {
 			case have || general[e.name]:
-			case slices.Contains(found.Texts, e.req.Name):
+			case imported || slices.Contains(found.Texts, e.req.Name):
 				named = append(named, e.req)
 			case words[e.name] || meant[e.name]:
 				used = append(used, e.req)

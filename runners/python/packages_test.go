@@ -234,13 +234,15 @@ func TestExtras(t *testing.T) {
 	x.module("sheet-core", "1.0")
 	x.module("markup", "1.0")
 	x.module("unused", "1.0")
+	x.module("numbers-core", "1.0")
 	x.add(wheeltest.Wheel{
 		Filename: "frames-1.0-py3-none-any.whl",
 		Files: map[string]string{
 			"frames/__init__.py": "try:\n  import sheet\nexcept ImportError:\n  sheet = None\ndef to_excel():\n  from frames import _excel\n  return _excel.sheet.version\ndef to_html():\n  import markup\n",
 			"frames/_excel.py":   "import sheet, sheet_core",
+			"frames/express.py":  "import numbers_core",
 		},
-		Requires: []string{`sheet; extra == "excel"`, `markup; python_version > "3" and extra == "html"`, `unused; extra == "all"`, `unused; extra == "other"`, `native; extra == "excel"`},
+		Requires: []string{`sheet; extra == "excel"`, `markup; python_version > "3" and extra == "html"`, `unused; extra == "all"`, `unused; extra == "other"`, `native; extra == "excel"`, `numbers-core; extra == "express"`},
 		Headers:  []string{"Provides-Extra: excel", "Provides-Extra: html", "Provides-Extra: all", "Provides-Extra: other"},
 	})
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
@@ -249,6 +251,8 @@ func TestExtras(t *testing.T) {
 		{"used", "import frames\nframes.sheet, frames.to_excel()", "(None, '1.0')", "frames 1.0, sheet 1.0, sheet-core 1.0"},
 		{"not reached", "import frames\nif not frames: frames.to_excel()\n1", "1", "frames 1.0"},
 		{"not a word of it", "import frames\ngetattr(frames, 'to_' + 'excel').__name__", "'to_excel'", "frames 1.0"},
+		{"a submodule of its name", "import frames.express as fx\nfx.numbers_core.version", "'1.0'", "frames 1.0, numbers-core 1.0"},
+		{"a submodule of its name, as a member", "from frames import express\nexpress.numbers_core.version", "'1.0'", "frames 1.0, numbers-core 1.0"},
 		{"named", "import frames\nprint('markup')\nframes.sheet", "", "frames 1.0, markup 1.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {

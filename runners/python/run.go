@@ -317,8 +317,8 @@ func (j *job) mountAll() error {
 		m := packageMount(p)
 		return j.in.Mount(m.Dir, m.Tree)
 	}
-	if j.live != nil {
-		return nil
+	if j.continued != nil {
+		return nil // populate has
 	}
 	return j.host.Mount(j.in)
 }

@@ -231,10 +231,15 @@ func (j *job) sessionModules() (files []pyodide.File) {
 	return files
 }
 
-// populate makes the interpreter's home what the session's directory is.
+// populate makes the interpreter's home what the session's directory is, and mounts
+// directories of the host, which a live interpreter has.
 func (j *job) populate(in *pyodide.Interp) error {
 	var have []runners.SessionFile
-	if j.live != nil {
+	if j.live == nil {
+		if err := j.host.Mount(in); err != nil {
+			return err
+		}
+	} else {
 		have = j.live.files
 		if own := j.live.own; !slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == own }) {
 			_ = in.Remove(own) // the program may have

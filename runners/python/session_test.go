@@ -1,6 +1,9 @@
 package python
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,6 +88,45 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	c.r = x.newRunner(base{}, false, dir) // which has none of the other's interpreters
 	c.want("fork", "import six\nlog.seek(0)\nlog.read(), six.version, p.x, random.random() == random.Random(1).random()", `('x\nfork', '1.0', 8, False)`, restored)
 	c.want("fork", "import attr_like\nattr_like.version", "'2'", live)
+}
+
+// TestSessionHostDirectory goes on with a directory of the host, whose files are
+// never in what was saved.
+func TestSessionHostDirectory(t *testing.T) {
+	x := newIndex(t)
+	host, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(host, "a.txt"), []byte("first"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, err := runners.ParsePolicy([]string{"--allow-read=" + host, "--allow-write=" + host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t: t, store: store}
+	restart := func(p runners.Policy) {
+		c.r = x.newRunner(base{}, false, dir)
+		c.r.cfg.Policy = p
+	}
+	restart(policy)
+	c.want("s", fmt.Sprintf("import os\nos.chdir(%q)\nopen('b.txt', 'w').write('of the program')\nx = open('a.txt').read()\nx", host), "'first'", runners.OriginFresh)
+	c.want("s", "x, sorted(os.listdir())", "('first', ['a.txt', 'b.txt'])", runners.OriginLive)
+	restart(policy)
+	if err := os.WriteFile(filepath.Join(host, "a.txt"), []byte("second"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.want("s", "x, open('a.txt').read(), open('b.txt').read(), os.getcwd() != '/home/user'", "('first', 'second', 'of the program', True)", runners.OriginRestored)
+	if o := c.run("s", "f = open('a.txt')"); !strings.Contains(o.Continued.Unsaved, "a file of the host") {
+		t.Errorf("%+v", o.Continued)
+	}
+	if o := c.run("s", "f.close(); os.chdir('/home/user')"); o.Continued.Unsaved != "" {
+		t.Errorf("%+v", o.Continued)
+	}
+	restart(runners.Policy{}) // which grants nothing any more
+	c.want("s", fmt.Sprintf("x, os.path.exists(%q)", filepath.Join(host, "a.txt")), "('first', False)", runners.OriginRestored)
 }
 
 // TestSessionEnds has programs end in other ways than by their last line.

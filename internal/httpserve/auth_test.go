@@ -1,0 +1,150 @@
+package httpserve
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseTokens(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "[]",
+		alice:                                 "[{default " + alice + "}]",
+		"a=" + alice + ", b=" + bob + "\n":    "[{a " + alice + "} {b " + bob + "}]",
+		"c2VjcmV0IG9mIG1hbnkgYnl0ZXM=":        "[{default c2VjcmV0IG9mIG1hbnkgYnl0ZXM=}]",
+		"../x=" + alice:                       "[{default ../x=" + alice + "}]",
+		"short":                               "error",
+		"name=short":                          "error",
+		"a=" + alice + "=\ta=" + bob + "\r\n": "[{a " + alice + "=} {a " + bob + "}]",
+	} {
+		got, err := ParseTokens(text)
+		if text := fmt.Sprint(got); err != nil && want != "error" || err == nil && text != want {
+			t.Errorf("ParseTokens(%q) = %s, %v, want %s", text, text, err, want)
+		}
+	}
+}
+
+// FuzzParseTokens: whoever's a token is can be the name of a directory.
+func FuzzParseTokens(f *testing.F) {
+	f.Add("a=" + alice + "," + bob)
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := ParseTokens(text)
+		for _, token := range tokens {
+			if err == nil && (!clientPattern.MatchString(token.Client) || len(token.Secret) < minSecret) {
+				t.Errorf("ParseTokens(%q) has %+v", text, token)
+			}
+		}
+	})
+}
+
+// issuer is an OpenID Connect provider with one key.
+type issuer struct {
+	*httptest.Server
+	key *rsa.PrivateKey
+}
+
+func newIssuer(t *testing.T) *issuer {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &issuer{key: key}
+	encode := base64.RawURLEncoding.EncodeToString
+	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/keys" {
+			fmt.Fprintf(w, `{"keys":[{"kty":"RSA","kid":"k","alg":"RS256","use":"sig","n":%q,"e":%q}]}`, encode(key.N.Bytes()), encode(big.NewInt(int64(key.E)).Bytes()))
+			return
+		}
+		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q,"authorization_endpoint":"x","token_endpoint":"x","id_token_signing_alg_values_supported":["RS256"]}`, x.URL, x.URL+"/keys")
+	}))
+	t.Cleanup(x.Close)
+	return x
+}
+
+// token signs claims with a key.
+func token(t *testing.T, key *rsa.PrivateKey, header string, claims map[string]any) string {
+	body, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	text := encode([]byte(header)) + "." + encode(body)
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, key, 5, sum[:]) // 5 is crypto.SHA256
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text + "." + encode(signature)
+}
+
+// An issuer's tokens are taken if they are signed by it, for this server, and in time.
+func TestIssuer(t *testing.T) {
+	const resource = "https://runner.example/mcp"
+	is, other := newIssuer(t), newIssuer(t)
+	x := open(t, leave, func(o *Options) { o.Issuer, o.Resource = is.URL, resource })
+	claims := func(change map[string]any) map[string]any {
+		c := map[string]any{"iss": is.URL, "sub": "carol", "aud": resource, "exp": time.Now().Add(time.Hour).Unix()}
+		for name, value := range change {
+			c[name] = value
+		}
+		return c
+	}
+	const header = `{"alg":"RS256","kid":"k"}`
+	valid := token(t, is.key, header, claims(nil))
+	parts := strings.Split(valid, ".")
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`))
+	for name, row := range map[string]struct {
+		token  string
+		status int
+	}{
+		"valid":              {valid, 200},
+		"static":             {alice, 200},
+		"several audiences":  {token(t, is.key, header, claims(map[string]any{"aud": []string{"x", resource}})), 200},
+		"another audience":   {token(t, is.key, header, claims(map[string]any{"aud": "https://other.example/mcp"})), 401},
+		"another issuer":     {token(t, is.key, header, claims(map[string]any{"iss": other.URL})), 401},
+		"expired":            {token(t, is.key, header, claims(map[string]any{"exp": time.Now().Add(-time.Hour).Unix()})), 401},
+		"nobody":             {token(t, is.key, header, claims(map[string]any{"sub": ""})), 401},
+		"another key":        {token(t, other.key, header, claims(nil)), 401},
+		"unsigned":           {none + "." + parts[1] + ".", 401},
+		"unsigned but signd": {none + "." + parts[1] + "." + parts[2], 401},
+		"other signature":    {parts[0] + "." + parts[1] + "." + parts[2][1:] + "A", 401},
+		"not a token":        {"a.b.c", 401},
+	} {
+		if answer, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+row.token); answer.StatusCode != row.status {
+			t.Errorf("%s: %d %s, want %d", name, answer.StatusCode, text, row.status)
+		}
+	}
+	_, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+valid)
+	_, same := x.do("GET", "/status.json", "", "Authorization: Bearer "+token(t, is.key, header, claims(map[string]any{"aud": []string{resource}})))
+	_, elsewhere := x.do("GET", "/status.json", "", "Authorization: Bearer "+token(t, is.key, header, claims(map[string]any{"sub": "dave"})))
+	name := func(text string) string {
+		var s struct{ Client string }
+		if err := json.Unmarshal([]byte(text), &s); err != nil || !strings.HasPrefix(s.Client, "sub.") {
+			t.Errorf("client of %s", text)
+		}
+		return s.Client
+	}
+	if name(text) != name(same) || name(text) == name(elsewhere) {
+		t.Errorf("clients %s, %s, %s", name(text), name(same), name(elsewhere))
+	}
+	answer, text := x.do("POST", "/mcp", "")
+	where := "https://runner.example/.well-known/oauth-protected-resource/mcp"
+	if !strings.Contains(answer.Header.Get("WWW-Authenticate"), `resource_metadata="`+where+`"`) {
+		t.Errorf("WWW-Authenticate %q: %s", answer.Header.Get("WWW-Authenticate"), text)
+	}
+	for _, path := range []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"} {
+		if answer, text := x.do("GET", path, "", "Host: runner.example"); answer.StatusCode != 200 || !strings.Contains(text, resource) || !strings.Contains(text, is.URL) {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package httpserve
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// guarded refuses requests that a browser was made to send. A page whose name an attacker
+// lets point here (DNS rebinding) has that name in Host; any other page has its own
+// in Origin.
+func (s *Server) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		if !s.calledBy(r.Host) {
+			http.Error(w, fmt.Sprintf("The server is not called %.100q; --http-hosts allows names.", r.Host), http.StatusForbidden)
+			return
+		}
+		if origin := r.Header.Get("Origin"); origin != "" && !s.sameOrigin(r, origin) && !slices.Contains(s.o.Origins, origin) {
+			http.Error(w, fmt.Sprintf("Pages of %.100q may not use this server; --http-origins allows some.", origin), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// calledBy reports whether a Host is one of the server's: an address, which cannot be
+// pointed elsewhere, localhost, or a name that was configured.
+func (s *Server) calledBy(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return true
+	}
+	is := func(other string) bool { return strings.EqualFold(name, other) }
+	return is("localhost") || slices.ContainsFunc(s.o.Hosts, is)
+}
+
+// sameOrigin reports whether an origin is that of the server's own pages.
+func (s *Server) sameOrigin(r *http.Request, origin string) bool {
+	scheme, host, _ := strings.Cut(origin, "://")
+	return host == r.Host && (scheme == "https" || scheme == "http" && s.tls == nil)
+}
+
+// cors lets pages of allowed origins use /mcp.
+func (s *Server) cors(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if origin := r.Header.Get("Origin"); slices.Contains(s.o.Origins, origin) {
+			h := w.Header()
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Add("Vary", "Origin")
+			h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
+			if r.Method == http.MethodOptions {
+				h.Set("Access-Control-Allow-Methods", "POST, DELETE")
+				h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Traceparent")
+				h.Set("Access-Control-Max-Age", "600")
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bounded refuses a request whose body does not fit beside those that are in memory.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		const most = 32 << 20 // of one, which package server checks
+		size := r.ContentLength
+		if size < 0 || size > most {
+			size = most
+		}
+		if !s.bodies.TryAcquire(size) {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "The server has too many large requests in memory; try again later.", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.bodies.Release(size)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// watched counts and traces requests.
+func (s *Server) watched(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// What nobody reads of a body is skipped at the end, but not for ever.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+		out := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		ctx, end := s.tracer.request(r)
+		next.ServeHTTP(out, r.WithContext(ctx))
+		s.metrics.request(r, out.status)
+		end(out.status)
+	})
+}
+
+// certificate is a pair of files that is read again when it changes.
+type certificate struct {
+	cert, key string
+
+	mu      sync.Mutex
+	checked time.Time
+	changed time.Time // modification time of the file that was read
+	read    *tls.Certificate
+}
+
+// loadTLS returns a configuration whose certificate may be replaced on disk.
+func loadTLS(cert, key string) (*tls.Config, error) {
+	c := &certificate{cert: cert, key: key}
+	if _, err := c.get(nil); err != nil {
+		return nil, err
+	}
+	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// get is GetCertificate. It looks at the files once a minute; a pair that cannot be
+// read, for it is being replaced, leaves the one in force.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read != nil && time.Since(c.checked) < time.Minute {
+		return c.read, nil
+	}
+	c.checked = time.Now()
+	info, err := os.Stat(c.cert)
+	if err == nil && (c.read == nil || !info.ModTime().Equal(c.changed)) {
+		var pair tls.Certificate
+		if pair, err = tls.LoadX509KeyPair(c.cert, c.key); err == nil {
+			c.read, c.changed = &pair, info.ModTime()
+		}
+	}
+	if c.read != nil {
+		return c.read, nil
+	}
+	return nil, err
+}

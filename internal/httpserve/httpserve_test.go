@@ -1,0 +1,528 @@
+package httpserve
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"coderunner/internal/server"
+	"coderunner/internal/session"
+	"coderunner/runners"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// runFunc is a runner that is only its Run.
+type runFunc func(ctx context.Context, req runners.Request) (*runners.Outcome, error)
+
+func (f runFunc) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	return f(ctx, req)
+}
+func (runFunc) Lock(context.Context, runners.Request) (*runners.Locked, error) {
+	return nil, errors.New("not called")
+}
+func (runFunc) Warm(context.Context, []string, runners.ProgressFunc) error { return nil }
+func (runFunc) Versions() map[string]string                                { return nil }
+func (runFunc) Close() error                                               { return nil }
+
+// leave answers with the code as stdout and as a file.
+func leave(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+	return &runners.Outcome{Status: runners.Succeeded, Stdout: req.Code, Files: []runners.LeftFile{{Path: "out.bin", Size: 3, MIME: "application/octet-stream", Data: []byte{0, 255, 1}}}}, nil
+}
+
+// Tokens of the tests' clients.
+const (
+	alice = "alice-0123456789"
+	bob   = "bob-0123456789ab"
+)
+
+// site is a server in a test.
+type site struct {
+	t    *testing.T
+	url  string // without a path
+	http *http.Client
+	s    *Server
+	stop func() error // ends it, once
+}
+
+// open serves with a runner. change may change the options.
+func open(t *testing.T, run runFunc, change func(*Options)) *site {
+	t.Helper()
+	o := Options{Addr: "127.0.0.1:0", Tokens: []Token{{"alice", alice}, {"bob", bob}}, Drain: 5 * time.Second,
+		MCP: server.Config{Name: "coderunner", Version: "test", Runners: map[runners.Language]runners.Runner{runners.Python: run}}}
+	if change != nil {
+		change(&o)
+	}
+	s, err := Listen(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx) }()
+	x := &site{t: t, url: strings.TrimSuffix(s.URL(), "/mcp"), s: s, http: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
+	stopped := false
+	x.stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-served
+	}
+	t.Cleanup(func() {
+		x.http.CloseIdleConnections()
+		if err := x.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return x
+}
+
+// do sends a request, with headers "Name: value", and returns the answer with its body.
+func (x *site) do(method, path, body string, headers ...string) (*http.Response, string) {
+	x.t.Helper()
+	req, err := http.NewRequest(method, x.url+path, strings.NewReader(body))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if req.Header.Set(name, value); name == "Host" {
+			req.Host = value
+		}
+	}
+	answer, err := x.http.Do(req)
+	if err != nil {
+		x.t.Errorf("%s %s: %v", method, path, err)
+		return &http.Response{}, ""
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		x.t.Errorf("%s %s: %v", method, path, err)
+	}
+	return answer, string(text)
+}
+
+// user is one MCP session of a client.
+type user struct {
+	*site
+	headers []string
+	id      int
+}
+
+func (x *site) user(token string) *user {
+	x.t.Helper()
+	u := &user{site: x, headers: []string{"Authorization: Bearer " + token, "Content-Type: application/json", "Accept: application/json, text/event-stream"}}
+	answer, text := x.do("POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, u.headers...)
+	if answer.StatusCode != http.StatusOK {
+		x.t.Fatalf("initialize: %d %s", answer.StatusCode, text)
+	}
+	u.headers = append(u.headers, "Mcp-Session-Id: "+answer.Header.Get("Mcp-Session-Id"))
+	return u
+}
+
+// ask sends a request and returns the message that answers it.
+func (u *user) ask(method string, params any) string {
+	u.t.Helper()
+	u.id++
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": u.id, "method": method, "params": params})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	_, text := u.do("POST", "/mcp", string(body), u.headers...)
+	return text
+}
+
+func (u *user) call(tool string, arguments map[string]any) string {
+	u.t.Helper()
+	return u.ask("tools/call", map[string]any{"name": tool, "arguments": arguments})
+}
+
+func (u *user) run(code string) string {
+	u.t.Helper()
+	return u.call("run_code", map[string]any{"language": "python", "code": code})
+}
+
+// What passes without a token, by whom the server may be called, and from where.
+func TestWhoMayAsk(t *testing.T) {
+	x := open(t, leave, func(o *Options) {
+		o.Hosts, o.Origins = []string{"runner.example"}, []string{"https://app.example"}
+	})
+	ok := "Authorization: Bearer " + alice
+	for _, row := range []struct {
+		method, path string
+		headers      []string
+		status       int
+	}{
+		{"GET", "/healthz", nil, 200},
+		{"GET", "/readyz", nil, 200},
+		{"GET", "/", nil, 401},
+		{"GET", "/status.json", nil, 401},
+		{"GET", "/metrics", nil, 401},
+		{"POST", "/mcp", nil, 401},
+		{"GET", "/.well-known/oauth-protected-resource/mcp", nil, 404},
+		{"GET", "/metrics", []string{ok}, 200},
+		{"GET", "/metrics", []string{"Authorization: bearer " + alice}, 200},
+		{"GET", "/metrics", []string{"Authorization: Bearer " + alice[:len(alice)-1]}, 401},
+		{"GET", "/metrics", []string{"Authorization: Bearer " + alice + "x"}, 401},
+		{"GET", "/metrics", []string{"Authorization: Bearer "}, 401},
+		{"GET", "/metrics", []string{"Authorization: Bearer " + strings.Repeat("x", 30_000)}, 401},
+		{"GET", "/metrics", []string{"Authorization: Basic OmFsaWNlLTAxMjM0NTY3ODk="}, 200}, // ":" and alice's token
+		{"GET", "/?access_token=" + alice, nil, 401},
+		{"POST", "/mcp", []string{"Authorization: Basic OmFsaWNlLTAxMjM0NTY3ODk="}, 401},
+		{"GET", "/nothing", []string{ok}, 404},
+		{"GET", "/healthz", []string{"Host: evil.example"}, 403},
+		{"GET", "/healthz", []string{"Host: localhost.evil.example"}, 403},
+		{"GET", "/healthz", []string{"Host: 127.0.0.1.evil.example:80"}, 403},
+		{"GET", "/healthz", []string{"Host: RUNNER.example:8000"}, 200},
+		{"GET", "/healthz", []string{"Host: localhost"}, 200},
+		{"GET", "/healthz", []string{"Host: [::1]:9"}, 200},
+		{"POST", "/mcp", []string{ok, "Origin: https://evil.example"}, 403},
+		{"POST", "/mcp", []string{ok, "Origin: null"}, 403},
+		{"POST", "/mcp", []string{ok, "Origin: https://app.example.evil"}, 403},
+		{"POST", "/mcp", []string{ok, "Origin: https://app.example"}, 415},
+		{"POST", "/mcp", []string{ok, "Origin: " + x.url}, 415},
+		{"OPTIONS", "/mcp", []string{"Origin: https://app.example"}, 204},
+		{"OPTIONS", "/mcp", []string{"Origin: https://evil.example"}, 403},
+	} {
+		answer, text := x.do(row.method, row.path, "", row.headers...)
+		if answer.StatusCode != row.status {
+			t.Errorf("%s %s %.80q: %d %s, want %d", row.method, row.path, row.headers, answer.StatusCode, text, row.status)
+		}
+		if strings.Contains(text, alice) || strings.Contains(text, bob) {
+			t.Errorf("%s %s shows a token: %s", row.method, row.path, text)
+		}
+		if answer.StatusCode == 401 && !strings.HasPrefix(answer.Header.Get("WWW-Authenticate"), "Bearer ") {
+			t.Errorf("%s %s: WWW-Authenticate %q", row.method, row.path, answer.Header.Get("WWW-Authenticate"))
+		}
+		if allowed := answer.Header.Get("Access-Control-Allow-Origin"); allowed != "" && allowed != "https://app.example" {
+			t.Errorf("%s %s allows %s", row.method, row.path, allowed)
+		}
+	}
+}
+
+// Two clients reach nothing of each other, though they know all names.
+func TestClientsAreApart(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, leave, func(o *Options) {
+		o.Sessions = func(client string) (*session.Store, error) {
+			return session.Open(session.Options{Dir: dir, Namespace: client})
+		}
+	})
+	a, b := x.user(alice), x.user(bob)
+	var left struct {
+		Result struct {
+			StructuredContent struct{ Files []struct{ URI string } }
+		}
+	}
+	if text := a.run("secret of alice"); json.Unmarshal([]byte(text), &left) != nil || len(left.Result.StructuredContent.Files) != 1 {
+		t.Fatalf("no file: %s", text)
+	}
+	uri := left.Result.StructuredContent.Files[0].URI
+	if text := a.ask("resources/read", map[string]any{"uri": uri}); !strings.Contains(text, "AP8B") {
+		t.Errorf("alice cannot read her file: %s", text)
+	}
+	if text := a.call("write_file", map[string]any{"session": "plan", "path": "a.txt", "text": "secret of alice"}); strings.Contains(text, "isError") {
+		t.Fatal(text)
+	}
+	if text := a.call("sessions", map[string]any{"action": "list"}); !strings.Contains(text, "plan") {
+		t.Errorf("alice does not see her session: %s", text)
+	}
+	file := "runner://sessions/plan/a.txt"
+	for name, text := range map[string]string{
+		"read a run's file":     b.ask("resources/read", map[string]any{"uri": uri}),
+		"read a session's file": b.ask("resources/read", map[string]any{"uri": file}),
+		"list resources":        b.ask("resources/list", map[string]any{}),
+		"list sessions":         b.call("sessions", map[string]any{"action": "list"}),
+		"read_file":             b.call("read_file", map[string]any{"session": "plan", "path": "a.txt"}),
+		"read_file above":       b.call("read_file", map[string]any{"session": "../alice/plan", "path": "a.txt"}),
+		"write_file of a run":   b.call("write_file", map[string]any{"session": "mine", "path": "a", "uri": uri}),
+		"write_file of a file":  b.call("write_file", map[string]any{"session": "mine", "path": "a", "uri": file}),
+		"fork":                  b.call("sessions", map[string]any{"action": "fork", "session": "plan", "to": "mine"}),
+		"close":                 b.call("sessions", map[string]any{"action": "close", "session": "plan"}),
+		"files of a run":        b.call("run_code", map[string]any{"language": "python", "code": "0", "files": []any{map[string]any{"path": "x", "uri": uri}}}),
+		"her MCP session as bob": func() string {
+			_, text := x.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, append(b.headers[:3:3], a.headers[3])...)
+			return text
+		}(),
+	} {
+		if strings.Contains(text, "secret") || strings.Contains(text, "AP8B") || strings.Contains(text, "plan is closed") || strings.Contains(text, `"result":{}`) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	if text := a.call("read_file", map[string]any{"session": "plan", "path": "a.txt"}); !strings.Contains(text, "secret of alice") {
+		t.Errorf("alice lost her file: %s", text)
+	}
+}
+
+// Calls in progress end by themselves when the server does, up to a limit.
+func TestDrain(t *testing.T) {
+	for _, patient := range []bool{true, false} {
+		started, finish := make(chan bool), make(chan bool)
+		x := open(t, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+			close(started)
+			select {
+			case <-finish:
+				return leave(ctx, req)
+			case <-ctx.Done():
+				return &runners.Outcome{Status: runners.Cancelled}, nil
+			}
+		}, func(o *Options) {
+			if o.Drain = time.Minute; !patient {
+				o.Drain = 0
+			}
+		})
+		u := x.user(alice)
+		if answer, _ := x.do("GET", "/readyz", ""); answer.StatusCode != http.StatusOK {
+			t.Errorf("readyz: %d", answer.StatusCode)
+		}
+		got, ended := make(chan string, 1), make(chan error, 1)
+		go func() { got <- u.run("answer") }()
+		<-started
+		go func() { ended <- x.stop() }()
+		if patient {
+			for { // until no more connections are taken
+				c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
+				if err != nil {
+					break
+				}
+				c.Close()
+			}
+			close(finish)
+		}
+		text := <-got
+		if strings.Contains(text, "answer") != patient {
+			t.Errorf("patient %v: %s", patient, text)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("patient %v: %v", patient, err)
+		}
+	}
+}
+
+// Other addresses than loopback need TLS, or somebody who says that a proxy has it.
+func TestPlaintext(t *testing.T) {
+	o := Options{Addr: "0.0.0.0:0", Tokens: []Token{{"alice", alice}}, MCP: server.Config{Runners: map[runners.Language]runners.Runner{runners.Python: runFunc(leave)}}}
+	if s, err := Listen(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--tls-cert") {
+		t.Errorf("Listen = %v, %v", s, err)
+	}
+	o.Plaintext = true
+	s, err := Listen(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listener.Close()
+	o.Tokens = nil
+	if _, err := Listen(t.Context(), o); err == nil {
+		t.Error("a server without tokens listens")
+	}
+}
+
+// writeCertificate makes a pair for 127.0.0.1.
+func writeCertificate(t *testing.T, cert, key, name string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, &k.PublicKey, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A certificate that is replaced on disk is used from then on; half of a pair is not.
+func TestTLS(t *testing.T) {
+	cert, key := filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key")
+	writeCertificate(t, cert, key, "first")
+	x := open(t, leave, func(o *Options) { o.TLSCert, o.TLSKey = cert, key })
+	if text := x.user(alice).run("over TLS"); !strings.Contains(text, "over TLS") {
+		t.Error(text)
+	}
+	c, err := loadTLS(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := &certificate{cert: cert, key: key}
+	name := func() string {
+		files.checked = time.Time{}
+		pair, err := files.get(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(pair.Certificate[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leaf.Subject.CommonName
+	}
+	if c.MinVersion < tls.VersionTLS12 || name() != "first" {
+		t.Errorf("version %x, name %s", c.MinVersion, name())
+	}
+	writeCertificate(t, cert, filepath.Join(t.TempDir(), "elsewhere"), "half")
+	later := time.Now().Add(time.Minute)
+	if err := os.Chtimes(cert, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := name(); got != "first" {
+		t.Errorf("with half of a new pair: %s", got)
+	}
+	writeCertificate(t, cert, key, "second")
+	if err := os.Chtimes(cert, later, later); err != nil {
+		t.Fatal(err)
+	}
+	if got := name(); got != "second" {
+		t.Errorf("with a new pair: %s", got)
+	}
+}
+
+// The metrics count what happened, and tell nothing of whose it was.
+func TestMetrics(t *testing.T) {
+	started, finish := make(chan bool, 2), make(chan bool)
+	x := open(t, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		started <- true
+		<-finish
+		return leave(ctx, req)
+	}, func(o *Options) { o.MCP.Concurrency = 1 })
+	a, b := x.user(alice), x.user(bob)
+	done := make(chan string, 2)
+	go func() { done <- a.run("1") }()
+	<-started
+	go func() { done <- b.run("2") }()
+	metric := func(line string) {
+		t.Helper()
+		for range 1000 {
+			if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains(text, "\n"+line+"\n") {
+				return
+			}
+		}
+		_, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice)
+		t.Errorf("no %q in %s", line, text)
+	}
+	metric("coderunner_running 1")
+	metric("coderunner_waiting 1")
+	metric("coderunner_clients 2")
+	var status struct {
+		Running, Waiting, Places int
+		Client                   string
+		Runs                     []row
+	}
+	if _, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+bob); json.Unmarshal([]byte(text), &status) != nil ||
+		status.Running != 1 || status.Waiting != 1 || status.Places != 1 || status.Client != "bob" || len(status.Runs) != 1 || status.Runs[0].State != "waiting" {
+		t.Errorf("status %s", text)
+	}
+	close(finish)
+	<-done
+	<-done
+	metric(`coderunner_runs_total{language="python",status="succeeded"} 2`)
+	metric("coderunner_waiting 0")
+	if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains(text, "alice") || strings.Contains(text, "bob") {
+		t.Error("the metrics name clients")
+	}
+}
+
+// Spans go to the collector that the environment names, below the client's own.
+func TestTraces(t *testing.T) {
+	got := make(chan []byte, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/v1/traces" && r.Header.Get("X-Key") == "a b" && r.Header.Get("Content-Type") == "application/json" {
+			got <- body
+		}
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=a%20b")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
+	x := open(t, leave, nil)
+	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	u := x.user(alice)
+	u.headers = append(u.headers, "Traceparent: 00-"+trace+"-"+parent+"-01")
+	u.run("1")
+	if err := x.stop(); err != nil {
+		t.Fatal(err)
+	}
+	var sent struct {
+		ResourceSpans []struct {
+			Resource   struct{ Attributes []otlpAttribute }
+			ScopeSpans []struct{ Spans []otlpSpan }
+		}
+	}
+	body := <-got
+	if err := json.Unmarshal(body, &sent); err != nil || len(sent.ResourceSpans) != 1 || len(sent.ResourceSpans[0].ScopeSpans) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	if text := string(body); !strings.Contains(text, `"deployment.environment.name"`) || !strings.Contains(text, `"service.name"`) || strings.Contains(text, alice) {
+		t.Errorf("sent %s", body)
+	}
+	spans := map[string]otlpSpan{}
+	for _, s := range sent.ResourceSpans[0].ScopeSpans[0].Spans {
+		if s.TraceID == trace {
+			spans[s.Name] = s
+		}
+	}
+	request, run := spans["POST /mcp"], spans["run_code"]
+	if request.ParentID != parent || run.ParentID != request.SpanID || run.SpanID == "" || run.Start == "" || run.End < run.Start || request.Kind != 2 {
+		t.Errorf("spans %+v of %s", spans, body)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	if _, err := newExporter(os.Getenv, nil); err == nil || !strings.Contains(err.Error(), "http/json") {
+		t.Errorf("grpc: %v", err)
+	}
+}
+
+// Who sends headers slowly is cut off; who sends none keeps nobody else from being served.
+func TestManyConnections(t *testing.T) {
+	x := open(t, leave, nil)
+	for i := range 200 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if i%2 == 0 {
+			fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: local")
+		} else {
+			fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "401") {
+				t.Errorf("without a token: %q, %v", line, err)
+			}
+		}
+	}
+	if text := x.user(alice).run("served"); !strings.Contains(text, "served") {
+		t.Error(text)
+	}
+}

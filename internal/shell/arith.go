@@ -1,0 +1,401 @@
+package shell
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of arithmetic: expressions within one another, and variables whose
+// values are expressions.
+const (
+	maxArithDepth = 5000
+	maxArithRefs  = 500
+)
+
+// arithmetic evaluates one expression. After an error it computes nothing more.
+type arithmetic struct {
+	sh    *shell
+	text  string            // for errors, or
+	expr  syntax.ArithmExpr // what it is the text of
+	depth int
+	err   error
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// arithm evaluates an expression of the syntax tree.
+func (sh *shell) arithm(x syntax.ArithmExpr) (int64, error) {
+	if x == nil {
+		return 0, nil
+	}
+	a := &arithmetic{sh: sh, expr: x}
+	n := a.eval(x)
+	return n, a.err
+}
+
+// evaluate evaluates the text of an expression.
+func (sh *shell) evaluate(s string) (int64, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return 0, nil
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && (s[0] != '0' || len(s) == 1) && s[0] != '+' && s[0] != '-' {
+		return n, nil
+	}
+	a := &arithmetic{sh: sh, text: s}
+	n := a.value(s)
+	return n, a.err
+}
+
+func (a *arithmetic) fail(msg, token string) int64 {
+	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
+		a.text = a.sh.sourceOf(a.expr)
+	}
+	if a.err == nil {
+		a.err = &expandError{a.text + ": " + msg + ` (error token is "` + token + `")`, false}
+	}
+	return 0
+}
+
+// value evaluates what an operand's text is: a number, a name or an expression.
+func (a *arithmetic) value(s string) int64 {
+	s = strings.TrimSpace(s)
+	if s == "" || a.err != nil {
+		return 0
+	}
+	if c := s[0]; '0' <= c && c <= '9' {
+		if n, ok := a.number(s); ok || a.err != nil {
+			return n
+		}
+	}
+	if validName(s) {
+		return a.variable(s)
+	}
+	if a.sh.refs++; a.sh.refs > maxArithRefs {
+		a.sh.refs--
+		return a.fail("expression recursion level exceeded", s)
+	}
+	defer func() { a.sh.refs-- }()
+	x, err := a.sh.parseArithm(s)
+	if err != nil {
+		a.text = s
+		return a.fail("syntax error in expression", lastToken(s))
+	}
+	if w, ok := x.(*syntax.Word); ok {
+		if p, ok := w.Parts[0].(*syntax.ParamExp); !ok || len(w.Parts) > 1 || p.Index == nil {
+			a.text = s
+			return a.fail("syntax error: operand expected", s)
+		}
+	}
+	return a.eval(x)
+}
+
+func lastToken(s string) string {
+	fields := strings.Fields(s)
+	if len(fields) == 0 {
+		return s
+	}
+	return fields[len(fields)-1]
+}
+
+func (a *arithmetic) variable(name string) int64 {
+	s := a.sh.get(name)
+	if s == "" {
+		if v := a.sh.lookup(name); a.sh.opts.nounset && (v == nil || !v.set) {
+			if a.err == nil {
+				a.err = &expandError{name + ": unbound variable", true}
+			}
+		}
+		return 0
+	}
+	if a.sh.refs++; a.sh.refs > maxArithRefs {
+		a.sh.refs--
+		return a.fail("expression recursion level exceeded", name)
+	}
+	defer func() { a.sh.refs-- }()
+	return a.value(s)
+}
+
+// number parses 10, 0x1f, 017 and 2#101. ok is false for what is no number.
+func (a *arithmetic) number(s string) (n int64, ok bool) {
+	base, digits := 10, s
+	switch {
+	case strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X"):
+		base, digits = 16, s[2:]
+	case strings.Contains(s, "#"):
+		b, rest, _ := strings.Cut(s, "#")
+		var err error
+		if base, err = strconv.Atoi(b); err != nil || base < 2 || base > 64 {
+			return a.fail("invalid arithmetic base", s), false
+		}
+		digits = rest
+	case s[0] == '0' && len(s) > 1:
+		base, digits = 8, s[1:]
+	}
+	var u uint64
+	for i := range len(digits) {
+		d := digit(digits[i], base)
+		if d < 0 {
+			return 0, false
+		}
+		if d >= base {
+			return a.fail("value too great for base", s), false
+		}
+		u = u*uint64(base) + uint64(d)
+	}
+	return int64(u), true
+}
+
+func digit(c byte, base int) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c && c <= 'z':
+		return int(c-'a') + 10
+	case 'A' <= c && c <= 'Z' && base <= 36:
+		return int(c-'A') + 10
+	case 'A' <= c && c <= 'Z':
+		return int(c-'A') + 36
+	case c == '@':
+		return 62
+	case c == '_':
+		return 63
+	}
+	return -1
+}
+
+func (a *arithmetic) eval(x syntax.ArithmExpr) int64 {
+	if a.depth++; a.depth > maxArithDepth {
+		a.fail("expression recursion level exceeded", "")
+	}
+	defer func() { a.depth-- }()
+	if a.err != nil {
+		return 0
+	}
+	switch x := x.(type) {
+	case *syntax.Word:
+		return a.word(x)
+	case *syntax.ParenArithm:
+		return a.eval(x.X)
+	case *syntax.UnaryArithm:
+		return a.unary(x)
+	case *syntax.BinaryArithm:
+		return a.binary(x)
+	}
+	return a.fail("syntax error in expression", "")
+}
+
+func (a *arithmetic) word(w *syntax.Word) int64 {
+	if len(w.Parts) == 1 {
+		switch p := w.Parts[0].(type) {
+		case *syntax.Lit:
+			return a.value(p.Value)
+		case *syntax.ParamExp:
+			if p.Short && p.Index != nil && !p.Dollar.IsValid() { // a[i]
+				v, err := a.sh.fetch(p.Param.Value, p.Index, p)
+				if err != nil && a.err == nil {
+					a.err = err
+				}
+				return a.value(strings.Join(v.elems, " "))
+			}
+		}
+	}
+	s, err := a.sh.literal(w)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	return a.value(s)
+}
+
+// target is what an assignment assigns to.
+type target struct {
+	name  string
+	index syntax.ArithmExpr
+	key   string
+}
+
+// target returns the variable that an operand names, and its value.
+func (a *arithmetic) target(x syntax.ArithmExpr) (t target, old int64) {
+	w, ok := x.(*syntax.Word)
+	if !ok || len(w.Parts) == 0 {
+		a.fail("attempted assignment to non-variable", "=")
+		return
+	}
+	if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Index != nil && !p.Dollar.IsValid() {
+		t = target{name: p.Param.Value}
+		v := a.sh.lookup(t.name)
+		if v != nil && v.kind == associative {
+			var err error
+			if t.key, err = a.sh.key(p.Index); err != nil && a.err == nil {
+				a.err = err
+			}
+		} else {
+			t.key = itoa(a.eval(p.Index))
+		}
+		e, err := a.sh.element(t.name, t.key)
+		if err != nil && a.err == nil {
+			a.err = err
+		}
+		return t, a.value(strings.Join(e.elems, " "))
+	}
+	s, err := a.sh.literal(w)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	if !validName(s) {
+		a.fail("attempted assignment to non-variable", "= ")
+		return
+	}
+	return target{name: s}, 0
+}
+
+func (a *arithmetic) old(t target, n int64) int64 {
+	if t.key == "" && a.err == nil {
+		return a.value(a.sh.get(t.name))
+	}
+	return n
+}
+
+func (a *arithmetic) assign(t target, n int64) int64 {
+	if a.err != nil {
+		return 0
+	}
+	if t.key != "" {
+		a.err = a.sh.setElement(t.name, t.key, itoa(n), false)
+	} else {
+		a.err = a.sh.set(t.name, itoa(n))
+	}
+	return n
+}
+
+func (a *arithmetic) unary(x *syntax.UnaryArithm) int64 {
+	if x.Op == syntax.Inc || x.Op == syntax.Dec {
+		t, old := a.target(x.X)
+		old = a.old(t, old)
+		n := old + 1
+		if x.Op == syntax.Dec {
+			n = old - 1
+		}
+		a.assign(t, n)
+		if x.Post {
+			return old
+		}
+		return n
+	}
+	n := a.eval(x.X)
+	switch x.Op {
+	case syntax.Not:
+		return truth(n == 0)
+	case syntax.BitNegation:
+		return ^n
+	case syntax.Minus:
+		return -n
+	}
+	return n
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// compound are the operators of assignments that compute.
+var compound = map[syntax.BinAritOperator]syntax.BinAritOperator{
+	syntax.AddAssgn: syntax.Add, syntax.SubAssgn: syntax.Sub, syntax.MulAssgn: syntax.Mul, syntax.QuoAssgn: syntax.Quo,
+	syntax.RemAssgn: syntax.Rem, syntax.AndAssgn: syntax.And, syntax.OrAssgn: syntax.Or, syntax.XorAssgn: syntax.Xor,
+	syntax.ShlAssgn: syntax.Shl, syntax.ShrAssgn: syntax.Shr,
+}
+
+func (a *arithmetic) binary(x *syntax.BinaryArithm) int64 {
+	if op, ok := compound[x.Op]; ok || x.Op == syntax.Assgn {
+		t, old := a.target(x.X)
+		if ok {
+			old = a.old(t, old)
+		}
+		n := a.eval(x.Y)
+		if ok {
+			n = a.compute(op, old, n, x.Y)
+		}
+		return a.assign(t, n)
+	}
+	left := a.eval(x.X)
+	switch x.Op {
+	case syntax.AndArit:
+		return truth(left != 0 && a.eval(x.Y) != 0)
+	case syntax.OrArit:
+		return truth(left != 0 || a.eval(x.Y) != 0)
+	case syntax.TernQuest:
+		branches, ok := x.Y.(*syntax.BinaryArithm)
+		switch {
+		case !ok:
+			return a.fail("`:' expected for conditional expression", "")
+		case left != 0:
+			return a.eval(branches.X)
+		}
+		return a.eval(branches.Y)
+	}
+	return a.compute(x.Op, left, a.eval(x.Y), x.Y)
+}
+
+func (a *arithmetic) compute(op syntax.BinAritOperator, x, y int64, right syntax.ArithmExpr) int64 {
+	switch op {
+	case syntax.Add:
+		return x + y
+	case syntax.Sub:
+		return x - y
+	case syntax.Mul:
+		return x * y
+	case syntax.Quo, syntax.Rem:
+		switch {
+		case y == 0:
+			return a.fail("division by 0", a.sh.sourceOf(right))
+		case x == math.MinInt64 && y == -1 && op == syntax.Rem:
+			return 0
+		case op == syntax.Quo:
+			return x / y
+		}
+		return x % y
+	case syntax.Pow:
+		if y < 0 {
+			return a.fail("exponent less than 0", strings.TrimLeft(a.sh.sourceOf(right), "-"))
+		}
+		n := int64(1)
+		for ; y > 0; y >>= 1 {
+			if y&1 != 0 {
+				n *= x
+			}
+			x *= x
+		}
+		return n
+	case syntax.Shl:
+		return x << (uint64(y) & 63)
+	case syntax.Shr:
+		return x >> (uint64(y) & 63)
+	case syntax.And:
+		return x & y
+	case syntax.Or:
+		return x | y
+	case syntax.Xor:
+		return x ^ y
+	case syntax.Eql:
+		return truth(x == y)
+	case syntax.Neq:
+		return truth(x != y)
+	case syntax.Lss:
+		return truth(x < y)
+	case syntax.Leq:
+		return truth(x <= y)
+	case syntax.Gtr:
+		return truth(x > y)
+	case syntax.Geq:
+		return truth(x >= y)
+	case syntax.Comma:
+		return y
+	}
+	return a.fail("syntax error in expression", op.String())
+}

@@ -1,0 +1,375 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declaration is what declare, local, export or readonly is to do.
+type declaration struct {
+	command     string
+	on, off     attrs
+	kind        kind
+	global      bool
+	print       bool
+	functions   bool
+	names       bool // declare -F
+	local       bool
+	inherit     bool // local -I
+	anyFlag     bool
+	withoutRest bool // export -n
+}
+
+// operand is a name that is declared, with what it is assigned.
+type operand struct {
+	name  string
+	as    *syntax.Assign // its value; nil: none
+	value *string        // likewise, of a text
+}
+
+// declClause runs declare and its like where the parser knows their assignments.
+func (sh *shell) declClause(c *syntax.DeclClause) {
+	d := &declaration{command: c.Variant.Value}
+	sh.substatus = 0
+	var flags []string
+	var list []operand
+	for _, as := range c.Args {
+		switch {
+		case as.Name == nil:
+			words, err := sh.fields([]*syntax.Word{as.Value})
+			if err != nil {
+				sh.discard(err)
+				return
+			}
+			for _, w := range words {
+				if len(list) == 0 && len(w) > 1 && (w[0] == '-' || w[0] == '+') {
+					flags = append(flags, w)
+				} else {
+					list = append(list, textOperand(w))
+				}
+			}
+		case as.Naked:
+			list = append(list, operand{name: as.Name.Value})
+		default:
+			list = append(list, operand{name: as.Name.Value, as: as})
+		}
+	}
+	if sh.opts.xtrace {
+		sh.traceCommand(nil, []string{sh.sourceOf(c)})
+	}
+	sh.status = sh.declareAll(d, flags, list)
+}
+
+// declareBuiltin runs them as a command whose words are expanded already.
+func (sh *shell) declareBuiltin(args []string) int {
+	d := &declaration{command: args[0]}
+	var flags []string
+	var list []operand
+	for _, w := range args[1:] {
+		if len(list) == 0 && len(w) > 1 && (w[0] == '-' || w[0] == '+') {
+			flags = append(flags, w)
+		} else {
+			list = append(list, textOperand(w))
+		}
+	}
+	return sh.declareAll(d, flags, list)
+}
+
+func textOperand(w string) operand {
+	name, value, ok := strings.Cut(w, "=")
+	if !ok {
+		return operand{name: w}
+	}
+	return operand{name: name, value: &value}
+}
+
+func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int {
+	if !sh.declareFlags(d, flags) {
+		return 2
+	}
+	inFunction := sh.functionScope() != nil
+	switch d.command {
+	case "local":
+		if !inFunction {
+			sh.errorf("local: can only be used in a function")
+			return 1
+		}
+		d.local = true
+	case "export":
+		if !d.withoutRest {
+			d.on |= exported
+		}
+	case "readonly":
+		d.on |= readOnly
+	default:
+		d.local = inFunction && !d.global
+	}
+	switch {
+	case d.functions:
+		return sh.declareFunctions(d, list)
+	case d.print || len(list) == 0:
+		return sh.printVariables(d, list)
+	}
+	status := 0
+	for _, o := range list {
+		if err := sh.declareOne(d, o); err != nil {
+			status = 1
+			if e, ok := err.(*expandError); ok && e.fatal {
+				sh.discard(err)
+				return status
+			}
+			sh.reportIn(d.command, err)
+		}
+	}
+	if status == 0 {
+		status = sh.jumpStatus()
+	}
+	return status
+}
+
+// jumpStatus is the status that goes with a jump in progress.
+func (sh *shell) jumpStatus() int {
+	if sh.jump.kind != 0 {
+		return sh.status
+	}
+	return 0
+}
+
+func (sh *shell) declareFlags(d *declaration, flags []string) bool {
+	letters := map[byte]attrs{'i': integer, 'l': lower, 'u': upper, 'r': readOnly, 'x': exported, 'n': nameRef}
+	for _, f := range flags {
+		if f == "--" {
+			break
+		}
+		for i := 1; i < len(f); i++ {
+			c := f[i]
+			attr, ok := letters[c]
+			switch {
+			case d.command == "export" && c == 'n':
+				d.off, d.withoutRest = d.off|exported, true
+			case ok && f[0] == '+':
+				d.off |= attr
+			case ok:
+				d.on |= attr
+			case c == 'a':
+				d.kind = indexed
+			case c == 'A':
+				d.kind = associative
+			case c == 'g':
+				d.global = true
+			case c == 'p':
+				d.print = true
+			case c == 'f':
+				d.functions = true
+			case c == 'F':
+				d.functions, d.names = true, true
+			case c == 'I':
+				d.inherit = true
+			case c == 't':
+			default:
+				sh.usage(d.command, f[:1]+string(c)+": invalid option", usages[d.command])
+				return false
+			}
+			d.anyFlag = true
+		}
+	}
+	return true
+}
+
+// functionScope returns the scope of the function that runs, nil without one.
+func (sh *shell) functionScope() *scope {
+	for s := sh.scope; s != nil && s.parent != nil; s = s.parent {
+		if !s.temporary {
+			return s
+		}
+	}
+	return nil
+}
+
+// declareOne declares one name.
+func (sh *shell) declareOne(d *declaration, o operand) error {
+	name, sub, hasSub := cutSubscript(o.name)
+	add := strings.HasSuffix(name, "+") && o.value != nil
+	name = strings.TrimSuffix(name, "+")
+	if d.command == "local" && name == "-" {
+		sh.functionScope().localOptions = true
+		return nil
+	}
+	if !validName(name) {
+		return errorf("`%s': not a valid identifier", o.text())
+	}
+	if d.on&nameRef == 0 && !d.local {
+		name, _ = sh.resolve(name)
+	}
+	val, err := sh.declaredValue(d, name, o)
+	if err != nil {
+		return err
+	}
+	v, err := sh.declared(d, name)
+	if err != nil {
+		return err
+	}
+	if v.attrs&readOnly != 0 && (o.as != nil || o.value != nil) {
+		return errorf("%s: %w", name, errReadOnly)
+	}
+	sh.convert(v, d.kind)
+	v.attrs = v.attrs&^d.off | d.on&^readOnly
+	if d.on&lower != 0 {
+		v.attrs &^= upper
+	}
+	if d.on&upper != 0 {
+		v.attrs &^= lower
+	}
+	if err := sh.assignOperand(d, o, val, name, sub, hasSub, add, v); err != nil {
+		return err
+	}
+	v.attrs |= d.on
+	return nil
+}
+
+func (o operand) text() string {
+	switch {
+	case o.value != nil:
+		return o.name + "=" + *o.value
+	}
+	return o.name
+}
+
+// declared returns the variable to declare, a new one for a local one.
+func (sh *shell) declared(d *declaration, name string) (*variable, error) {
+	in := sh.global()
+	if d.local {
+		in = sh.functionScope()
+	} else if v, s := sh.scope.find(name); v != nil && !d.global {
+		if !s.temporary {
+			return v, nil
+		}
+		if s.parent != nil { // export of what is before the command
+			copied := *v
+			sh.global().vars[name] = &copied
+			return v, nil
+		}
+	}
+	if v := in.vars[name]; v != nil {
+		return v, nil
+	}
+	v := &variable{}
+	if old, s := sh.scope.find(name); old != nil && d.local {
+		if old.attrs&readOnly != 0 && s.parent == nil {
+			return nil, errorf("%s: %w", name, errReadOnly)
+		}
+		if v.attrs = old.attrs & exported; d.inherit || s.temporary {
+			*v = *old
+			v.charged = 0
+		}
+	}
+	in.vars[name] = v
+	return v, nil
+}
+
+// convert makes an array of a variable.
+func (sh *shell) convert(v *variable, to kind) {
+	if to == scalar || v.kind == to {
+		return
+	}
+	old, was := v.str, v.set && v.kind == scalar
+	v.kind, v.str = to, ""
+	if to == associative {
+		v.table = sh.newTable()
+		if was {
+			v.table.set("0", old)
+		}
+		return
+	}
+	v.list = sh.newArray(nil)
+	if was {
+		v.list.set(0, old)
+	}
+}
+
+// assigned is an expanded value: a text, or the elements of a list.
+type assigned struct {
+	text  string
+	pairs []pair
+}
+
+// declaredValue expands what an operand assigns: before the variable is declared, so
+// that local x=$x has the caller's.
+func (sh *shell) declaredValue(d *declaration, name string, o operand) (val assigned, err error) {
+	switch {
+	case o.as == nil:
+	case o.as.Array == nil:
+		val.text, err = sh.assignedValue(o.as.Value)
+	default:
+		v, _ := sh.scope.find(name)
+		val.pairs, err = sh.arrayElements(o.as.Array, d.kind == associative || d.kind == scalar && !d.local && v != nil && v.kind == associative)
+	}
+	return val, err
+}
+
+func (sh *shell) assignOperand(d *declaration, o operand, val assigned, name, sub string, hasSub, add bool, v *variable) error {
+	switch {
+	case o.value != nil:
+		s := *o.value
+		if v.kind != scalar && strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") && !hasSub {
+			return sh.assignArrayText(name, s, add, v.kind == associative)
+		}
+		if hasSub {
+			return sh.setElement(name, sub, s, add)
+		}
+		return sh.assignDeclared(d, name, v, s, add)
+	case o.as == nil:
+		return nil
+	case o.as.Array != nil:
+		if v.kind == scalar {
+			sh.convert(v, indexed)
+		}
+		if !o.as.Append {
+			sh.charge(v, 0)
+			if v.list != nil {
+				v.list = sh.newArray(nil)
+			} else {
+				v.table = sh.newTable()
+			}
+		}
+		v.set = true
+		if v.list != nil {
+			v.list = sh.own(v.list)
+		}
+		return sh.fill(name, v, val.pairs)
+	case o.as.Index != nil:
+		return sh.assignIndex(name, o.as.Index, val.text, o.as.Append)
+	}
+	return sh.assignDeclared(d, name, v, val.text, o.as.Append)
+}
+
+func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s string, add bool) error {
+	if d.on&nameRef != 0 {
+		if base, _, _ := cutSubscript(s); !validName(base) {
+			return errorf("`%s': invalid variable name for name reference", s)
+		}
+		if s == name {
+			return errorf("%s: nameref variable self references not allowed", name)
+		}
+		v.str, v.set = s, true
+		return nil
+	}
+	return sh.assign(name, v, s, add)
+}
+
+// assignArrayText assigns the text of a list.
+func (sh *shell) assignArrayText(name, s string, add, assoc bool) (err error) {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = &source{text: name + "=" + s, name: old.name, first: sh.line}
+	if e := statements(sh.src.text, func(st *syntax.Stmt) bool {
+		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
+			err = sh.assignArray(name, c.Assigns[0].Array, add, assoc)
+		}
+		return false
+	}); e != nil {
+		return errorf("%s: bad array value", name)
+	}
+	return err
+}

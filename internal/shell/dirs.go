@@ -1,0 +1,182 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/pyodide/abi"
+)
+
+func (sh *shell) cd(args []string) int {
+	args = args[1:]
+	physical := sh.opts.physical
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		switch args[0] {
+		case "-P":
+			physical = true
+		case "-L", "-e", "-@", "--":
+		default:
+			return sh.usage("cd", args[0]+": invalid option", "cd [-L|[-P [-e]] [-@]] [dir]")
+		}
+		args = args[1:]
+	}
+	if len(args) > 1 {
+		sh.errorf("cd: too many arguments")
+		return 1
+	}
+	to, show := sh.get("HOME"), false
+	switch {
+	case len(args) == 0 && to == "":
+		sh.errorf("cd: HOME not set")
+		return 1
+	case len(args) == 0:
+	case args[0] == "-":
+		if to, show = sh.get("OLDPWD"), true; to == "" {
+			sh.errorf("cd: OLDPWD not set")
+			return 1
+		}
+	default:
+		to = args[0]
+	}
+	if to == "" {
+		return 0
+	}
+	if paths := sh.get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
+		for dir := range strings.SplitSeq(paths, ":") {
+			if dir != "" && dir != "." && sh.isDir(dir+"/"+to) {
+				to, show = dir+"/"+to, true
+				break
+			}
+		}
+	}
+	return sh.change("cd", to, physical, show)
+}
+
+// change changes the working directory.
+func (sh *shell) change(command, to string, physical, show bool) int {
+	dir := sh.clean(to)
+	n, e := sh.node(dir, true)
+	if e == abi.OK && sh.absolute(to) != dir {
+		_, e = sh.node(to, true) // a/.. needs an a
+	}
+	switch {
+	case e == abi.OK && !n.IsDir():
+		e = abi.ENOTDIR
+	case e == abi.OK:
+		e = sh.fs.Access(n, abi.X_OK)
+	}
+	if e != abi.OK {
+		sh.errorf("%s: %s: %s", command, to, message(e))
+		return 1
+	}
+	if physical {
+		if p, e := sh.fs.PathOf(n); e == abi.OK {
+			dir = p
+		}
+	}
+	old := sh.dir
+	sh.dir = dir
+	if sh.set("OLDPWD", old) != nil || sh.set("PWD", dir) != nil {
+		return 1
+	}
+	if show {
+		return sh.print(command, dir+"\n")
+	}
+	return 0
+}
+
+func (sh *shell) pwd(args []string) int {
+	dir := sh.dir
+	if slices.Contains(args, "-P") || sh.opts.physical {
+		if n, e := sh.node(dir, true); e == abi.OK {
+			if p, e := sh.fs.PathOf(n); e == abi.OK {
+				dir = p
+			}
+		}
+	}
+	return sh.print("pwd", dir+"\n")
+}
+
+func (sh *shell) showDirs(command string) int {
+	list := append([]string{sh.dir}, sh.dirs...)
+	for i, d := range list {
+		if rest, ok := strings.CutPrefix(d, sh.get("HOME")); ok && sh.get("HOME") != "" && (rest == "" || rest[0] == '/') {
+			list[i] = "~" + rest
+		}
+	}
+	return sh.print(command, strings.Join(list, " ")+"\n")
+}
+
+func (sh *shell) pushd(args []string) int {
+	old := sh.dir
+	switch {
+	case len(args) == 1 && len(sh.dirs) == 0:
+		sh.errorf("pushd: no other directory")
+		return 1
+	case len(args) == 1:
+		to := sh.dirs[0]
+		if sh.change("pushd", to, false, false) != 0 {
+			return 1
+		}
+		sh.dirs = append([]string{old}, sh.dirs[1:]...)
+		return sh.showDirs("pushd")
+	}
+	to := args[len(args)-1]
+	if n, err := strconv.Atoi(strings.TrimPrefix(to, "+")); err == nil && to[0] == '+' {
+		all := append([]string{sh.dir}, sh.dirs...)
+		if n >= len(all) {
+			sh.errorf("pushd: %s: directory stack index out of range", to)
+			return 1
+		}
+		all = append(slices.Clone(all[n:]), all[:n]...)
+		if sh.change("pushd", all[0], false, false) != 0 {
+			return 1
+		}
+		sh.dirs = all[1:]
+		return sh.showDirs("pushd")
+	}
+	if sh.change("pushd", to, false, false) != 0 {
+		return 1
+	}
+	if len(sh.dirs) < maxJobs {
+		sh.dirs = append([]string{old}, sh.dirs...)
+	}
+	return sh.showDirs("pushd")
+}
+
+func (sh *shell) popd([]string) int {
+	if len(sh.dirs) == 0 {
+		sh.errorf("popd: directory stack empty")
+		return 1
+	}
+	if sh.change("popd", sh.dirs[0], false, false) != 0 {
+		return 1
+	}
+	sh.dirs = sh.dirs[1:]
+	return sh.showDirs("popd")
+}
+
+func (sh *shell) dirsBuiltin(args []string) int {
+	switch {
+	case slices.Contains(args, "-c"):
+		sh.dirs = nil
+		return 0
+	case slices.Contains(args, "-p") || slices.Contains(args, "-l"):
+		return sh.print("dirs", strings.Join(append([]string{sh.dir}, sh.dirs...), "\n")+"\n")
+	}
+	return sh.showDirs("dirs")
+}
+
+// which returns the path of a program, "" without one.
+func (sh *shell) which(name string) string {
+	p, e := sh.p.Kernel().LookPath(name, sh.dir, []string{"PATH=" + sh.get("PATH")})
+	if e != abi.OK {
+		return ""
+	}
+	if !path.IsAbs(p) && !strings.Contains(name, "/") {
+		return sh.clean(p)
+	}
+	return p
+}

@@ -1,0 +1,350 @@
+package shell
+
+import (
+	"errors"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/kernel"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+func (sh *shell) stmts(list []*syntax.Stmt) {
+	for _, st := range list {
+		if sh.stopped() {
+			return
+		}
+		sh.stmt(st)
+	}
+}
+
+// stmt runs a statement, with what belongs to each: traps, the line, errexit, and
+// the memory that its expansions took.
+func (sh *shell) stmt(st *syntax.Stmt) {
+	sh.runTraps()
+	if sh.stopped() || sh.opts.noexec {
+		return
+	}
+	transient, cleanup := sh.transient, sh.cleanup
+	sh.cleanup = nil
+	defer func() {
+		for _, f := range sh.cleanup {
+			f()
+		}
+		sh.cleanup, sh.transient = cleanup, transient
+		sh.nested--
+		sh.release()
+	}()
+	if sh.nested++; sh.nested > maxCommands || !sh.room(1024) {
+		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
+		sh.status, sh.jump = 2, jump{kind: exits}
+		return
+	}
+	if st.Background {
+		sh.background(st)
+		return
+	}
+	sh.line = sh.lineOf(st.Pos())
+	if st.Negated {
+		sh.quiet++
+	}
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && len(st.Redirs) == 0 && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+		sh.pipeline(pipes(st))
+	} else if st.Cmd == nil || len(st.Redirs) > 0 {
+		sh.redirected(st)
+	} else {
+		sh.command(st.Cmd)
+	}
+	if st.Negated {
+		sh.quiet--
+		if sh.jump.kind != exits && sh.jump.kind != discards {
+			sh.status = int(truth(sh.status == 0))
+		}
+		return
+	}
+	sh.failed(st)
+}
+
+// failed ends the shell if a command failed and that matters.
+func (sh *shell) failed(st *syntax.Stmt) {
+	if sh.status == 0 || sh.quiet > 0 || sh.jump.kind != 0 || !counts(st.Cmd) {
+		return
+	}
+	if s := sh.traps["ERR"]; s != "" && !sh.trapping {
+		sh.trap(s)
+	}
+	if sh.opts.errexit && sh.jump.kind == 0 {
+		sh.jump = jump{kind: exits}
+	}
+}
+
+// counts reports whether the failure of a command is its own, and not one of a
+// command in it.
+func counts(c syntax.Command) bool {
+	switch c := c.(type) {
+	case *syntax.BinaryCmd:
+		return c.Op == syntax.Pipe || c.Op == syntax.PipeAll
+	case *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TimeClause, *syntax.FuncDecl:
+		return false
+	}
+	return true
+}
+
+// redirected runs a command with redirections.
+func (sh *shell) redirected(st *syntax.Stmt) {
+	c, simple := st.Cmd.(*syntax.CallExpr)
+	if simple {
+		sh.simple(c, st.Redirs)
+		return
+	}
+	undo, err := sh.redirect(st.Redirs)
+	if err != nil {
+		sh.report(err)
+		sh.status = 1
+	} else if st.Cmd != nil {
+		sh.command(st.Cmd)
+	} else {
+		sh.status = 0
+	}
+	sh.restore(undo)
+}
+
+func (sh *shell) command(c syntax.Command) {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		sh.simple(c, nil)
+	case *syntax.Block:
+		sh.stmts(c.Stmts)
+	case *syntax.Subshell:
+		sh.inSubshell(c.Stmts)
+	case *syntax.BinaryCmd:
+		sh.andOr(c)
+	case *syntax.IfClause:
+		sh.ifClause(c)
+	case *syntax.WhileClause:
+		sh.while(c)
+	case *syntax.ForClause:
+		sh.forClause(c)
+	case *syntax.CaseClause:
+		sh.caseClause(c)
+	case *syntax.FuncDecl:
+		sh.declare(c)
+	case *syntax.ArithmCmd:
+		n, err := sh.arithm(c.X)
+		sh.status = int(truth(n == 0))
+		if err != nil {
+			sh.reportIn("((", err)
+			sh.status = 1
+		}
+	case *syntax.LetClause:
+		sh.let(c)
+	case *syntax.TestClause:
+		sh.test(c)
+	case *syntax.DeclClause:
+		sh.declClause(c)
+	case *syntax.TimeClause:
+		sh.time(c)
+	case *syntax.CoprocClause:
+		sh.errorf("coproc: not supported here: use a pipe, a FIFO (mkfifo) or a background job with files")
+		sh.status = 1
+	default:
+		sh.errorf("%T is not supported", c)
+		sh.status = 2
+	}
+}
+
+func (sh *shell) inSubshell(list []*syntax.Stmt) {
+	sub := sh.subshell()
+	mark := sh.variables
+	sub.stmts(list)
+	sh.status = sub.finish()
+	sh.variables = mark
+	sh.inherit(sub)
+}
+
+// inherit takes over what a subshell leaves beside its status.
+func (sh *shell) inherit(sub *shell) {
+	sh.pipeStatus = []int{sh.status}
+	sh.trapSignals()
+}
+
+// andOr runs a && b || c, which is a chain to the left.
+func (sh *shell) andOr(c *syntax.BinaryCmd) {
+	chain := []*syntax.BinaryCmd{c}
+	for {
+		x := chain[len(chain)-1].X
+		b, ok := x.Cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op != syntax.AndStmt && b.Op != syntax.OrStmt || x.Negated || len(x.Redirs) > 0 {
+			break
+		}
+		chain = append(chain, b)
+	}
+	sh.quiet++
+	sh.stmt(chain[len(chain)-1].X)
+	for i, b := range slices.Backward(chain) {
+		if i == 0 {
+			sh.quiet--
+		}
+		if (sh.status == 0) == (b.Op == syntax.AndStmt) && !sh.stopped() {
+			sh.stmt(b.Y)
+		}
+	}
+}
+
+// pipes returns the commands of a pipeline, which is a chain to the left.
+func pipes(st *syntax.Stmt) (list []stage) {
+	all := false
+	for {
+		b, ok := st.Cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op != syntax.Pipe && b.Op != syntax.PipeAll || len(st.Redirs) > 0 {
+			break
+		}
+		list = append(list, stage{b.Y, all})
+		st, all = b.X, b.Op == syntax.PipeAll
+	}
+	list = append(list, stage{st, all})
+	slices.Reverse(list)
+	return list
+}
+
+// stage is a command of a pipeline.
+type stage struct {
+	st     *syntax.Stmt
+	errors bool // |&: its errors go into the pipe, too
+}
+
+// pipeline runs the commands of a pipeline at once, the last one in this process.
+func (sh *shell) pipeline(list []stage) {
+	var in *memfs.File
+	children := make([]*kernel.Process, len(list)-1)
+	status := make([]int, len(list))
+	for i, s := range list[:len(list)-1] {
+		r, w, e := sh.fs.Pipe(0)
+		if e != abi.OK {
+			sh.exhausted(errorf("cannot make a pipe: %s", message(e)))
+			break
+		}
+		sub := sh.subshell()
+		sub.execs = alone(s.st)
+		sub.setFile(0, in)
+		sub.setFile(1, w)
+		if s.errors {
+			sub.setFile(2, w.Ref())
+		}
+		in = r
+		var err error
+		if children[i], err = sh.spawn(sub, []*syntax.Stmt{s.st}); err != nil {
+			sh.cannotFork(err)
+			status[i] = 254
+			break
+		}
+	}
+	if !sh.stopped() {
+		sh.last(list[len(list)-1].st, in)
+	} else if in != nil {
+		in.Close()
+	}
+	status[len(list)-1] = sh.status
+	for i, c := range children {
+		if c != nil {
+			status[i] = sh.await(c.PID(), false)
+		}
+	}
+	sh.pipeStatus = status
+	if sh.opts.pipefail {
+		for _, n := range status {
+			if n != 0 {
+				sh.status = n
+			}
+		}
+	}
+}
+
+// last runs the last command of a pipeline.
+func (sh *shell) last(st *syntax.Stmt, in *memfs.File) {
+	if sh.opts.lastpipe {
+		old := sh.fds[0]
+		sh.fds[0] = in
+		sh.stmt(st)
+		in.Close()
+		delete(sh.fds, 0)
+		if old != nil {
+			sh.fds[0] = old
+		}
+		return
+	}
+	sub := sh.subshell()
+	mark := sh.variables
+	sub.setFile(0, in)
+	sub.stmt(st)
+	sh.status = sub.finish()
+	sh.variables = mark
+	sh.trapSignals()
+}
+
+// setFile makes f the file of a descriptor of a new subshell, if there is one.
+func (sh *shell) setFile(fd int, f *memfs.File) {
+	if f == nil {
+		return
+	}
+	if old := sh.fds[fd]; old != nil {
+		old.Close()
+	}
+	sh.fds[fd] = f
+}
+
+// spawn starts a process that runs statements in a subshell, which it takes over.
+func (sh *shell) spawn(sub *shell, list []*syntax.Stmt) (*kernel.Process, error) {
+	c, err := sh.p.Start(kernel.Exec{
+		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.dir, Umask: sh.umask,
+		Program: sub.program(func(sub *shell) { sub.stmts(list) }),
+	})
+	if err != nil {
+		sub.close()
+	}
+	return c, err
+}
+
+// cannotFork reports that there is no process to be had. Bash would try again;
+// here that helps nobody.
+func (sh *shell) cannotFork(err error) {
+	text := "Resource temporarily unavailable"
+	if e := errors.Unwrap(err); e != nil {
+		text = err.Error()
+	}
+	sh.errorf("fork: %s", text)
+	sh.status, sh.jump = 254, jump{kind: exits}
+}
+
+// background starts a statement that ends with &.
+func (sh *shell) background(st *syntax.Stmt) {
+	sub := sh.subshell()
+	if f, e := sh.open(devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
+		sub.setFile(0, f)
+	}
+	bare := *st
+	bare.Background = false
+	sub.execs = alone(st)
+	c, err := sh.spawn(sub, []*syntax.Stmt{&bare})
+	if err != nil {
+		sh.cannotFork(err)
+		return
+	}
+	sh.addJob(c.PID(), sh.sourceOf(st))
+	sh.status = 0
+}
+
+func redirectsInput(st *syntax.Stmt) bool {
+	return slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool {
+		return r.N == nil && (r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc)
+	})
+}
+
+// alone reports whether a statement is one simple command, whose program may
+// replace the process that was made for it.
+func alone(st *syntax.Stmt) bool {
+	_, simple := st.Cmd.(*syntax.CallExpr)
+	return simple && !st.Negated
+}

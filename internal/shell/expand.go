@@ -1,0 +1,403 @@
+package shell
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// piece is a part of a field. Quoted characters are no patterns, and are not
+// split.
+type piece struct {
+	text   string
+	quoted bool
+}
+
+// field is one word after splitting, before file names are looked for.
+type field []piece
+
+// builder collects the fields of words. After an error it does nothing more.
+type builder struct {
+	sh      *shell
+	split   bool // at IFS; else there is one field
+	fields  []field
+	cur     field
+	started bool // cur is a field even if it is empty
+	blank   bool // cur began behind white space of IFS
+	nested  int  // parameter expansions within one another
+	err     error
+}
+
+// expandError is an error of an expansion. Fatal ones end a shell that is not
+// interactive.
+type expandError struct {
+	msg   string
+	fatal bool
+}
+
+func (e *expandError) Error() string { return e.msg }
+
+func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
+
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// fields expands the words of a command: braces, parameters, commands, splitting
+// and file names.
+func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
+	var out []string
+	for _, w := range words {
+		if lit, ok := plain(w); ok {
+			out = append(out, lit)
+			continue
+		}
+		for _, w := range sh.braces(w) {
+			b := &builder{sh: sh, split: true}
+			b.word(w)
+			b.end()
+			if b.err != nil {
+				return nil, b.err
+			}
+			for _, f := range b.fields {
+				list, err := sh.glob(f)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, list...)
+			}
+			if !sh.room(elementCost) {
+				return nil, errMemory
+			}
+		}
+	}
+	return out, nil
+}
+
+// plain returns a word that is nothing but letters.
+func plain(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok || strings.ContainsAny(lit.Value, "\\*?[{~+@!") {
+		return "", false
+	}
+	return lit.Value, true
+}
+
+// literal expands a word to one string without splitting: what is assigned,
+// tested, or a file to redirect to.
+func (sh *shell) literal(w *syntax.Word) (string, error) {
+	f, err := sh.field(w, false)
+	return f.String(), err
+}
+
+// assigned expands the value of an assignment, where ~ is also behind a colon.
+func (sh *shell) assignedValue(w *syntax.Word) (string, error) {
+	f, err := sh.field(w, true)
+	return f.String(), err
+}
+
+func (sh *shell) field(w *syntax.Word, assign bool) (field, error) {
+	if w == nil {
+		return nil, nil
+	}
+	b := &builder{sh: sh}
+	for i, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok && assign {
+			b.lit(b.tildes(lit.Value, i == 0, i == len(w.Parts)-1))
+			continue
+		}
+		b.part(p, i == 0, len(w.Parts) == 1)
+	}
+	return b.cur, b.err
+}
+
+// pattern expands a word to a pattern, in which quoted characters are escaped.
+func (sh *shell) pattern(w *syntax.Word) (string, error) {
+	f, err := sh.field(w, false)
+	return f.pattern(), err
+}
+
+// document expands the body of a here-document.
+func (sh *shell) document(w *syntax.Word) (string, error) {
+	if w == nil {
+		return "", nil
+	}
+	b := &builder{sh: sh}
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			b.add(unquoteIn(lit.Value, "$`\\\n"), true)
+			continue
+		}
+		b.quoted(p)
+	}
+	return b.cur.String(), b.err
+}
+
+func (f field) String() string {
+	if len(f) == 1 {
+		return f[0].text
+	}
+	var s strings.Builder
+	for _, p := range f {
+		s.WriteString(p.text)
+	}
+	return s.String()
+}
+
+// pattern returns f as the text of a pattern.
+func (f field) pattern() string {
+	var s strings.Builder
+	for _, p := range f {
+		if p.quoted {
+			escape(&s, p.text, `*?[]\+@!()|-^`)
+		} else {
+			s.WriteString(p.text)
+		}
+	}
+	return s.String()
+}
+
+func escape(b *strings.Builder, s, chars string) {
+	for i := range len(s) {
+		if strings.IndexByte(chars, s[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+}
+
+// add adds text to the current field.
+func (b *builder) add(s string, quoted bool) {
+	if quoted {
+		b.started = true
+	}
+	if s == "" || b.err != nil {
+		return
+	}
+	if !b.sh.room(int64(len(s))) {
+		b.fail(errMemory)
+		return
+	}
+	b.started = true
+	b.cur = append(b.cur, piece{s, quoted})
+}
+
+// next ends the current field.
+func (b *builder) next() {
+	b.fields = append(b.fields, b.cur)
+	b.cur, b.started = nil, false
+	if !b.sh.room(elementCost) {
+		b.fail(errMemory)
+	}
+}
+
+func (b *builder) end() {
+	if b.started {
+		b.next()
+	}
+}
+
+// splitAdd adds the result of an unquoted expansion, split at IFS.
+func (b *builder) splitAdd(s string) {
+	if !b.split {
+		b.add(s, false)
+		return
+	}
+	ifs, set := b.sh.ifs()
+	if set && ifs == "" {
+		b.add(s, false)
+		return
+	}
+	start := 0
+	for i := 0; i < len(s) && b.err == nil; i++ {
+		if strings.IndexByte(ifs, s[i]) < 0 {
+			if b.blank && i == start {
+				b.blank = false
+			}
+			continue
+		}
+		b.add(s[start:i], false)
+		start = i + 1
+		switch {
+		case s[i] == ' ' || s[i] == '\t' || s[i] == '\n':
+			if b.started {
+				b.next()
+				b.blank = true
+			}
+		case b.blank:
+			b.blank = false
+		default:
+			b.next()
+		}
+	}
+	b.add(s[start:], false)
+}
+
+// ifs returns IFS, which has a default while it is not set.
+func (sh *shell) ifs() (string, bool) {
+	v := sh.lookup("IFS")
+	if v == nil || !v.set {
+		return " \t\n", false
+	}
+	return v.str, true
+}
+
+func (sh *shell) joiner() string {
+	ifs, _ := sh.ifs()
+	if ifs == "" {
+		return ""
+	}
+	return ifs[:1]
+}
+
+func (b *builder) word(w *syntax.Word) {
+	for i, p := range w.Parts {
+		b.part(p, i == 0, len(w.Parts) == 1)
+	}
+}
+
+// part adds a part that is not in double quotes.
+func (b *builder) part(p syntax.WordPart, first, only bool) {
+	if b.err != nil {
+		return
+	}
+	switch p := p.(type) {
+	case *syntax.Lit:
+		s := p.Value
+		if first {
+			s = b.tilde(s, only)
+		}
+		b.lit(s)
+	case *syntax.SglQuoted:
+		s := p.Value
+		if p.Dollar {
+			s, _ = ansiC(s, false)
+		}
+		b.add(s, true)
+	case *syntax.DblQuoted:
+		if len(p.Parts) == 0 {
+			b.add("", true)
+		}
+		for _, q := range p.Parts {
+			b.quoted(q)
+		}
+	case *syntax.ParamExp:
+		b.param(p, false)
+	case *syntax.CmdSubst:
+		b.splitAdd(b.command(p))
+	case *syntax.ArithmExp:
+		b.splitAdd(b.arithmetic(p))
+	case *syntax.ProcSubst:
+		path, err := b.sh.substitute(p)
+		if err != nil {
+			b.fail(err)
+		}
+		b.add(path, true)
+	case *syntax.ExtGlob:
+		b.extGlob(p)
+	default:
+		b.fail(errorf("%T is not supported", p))
+	}
+}
+
+// extGlob adds an extended operator, whose patterns are expanded.
+func (b *builder) extGlob(p *syntax.ExtGlob) {
+	b.add(p.Op.String(), false)
+	w, err := b.sh.parseWord(p.Pattern.Value)
+	if err != nil || w == nil {
+		b.add(p.Pattern.Value, false)
+	} else {
+		f, err := b.sh.field(w, false)
+		if err != nil {
+			b.fail(err)
+		}
+		for _, piece := range f {
+			b.add(piece.text, piece.quoted)
+		}
+	}
+	b.add(")", false)
+}
+
+// quoted adds a part that is in double quotes.
+func (b *builder) quoted(p syntax.WordPart) {
+	if b.err != nil {
+		return
+	}
+	switch p := p.(type) {
+	case *syntax.Lit:
+		b.add(unquoteIn(p.Value, "$`\"\\\n"), true)
+	case *syntax.ParamExp:
+		b.param(p, true)
+	case *syntax.CmdSubst:
+		b.add(b.command(p), true)
+	case *syntax.ArithmExp:
+		b.add(b.arithmetic(p), true)
+	default:
+		b.part(p, false, false)
+	}
+}
+
+// lit adds unquoted letters, in which a backslash quotes.
+func (b *builder) lit(s string) {
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 || i+1 >= len(s) {
+			b.add(s, false)
+			return
+		}
+		b.add(s[:i], false)
+		if s[i+1] != '\n' {
+			b.add(s[i+1:i+2], true)
+		}
+		s = s[i+2:]
+	}
+}
+
+// unquoteIn removes the backslashes before some characters, and both where the
+// character is a line's end.
+func unquoteIn(s, chars string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(chars, s[i+1]) >= 0 {
+			if i++; s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+func (b *builder) arithmetic(p *syntax.ArithmExp) string {
+	n, err := b.sh.arithm(p.X)
+	if err != nil {
+		b.fail(err)
+	}
+	return itoa(n)
+}
+
+// command returns the output of a command substitution.
+func (b *builder) command(p *syntax.CmdSubst) string {
+	if p.TempFile || p.ReplyVar {
+		b.fail(errorf("${ command; } is not supported: use $(command)"))
+		return ""
+	}
+	s, err := b.sh.output(p)
+	if err != nil {
+		b.fail(err)
+	}
+	return s
+}
+
+// devNull is what an empty process substitution is.
+const devNull = os.DevNull

@@ -1,0 +1,96 @@
+package shell
+
+import (
+	"cmp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// otherwise adds ${x:-w}, ${x:=w}, ${x:?w} and ${x:+w}.
+func (b *builder) otherwise(p *syntax.ParamExp, v value, quoted bool) {
+	op := p.Exp.Op
+	have := v.set
+	switch op {
+	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
+		have = v.set && strings.Join(v.elems[:min(2, len(v.elems))], " ") != ""
+	}
+	switch op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		if have {
+			b.operand(p.Exp.Word, quoted)
+		} else if quoted && !v.many {
+			b.add("", true)
+		}
+		return
+	}
+	if have {
+		b.emit(v, quoted)
+		return
+	}
+	switch op {
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull:
+		b.operand(p.Exp.Word, quoted)
+		return
+	}
+	s, err := b.sh.literal(p.Exp.Word)
+	switch {
+	case err != nil:
+	case op == syntax.ErrorUnset:
+		err = &expandError{strings.TrimPrefix(v.name, "$") + ": " + cmp.Or(s, "parameter not set"), true}
+	case op == syntax.ErrorUnsetOrNull:
+		err = &expandError{strings.TrimPrefix(v.name, "$") + ": " + cmp.Or(s, "parameter null or not set"), true}
+	case !validName(p.Param.Value):
+		err = &expandError{v.name + ": cannot assign in this way", true}
+	case p.Index != nil:
+		err = b.sh.assignIndex(p.Param.Value, p.Index, s, false)
+	default:
+		err = b.sh.set(p.Param.Value, s)
+	}
+	if err != nil {
+		b.fail(err)
+		return
+	}
+	b.emit(value{elems: []string{s}}, quoted)
+}
+
+// operand adds the word behind an operator. Letters in it are split as the
+// results of expansions are.
+func (b *builder) operand(w *syntax.Word, quoted bool) {
+	if w == nil {
+		if quoted {
+			b.add("", true)
+		}
+		return
+	}
+	for i, p := range w.Parts {
+		lit, ok := p.(*syntax.Lit)
+		switch {
+		case quoted && ok:
+			b.add(unquoteIn(lit.Value, "$`\"\\\n}"), true)
+		case quoted:
+			b.quoted(p)
+		case ok:
+			s := lit.Value
+			if i == 0 {
+				s = b.tilde(s, len(w.Parts) == 1)
+			}
+			b.splitLit(s)
+		default:
+			b.part(p, false, false)
+		}
+	}
+}
+
+func (b *builder) splitLit(s string) {
+	for {
+		i := strings.IndexByte(s, '\\')
+		if i < 0 || i+1 >= len(s) {
+			b.splitAdd(s)
+			return
+		}
+		b.splitAdd(s[:i])
+		b.add(s[i+1:i+2], true)
+		s = s[i+2:]
+	}
+}

@@ -1,0 +1,194 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxFrames bounds the parser's call stack: it recurses as deep as the text
+// nests, and a goroutine whose stack is full takes the whole server with it.
+const maxFrames = 20_000
+
+var errNesting = errors.New("nested too deeply")
+
+// watched is a text for the parser, which refills a buffer of a kilobyte while
+// it recurses: so the depth is looked at there.
+type watched struct{ s string }
+
+// chunk is at most what the parser reads at once.
+const chunk = 512
+
+func (w *watched) Read(p []byte) (int, error) {
+	var pc [1]uintptr
+	if runtime.Callers(maxFrames, pc[:]) > 0 {
+		return 0, errNesting
+	}
+	if w.s == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), chunk)], w.s)
+	w.s = w.s[n:]
+	return n, nil
+}
+
+// source is a text that was parsed, for positions in it.
+type source struct {
+	text  string
+	name  string // of the file, "" for -c and eval
+	first int    // line of the shell at which it begins
+}
+
+// lineOf returns the line of a position of the text that is executed.
+func (sh *shell) lineOf(pos syntax.Pos) int {
+	if !pos.IsValid() {
+		return sh.line
+	}
+	return int(pos.Line()) + sh.src.first - 1
+}
+
+// sourceOf returns the text of a node.
+func (sh *shell) sourceOf(n syntax.Node) string {
+	if w, ok := n.(*syntax.Word); ok && len(w.Parts) == 0 {
+		return ""
+	}
+	from, to := n.Pos().Offset(), n.End().Offset()
+	if from >= to || int(to) > len(sh.src.text) {
+		return ""
+	}
+	return sh.src.text[from:to]
+}
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+
+// statements calls f with each statement of a text, as soon as it is parsed, until
+// f returns false. Chains of operators deeper than the stack may be are refused.
+func statements(text string, f func(*syntax.Stmt) bool) error {
+	for st, err := range newParser().StmtsSeq(&watched{text}) {
+		if err != nil {
+			return err
+		}
+		if chained(st) > maxChain {
+			return errNesting
+		}
+		if !f(st) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// maxChain bounds the operators of one list or pipeline, which the parser reads
+// without recursion into a tree as deep as they are many.
+const maxChain = 10_000
+
+func chained(st *syntax.Stmt) (n int) {
+	for ; st != nil; n++ {
+		b, ok := st.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			return n
+		}
+		st = b.X
+	}
+	return n
+}
+
+// parseArithm parses the text of an arithmetic expression.
+func (sh *shell) parseArithm(s string) (syntax.ArithmExpr, error) {
+	x, err := newParser().Arithmetic(&watched{s + "\n"})
+	if err == nil && x == nil {
+		err = errors.New("empty")
+	}
+	return x, err
+}
+
+// parseWord parses a text as one word, in which spaces are letters.
+func (sh *shell) parseWord(s string) (*syntax.Word, error) {
+	if !strings.ContainsAny(s, "$`'\"\\") {
+		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}, nil
+	}
+	var word *syntax.Word
+	for w, err := range newParser().WordsSeq(&watched{strings.NewReplacer("|", `\|`, "(", `\(`, ")", `\)`, " ", `\ `).Replace(s) + "\n"}) {
+		if err != nil {
+			return nil, err
+		}
+		word = w
+	}
+	return word, nil
+}
+
+// syntaxError returns an error of the parser in bash's words, where the text is
+// the one that it is about.
+func (sh *shell) syntaxError(prefix, text string, err error) string {
+	var pe syntax.ParseError
+	if !errors.As(err, &pe) {
+		if errors.Is(err, errNesting) {
+			return fmt.Sprintf("%s: syntax error: %v\n", prefix, err)
+		}
+		return fmt.Sprintf("%s: %v\n", prefix, err)
+	}
+	first := sh.src.first - 1
+	line := int(pe.Pos.Line())
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, line+first) }
+	if quote, ok := unclosed(pe.Text); ok {
+		return at(line) + "unexpected EOF while looking for matching `" + quote + "'\n"
+	}
+	if pe.Incomplete || strings.Contains(pe.Text, "reached EOF") {
+		return at(len(lines)+1) + "syntax error: unexpected end of file\n"
+	}
+	shown := ""
+	if line > 0 && line <= len(lines) {
+		shown = lines[line-1]
+	}
+	if token := unexpected(pe, text); token != "" {
+		return at(line) + "syntax error near unexpected token `" + token + "'\n" + at(line) + "`" + shown + "'\n"
+	}
+	return at(line) + "syntax error: " + strings.ReplaceAll(pe.Text, "`", "'") + "\n" + at(line) + "`" + shown + "'\n"
+}
+
+// unclosed returns the quote that the parser did not find.
+func unclosed(msg string) (string, bool) {
+	for _, q := range []string{"\"", "'", "`"} {
+		if strings.Contains(msg, "without closing quote `"+q+"`") || q == "`" && strings.Contains(msg, "without closing quote \"`\"") {
+			return q, true
+		}
+	}
+	if strings.Contains(msg, "reached `EOF` without matching `$(` with `)`") || strings.Contains(msg, "without matching `(` with `)`") {
+		return ")", true
+	}
+	if strings.Contains(msg, "without matching `${` with `}`") {
+		return "}", true
+	}
+	return "", false
+}
+
+// unexpected returns the token that bash would name: the one at the error's
+// place, or behind what needs something to follow.
+func unexpected(pe syntax.ParseError, text string) string {
+	offset := int(pe.Pos.Offset())
+	if offset > len(text) {
+		return ""
+	}
+	rest := text[offset:]
+	if left, _, ok := strings.Cut(pe.Text, " must be followed by "); ok {
+		left = strings.Trim(left, "`\"")
+		rest = strings.TrimPrefix(rest, strings.Fields(left + " ")[0])
+	} else if !strings.Contains(pe.Text, "can only") && !strings.Contains(pe.Text, "is not a valid start") && !strings.Contains(pe.Text, "can only contain words") {
+		return ""
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	if rest == "" || rest[0] == '\n' {
+		return "newline"
+	}
+	for _, op := range []string{"&&", "||", ";;", "|&", "&>", "<<", ">>", "((", "))", ";", "&", "|", "(", ")", "<", ">", "{", "}"} {
+		if strings.HasPrefix(rest, op) {
+			return op
+		}
+	}
+	return rest[:strings.IndexAny(rest+"\n", " \t\n;&|()<>")]
+}

@@ -1,0 +1,367 @@
+package shell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (sh *shell) echo(args []string) int {
+	newline, escapes := true, sh.opts.xpgEcho
+	args = args[1:]
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
+		for _, c := range args[0][1:] {
+			switch c {
+			case 'n':
+				newline = false
+			case 'e':
+				escapes = true
+			case 'E':
+				escapes = false
+			}
+		}
+		args = args[1:]
+	}
+	s := strings.Join(args, " ")
+	if escapes {
+		var stop bool
+		if s, stop = ansiC(s, true); stop {
+			newline = false
+		}
+	}
+	if newline {
+		s += "\n"
+	}
+	return sh.print("echo", s)
+}
+
+// printf is the builtin, also into a variable.
+func (sh *shell) printf(args []string) int {
+	args = args[1:]
+	into := ""
+	if len(args) > 1 && args[0] == "-v" {
+		into, args = args[1], args[2:]
+	} else if len(args) > 0 && strings.HasPrefix(args[0], "-v") {
+		into, args = args[0][2:], args[1:]
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return sh.usage("printf", "", "printf [-v var] format [arguments]")
+	}
+	f := &formatter{sh: sh, args: args[1:]}
+	for f.once(args[0]); len(f.args) > 0 && f.used && !f.stop; f.once(args[0]) {
+		f.used = false
+	}
+	if f.failed != nil {
+		sh.report(f.failed)
+		return 1
+	}
+	if into == "" {
+		return max(f.status, sh.print("printf", f.out.String()))
+	}
+	var err error
+	if name, sub, ok := cutSubscript(into); ok {
+		err = sh.setElement(name, sub, f.out.String(), false)
+	} else if validName(into) {
+		err = sh.set(into, f.out.String())
+	} else {
+		sh.errorf("printf: `%s': not a valid identifier", into)
+		return 2
+	}
+	if err != nil {
+		sh.reportIn("printf", err)
+		return 1
+	}
+	return f.status
+}
+
+// formatter formats printf's arguments.
+type formatter struct {
+	sh     *shell
+	args   []string
+	out    strings.Builder
+	used   bool // a directive took an argument, or would have
+	stop   bool // \c
+	status int
+	failed error
+}
+
+func (f *formatter) next() (string, bool) {
+	f.used = true
+	if len(f.args) == 0 {
+		return "", false
+	}
+	s := f.args[0]
+	f.args = f.args[1:]
+	return s, true
+}
+
+func (f *formatter) write(s string) {
+	if !f.sh.room(2 * int64(len(s))) {
+		f.failed, f.stop = errMemory, true
+		return
+	}
+	f.out.WriteString(s)
+}
+
+// once goes through the format once.
+func (f *formatter) once(format string) {
+	for i := 0; i < len(format) && !f.stop; {
+		switch c := format[i]; c {
+		case '\\':
+			n := escapeLength(format[i:])
+			s, stop := ansiC(format[i:i+n], false)
+			if format[i:i+n] == `\c` {
+				s, stop = "", true
+			}
+			f.write(s)
+			f.stop = stop
+			i += n
+		case '%':
+			n := f.directive(format[i:])
+			i += n
+		default:
+			j := strings.IndexAny(format[i:], `\%`)
+			if j < 0 {
+				j = len(format) - i
+			}
+			f.write(format[i : i+j])
+			i += j
+		}
+	}
+}
+
+// escapeLength returns the length of the escape that s begins with.
+func escapeLength(s string) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	n, limit, base := 2, 0, 16
+	switch c := s[1]; {
+	case c == 'x':
+		limit = 2
+	case c == 'u':
+		limit = 4
+	case c == 'U':
+		limit = 8
+	case '0' <= c && c <= '7':
+		limit, base, n = 3, 8, 1
+	}
+	for start := n; n < len(s) && n-start < limit; n++ {
+		if _, err := strconv.ParseUint(s[n:n+1], base, 8); err != nil {
+			break
+		}
+	}
+	return n
+}
+
+// maxWidth bounds a directive's width and precision.
+const maxWidth = 1 << 20
+
+// directive formats what format begins with and returns its length.
+func (f *formatter) directive(format string) int {
+	i := 1
+	flags := ""
+	for i < len(format) && strings.IndexByte("-+ #0'", format[i]) >= 0 {
+		if format[i] != '\'' {
+			flags += format[i : i+1]
+		}
+		i++
+	}
+	number := func() (int, bool) {
+		if i < len(format) && format[i] == '*' {
+			i++
+			s, _ := f.next()
+			n, _ := strconv.Atoi(s)
+			return max(-maxWidth, min(n, maxWidth)), true
+		}
+		start, n := i, 0
+		for i < len(format) && '0' <= format[i] && format[i] <= '9' {
+			n = min(n*10+int(format[i]-'0'), maxWidth)
+			i++
+		}
+		return n, i > start
+	}
+	width, hasWidth := number()
+	if width < 0 {
+		flags, width = flags+"-", -width
+	}
+	precision, hasPrecision := 0, false
+	if i < len(format) && format[i] == '.' {
+		i++
+		precision, _ = number()
+		hasPrecision = precision >= 0
+	}
+	for i < len(format) && strings.IndexByte("hlLqjzt", format[i]) >= 0 && !(format[i] == 'q') {
+		i++
+	}
+	if i >= len(format) {
+		f.fail("`%c': missing format character", format[len(format)-1])
+		return len(format)
+	}
+	spec := "%" + flags
+	if hasWidth {
+		spec += strconv.Itoa(width)
+	}
+	if hasPrecision {
+		spec += "." + strconv.Itoa(precision)
+	}
+	if format[i] == '(' {
+		end := strings.Index(format[i:], ")T")
+		if end < 0 {
+			f.fail("`%c': invalid format character", '(')
+			return len(format)
+		}
+		f.text(spec, f.time(format[i+1:i+end]), hasPrecision, precision)
+		return i + end + 2
+	}
+	f.convert(format[i], spec, hasPrecision, precision)
+	return i + 1
+}
+
+func (f *formatter) fail(format string, args ...any) {
+	f.sh.errorf("printf: "+format, args...)
+	f.status = 1
+	if strings.Contains(format, "format character") {
+		f.stop = true
+	}
+}
+
+func (f *formatter) convert(c byte, spec string, hasPrecision bool, precision int) {
+	switch c {
+	case '%':
+		f.write("%")
+	case 's':
+		s, _ := f.next()
+		f.text(spec, s, hasPrecision, precision)
+	case 'b':
+		s, _ := f.next()
+		s, stop := ansiC(s, true)
+		f.text(spec, s, hasPrecision, precision)
+		f.stop = f.stop || stop
+	case 'q', 'Q':
+		s, _ := f.next()
+		f.text(spec, quotePrintf(s), false, 0)
+	case 'c':
+		s, _ := f.next()
+		f.text(spec, s[:min(1, len(s))], false, 0)
+	case 'd', 'i':
+		f.write(fmt.Sprintf(spec+"d", f.integer()))
+	case 'u':
+		f.write(fmt.Sprintf(spec+"d", uint64(f.integer())))
+	case 'o', 'x', 'X':
+		f.write(fmt.Sprintf(spec+string(c), uint64(f.integer())))
+	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
+		f.write(float(spec, c, f.float(), hasPrecision))
+	case 'n':
+		f.fail("`%c': invalid format character", c)
+	default:
+		f.fail("`%c': invalid format character", c)
+	}
+}
+
+// float formats as C does: Go's %g has another default precision.
+func float(spec string, c byte, x float64, hasPrecision bool) string {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		s := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(x, 'f', -1, 64), "+"))
+		return fmt.Sprintf(strings.ReplaceAll(strings.Split(spec, ".")[0], "0", "")+"s", s)
+	}
+	switch c {
+	case 'g', 'G':
+		if !hasPrecision {
+			spec += ".6"
+		}
+	case 'a':
+		c = 'x'
+	case 'A':
+		c = 'X'
+	}
+	return fmt.Sprintf(spec+string(c), x)
+}
+
+// text writes a string. Widths count bytes, as bash's do.
+func (f *formatter) text(spec, s string, hasPrecision bool, precision int) {
+	if hasPrecision {
+		s = s[:min(precision, len(s))]
+	}
+	flags := strings.TrimLeft(strings.Split(spec, ".")[0], "%")
+	left := strings.Contains(strings.TrimRight(flags, "0123456789"), "-")
+	width, _ := strconv.Atoi(strings.TrimLeft(flags, "-+ #0"))
+	pad := strings.Repeat(" ", max(0, width-len(s)))
+	if left {
+		f.write(s + pad)
+	} else {
+		f.write(pad + s)
+	}
+}
+
+// integer takes an argument as a number: also 0x1f, 017 and 'c.
+func (f *formatter) integer() int64 {
+	s, ok := f.next()
+	if !ok || s == "" {
+		return 0
+	}
+	if s[0] == '\'' || s[0] == '"' {
+		r, _ := decode(s[1:] + "\x00")
+		return int64(r)
+	}
+	t := strings.TrimLeft(s, " \t")
+	n, err := strconv.ParseInt(t, 0, 64)
+	if u, e := strconv.ParseUint(t, 0, 64); err != nil && e == nil {
+		n, err = int64(u), nil
+	}
+	if err == nil && !strings.Contains(t, "_") {
+		return n
+	}
+	if numErr, ok := err.(*strconv.NumError); ok && numErr.Err == strconv.ErrRange {
+		f.sh.errorf("printf: warning: %s: Numerical result out of range", s)
+		f.status = 1
+		return n
+	}
+	f.fail("%s: invalid number", s)
+	end := 0
+	for end < len(t) && (t[end] >= '0' && t[end] <= '9' || end == 0 && (t[0] == '-' || t[0] == '+')) {
+		end++
+	}
+	n, _ = strconv.ParseInt(t[:end], 10, 64)
+	return n
+}
+
+func (f *formatter) float() float64 {
+	s, ok := f.next()
+	if !ok || s == "" {
+		return 0
+	}
+	if s[0] == '\'' || s[0] == '"' {
+		r, _ := decode(s[1:] + "\x00")
+		return float64(r)
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil && !math.IsInf(x, 0) {
+		f.fail("%s: invalid number", s)
+	}
+	return x
+}
+
+// time formats a time: -1 or none is now, -2 when the shell began.
+func (f *formatter) time(format string) string {
+	s, ok := f.next()
+	n, err := strconv.ParseInt(s, 10, 64)
+	at := time.Unix(n, 0)
+	switch {
+	case !ok || n == -1:
+		at = time.Now()
+	case n == -2:
+		at = f.sh.began
+	case err != nil:
+		f.fail("%s: invalid number", s)
+	}
+	if format == "" {
+		format = "%X"
+	}
+	return strftime(format, at.UTC())
+}

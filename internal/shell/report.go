@@ -1,0 +1,252 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/kernel"
+	"coderunner/pyodide/abi"
+)
+
+// message returns an errno's text, as strerror does.
+func message(e abi.Errno) string {
+	_, text, ok := strings.Cut(e.Error(), ": ")
+	if !ok {
+		return e.Error()
+	}
+	return text
+}
+
+// prefix is what an error message begins with: the script and the line.
+func (sh *shell) prefix() string {
+	name := sh.name
+	if n := len(sh.calls); n > 0 {
+		if name = sh.calls[n-1].source; name == "" && sh.script == "" {
+			name = "environment"
+		}
+	}
+	return fmt.Sprintf("%s: line %d: ", name, sh.line)
+}
+
+// errorf writes a message to the script's stderr.
+func (sh *shell) errorf(format string, args ...any) {
+	sh.write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
+}
+
+// report reports an error of a command.
+func (sh *shell) report(err error) {
+	switch {
+	case sh.ctx.Err() != nil:
+	case errors.Is(err, errMemory):
+		sh.exhausted(err)
+	default:
+		sh.errorf("%v", err)
+	}
+}
+
+func (sh *shell) reportIn(command string, err error) {
+	if errors.Is(err, errMemory) {
+		sh.report(err)
+		return
+	}
+	sh.errorf("%s: %v", command, err)
+}
+
+// discard reports an error of an expansion or assignment, which ends the line, or
+// the shell.
+func (sh *shell) discard(err error) {
+	sh.report(err)
+	if sh.jump.kind == exits {
+		return
+	}
+	var e *expandError
+	sh.status, sh.jump = 1, jump{kind: discards}
+	if errors.As(err, &e) && e.fatal {
+		if sh.jump.kind = exits; sh.script == "" {
+			sh.status = 127
+		}
+	}
+}
+
+// write writes to a descriptor, and reports whether that succeeded.
+func (sh *shell) write(fd int, s string) bool {
+	if s == "" {
+		return true
+	}
+	f := sh.fds[fd]
+	if f == nil {
+		return false
+	}
+	_, err := io.WriteString(sh.p.Writer(sh.ctx, f), s)
+	return err == nil
+}
+
+// print writes to stdout for a builtin, whose status it returns.
+func (sh *shell) print(command, s string) int {
+	if sh.write(1, s) || sh.ctx.Err() != nil {
+		return 0
+	}
+	text := "Bad file descriptor"
+	if f := sh.fds[1]; f != nil {
+		text = message(abi.EIO)
+		if _, e := f.Write(sh.ctx, nil); e != abi.OK {
+			text = message(e)
+		} else if f.Node() != nil || f.Stream() != nil {
+			text = message(abi.ENOSPC)
+		}
+	}
+	sh.errorf("%s: write error: %s", command, text)
+	return 1
+}
+
+// readFile returns at most limit bytes of a file.
+func (sh *shell) readFile(name string, limit int64) (string, error) {
+	f, e := sh.open(name, abi.O_RDONLY, 0)
+	if e != abi.OK {
+		return "", errorf("%s: %s", name, message(e))
+	}
+	defer f.Close()
+	st := f.Stat()
+	if st.IsDir() {
+		return "", errorf("%s: Is a directory", name)
+	}
+	var b strings.Builder
+	if _, err := io.Copy(&b, io.LimitReader(bounded{sh, sh.p.Reader(sh.ctx, f)}, limit)); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// bounded is a reader whose bytes are charged to the shell's memory.
+type bounded struct {
+	sh *shell
+	r  io.Reader
+}
+
+func (b bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if !b.sh.room(2 * int64(n)) {
+		return 0, errMemory
+	}
+	return n, err
+}
+
+// traceCommand writes a command to stderr: set -x.
+func (sh *shell) traceCommand(assigns []*syntax.Assign, args []string) {
+	if !sh.opts.xtrace {
+		return
+	}
+	for _, as := range assigns {
+		sh.traceAssign(as)
+	}
+	words := make([]string, len(args))
+	for i, s := range args {
+		words[i] = quoteIfNeeded(s)
+	}
+	sh.trace(strings.Join(words, " "))
+}
+
+func (sh *shell) traceAssign(as *syntax.Assign) {
+	if !sh.opts.xtrace {
+		return
+	}
+	if as.Array != nil || as.Index != nil || as.Append {
+		sh.trace(sh.sourceOf(as))
+		return
+	}
+	sh.trace(as.Name.Value + "=" + quoteIfEmptyless(sh.get(as.Name.Value)))
+}
+
+// quoteIfEmptyless quotes what a trace shows of a value, which is nothing for "".
+func quoteIfEmptyless(s string) string {
+	if s == "" {
+		return ""
+	}
+	return quoteIfNeeded(s)
+}
+
+func (sh *shell) trace(s string) {
+	if !sh.opts.xtrace {
+		return
+	}
+	prompt := sh.get("PS4")
+	if w, err := newParser().Document(strings.NewReader(prompt)); err == nil && w != nil {
+		on := sh.opts.xtrace
+		sh.opts.xtrace = false
+		if expanded, err := sh.document(w); err == nil {
+			prompt = expanded
+		}
+		sh.opts.xtrace = on
+	}
+	if sh.depth > 0 && prompt != "" {
+		prompt = strings.Repeat(prompt[:1], sh.substitutions) + prompt
+	}
+	sh.write(2, prompt+s+"\n")
+}
+
+// prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
+func (sh *shell) prompt(s string) string {
+	dir := sh.dir
+	if rest, ok := strings.CutPrefix(dir, home); ok {
+		dir = "~" + rest
+	}
+	base := dir[strings.LastIndexByte(dir, '/')+1:]
+	return strings.NewReplacer(`\u`, "root", `\h`, "localhost", `\H`, "localhost", `\w`, dir, `\W`, base, `\s`, "bash",
+		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
+}
+
+// evalText parses and runs a text in this shell, as eval does.
+func (sh *shell) evalText(text string) {
+	src := &source{text: text, name: sh.src.name, first: max(1, sh.line)}
+	sh.runText(src, "eval")
+}
+
+// runText runs a source, statement by statement as it is parsed. After an error of
+// an expansion it goes on with the next line.
+func (sh *shell) runText(src *source, command string) {
+	old := sh.src
+	sh.src = src
+	defer func() { sh.src = old }()
+	discarded := 0
+	err := statements(src.text, func(st *syntax.Stmt) bool {
+		if int(st.Pos().Line()) == discarded {
+			return true
+		}
+		discarded = 0
+		sh.stmt(st)
+		if sh.jump.kind == discards && command != "eval" {
+			sh.jump, discarded = jump{}, sh.line-src.first+1
+		}
+		return !sh.stopped()
+	})
+	if err == nil {
+		return
+	}
+	if command == "" || sh.stopped() {
+		if sh.stopped() {
+			return
+		}
+	}
+	prefix := sh.name
+	switch {
+	case command == "eval":
+		prefix += ": eval"
+	case sh.script == "" && command == "-c":
+		prefix += ": -c"
+	case src.name != "":
+		prefix = src.name
+	}
+	sh.write(2, sh.syntaxError(prefix, src.text, err))
+	sh.status = 2
+}
+
+// signalText is what a shell says of a child that a signal ended.
+func signalText(s kernel.Signal) string {
+	texts := map[kernel.Signal]string{1: "Hangup", 3: "Quit", 4: "Illegal instruction", 6: "Aborted", 8: "Floating point exception",
+		9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2", 14: "Alarm clock", 15: "Terminated"}
+	return texts[s]
+}

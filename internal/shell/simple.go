@@ -1,0 +1,399 @@
+package shell
+
+import (
+	"errors"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/kernel"
+	"coderunner/pyodide/abi"
+)
+
+// simple runs a simple command: assignments, a function, a builtin or a program.
+func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
+	replace := sh.execs
+	sh.execs, sh.substatus = false, 0
+	args, err := sh.fields(sh.unaliased(c.Args))
+	if err != nil {
+		sh.discard(err)
+		return
+	}
+	if sh.stopped() {
+		return
+	}
+	if s := sh.traps["DEBUG"]; s != "" && !sh.trapping {
+		sh.trap(s)
+	}
+	undo, err := sh.redirect(redirs)
+	if err != nil {
+		sh.report(err)
+		sh.status = 1
+		sh.restore(undo)
+		return
+	}
+	if len(args) == 0 {
+		if sh.assignments(c.Assigns) {
+			sh.status = sh.substatus
+		}
+		sh.restore(undo)
+		return
+	}
+	if args[0] == "exec" && len(args) == 1 {
+		sh.keep(undo)
+		sh.status = 0
+		return
+	}
+	sh.traceCommand(c.Assigns, args)
+	sh.execs = replace
+	sh.call(c.Assigns, args)
+	sh.restore(undo)
+	if args[0] != "return" && args[0] != "exit" && sh.jump.kind == 0 {
+		sh.pipeStatus = []int{sh.status}
+	}
+}
+
+// unaliased replaces a first word that is an alias.
+func (sh *shell) unaliased(words []*syntax.Word) []*syntax.Word {
+	if !sh.opts.expandAliases || len(words) == 0 {
+		return words
+	}
+	seen := map[string]bool{}
+	for {
+		name, ok := plain(words[0])
+		text, is := sh.alias[name]
+		if !ok || !is || seen[name] {
+			return words
+		}
+		seen[name] = true
+		var list []*syntax.Word
+		for w, err := range newParser().WordsSeq(&watched{text + "\n"}) {
+			if err != nil {
+				return words
+			}
+			list = append(list, w)
+		}
+		if words = append(list, words[1:]...); len(words) == 0 || len(list) == 0 {
+			return words
+		}
+	}
+}
+
+// assignments makes the assignments of a command that is nothing else. It reports
+// whether they succeeded.
+func (sh *shell) assignments(list []*syntax.Assign) bool {
+	for _, as := range list {
+		if err := sh.assignTo(as); err != nil {
+			sh.discard(err)
+			return false
+		}
+		sh.traceAssign(as)
+	}
+	return true
+}
+
+// assignTo makes one assignment.
+func (sh *shell) assignTo(as *syntax.Assign) error {
+	name := as.Name.Value
+	if as.Array != nil {
+		return sh.assignArray(name, as.Array, as.Append, false)
+	}
+	s, err := sh.assignedValue(as.Value)
+	if err != nil {
+		return err
+	}
+	if as.Index != nil {
+		return sh.assignIndex(name, as.Index, s, as.Append)
+	}
+	if !as.Append {
+		return sh.set(name, s)
+	}
+	name, sub := sh.resolve(name)
+	if sub != "" {
+		return sh.setElement(name, sub, s, true)
+	}
+	v, err := sh.writable(name)
+	if err != nil {
+		return err
+	}
+	return sh.assign(name, v, s, true)
+}
+
+// assignIndex assigns to name[index].
+func (sh *shell) assignIndex(name string, index syntax.ArithmExpr, s string, add bool) error {
+	name, _ = sh.resolve(name)
+	if v := sh.lookup(name); v != nil && v.kind == associative {
+		key, err := sh.key(index)
+		if err != nil {
+			return err
+		}
+		return sh.setElement(name, key, s, add)
+	}
+	n, err := sh.arithm(index)
+	if err != nil {
+		return err
+	}
+	return sh.setElement(name, itoa(n), s, add)
+}
+
+// assignArray assigns (a b [5]=c).
+func (sh *shell) assignArray(name string, x *syntax.ArrayExpr, add, assoc bool) error {
+	name, _ = sh.resolve(name)
+	v, err := sh.writable(name)
+	if err != nil {
+		return err
+	}
+	old := *v
+	if assoc = assoc || v.kind == associative; !add {
+		sh.charge(v, 0)
+		v.list, v.table, v.str = nil, nil, ""
+	}
+	switch {
+	case assoc:
+		v.kind, v.set = associative, true
+		if v.table == nil {
+			v.table = sh.newTable()
+		}
+	case v.kind == scalar || v.list == nil:
+		var list []string
+		if add && v.set && v.kind == scalar {
+			list = []string{v.str}
+		}
+		v.kind, v.set, v.list, v.str = indexed, true, sh.newArray(list), ""
+	}
+	fresh := *v
+	*v = old // the elements' values may be the old ones
+	if add || len(x.Elems) == 0 {
+		*v = fresh
+	}
+	pairs, err := sh.arrayElements(x, fresh.kind == associative)
+	if err != nil {
+		return err
+	}
+	if *v = fresh; v.list != nil {
+		v.list = sh.own(v.list)
+	}
+	return sh.fill(name, v, pairs)
+}
+
+// pair is an element to assign. Without a key it follows the one before.
+type pair struct {
+	key, value string
+	keyed, add bool
+}
+
+func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []pair, err error) {
+	for i := 0; i < len(x.Elems); i++ {
+		e := x.Elems[i]
+		if e.Index == nil {
+			list, err := sh.fields([]*syntax.Word{e.Value})
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range list {
+				pairs = append(pairs, pair{value: s})
+			}
+			continue
+		}
+		p := pair{keyed: true}
+		if assoc {
+			p.key, err = sh.key(e.Index)
+		} else {
+			var n int64
+			n, err = sh.arithm(e.Index)
+			p.key = itoa(n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.value, err = sh.assignedValue(e.Value); err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
+
+func (sh *shell) fill(name string, v *variable, pairs []pair) error {
+	for i := 0; i < len(pairs); i++ {
+		p := pairs[i]
+		var err error
+		switch {
+		case v.kind == associative && !p.keyed: // (key value key value)
+			value := ""
+			if i+1 < len(pairs) {
+				i++
+				value = pairs[i].value
+			}
+			err = sh.setKey(name, v, p.value, value, false)
+		case v.kind == associative:
+			err = sh.setKey(name, v, p.key, p.value, false)
+		case p.keyed:
+			var n int64
+			if n, err = sh.evaluate(p.key); err == nil {
+				err = sh.setIndex(name, v, int(n), p.value, false)
+			}
+			if err == nil && i+1 < len(pairs) && !pairs[i+1].keyed {
+				pairs[i+1].key, pairs[i+1].keyed = itoa(n+1), true
+			}
+		default:
+			err = sh.setIndex(name, v, v.list.next(), p.value, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call runs a command with the assignments before it.
+func (sh *shell) call(assigns []*syntax.Assign, args []string) {
+	if len(assigns) > 0 {
+		if err := sh.pushTemporary(assigns); err != nil {
+			sh.discard(err)
+			return
+		}
+		defer func() { sh.scope = sh.scope.parent }()
+	}
+	if f := sh.funcs[args[0]]; f != nil {
+		sh.execs = false
+		sh.callFunction(f, args)
+		return
+	}
+	sh.run(args)
+}
+
+// run runs a builtin or a program.
+func (sh *shell) run(args []string) {
+	if b := builtins[args[0]]; b != nil && !sh.plain["enable -n "+args[0]] {
+		sh.execs = false
+		sh.before, sh.status = sh.status, 0
+		if status := b(sh, args); sh.jump.kind == 0 || status != 0 {
+			sh.status = status
+		}
+		return
+	}
+	sh.external(args)
+}
+
+// pushTemporary begins a scope with the assignments before a command, which are in
+// its environment.
+func (sh *shell) pushTemporary(assigns []*syntax.Assign) error {
+	s := &scope{vars: map[string]*variable{}, parent: sh.scope, temporary: true}
+	for _, as := range assigns {
+		value, err := sh.assignedValue(as.Value)
+		if err != nil {
+			return err
+		}
+		if as.Append {
+			value = sh.get(as.Name.Value) + value
+		}
+		if v, _ := sh.scope.find(as.Name.Value); v != nil && v.attrs&readOnly != 0 {
+			return errorf("%s: %w", as.Name.Value, errReadOnly)
+		}
+		s.vars[as.Name.Value] = &variable{attrs: exported, set: true, str: value}
+	}
+	sh.scope = s
+	return nil
+}
+
+func (sh *shell) callFunction(f *function, args []string) {
+	params, src, loops, line, options := sh.params, sh.src, sh.loops, sh.line, sh.opts
+	sh.calls = append(sh.calls, call{args[0], f.src.name, sh.line})
+	sh.scope = &scope{vars: map[string]*variable{}, parent: sh.scope}
+	sh.params, sh.src, sh.loops = args[1:], f.src, 0
+	sh.status = 0
+	sh.stmt(f.body)
+	if sh.jump.kind == returns {
+		sh.jump = jump{}
+	}
+	if s := sh.traps["RETURN"]; s != "" && !sh.trapping && sh.opts.functrace {
+		sh.trap(s)
+	}
+	for _, v := range sh.scope.vars {
+		sh.charge(v, 0)
+	}
+	if sh.scope.localOptions {
+		sh.opts = options
+	}
+	sh.scope = sh.scope.parent
+	sh.calls = sh.calls[:len(sh.calls)-1]
+	sh.params, sh.src, sh.loops, sh.line = params, src, loops, line
+	sh.failed(f.body)
+}
+
+// external runs a program and waits for it.
+func (sh *shell) external(args []string) {
+	replace := sh.execs
+	sh.execs = false
+	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.dir, Umask: sh.umask, Files: sh.fds}
+	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.get("PATH")})
+	if errno != abi.OK {
+		sh.notFound(args, errno)
+		return
+	}
+	e.Path = path
+	e.Env = append(e.Env, "_="+path)
+	if replace {
+		if err := sh.p.Replace(e); err == nil {
+			sh.jump = jump{kind: exits}
+			return
+		}
+	}
+	c, err := sh.p.Start(e)
+	if err != nil {
+		sh.cannotStart(args, e, err)
+		return
+	}
+	sh.status = sh.await(c.PID(), false)
+}
+
+// notFound reports that there is no such command.
+func (sh *shell) notFound(args []string, errno abi.Errno) {
+	name := args[0]
+	sh.status = 127
+	if errno == abi.EACCES {
+		sh.status = 126
+	}
+	switch f := sh.funcs["command_not_found_handle"]; {
+	case strings.Contains(name, "/") && sh.isDir(name):
+		sh.errorf("%s: Is a directory", name)
+		sh.status = 126
+	case strings.Contains(name, "/") || errno == abi.EACCES:
+		sh.errorf("%s: %s", name, message(errno))
+	case f != nil:
+		sh.callFunction(f, append([]string{"command_not_found_handle"}, args...))
+	default:
+		sh.errorf("%s: command not found", name)
+	}
+}
+
+// cannotStart reports that a program does not start. A text without #! is a script
+// of this shell.
+func (sh *shell) cannotStart(args []string, e kernel.Exec, err error) {
+	var errno abi.Errno
+	errors.As(err, &errno)
+	sh.status = 126
+	switch errno {
+	case abi.EAGAIN:
+		sh.cannotFork(err)
+	case abi.ENOENT:
+		sh.errorf("%s: cannot execute: required file not found", args[0])
+		sh.status = 127
+	case abi.ENOEXEC:
+		head, _ := sh.readFile(e.Path, 80)
+		if line, _, _ := strings.Cut(head, "\n"); strings.ContainsRune(line, 0) {
+			sh.errorf("%s: cannot execute binary file: Exec format error", args[0])
+			return
+		}
+		e.Program, e.Args = Main, append([]string{"bash", e.Path}, args[1:]...)
+		c, err := sh.p.Start(e)
+		if err != nil {
+			sh.cannotFork(err)
+			return
+		}
+		sh.status = sh.await(c.PID(), false)
+	default:
+		sh.errorf("%s: %s", args[0], message(errno))
+	}
+}

@@ -1,0 +1,135 @@
+package shell
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The version of bash whose behaviour this is.
+const (
+	bashVersion = "5.2.15(1)-release"
+	machType    = "wasm32-unknown-linux-gnu"
+)
+
+// bashVersinfo is BASH_VERSINFO.
+var bashVersinfo = []string{"5", "2", "15", "1", "release", machType}
+
+// special returns the variables that are computed, nil for others. A computed
+// variable that was unset is an ordinary one, as in bash.
+func (sh *shell) special(name string) *variable {
+	if sh.plain[name] {
+		return nil
+	}
+	switch name {
+	case "RANDOM":
+		return text(strconv.Itoa(sh.random()))
+	case "SRANDOM":
+		return text(strconv.FormatUint(uint64(rand.Uint32()), 10))
+	case "SECONDS":
+		return text(strconv.Itoa(int(time.Since(sh.began) / time.Second)))
+	case "EPOCHSECONDS":
+		return text(strconv.FormatInt(time.Now().Unix(), 10))
+	case "EPOCHREALTIME":
+		us := time.Now().UnixMicro()
+		return text(strconv.FormatInt(us/1e6, 10) + "." + strconv.FormatInt(1e6+us%1e6, 10)[1:])
+	case "LINENO":
+		return text(strconv.Itoa(sh.line))
+	case "BASHPID":
+		return text(strconv.Itoa(sh.p.PID()))
+	case "PPID":
+		return text(strconv.Itoa(sh.p.Parent()))
+	case "BASH_SUBSHELL":
+		return text(strconv.Itoa(sh.depth))
+	case "SHELLOPTS":
+		return text(strings.Join(sh.opts.on(), ":"))
+	case "BASHOPTS":
+		return text(strings.Join(sh.opts.shoptOn(), ":"))
+	case "PIPESTATUS":
+		list := make([]string, len(sh.pipeStatus))
+		for i, n := range sh.pipeStatus {
+			list[i] = strconv.Itoa(n)
+		}
+		return sh.computed(list)
+	case "FUNCNAME", "BASH_SOURCE", "BASH_LINENO":
+		return sh.callers(name)
+	case "DIRSTACK":
+		return sh.computed(append([]string{sh.dir}, sh.dirs...))
+	}
+	return nil
+}
+
+func text(s string) *variable { return &variable{str: s, set: true} }
+
+func (sh *shell) computed(list []string) *variable {
+	return &variable{kind: indexed, set: len(list) > 0, list: sh.newArray(list)}
+}
+
+// callers returns the call stack, the innermost first.
+func (sh *shell) callers(name string) *variable {
+	var list []string
+	for _, c := range slices.Backward(sh.calls) {
+		switch name {
+		case "FUNCNAME":
+			list = append(list, c.name)
+		case "BASH_SOURCE":
+			list = append(list, c.source)
+		default:
+			list = append(list, strconv.Itoa(c.line))
+		}
+	}
+	switch {
+	case name == "BASH_SOURCE":
+		list = append(list, sh.script)
+	case name == "BASH_LINENO":
+		list = append(list, "0")
+	case len(list) > 0:
+		list = append(list, "main")
+	}
+	if sh.script == "" && name == "BASH_SOURCE" && len(sh.calls) == 0 {
+		list = nil
+	}
+	return sh.computed(list)
+}
+
+// random is bash's RANDOM: its generator, so that a seed gives the same numbers.
+func (sh *shell) random() int {
+	for {
+		last := sh.lastRandom
+		sh.seed = parkMiller(sh.seed)
+		sh.lastRandom = int((sh.seed>>16)^(sh.seed&65535)) & 32767
+		if sh.lastRandom != last {
+			return sh.lastRandom
+		}
+	}
+}
+
+// parkMiller is the minimal standard generator of Park and Miller.
+func parkMiller(seed uint32) uint32 {
+	if seed == 0 {
+		seed = 123459876
+	}
+	h, l := int64(seed)/127773, int64(seed)%127773
+	t := 16807*l - 2836*h
+	if t < 0 {
+		t += 0x7fffffff
+	}
+	return uint32(t)
+}
+
+// assigned does what an assignment to some names means beside the value.
+func (sh *shell) assigned(name, s string) {
+	switch name {
+	case "RANDOM":
+		n, _ := sh.evaluate(s)
+		sh.seed, sh.lastRandom = uint32(n), 0
+	case "SECONDS":
+		n, _ := sh.evaluate(s)
+		sh.began = time.Now().Add(-time.Duration(n) * time.Second)
+	case "OPTIND":
+		n, _ := strconv.Atoi(s)
+		sh.getopts = getoptsState{index: n}
+	}
+}

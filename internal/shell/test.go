@@ -1,0 +1,339 @@
+package shell
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/pyodide/abi"
+)
+
+// tester evaluates [[ … ]]. After an error it decides nothing more.
+type tester struct {
+	sh    *shell
+	depth int
+	err   error
+	code  int // of a status that is no answer
+}
+
+func (sh *shell) test(c *syntax.TestClause) {
+	if sh.opts.xtrace {
+		sh.trace(sh.sourceOf(c))
+	}
+	t := &tester{sh: sh}
+	ok := t.eval(c.X)
+	sh.status = int(truth(!ok))
+	switch {
+	case t.err == nil && t.code != 0:
+		sh.status = t.code
+	case t.err != nil:
+		if e, is := t.err.(*expandError); is && e.fatal {
+			sh.discard(t.err)
+			return
+		}
+		sh.reportIn("[[", t.err)
+		sh.status = 1
+	}
+}
+
+func (t *tester) fail(err error) bool {
+	if t.err == nil {
+		t.err = err
+	}
+	return false
+}
+
+func (t *tester) eval(x syntax.TestExpr) bool {
+	if t.depth++; t.depth > maxArithDepth {
+		t.fail(errNesting)
+	}
+	defer func() { t.depth-- }()
+	if t.err != nil {
+		return false
+	}
+	switch x := x.(type) {
+	case *syntax.Word:
+		return t.text(x) != ""
+	case *syntax.ParenTest:
+		return t.eval(x.X)
+	case *syntax.UnaryTest:
+		if x.Op == syntax.TsNot {
+			return !t.eval(x.X)
+		}
+		w, ok := x.X.(*syntax.Word)
+		if !ok {
+			return t.fail(errorf("syntax error in conditional expression"))
+		}
+		return t.sh.unaryTest(x.Op.String(), t.text(w))
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.AndTest:
+			return t.eval(x.X) && t.eval(x.Y)
+		case syntax.OrTest:
+			return t.eval(x.X) || t.eval(x.Y)
+		}
+		return t.binary(x)
+	}
+	return t.fail(errorf("syntax error in conditional expression"))
+}
+
+func (t *tester) text(w *syntax.Word) string {
+	s, err := t.sh.literal(w)
+	if err != nil {
+		t.fail(err)
+	}
+	return s
+}
+
+func (t *tester) binary(x *syntax.BinaryTest) bool {
+	left, ok1 := x.X.(*syntax.Word)
+	right, ok2 := x.Y.(*syntax.Word)
+	if !ok1 || !ok2 {
+		return t.fail(errorf("syntax error in conditional expression"))
+	}
+	l := t.text(left)
+	switch x.Op {
+	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
+		pat, err := t.sh.pattern(right)
+		if err != nil {
+			return t.fail(err)
+		}
+		return compile(pat, true).match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
+	case syntax.TsReMatch:
+		return t.regexp(l, right)
+	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:
+		a, err := t.sh.evaluate(l)
+		if err != nil {
+			return t.fail(err)
+		}
+		b, err := t.sh.evaluate(t.text(right))
+		if err != nil {
+			return t.fail(err)
+		}
+		return compare(x.Op.String(), a, b)
+	}
+	ok, _ := t.sh.binaryTest(x.Op.String(), l, t.text(right))
+	return ok
+}
+
+func compare(op string, a, b int64) bool {
+	switch op {
+	case "-eq":
+		return a == b
+	case "-ne":
+		return a != b
+	case "-lt":
+		return a < b
+	case "-le":
+		return a <= b
+	case "-gt":
+		return a > b
+	}
+	return a >= b
+}
+
+// maxRegexp bounds a regular expression, in bytes.
+const maxRegexp = 64 << 10
+
+// regexp matches an extended regular expression, in which quoted characters are
+// themselves, and sets BASH_REMATCH.
+func (t *tester) regexp(s string, w *syntax.Word) bool {
+	f, err := t.sh.field(w, false)
+	if err != nil {
+		return t.fail(err)
+	}
+	var b strings.Builder
+	for _, p := range f {
+		if p.quoted {
+			b.WriteString(regexp.QuoteMeta(p.text))
+		} else {
+			b.WriteString(p.text)
+		}
+	}
+	text := b.String()
+	if t.sh.opts.nocasematch {
+		text = "(?i)" + text
+	}
+	if len(text) > maxRegexp {
+		return t.fail(errorf("a regular expression may have at most %d bytes", maxRegexp))
+	}
+	re, err := regexp.Compile(extended(text))
+	if err != nil {
+		t.code = 2
+		return false
+	}
+	re.Longest()
+	m := re.FindStringSubmatch(s)
+	if err := t.sh.setList("BASH_REMATCH", m); err != nil {
+		return t.fail(err)
+	}
+	return m != nil
+}
+
+// extended makes Go's syntax of a POSIX extended regular expression: in brackets a
+// backslash is itself, and Perl's classes are none outside.
+func extended(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			switch c := s[i]; {
+			case strings.IndexByte("wWsSbB", c) >= 0: // GNU's
+				b.WriteString(`\` + string(c))
+			case c == '<' || c == '>':
+				b.WriteString(`\b`)
+			default:
+				b.WriteString(regexp.QuoteMeta(string(c)))
+			}
+		case s[i] == '[':
+			n := bracketLength(s[i:])
+			if n == 0 {
+				b.WriteByte('[')
+				continue
+			}
+			inside := s[i : i+n]
+			for j := range len(inside) {
+				if inside[j] == '\\' {
+					b.WriteByte('\\')
+				}
+				if inside[j] == '[' && j > 0 && !(j+1 < len(inside) && inside[j+1] == ':') {
+					b.WriteByte('\\')
+				}
+				if inside[j] == ']' && j > 0 && j < n-1 && inside[j-1] != ':' {
+					b.WriteByte('\\')
+				}
+				b.WriteByte(inside[j])
+			}
+			i += n - 1
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// bracketLength returns the length of the bracket expression at the start of s, 0
+// without its end.
+func bracketLength(s string) int {
+	i := 1
+	if i < len(s) && s[i] == '^' {
+		i++
+	}
+	if i < len(s) && s[i] == ']' {
+		i++
+	}
+	for i < len(s) {
+		if strings.HasPrefix(s[i:], "[:") {
+			if end := strings.Index(s[i:], ":]"); end > 0 {
+				i += end + 2
+				continue
+			}
+		}
+		if s[i] == ']' {
+			return i + 1
+		}
+		i++
+	}
+	return 0
+}
+
+// unaryTest is a test of one operand, of [[ and of [.
+func (sh *shell) unaryTest(op, s string) bool {
+	switch op {
+	case "-z":
+		return s == ""
+	case "-n":
+		return s != ""
+	case "-v":
+		v, err := sh.fetchText(s)
+		if base, sub, ok := cutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
+			return len(sh.elements(base, false).elems) > 0
+		}
+		return err == nil && v.set
+	case "-R":
+		v, _ := sh.scope.find(s)
+		return v != nil && v.attrs&nameRef != 0
+	case "-o":
+		on := sh.opts.option(s)
+		return on != nil && *on
+	case "-t":
+		return false // there is no terminal
+	case "-h", "-L":
+		n, e := sh.node(s, false)
+		return e == abi.OK && n.Type() == abi.S_IFLNK
+	}
+	n, e := sh.node(s, true)
+	if e != abi.OK {
+		return false
+	}
+	st := sh.fs.Stat(n)
+	switch op {
+	case "-e", "-a", "-O", "-G":
+		return true
+	case "-f":
+		return n.Type() == abi.S_IFREG
+	case "-d":
+		return n.IsDir()
+	case "-p":
+		return n.Type() == abi.S_IFIFO
+	case "-c":
+		return n.Type() == abi.S_IFCHR
+	case "-s":
+		return st.Size > 0
+	case "-r":
+		return sh.fs.Access(n, abi.R_OK) == abi.OK
+	case "-w":
+		return sh.fs.Access(n, abi.W_OK) == abi.OK
+	case "-x":
+		return sh.fs.Access(n, abi.X_OK) == abi.OK
+	case "-u":
+		return st.Mode&0o4000 != 0
+	case "-g":
+		return st.Mode&0o2000 != 0
+	case "-k":
+		return st.Mode&0o1000 != 0
+	case "-N":
+		return st.Mtime.Time().After(st.Atime.Time())
+	}
+	return false
+}
+
+// binaryTest is a test of two operands.
+func (sh *shell) binaryTest(op, l, r string) (bool, error) {
+	switch op {
+	case "=", "==":
+		return l == r, nil
+	case "!=":
+		return l != r, nil
+	case "<":
+		return l < r, nil
+	case ">":
+		return l > r, nil
+	case "-nt", "-ot", "-ef":
+		a, e1 := sh.node(l, true)
+		b, e2 := sh.node(r, true)
+		if op == "-ot" {
+			a, b, e1, e2 = b, a, e2, e1
+		}
+		switch {
+		case e1 != abi.OK || op == "-ef" && e2 != abi.OK:
+			return false, nil
+		case op == "-ef":
+			return a == b || sh.fs.Stat(a).Ino == sh.fs.Stat(b).Ino, nil
+		case e2 != abi.OK:
+			return true, nil
+		}
+		return sh.fs.Stat(a).Mtime.Time().After(sh.fs.Stat(b).Mtime.Time()), nil
+	}
+	for _, s := range []string{l, r} {
+		if _, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err != nil {
+			return false, errorf("%s: integer expression expected", s)
+		}
+	}
+	a, _ := strconv.ParseInt(strings.TrimSpace(l), 10, 64)
+	b, _ := strconv.ParseInt(strings.TrimSpace(r), 10, 64)
+	return compare(op, a, b), nil
+}

@@ -1,0 +1,61 @@
+package shell
+
+import "strings"
+
+// tilde replaces a ~ that a word begins with. only reports whether the word ends
+// with s.
+func (b *builder) tilde(s string, only bool) string {
+	if !strings.HasPrefix(s, "~") {
+		return s
+	}
+	name, rest, slash := strings.Cut(s[1:], "/")
+	if slash {
+		rest = "/" + rest
+	} else if !only {
+		return s
+	}
+	dir := ""
+	switch name {
+	case "":
+		if dir = b.sh.get("HOME"); dir == "" {
+			dir = home
+		}
+	case "+":
+		dir = b.sh.dir
+	case "-":
+		dir = b.sh.get("OLDPWD")
+	case "root", "user":
+		dir = home
+	}
+	if dir == "" {
+		return s
+	}
+	b.add(dir, true)
+	return rest
+}
+
+// tildes does so at the start of a value and behind its colons.
+func (b *builder) tildes(s string, first, last bool) string {
+	if !strings.Contains(s, "~") {
+		return s
+	}
+	parts := strings.SplitAfter(s, ":")
+	for i, p := range parts {
+		if i > 0 || first {
+			colon := strings.HasSuffix(p, ":")
+			p = b.tilde(strings.TrimSuffix(p, ":"), i < len(parts)-1 || last)
+			if colon {
+				p += ":"
+			}
+		}
+		if i < len(parts)-1 {
+			b.lit(p)
+		} else {
+			s = p
+		}
+	}
+	return s
+}
+
+// home is the home directory of the only user.
+const home = "/home/user"

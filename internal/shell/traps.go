@@ -1,0 +1,236 @@
+package shell
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/internal/kernel"
+)
+
+// signalNames are the signals' names, by number.
+var signalNames = strings.Fields("EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP " +
+	"TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS")
+
+// signalNumber returns the signal of a name, with or without SIG, or a number.
+func signalNumber(s string) (kernel.Signal, bool) {
+	if n, err := strconv.Atoi(s); err == nil {
+		return kernel.Signal(n), n >= 0 && n <= 64
+	}
+	i := slices.Index(signalNames, strings.TrimPrefix(strings.ToUpper(s), "SIG"))
+	return kernel.Signal(max(0, i)), i > 0
+}
+
+func (sh *shell) listSignals(args []string) int {
+	var b strings.Builder
+	for _, a := range args {
+		n, err := strconv.Atoi(a)
+		if err != nil {
+			s, ok := signalNumber(a)
+			if !ok {
+				sh.errorf("kill: %s: invalid signal specification", a)
+				return 1
+			}
+			fmt.Fprintln(&b, int(s))
+			continue
+		}
+		if n > 128 {
+			n -= 128
+		}
+		if n < 0 || n >= len(signalNames) {
+			sh.errorf("kill: %s: invalid signal specification", a)
+			return 1
+		}
+		fmt.Fprintln(&b, signalNames[n])
+	}
+	if len(args) == 0 {
+		for i, name := range signalNames[1:] {
+			fmt.Fprintf(&b, "%2d) SIG%s", i+1, name)
+			if i%5 == 4 {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte('\t')
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return sh.print("kill", b.String())
+}
+
+// signal takes a signal that is sent to the process. It runs in the sender's
+// goroutine.
+func (t *task) signal(s kernel.Signal) bool {
+	if t.trapped.Load()>>s&1 == 0 {
+		return false
+	}
+	t.mu.Lock()
+	if !slices.Contains(t.pending, s) {
+		t.pending = append(t.pending, s)
+	}
+	wake := t.wake
+	t.mu.Unlock()
+	if wake != nil {
+		wake()
+	}
+	return true
+}
+
+// next returns the signal that was queued first, 0 without one.
+func (t *task) next() kernel.Signal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.pending) == 0 {
+		return 0
+	}
+	return t.pending[0]
+}
+
+// fatal returns a queued signal that only the EXIT trap was set for.
+func (sh *shell) fatal() kernel.Signal {
+	sh.task.mu.Lock()
+	defer sh.task.mu.Unlock()
+	for _, s := range sh.pending {
+		if sh.untrapped.Load()>>s&1 != 0 {
+			return s
+		}
+	}
+	return 0
+}
+
+// runTraps runs what the queued signals were trapped with.
+func (sh *shell) runTraps() {
+	if sh.trapping {
+		return
+	}
+	for sh.jump.kind != exits {
+		sh.task.mu.Lock()
+		if len(sh.pending) == 0 {
+			sh.task.mu.Unlock()
+			return
+		}
+		s := sh.pending[0]
+		if _, own := sh.traps[signalNames[s]]; sh.shared && !own { // it is the parent's
+			sh.task.mu.Unlock()
+			if sh.untrapped.Load()>>s&1 != 0 {
+				sh.status, sh.jump = 128+int(s), jump{kind: exits}
+			}
+			return
+		}
+		sh.pending = sh.pending[1:]
+		sh.task.mu.Unlock()
+		switch text, ok := sh.traps[signalNames[s]]; {
+		case text != "":
+			sh.trap(text)
+		case !ok && s != kernel.SIGCHLD:
+			sh.status, sh.jump = 128+int(s), jump{kind: exits}
+		}
+	}
+}
+
+// trap runs the text of a trap. The status is as it was, unless the trap exits.
+func (sh *shell) trap(text string) {
+	status, pipes, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
+	sh.trapping, sh.trapStatus, sh.quiet = true, status, sh.quiet+1
+	sh.evalText(text)
+	sh.trapping, sh.quiet = false, quiet
+	if sh.jump.kind == 0 {
+		sh.status, sh.pipeStatus = status, pipes
+	}
+	sh.line = line
+}
+
+// trapSignals tells the kernel which signals are queued for traps. While there is
+// an EXIT trap, those that would end the shell are queued, too.
+func (sh *shell) trapSignals() {
+	var bits, untrapped uint64
+	for name, text := range sh.traps {
+		if s, ok := signalNumber(name); ok && text != "" {
+			bits |= 1 << s
+		}
+	}
+	if sh.traps["EXIT"] != "" {
+		untrapped = (1<<kernel.SIGHUP | 1<<kernel.SIGINT | 1<<kernel.SIGTERM) &^ bits
+	}
+	sh.untrapped.Store(untrapped)
+	sh.trapped.Store(bits | untrapped)
+}
+
+// trapBuiltin is trap.
+func (sh *shell) trapBuiltin(args []string) int {
+	args = args[1:]
+	if len(args) > 0 && args[0] == "-l" {
+		return sh.listSignals(nil)
+	}
+	show := len(args) == 0
+	if len(args) > 0 && args[0] == "-p" {
+		show, args = true, args[1:]
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if show {
+		return sh.showTraps(args)
+	}
+	action, names := args[0], args[1:]
+	if len(args) == 1 {
+		action, names = "-", args
+	}
+	status := 0
+	for _, name := range names {
+		name, ok := trapName(name)
+		if !ok {
+			sh.errorf("trap: %s: invalid signal specification", name)
+			status = 1
+			continue
+		}
+		s, isSignal := signalNumber(name)
+		if action == "-" {
+			delete(sh.traps, name)
+		} else {
+			sh.traps[name] = action
+		}
+		if isSignal && s != kernel.SIGKILL && s != kernel.SIGSTOP {
+			sh.p.Ignore(s, action == "")
+		}
+	}
+	sh.trapSignals()
+	return status
+}
+
+// trapName returns the name of what can be trapped: EXIT, ERR, DEBUG, RETURN or a
+// signal.
+func trapName(s string) (string, bool) {
+	switch up := strings.ToUpper(s); up {
+	case "EXIT", "ERR", "DEBUG", "RETURN":
+		return up, true
+	}
+	n, ok := signalNumber(s)
+	if !ok || int(n) >= len(signalNames) {
+		return s, false
+	}
+	return signalNames[n], true
+}
+
+func (sh *shell) showTraps(names []string) int {
+	var b strings.Builder
+	order := slices.Concat(signalNames, []string{"DEBUG", "ERR", "RETURN"})
+	if len(names) == 0 {
+		names = slices.SortedFunc(maps.Keys(sh.traps), func(a, b string) int {
+			return slices.Index(order, a) - slices.Index(order, b)
+		})
+	}
+	for _, name := range names {
+		name, _ := trapName(name)
+		text, ok := sh.traps[name]
+		if !ok {
+			continue
+		}
+		if _, is := signalNumber(name); is {
+			name = "SIG" + name
+		}
+		fmt.Fprintf(&b, "trap -- %s %s\n", quote(text), name)
+	}
+	return sh.print("trap", b.String())
+}
