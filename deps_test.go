@@ -30,6 +30,7 @@ const imports = `
 
 	pyodide/abi:
 	pyodide/wasmbin:
+	pyodide/baton:
 	pyodide/hostfn: pyodide/abi
 	pyodide/memfs: pyodide/abi
 	pyodide/hostdir: pyodide/abi pyodide/memfs
@@ -42,7 +43,7 @@ const imports = `
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 

@@ -33,6 +33,7 @@
 // # Words
 //
 //	analyze    parse a program for its imports, without running it
+//	baton      what the one thread has that runs; the others wait for it
 //	boot       start CPython in a new instance
 //	budget     how long a program's clock stands still while it waits for the network
 //	call       what a program asks the host for, through a device file
@@ -67,7 +68,7 @@
 //
 // # Limits
 //
-// No threads, subprocesses or sockets, as there are none in Pyodide. No
+// Threads take turns on one processor. No subprocesses or sockets, as there are none in Pyodide. No
 // JavaScript: the modules js and pyodide_js raise ImportError.
 //
 // # Testing

@@ -23,7 +23,8 @@ const hostDevice = "/dev/coderunner"
 type Call struct {
 	// Do receives the argument in JSON and returns a value to encode as JSON;
 	// its error raises RuntimeError with the same text. It must return
-	// when ctx ends.
+	// when ctx ends. Other threads of the program run meanwhile, and may call it,
+	// too.
 	Do func(ctx context.Context, argument json.RawMessage) (any, error)
 
 	// MaxArgument bounds the argument in bytes; 0 means 4096. Decoded it may
@@ -138,6 +139,9 @@ func (c *hostCall) Read(ctx context.Context, p []byte, _ bool) (int, abi.Errno) 
 	return n, abi.OK
 }
 
+// Immediate tells that only Call.Do waits, see dispatch.
+func (c *hostCall) Immediate() {}
+
 func (c *hostCall) Close() abi.Errno {
 	c.reserve(0)
 	return abi.OK
@@ -162,7 +166,7 @@ func (c *hostCall) perform(ctx context.Context) []byte {
 
 // dispatch performs the call by its name. The time is charged to the program
 // unless the call waits for the network.
-func (c *hostCall) dispatch(ctx context.Context) (any, error) {
+func (c *hostCall) dispatch(ctx context.Context) (value any, err error) {
 	var call [3]json.RawMessage // an array: a slice would grow with the input
 	var name string
 	text, data, _ := bytes.Cut(c.request, []byte("\n"))
@@ -181,8 +185,11 @@ func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 		// host work until it does.
 		return nil, context.Cause(c.in.running)
 	}
-	if own, ok := ownCalls[name]; ok {
+	if own, ok := ownCalls[name]; ok && !own.waits {
 		return own.do(ctx, c.in, call[1], data)
+	} else if ok {
+		c.in.proc.Wait(ctx, func(ctx context.Context) { value, err = own.do(ctx, c.in, call[1], data) })
+		return value, err
 	}
 	f, ok := c.calls(name)
 	if !ok {
@@ -197,5 +204,6 @@ func (c *hostCall) dispatch(ctx context.Context) (any, error) {
 			defer cancel()
 		}
 	}
-	return f.Do(ctx, call[1])
+	c.in.proc.Wait(ctx, func(ctx context.Context) { value, err = f.Do(ctx, call[1]) })
+	return value, err
 }

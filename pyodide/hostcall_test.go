@@ -9,13 +9,19 @@ import (
 	"testing"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/memfs"
 )
 
 // askable is an interpreter without a guest, which answers calls.
 func askable(memory int64) *Interp {
+	fsys := memfs.New(memfs.Options{MaxBytes: memory})
+	proc, err := emscripten.New(emscripten.Config{FS: fsys})
+	if err != nil {
+		panic(err)
+	}
 	return &Interp{
-		instance: &instance{fs: memfs.New(memfs.Options{MaxBytes: memory}), deadline: never()},
+		instance: &instance{fs: fsys, proc: proc, deadline: never()},
 		calls: map[string]Call{
 			"echo": {MaxArgument: 1 << 20, Do: func(_ context.Context, arg json.RawMessage) (any, error) { return arg, nil }},
 			"fail": {Do: func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("no\xff") }},

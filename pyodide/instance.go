@@ -38,6 +38,7 @@ type instance struct {
 	deadline *deadline       // of the run in progress; set before the guest runs
 	running  context.Context // of the run in progress; nil: none
 	begun    time.Duration   // processor time of its thread when it began
+	threads  *threads        // of the run in progress; nil: one alone
 	location *time.Location  // local time
 	proc     *emscripten.Process
 	fs       *memfs.FS

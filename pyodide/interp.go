@@ -68,6 +68,7 @@ type Interp struct {
 
 	mu     sync.Mutex // held while a program runs, and by Close
 	closed bool       // under mu
+	spent  bool       // under mu; no program can run any more
 
 	patience time.Duration // beyond softGrace; for tests whose outcome must not depend on the machine's speed
 }
@@ -148,7 +149,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.closed || in.dead {
+	if in.closed || in.dead || in.spent {
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -163,6 +164,8 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	defer stop()
 
 	res, cpu, err := in.timed(ctx, string(req), asked.maxReport())
+	left := in.endThreads(ctx, p.Session && err == nil)
+	in.spent = left > 0 && !p.Session // CPython waits for them
 	in.deadline.stop()
 	// What the guest reports is only a claim: how the run ended is what the
 	// host saw.
@@ -177,7 +180,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	if context.Cause(ctx) != nil {
 		in.dead = true // the flag is set: the next loop traps
 	}
-	res.CPUTime = cpu
+	res.CPUTime, res.ThreadsEnded = cpu, left
 	res.PeakMemory = int64(in.memory.Committed())
 	res.MemoryCapHit = in.memory.Refused()
 	return res, nil
@@ -187,7 +190,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 func (in *Interp) Usable() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return !in.closed && !in.dead
+	return !in.closed && !in.dead && !in.spent
 }
 
 var errTimeLimit = errors.New("time limit")
@@ -209,7 +212,7 @@ func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (
 		return true
 	}
 	text, err := g.apply(in.functions.Run, request, maxReport)
-	took := threadTime() - in.begun
+	took := in.cpuTime()
 	if err != nil {
 		return nil, took, err
 	}

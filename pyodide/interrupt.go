@@ -26,6 +26,7 @@ type signals struct {
 	proc          *emscripten.Process // nil until there is one
 	flag          api.MutableGlobal   // under mu; nil before the start and after the end
 	struck        atomic.Bool         // interrupt was called
+	first         func()              // lets the main thread, which handles signals, run next; nil: it is alone
 }
 
 // send asks CPython to run the handler of a signal at its next check, and wakes
@@ -40,6 +41,9 @@ func (s *signals) send(number uint32) {
 	s.memory.Store32(s.number, number)
 	s.memory.Store32(s.clock, 0)
 	s.proc.Interrupt()
+	if s.first != nil {
+		s.first()
+	}
 }
 
 // interrupt is the time limit's first strike. It is SIGXCPU because programs and
@@ -70,7 +74,13 @@ func (s *signals) stop() {
 func (s *signals) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flag = nil
+	s.flag, s.first = nil, nil
+}
+
+func (s *signals) setFirst(first func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first = first
 }
 
 // start sets the addresses and the global that signals write to.

@@ -160,6 +160,7 @@ func rewriteOptions() rewrite.Options {
 	return rewrite.Options{
 		Trampoline: true,
 		Lean:       true,
+		Threads:    true,
 		TableMax:   maxTable,
 		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
 		Skip:       rewrite.PassRounds,

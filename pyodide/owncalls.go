@@ -12,22 +12,23 @@ import (
 // ownCall is a call that every program has, for the modules in guest/lib.
 type ownCall struct {
 	do          func(ctx context.Context, in *instance, argument json.RawMessage, data []byte) (any, error)
-	maxArgument int // as Call.MaxArgument, with the data
+	maxArgument int  // as Call.MaxArgument, with the data
+	waits       bool // or computes for long: other threads run, so it touches neither memory nor descriptors
 }
 
 // ownCalls are those calls by name. Their time is the program's. The context of a
 // call ends at signals, too, which those that compute are to outlive: they look
 // at the run's.
 var ownCalls = map[string]ownCall{
-	"hash":   {do: withArgument(callHash), maxArgument: maxHashed},
-	"pbkdf2": {do: withArgument(callPBKDF2), maxArgument: maxHashed},
-	"romix":  {do: withArgument(callROMix), maxArgument: maxHashed},
+	"hash":   {do: withArgument(callHash), maxArgument: maxHashed, waits: true},
+	"pbkdf2": {do: withArgument(callPBKDF2), maxArgument: maxHashed, waits: true},
+	"romix":  {do: withArgument(callROMix), maxArgument: maxHashed, waits: true},
 
 	"link":      {do: withArgument(callLink), maxArgument: maxPaths},
 	"mknod":     {do: withArgument(callMknod), maxArgument: maxPaths},
 	"setitimer": {do: withArgument(callSetitimer)},
 	"getitimer": {do: withArgument(callGetitimer)},
-	"pause":     {do: withArgument(callPause)},
+	"pause":     {do: withArgument(callPause), waits: true},
 	"usage":     {do: withArgument(callUsage)},
 	"tzset":     {do: withArgument(callTzset)},
 }

@@ -100,7 +100,7 @@ func callPause(ctx context.Context, _ *instance, most float64, _ []byte) (any, e
 // callUsage returns what the run has used and may use.
 func callUsage(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
 	return map[string]any{
-		"cpu":    (threadTime() - in.begun).Seconds(),
+		"cpu":    in.cpuTime().Seconds(),
 		"memory": in.memory.Committed(),
 		"limit":  in.memory.Limit(),
 	}, nil

@@ -94,6 +94,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 		},
 		Alarm:   func(which uint32) { signals.alarm(timerSignals[which]) },
 		DlError: in.dlError,
+		Threads: threadCalls{in.instance},
 	}
 	in.linking.linkCallbacks(&g)
 	in.linking.ffiCallbacks(&g)

@@ -79,6 +79,8 @@ type Result struct {
 	Variables        []Variable // of a session, sorted by name
 	VariablesOmitted int
 
+	ThreadsEnded int // threads that still ran, beside the main one, when the program ended
+
 	Trap  string // what the trap was, when Ended is Trapped
 	Cause error  // why, when Ended is Flooded or later
 

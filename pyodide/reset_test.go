@@ -25,6 +25,8 @@ var dirty = map[string]string{
 	"async":     "import asyncio\nawait asyncio.sleep(0)",
 	"intern":    "import sys\n[sys.intern(f'secret{i}') for i in range(2000)]",
 	"threads":   "import threading\nthreading.local().x = 1\nthreading.stack_size(1 << 20)",
+	"started":   "import threading\nt = threading.Thread(target=print, args=('x',)); t.start(); t.join()",
+	"left":      "import threading, time\nfor i in range(5): threading.Thread(target=time.sleep, args=(9,), daemon=True).start()\ntime.sleep(0.01)",
 	"recursion": "import sys\nsys.setrecursionlimit(5000)\nsys.setswitchinterval(1)",
 }
 

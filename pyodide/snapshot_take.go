@@ -168,6 +168,9 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 	if err != nil {
 		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 	}
+	if left := in.endThreads(ctx, false); problem == "" && left > 0 {
+		problem = fmt.Sprintf("%d threads run", left)
+	}
 	if problem == "" {
 		if err := in.warmUp(ctx, r.base == nil); err != nil {
 			return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))

@@ -110,16 +110,12 @@ func newCall(ctx context.Context, stack []uint64) call {
 }
 
 // waiting calls f, which may wait as long as its context lasts. It does not
-// return if the call's context is done.
+// return if the call's context is done. Other threads run meanwhile: f touches
+// neither the descriptors nor what is decoded from memory.
 func (c call) waiting(f func(context.Context) (int, abi.Errno)) (int, abi.Errno) {
-	clock := &c.p.clock
-	begin := clock.monotonic()
-	n, errno := func() (int, abi.Errno) {
-		defer func() { clock.waited += clock.monotonic() - begin }()
-		wait, done := c.p.waits.begin(c.ctx)
-		defer done() // also when f ends the program
-		return f(wait)
-	}()
+	var n int
+	var errno abi.Errno
+	c.p.Wait(c.ctx, func(ctx context.Context) { n, errno = f(ctx) })
 	if errno == abi.EINTR && c.ctx.Err() != nil {
 		stop(c.ctx)
 	}

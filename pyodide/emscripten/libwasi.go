@@ -46,7 +46,11 @@ const transferMax = 16 << 20
 // call to find. Of a stream only one buffer is read into: the next could wait.
 func (c call) transfer(f *memfs.File, bufs [][]byte, one step) (uint32, abi.Errno) {
 	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
-	_, never := f.Stream().(*memfs.Output) // waits, as far as the guest is concerned
+	never := false // waits, as far as the guest is concerned
+	switch f.Stream().(type) {
+	case *memfs.Output, Immediate:
+		never = true
+	}
 	if len(bufs) == 0 {
 		_, errno := one(c.ctx, nil) // the descriptor must be good even so
 		return 0, errno
@@ -71,6 +75,10 @@ func (c call) transfer(f *memfs.File, bufs [][]byte, one step) (uint32, abi.Errn
 	}
 	return uint32(total), abi.OK
 }
+
+// Immediate is a stream whose calls return at once, but for what they do in
+// Process.Wait.
+type Immediate interface{ Immediate() }
 
 // countMax is the most that one call moves, as on Linux.
 const countMax = 0x7ffff000

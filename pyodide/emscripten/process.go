@@ -63,11 +63,27 @@ type Guest struct {
 	Dlsym   func(ctx context.Context, handle, symbol uint32) uint32
 	DlError func(ctx context.Context, message string)
 
+	// Threads are the guest's; nil: there is one.
+	Threads Threads
+
 	// The host half of libffi.
 	FFICall         func(ctx context.Context, cif, fn, rvalue, avalue uint32)
 	FFIClosureAlloc func(ctx context.Context, size, codeAddr uint32) uint32
 	FFIClosureFree  func(ctx context.Context, closure uint32)
 	FFIClosurePrep  func(ctx context.Context, closure, cif, fun, data, code uint32) int32
+}
+
+// Threads are the guest's threads, of which one runs at a time.
+type Threads interface {
+	// Op does an operation of threads: see package rewrite.
+	Op(ctx context.Context, op, a, b, c uint32) uint32
+	// Check is called when CPython looks for signals.
+	Check(ctx context.Context)
+	// Leave is called when the running thread is about to wait for the host. main
+	// reports whether it is the main one, which signals interrupt. If others may
+	// run meanwhile, back is not nil: it waits for the thread's turn and returns for
+	// how long none has run. It does not return if the thread is to end.
+	Leave() (main bool, back func() (idle time.Duration))
 }
 
 // Process is the kernel's side of one interpreter.

@@ -220,8 +220,8 @@ func pythonRows() hostfn.Table {
 		envRow("ffi_prep_closure_loc_js", "iiiii:i", "closure cif fun user_data codeloc", libffi, full, "by package libffi", value(func(c call) uint64 {
 			return uint64(uint32(c.p.Guest.FFIClosurePrep(c.ctx, c.u32(0), c.u32(1), c.u32(2), c.u32(3), c.u32(4))))
 		})),
-		envRow("_PyEM_TrampolineCall_JS", "iiii:i", "func arg1 arg2 arg3", trampoline, absent, "raises: a trampoline is installed instead", value(doTrampoline)),
-		envRow("_Py_CheckEmscriptenSignals_Helper", ":i", "", signals, full, "none: signals are put into the guest's memory", always(0)),
+		envRow("_PyEM_TrampolineCall_JS", "iiii:i", "func arg1 arg2 arg3", trampoline, partial, "operations of threads; else it raises: a trampoline is installed instead", value(doTrampoline)),
+		envRow("_Py_CheckEmscriptenSignals_Helper", ":i", "", signals, full, "none: signals are put into the guest's memory", value(doCheckSignals)),
 		envRow("_Py_emscripten_runtime", ":i", "", "CPython Python/sysmodule.c", full, "wazero", value(doRuntime)),
 		envRow("emscripten_log_impl_js", "i:", "arg", "Pyodide src/core/print.c", full, "to stderr, 64 KiB in all", void(doLogImpl)),
 	}

@@ -20,3 +20,12 @@ func duration(n float64, unit time.Duration) time.Duration {
 	}
 	return time.Duration(min(n*float64(unit), math.MaxInt64/2))
 }
+
+// doCheckSignals is _Py_CheckEmscriptenSignals_Helper(). Signals are put into the
+// guest's memory: it only lets other threads run.
+func doCheckSignals(c call) uint64 {
+	if c.p.Guest.Threads != nil {
+		c.p.Guest.Threads.Check(c.ctx)
+	}
+	return 0
+}

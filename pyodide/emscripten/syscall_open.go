@@ -25,9 +25,10 @@ func doOpenat(c call) (int32, abi.Errno) {
 	}
 	var f *memfs.File
 	standard := c.p.fds.standard()
+	mode &= 0o7777 &^ c.p.umask
 	_, errno = c.waiting(func(ctx context.Context) (n int, errno abi.Errno) {
 		ctx = memfs.WithFiles(ctx, func(fd int) *memfs.File { return standard[fd] })
-		f, errno = c.p.fs.Open(ctx, dir, name, flags, mode&0o7777&^c.p.umask)
+		f, errno = c.p.fs.Open(ctx, dir, name, flags, mode)
 		return 0, errno
 	})
 	if errno != abi.OK {

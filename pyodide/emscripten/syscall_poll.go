@@ -2,9 +2,11 @@ package emscripten
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
 )
 
 // doPoll is poll(*pollfd, n, milliseconds). Without descriptors it is how the
@@ -32,10 +34,18 @@ func (c call) poll() (int32, abi.Errno) {
 	if ready := c.p.fds.ready(fds); ready > 0 || c.i32(2) == 0 {
 		return ready, abi.OK
 	}
-	ready, errno := c.waiting(func(ctx context.Context) (int, abi.Errno) {
-		return c.p.fds.poll(ctx, fds, c.i32(2))
-	})
-	return int32(ready), errno
+	var end time.Time // zero: never
+	if c.i32(2) > 0 {
+		end = time.Now().Add(time.Duration(c.i32(2)) * time.Millisecond)
+	}
+	for {
+		polled := c.p.fds.polled(fds)
+		over, errno := c.waiting(func(ctx context.Context) (int, abi.Errno) { return await(ctx, polled, end) })
+		// Another thread may have read meanwhile what was there.
+		if ready := c.p.fds.ready(fds); errno != abi.OK || ready > 0 || over != 0 {
+			return ready, errno
+		}
+	}
 }
 
 // ready fills in the revents and counts the descriptors that have some.
@@ -58,29 +68,42 @@ func (d *descriptors) ready(fds []byte) (count int32) {
 	return count
 }
 
-// poll waits until a descriptor is ready or the time is over; negative
-// milliseconds are for ever.
-func (d *descriptors) poll(ctx context.Context, fds []byte, milliseconds int32) (int, abi.Errno) {
-	changed := make(chan struct{}, 1)
-	for b := fds; len(b) > 0; b = b[abi.PollfdSize:] {
-		if f, errno := d.get(abi.DecodePollfd(b).FD); errno == abi.OK {
-			defer f.Watch(changed)()
+// polled is a descriptor that poll waits for.
+type polled struct {
+	file   *memfs.File
+	events abi.Events
+}
+
+func (d *descriptors) polled(fds []byte) (list []polled) {
+	for ; len(fds) > 0; fds = fds[abi.PollfdSize:] {
+		e := abi.DecodePollfd(fds)
+		if f, errno := d.get(e.FD); errno == abi.OK {
+			list = append(list, polled{f, e.Events | abi.POLLERR | abi.POLLHUP})
 		}
 	}
+	return list
+}
+
+// await waits until a file is ready or the time is over, which makes over 1.
+func await(ctx context.Context, list []polled, end time.Time) (over int, errno abi.Errno) {
+	changed := make(chan struct{}, 1)
+	for _, p := range list {
+		defer p.file.Watch(changed)()
+	}
 	var timeout <-chan time.Time
-	if milliseconds >= 0 {
-		t := time.NewTimer(time.Duration(milliseconds) * time.Millisecond)
+	if !end.IsZero() {
+		t := time.NewTimer(time.Until(end))
 		defer t.Stop()
 		timeout = t.C
 	}
 	for {
-		if n := d.ready(fds); n > 0 {
-			return int(n), abi.OK
+		if slices.ContainsFunc(list, func(p polled) bool { return p.file.Ready()&p.events != 0 }) {
+			return 0, abi.OK
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			return int(d.ready(fds)), abi.OK
+			return 1, abi.OK
 		case <-ctx.Done():
 			return 0, abi.EINTR
 		}

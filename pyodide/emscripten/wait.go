@@ -46,6 +46,36 @@ func (w *waits) begin(ctx context.Context) (wait context.Context, done func()) {
 	}
 }
 
+// Wait calls f, which may wait for the host until its context ends: when ctx does,
+// or when a signal has come and the main thread waits. Other threads run meanwhile.
+func (p *Process) Wait(ctx context.Context, f func(context.Context)) {
+	begin := p.clock.monotonic()
+	main, back := true, (func() time.Duration)(nil)
+	if p.Guest.Threads != nil {
+		main, back = p.Guest.Threads.Leave()
+	}
+	done := func() {}
+	if main {
+		ctx, done = p.waits.begin(ctx)
+	}
+	defer func() { // also when f ends the program
+		done()
+		if back != nil {
+			p.clock.waited += back()
+		} else {
+			p.clock.waited += p.clock.monotonic() - begin
+		}
+	}()
+	f(ctx)
+}
+
+// Interruptible returns a context for a wait of the main thread that Wait does not
+// do: it ends when ctx does or when a signal has come. done must be called when the
+// wait is over.
+func (p *Process) Interruptible(ctx context.Context) (wait context.Context, done func()) {
+	return p.waits.begin(ctx)
+}
+
 // clock is the time of one process.
 type clock struct {
 	now    func() time.Time

@@ -9,6 +9,7 @@ import ast
 import atexit
 import binascii
 import builtins
+import gc
 import importlib.machinery
 import itertools
 import json
@@ -422,14 +423,44 @@ def _finish(p, main, report):
             _display.finish()
         except Exception:
             pass  # a figure that cannot be drawn
+    threading = sys.modules.get("threading")
     if p.get("session"):
         _earlier.add(p["filename"])
         _list(main, report)
+        if threading is not None and len(threading._active) > 1:
+            _break_executors()
     else:
+        if threading is not None and not p.get("interrupted"):
+            _await_threads(threading)
         atexit._run_exitfuncs()
         main.clear()
     for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
         _flush(stream)
+
+
+def _await_threads(threading):
+    """Waits for executors and for threads that are not daemons. It is not
+    threading._shutdown(), which is for good: a snapshot is taken after this."""
+    for function in reversed(threading._threading_atexits):
+        function()
+    if "concurrent.futures.thread" in sys.modules:
+        sys.modules["concurrent.futures.thread"]._shutdown = False
+    while True:  # one by one: _thread_shutdown() swallows an interrupt
+        threads = [t for t in list(threading._active.values()) if t.is_alive() and not t.daemon]
+        threads = [t for t in threads if t is not threading.current_thread()]
+        if not threads:
+            break
+        threads[0].join()
+    threading._thread_shutdown()
+
+
+def _break_executors():
+    """Has executors say, in a session's next call, that their threads are gone."""
+    executor = getattr(sys.modules.get("concurrent.futures.thread"), "ThreadPoolExecutor", None)
+    for e in gc.get_objects() if executor else ():
+        if issubclass(type(e), executor) and any(t.is_alive() for t in e._threads):
+            e._broken = "its threads ended with the call of the session that started them: make a new one"
+            e.shutdown(wait=False, cancel_futures=True)
 
 
 _VARIABLES = 200  # that are listed
@@ -485,10 +516,33 @@ def _explain(e, p, report):
             report["message"] = _shorten(_message(e), limit)
             if te.stack and (te.stack[-1].filename == name or te.stack[-1].filename not in _earlier):
                 report["line"] = te.stack[-1].lineno or 0
-        report["traceback"] = _shorten("".join(te.format()), limit)
+        report["traceback"] = _shorten("".join(te.format()) + (_other_threads(name) if interrupted else ""), limit)
     except BaseException as again:
         report.setdefault("message", "")
         report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
+
+
+_STACKS = 10  # of other threads that are shown
+_NAMES = 3  # of threads with the same
+
+
+def _other_threads(name):
+    """Where the other threads are, the program's own lines only."""
+    threading = sys.modules.get("threading")
+    if threading is None or len(threading._active) < 2:
+        return ""
+    found = {}
+    for ident, frame in reversed(sys._current_frames().items()):
+        thread = threading._active.get(ident)
+        if thread is not None and thread is not threading.current_thread():
+            stack = [f for f in traceback.StackSummary.extract(_walk(frame)) if _is_user_file(f.filename, name)]
+            lines = "".join(traceback.StackSummary.from_list(reversed(stack)).format())
+            found.setdefault(lines or "  in no line of the program\n", []).append(_shorten(str(thread.name), 80))
+    text = []
+    for lines, names in list(found.items())[:_STACKS]:
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        text.append(f"\n{'Thread' if len(names) == 1 else 'Threads'} {', '.join(names[:_NAMES])}{more} (most recent call last):\n{lines}")
+    return "".join(text)
 
 
 def _message(e):

@@ -206,6 +206,8 @@ func (r *rewriter) newExports() (v vector, err error) {
 		if e.Kind == wasmbin.KindGlobal {
 			exported[i] = true
 			i = r.globals[i]
+		} else if own := r.threads.split[e.Name]; own != 0 && e.Kind == wasmbin.KindFunc {
+			i = own
 		}
 		add(e.Name, e.Kind, i)
 	}
@@ -227,6 +229,9 @@ func (r *rewriter) newExports() (v vector, err error) {
 	if r.o.Trampoline {
 		add(ArityTable, wasmbin.KindGlobal, r.arity)
 		add(ArityLen, wasmbin.KindGlobal, r.arityLen)
+	}
+	if r.o.Threads {
+		add(ThreadStart, wasmbin.KindFunc, r.threads.start)
 	}
 	for i, t := range r.tableInfo() {
 		if !taken[t.Export] {

@@ -28,6 +28,8 @@ type Info struct {
 	// Trampoline is the slot of the call trampoline, if there is one.
 	Trampoline uint32
 
+	Threads ThreadState // zero without Options.Threads
+
 	// Globals names the exports of the mutable globals that are part of an
 	// instance's state. Ours are not among them, except those of the trampoline.
 	Globals []string
@@ -74,7 +76,7 @@ func (r *rewriter) info() *Info {
 	for _, e := range m.Exports {
 		switch e.Kind {
 		case wasmbin.KindFunc:
-			if s, ok := m.FuncSlots[e.Index]; ok {
+			if s, ok := m.FuncSlots[e.Index]; ok && r.threads.split[e.Name] == 0 {
 				i.Slots[e.Name] = s
 			}
 		case wasmbin.KindGlobal:
@@ -99,6 +101,7 @@ func (r *rewriter) info() *Info {
 	if r.o.Lean {
 		i.Data = segments(m)
 	}
+	i.Threads = r.threads.state
 	r.slotTypes(i)
 	if !r.o.Side {
 		i.Tables = r.tableInfo()

@@ -130,6 +130,9 @@ func (r *rewriter) addHelpers() {
 	if r.o.Trampoline {
 		r.tramp = r.addHelper(5, 1, r.trampolineCode())
 	}
+	if r.o.Threads {
+		r.addThreadFuncs()
+	}
 	for i, t := range r.m.Tables {
 		n := uint32(i)
 		size := wasmbin.AppendU32([]byte{wasmbin.PrefixMisc, wasmbin.MiscTableSize}, n)

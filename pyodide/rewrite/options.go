@@ -15,6 +15,7 @@ const (
 	FuelGlobal      = "__interrupt_fuel"
 	ArityTable      = "__arity_table"
 	ArityLen        = "__arity_len"
+	ThreadStart     = "__thread_start"
 
 	globalPrefix = "__global_"
 	tablePrefix  = "__table_"
@@ -26,7 +27,7 @@ const (
 // Emscripten's.
 func reserved(name string) bool {
 	switch name {
-	case FlagGlobal, ValueGlobal, InterruptGlobal, FuelGlobal, ArityTable, ArityLen:
+	case FlagGlobal, ValueGlobal, InterruptGlobal, FuelGlobal, ArityTable, ArityLen, ThreadStart:
 		return true
 	case "__table_base":
 		return false

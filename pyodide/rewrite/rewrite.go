@@ -10,6 +10,7 @@
 //     variable size into chunks with a check between;
 //   - moves a library's global offset table from imports into its memory;
 //   - replaces function bodies (Options.Bodies);
+//   - on request has the host run CPython's threads (Options.Threads);
 //   - exports what an embedder or a snapshot needs and the module hides;
 //   - on request makes the lean form of a main module (Options.Lean);
 //   - avoids shapes that wazero's compiler turns into slow code (Passes).
@@ -35,7 +36,8 @@
 // main module's table N without an export is exported as __table_N, and two
 // functions __table_size_N: () -> i32 and __table_grow_N: (i32) -> i32 are added
 // for each table, the latter filling with null. With Options.Trampoline there
-// are also the globals __arity_table and __arity_len.
+// are also the globals __arity_table and __arity_len, with Options.Threads the
+// function __thread_start.
 //
 // These names are reserved: a module that imports or exports one is refused.
 //
@@ -69,7 +71,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "9"
+const Version = "10"
 
 // Module rewrites a module. The result is the same for the same input and
 // options. A malformed or unsupported module is a *wasmbin.FormatError; other
@@ -133,6 +135,11 @@ func newRewriter(in []byte, o Options) (*rewriter, error) {
 	}
 	if err := r.findGOT(); err != nil {
 		return nil, err
+	}
+	if r.o.Threads {
+		if err := r.findThreads(); err != nil {
+			return nil, fmt.Errorf("rewrite: threads: %w", err)
+		}
 	}
 	return r, nil
 }

@@ -24,6 +24,9 @@ type Options struct {
 	// Bodies replaces function bodies.
 	Bodies []Body
 
+	// Threads has the host run CPython's threads in a main module, see threads.go.
+	Threads bool
+
 	// TableMax bounds the growth of the tables that the module defines, in
 	// elements; 0 leaves them as they are.
 	TableMax uint32
@@ -46,6 +49,8 @@ type Body struct {
 	// Build returns the new body: local declarations and instructions with the
 	// final end. It is rewritten like any other.
 	Build func(Names) ([]byte, error)
+	// Aliases is set if other exports of the function mean the same.
+	Aliases bool
 }
 
 // Names finds functions for a new body.
@@ -89,6 +94,7 @@ type rewriter struct {
 	inits       map[uint32]uint32 // by data segment
 	tramp       uint32
 	tableFuncs  [][2]uint32 // size and grow by table
+	threads     threads
 	addedMemory bool
 }
 

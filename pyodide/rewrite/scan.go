@@ -10,7 +10,8 @@ import (
 // noThrow are functions of libc and CPython that call nothing back.
 var noThrow = []string{"memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "strcmp", "strncmp", "malloc", "free",
 	"calloc", "realloc", "Py_IncRef", "_Py_IncRef", "__wasm_setjmp", "__wasm_setjmp_test", "__cxa_begin_catch",
-	"__cxa_allocate_exception", "emscripten_resize_heap", "emscripten_get_now"}
+	"__cxa_allocate_exception", "emscripten_resize_heap", "emscripten_get_now",
+	threadHost}
 
 // scan is the first pass over the code: which functions may leave an exception
 // pending, and which globals are used.
@@ -114,6 +115,10 @@ func (r *rewriter) scanBody(i int) (calls []uint32, err error) {
 			b.throws = true
 		case wasmbin.OpTry, wasmbin.OpCatch, wasmbin.OpCatchAll, wasmbin.OpDelegate:
 			b.tries = true
+		case wasmbin.OpI32Const:
+			if err := r.checkThreadWords(&in); err != nil {
+				return nil, err
+			}
 		case wasmbin.OpBrTable:
 			b.labels = max(b.labels, in.A)
 		case wasmbin.OpRethrow:
@@ -193,14 +198,14 @@ func (r *rewriter) findBodies() error {
 	for i, at := range r.m.Bodies {
 		r.bodies[i] = body{b: r.in, at: at}
 	}
-	for _, nb := range r.o.Bodies {
+	for _, nb := range slices.Concat(r.o.Bodies, r.threads.bodies) {
 		f, ok := r.m.ExportedFunc(nb.Export)
 		i := int(f) - r.m.ImportedFuncs
 		if !ok || i < 0 {
 			return fmt.Errorf("rewrite: replace %s: the module exports no function of its own under this name", nb.Export)
 		}
 		for _, e := range r.m.Exports {
-			if e.Kind == wasmbin.KindFunc && e.Index == f && e.Name != nb.Export {
+			if e.Kind == wasmbin.KindFunc && e.Index == f && e.Name != nb.Export && !nb.Aliases {
 				return fmt.Errorf("rewrite: replace %s: %s has the same code", nb.Export, e.Name)
 			}
 		}
@@ -213,6 +218,9 @@ func (r *rewriter) findBodies() error {
 			return fmt.Errorf("rewrite: replace %s: %w", nb.Export, error(ferr))
 		}
 		r.bodies[i] = body{b: b, at: at}
+	}
+	if r.o.Threads {
+		return r.patchJoin()
 	}
 	return nil
 }

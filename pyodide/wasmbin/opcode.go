@@ -36,6 +36,8 @@ const (
 	OpI32Load            = 0x28
 	OpI32Load8U          = 0x2d
 	OpI32Store           = 0x36
+	OpI64Store           = 0x37
+	OpI32Store8          = 0x3a
 	OpMemorySize         = 0x3f
 	OpMemoryGrow         = 0x40
 	OpI32Const           = 0x41
@@ -61,8 +63,10 @@ const (
 	OpI64Sub             = 0x7d
 	OpI64Mul             = 0x7e
 	OpI64Shl             = 0x86
+	OpI64ShrU            = 0x88
 	OpF64Ceil            = 0x9b
 	OpF64Max             = 0xa5
+	OpI32WrapI64         = 0xa7
 	OpI64ExtendI32U      = 0xad
 	OpRefNull            = 0xd0
 	OpRefIsNull          = 0xd1

@@ -29,13 +29,13 @@ var notHere = map[string]bool{
 
 const (
 	giveIt    = "name it in the argument packages (--package on the command line)"
-	noThreads = "There are no threads here: call the function directly, or use asyncio without threads. Progress bars and the like often have a switch for theirs."
+	noThreads = "A program may have 256 threads at a time beside the main one, and each counts as 2 MiB of its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
 	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
 	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
 	noLocale  = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer  = "A server cannot be reached here: call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
-	noClient  = `The test client wants threads, which are not here: write the endpoints with async def, and call them by httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test").`
+	noClient  = "The test client needs a package that is not installed: " + giveIt + "."
 	noParser  = `Use the parser "html.parser".`
 	noPool    = "There are no other processes here: call the function in a loop, or with map."
 )

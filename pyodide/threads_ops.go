@@ -1,0 +1,222 @@
+package pyodide
+
+import (
+	"context"
+	"time"
+
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/baton"
+	"coderunner/pyodide/rewrite"
+)
+
+// threadCalls are the instance's threads, for host functions.
+type threadCalls struct{ in *instance }
+
+// Check lets other threads run, if there are any that can.
+func (c threadCalls) Check(ctx context.Context) {
+	s := c.in.threads
+	if s == nil {
+		return
+	}
+	c.in.memory.Store32(s.handling, 0)
+	if s.attached() && !s.stopping() && s.baton.Wanted() {
+		s.detached(ctx, s.yield)
+	}
+}
+
+// stopping reports whether the main thread runs and the time limit has struck: it has
+// a moment for its traceback, and shares it only if it waits for another thread.
+func (s *threads) stopping() bool { return s.running == s.main && s.in.signals.struck.Load() }
+
+func (s *threads) yield() {
+	t := s.running
+	s.save()
+	s.enter(t, t.Yield())
+}
+
+// Leave gives the baton away for as long as the running thread waits for the host.
+func (c threadCalls) Leave() (main bool, back func() (idle time.Duration)) {
+	s := c.in.threads
+	if s == nil {
+		return true, nil
+	}
+	t := s.running
+	if len(s.alive) == 0 || s.attached() || s.stopping() {
+		return t == s.main, nil
+	}
+	s.baton.Idle()
+	s.save()
+	t.Release()
+	return t == s.main, func() time.Duration {
+		s.enter(t, t.Acquire())
+		return s.baton.Idle()
+	}
+}
+
+// Op does an operation of threads: see package rewrite. Libraries can call it with
+// any arguments.
+func (c threadCalls) Op(ctx context.Context, op, x, y, z uint32) uint32 {
+	s, err := c.in.threading(ctx)
+	if err != nil {
+		panic(err)
+	}
+	n := int64(uint64(z)<<32 | uint64(y)) // of the operations that have a time
+	switch op {
+	case rewrite.ThreadSpawn:
+		return s.spawn(ctx, x, y, z)
+	case rewrite.ThreadSemaphore:
+		return s.semaphore(ctx, x, time.Duration(n))
+	case rewrite.ThreadLock, rewrite.ThreadLockOrSignal:
+		return s.lock(ctx, x, time.Duration(min(n, int64(forever/time.Microsecond)))*time.Microsecond, op == rewrite.ThreadLockOrSignal)
+	case rewrite.ThreadJoin:
+		return uint32(s.join(ctx, x))
+	case rewrite.ThreadExit:
+		if s.running != s.main {
+			if s.attached() {
+				s.fail(errExitWithGIL)
+			}
+			s.unwind()
+		}
+		return 0
+	case rewrite.ThreadMutexLock:
+		return uint32(s.lockMutex(ctx, x))
+	case rewrite.ThreadMutexTryLock:
+		return uint32(s.tryMutex(x))
+	case rewrite.ThreadMutexUnlock:
+		s.unlockMutex(x)
+		return 0
+	case rewrite.ThreadCondWait:
+		return uint32(s.waitCond(ctx, y, z))
+	}
+	return uint32(abi.EINVAL)
+}
+
+// forever is longer than any program runs.
+const forever = 1 << 40 * time.Microsecond
+
+// wait waits until ready holds, which looks at the guest's memory, at most for limit
+// unless it is negative. Of the main thread signals end it.
+func (s *threads) wait(ctx context.Context, ready func() bool, limit time.Duration) (how baton.Outcome) {
+	if ready() {
+		return baton.Ready
+	}
+	s.detached(ctx, func() {
+		t := s.running
+		var stop <-chan struct{}
+		if t == s.main {
+			wait, done := s.in.proc.Interruptible(ctx)
+			defer done()
+			stop = wait.Done()
+		}
+		if s.stopping() {
+			s.baton.First(t.Thread)
+		}
+		s.save()
+		how = t.Wait(ready, stop, limit)
+		s.enter(t, how != baton.Ended)
+	})
+	return how
+}
+
+// Results of _PySemaphore_Wait and PyThread_acquire_lock_timed.
+const (
+	parkOK, parkTimeout, parkInterrupted     = 0, ^uint32(1), ^uint32(2)
+	lockFailure, lockAcquired, lockInterrupt = 0, 1, 2
+)
+
+// semaphore is _PySemaphore_Wait without the GIL: at addr is the counter.
+func (s *threads) semaphore(ctx context.Context, addr uint32, limit time.Duration) uint32 {
+	how := s.wait(ctx, func() bool { return int32(s.word(addr)) > 0 }, limit)
+	if n := s.word(addr); int32(n) > 0 {
+		s.in.mem.PutUint32(addr, n-1)
+		return parkOK
+	}
+	if how == baton.TimedOut {
+		return parkTimeout
+	}
+	return parkInterrupted // or it was taken by another: CPython tries again
+}
+
+// lock is PyThread_acquire_lock_timed for a lock that was held: at addr is 0 when it
+// is free.
+func (s *threads) lock(ctx context.Context, addr uint32, limit time.Duration, orSignal bool) uint32 {
+	free := func() bool { b, ok := s.in.mem.Bytes(addr, 1); return ok && b[0] == 0 }
+	end := time.Now().Add(limit)
+	for {
+		how := s.wait(ctx, free, limit)
+		switch {
+		case free():
+			s.in.mem.Put(addr, []byte{1})
+			return lockAcquired
+		case how == baton.TimedOut:
+			return lockFailure
+		case how == baton.Interrupted && orSignal:
+			return lockInterrupt
+		}
+		if limit >= 0 {
+			limit = max(time.Until(end), 0)
+		}
+	}
+}
+
+// join waits until the thread with the handle has ended.
+func (s *threads) join(ctx context.Context, handle uint32) abi.Errno {
+	if s.running != s.main && s.running.handle == handle {
+		return edeadlk
+	}
+	for s.alive[handle] != nil {
+		s.wait(ctx, func() bool { return s.alive[handle] == nil }, -1)
+	}
+	return abi.OK
+}
+
+// spawn starts a thread that calls the function in slot fn of the table, and returns
+// its number; 0 if there are too many or memory is short.
+func (s *threads) spawn(ctx context.Context, fn, arg, size uint32) uint32 {
+	if size == 0 {
+		size = defaultStack
+	}
+	st := stack{size: max(minStack, min(size, maxStack)) &^ 15}
+	if len(s.alive) >= maxThreads || !s.in.fs.Reserve(st.native()) {
+		return 0
+	}
+	if st.addr = s.takeStack(ctx, st.size); st.addr == 0 {
+		s.in.fs.Unreserve(st.native())
+		return 0
+	}
+	s.handles++
+	t := &thread{Thread: s.baton.Add(), handle: s.handles, stack: st}
+	s.alive[t.handle] = t
+	s.in.mem.Put(st.addr, make([]byte, rewrite.ThreadHead))
+	s.in.mem.PutUint32(st.addr+rewrite.ThreadHandle, t.handle)
+	s.in.mem.PutUint32(s.at.Main+rewrite.ThreadOthers, 1)
+	bottom := (st.addr + rewrite.ThreadHead + 15) &^ 15
+	top := uint64(bottom + st.size)
+	t.saved.globals = [5]uint64{top, top, uint64(bottom)}
+	s.wg.Add(1)
+	go s.run(t, fn, arg)
+	return st.addr
+}
+
+// native returns what a thread may take of the host's memory, in bytes.
+func (st stack) native() int64 { return nativeRatio * int64(st.size) }
+
+// takeStack returns memory for a thread, 0 if there is none.
+func (s *threads) takeStack(ctx context.Context, size uint32) uint32 {
+	if n := len(s.free); n > 0 && s.free[n-1].size == size {
+		addr := s.free[n-1].addr
+		s.free = s.free[:n-1]
+		return addr
+	}
+	s.freeStacks(ctx)
+	return s.in.callback(ctx, "malloc", rewrite.ThreadHead+16+size)
+}
+
+// freeStacks frees what threads have left, which cannot do it themselves. It must
+// not be called by one of those.
+func (s *threads) freeStacks(ctx context.Context) {
+	for _, st := range s.free {
+		s.in.callback(ctx, "free", st.addr)
+	}
+	s.free = nil
+}
