@@ -34,7 +34,8 @@ const imports = `
 	pyodide/hostfn: pyodide/abi
 	pyodide/memfs: pyodide/abi
 	pyodide/hostdir: pyodide/abi pyodide/memfs
-	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs
+	pyodide/netstack: pyodide/abi pyodide/memfs
+	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs pyodide/netstack
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/hashlib:
 	pyodide/linmem:
@@ -43,7 +44,7 @@ const imports = `
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/netstack pyodide/rewrite pyodide/snapshot pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
@@ -87,7 +88,7 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/httpserve internal/netpolicy runners/deno/guard
+	net: internal/fetch internal/httpserve internal/netpolicy pyodide/netstack runners/deno/guard
 	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:

@@ -15,6 +15,7 @@ import (
 
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostdir"
+	"coderunner/pyodide/netstack"
 	"coderunner/pyodide/snapshot"
 )
 
@@ -38,6 +39,14 @@ type Options struct {
 	Env      map[string]string
 	Location *time.Location // local time; nil: time.Local
 
+	// Network is what sockets may reach beside the program's own loopback; nil:
+	// nothing.
+	Network Network
+
+	// Sockets is the network of a program that has several processes; nil: the
+	// interpreter has one of its own, with Network beyond it.
+	Sockets *netstack.Stack
+
 	// Calls are what the program may ask the host for, by name.
 	Calls map[string]Call
 
@@ -45,6 +54,9 @@ type Options struct {
 	// files that were open are opened again: an [Interp.Snapshot] has none of that.
 	Populate func(*Interp) error
 }
+
+// Network is the network outside, see [Options].
+type Network = netstack.Outside
 
 func (o Options) memory() int64 {
 	if o.Memory <= 0 {

@@ -38,6 +38,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 		FS: in.fs, Cwd: Home,
 		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
 		Env: bootEnv, Location: location, Monotonic: clock, // the cap on memory is the allocator's
+		Sockets: o.Sockets, Outside: o.Network,
 		Guest: in.callbacks(),
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ const (
 	POLLNVAL   Events = 0x020
 	POLLRDNORM Events = 0x040
 	POLLWRNORM Events = 0x100
+	POLLRDHUP  Events = 0x2000
 )
 
 // PollfdSize is the size of struct pollfd:

@@ -38,8 +38,7 @@
 //
 // # Limits
 //
-// The notes of [Rows] say what is missing. There is no subprocess, no thread,
-// no network (a socket can be made, and reaches nothing); there is one user, whose id is 0 and who has no privileges (see
+// The notes of [Rows] say what is missing. There is no subprocess and no thread; there is one user, whose id is 0 and who has no privileges (see
 // memfs); advisory locks always succeed, as nobody else is there.
 //
 // # Testing

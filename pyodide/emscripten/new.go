@@ -19,6 +19,8 @@ func New(c Config) (*Process, error) {
 		umask:    0o022,
 		mappings: mappings{},
 		cwd:      c.FS.Root(),
+		net:      c.Sockets,
+		outside:  c.Outside,
 	}
 	p.Timers.expired = func(which uint32) {
 		p.Guest.Alarm(which)

@@ -10,6 +10,7 @@ import (
 
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/netstack"
 )
 
 // Config is what a process is given. Only FS has to be there.
@@ -35,6 +36,10 @@ type Config struct {
 	Location *time.Location
 	// MaxFiles is the number of descriptors. 0: 1024.
 	MaxFiles int
+	// Sockets is the network of the program, shared by its processes. Nil: the
+	// process has one of its own, with Outside beyond it.
+	Sockets *netstack.Stack
+	Outside netstack.Outside
 	// Guest lets host functions call back.
 	Guest Guest
 }
@@ -105,6 +110,10 @@ type Process struct {
 	umask    uint32
 	mappings mappings
 	promises uint32
+	net      *netstack.Stack // nil: not made yet
+	ownNet   bool            // Close closes it
+	outside  netstack.Outside
+	aliases  aliases
 	logged   int // bytes of emscripten_log so far
 }
 
@@ -163,6 +172,9 @@ func (p *Process) Close() {
 	p.Timers.stopAll()
 	p.mappings.drop(0, math.MaxUint32)
 	p.fds.closeAll()
+	if p.ownNet {
+		p.net.Close()
+	}
 }
 
 // Monotonic is what the guest's monotonic clock shows. A process that goes on

@@ -1,6 +1,7 @@
 package emscripten
 
 import (
+	"coderunner/pyodide/abi"
 	"coderunner/pyodide/hostfn"
 )
 
@@ -51,10 +52,10 @@ func wasiRows() hostfn.Table {
 		row("fd_fdstat_get", "ii:i", "fd stat", "EBADF EFAULT", wasi(onFile(doFdFdstatGet))),
 		row("fd_pread", "iiiji:i", "fd iov iovcnt offset count", "EBADF EFAULT EINVAL EIO EISDIR ESPIPE", wasi(notNegative(3, onFile(doFdPread)))),
 		row("fd_pwrite", "iiiji:i", "fd iov iovcnt offset count", "EBADF EFAULT EFBIG EINVAL ENOSPC ESPIPE", wasi(notNegative(3, onFile(doFdPwrite)))),
-		row("fd_read", "iiii:i", "fd iov iovcnt count", "EAGAIN EBADF EFAULT EINTR EINVAL EIO EISDIR ENOTCONN", wasi(onFile(doFdRead))),
+		row("fd_read", "iiii:i", "fd iov iovcnt count", "EAGAIN EBADF ECONNABORTED ECONNREFUSED ECONNRESET EFAULT EHOSTUNREACH EINTR EINVAL EIO EISDIR ENETUNREACH ENOTCONN EPIPE ETIMEDOUT", wasi(onFile(doFdRead))),
 		row("fd_seek", "ijii:i", "fd offset whence newOffset", "EBADF EFAULT EINVAL ESPIPE", wasi(onFile(doFdSeek))),
 		row("fd_sync", "i:i", "fd", "EBADF EINVAL", wasi(onFile(doFdSync))),
-		row("fd_write", "iiii:i", "fd iov iovcnt count", "EAGAIN EBADF EFAULT EFBIG EINTR EINVAL ENOSPC ENOTCONN EPIPE", wasi(onFile(doFdWrite))),
+		row("fd_write", "iiii:i", "fd iov iovcnt count", "EAGAIN EBADF ECONNABORTED ECONNREFUSED ECONNRESET EDESTADDRREQ EFAULT EFBIG EHOSTUNREACH EINTR EINVAL EMSGSIZE ENETUNREACH ENOBUFS ENOSPC ENOTCONN EPIPE ETIMEDOUT", wasi(onFile(doFdWrite))),
 		row("proc_exit", "i:", "status", "", void(doExit)),
 		row("random_get", "ii:i", "buffer size", "EFAULT EIO", wasi(doRandomGet)),
 	}
@@ -95,7 +96,7 @@ func fileRows() hostfn.Table {
 		row("ftruncate64", "ij:i", "fd length", "EBADF EFBIG EINVAL ENOENT", sys0(notNegative(1, onFile(doFtruncate)))),
 		row("getcwd", "ii:i", "buf size", "EFAULT EINVAL ENAMETOOLONG ENOENT ERANGE", sys(doGetcwd)),
 		row("getdents64", "iii:i", "fd dirp count", "EBADF EFAULT EINVAL EIO EMFILE ENOENT ENOMEM ENOTDIR", sys(doGetdents64)),
-		with(row("ioctl", "iii:i", "fd op varargs", "EBADF EFAULT EINVAL ENOTTY", sys(doIoctl)), partial, "no terminals; FIONREAD of regular files only"),
+		with(row("ioctl", "iii:i", "fd op varargs", "EBADF EFAULT EINVAL ENOTTY", sys(doIoctl)), partial, "no terminals; FIONREAD of regular files and sockets only"),
 		row("lstat64", "ii:i", "path buf", lookup, sys0(onNode(linkNode, doStat))),
 		row("mkdirat", "iii:i", "dirfd path mode", create, sys0(onName(doMkdirat))),
 		with(row("mknodat", "iiii:i", "dirfd path mode dev", create+" EPERM", sys0(onName(doMknodat))), partial, "regular files and FIFOs only"),
@@ -121,27 +122,33 @@ func fileRows() hostfn.Table {
 }
 
 func socketRows() hostfn.Table {
-	const note = "there is no network"
 	var t hostfn.Table
-	row := func(name, args, errnos string, support hostfn.Support, note string, f hostfn.Func) {
-		r := envRow("__syscall_"+name, "iiiiii:i", args, "libsyscall.js", support, note, f)
-		r.Errnos = errnos
+	row := func(name, args, errnos string, support hostfn.Support, note string, f func(call, sock) (int32, abi.Errno)) {
+		r := envRow("__syscall_"+name, "iiiiii:i", args, "libsyscall.js", support, note, sys(onSocket(f)))
+		r.Errnos = "ENOTSOCK " + errnos
 		t = append(t, r)
 	}
-	const refusals = "EACCES EBADF ENOTSOCK"
-	row("accept4", "fd addr addrlen flags d1 d2", refusals, absent, note, sys0(onSocket(refused)))
-	row("bind", "fd addr addrlen d1 d2 d3", refusals, absent, note, sys0(onSocket(refused)))
-	row("connect", "fd addr addrlen d1 d2 d3", refusals, absent, note, sys0(onSocket(refused)))
-	row("listen", "fd backlog d1 d2 d3 d4", refusals, absent, note, sys0(onSocket(refused)))
-	row("sendmsg", "fd message flags d1 d2 d3", refusals, absent, note, sys0(onSocket(refused)))
-	row("sendto", "fd message length flags addr addr_len", refusals, absent, note, sys0(onSocket(refused)))
-	const noPeer = "EBADF ENOTCONN ENOTSOCK"
-	row("getpeername", "fd addr addrlen d1 d2 d3", noPeer, absent, note, sys0(onSocket(unconnected)))
-	row("recvfrom", "fd buf len flags addr addrlen", noPeer, absent, note, sys0(onSocket(unconnected)))
-	row("recvmsg", "fd message flags d1 d2 d3", noPeer, absent, note, sys0(onSocket(unconnected)))
-	row("socket", "domain type protocol d1 d2 d3", "EAFNOSUPPORT EINVAL EMFILE ESOCKTNOSUPPORT", partial, "never connected: there is no network", sys(doSocket))
-	row("getsockname", "fd addr addrlen d1 d2 d3", "EBADF EFAULT EINVAL ENOTSOCK", partial, "the address of an unbound socket", sys0(onSocket(doGetsockname)))
-	row("getsockopt", "fd level optname optval optlen d1", "EBADF EFAULT EINVAL ENOPROTOOPT ENOTSOCK", partial, "what the socket is", sys0(onSocket(doGetsockopt)))
+	const (
+		noPriority = "no urgent data"
+		addressed  = "EAFNOSUPPORT EINVAL " + lookup
+		reached    = addressed + " EAGAIN ECONNABORTED ECONNREFUSED ECONNRESET EHOSTUNREACH EINTR ENETUNREACH ENOBUFS EPIPE EPROTOTYPE ETIMEDOUT EADDRINUSE EADDRNOTAVAIL"
+		sent       = reached + " EDESTADDRREQ EISCONN EMSGSIZE ENOTCONN EOPNOTSUPP"
+		received   = "EAGAIN EBADF ECONNABORTED ECONNREFUSED ECONNRESET EFAULT EHOSTUNREACH EINTR EINVAL EMSGSIZE ENETUNREACH ENOTCONN EPIPE ETIMEDOUT"
+	)
+	row("accept4", "fd addr addrlen flags d1 d2", "EAGAIN EBADF EFAULT EINTR EINVAL EMFILE EOPNOTSUPP", full, "", doAccept4)
+	row("bind", "fd addr addrlen d1 d2 d3", addressed+" EADDRINUSE EADDRNOTAVAIL ENOSPC EPERM EROFS", partial, "addresses of the sandbox only", doBind)
+	row("connect", "fd addr addrlen d1 d2 d3", reached+" EALREADY EINPROGRESS EISCONN", full, "what is outside: by the policy", doConnect)
+	row("listen", "fd backlog d1 d2 d3 d4", "EACCES EADDRINUSE EADDRNOTAVAIL EBADF ECONNABORTED EINVAL EOPNOTSUPP", full, "on the host where the policy allows it", doListen)
+	row("sendmsg", "fd message flags d1 d2 d3", sent, partial, noPriority+"; SCM_RIGHTS alone goes along", doSendmsg)
+	row("sendto", "fd message length flags addr addr_len", sent, partial, noPriority, doSendto)
+	row("getpeername", "fd addr addrlen d1 d2 d3", "EBADF EFAULT EINVAL ENOTCONN", full, "", doGetpeername)
+	row("recvfrom", "fd buf len flags addr addrlen", received, partial, noPriority, doRecvfrom)
+	row("recvmsg", "fd message flags d1 d2 d3", received, partial, noPriority, doRecvmsg)
+	row("getsockname", "fd addr addrlen d1 d2 d3", "EBADF EFAULT EINVAL", full, "", doGetsockname)
+	row("getsockopt", "fd level optname optval optlen d1", "EBADF EFAULT EINVAL ENOPROTOOPT EOPNOTSUPP", partial, "options that tune a protocol are remembered", doGetsockopt)
+	made := envRow("__syscall_socket", "iiiiii:i", "domain type protocol d1 d2 d3", "libsyscall.js", partial, "AF_INET, AF_INET6 and AF_UNIX", sys(doSocket))
+	made.Errnos = "EAFNOSUPPORT EINVAL EMFILE ENFILE ENOBUFS EPERM EPROTONOSUPPORT ESOCKTNOSUPPORT"
+	t = append(t, made)
 	// Pyodide asks these first, for its sockets on Node; null and false mean
 	// that the call is not theirs.
 	const src = "socket_syscalls.c"
@@ -154,11 +161,11 @@ func socketRows() hostfn.Table {
 	async("sendto", "fd message length")
 	return append(t,
 		envRow("_try_fcntl64", "iiii:i", "fd cmd arg result", src, full, "never", always(0)),
-		envRow("_try_shutdown", "iii:i", "fd how result", src, full, "never", always(0)),
-		envRow("getaddrinfo", "iiii:i", "node service hint out", "libsockfs.js", absent, note, value(doGetaddrinfo)),
-		envRow("getnameinfo", "iiiiiii:i", "sa salen node nodelen serv servlen flags", "libsockfs.js", absent, note, value(doGetnameinfo)),
-		envRow("getprotobyname", "i:i", "name", "libsockfs.js", absent, "no protocol has a name", always(0)),
-		envRow("_emscripten_lookup_name", "i:i", "name", "libsockfs.js", partial, "addresses only; a name is 0.0.0.0", value(doLookupName)),
+		envRow("_try_shutdown", "iii:i", "fd how result", src, full, "always: the system call behind it is a stub", value(doTryShutdown)),
+		envRow("getaddrinfo", "iiii:i", "node service hint out", "libsockfs.js", partial, "the first address", value(doGetaddrinfo)),
+		envRow("getnameinfo", "iiiiiii:i", "sa salen node nodelen serv servlen flags", "libsockfs.js", partial, "names of the loopback only", value(doGetnameinfo)),
+		envRow("getprotobyname", "i:i", "name", "libsockfs.js", absent, "no protocol has a name; Python's has", always(0)),
+		envRow("_emscripten_lookup_name", "i:i", "name", "libsockfs.js", partial, "one address; an unknown name is 0.0.0.0", value(doLookupName)),
 	)
 }
 

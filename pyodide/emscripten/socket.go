@@ -3,99 +3,219 @@ package emscripten
 import (
 	"context"
 	"encoding/binary"
-	"net/netip"
+	"time"
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/netstack"
 )
 
-// Numbers of socket(2) and getsockopt(2).
-const (
-	afUnix, afInet, afInet6 = 1, 2, 10
-	sockStream, sockDgram   = 1, 2
-	sockTypes               = 0xf
-	sockNonblock            = 0o4000
-	sockCloexec             = 0o2000000
+// Sockets returns the network of the program. Most programs have no socket: it
+// is made at the first, unless it was given.
+func (p *Process) Sockets() *netstack.Stack {
+	if p.net == nil {
+		p.net = netstack.New(netstack.Options{Outside: p.outside, Reserve: p.fs.Reserve, Unreserve: p.fs.Unreserve})
+		p.ownNet = true
+	}
+	return p.net
+}
 
-	solSocket                          = 1
-	soType, soError, soProto, soDomain = 3, 4, 38, 39
-)
-
-// socket is a socket that was made and can be asked what it is. It never has
-// another end: there is no network. So programs that make one and do not use
-// it work, and the others learn why they do not.
-type socket struct{ domain, typ, protocol uint32 }
-
-func (*socket) Read(context.Context, []byte, bool) (int, abi.Errno)  { return 0, abi.ENOTCONN }
-func (*socket) Write(context.Context, []byte, bool) (int, abi.Errno) { return 0, abi.ENOTCONN }
-func (*socket) Close() abi.Errno                                     { return abi.OK }
-
-// Ready is what Linux says of a socket without another end.
-func (*socket) Ready() abi.Events                   { return abi.POLLOUT | abi.POLLWRNORM | abi.POLLHUP }
-func (*socket) Watch(chan<- struct{}) (stop func()) { return func() {} }
-
-// doSocket is socket(domain, type, protocol, …).
-func doSocket(c call) (int32, abi.Errno) {
-	s := &socket{domain: c.u32(0), typ: c.u32(1) & sockTypes, protocol: c.u32(2)}
-	switch {
-	case s.domain != afUnix && s.domain != afInet && s.domain != afInet6:
-		return 0, abi.EAFNOSUPPORT
-	case s.typ != sockStream && s.typ != sockDgram:
-		return 0, abi.ESOCKTNOSUPPORT
-	case c.u32(1)&^(sockTypes|sockNonblock|sockCloexec) != 0:
+// Socket is socket(domain, type, protocol), and returns the descriptor.
+func (p *Process) Socket(domain, typ, protocol uint32) (int32, abi.Errno) {
+	const flags = abi.SOCK_NONBLOCK | abi.SOCK_CLOEXEC
+	if typ&^(flags|0xf) != 0 {
 		return 0, abi.EINVAL
 	}
-	flags := abi.O_RDWR
-	if c.u32(1)&sockNonblock != 0 {
-		flags |= abi.O_NONBLOCK
+	s, errno := p.Sockets().Socket(domain, typ&^flags, protocol)
+	if errno != abi.OK {
+		return 0, errno
 	}
-	return c.p.fds.add(c.p.fs.NewFile(s, flags, abi.S_IFSOCK|0o777), 0, c.u32(1)&sockCloexec != 0)
+	return p.addSocket(s, typ)
 }
 
-// onSocket is for functions whose argument 0 is a socket's descriptor; ENOTSOCK
-// for others.
-func onSocket(f func(call, *socket) abi.Errno) func(call) abi.Errno {
-	return onFile(func(c call, file *memfs.File) abi.Errno {
-		if s, ok := file.Stream().(*socket); ok {
-			return f(c, s)
+// SocketPair is socketpair(AF_UNIX, type, 0).
+func (p *Process) SocketPair(typ uint32) (fds [2]int32, errno abi.Errno) {
+	a, b, errno := p.Sockets().Pair(typ &^ (abi.SOCK_NONBLOCK | abi.SOCK_CLOEXEC))
+	if errno != abi.OK {
+		return fds, errno
+	}
+	if fds[0], errno = p.addSocket(a, typ); errno != abi.OK {
+		b.Close()
+		return fds, errno
+	}
+	if fds[1], errno = p.addSocket(b, typ); errno != abi.OK {
+		p.fds.close(fds[0])
+	}
+	return fds, errno
+}
+
+// addSocket returns a descriptor for s; flags are those of SOCK_NONBLOCK and
+// SOCK_CLOEXEC.
+func (p *Process) addSocket(s *netstack.Socket, flags uint32) (int32, abi.Errno) {
+	f := p.fs.NewFile(s, abi.O_RDWR|flags&abi.SOCK_NONBLOCK, abi.S_IFSOCK|0o777)
+	return p.fds.add(f, 0, flags&abi.SOCK_CLOEXEC != 0)
+}
+
+// SocketOf returns the socket of a descriptor: EBADF, or ENOTSOCK for others.
+func (p *Process) SocketOf(fd int32) (*netstack.Socket, abi.Errno) {
+	f, errno := p.fds.get(fd)
+	if errno != abi.OK {
+		return nil, errno
+	}
+	if s, ok := f.Stream().(*netstack.Socket); ok {
+		return s, abi.OK
+	}
+	return nil, abi.ENOTSOCK
+}
+
+// doSocket is socket(domain, type, protocol, …).
+func doSocket(c call) (int32, abi.Errno) { return c.p.Socket(c.u32(0), c.u32(1), c.u32(2)) }
+
+// sock is a socket in a call.
+type sock struct {
+	*netstack.Socket
+	file *memfs.File
+}
+
+// onSocket is for functions whose argument 0 is a socket's descriptor.
+func onSocket(f func(call, sock) (int32, abi.Errno)) func(call) (int32, abi.Errno) {
+	return func(c call) (int32, abi.Errno) {
+		s, errno := c.p.SocketOf(c.i32(0))
+		if errno != abi.OK {
+			return 0, errno
 		}
-		return abi.ENOTSOCK
-	})
+		file, _ := c.p.fds.get(c.i32(0))
+		return f(c, sock{s, file})
+	}
 }
 
-// refused is for functions that would reach the network. EACCES becomes
-// Python's PermissionError, which is what it is: the program may not.
-func refused(call, *socket) abi.Errno { return abi.EACCES }
+// retry calls try until it has an answer other than EAGAIN, after each time that
+// the socket is ready; with nonblock only once. try does not wait. limit is
+// SO_RCVTIMEO or SO_SNDTIMEO.
+func (c call) retry(s sock, events abi.Events, limit time.Duration, nonblock bool, try func() (int, abi.Errno)) (int32, abi.Errno) {
+	for {
+		n, errno := try()
+		if errno != abi.EAGAIN || nonblock || s.file.Flags()&abi.O_NONBLOCK != 0 {
+			return int32(n), errno
+		}
+		if _, errno := c.waiting(func(ctx context.Context) (int, abi.Errno) { return 0, s.Wait(ctx, events, limit) }); errno != abi.OK {
+			return 0, errno
+		}
+	}
+}
 
-// unconnected is for functions that need another end.
-func unconnected(call, *socket) abi.Errno { return abi.ENOTCONN }
+// doBind is bind(fd, *addr, len).
+func doBind(c call, s sock) (int32, abi.Errno) {
+	a, errno := c.address(s, 1, 2)
+	if errno != abi.OK {
+		return 0, errno
+	}
+	if s.Domain != abi.AF_UNIX || a.Path == "" || a.Path[0] == 0 {
+		return 0, s.Bind(a)
+	}
+	switch errno := c.p.fs.Mknod(c.p.cwd, a.Path, abi.S_IFSOCK|0o777&^c.p.umask); errno {
+	case abi.OK:
+	case abi.EEXIST:
+		return 0, abi.EADDRINUSE
+	default:
+		return 0, errno
+	}
+	if a.Node, errno = c.p.fs.Lookup(c.p.cwd, a.Path, false); errno == abi.OK {
+		errno = s.Bind(a)
+	}
+	if errno != abi.OK {
+		c.p.fs.Unlink(c.p.cwd, a.Path)
+	}
+	return 0, errno
+}
 
-// doGetsockname is getsockname(fd, *addr, *len): the address that an unbound
-// socket has. As much as there is room for is written, len is what it wants.
-func doGetsockname(c call, s *socket) abi.Errno {
-	addr := make([]byte, map[uint32]int{afUnix: 2, afInet: 16, afInet6: 28}[s.domain])
-	binary.LittleEndian.PutUint16(addr, uint16(s.domain))
-	return c.putSized(c.u32(1), c.u32(2), addr)
+// doListen is listen(fd, backlog).
+func doListen(c call, s sock) (int32, abi.Errno) { return 0, s.Listen(c.i32(1)) }
+
+// doConnect is connect(fd, *addr, len).
+func doConnect(c call, s sock) (int32, abi.Errno) {
+	a, errno := c.destination(s, 1, 2)
+	if errno != abi.OK {
+		return 0, errno
+	}
+	if errno = s.Connect(c.ctx, a); errno != abi.EINPROGRESS {
+		return 0, errno
+	}
+	if s.file.Flags()&abi.O_NONBLOCK != 0 {
+		if s.Domain == abi.AF_UNIX {
+			errno = abi.EAGAIN // as Linux, where the backlog is full
+		}
+		return 0, errno
+	}
+	_, errno = c.waiting(func(ctx context.Context) (int, abi.Errno) {
+		return 0, s.Wait(ctx, abi.POLLOUT, s.SendLimit())
+	})
+	switch errno {
+	case abi.OK:
+		errno = s.Connected()
+	case abi.EAGAIN:
+		errno = abi.EINPROGRESS
+	}
+	return 0, errno
+}
+
+// doAccept4 is accept4(fd, *addr, *len, flags).
+func doAccept4(c call, s sock) (int32, abi.Errno) {
+	var peer *netstack.Socket
+	var from netstack.Addr
+	if _, errno := c.retry(s, abi.POLLIN, s.ReceiveLimit(), false, func() (n int, errno abi.Errno) {
+		peer, from, errno = s.Accept()
+		return 0, errno
+	}); errno != abi.OK {
+		return 0, errno
+	}
+	if errno := c.putAddress(1, 2, from); errno != abi.OK {
+		peer.Close()
+		return 0, errno
+	}
+	return c.p.addSocket(peer, c.u32(3))
+}
+
+// doGetsockname is getsockname(fd, *addr, *len).
+func doGetsockname(c call, s sock) (int32, abi.Errno) { return 0, c.putAddress(1, 2, s.Name()) }
+
+// doGetpeername is getpeername(fd, *addr, *len).
+func doGetpeername(c call, s sock) (int32, abi.Errno) {
+	a, errno := s.Peer()
+	if errno != abi.OK {
+		return 0, errno
+	}
+	return 0, c.putAddress(1, 2, a)
 }
 
 // doGetsockopt is getsockopt(fd, level, option, *value, *len).
-func doGetsockopt(c call, s *socket) abi.Errno {
-	if c.u32(1) != solSocket {
-		return abi.ENOPROTOOPT
+func doGetsockopt(c call, s sock) (int32, abi.Errno) {
+	room, ok := c.mem.Uint32(c.u32(4))
+	if !ok {
+		return 0, abi.EFAULT
 	}
-	var v uint32
-	switch c.u32(2) {
-	case soType:
-		v = s.typ
-	case soDomain:
-		v = s.domain
-	case soProto:
-		v = s.protocol
-	case soError:
-	default:
-		return abi.ENOPROTOOPT
+	if int32(room) < 0 {
+		return 0, abi.EINVAL
 	}
-	return c.putSized(c.u32(3), c.u32(4), binary.LittleEndian.AppendUint32(nil, v))
+	v, errno := s.Option(c.u32(1), c.u32(2))
+	if errno != abi.OK {
+		return 0, errno
+	}
+	return 0, c.putSized(c.u32(3), c.u32(4), v[:min(len(v), int(room))])
+}
+
+// doTryShutdown is _try_shutdown(fd, how, *result): Pyodide asks it first for its
+// sockets on Node, and the system call behind it is a stub. It reports whether
+// the descriptor is a socket.
+func doTryShutdown(c call) uint64 {
+	s, errno := c.p.SocketOf(c.i32(0))
+	if errno == abi.OK {
+		errno = s.Shutdown(c.u32(1))
+	}
+	if !c.mem.PutUint32(c.u32(2), uint32(-int32(errno))) {
+		return 0
+	}
+	return 1
 }
 
 // putSized writes what fits of v into a buffer whose size is at sizeAt, and
@@ -114,36 +234,60 @@ func (c call) putSized(addr, sizeAt uint32, v []byte) abi.Errno {
 	return fault(c.mem.PutUint32(sizeAt, uint32(len(v))))
 }
 
-// Results of getaddrinfo and getnameinfo.
-const (
-	eaiFail   = -4
-	eaiSystem = -11
-)
-
-// doGetaddrinfo is getaddrinfo(node, service, hints, *result), which answers
-// as socket does.
-func doGetaddrinfo(c call) uint64 {
-	c.p.Guest.SetErrno(c.ctx, int32(abi.EACCES))
-	return eai(eaiSystem)
-}
-
-// doGetnameinfo is getnameinfo(…).
-func doGetnameinfo(call) uint64 { return eai(eaiFail) }
-
-func eai(code int32) uint64 { return uint64(uint32(code)) }
-
-// doLookupName is _emscripten_lookup_name(name) of gethostbyname: the address
-// in network order. Only a name that is an address has one; for others the
-// answer is 0.0.0.0, as there is no way to say no.
-func doLookupName(c call) uint64 {
-	name, _, ok := c.mem.CString(c.u32(0), 255)
+// address decodes the address of which arguments at and size are the place and
+// the length.
+func (c call) address(s sock, at, size int) (netstack.Addr, abi.Errno) {
+	if c.u32(size) > abi.SockaddrMax {
+		return netstack.Addr{}, abi.EINVAL
+	}
+	b, ok := c.mem.Bytes(c.u32(at), c.u32(size))
 	if !ok {
-		return 0
+		return netstack.Addr{}, abi.EFAULT
 	}
-	addr, err := netip.ParseAddr(name)
-	if err != nil || !addr.Is4() {
-		return 0
+	a, errno := abi.DecodeSockaddr(b)
+	if a.Family == abi.AF_INET && s.Domain != abi.AF_INET {
+		var known bool
+		if a, known = c.p.aliases.real(a); !known {
+			return netstack.Addr{}, abi.EAFNOSUPPORT
+		}
 	}
-	b := addr.As4()
-	return uint64(binary.LittleEndian.Uint32(b[:]))
+	return netstack.Addr{Sockaddr: a}, errno
 }
+
+// destination is address, with the file that a path names.
+func (c call) destination(s sock, at, size int) (netstack.Addr, abi.Errno) {
+	a, errno := c.address(s, at, size)
+	if errno != abi.OK || a.Family != abi.AF_UNIX || a.Path == "" || a.Path[0] == 0 {
+		return a, errno
+	}
+	if a.Node, errno = c.p.fs.Lookup(c.p.cwd, a.Path, true); errno == abi.OK && a.Node.Type() != abi.S_IFSOCK {
+		errno = abi.ECONNREFUSED
+	}
+	return a, errno
+}
+
+// putAddress writes an address, of which arguments at and size are the place and
+// where its length is, unless the place is 0.
+func (c call) putAddress(at, size int, a netstack.Addr) abi.Errno {
+	if c.u32(at) == 0 {
+		return abi.OK
+	}
+	room, ok := c.mem.Uint32(c.u32(size))
+	if !ok {
+		return abi.EFAULT
+	}
+	return c.putSized(c.u32(at), c.u32(size), c.p.encode(a, room))
+}
+
+// encode encodes an address for a buffer of that size; none has no bytes.
+func (p *Process) encode(a netstack.Addr, room uint32) []byte {
+	switch {
+	case a.Family == 0:
+		return nil
+	case a.Family != abi.AF_INET && room == abi.SockaddrInSize:
+		return p.aliases.of(a.Sockaddr).Encode()
+	}
+	return a.Encode()
+}
+
+var le = binary.LittleEndian

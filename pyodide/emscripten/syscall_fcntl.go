@@ -1,6 +1,9 @@
 package emscripten
 
-import "coderunner/pyodide/abi"
+import (
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/netstack"
+)
 
 // doFcntl64 is fcntl64(fd, command, *argument). Locks succeed: nobody else is
 // there to hold one.
@@ -104,7 +107,8 @@ func (c call) pointee(varargs uint32) (uint32, abi.Errno) {
 	return c.vararg(addr)
 }
 
-// fionread stores how many bytes of a regular file are left to read.
+// fionread stores how many bytes of a regular file are left to read, or wait in a
+// socket.
 func (c call) fionread() abi.Errno {
 	f, errno := c.file(0)
 	if errno != abi.OK {
@@ -113,6 +117,9 @@ func (c call) fionread() abi.Errno {
 	addr, errno := c.vararg(c.u32(2))
 	if errno != abi.OK {
 		return errno
+	}
+	if s, ok := f.Stream().(*netstack.Socket); ok {
+		return fault(c.mem.PutUint32(addr, uint32(s.Available())))
 	}
 	st := f.Stat()
 	if st.Mode&abi.S_IFMT != abi.S_IFREG {

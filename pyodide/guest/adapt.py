@@ -8,8 +8,8 @@ import sys
 
 
 _NO_NETWORK = (
-    "network access is not allowed: Python programs have no network here; "
-    "JavaScript has fetch, where the permission --allow-net was given"
+    "network access is not allowed: the permission --allow-net was not given; "
+    "servers and clients of this program reach each other at 127.0.0.1"
 )
 
 _NO_PROCESSES = (
@@ -18,66 +18,25 @@ _NO_PROCESSES = (
 )
 
 
-def _selector_events(module):
-    """asyncio's wake-up channel as a pipe: there are no socket pairs here."""
-    loop = module.BaseSelectorEventLoop
-
-    def make(self):
-        r, w = os.pipe()
-        os.set_blocking(r, False)
-        os.set_blocking(w, False)
-        self._ssock, self._csock = _PipeEnd(r), _PipeEnd(w)
-        self._internal_fds += 1
-        self._add_reader(r, self._read_from_self)
-
-    loop._make_self_pipe = make
-
-
-class _PipeEnd:
-    """The few methods of a socket that asyncio calls on its wake-up channel."""
-
-    def __init__(self, fd):
-        self._fd = fd
-
-    def fileno(self):
-        return self._fd
-
-    def recv(self, n):
-        return os.read(self._fd, n)
-
-    def send(self, data):
-        return os.write(self._fd, data)
-
-    def close(self):
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-
 def _socket(module):
-    """Says why there is no network, where the C library only knows EACCES. A
-    socket can be made: some programs do no more with it."""
+    """Adds what this build's C code lacks."""
+    import _coderunner_socket
 
-    def refuse(*args, **kwargs):
-        raise PermissionError(module.errno.EACCES, _NO_NETWORK)
+    _coderunner_socket.complete(module)
 
-    class NameRefused(PermissionError, module.gaierror):
-        """What callers of the name functions are prepared for, and why."""
 
-    NameRefused.__name__ = NameRefused.__qualname__ = "PermissionError"
-    NameRefused.__module__ = "builtins"
+def _base_events(module):
+    """Names are looked up without a thread, which takes longer than most."""
+    socket = module.socket
 
-    def refuse_name(*args, **kwargs):
-        raise NameRefused(module.errno.EACCES, _NO_NETWORK)
+    async def getaddrinfo(self, host, port, *, family=0, type=0, proto=0, flags=0):
+        return socket.getaddrinfo(host, port, family, type, proto, flags)
 
-    for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex", "gethostbyaddr", "getnameinfo"):
-        setattr(module, name, refuse_name)
-    module.gethostname = lambda: "localhost"
-    module.getfqdn = lambda name="": name.strip() if name.strip() not in ("", "0.0.0.0", "::") else "localhost"
-    module.socketpair = refuse
-    for name in ("accept", "bind", "connect", "listen", "sendmsg", "sendto"):
-        setattr(module.socket, name, refuse)
-    module.socket.connect_ex = lambda self, address: module.errno.EACCES
+    async def getnameinfo(self, sockaddr, flags=0):
+        return socket.getnameinfo(sockaddr, flags)
+
+    module.BaseEventLoop.getaddrinfo = getaddrinfo
+    module.BaseEventLoop.getnameinfo = getnameinfo
 
 
 def _metadata(module):
@@ -143,15 +102,17 @@ def _locale(module):
 
 
 _CHANGES = {
-    "asyncio.selector_events": _selector_events,
+    "_socket": _socket,
+    "asyncio.base_events": _base_events,
     "importlib.metadata": _metadata,
     "locale": _locale,
     "pyodide.http": _pyodide_http,
     "rich.live": _rich,
-    "socket": _socket,
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,
 }
+
+_BUILTIN = importlib.machinery.BuiltinImporter
 
 _NO_JAVASCRIPT = "there is no JavaScript here. Run JavaScript with the language 'javascript'."
 _NO_POOL = "there are no processes here: call the function in a loop, or with map."
@@ -173,7 +134,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         change = _CHANGES.get(name)
         if change is None:
             return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        spec = (_BUILTIN if name in sys.builtin_module_names else importlib.machinery.PathFinder).find_spec(name, path)
         if spec is not None and spec.loader is not None:
             spec.loader = _Changing(spec.loader, change)
         return spec

@@ -43,7 +43,8 @@ type symlink struct {
 }
 
 // otherFile is a file of a host directory that is neither a directory nor a
-// symbolic link: its S_IFMT bits. What it holds stays on the host.
+// symbolic link: its S_IFMT bits. What it holds stays on the host. Without a host
+// it is the name of a socket.
 type otherFile uint32
 
 func (*directory) format() uint32 { return abi.S_IFDIR }

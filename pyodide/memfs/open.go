@@ -186,6 +186,8 @@ func (fsys *FS) openOldLocked(p location, flags uint32, who actor) abi.Errno {
 		return abi.EROFS
 	case !n.may(who, need):
 		return abi.EACCES
+	case n.Type() == abi.S_IFSOCK:
+		return abi.ENXIO
 	case n.host != nil && !n.IsDir() && n.Type() != abi.S_IFREG:
 		return abi.EACCES // a pipe, a device, a socket: opening one does things, or waits
 	}

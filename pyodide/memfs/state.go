@@ -21,7 +21,8 @@ type Saved struct {
 
 // State returns what is in memory, directories before their entries, without
 // mounts, devices and what is in a [HostDir], and without what is in the directory
-// except. Its error names what cannot be saved: FIFOs and files with several names.
+// except. Its error names what cannot be saved: FIFOs, sockets and files with
+// several names.
 func (fsys *FS) State(except string) (list []Saved, err error) {
 	if err := fsys.save(fsys.root, "/", except, &list); err != nil {
 		return nil, err
@@ -54,6 +55,8 @@ func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 		switch k := c.kind.(type) {
 		case *pipe:
 			return fmt.Errorf("%s is a FIFO", at)
+		case otherFile:
+			return fmt.Errorf("%s is a socket", at)
 		case *symlink:
 			saved.Target = k.target
 		}

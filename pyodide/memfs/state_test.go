@@ -50,6 +50,15 @@ func TestState(t *testing.T) {
 	if _, err := fsys.State(""); err == nil {
 		t.Error("a FIFO was saved")
 	}
+	if e := fsys.Unlink(nil, "/home/q"); e != abi.OK {
+		t.Fatal(e)
+	}
+	if e := fsys.Mknod(nil, "/home/s", abi.S_IFSOCK|0o600); e != abi.OK {
+		t.Fatal(e)
+	}
+	if _, err := fsys.State(""); err == nil {
+		t.Error("a socket was saved")
+	}
 	if err := other.Restore([]Saved{{Path: "/x", Mode: abi.S_IFIFO}}); err == nil {
 		t.Error("a FIFO was restored")
 	}

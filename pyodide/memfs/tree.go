@@ -64,7 +64,7 @@ func (fsys *FS) Mknod(dir *Node, path string, mode uint32) abi.Errno {
 	switch typ {
 	case 0:
 		typ = abi.S_IFREG
-	case abi.S_IFREG, abi.S_IFIFO:
+	case abi.S_IFREG, abi.S_IFIFO, abi.S_IFSOCK:
 	default:
 		return abi.EPERM
 	}
@@ -87,10 +87,13 @@ func (fsys *FS) Mknod(dir *Node, path string, mode uint32) abi.Errno {
 	return fsys.addLocked(p.parent, p.name, fsys.newFile(typ, mode))
 }
 
-// newFile returns a regular file or a FIFO without a name.
+// newFile returns a regular file, a FIFO or a socket without a name.
 func (fsys *FS) newFile(typ, perm uint32) *Node {
-	if typ == abi.S_IFIFO {
+	switch typ {
+	case abi.S_IFIFO:
 		return fsys.newNode(new(pipe), perm)
+	case abi.S_IFSOCK:
+		return fsys.newNode(otherFile(typ), perm)
 	}
 	return fsys.newNode(new(contents), perm)
 }
