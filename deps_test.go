@@ -51,6 +51,7 @@ const imports = `
 	internal/kernel: pyodide/abi pyodide/memfs
 	internal/shell: internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
+	internal/commands: internal/kernel pyodide/abi pyodide/memfs
 	internal/sandbox:
 	internal/hostile:
 	runners/deno/codecache: cache internal/builder internal/recent
@@ -101,6 +102,7 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/peterh/liner: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
+	github.com/dlclark/regexp2: internal/commands
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard runners/deno/process

@@ -1,0 +1,455 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// awkSpecial are the variables that awk itself reads or sets, in the order of
+// their slots.
+var awkSpecial = []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
+	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO"}
+
+const (
+	varNF = iota
+	varNR
+	varFNR
+	varFS
+	varOFS
+	varORS
+	varRS
+	varFILENAME
+	varSUBSEP
+	varRSTART
+	varRLENGTH
+	varCONVFMT
+	varOFMT
+	varENVIRON
+	varARGC
+	varARGV
+	varRT
+	varPROCINFO
+)
+
+// awkRun is a running program.
+type awkRun struct {
+	c       *call
+	prog    *awkProgram
+	globals []awkCell
+	frame   []*awkCell // parameters of the running function
+	depth   int        // of calls
+
+	record  string
+	fields  []awkValue // from 1
+	nf      int
+	split   bool // fields are those of the record
+	stale   bool // the record is not that of the fields
+	fs, rs  string
+	fsExpr  pattern
+	convfmt string
+	ofs     string
+	subsep  string
+
+	input   *awkInputs
+	streams map[string]*awkStream
+	regexes map[string]pattern
+	seed    float64
+	random  awkRandom
+	steps   int
+	held    int64 // bytes of arrays, in part reserved
+	charged int64
+	ret     awkValue
+	rtSet   bool
+}
+
+// Errors that change the flow of a program.
+var (
+	errAwkNext     = errors.New("next")
+	errAwkNextFile = errors.New("nextfile")
+	errAwkBreak    = errors.New("break")
+	errAwkContinue = errors.New("continue")
+	errAwkReturn   = errors.New("return")
+)
+
+// awkExit is the statement exit.
+type awkExit struct{ status int }
+
+func (*awkExit) Error() string { return "exit" }
+
+func awk(c *call) int {
+	o, status := c.options("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval b,characters-as-bytes O,optimize S,sandbox")
+	if o == nil {
+		return status
+	}
+	var parts []string
+	for _, p := range o.set {
+		switch p.name {
+		case "e":
+			parts = append(parts, p.value)
+		case "f":
+			data, err := c.readFile(p.value)
+			if err != nil {
+				return c.die(2, "fatal: cannot open source file `%s' for reading: %s", p.value, text(err))
+			}
+			parts = append(parts, string(data))
+		}
+	}
+	if parts == nil {
+		if len(o.args) == 0 {
+			c.warnf("usage: awk [-F fs][-v var=value][prog | -f progfile][file ...]\n")
+			return 2
+		}
+		parts, o.args = o.args[:1], o.args[1:]
+	}
+	prog, err := parseAwk(strings.Join(parts, "\n"))
+	if err != nil {
+		return c.die(1, "cmd. line:%s", err)
+	}
+	r := newAwkRun(c, prog, o.args)
+	for _, p := range o.set {
+		switch p.name {
+		case "v":
+			if !r.assignment(p.value) {
+				return c.die(2, "improper assignment: -v %s", p.value)
+			}
+		case "F":
+			fs := p.value
+			if fs == "t" {
+				fs = "\t"
+			}
+			r.assignment("FS=" + fs)
+		}
+	}
+	return r.run()
+}
+
+func newAwkRun(c *call, prog *awkProgram, args []string) *awkRun {
+	r := &awkRun{
+		c: c, prog: prog, globals: make([]awkCell, len(prog.globals)), split: true,
+		streams: map[string]*awkStream{}, regexes: map[string]pattern{}, convfmt: "%.6g", ofs: " ", subsep: "\x1c", fs: " ", rs: "\n",
+		random: awkRandom{1},
+	}
+	for slot, s := range map[int]string{varFS: " ", varOFS: " ", varORS: "\n", varRS: "\n", varSUBSEP: "\x1c", varCONVFMT: "%.6g", varOFMT: "%.6g", varFILENAME: "", varRT: ""} {
+		r.globals[slot].v = awkStr(s)
+	}
+	for slot, n := range map[int]float64{varNR: 0, varFNR: 0, varNF: 0, varRSTART: 0, varRLENGTH: -1, varARGC: float64(len(args) + 1)} {
+		r.globals[slot].v = awkNum(n)
+	}
+	for _, e := range c.p.Env {
+		k, v, _ := strings.Cut(e, "=")
+		r.globals[varENVIRON].arr().set(k, awkValue{kind: awkInput, s: v})
+	}
+	argv := r.globals[varARGV].arr()
+	for i, a := range append([]string{"awk"}, args...) {
+		argv.set(fmt.Sprint(i), awkValue{kind: awkInput, s: a})
+	}
+	r.globals[varPROCINFO].arr()
+	r.input = &awkInputs{r: r, next: 1}
+	return r
+}
+
+// assignment performs "name=value", with the escapes of a string constant.
+func (r *awkRun) assignment(arg string) bool {
+	name, value, ok := strings.Cut(arg, "=")
+	if !ok || name == "" || name[0] >= '0' && name[0] <= '9' || strings.ContainsFunc(name, func(ch rune) bool { return ch > 127 || !wordByte(byte(ch)) }) {
+		return false
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); {
+		if value[i] == '\\' {
+			t, n := awkEscape(value[i:])
+			b.WriteString(t)
+			i += n
+			continue
+		}
+		b.WriteByte(value[i])
+		i++
+	}
+	if slot, ok := r.prog.globals[name]; ok {
+		r.setGlobal(slot, awkValue{kind: awkInput, s: b.String()})
+	}
+	return true
+}
+
+// setGlobal assigns to a global variable, and takes note of special ones.
+func (r *awkRun) setGlobal(slot int, v awkValue) {
+	if slot == varNF {
+		r.setNF(int(v.num()))
+		return
+	}
+	r.globals[slot].v = v
+	switch slot {
+	case varFS:
+		r.fs, r.fsExpr = v.str(r.convfmt), nil
+	case varRS:
+		r.rs, r.rtSet = v.str(r.convfmt), false
+	case varOFS:
+		r.ofs = v.str(r.convfmt)
+	case varSUBSEP:
+		r.subsep = v.str(r.convfmt)
+	case varCONVFMT:
+		r.convfmt = v.str(r.convfmt)
+	}
+}
+
+// run runs the whole program.
+func (r *awkRun) run() int {
+	err := r.main()
+	status := 0
+	var exit *awkExit
+	if errors.As(err, &exit) {
+		status, err = exit.status, nil
+	}
+	r.closeAll()
+	switch {
+	case err == nil || errors.Is(err, errStopped) || r.c.ctx.Err() != nil:
+	default:
+		return r.c.die(2, "fatal: %s", text(err))
+	}
+	return status
+}
+
+func (r *awkRun) main() (err error) {
+	for _, b := range r.prog.begin {
+		if err = r.block(b); err != nil {
+			break
+		}
+	}
+	var exit *awkExit
+	if err == nil && (len(r.prog.rules) > 0 || len(r.prog.end) > 0) {
+		err = r.records()
+	}
+	if err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	for _, b := range r.prog.end {
+		if e := r.block(b); e != nil {
+			var again *awkExit
+			if errors.As(e, &again) && exit != nil && again.status == 0 {
+				return exit
+			}
+			return e
+		}
+	}
+	return err
+}
+
+// records runs the rules on every record.
+func (r *awkRun) records() error {
+	for {
+		record, ok, err := r.input.read()
+		if !ok || err != nil {
+			return err
+		}
+		r.setRecord(record)
+		for _, rule := range r.prog.rules {
+			if err = r.rule(rule); err != nil {
+				break
+			}
+		}
+		switch err {
+		case nil, errAwkNext:
+		case errAwkNextFile:
+			r.input.skip()
+		default:
+			return err
+		}
+	}
+}
+
+func (r *awkRun) rule(rule *awkRule) error {
+	if rule.from != nil && !rule.active {
+		v, err := r.eval(rule.from)
+		if err != nil || !v.truth() {
+			return err
+		}
+		rule.active = rule.to != nil
+	}
+	if rule.active {
+		v, err := r.eval(rule.to)
+		if err != nil {
+			return err
+		}
+		rule.active = !v.truth()
+	}
+	if rule.bare {
+		return r.print(&awkNode{op: "print"})
+	}
+	return r.block(rule.body)
+}
+
+// setRecord sets $0.
+func (r *awkRun) setRecord(s string) { r.record, r.split, r.stale = s, false, false }
+
+// splitFields splits the record when a field is asked for.
+func (r *awkRun) splitFields() error {
+	if r.split {
+		return nil
+	}
+	r.split = true
+	parts, err := r.cut(r.record, r.fs, r.fsExpr, r.rs == "", r.fields[:0])
+	r.fields = parts
+	r.nf = len(parts)
+	r.globals[varNF].v = awkNum(float64(r.nf))
+	return err
+}
+
+// cut splits a string at a separator as FS does and appends the parts to out.
+func (r *awkRun) cut(s, fs string, expr pattern, paragraph bool, out []awkValue) ([]awkValue, error) {
+	add := func(part string) { out = append(out, awkValue{kind: awkInput, s: part}) }
+	switch {
+	case fs == " ":
+		for i := 0; i < len(s); {
+			for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n') {
+				i++
+			}
+			start := i
+			for i < len(s) && s[i] != ' ' && s[i] != '\t' && s[i] != '\n' {
+				i++
+			}
+			if i > start {
+				add(s[start:i])
+			}
+		}
+	case s == "":
+	case fs == "" && expr == nil:
+		for _, ch := range s {
+			add(string(ch))
+		}
+	case expr == nil && len(fs) == 1 && fs != `\` && !paragraph:
+		for {
+			at := strings.IndexByte(s, fs[0])
+			if at < 0 {
+				break
+			}
+			add(s[:at])
+			s = s[at+1:]
+		}
+		add(s)
+	default:
+		if expr == nil {
+			source := fs
+			if len(fs) == 1 {
+				source = "[" + fs + "]"
+			}
+			if paragraph {
+				source = "(" + source + ")|\n"
+			}
+			var err error
+			if expr, err = r.regex(source); err != nil {
+				return out, err
+			}
+		}
+		end := 0
+		for _, m := range expr.FindAllSubmatchIndex([]byte(s), -1) {
+			if m[1] > m[0] {
+				add(s[end:m[0]])
+				end = m[1]
+			}
+		}
+		add(s[end:])
+	}
+	return out, nil
+}
+
+// setNF changes the number of fields.
+func (r *awkRun) setNF(n int) {
+	r.splitFields()
+	n = max(0, min(n, awkMaxFields))
+	for len(r.fields) < n {
+		r.fields = append(r.fields, awkValue{})
+	}
+	clear(r.fields[n:])
+	r.fields = r.fields[:n]
+	r.nf, r.stale = n, true
+	r.globals[varNF].v = awkNum(float64(n))
+}
+
+// awkMaxFields bounds the fields of a record.
+const awkMaxFields = 1 << 20
+
+// line returns $0, joined from the fields if one was changed.
+func (r *awkRun) line() string {
+	if r.stale {
+		parts := make([]string, len(r.fields))
+		for i, f := range r.fields {
+			parts[i] = f.str(r.convfmt)
+		}
+		r.record, r.stale = strings.Join(parts, r.ofs), false
+	}
+	return r.record
+}
+
+func (r *awkRun) field(n int) (awkValue, error) {
+	switch {
+	case n < 0:
+		return awkValue{}, fmt.Errorf("negative field index $%d", n)
+	case n == 0:
+		return awkValue{kind: awkInput, s: r.line()}, nil
+	}
+	if err := r.splitFields(); err != nil || n > len(r.fields) {
+		return awkValue{kind: awkInput}, err
+	}
+	return r.fields[n-1], nil
+}
+
+func (r *awkRun) setField(n int, v awkValue) error {
+	switch {
+	case n < 0 || n > awkMaxFields:
+		return fmt.Errorf("invalid field index $%d", n)
+	case n == 0:
+		r.setRecord(v.str(r.convfmt))
+		return nil
+	}
+	if err := r.splitFields(); err != nil {
+		return err
+	}
+	if n > len(r.fields) {
+		r.setNF(n)
+	}
+	if v.kind == awkNumeric {
+		v = awkValue{kind: awkNumeric, n: v.n}
+	}
+	r.fields[n-1], r.stale = v, true
+	return nil
+}
+
+// regex compiles a dynamic expression once.
+func (r *awkRun) regex(source string) (pattern, error) {
+	if p := r.regexes[source]; p != nil {
+		return p, nil
+	}
+	p, err := dialect{extended: true, escapes: true}.compile(source)
+	if err != nil {
+		return nil, fmt.Errorf("regular expression compile failed (%s)\n%s", err, source)
+	}
+	if len(r.regexes) > 500 {
+		clear(r.regexes)
+	}
+	r.regexes[source] = p
+	return p, nil
+}
+
+// hold charges what an array or a string takes.
+func (r *awkRun) hold(n int64) error {
+	if r.held += n; r.held > r.charged {
+		if err := r.c.reserve(1 << 20); err != nil {
+			return err
+		}
+		r.charged += 1 << 20
+	}
+	return nil
+}
+
+// room checks that a string of n bytes is within the budget.
+func (r *awkRun) room(n int) error {
+	if n < 1<<20 {
+		return nil
+	}
+	if err := r.c.reserve(int64(n)); err != nil {
+		return err
+	}
+	r.c.release(int64(n))
+	return nil
+}

@@ -1,0 +1,559 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// block runs statements.
+func (r *awkRun) block(list []*awkNode) error {
+	for _, n := range list {
+		if err := r.statement(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tick looks now and then whether the program should end.
+func (r *awkRun) tick() error {
+	if r.steps++; r.steps&0x3ff == 0 && r.c.stopped() {
+		return errStopped
+	}
+	return nil
+}
+
+func (r *awkRun) statement(n *awkNode) error {
+	switch n.op {
+	case "expr":
+		_, err := r.eval(n.a)
+		return err
+	case "print", "printf":
+		return r.print(n)
+	case "if":
+		v, err := r.eval(n.a)
+		if err != nil {
+			return err
+		}
+		if v.truth() {
+			return r.block(n.body)
+		}
+		return r.block(n.list)
+	case "block":
+		return r.block(n.body)
+	case "while", "do", "for":
+		return r.loop(n)
+	case "forin":
+		return r.forIn(n)
+	case "switch":
+		return r.choose(n)
+	case "next":
+		return errAwkNext
+	case "nextfile":
+		return errAwkNextFile
+	case "break":
+		return errAwkBreak
+	case "continue":
+		return errAwkContinue
+	case "delete":
+		return r.remove(n)
+	}
+	// exit and return
+	v := awkValue{}
+	if n.a != nil {
+		var err error
+		if v, err = r.eval(n.a); err != nil {
+			return err
+		}
+	}
+	if n.op == "return" {
+		r.ret = v
+		return errAwkReturn
+	}
+	return &awkExit{int(v.num()) & 0xff}
+}
+
+func (r *awkRun) loop(n *awkNode) error {
+	if n.op == "for" && n.list != nil {
+		if err := r.statement(n.list[0]); err != nil {
+			return err
+		}
+	}
+	for first := true; ; first = false {
+		if err := r.tick(); err != nil {
+			return err
+		}
+		if n.a != nil && (n.op != "do" || !first) {
+			v, err := r.eval(n.a)
+			if err != nil || !v.truth() {
+				return err
+			}
+		}
+		switch err := r.block(n.body); err {
+		case nil, errAwkContinue:
+		case errAwkBreak:
+			return nil
+		default:
+			return err
+		}
+		if n.op == "for" && n.b != nil {
+			if err := r.statement(n.b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *awkRun) forIn(n *awkNode) error {
+	arr := r.cell(n.b).arr()
+	keys := arr.list()
+	r.sortKeys(arr, keys)
+	for _, k := range keys {
+		if !arr.has(k) {
+			continue
+		}
+		if err := r.tick(); err != nil {
+			return err
+		}
+		if err := r.assign(n.a, awkValue{kind: awkInput, s: k}); err != nil {
+			return err
+		}
+		switch err := r.block(n.body); err {
+		case nil, errAwkContinue:
+		case errAwkBreak:
+			return nil
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// sortKeys orders keys by PROCINFO["sorted_in"], as gawk does.
+func (r *awkRun) sortKeys(arr *awkArray, keys []string) {
+	e := r.globals[varPROCINFO].arr().m["sorted_in"]
+	if e == nil {
+		return
+	}
+	less := map[string]func(a, b string) int{
+		"@ind_str": strings.Compare,
+		"@ind_num": func(a, b string) int { return compareFloat(awkNumber0(a), awkNumber0(b)) },
+		"@val_num": func(a, b string) int { return compareFloat(arr.m[a].v.num(), arr.m[b].v.num()) },
+		"@val_str": func(a, b string) int { return strings.Compare(arr.m[a].v.str(r.convfmt), arr.m[b].v.str(r.convfmt)) },
+	}
+	order, down := strings.CutSuffix(e.v.str(r.convfmt), "_desc")
+	if compare := less[strings.TrimSuffix(order, "_asc")]; compare != nil {
+		slices.SortStableFunc(keys, func(a, b string) int {
+			if down {
+				a, b = b, a
+			}
+			return compare(a, b)
+		})
+	}
+}
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (r *awkRun) choose(n *awkNode) error {
+	v, err := r.eval(n.a)
+	if err != nil {
+		return err
+	}
+	at := -1
+	for i, c := range n.list {
+		if c.op == "default" {
+			if at < 0 {
+				at = i
+			}
+			continue
+		}
+		if c.a.op == "regex" {
+			if c.a.expr.Match([]byte(v.str(r.convfmt))) {
+				at = i
+				break
+			}
+			continue
+		}
+		w, err := r.eval(c.a)
+		if err != nil {
+			return err
+		}
+		if r.compare(v, w) == 0 {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	for _, c := range n.list[at:] {
+		if err := r.block(c.body); err == errAwkBreak {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *awkRun) remove(n *awkNode) error {
+	arr := r.cell(n.a).arr()
+	if n.list == nil {
+		arr.clear()
+		return nil
+	}
+	key, err := r.subscript(n.list)
+	delete(arr.m, key)
+	return err
+}
+
+// cell returns a variable's cell.
+func (r *awkRun) cell(n *awkNode) *awkCell {
+	if n.local {
+		return r.frame[n.slot]
+	}
+	return &r.globals[n.slot]
+}
+
+func (r *awkRun) subscript(list []*awkNode) (string, error) {
+	if len(list) == 1 {
+		v, err := r.eval(list[0])
+		return v.str(r.convfmt), err
+	}
+	parts := make([]string, len(list))
+	for i, n := range list {
+		v, err := r.eval(n)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = v.str(r.convfmt)
+	}
+	return strings.Join(parts, r.subsep), nil
+}
+
+// eval evaluates an expression.
+func (r *awkRun) eval(n *awkNode) (awkValue, error) {
+	switch n.op {
+	case "const":
+		return n.value, nil
+	case "var":
+		if n.local {
+			return r.frame[n.slot].v, nil
+		}
+		if n.slot == varNF {
+			if err := r.splitFields(); err != nil {
+				return awkValue{}, err
+			}
+		}
+		return r.globals[n.slot].v, nil
+	case "field":
+		v, err := r.eval(n.a)
+		if err != nil {
+			return v, err
+		}
+		return r.field(int(v.num()))
+	case "index":
+		key, err := r.subscript(n.list)
+		if err != nil {
+			return awkValue{}, err
+		}
+		e, err := r.element(n.a, key)
+		if err != nil {
+			return awkValue{}, err
+		}
+		return e.v, nil
+	case "group":
+		return r.eval(n.a)
+	case "regex":
+		return awkBool(n.expr.Match([]byte(r.line()))), nil
+	case "assign":
+		v, err := r.eval(n.b)
+		if err != nil {
+			return v, err
+		}
+		return v, r.assign(n.a, v)
+	case "update", "prefix", "postfix":
+		return r.update(n)
+	case "?:":
+		v, err := r.eval(n.a)
+		if err != nil {
+			return v, err
+		}
+		if v.truth() {
+			return r.eval(n.b)
+		}
+		return r.eval(n.c)
+	case "&&", "||":
+		v, err := r.eval(n.a)
+		if err != nil || v.truth() == (n.op == "||") {
+			return awkBool(v.truth()), err
+		}
+		v, err = r.eval(n.b)
+		return awkBool(v.truth()), err
+	case "in":
+		key, err := r.subscript(n.list)
+		return awkBool(r.cell(n.a).arr().has(key)), err
+	case "~", "!~":
+		return r.matches(n)
+	case "unary":
+		v, err := r.eval(n.a)
+		switch n.text {
+		case "!":
+			return awkBool(!v.truth()), err
+		case "-":
+			return awkNum(-v.num()), err
+		}
+		return awkNum(v.num()), err
+	case "call":
+		return r.call(n)
+	case "builtin":
+		return n.builtin.run(r, n.list)
+	case "getline":
+		return r.getline(n)
+	}
+	return r.binary(n)
+}
+
+func (r *awkRun) element(array *awkNode, key string) (*awkEntry, error) {
+	e, made := r.cell(array).arr().get(key)
+	if made {
+		return e, r.hold(int64(len(key)) + 128)
+	}
+	return e, nil
+}
+
+func (r *awkRun) binary(n *awkNode) (awkValue, error) {
+	a, err := r.eval(n.a)
+	if err != nil {
+		return a, err
+	}
+	b, err := r.eval(n.b)
+	if err != nil {
+		return b, err
+	}
+	switch n.op {
+	case "concat":
+		s, t := a.str(r.convfmt), b.str(r.convfmt)
+		return awkStr(s + t), r.room(len(s) + len(t))
+	case "arith":
+		return arith(n.text, a.num(), b.num())
+	}
+	d := r.compare(a, b)
+	switch n.op {
+	case "<":
+		return awkBool(d < 0), nil
+	case "<=":
+		return awkBool(d <= 0), nil
+	case "==":
+		return awkBool(d == 0), nil
+	case "!=":
+		return awkBool(d != 0), nil
+	case ">":
+		return awkBool(d > 0), nil
+	}
+	return awkBool(d >= 0), nil
+}
+
+func (r *awkRun) compare(a, b awkValue) int {
+	if a.numeric() && b.numeric() {
+		return compareFloat(a.num(), b.num())
+	}
+	return strings.Compare(a.str(r.convfmt), b.str(r.convfmt))
+}
+
+func arith(op string, a, b float64) (awkValue, error) {
+	switch op {
+	case "+":
+		return awkNum(a + b), nil
+	case "-":
+		return awkNum(a - b), nil
+	case "*":
+		return awkNum(a * b), nil
+	case "/":
+		if b == 0 {
+			return awkValue{}, errors.New("division by zero")
+		}
+		return awkNum(a / b), nil
+	case "%":
+		if b == 0 {
+			return awkValue{}, errors.New("division by zero in %")
+		}
+		return awkNum(math.Mod(a, b)), nil
+	}
+	return awkNum(math.Pow(a, b)), nil
+}
+
+// matches is "~" and "!~".
+func (r *awkRun) matches(n *awkNode) (awkValue, error) {
+	v, err := r.eval(n.a)
+	if err != nil {
+		return v, err
+	}
+	p, err := r.pattern(n.b)
+	if err != nil {
+		return v, err
+	}
+	return awkBool(p.Match([]byte(v.str(r.convfmt))) == (n.op == "~")), nil
+}
+
+// pattern is an expression used as a regular one.
+func (r *awkRun) pattern(n *awkNode) (pattern, error) {
+	if n.op == "regex" {
+		return n.expr, nil
+	}
+	v, err := r.eval(n)
+	if err != nil {
+		return nil, err
+	}
+	return r.regex(v.str(r.convfmt))
+}
+
+// assign sets a variable, an element or a field.
+func (r *awkRun) assign(n *awkNode, v awkValue) error {
+	switch n.op {
+	case "var":
+		if n.local {
+			r.frame[n.slot].v = v
+			return nil
+		}
+		r.setGlobal(n.slot, v)
+		return nil
+	case "index":
+		key, err := r.subscript(n.list)
+		if err != nil {
+			return err
+		}
+		e, err := r.element(n.a, key)
+		if err != nil {
+			return err
+		}
+		if grown := len(v.s) - len(e.v.s); grown > 0 {
+			if err := r.hold(int64(grown)); err != nil {
+				return err
+			}
+		}
+		e.v = v
+		return nil
+	}
+	at, err := r.eval(n.a)
+	if err != nil {
+		return err
+	}
+	return r.setField(int(at.num()), v)
+}
+
+// update is x += y, ++x and x++.
+func (r *awkRun) update(n *awkNode) (awkValue, error) {
+	// An element is found once, so that a subscript with an effect has it once.
+	if n.a.op == "index" {
+		key, err := r.subscript(n.a.list)
+		if err != nil {
+			return awkValue{}, err
+		}
+		by, op, err := r.operand(n)
+		if err != nil {
+			return awkValue{}, err
+		}
+		e, err := r.element(n.a.a, key)
+		if err != nil {
+			return awkValue{}, err
+		}
+		old := e.v.num()
+		v, err := arith(op, old, by)
+		e.v = v
+		if n.op == "postfix" {
+			return awkNum(old), err
+		}
+		return v, err
+	}
+	by, op, err := r.operand(n)
+	if err != nil {
+		return awkValue{}, err
+	}
+	target := n.a
+	if target.op == "field" {
+		at, err := r.eval(target.a)
+		if err != nil {
+			return at, err
+		}
+		target = &awkNode{op: "field", a: &awkNode{op: "const", value: at}}
+	}
+	was, err := r.eval(target)
+	if err != nil {
+		return was, err
+	}
+	old := was.num()
+	v, err := arith(op, old, by)
+	if err != nil {
+		return v, err
+	}
+	if n.op == "postfix" {
+		return awkNum(old), r.assign(target, v)
+	}
+	return v, r.assign(target, v)
+}
+
+func (r *awkRun) operand(n *awkNode) (by float64, op string, err error) {
+	if n.op != "update" {
+		return 1, n.text[:1], nil
+	}
+	v, err := r.eval(n.b)
+	return v.num(), n.text, err
+}
+
+// call calls a function of the program. Arrays are passed by reference.
+func (r *awkRun) call(n *awkNode) (awkValue, error) {
+	if len(n.list) > len(n.fn.params) {
+		return awkValue{}, fmt.Errorf("function %s called with more arguments than it has", n.fn.name)
+	}
+	if r.depth++; r.depth > awkCalls {
+		return awkValue{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, awkCalls)
+	}
+	defer func() { r.depth-- }()
+	if err := r.tick(); err != nil {
+		return awkValue{}, err
+	}
+	frame := make([]*awkCell, len(n.fn.params))
+	for i := range frame {
+		frame[i] = &awkCell{}
+		if i >= len(n.list) {
+			continue
+		}
+		arg := n.list[i]
+		if arg.op == "var" && arg.slot != varNF {
+			c := r.cell(arg)
+			if c.array != nil {
+				frame[i].array = c.array
+			} else if frame[i].v = c.v; c.v.kind == awkUnset {
+				frame[i].from = c
+			}
+			continue
+		}
+		v, err := r.eval(arg)
+		if err != nil {
+			return v, err
+		}
+		frame[i].v = v
+	}
+	saved := r.frame
+	r.frame, r.ret = frame, awkValue{}
+	err := r.block(n.fn.body)
+	r.frame = saved
+	v := r.ret
+	r.ret = awkValue{}
+	if err == errAwkReturn {
+		err = nil
+	}
+	return v, err
+}

@@ -1,0 +1,289 @@
+package commands
+
+import "fmt"
+
+// lvalue reports whether a node can be assigned to.
+func (n *awkNode) lvalue() bool { return n.op == "var" || n.op == "index" || n.op == "field" }
+
+func (p *awkParser) expr() *awkNode {
+	defer p.deeper()()
+	left := p.ternary()
+	if p.is("=", "+=", "-=", "*=", "/=", "%=", "^=") && left.lvalue() {
+		op := p.tok.text
+		line := p.tok.line
+		p.advance()
+		p.newlines()
+		right := p.expr()
+		if op == "=" {
+			return &awkNode{op: "assign", a: left, b: right, line: line}
+		}
+		return &awkNode{op: "update", text: op[:1], a: left, b: right, line: line}
+	}
+	return left
+}
+
+func (p *awkParser) ternary() *awkNode {
+	n := p.or()
+	if !p.is("?") {
+		return n
+	}
+	p.advance()
+	p.newlines()
+	a := p.expr()
+	p.newlines()
+	p.expect(":")
+	p.newlines()
+	return &awkNode{op: "?:", a: n, b: a, c: p.expr()}
+}
+
+func (p *awkParser) or() *awkNode {
+	n := p.and()
+	for p.accept("||") {
+		p.newlines()
+		n = &awkNode{op: "||", a: n, b: p.and()}
+	}
+	return n
+}
+
+func (p *awkParser) and() *awkNode {
+	n := p.in()
+	for p.accept("&&") {
+		p.newlines()
+		n = &awkNode{op: "&&", a: n, b: p.in()}
+	}
+	return n
+}
+
+func (p *awkParser) in() *awkNode {
+	n := p.matching()
+	for !p.noIn && p.accept("in") {
+		n = &awkNode{op: "in", list: []*awkNode{n}, a: p.variable()}
+	}
+	return n
+}
+
+func (p *awkParser) matching() *awkNode {
+	n := p.comparison()
+	for p.is("~", "!~") {
+		op := p.tok.text
+		p.advance()
+		n = &awkNode{op: op, a: n, b: p.comparison()}
+	}
+	return n
+}
+
+func (p *awkParser) comparison() *awkNode {
+	n := p.concatenation()
+	for p.is("<", "<=", "==", "!=", ">=") || p.is(">") && !p.noGT {
+		op := p.tok.text
+		p.advance()
+		n = &awkNode{op: op, a: n, b: p.concatenation()}
+	}
+	// A pipe into getline binds as loosely as a comparison.
+	for p.is("|") {
+		save, lex := p.tok, p.lex
+		p.advance()
+		if !p.is("getline") {
+			p.tok, p.lex = save, lex
+			break
+		}
+		p.advance()
+		n = &awkNode{op: "getline", text: "|", a: n, b: p.optional()}
+	}
+	return n
+}
+
+// optional is the variable that getline may name.
+func (p *awkParser) optional() *awkNode {
+	if p.is("$") || p.tok.kind == awkName {
+		return p.postfix(true)
+	}
+	return nil
+}
+
+// starts reports whether an operand begins here, for concatenation.
+func (p *awkParser) starts() bool {
+	switch p.tok.kind {
+	case awkNumber, awkString, awkRegex, awkName, awkCall, awkBuiltin:
+		return true
+	}
+	return p.is("$", "!", "(", "-", "+", "++", "--")
+}
+
+func (p *awkParser) concatenation() *awkNode {
+	n := p.additive()
+	for p.starts() && !p.is("in") {
+		n = &awkNode{op: "concat", a: n, b: p.additive()}
+	}
+	return n
+}
+
+func (p *awkParser) additive() *awkNode {
+	n := p.multiplicative()
+	for p.is("+", "-") {
+		op := p.tok.text
+		p.advance()
+		n = &awkNode{op: "arith", text: op, a: n, b: p.multiplicative()}
+	}
+	return n
+}
+
+func (p *awkParser) multiplicative() *awkNode {
+	n := p.unary()
+	for p.is("*", "/", "%") {
+		op := p.tok.text
+		p.advance()
+		n = &awkNode{op: "arith", text: op, a: n, b: p.unary(), line: p.tok.line}
+	}
+	return n
+}
+
+func (p *awkParser) unary() *awkNode {
+	if p.is("!", "-", "+") {
+		defer p.deeper()()
+		op := p.tok.text
+		p.advance()
+		return &awkNode{op: "unary", text: op, a: p.unary()}
+	}
+	return p.power()
+}
+
+func (p *awkParser) power() *awkNode {
+	defer p.deeper()()
+	n := p.postfix(false)
+	if p.accept("^") {
+		var exponent *awkNode
+		if p.is("-", "+", "!") {
+			exponent = p.unary()
+		} else {
+			exponent = p.power()
+		}
+		return &awkNode{op: "arith", text: "^", a: n, b: exponent}
+	}
+	return n
+}
+
+// postfix is an operand with ++ or --. bare leaves them to the caller.
+func (p *awkParser) postfix(bare bool) *awkNode {
+	n := p.primary()
+	if !bare && n.lvalue() && p.is("++", "--") {
+		n = &awkNode{op: "postfix", text: p.tok.text, a: n}
+		p.advance()
+	}
+	return n
+}
+
+func (p *awkParser) primary() *awkNode {
+	defer p.deeper()()
+	n := &awkNode{line: p.tok.line, text: p.tok.text}
+	switch p.tok.kind {
+	case awkNumber:
+		n.op, n.value = "const", awkConstant(p.tok.text)
+		p.advance()
+		return n
+	case awkString:
+		n.op, n.value = "const", awkStr(p.tok.text)
+		p.advance()
+		return n
+	case awkRegex:
+		re, err := dialect{extended: true, escapes: true}.compile(p.tok.text)
+		if err != nil {
+			p.fail("regular expression compile failed (%s)\n%s", err, p.tok.text)
+		}
+		n.op, n.expr = "regex", re
+		p.advance()
+		return n
+	case awkName:
+		v := p.variable()
+		if p.accept("[") {
+			n.op, n.a, n.list = "index", v, p.group("]")
+			p.expect("]")
+			return n
+		}
+		return v
+	case awkCall:
+		n.op, n.fn = "call", p.named(p.tok.text)
+		p.advance()
+		p.expect("(")
+		n.list = p.group(")")
+		p.expect(")")
+		return n
+	case awkBuiltin:
+		return p.builtin(n)
+	}
+	switch {
+	case p.accept("("):
+		return p.parenthesis(n)
+	case p.accept("$"):
+		n.op = "field"
+		if p.is("++", "--", "-", "+", "!") {
+			n.a = p.unary()
+		} else {
+			n.a = p.primary()
+		}
+		return n
+	case p.is("++", "--"):
+		p.advance()
+		n.op, n.a = "prefix", p.primary()
+		if !n.a.lvalue() {
+			p.fail("syntax error at or near %s", n.text)
+		}
+		return n
+	case p.is("-", "+", "!"):
+		return p.unary()
+	case p.accept("getline"):
+		n.op, n.text, n.b = "getline", "", p.optional()
+		if p.accept("<") {
+			n.text, n.a = "<", p.postfix(false)
+		}
+		return n
+	}
+	p.fail("syntax error at or near %s", p.near())
+	return nil
+}
+
+// group reads expressions inside brackets, where ">" and "in" are operators.
+func (p *awkParser) group(end string) []*awkNode {
+	in, gt := p.noIn, p.noGT
+	p.noIn, p.noGT = false, false
+	p.newlines()
+	list := p.exprs(end)
+	p.newlines()
+	p.noIn, p.noGT = in, gt
+	return list
+}
+
+func (p *awkParser) parenthesis(n *awkNode) *awkNode {
+	list := p.group(")")
+	p.expect(")")
+	if len(list) > 1 {
+		if !p.accept("in") {
+			p.fail("syntax error at or near %s", p.near())
+		}
+		n.op, n.list, n.a = "in", list, p.variable()
+		return n
+	}
+	if len(list) == 0 {
+		p.fail("syntax error at or near )")
+	}
+	n.op, n.a = "group", list[0]
+	return n
+}
+
+func (p *awkParser) builtin(n *awkNode) *awkNode {
+	name := p.tok.text
+	p.advance()
+	n.op = "builtin"
+	f := awkFunctions[name]
+	n.builtin = &f
+	if p.accept("(") {
+		n.list = p.group(")")
+		p.expect(")")
+	} else if name != "length" {
+		p.fail("syntax error at or near %s", p.near())
+	}
+	if len(n.list) < f.least || f.most >= 0 && len(n.list) > f.most {
+		panic(&awkError{n.line, fmt.Sprintf("wrong number of arguments in call to %s", name)})
+	}
+	return n
+}

@@ -1,0 +1,412 @@
+package commands
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"coderunner/internal/kernel"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// awkReader reads records.
+type awkReader struct {
+	l    *lines
+	r    *bufio.Reader
+	rest []byte // read ahead for an RS that is an expression
+	eof  bool
+}
+
+func (r *awkRun) reader(in io.Reader) *awkReader {
+	l := r.c.lines(in, '\n')
+	return &awkReader{l: l, r: l.r}
+}
+
+// record reads a record as RS says.
+func (a *awkReader) record(r *awkRun) (string, bool, error) {
+	if len(r.rs) == 1 && len(a.rest) == 0 {
+		a.l.delim = r.rs[0]
+		line, ok := a.l.next()
+		if !ok && a.l.err != nil {
+			return "", false, a.l.err
+		}
+		return string(line), ok, nil
+	}
+	if r.rs == "" && len(a.rest) == 0 {
+		return a.paragraph()
+	}
+	var re pattern
+	var err error
+	switch {
+	case r.rs == "":
+		re, err = r.regex("\n\n+")
+	case len(r.rs) == 1:
+		re = fixed(r.rs)
+	default:
+		re, err = r.regex(r.rs)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	for {
+		if found := re.FindAllSubmatchIndex(a.rest, 1); found != nil && found[0][1] > found[0][0] && (found[0][1] < len(a.rest) || a.eof) {
+			m := found[0]
+			record := string(a.rest[:m[0]])
+			r.globals[varRT].v = awkStr(string(a.rest[m[0]:m[1]]))
+			a.rest = a.rest[m[1]:]
+			return record, true, nil
+		}
+		if a.eof {
+			record := bytes.TrimSuffix(a.rest, []byte("\n"))
+			a.rest = nil
+			r.globals[varRT].v = awkStr("")
+			return string(record), len(record) > 0, nil
+		}
+		buf := make([]byte, copySize)
+		n, err := a.r.Read(buf)
+		if err := r.room(len(a.rest) + n); err != nil {
+			return "", false, err
+		}
+		a.rest = append(a.rest[:len(a.rest):len(a.rest)], buf[:n]...)
+		if a.eof = err == io.EOF; err != nil && !a.eof {
+			return "", false, err
+		}
+	}
+}
+
+// paragraph reads lines up to an empty one.
+func (a *awkReader) paragraph() (string, bool, error) {
+	a.l.delim = '\n'
+	var b strings.Builder
+	some := false
+	for {
+		line, ok := a.l.next()
+		switch {
+		case !ok && a.l.err != nil:
+			return "", false, a.l.err
+		case !ok:
+			return b.String(), some, nil
+		case len(line) == 0 && some:
+			return b.String(), true, nil
+		case len(line) == 0:
+			continue
+		}
+		if some {
+			b.WriteByte('\n')
+		}
+		some = true
+		b.Write(line)
+	}
+}
+
+// awkInputs are the operands: files and assignments.
+type awkInputs struct {
+	r      *awkRun
+	next   int // of ARGV
+	cur    *awkReader
+	closer io.Closer
+	any    bool
+	done   bool
+}
+
+// read reads the next record of the files.
+func (in *awkInputs) read() (string, bool, error) {
+	r := in.r
+	for !in.done {
+		if in.cur == nil {
+			if err := in.open(); err != nil {
+				return "", false, err
+			}
+			continue
+		}
+		s, ok, err := in.cur.record(r)
+		if err != nil && errors.Is(err, abi.EISDIR) {
+			ok, err = false, nil
+		}
+		if ok || err != nil {
+			r.globals[varNR].v = awkNum(r.globals[varNR].v.num() + 1)
+			r.globals[varFNR].v = awkNum(r.globals[varFNR].v.num() + 1)
+			return s, ok, err
+		}
+		in.skip()
+	}
+	return "", false, nil
+}
+
+// skip ends the current file.
+func (in *awkInputs) skip() {
+	if in.cur != nil {
+		in.closer.Close()
+		in.cur = nil
+	}
+}
+
+// open opens the next file of ARGV, standard input if there is none.
+func (in *awkInputs) open() error {
+	r := in.r
+	argv := r.globals[varARGV].arr()
+	for in.next < int(r.globals[varARGC].v.num()) {
+		e := argv.m[fmt.Sprint(in.next)]
+		in.next++
+		if e == nil || e.v.str("") == "" {
+			continue
+		}
+		name := e.v.str(r.convfmt)
+		if r.assignment(name) {
+			continue
+		}
+		in.any = true
+		f, err := r.c.open(name)
+		if err != nil {
+			return fmt.Errorf("cannot open file `%s' for reading: %s", name, text(err))
+		}
+		in.start(name, f)
+		return nil
+	}
+	if in.any {
+		in.done = true
+		return nil
+	}
+	in.any = true
+	in.start("", io.NopCloser(r.c.in()))
+	return nil
+}
+
+func (in *awkInputs) start(name string, f io.ReadCloser) {
+	in.cur, in.closer = in.r.reader(f), f
+	in.r.globals[varFILENAME].v = awkStr(name)
+	in.r.globals[varFNR].v = awkNum(0)
+}
+
+// awkStream is a file or a pipe that the program opened by name.
+type awkStream struct {
+	w      *bufio.Writer
+	in     *awkReader
+	close  func()
+	child  *kernel.Process
+	shared bool // standard output or error
+}
+
+// maxStreams bounds the files and pipes that a program has open.
+const maxStreams = 500
+
+func (r *awkRun) add(name string, s *awkStream) error {
+	if len(r.streams) >= maxStreams {
+		return fmt.Errorf("more than %d files are open", maxStreams)
+	}
+	r.streams[name] = s
+	return nil
+}
+
+// output opens what print writes to.
+func (r *awkRun) output(how, name string) (*bufio.Writer, error) {
+	if s := r.streams[name]; s != nil && s.w != nil {
+		return s.w, nil
+	}
+	switch name {
+	case "/dev/stdout", "-":
+		return r.c.out, nil
+	case "/dev/stderr":
+		w := bufio.NewWriterSize(r.c.p.Stderr(r.c.ctx), 256)
+		return w, r.add(name, &awkStream{w: w, shared: true, close: func() {}})
+	}
+	if how == "|" {
+		return r.pipeTo(name)
+	}
+	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
+	if how == ">>" {
+		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
+	}
+	f, err := r.c.openFile(name, flags, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("cannot redirect to `%s': %s", name, text(err))
+	}
+	w := newWriter(f)
+	return w, r.add(name, &awkStream{w: w, close: func() { f.Close() }})
+}
+
+func (r *awkRun) shell(command string, files map[int]*memfs.File) (*kernel.Process, error) {
+	r.flush()
+	return r.c.start(child{args: []string{"sh", "-c", command}, files: files})
+}
+
+func (r *awkRun) pipeTo(command string) (*bufio.Writer, error) {
+	rd, wr, e := r.c.fs.Pipe(0)
+	if e != abi.OK {
+		return nil, e
+	}
+	p, err := r.shell(command, map[int]*memfs.File{0: rd})
+	rd.Close()
+	if err != nil {
+		wr.Close()
+		return nil, fmt.Errorf("cannot run %s (%s)", command, text(err))
+	}
+	w := newWriter(&file{r.c, wr})
+	return w, r.add(command, &awkStream{w: w, child: p, close: func() { wr.Close() }})
+}
+
+func (r *awkRun) pipeFrom(command string) (*awkReader, error) {
+	if s := r.streams[command]; s != nil && s.in != nil {
+		return s.in, nil
+	}
+	rd, wr, e := r.c.fs.Pipe(0)
+	if e != abi.OK {
+		return nil, e
+	}
+	p, err := r.shell(command, map[int]*memfs.File{1: wr})
+	wr.Close()
+	if err != nil {
+		rd.Close()
+		return nil, fmt.Errorf("cannot run %s (%s)", command, text(err))
+	}
+	in := r.reader(&file{r.c, rd})
+	return in, r.add(command, &awkStream{in: in, child: p, close: func() { rd.Close() }})
+}
+
+// flush writes out all buffers.
+func (r *awkRun) flush() {
+	r.c.out.Flush()
+	for _, s := range r.streams {
+		if s.w != nil {
+			s.w.Flush()
+		}
+	}
+}
+
+// closeStream closes a file or pipe and returns its status.
+func (r *awkRun) closeStream(name string) int {
+	s := r.streams[name]
+	if s == nil {
+		return -1
+	}
+	delete(r.streams, name)
+	if s.w != nil {
+		s.w.Flush()
+	}
+	s.close()
+	if s.child != nil {
+		if status, ok := r.c.wait(r.c.ctx, s.child); ok {
+			return status.Code()
+		}
+	}
+	return 0
+}
+
+func (r *awkRun) closeAll() {
+	r.c.out.Flush()
+	for name := range r.streams {
+		r.closeStream(name)
+	}
+	r.input.skip()
+}
+
+// print is print and printf.
+func (r *awkRun) print(n *awkNode) error {
+	if err := r.tick(); err != nil {
+		return err
+	}
+	out := r.c.out
+	values := make([]awkValue, 0, 8)
+	for _, e := range n.list {
+		v, err := r.eval(e)
+		if err != nil {
+			return err
+		}
+		values = append(values, v)
+	}
+	how := n.text
+	if n.a != nil {
+		name, err := r.eval(n.a)
+		if err != nil {
+			return err
+		}
+		if out, err = r.output(how, name.str(r.convfmt)); err != nil {
+			return err
+		}
+	}
+	if n.op == "printf" {
+		s, err := r.sprintf(values)
+		if err != nil {
+			return err
+		}
+		out.WriteString(s)
+	} else {
+		if len(n.list) == 0 {
+			out.WriteString(r.line())
+		}
+		for i, v := range values {
+			if i > 0 {
+				out.WriteString(r.ofs)
+			}
+			out.WriteString(v.str(r.globals[varOFMT].v.s))
+		}
+		out.WriteString(r.globals[varORS].v.str(r.convfmt))
+	}
+	if n.a != nil && out.Buffered() > 0 && out.Size() == 256 { // standard error
+		return out.Flush()
+	}
+	_, err := out.Write(nil)
+	if err != nil && out != r.c.out {
+		return fmt.Errorf("write error: %s", text(err))
+	}
+	return nil
+}
+
+// getline reads a record in one of its forms.
+func (r *awkRun) getline(n *awkNode) (awkValue, error) {
+	if err := r.tick(); err != nil {
+		return awkValue{}, err
+	}
+	var s string
+	var ok bool
+	var err error
+	switch n.text {
+	case "":
+		s, ok, err = r.input.read()
+	default:
+		name, e := r.eval(n.a)
+		if e != nil {
+			return name, e
+		}
+		var in *awkReader
+		if n.text == "|" {
+			in, err = r.pipeFrom(name.str(r.convfmt))
+		} else if in, err = r.fileFrom(name.str(r.convfmt)); err != nil {
+			return awkNum(-1), nil
+		}
+		if err != nil {
+			return awkValue{}, err
+		}
+		if s, ok, err = in.record(r); err == nil && ok && n.text == "|" {
+			r.globals[varNR].v = awkNum(r.globals[varNR].v.num() + 1)
+		}
+	}
+	switch {
+	case errors.Is(err, errStopped):
+		return awkValue{}, err
+	case err != nil:
+		return awkNum(-1), nil
+	case !ok:
+		return awkNum(0), nil
+	case n.b != nil:
+		return awkNum(1), r.assign(n.b, awkValue{kind: awkInput, s: s})
+	}
+	r.setRecord(s)
+	return awkNum(1), nil
+}
+
+func (r *awkRun) fileFrom(name string) (*awkReader, error) {
+	if s := r.streams[name]; s != nil && s.in != nil {
+		return s.in, nil
+	}
+	f, err := r.c.open(name)
+	if err != nil {
+		return nil, err
+	}
+	in := r.reader(f)
+	return in, r.add(name, &awkStream{in: in, close: func() { f.Close() }})
+}

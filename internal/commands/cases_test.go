@@ -1,0 +1,397 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"coderunner/internal/kernel"
+	"coderunner/internal/sample"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+var update = flag.Bool("update", false, "write what the real commands print to testdata/*.cases")
+
+// testCase is a command line and what it has to print. Its line may have pipes,
+// redirections of standard input and several commands; see runLine.
+type testCase struct {
+	file  string
+	line  string
+	want  outcome
+	files []txtar.File
+}
+
+type outcome struct {
+	Stdout, Stderr string
+	Status         int
+}
+
+// readCases reads a file of cases: an archive whose comment has the cases, and
+// whose files are there in the working directory, which is called /w.
+//
+//	$ command line
+//	> a line of standard output
+//	! a line of standard error
+//	? the exit status, if not 0
+//
+// A line with special characters or without a newline is quoted after ~ or !~.
+func readCases(t testing.TB, name string) (ar *txtar.Archive, cases []testCase) {
+	t.Helper()
+	ar, err := txtar.ParseFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(string(ar.Comment), "\n"), "\n") {
+		mark, rest, _ := strings.Cut(line, " ")
+		if mark == "" || mark[0] == '#' {
+			continue
+		}
+		if mark == "$" {
+			cases = append(cases, testCase{file: name, line: rest, files: ar.Files})
+			continue
+		}
+		c := &cases[len(cases)-1]
+		text := rest + "\n"
+		if strings.HasSuffix(mark, "~") {
+			if text, err = strconv.Unquote(rest); err != nil {
+				t.Fatalf("%s:%d: %v", name, i+1, err)
+			}
+		}
+		switch mark {
+		case ">", "~":
+			c.want.Stdout += text
+		case "!", "!~":
+			c.want.Stderr += text
+		case "?":
+			c.want.Status, _ = strconv.Atoi(rest)
+		default:
+			t.Fatalf("%s:%d: bad mark %q", name, i+1, mark)
+		}
+	}
+	return ar, cases
+}
+
+func (c *testCase) format(b *strings.Builder) {
+	fmt.Fprintf(b, "$ %s\n", c.line)
+	put := func(mark, quoted, text string) {
+		for line := range strings.Lines(text) {
+			plain, whole := strings.CutSuffix(line, "\n")
+			if q := strconv.Quote(plain); whole && (q == `"`+plain+`"` || !strings.ContainsAny(strings.NewReplacer(`\\`, "", `\"`, "", `\t`, "").Replace(q), `\`)) {
+				fmt.Fprintf(b, "%s %s\n", mark, plain)
+			} else {
+				fmt.Fprintf(b, "%s %s\n", quoted, strconv.Quote(line))
+			}
+		}
+	}
+	put(">", "~", c.want.Stdout)
+	put("!", "!~", c.want.Stderr)
+	if c.want.Status != 0 {
+		fmt.Fprintf(b, "? %d\n", c.want.Status)
+	}
+}
+
+// realRun runs the line with the real commands of this machine.
+func (c *testCase) realRun(t testing.TB) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range c.files {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		os.Chtimes(path, fixedTime, fixedTime)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	// Not the shell's own commands.
+	cmd := exec.CommandContext(ctx, "bash", "--norc", "-c", "enable -n echo printf test [ true false pwd kill; "+c.line)
+	cmd.Dir = dir
+	cmd.Env = append(caseEnv, "PATH="+os.Getenv("PATH"))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Run()
+	// The quotes of messages are those of the C locale.
+	name := strings.NewReplacer(dir, "/w", "‘", "'", "’", "'")
+	return outcome{name.Replace(stdout.String()), name.Replace(stderr.String()), cmd.ProcessState.ExitCode()}
+}
+
+var (
+	fixedTime = time.Date(2024, 3, 5, 6, 7, 8, 0, time.UTC)
+	caseEnv   = []string{"LC_ALL=C.UTF-8", "TZ=UTC", "HOME=/root", "USER=root"}
+)
+
+// run runs the line with our commands.
+func (c *testCase) run(t testing.TB) outcome {
+	t.Helper()
+	m := newMachine(t)
+	for _, f := range c.files {
+		path := "/w/" + f.Name
+		if err := m.fs.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.fs.WriteFile(path, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		n, _ := m.fs.Lookup(nil, path, true)
+		m.fs.SetTimes(n, abi.NewTimespec(fixedTime), abi.NewTimespec(fixedTime))
+	}
+	return m.runLine(t, c.line)
+}
+
+// machine is a sandbox with our commands.
+type machine struct {
+	fs   *memfs.FS
+	k    *kernel.Kernel
+	main *kernel.Process
+}
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	fs := memfs.New(memfs.Options{MaxBytes: 256 << 20})
+	for _, dir := range []string{"/w", "/tmp", "/root", "/dev"} {
+		if err := fs.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fs.MakeDevices(); err != nil {
+		t.Fatal(err)
+	}
+	bin, err := kernel.Bin(append(Names(), "sh")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lookup := func(name string) (kernel.Program, bool) {
+		if name == "sh" { // as much as system() and pipes of awk need
+			return testShell, true
+		}
+		return Lookup(name)
+	}
+	k, err := kernel.New(kernel.Options{FS: fs, Lookup: lookup, Bin: bin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	main, err := k.Main(kernel.Exec{Path: "main", Dir: "/w", Env: append([]string{"PATH=/usr/bin:/bin"}, caseEnv...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.End() })
+	return &machine{fs, k, main}
+}
+
+// words splits a command line as a shell does, without expansions.
+func words(line string) (list []string, quoted []bool) {
+	var w strings.Builder
+	in, isQuoted := false, false
+	flush := func() {
+		if in {
+			list, quoted = append(list, w.String()), append(quoted, isQuoted)
+		}
+		w.Reset()
+		in, isQuoted = false, false
+	}
+	for i := 0; i < len(line); i++ {
+		switch ch := line[i]; {
+		case ch == ' ':
+			flush()
+		case ch == '\'':
+			in, isQuoted = true, true
+			end := strings.IndexByte(line[i+1:], '\'')
+			if w.Len() > 0 && strings.HasSuffix(w.String(), "$") && line[i-1] == '$' { // $'…'
+				s := strings.TrimSuffix(w.String(), "$")
+				end = strings.IndexByte(line[i+1:], '\'')
+				text, _ := strconv.Unquote(`"` + strings.ReplaceAll(line[i+1:i+1+end], `"`, `\"`) + `"`)
+				w.Reset()
+				w.WriteString(s + text)
+			} else {
+				w.WriteString(line[i+1 : i+1+end])
+			}
+			i += end + 1
+		case ch == '"':
+			in, isQuoted = true, true
+			for i++; line[i] != '"'; i++ {
+				if line[i] == '\\' && strings.IndexByte("\"\\$`", line[i+1]) >= 0 {
+					i++
+				}
+				w.WriteByte(line[i])
+			}
+		case ch == '\\':
+			in, isQuoted = true, true
+			i++
+			w.WriteByte(line[i])
+		default:
+			in = true
+			w.WriteByte(ch)
+		}
+	}
+	flush()
+	return list, quoted
+}
+
+// runLine runs commands separated by ";", each a pipeline by "|", whose first
+// command may have "< file" and whose last one "> file"; "2>&1" joins the outputs.
+func (m *machine) runLine(t testing.TB, line string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	out := m.fs.NewFile(memfs.NewOutput("stdout", &stdout), abi.O_WRONLY, abi.S_IFIFO|0o600)
+	errs := m.fs.NewFile(memfs.NewOutput("stderr", &stderr), abi.O_WRONLY, abi.S_IFIFO|0o600)
+	files := map[int]*memfs.File{0: m.fs.NewFile(memfs.NewInput(strings.NewReader("")), abi.O_RDONLY, abi.S_IFIFO|0o600), 1: out, 2: errs}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	status, err := runShell(ctx, m.main, line, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome{stdout.String(), stderr.String(), status}
+}
+
+func testShell(ctx context.Context, p *kernel.Process) int {
+	status, err := runShell(ctx, p, p.Args[len(p.Args)-1], p.Files())
+	if err != nil {
+		fmt.Fprintln(p.Stderr(ctx), err)
+		return 2
+	}
+	return status
+}
+
+func runShell(ctx context.Context, p *kernel.Process, line string, files map[int]*memfs.File) (status int, err error) {
+	list, quoted := words(line)
+	var stages [][]string
+	stage := []string{}
+	in, out, joined := "", "", false
+	run := func() error {
+		stages = append(stages, stage)
+		var e error
+		status, e = runPipeline(ctx, p, stages, files, in, out, joined)
+		stages, stage, in, out, joined = nil, []string{}, "", "", false
+		return e
+	}
+	for i := 0; i < len(list); i++ {
+		switch w := list[i]; {
+		case quoted[i]:
+			stage = append(stage, w)
+		case w == ";":
+			if err := run(); err != nil {
+				return 0, err
+			}
+		case w == "|":
+			stages, stage = append(stages, stage), []string{}
+		case w == "2>&1":
+			joined = true
+		case w == "<":
+			i++
+			in = list[i]
+		case w == ">":
+			i++
+			out = list[i]
+		default:
+			stage = append(stage, w)
+		}
+	}
+	return status, run()
+}
+
+func runPipeline(ctx context.Context, p *kernel.Process, stages [][]string, files map[int]*memfs.File, in, out string, joined bool) (status int, err error) {
+	var started []*kernel.Process
+	next := files[0]
+	if in != "" {
+		f, e := p.Open(ctx, in, abi.O_RDONLY, 0)
+		if e != abi.OK {
+			return 1, fmt.Errorf("%s: %w", in, e)
+		}
+		defer f.Close()
+		next = f
+	}
+	for i, args := range stages {
+		w := files[1]
+		set := map[int]*memfs.File{0: next, 2: files[2]}
+		var r *memfs.File
+		if i < len(stages)-1 {
+			var e abi.Errno
+			if r, w, e = p.FS().Pipe(0); e != abi.OK {
+				return 1, e
+			}
+			defer r.Close()
+		} else if out != "" {
+			f, e := p.Open(ctx, out, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, 0o666)
+			if e != abi.OK {
+				return 1, e
+			}
+			defer f.Close()
+			w = f
+		}
+		set[1] = w
+		if joined {
+			set[2] = w
+		}
+		c, err := p.Start(kernel.Exec{Path: args[0], Args: args, Env: p.Env, Dir: p.Dir, Umask: 0o022, Files: set})
+		if i < len(stages)-1 {
+			w.Close()
+		}
+		if err != nil {
+			return notStarted(err), fmt.Errorf("%s: %w", args[0], err)
+		}
+		if i > 0 {
+			next.Close()
+		}
+		started, next = append(started, c), r
+	}
+	for _, c := range started {
+		w, e := p.Wait(ctx, c.PID(), 0)
+		if e != abi.OK {
+			return 1, fmt.Errorf("wait: %w", e)
+		}
+		status = w.Status.Code()
+	}
+	return status, nil
+}
+
+// TestCases runs our commands on the cases and compares with what the real ones
+// printed. With CODERUNNER_LONG=1 the real ones run again, where they are.
+func TestCases(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.cases")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".cases"), func(t *testing.T) {
+			t.Parallel()
+			ar, cases := readCases(t, name)
+			if *update {
+				var b strings.Builder
+				for i := range cases {
+					cases[i].want = cases[i].realRun(t)
+					cases[i].format(&b)
+				}
+				ar.Comment = []byte(b.String())
+				if err := os.WriteFile(name, txtar.Format(ar), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, c := range sample.Of(t, 2, cases) {
+				if diff := cmp.Diff(c.want, c.run(t)); diff != "" {
+					t.Errorf("$ %s\n(-want +got)\n%s", c.line, diff)
+				}
+				if sample.All && !*update {
+					if diff := cmp.Diff(c.want, c.realRun(t)); diff != "" {
+						t.Logf("the real command differs from testdata:\n$ %s\n%s", c.line, diff)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"coderunner/pyodide/abi"
+)
+
+// glibc has the texts of strerror that differ from those of the guest's libc.
+var glibc = map[abi.Errno]string{
+	abi.EBUSY: "Device or resource busy", abi.EIO: "Input/output error",
+	abi.ELOOP: "Too many levels of symbolic links", abi.EMFILE: "Too many open files",
+	abi.ENAMETOOLONG: "File name too long", abi.ENOTTY: "Inappropriate ioctl for device",
+	abi.EOPNOTSUPP: "Operation not supported", abi.ESPIPE: "Illegal seek",
+	abi.EXDEV: "Invalid cross-device link", abi.ENOMEM: "Cannot allocate memory",
+	abi.EDQUOT: "Disk quota exceeded", abi.ERANGE: "Numerical result out of range",
+	abi.ENOPROTOOPT: "Protocol not available", abi.ETXTBSY: "Text file busy",
+}
+
+// text is the message of an error: strerror's for an errno.
+func text(err error) string {
+	var e abi.Errno
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	if t := glibc[e]; t != "" {
+		return t
+	}
+	return strings.TrimPrefix(e.Error(), e.Name()+": ")
+}
+
+// quote is a name in GNU's messages: in single quotes, escaped as a shell
+// would read it.
+func quote(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return escaped(s)
+	}
+	if strings.Contains(s, "'") && !strings.ContainsAny(s, "\"$`\\!") {
+		return `"` + s + `"`
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// escaped quotes a string with control characters: 'a'$'\n”b'.
+func escaped(s string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for i := 0; i < len(s); i++ {
+		switch ch := s[i]; {
+		case ch == '\'':
+			b.WriteString(`'\''`)
+		case ch >= ' ' && ch != 0x7f:
+			b.WriteByte(ch)
+		default:
+			var run strings.Builder
+			for ; i < len(s) && (s[i] < ' ' || s[i] == 0x7f); i++ {
+				if at := strings.IndexByte("\a\b\t\n\v\f\r", s[i]); at >= 0 {
+					run.WriteString(`\` + "abtnvfr"[at:at+1])
+				} else {
+					fmt.Fprintf(&run, `\%03o`, s[i])
+				}
+			}
+			i--
+			b.WriteString("'$'" + run.String() + "''")
+		}
+	}
+	b.WriteByte('\'')
+	q := b.String()
+	if strings.HasSuffix(q, "''") && len(q) > 2 {
+		q = q[:len(q)-2]
+	}
+	return strings.TrimPrefix(q, "''")
+}
+
+// quotef is quote, for names that need it only.
+func quotef(s string) string {
+	if s == "" || s[0] == '~' || s[0] == '#' || strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || strings.ContainsRune("'\"$`\\!*?[|&;<>()=:", r)
+	}) {
+		return quote(s)
+	}
+	return s
+}
+
+// suffixes are the multipliers of sizes in coreutils: 10k, 1MiB, 2MB, 3b.
+var suffixes = "kMGTPEZY"
+
+// size parses a number with an optional multiplier.
+func size(s string) (int64, bool) {
+	end := 0
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(s[:end], 10, 64)
+	unit := s[end:]
+	if end == 0 && unit != "" {
+		n, err = 1, nil
+	}
+	if err != nil {
+		if errors.Is(err, strconv.ErrRange) {
+			return 1<<63 - 1, true
+		}
+		return 0, false
+	}
+	base := int64(1024)
+	switch {
+	case unit == "" || unit == "c":
+		return n, true
+	case unit == "b":
+		return times(n, 512), true
+	case strings.HasSuffix(unit, "iB"):
+		unit = unit[:len(unit)-2]
+	case strings.HasSuffix(unit, "B"):
+		base, unit = 1000, unit[:len(unit)-1]
+	}
+	at := strings.Index(suffixes, unit)
+	if unit == "K" {
+		at = 0
+	}
+	if len(unit) != 1 || at < 0 {
+		return 0, false
+	}
+	for range at + 1 {
+		n = times(n, base)
+	}
+	return n, true
+}
+
+// times multiplies and stays at the largest number.
+func times(n, by int64) int64 {
+	if n > (1<<63-1)/by {
+		return 1<<63 - 1
+	}
+	return n * by
+}
+
+// human is a size as -h prints it: rounded up, one decimal below ten.
+func human(n int64, base float64) string {
+	if float64(n) < base {
+		return strconv.FormatInt(n, 10)
+	}
+	units := "KMGTPE"
+	if base == 1000 {
+		units = "kMGTPE"
+	}
+	v, u := float64(n), -1
+	for u < 0 || v >= base && u < len(units)-1 {
+		v /= base
+		u++
+	}
+	for {
+		if up := float64(int64(v*10+0.999999)) / 10; up < 10 {
+			return fmt.Sprintf("%.1f%c", up, units[u])
+		}
+		up := int64(v + 0.999999)
+		if float64(up) < base || u == len(units)-1 {
+			return fmt.Sprintf("%d%c", up, units[u])
+		}
+		v /= base
+		u++
+	}
+}
