@@ -38,13 +38,14 @@ const imports = `
 	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs pyodide/netstack
 	pyodide/jsffi: pyodide/abi pyodide/hostfn
 	pyodide/hashlib:
+	pyodide/tlsbio:
 	pyodide/linmem:
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/snapshot:
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/netstack pyodide/rewrite pyodide/snapshot pyodide/wasmbin
+	pyodide: internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/netstack pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
@@ -89,7 +90,7 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/httpserve internal/netpolicy pyodide/netstack runners/deno/guard
+	net: internal/fetch internal/httpserve internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard
 	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:

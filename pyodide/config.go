@@ -2,6 +2,7 @@ package pyodide
 
 import (
 	"context"
+	"crypto/x509"
 	"embed"
 	"errors"
 	"io"
@@ -35,6 +36,10 @@ type Config struct {
 	// but instances of closed interpreters are reused, one for each processor.
 	// An idle instance is closed after five minutes.
 	MaxIdle int
+
+	// Roots returns the authorities that programs trust by default, in TLS. Nil
+	// means the system's.
+	Roots func() (*x509.CertPool, error)
 
 	// Compile, if not nil, calls [BuildLibrary] with dir in a process of its own
 	// with at most memory bytes: libraries are untrusted, and compiling one can

@@ -2,6 +2,7 @@ package pyodide
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,6 +50,10 @@ type Options struct {
 
 	// Calls are what the program may ask the host for, by name.
 	Calls map[string]Call
+
+	// Authorities are certificates that the program's TLS clients trust beside
+	// those that they name: of a proxy through which it reaches its servers.
+	Authorities []*x509.Certificate
 
 	// Populate, if not nil, fills [Home] and mounts directories of the host before the
 	// files that were open are opened again: an [Interp.Snapshot] has none of that.

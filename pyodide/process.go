@@ -47,6 +47,9 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	in.proc.SetMemory(in.mod.Memory())
 	in.signals.proc = in.proc
 	in.env, in.calls, in.location = o.Env, o.Calls, location
+	if err := in.fs.Device(tlsDevice, 0o600, 0, openTLSDevice(in.instance, o)); err != nil {
+		return err
+	}
 	return in.fs.Device(hostDevice, 0o600, 0, in.device())
 }
 
