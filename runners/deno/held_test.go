@@ -18,6 +18,7 @@ func TestHeld(t *testing.T) {
 		{[]string{"a\n", "err", "or: ", "Uncaught Error: x\n    at y\n"}, "a\n", "a\n", "a\n"},
 		{[]string{"error: Uncaught mine\nb\n", "error: Uncaught Error: x\n"}, "error: Uncaught mine\nb\n", "error: Uncaught mine\nb\n", "error: Uncaught mine\nb\n"},
 		{[]string{"error: Uncaught mine\nb\n"}, "", "error: Uncaught mine\nb\n", "error: Uncaught mine\nb\n"},
+		{[]string{"a? ", "error: Top-level await promise never resolved\n  code\n"}, "a? ", "a? ", "a? "},
 		{[]string{"a\n<--- Last few GCs --->\nx\n"}, "a\n", "a", "a\n"},
 		{[]string{"error: " + strings.Repeat("x", 2*maxHeld)}, "error: " + strings.Repeat("x", 2*maxHeld), "", "error: " + strings.Repeat("x", 2*maxHeld)},
 	} {

@@ -193,7 +193,8 @@ func (e *ending) wordless() string {
 }
 
 // uncaught matches the start of Deno's message about the error that ended a program.
-var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Top-level await promise never resolved|Unhandled error in child worker)`)
+// That nothing more happens often comes after a question, on the same line.
+var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Unhandled error in child worker)|error: Top-level await promise never resolved$`)
 
 // unallocated matches the messages of errors thrown for lack of memory.
 var unallocated = regexp.MustCompile(`Array buffer allocation failed|could not allocate memory|Unable to grow instance memory|ArrayBuffer\.prototype\.resize: Out of memory`)
