@@ -76,6 +76,7 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	internal/session: runners
+	internal/session/bucket: internal/session
 	internal/images:
 	internal/server: internal/images internal/session internal/sysmem runners
 	internal/httpserve: internal/server internal/session runners
@@ -83,7 +84,7 @@ const imports = `
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
@@ -91,7 +92,7 @@ const imports = `
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
 	net: internal/fetch internal/httpserve internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard
-	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server runners/python/resolver
+	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -112,6 +113,7 @@ const capabilities = `
 	golang.org/x/net: internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/python
+	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve
 	go.opentelemetry.io/otel: internal/httpserve

@@ -35,6 +35,8 @@ type Config struct {
 	Structured  server.Structured
 	SessionDir  string         // "": in the cache's
 	Sessions    session.Limits // zero values mean the defaults
+	// SessionStore opens the store that several machines share; nil: there is none.
+	SessionStore func() (session.Remote, error)
 
 	HTTP httpConfig // of serve
 
@@ -62,6 +64,7 @@ var settings = []setting{
 	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", setConcurrency},
 	{"CODE_RUNNER_STRUCTURED", "structured", "whether clients get structured content: auto, always or never (default auto)", setStructured},
 	{"CODE_RUNNER_SESSION_DIR", "session-dir", "directory of the sessions (default: in the cache directory)", func(c *Config, v string) error { c.SessionDir = v; return nil }},
+	{"CODE_RUNNER_SESSION_STORE", "session-store", "S3-compatible store of the sessions that several machines share, s3://BUCKET/PREFIX; AWS_ENDPOINT_URL and credentials as AWS's tools have them", setSessionStore},
 	{"CODE_RUNNER_SESSIONS", "sessions", fmt.Sprintf("sessions there may be (default %d)", session.DefaultLimits.Sessions), setCount(func(c *Config) *int { return &c.Sessions.Sessions })},
 	{"CODE_RUNNER_SESSION_SIZE", "session-size", fmt.Sprintf("size of a session, with its history (default %dGiB)", session.DefaultLimits.Size>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Size })},
 	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Bytes })},

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"coderunner/cache"
 	"coderunner/internal/session"
+	"coderunner/internal/session/bucket"
 )
 
 // openSessions opens the sessions of a client, or of those on this machine. They are in the
@@ -22,7 +26,30 @@ func openSessions(cfg Config, c *cache.Cache, client string, log *zap.Logger) (*
 	if dir == "" {
 		dir = c.Path("sessions")
 	}
-	return session.Open(session.Options{Dir: dir, Namespace: client, Limits: cfg.Sessions, Log: log})
+	o := session.Options{Dir: dir, Namespace: client, Limits: cfg.Sessions, Log: log}
+	if cfg.SessionStore != nil {
+		var err error
+		if o.Remote, err = cfg.SessionStore(); err != nil {
+			return nil, fmt.Errorf("CODE_RUNNER_SESSION_STORE: %w", err)
+		}
+	}
+	return session.Open(o)
+}
+
+// bucketTime bounds the time in which a store of sessions must answer for the first time.
+const bucketTime = 30 * time.Second
+
+// setSessionStore takes the address of a store that several machines share.
+func setSessionStore(c *Config, v string) error {
+	if !strings.HasPrefix(v, "s3://") {
+		return fmt.Errorf("%q is not an address such as s3://BUCKET/PREFIX", v)
+	}
+	c.SessionStore = sync.OnceValues(func() (session.Remote, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
+		defer cancel()
+		return bucket.Open(ctx, v)
+	})
+	return nil
 }
 
 // newSessions builds the commands that look after sessions.

@@ -32,9 +32,14 @@ func (x *session) commit(s *state) error {
 	if err != nil {
 		return err
 	}
-	if err := x.publish(b, filepath.Join(x.path, statesName, stateName(s.Number))); err != nil {
+	x.committed = false
+	if err := x.push(s, b); err != nil {
 		return fmt.Errorf("commit a state: %w", err)
 	}
+	if err := x.publish(b, x.statePath(s.Number)); err != nil {
+		return fmt.Errorf("commit a state: %w", err)
+	}
+	x.committed = true
 	x.now = s
 	clear(x.pending)
 	if err := x.trim(); err != nil {
@@ -96,13 +101,13 @@ func (x *session) keep(n int) error {
 		return err
 	}
 	for _, old := range numbers[:len(numbers)-n] {
-		if err := os.Remove(filepath.Join(x.path, statesName, stateName(old))); err != nil {
+		if err := os.Remove(x.statePath(old)); err != nil {
 			return err
 		}
 	}
 	needed := map[string]int64{}
 	for _, kept := range numbers[len(numbers)-n:] {
-		s, err := x.state(kept)
+		s, err := x.manifest(kept)
 		if err != nil {
 			continue // damaged
 		}
@@ -114,11 +119,15 @@ func (x *session) keep(n int) error {
 			err = errors.Join(err, os.Remove(x.blob(e.Name())))
 		}
 	}
+	x.thinRemote(numbers[:len(numbers)-n], needed)
 	return err
 }
 
 // remove removes the session, which has its lock, at once or not at all.
 func (x *session) remove() error {
+	if err := x.removeRemote(); err != nil {
+		return fmt.Errorf("close the session %s: %w", x.name, err)
+	}
 	trash := filepath.Join(x.dir, ".trash-"+filepath.Base(x.temp()))
 	if err := os.Rename(x.path, trash); err != nil {
 		return fmt.Errorf("close the session %s: %w", x.name, err)
@@ -129,8 +138,30 @@ func (x *session) remove() error {
 	return os.RemoveAll(trash)
 }
 
-// names returns the names of the sessions on disk.
+// removeRemote removes the session from the remote store, if there is one.
+func (x *session) removeRemote() error {
+	if x.lease == nil {
+		return nil
+	}
+	return x.lease.remove()
+}
+
+// listTime bounds the time in which the names of sessions are listed.
+const listTime = 30 * time.Second
+
+// names returns the names of the sessions.
 func (s *Store) names() ([]string, error) {
+	if s.remote == nil {
+		return s.localNames()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	defer cancel()
+	names, err := s.remote.Names(ctx, s.namespace+"/")
+	return slices.DeleteFunc(names, func(n string) bool { return !namePattern.MatchString(n) }), remoteError(err)
+}
+
+// localNames returns the names of the sessions on disk.
+func (s *Store) localNames() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list the sessions: %w", err)
@@ -158,11 +189,12 @@ func (s *Store) admit(name string) error {
 		return err
 	}
 	if len(names) >= s.limits.Sessions {
-		s.sweep(names)
+		s.sweep()
 		if names, err = s.names(); err != nil {
 			return err
 		}
 	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == name }) // its head is there already
 	if len(names) >= s.limits.Sessions {
 		return refuse("There are %d sessions, which is the limit (CODE_RUNNER_SESSIONS on the server): close one with the tool sessions.", len(names))
 	}
@@ -178,19 +210,19 @@ func (s *Store) sweepIfDue() error {
 		s.swept = time.Now()
 	}
 	s.mu.Unlock()
-	if !due {
-		return nil
+	if due {
+		s.sweep()
 	}
-	names, err := s.names()
-	if err == nil {
-		s.sweep(names)
-	}
-	return err
+	return nil
 }
 
 // sweep removes the sessions that are past their time and what was being removed,
 // and finds out how large the others are.
-func (s *Store) sweep(names []string) {
+func (s *Store) sweep() {
+	names, err := s.localNames()
+	if err != nil {
+		s.log.Warn("sweep the sessions", zap.Error(err))
+	}
 	trash, _ := filepath.Glob(filepath.Join(s.dir, ".trash-*"))
 	for _, dir := range trash {
 		_ = os.RemoveAll(dir) // the next sweep tries again
@@ -219,4 +251,17 @@ func (s *Store) sweep(names []string) {
 		s.sizes[name] = size
 		s.mu.Unlock()
 	}
+	if s.remote == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	defer cancel()
+	sizes, err := s.sweepRemote(ctx)
+	if err != nil {
+		s.log.Warn("sweep the sessions", zap.Error(err))
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sizes = sizes
 }

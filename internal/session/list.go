@@ -5,7 +5,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"coderunner/runners"
 )
@@ -50,17 +53,19 @@ func (s *Store) List(ctx context.Context) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Info, 0, len(names))
-	for _, name := range names {
-		info, err := s.describe(name, 0)
-		if err == nil && info.State > 0 {
-			out = append(out, info)
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	found := make([]Info, len(names))
+	var g errgroup.Group
+	g.SetLimit(transfers)
+	for i, name := range names {
+		g.Go(func() error {
+			if ctx.Err() == nil {
+				found[i], _ = s.describe(ctx, name, 0) // State is 0
+			}
+			return ctx.Err()
+		})
 	}
-	return out, nil
+	err = g.Wait()
+	return slices.DeleteFunc(found, func(i Info) bool { return i.State == 0 }), err
 }
 
 // Describe describes a session with its history.
@@ -68,46 +73,72 @@ func (s *Store) Describe(name string) (Info, error) {
 	if err := CheckName(name); err != nil {
 		return Info{}, err
 	}
-	info, err := s.describe(name, s.limits.History)
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	defer cancel()
+	info, err := s.describe(ctx, name, s.limits.History)
 	if err == nil && info.State == 0 {
 		err = refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
 	}
 	return info, err
 }
 
-// describe reads what is on disk, without a lock: a state is never changed.
-func (s *Store) describe(name string, history int) (Info, error) {
+// describe reads what is on disk, or in the remote store, without a lock: a state is
+// never changed.
+func (s *Store) describe(ctx context.Context, name string, history int) (Info, error) {
+	if s.remote != nil {
+		return s.describeRemote(ctx, name, history)
+	}
 	x := s.session(name)
-	info := Info{Name: name}
 	numbers, err := x.numbers()
-	if err != nil || len(numbers) == 0 {
-		return info, err
+	if err != nil {
+		return Info{Name: name}, err
 	}
-	if err := x.load(); err != nil {
-		var damaged *Error
-		if errors.As(err, &damaged) {
-			info.State, info.Problem = numbers[len(numbers)-1], damaged.Message
-			return info, nil
-		}
-		return info, err
-	}
-	now := x.now
-	info.State, info.Oldest, info.Calls, info.Used, info.Action = now.Number, numbers[0], now.Calls, now.When, now.Action
-	info.Bytes, info.Files = x.size(), len(now.Files)
-	for _, f := range now.Files {
-		info.FileBytes += f.Size
-	}
-	for _, l := range slices.Sorted(maps.Keys(now.Languages)) {
-		left := now.Languages[l]
-		info.Languages = append(info.Languages, Language{Name: l, Variables: left.Variables, Omitted: left.VariablesOmitted, Unsaved: left.Unsaved})
-	}
+	info, err := describe(name, numbers, history, x.state)
+	info.Bytes = x.size()
+	return info, err
+}
+
+// describe describes a session of which some states are there. A state may be damaged, or
+// be thinned meanwhile.
+func describe(name string, numbers []int, history int, read func(int) (*state, error)) (Info, error) {
+	info := Info{Name: name}
 	for _, n := range slices.Backward(numbers) {
+		now, err := read(n)
+		if errors.Is(err, errRemote) {
+			return info, err
+		}
+		if err != nil {
+			continue
+		}
+		if info.State == 0 {
+			info.now(now)
+			info.Oldest = numbers[0]
+		}
 		if len(info.History) >= history {
 			break
 		}
-		if p, err := x.state(n); err == nil { // it may have been thinned meanwhile
-			info.History = append(info.History, Past{p.Number, p.When, p.Action, p.Status})
-		}
+		info.History = append(info.History, Past{now.Number, now.When, now.Action, now.Status})
+	}
+	if info.State == 0 && len(numbers) > 0 {
+		info.State, info.Problem = numbers[len(numbers)-1], damaged(name).Error()
 	}
 	return info, nil
+}
+
+// now takes over what is in force.
+func (i *Info) now(now *state) {
+	i.State, i.Calls, i.Used, i.Action = now.Number, now.Calls, now.When, now.Action
+	i.Files = len(now.Files)
+	for _, f := range now.Files {
+		i.FileBytes += f.Size
+	}
+	for name, size := range now.blobs() {
+		if !strings.HasPrefix(name, sharedPrefix) {
+			i.Bytes += size
+		}
+	}
+	for _, l := range slices.Sorted(maps.Keys(now.Languages)) {
+		left := now.Languages[l]
+		i.Languages = append(i.Languages, Language{Name: l, Variables: left.Variables, Omitted: left.VariablesOmitted, Unsaved: left.Unsaved})
+	}
 }

@@ -22,6 +22,11 @@ func (s *Store) locked(ctx context.Context, name string, create bool, f func(*se
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	x := s.session(name)
+	done, err := x.acquire(ctx, create)
+	if err != nil {
+		return fmt.Errorf("open the session %s: %w", name, err)
+	}
+	defer done()
 	switch exists, err := ownDir(x.path); {
 	case err != nil:
 		return fmt.Errorf("open the session %s: %w", name, err)
@@ -30,11 +35,12 @@ func (s *Store) locked(ctx context.Context, name string, create bool, f func(*se
 		if err := x.load(); err != nil {
 			return err
 		}
+		x.committed = true
 	case !create:
 		return refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
 	default:
 		if err := s.admit(name); err != nil {
-			return err
+			return errors.Join(err, x.removeRemote())
 		}
 		if err := x.make(); err != nil {
 			return fmt.Errorf("make the session %s: %w", name, err)

@@ -29,6 +29,9 @@ func (s *Store) Run(ctx context.Context, c Call, run func(context.Context, runne
 				err = x.undone(err)
 			}
 		}()
+		if x.lease != nil {
+			ctx = x.lease.ctx // which ends if the session is lost
+		}
 		out, err = x.run(ctx, c, run)
 		return err
 	})

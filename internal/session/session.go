@@ -28,6 +28,11 @@
 // order of arrival, then for the file lock. Two sessions are locked in the
 // order of their names.
 //
+// # Several machines
+//
+// With a [Remote] store, a call takes the session's lease there, brings what it
+// misses, and puts what it made there before it is answered (remote.go, copy.go).
+//
 // # Limits
 //
 // Extended attributes, owners, hard links, FIFOs, sockets and links that lead
@@ -51,7 +56,10 @@ type Options struct {
 	Dir       string // root of all sessions
 	Namespace string // whose sessions; "" is "default"
 	Limits
-	Log *zap.Logger // nil: nothing is logged
+	// Remote, if not nil, is where the sessions are, for all machines that share it; Dir
+	// then has copies.
+	Remote Remote
+	Log    *zap.Logger // nil: nothing is logged
 }
 
 // Limits bound what sessions take.
@@ -99,13 +107,18 @@ func refuse(format string, args ...any) error { return &Error{fmt.Sprintf(format
 type Store struct {
 	dir    string // of the namespace
 	limits Limits
-	log    *zap.Logger
+
+	namespace string
+	remote    Remote // nil: none
+
+	log *zap.Logger
 
 	mu       sync.Mutex
 	queues   map[string]*queue
 	verified map[string]fs.FileInfo // by digest: large blobs
 	sizes    map[string]int64       // of sessions, in bytes, as far as known
 	swept    time.Time
+	there    map[string]bool // keys of shared blobs that the remote store has
 }
 
 // queue is where the calls of one session wait.
@@ -140,7 +153,7 @@ func Open(o Options) (*Store, error) {
 		o.Log = zap.NewNop()
 	}
 	return &Store{
-		dir: dir, limits: o.Limits.withDefaults(), log: o.Log,
+		dir: dir, limits: o.Limits.withDefaults(), log: o.Log, namespace: o.Namespace, remote: o.Remote, there: map[string]bool{},
 		queues: map[string]*queue{}, verified: map[string]fs.FileInfo{}, sizes: map[string]int64{},
 	}, nil
 }
@@ -154,6 +167,9 @@ type session struct {
 	now  *state // in force; number 0 if there is none
 
 	pending map[string]bool // names of blobs that no state on disk needs yet
+
+	lease     *lease // nil without a remote store
+	committed bool   // now is the newest state for all
 }
 
 // Names of what is in the directory of a namespace and of a session.

@@ -208,7 +208,7 @@ func (x *session) numbers() ([]int, error) {
 
 func stateName(n int) string { return fmt.Sprintf("%08d", n) }
 
-// load finds the state in force: the newest that is whole.
+// load finds the state in force: the newest that is whole. What cannot be asked for is not damaged.
 func (x *session) load() error {
 	numbers, err := x.numbers()
 	if err != nil {
@@ -220,17 +220,25 @@ func (x *session) load() error {
 			x.now = s
 			return nil
 		}
+		if errors.Is(err, errRemote) {
+			return err
+		}
 		x.log.Warn("a state of a session is damaged", zap.String("session", x.name), zap.Int("state", n), zap.Error(err))
 	}
 	if len(numbers) > 0 {
-		return refuse("The session %q is damaged on disk, and no state of it is whole: close it and begin again.", x.name)
+		return damaged(x.name)
 	}
 	return x.make() // it was being made when its process ended
 }
 
-// state reads a state and checks that its blobs are there.
-func (x *session) state(n int) (*state, error) {
-	f, err := openRegular(filepath.Join(x.path, statesName, stateName(n)))
+// damaged is the error of a session that cannot be used.
+func damaged(name string) error {
+	return refuse("The session %q is damaged on disk, and no state of it is whole: close it and begin again.", name)
+}
+
+// manifest reads a state, whose blobs may not be here.
+func (x *session) manifest(n int) (*state, error) {
+	f, err := openRegular(x.statePath(n))
 	if err != nil {
 		return nil, err
 	}
@@ -248,6 +256,19 @@ func (x *session) state(n int) (*state, error) {
 	}
 	if s.Number != n {
 		return nil, fmt.Errorf("it is state %d", s.Number)
+	}
+	return s, nil
+}
+
+// state reads a state and checks that its blobs are there, or brings them from the remote
+// store.
+func (x *session) state(n int) (*state, error) {
+	s, err := x.manifest(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.fetchMissing(s); err != nil {
+		return nil, err
 	}
 	for name, size := range s.blobs() {
 		info, err := os.Lstat(x.blob(name))
@@ -285,5 +306,8 @@ func (x *session) make() error {
 			return err
 		}
 	}
-	return nil
+	if x.lease == nil {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(x.path, lifeName), []byte(x.lease.head.Life), 0o600)
 }
