@@ -60,6 +60,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_extras", "guest/extras.py"},
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_posix", "guest/posix.py"},
+	{"_coderunner_process", "guest/process.py"},
 	{"_coderunner_preload", "guest/preload.py"},
 }
 
@@ -79,6 +80,8 @@ func (in *instance) bootGuest(g guest) error {
 			if in.functions.Run, err = g.attr(object, "run"); err == nil {
 				in.functions.Analyze, err = g.attr(object, "analyze")
 			}
+		case "_coderunner_process":
+			in.functions.Exec, err = g.attr(object, "execute")
 		case "_coderunner_preload":
 			in.functions.Preload, err = g.attr(object, "preload")
 		}

@@ -60,12 +60,9 @@ type hostCall struct {
 	held    int64         // bytes reserved for both
 }
 
-// openHostDevice returns the device's open function for an interpreter with the
-// calls.
-func openHostDevice(in *instance, calls func(name string) (Call, bool)) func(context.Context, uint32) (memfs.Stream, abi.Errno) {
-	return func(context.Context, uint32) (memfs.Stream, abi.Errno) {
-		return &hostCall{in: in, calls: calls}, abi.OK
-	}
+// openHostDevice opens the device for an interpreter with the calls.
+func openHostDevice(in *instance, calls func(name string) (Call, bool)) (memfs.Stream, abi.Errno) {
+	return &hostCall{in: in, calls: calls}, abi.OK
 }
 
 // maxRequest returns the maximum length of the request, by the call's name. The

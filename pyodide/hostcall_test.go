@@ -38,7 +38,7 @@ func askable(memory int64) *Interp {
 func ask(t *testing.T, in *Interp, request []byte, piece int) ([]byte, abi.Errno) {
 	t.Helper()
 	ctx := context.Background()
-	s, e := in.device()(t.Context(), 0)
+	s, e := in.device()
 	if e != abi.OK {
 		t.Fatal(e)
 	}
@@ -76,7 +76,7 @@ func TestHostCallMemory(t *testing.T) {
 	}
 	var open []memfs.Stream
 	for range 100 {
-		s, _ := in.device()(t.Context(), 0)
+		s, _ := in.device()
 		s.Write(context.Background(), append([]byte(`["echo","`), make([]byte, 64<<10)...), false)
 		open = append(open, s)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/abi"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
@@ -42,6 +43,9 @@ type instance struct {
 	location *time.Location  // local time
 	proc     *emscripten.Process
 	fs       *memfs.FS
+	process  Process                                                 // nil: none
+	tls      func(context.Context, uint32) (memfs.Stream, abi.Errno) // opens tlsDevice
+	charged  bool                                                    // its memory, to the file system
 }
 
 // never is a deadline that does not strike.

@@ -16,6 +16,7 @@ import (
 
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostdir"
+	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/netstack"
 	"coderunner/pyodide/snapshot"
 )
@@ -54,6 +55,21 @@ type Options struct {
 	// Authorities are certificates that the program's TLS clients trust beside
 	// those that they name: of a proxy through which it reaches its servers.
 	Authorities []*x509.Certificate
+
+	// FS is a file system of [Runtime.NewFS]; nil: one of its own. It is Shared if
+	// another interpreter has it already: what the snapshot has is there.
+	FS     *memfs.FS
+	Shared bool
+
+	// Process is the program's process; nil: it can neither start nor signal others.
+	Process Process
+
+	// Dir is the working directory ("": [Home]) and Umask the bits that new files
+	// do not get (0: 022). Files are the descriptors, in place of the standard
+	// streams; New takes them over, also when it fails.
+	Dir   string
+	Umask uint32
+	Files map[int]*memfs.File
 
 	// Populate, if not nil, fills [Home] and mounts directories of the host before the
 	// files that were open are opened again: an [Interp.Snapshot] has none of that.
@@ -169,6 +185,12 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	if in.closed || in.dead || in.spent {
 		return nil, errClosed
 	}
+	return in.runLocked(ctx, in.functions.Run, p, string(req), asked.maxReport())
+}
+
+// runLocked calls the guest's function that runs a program, within its limits, and
+// returns how that ended.
+func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, request string, maxReport uint32) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.signals.interrupt, func() { cancel(errTimeLimit) })
@@ -180,7 +202,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
 
-	res, cpu, err := in.timed(ctx, string(req), asked.maxReport())
+	res, cpu, err := in.timed(ctx, function, request, maxReport)
 	left := in.endThreads(ctx, p.Session && err == nil)
 	in.spent = left > 0 && !p.Session // CPython waits for them
 	in.deadline.stop()
@@ -203,6 +225,9 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	return res, nil
 }
 
+// Memory returns the bytes of linear memory. It may be called while a program runs.
+func (in *Interp) Memory() int64 { return int64(in.instance.memory.Committed()) }
+
 // Usable reports whether the interpreter can run another program.
 func (in *Interp) Usable() bool {
 	in.mu.Lock()
@@ -212,9 +237,9 @@ func (in *Interp) Usable() bool {
 
 var errTimeLimit = errors.New("time limit")
 
-// timed calls the guest's run function and measures the processor time that it
+// timed calls a function of the guest that runs a program and measures the processor time that it
 // takes: the guest stays on one thread.
-func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (*Result, time.Duration, error) {
+func (in *Interp) timed(ctx context.Context, function uint32, request string, maxReport uint32) (*Result, time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	in.begun = threadTime()
@@ -228,7 +253,7 @@ func (in *Interp) timed(ctx context.Context, request string, maxReport uint32) (
 		held += bytes
 		return true
 	}
-	text, err := g.apply(in.functions.Run, request, maxReport)
+	text, err := g.apply(function, request, maxReport)
 	took := in.cpuTime()
 	if err != nil {
 		return nil, took, err
@@ -277,6 +302,10 @@ func (in *Interp) Close() error {
 		in.proc.Close()
 	}
 	old := in.instance
+	if old.charged {
+		old.charged = false
+		old.fs.Unreserve(int64(old.memory.Committed()))
+	}
 	in.instance = &instance{compiled: old.compiled, dead: true, signals: &signals{}, fs: old.fs}
 	return in.rt.pool.giveBack(old)
 }

@@ -3,6 +3,7 @@ package pyodide
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -11,7 +12,12 @@ import (
 )
 
 // Signal numbers, as Emscripten has them.
-const sigxcpu = 24
+const (
+	sigint  = 2
+	sigpipe = 13
+	sigxcpu = 24
+	sigxfsz = 25
+)
 
 // timerSignals are SIGALRM, SIGVTALRM and SIGPROF, by the timer's number.
 var timerSignals = [...]uint32{14, 26, 27}
@@ -22,11 +28,69 @@ var timerSignals = [...]uint32{14, 26, 27}
 type signals struct {
 	mu            sync.Mutex
 	memory        *linmem.Memory
-	number, clock uint32              // addresses
-	proc          *emscripten.Process // nil until there is one
-	flag          api.MutableGlobal   // under mu; nil before the start and after the end
-	struck        atomic.Bool         // interrupt was called
-	first         func()              // lets the main thread, which handles signals, run next; nil: it is alone
+	number, clock uint32                // addresses
+	proc          *emscripten.Process   // nil until there is one
+	flag          api.MutableGlobal     // under mu; nil before the start and after the end
+	struck        atomic.Bool           // interrupt was called
+	first         func()                // lets the main thread, which handles signals, run next; nil: it is alone
+	actions       [maxSignal + 1]action // under mu; of signals from other processes
+}
+
+// action is what a program does about a signal.
+type action uint8
+
+const (
+	defaultAction action = iota // what kernel does
+	ignored
+	handled
+)
+
+const maxSignal = 64
+
+// retry is how long a signal waits for the one before it to be seen.
+const retry = time.Millisecond
+
+// act notes what the program does about a signal.
+func (s *signals) act(number int, a action) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.actions[number] = a
+}
+
+// receive takes a signal that a process sent, unless its default action has to
+// follow.
+func (s *signals) receive(number int) (taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number <= 0 || number > maxSignal || s.flag == nil {
+		return false
+	}
+	switch s.actions[number] {
+	case ignored:
+		return true
+	case handled:
+		s.queueLocked(uint32(number))
+		return true
+	}
+	return false
+}
+
+// queueLocked sends a signal once the guest has seen the one before: there is room
+// for one.
+func (s *signals) queueLocked(number uint32) {
+	if s.flag == nil || s.struck.Load() {
+		return
+	}
+	if pending := s.memory.Load32(s.number); pending != 0 && pending != number {
+		s.proc.Interrupt()
+		time.AfterFunc(retry, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.queueLocked(number)
+		})
+		return
+	}
+	s.sendLocked(number)
 }
 
 // send asks CPython to run the handler of a signal at its next check, and wakes
@@ -35,6 +99,10 @@ type signals struct {
 func (s *signals) send(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.sendLocked(number)
+}
+
+func (s *signals) sendLocked(number uint32) {
 	if s.flag == nil {
 		return
 	}
@@ -88,4 +156,5 @@ func (s *signals) start(memory *linmem.Memory, number, clock uint32, flag api.Mu
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.memory, s.number, s.clock, s.flag = memory, number, clock, flag
+	s.actions = [...]action{sigint: handled, sigpipe: ignored, sigxfsz: ignored, sigxcpu: handled, maxSignal: defaultAction}
 }

@@ -10,6 +10,7 @@ import (
 
 // New makes a fresh interpreter. The caller closes it.
 func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
+	defer closeFiles(o.Files) // that nobody took
 	switch from := cmp.Or(o.From, r.base); {
 	case from == nil:
 		in, err = r.boot(ctx, o)
@@ -59,6 +60,9 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 	}
 	in.newZone = o.Location != nil && zoneKey(o.Location) != zoneKey(time.Local)
 	in.proc.Resume(z.owner.Zone, in.newZone)
+	if o.Shared {
+		return in, nil
+	}
 	for _, m := range z.mounts {
 		if err := in.Mount(m.Dir, m.Tree); err != nil {
 			return nil, errors.Join(err, in.Close())

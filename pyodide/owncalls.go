@@ -24,6 +24,15 @@ var ownCalls = map[string]ownCall{
 	"pbkdf2": {do: withArgument(callPBKDF2), maxArgument: maxHashed, waits: true},
 	"romix":  {do: withArgument(callROMix), maxArgument: maxHashed, waits: true},
 
+	"spawn":       {do: withArgument(callSpawn), maxArgument: maxSpawn},
+	"wait":        {do: withArgument(callWait), waits: true},
+	"kill":        {do: withArgument(callKill)},
+	"process":     {do: withArgument(callProcess)},
+	"set_group":   {do: withArgument(callSetGroup)},
+	"set_session": {do: withArgument(callSetSession)},
+	"open_pid":    {do: withArgument(callOpenPID)},
+	"signal":      {do: withArgument(callSignal)},
+
 	"link":      {do: withArgument(callLink), maxArgument: maxPaths},
 	"mknod":     {do: withArgument(callMknod), maxArgument: maxPaths},
 	"setitimer": {do: withArgument(callSetitimer)},

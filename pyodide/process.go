@@ -1,7 +1,9 @@
 package pyodide
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"coderunner/pyodide/abi"
@@ -12,22 +14,12 @@ import (
 // makeFiles makes the file system and the process around it, whose monotonic
 // clock shows the given time.
 func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
-	in.fs = memfs.New(memfs.Options{MaxBytes: o.memory(), Beside: func() int64 { return int64(in.memory.Committed()) }})
-	in.memory.Share(func() uint64 { return uint64(in.fs.Held()) })
-	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
-		if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+	if in.fs = o.FS; in.fs == nil {
+		if in.fs, err = in.rt.NewFS(o.Memory); err != nil {
 			return err
 		}
 	}
-	for _, dir := range []string{Home, "/lib", "/lib/python3.14", SitePackages, "/dev"} {
-		if err := in.fs.Private(dir); err != nil {
-			return err
-		}
-	}
-	if err := in.fs.Scratch("/tmp"); err != nil {
-		return err
-	}
-	if err := in.fs.MountFile("/lib/"+stdlibName, in.compiled.stdlib); err != nil {
+	if err := in.charge(); err != nil {
 		return err
 	}
 	location := o.Location
@@ -35,7 +27,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 		location = time.Local
 	}
 	in.proc, err = emscripten.New(emscripten.Config{
-		FS: in.fs, Cwd: Home,
+		FS: in.fs, Cwd: cmp.Or(o.Dir, Home), Umask: o.Umask, Files: o.Files,
 		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
 		Env: bootEnv, Location: location, Monotonic: clock, // the cap on memory is the allocator's
 		Sockets: o.Sockets, Outside: o.Network,
@@ -46,15 +38,66 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	}
 	in.proc.SetMemory(in.mod.Memory())
 	in.signals.proc = in.proc
-	in.env, in.calls, in.location = o.Env, o.Calls, location
-	if err := in.fs.Device(tlsDevice, 0o600, 0, openTLSDevice(in.instance, o)); err != nil {
-		return err
+	in.env, in.calls, in.location, in.process = o.Env, o.Calls, location, o.Process
+	in.tls = openTLSDevice(in.instance, o)
+	if in.process != nil {
+		in.process.Handle(in.signals.receive)
 	}
-	return in.fs.Device(hostDevice, 0o600, 0, in.device())
+	return nil
 }
 
-// device returns the open function of hostDevice.
-func (in *Interp) device() func(context.Context, uint32) (memfs.Stream, abi.Errno) {
+// charge charges the memory to the file system's budget, which all processes of a
+// program share.
+func (in *Interp) charge() error {
+	fsys, held := in.fs, int64(in.memory.Committed())
+	take := func(bytes int64) bool {
+		if bytes < 0 {
+			fsys.Unreserve(-bytes)
+			return true
+		}
+		return fsys.Reserve(bytes)
+	}
+	if !take(held) {
+		return fmt.Errorf("an interpreter needs %d MiB of the program's memory: %w", held>>20, abi.ENOMEM)
+	}
+	in.charged = true
+	in.memory.Share(take)
+	return nil
+}
+
+// NewFS returns a file system for interpreters and other processes of one program,
+// which share its memory limit of so many bytes; 0: 512 MiB.
+func (r *Runtime) NewFS(memory int64) (*memfs.FS, error) {
+	fsys := memfs.New(memfs.Options{MaxBytes: Options{Memory: memory}.memory(), NamesCount: true})
+	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
+		if err := fsys.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range []string{Home, "/lib", "/lib/python3.14", SitePackages, "/dev"} {
+		if err := fsys.Private(dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := fsys.Scratch("/tmp"); err != nil {
+		return nil, err
+	}
+	if err := fsys.MountFile("/lib/"+stdlibName, r.compiled.stdlib); err != nil {
+		return nil, err
+	}
+	if err := fsys.MakeDevices(); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{hostDevice, tlsDevice} {
+		if err := fsys.Device(name, 0o600, 0, emscripten.OpenHost(name)); err != nil {
+			return nil, err
+		}
+	}
+	return fsys, nil
+}
+
+// device opens hostDevice for the interpreter's program.
+func (in *Interp) device() (memfs.Stream, abi.Errno) {
 	return openHostDevice(in.instance, func(name string) (Call, bool) {
 		c, ok := in.calls[name]
 		return c, ok
@@ -96,9 +139,15 @@ func (in *Interp) callbacks() emscripten.Guest {
 		CallHandler: func(ctx context.Context, _ uint32, signal int32) {
 			in.callback(ctx, "PyErr_SetInterruptEx", uint32(signal))
 		},
-		Alarm:   func(which uint32) { signals.alarm(timerSignals[which]) },
-		DlError: in.dlError,
-		Threads: threadCalls{in.instance},
+		OpenHost: func(ctx context.Context, name string, flags uint32) (memfs.Stream, abi.Errno) {
+			if name == tlsDevice {
+				return in.tls(ctx, flags)
+			}
+			return in.device()
+		},
+		Alarm:    func(which uint32) { signals.alarm(timerSignals[which]) },
+		DlError:  in.dlError,
+		Threads:  threadCalls{in.instance},
 	}
 	in.linking.linkCallbacks(&g)
 	in.linking.ffiCallbacks(&g)

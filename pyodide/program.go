@@ -73,6 +73,7 @@ const StackOverflow = "stack overflow"
 type Result struct {
 	Ended     Ended
 	ExitCode  int
+	Signal    int        // that ends the process, of Exec; 0: none
 	Value     *Value     // of the last expression; nil for None, or if there is none
 	Exception *Exception // nil unless one was uncaught
 
@@ -123,6 +124,7 @@ type request struct {
 
 type report struct {
 	ExitCode  int     `json:"exit_code"`
+	Signal    int     `json:"signal"`
 	Repr      *string `json:"repr"`
 	JSON      string  `json:"json"`
 	Type      string  `json:"type"`
@@ -174,10 +176,10 @@ func readReport(text string) (*Result, error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, &guestError{fmt.Sprintf("not a report: %v", err)}
 	}
-	if r.ExitCode < 0 || r.ExitCode > 255 || r.Line < 0 || len(r.Type) > maxTypeName || len(r.Variables) > maxVariables || r.VariablesOmitted < 0 {
+	if r.ExitCode < 0 || r.ExitCode > 255 || r.Signal < 0 || r.Signal > maxSignal || r.Line < 0 || len(r.Type) > maxTypeName || len(r.Variables) > maxVariables || r.VariablesOmitted < 0 {
 		return nil, &guestError{"a report with values out of range"}
 	}
-	res := &Result{ExitCode: r.ExitCode, VariablesOmitted: r.VariablesOmitted}
+	res := &Result{ExitCode: r.ExitCode, Signal: r.Signal, VariablesOmitted: r.VariablesOmitted}
 	for _, v := range r.Variables {
 		if len(v[0])+len(v[1]) > maxVariable {
 			return nil, &guestError{"a report with long names"}

@@ -37,7 +37,7 @@ func (in *instance) reusable() bool {
 // program's memory. It reports whether the written pages are known.
 func (in *instance) detach() bool {
 	in.signals.close()
-	in.signals, in.deadline, in.proc, in.fs = &signals{}, never(), nil, nil
+	in.signals, in.deadline, in.proc, in.fs, in.process, in.tls = &signals{}, never(), nil, nil, nil, nil
 	in.memory.Share(nil)
 	ranges, err := in.memory.Written()
 	if err != nil {

@@ -126,6 +126,7 @@ type functions struct {
 	Run     uint32 `json:"run"`
 	Analyze uint32 `json:"analyze"`
 	Preload uint32 `json:"preload"`
+	Exec    uint32 `json:"exec"`
 }
 
 // zoneKey returns what CPython remembers of a time zone.

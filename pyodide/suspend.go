@@ -192,7 +192,10 @@ func (in *Interp) Attach(o Options) {
 	defer in.mu.Unlock()
 	if !in.closed {
 		in.proc.SetStdio(o.Stdin, o.Stdout, o.Stderr)
-		in.env, in.calls = o.Env, o.Calls
+		in.env, in.calls, in.process = o.Env, o.Calls, o.Process
+		if in.process != nil {
+			in.process.Handle(in.signals.receive)
+		}
 	}
 }
 

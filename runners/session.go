@@ -138,6 +138,10 @@ type Continued struct {
 	Origin Origin `json:"origin"`
 	Lost   string `json:"lost,omitempty"` // why, if Origin is OriginLost
 
+	// Ended is how many processes of the program were left when it ended, and were
+	// ended, too.
+	Ended int `json:"ended,omitempty"`
+
 	// Kept reports whether the state After is there, live or saved. If not, the
 	// next program finds the variables of the state Before.
 	Kept bool `json:"kept"`

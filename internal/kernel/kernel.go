@@ -85,16 +85,15 @@ type Kernel struct {
 	last      int              // the newest pid
 	ended     bool             // no process may start
 	failure   error            // of Fail
-	onFail    func(error)
-	cpu       time.Duration  // of processes that are gone
-	running   sync.WaitGroup // the goroutines of processes
+	cpu       time.Duration    // of processes that are gone
+	running   sync.WaitGroup   // the goroutines of processes
 }
 
 // New returns a kernel without processes. It makes /bin and /usr/bin.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
 		fs: o.FS, lookup: o.Lookup, max: cmp.Or(o.MaxProcesses, defaultProcesses),
-		processes: map[int]*Process{}, last: FirstPID - 1,
+		processes: map[int]*Process{}, last: FirstPID,
 	}
 	if k.lookup == nil {
 		k.lookup = func(string) (Program, bool) { return nil, false }
@@ -116,12 +115,13 @@ func New(o Options) (*Kernel, error) {
 // FS returns the file system that all processes share.
 func (k *Kernel) FS() *memfs.FS { return k.fs }
 
-// Main makes the first process, whose program [Process.Run] runs. It closes none
-// of e.Files before that.
+// Main makes the main process, whose program [Process.Run] runs. When it has ended
+// there can be another.
 func (k *Kernel) Main(e Exec) (*Process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e.Session = true
+	k.cpu = 0
 	return k.addLocked(nil, e)
 }
 
@@ -133,9 +133,13 @@ func (k *Kernel) addLocked(parent *Process, e Exec) (*Process, error) {
 	case len(k.processes) >= k.max:
 		return nil, fmt.Errorf("a program may have at most %d processes at once: %w", k.max, abi.EAGAIN)
 	}
-	k.last++
+	pid := FirstPID
+	if parent != nil {
+		k.last++
+		pid = k.last
+	}
 	p := &Process{
-		k: k, pid: k.last, parent: initPID,
+		k: k, pid: pid, parent: initPID,
 		Path: e.Path, Args: slices.Clone(e.Args), Env: slices.Clone(e.Env), Dir: cmp.Or(e.Dir, "/"), Umask: e.Umask,
 		program: e.Program, done: make(chan struct{}), files: map[int]*memfs.File{},
 	}
@@ -178,25 +182,19 @@ func (k *Kernel) Process(pid int) *Process {
 	return k.processes[pid]
 }
 
-// OnFail has f called with the error of the first [Kernel.Fail].
-func (k *Kernel) OnFail(f func(error)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.onFail = f
-}
-
 // Fail ends all processes because of an error that is not one process's own:
-// output that nobody takes any more, a bug of the host. The first error counts.
+// output that nobody takes any more, a bug of the host. The first error counts;
+// it is the cause of the main process's context.
 func (k *Kernel) Fail(err error) {
 	k.mu.Lock()
-	first := k.failure == nil
-	if first {
+	if k.failure == nil {
 		k.failure = err
 	}
-	f := k.onFail
+	err = k.failure
+	main := k.processes[FirstPID]
 	k.mu.Unlock()
-	if first && f != nil {
-		f(err)
+	if main != nil {
+		main.stop(err)
 	}
 	k.killAll()
 }

@@ -343,17 +343,14 @@ func TestReplace(t *testing.T) {
 func TestPanic(t *testing.T) {
 	p := start(t, Options{})
 	k := p.Kernel()
-	failed := make(chan error, 1)
-	k.OnFail(func(err error) { failed <- err })
 	other := mustStart(t, p, Exec{Path: "wait"})
 	mustStart(t, p, Exec{Path: "panic"})
-	if err := <-failed; !strings.Contains(err.Error(), "panic: oh") {
-		t.Errorf("the failure is %v", err)
-	}
 	if w := mustWait(t, p, other.PID()); w.Status != Signalled(SIGKILL) {
 		t.Errorf("%+v", w)
 	}
-	k.OnFail(nil)
+	if err := k.Failure(); err == nil || !strings.Contains(err.Error(), "panic: oh") {
+		t.Errorf("the failure is %v", err)
+	}
 	full := p.FS().NewFile(memfs.NewOutput("stdout", refuses{}), abi.O_WRONLY, abi.S_IFIFO)
 	zero, _ := p.Open(t.Context(), "/dev/zero", abi.O_RDONLY, 0)
 	mustStart(t, p, Exec{Path: "cat", Files: map[int]*memfs.File{0: zero, 1: full}})

@@ -102,12 +102,23 @@ func (p *Process) end(s Signal) {
 	if p.killed == 0 {
 		p.killed = s
 	}
+	p.mu.Unlock()
+	p.stop(&Killed{s})
+}
+
+// stop ends the context of the process's program.
+func (p *Process) stop(cause error) {
+	p.mu.Lock()
 	cancel := p.cancel
 	p.mu.Unlock()
 	if cancel != nil {
-		cancel(&Killed{s})
+		cancel(cause)
 	}
 }
+
+// Die ends the process by a signal, whatever it does about that: its program has to
+// return.
+func (p *Process) Die(s Signal) { p.end(s) }
 
 // Kill is kill(2): pid is a process, 0 the sender's group, -1 all processes but
 // the sender, and others the group -pid. Signal 0 sends nothing.

@@ -1,6 +1,8 @@
 package emscripten
 
 import (
+	"slices"
+
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
 )
@@ -91,3 +93,24 @@ func (d *descriptors) closeAll() {
 		d.close(int32(fd))
 	}
 }
+
+// Inherited returns the open files of a child by its descriptors: with all, those
+// that are not to be closed on exec but for the ones in except; and those of
+// pairs, each a descriptor of the child and one of ours. They are borrowed.
+func (p *Process) Inherited(pairs [][2]int32, all bool, except []int32) map[int]*memfs.File {
+	files := map[int]*memfs.File{}
+	for fd := range p.fds.open {
+		if d := p.fds.open[fd]; d.file != nil && fd > 2 && all && !d.cloexec && !slices.Contains(except, int32(fd)) {
+			files[fd] = d.file
+		}
+	}
+	for _, pair := range pairs {
+		if d := p.fds.at(pair[1]); d != nil && pair[0] >= 0 {
+			files[int(pair[0])] = d.file
+		}
+	}
+	return files
+}
+
+// AddFile adds a file as a descriptor that is closed on exec, and takes it over.
+func (p *Process) AddFile(f *memfs.File) (int32, abi.Errno) { return p.fds.add(f, 0, true) }

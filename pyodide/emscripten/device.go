@@ -1,14 +1,36 @@
 package emscripten
 
 import (
+	"context"
 	"io"
 
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
 )
 
-// openStdio opens descriptors 0 to 2, which look like pipes.
+// OpenHost returns the open function of a device whose stream is Guest.OpenHost's
+// of the process that opens it.
+func OpenHost(name string) func(context.Context, uint32) (memfs.Stream, abi.Errno) {
+	return func(ctx context.Context, flags uint32) (memfs.Stream, abi.Errno) {
+		p, _ := ctx.Value(contextKey{}).(*Process)
+		if p == nil {
+			return nil, abi.ENXIO
+		}
+		return p.Guest.OpenHost(ctx, name, flags)
+	}
+}
+
+// openStdio opens descriptors 0 to 2, which look like pipes, or those of c.Files.
 func (p *Process) openStdio(c Config) {
+	if c.Files != nil {
+		for fd, f := range c.Files {
+			if fd < p.fds.max {
+				p.fds.set(fd, f, false)
+				delete(c.Files, fd)
+			}
+		}
+		return
+	}
 	p.stdio = [3]memfs.Stream{
 		memfs.NewInput(c.Stdin),
 		memfs.NewOutput("stdout", c.Stdout),

@@ -74,7 +74,9 @@ func (c call) log(addr uint32) {
 		return
 	}
 	p.logged += len(text) + 1
-	p.stdio[2].Write(c.ctx, []byte(strings.TrimRight(text, "\n")+"\n"), false)
+	if f, errno := p.fds.get(2); errno == abi.OK {
+		f.Write(c.ctx, []byte(strings.TrimRight(text, "\n")+"\n"))
+	}
 }
 
 // doSystem is _emscripten_system(command): a question whether there is a shell

@@ -16,7 +16,7 @@ func New(c Config) (*Process, error) {
 		fs:       c.FS,
 		env:      slices.Clone(c.Env),
 		location: cmp.Or(c.Location, time.UTC),
-		umask:    0o022,
+		umask:    cmp.Or(c.Umask, 0o022),
 		mappings: mappings{},
 		cwd:      c.FS.Root(),
 		net:      c.Sockets,

@@ -162,6 +162,21 @@ func (p *Process) Cwd() string {
 	return path
 }
 
+// ResolveDir returns the absolute path of a directory.
+func (p *Process) ResolveDir(path string) (string, abi.Errno) {
+	n, errno := p.fs.Lookup(p.cwd, path, true)
+	if errno != abi.OK {
+		return "", errno
+	}
+	if errno = p.fs.Access(n, abi.X_OK); errno != abi.OK {
+		return "", errno
+	}
+	return p.fs.PathOf(n)
+}
+
+// Umask returns the permission bits that new files do not get.
+func (p *Process) Umask() uint32 { return p.umask }
+
 // doChdir is chdir(path), doFchdir is fchdir(fd).
 func doChdir(c call, n *memfs.Node) abi.Errno { return c.p.enter(n) }
 

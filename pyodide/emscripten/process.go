@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/abi"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/netstack"
@@ -19,6 +20,11 @@ type Config struct {
 	FS *memfs.FS
 	// Cwd is the working directory; empty: the root.
 	Cwd string
+	// Umask holds the permission bits that new files do not get. 0: 022.
+	Umask uint32
+	// Files are the open descriptors, in place of the three standard streams; nil:
+	// those. The process takes them out of the map, and closes them in the end.
+	Files map[int]*memfs.File
 	// Stdin is read ahead of the program, in a goroutine of its own unless it
 	// is a reader on memory. Such a read may outlive the process: whoever has
 	// the reader ends it. Nil: empty.
@@ -58,6 +64,8 @@ type Guest struct {
 	Raise func(ctx context.Context, message string)
 	// CallHandler calls the signal handler at slot fn of the table.
 	CallHandler func(ctx context.Context, fn uint32, signal int32)
+	// OpenHost opens the device of OpenHost.
+	OpenHost func(ctx context.Context, name string, flags uint32) (memfs.Stream, abi.Errno)
 	// Alarm is called when one of the process's Timers has run out, on a
 	// goroutine of its own.
 	Alarm func(which uint32)

@@ -12,9 +12,9 @@ _NO_NETWORK = (
     "servers and clients of this program reach each other at 127.0.0.1"
 )
 
-_NO_PROCESSES = (
-    "there are no other programs and no processes here: write it in Python (import what the command would run; "
-    "os, pathlib and shutil for files)"
+_NO_FORK = (
+    "a process cannot be copied here: start one with subprocess.run([sys.executable, ...]), or with multiprocessing, "
+    "whose start method is spawn"
 )
 
 
@@ -64,12 +64,18 @@ def _pyodide_http(module):
 
 
 def _subprocess(module):
-    """Says what to do instead, where upstream only says that there are none."""
+    """Upstream takes this platform for one without processes."""
+    module._can_fork_exec = True
+    module._fork_exec = sys.modules["_posixsubprocess"].fork_exec
+    for name in ("waitpid", "waitstatus_to_exitcode", "WIFSTOPPED", "WSTOPSIG", "WNOHANG"):
+        setattr(module._del_safe, name, getattr(os, name))
 
-    def refuse(self, *args, **kwargs):
-        raise OSError(module.errno.ENOTSUP, _NO_PROCESSES)
 
-    module.Popen.__init__ = refuse
+def _multiprocessing_context(module):
+    """spawn is the only way to start a process."""
+    spawn = module._concrete_contexts["spawn"]
+    module._concrete_contexts = {"spawn": spawn}
+    module._default_context = module.DefaultContext(spawn)
 
 
 def _tqdm(module):
@@ -104,6 +110,7 @@ def _locale(module):
 _CHANGES = {
     "_socket": _socket,
     "asyncio.base_events": _base_events,
+    "multiprocessing.context": _multiprocessing_context,
     "importlib.metadata": _metadata,
     "locale": _locale,
     "pyodide.http": _pyodide_http,
@@ -115,12 +122,9 @@ _CHANGES = {
 _BUILTIN = importlib.machinery.BuiltinImporter
 
 _NO_JAVASCRIPT = "there is no JavaScript here. Run JavaScript with the language 'javascript'."
-_NO_POOL = "there are no processes here: call the function in a loop, or with map."
 _ABSENT = {
     "js": _NO_JAVASCRIPT,
     "pyodide_js": _NO_JAVASCRIPT,
-    "_multiprocessing": _NO_POOL,
-    "_posixshmem": "there are no processes here to share memory with: use a bytearray.",
 }
 
 

@@ -144,19 +144,6 @@ def _subprocess(module):
 
 
 _coderunner_adapt._CHANGES["subprocess"] = _subprocess
-_NO_SHELL = "os.system: there is no shell here, so nothing was run; write it in Python (os, pathlib, shutil)"
-
-
-def system(command):
-    code = _run(command)
-    if code is None:  # as if the shell did not find the command
-        code = 127
-        if os.fsdecode(command).strip() not in ("clear", "cls", ""):
-            print(_NO_SHELL, file=sys.stderr)
-    return code << 8
-
-
-os.system = system
 
 
 class _Finder:

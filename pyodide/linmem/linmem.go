@@ -41,7 +41,7 @@ type Memory struct {
 	limit     uint64 // bytes
 	committed atomic.Uint64
 	refused   atomic.Bool
-	beside    func() uint64
+	take      func(bytes int64) bool // see Share
 
 	standing uint64 // the bytes by which the guest could not grow and has not grown since, 0 if there are none
 	tries    int    // refusals since the last grant
@@ -74,12 +74,16 @@ func (m *Memory) Allocator() experimental.MemoryAllocator {
 // Reallocate implements experimental.LinearMemory. It never shrinks.
 func (m *Memory) Reallocate(size uint64) []byte {
 	have := m.committed.Load()
-	if size > m.limit || size > have && m.beside != nil && size+m.beside() > m.limit {
+	more := int64(max(size, have) - have)
+	if size > m.limit || more > 0 && m.take != nil && !m.take(more) {
 		m.refuse(size - have)
 		return nil
 	}
 	b, err := m.area.commit(have, max(size, have))
 	if err != nil {
+		if m.take != nil {
+			m.take(-more)
+		}
 		m.refuse(size - min(size, have))
 		return nil
 	}
@@ -111,9 +115,10 @@ func (m *Memory) grant(more uint64) {
 	m.refused.Store(m.standing > 0)
 }
 
-// Share makes the limit that of the memory and of what beside says is held
-// elsewhere, in bytes. It is for the goroutine that runs the instance.
-func (m *Memory) Share(beside func() uint64) { m.beside = beside }
+// Share charges what the memory grows by to a budget besides the limit: take takes
+// so many bytes of it, or gives back less than zero, and reports whether they were
+// there. It is for the goroutine that runs the instance.
+func (m *Memory) Share(take func(bytes int64) bool) { m.take = take }
 
 // Free implements experimental.LinearMemory and does nothing: when wazero lets
 // go of the memory, a host function may still be unwinding from it.
@@ -143,6 +148,15 @@ func (m *Memory) Store32(addr, v uint32) bool {
 	}
 	atomic.StoreUint32(m.area.word(addr), littleEndian(v))
 	return true
+}
+
+// Load32 loads a word, little-endian, 0 where Store32 would be false. It may be
+// called from any goroutine until Unmap.
+func (m *Memory) Load32(addr uint32) uint32 {
+	if addr%4 != 0 || uint64(addr)+4 > m.committed.Load() {
+		return 0
+	}
+	return littleEndian(atomic.LoadUint32(m.area.word(addr)))
 }
 
 // littleEndian returns the number whose bytes in this machine's order are those

@@ -47,29 +47,26 @@ func TestRemovedDirectories(t *testing.T) {
 	}
 }
 
-// TestBeside: what others hold leaves less for files and names, and what files
-// hold is told.
-func TestBeside(t *testing.T) {
-	var beside int64
-	fsys := New(Options{MaxBytes: 1 << 20, Beside: func() int64 { return beside }})
+// TestReserve: what others hold leaves less for files and names.
+func TestReserve(t *testing.T) {
+	fsys := New(Options{MaxBytes: 1 << 20, NamesCount: true})
 	if err := fsys.WriteFile("/a", make([]byte, 600<<10), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if held := fsys.Held(); held < 600<<10 || held > 700<<10 {
-		t.Errorf("%d bytes are held", held)
+	if !fsys.Reserve(300 << 10) {
+		t.Fatal("300 KiB cannot be reserved")
 	}
-	beside = 300 << 10
 	if err := fsys.WriteFile("/b", make([]byte, 200<<10), 0o644); err == nil {
 		t.Error("200 KiB fit where 124 are left")
 	}
 	if fsys.Reserve(200 << 10) {
 		t.Error("200 KiB can be reserved")
 	}
-	beside = 1 << 20
+	fsys.Reserve(fsys.bytes.left())
 	if e := fsys.Mkdir(nil, "/d", 0o755); e != abi.ENOSPC {
 		t.Errorf("a name where nothing is left: %v", e)
 	}
-	beside = 0
+	fsys.Unreserve(100 << 10)
 	if e := fsys.Mkdir(nil, "/d", 0o755); e != abi.OK {
 		t.Errorf("a name: %v", e)
 	}

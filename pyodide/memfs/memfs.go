@@ -25,8 +25,8 @@
 // were written count, so truncating to a terabyte is free. Mounts count
 // neither; their cached nodes are bounded by Options.MaxMounted. A directory
 // that was removed counts as long as it, or one that was removed from it, is
-// open. Options.Beside makes MaxBytes the bound of more than files; names then
-// count as bytes, too. What a guest writes to a HostDir takes no memory.
+// open. What others hold for the guest can be charged to MaxBytes, too
+// ([FS.Reserve]); with Options.NamesCount, names count as bytes. What a guest writes to a HostDir takes no memory.
 //
 // # Sources
 //
@@ -71,10 +71,10 @@ import (
 
 // Options are an FS's budgets and surroundings. The zero value is usable.
 type Options struct {
-	MaxBytes   int64        // bytes of data held in memory; 0: 512 MiB
-	Beside     func() int64 // bytes held elsewhere that MaxBytes bounds, too; nil: none
-	MaxNodes   int          // names (files, directories, links); 0: 1<<16
-	MaxMounted int          // cached nodes of mounts; 0: 1<<18
+	MaxBytes   int64 // bytes of data held in memory; 0: 512 MiB
+	NamesCount bool  // names count as bytes, too
+	MaxNodes   int   // names (files, directories, links); 0: 1<<16
+	MaxMounted int   // cached nodes of mounts; 0: 1<<18
 }
 
 // FS is one file system. It is safe for concurrent use. Its methods are the
@@ -111,8 +111,8 @@ func New(o Options) *FS {
 	fsys.names.max = int64(cmp.Or(o.MaxNodes, defaultMaxNodes))
 	fsys.mounted.max = int64(cmp.Or(o.MaxMounted, defaultMaxMounted))
 	fsys.handles.max = maxHandles
-	if o.Beside != nil {
-		fsys.bytes.beside = func() int64 { return o.Beside() + nameCost*fsys.names.used.Load() }
+	if o.NamesCount {
+		fsys.bytes.beside = func() int64 { return nameCost * fsys.names.used.Load() }
 	}
 	fsys.root = fsys.newDir(nil, "", 0o755)
 	fsys.root.nlink = 2
@@ -142,9 +142,6 @@ func (fsys *FS) Statfs() abi.Statfs {
 func (fsys *FS) Usage() (bytes int64, nodes int) {
 	return fsys.bytes.used.Load(), int(fsys.names.used.Load())
 }
-
-// Held returns the number of bytes that the file system holds, names included.
-func (fsys *FS) Held() int64 { return fsys.bytes.used.Load() + nameCost*fsys.names.used.Load() }
 
 // Reserve charges n bytes that someone else holds for the guest to MaxBytes,
 // if they are within. Unreserve gives them back.

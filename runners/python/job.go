@@ -23,6 +23,7 @@ type job struct {
 	stdout *runners.Capture
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before start
+	procs  *processes      // of the program, nil before start
 
 	pk       *installer        // of its packages
 	pip      *micropip         // what the running program may install

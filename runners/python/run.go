@@ -171,16 +171,22 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		return nil, err
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
-	res, err := j.in.Run(ctx, pyodide.Program{
-		Code:        j.req.Code,
-		Filename:    shownName(j.req.Filename),
-		Analysis:    found,
-		Args:        j.req.Args,
-		Timeout:     max(j.left, 1),
-		ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
-		Offered:     slices.Sorted(maps.Keys(j.pip.offers)),
-		Session:     j.continued != nil,
+	defer j.procs.note(j.in)()
+	res, left, err := j.procs.run(ctx, func(ctx context.Context) (*pyodide.Result, error) {
+		return j.in.Run(ctx, pyodide.Program{
+			Code:        j.req.Code,
+			Filename:    shownName(j.req.Filename),
+			Analysis:    found,
+			Args:        j.req.Args,
+			Timeout:     max(j.left, 1),
+			ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
+			Offered:     slices.Sorted(maps.Keys(j.pip.offers)),
+			Session:     j.continued != nil,
+		})
 	})
+	if j.continued != nil {
+		j.continued.Ended = left
+	}
 	if err == nil {
 		err = j.leave()
 	}
@@ -221,7 +227,7 @@ func (j *job) letGo() {
 
 // calls returns what the program may ask the host for.
 func (j *job) calls() map[string]pyodide.Call {
-	calls := j.pip.calls()
+	calls := j.procs.serial(j.pip.calls())
 	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
 		var d struct {
 			MIME, Data, Plain string
@@ -284,7 +290,9 @@ func (j *job) start(ctx context.Context) (err error) {
 		Stdout: j.stdout,
 		Stderr: j.stderr,
 		Env:    env,
-		Calls:  j.calls(),
+	}
+	if err := j.makeProcesses(&o); err != nil {
+		return err
 	}
 	if j.continued == nil {
 		j.in, err = j.engine.rt.New(ctx, o)

@@ -43,6 +43,7 @@ const (
 // live is a session's interpreter.
 type live struct {
 	in       *pyodide.Interp
+	procs    *processes
 	release  func()                // of the snapshot that it was made of
 	state    string                // as which it was kept
 	files    []runners.SessionFile // in its home
@@ -205,6 +206,9 @@ func (j *job) startSession(ctx context.Context, o pyodide.Options) (err error) {
 	j.in, err = j.engine.rt.New(ctx, o)
 	if err != nil && j.saved != nil && ctx.Err() == nil {
 		j.lose(err)
+		if err := j.makeProcesses(&o); err != nil {
+			return err
+		}
 		o.From = nil
 		j.in, err = j.engine.rt.New(ctx, o)
 	}
@@ -272,7 +276,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 	k, s := j.continued, j.req.Session
 	l := j.live
 	if l == nil {
-		l = &live{in: j.in, release: j.release}
+		l = &live{in: j.in, procs: j.procs, release: j.release}
 	}
 	j.in, j.live, j.release = nil, nil, func() {} // l has them
 	usable := runErr == nil && l.in.Usable()

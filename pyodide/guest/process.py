@@ -1,0 +1,468 @@
+"""Processes: module _coderunner_process, made at boot. A child is an interpreter or
+a command of its own, which the host starts; it is never a copy of its parent."""
+
+import atexit
+import errno
+import os
+import posix
+import signal
+import sys
+import time
+import traceback
+import types
+
+import _coderunner
+import _coderunner_pip
+from _coderunner import _exit_code, _flush, _renew, _set_environ, _source, _unshadow, call
+from _coderunner_adapt import _NO_FORK
+from _coderunner_posix import _add, _check, _handler, _path
+
+_SAME = -1
+
+
+def _raise(answer, name=None, cwd=None):
+    """Raises the OSError of a process that could not be started."""
+    number, text = answer["errno"], os.strerror(answer["errno"])
+    if number in (errno.EAGAIN, errno.ENOMEM, errno.ENOSYS) and answer.get("text"):
+        text = answer["text"]
+    names = (cwd,) if answer.get("cwd") else (name,) if name is not None else ()
+    raise OSError(number, text, *names)
+
+
+def _spawn(paths, args, env, name=None, cwd=None, **options):
+    """Starts a process, or replaces this one, and returns its pid."""
+    if env is None:
+        env = [k + b"=" + v for k, v in os.environb.items()]
+    request = {
+        "paths": [_path(p) for p in paths], "args": [_path(a) for a in args], "env": [_path(e) for e in env],
+        "cwd": None if cwd is None else _path(cwd), "umask": _SAME, **options,
+    }  # fmt: skip
+    try:
+        answer = call("spawn", request)
+    except _coderunner.HostError as e:
+        if "too long" not in str(e):
+            raise
+        raise OSError(errno.E2BIG, os.strerror(errno.E2BIG), *(() if name is None else (name,))) from None
+    if answer.get("errno"):
+        _raise(answer, name, cwd)
+    return answer.get("pid", 0)
+
+
+def _environment(env):
+    return [os.fsencode(k) + b"=" + os.fsencode(v) for k, v in env.items()]
+
+
+# ---- _posixsubprocess
+
+
+def fork_exec(
+    args, executables, close_fds, keep, cwd, env, stdin, _p2cwrite, _c2pread, stdout, _errread, stderr, _errpipe_read,
+    _errpipe_write, restore_signals, session, group, gid, groups, uid, umask, preexec_fn, *_
+):  # fmt: skip
+    """Starts what subprocess wants. Its errors are raised here, not through the pipe."""
+    if preexec_fn is not None:
+        raise NotImplementedError(
+            "preexec_fn is not possible here, where a child is not a copy of its parent: "
+            "use cwd, env, umask, start_new_session and process_group"
+        )
+    if uid not in (None, -1, 0) or gid not in (None, -1, 0) or groups and set(groups) != {0}:
+        raise PermissionError(errno.EPERM, "there is one user here, root (0)")
+    if (0 if group is None else group) >= 0 and session and group > 0:
+        _check(errno.EPERM)
+    executables = list(executables)
+    return _spawn(
+        executables, args, env, os.fsdecode(executables[0] if len(executables) == 1 else os.path.basename(executables[0])), cwd,
+        map=[[to, fd if fd >= 0 else to] for to, fd in enumerate((stdin, stdout, stderr))] + [[fd, fd] for fd in keep if fd > 2 and fd != _errpipe_write],
+        all=not close_fds, session=bool(session), umask=umask,
+        group=0 if group is None or group < 0 else group or _SAME,
+    )  # fmt: skip
+
+
+_posixsubprocess = types.ModuleType("_posixsubprocess", "Starts the processes of subprocess and multiprocessing.")
+_posixsubprocess.fork_exec = fork_exec
+sys.modules["_posixsubprocess"] = _posixsubprocess
+
+
+# ---- os
+
+_pid = 42
+
+
+def getpid():
+    return _pid
+
+
+def _process(pid):
+    answer = call("process", pid)
+    if isinstance(answer, int):
+        if answer == errno.ENOSYS and pid in (0, _pid):
+            return _pid, 1, _pid, _pid, 0.0
+        _check(answer)
+    return answer
+
+
+def getppid():
+    return _process(0)[1]
+
+
+def getpgid(pid, /):
+    return _process(pid)[2]
+
+
+def getpgrp():
+    return _process(0)[2]
+
+
+def getsid(pid, /):
+    return _process(pid)[3]
+
+
+def setpgid(pid, pgrp, /):
+    _check(call("set_group", {"pid": pid, "group": pgrp}))
+
+
+def setpgrp():
+    setpgid(0, 0)
+
+
+def setsid():
+    _check(call("set_session"))
+
+
+_kill = os.kill
+
+
+def kill(pid, signal, /):
+    if not isinstance(pid, int) or not isinstance(signal, int):
+        raise TypeError("kill expected two integers")
+    if pid == _pid and (callable(_handler(signal)) if 0 < signal < 65 else signal < 0):
+        return _kill(42, signal)
+    number = call("kill", {"pid": pid, "signal": int(signal)}) if 0 <= signal < 65 else errno.EINVAL
+    if number == errno.ENOSYS and pid == _pid:
+        return _kill(42, signal)
+    _check(number)
+
+
+def killpg(pgid, signal, /):
+    kill(-pgid if pgid > 1 else 0, signal)
+
+
+def _wait(pid, options):
+    while True:
+        answer = call("wait", {"pid": pid, "options": int(options)})
+        if isinstance(answer, list):
+            return answer
+        if answer != errno.EINTR:
+            _check(answer)
+
+
+def waitpid(pid, options, /):
+    return tuple(_wait(pid, options)[:2])
+
+
+def wait():
+    return waitpid(-1, 0)
+
+
+def wait4(pid, options):
+    import resource
+
+    child, status, cpu = _wait(pid, options)
+    return child, status, resource.struct_rusage((cpu,) + (0,) * 15)
+
+
+def wait3(options):
+    return wait4(-1, options)
+
+
+def waitid(idtype, id, options, /):
+    pid = {os.P_PID: id, os.P_PGID: -id, os.P_ALL: -1}.get(idtype)
+    if pid is None or not options & os.WEXITED:
+        _check(errno.EINVAL)
+    child, status, _ = _wait(pid, options & (os.WNOHANG | os.WNOWAIT))
+    if not child:
+        return None
+    killed = os.WIFSIGNALED(status)
+    code = os.WTERMSIG(status) if killed else os.WEXITSTATUS(status)
+    return posix.waitid_result((child, 0, signal.SIGCHLD, code, os.CLD_KILLED if killed else os.CLD_EXITED))
+
+
+def pidfd_open(pid, flags=0):
+    fd = call("open_pid", pid)
+    if fd < 0:
+        _check(-fd)
+    return fd
+
+
+def times():
+    mine, children = call("usage")["cpu"], _process(0)[4]
+    return posix.times_result((mine, 0.0, children, 0.0, time.monotonic()))
+
+
+def execve(path, args, env):
+    if isinstance(path, int):
+        _check(errno.ENOTSUP, path)
+    _spawn([path], args, _environment(env), path, all=True, map=[[n, n] for n in range(3)], replace=True)
+    os._exit(0)  # what comes next takes this process's place
+
+
+def execv(path, args, /):
+    execve(path, args, os.environ)
+
+
+_OPEN, _CLOSE, _DUP2 = range(3)
+
+
+def posix_spawn(path, argv, env, /, *, file_actions=(), setpgroup=None, setsid=False, **_):
+    return _posix_spawn([path], argv, env, file_actions, setpgroup, setsid)
+
+
+def posix_spawnp(path, argv, env, /, *, file_actions=(), setpgroup=None, setsid=False, **_):
+    paths = [path] if os.path.dirname(path) else [os.path.join(os.fsencode(d), os.fsencode(path)) for d in os.get_exec_path(env)]
+    return _posix_spawn(paths, argv, env, file_actions, setpgroup, setsid)
+
+
+def _posix_spawn(paths, argv, env, file_actions, setpgroup, setsid):
+    files, closed, opened = {n: n for n in range(3)}, [], []
+    try:
+        for action, fd, *rest in file_actions or ():
+            if action == _OPEN:
+                opened.append(os.open(*rest))
+                files[fd] = opened[-1]
+            elif action == _DUP2:
+                files[rest[0]] = files.get(fd, fd)
+            elif action == _CLOSE:
+                files.pop(fd, None)
+                closed.append(fd)
+        group = 0 if setpgroup is None else setpgroup or _SAME
+        return _spawn(
+            paths, argv, _environment(env), os.fspath(paths[0]), all=True, close=closed,
+            map=[[to, fd] for to, fd in files.items()], group=group, session=bool(setsid),
+        )  # fmt: skip
+    finally:
+        for fd in opened:
+            os.close(fd)
+
+
+def _spawnvef(mode, file, args, env, func):
+    """What os.spawnv and its relatives call, which would fork."""
+    if not args or not args[0]:
+        raise ValueError("invalid arguments")
+    search = func in (os.execvp, os.execvpe)
+    pid = (posix_spawnp if search else posix_spawn)(file, args, os.environ if env is None else env)
+    if mode == os.P_NOWAIT:
+        return pid
+    return os.waitstatus_to_exitcode(waitpid(pid, 0)[1])
+
+
+def fork():
+    raise OSError(errno.ENOTSUP, _NO_FORK)
+
+
+def forkpty():
+    fork()
+
+
+def system(command):
+    code = _coderunner_pip._run(command)
+    if code is not None:
+        return code << 8
+    try:
+        pid = _spawn(["/bin/sh"], ["sh", "-c", command], None, "/bin/sh", all=True, map=[[n, n] for n in range(3)])
+    except FileNotFoundError:
+        print("os.system: there is no shell here, so nothing was run; use subprocess with a list of words", file=sys.stderr)
+        return 127 << 8
+    return waitpid(pid, 0)[1]
+
+
+_add(
+    os, getpid, getppid, getpgid, getpgrp, getsid, setpgid, setpgrp, setsid, kill, killpg, waitpid, wait, wait3, wait4,
+    waitid, pidfd_open, times, execv, execve, posix_spawn, posix_spawnp, fork, forkpty, system,
+)  # fmt: skip
+os._spawnvef = _spawnvef
+os.POSIX_SPAWN_OPEN, os.POSIX_SPAWN_CLOSE, os.POSIX_SPAWN_DUP2 = _OPEN, _CLOSE, _DUP2
+sys.executable = sys._base_executable = "/usr/bin/python3"
+
+
+# ---- a command line of Python
+
+_USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ..."
+_VALUED = "cmWX"
+
+
+def _options(args):
+    """The options of a command line: what to run (a kind and its value), the
+    arguments that the program gets, and the options' letters and values."""
+    found, args = [], list(args)
+    while args and args[0][:1] == "-" and args[0] != "-":
+        word = args.pop(0)
+        if word[:2] == "--":
+            found.append((word, ""))
+            if word == "--check-hash-based-pycs":
+                args.pop(0)
+            continue
+        for i, letter in enumerate(word[1:], 2):
+            if letter not in _VALUED:
+                found.append((letter, ""))
+                continue
+            if not word[i:] and not args:
+                found.append(("", letter))
+                return None, None, [], found
+            value = word[i:] or args.pop(0)
+            if letter in "cm":
+                return letter, value, ["-" + letter, *args], found
+            found.append((letter, value))
+            break
+    if not args:
+        return "-", None, [""], found
+    return "-" if args[0] == "-" else "file", args[0], args, found
+
+
+def execute(request):
+    """Runs a command line and reports its exit status. Both are JSON texts."""
+    p = _coderunner._decode(request)
+    report = {"exit_code": 0}
+    main = sys.modules["__main__"].__dict__
+    try:
+        _run(p, main)
+    except SystemExit as e:
+        report["exit_code"] = _leave(e)
+    except KeyboardInterrupt as e:
+        _show(e)
+        report["signal"] = int(signal.SIGINT)
+    except BaseException as e:
+        _show(e)
+        report["exit_code"] = 1
+    try:
+        if "threading" in sys.modules:
+            sys.modules["threading"]._shutdown()
+        atexit._run_exitfuncs()
+    except BaseException as e:
+        _show(e)
+    try:
+        if not getattr(sys.stdout, "closed", True):
+            sys.stdout.flush()
+    except Exception:
+        report["exit_code"] = report["exit_code"] or 120
+    _flush(sys.stderr)
+    return _coderunner._encode(report)
+
+
+def _leave(e):
+    try:
+        return _exit_code(e)
+    except Exception:
+        return 1
+
+
+def _show(e):
+    """What CPython does about an uncaught exception. The frames of this module and of
+    runpy are not shown."""
+    tb = e.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename == _FILE:
+        tb = tb.tb_next
+    while tb is not None and tb.tb_frame.f_code.co_filename == "<frozen runpy>":
+        tb = tb.tb_next
+    try:
+        _flush(sys.stdout)
+        sys.excepthook(type(e), e.with_traceback(tb), tb)
+    except BaseException:
+        traceback.print_exception(e)
+
+
+_FILE = _show.__code__.co_filename
+
+
+def _run(p, main):
+    """Runs the program of a command line as __main__."""
+    global _pid
+    decode = lambda text: os.fsdecode(text.encode("latin-1"))
+    args = [decode(a) for a in p["args"]]
+    _pid = p["pid"]
+    _set_environ(dict(decode(e).partition("=")[::2] for e in p["env"]))
+    p["env"] = os.environ
+    _renew(p)
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    sys.orig_argv[:] = args
+    kind, value, sys.argv[:], options = _options(args[1:])
+    letters = {o for o, _ in options}
+    if letters & {"V", "--version"}:
+        return print("Python", sys.version if "VV" in "".join(args) else sys.version.split()[0])
+    if letters & {"h", "?", "--help"}:
+        return print(_USAGE)
+    if "" in letters or kind is None:
+        print(f"Argument expected for the -{options[-1][1]} option\n{_USAGE}", file=sys.stderr)
+        raise SystemExit(2)
+    if "i" in letters:
+        print("python: there is no terminal here for -i: give the program with -c, -m, a file or standard input", file=sys.stderr)
+        raise SystemExit(2)
+    _apply(options, letters)
+    main.update(__name__="__main__", __doc__=None, __package__=None, __spec__=None)
+    safe = bool(letters & {"I", "P"} or os.environ.get("PYTHONSAFEPATH"))
+    if kind == "c":
+        _start("" if not safe else None)
+        exec(compile(_source(value), "<string>", "exec", dont_inherit=True), main)
+    elif kind == "m":
+        import runpy
+
+        _start(os.getcwd() if not safe else None)
+        runpy._run_module_as_main(value)
+    elif kind == "-":
+        _start("" if not safe else None)
+        code = compile(_source(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True)
+        exec(code, main)
+    else:
+        _run_file(value, main, safe)
+
+
+def _start(directory):
+    """Puts a directory in front of sys.path. Modules that it has are not those that
+    this interpreter has loaded already."""
+    if directory is None:
+        return
+    sys.path.insert(0, directory)
+    try:
+        _unshadow(os.listdir(directory or "."))
+    except OSError:
+        pass
+
+
+def _run_file(name, main, safe):
+    if os.path.isdir(name) or name.endswith((".zip", ".pyz", ".whl")):
+        import runpy
+
+        sys.path.insert(0, name)
+        return runpy._run_module_as_main("__main__", alter_argv=False)
+    try:
+        with open(name, "rb") as f:
+            source = f.read()
+    except OSError as e:
+        print(f"{sys.executable}: can't open file {os.path.abspath(name)!r}: [Errno {e.errno}] {e.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
+    _start(os.path.dirname(os.path.realpath(name)) if not safe else None)
+    main["__file__"] = name
+    exec(compile(source, name, "exec", dont_inherit=True), main)
+
+
+def _apply(options, letters):
+    """What options change in an interpreter that has started already."""
+    if not letters & {"E", "I"}:
+        sys.path[0:0] = [d for d in os.environ.get("PYTHONPATH", "").split(":") if d]
+    if "u" in letters or os.environ.get("PYTHONUNBUFFERED") and not letters & {"E", "I"}:
+        for stream in sys.stdout, sys.stderr:
+            stream.reconfigure(write_through=True)
+    warn = [v for o, v in options if o == "W"]
+    if not letters & {"E", "I"}:
+        warn = [w for w in os.environ.get("PYTHONWARNINGS", "").split(",") if w] + warn
+    sys.warnoptions[:] = warn
+    if warn:
+        import warnings
+
+        warnings._processoptions(warn)
+    for _, value in (o for o in options if o[0] == "X"):
+        name, _, given = value.partition("=")
+        sys._xoptions[name] = given or True
+        if name == "faulthandler":
+            import faulthandler
+
+            faulthandler.enable()

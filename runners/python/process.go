@@ -1,0 +1,303 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/internal/kernel"
+	"coderunner/pyodide"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// executable is sys.executable.
+const executable = "/usr/bin/python3"
+
+// processes are the processes of one program: its own interpreter, and the
+// interpreters that children are. Those of a session outlive its programs.
+type processes struct {
+	kernel *kernel.Kernel
+	fs     *memfs.FS
+	main   *kernel.Process // of the program that runs
+
+	// Of the program that runs.
+	rt     *pyodide.Runtime
+	from   *pyodide.Snapshot // what children start from; nil: the plain one
+	memory int64
+	calls  map[string]pyodide.Call
+	log    *zap.Logger
+
+	mu      sync.Mutex
+	there   map[*pyodide.Interp]bool // those that run, the main one, too
+	peak    int64                    // bytes of memory that they had
+	calling sync.Mutex               // held during a call of any interpreter
+}
+
+// bin is what /bin shows.
+var bin = sync.OnceValue(func() fs.FS {
+	b, err := kernel.Bin("python", "python3", "python3.14", "pip", "pip3")
+	if err != nil {
+		panic(err) // the names are fixed
+	}
+	return b
+})
+
+// newProcesses returns a table of processes on a file system of their own.
+func newProcesses(rt *pyodide.Runtime, memory int64) (*processes, error) {
+	fsys, err := rt.NewFS(memory)
+	if err != nil {
+		return nil, err
+	}
+	c := &processes{fs: fsys}
+	c.kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: c.lookup, Bin: bin()})
+	return c, err
+}
+
+// makeProcesses makes the table of the program's processes, with the main one as
+// the options' own.
+func (j *job) makeProcesses(o *pyodide.Options) (err error) {
+	if j.live != nil {
+		j.procs = j.live.procs
+	} else if j.procs, err = newProcesses(j.engine.rt, j.req.Limits.Memory); err != nil {
+		return err
+	}
+	if err := j.procs.begin(j); err != nil {
+		return err
+	}
+	o.FS, o.Process, o.Calls = j.procs.fs, process{j.procs.main}, j.calls()
+	return nil
+}
+
+// begin prepares for a program: its own process becomes the main one.
+func (c *processes) begin(j *job) (err error) {
+	c.rt, c.memory, c.log, c.from = j.engine.rt, j.req.Limits.Memory, j.r.log, nil
+	if j.continued == nil {
+		c.from = j.snapshot
+	}
+	c.there, c.peak = map[*pyodide.Interp]bool{}, 0
+	c.calls = c.serial(j.pip.calls())
+	c.main, err = c.kernel.Main(kernel.Exec{Path: executable, Args: []string{executable, shownName(j.req.Filename)}, Dir: pyodide.Home})
+	return err
+}
+
+// serial returns calls of which one at a time is performed: the interpreters of a
+// program share what they change.
+func (c *processes) serial(calls map[string]pyodide.Call) map[string]pyodide.Call {
+	for name, call := range calls {
+		do := call.Do
+		call.Do = func(ctx context.Context, argument json.RawMessage) (any, error) {
+			c.calling.Lock()
+			defer c.calling.Unlock()
+			return do(ctx, argument)
+		}
+		calls[name] = call
+	}
+	return calls
+}
+
+// run runs the main process, whose program is run, and ends all others when it has
+// ended. What the processes did counts as the program's.
+func (c *processes) run(ctx context.Context, run func(ctx context.Context) (*pyodide.Result, error)) (res *pyodide.Result, left int, err error) {
+	status, _ := c.main.Run(ctx, func(ctx context.Context, _ *kernel.Process) int {
+		if res, err = run(ctx); err != nil {
+			return 1
+		}
+		return res.ExitCode
+	})
+	failure := c.kernel.Failure()
+	left = c.kernel.End()
+	if err != nil {
+		return res, left, err
+	}
+	var output *memfs.OutputError
+	switch {
+	case errors.As(failure, &output):
+		res.Ended, res.Cause, res.ExitCode = pyodide.Flooded, output, 1
+	case failure != nil:
+		return nil, left, failure
+	case ctx.Err() == nil && status.Signal() != 0 || c.main.Path != executable:
+		// A signal ended it, or another program took its place.
+		res.Ended, res.Cause, res.ExitCode = pyodide.Finished, nil, status.Code()
+	}
+	res.CPUTime += c.kernel.CPU()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res.PeakMemory = max(res.PeakMemory, c.peak)
+	return res, left, nil
+}
+
+// lookup finds the built-in programs.
+func (c *processes) lookup(name string) (kernel.Program, bool) {
+	switch name {
+	case "python", "python3", "python3.14":
+		return c.python, true
+	case "pip", "pip3":
+		return func(ctx context.Context, p *kernel.Process) int {
+			p.Args = append([]string{executable, "-m", "pip"}, p.Args[min(1, len(p.Args)):]...)
+			return c.python(ctx, p)
+		}, true
+	}
+	return nil, false
+}
+
+// python is the program of a child: an interpreter of its own on the same files.
+func (c *processes) python(ctx context.Context, p *kernel.Process) int {
+	files := p.TakeFiles()
+	if f := files[2]; f != nil {
+		defer f.Ref().Close()
+	}
+	stderr := p.Writer(ctx, files[2])
+	in, err := c.rt.New(ctx, pyodide.Options{
+		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Process: process{p},
+		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.calls,
+	})
+	if err != nil {
+		fmt.Fprintf(stderr, "python: %v\n", err)
+		return 1
+	}
+	unnote := c.note(in)
+	res, err := in.Exec(ctx, pyodide.Command{Args: p.Args, Env: p.Env})
+	unnote()
+	p.Handle(nil)
+	if err := in.Close(); err != nil {
+		c.log.Error("close an interpreter", zap.Error(err))
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "python: %v\n", err)
+		return 1
+	}
+	p.AddCPU(res.CPUTime)
+	return c.ended(p, res, func(text string) { fmt.Fprintln(stderr, "python: "+text) })
+}
+
+// ended returns the exit status of an interpreter, or ends the process by the
+// signal that would end it elsewhere.
+func (c *processes) ended(p *kernel.Process, res *pyodide.Result, say func(string)) int {
+	const sigabrt, sigsegv = 6, 11
+	switch {
+	case res.Signal != 0:
+		p.Die(kernel.Signal(res.Signal))
+	case res.Ended == pyodide.Flooded:
+		p.Kernel().Fail(res.Cause)
+	case res.MemoryCapHit && res.Ended != pyodide.Finished && res.Ended != pyodide.Cancelled:
+		say(memoryMessage("", c.memory))
+		p.Die(kernel.SIGKILL)
+	case res.Trap == pyodide.StackOverflow:
+		say("the interpreter's stack overflowed")
+		p.Die(sigsegv)
+	case res.Ended == pyodide.Trapped:
+		say(res.Trap)
+		p.Die(sigabrt)
+	case res.Ended == pyodide.Died:
+		c.log.Error("an interpreter died", zap.Error(res.Cause))
+		p.Die(sigabrt)
+	}
+	return res.ExitCode
+}
+
+// note notes an interpreter that is there from now on, and unnote that it ends.
+func (c *processes) note(in *pyodide.Interp) (unnote func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.there[in] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		held := int64(0)
+		for in := range c.there {
+			held += in.Memory()
+		}
+		c.peak = max(c.peak, held)
+		delete(c.there, in)
+	}
+}
+
+// process is a kernel's process as an interpreter sees it.
+type process struct{ *kernel.Process }
+
+var _ pyodide.Process = process{}
+
+func (p process) of(pid int) (*kernel.Process, abi.Errno) {
+	if pid == 0 {
+		return p.Process, abi.OK
+	}
+	if q := p.Kernel().Process(pid); q != nil {
+		return q, abi.OK
+	}
+	return nil, abi.ESRCH
+}
+
+// Group implements [pyodide.Process], as the other methods do.
+func (p process) Group(pid int) (int, abi.Errno) {
+	q, e := p.of(pid)
+	if e != abi.OK {
+		return 0, e
+	}
+	return q.Group(), e
+}
+
+func (p process) Session(pid int) (int, abi.Errno) {
+	q, e := p.of(pid)
+	if e != abi.OK {
+		return 0, e
+	}
+	return q.Session(), e
+}
+
+func (p process) Start(s pyodide.Spawn) (int, error) {
+	var c *kernel.Process
+	err := p.eachPath(s, func(e kernel.Exec) (err error) {
+		c, err = p.Process.Start(e)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return c.PID(), nil
+}
+
+func (p process) Replace(s pyodide.Spawn) error { return p.eachPath(s, p.Process.Replace) }
+
+// eachPath calls start for the paths of s until one can be executed.
+func (p process) eachPath(s pyodide.Spawn, start func(kernel.Exec) error) error {
+	err := error(abi.ENOENT)
+	for _, path := range s.Paths {
+		if len(path) > 0 && path[0] != '/' {
+			path = "./" + path // it was looked up already
+		}
+		e := start(kernel.Exec{Path: path, Args: s.Args, Env: s.Env, Dir: s.Dir, Umask: s.Umask, Files: s.Files, Group: s.Group, Session: s.Session})
+		if !errors.Is(e, abi.ENOENT) && !errors.Is(e, abi.ENOTDIR) && !errors.Is(e, abi.EACCES) {
+			return e
+		}
+		if err == error(abi.ENOENT) {
+			err = e
+		}
+	}
+	return err
+}
+
+func (p process) Wait(ctx context.Context, pid, options int) (pyodide.Waited, abi.Errno) {
+	w, e := p.Process.Wait(ctx, pid, options)
+	return pyodide.Waited{PID: w.PID, Status: int(w.Status), CPU: w.CPU}, e
+}
+
+func (p process) Kill(pid, signal int) abi.Errno { return p.Process.Kill(pid, kernel.Signal(signal)) }
+
+func (p process) OpenPID(pid int) (*memfs.File, abi.Errno) { return p.Kernel().OpenPID(pid) }
+
+func (p process) Handle(f func(int) bool) {
+	if f == nil {
+		p.Process.Handle(nil)
+		return
+	}
+	p.Process.Handle(func(s kernel.Signal) bool { return f(int(s)) })
+}
+
+func (p process) ChildTime() time.Duration { return p.ChildCPU() }
