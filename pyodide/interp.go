@@ -193,7 +193,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, request string, maxReport uint32) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.signals.interrupt, func() { cancel(errTimeLimit) })
+	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.timeIsUp, func() { cancel(errTimeLimit) })
 	defer in.deadline.stop()
 	in.running = ctx
 	defer func() { in.running = nil }()
@@ -236,6 +236,15 @@ func (in *Interp) Usable() bool {
 }
 
 var errTimeLimit = errors.New("time limit")
+
+// timeIsUp is the time limit's first strike. The program may be waiting for other
+// processes, which end here.
+func (in *Interp) timeIsUp() {
+	in.signals.interrupt()
+	if in.process != nil {
+		in.process.Kill(-1, sigkill)
+	}
+}
 
 // timed calls a function of the guest that runs a program and measures the processor time that it
 // takes: the guest stays on one thread.

@@ -14,6 +14,7 @@ import (
 // Signal numbers, as Emscripten has them.
 const (
 	sigint  = 2
+	sigkill = 9
 	sigpipe = 13
 	sigxcpu = 24
 	sigxfsz = 25

@@ -15,7 +15,7 @@ import (
 // clock shows the given time.
 func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	if in.fs = o.FS; in.fs == nil {
-		if in.fs, err = in.rt.NewFS(o.Memory); err != nil {
+		if in.fs, err = in.compiled.NewFS(o.Memory); err != nil {
 			return err
 		}
 	}
@@ -67,7 +67,7 @@ func (in *Interp) charge() error {
 
 // NewFS returns a file system for interpreters and other processes of one program,
 // which share its memory limit of so many bytes; 0: 512 MiB.
-func (r *Runtime) NewFS(memory int64) (*memfs.FS, error) {
+func (r *compiled) NewFS(memory int64) (*memfs.FS, error) {
 	fsys := memfs.New(memfs.Options{MaxBytes: Options{Memory: memory}.memory(), NamesCount: true})
 	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
 		if err := fsys.MkdirAll(dir, 0o755); err != nil {
@@ -82,7 +82,7 @@ func (r *Runtime) NewFS(memory int64) (*memfs.FS, error) {
 	if err := fsys.Scratch("/tmp"); err != nil {
 		return nil, err
 	}
-	if err := fsys.MountFile("/lib/"+stdlibName, r.compiled.stdlib); err != nil {
+	if err := fsys.MountFile("/lib/"+stdlibName, r.stdlib); err != nil {
 		return nil, err
 	}
 	if err := fsys.MakeDevices(); err != nil {

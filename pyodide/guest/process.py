@@ -269,7 +269,7 @@ def system(command):
         return code << 8
     try:
         pid = _spawn(["/bin/sh"], ["sh", "-c", command], None, "/bin/sh", all=True, map=[[n, n] for n in range(3)])
-    except FileNotFoundError:
+    except OSError:
         print("os.system: there is no shell here, so nothing was run; use subprocess with a list of words", file=sys.stderr)
         return 127 << 8
     return waitpid(pid, 0)[1]

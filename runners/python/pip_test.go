@@ -39,7 +39,7 @@ func TestPip(t *testing.T) {
 		t.Errorf("%+v, stdout %q, stderr %q", o.Error, o.Stdout, o.Stderr)
 	}
 	o = run(t, r, "import subprocess, alpha\nsubprocess.run(['ls'])")
-	if o.Status != runners.Failed || o.Error.Type != "OSError" {
+	if o.Status != runners.Failed || o.Error.Type != "FileNotFoundError" {
 		t.Errorf("another program: %+v", o.Error)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,6 +76,8 @@ func (j *job) makeProcesses(o *pyodide.Options) (err error) {
 	return nil
 }
 
+var errTimeLimit = errors.New("time limit")
+
 // begin prepares for a program: its own process becomes the main one.
 func (c *processes) begin(j *job) (err error) {
 	c.rt, c.memory, c.log, c.from = j.engine.rt, j.req.Limits.Memory, j.r.log, nil
@@ -104,11 +107,16 @@ func (c *processes) serial(calls map[string]pyodide.Call) map[string]pyodide.Cal
 
 // run runs the main process, whose program is run, and ends all others when it has
 // ended. What the processes did counts as the program's.
-func (c *processes) run(ctx context.Context, run func(ctx context.Context) (*pyodide.Result, error)) (res *pyodide.Result, left int, err error) {
-	status, _ := c.main.Run(ctx, func(ctx context.Context, _ *kernel.Process) int {
+func (c *processes) run(ctx context.Context, limit time.Duration, run func(ctx context.Context) (*pyodide.Result, error)) (res *pyodide.Result, left int, err error) {
+	whole, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	begun := time.Now()
+	status, _ := c.main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
 		if res, err = run(ctx); err != nil {
 			return 1
 		}
+		// The limit holds for a program that takes this one's place, too.
+		time.AfterFunc(limit-time.Since(begun), func() { cancel(errTimeLimit) })
 		return res.ExitCode
 	})
 	failure := c.kernel.Failure()
@@ -122,7 +130,9 @@ func (c *processes) run(ctx context.Context, run func(ctx context.Context) (*pyo
 		res.Ended, res.Cause, res.ExitCode = pyodide.Flooded, output, 1
 	case failure != nil:
 		return nil, left, failure
-	case ctx.Err() == nil && status.Signal() != 0 || c.main.Path != executable:
+	case context.Cause(whole) == errTimeLimit:
+		res.Ended, res.ExitCode = pyodide.Stopped, 1
+	case ctx.Err() == nil && status.Signal() != 0, status.Code() != res.ExitCode&0xff:
 		// A signal ended it, or another program took its place.
 		res.Ended, res.Cause, res.ExitCode = pyodide.Finished, nil, status.Code()
 	}
@@ -269,7 +279,7 @@ func (p process) Replace(s pyodide.Spawn) error { return p.eachPath(s, p.Process
 func (p process) eachPath(s pyodide.Spawn, start func(kernel.Exec) error) error {
 	err := error(abi.ENOENT)
 	for _, path := range s.Paths {
-		if len(path) > 0 && path[0] != '/' {
+		if path != "" && !strings.Contains(path, "/") {
 			path = "./" + path // it was looked up already
 		}
 		e := start(kernel.Exec{Path: path, Args: s.Args, Env: s.Env, Dir: s.Dir, Umask: s.Umask, Files: s.Files, Group: s.Group, Session: s.Session})

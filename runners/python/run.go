@@ -171,8 +171,8 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		return nil, err
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
-	defer j.procs.note(j.in)()
-	res, left, err := j.procs.run(ctx, func(ctx context.Context) (*pyodide.Result, error) {
+	unnote := j.procs.note(j.in)
+	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
 			Code:        j.req.Code,
 			Filename:    shownName(j.req.Filename),
@@ -184,6 +184,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Session:     j.continued != nil,
 		})
 	})
+	unnote()
 	if j.continued != nil {
 		j.continued.Ended = left
 	}

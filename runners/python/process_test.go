@@ -1,0 +1,101 @@
+package python
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/runners"
+)
+
+// Each program asserts what it wants of processes.
+func TestProcesses(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	const head = "import asyncio, os, signal, subprocess, sys, time\nfrom subprocess import *\npython = [sys.executable, '-c']\n"
+	for what, code := range map[string]string{
+		"an exit status":  "assert run([*python, 'import sys; sys.exit(3)']).returncode == 3",
+		"who they are":    "r = run([*python, 'import os; print(os.getpid(), os.getppid())'], capture_output=True, text=True)\nchild, parent = map(int, r.stdout.split())\nassert parent == os.getpid() == 42 and child > 42",
+		"input":           "assert run([*python, 'import sys; print(sys.stdin.read().upper(), end=\"\")'], input='ab\\n' * 100_000, capture_output=True, text=True).stdout == 'AB\\n' * 100_000",
+		"a time limit":    "try:\n  run([*python, 'while True: pass'], timeout=0.2)\nexcept TimeoutExpired as e:\n  assert e.timeout == 0.2\nelse:\n  assert 0",
+		"signals":         "p = Popen([*python, 'while True: pass'])\np.terminate()\nassert p.wait() == -15\np = Popen([*python, 'raise KeyboardInterrupt'], stderr=DEVNULL)\nassert p.wait() == -2",
+		"a handler":       "p = Popen([*python, 'import signal, time\\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(5))\\nimport sys\\nprint(flush=True)\\ntime.sleep(60)'], stdout=PIPE)\np.stdout.readline()\np.terminate()\nassert p.wait() == 5",
+		"its environment": "r = run([*python, 'import os; print(os.environ[\"X\"], os.getcwd(), len(os.environ))'], env={'X': 'é'}, cwd='/tmp', capture_output=True, text=True)\nassert r.stdout == 'é /tmp 1\\n', r",
+		"files":           "open('a', 'w').write('1')\nrun([*python, 'open(\"a\", \"a\").write(\"2\")'])\nassert open('a').read() == '12'",
+		"pass_fds":        "r, w = os.pipe()\nrun([*python, f'import os; os.write({w}, b\"x\")'], pass_fds=[w])\nos.close(w)\nassert os.read(r, 9) == b'x' and os.read(r, 9) == b''",
+		"close_fds":       "r, w = os.pipe()\nassert run([*python, f'import os; os.fstat({w})'], stderr=DEVNULL).returncode == 1",
+		"scripts":         "open('s', 'w').write('#!/usr/bin/python3\\nimport sys; print(__file__, sys.argv[1:])')\nos.chmod('s', 0o755)\nassert check_output(['./s', 'x']) == b\"./s ['x']\\n\"",
+		"-m":              "assert check_output([sys.executable, '-m', 'json.tool'], input=b'[]') == b'[]\\n'",
+		"standard input":  "assert check_output(['python3', '-'], input=b'print(__name__)') == b'__main__\\n'",
+		"a traceback":     "e = run([*python, 'def f():\\n  1/0\\nf()'], stderr=PIPE, text=True).stderr\nassert e.startswith('Traceback') and 'File \"<string>\", line 2, in f' in e and 'coderunner' not in e, e",
+		"what is missing": "for words, name in ((['nope'], 'nope'), (['/x/y'], '/x/y')):\n  try:\n    run(words)\n  except FileNotFoundError as e:\n    assert e.filename == name\n  else:\n    assert 0\ntry:\n  run(python, cwd='/nowhere')\nexcept FileNotFoundError as e:\n  assert e.filename == '/nowhere', e",
+		"preexec_fn":      "try:\n  run(python, preexec_fn=print)\nexcept NotImplementedError as e:\n  assert 'preexec_fn' in str(e)\nelse:\n  assert 0",
+		"groups":          "p = Popen([*python, 'import time; time.sleep(60)'], start_new_session=True)\nassert os.getpgid(p.pid) == os.getsid(p.pid) == p.pid\nos.killpg(p.pid, signal.SIGKILL)\nassert p.wait() == -9",
+		"wait":            "ps = [Popen([*python, '']) for _ in range(3)]\nassert {os.wait()[0] for _ in ps} == {p.pid for p in ps}\ntry:\n  os.wait()\nexcept ChildProcessError:\n  pass\nelse:\n  assert 0",
+		"SIGCHLD":         "came = []\nsignal.signal(signal.SIGCHLD, lambda *a: came.append(1))\np = Popen([*python, ''])\np.wait()\nwhile not came: time.sleep(0.01)",
+		"posix_spawn":     "pid = os.posix_spawn(sys.executable, ['python', '-c', 'print(1)'], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, 'out', os.O_WRONLY | os.O_CREAT, 0o600)])\nassert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0 and open('out').read() == '1\\n'",
+		"spawnl":          "assert os.spawnl(os.P_WAIT, sys.executable, 'python', '-c', 'import sys; sys.exit(4)') == 4",
+		"exec":            "assert run([*python, 'import os; os.execlp(\"python3\", \"python3\", \"-c\", \"import os; print(os.getpid()); exit(6)\")']).returncode == 6",
+		"asyncio":         "async def main():\n  p = await asyncio.create_subprocess_exec(*python, 'print(input())', stdin=PIPE, stdout=PIPE)\n  return await p.communicate(b'x'), p.returncode\nassert asyncio.run(main()) == ((b'x\\n', None), 0)",
+		"processor time":  "run([*python, 'sum(range(1_000_000))'])\nassert os.times().children_user > 0",
+	} {
+		t.Run(what, func(t *testing.T) { value(t, run(t, r, head+code+"\n'done'"), "'done'") })
+	}
+}
+
+// All processes of a program share its limits and end with it.
+func TestProcessLimits(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	limited := func(code string, limits runners.Limits) *runners.Outcome {
+		t.Helper()
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: code, Limits: limits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const head = "import os, signal, subprocess, sys\npython = [sys.executable, '-c']\n"
+
+	begun := time.Now()
+	o := limited(head+"p = subprocess.Popen([*python, 'while True: pass'])\nsubprocess.run([*python, 'while True: pass'])", runners.Limits{Timeout: time.Second})
+	if o.Status != runners.TimedOut || !strings.Contains(o.Error.Traceback, "line 4") || time.Since(begun) > 20*time.Second {
+		t.Errorf("time: %s %+v after %v", o.Status, o.Error, time.Since(begun))
+	}
+
+	o = limited(head+"subprocess.Popen([*python, 'import time; time.sleep(60)'])\n'left'", runners.Limits{})
+	if value(t, o, "'left'"); o.Usage.RunMS > 20_000 {
+		t.Errorf("a process outlived the program: %+v", o.Usage)
+	}
+
+	o = limited(head+"subprocess.run([*python, 'while True: print(\"x\" * 1000)'])", runners.Limits{Output: 10_000})
+	if o.Status != runners.OutputLimit {
+		t.Errorf("output: %s %+v", o.Status, o.Error)
+	}
+
+	grow := "import sys\nx = []\ntry:\n  while True: x.append(bytearray(1 << 20))\nexcept MemoryError:\n  print(len(x))\nsys.stdout.flush()\nsys.stdin.read()"
+	o = limited(head+"ps = [subprocess.Popen([*python, "+quote(grow)+"], stdin=-1, stdout=-1) for _ in range(3)]\nsum(int(p.stdout.readline()) for p in ps)", runners.Limits{Memory: 300 << 20})
+	if o.Result == nil || len(o.Result.Text) != 3 || o.Result.Text > "250" || o.Usage.PeakMemoryBytes > 310<<20 {
+		t.Errorf("memory: %+v %+v %+v %s", o.Result, o.Error, o.Usage, o.Stderr)
+	}
+
+	o = limited(head+"ps = []\nwhile True: ps.append(subprocess.Popen([*python, 'import time; time.sleep(60)'], stderr=-3))", runners.Limits{})
+	if o.Status != runners.Failed || o.Error.Type != "BlockingIOError" || !strings.Contains(o.Error.Message, "at most 64 processes") {
+		t.Errorf("a bomb: %s %+v", o.Status, o.Error)
+	}
+
+	o = limited(head+"os.kill(os.getpid(), signal.SIGTERM)\nwhile True: pass", runners.Limits{})
+	if o.Status != runners.Failed || o.ExitCode != 143 {
+		t.Errorf("a signal: %s %d %+v", o.Status, o.ExitCode, o.Error)
+	}
+
+	o = limited(head+"os.execv(sys.executable, ['python', '-c', 'while True: pass'])", runners.Limits{Timeout: time.Second})
+	if o.Status != runners.TimedOut {
+		t.Errorf("exec and the time limit: %s %+v", o.Status, o.Error)
+	}
+
+	o = limited(head+"print(1)\nos.execv(sys.executable, ['python', '-c', 'print(2); exit(3)'])", runners.Limits{})
+	if o.Status != runners.Failed || o.ExitCode != 3 || o.Stdout != "1\n2\n" {
+		t.Errorf("exec: %s %d %+v %q", o.Status, o.ExitCode, o.Error, o.Stdout)
+	}
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "\n", `\n`) + "'" }
