@@ -145,9 +145,9 @@ func (in *Interp) callbacks() emscripten.Guest {
 			}
 			return in.device()
 		},
-		Alarm:    func(which uint32) { signals.alarm(timerSignals[which]) },
-		DlError:  in.dlError,
-		Threads:  threadCalls{in.instance},
+		Alarm:   func(which uint32) { signals.alarm(timerSignals[which]) },
+		DlError: in.dlError,
+		Threads: threadCalls{in.instance},
 	}
 	in.linking.linkCallbacks(&g)
 	in.linking.ffiCallbacks(&g)
