@@ -147,6 +147,8 @@ type Continued struct {
 	Kept bool `json:"kept"`
 	// Unsaved is why the state After is only live, "" if it is saved, too.
 	Unsaved string `json:"unsaved,omitempty"`
+	// ThreadsEnded is how many threads the program left running; they were ended.
+	ThreadsEnded int `json:"threads_ended,omitempty"`
 
 	Variables        []Variable `json:"variables,omitempty"` // global ones, sorted
 	VariablesOmitted int        `json:"variables_omitted,omitempty"`

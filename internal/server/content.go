@@ -285,8 +285,19 @@ func (c *content) session(out *runners.Outcome) {
 	case c.shown.Status != runners.Succeeded:
 		note("It goes on with what the program did until then.")
 	}
+	if k.ThreadsEnded > 0 {
+		note("%s: threads last no longer than their call. Have the program wait for what they do (thread.join(), executor.shutdown()).", ended(k.ThreadsEnded))
+	}
 	if k.Kept && k.Unsaved != "" {
 		note("Its variables will not survive a restart of the server: %s.", k.Unsaved)
 	}
 	c.shown.Session = &shownSession{k.Session, k.State, strings.Join(notes, " ")}
+}
+
+// ended tells how many threads a session's program left.
+func ended(threads int) string {
+	if threads == 1 {
+		return "A thread that still ran was ended"
+	}
+	return fmt.Sprintf("%d threads that still ran were ended", threads)
 }

@@ -360,3 +360,10 @@ os.GRND_NONBLOCK, os.GRND_RANDOM = 1, 2
 os.supports_dir_fd |= {link, mknod, mkfifo}
 os.supports_follow_symlinks |= {link, listxattr, getxattr, setxattr, removexattr}
 os.supports_fd |= {listxattr, getxattr, setxattr, removexattr}
+
+
+# ---- sys
+
+# Programs that ask want to know whether threads can be started.
+_info = sys._emscripten_info
+sys._emscripten_info = type(_info)((*_info[:2], True, *_info[3:]))
