@@ -45,7 +45,10 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 	for i, a := range args {
 		stack[i] = uint64(a)
 	}
-	if err := f.CallWithStack(g.ctx, stack); err != nil {
+	g.in.calls = append(g.in.calls, f)
+	err := f.CallWithStack(g.ctx, stack)
+	g.in.calls = g.in.calls[:len(g.in.calls)-1]
+	if err != nil {
 		g.in.dead = true
 		return 0, fmt.Errorf("call %s: %w", name, err)
 	}

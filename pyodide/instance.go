@@ -40,6 +40,7 @@ type instance struct {
 	running  context.Context // of the run in progress; nil: none
 	begun    time.Duration   // processor time of its thread when it began
 	threads  *threads        // of the run in progress; nil: one alone
+	calls    []api.Function  // in progress in the running thread, innermost last
 	location *time.Location  // local time
 	proc     *emscripten.Process
 	fs       *memfs.FS

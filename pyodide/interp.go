@@ -221,7 +221,7 @@ func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, req
 	}
 	res.CPUTime, res.ThreadsEnded = cpu, left
 	res.PeakMemory = int64(in.memory.Committed())
-	res.MemoryCapHit = in.memory.Refused()
+	res.MemoryCapHit = in.memory.Refused() || errors.Is(err, errNoMemory)
 	return res, nil
 }
 

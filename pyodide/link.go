@@ -77,7 +77,9 @@ func (in *linking) linkCallbacks(g *emscripten.Guest) {
 	g.Dlopen = func(ctx context.Context, handle uint32) int32 {
 		l, err := in.dynamicLinker()
 		if err == nil {
+			unlock := in.oneAtATime(ctx)
 			err = in.nested(func() error { return l.Dlopen(ctx, handle) })
+			unlock()
 		}
 		if !in.linkError(ctx, err) {
 			return 0
@@ -107,7 +109,8 @@ func (in *linking) nested(do func() error) error {
 		return fmt.Errorf("functions in C call one another through the host more than %d deep", maxNesting)
 	}
 	in.depth++
-	defer func() { in.depth-- }()
+	calls := len(in.calls)
+	defer func() { in.depth, in.calls = in.depth-1, in.calls[:calls] }()
 	return do()
 }
 

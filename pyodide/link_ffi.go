@@ -3,8 +3,11 @@ package pyodide
 import (
 	"context"
 
+	"github.com/tetratelabs/wazero/api"
+
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/libffi"
+	"coderunner/pyodide/wasmbin"
 )
 
 // foreign returns the host's half of libffi.
@@ -22,7 +25,12 @@ func (in *linking) foreign() (*libffi.FFI, error) {
 	}
 	in.ffi = libffi.New(libffi.Config{
 		Mem: in.mem, Stack: stack,
-		TypeAt: l.TypeAt, Caller: l.Caller,
+		TypeAt: l.TypeAt,
+		Caller: func(ctx context.Context, t wasmbin.FuncType) (api.Function, error) {
+			f, err := l.Caller(ctx, t)
+			in.calls = append(in.calls, f) // until nested returns
+			return f, err
+		},
 		TakeSlot: l.TakeSlot, FreeSlot: l.FreeSlot, SetType: l.SetType, Generate: l.Generate,
 		Malloc: func(ctx context.Context, size uint32) (uint32, error) { return in.call(ctx, "malloc", size) },
 		Free: func(ctx context.Context, p uint32) error {

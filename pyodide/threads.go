@@ -30,7 +30,7 @@ const (
 	defaultStack = 256 << 10 // bytes of the guest's memory
 	minStack     = 64 << 10  // bytes
 	maxStack     = 4 << 20   // bytes; threading.stack_size may ask for more
-	nativeRatio  = 8         // native stack for a guest's stack that is used up: RATIONALE.md
+	threadCost   = 48 << 10  // bytes of the host's memory, beside native stacks that have grown
 	slice        = 5 * time.Millisecond
 )
 
@@ -64,9 +64,10 @@ type threads struct {
 // thread is one thread. Its number is its stack's address, 0 for the main one.
 type thread struct {
 	*baton.Thread
-	handle uint32 // as PyThread_join_thread takes it; never used again
-	stack  stack
-	saved  threadState
+	handle  uint32 // as PyThread_join_thread takes it; never used again
+	stack   stack
+	charged int64 // bytes of the host's memory
+	saved   threadState
 }
 
 // stack is a block of the guest's memory: see package rewrite.
@@ -78,6 +79,7 @@ type threadState struct {
 	current, errno uint32
 	cxx            [8]byte
 	values         [4 * rewrite.ThreadKeys]byte
+	calls          []api.Function
 	depth          int // see linking.nested
 }
 
@@ -151,7 +153,8 @@ func (s *threads) save() {
 	copy(t.cxx[:], cxx)
 	values, _ := mem.Bytes(s.at.Values, uint32(len(t.values)))
 	copy(t.values[:], values)
-	t.depth = s.in.linking.depth
+	t.calls, t.depth = s.in.calls, s.in.linking.depth
+	s.charge(s.running)
 	s.used += threadTime() - s.turn
 	runtime.UnlockOSThread()
 }
@@ -161,6 +164,7 @@ func (s *threads) enter(t *thread, goesOn bool) {
 	runtime.LockOSThread() // to measure processor time
 	s.turn = threadTime()
 	s.running = t
+	s.in.calls, s.in.linking.depth = t.saved.calls, t.saved.depth
 	if !goesOn {
 		s.unwind()
 	}
@@ -178,7 +182,6 @@ func (s *threads) restore(t *thread) {
 	mem.PutUint32(s.at.Main+rewrite.ThreadNumber, t.stack.addr)
 	mem.Put(s.at.CXX, t.saved.cxx[:])
 	mem.Put(s.at.Values, t.saved.values[:])
-	s.in.linking.depth = t.saved.depth
 }
 
 // unwind ends the running thread: its host function does not return. The main one
@@ -222,7 +225,7 @@ func (s *threads) run(t *thread, fn, arg uint32) {
 func (s *threads) ended(t *thread) {
 	delete(s.alive, t.handle)
 	s.free = append(s.free, t.stack)
-	s.in.fs.Unreserve(t.stack.native())
+	s.in.fs.Unreserve(t.charged)
 	if len(s.alive) == 0 {
 		s.in.mem.PutUint32(s.at.Main+rewrite.ThreadOthers, 0)
 		clear(s.mutexes)
@@ -262,8 +265,10 @@ func (in *instance) endThreads(ctx context.Context, goesOn bool) (left int) {
 	s.save()
 	s.main.Release()
 	s.wg.Wait()
+	in.fs.Unreserve(s.main.charged)
 	in.threads = nil
 	in.memory.Store32(s.handling, 0)
+	in.calls, in.linking.depth = nil, 0
 	s.restore(s.main) // the others left theirs
 	if fork {
 		if _, err := g.call("PyOS_AfterFork_Child"); err != nil {

@@ -95,3 +95,16 @@ func (s *threads) waitCond(ctx context.Context, addr, deadline uint32) abi.Errno
 	}
 	return abi.OK
 }
+
+// linkerMutex is the linker's, at an address where no mutex can be.
+const linkerMutex = ^uint32(0)
+
+// oneAtATime waits while another thread loads libraries, whose constructors may
+// have let this one run.
+func (in *linking) oneAtATime(ctx context.Context) (unlock func()) {
+	s, err := in.threading(ctx)
+	if err != nil || s.lockMutex(ctx, linkerMutex) != abi.OK {
+		return func() {}
+	}
+	return func() { s.unlockMutex(linkerMutex) }
+}

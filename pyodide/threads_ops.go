@@ -177,15 +177,15 @@ func (s *threads) spawn(ctx context.Context, fn, arg, size uint32) uint32 {
 		size = defaultStack
 	}
 	st := stack{size: max(minStack, min(size, maxStack)) &^ 15}
-	if len(s.alive) >= maxThreads || !s.in.fs.Reserve(st.native()) {
+	if len(s.alive) >= maxThreads || !s.in.fs.Reserve(threadCost) {
 		return 0
 	}
 	if st.addr = s.takeStack(ctx, st.size); st.addr == 0 {
-		s.in.fs.Unreserve(st.native())
+		s.in.fs.Unreserve(threadCost)
 		return 0
 	}
 	s.handles++
-	t := &thread{Thread: s.baton.Add(), handle: s.handles, stack: st}
+	t := &thread{Thread: s.baton.Add(), handle: s.handles, stack: st, charged: threadCost}
 	s.alive[t.handle] = t
 	s.in.mem.Put(st.addr, make([]byte, rewrite.ThreadHead))
 	s.in.mem.PutUint32(st.addr+rewrite.ThreadHandle, t.handle)
@@ -197,9 +197,6 @@ func (s *threads) spawn(ctx context.Context, fn, arg, size uint32) uint32 {
 	go s.run(t, fn, arg)
 	return st.addr
 }
-
-// native returns what a thread may take of the host's memory, in bytes.
-func (st stack) native() int64 { return nativeRatio * int64(st.size) }
 
 // takeStack returns memory for a thread, 0 if there is none.
 func (s *threads) takeStack(ctx context.Context, size uint32) uint32 {

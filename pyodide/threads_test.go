@@ -84,6 +84,26 @@ func TestThreadsAreEnded(t *testing.T) {
 	}
 }
 
+// TestThreadsMemory has threads whose native stacks do not fit the memory that is
+// left, each of which would fit alone.
+func TestThreadsMemory(t *testing.T) {
+	res, out, _ := run(t, pyodide.Options{Memory: 128 << 20}, pyodide.Program{Timeout: 2 * time.Minute, Code: `
+import json, threading
+e = threading.Event()
+def f():
+    try:
+        json.loads("[" * 10**5)
+    except RecursionError:
+        pass
+    e.wait()
+for i in range(60):
+    threading.Thread(target=f).start()
+print("all")`})
+	if res.Ended != pyodide.Died || !res.MemoryCapHit || out != "" {
+		t.Errorf("%v, %v, stdout %q", res.Ended, res.Cause, out)
+	}
+}
+
 // TestThreadsFreeze has modules that start threads when they are imported.
 func TestThreadsFreeze(t *testing.T) {
 	rt := pyodide.OpenForTest(t)

@@ -29,7 +29,7 @@ var notHere = map[string]bool{
 
 const (
 	giveIt    = "name it in the argument packages (--package on the command line)"
-	noThreads = "A program may have 256 threads at a time beside the main one, and each counts as 2 MiB of its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
+	noThreads = "A program may have 256 threads at a time beside the main one, whose stacks count as its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
 	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
 	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
