@@ -20,6 +20,7 @@ const module = "coderunner/"
 // memfs and wasmbin; pyodide joins them.
 const imports = `
 	internal/netpolicy:
+	internal/intercept: internal/netpolicy
 	runners: internal/netpolicy
 	internal/procdir:
 	internal/pool:
@@ -84,15 +85,15 @@ const imports = `
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/httpserve internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard
-	net/http: internal/fetch internal/httpserve internal/netpolicy internal/server internal/session/bucket runners/python/resolver
+	net: internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard
+	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -110,7 +111,7 @@ const capabilities = `
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard runners/deno/process
 	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
-	golang.org/x/net: internal/httpserve runners/deno/guard runners/python/index
+	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/python
 	github.com/minio/minio-go/v7: internal/session/bucket

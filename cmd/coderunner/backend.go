@@ -11,6 +11,8 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/compiler"
+	"coderunner/internal/intercept"
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/sandbox"
 	"coderunner/internal/sysmem"
 	"coderunner/runners"
@@ -24,6 +26,9 @@ type backend struct {
 	policy       runners.Policy
 	python, deno runners.Runner
 	host         []*host.Runner
+	network      netpolicy.Options
+	intercept    *intercept.Interceptor // nil: none
+	secrets      *intercept.Secrets     // nil: none
 	cache        *cache.Cache
 	warming      map[runners.Runner]*sync.WaitGroup // what Close waits for
 	ballast      []byte
@@ -59,6 +64,10 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 			return nil, fmt.Errorf("CODE_RUNNER_ISOLATION=require: the isolation of JavaScript is %s", level)
 		}
 	}
+	network, interceptor, err := openNetwork(cfg)
+	if err != nil {
+		return nil, err
+	}
 	c, err := cache.Open(cfg.CacheDir)
 	if err != nil {
 		return nil, err
@@ -68,7 +77,7 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	}
 	c.Limit(cfg.CacheSize, runtimeKinds...)
 	ahead = min(ahead, cfg.Concurrency)
-	b := &backend{policy: policy, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}, ballast: make([]byte, ballastSize)}
+	b := &backend{policy: policy, network: network, intercept: interceptor, secrets: cfg.Secrets, cache: c, warming: map[runners.Runner]*sync.WaitGroup{}, ballast: make([]byte, ballastSize)}
 	if only == "" || host.Runs(only) {
 		err = b.openHost(cfg)
 	}
@@ -101,6 +110,7 @@ func (b *backend) openDeno(cfg Config, ahead int, log *zap.Logger) error {
 	d, err := deno.New(deno.Config{
 		Cache:       b.cache,
 		Policy:      b.policy,
+		Network:     b.network,
 		Binary:      cfg.Deno,
 		NPMRegistry: cfg.NPMRegistry,
 		JSRURL:      cfg.JSRURL,
@@ -173,6 +183,11 @@ func (b *backend) languages() map[runners.Language]runners.Runner {
 	}
 	for _, r := range b.host {
 		m[r.Language()] = r
+	}
+	if b.secrets != nil {
+		for l, r := range m {
+			m[l] = redacting{r, b.secrets}
+		}
 	}
 	return m
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"coderunner/internal/fetch"
+	"coderunner/internal/intercept"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
 	"coderunner/internal/versions"
@@ -31,7 +32,10 @@ type Config struct {
 	HostLanguages []string // NAME or NAME=PATH
 
 	Permissions []string
-	Isolation   string // isolationRequire, or ""
+	Secrets     *intercept.Secrets // nil: none
+	Record      string             // a file for the exchanges of a run, or ""
+	Replay      string             // a file to answer from, or ""
+	Isolation   string             // isolationRequire, or ""
 	Structured  server.Structured
 	SessionDir  string         // "": in the cache's
 	Sessions    session.Limits // zero values mean the defaults
@@ -56,6 +60,7 @@ type setting struct {
 // variable is as good as none.
 var settings = []setting{
 	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
+	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com", setSecrets},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
 	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", defaultCacheSize>>30), setCacheSize},
 	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), setTimeout},

@@ -14,6 +14,8 @@ type runOptions struct {
 	locked   bool
 	out      string // directory for files
 	session  string
+	record   string // file for HTTP exchanges
+	replay   string // file with HTTP exchanges
 	files    []string
 	dirs     []string
 

@@ -34,7 +34,9 @@ func newRun(cfg *Config) *cobra.Command {
 			if f := cmd.Flags().Lookup("max-output"); f == nil || !f.Changed {
 				o.unlimited = true
 			}
-			return run(cmd.Context(), *cfg, o, args[0], args[1:])
+			with := *cfg
+			with.Record, with.Replay = o.record, o.replay
+			return run(cmd.Context(), with, o, args[0], args[1:])
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows FILE is the program's
@@ -44,6 +46,8 @@ func newRun(cfg *Config) *cobra.Command {
 	addFiles(cmd, &o)
 	cmd.Flags().StringVar(&o.out, "out", "", "`DIR` to write the program's files, plots and images to")
 	cmd.Flags().StringVar(&o.session, "session", "", "`NAME` of a session to go on in, with the variables and files of its earlier programs")
+	cmd.Flags().StringVar(&o.record, "record", "", "`FILE` to write the program's HTTP exchanges to (HAR)")
+	cmd.Flags().StringVar(&o.replay, "replay", "", "`FILE` to answer the program's HTTP requests from, without a network")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
 }
@@ -70,7 +74,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		return err
 	}
 	out, err := runOn(ctx, b, cfg, o.session, req)
-	if err = errors.Join(err, b.Close()); err != nil {
+	err = errors.Join(err, b.Close())
+	if cfg.Record != "" {
+		err = errors.Join(err, b.intercept.Save(cfg.Record))
+	}
+	if err != nil {
 		return err
 	}
 	notebook.locate(req.Filename, out.Error)

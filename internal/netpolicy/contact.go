@@ -50,6 +50,17 @@ func (r *Run) contact(host string, port uint16, refused *Refused) *Counter {
 	return &c.Counter
 }
 
+// missing records what an Interceptor refused.
+func (r *Run) missing(t Target, what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.contacts) >= maxContacts {
+		r.more++
+		return
+	}
+	r.contacts = append(r.contacts, &contact{Contact: Contact{Host: t.Host, Port: t.Addr.Port(), Count: 1, Refused: what}})
+}
+
 // Contacts returns what the run reached or was refused so far, and how many more
 // there were. A nil Run has none.
 func (r *Run) Contacts() (list []Contact, more int) {

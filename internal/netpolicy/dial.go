@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,20 +32,86 @@ func (r *Run) Dial(ctx context.Context, network, name string, addr netip.AddrPor
 
 // DialTarget connects to what [Run.Check] has checked.
 func (r *Run) DialTarget(ctx context.Context, network string, t Target) (net.Conn, error) {
-	var c net.Conn
-	var err error
-	switch {
-	case t.Relayed && network != "tcp":
-		err = &net.OpError{Op: "dial", Net: network, Err: errors.New("only TCP goes through the proxy")}
-	case t.proxy != nil:
-		c, err = dialProxy(ctx, t)
-	default:
-		c, err = (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, t.Addr.String())
+	if t.Relayed && !strings.HasPrefix(network, "tcp") {
+		return nil, errOnlyTCP(network)
 	}
+	if t.intercept {
+		return &countedConn{r.intercepted(t), t.Counter}, nil
+	}
+	c, err := r.dialHost(ctx, network, t)
 	if err != nil {
 		return nil, err
 	}
 	return &countedConn{c, t.Counter}, nil
+}
+
+// errOnlyTCP is the error of datagrams to what is not dialled directly.
+func errOnlyTCP(network string) error {
+	return &net.OpError{Op: "dial", Net: network, Err: errors.New("only TCP goes through a proxy, a recording or a replay")}
+}
+
+// dialHost makes the connection itself.
+func (r *Run) dialHost(ctx context.Context, network string, t Target) (net.Conn, error) {
+	if t.proxy != nil {
+		return dialProxy(ctx, t)
+	}
+	addrs := []netip.Addr{t.Addr.Addr()}
+	var err error
+	switch {
+	case isStandIn(t.Addr.Addr()):
+		addrs, err = r.LookupIP(ctx, t.Host)
+	case t.intercept:
+		// The program believes that it is connected, and tries no other.
+		r.mu.Lock()
+		addrs = append(addrs, r.names[t.Host]...)
+		r.mu.Unlock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &net.Dialer{Timeout: dialTimeout}
+	for _, addr := range addrs {
+		at := netip.AddrPortFrom(addr.Unmap(), t.Addr.Port())
+		if verdict := r.policy.checkAddr([]string{t.Host}, at.Addr(), at.Port()); verdict != allowed {
+			refused := &Refused{Host: t.Host, Addr: at.Addr(), Port: at.Port(), why: verdict}
+			r.contact(t.Host, at.Port(), refused)
+			err = refused
+			continue
+		}
+		var c net.Conn
+		if c, err = d.DialContext(ctx, network, at.String()); err == nil {
+			return c, nil
+		}
+	}
+	if err == nil {
+		err = &net.DNSError{Err: "no such host", Name: t.Host, IsNotFound: true}
+	}
+	return nil, err
+}
+
+// intercepted returns a connection to the Interceptor.
+func (r *Run) intercepted(t Target) net.Conn {
+	ours, theirs := net.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		defer cancel()
+		r.Intercept.Serve(ctx, theirs, t.Host, t.Addr.Port(),
+			func(ctx context.Context) (net.Conn, error) { return r.dialHost(ctx, "tcp", t) },
+			func(what string) { r.missing(t, what) })
+	}()
+	return &cancelConn{ours, cancel}
+}
+
+// cancelConn cancels what serves it when it is closed.
+type cancelConn struct {
+	net.Conn
+	cancel context.CancelFunc
+}
+
+func (c *cancelConn) Close() error {
+	err := c.Conn.Close()
+	c.cancel()
+	return err
 }
 
 // Listen listens on the host's interfaces.
@@ -114,7 +181,7 @@ func (c *packetConn) WriteTo(b []byte, to net.Addr) (int, error) {
 		return 0, err
 	}
 	if t.Relayed {
-		return 0, &net.OpError{Op: "write", Net: "udp", Err: errors.New("only TCP goes through the proxy")}
+		return 0, errOnlyTCP("udp")
 	}
 	n, err := c.PacketConn.WriteTo(b, to)
 	t.Counter.Add(int64(n), 0)

@@ -25,6 +25,23 @@ type Options struct {
 	// Proxy returns the HTTP proxy for a URL, nil for none, as http.Transport's
 	// field of this name. Names that go through one are not looked up here.
 	Proxy func(*url.URL) (*url.URL, error)
+	// Intercept serves the connections of programs that it wants; nil is none.
+	Intercept Interceptor
+}
+
+// Interceptor stands between programs and hosts: package intercept has it.
+type Interceptor interface {
+	// Root is a certificate that programs must trust, Environment are variables
+	// that they get.
+	Root() []byte
+	Environment() map[string]string
+	// StandIns reports whether names are looked up only when they are dialled.
+	StandIns() bool
+	// Offline reports whether nothing is connected to.
+	Offline() bool
+	Wants(host string, port uint16) bool
+	// Serve serves a connection of the program, and closes it.
+	Serve(ctx context.Context, c net.Conn, host string, port uint16, dial func(context.Context) (net.Conn, error), refuse func(what string))
 }
 
 // Run is the network of one run: what it may reach and what it reached. It is
@@ -83,12 +100,19 @@ func (r *Run) CheckName(name string) error {
 	return nil
 }
 
+// standsIn reports whether names are not looked up before they are dialled.
+func (r *Run) standsIn() bool { return r.Intercept != nil && r.Intercept.StandIns() }
+
+// Asks reports whether name servers may be asked about allowed names, besides for
+// addresses.
+func (r *Run) Asks() bool { return !r.standsIn() }
+
 // addresses finds the addresses of an allowed name.
 func (r *Run) addresses(ctx context.Context, name string) ([]netip.Addr, error) {
 	switch {
 	case name == "localhost": // never asked of a server (RFC 6761)
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
-	case r.proxyFor(name, 443) != nil:
+	case r.proxyFor(name, 443) != nil, r.standsIn():
 		return r.standIn(name)
 	}
 	addrs, err := r.LookupIP(ctx, name)
@@ -144,7 +168,8 @@ type Target struct {
 	Relayed bool
 	Counter *Counter
 
-	proxy *url.URL
+	proxy     *url.URL
+	intercept bool
 }
 
 // Check checks a destination. Name is what the program asked for, or "": it counts
@@ -175,6 +200,9 @@ func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
 	}
 	if t.proxy = r.proxyFor(t.Host, addr.Port()); t.proxy != nil {
 		t.Relayed = true
+	}
+	if r.Intercept != nil && r.Intercept.Wants(t.Host, addr.Port()) && !r.listens(addr) {
+		t.intercept, t.Relayed = true, true
 	}
 	t.Counter = r.contact(t.Host, addr.Port(), nil)
 	return t, nil

@@ -64,6 +64,7 @@ func (in *instance) confinement() *sandbox.Spec {
 	}
 	if s.Network {
 		s.Supervise = in.guard.Attach
+		s.Read = append(s.Read, in.runDirs.root())
 		for _, name := range certificateVariables {
 			s.Read = append(s.Read, in.cfg.Env[name])
 		}

@@ -76,7 +76,11 @@ func New(cfg Config) (*Runner, error) {
 	if err := makeDenoDir(t.denoDir); err != nil {
 		return nil, err
 	}
-	dirs, err := openRunDirs()
+	var root []byte
+	if i := cfg.Network.Intercept; i != nil {
+		root = i.Root()
+	}
+	dirs, err := openRunDirs(root)
 	if err != nil {
 		return nil, err
 	}

@@ -153,6 +153,7 @@ func (in *instance) compiled() string {
 func (in *instance) exec() (*process.Process, error) {
 	may := in.confinement()
 	env, _ := in.runEnv(in.policy(), in.ownDir, in.dir.temp())
+	env = append(env, in.interceptEnv()...)
 	input := ""
 	if in.variant.kept {
 		input = in.dir.stdin()
@@ -161,6 +162,19 @@ func (in *instance) exec() (*process.Process, error) {
 		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.variant.merged, Input: input, BeforeKill: in.guard.Settle,
 	})
+}
+
+// interceptEnv returns the variables by which a program uses secrets, and trusts who
+// puts them in.
+func (in *instance) interceptEnv() (env []string) {
+	i := in.cfg.Network.Intercept
+	if i == nil || !supervised(in.policy()) {
+		return nil
+	}
+	for name, value := range i.Environment() {
+		env = append(env, name+"="+value)
+	}
+	return append(env, "DENO_CERT="+in.runDirs.root())
 }
 
 // configure sends the process its place, waits for the byte that reports it

@@ -69,6 +69,9 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	req.Progress = req.Progress.Serial()
 	a, err := analyze(req)
 	var net *netpolicy.Run
+	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
+		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
+	}
 	if supervised(r.cfg.Policy) {
 		net = r.cfg.Policy.Network().NewRun(r.cfg.Network)
 	}

@@ -46,7 +46,9 @@ type runDirs struct {
 }
 
 // openRunDirs makes the base directory and removes those of dead processes.
-func openRunDirs() (*runDirs, error) {
+//
+// The root, if there is one, is a certificate that programs trust.
+func openRunDirs(root []byte) (*runDirs, error) {
 	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
 	if err != nil {
 		return nil, fmt.Errorf("locate the directory for runs: %w", err)
@@ -62,6 +64,9 @@ func openRunDirs() (*runDirs, error) {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
 	}
+	if err == nil && root != nil {
+		err = os.WriteFile(f.root(), root, 0o600)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.close())
 	}
@@ -73,10 +78,12 @@ const (
 	bootstrapName = "bootstrap.js"
 	ownName       = "deno"
 	sealName      = "seal.js" // in ownName
+	rootName      = "root.pem"
 )
 
 func (f *runDirs) bootstrap() string { return filepath.Join(f.base, bootstrapName) }
 func (f *runDirs) own() string       { return filepath.Join(f.base, ownName) }
+func (f *runDirs) root() string      { return filepath.Join(f.base, rootName) }
 func (f *runDirs) seal() string      { return filepath.Join(f.own(), sealName) }
 
 func (f *runDirs) close() error {

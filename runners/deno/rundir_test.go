@@ -13,7 +13,7 @@ import (
 
 // TestRunDirs has runs leave their directories in all kinds of ways.
 func TestRunDirs(t *testing.T) {
-	all, err := openRunDirs()
+	all, err := openRunDirs(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

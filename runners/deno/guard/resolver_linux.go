@@ -157,6 +157,9 @@ func question(run *netpolicy.Run, b []byte) ([]byte, error) {
 	if err == nil {
 		err = run.CheckName(q.Name.String())
 	}
+	if err == nil && !run.Asks() {
+		err = unix.EACCES
+	}
 	if err != nil {
 		return nil, err
 	}
