@@ -12,7 +12,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/commands"
 	"coderunner/internal/kernel"
+	"coderunner/internal/shell"
 	"coderunner/pyodide"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
@@ -43,7 +45,7 @@ type processes struct {
 
 // bin is what /bin shows.
 var bin = sync.OnceValue(func() fs.FS {
-	b, err := kernel.Bin("python", "python3", "python3.14", "pip", "pip3")
+	b, err := kernel.Bin(append(commands.Names(), "bash", "sh", "python", "python3", "python3.14", "pip", "pip3")...)
 	if err != nil {
 		panic(err) // the names are fixed
 	}
@@ -153,8 +155,10 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 			p.Args = append([]string{executable, "-m", "pip"}, p.Args[min(1, len(p.Args)):]...)
 			return c.python(ctx, p)
 		}, true
+	case "bash", "sh":
+		return shell.Main, true
 	}
-	return nil, false
+	return commands.Lookup(name)
 }
 
 // python is the program of a child: an interpreter of its own on the same files.
