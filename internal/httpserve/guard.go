@@ -34,8 +34,12 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 }
 
 // calledBy reports whether a Host is one of the server's: an address, which cannot be
-// pointed elsewhere, localhost, or a name that was configured.
+// pointed elsewhere, localhost, a name that was configured, or none, as the checks of
+// load balancers in HTTP/1.0 have it and no browser.
 func (s *Server) calledBy(host string) bool {
+	if host == "" {
+		return true
+	}
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h

@@ -522,6 +522,15 @@ func TestManyConnections(t *testing.T) {
 			}
 		}
 	}
+	check, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer check.Close()
+	fmt.Fprintf(check, "GET /readyz HTTP/1.0\r\n\r\n") // as HAProxy asks
+	if line, err := bufio.NewReader(check).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+		t.Errorf("without Host: %q, %v", line, err)
+	}
 	if text := x.user(alice).run("served"); !strings.Contains(text, "served") {
 		t.Error(text)
 	}
