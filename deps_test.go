@@ -73,7 +73,7 @@ const imports = `
 	runners/python/hostdirs: pyodide runners
 	runners/python/lockfile: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
-	runners/python: cache internal/builder internal/commands internal/fetch internal/kernel internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python: cache internal/builder internal/commands internal/fetch internal/kernel internal/netpolicy internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: internal/sample runners
 
 	internal/session: runners
@@ -92,7 +92,7 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard
+	net: internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
 	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:

@@ -132,6 +132,7 @@ func (b *backend) openPython(cfg Config, ahead int, log *zap.Logger) error {
 		Cache:       b.cache,
 		Offline:     cfg.Offline,
 		Policy:      b.policy,
+		Network:     b.network,
 		Index:       cfg.PyPIIndex,
 		PackageBase: cfg.PyodideBase,
 		NPMRegistry: cfg.NPMRegistry,

@@ -93,7 +93,8 @@ const (
 type session struct {
 	*Interceptor
 	ctx    context.Context
-	host   string
+	host   string // as the policy has it
+	name   string // as the program calls it
 	port   uint16
 	secure bool
 	dial   func(context.Context) (net.Conn, error)
@@ -118,7 +119,7 @@ func (i *Interceptor) Serve(ctx context.Context, c net.Conn, host string, port u
 	defer cancel()
 	defer context.AfterFunc(i.ctx, cancel)()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	s := &session{Interceptor: i, ctx: ctx, host: host, port: port, dial: dial, refuse: refuse}
+	s := &session{Interceptor: i, ctx: ctx, host: host, name: host, port: port, dial: dial, refuse: refuse}
 	s.listenTo(c)
 	defer func() {
 		if s.up != nil {
@@ -151,11 +152,16 @@ func isTimeout(err error) bool {
 // terminate ends the program's TLS.
 func (s *session) terminate() error {
 	config := &tls.Config{NextProtos: []string{"http/1.1"}, GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		// Under the name of another host, this one's secrets must not be had.
-		if h.ServerName != "" && !strings.EqualFold(strings.TrimSuffix(h.ServerName, "."), s.host) {
-			return nil, fmt.Errorf("the name %s is not %s", h.ServerName, s.host)
+		name := strings.ToLower(strings.TrimSuffix(h.ServerName, "."))
+		if name == "" || name == s.name {
+			return s.ca.certificate(s.name)
 		}
-		return s.ca.certificate(s.host)
+		if s.secrets.has(s.host, s.port) {
+			// Who else has the host's address must not get its secrets.
+			return nil, fmt.Errorf("the name %s is not %s", name, s.host)
+		}
+		s.name = name
+		return s.ca.certificate(name)
 	}}
 	c := tls.Server(buffered{s.out, s.in}, config)
 	ctx, cancel := context.WithTimeout(s.ctx, handshake)
@@ -192,7 +198,7 @@ func (s *session) connect() error {
 		return err
 	}
 	if s.secure {
-		t := tls.Client(c, &tls.Config{ServerName: s.host, RootCAs: s.roots, NextProtos: []string{"http/1.1"}})
+		t := tls.Client(c, &tls.Config{ServerName: s.name, RootCAs: s.roots, NextProtos: []string{"http/1.1"}})
 		ctx, cancel := context.WithTimeout(s.ctx, handshake)
 		defer cancel()
 		if err := t.HandshakeContext(ctx); err != nil {
@@ -231,7 +237,7 @@ func (s *session) url(req *http.Request) string {
 	if s.secure {
 		scheme, port = "https", "443"
 	}
-	host := s.host
+	host := s.name
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

@@ -108,7 +108,7 @@ func (p *Policy) checkAddr(names []string, addr netip.Addr, port uint16) why {
 	}) {
 		return denied
 	}
-	if has(p.allow, func(r rule) bool { return r.hasPort(port) && r.hasAddr(forms[0]) }) {
+	if p.namesAddr(addr, port) {
 		return allowed
 	}
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !p.AllowsName(name, port) })
@@ -125,6 +125,12 @@ func (p *Policy) checkAddr(names []string, addr netip.Addr, port uint16) why {
 		return allowed
 	}
 	return notListed
+}
+
+// namesAddr reports whether an address is named as such.
+func (p *Policy) namesAddr(addr netip.Addr, port uint16) bool {
+	addr = formsOf(addr)[0]
+	return slices.ContainsFunc(p.allow, func(r rule) bool { return r.hasPort(port) && r.hasAddr(addr) })
 }
 
 // checkListen checks an address to listen on. As in Deno, a flag without a list

@@ -193,6 +193,9 @@ func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
 			}
 		}
 	}
+	if verdict == allowed && len(names) == 0 && ip.IsLoopback() && !r.policy.namesAddr(ip, addr.Port()) && r.policy.AllowsName("localhost", addr.Port()) {
+		t.Host = "localhost" // whose address programs know by themselves
+	}
 	if verdict != allowed {
 		refused := &Refused{Host: t.Host, Addr: ip, Port: addr.Port(), why: verdict}
 		r.contact(t.Host, addr.Port(), refused)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -16,6 +17,7 @@ import (
 // job is one run on its way. The stations of a run (analyse, install, lease, run,
 // outcome) are its methods, each in the file of its station.
 type job struct {
+	net    *netpolicy.Run // nil: there is no network
 	r      *Runner
 	engine *engine
 	req    runners.Request

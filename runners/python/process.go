@@ -2,6 +2,7 @@ package python
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,10 @@ type processes struct {
 	kernel *kernel.Kernel
 	fs     *memfs.FS
 	main   *kernel.Process // of the program that runs
+
+	outside     outside
+	network     pyodide.Network // outside, or nil
+	authorities []*x509.Certificate
 
 	// Of the program that runs.
 	rt     *pyodide.Runtime
@@ -75,6 +80,7 @@ func (j *job) makeProcesses(o *pyodide.Options) (err error) {
 		return err
 	}
 	o.FS, o.Process, o.Calls = j.procs.fs, process{j.procs.main}, j.calls()
+	j.connect(o)
 	return nil
 }
 
@@ -171,6 +177,7 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 	in, err := c.rt.New(ctx, pyodide.Options{
 		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Process: process{p},
 		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.calls,
+		Network: c.network, Authorities: c.authorities,
 	})
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)

@@ -42,6 +42,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/pool"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
@@ -62,6 +63,9 @@ type Config struct {
 
 	// Policy is what programs may access.
 	Policy runners.Policy
+
+	// Network is what the network of programs is made of, besides the policy.
+	Network netpolicy.Options
 
 	// Index is the Python package index, PackageBase where the packages of
 	// Pyodide's lock file are, NPMRegistry where Pyodide itself is. Each

@@ -83,7 +83,9 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.outcome(res), nil
+	o := j.outcome(res)
+	o.Reached(j.net)
+	return o, nil
 }
 
 // installImports installs the requirements in the files of the program's

@@ -1,0 +1,54 @@
+package python
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"net"
+	"net/netip"
+	"sync/atomic"
+
+	"coderunner/internal/netpolicy"
+	"coderunner/pyodide"
+)
+
+// outside is the network beyond a program's own loopback: that of the run in
+// progress, since a session's interpreter outlives runs.
+type outside struct{ run atomic.Pointer[netpolicy.Run] }
+
+func (o *outside) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return o.run.Load().Lookup(ctx, host)
+}
+
+func (o *outside) Dial(ctx context.Context, network, name string, addr netip.AddrPort) (net.Conn, error) {
+	return o.run.Load().Dial(ctx, network, name, addr)
+}
+
+func (o *outside) Listen(ctx context.Context, network string, addr netip.AddrPort) (net.Listener, error) {
+	return o.run.Load().Listen(ctx, network, addr)
+}
+
+// connect gives the program its network, and the interpreter o the way there, if the
+// policy allows any.
+func (j *job) connect(o *pyodide.Options) {
+	policy := j.r.cfg.Policy.Network()
+	if !policy.Any() {
+		return
+	}
+	j.net = policy.NewRun(j.r.cfg.Network)
+	j.procs.outside.run.Store(j.net)
+	o.Network, j.procs.network = &j.procs.outside, &j.procs.outside
+	i := j.r.cfg.Network.Intercept
+	if i == nil {
+		return
+	}
+	for name, value := range i.Environment() {
+		o.Env[name] = value
+	}
+	if block, _ := pem.Decode(i.Root()); block != nil {
+		if root, err := x509.ParseCertificate(block.Bytes); err == nil {
+			o.Authorities = append(o.Authorities, root)
+		}
+	}
+	j.procs.authorities = o.Authorities
+}
