@@ -106,6 +106,8 @@ const capabilities = `
 	github.com/peterh/liner: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
 	github.com/dlclark/regexp2: internal/commands
+	github.com/itchyny/gojq: internal/commands
+	github.com/ulikunitz/xz: internal/commands
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard runners/deno/process

@@ -101,6 +101,10 @@ func (c *call) die(status int, format string, args ...any) int {
 // only because the command is to end is not reported.
 func (c *call) failed(name string, err error) {
 	if err != nil && !errors.Is(err, errStopped) && c.ctx.Err() == nil {
+		if c.name == "jq" {
+			c.fail("error: Could not open file %s: %s", name, text(err))
+			return
+		}
 		c.fail("%s: %s", quotef(name), text(err))
 	}
 }

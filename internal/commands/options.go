@@ -137,6 +137,10 @@ func (p *parser) refuse(format string, args ...any) bool {
 	case "grep", "egrep", "fgrep":
 		p.c.warnf("Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.\n")
 	case "jq", "curl", "wget":
+	case "diff", "cmp":
+		p.c.errorf("Try '%s --help' for more information.", p.c.name)
+	case "tar":
+		p.c.warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
 	default:
 		p.c.warnf("Try '%s --help' for more information.\n", p.c.name)
 	}
@@ -246,6 +250,10 @@ func (c *call) about(what string) {
 // usage reports a mistake in the operands, with the hint that GNU adds.
 func (c *call) usage(status int, format string, args ...any) int {
 	c.errorf("%s", fmt.Sprintf(format, args...))
+	if c.name == "diff" || c.name == "cmp" {
+		c.errorf("Try '%s --help' for more information.", c.name)
+		return status
+	}
 	c.warnf("Try '%s --help' for more information.\n", c.name)
 	return status
 }

@@ -1,0 +1,505 @@
+package commands
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"coderunner/pyodide/abi"
+)
+
+// filePatch is what a patch does to one file.
+type filePatch struct {
+	old, new string // names in the headers
+	hunks    []patchHunk
+}
+
+// patchHunk is a hunk: the lines it expects and those it puts there.
+type patchHunk struct {
+	at       int // line of the old file, from 1
+	newAt    int
+	old, new [][]byte
+	oldBare  bool // the old text ends without a newline
+	newBare  bool
+	before   int // lines of context at the start and the end
+	after    int
+	source   []byte
+}
+
+// maxHunks bounds a patch.
+const maxHunks = 100_000
+
+// parsePatch reads unified and normal diffs.
+func parsePatch(data []byte) (files []filePatch, err error) {
+	lines := split(data).lines
+	var normal *filePatch
+	total := 0
+	for i := 0; i < len(lines); {
+		line := string(lines[i])
+		switch {
+		case strings.HasPrefix(line, "--- ") && i+1 < len(lines) && bytes.HasPrefix(lines[i+1], []byte("+++ ")):
+			files = append(files, filePatch{old: patchName(line[4:]), new: patchName(string(lines[i+1][4:]))})
+			normal = nil
+			i += 2
+		case strings.HasPrefix(line, "@@ -") && len(files) > 0:
+			h, n, err := unifiedHunk(lines[i:])
+			if err != nil {
+				return nil, fmt.Errorf("malformed patch at line %d: %s", i+1+n, lines[min(i+n, len(lines)-1)])
+			}
+			if total++; total > maxHunks {
+				return nil, errors.New("the patch has too many hunks")
+			}
+			f := &files[len(files)-1]
+			f.hunks = append(f.hunks, h)
+			i += n
+		default:
+			if h, n, ok := normalHunk(lines[i:]); ok {
+				if normal == nil {
+					files = append(files, filePatch{})
+					normal = &files[len(files)-1]
+				}
+				normal.hunks = append(normal.hunks, h)
+				i += n
+				continue
+			}
+			i++
+		}
+	}
+	return files, nil
+}
+
+// patchName is the name in a header, without the time.
+func patchName(s string) string {
+	name, _, _ := strings.Cut(s, "\t")
+	return strings.TrimRight(name, " \r")
+}
+
+func patchRange(s string) (at, count int, ok bool) {
+	a, b, has := strings.Cut(s, ",")
+	at, err := strconv.Atoi(a)
+	count = 1
+	if has {
+		var err2 error
+		if count, err2 = strconv.Atoi(b); err2 != nil {
+			return 0, 0, false
+		}
+	}
+	return at, count, err == nil && at >= 0 && count >= 0
+}
+
+// unifiedHunk reads a hunk and returns how many lines it has.
+func unifiedHunk(lines [][]byte) (h patchHunk, n int, err error) {
+	bad := errors.New("malformed")
+	words := strings.Fields(string(lines[0]))
+	if len(words) < 4 || words[1][0] != '-' || words[2][0] != '+' || words[3] != "@@" {
+		return h, 0, bad
+	}
+	at, oldCount, ok1 := patchRange(words[1][1:])
+	newAt, newCount, ok2 := patchRange(words[2][1:])
+	if !ok1 || !ok2 {
+		return h, 0, bad
+	}
+	h.at, h.newAt = at, newAt
+	changed := false
+	for n = 1; len(h.old) < oldCount || len(h.new) < newCount; n++ {
+		if n >= len(lines) {
+			return h, n, bad
+		}
+		mark, rest := byte(' '), lines[n]
+		if len(rest) > 0 {
+			mark, rest = rest[0], rest[1:]
+		}
+		switch mark {
+		case ' ':
+			h.old, h.new = append(h.old, rest), append(h.new, rest)
+			if h.after++; !changed {
+				h.before++
+			}
+		case '-':
+			h.old, h.after, changed = append(h.old, rest), 0, true
+		case '+':
+			h.new, h.after, changed = append(h.new, rest), 0, true
+		case '\\':
+			h.bare(lines[n-1])
+		default:
+			return h, n, bad
+		}
+	}
+	if n < len(lines) && bytes.HasPrefix(lines[n], []byte(`\`)) {
+		h.bare(lines[n-1])
+		n++
+	}
+	if len(h.old) > oldCount || len(h.new) > newCount {
+		return h, n, bad
+	}
+	h.source = bytes.Join(lines[:n], []byte("\n"))
+	return h, n, nil
+}
+
+// bare notes that the line before "\ No newline" has none.
+func (h *patchHunk) bare(line []byte) {
+	mark := byte(' ')
+	if len(line) > 0 {
+		mark = line[0]
+	}
+	h.oldBare = h.oldBare || mark != '+' && mark != '>'
+	h.newBare = h.newBare || mark != '-' && mark != '<'
+}
+
+// normalHunk reads a hunk such as "2,3c2".
+func normalHunk(lines [][]byte) (h patchHunk, n int, ok bool) {
+	head := string(lines[0])
+	op := strings.IndexAny(head, "acd")
+	if op <= 0 || strings.Trim(head, "0123456789,acd") != "" {
+		return h, 0, false
+	}
+	bounds := func(s string) (lo, count int, ok bool) {
+		a, b, two := strings.Cut(s, ",")
+		lo, err := strconv.Atoi(a)
+		hi := lo
+		if two {
+			var err2 error
+			hi, err2 = strconv.Atoi(b)
+			ok = err2 == nil
+		}
+		return lo, hi - lo + 1, err == nil && hi >= lo && (ok || !two)
+	}
+	at, oldCount, ok1 := bounds(head[:op])
+	newAt, newCount, ok2 := bounds(head[op+1:])
+	if !ok1 || !ok2 {
+		return h, 0, false
+	}
+	switch head[op] {
+	case 'a':
+		oldCount = 0
+	case 'd':
+		newCount = 0
+	}
+	h.at, h.newAt = at, newAt
+	for n = 1; n < len(lines); n++ {
+		l := lines[n]
+		switch {
+		case bytes.HasPrefix(l, []byte("< ")) && len(h.old) < oldCount:
+			h.old = append(h.old, l[2:])
+		case bytes.HasPrefix(l, []byte("> ")) && len(h.new) < newCount:
+			h.new = append(h.new, l[2:])
+		case bytes.HasPrefix(l, []byte("---")) && len(h.new) == 0:
+		case bytes.HasPrefix(l, []byte(`\ `)):
+			h.bare(lines[n-1])
+		default:
+			return h, n, len(h.old) == oldCount && len(h.new) == newCount
+		}
+	}
+	return h, n, len(h.old) == oldCount && len(h.new) == newCount
+}
+
+// reversed undoes a hunk.
+func (h patchHunk) reversed() patchHunk {
+	h.old, h.new, h.oldBare, h.newBare, h.at, h.newAt = h.new, h.old, h.newBare, h.oldBare, h.newAt, h.at
+	return h
+}
+
+// patcher is a running patch.
+type patcher struct {
+	c      *call
+	o      *options
+	strip  int // -1: the base name
+	fuzz   int
+	status int
+}
+
+func patch(c *call) int {
+	o, status := c.options("p,strip= R,reverse i,input= d,directory= o,output= b,backup z,suffix= N,forward f,force t,batch s,quiet,silent u,unified n,normal dry-run E,remove-empty-files l,ignore-whitespace F,fuzz= r,reject-file= V= c,context e,ed binary verbose posix merge=? no-backup-if-mismatch B,prefix=")
+	if o == nil {
+		return status
+	}
+	p := &patcher{c: c, o: o, strip: -1, fuzz: 2}
+	if n := o.value("p", ""); o.on("p") {
+		strip, ok := atoi(n)
+		if !ok {
+			return c.die(2, "strip count %s is not a number", n)
+		}
+		p.strip = strip
+	}
+	if n, ok := atoi(o.value("F", "")); ok {
+		p.fuzz = n
+	}
+	if o.on("c") || o.on("e") || o.on("merge") {
+		return c.die(2, "only unified and normal diffs are available in this sandbox")
+	}
+	input := o.value("i", "-")
+	if len(o.args) > 1 {
+		input = o.args[1]
+	}
+	data, err := c.readFile(input)
+	if err != nil {
+		return c.die(2, "**** Can't open patch file %s : %s", input, text(err))
+	}
+	if d := o.value("d", ""); d != "" {
+		if !c.isDir(d) {
+			return c.die(2, "**** Can't change to directory %s : %s", d, text(abi.ENOENT))
+		}
+		c.dir = c.canonical(d, true)
+	}
+	files, err := parsePatch(data)
+	if err != nil {
+		return c.die(2, "**** %s", err)
+	}
+	if len(files) == 0 {
+		return c.die(2, "**** Only garbage was found in the patch input.")
+	}
+	for _, f := range files {
+		if c.stopped() {
+			return 2
+		}
+		p.file(f)
+	}
+	return p.status
+}
+
+// target finds the file that a patch is for.
+func (p *patcher) target(f filePatch) string {
+	if len(p.o.args) > 0 {
+		return p.o.args[0]
+	}
+	old, new := p.stripped(f.old), p.stripped(f.new)
+	if p.o.on("R") {
+		old, new = new, old
+	}
+	for _, name := range []string{old, new} {
+		if name != "" {
+			if _, err := p.c.stat(name); err == nil {
+				return name
+			}
+		}
+	}
+	if f.old == "/dev/null" || len(f.hunks) > 0 && len(f.hunks[0].old) == 0 {
+		return new
+	}
+	return ""
+}
+
+// stripped is a name without leading components; "" for one that leads out of
+// the directory.
+func (p *patcher) stripped(name string) string {
+	if name == "/dev/null" || name == "" {
+		return ""
+	}
+	if p.strip < 0 {
+		return base(name)
+	}
+	for range p.strip {
+		_, rest, ok := strings.Cut(name, "/")
+		if !ok {
+			return ""
+		}
+		name = strings.TrimLeft(rest, "/")
+	}
+	if strings.HasPrefix(name, "/") || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, "/../") {
+		p.c.printf("Ignoring potentially dangerous file name %s\n", name)
+		return ""
+	}
+	return name
+}
+
+func (p *patcher) file(f filePatch) {
+	c, o := p.c, p.o
+	name := p.target(f)
+	if name == "" {
+		c.print("can't find file to patch\n")
+		p.status = 1
+		return
+	}
+	data, err := c.readFile(name)
+	exists := err == nil
+	if err != nil && !errors.Is(err, abi.ENOENT) {
+		p.status = 2
+		c.errorf("%s: %s", name, text(err))
+		return
+	}
+	verb := "patching"
+	if o.on("dry-run") {
+		verb = "checking"
+	}
+	if !o.on("s") {
+		c.printf("%s file %s\n", verb, name)
+	}
+	text := split(data)
+	var rejected []patchHunk
+	out, offset := text, 0
+	done := 0 // lines of out that hunks have passed
+	for i, h := range f.hunks {
+		if o.on("R") {
+			h = h.reversed()
+		}
+		at, fuzz, ok := p.place(&out, h, h.at-1+btoi(len(h.old) == 0)+offset, done)
+		if !ok {
+			if i == 0 && !o.on("R") && !o.on("f") {
+				if _, _, applied := p.place(&out, h.reversed(), h.newAt-1, 0); applied && len(h.new) > 0 {
+					c.print("Reversed (or previously applied) patch detected!  Skipping patch.\n")
+					p.reject(name, f.hunks, len(f.hunks), "ignored")
+					return
+				}
+			}
+			c.printf("Hunk #%d FAILED at %d.\n", i+1, h.at)
+			rejected = append(rejected, h)
+			continue
+		}
+		if moved := at + 1 - btoi(len(h.old) == 0) - h.at; moved != offset || fuzz > 0 {
+			if !o.on("s") {
+				p.note(i+1, at, fuzz, moved-offset)
+			}
+		}
+		offset = at + 1 - btoi(len(h.old) == 0) - h.at
+		grown := p.apply(&out, h, at, fuzz)
+		offset += grown
+		done = at + len(h.new)
+	}
+	if len(rejected) > 0 {
+		p.reject(name, rejected, len(f.hunks), "FAILED")
+	}
+	if !o.on("dry-run") {
+		p.write(name, f, out, exists, data)
+	}
+}
+
+// note tells where a hunk went.
+func (p *patcher) note(number, at, fuzz, off int) {
+	p.c.printf("Hunk #%d succeeded at %d", number, at+1)
+	if fuzz > 0 {
+		p.c.printf(" with fuzz %d", fuzz)
+	}
+	if off != 0 {
+		plural := "s"
+		if off == 1 || off == -1 {
+			plural = ""
+		}
+		p.c.printf(" (offset %d line%s)", off, plural)
+	}
+	p.c.print(".\n")
+}
+
+// place finds where a hunk fits, nearest to where it should, with as little fuzz
+// as possible.
+func (p *patcher) place(s *side, h patchHunk, want, from int) (at, fuzz int, ok bool) {
+	if len(h.old) == 0 {
+		return min(max(want, from), len(s.lines)), 0, want <= len(s.lines)+1 || len(s.lines) == 0
+	}
+	most := min(p.fuzz, max(h.before, h.after))
+	for fuzz = 0; fuzz <= most; fuzz++ {
+		for off := 0; off <= len(s.lines); off++ {
+			if off&0xfff == 0 && p.c.stopped() {
+				return 0, 0, false
+			}
+			if p.fits(s, h, want+off, fuzz) && want+off >= from {
+				return want + off, fuzz, true
+			}
+			if off > 0 && want-off >= from && p.fits(s, h, want-off, fuzz) {
+				return want - off, fuzz, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+func (p *patcher) fits(s *side, h patchHunk, at, fuzz int) bool {
+	lo, hi := min(fuzz, h.before), len(h.old)-min(fuzz, h.after)
+	if at < 0 || at+hi > len(s.lines) {
+		return false
+	}
+	for i := lo; i < hi; i++ {
+		a, b := s.lines[at+i], h.old[i]
+		if p.o.on("l") {
+			a, b = bytes.Join(bytes.Fields(a), []byte(" ")), bytes.Join(bytes.Fields(b), []byte(" "))
+		}
+		if !bytes.Equal(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// apply puts a hunk in place and returns by how many lines the text grew.
+func (p *patcher) apply(s *side, h patchHunk, at, fuzz int) int {
+	lo, hiOld := min(fuzz, h.before), len(h.old)-min(fuzz, h.after)
+	hiNew := len(h.new) - min(fuzz, h.after)
+	atEnd := at+hiOld >= len(s.lines)
+	lines := make([][]byte, 0, len(s.lines)+hiNew-hiOld)
+	lines = append(lines, s.lines[:at+lo]...)
+	lines = append(lines, h.new[lo:hiNew]...)
+	lines = append(lines, s.lines[at+hiOld:]...)
+	s.lines = lines
+	if atEnd {
+		s.bare = h.newBare || s.bare && !h.oldBare && len(h.new) == 0
+	}
+	return hiNew - hiOld
+}
+
+func (p *patcher) reject(name string, hunks []patchHunk, total int, what string) {
+	p.status = max(p.status, 1)
+	rej := p.o.value("r", name+".rej")
+	plural := "s"
+	if total == 1 {
+		plural = ""
+	}
+	p.c.printf("%d out of %d hunk%s %s", len(hunks), total, plural, what)
+	if p.o.on("dry-run") {
+		p.c.print("\n")
+		return
+	}
+	p.c.printf(" -- saving rejects to file %s\n", rej)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", name, name)
+	for _, h := range hunks {
+		b.Write(h.source)
+		b.WriteByte('\n')
+	}
+	f, err := p.c.create(rej)
+	if err == nil {
+		_, err = f.Write(b.Bytes())
+		f.Close()
+	}
+	p.c.failed(rej, err)
+}
+
+func (p *patcher) write(name string, f filePatch, s side, exists bool, before []byte) {
+	c, o := p.c, p.o
+	if o.on("b") && exists {
+		c.fs.WriteFile(c.abs(name+o.value("z", ".orig")), before, 0o644)
+	}
+	removes := f.new
+	if o.on("R") {
+		removes = f.old
+	}
+	if len(s.lines) == 0 && (removes == "/dev/null" || o.on("E")) && p.status == 0 {
+		c.fs.Unlink(nil, c.abs(name))
+		return
+	}
+	if out := o.value("o", ""); out != "" {
+		name = out
+	}
+	if strings.Contains(name, "/") {
+		c.fs.MkdirAll(c.canonical(dir(name), false), 0o755)
+	}
+	file, err := c.create(name)
+	if err != nil {
+		c.failed(name, err)
+		p.status = 2
+		return
+	}
+	w := newWriter(file)
+	for i, l := range s.lines {
+		w.Write(l)
+		if i < len(s.lines)-1 || !s.bare {
+			w.WriteByte('\n')
+		}
+	}
+	err = w.Flush()
+	file.Close()
+	if err != nil {
+		c.failed(name, err)
+		p.status = 2
+	}
+}

@@ -1,0 +1,389 @@
+package commands
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"coderunner/pyodide/abi"
+)
+
+const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x,extract,get f,file= z,gzip,gunzip,ungzip j,bzip2 J,xz a,auto-compress v,verbose C,directory= O,to-stdout k,keep-old-files keep-newer-files overwrite p,preserve-permissions,same-permissions no-same-permissions same-owner no-same-owner o P,absolute-names h,dereference strip-components= exclude= X,exclude-from= T,files-from= null no-recursion recursion wildcards no-wildcards anchored no-anchored transform,xform= owner= group= mode= mtime= sort= format= numeric-owner one-file-system m,touch w,interactive I,use-compress-program= b,blocking-factor= W,verify ignore-failed-read no-xattrs xattrs no-acls no-selinux warning= checkpoint=? totals=? remove-files show-transformed-names U,unlink-first zstd lzma newer= N= S,sparse i,ignore-zeros full-time utc"
+
+// tarRun is a running tar.
+type tarRun struct {
+	c        *call
+	o        *options
+	mode     string
+	names    []string // nil: it was refused to make an empty archive
+	dirs     []string // the -C before each name
+	exclude  []string
+	strip    int
+	verbose  int
+	listing  io.Writer
+	status   int
+	matched  []bool
+	w        *tar.Writer
+	archive  string
+	links    map[[2]uint64]string
+	stripped bool // a leading slash was removed
+}
+
+func tarCommand(c *call) int {
+	c.args = tarArgs(c.args)
+	t := &tarRun{c: c, links: map[[2]uint64]string{}, listing: c.out}
+	// -C counts for the names after it, so that options are read in order.
+	o, status := c.options(tarOptions)
+	if o == nil {
+		return status
+	}
+	t.o = o
+	modes := slices.DeleteFunc([]string{"A", "c", "d", "delete", "r", "t", "u", "x"}, func(m string) bool { return !o.on(m) })
+	switch len(modes) {
+	case 0:
+		c.errorf("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
+		c.warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
+		return 2
+	case 1:
+		t.mode = modes[0]
+	default:
+		c.errorf("You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option")
+		c.warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
+		return 2
+	}
+	for _, s := range []string{"transform", "zstd", "lzma", "I", "newer", "N"} {
+		if o.on(s) {
+			return c.die(2, "option '--%s' is not available in this sandbox", s)
+		}
+	}
+	t.archive = o.value("f", "-")
+	t.verbose = len(o.values("v"))
+	t.exclude = o.values("exclude")
+	t.strip, _ = atoi(o.value("strip-components", "0"))
+	t.names, t.dirs = t.operands()
+	if t.names == nil {
+		t.names = []string{}
+	}
+	if name := o.value("X", ""); name != "" {
+		data, err := c.readFile(name)
+		if err != nil {
+			return c.die(2, "%s: %s", name, text(err))
+		}
+		t.exclude = append(t.exclude, strings.Fields(string(data))...)
+	}
+	if name := o.value("T", ""); name != "" {
+		data, err := c.readFile(name)
+		if err != nil {
+			return c.die(2, "%s: %s", name, text(err))
+		}
+		sep := "\n"
+		if o.on("null") {
+			sep = "\x00"
+		}
+		for n := range strings.SplitSeq(string(data), sep) {
+			if n != "" {
+				t.names, t.dirs = append(t.names, n), append(t.dirs, o.value("C", ""))
+			}
+		}
+	}
+	var err error
+	switch t.mode {
+	case "c":
+		err = t.create()
+	case "t", "x":
+		err = t.extract()
+	default:
+		return c.die(2, "the mode '%s' is not available in this sandbox: use -c, -t and -x", t.mode)
+	}
+	if err != nil && !errors.Is(err, errStopped) && c.ctx.Err() == nil {
+		c.errorf("%s", text(err))
+		c.errorf("Error is not recoverable: exiting now")
+		return 2
+	}
+	if t.status != 0 && t.names != nil {
+		c.errorf("Exiting with failure status due to previous errors")
+	}
+	return t.status
+}
+
+// tarArgs puts a dash before the old form: tar czf file.
+func tarArgs(args []string) []string {
+	if len(args) == 0 || args[0] == "" || args[0][0] == '-' {
+		return args
+	}
+	out, rest := []string{}, args[1:]
+	for _, f := range args[0] {
+		out = append(out, "-"+string(f))
+		if strings.ContainsRune("fCTXbI", f) && len(rest) > 0 {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+// operands returns the names and for each the directory that -C named before it.
+func (t *tarRun) operands() (names, dirs []string) {
+	names = t.o.args
+	where := t.o.values("C")
+	if len(where) <= 1 || t.mode != "c" {
+		last := ""
+		for _, w := range where {
+			last = joinPath(last, w)
+		}
+		return names, slices.Repeat([]string{last}, len(names))
+	}
+	// Find the names on the command line again to see what -C came before.
+	dir, next := "", 0
+	for i := 0; i < len(t.c.args) && next < len(names); i++ {
+		a := t.c.args[i]
+		switch {
+		case a == "-C" && i+1 < len(t.c.args):
+			i++
+			dir = joinPath(dir, t.c.args[i])
+		case strings.HasPrefix(a, "--directory="):
+			dir = joinPath(dir, a[12:])
+		case a == names[next]:
+			dirs = append(dirs, dir)
+			next++
+		}
+	}
+	for len(dirs) < len(names) {
+		dirs = append(dirs, dir)
+	}
+	return names, dirs
+}
+
+func joinPath(dir, name string) string {
+	if dir == "" || path.IsAbs(name) {
+		return name
+	}
+	return join(dir, name)
+}
+
+// excluded reports whether --exclude matches a name or a directory above it.
+func (t *tarRun) excluded(name string) bool {
+	name = strings.TrimSuffix(name, "/")
+	for _, p := range t.exclude {
+		p = strings.TrimSuffix(p, "/")
+		if fnmatch(p, name) || strings.HasSuffix(name, "/"+p) {
+			return true
+		}
+		for at := 0; ; {
+			next := strings.IndexByte(name[at:], '/')
+			if next < 0 {
+				break
+			}
+			at += next + 1
+			if fnmatch(p, name[at:]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (t *tarRun) fail(format string, args ...any) {
+	t.c.errorf(format, args...)
+	t.status = 2
+}
+
+func (t *tarRun) create() error {
+	c, o := t.c, t.o
+	if len(t.names) == 0 {
+		c.errorf("Cowardly refusing to create an empty archive")
+		c.warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
+		t.names, t.status = nil, 2
+		return nil
+	}
+	var out io.Writer = c.out
+	if t.archive != "-" {
+		f, err := c.create(t.archive)
+		if err != nil {
+			return fmt.Errorf("%s: Cannot open: %s", t.archive, text(err))
+		}
+		defer f.Close()
+		b := newWriter(f)
+		defer b.Flush()
+		out = b
+	} else {
+		t.listing = c.p.Stderr(c.ctx)
+	}
+	format := ""
+	switch {
+	case o.on("z"):
+		format = "gzip"
+	case o.on("J"):
+		format = "xz"
+	case o.on("j"):
+		format = "bzip2"
+	case o.on("a"):
+		for name, p := range packers {
+			if slices.ContainsFunc(p.suffixes, func(s string) bool { return strings.HasSuffix(t.archive, "."+s) }) {
+				format = name
+			}
+		}
+	}
+	if format != "" {
+		if packers[format].writer == nil {
+			return fmt.Errorf("%s can only be read in this sandbox, not written: use -z or -J", format)
+		}
+		z, err := packers[format].writer(out, 6, "", time.Time{})
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		out = z
+	}
+	t.w = tar.NewWriter(out)
+	for i, name := range t.names {
+		if err := t.add(name, t.dirs[i], 0); err != nil {
+			return err
+		}
+	}
+	if err := t.w.Close(); err != nil {
+		return fmt.Errorf("%s: Wrote only part: %s", t.archive, text(err))
+	}
+	return nil
+}
+
+// member is a file's name in the archive: without a leading slash.
+func (t *tarRun) member(name string) string {
+	if t.o.on("P") {
+		return name
+	}
+	short := strings.TrimLeft(name, "/")
+	for strings.HasPrefix(short, "../") {
+		short = short[3:]
+	}
+	if short != name && !t.stripped {
+		t.stripped = true
+		t.c.errorf("Removing leading `%s' from member names", name[:len(name)-len(short)])
+	}
+	if short == "" {
+		short = "./"
+	}
+	return short
+}
+
+func (t *tarRun) add(name, dir string, depth int) error {
+	c := t.c
+	if c.stopped() {
+		return errStopped
+	}
+	if t.excluded(name) {
+		return nil
+	}
+	at := joinPath(dir, name)
+	st, err := c.statOf(at, t.o.on("h"))
+	if err != nil {
+		t.fail("%s: Cannot stat: %s", name, text(err))
+		return nil
+	}
+	h := &tar.Header{
+		Name: t.member(name), Mode: int64(st.Mode & 0o7777), ModTime: st.Mtime.Time().Truncate(time.Second),
+		Uid: int(st.UID), Gid: int(st.GID), Uname: userName(st.UID, false), Gname: userName(st.GID, false), Format: tar.FormatGNU,
+	}
+	if m := t.o.value("mtime", ""); m != "" {
+		if at, ok := parseDate(m, c.zone()); ok {
+			h.ModTime = at
+		}
+	}
+	var f io.ReadCloser
+	id := [2]uint64{uint64(st.Dev), st.Ino}
+	switch st.Mode & abi.S_IFMT {
+	case abi.S_IFDIR:
+		h.Typeflag, h.Name = tar.TypeDir, strings.TrimSuffix(h.Name, "/")+"/"
+	case abi.S_IFLNK:
+		n, e := c.lookup(at, false)
+		if e == abi.OK {
+			h.Linkname, _ = c.fs.Readlink(n)
+		}
+		h.Typeflag = tar.TypeSymlink
+	case abi.S_IFIFO:
+		h.Typeflag = tar.TypeFifo
+	case abi.S_IFREG:
+		if first := t.links[id]; st.Nlink > 1 && first != "" {
+			h.Typeflag, h.Linkname = tar.TypeLink, first
+			break
+		}
+		if st.Nlink > 1 {
+			t.links[id] = h.Name
+		}
+		h.Typeflag, h.Size = tar.TypeReg, st.Size
+		if f, err = c.open(at); err != nil {
+			t.fail("%s: Cannot open: %s", name, text(err))
+			return nil
+		}
+		defer f.Close()
+	default:
+		c.errorf("%s: Unknown file type; file ignored", name)
+		return nil
+	}
+	if err := t.w.WriteHeader(h); err != nil {
+		return fmt.Errorf("%s: Cannot write: %s", t.archive, text(err))
+	}
+	t.show(h)
+	if f != nil {
+		if n, err := io.Copy(t.w, io.LimitReader(f, h.Size)); err != nil {
+			return fmt.Errorf("%s: Cannot write: %s", t.archive, text(err))
+		} else if n < h.Size { // it shrank: zeros, as GNU pads it
+			if _, err := io.CopyN(t.w, zeros{}, h.Size-n); err != nil {
+				return err
+			}
+			t.fail("%s: File shrank by %d bytes; padding with zeros", name, h.Size-n)
+		}
+	}
+	if h.Typeflag != tar.TypeDir || t.o.on("no-recursion") || depth > maxDepth {
+		return nil
+	}
+	list, err := c.readDir(at)
+	if err != nil {
+		t.fail("%s: Cannot open: %s", name, text(err))
+	}
+	for _, e := range list {
+		if err := t.add(join(name, e.name), dir, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// show prints a member's line for -v and -t.
+func (t *tarRun) show(h *tar.Header) {
+	level := t.verbose
+	if t.mode == "t" {
+		level++
+	}
+	switch {
+	case level == 0:
+	case level == 1:
+		fmt.Fprintf(t.listing, "%s\n", h.Name)
+	default:
+		mode := uint32(h.Mode&0o7777) | map[byte]uint32{tar.TypeDir: abi.S_IFDIR, tar.TypeSymlink: abi.S_IFLNK, tar.TypeFifo: abi.S_IFIFO}[h.Typeflag]
+		owner := h.Uname + "/" + h.Gname
+		if h.Uname == "" || t.o.on("numeric-owner") {
+			owner = fmt.Sprintf("%d/%d", h.Uid, h.Gid)
+		}
+		name, kind := h.Name, modeString(mode)
+		switch h.Typeflag {
+		case tar.TypeSymlink:
+			name += " -> " + h.Linkname
+		case tar.TypeLink:
+			name, kind = name+" link to "+h.Linkname, "h"+kind[1:]
+		}
+		size := fmt.Sprint(h.Size)
+		fmt.Fprintf(t.listing, "%s %s %*s %s %s\n", kind, owner, max(len(size), 18-len(owner)), size, h.ModTime.In(t.c.zone()).Format("2006-01-02 15:04"), name)
+	}
+}

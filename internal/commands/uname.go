@@ -1,0 +1,108 @@
+package commands
+
+import "strings"
+
+func uname(c *call) int {
+	o, status := c.options("a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
+	if o == nil {
+		return status
+	}
+	fields := []struct{ option, value string }{
+		{"s", "Linux"}, {"n", hostName}, {"r", "6.1.0"}, {"v", "#1 SMP"}, {"m", "wasm32"}, {"o", "GNU/Linux"},
+	}
+	var out []string
+	for _, f := range fields {
+		if o.on(f.option) || o.on("a") || len(o.set) == 0 && f.option == "s" {
+			out = append(out, f.value)
+		}
+	}
+	if o.on("p") || o.on("i") {
+		out = append(out, "unknown")
+	}
+	c.print(strings.Join(out, " ") + "\n")
+	return 0
+}
+
+// hostName is the sandbox's name for itself.
+const hostName = "localhost"
+
+func hostname(c *call) int { return c.constant(hostName) }
+func arch(c *call) int     { return c.constant("wasm32") }
+func nproc(c *call) int    { return c.constant("1") }
+
+func whoami(c *call) int {
+	o, status := c.options("")
+	if o == nil {
+		return status
+	}
+	return c.constant(userName(0, false))
+}
+
+// constant prints what a command always prints.
+func (c *call) constant(s string) int {
+	if len(c.args) > 0 && (c.args[0] == "--help" || c.args[0] == "--version") {
+		c.about(c.args[0][2:])
+		return 0
+	}
+	c.print(s + "\n")
+	return 0
+}
+
+func id(c *call) int {
+	o, status := c.options("a g,group G,groups n,name r,real u,user z,zero")
+	if o == nil {
+		return status
+	}
+	switch {
+	case o.on("n") && (o.on("u") || o.on("g") || o.on("G")):
+		c.print("root\n")
+	case o.on("u") || o.on("g") || o.on("G"):
+		c.print("0\n")
+	case o.on("n") || o.on("r"):
+		return c.die(1, "cannot print only names or real IDs in default format")
+	default:
+		c.print("uid=0(root) gid=0(root) groups=0(root)\n")
+	}
+	return 0
+}
+
+func tty(c *call) int {
+	o, status := c.options("s,silent,quiet")
+	if o == nil {
+		return status
+	}
+	if !o.on("s") {
+		c.print("not a tty\n")
+	}
+	return 1
+}
+
+// ps lists the processes of the program.
+func ps(c *call) int {
+	full, every := false, false
+	for _, a := range c.args {
+		full = full || strings.Contains(a, "f") || strings.Contains(a, "u")
+		every = every || strings.ContainsAny(a, "eAxa")
+	}
+	if full {
+		c.print("UID          PID    PPID CMD\n")
+	} else {
+		c.print("    PID TTY          TIME CMD\n")
+	}
+	k := c.p.Kernel()
+	for pid := 1; pid <= c.p.PID(); pid++ {
+		p := k.Process(pid)
+		if p == nil {
+			continue
+		}
+		if _, ended := p.Status(); ended {
+			continue
+		}
+		if full {
+			c.printf("%-8s %7d %7d %s\n", "root", pid, p.Parent(), base(p.Path))
+		} else {
+			c.printf("%7d ?        00:00:00 %s\n", pid, base(p.Path))
+		}
+	}
+	return 0
+}

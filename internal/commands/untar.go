@@ -1,0 +1,276 @@
+package commands
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"coderunner/pyodide/abi"
+)
+
+// extract reads the archive: -x and -t.
+func (t *tarRun) extract() error {
+	c := t.c
+	in, err := c.open(t.archive)
+	if err != nil {
+		return fmt.Errorf("%s: Cannot open: %s", t.archive, text(err))
+	}
+	defer in.Close()
+	raw, err := unpacked(in)
+	if err != nil {
+		return fmt.Errorf("%s: %s", t.archive, text(err))
+	}
+	t.matched = make([]bool, len(t.names))
+	root := t.root()
+	if root != "" && t.mode == "x" && !c.isDir(root) {
+		return fmt.Errorf("%s: Cannot open: No such file or directory", root)
+	}
+	r := tar.NewReader(raw)
+	first := true
+	var later []func() // times of directories, after their contents
+	for {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil && first && (errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF)) {
+			t.fail("This does not look like a tar archive")
+			return nil
+		}
+		first = false
+		if err != nil {
+			return tarError(err)
+		}
+		if c.stopped() {
+			return errStopped
+		}
+		if !t.wanted(h.Name) || t.excluded(h.Name) {
+			continue
+		}
+		if t.mode == "t" {
+			t.show(h)
+			continue
+		}
+		if later, err = t.one(h, r, root, later); err != nil {
+			return err
+		}
+	}
+	for i := len(later) - 1; i >= 0; i-- {
+		later[i]()
+	}
+	for i, ok := range t.matched {
+		if !ok {
+			t.fail("%s: Not found in archive", t.names[i])
+		}
+	}
+	return nil
+}
+
+func (t *tarRun) root() string {
+	dir := ""
+	for _, w := range t.o.values("C") {
+		dir = joinPath(dir, w)
+	}
+	return dir
+}
+
+func tarError(err error) error {
+	switch {
+	case errors.Is(err, tar.ErrHeader):
+		return errors.New("This does not look like a tar archive")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("Unexpected EOF in archive")
+	}
+	return err
+}
+
+// wanted reports whether a member was named, or is in a directory that was.
+func (t *tarRun) wanted(name string) bool {
+	if len(t.names) == 0 {
+		return true
+	}
+	name = strings.TrimSuffix(name, "/")
+	any := false
+	for i, want := range t.names {
+		want = strings.TrimSuffix(want, "/")
+		if name == want || strings.HasPrefix(name, want+"/") || t.o.on("wildcards") && fnmatch(want, name) {
+			t.matched[i], any = true, true
+		}
+	}
+	return any
+}
+
+// one extracts one member. Names that lead out of the directory are refused, and
+// so are those that a symbolic link would lead out.
+func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([]func(), error) {
+	c := t.c
+	name, ok := t.inside(h.Name)
+	if !ok {
+		return later, nil
+	}
+	if t.o.on("O") {
+		if h.Typeflag == tar.TypeReg {
+			_, err := io.Copy(c.out, r)
+			return later, tarRead(err)
+		}
+		return later, nil
+	}
+	if t.verbose > 0 {
+		t.show(h)
+	}
+	to := joinPath(root, name)
+	if !t.o.on("P") && c.throughLink(root, name) {
+		t.fail("%s: Cannot open: it is behind a symbolic link", h.Name)
+		return later, nil
+	}
+	if parent := dir(to); parent != "." {
+		c.fs.MkdirAll(path.Clean(c.abs(parent)), 0o755)
+	}
+	var e abi.Errno
+	mode := uint32(h.Mode&0o7777) &^ c.p.Umask
+	if t.o.on("p") {
+		mode = uint32(h.Mode & 0o7777)
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		to = strings.TrimRight(to, "/")
+		if e = c.fs.Mkdir(nil, c.abs(to), mode|0o700); errors.Is(e, abi.EEXIST) && c.isDir(to) {
+			e = abi.OK
+		}
+		later = append(later, func() { t.attributes(to, h, mode) })
+	case tar.TypeReg:
+		return later, t.file(h, r, to, mode)
+	case tar.TypeSymlink:
+		c.fs.Unlink(nil, c.abs(to))
+		e = c.fs.Symlink(h.Linkname, nil, c.abs(to))
+	case tar.TypeLink:
+		target, ok := t.inside(h.Linkname)
+		if !ok {
+			return later, nil
+		}
+		c.fs.Unlink(nil, c.abs(to))
+		e = c.fs.Link(nil, c.abs(joinPath(root, target)), nil, c.abs(to), false)
+	case tar.TypeFifo:
+		e = c.fs.Mknod(nil, c.abs(to), abi.S_IFIFO|mode&0o777)
+	default:
+		t.fail("%s: Cannot mknod: Operation not permitted", h.Name)
+	}
+	if e != abi.OK {
+		t.fail("%s: Cannot create: %s", h.Name, text(e))
+	}
+	if errors.Is(e, abi.ENOSPC) {
+		return later, e
+	}
+	return later, nil
+}
+
+// inside is a member's name below the directory: without leading slashes and
+// stripped components. ok is false for one that is to be skipped.
+func (t *tarRun) inside(name string) (string, bool) {
+	if !t.o.on("P") {
+		short := strings.TrimLeft(name, "/")
+		if short != name && !t.stripped {
+			t.stripped = true
+			t.c.errorf("Removing leading `/' from member names")
+		}
+		name = short
+		for part := range strings.SplitSeq(name, "/") {
+			if part == ".." {
+				t.fail("%s: Member name contains '..'", name)
+				return "", false
+			}
+		}
+	}
+	for range t.strip {
+		_, rest, ok := strings.Cut(strings.TrimLeft(name, "/"), "/")
+		if !ok {
+			return "", false
+		}
+		name = rest
+	}
+	return name, name != ""
+}
+
+// throughLink reports whether a directory on the way to name, below root, is a
+// symbolic link that leads out of root.
+func (c *call) throughLink(root, name string) bool {
+	if root == "" {
+		root = "."
+	}
+	top := c.real(root)
+	for at := strings.IndexByte(name, '/'); at >= 0 && at < len(name); {
+		if real := c.real(joinPath(root, name[:at])); real != "" && real != top && !strings.HasPrefix(real, strings.TrimSuffix(top, "/")+"/") {
+			return true
+		}
+		next := strings.IndexByte(name[at+1:], '/')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return false
+}
+
+func (t *tarRun) file(h *tar.Header, r io.Reader, to string, mode uint32) error {
+	c := t.c
+	if st, err := c.lstat(to); err == nil {
+		switch {
+		case t.o.on("k"):
+			t.fail("%s: Cannot open: File exists", h.Name)
+			return nil
+		case t.o.on("keep-newer-files") && !st.Mtime.Time().Before(h.ModTime):
+			return nil
+		case !st.IsDir():
+			c.fs.Unlink(nil, c.abs(to))
+		}
+	}
+	f, err := c.openFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, mode|0o600)
+	if err != nil {
+		t.fail("%s: Cannot open: %s", h.Name, text(err))
+		return nil
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{r}, make([]byte, copySize))
+	f.Close()
+	if err != nil {
+		c.fs.Unlink(nil, c.abs(to))
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return tarRead(err)
+		}
+		return fmt.Errorf("%s: Cannot write: %w", h.Name, textError(err))
+	}
+	t.attributes(to, h, mode)
+	return nil
+}
+
+// textError has the text of an error and is it.
+func textError(err error) error { return wrapped{text(err), err} }
+
+type wrapped struct {
+	text string
+	err  error
+}
+
+func (w wrapped) Error() string { return w.text }
+func (w wrapped) Unwrap() error { return w.err }
+
+func tarRead(err error) error {
+	if err != nil {
+		return tarError(err)
+	}
+	return nil
+}
+
+func (t *tarRun) attributes(to string, h *tar.Header, mode uint32) {
+	n, e := t.c.lookup(to, true)
+	if e != abi.OK {
+		return
+	}
+	t.c.fs.Chmod(n, mode)
+	if !t.o.on("m") {
+		stamp := abi.NewTimespec(h.ModTime)
+		t.c.fs.SetTimes(n, abi.Timespec{Nsec: abi.UTIME_OMIT}, stamp)
+	}
+}
