@@ -51,16 +51,28 @@ _ARCHIVES = [p for p in sys.path if p.startswith("/lib/") and p.endswith(".zip")
 
 
 def _pyodide_http(module):
-    """Upstream's HTTP client is the browser's."""
+    """Upstream's HTTP client is the browser's. Ours is imported when it is used."""
 
-    def refuse(*args, **kwargs):
-        raise OSError(_NO_NETWORK)
+    async def pyfetch(request, /, **kwargs):
+        import _coderunner_fetch
 
-    async def refuse_async(*args, **kwargs):
-        refuse()
+        return await _coderunner_fetch.pyfetch(request, **kwargs)
 
-    module.pyfetch = refuse_async
-    module.open_url = refuse
+    def open_url(url):
+        import _coderunner_fetch
+
+        return _coderunner_fetch.open_url(url)
+
+    module.pyfetch, module.open_url = pyfetch, open_url
+    module.pyxhr.XMLHttpRequest = _NoXHR
+
+
+class _NoXHR:
+    @staticmethod
+    def new():
+        from _coderunner_fetch import NO_XHR
+
+        raise OSError(NO_XHR)
 
 
 def _subprocess(module):
@@ -123,7 +135,6 @@ _BUILTIN = importlib.machinery.BuiltinImporter
 
 _NO_JAVASCRIPT = "there is no JavaScript here. Run JavaScript with the language 'javascript'."
 _ABSENT = {
-    "js": _NO_JAVASCRIPT,
     "pyodide_js": _NO_JAVASCRIPT,
 }
 

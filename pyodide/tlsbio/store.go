@@ -133,12 +133,19 @@ func (s *Store) AddRoots(der []byte) ([]Root, error) {
 		if der = rest; len(roots) == maxRoots {
 			return nil, &Error{Library: "X509", Reason: "TOO_MANY_CERTIFICATES", Text: "too many certificates"}
 		}
-		// OpenSSL takes a self-signed certificate without constraints for an authority.
-		roots = append(roots, Root{len(raw.FullBytes), cert.IsCA || !cert.BasicConstraintsValid && selfIssued(cert)})
+		roots = append(roots, Root{len(raw.FullBytes), isAuthority(cert)})
 		it.certs = append(it.certs, cert)
 		it.pool.AddCert(cert)
 	}
 	return roots, s.put(it)
+}
+
+// isAuthority reports what OpenSSL's X509_check_ca does.
+func isAuthority(c *x509.Certificate) bool {
+	if c.BasicConstraintsValid {
+		return c.IsCA
+	}
+	return c.Version == 1 && selfIssued(c) || c.KeyUsage&x509.KeyUsageCertSign != 0
 }
 
 // pool returns the authorities of several items together.

@@ -65,7 +65,7 @@ class _SSLContext:
         self._minimum, self._maximum = PROTO_TLSv1_2, PROTO_MAXIMUM_SUPPORTED
         if PROTOCOL_TLSv1 <= protocol <= PROTOCOL_TLSv1_2:
             self._minimum = self._maximum = protocol - PROTOCOL_TLSv1 + PROTO_TLSv1
-        self._options = OP_ALL | OP_NO_SSLv3 | OP_CIPHER_SERVER_PREFERENCE | OP_NO_COMPRESSION | OP_ENABLE_MIDDLEBOX_COMPAT
+        self._options = OP_ALL | OP_NO_SSLv3 | OP_CIPHER_SERVER_PREFERENCE | OP_NO_COMPRESSION | OP_ENABLE_MIDDLEBOX_COMPAT | OP_IGNORE_UNEXPECTED_EOF
         self._verify_flags, self._host_flags = VERIFY_X509_TRUSTED_FIRST, 0
         self._ciphers, self._alpn, self._curve = None, [], None
         self._roots = {}  # certificates in DER, and whether they are of authorities
@@ -161,7 +161,12 @@ class _SSLContext:
             self._add(*self._read_data(cadata))
         if cafile is not None:
             with open(cafile, "rb") as f:
-                self._add(list(pem_certificates(f.read())), "X509: NO_CERTIFICATE_OR_CRL_FOUND", "no certificate or crl found")
+                text = f.read()
+            try:
+                found = list(pem_certificates(text))
+            except SSLError:
+                raise failure("X509", "PEM_LIB", "PEM lib") from None
+            self._add(found, "X509: NO_CERTIFICATE_OR_CRL_FOUND", "no certificate or crl found")
         if capath is not None:
             if cafile is None and cadata is None:
                 os.stat(capath)

@@ -224,7 +224,12 @@ class _SSLSocket:
             self.do_handshake()
         if size == 0:
             return b""
-        status, plain = self._step(b"R", min(size, 1 << 20))
+        try:
+            status, plain = self._step(b"R", min(size, 1 << 20))
+        except SSLEOFError:
+            if not self._context._options & OP_IGNORE_UNEXPECTED_EOF:
+                raise
+            status = CLOSED
         if status == CLOSED:
             if self._shut:
                 raise SSLZeroReturnError(SSL_ERROR_ZERO_RETURN, "TLS/SSL connection has been closed (EOF)")
@@ -261,7 +266,11 @@ class _SSLSocket:
         if self._host is None:
             raise SSLError("SHUTDOWN_WHILE_IN_INIT")
         self._shut = True
-        self._step(b"S", exact=True)
+        try:
+            self._step(b"S", exact=True)
+        except SSLEOFError:
+            if not self._context._options & OP_IGNORE_UNEXPECTED_EOF:
+                raise
         self._way.give_back(self._host.need(b"L"))
         return self.owner
 

@@ -87,7 +87,7 @@ _OLD_OPTIONS = Options.OP_NO_SSLv3 | Options.OP_NO_TLSv1 | Options.OP_NO_TLSv1_1
 
 
 def _deprecated(what, depth=3):
-    _warnings.warn(f"{what} is deprecated", DeprecationWarning, stacklevel=depth)
+    _warnings.warn(f"{what} deprecated", DeprecationWarning, stacklevel=depth)
 
 
 class SSLContext(_SSLContext):
@@ -106,7 +106,7 @@ class SSLContext(_SSLContext):
         if protocol not in _PROTOCOL_NAMES:
             raise ValueError(f"invalid or unsupported protocol version {protocol}")
         if protocol not in (PROTOCOL_TLS_CLIENT, PROTOCOL_TLS_SERVER):
-            _deprecated(f"ssl.{_PROTOCOL_NAMES[protocol]}")
+            _deprecated(f"ssl.{_PROTOCOL_NAMES[protocol]} is")
         super().__init__(protocol)
 
     def _encode_hostname(self, hostname):
@@ -126,7 +126,7 @@ class SSLContext(_SSLContext):
         )
 
     def set_npn_protocols(self, npn_protocols):
-        _deprecated("ssl NPN")
+        _deprecated("ssl NPN is")
 
     def set_alpn_protocols(self, alpn_protocols):
         protocols = []
@@ -184,9 +184,9 @@ class SSLContext(_SSLContext):
         if value not in TLSVersion._value2member_map_:
             raise ValueError(f"Unsupported TLS/SSL version {value:#x}")
         if value == TLSVersion.SSLv3:
-            _deprecated("ssl.TLSVersion.SSLv3", 4)
+            _deprecated("ssl.TLSVersion.SSLv3 is", 4)
         elif value in (TLSVersion.TLSv1, TLSVersion.TLSv1_1):
-            _deprecated(f"ssl.TLSVersion.{TLSVersion(value).name}", 4)
+            _deprecated(f"ssl.TLSVersion.{TLSVersion(value).name} is", 4)
         return int(value)
 
     @property
@@ -198,7 +198,7 @@ class SSLContext(_SSLContext):
         if value < 0:
             raise OverflowError("can't convert negative value to unsigned int")
         if value & ~self._options & _OLD_OPTIONS:
-            _deprecated("ssl.OP_NO_SSL*/ssl.OP_NO_TLS*")
+            _deprecated("ssl.OP_NO_SSL*/ssl.OP_NO_TLS* options are")
         self._options = int(value)
 
     @property

@@ -1,7 +1,21 @@
-"""TLS between two sides of one program, over MemoryBIOs. The certificates are valid for a century."""
+"""TLS between two sides of one program, over MemoryBIOs and over sockets. The certificates are valid for a century."""
+import asyncio
+import ftplib
+import http.client
+import http.server
+import imaplib
 import os
+import select
+import smtplib
+import socket
 import ssl
 import sys
+import threading
+import urllib.error
+import urllib.request
+
+import pyodide.http
+from js import fetch
 
 CA = """-----BEGIN CERTIFICATE-----
 MIIBijCCATGgAwIBAgIUeUvC5gIx8ygaflOXzIDXSlKiwGUwCgYIKoZIzj0EAwIw
@@ -196,4 +210,192 @@ for _ in range(30):
     c, s = pair(client, server)
 last = os.open("ca.pem", os.O_RDONLY)
 assert last <= fd + 2, (fd, last)
+
+# Over sockets: blocking, with a timeout, and not blocking.
+server.verify_mode = ssl.CERT_NONE
+client = ssl.create_default_context(cafile="ca.pem")
+listener = socket.create_server(("127.0.0.1", 0))
+address = listener.getsockname()
+
+
+def accept(then):
+    """Has a thread serve the next client."""
+    def serve():
+        with listener.accept()[0] as sock:
+            then(sock)
+    t = threading.Thread(target=serve)
+    t.start()
+    return t
+
+
+def echo(sock):
+    with server.wrap_socket(sock, server_side=True) as tls:
+        while data := tls.recv(1 << 16):
+            tls.sendall(data)
+        tls.unwrap()
+
+
+t = accept(echo)
+with socket.create_connection(address) as sock, client.wrap_socket(sock, server_hostname="localhost") as tls:
+    assert tls.version() == "TLSv1.3" and tls.getpeername() == address and not tls.session_reused
+    tls.settimeout(0.01)
+    assert "timed out" in str(raises(TimeoutError, tls.recv, 1))
+    tls.setblocking(False)
+    raises(ssl.SSLWantReadError, tls.recv, 1)
+    sent, got, data = 0, bytearray(), os.urandom(1 << 18)
+    while len(got) < len(data):
+        readable, writable, _ = select.select([tls], [tls] if sent < len(data) else [], [], 5)
+        assert readable or writable
+        try:
+            if writable:
+                sent += tls.send(data[sent : sent + 50_000])
+        except ssl.SSLWantWriteError:
+            pass
+        try:
+            while readable:
+                got += tls.recv(10_000)
+        except ssl.SSLWantReadError:
+            pass
+    assert got == data
+    tls.setblocking(True)
+    raises(ValueError, tls.recvfrom, 1)
+    plain = tls.unwrap()
+    assert plain.recv(1) == b""
+t.join()
+
+t = accept(lambda sock: sock.sendall(b"220 plain text\r\n"))
+with socket.create_connection(address) as sock:
+    assert raises(ssl.SSLError, client.wrap_socket, sock, server_hostname="localhost").reason == "WRONG_VERSION_NUMBER"
+t.join()
+
+t = accept(lambda sock: raises(ssl.SSLError, server.wrap_socket, sock, server_side=True))
+with socket.create_connection(address) as sock:
+    raises(ssl.SSLCertVerificationError, client.wrap_socket, sock, server_hostname="bad.org")
+t.join()
+
+
+# Protocols that begin in plain text.
+def talk(*lines, tls=False):
+    def serve(sock):
+        sock = server.wrap_socket(sock, server_side=True) if tls else sock
+        f = sock.makefile("rwb")
+        for asked, answer in lines:
+            line = f.readline().decode() if asked else ""
+            assert asked in line, (asked, line)
+            f.write(answer.replace("TAG", line.split(" ")[0]).encode() + b"\r\n")
+            f.flush()
+            if asked in ("STARTTLS", "AUTH TLS"):
+                sock = server.wrap_socket(sock, server_side=True)
+                f = sock.makefile("rwb")
+    return accept(serve)
+
+
+t = talk(("", "220 hi"), ("ehlo", "250-x\r\n250 STARTTLS"), ("STARTTLS", "220 go"), ("ehlo", "250 x"), ("quit", "221 bye"))
+with smtplib.SMTP(*address, local_hostname="x") as m:
+    assert m.starttls(context=client)[0] == 220 and m.ehlo()[0] == 250 and m.sock.version() == "TLSv1.3"
+t.join()
+t = talk(("", "* OK hi"), ("CAPABILITY", "* CAPABILITY IMAP4rev1\r\nTAG OK"), ("LOGOUT", "* BYE\r\nTAG OK"), tls=True)
+with imaplib.IMAP4_SSL("localhost", address[1], ssl_context=client) as m:
+    assert "IMAP4REV1" in m.capabilities
+t.join()
+t = talk(("", "220 hi"), ("AUTH TLS", "234 go"), ("USER", "230 in"), ("PBSZ", "200 ok"), ("PROT P", "200 ok"), ("PWD", '257 "/x"'), ("QUIT", "221 bye"))
+with ftplib.FTP_TLS(context=client) as m:
+    m.connect("localhost", address[1])
+    m.login("anonymous")
+    m.prot_p()
+    assert m.pwd() == "/x"
+t.join()
+
+
+# HTTP.
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response({"/moved": 302, "/missing": 404}.get(self.path, 200))
+        if self.path == "/moved":
+            self.send_header("Location", "/there")
+        text = b'{"path": "%s", "method": "%s", "body": "%s"}' % (self.path.encode(), self.command.encode(), body)
+        self.send_header("Content-Length", len(text))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_POST = do_GET
+
+    def log_message(self, *args):
+        pass
+
+
+web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+web.socket = server.wrap_socket(web.socket, server_side=True)
+threading.Thread(target=web.serve_forever, daemon=True).start()
+url = f"https://localhost:{web.server_port}"
+connection = http.client.HTTPSConnection("localhost", web.server_port, context=client)
+for path in "/a", "/b":  # one connection
+    connection.request("GET", path)
+    assert path in connection.getresponse().read().decode()
+connection.close()
+with urllib.request.urlopen(url + "/moved") as r:  # SSL_CERT_FILE names the authority
+    assert r.url == url + "/there"
+del os.environ["SSL_CERT_FILE"]
+assert "CERTIFICATE_VERIFY_FAILED" in str(raises(urllib.error.URLError, urllib.request.urlopen, url))
+os.environ["SSL_CERT_FILE"] = "ca.pem"
+assert ssl.get_server_certificate(("localhost", web.server_port), ca_certs="ca.pem") == LEAF
+assert '"/x"' in pyodide.http.open_url(url + "/x").read()
+raises(OSError, pyodide.http.pyxhr.get, url)
+raises(ImportError, exec, "from js import XMLHttpRequest")
+
+
+async def ask():
+    r = await fetch(url + "/moved", {"method": "GET"})
+    assert r.ok and r.redirected and r.status == 200 and (await r.json()).path == "/there"
+    r = await pyodide.http.pyfetch(url + "/post", method="POST", body="text", headers={"X-Y": "z"})
+    assert await r.clone().json() == {"path": "/post", "method": "POST", "body": "text"} and len(await r.bytes()) > 40
+    try:
+        await r.text()
+    except pyodide.http.BodyUsedError:
+        r = await pyodide.http.pyfetch(url + "/missing")
+    assert r.status == 404 and not r.ok
+    raises(pyodide.http.HttpStatusError, r.raise_for_status)
+    try:
+        await fetch("file:///home/user/ca.pem")
+    except urllib.error.URLError:
+        r = None
+    assert r is None
+
+
+asyncio.run(ask())
+web.shutdown()
+
+
+# asyncio's own.
+async def serve(reader, writer):
+    writer.write((await reader.readline()) * 1000)
+    await writer.drain()
+    writer.close()
+
+
+async def streams():
+    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=server) as s:
+        port = s.sockets[0].getsockname()[1]
+        for at_once in True, False:
+            if at_once:
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client)
+            else:
+                async with await asyncio.start_server(upgrade, "127.0.0.1", 0) as plain:
+                    reader, writer = await asyncio.open_connection(*plain.sockets[0].getsockname())
+                    await writer.start_tls(client, server_hostname="localhost")
+            assert writer.get_extra_info("ssl_object").version() == "TLSv1.3" and writer.get_extra_info("peercert")["version"] == 3
+            writer.write(b"0123456789\n")
+            assert await reader.read() == b"0123456789\n" * 1000
+            writer.close()
+
+
+async def upgrade(reader, writer):
+    await writer.start_tls(server)
+    await serve(reader, writer)
+
+
+asyncio.run(streams())
 print("ok")
