@@ -263,7 +263,7 @@ with socket.create_connection(address) as sock, client.wrap_socket(sock, server_
     assert plain.recv(1) == b""
 t.join()
 
-t = accept(lambda sock: sock.sendall(b"220 plain text\r\n"))
+t = accept(lambda sock: sock.recv(1) and sock.sendall(b"220 plain text\r\n"))
 with socket.create_connection(address) as sock:
     assert raises(ssl.SSLError, client.wrap_socket, sock, server_hostname="localhost").reason == "WRONG_VERSION_NUMBER"
 t.join()
