@@ -26,7 +26,7 @@ func init() {
 		"declare": (*shell).declareBuiltin, "typeset": (*shell).declareBuiltin, "local": (*shell).declareBuiltin,
 		"export": (*shell).declareBuiltin, "readonly": (*shell).declareBuiltin, "let": (*shell).letBuiltin,
 		"trap": (*shell).trapBuiltin, "kill": (*shell).kill, "wait": (*shell).wait, "jobs": (*shell).jobsBuiltin, "disown": (*shell).disown,
-		"type": (*shell).typeBuiltin, "command": (*shell).commandBuiltin, "builtin": (*shell).builtin, "hash": succeed, "enable": (*shell).enable,
+		"type": (*shell).typeBuiltin, "command": (*shell).commandBuiltin, "builtin": (*shell).builtin, "hash": (*shell).hash, "enable": (*shell).enable,
 		"getopts": (*shell).getoptsBuiltin, "test": (*shell).testCommand, "[": (*shell).testCommand,
 		"umask": (*shell).umaskBuiltin, "ulimit": (*shell).ulimit, "times": (*shell).times, "caller": (*shell).caller,
 		"alias": (*shell).aliasBuiltin, "unalias": (*shell).unalias, "help": (*shell).help,
@@ -37,6 +37,22 @@ func init() {
 			return 1
 		}
 	}
+}
+
+// hash is the table of commands' paths, of which none is kept: looking one up takes
+// no time here.
+func (sh *shell) hash(args []string) int {
+	status := 0
+	for _, name := range args[1:] {
+		if name[:min(1, len(name))] != "-" && sh.which(name) == "" && builtins[name] == nil {
+			sh.errorf("hash: %s: not found", name)
+			status = 1
+		}
+	}
+	if len(args) == 1 {
+		return sh.print("hash", "hash: hash table empty\n")
+	}
+	return status
 }
 
 func succeed(*shell, []string) int { return 0 }

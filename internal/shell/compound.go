@@ -96,6 +96,9 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		sh.status = 0
 		for _, s := range items {
 			sh.line = sh.lineOf(c.ForPos)
+			if sh.opts.xtrace {
+				sh.trace("for " + l.Name.Value + " in " + quoteAll(items))
+			}
 			if err := sh.set(l.Name.Value, s); err != nil {
 				sh.discard(err)
 				return
@@ -208,6 +211,9 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 		return
 	}
 	sh.status = 0
+	if sh.opts.xtrace {
+		sh.trace("case " + quoteIfNeeded(word) + " in")
+	}
 	for i := 0; i < len(c.Items); i++ {
 		item := c.Items[i]
 		if !sh.anyMatches(item.Patterns, word) {
@@ -259,7 +265,7 @@ func (sh *shell) importFunction(name, s string) {
 	old := sh.src
 	defer func() { sh.src = old }()
 	sh.src = &source{text: name + " " + s, first: 1}
-	err := statements(sh.src.text, func(st *syntax.Stmt) bool {
+	err := sh.statements(sh.src, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name.Value == name {
 			sh.declare(c)
 			sh.funcs[name].exported = true

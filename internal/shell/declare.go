@@ -363,7 +363,7 @@ func (sh *shell) assignArrayText(name, s string, add, assoc bool) (err error) {
 	old := sh.src
 	defer func() { sh.src = old }()
 	sh.src = &source{text: name + "=" + s, name: old.name, first: sh.line}
-	if e := statements(sh.src.text, func(st *syntax.Stmt) bool {
+	if e := sh.statements(sh.src, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
 			err = sh.assignArray(name, c.Assigns[0].Array, add, assoc)
 		}

@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -72,7 +73,7 @@ func (sh *shell) failed(st *syntax.Stmt) {
 	if sh.status == 0 || sh.quiet > 0 || sh.jump.kind != 0 || !counts(st.Cmd) {
 		return
 	}
-	if s := sh.traps["ERR"]; s != "" && !sh.trapping {
+	if s := sh.traps["ERR"]; s != "" && !sh.trapping && (sh.opts.errtrace || sh.functions == 0) {
 		sh.trap(s)
 	}
 	if sh.opts.errexit && sh.jump.kind == 0 {
@@ -132,6 +133,9 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.FuncDecl:
 		sh.declare(c)
 	case *syntax.ArithmCmd:
+		if sh.opts.xtrace {
+			sh.trace("(( " + strings.TrimSpace(sh.sourceOf(c.X)) + " ))")
+		}
 		n, err := sh.arithm(c.X)
 		sh.status = int(truth(n == 0))
 		if err != nil {

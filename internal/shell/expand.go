@@ -271,6 +271,10 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		s := p.Value
+		if name, rest, ok := strings.Cut(s, "=~"); first && ok && validName(name) {
+			b.lit(name + "=")
+			s = "~" + rest
+		}
 		if first {
 			s = b.tilde(s, only)
 		}

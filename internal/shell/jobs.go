@@ -15,6 +15,7 @@ import (
 type job struct {
 	pid    int
 	text   string
+	hidden bool // a process substitution
 	done   bool
 	status int
 }
@@ -200,6 +201,9 @@ func (sh *shell) jobsBuiltin(args []string) int {
 	var b strings.Builder
 	only := slices.Contains(args, "-p")
 	for i, j := range sh.jobs {
+		if j.hidden {
+			continue
+		}
 		state, mark := "Running", " "
 		if j.done {
 			if state = "Done"; j.status != 0 {

@@ -67,17 +67,8 @@ func (sh *shell) sliceList(p *syntax.ParamExp, v value, offset, length int64) (v
 	list := v.elems
 	name := p.Param.Value
 	if name == "@" || name == "*" {
-		if offset < 0 {
-			offset++ // of $0 and the parameters
-		}
-		if list = append([]string{sh.arg0}, list...); offset == 0 && p.Slice.Offset != nil && p.Slice.Length == nil {
-			return value{elems: list, many: true, star: v.star, set: true}, nil
-		}
-		if offset < 0 {
-			offset--
-		}
-	}
-	if a := sh.lookup(name); a != nil && a.kind == indexed && a.list.at != nil && offset >= 0 {
+		list = append([]string{sh.arg0}, list...)
+	} else if a := sh.lookup(name); a != nil && a.kind == indexed && a.list.at != nil && offset >= 0 {
 		i, _ := slices.BinarySearch(a.list.at, int(offset))
 		offset = int64(i)
 	}
@@ -91,34 +82,31 @@ func (sh *shell) sliceList(p *syntax.ParamExp, v value, offset, length int64) (v
 	return value{elems: list[from:to], many: true, star: v.star, set: v.set}, nil
 }
 
-// replace is ${x/pattern/replacement} of every element of v.
-func (sh *shell) replace(r *syntax.Replace, v value) error {
+// replace is ${x/pattern/replacement} of every element.
+func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 	text, err := sh.pattern(r.Orig)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	with, err := sh.field(r.With, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var anchor byte
 	if lit, ok := firstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
 	pat := compile(text, true)
-	for i, s := range v.elems {
-		if i == 0 {
-			v.elems = slices.Clone(v.elems)
-		}
-		if text == "" && anchor == 0 {
-			continue
-		}
-		v.elems[i], err = sh.substituted(pat, with, s, anchor, r.All)
-		if err != nil {
-			return err
+	if text == "" && anchor == 0 {
+		return elems, nil
+	}
+	elems = slices.Clone(elems)
+	for i, s := range elems {
+		if elems[i], err = sh.substituted(pat, with, s, anchor, r.All); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return elems, nil
 }
 
 func firstLit(w *syntax.Word) (string, bool) {
@@ -266,7 +254,7 @@ func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error
 		if a == nil {
 			return value{}, nil
 		}
-		return value{elems: []string{sh.declaration(p.Param.Value, a, p.Index != nil)}, set: true}, nil
+		return value{elems: []string{sh.declaration(p.Param.Value, a, true)}, set: true}, nil
 	case "K", "k":
 		list := make([]string, 0, 2*len(v.elems))
 		for i, s := range v.elems {

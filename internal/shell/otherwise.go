@@ -69,6 +69,10 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 		case quoted && ok:
 			b.add(unquoteIn(lit.Value, "$`\"\\\n}"), true)
 		case quoted:
+			if q, ok := p.(*syntax.SglQuoted); ok && !q.Dollar {
+				b.add("'"+q.Value+"'", true)
+				continue
+			}
 			b.quoted(p)
 		case ok:
 			s := lit.Value

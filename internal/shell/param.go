@@ -54,7 +54,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	case p.Slice != nil:
 		v, err = sh.slice(p, v)
 	case p.Repl != nil:
-		err = sh.replace(p.Repl, v)
+		v.elems, err = sh.replace(p.Repl, v.elems)
 	case p.Exp != nil:
 		v, err = sh.operate(p, v)
 	}

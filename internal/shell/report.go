@@ -143,11 +143,16 @@ func (sh *shell) traceCommand(assigns []*syntax.Assign, args []string) {
 	for _, as := range assigns {
 		sh.traceAssign(as)
 	}
+	sh.trace(quoteAll(args))
+}
+
+// quoteAll quotes words and joins them.
+func quoteAll(args []string) string {
 	words := make([]string, len(args))
 	for i, s := range args {
 		words[i] = quoteIfNeeded(s)
 	}
-	sh.trace(strings.Join(words, " "))
+	return strings.Join(words, " ")
 }
 
 func (sh *shell) traceAssign(as *syntax.Assign) {
@@ -212,7 +217,7 @@ func (sh *shell) runText(src *source, command string) {
 	sh.src = src
 	defer func() { sh.src = old }()
 	discarded := 0
-	err := statements(src.text, func(st *syntax.Stmt) bool {
+	err := sh.statements(src, func(st *syntax.Stmt) bool {
 		if int(st.Pos().Line()) == discarded {
 			return true
 		}

@@ -71,7 +71,9 @@ type shell struct {
 	nested        int // commands within one another
 	refs          int // of arithmetic
 	loops         int
-	quiet         int // > 0: failures are looked at, so that they end nothing
+	functions     int    // calls within one another
+	lastArg       string // $_
+	quiet         int    // > 0: failures are looked at, so that they end nothing
 	calls         []call
 	traps         map[string]string
 	trapping      bool

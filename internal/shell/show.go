@@ -67,8 +67,10 @@ func (sh *shell) declaration(name string, v *variable, whole bool) string {
 	switch {
 	case !v.set:
 		return head
-	case v.kind == scalar && whole:
+	case v.kind == scalar && whole && flags == "-":
 		return name + "=" + quote(v.str)
+	case v.kind == scalar && whole:
+		return head + "=" + quote(v.str)
 	}
 	return head + "=" + sh.shown(v)
 }

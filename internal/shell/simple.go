@@ -22,7 +22,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if sh.stopped() {
 		return
 	}
-	if s := sh.traps["DEBUG"]; s != "" && !sh.trapping {
+	if s := sh.traps["DEBUG"]; s != "" && !sh.trapping && (sh.opts.functrace || sh.functions == 0) {
 		sh.trap(s)
 	}
 	undo, err := sh.redirect(redirs)
@@ -48,6 +48,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	sh.execs = replace
 	sh.call(c.Assigns, args)
 	sh.restore(undo)
+	sh.lastArg = args[len(args)-1]
 	if args[0] != "return" && args[0] != "exit" && sh.jump.kind == 0 {
 		sh.pipeStatus = []int{sh.status}
 	}
@@ -303,7 +304,9 @@ func (sh *shell) callFunction(f *function, args []string) {
 	sh.scope = &scope{vars: map[string]*variable{}, parent: sh.scope}
 	sh.params, sh.src, sh.loops = args[1:], f.src, 0
 	sh.status = 0
+	sh.functions++
 	sh.stmt(f.body)
+	sh.functions--
 	if sh.jump.kind == returns {
 		sh.jump = jump{}
 	}

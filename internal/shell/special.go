@@ -35,6 +35,8 @@ func (sh *shell) special(name string) *variable {
 	case "EPOCHREALTIME":
 		us := time.Now().UnixMicro()
 		return text(strconv.FormatInt(us/1e6, 10) + "." + strconv.FormatInt(1e6+us%1e6, 10)[1:])
+	case "_":
+		return text(sh.lastArg)
 	case "LINENO":
 		return text(strconv.Itoa(sh.line))
 	case "BASHPID":

@@ -131,7 +131,8 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 		sh.cannotFork(err)
 		return "", err
 	}
-	sh.lastJob = c.PID()
+	sh.addJob(c.PID(), "")
+	sh.jobs[len(sh.jobs)-1].hidden = true
 	for fd := 63; fd > 9; fd-- {
 		if sh.fds[fd] != nil {
 			continue

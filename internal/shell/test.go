@@ -19,9 +19,6 @@ type tester struct {
 }
 
 func (sh *shell) test(c *syntax.TestClause) {
-	if sh.opts.xtrace {
-		sh.trace(sh.sourceOf(c))
-	}
 	t := &tester{sh: sh}
 	ok := t.eval(c.X)
 	sh.status = int(truth(!ok))
@@ -55,7 +52,9 @@ func (t *tester) eval(x syntax.TestExpr) bool {
 	}
 	switch x := x.(type) {
 	case *syntax.Word:
-		return t.text(x) != ""
+		s := t.text(x)
+		t.trace("-n " + quoteIfNeeded(s))
+		return s != ""
 	case *syntax.ParenTest:
 		return t.eval(x.X)
 	case *syntax.UnaryTest:
@@ -66,7 +65,9 @@ func (t *tester) eval(x syntax.TestExpr) bool {
 		if !ok {
 			return t.fail(errorf("syntax error in conditional expression"))
 		}
-		return t.sh.unaryTest(x.Op.String(), t.text(w))
+		s := t.text(w)
+		t.trace(x.Op.String() + " " + quoteIfNeeded(s))
+		return t.err == nil && t.sh.unaryTest(x.Op.String(), s)
 	case *syntax.BinaryTest:
 		switch x.Op {
 		case syntax.AndTest:
@@ -77,6 +78,14 @@ func (t *tester) eval(x syntax.TestExpr) bool {
 		return t.binary(x)
 	}
 	return t.fail(errorf("syntax error in conditional expression"))
+}
+
+func (t *tester) trace(s string) { t.sh.trace("[[ " + s + " ]]") }
+
+// shownPattern is the right side of a test as a trace shows it.
+func (sh *shell) shownPattern(w *syntax.Word) string {
+	pat, _ := sh.pattern(w)
+	return pat
 }
 
 func (t *tester) text(w *syntax.Word) string {
@@ -94,6 +103,9 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		return t.fail(errorf("syntax error in conditional expression"))
 	}
 	l := t.text(left)
+	if t.sh.opts.xtrace {
+		t.trace(quoteIfNeeded(l) + " " + x.Op.String() + " " + t.sh.shownPattern(right))
+	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
 		pat, err := t.sh.pattern(right)
