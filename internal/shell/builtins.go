@@ -176,7 +176,7 @@ func (sh *shell) exec(args []string) int {
 	if !sh.shared {
 		if err := sh.p.Replace(e); err == nil {
 			delete(sh.traps, "EXIT")
-			sh.jump = jump{kind: exits}
+			sh.jump, sh.replaced = jump{kind: exits}, true
 			return 0
 		}
 	}

@@ -9,7 +9,10 @@ import (
 )
 
 // Main is bash and sh: bash [options] [-c text | file] [arguments].
-func Main(ctx context.Context, p *kernel.Process) int {
+func Main(ctx context.Context, p *kernel.Process) int { return run(ctx, p, nil) }
+
+// run runs bash, in a session if there is one.
+func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	sh := newShell(ctx, p)
 	defer sh.memory.end()
 	defer sh.close()
@@ -24,7 +27,13 @@ func Main(ctx context.Context, p *kernel.Process) int {
 	if !ok {
 		return sh.status
 	}
+	if s != nil {
+		s.restore(sh)
+	}
 	sh.runText(src, command)
+	if s != nil && ctx.Err() == nil && !sh.replaced {
+		s.leave(sh)
+	}
 	return sh.finish()
 }
 

@@ -85,7 +85,9 @@ type shell struct {
 	jump          jump
 	jobs          []*job
 	lastJob       int
-	cleanup       []func() // at the end of the statement
+	initial       map[string]string // variables that a session began with
+	replaced      bool              // by exec
+	cleanup       []func()          // at the end of the statement
 	getopts       getoptsState
 	seed          uint32
 	lastRandom    int

@@ -1,0 +1,112 @@
+package shell
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"coderunner/internal/kernel"
+)
+
+// Session are the variables, functions, aliases, options and the working directory
+// of a shell, which another one goes on with. It is a script of declarations.
+type Session struct {
+	// Before is the state to begin with, "" for none.
+	Before string
+	// After is the state that the shell leaves; Left reports whether it did, which a
+	// shell that a limit or exec ended did not.
+	After string
+	Left  bool
+	// Variables are those of After: names and types, sorted.
+	Variables []Variable
+}
+
+// Variable is a variable or function of a session.
+type Variable struct{ Name, Type string }
+
+// maxState bounds a session's state, in bytes.
+const maxState = 64 << 20
+
+// Program returns bash as a program that keeps its state in s.
+func (s *Session) Program(ctx context.Context, p *kernel.Process) int {
+	return run(ctx, p, s)
+}
+
+// own are variables that each shell has of its own.
+var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BASH_VERSION BASH EUID UID PPID SHELLOPTS SHLVL HOSTNAME HOSTTYPE " +
+	"MACHTYPE OSTYPE PWD OLDPWD _ OPTIND")
+
+// leave describes the shell's state. It is called before the EXIT trap runs.
+func (s *Session) leave(sh *shell) {
+	var b strings.Builder
+	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
+	s.Variables = nil
+	for _, name := range sh.names() {
+		v, in := sh.scope.find(name)
+		if slices.Contains(own, name) || in.parent != nil {
+			continue
+		}
+		if text, ok := sh.initial[name]; !ok || v.kind != scalar || v.str != text {
+			s.Variables = append(s.Variables, Variable{name, v.typeName()})
+		}
+		b.WriteString(sh.declaration(name, v, false) + "\n")
+		if b.Len() > maxState {
+			return
+		}
+	}
+	for _, name := range sortedKeys(sh.funcs) {
+		f := sh.funcs[name]
+		b.WriteString("function " + name + "() " + f.text + "\n")
+		if f.exported {
+			b.WriteString("export -f " + name + "\n")
+		}
+		s.Variables = append(s.Variables, Variable{name, "function"})
+	}
+	for _, name := range sortedKeys(sh.alias) {
+		b.WriteString("alias -- " + quote(name+"="+sh.alias[name]) + "\n")
+	}
+	for _, x := range shoptOptions {
+		if *x.at(&sh.opts) != *x.at(&defaults) {
+			b.WriteString("shopt " + map[bool]string{true: "-s ", false: "-u "}[*x.at(&sh.opts)] + x.name + "\n")
+		}
+	}
+	for _, x := range setOptions {
+		if *x.at(&sh.opts) != *x.at(&defaults) {
+			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.at(&sh.opts) != opposite(x.name)] + x.name + "\n")
+		}
+	}
+	if b.Len() <= maxState {
+		s.After, s.Left = b.String(), true
+	}
+}
+
+func (v *variable) typeName() string {
+	switch {
+	case v.kind == indexed:
+		return "array"
+	case v.kind == associative:
+		return "associative array"
+	case v.attrs&integer != 0:
+		return "integer"
+	}
+	return "string"
+}
+
+// restore takes over a state. Errors of it are of no use to the script.
+func (s *Session) restore(sh *shell) {
+	sh.initial = map[string]string{}
+	for name, v := range sh.scope.vars {
+		sh.initial[name] = v.str
+	}
+	if s.Before == "" {
+		return
+	}
+	stderr := sh.fds[2]
+	delete(sh.fds, 2)
+	sh.runText(&source{text: s.Before, first: 1}, "eval")
+	if stderr != nil {
+		sh.fds[2] = stderr
+	}
+	sh.status, sh.jump, sh.line = 0, jump{}, 0
+	sh.pipeStatus, sh.lastArg = []int{0}, ""
+}
