@@ -16,6 +16,7 @@ const (
 	TypeScript Language = "typescript"
 	JSX        Language = "jsx" // JavaScript with tags
 	TSX        Language = "tsx" // TypeScript with tags
+	Bash       Language = "bash"
 )
 
 // The languages of the host, see runners/host.
@@ -37,6 +38,7 @@ var aliases = map[string]Language{
 	"py": Python, "python3": Python, "python2": Python, "pyw": Python, "cpython": Python, "ipython": Python, "pyodide": Python,
 	"js": JavaScript, "mjs": JavaScript, "cjs": JavaScript, "node": JavaScript, "nodejs": JavaScript, "ecmascript": JavaScript,
 	"ts": TypeScript, "mts": TypeScript, "cts": TypeScript, "deno": TypeScript, "bun": TypeScript, "tsx-node": TypeScript, "ts-node": TypeScript,
+	"sh": Bash, "shell": Bash, "shellscript": Bash, "dash": Bash, "ash": Bash,
 	"pl": Perl, "rb": Ruby, "tclsh": Tcl, "gawk": AWK, "luajit": Lua,
 }
 
@@ -44,7 +46,7 @@ var aliases = map[string]Language{
 func ParseLanguage(name string) Language {
 	name = strings.ToLower(strings.TrimSpace(name))
 	switch l := Language(name); l {
-	case Python, JavaScript, TypeScript, JSX, TSX:
+	case Python, JavaScript, TypeScript, JSX, TSX, Bash:
 		return l
 	default:
 		if slices.Contains(HostLanguages, l) {
@@ -128,6 +130,18 @@ var (
 		sign(2, `\b[a-zA-Z]\w*<(string|number|[A-Z]\w*)(\[\])?(,\s*[\w<>\[\]]+)*>\s*[(>]|\w!\.\w`),
 		sign(2, `\(\s*\w+\??\s*:\s*[A-Za-z{\[(]`),
 	}
+	shellSigns = []evidence{
+		sign(3, `^\s*(if|while|until|for)\b.*;\s*(then|do)\b|^\s*(then|do|done|fi|esac)\s*(;|$)`),
+		sign(3, `^\s*set\s+[-+][euxo]+\b|^\s*shopt\s+-|^\s*(local|declare|readonly|export)\s+(-\w+\s+)?\w+=`),
+		sign(3, `\|\s*(grep|awk|sed|sort|head|tail|wc|xargs|cut|tr|uniq|jq|tee|while read|bash|sh)\b`),
+		sign(3, `<<-?\s*(EOF|END|EOT)\b|<<-?\s*['"]{2}`),
+		sign(3, `^\s*(echo|cd|ls|grep|mkdir|cat|rm|cp|mv|curl|wget|chmod|touch|find|sed|awk|printf|head|tail|tar|seq|sleep|pwd)(\s+[^=(\s.,:]|\s*$)`),
+		sign(2, `\$\{?[A-Za-z_#@*?!0-9]|\$\(`),
+		sign(2, `^\s*(if|elif|while)?\s*\[\[?\s.*\s\]\]?`),
+		sign(2, `^\s*[A-Za-z_]\w*=([$"'\w./-]|\()`),
+		sign(2, `^\s*(function\s+)?[\w-]+\s*\(\)\s*\{?\s*$`),
+		sign(2, `\s(&&|\|\|)\s+(echo|exit|return|cd|rm|mkdir)\b|\s2?>&[12]\b|[12]?>\s*/dev/null`),
+	}
 	tagSigns = []evidence{sign(1, `</([A-Za-z][\w.]*)?>|<[A-Za-z][\w.]*(\s[^<>]*)?/>`)} // of JSX
 )
 
@@ -149,6 +163,9 @@ func Detect(code string) Language {
 		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
 	})
 	python, script := weigh(text, pythonSigns), weigh(text, scriptSigns)
+	if shell := weigh(text, shellSigns); shell > sure && shell >= max(python, script)+sure {
+		return Bash
+	}
 	if python >= script+sure {
 		return Python
 	}

@@ -136,6 +136,8 @@ func ending(l runners.Language) string {
 	switch l {
 	case runners.Python:
 		return ".py"
+	case runners.Bash:
+		return ".sh"
 	case runners.JavaScript:
 		return ".js"
 	case runners.JSX:

@@ -8,9 +8,11 @@ import (
 	"time"
 )
 
-// The version of bash whose behaviour this is.
+// Version is the version of bash whose behaviour this is.
+const Version = "5.2.15"
+
 const (
-	bashVersion = "5.2.15(1)-release"
+	bashVersion = Version + "(1)-release"
 	machType    = "wasm32-unknown-linux-gnu"
 )
 

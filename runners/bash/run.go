@@ -1,0 +1,212 @@
+package bash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"coderunner/internal/commands"
+	"coderunner/internal/kernel"
+	"coderunner/internal/shell"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+	"coderunner/runners"
+)
+
+// home is the working directory, and umask what new files do not get.
+const (
+	home  = "/home/user"
+	umask = 0o022
+)
+
+// errTime is the cause of a context that the time limit ended.
+var errTime = errors.New("the time limit is reached")
+
+// job is one run on its way.
+type job struct {
+	r      *Runner
+	req    runners.Request
+	own    runners.File
+	fs     *memfs.FS
+	kernel *kernel.Kernel
+	end    func() // of Python's programs
+	python func(name string) (kernel.Program, bool)
+	shell  shell.Session
+
+	stdout, stderr *runners.Capture
+	continued      *runners.Continued
+}
+
+// Run implements [runners.Runner].
+func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	if o, err := r.check(&req); err != nil || o != nil {
+		return o, err
+	}
+	begun := time.Now()
+	req.Limits = req.Limits.WithDefaults()
+	j := &job{r: r, req: req, own: runners.File{Path: path.Base(cmp.Or(req.Filename, "main.sh")), Data: []byte(req.Code)}}
+	j.stdout, j.stderr = req.Captures()
+	if ctx.Err() != nil {
+		return j.outcome(ctx, 0, nil), nil
+	}
+	if err := j.make(); err != nil {
+		return nil, err
+	}
+	defer j.end()
+	if o, err := j.fill(); err != nil || o != nil {
+		return o, err
+	}
+	if err := j.resume(); err != nil {
+		return nil, err
+	}
+	ready := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, req.Limits.Timeout, errTime)
+	defer cancel()
+	status, failure, err := j.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := j.outcome(ctx, status, failure)
+	o.Usage.PrepareMS, o.Usage.RunMS = ready.Sub(begun).Milliseconds(), time.Since(ready).Milliseconds()
+	if err := j.leave(o); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// make makes the file system and the process table.
+func (j *job) make() (err error) {
+	if j.fs, err = j.r.makeFS(j.req.Limits.Memory); err != nil {
+		return err
+	}
+	j.end = func() {}
+	if j.r.cfg.Python != nil {
+		j.python, j.end = j.r.cfg.Python(j.fs, j.req.Limits)
+	}
+	bin, err := j.r.bin()
+	if err != nil {
+		return err
+	}
+	j.kernel, err = kernel.New(kernel.Options{FS: j.fs, Lookup: j.lookup, Bin: bin})
+	return err
+}
+
+// lookup finds the built-in programs.
+func (j *job) lookup(name string) (kernel.Program, bool) {
+	if name == "bash" || name == "sh" {
+		return shell.Main, true
+	}
+	if p, ok := commands.Lookup(name); ok {
+		return p, true
+	}
+	if j.python != nil {
+		return j.python(name)
+	}
+	return nil, false
+}
+
+// fill writes the session's files, the request's and the script. An Outcome reports
+// that they exceed the memory limit.
+func (j *job) fill() (*runners.Outcome, error) {
+	if s := j.req.Session; s != nil {
+		for _, f := range s.Files {
+			if err := j.put(f); err != nil {
+				return j.full(err)
+			}
+		}
+	}
+	for _, f := range append(j.req.Files[:len(j.req.Files):len(j.req.Files)], j.own) {
+		at := path.Join(home, f.Path)
+		err := j.fs.MkdirAll(path.Dir(at), 0o755)
+		if err == nil {
+			err = j.fs.WriteFile(at, f.Data, 0o755)
+		}
+		if err != nil {
+			return j.full(err)
+		}
+	}
+	return nil, nil
+}
+
+func (j *job) full(err error) (*runners.Outcome, error) {
+	if errors.Is(err, abi.ENOSPC) {
+		return j.outcome(context.Background(), 0, kernel.ErrMemory), nil
+	}
+	return nil, err
+}
+
+// put writes an entry of a session's directory.
+func (j *job) put(f runners.SessionFile) error {
+	at := path.Join(home, f.Path)
+	switch f.Mode.Type() {
+	case fs.ModeDir:
+		return j.fs.MkdirAll(at, uint32(f.Mode.Perm())|0o700)
+	case fs.ModeSymlink:
+		return j.fs.Symlink(f.Target, nil, at).Err()
+	}
+	b, err := f.Read()
+	if err != nil {
+		return err
+	}
+	return j.fs.WriteFile(at, b, uint32(f.Mode.Perm()))
+}
+
+// run runs the script until it ends or ctx does, and then ends what it left behind.
+func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error) {
+	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.fs.NewFile(s, flags, abi.S_IFIFO|0o600) }
+	files := map[int]*memfs.File{
+		0: file(memfs.NewInput(j.req.Stdin), abi.O_RDONLY),
+		1: file(memfs.NewOutput("stdout", j.stdout), abi.O_WRONLY),
+		2: file(memfs.NewOutput("stderr", j.stderr), abi.O_WRONLY),
+	}
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	main, err := j.kernel.Main(kernel.Exec{
+		Path: "/bin/bash", Args: append([]string{"bash", j.own.Path}, j.req.Args...), Env: j.environment(),
+		Dir: home, Umask: umask, Files: files,
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	status, err = main.Run(ctx, j.shell.Program)
+	failure = j.kernel.Failure()
+	j.kernel.End()
+	return status, failure, err
+}
+
+// environment is the script's.
+func (j *job) environment() []string {
+	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + home}
+	for _, name := range j.r.cfg.Policy.Env.List {
+		if value, ok := os.LookupEnv(name); ok && j.r.cfg.Policy.HostEnv(name) {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// leave takes the files that the script left.
+func (j *job) leave(o *runners.Outcome) error {
+	dir, err := fs.Sub(j.fs.FS(), home[1:])
+	if err != nil {
+		return err
+	}
+	s := j.req.Session
+	if s == nil {
+		o.Files, o.FilesOmitted = runners.LeftFiles(dir, append([]runners.File{j.own}, j.req.Files...))
+		return nil
+	}
+	left, err := s.Leave(dir, j.own)
+	if err != nil {
+		return err
+	}
+	o.Files, o.FilesOmitted = left.Changed, left.Omitted
+	return j.keep(o)
+}
