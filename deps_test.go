@@ -64,6 +64,7 @@ const imports = `
 	runners/deno/process: internal/sandbox
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/process
+	runners/bash: internal/commands internal/kernel internal/shell pyodide/abi pyodide/memfs runners
 	runners/host: internal/procdir internal/sandbox runners runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
@@ -85,7 +86,7 @@ const imports = `
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/deno runners/host runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/bash runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the

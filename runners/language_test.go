@@ -41,7 +41,13 @@ func TestDetect(t *testing.T) {
 		"function f<T>(x: T): T { return x; }\nf<string>('a');":      TypeScript,
 		"const a = <div>hello</div>;":                                JSX,
 		"export function A({x}: {x: string}) { return <p>{x}</p>; }": TSX,
-		"#!/bin/sh\nls": "",
+		"#!/bin/sh\nls":                           Bash,
+		"ls -la | grep txt":                       Bash,
+		"for f in *.txt; do\n  echo \"$f\"\ndone": Bash,
+		"set -euo pipefail\nx=$(date)\necho $x":   Bash,
+		"if [ -f a ]; then rm a; fi":              Bash,
+		"echo hello":                              Bash,
+		"cat = 5\nfind = cat + 1\nsort = [cat]":   Python,
 	} {
 		if got := Detect(code); got != want {
 			t.Errorf("Detect(%q) = %q, want %q", code, got, want)
@@ -61,7 +67,7 @@ func TestDetectPrograms(t *testing.T) {
 		total++
 		if got == "" {
 			unclear++
-		} else if (got == Python) != (ext == ".py") {
+		} else if (got == Python) != (ext == ".py") || got == Bash {
 			t.Errorf("%s: Detect = %q", name, got)
 		}
 	}

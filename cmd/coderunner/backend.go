@@ -16,6 +16,7 @@ import (
 	"coderunner/internal/sandbox"
 	"coderunner/internal/sysmem"
 	"coderunner/runners"
+	"coderunner/runners/bash"
 	"coderunner/runners/deno"
 	"coderunner/runners/host"
 	"coderunner/runners/python"
@@ -25,6 +26,7 @@ import (
 type backend struct {
 	policy       runners.Policy
 	python, deno runners.Runner
+	bash         *bash.Runner
 	host         []*host.Runner
 	network      netpolicy.Options
 	intercept    *intercept.Interceptor // nil: none
@@ -81,7 +83,10 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	if only == "" || host.Runs(only) {
 		err = b.openHost(cfg)
 	}
-	if err == nil && only != runners.Python && !host.Runs(only) {
+	if err == nil && (only == "" || only == runners.Bash) {
+		b.openBash()
+	}
+	if err == nil && only != runners.Python && only != runners.Bash && !host.Runs(only) {
 		err = b.openDeno(cfg, ahead, log)
 	}
 	if err == nil && (only == runners.Python || only == "") {
@@ -104,6 +109,12 @@ func (b *backend) openHost(cfg Config) error {
 		b.host = append(b.host, r)
 	}
 	return nil
+}
+
+// openBash opens the shell's runner.
+func (b *backend) openBash() {
+	b.bash = bash.New(bash.Config{Policy: b.policy})
+	b.warming[b.bash] = new(sync.WaitGroup)
 }
 
 func (b *backend) openDeno(cfg Config, ahead int, log *zap.Logger) error {
@@ -182,6 +193,9 @@ func (b *backend) languages() map[runners.Language]runners.Runner {
 			m[l] = b.deno
 		}
 	}
+	if b.bash != nil {
+		m[runners.Bash] = b.bash
+	}
 	for _, r := range b.host {
 		m[r.Language()] = r
 	}
@@ -200,6 +214,9 @@ func (b *backend) all() []runners.Runner {
 		if r != nil {
 			out = append(out, r)
 		}
+	}
+	if b.bash != nil {
+		out = append(out, b.bash)
 	}
 	for _, r := range b.host {
 		out = append(out, r)

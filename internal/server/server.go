@@ -84,7 +84,7 @@ type Server struct {
 
 // languages are those that the tool's description names, in this order.
 // jsx and tsx, and many aliases, are taken besides.
-var languages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript}
+var languages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash}
 
 // names returns the names of the languages that have a runner, those of the host
 // last.

@@ -67,6 +67,8 @@ func description(c Config) string {
 			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library without threads and subprocesses; top-level await; PyPI packages, compiled ones where they have a wheel for it (an error says what to use instead).\n")
 		case runners.TypeScript:
 			b.WriteString("typescript, javascript: Deno, ES modules, top-level await, no type-checking; npm:, jsr: and node: imports.\n")
+		case runners.Bash:
+			b.WriteString("bash: bash 5.2 and the usual commands (grep, sed, awk, find, sort, tar, …) on files of its own.\n")
 		}
 	}
 	if list := offered(c.Runners, runners.HostLanguages); len(list) > 0 {

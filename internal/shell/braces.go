@@ -100,7 +100,7 @@ func (sh *shell) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 		}
 		return
 	}
-	if len(*out) >= maxBraces || !sh.room(2*elementCost) {
+	if len(*out) >= maxBraces || !sh.room(6*elementCost) {
 		sh.exhausted(errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
 		return
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -314,11 +313,8 @@ func (sh *shell) spawn(sub *shell, list []*syntax.Stmt) (*kernel.Process, error)
 // cannotFork reports that there is no process to be had. Bash would try again;
 // here that helps nobody.
 func (sh *shell) cannotFork(err error) {
-	text := "Resource temporarily unavailable"
-	if e := errors.Unwrap(err); e != nil {
-		text = err.Error()
-	}
-	sh.errorf("fork: %s", text)
+	text, _, _ := strings.Cut(err.Error(), ": ")
+	sh.errorf("fork: %s: %s", message(abi.EAGAIN), text)
 	sh.status, sh.jump = 254, jump{kind: exits}
 }
 

@@ -144,7 +144,10 @@ func (sh *shell) readRecord(o readOptions) (letters, error) {
 	var l letters
 	r := sh.byteReader(o.fd)
 	escaped := false
-	for n := 0; o.count < 0 || n < o.count; {
+	for n, total := 0, 0; o.count < 0 || n < o.count; total++ {
+		if total&4095 == 0 && sh.ctx.Err() != nil { // a device never waits
+			return l, sh.ctx.Err()
+		}
 		c, err := r()
 		if err != nil {
 			return l, err

@@ -38,6 +38,9 @@ var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BAS
 
 // leave describes the shell's state. It is called before the EXIT trap runs.
 func (s *Session) leave(sh *shell) {
+	if sh.variables > maxState || sh.p.Kernel().Failure() != nil {
+		return
+	}
 	var b strings.Builder
 	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
 	s.Variables = nil

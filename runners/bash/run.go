@@ -175,7 +175,11 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	if err != nil {
 		return 0, nil, err
 	}
-	status, err = main.Run(ctx, j.shell.Program)
+	program := shell.Main
+	if j.req.Session != nil {
+		program = j.shell.Program
+	}
+	status, err = main.Run(ctx, program)
 	failure = j.kernel.Failure()
 	j.kernel.End()
 	return status, failure, err

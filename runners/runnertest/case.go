@@ -45,6 +45,7 @@ var suffixes = map[runners.Language][]string{
 	runners.Python:     {"py"},
 	runners.TypeScript: {"ts"},
 	runners.JavaScript: {"js", "ts"},
+	runners.Bash:       {"sh"},
 }
 
 // Parse reads a case in the format of the package comment.
@@ -78,8 +79,8 @@ func Parse(name string, data []byte) (*Case, error) {
 
 func knownSection(name string) bool {
 	switch name {
-	case "py", "ts", "js", "before.py", "before.ts", "before.js", "stdin", "args", "case.json",
-		"want.json", "want.py.json", "want.ts.json", "want.js.json":
+	case "py", "ts", "js", "sh", "before.py", "before.ts", "before.js", "before.sh", "stdin", "args", "case.json",
+		"want.json", "want.py.json", "want.ts.json", "want.js.json", "want.sh.json":
 		return true
 	}
 	return strings.HasPrefix(name, "files/")

@@ -1,0 +1,80 @@
+package bash_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/runners"
+	"coderunner/runners/bash"
+	"coderunner/runners/runnertest"
+)
+
+// TestContract tests what every runner promises.
+func TestContract(t *testing.T) {
+	runnertest.Run(t, bash.New(bash.Config{}), []runners.Language{runners.Bash})
+}
+
+func run(t testing.TB, req runners.Request) *runners.Outcome {
+	t.Helper()
+	req.Language = runners.Bash
+	o, err := bash.New(bash.Config{}).Run(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestRun(t *testing.T) {
+	o := run(t, runners.Request{
+		Code: "echo \"$1 $(cat data/in.txt)\"; read -r x; echo \"$x\" >&2; echo out > out.txt; exit 3",
+		Args: []string{"arg"}, Stdin: strings.NewReader("typed\n"), Files: []runners.File{{Path: "data/in.txt", Data: []byte("file\n")}},
+	})
+	if o.Status != runners.Failed || o.ExitCode != 3 || o.Stdout != "arg file\n" || o.Stderr != "typed\n" || len(o.Files) != 1 || o.Files[0].Path != "out.txt" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// TestLimits ends scripts that would never end, or take all memory.
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		want       runners.Status
+	}{
+		{"loop", "while :; do :; done", runners.TimedOut},
+		{"loop of commands", "while true; do ls > /dev/null; done", runners.TimedOut},
+		{"sleep", "sleep 100", runners.TimedOut},
+		{"background", "sleep 100 & wait", runners.TimedOut},
+		{"stubborn", "trap '' TERM INT; trap : EXIT; while :; do sleep 1; done", runners.TimedOut},
+		{"output", "yes", runners.OutputLimit},
+		{"echo", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", runners.OutputLimit},
+		{"zeros", "x=$(cat /dev/zero)", runners.OutOfMemory},
+		{"doubling", "x=aaaaaaaaaaaaaaaa; while :; do x=$x$x; done", runners.OutOfMemory},
+		{"array", "while :; do a+=(" + strings.Repeat("x", 5000) + "); done", runners.OutOfMemory},
+		{"replacement", "x=$(head -c 1000000 /dev/zero | tr '\\0' a); y=${x//a/$x}", runners.OutOfMemory},
+		{"braces", "echo {1..999999999}", runners.OutOfMemory},
+		{"nested braces", "echo {1..9999}{1..9999}{1..9999}", runners.OutOfMemory},
+		{"fork bomb", ":(){ :|:& };:; wait", runners.Succeeded},
+		{"recursion", "f(){ f; }; f", runners.Failed},
+		{"read", "read -r x < /dev/zero; mapfile < /dev/zero", runners.TimedOut},
+		{"line", "cat /dev/zero | tr '\\0' a | { read -r x; }", ""}, // by time or by memory
+		{"nesting", strings.Repeat("(", 300_000), runners.Failed},
+		{"substitutions", strings.Repeat("$(", 300_000), runners.Failed},
+		{"chain", "true" + strings.Repeat("|true", 200_000), runners.Failed},
+		{"sum", "echo $((1" + strings.Repeat("+1", 100_000) + "))", runners.Failed},
+		{"here-document", "cat <<E | wc -c\n" + strings.Repeat("a b c $HOME\n", 100_000) + "E\n", runners.Succeeded},
+		{"long line", "echo " + strings.Repeat("x", 1<<20) + " | wc -c", runners.Succeeded},
+		{"overflow", "echo $((9223372036854775807 + 1)) $((-9223372036854775808 / -1)) $((1 << 99)) $((-9223372036854775808 % -1))", runners.Succeeded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			o := run(t, runners.Request{Code: c.code, Limits: runners.Limits{Timeout: 2 * time.Second, Memory: 64 << 20}})
+			if o.Status != c.want && (c.want != "" || o.Status == runners.Succeeded) {
+				t.Errorf("%s %d %+v; stdout %.200q, stderr %.300q; want %s", o.Status, o.ExitCode, o.Error, o.Stdout, o.Stderr, c.want)
+			}
+			if took := time.Since(start); took > 6*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
