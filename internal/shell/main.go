@@ -30,8 +30,11 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	if s != nil {
 		s.restore(sh)
 	}
-	sh.runText(src, command)
-	if s != nil && ctx.Err() == nil && !sh.replaced {
+	err := sh.runText(src, command)
+	if s != nil {
+		s.problem(err)
+	}
+	if s != nil && s.Keep && ctx.Err() == nil && !sh.replaced {
 		s.leave(sh)
 	}
 	return sh.finish()

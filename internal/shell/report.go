@@ -212,7 +212,7 @@ func (sh *shell) evalText(text string) {
 
 // runText runs a source, statement by statement as it is parsed. After an error of
 // an expansion it goes on with the next line.
-func (sh *shell) runText(src *source, command string) {
+func (sh *shell) runText(src *source, command string) error {
 	old := sh.src
 	sh.src = src
 	defer func() { sh.src = old }()
@@ -228,13 +228,8 @@ func (sh *shell) runText(src *source, command string) {
 		}
 		return !sh.stopped()
 	})
-	if err == nil {
-		return
-	}
-	if command == "" || sh.stopped() {
-		if sh.stopped() {
-			return
-		}
+	if err == nil || sh.stopped() {
+		return nil
 	}
 	prefix := sh.name
 	switch {
@@ -247,6 +242,7 @@ func (sh *shell) runText(src *source, command string) {
 	}
 	sh.write(2, sh.syntaxError(prefix, src.text, err))
 	sh.status = 2
+	return err
 }
 
 // signalText is what a shell says of a child that a signal ended.

@@ -2,8 +2,11 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/kernel"
 )
@@ -11,12 +14,17 @@ import (
 // Session are the variables, functions, aliases, options and the working directory
 // of a shell, which another one goes on with. It is a script of declarations.
 type Session struct {
+	// Keep reports whether the state is to be left.
+	Keep bool
 	// Before is the state to begin with, "" for none.
 	Before string
 	// After is the state that the shell leaves; Left reports whether it did, which a
 	// shell that a limit or exec ended did not.
 	After string
 	Left  bool
+	// Syntax is what the parser found wrong with the script, and Line where.
+	Syntax string
+	Line   int
 	// Variables are those of After: names and types, sorted.
 	Variables []Variable
 }
@@ -35,6 +43,16 @@ func (s *Session) Program(ctx context.Context, p *kernel.Process) int {
 // own are variables that each shell has of its own.
 var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BASH_VERSION BASH EUID UID PPID SHELLOPTS SHLVL HOSTNAME HOSTTYPE " +
 	"MACHTYPE OSTYPE PWD OLDPWD _ OPTIND")
+
+// problem notes an error of the parser.
+func (s *Session) problem(err error) {
+	var pe syntax.ParseError
+	if errors.As(err, &pe) {
+		s.Syntax, s.Line = pe.Text, int(pe.Pos.Line())
+	} else if err != nil {
+		s.Syntax = err.Error()
+	}
+}
 
 // leave describes the shell's state. It is called before the EXIT trap runs.
 func (s *Session) leave(sh *shell) {

@@ -37,7 +37,9 @@ func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) 
 	case status.Signal() != 0:
 		o.Status, o.Error = runners.Failed, &runners.Error{Type: "Signal", Message: fmt.Sprintf("the shell was ended by signal %d", status.Signal())}
 	case o.ExitCode != 0:
-		o.Status = runners.Failed
+		if o.Status = runners.Failed; j.shell.Syntax != "" {
+			o.Error = &runners.Error{Type: "SyntaxError", Message: j.shell.Syntax, Line: j.shell.Line}
+		}
 	}
 	if j.kernel != nil {
 		o.Usage.CPUMS = j.kernel.CPU().Milliseconds()

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"time"
 
 	"coderunner/internal/commands"
@@ -48,7 +49,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	}
 	begun := time.Now()
 	req.Limits = req.Limits.WithDefaults()
-	j := &job{r: r, req: req, own: runners.File{Path: path.Base(cmp.Or(req.Filename, "main.sh")), Data: []byte(req.Code)}}
+	j := &job{r: r, req: req, own: runners.File{Path: path.Base(cmp.Or(req.Filename, "main.sh")), Data: []byte(text(req.Code))}}
 	j.stdout, j.stderr = req.Captures()
 	if ctx.Err() != nil {
 		return j.outcome(ctx, 0, nil), nil
@@ -76,6 +77,12 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	return o, nil
+}
+
+// text returns a script without the marks of other systems: a byte order mark, and
+// carriage returns at the ends of lines.
+func text(code string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(code, "\ufeff"), "\r\n", "\n")
 }
 
 // make makes the file system and the process table.
@@ -175,11 +182,8 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	if err != nil {
 		return 0, nil, err
 	}
-	program := shell.Main
-	if j.req.Session != nil {
-		program = j.shell.Program
-	}
-	status, err = main.Run(ctx, program)
+	j.shell.Keep = j.req.Session != nil
+	status, err = main.Run(ctx, j.shell.Program)
 	failure = j.kernel.Failure()
 	j.kernel.End()
 	return status, failure, err
