@@ -88,9 +88,9 @@ func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ args, argument, want string }{
 		{`7`, "arguments", `"arguments" must be an object, but it is a JSON number.`},
 		{`{}`, "code", `"code" is missing: set it to the program's source text.`},
-		{`{"code":"1+1"}`, "language", `"language" is missing, and the code does not show it: set it to one of python, typescript, javascript, bash.`},
+		{`{"code":"1+1"}`, "language", `"language" is missing, and the code does not show it: set it to one of python, typescript, javascript.`},
 		{`{"language":"python"}`, "code", `"code" is missing: set it to the program's source text.`},
-		{`{"language":"ruby","code":""}`, "language", `"language" is "ruby", but must be one of python, typescript, javascript, bash.`},
+		{`{"language":"ruby","code":""}`, "language", `"language" is "ruby", but must be one of python, typescript, javascript.`},
 		{`{"language":5,"code":""}`, "language", `"language" must be a string, but it is a number.`},
 		{`{"language":"python","code":5}`, "code", `"code" must be a string, but it is a number.`},
 		{`{"language":"python","code":["a"]}`, "code", `"code" must be a string, but it is an array.`},

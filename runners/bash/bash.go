@@ -82,7 +82,7 @@ func (r *Runner) check(req *runners.Request) (*runners.Outcome, error) {
 // makeFS returns the file system of a run: a home directory, /tmp, /dev and the few
 // files of /etc that scripts look at.
 func (r *Runner) makeFS(memory int64) (*memfs.FS, error) {
-	fsys := memfs.New(memfs.Options{MaxBytes: memory})
+	fsys := memfs.New(memfs.Options{MaxBytes: memory, NamesCount: true})
 	for _, dir := range []string{home, "/tmp", "/etc", "/var/tmp"} {
 		if err := fsys.MkdirAll(dir, 0o755); err != nil {
 			return nil, err

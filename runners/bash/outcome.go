@@ -43,7 +43,7 @@ func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) 
 	}
 	if j.kernel != nil {
 		o.Usage.CPUMS = j.kernel.CPU().Milliseconds()
-		o.Usage.PeakMemoryBytes = j.fs.Held()
+		o.Usage.PeakMemoryBytes, _ = j.fs.Usage()
 	}
 	return o
 }
