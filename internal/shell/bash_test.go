@@ -55,7 +55,7 @@ func beside(t *testing.T, text, stdin string) ran {
 
 // TestBash runs small scripts here and in bash.
 func TestBash(t *testing.T) {
-	m := machine{lookup: lookup, names: []string{"bash", "sh"}}
+	m := machine{lookup: lookup, names: names}
 	for _, s := range sections(t, "testdata/bash.txt") {
 		t.Run(s.name, func(t *testing.T) {
 			want := beside(t, s.text, "one two\nthree\n")

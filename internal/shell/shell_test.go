@@ -7,19 +7,23 @@ import (
 	"sync"
 	"testing"
 
+	"coderunner/internal/commands"
 	"coderunner/internal/kernel"
 	"coderunner/internal/shell"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
 )
 
-// lookup finds the programs that the tests have beside bash.
+// lookup finds the programs of the tests.
 func lookup(name string) (kernel.Program, bool) {
 	if name == "bash" || name == "sh" {
 		return shell.Main, true
 	}
-	return nil, false
+	return commands.Lookup(name)
 }
+
+// names are the programs that /bin shows.
+var names = append([]string{"bash", "sh"}, commands.Names()...)
 
 // buffer is an output that goroutines share.
 type buffer struct {
@@ -79,9 +83,8 @@ func (m machine) run(t testing.TB, ctx context.Context, stdin string, args ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	k.OnFail(func(err error) { cancel(err) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var out, errs buffer
 	p, err := k.Main(kernel.Exec{
 		Path: "/bin/bash", Program: shell.Main, Args: append([]string{"bash"}, args...), Dir: "/home/user",
