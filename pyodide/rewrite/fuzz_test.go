@@ -30,10 +30,11 @@ func FuzzModule(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(generate(rand.New(rand.NewPCG(seed, 7))).encode(), uint8(seed))
 	}
+	f.Add(pythonLike("", nil), uint8(40))
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(plainFeatures))
 	f.Fuzz(func(t *testing.T, in []byte, how uint8) {
-		o := Options{Side: how&1 != 0, Lean: how&9 == 8, Trampoline: how&9 == 8}
+		o := Options{Side: how&1 != 0, Lean: how&9 == 8, Trampoline: how&9 == 8, Threads: how&41 == 40}
 		if how&2 != 0 {
 			o.TableMax = 1000
 		}
