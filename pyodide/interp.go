@@ -76,6 +76,10 @@ type Options struct {
 	Populate func(*Interp) error
 }
 
+// Sockets returns the network of the interpreter's program, for Options of its
+// other processes. It is closed with the interpreter that has it as its own.
+func (in *Interp) Sockets() *netstack.Stack { return in.proc.Sockets() }
+
 // Network is the network outside, see [Options].
 type Network = netstack.Outside
 

@@ -103,7 +103,10 @@ type lookupArgument struct {
 
 // callLookup is getaddrinfo: a list, or what the error says.
 func callLookup(ctx context.Context, in *instance, a lookupArgument, _ []byte) (any, error) {
-	infos, failed := in.proc.Sockets().Resolve(ctx, a.Host, a.Service, a.Hint)
+	var infos []netstack.Info
+	var failed *netstack.NameError
+	net := in.proc.Sockets()
+	in.proc.Wait(ctx, func(ctx context.Context) { infos, failed = net.Resolve(ctx, a.Host, a.Service, a.Hint) })
 	if failed != nil {
 		return map[string]any{"code": failed.Code, "refused": failed.Refused, "reason": failed.Reason}, nil
 	}

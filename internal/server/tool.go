@@ -81,7 +81,7 @@ func description(c Config) string {
 	}
 	b.WriteString("Permissions: " + permissions(c.Policy) + ".\n")
 	if p := c.Policy; p.Net.Any() || p.Write.Any() {
-		b.WriteString("Of these Python has the environment and host files, written only where they may be read, too: no network.\n")
+		b.WriteString("Of these Python has the network, the environment and host files, written only where they may be read, too.\n")
 	}
 	if c.Isolation != "" {
 		fmt.Fprintf(&b, "Isolation: Python in WebAssembly; Deno by its permissions and by the system (%s).\n", c.Isolation)

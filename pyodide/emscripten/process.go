@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -118,11 +119,13 @@ type Process struct {
 	umask    uint32
 	mappings mappings
 	promises uint32
-	net      *netstack.Stack // nil: not made yet
-	ownNet   bool            // Close closes it
-	outside  netstack.Outside
 	aliases  aliases
-	logged   int // bytes of emscripten_log so far
+
+	netMu   sync.Mutex
+	net     *netstack.Stack // nil: not made yet; guarded by netMu, as what follows
+	ownNet  bool            // Close closes it
+	outside netstack.Outside
+	logged  int // bytes of emscripten_log so far
 }
 
 // mappings are the mapped files of a process, by address.

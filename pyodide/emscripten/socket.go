@@ -11,8 +11,10 @@ import (
 )
 
 // Sockets returns the network of the program. Most programs have no socket: it
-// is made at the first, unless it was given.
+// is made at the first, unless it was given. It may be called from any goroutine.
 func (p *Process) Sockets() *netstack.Stack {
+	p.netMu.Lock()
+	defer p.netMu.Unlock()
 	if p.net == nil {
 		p.net = netstack.New(netstack.Options{Outside: p.outside, Reserve: p.fs.Reserve, Unreserve: p.fs.Unreserve})
 		p.ownNet = true

@@ -1,6 +1,7 @@
 package netstack
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 
@@ -101,7 +102,7 @@ func (k *Socket) bindNameLocked(a Addr) abi.Errno {
 	if a.Path == "" { // the system chooses an abstract name
 		for {
 			s.next++
-			a.Path = "\x00" + string([]byte{"0123456789abcdef"[s.next>>12], "0123456789abcdef"[s.next>>8&15], "0123456789abcdef"[s.next>>4&15], "0123456789abcdef"[s.next&15]})
+			a.Path = fmt.Sprintf("\x00%05x", s.next)
 			if s.names[a.Path] == nil {
 				break
 			}
@@ -223,13 +224,13 @@ func (k *Socket) Listen(backlog int32) abi.Errno {
 	s.mu.Lock()
 	explicit := k.bound
 	e := k.listenLocked(backlog)
-	at := k.local.IP
-	needed := e == abi.OK && explicit && k.host == nil && k.Domain != abi.AF_UNIX && s.options.Outside != nil
+	at, outside := k.local.IP, s.options.Outside
+	needed := e == abi.OK && explicit && k.host == nil && k.Domain != abi.AF_UNIX && outside != nil
 	s.mu.Unlock()
 	if !needed {
 		return e
 	}
-	l, err := s.options.Outside.Listen(s.ctx, "tcp", netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+	l, err := outside.Listen(s.ctx, "tcp", netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
 	switch {
 	case refused(err):
 		return abi.OK // inside it listens

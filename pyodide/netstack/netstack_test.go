@@ -114,6 +114,11 @@ func TestStream(t *testing.T) {
 	is(t, "write after shutdown", e, abi.EPIPE)
 	server.Close()
 	receive(t, client, "")
+	late, dead := dial(t, s)
+	dead.Close()
+	send(t, late, "nobody is told yet")
+	_, e = late.Write(bg, []byte("x"), true)
+	is(t, "the second write to a closed peer", e, abi.EPIPE)
 	if got := client.Ready(); got&abi.POLLHUP == 0 {
 		t.Errorf("after both ends closed Ready = %#x", got)
 	}
@@ -131,6 +136,7 @@ func TestReset(t *testing.T) {
 	receive(t, client, "parting")
 	fails(t, client, abi.ECONNRESET)
 	receive(t, client, "")
+	client.Write(bg, []byte("x"), true)
 	_, e := client.Write(bg, []byte("x"), true)
 	is(t, "write", e, abi.EPIPE)
 }

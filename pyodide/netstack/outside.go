@@ -55,7 +55,8 @@ func (k *Socket) dialOutside(dest netip.AddrPort, to Addr) abi.Errno {
 	s := k.stack
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k.state != fresh || s.closed {
+	outside := s.options.Outside
+	if k.state != fresh || s.closed || outside == nil {
 		return abi.EALREADY
 	}
 	if !s.options.Reserve(linkCost) {
@@ -66,7 +67,7 @@ func (k *Socket) dialOutside(dest netip.AddrPort, to Addr) abi.Errno {
 	k.state, k.remote = connecting, to
 	s.pumps.Go(func() {
 		defer s.options.Unreserve(linkCost)
-		conn, err := s.options.Outside.Dial(ctx, "tcp", "", dest)
+		conn, err := outside.Dial(ctx, "tcp", "", dest)
 		far := k.dialed(conn, err, dest)
 		if far != nil {
 			s.copy(far, conn)
@@ -225,12 +226,15 @@ func (k *Socket) fail(e abi.Errno) {
 func (k *Socket) flow(ctx context.Context, dest netip.AddrPort) (net.Conn, abi.Errno) {
 	s := k.stack
 	s.mu.Lock()
-	conn := k.flows[dest]
+	conn, outside := k.flows[dest], s.options.Outside
 	s.mu.Unlock()
 	if conn != nil {
 		return conn, abi.OK
 	}
-	conn, err := s.options.Outside.Dial(ctx, "udp", "", dest)
+	if outside == nil {
+		return nil, abi.EACCES
+	}
+	conn, err := outside.Dial(ctx, "udp", "", dest)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {

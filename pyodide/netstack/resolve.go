@@ -104,6 +104,7 @@ func portOf(service string, h Hint) (uint16, *NameError) {
 // addresses returns those of a node that are of the family.
 func (s *Stack) addresses(ctx context.Context, node string, h Hint) ([]netip.Addr, *NameError) {
 	var all []netip.Addr
+	outside := s.options.Outside
 	switch ip, ok := ParseIP(node); {
 	case node == "" && h.Flags&aiPassive != 0:
 		all = []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()}
@@ -113,10 +114,10 @@ func (s *Stack) addresses(ctx context.Context, node string, h Hint) ([]netip.Add
 		all = []netip.Addr{ip}
 	case h.Flags&aiNumericHost != 0 || len(node) > maxName:
 		return nil, &NameError{Code: eaiNoName}
-	case s.options.Outside == nil:
+	case outside == nil:
 		return nil, &NameError{Code: eaiAgain, Refused: true}
 	default:
-		found, err := s.options.Outside.Lookup(ctx, node)
+		found, err := outside.Lookup(ctx, node)
 		if err != nil {
 			return nil, nameError(err)
 		}

@@ -42,6 +42,7 @@ type Socket struct {
 	ended   bool // the peer sends no more
 	noRead  bool // shutdown(2)
 	noWrite bool
+	told    bool // something was sent since the peer was closed
 
 	// Of a listening socket.
 	backlog int

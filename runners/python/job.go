@@ -17,7 +17,6 @@ import (
 // job is one run on its way. The stations of a run (analyse, install, lease, run,
 // outcome) are its methods, each in the file of its station.
 type job struct {
-	net    *netpolicy.Run // nil: there is no network
 	r      *Runner
 	engine *engine
 	req    runners.Request
@@ -26,6 +25,7 @@ type job struct {
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before start
 	procs  *processes      // of the program, nil before start
+	net    *netpolicy.Run  // nil: there is no network
 
 	pk       *installer        // of its packages
 	pip      *micropip         // what the running program may install

@@ -37,7 +37,7 @@ func (j *job) connect(o *pyodide.Options) {
 	}
 	j.net = policy.NewRun(j.r.cfg.Network)
 	j.procs.outside.run.Store(j.net)
-	o.Network, j.procs.network = &j.procs.outside, &j.procs.outside
+	o.Network = &j.procs.outside
 	i := j.r.cfg.Network.Intercept
 	if i == nil {
 		return

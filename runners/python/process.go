@@ -32,7 +32,6 @@ type processes struct {
 	main   *kernel.Process // of the program that runs
 
 	outside     outside
-	network     pyodide.Network // outside, or nil
 	authorities []*x509.Certificate
 
 	// Of the program that runs.
@@ -40,6 +39,7 @@ type processes struct {
 	from   *pyodide.Snapshot // what children start from; nil: the plain one
 	memory int64
 	calls  map[string]pyodide.Call
+	first  *pyodide.Interp // of the main process, whose network all share
 	log    *zap.Logger
 
 	mu      sync.Mutex
@@ -177,7 +177,7 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 	in, err := c.rt.New(ctx, pyodide.Options{
 		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Process: process{p},
 		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.calls,
-		Network: c.network, Authorities: c.authorities,
+		Sockets: c.first.Sockets(), Authorities: c.authorities,
 	})
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)

@@ -48,6 +48,26 @@ func TestProcesses(t *testing.T) {
 }
 
 // All processes of a program share its limits and end with it.
+// TestSharedNetwork: the processes of a program have one loopback, and sockets are
+// inherited as other descriptors are.
+func TestSharedNetwork(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	o := run(t, r, `import socket, subprocess, sys
+server = socket.create_server(("127.0.0.1", 0))
+port = server.getsockname()[1]
+child = subprocess.Popen([sys.executable, "-c", f"import socket; c = socket.create_connection(('127.0.0.1', {port})); c.sendall(b'from the child'); print(c.recv(10))"])
+a, _ = server.accept()
+print(a.recv(100), flush=True)
+a.sendall(b"answer")
+child.wait()
+here, there = socket.socketpair()
+here.sendall(b"inherited")
+subprocess.run([sys.executable, "-c", "import socket; print(socket.socket(fileno=0).recv(20))"], stdin=there)`)
+	if want := "b'from the child'\nb'answer'\nb'inherited'\n"; o.Stdout != want {
+		t.Errorf("stdout %q, stderr %q, want %q", o.Stdout, o.Stderr, want)
+	}
+}
+
 func TestProcessLimits(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
 	limited := func(code string, limits runners.Limits) *runners.Outcome {

@@ -23,8 +23,8 @@
 //
 // # Limits
 //
-// Programs cannot use the network or start processes, whatever the policy allows.
-// They can write only to host files that they can also read.
+// Programs start no processes of the host, whatever the policy allows. They can
+// write only to host files that they can also read.
 //
 // # Testing
 //

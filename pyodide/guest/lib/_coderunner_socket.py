@@ -27,6 +27,11 @@ _MEANINGS = {
     -7: "ai_socktype not supported",
     -8: "Servname not supported for ai_socktype",
 }
+# What programs look for before they use it, and is not here.
+_ABSENT = (
+    "IPPROTO_UDPLITE", "UDPLITE_RECV_CSCOV", "UDPLITE_SEND_CSCOV", "IPV6_RECVHOPLIMIT", "IPV6_RECVTCLASS", "IPV6_RECVPKTINFO",
+    "IPV6_RECVDSTOPTS", "IPV6_RECVHOPOPTS", "IPV6_RECVPATHMTU", "IPV6_RECVRTHDR",
+)  # fmt: skip
 _PROTOCOLS = {"ip": 0, "icmp": 1, "igmp": 2, "tcp": 6, "udp": 17, "ipv6": 41, "ipv6-icmp": 58, "sctp": 132, "udplite": 136}
 
 
@@ -313,6 +318,8 @@ def if_nametoindex(name, /):
 
 
 def if_indextoname(index, /):
+    if not 0 <= index < 1 << 32:
+        raise OverflowError("can't convert to an interface index")
     if index != 1:
         raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
     return "lo"
@@ -322,6 +329,8 @@ def complete(module):
     module.socket = module.SocketType = socket
     module.AF_UNIX, module.has_ipv6 = AF_UNIX, True
     module.SO_REUSEADDR, module.SO_REUSEPORT = 2, 15
+    for name in _ABSENT:
+        delattr(module, name)
     for f in (
         socketpair, getaddrinfo, getnameinfo, gethostbyname, gethostbyname_ex, gethostbyaddr, gethostname, getservbyname,
         getservbyport, getprotobyname, inet_pton, inet_ntop, if_nameindex, if_nametoindex, if_indextoname,
