@@ -50,11 +50,24 @@ func TestForeignClient(t *testing.T) {
 		t.Fatalf("warm: %v\n%s", err, out)
 	}
 
-	cmd := exec.CommandContext(ctx, deno, "run", "--allow-all", "--no-config", "--no-lock", "--no-prompt",
-		filepath.Join("testdata", "client", "client.ts"), bin)
+	client := t.TempDir()
+	for name, args := range map[string][]string{"stdio": {bin}, "HTTP": overHTTP(t)} {
+		t.Run(name, func(t *testing.T) { foreignClient(ctx, t, deno, client, dir, args) })
+	}
+}
+
+// overHTTP starts a server, and returns what clients need of it.
+func overHTTP(t *testing.T) []string {
+	const token = "clients-0123456789"
+	return []string{startHTTP(t, []string{"CODE_RUNNER_HTTP_TOKEN=" + token, "CODE_RUNNER_SESSION_DIR=" + t.TempDir()}).url, token}
+}
+
+func foreignClient(ctx context.Context, t *testing.T, deno, denoDir, dir string, args []string) {
+	cmd := exec.CommandContext(ctx, deno, append([]string{"run", "--allow-all", "--no-config", "--no-lock", "--no-prompt",
+		filepath.Join("testdata", "client", "client.ts")}, args...)...)
 	cmd.Env = append(os.Environ(),
 		"CODE_RUNNER_CACHE_DIR="+dir,
-		"DENO_DIR="+t.TempDir(),
+		"DENO_DIR="+denoDir,
 		"DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1", "DENO_TLS_CA_STORE=system,mozilla", "NO_COLOR=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -83,8 +96,13 @@ func TestPythonClient(t *testing.T) {
 	if err := exec.Command(python, "-m", "pip", "--version").Run(); err != nil {
 		t.Skipf("no pip: %v", err)
 	}
-	for version, checks := range map[string]int{"1.30.0": 14, "2.3.0": 3 * 14} {
+	for version, checks := range map[string]int{"1.30.0": 14, "1.30.0 HTTP": 14, "2.3.0": 3 * 14, "2.3.0 HTTP": 3 * 14} {
 		t.Run(version, func(t *testing.T) {
+			args := []string{selfAs(t, "coderunner")}
+			version, web := strings.CutSuffix(version, " HTTP")
+			if web {
+				args = overHTTP(t)
+			}
 			packages := filepath.Join(testcache.Dir(), "client-mcp-"+version)
 			if !exists(filepath.Join(packages, "mcp")) {
 				if out, err := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, "mcp=="+version).CombinedOutput(); err != nil {
@@ -93,7 +111,7 @@ func TestPythonClient(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, python, filepath.Join("testdata", "client", "client.py"), selfAs(t, "coderunner"))
+			cmd := exec.CommandContext(ctx, python, append([]string{filepath.Join("testdata", "client", "client.py")}, args...)...)
 			cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir(), "PYTHONPATH="+packages)
 			var log bytes.Buffer
 			cmd.Stderr = &log

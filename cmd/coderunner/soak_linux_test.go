@@ -106,15 +106,10 @@ func (k *soaker) step(ctx context.Context) error {
 	case n < 40:
 		text, err := k.call(ctx, "run_code", map[string]any{"language": "typescript", "code": fmt.Sprintf("const n: number = %d; n * 2", k.name)})
 		return want(text, err, fmt.Sprint(k.name*2))
-	case n < 65: // of many sessions most are asleep
-		session := fmt.Sprintf("c%d-%d", k.name, k.random.IntN(6))
-		text, err := k.python(ctx, session, "n = globals().get('n', 0) + 1\nopen('log', 'a').write('x')\nf'n is {n}'")
-		if err == nil {
-			k.counters[session]++
-		}
-		return want(text, err, fmt.Sprintf("n is %d'", k.counters[session]))
+	case n < 65:
+		return k.count(ctx, k.random.IntN(soakSessions))
 	case n < 68:
-		session := fmt.Sprintf("c%d-%d", k.name, k.random.IntN(6))
+		session := fmt.Sprintf("c%d-%d", k.name, k.random.IntN(soakSessions))
 		_, err := k.call(ctx, "sessions", map[string]any{"action": "close", "session": session})
 		delete(k.counters, session)
 		return err
@@ -137,7 +132,7 @@ func (k *soaker) step(ctx context.Context) error {
 		}
 		return <-done
 	case n < 90:
-		text, err := k.python(ctx, "", "open('out.bin', 'wb').write(bytes(range(256)) * 400)\nprint('y' * 100_000)")
+		text, err := k.output(ctx)
 		return want(text, err, "out.bin")
 	case n < 95:
 		text, err := k.python(ctx, "", "x = 'z' * (1 << 24)\n1 // 0")
@@ -147,6 +142,47 @@ func (k *soaker) step(ctx context.Context) error {
 		return want(text, err, "")
 	}
 	return k.hello(ctx) // the old session is forgotten
+}
+
+// fill makes the server keep as much as it keeps: what the last 30 runs of a client left, and
+// the histories of sessions.
+func (k *soaker) fill(ctx context.Context) error {
+	err := k.hello(ctx)
+	for range 8 {
+		if err == nil {
+			_, err = k.output(ctx)
+		}
+	}
+	for session := range soakSessions {
+		for range 6 {
+			if err == nil {
+				err = k.count(ctx, session)
+			}
+		}
+	}
+	return err
+}
+
+// output leaves a file and long output.
+func (k *soaker) output(ctx context.Context) (string, error) {
+	return k.python(ctx, "", "open('out.bin', 'wb').write(bytes(range(256)) * 400)\nprint('y' * 100_000)")
+}
+
+// soakSessions is how many sessions each client has: most are asleep.
+const soakSessions = 6
+
+// count counts in a session.
+func (k *soaker) count(ctx context.Context, n int) error {
+	session := fmt.Sprintf("c%d-%d", k.name, n)
+	text, err := k.python(ctx, session, "n = globals().get('n', 0) + 1\nopen('log', 'a').write('x')\nf'n is {n}'")
+	if err != nil {
+		return err
+	}
+	k.counters[session]++
+	if want := fmt.Sprintf("n is %d'", k.counters[session]); !strings.Contains(text, want) {
+		return fmt.Errorf("%s: %q instead of %q", session, text, want)
+	}
+	return nil
 }
 
 // TestSoak has 16 clients call for CODERUNNER_SOAK (such as 30m), and looks whether
@@ -160,16 +196,25 @@ func TestSoak(t *testing.T) {
 	tokens := []string{"one-0123456789abcdef", "two-0123456789abcdef", "three-0123456789abc", "four-0123456789abcd"}
 	s := startHTTP(t, []string{"CODE_RUNNER_SESSION_DIR=" + sessions, "TMPDIR=" + temp, "CODE_RUNNER_SESSION_HISTORY=5",
 		"CODE_RUNNER_HTTP_TOKEN=a=" + tokens[0] + ",b=" + tokens[1] + ",c=" + tokens[2] + ",d=" + tokens[3]})
+	var wg sync.WaitGroup
+	clients := make([]*soaker, 16)
+	for i := range clients {
+		clients[i] = &soaker{httpClient: httpClient{url: s.url, token: tokens[i%4]}, name: i, random: rand.New(rand.NewPCG(1, uint64(i))), counters: map[string]int{}}
+		wg.Go(func() {
+			if err := clients[i].fill(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), length)
 	defer cancel()
 	var calls, wrong atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 16 {
-		k := &soaker{httpClient: httpClient{url: s.url, token: tokens[i%4]}, name: i, random: rand.New(rand.NewPCG(1, uint64(i))), counters: map[string]int{}}
+	for _, k := range clients {
 		wg.Go(func() {
 			err := k.hello(ctx)
 			for ctx.Err() == nil {
-				if err != nil && wrong.Add(1) < 20 {
+				if err != nil && ctx.Err() == nil && wrong.Add(1) < 20 {
 					t.Errorf("client %d: %v", k.name, err)
 				}
 				err = k.step(ctx)

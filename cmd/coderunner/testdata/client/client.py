@@ -1,5 +1,5 @@
 """A client that is not ours: the official Python SDK, of either major version,
-talks to the server whose path is the first argument. Prints a line for each
+talks to the server whose path, or URL, is the first argument; a token is the second. Prints a line for each
 thing that works and raises at the first that does not."""
 
 import asyncio
@@ -10,9 +10,11 @@ import os
 import sys
 import time
 
+import httpx
 import mcp
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -29,7 +31,23 @@ def plain(result):
 
 
 @contextlib.asynccontextmanager
+async def connect_http():
+    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {sys.argv[2]}"}, timeout=120) as http:
+        if mode == "handshake":
+            async with streamable_http_client(sys.argv[1], http_client=http) as (read, write, *_), ClientSession(read, write) as session:
+                await session.initialize()
+                yield session
+        else:
+            async with mcp.Client(streamable_http_client(sys.argv[1], http_client=http), mode=mode) as client:
+                yield client
+
+
+@contextlib.asynccontextmanager
 async def connect():
+    if sys.argv[1].startswith("http"):
+        async with connect_http() as client:
+            yield client
+        return
     server = StdioServerParameters(command=sys.argv[1], args=["serve"], env=dict(os.environ))
     if mode == "handshake":
         async with stdio_client(server, errlog=open(os.devnull, "w")) as (read, write), ClientSession(read, write) as session:

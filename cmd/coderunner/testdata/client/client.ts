@@ -1,7 +1,7 @@
 // A client that is not ours: the official TypeScript client talks to the
-// server whose path is the first argument. Prints a line for each thing that
+// server whose path, or URL, is the first argument; a token is the second. Prints a line for each thing that
 // works and throws at the first that does not.
-import { Client } from "npm:@modelcontextprotocol/client@2.4.0";
+import { Client, StreamableHTTPClientTransport } from "npm:@modelcontextprotocol/client@2.4.0";
 import { StdioClientTransport } from "npm:@modelcontextprotocol/client@2.4.0/stdio";
 
 function check(name: string, ok: boolean, detail?: unknown) {
@@ -12,15 +12,18 @@ function check(name: string, ok: boolean, detail?: unknown) {
 // deno-lint-ignore no-explicit-any
 type Result = any;
 let mode = "";
+const [server, token] = Deno.args;
+const http = server.startsWith("http");
+
+function connection() {
+  if (http) return new StreamableHTTPClientTransport(new URL(server), { requestInit: { headers: { Authorization: `Bearer ${token}` } } });
+  return new StdioClientTransport({ command: server, env: Deno.env.toObject(), stderr: "ignore" });
+}
 
 for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const) {
   mode = versionNegotiation.mode;
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation });
-  const transport = new StdioClientTransport({
-    command: Deno.args[0],
-    env: Deno.env.toObject(),
-    stderr: "ignore",
-  });
+  const transport = connection();
   await client.connect(transport);
   const run = (args: Record<string, unknown>, options = {}): Promise<Result> =>
     client.callTool({ name: "run_code", arguments: args }, options);
@@ -57,7 +60,7 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
 
   // As Claude Code, which would show its model no image beside structured content.
   const dropper = new Client({ name: "claude-code", version: "2" }, { versionNegotiation });
-  await dropper.connect(new StdioClientTransport({ command: Deno.args[0], env: Deno.env.toObject(), stderr: "ignore" }));
+  await dropper.connect(connection());
   const listed = await dropper.listTools();
   const plain: Result = await dropper.callTool({ name: "run_code", arguments: { language: "python", code: "40 + 2" } });
   check("leaves structured content out", !listed.tools.find((t: Result) => t.name === "run_code").outputSchema && plain.structuredContent === undefined && plain.content[0].text === "result: 42", plain);
@@ -94,17 +97,17 @@ for (const versionNegotiation of [{ mode: "legacy" }, { mode: "auto" }] as const
   const first = await run({ language: "python", code: "x = 41", session });
   check("begins a session", !first.isError, first);
 
-  const { pid } = transport;
   await client.close();
-  let alive = true;
+  let alive = !http;
   for (let i = 0; alive && i < 40; i++) {
+    const { pid } = transport as StdioClientTransport;
     alive = new Deno.Command("kill", { args: ["-0", String(pid)], stderr: "null" }).outputSync().success;
     if (alive) await new Promise((r) => setTimeout(r, 50));
   }
   check("is gone after close", !alive);
 
   const later = new Client({ name: "test", version: "1" }, { versionNegotiation });
-  await later.connect(new StdioClientTransport({ command: Deno.args[0], env: Deno.env.toObject(), stderr: "ignore" }));
+  await later.connect(connection());
   const kept: Result = await later.callTool({ name: "run_code", arguments: { language: "python", code: "x + 1", session } });
   check("continues a session after a restart", kept.structuredContent?.result?.json === 42, kept);
   await later.close();
