@@ -80,7 +80,7 @@ const imports = `
 	internal/session: runners
 	internal/session/bucket: internal/session
 	internal/images:
-	internal/server: internal/images internal/session internal/sysmem runners
+	internal/server: internal/images internal/netpolicy internal/session internal/sysmem runners
 	internal/httpserve: internal/server internal/session runners
 	internal/sysmem:
 	internal/clients:

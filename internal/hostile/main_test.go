@@ -200,6 +200,11 @@ func playRole(role string) int {
 		err := bePoor(os.Args[1:])
 		fmt.Fprintln(os.Stderr, "be poor:", err)
 		return 1
+	case "network": // is the only machine of a network
+		if err := beNetwork(); err != nil {
+			fmt.Fprintln(os.Stderr, "be a network:", err)
+			return 1
+		}
 	case "client": // starts a server, calls it, and waits to be killed
 		cmd := exec.Command(os.Args[len(os.Args)-1])
 		in, err := cmd.StdinPipe()

@@ -94,6 +94,7 @@ func newContent(out *runners.Outcome, req runners.Request, limits runners.Limits
 	}
 	c.displays(out)
 	c.files(out)
+	c.refusals(out)
 	return c
 }
 
@@ -180,6 +181,25 @@ func (c *content) displays(out *runners.Outcome) {
 	}
 	if out.DisplaysOmitted > 0 {
 		c.more = append(c.more, fmt.Sprintf("%d more displays are not kept.", out.DisplaysOmitted))
+	}
+}
+
+// maxRefusals bounds the sentences about the network.
+const maxRefusals = 3
+
+// refusals adds what the network refused, unless the error has it.
+func (c *content) refusals(out *runners.Outcome) {
+	n := 0
+	for _, contact := range out.Usage.Contacted {
+		if contact.Refused == "" || out.Error != nil && strings.Contains(out.Error.Message, contact.Refused) {
+			continue
+		}
+		if n++; n <= maxRefusals {
+			c.more = append(c.more, contact.Refused+".")
+		}
+	}
+	if n > maxRefusals {
+		c.more = append(c.more, fmt.Sprintf("%d more hosts were refused.", n-maxRefusals))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/runners"
 )
 
@@ -44,6 +45,8 @@ func TestOutcomeText(t *testing.T) {
 		{"no value on failure", runners.Outcome{Status: runners.Failed, ExitCode: 1, Result: &runners.Value{Text: "4"}}, "exit code: 1"},
 		{"records", runners.Outcome{Status: runners.Succeeded, Result: &runners.Value{Text: "[…]", JSON: json.RawMessage(`[{"a":1,"b":"x"},{"a":2,"b":"y|z"}]`)}},
 			"result: 2 records\na | b\n1 | x\n2 | \"y|z\""},
+		{"refused", runners.Outcome{Status: runners.Succeeded, Stdout: "a", Usage: runners.Usage{Contacted: []netpolicy.Contact{{Host: "b"}, {Host: "c", Refused: "c is refused"}}}},
+			"stdout:\na\nc is refused."},
 		{"bar", runners.Outcome{Status: runners.Succeeded, Stderr: "\r 0%\r 50%\r100%\n"}, "stderr:\n100%"},
 	} {
 		c := newContent(&tt.out, runners.Request{Code: "first()\n  second()"}, limits, &keptRun{})
