@@ -64,15 +64,6 @@ def _pyodide_http(module):
         return _coderunner_fetch.open_url(url)
 
     module.pyfetch, module.open_url = pyfetch, open_url
-    module.pyxhr.XMLHttpRequest = _NoXHR
-
-
-class _NoXHR:
-    @staticmethod
-    def new():
-        from _coderunner_fetch import NO_XHR
-
-        raise OSError(NO_XHR)
 
 
 def _subprocess(module):
