@@ -68,8 +68,8 @@
 //
 // # Limits
 //
-// Threads take turns on one processor. No subprocesses or sockets, as there are none in Pyodide. No
-// JavaScript: the modules js and pyodide_js raise ImportError.
+// Threads take turns on one processor. No subprocesses or sockets, as there are
+// none in Pyodide. No JavaScript: the modules js and pyodide_js raise ImportError.
 //
 // # Testing
 //

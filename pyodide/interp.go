@@ -176,7 +176,8 @@ func (in *Interp) Files() fs.FS { return in.fs.FS() }
 //
 // An interpreter may run several programs one after the other; they see what
 // the earlier ones left. After a Result whose Ended is neither Finished nor
-// Interrupted, and after an error, only Close is possible.
+// Interrupted, after one with ThreadsEnded unless it is a session's, and after an
+// error, only Close is possible.
 func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	asked := p.request(in.env)
 	asked.NewZone = in.newZone

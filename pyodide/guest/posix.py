@@ -2,12 +2,14 @@
 at boot. Its functions are Linux's as far as one process without users can have
 them. Questions about the machine have answers that say nothing of the host."""
 
+import _thread
 import errno
 import fcntl
 import os
 import posix
 import signal
 import sys
+import threading
 import time
 
 from _coderunner import _set_zone, call
@@ -362,7 +364,18 @@ os.supports_follow_symlinks |= {link, listxattr, getxattr, setxattr, removexattr
 os.supports_fd |= {listxattr, getxattr, setxattr, removexattr}
 
 
-# ---- sys
+# ---- threading and sys
+
+
+def get_native_id():
+    return os.getpid() if threading.get_ident() == threading.main_thread().ident else threading.get_ident()
+
+
+_add(threading, get_native_id)
+_thread.get_native_id = get_native_id
+threading.__all__.append("get_native_id")
+# The thread's number is CPython's, which the system would not know.
+threading.Thread.native_id = property(lambda self: os.getpid() if self is threading.main_thread() else self._ident)
 
 # Programs that ask want to know whether threads can be started.
 _info = sys._emscripten_info
