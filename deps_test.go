@@ -93,8 +93,8 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
-	net: internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
-	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
+	net: internal/commands internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
+	net/http: internal/commands internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:

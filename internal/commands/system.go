@@ -290,6 +290,9 @@ func kill(c *call) int {
 	args, sig := c.args, kernel.SIGTERM
 	if len(args) > 0 {
 		switch a := args[0]; {
+		case a == "--help" || a == "--version":
+			c.about(a[2:])
+			return 0
 		case a == "-l" || a == "--list" || a == "-L":
 			return killList(c, args[1:])
 		case (a == "-s" || a == "-n" || a == "--signal") && len(args) > 1:

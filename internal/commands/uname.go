@@ -79,6 +79,10 @@ func tty(c *call) int {
 
 // ps lists the processes of the program.
 func ps(c *call) int {
+	if len(c.args) > 0 && (c.args[0] == "--help" || c.args[0] == "--version") {
+		c.about(c.args[0][2:])
+		return 0
+	}
 	full, every := false, false
 	for _, a := range c.args {
 		full = full || strings.Contains(a, "f") || strings.Contains(a, "u")

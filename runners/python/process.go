@@ -164,7 +164,11 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 	case "bash", "sh":
 		return shell.Main, true
 	}
-	return commands.Lookup(name)
+	program, ok := commands.Lookup(name)
+	if ok && (name == "curl" || name == "wget") && c.network != nil {
+		program = commands.WithNetwork(program, commands.Network{Outside: c.network, Authorities: c.authorities})
+	}
+	return program, ok
 }
 
 // python is the program of a child: an interpreter of its own on the same files.

@@ -1,0 +1,488 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// bcRun is a running bc. A program is read as a whole, and interpreted from its
+// text: a loop goes back to where its condition stands.
+type bcRun struct {
+	c       *call
+	src     []string // tokens
+	at      int
+	vars    map[string]bcNum
+	arrays  map[string]map[int]bcNum
+	funcs   map[string]bcFunc
+	skip    bool // parse without effect
+	depth   int
+	steps   int
+	column  int
+	result  bcNum // of return
+	library bool
+}
+
+type bcFunc struct {
+	params, autos []string
+	body          int // where it begins in the tokens
+}
+
+var (
+	errBCBreak    = errors.New("break outside a for/while")
+	errBCContinue = errors.New("continue outside a for")
+	errBCReturn   = errors.New("return outside of a function.")
+	errBCQuit     = errors.New("quit")
+)
+
+func bc(c *call) int {
+	o, status := c.options("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= f,file=")
+	if o == nil {
+		return status
+	}
+	b := &bcRun{c: c, vars: map[string]bcNum{"scale": bcInt(0), "ibase": bcInt(10), "obase": bcInt(10)}, arrays: map[string]map[int]bcNum{}, funcs: map[string]bcFunc{}}
+	if b.library = o.on("l"); b.library {
+		b.vars["scale"] = bcInt(20)
+	}
+	in := io.Reader(c.concat(append(o.args, "-")))
+	if e := o.values("e"); len(e) > 0 {
+		in = strings.NewReader(strings.Join(e, "\n") + "\n")
+	}
+	data, err := c.readAll(in)
+	if err != nil {
+		return c.die(1, "%s", text(err))
+	}
+	if b.src, err = bcTokens(string(data)); err != nil {
+		return c.die(1, "%s", err)
+	}
+	for b.at < len(b.src) {
+		if b.accept("\n") || b.accept(";") {
+			continue
+		}
+		err := b.statement()
+		switch {
+		case err == nil:
+		case errors.Is(err, errBCQuit), errors.Is(err, errStopped):
+			return 0
+		default:
+			// The rest of the line is dropped.
+			c.warnf("(standard_in) %d: %s\n", 1+strings.Count(strings.Join(b.src[:min(b.at, len(b.src))], ""), "\n"), err)
+			for b.at < len(b.src) && b.src[b.at] != "\n" {
+				b.at++
+			}
+			b.skip, b.depth = false, 0
+		}
+	}
+	return 0
+}
+
+// bcTokens splits a program. Strings keep their first quote.
+func bcTokens(s string) (list []string, err error) {
+	for i := 0; i < len(s); {
+		start := i
+		switch ch := s[i]; {
+		case ch == ' ' || ch == '\t' || ch == '\r':
+			i++
+			continue
+		case ch == '\\' && i+1 < len(s) && s[i+1] == '\n':
+			i += 2
+			continue
+		case ch == '#':
+			for i < len(s) && s[i] != '\n' {
+				i++
+			}
+			continue
+		case strings.HasPrefix(s[i:], "/*"):
+			end := strings.Index(s[i+2:], "*/")
+			if end < 0 {
+				return nil, errors.New("comment without its end")
+			}
+			i += end + 4
+			continue
+		case ch == '"':
+			end := strings.IndexByte(s[i+1:], '"')
+			if end < 0 {
+				return nil, errors.New("string without its end")
+			}
+			list = append(list, s[i:i+1+end])
+			i += end + 2
+			continue
+		case ch >= '0' && ch <= '9' || ch == '.' || ch >= 'A' && ch <= 'F':
+			for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.' || s[i] >= 'A' && s[i] <= 'F') {
+				i++
+			}
+			if i-start > maxDigits {
+				return nil, errors.New("number is too long")
+			}
+		case ch >= 'a' && ch <= 'z':
+			for i < len(s) && (s[i] >= 'a' && s[i] <= 'z' || s[i] >= '0' && s[i] <= '9' || s[i] == '_') {
+				i++
+			}
+		default:
+			i++
+			if i < len(s) {
+				switch s[start : i+1] {
+				case "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "==", "!=", "<=", ">=", "&&", "||":
+					i++
+				}
+			}
+		}
+		list = append(list, s[start:i])
+	}
+	return list, nil
+}
+
+func (b *bcRun) peek() string {
+	if b.at < len(b.src) {
+		return b.src[b.at]
+	}
+	return ""
+}
+
+func (b *bcRun) accept(t string) bool {
+	if b.at < len(b.src) && b.src[b.at] == t {
+		b.at++
+		return true
+	}
+	return false
+}
+
+func (b *bcRun) expect(t string) error {
+	if !b.accept(t) {
+		return errBCSyntax
+	}
+	return nil
+}
+
+var errBCSyntax = errors.New("syntax error")
+
+func (b *bcRun) newlines() {
+	for b.accept("\n") {
+	}
+}
+
+// enter bounds the nesting and the time.
+func (b *bcRun) enter() error {
+	if b.steps++; b.steps&0xff == 0 && b.c.stopped() {
+		return errStopped
+	}
+	if b.depth++; b.depth > 3000 {
+		return errors.New("the program is nested too deeply")
+	}
+	return nil
+}
+
+func (b *bcRun) block() error {
+	for {
+		for b.accept("\n") || b.accept(";") {
+		}
+		if b.accept("}") {
+			return nil
+		}
+		if b.at >= len(b.src) {
+			return errBCSyntax
+		}
+		if err := b.statement(); err != nil {
+			return err
+		}
+	}
+}
+
+// skipped parses a statement without running it.
+func (b *bcRun) skipped() error {
+	saved := b.skip
+	b.skip = true
+	b.newlines()
+	err := b.statement()
+	b.skip = saved
+	return err
+}
+
+func (b *bcRun) statement() error {
+	if err := b.enter(); err != nil {
+		return err
+	}
+	defer func() { b.depth-- }()
+	switch t := b.peek(); t {
+	case "{":
+		b.at++
+		return b.block()
+	case "if":
+		return b.conditional()
+	case "while", "for":
+		return b.loop()
+	case "define":
+		return b.define()
+	case "print":
+		b.at++
+		return b.printList()
+	case "break", "continue", "quit", "halt":
+		if b.at++; b.skip {
+			return nil
+		}
+		return map[string]error{"break": errBCBreak, "continue": errBCContinue, "quit": errBCQuit, "halt": errBCQuit}[t]
+	case "return":
+		b.at++
+		v := bcInt(0)
+		if n := b.peek(); n != "\n" && n != ";" && n != "}" && n != "" {
+			var err error
+			if v, _, err = b.expr(); err != nil {
+				return err
+			}
+		}
+		if b.skip {
+			return nil
+		}
+		b.result = v
+		return errBCReturn
+	}
+	if t := b.peek(); strings.HasPrefix(t, `"`) {
+		b.at++
+		if !b.skip {
+			b.c.print(t[1:])
+		}
+		return nil
+	}
+	v, assigned, err := b.expr()
+	if err == nil && !assigned && !b.skip {
+		b.show(v)
+		b.c.print("\n")
+		b.vars["last"] = v
+	}
+	if err == nil {
+		if n := b.peek(); n != "\n" && n != ";" && n != "}" && n != "" && n != "else" {
+			err = errBCSyntax
+		}
+	}
+	return err
+}
+
+// show prints a number in lines of 69 digits.
+func (b *bcRun) show(v bcNum) {
+	s := v.base(min(max(b.vars["obase"].int(), 2), 1<<30))
+	for len(s) > 69 {
+		b.c.print(s[:68] + "\\\n")
+		s = s[68:]
+	}
+	b.c.print(s)
+}
+
+func (b *bcRun) printList() error {
+	for {
+		if t := b.peek(); strings.HasPrefix(t, `"`) {
+			b.at++
+			if !b.skip {
+				b.c.print(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\q`, `"`, `\\`, `\`).Replace(t[1:]))
+			}
+		} else {
+			v, _, err := b.expr()
+			if err != nil {
+				return err
+			}
+			if !b.skip {
+				b.show(v)
+			}
+		}
+		if !b.accept(",") {
+			return nil
+		}
+	}
+}
+
+func (b *bcRun) conditional() error {
+	b.at++
+	if err := b.expect("("); err != nil {
+		return err
+	}
+	v, _, err := b.expr()
+	if err == nil {
+		err = b.expect(")")
+	}
+	if err != nil {
+		return err
+	}
+	b.newlines()
+	branch := func(run bool) error {
+		if run || b.skip {
+			b.newlines()
+			return b.statement()
+		}
+		return b.skipped()
+	}
+	if err := branch(!v.zero()); err != nil {
+		return err
+	}
+	saved := b.at
+	for b.accept("\n") || b.accept(";") {
+	}
+	if b.accept("else") {
+		return branch(v.zero())
+	}
+	b.at = saved
+	return nil
+}
+
+// loop runs while and for by going back in the text.
+func (b *bcRun) loop() error {
+	isFor := b.peek() == "for"
+	b.at++
+	if err := b.expect("("); err != nil {
+		return err
+	}
+	optional := func(end string) (bcNum, error) {
+		v := bcInt(1)
+		if b.peek() != end {
+			var err error
+			if v, _, err = b.expr(); err != nil {
+				return v, err
+			}
+		}
+		return v, b.expect(end)
+	}
+	if isFor {
+		if _, err := optional(";"); err != nil {
+			return err
+		}
+	}
+	condition, step, body := b.at, 0, 0
+	for first := true; ; first = false {
+		if err := b.enter(); err != nil {
+			return err
+		}
+		b.depth--
+		b.at = condition
+		v, err := optional(map[bool]string{true: ";", false: ")"}[isFor])
+		if err != nil {
+			return err
+		}
+		if isFor && first {
+			step = b.at
+			saved := b.skip
+			b.skip = true
+			_, err := optional(")")
+			if b.skip = saved; err != nil {
+				return err
+			}
+			body = b.at
+		} else if first {
+			body = b.at
+		}
+		b.at = body
+		if v.zero() || b.skip {
+			return b.skipped()
+		}
+		b.newlines()
+		switch err := b.statement(); {
+		case errors.Is(err, errBCBreak):
+			b.at = body
+			return b.skipped()
+		case err != nil && !errors.Is(err, errBCContinue):
+			return err
+		}
+		if isFor {
+			b.at = step
+			if _, err := optional(")"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// define reads a function.
+func (b *bcRun) define() error {
+	b.at++
+	b.accept("void")
+	name := b.peek()
+	b.at++
+	f := bcFunc{}
+	if err := b.expect("("); err != nil {
+		return err
+	}
+	names := func(end string) (list []string, err error) {
+		for b.peek() != end && b.at < len(b.src) {
+			n := b.peek()
+			b.at++
+			if b.accept("[") {
+				n += "[]"
+				if err := b.expect("]"); err != nil {
+					return nil, err
+				}
+			}
+			if list = append(list, n); !b.accept(",") {
+				break
+			}
+		}
+		return list, nil
+	}
+	var err error
+	if f.params, err = names(")"); err == nil {
+		err = b.expect(")")
+	}
+	if err != nil {
+		return err
+	}
+	b.newlines()
+	if err := b.expect("{"); err != nil {
+		return err
+	}
+	for b.accept("\n") || b.accept(";") {
+	}
+	if b.accept("auto") {
+		if f.autos, err = names("\n"); err != nil {
+			return err
+		}
+	}
+	f.body = b.at
+	saved := b.skip
+	b.skip = true
+	err = b.block()
+	if b.skip = saved; err == nil {
+		b.funcs[name] = f
+	}
+	return err
+}
+
+// call calls a function of the program.
+func (b *bcRun) call(name string, args []bcNum) (bcNum, error) {
+	f, ok := b.funcs[name]
+	if !ok {
+		return bcInt(0), fmt.Errorf("Function %s not defined.", name)
+	}
+	if len(args) != len(f.params) {
+		return bcInt(0), errors.New("Parameter number mismatch")
+	}
+	type saved struct {
+		v     bcNum
+		array map[int]bcNum
+	}
+	old := map[string]saved{}
+	for _, n := range append(append([]string{}, f.params...), f.autos...) {
+		old[n] = saved{b.vars[n], b.arrays[strings.TrimSuffix(n, "[]")]}
+		if array, is := strings.CutSuffix(n, "[]"); is {
+			b.arrays[array] = map[int]bcNum{}
+		} else {
+			b.vars[n] = bcInt(0)
+		}
+	}
+	for i, p := range f.params {
+		b.vars[p] = args[i]
+	}
+	at := b.at
+	b.at, b.result = f.body, bcInt(0)
+	err := b.block()
+	b.at = at
+	for n, s := range old {
+		if array, is := strings.CutSuffix(n, "[]"); is {
+			b.arrays[array] = s.array
+		} else if b.vars[n] = s.v; s.v.n == nil {
+			delete(b.vars, n)
+		}
+	}
+	if errors.Is(err, errBCReturn) {
+		err = nil
+	}
+	v := b.result
+	b.result = bcInt(0)
+	return v, err
+}

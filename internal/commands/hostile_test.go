@@ -1,0 +1,230 @@
+package commands
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"coderunner/internal/kernel"
+	"coderunner/internal/sample"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
+)
+
+// Archives do not write outside of the directory, nor through links that lead out.
+func TestTarEscapes(t *testing.T) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, h := range []tar.Header{
+		{Name: "../out", Typeflag: tar.TypeReg, Size: 1, Mode: 0o644},
+		{Name: "/w/abs", Typeflag: tar.TypeReg, Size: 1, Mode: 0o644},
+		{Name: "link", Typeflag: tar.TypeSymlink, Linkname: "/root", Mode: 0o777},
+		{Name: "link/through", Typeflag: tar.TypeReg, Size: 1, Mode: 0o644},
+		{Name: "good", Typeflag: tar.TypeReg, Size: 1, Mode: 0o644},
+	} {
+		if err := w.WriteHeader(&h); err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag == tar.TypeReg {
+			w.Write([]byte("x"))
+		}
+	}
+	w.Close()
+	m := newMachine(t)
+	if err := m.fs.WriteFile("/w/x.tar", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := m.runLine(t, "mkdir d ; tar xf x.tar -C d")
+	if out.Status != 2 {
+		t.Errorf("status %d, stderr %q", out.Status, out.Stderr)
+	}
+	got := m.runLine(t, "find / -type f -size -2c -not -path /bin/* -not -path /usr/*").Stdout
+	if want := "/w/d/good\n/w/d/w/abs\n"; got != want {
+		t.Errorf("files:\n%swant:\n%s", got, want)
+	}
+}
+
+// A small archive of much data ends with the file system's budget.
+func TestBomb(t *testing.T) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	io.CopyN(z, zeros{}, 400<<20)
+	z.Close()
+	m := newMachine(t) // 256 MiB
+	if err := m.fs.WriteFile("/w/x.gz", b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := m.runLine(t, "gunzip x.gz")
+	if out.Status == 0 || !strings.Contains(out.Stderr, "No space left on device") {
+		t.Errorf("%d %q", out.Status, out.Stderr)
+	}
+	if ls := m.runLine(t, "ls").Stdout; ls != "x.gz\n" {
+		t.Errorf("left behind: %q", ls)
+	}
+}
+
+// What is held in memory is bounded by the same budget, and given back.
+func TestMemory(t *testing.T) {
+	for _, line := range sample.Of(t, 4, []string{
+		"yes | sort", "yes | tac", "yes | tail -n 1000000000", "yes | tr -d '\\n' | grep x",
+		"yes | sed ':a;N;ba'", "awk 'BEGIN { while (1) a[i++] = i }'", "awk 'BEGIN { s = \"x\"; while (1) s = s s }'",
+		"yes | jq -s .", "yes | jq -Rs .", "yes | shuf", "seq 1000000000 | column -t", "printf %999999999d 1 | awk '{x = x $0}'",
+	}) {
+		t.Run(line, func(t *testing.T) {
+			fs := memfs.New(memfs.Options{MaxBytes: 16 << 20})
+			for _, dir := range []string{"/w", "/dev", "/tmp"} {
+				fs.MkdirAll(dir, 0o755)
+			}
+			fs.MakeDevices()
+			bin, err := kernel.Bin(Names()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, err := kernel.New(kernel.Options{FS: fs, Lookup: Lookup, Bin: bin})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer k.End()
+			main, err := k.Main(kernel.Exec{Path: "main", Dir: "/w", Env: []string{"PATH=/bin"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, _ := fs.Usage()
+			out := (&machine{fs, k, main}).runLine(t, line)
+			if err := k.Failure(); err != nil {
+				t.Fatal(err)
+			}
+			if out.Status == 0 && !strings.Contains(line, "printf") {
+				t.Errorf("ends with 0: %.200q", out.Stdout)
+			}
+			if after, _ := fs.Usage(); after > before+1<<20 {
+				t.Errorf("%d bytes stay charged", after-before)
+			}
+		})
+	}
+}
+
+// Loops that neither read nor write end when the process is killed.
+func TestKilled(t *testing.T) {
+	for _, args := range sample.Of(t, 3, [][]string{
+		{"sed", ":a;ba", "a"}, {"awk", "BEGIN { while (1); }"}, {"bc", "-e", "while (1) 1+1"}, {"sleep", "1000"}, {"yes"},
+		{"jq", "-n", "def f: f; f"}, {"find", "/", "-exec", "sleep", "100", ";"}, {"grep", "-E", `(a|aa)+\1$`, "in"}, {"factor", "18446744073709551557"},
+	}) {
+		try(t, strings.Repeat("a", 100)+"b\n", args...)
+	}
+}
+
+// outside is a network with one server.
+type outside struct{ server netip.AddrPort }
+
+func (o outside) Lookup(_ context.Context, host string) ([]netip.Addr, error) {
+	if host != "example.test" {
+		return nil, flagged{"--allow-net=" + host}
+	}
+	return []netip.Addr{o.server.Addr()}, nil
+}
+
+func (o outside) Dial(ctx context.Context, network, _ string, addr netip.AddrPort) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, network, o.server.String())
+}
+
+type flagged struct{ flag string }
+
+func (f flagged) Error() string { return "the policy refuses it: " + f.flag + " would allow it" }
+func (f flagged) Flag() string  { return f.flag }
+
+func TestCurl(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/hello", http.StatusFound)
+		case "/missing":
+			http.NotFound(w, r)
+		case "/slow":
+			<-r.Context().Done()
+		default:
+			body, _ := io.ReadAll(r.Body)
+			io.WriteString(w, r.Method+" "+r.URL.String()+" "+string(body)+" "+r.Header.Get("X-A")+"\n")
+		}
+	}))
+	defer server.Close()
+	m := newMachine(t)
+	n := Network{Outside: outside{netip.MustParseAddrPort(server.Listener.Addr().String())}}
+	for _, c := range []struct {
+		args   string
+		status int
+		out    string
+	}{
+		{"curl -s http://example.test/hello", 0, "GET /hello  \n"},
+		{"curl -sL example.test/moved", 0, "GET /hello  \n"},
+		{"curl -s -d a=1 -d b=2 http://example.test/p", 0, "POST /p a=1&b=2 \n"},
+		{"curl -s -G -d q=x http://example.test/p", 0, "GET /p?q=x  \n"},
+		{"curl -s -X PUT --json {} -H X-A:1 http://example.test/p", 0, "PUT /p {} 1\n"},
+		{"curl -s -o /dev/null -w %{http_code} http://example.test/missing", 0, "404"},
+		{"curl -sSf http://example.test/missing", 22, "curl: (22) The requested URL returned error: 404\n"},
+		{"curl -sS http://other.test/", 6, "curl: (6) Could not resolve host: other.test: the policy refuses it: --allow-net=other.test would allow it\n"},
+		{"curl -sS ftp://example.test/", 1, "curl: (1) Protocol \"ftp\" not supported or disabled in this sandbox\n"},
+		{"curl -sS -m 0.05 http://example.test/slow", 28, "curl: (28) Operation timed out after"},
+		{"wget -q -O - http://example.test/hello", 0, "GET /hello  \n"},
+		{"wget -q http://example.test/missing", 8, "wget: The requested"},
+	} {
+		args := strings.Fields(c.args)
+		program, _ := Lookup(args[0])
+		var out bytes.Buffer
+		w := m.fs.NewFile(memfs.NewOutput("output", &out), abi.O_WRONLY, abi.S_IFIFO|0o600)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		p, err := m.main.Start(kernel.Exec{Path: args[0], Program: WithNetwork(program, n), Args: args, Dir: "/w", Files: map[int]*memfs.File{1: w, 2: w}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, e := m.main.Wait(ctx, p.PID(), 0)
+		cancel()
+		if e != abi.OK || s.Status.Code() != c.status || !strings.HasPrefix(out.String(), c.out) {
+			t.Errorf("%s: %d %q, want %d %q", c.args, s.Status.Code(), out.String(), c.status, c.out)
+		}
+	}
+	if got := m.runLine(t, "curl -sS http://example.test/"); got.Status != 7 || !strings.Contains(got.Stderr, "--allow-net") {
+		t.Errorf("without a network: %+v", got)
+	}
+}
+
+// Every command says what it is, and refuses unknown options by name.
+func TestHelp(t *testing.T) {
+	m := newMachine(t)
+	for _, name := range Names() {
+		if name == "[" || name == "test" || name == "echo" || name == "false" || name == "yes" || name == "printf" || name == "expr" {
+			continue
+		}
+		out := m.runLine(t, name+" --help")
+		if out.Status != 0 || !strings.HasPrefix(out.Stdout, "Usage: "+name) && !strings.HasPrefix(out.Stdout, "Usage: gzip") {
+			t.Errorf("%s --help: %+v", name, out)
+		}
+	}
+}
+
+// BenchmarkPipeline is cat | grep | sort | uniq -c | head over 10 MB.
+func BenchmarkPipeline(b *testing.B) {
+	m := newMachine(b)
+	var text strings.Builder
+	for i := 0; text.Len() < 10<<20; i++ {
+		text.WriteString("line " + strings.Repeat("x", i%50) + " of some words and more\n")
+	}
+	if err := m.fs.WriteFile("/w/big", []byte(text.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(text.Len()))
+	for b.Loop() {
+		if out := m.runLine(b, "cat big | grep words | sort | uniq -c | head"); out.Status != 0 || len(out.Stdout) < 100 {
+			b.Fatal(out)
+		}
+	}
+}
