@@ -165,8 +165,8 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 		return shell.Main, true
 	}
 	program, ok := commands.Lookup(name)
-	if ok && (name == "curl" || name == "wget") && c.network != nil {
-		program = commands.WithNetwork(program, commands.Network{Outside: c.network, Authorities: c.authorities})
+	if ok && (name == "curl" || name == "wget") && c.outside.run.Load() != nil {
+		program = commands.WithNetwork(program, commands.Network{Outside: &c.outside, Authorities: c.authorities})
 	}
 	return program, ok
 }
