@@ -10,11 +10,15 @@ import os
 import sys
 import time
 
-import httpx
 import mcp
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+
+try:
+    import httpx2 as httpx  # what version 2 of the SDK uses
+except ImportError:
+    import httpx
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
