@@ -3,168 +3,22 @@ package httpserve
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 
 	"coderunner/internal/server"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// runFunc is a runner that is only its Run.
-type runFunc func(ctx context.Context, req runners.Request) (*runners.Outcome, error)
-
-func (f runFunc) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
-	return f(ctx, req)
-}
-func (runFunc) Lock(context.Context, runners.Request) (*runners.Locked, error) {
-	return nil, errors.New("not called")
-}
-func (runFunc) Warm(context.Context, []string, runners.ProgressFunc) error { return nil }
-func (runFunc) Versions() map[string]string                                { return nil }
-func (runFunc) Close() error                                               { return nil }
-
-// leave answers with the code as stdout and as a file.
-func leave(_ context.Context, req runners.Request) (*runners.Outcome, error) {
-	return &runners.Outcome{Status: runners.Succeeded, Stdout: req.Code, Files: []runners.LeftFile{{Path: "out.bin", Size: 3, MIME: "application/octet-stream", Data: []byte{0, 255, 1}}}}, nil
-}
-
-// Tokens of the tests' clients.
-const (
-	alice = "alice-0123456789"
-	bob   = "bob-0123456789ab"
-)
-
-// site is a server in a test.
-type site struct {
-	t    *testing.T
-	url  string // without a path
-	http *http.Client
-	s    *Server
-	stop func() error // ends it, once
-}
-
-// open serves with a runner. change may change the options.
-func open(t *testing.T, run runFunc, change func(*Options)) *site {
-	t.Helper()
-	o := Options{Addr: "127.0.0.1:0", Tokens: []Token{{"alice", alice}, {"bob", bob}}, Drain: 5 * time.Second,
-		MCP: server.Config{Name: "coderunner", Version: "test", Runners: map[runners.Language]runners.Runner{runners.Python: run}}}
-	if change != nil {
-		change(&o)
-	}
-	s, err := Listen(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx) }()
-	x := &site{t: t, url: strings.TrimSuffix(s.URL(), "/mcp"), s: s, http: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}}
-	stopped := false
-	x.stop = func() error {
-		if stopped {
-			return nil
-		}
-		stopped = true
-		cancel()
-		return <-served
-	}
-	t.Cleanup(func() {
-		x.http.CloseIdleConnections()
-		if err := x.stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return x
-}
-
-// do sends a request, with headers "Name: value", and returns the answer with its body.
-func (x *site) do(method, path, body string, headers ...string) (*http.Response, string) {
-	x.t.Helper()
-	req, err := http.NewRequest(method, x.url+path, strings.NewReader(body))
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		if req.Header.Set(name, value); name == "Host" {
-			req.Host = value
-		}
-	}
-	answer, err := x.http.Do(req)
-	if err != nil {
-		x.t.Errorf("%s %s: %v", method, path, err)
-		return &http.Response{}, ""
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		x.t.Errorf("%s %s: %v", method, path, err)
-	}
-	return answer, string(text)
-}
-
-// user is one MCP session of a client.
-type user struct {
-	*site
-	headers []string
-	id      int
-}
-
-func (x *site) user(token string) *user {
-	x.t.Helper()
-	u := &user{site: x, headers: []string{"Authorization: Bearer " + token, "Content-Type: application/json", "Accept: application/json, text/event-stream"}}
-	answer, text := x.do("POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`, u.headers...)
-	if answer.StatusCode != http.StatusOK {
-		x.t.Fatalf("initialize: %d %s", answer.StatusCode, text)
-	}
-	u.headers = append(u.headers, "Mcp-Session-Id: "+answer.Header.Get("Mcp-Session-Id"))
-	return u
-}
-
-// ask sends a request and returns the message that answers it.
-func (u *user) ask(method string, params any) string {
-	u.t.Helper()
-	u.id++
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": u.id, "method": method, "params": params})
-	if err != nil {
-		u.t.Fatal(err)
-	}
-	_, text := u.do("POST", "/mcp", string(body), u.headers...)
-	return text
-}
-
-func (u *user) call(tool string, arguments map[string]any) string {
-	u.t.Helper()
-	return u.ask("tools/call", map[string]any{"name": tool, "arguments": arguments})
-}
-
-func (u *user) run(code string) string {
-	u.t.Helper()
-	return u.call("run_code", map[string]any{"language": "python", "code": code})
-}
 
 // What passes without a token, by whom the server may be called, and from where.
 func TestWhoMayAsk(t *testing.T) {
@@ -341,74 +195,6 @@ func TestPlaintext(t *testing.T) {
 	}
 }
 
-// writeCertificate makes a pair for 127.0.0.1.
-func writeCertificate(t *testing.T, cert, key, name string) {
-	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, about, about, &k.PublicKey, k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// A certificate that is replaced on disk is used from then on; half of a pair is not.
-func TestTLS(t *testing.T) {
-	cert, key := filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key")
-	writeCertificate(t, cert, key, "first")
-	x := open(t, leave, func(o *Options) { o.TLSCert, o.TLSKey = cert, key })
-	if text := x.user(alice).run("over TLS"); !strings.Contains(text, "over TLS") {
-		t.Error(text)
-	}
-	c, err := loadTLS(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := &certificate{cert: cert, key: key}
-	name := func() string {
-		files.checked = time.Time{}
-		pair, err := files.get(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		leaf, err := x509.ParseCertificate(pair.Certificate[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return leaf.Subject.CommonName
-	}
-	if c.MinVersion < tls.VersionTLS12 || name() != "first" {
-		t.Errorf("version %x, name %s", c.MinVersion, name())
-	}
-	writeCertificate(t, cert, filepath.Join(t.TempDir(), "elsewhere"), "half")
-	later := time.Now().Add(time.Minute)
-	if err := os.Chtimes(cert, later, later); err != nil {
-		t.Fatal(err)
-	}
-	if got := name(); got != "first" {
-		t.Errorf("with half of a new pair: %s", got)
-	}
-	writeCertificate(t, cert, key, "second")
-	if err := os.Chtimes(cert, later, later); err != nil {
-		t.Fatal(err)
-	}
-	if got := name(); got != "second" {
-		t.Errorf("with a new pair: %s", got)
-	}
-}
-
 // The metrics count what happened, and tell nothing of whose it was.
 func TestMetrics(t *testing.T) {
 	started, finish := make(chan bool, 2), make(chan bool)
@@ -507,6 +293,7 @@ func TestTraces(t *testing.T) {
 // Who sends headers slowly is cut off; who sends none keeps nobody else from being served.
 func TestManyConnections(t *testing.T) {
 	x := open(t, leave, nil)
+	var slow []net.Conn
 	for i := range 200 {
 		c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
 		if err != nil {
@@ -515,6 +302,7 @@ func TestManyConnections(t *testing.T) {
 		defer c.Close()
 		if i%2 == 0 {
 			fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: local")
+			slow = append(slow, c)
 		} else {
 			fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
 			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "401") {
@@ -533,5 +321,14 @@ func TestManyConnections(t *testing.T) {
 	}
 	if text := x.user(alice).run("served"); !strings.Contains(text, "served") {
 		t.Error(text)
+	}
+	if os.Getenv("CODERUNNER_LONG") == "" {
+		return
+	}
+	for _, c := range slow {
+		_ = c.SetReadDeadline(time.Now().Add(2 * headerTime))
+		if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal("who sends headers slowly is not cut off")
+		}
 	}
 }
