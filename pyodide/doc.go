@@ -68,8 +68,9 @@
 //
 // # Limits
 //
-// Threads take turns on one processor. No subprocesses or sockets, as there are
-// none in Pyodide. No JavaScript: the modules js and pyodide_js raise ImportError.
+// Threads take turns on one processor. Other processes are the host's
+// (Options.Process); a process is never a copy. No
+// JavaScript: the modules js and pyodide_js raise ImportError.
 //
 // # Testing
 //

@@ -33,6 +33,7 @@ type instance struct {
 	dead        bool                    // no export may be called any more
 	written     []linmem.Range          // see detach
 	linking     *linking                // of shared libraries and functions of C
+	remapped    []linmem.Range          // was shared memory, and is not the snapshot's any more
 
 	// Of the interpreter that has it now.
 	signals  *signals

@@ -139,6 +139,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 		CallHandler: func(ctx context.Context, _ uint32, signal int32) {
 			in.callback(ctx, "PyErr_SetInterruptEx", uint32(signal))
 		},
+		MapShared: in.mapShared, UnmapShared: in.unmapShared,
 		OpenHost: func(ctx context.Context, name string, flags uint32) (memfs.Stream, abi.Errno) {
 			if name == tlsDevice {
 				return in.tls(ctx, flags)

@@ -100,7 +100,7 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 		return err
 	}
 	where := slices.Clone(in.above)
-	for _, r := range written {
+	for _, r := range append(written, in.remapped...) {
 		where = append(where, snapshot.Extent(r))
 	}
 	sortExtents(where)

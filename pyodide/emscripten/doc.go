@@ -4,8 +4,9 @@
 //
 // It reaches nothing of the machine by itself. Files are in a [memfs.FS],
 // standard input and output are the reader and the writers of [Config], time
-// is [Config.Now]. Sockets, subprocesses and JavaScript are not there, and
-// fail as they do on a system without them.
+// is [Config.Now]. JavaScript is not there. Other processes are started by the
+// calls of package pyodide, which give them a [Process] of their own on the same
+// files.
 //
 // A [Process] is the state of one interpreter. [Rows] are the functions, the
 // same for all: they find the process in the context of the call, where
@@ -38,8 +39,9 @@
 //
 // # Limits
 //
-// The notes of [Rows] say what is missing. There is no subprocess and no thread; there is one user, whose id is 0 and who has no privileges (see
-// memfs); advisory locks always succeed, as nobody else is there.
+// The notes of [Rows] say what is missing. There is one user, whose
+// id is 0 and who has no privileges (see memfs). Advisory locks always succeed,
+// also while another process has one.
 //
 // # Testing
 //

@@ -193,7 +193,8 @@ func (k *kernel) write(fd int, s string) abi.Errno {
 // someGuest is one in which nothing happens.
 func someGuest() Guest {
 	return Guest{
-		Malloc: func(context.Context, uint32) uint32 { return 0 }, Free: func(context.Context, uint32) {}, Memalign: memalign,
+		MapShared: func(*memfs.File, uint32, uint32, int64) abi.Errno { return abi.EOPNOTSUPP },
+		Malloc:    func(context.Context, uint32) uint32 { return 0 }, Free: func(context.Context, uint32) {}, Memalign: memalign,
 		SetErrno: func(context.Context, int32) {}, Raise: func(context.Context, string) {}, DlError: func(context.Context, string) {},
 		CallHandler: func(context.Context, uint32, int32) {}, Alarm: func(uint32) {},
 		Dlopen:          func(context.Context, uint32) int32 { return 0 },

@@ -48,12 +48,15 @@ func doMmap(c call) abi.Errno {
 	if errno != abi.OK {
 		return errno
 	}
+	c.p.dropMappings(addr, length)
 	m := &mapping{file: f.Ref(), offset: off, shared: shared && prot&protWrite != 0}
+	if shared && c.p.Guest.MapShared(f, addr, length, off) == abi.OK {
+		m.live, m.shared = true, false
+	}
 	if m.shared {
 		b, _ := c.mem.Bytes(addr, length)
 		m.sums = checksums(b)
 	}
-	c.p.mappings.drop(addr, length)
 	m.length = length
 	c.p.mappings[addr] = m
 	c.mem.PutUint32(c.u32(5), 1)
@@ -115,6 +118,9 @@ func doMunmap(c call) abi.Errno {
 		return abi.OK
 	}
 	errno := m.writeBack(c, c.u32(0), c.u32(1))
+	if m.live {
+		c.p.Guest.UnmapShared(c.u32(0), m.length)
+	}
 	delete(c.p.mappings, c.u32(0))
 	m.file.Close()
 	return errno

@@ -65,6 +65,11 @@ type Guest struct {
 	Raise func(ctx context.Context, message string)
 	// CallHandler calls the signal handler at slot fn of the table.
 	CallHandler func(ctx context.Context, fn uint32, signal int32)
+	// MapShared makes a part of the memory the file's own, from off on, which
+	// only some files have: others are an error. UnmapShared ends that.
+	MapShared   func(f *memfs.File, addr, length uint32, off int64) abi.Errno
+	UnmapShared func(addr, length uint32)
+
 	// OpenHost opens the device of OpenHost.
 	OpenHost func(ctx context.Context, name string, flags uint32) (memfs.Stream, abi.Errno)
 	// Alarm is called when one of the process's Timers has run out, on a
@@ -138,17 +143,21 @@ type mapping struct {
 	length uint32
 	offset int64
 	shared bool // writes go to the file
+	live   bool // it is memory that the file has, too
 	sums   []uint64
 }
 
-// drop drops the mappings of a range. The guest may have freed their memory
+// dropMappings drops the mappings of a range. The guest may have freed their memory
 // without munmap, so that it was given out again.
-func (ms mappings) drop(addr, length uint32) {
+func (p *Process) dropMappings(addr, length uint32) {
 	end := uint64(addr) + uint64(length)
-	for at, m := range ms {
+	for at, m := range p.mappings {
 		if uint64(at) < end && uint64(addr) < uint64(at)+uint64(m.length) {
+			if m.live {
+				p.Guest.UnmapShared(at, m.length)
+			}
 			m.file.Close()
-			delete(ms, at)
+			delete(p.mappings, at)
 		}
 	}
 }
@@ -181,7 +190,7 @@ func (p *Process) SetMemory(m api.Memory) { p.mem = hostfn.NewMem(m) }
 // Close closes the descriptors and stops the timers. The guest must not run.
 func (p *Process) Close() {
 	p.Timers.stopAll()
-	p.mappings.drop(0, math.MaxUint32)
+	p.dropMappings(0, math.MaxUint32)
 	p.fds.closeAll()
 	if p.ownNet {
 		p.net.Close()

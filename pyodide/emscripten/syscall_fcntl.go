@@ -2,7 +2,6 @@ package emscripten
 
 import (
 	"coderunner/pyodide/abi"
-	"coderunner/pyodide/netstack"
 )
 
 // doFcntl64 is fcntl64(fd, command, *argument). Locks succeed: nobody else is
@@ -108,7 +107,7 @@ func (c call) pointee(varargs uint32) (uint32, abi.Errno) {
 }
 
 // fionread stores how many bytes of a regular file are left to read, or wait in a
-// socket.
+// socket or a pipe.
 func (c call) fionread() abi.Errno {
 	f, errno := c.file(0)
 	if errno != abi.OK {
@@ -118,7 +117,7 @@ func (c call) fionread() abi.Errno {
 	if errno != abi.OK {
 		return errno
 	}
-	if s, ok := f.Stream().(*netstack.Socket); ok {
+	if s, ok := f.Stream().(interface{ Available() int }); ok {
 		return fault(c.mem.PutUint32(addr, uint32(s.Available())))
 	}
 	st := f.Stat()

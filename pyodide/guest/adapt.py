@@ -81,6 +81,32 @@ def _multiprocessing_context(module):
     module._default_context = module.DefaultContext(spawn)
 
 
+def _resource_tracker(module):
+    """There is nothing to clean up after a program here, and so no process that
+    would."""
+    tracker = module.ResourceTracker
+    tracker.ensure_running = lambda self: None
+    tracker._send = lambda self, cmd, name, rtype: None
+    tracker.getfd = lambda self: _null_file()
+    for name in ("ensure_running", "register", "unregister", "getfd"):
+        setattr(module, name, getattr(module._resource_tracker, name))
+
+
+def _null_file():
+    global _null
+    if _null is None:
+        _null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    return _null
+
+
+_null = None
+
+
+def _multiprocessing_heap(module):
+    """Memory for Value and Array is to be shared, which files in /dev/shm are."""
+    module.Arena._dir_candidates = ["/dev/shm"]
+
+
 def _tqdm(module):
     """Its monitor would be a thread; without it, it warns of that."""
     module.tqdm.monitor_interval = 0
@@ -114,6 +140,8 @@ _CHANGES = {
     "_socket": _socket,
     "asyncio.base_events": _base_events,
     "multiprocessing.context": _multiprocessing_context,
+    "multiprocessing.heap": _multiprocessing_heap,
+    "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
     "locale": _locale,
     "pyodide.http": _pyodide_http,

@@ -28,6 +28,9 @@ type contents struct {
 	held  int64 // bytes charged to the budget
 	first []byte
 	rest  map[int64][]byte // by index, from 1
+
+	shares bool   // may be shared memory
+	shared Shared // the first chunks; nil: none
 }
 
 func (c *contents) chunk(i int64) []byte {
@@ -155,7 +158,7 @@ func (c *contents) cut(b *budget, i int64, at int) {
 	if at >= len(k) {
 		return
 	}
-	if at > len(k)/2 {
+	if at > len(k)/2 || c.sharedChunk(i) {
 		clear(k[at:])
 		return
 	}

@@ -15,7 +15,10 @@ func rdev(major, minor uint32) uint32 { return major<<8 | minor }
 // MakeDevices fills /dev, which it makes if need be. Opening /dev/stdin, /dev/stdout
 // and /dev/stderr is like dup of the opener's descriptor: see [WithFiles].
 func (fsys *FS) MakeDevices() error {
-	if err := fsys.MkdirAll("/dev", 0o755); err != nil {
+	if err := fsys.MkdirAll("/dev/shm", 0o755); err != nil {
+		return err
+	}
+	if err := fsys.ShareFiles("/dev/shm"); err != nil {
 		return err
 	}
 	always := func(s Stream) func(context.Context, uint32) (Stream, abi.Errno) {

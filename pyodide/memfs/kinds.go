@@ -109,6 +109,7 @@ type directory struct {
 	pins    int
 	charged bool
 	scratch bool // see FS.Scratch
+	shares  bool // see FS.ShareFiles
 }
 
 type entry struct {

@@ -50,6 +50,7 @@ func (fsys *FS) releaseLocked(n *Node) {
 	switch k := n.kind.(type) {
 	case *contents:
 		k.truncate(&fsys.bytes, 0)
+		k.unshare(fsys)
 	case *symlink:
 		fsys.bytes.give(int64(len(k.target)))
 		k.target = ""

@@ -132,6 +132,7 @@ func (fsys *FS) openNewLocked(p location, flags, perm uint32, who actor) (*Node,
 		return &Node{kind: otherFile(abi.S_IFREG), perm: st.Mode & 0o7777, nlink: 1, host: o, seen: st}, out, abi.OK
 	}
 	n := fsys.newFile(abi.S_IFREG, perm)
+	n.data().shares = p.parent.dir().shares
 	return n, nil, fsys.addLocked(p.parent, p.name, n)
 }
 

@@ -106,6 +106,7 @@ func (p *pipe) open(ctx context.Context, b *budget, flags uint32) (Stream, abi.E
 	return end, abi.OK
 }
 
+// count reads a number that p.mu guards.
 func (p *pipe) count(ends *int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,6 +244,9 @@ func (end *pipeEnd) Ready() (ev abi.Events) {
 	}
 	return ev
 }
+
+// Available returns how many bytes are there to be read.
+func (end *pipeEnd) Available() int { return end.p.count(&end.p.n) }
 
 // Watch implements Poller.
 func (end *pipeEnd) Watch(ch chan<- struct{}) (stop func()) { return end.p.Watch(ch) }

@@ -37,7 +37,7 @@ const (
 	noServer  = "A server cannot be reached here: call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
 	noClient  = "The test client needs a package that is not installed: " + giveIt + "."
 	noParser  = `Use the parser "html.parser".`
-	noPool    = "There are no other processes here: call the function in a loop, or with map."
+	onlySpawn = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
 )
 
 // hint returns what to do about an error, or "".
@@ -53,8 +53,8 @@ func (j *job) hint(e *runners.Error) string {
 		return j.moduleHint(e.Message)
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
 		return noThreads
-	case e.Type == "NotImplementedError" && strings.Contains(e.Message, "multiprocessing"):
-		return noPool
+	case e.Type == "ValueError" && strings.HasPrefix(e.Message, "cannot find context for"):
+		return onlySpawn
 	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):
 		return noLoop
 	case e.Type == "Error" && e.Message == "unsupported locale setting":

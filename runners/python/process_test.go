@@ -124,3 +124,110 @@ func TestProcessLimits(t *testing.T) {
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "\n", `\n`) + "'" }
+
+// A program whose processes do what people use multiprocessing for. The file is
+// imported by each of them.
+const multiprocessing = `
+import multiprocessing as mp, os, time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import shared_memory
+
+def square(x):
+    return x * x
+
+def put(queue, n):
+    for i in range(n):
+        queue.put(i)
+    queue.put(None)
+
+def add(value, array, lock, n):
+    for i in range(n):
+        with lock:
+            value.value += 1
+            array[i % len(array)] += 1
+
+def answer(pipe):
+    pipe.send(pipe.recv() + 1)
+
+def write(name):
+    memory = shared_memory.SharedMemory(name)
+    memory.buf[100_000:100_005] = b"hello"
+    memory.close()
+
+def meet(barrier, event, queue):
+    barrier.wait()
+    event.wait()
+    queue.put(os.getpid())
+
+def fill(d):
+    d["child"] = os.getpid()
+
+if __name__ == "__main__":
+    assert mp.get_all_start_methods() == ["spawn"]
+    queue = mp.Queue()
+    p = mp.Process(target=put, args=(queue, 100))
+    p.start()
+    assert sum(iter(queue.get, None)) == 4950
+    p.join()
+    assert p.exitcode == 0
+
+    with mp.Pool(2) as pool:
+        assert pool.map(square, range(10)) == [x * x for x in range(10)]
+        assert pool.apply_async(square, (7,)).get(60) == 49
+    with ProcessPoolExecutor(2) as executor:
+        assert list(executor.map(square, range(5))) == [0, 1, 4, 9, 16]
+
+    ours, theirs = mp.Pipe()
+    p = mp.Process(target=answer, args=(theirs,))
+    p.start()
+    ours.send(41)
+    assert ours.recv() == 42
+    p.join()
+
+    value, array, lock = mp.Value("i", 0, lock=False), mp.Array("i", 10), mp.Lock()
+    ps = [mp.Process(target=add, args=(value, array, lock, 500)) for _ in range(2)]
+    [p.start() for p in ps]
+    [p.join() for p in ps]
+    assert value.value == 1000 and array[:] == [100] * 10
+
+    memory = shared_memory.SharedMemory(create=True, size=200_000)
+    p = mp.Process(target=write, args=(memory.name,))
+    p.start()
+    p.join()
+    assert bytes(memory.buf[100_000:100_006]) == b"hello\0"
+    memory.close()
+    memory.unlink()
+
+    barrier, event = mp.Barrier(3), mp.Event()
+    ps = [mp.Process(target=meet, args=(barrier, event, queue)) for _ in range(2)]
+    [p.start() for p in ps]
+    barrier.wait()
+    event.set()
+    assert {queue.get(), queue.get()} == {p.pid for p in ps}
+    [p.join() for p in ps]
+
+    with mp.Manager() as manager:
+        d = manager.dict()
+        p = mp.Process(target=fill, args=(d,))
+        p.start()
+        p.join()
+        assert dict(d) == {"child": p.pid}
+
+    s = mp.BoundedSemaphore(1)
+    assert s.acquire(timeout=1) and not s.acquire(timeout=0.01)
+    s.release()
+    try:
+        s.release()
+    except ValueError:
+        print("done")
+`
+
+func TestMultiprocessing(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	o := run(t, r, multiprocessing)
+	if o.Status != runners.Succeeded || o.Stdout != "done\n" || o.Stderr != "" {
+		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
+	}
+	// Nothing of it is left for the next program.
+	value(t, run(t, r, "import os\nos.listdir('/dev/shm')"), "[]")
+}
