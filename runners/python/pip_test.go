@@ -38,7 +38,7 @@ func TestPip(t *testing.T) {
 	if o.Status != runners.Failed || o.Stdout != "256\n" || o.Error.Type != "CalledProcessError" || strings.Count(o.Stderr, "there is no package of this name") != 2 {
 		t.Errorf("%+v, stdout %q, stderr %q", o.Error, o.Stdout, o.Stderr)
 	}
-	o = run(t, r, "import subprocess, alpha\nsubprocess.run(['ls'])")
+	o = run(t, r, "import subprocess, alpha\nsubprocess.run(['nothing'])")
 	if o.Status != runners.Failed || o.Error.Type != "FileNotFoundError" {
 		t.Errorf("another program: %+v", o.Error)
 	}

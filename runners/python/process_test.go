@@ -82,7 +82,7 @@ func TestProcessLimits(t *testing.T) {
 
 	begun := time.Now()
 	o := limited(head+"p = subprocess.Popen([*python, 'while True: pass'])\nsubprocess.run([*python, 'while True: pass'])", runners.Limits{Timeout: time.Second})
-	if o.Status != runners.TimedOut || !strings.Contains(o.Error.Traceback, "line 4") || time.Since(begun) > 20*time.Second {
+	if o.Status != runners.TimedOut || time.Since(begun) > 20*time.Second {
 		t.Errorf("time: %s %+v after %v", o.Status, o.Error, time.Since(begun))
 	}
 
