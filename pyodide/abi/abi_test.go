@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -195,4 +196,23 @@ func TestTimespec(t *testing.T) {
 	if !ts.Before(Timespec{-1, 6}) || !ts.Before(Timespec{0, 0}) || ts.Before(ts) || (Timespec{1, 0}).Before(ts) {
 		t.Error("Before is not an order")
 	}
+}
+
+// FuzzSockaddr: what can be decoded survives being encoded.
+func FuzzSockaddr(f *testing.F) {
+	for _, a := range []Sockaddr{
+		{Family: AF_INET, IP: netip.MustParseAddrPort("127.0.0.1:80")}, {Family: AF_UNIX, Path: "/tmp/s"}, {Family: AF_UNIX, Path: "\x00abstract\x00"},
+		{Family: AF_INET6, IP: netip.MustParseAddrPort("[::1]:443"), Flow: 1, Scope: 2}, {Family: AF_UNIX}, {},
+	} {
+		f.Add(a.Encode())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, e := DecodeSockaddr(b)
+		if e != OK {
+			return
+		}
+		if again, e := DecodeSockaddr(a.Encode()); e != OK || again != a {
+			t.Errorf("%+v becomes %+v, %v", a, again, e)
+		}
+	})
 }

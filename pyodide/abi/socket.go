@@ -142,7 +142,7 @@ func (a Sockaddr) Encode() []byte {
 		return le.AppendUint32(append(b, to[:]...), a.Scope)
 	case AF_UNIX:
 		b = append(b, a.Path...)
-		if a.Path != "" && a.Path[0] != 0 {
+		if a.Path != "" && a.Path[0] != 0 && len(a.Path) < sunPathMax {
 			b = append(b, 0)
 		}
 	}

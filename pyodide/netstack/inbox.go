@@ -34,7 +34,8 @@ type message struct {
 
 const (
 	firstRing     = 4 << 10
-	defaultLimit  = 256 << 10
+	defaultLimit  = 256 << 10 // of messages and AF_UNIX
+	tcpLimit      = 2 << 20   // about what Linux lets a connection of its loopback grow to
 	maxLimit      = 4 << 20
 	messageCost   = 256 // bytes, beside the data
 	maxMarks      = 64
@@ -44,7 +45,12 @@ const (
 func (in *inbox) empty() bool { return in.n == 0 && len(in.list) == 0 }
 
 // limitLocked is how many bytes may wait for k to read them.
-func (k *Socket) limitLocked() int { return cmp.Or(k.opts.limit, defaultLimit) }
+func (k *Socket) limitLocked() int {
+	if k.Type == abi.SOCK_STREAM && k.Domain != abi.AF_UNIX {
+		return cmp.Or(k.opts.limit, tcpLimit)
+	}
+	return cmp.Or(k.opts.limit, defaultLimit)
+}
 
 // fullLocked reports whether nothing can be sent to k.
 func (k *Socket) fullLocked() bool {

@@ -199,7 +199,7 @@ func TestBlocking(t *testing.T) {
 		held := int64(0)
 		s := New(Options{Reserve: func(n int64) bool { held += n; return true }, Unreserve: func(n int64) { held -= n }})
 		client, server := dial(t, s)
-		data := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
+		data := bytes.Repeat([]byte("0123456789abcdef"), 300_000)
 		go func() {
 			if n, e := client.Write(bg, data, false); n != len(data) || e != abi.OK {
 				t.Errorf("Write = %d, %v", n, e)

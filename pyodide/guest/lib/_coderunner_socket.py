@@ -56,19 +56,16 @@ class socket(_C):
     __slots__ = ("_family",)
 
     def __init__(self, family=-1, type=-1, proto=-1, fileno=None):
-        if fileno is None and family in (AF_INET6, AF_UNIX):
-            kind = 1 if type == -1 else type
-            number, fileno = call("socket.open", [family, kind | _socket.SOCK_CLOEXEC, max(proto, 0)])
-            _check(number)
-            _C.__init__(self, AF_INET, kind, max(proto, 0), fileno)
-        else:
+        if family not in (AF_INET6, AF_UNIX):
             _C.__init__(self, family, type, proto, fileno)
-            if fileno is not None and family == -1:
-                family = _C.getsockopt(self, _socket.SOL_SOCKET, _socket.SO_DOMAIN)
-            elif family == -1:
-                family = AF_INET
-            if family in (AF_INET6, AF_UNIX):
-                _C.__init__(self, AF_INET, _C.type.__get__(self), _C.proto.__get__(self), fileno)
+            if family == -1:
+                family = AF_INET if fileno is None else _C.getsockopt(self, _socket.SOL_SOCKET, _socket.SO_DOMAIN)
+        elif fileno is None:
+            type, proto = 1 if type == -1 else type, max(proto, 0)
+            number, fileno = call("socket.open", [family, type | _socket.SOCK_CLOEXEC, proto])
+            _check(number)
+        if family in (AF_INET6, AF_UNIX):
+            _C.__init__(self, AF_INET, type, proto, fileno)
         self._family = family
 
     @property
