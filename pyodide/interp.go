@@ -112,11 +112,14 @@ type Interp struct {
 
 // Mount mounts a tree read-only at dir, which is created if need be; entries
 // that dir has already stay.
-func (in *Interp) Mount(dir string, tree fs.FS) error {
-	if err := in.fs.MkdirAll(dir, 0o755); err != nil {
+func (in *Interp) Mount(dir string, tree fs.FS) error { return MountTree(in.fs, dir, tree) }
+
+// MountTree is [Interp.Mount] on a file system of [Runtime.NewFS].
+func MountTree(fsys *memfs.FS, dir string, tree fs.FS) error {
+	if err := fsys.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
-	if err := in.fs.MountInto(dir, tree); err != nil {
+	if err := fsys.MountInto(dir, tree); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
 	return nil
@@ -137,17 +140,20 @@ func NewHostDir(root *os.Root, rules HostDirRules) *HostDir { return hostdir.New
 // program's memory; entries that dir has already stay. Files created in
 // [Home], /lib and /dev stay in memory, and in /tmp unless the rules let it be
 // written.
-func (in *Interp) MountHostDir(dir string, f *HostDir) error {
+func (in *Interp) MountHostDir(dir string, f *HostDir) error { return MountHostDir(in.fs, dir, f) }
+
+// MountHostDir is [Interp.MountHostDir] on a file system of [Runtime.NewFS].
+func MountHostDir(fsys *memfs.FS, dir string, f *HostDir) error {
 	// Directories created above it are read-only: programs would take them for
 	// the host's.
-	err := in.fs.MkdirAll(path.Dir(dir), 0o555)
+	err := fsys.MkdirAll(path.Dir(dir), 0o555)
 	if err == nil {
-		err = in.fs.MkdirAll(dir, 0o755)
+		err = fsys.MkdirAll(dir, 0o755)
 	}
 	if err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
-	if err := in.fs.MountHostDir(dir, f); err != nil {
+	if err := fsys.MountHostDir(dir, f); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
 	}
 	return nil

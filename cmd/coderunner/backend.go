@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -83,14 +84,14 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 	if only == "" || host.Runs(only) {
 		err = b.openHost(cfg)
 	}
-	if err == nil && (only == "" || only == runners.Bash) {
-		b.openBash()
-	}
 	if err == nil && only != runners.Python && only != runners.Bash && !host.Runs(only) {
 		err = b.openDeno(cfg, ahead, log)
 	}
-	if err == nil && (only == runners.Python || only == "") {
+	if err == nil && (only == runners.Python || only == runners.Bash || only == "") {
 		err = b.openPython(cfg, ahead, log)
+	}
+	if err == nil && (only == runners.Bash || only == "") {
+		b.openBash()
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -111,9 +112,16 @@ func (b *backend) openHost(cfg Config) error {
 	return nil
 }
 
-// openBash opens the shell's runner.
+// openBash opens the shell's runner, which the Python of scripts is part of.
 func (b *backend) openBash() {
-	b.bash = bash.New(bash.Config{Policy: b.policy})
+	python := b.python.(*python.Runner)
+	b.bash = bash.New(bash.Config{Policy: b.policy, Python: func(ctx context.Context, req runners.Request) (*bash.Machine, error) {
+		m, err := python.Machine(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Packages: m.Packages, Close: m.Close}, nil
+	}})
 	b.warming[b.bash] = new(sync.WaitGroup)
 }
 

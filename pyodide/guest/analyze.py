@@ -427,11 +427,14 @@ def _installs(tree):
         name = getattr(f, "attr", getattr(f, "id", ""))
         if (name in _RUN or name in _PIP) and node.args:
             bound = _bindings(tree) if bound is None else bound
-            words = ["pip"] if name in _PIP else []
+            commands = [["pip"] if name in _PIP else []]
             for text in _texts(node.args[0], bound, _joined):
-                words += _coderunner_pip.split(text) if "install " in text else [text]
-            for requirement in _coderunner_pip.requirements(words) or ():
-                yield requirement, True
+                first, *others = _coderunner_pip.commands(text) if "install " in text else [[text]]
+                commands[0] += first
+                commands += others
+            for words in commands:
+                for requirement in _coderunner_pip.requirements(words) or ():
+                    yield requirement, True
         if not (
             type(f) is ast.Name and f.id in functions
             or type(f) is ast.Attribute and f.attr == "install" and getattr(f.value, "id", "") in modules

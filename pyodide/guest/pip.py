@@ -64,25 +64,25 @@ def _is_pip(word):
     return name in _PIPS or name[:4] == "pip3" and name[4:5] == "."
 
 
-def _commands(text):
-    """The words of each command of a line for a shell, which all have to succeed."""
+def commands(text):
+    """The words of each command of a line for a shell."""
     words = [[]]
     for word in split(text.replace("&&", " && ").replace(";", " ; ")):
         if word in ("&&", ";"):
             words.append([])
         else:
             words[-1].append(word)
-    return [w for w in words if w]
+    return [w for w in words if w] or [[]]
 
 
 def _finished(args):
     """(exit code, output, error) of a command line that is pip's, else None."""
     try:
         one = isinstance(args, (str, bytes, os.PathLike))
-        commands = _commands(os.fsdecode(args)) if one else [[os.fsdecode(a) for a in args]]
+        lines = commands(os.fsdecode(args)) if one else [[os.fsdecode(a) for a in args]]
     except TypeError:
         return None
-    found = [requirements(words) for words in commands]
+    found = [requirements(words) for words in lines]
     if not found or None in found:
         return None
     wanted = [r for some in found for r in some]
@@ -161,11 +161,68 @@ class _Finder:
 
 
 def _main(args=None):
-    code = _run(["pip", *(sys.argv[1:] if args is None else args)])
-    if code is None:
-        sys.stderr.write("ERROR: there is no pip here but for its install: importlib.metadata knows what is installed\n")
+    args = list(sys.argv[1:] if args is None else args)
+    code = _run(["pip", *args])
+    if code is not None:
+        return code
+    command = next((a for a in args if not a.startswith("-") or a in ("-V", "--version")), "")
+    show = _SHOWN.get(command)
+    if show is None:
+        sys.stderr.write(f"ERROR: pip {command} is not here: there are install, uninstall, list, freeze, show and --version\n")
         return 1
+    return show([a for a in args if a != command and not a.startswith("-")])
+
+
+def _installed():
+    import importlib.metadata
+
+    return sorted({(d.name, d.version) for d in importlib.metadata.distributions()}, key=lambda d: d[0].lower())
+
+
+def _list(_):
+    rows = [("Package", "Version"), *_installed()]
+    wide = [max(len(r[i]) for r in rows) for i in (0, 1)]
+    rows.insert(1, ("-" * wide[0], "-" * wide[1]))
+    print("\n".join(f"{name:{wide[0]}} {version}" for name, version in rows))
+    return 0
+
+
+def _freeze(_):
+    for name, version in _installed():
+        print(f"{name}=={version}")
+    return 0
+
+
+def _show(names):
+    import importlib.metadata
+
+    code, shown = 1, False
+    for name in names:
+        try:
+            d = importlib.metadata.metadata(name)
+        except importlib.metadata.PackageNotFoundError:
+            sys.stderr.write(f"WARNING: Package(s) not found: {name}\n")
+            continue
+        print("---\n" * shown + "\n".join(f"{k}: {d.get(k) or ''}" for k in ("Name", "Version", "Summary", "Home-page", "Author", "License")))
+        code, shown = 0, True
     return code
+
+
+def _version(_):
+    print(f"pip (of the sandbox) from {_LIBRARIES} (python {sys.version_info[0]}.{sys.version_info[1]})")
+    return 0
+
+
+_LIBRARIES = "/lib/python3.14/site-packages"
+_SHOWN = {"list": _list, "freeze": _freeze, "show": _show, "-V": _version, "--version": _version}
+
+
+def stands_in():
+    """Whether an import of pip finds this one."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("pip")
+    return spec is not None and isinstance(spec.loader, _Finder)
 
 
 sys.meta_path.append(_Finder())

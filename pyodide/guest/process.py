@@ -406,6 +406,8 @@ def _run(p, main):
         import runpy
 
         _start(os.getcwd() if not safe else None)
+        if value == "pip" and _coderunner_pip.stands_in():
+            raise SystemExit(_coderunner_pip._main())
         runpy._run_module_as_main(value)
     elif kind == "-":
         _start("" if not safe else None)

@@ -3,7 +3,7 @@
 // process of the host and nothing to fetch, so a run begins in microseconds.
 //
 // Python inside a script is the business of whoever opens the runner: see
-// [Config.Python].
+// [Config.Python]. Scripts that start none do not wait for it.
 package bash
 
 import (
@@ -23,12 +23,20 @@ import (
 type Config struct {
 	Policy runners.Policy
 
-	// Python, if not nil, returns the programs of a run that are Python's (python3,
-	// pip), by name, and what ends them. It is called once for each run, and fetches
-	// nothing: that is for a program's start.
-	Python func(fsys *memfs.FS, limits runners.Limits) (lookup func(name string) (kernel.Program, bool), end func())
-	// PythonNames are the names of those programs.
-	PythonNames []string
+	// Python, if not nil, makes what a script runs on that starts Python or has
+	// packages: with the packages that the program of the request would have, which
+	// stands for all that the script shows of Python. It does not run it. The error is
+	// a *[runners.NotInstalledError] if they cannot be installed.
+	Python func(ctx context.Context, req runners.Request) (*Machine, error)
+}
+
+// Machine is files and a table of processes that knows the shell, the commands and
+// Python.
+type Machine struct {
+	FS       *memfs.FS
+	Kernel   *kernel.Kernel
+	Packages []runners.Package // that were installed
+	Close    func()            // is called when the script has ended
 }
 
 // Runner runs scripts. It implements [runners.Runner].
@@ -42,8 +50,7 @@ var _ runners.Runner = (*Runner)(nil)
 // New returns a runner.
 func New(cfg Config) *Runner {
 	return &Runner{cfg: cfg, bin: sync.OnceValues(func() (fs.FS, error) {
-		names := append([]string{"bash", "sh"}, commands.Names()...)
-		return kernel.Bin(append(names, cfg.PythonNames...)...)
+		return kernel.Bin(append([]string{"bash", "sh"}, commands.Names()...)...)
 	})}
 }
 
@@ -69,7 +76,7 @@ func (r *Runner) check(req *runners.Request) (*runners.Outcome, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	if len(req.Packages) == 0 {
+	if len(req.Packages) == 0 || r.cfg.Python != nil {
 		return nil, nil
 	}
 	failed := &runners.NotInstalledError{}
@@ -79,13 +86,20 @@ func (r *Runner) check(req *runners.Request) (*runners.Outcome, error) {
 	return failed.Outcome(), nil
 }
 
-// makeFS returns the file system of a run: a home directory, /tmp, /dev and the few
-// files of /etc that scripts look at.
-func (r *Runner) makeFS(memory int64) (*memfs.FS, error) {
+// newFS returns the file system of a script without Python.
+func newFS(memory int64) (*memfs.FS, error) {
 	fsys := memfs.New(memfs.Options{MaxBytes: memory, NamesCount: true})
+	if err := fsys.MakeDevices(); err != nil {
+		return nil, fmt.Errorf("make /dev: %w", err)
+	}
+	return fsys, nil
+}
+
+// furnish makes the directories and the few files of /etc that scripts look at.
+func furnish(fsys *memfs.FS) error {
 	for _, dir := range []string{home, "/tmp", "/etc", "/var/tmp"} {
 		if err := fsys.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for name, text := range map[string]string{
@@ -96,11 +110,8 @@ func (r *Runner) makeFS(memory int64) (*memfs.FS, error) {
 		"/etc/os-release": "NAME=\"coderunner\"\nID=coderunner\nPRETTY_NAME=\"coderunner's sandbox\"\n",
 	} {
 		if err := fsys.WriteFile(name, []byte(text), 0o644); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := fsys.MakeDevices(); err != nil {
-		return nil, fmt.Errorf("make /dev: %w", err)
-	}
-	return fsys, nil
+	return nil
 }

@@ -16,7 +16,7 @@ const killedCode = 128 + int(kernel.SIGKILL)
 // outcome returns the Outcome of a run by what the host saw: the status of the
 // shell, why the kernel ended all processes, and why ctx ended.
 func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) *runners.Outcome {
-	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: status.Code(), Packages: []runners.Package{}, Continued: j.continued}
+	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: status.Code(), Packages: append([]runners.Package{}, j.Packages...), Continued: j.continued}
 	o.Printed(j.stdout, j.stderr)
 	end := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.ExitCode, o.Error = s, killedCode, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
@@ -41,9 +41,9 @@ func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) 
 			o.Error = &runners.Error{Type: "SyntaxError", Message: j.shell.Syntax, Line: j.shell.Line}
 		}
 	}
-	if j.kernel != nil {
-		o.Usage.CPUMS = j.kernel.CPU().Milliseconds()
-		o.Usage.PeakMemoryBytes, _ = j.fs.Usage()
+	if j.Kernel != nil {
+		o.Usage.CPUMS = j.Kernel.CPU().Milliseconds()
+		o.Usage.PeakMemoryBytes, _ = j.FS.Usage()
 	}
 	return o
 }

@@ -3,10 +3,15 @@ package bash
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,14 +34,11 @@ var errTime = errors.New("the time limit is reached")
 
 // job is one run on its way.
 type job struct {
-	r      *Runner
-	req    runners.Request
-	own    runners.File
-	fs     *memfs.FS
-	kernel *kernel.Kernel
-	end    func() // of Python's programs
-	python func(name string) (kernel.Program, bool)
-	shell  shell.Session
+	r     *Runner
+	req   runners.Request
+	own   runners.File
+	shell shell.Session
+	Machine
 
 	stdout, stderr *runners.Capture
 	continued      *runners.Continued
@@ -54,10 +56,10 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if ctx.Err() != nil {
 		return j.outcome(ctx, 0, nil), nil
 	}
-	if err := j.make(); err != nil {
-		return nil, err
+	if o, err := j.make(ctx); err != nil || o != nil {
+		return o, err
 	}
-	defer j.end()
+	defer j.Close()
 	if o, err := j.fill(); err != nil || o != nil {
 		return o, err
 	}
@@ -85,35 +87,76 @@ func text(code string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(code, "\ufeff"), "\r\n", "\n")
 }
 
-// make makes the file system and the process table.
-func (j *job) make() (err error) {
-	if j.fs, err = j.r.makeFS(j.req.Limits.Memory); err != nil {
-		return err
+// startsPython matches texts that may start Python, or install packages of it.
+var startsPython = regexp.MustCompile(`\b(python|pip|pytest)[0-9.]*\b|\.py\b`)
+
+// make makes the file system and the process table. An Outcome reports that packages
+// cannot be installed.
+func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
+	script := func(f runners.File) bool { return strings.HasSuffix(f.Path, ".sh") && startsPython.Match(f.Data) }
+	if j.r.cfg.Python != nil && (len(j.req.Packages) > 0 || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)) {
+		m, err := j.r.cfg.Python(ctx, j.python())
+		var missing *runners.NotInstalledError
+		switch {
+		case ctx.Err() != nil:
+			return j.outcome(ctx, 0, nil), nil
+		case errors.As(err, &missing):
+			return missing.Outcome(), nil
+		case err != nil:
+			return nil, err
+		}
+		j.Machine = *m
+		return nil, furnish(j.FS)
 	}
-	j.end = func() {}
-	if j.r.cfg.Python != nil {
-		j.python, j.end = j.r.cfg.Python(j.fs, j.req.Limits)
+	j.Machine.Close = func() {}
+	fsys, err := newFS(j.req.Limits.Memory)
+	if err != nil {
+		return nil, err
 	}
 	bin, err := j.r.bin()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	j.kernel, err = kernel.New(kernel.Options{FS: j.fs, Lookup: j.lookup, Bin: bin})
-	return err
+	j.FS = fsys
+	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Bin: bin}); err != nil {
+		return nil, err
+	}
+	return nil, furnish(fsys)
+}
+
+// python returns a program of Python that needs the packages that the script's
+// Python needs.
+func (j *job) python() runners.Request {
+	req := runners.Request{
+		Language: runners.Python, Packages: j.req.Packages, Limits: j.req.Limits, Progress: j.req.Progress,
+		Files: slices.Clone(j.req.Files),
+	}
+	found := shell.FindPython(string(j.own.Data))
+	if found == nil {
+		return req
+	}
+	for _, name := range slices.Sorted(maps.Keys(found.Programs)) {
+		if f := (runners.File{Path: name, Data: []byte(found.Programs[name])}); runners.ValidPath(name) {
+			req.Files = append(slices.DeleteFunc(req.Files, func(g runners.File) bool { return g.Path == name }), f)
+		}
+	}
+	var code strings.Builder
+	for _, words := range found.Installs {
+		list, err := json.Marshal(append([]string{"pip", "install"}, words...))
+		if err == nil {
+			fmt.Fprintf(&code, "import subprocess\nsubprocess.run(%s)\n", list)
+		}
+	}
+	req.Code = code.String()
+	return req
 }
 
 // lookup finds the built-in programs.
-func (j *job) lookup(name string) (kernel.Program, bool) {
+func lookup(name string) (kernel.Program, bool) {
 	if name == "bash" || name == "sh" {
 		return shell.Main, true
 	}
-	if p, ok := commands.Lookup(name); ok {
-		return p, true
-	}
-	if j.python != nil {
-		return j.python(name)
-	}
-	return nil, false
+	return commands.Lookup(name)
 }
 
 // fill writes the session's files, the request's and the script. An Outcome reports
@@ -128,9 +171,9 @@ func (j *job) fill() (*runners.Outcome, error) {
 	}
 	for _, f := range append(j.req.Files[:len(j.req.Files):len(j.req.Files)], j.own) {
 		at := path.Join(home, f.Path)
-		err := j.fs.MkdirAll(path.Dir(at), 0o755)
+		err := j.FS.MkdirAll(path.Dir(at), 0o755)
 		if err == nil {
-			err = j.fs.WriteFile(at, f.Data, 0o755)
+			err = j.FS.WriteFile(at, f.Data, 0o755)
 		}
 		if err != nil {
 			return j.full(err)
@@ -151,20 +194,20 @@ func (j *job) put(f runners.SessionFile) error {
 	at := path.Join(home, f.Path)
 	switch f.Mode.Type() {
 	case fs.ModeDir:
-		return j.fs.MkdirAll(at, uint32(f.Mode.Perm())|0o700)
+		return j.FS.MkdirAll(at, uint32(f.Mode.Perm())|0o700)
 	case fs.ModeSymlink:
-		return j.fs.Symlink(f.Target, nil, at).Err()
+		return j.FS.Symlink(f.Target, nil, at).Err()
 	}
 	b, err := f.Read()
 	if err != nil {
 		return err
 	}
-	return j.fs.WriteFile(at, b, uint32(f.Mode.Perm()))
+	return j.FS.WriteFile(at, b, uint32(f.Mode.Perm()))
 }
 
 // run runs the script until it ends or ctx does, and then ends what it left behind.
 func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error) {
-	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.fs.NewFile(s, flags, abi.S_IFIFO|0o600) }
+	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.FS.NewFile(s, flags, abi.S_IFIFO|0o600) }
 	files := map[int]*memfs.File{
 		0: file(memfs.NewInput(j.req.Stdin), abi.O_RDONLY),
 		1: file(memfs.NewOutput("stdout", j.stdout), abi.O_WRONLY),
@@ -175,7 +218,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 			f.Close()
 		}
 	}()
-	main, err := j.kernel.Main(kernel.Exec{
+	main, err := j.Kernel.Main(kernel.Exec{
 		Path: "/bin/bash", Args: append([]string{"bash", j.own.Path}, j.req.Args...), Env: j.environment(),
 		Dir: home, Umask: umask, Files: files,
 	})
@@ -184,8 +227,8 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	}
 	j.shell.Keep = j.req.Session != nil
 	status, err = main.Run(ctx, j.shell.Program)
-	failure = j.kernel.Failure()
-	j.kernel.End()
+	failure = j.Kernel.Failure()
+	j.Kernel.End()
 	return status, failure, err
 }
 
@@ -202,7 +245,7 @@ func (j *job) environment() []string {
 
 // leave takes the files that the script left.
 func (j *job) leave(o *runners.Outcome) error {
-	dir, err := fs.Sub(j.fs.FS(), home[1:])
+	dir, err := fs.Sub(j.FS.FS(), home[1:])
 	if err != nil {
 		return err
 	}

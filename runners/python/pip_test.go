@@ -29,6 +29,7 @@ func TestPip(t *testing.T) {
 		"the module":           "import pip\nassert pip.main(['install', 'alpha<2']) == 0" + rest,
 		"its insides":          "from pip._internal.cli.main import main as pipmain\nassert pipmain(['install', 'alpha<2']) == 0" + rest,
 		"a function":           "import subprocess, sys\ndef get(*names):\n  subprocess.run([sys.executable, '-m', 'pip', 'install', *names], check=True)\nget('alpha<2')" + rest,
+		"one of several":       "import os\nassert os.system('pip install \"alpha<2\"; pip list | grep -q alpha; python3 -m pip show alpha') == 0" + rest,
 		"beside micropip":      "import micropip, os\nassert os.system('pip install \"alpha<2\"') == 0" + rest,
 	} {
 		t.Run(what, func(t *testing.T) { value(t, run(t, r, code), "'1.0'") })

@@ -88,14 +88,19 @@ var errTimeLimit = errors.New("time limit")
 
 // begin prepares for a program: its own process becomes the main one.
 func (c *processes) begin(j *job) (err error) {
+	c.serve(j)
+	c.main, err = c.kernel.Main(kernel.Exec{Path: executable, Args: []string{executable, shownName(j.req.Filename)}, Dir: pyodide.Home})
+	return err
+}
+
+// serve prepares for the interpreters of a program's processes.
+func (c *processes) serve(j *job) {
 	c.rt, c.memory, c.log, c.from = j.engine.rt, j.req.Limits.Memory, j.r.log, nil
 	if j.continued == nil {
 		c.from = j.snapshot
 	}
 	c.there, c.peak = map[*pyodide.Interp]bool{}, 0
 	c.calls = c.serial(j.pip.calls())
-	c.main, err = c.kernel.Main(kernel.Exec{Path: executable, Args: []string{executable, shownName(j.req.Filename)}, Dir: pyodide.Home})
-	return err
 }
 
 // serial returns calls of which one at a time is performed: the interpreters of a

@@ -1,0 +1,102 @@
+package shell
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Python is what the text of a script shows of Python: programs in here-documents
+// and after -c, by names of files, and the arguments of pip install.
+type Python struct {
+	Programs map[string]string
+	Installs [][]string
+}
+
+var pythonName = regexp.MustCompile(`^(?:.*/)?(?:python|pip)[0-9.]*$`)
+
+// FindPython returns the Python in a script, nil if it starts none. It runs nothing,
+// so that what is made while the script runs is not found.
+func FindPython(code string) *Python {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(code), "")
+	if err != nil {
+		return nil // the run says why
+	}
+	p, found := &Python{Programs: map[string]string{}}, false
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if s, ok := n.(*syntax.Stmt); ok {
+			found = p.statement(s) || found
+		}
+		return true
+	})
+	if !found {
+		return nil
+	}
+	return p
+}
+
+// statement reports whether a statement starts Python, and adds its programs.
+func (p *Python) statement(s *syntax.Stmt) bool {
+	var words []string
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok {
+		for _, w := range c.Args {
+			words = append(words, fixedText(w))
+		}
+	}
+	starts := len(words) > 0 && pythonName.MatchString(words[0])
+	target := ""
+	for _, r := range s.Redirs {
+		if name := fixedText(r.Word); strings.HasSuffix(name, ".py") && strings.HasPrefix(r.Op.String(), ">") {
+			target = path.Clean(name)
+		}
+	}
+	for _, r := range s.Redirs {
+		if r.Hdoc != nil && (starts || target != "") {
+			p.add(target, fixedText(r.Hdoc))
+		}
+	}
+	if !starts {
+		return false
+	}
+	for i, w := range words {
+		switch {
+		case w == "-c" && i+1 < len(words):
+			p.add("", words[i+1])
+		case w == "install" && strings.Contains(strings.Join(words[:i], " "), "pip"):
+			p.Installs = append(p.Installs, words[i+1:])
+		}
+	}
+	return true
+}
+
+func (p *Python) add(name, text string) {
+	if name == "" || path.IsAbs(name) || strings.HasPrefix(name, "../") {
+		name = fmt.Sprintf("script_%d.py", len(p.Programs)+1)
+	}
+	p.Programs[name] = text
+}
+
+// fixedText returns the text of a word, without what is only known when it runs.
+func fixedText(w *syntax.Word) string {
+	var b strings.Builder
+	var parts func([]syntax.WordPart)
+	parts = func(list []syntax.WordPart) {
+		for _, part := range list {
+			switch part := part.(type) {
+			case *syntax.Lit:
+				b.WriteString(part.Value)
+			case *syntax.SglQuoted:
+				b.WriteString(part.Value)
+			case *syntax.DblQuoted:
+				parts(part.Parts)
+			}
+		}
+	}
+	if w != nil {
+		parts(w.Parts)
+	}
+	return b.String()
+}

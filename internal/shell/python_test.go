@@ -1,0 +1,23 @@
+package shell
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFindPython(t *testing.T) {
+	for code, want := range map[string]*Python{
+		"ls | grep python": nil,
+		"python3 (":        nil,
+		"python3 x.py":     {Programs: map[string]string{}},
+		"if true; then /usr/bin/python3.14 -u -c 'import six\nprint(1)'; fi": {Programs: map[string]string{"script_1.py": "import six\nprint(1)"}},
+		"python3 - a <<'EOF' | cat\nimport attr\nEOF":                        {Programs: map[string]string{"script_1.py": "import attr\n"}},
+		"cat > lib/a.py <<EOF\nimport six\nEOF\npython lib/a.py":             {Programs: map[string]string{"lib/a.py": "import six\n"}},
+		"pip install -q 'six>=1' attrs && python3 -m pip install x":          {Programs: map[string]string{}, Installs: [][]string{{"-q", "six>=1", "attrs"}, {"x"}}},
+	} {
+		if diff := cmp.Diff(want, FindPython(code)); diff != "" {
+			t.Errorf("%s: %s", code, diff)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package python
+
+import (
+	"context"
+	"fmt"
+
+	"coderunner/internal/kernel"
+	"coderunner/internal/netpolicy"
+	"coderunner/pyodide"
+	"coderunner/pyodide/memfs"
+	"coderunner/runners"
+	"coderunner/runners/python/resolver"
+)
+
+// Machine is what a program of another language runs on when its processes may be
+// Python's: files, and a table of processes that knows Python, the shell and the
+// commands. Its owner calls Close when the program has ended.
+type Machine struct {
+	FS       *memfs.FS
+	Kernel   *kernel.Kernel
+	Network  *netpolicy.Run    // nil: there is none
+	Packages []runners.Package // that were installed
+
+	job *job
+}
+
+// Machine returns a machine with the packages that a program of Python would have.
+// The error is a *[runners.NotInstalledError] if they cannot be installed.
+func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, err error) {
+	j, err := r.job(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			j.letGo()
+		}
+	}()
+	if err := j.prepare(ctx); err != nil {
+		return nil, err
+	}
+	found, err := j.analyze(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.installImports(ctx, found); err != nil {
+		return nil, err
+	}
+	if err := j.installExtras(ctx, found); err != nil {
+		return nil, err
+	}
+	if j.procs, err = newProcesses(j.engine.rt, j.req.Limits.Memory); err != nil {
+		return nil, err
+	}
+	j.procs.serve(j)
+	j.connect(&pyodide.Options{Env: map[string]string{}})
+	if err := j.openHostDirs(); err != nil {
+		return nil, err
+	}
+	if err := j.mountOn(j.procs.fs); err != nil {
+		return nil, err
+	}
+	return &Machine{FS: j.procs.fs, Kernel: j.procs.kernel, Network: j.net, Packages: j.pk.list(), job: j}, nil
+}
+
+// Close ends the processes that are left.
+func (m *Machine) Close() {
+	m.Kernel.End()
+	m.job.letGo()
+}
+
+// mountOn mounts packages and directories of the host on a file system without an
+// interpreter.
+func (j *job) mountOn(fsys *memfs.FS) error {
+	for _, m := range j.pk.mounts() {
+		if err := pyodide.MountTree(fsys, m.Dir, m.Tree); err != nil {
+			return fmt.Errorf("mount packages: %w", err)
+		}
+	}
+	j.pk.show = func(p resolver.Package) error {
+		m := packageMount(p)
+		return pyodide.MountTree(fsys, m.Dir, m.Tree)
+	}
+	return j.host.Mount(hostMounts{fsys})
+}
+
+// hostMounts mounts directories of the host on a file system.
+type hostMounts struct{ fsys *memfs.FS }
+
+func (h hostMounts) MountHostDir(dir string, f *pyodide.HostDir) error {
+	return pyodide.MountHostDir(h.fsys, dir, f)
+}
