@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"coderunner/internal/sample"
 )
 
 // section is a script of a table: its name, and its text.
@@ -29,7 +31,7 @@ func sections(t *testing.T, file string) (list []section) {
 	return list
 }
 
-// besides runs a script in the machine's bash: as main.sh in a directory of its own.
+// beside runs a script in the machine's bash: as main.sh in a directory of its own.
 func beside(t *testing.T, text, stdin string) ran {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -54,9 +56,19 @@ func beside(t *testing.T, text, stdin string) ran {
 }
 
 // TestBash runs small scripts here and in bash.
-func TestBash(t *testing.T) {
+func TestBash(t *testing.T) { compare(t, sections(t, "testdata/bash.txt")) }
+
+// TestScripts does so with a hundred scripts as models write them.
+func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred scripts")
+	}
+	compare(t, sample.Of(t, 5, sections(t, "testdata/scripts.txt")))
+}
+
+func compare(t *testing.T, list []section) {
 	m := machine{lookup: lookup, names: names}
-	for _, s := range sections(t, "testdata/bash.txt") {
+	for _, s := range list {
 		t.Run(s.name, func(t *testing.T) {
 			want := beside(t, s.text, "one two\nthree\n")
 			m := m
