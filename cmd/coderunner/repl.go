@@ -18,13 +18,14 @@ import (
 
 	"coderunner/internal/session"
 	"coderunner/runners"
+	"coderunner/runners/bash"
 	"coderunner/runners/deno"
 )
 
 func newRepl(cfg *Config) *cobra.Command {
 	var o replOptions
 	cmd := &cobra.Command{
-		Use:   "repl [flags] [python|typescript|javascript]",
+		Use:   "repl [flags] [python|typescript|javascript|bash]",
 		Short: "Read statements and run each in a session",
 		Long: "Read statements from the terminal or stdin, run each in a session, and print its value.\n" +
 			"Tab completes names, the arrows find earlier lines, Ctrl-C interrupts a statement and\n" +
@@ -183,7 +184,11 @@ except (SyntaxError, ValueError, OverflowError):
 
 // incomplete reports whether a statement goes on.
 func (p *repl) incomplete(ctx context.Context, text string) bool {
-	if p.language != runners.Python {
+	switch p.language {
+	case runners.Bash:
+		return bash.Incomplete(text)
+	case runners.Python:
+	default:
 		return deno.Incomplete(text)
 	}
 	out, err := p.runner.Run(ctx, runners.Request{Language: runners.Python, Code: codeop, Stdin: strings.NewReader(strings.TrimSuffix(text, "\n")), Limits: p.cfg.Limits})

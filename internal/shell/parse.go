@@ -231,3 +231,17 @@ func unexpected(pe syntax.ParseError, text string) string {
 	}
 	return rest[:strings.IndexAny(rest+"\n", " \t\n;&|()<>")]
 }
+
+// Incomplete reports whether a text is the beginning of statements that go on in the
+// next line.
+func Incomplete(text string) bool {
+	for _, err := range newParser().StmtsSeq(&watched{text}) {
+		var pe syntax.ParseError
+		if errors.As(err, &pe) {
+			_, open := unclosed(pe.Text)
+			return open || pe.Incomplete || strings.Contains(pe.Text, "EOF") || strings.Contains(pe.Text, "unclosed here-document") ||
+				strings.Contains(pe.Text, "must be followed by") && int(pe.Pos.Offset())+len(strings.Fields(text[pe.Pos.Offset():])[0]) >= len(strings.TrimSpace(text))
+		}
+	}
+	return strings.HasSuffix(text, "\\\n")
+}

@@ -107,3 +107,14 @@ func (m machine) run(t testing.TB, ctx context.Context, stdin string, args ...st
 	k.End()
 	return ran{out.String(), errs.String(), status.Code(), failure}
 }
+
+func TestIncomplete(t *testing.T) {
+	for text, want := range map[string]bool{
+		"echo a\n": false, "for i in 1 2; do\n": true, "for i in 1 2; do\n echo $i\n": true, "for i in 1 2; do echo $i; done\n": false, "if true; then\n": true,
+		"echo 'a\n": true, "echo \"a\n": true, "f() {\n": true, "cat <<E\na\n": true, "cat <<E\na\nE\n": false, "x=$(\n": true, "done\n": false, "a |\n": true, "a &&\n": true,
+	} {
+		if got := shell.Incomplete(text); got != want {
+			t.Errorf("Incomplete(%q) = %v", text, got)
+		}
+	}
+}

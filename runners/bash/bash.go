@@ -65,6 +65,10 @@ func (r *Runner) Warm(context.Context, []string, runners.ProgressFunc) error { r
 // Versions returns the version of bash whose behaviour scripts find.
 func (r *Runner) Versions() map[string]string { return map[string]string{"bash": shell.Version} }
 
+// Incomplete reports whether a text is the beginning of statements that go on in the
+// next line.
+func Incomplete(text string) bool { return shell.Incomplete(text) }
+
 // Close implements [runners.Runner].
 func (r *Runner) Close() error { return nil }
 
