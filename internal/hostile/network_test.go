@@ -36,7 +36,6 @@ for u in sys.argv[1:]:
 for (const u of Deno.args) {
   try { console.log("reached", u, await (await fetch(u, { headers: { connection: "close" } })).text()) } catch (e) { console.log("refused", u) }
 }
-Deno.exit(0);
 `,
 }
 
@@ -130,6 +129,7 @@ func beNetwork() error {
 		all.Go(func() { n.slow(ending) })
 		all.Go(func() { n.names(ending) })
 	}
+	all.Go(n.session)
 	all.Wait()
 	if hits := n.hits.Load(); hits != 0 {
 		fmt.Printf("%d requests came to addresses that are not allowed\n", hits)
@@ -243,15 +243,16 @@ func (n *network) serveNames(c net.PacketConn) {
 
 // run runs a program and returns its outcome.
 func (n *network) run(policy, timeout string, args ...string) (o struct {
-	Status string
-	Stdout string
-	Error  struct{ Message string }
-	Usage  struct {
+	Status  string
+	Stdout  string
+	Error   struct{ Message string }
+	Session struct{ Origin string }
+	Usage   struct {
 		Contacted []struct{ Host, Refused, Flag string }
 	}
 }) {
 	cmd := exec.Command(os.Args[1], append([]string{"run", "--json", "--timeout", timeout, "--memory", "128MiB"}, args...)...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, roleVariable) }), "DENO_PERMISSION_ARGS="+policy)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, roleVariable) }), "DENO_PERMISSION_ARGS="+policy, "CODE_RUNNER_SESSION_DIR="+filepath.Join(os.TempDir(), "sessions"))
 	out, err := cmd.Output()
 	if jerr := json.Unmarshal(out, &o); jerr != nil {
 		fmt.Printf("%s %v: %v, %v: %.300q\n", policy, args, err, jerr, out)
@@ -290,6 +291,16 @@ func (n *network) names(ending string) {
 	o = n.run("--allow-net=good.test", "60s", "o"+ending, publicAddress, privateAddress)
 	if strings.Count(o.Stdout, "refused") < 4 || strings.Contains(o.Stdout, "sent") || strings.Contains(o.Stdout, "found") {
 		fmt.Printf("%s: %s %s: %s\n", ending, o.Status, o.Error.Message, o.Stdout)
+	}
+}
+
+// session has a program of a session run again, for its process is gone.
+func (n *network) session() {
+	for _, origin := range []string{"fresh", "replayed"} {
+		o := n.run("--allow-net=good.test", "60s", "--session", "again", "f.ts", "http://good.test/")
+		if o.Session.Origin != origin || !strings.Contains(o.Stdout, "reached") {
+			fmt.Printf("session: %s %s, %s: %s\n", o.Status, o.Error.Message, o.Session.Origin, o.Stdout)
+		}
 	}
 }
 

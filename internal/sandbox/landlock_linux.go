@@ -88,7 +88,7 @@ func restrictFiles(k kernel, s Spec) error {
 	rules.add(writing, "/dev/null")
 	if s.Network {
 		rules.add(reading, network...)
-		if s.Supervise == nil || !Supervised() {
+		if s.Supervise == nil || Supervised() != nil {
 			rules.add(reading, names...)
 		}
 	}

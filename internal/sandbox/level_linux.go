@@ -10,10 +10,7 @@ type kernel struct {
 	scopes   bool // Landlock's scopes, without a fault that matters to us
 	filter   bool
 	flags    uintptr // to install filters with
-	listen   uintptr // to have system calls supervised
 	untraced error   // why a started process cannot be traced, to inject a filter into it; nil if it can
-	// unsupervised is why its system calls cannot be supervised.
-	unsupervised error
 }
 
 // level returns what a kernel offers, in words.
@@ -36,9 +33,6 @@ func level(k kernel) Level {
 	}
 	if k.filter && k.untraced != nil {
 		l = l.Without(fmt.Sprintf("this system does not let us trace what we start (%v), so making more processes is forbidden by Deno alone", k.untraced))
-	}
-	if k.filter && k.untraced == nil && k.unsupervised != nil {
-		l = l.Without(fmt.Sprintf("this system does not let us supervise system calls (%v), so where programs connect to is guarded by Deno alone", k.unsupervised))
 	}
 	if k.abi > 0 && !k.scopes {
 		l = l.Without("the kernel's Landlock does not guard other processes against signals")
@@ -65,9 +59,6 @@ func inForce(k kernel) []string {
 			what += "; no process or program can be started, nor memory had that no limit counts"
 		}
 		list = append(list, "filter of system calls: "+what)
-		if k.unsupervised == nil {
-			list = append(list, "supervision of sockets: with --allow-net, connections and datagrams go to checked addresses only, by our own calls")
-		}
 	}
 	return list
 }

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -21,11 +22,6 @@ var probe = sync.OnceValue(func() kernel {
 	if k.filter = canFilter(); k.filter {
 		k.flags = filterFlags()
 		k.untraced = tryInject(k.flags)
-		k.listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-		if k.unsupervised = tryInject(k.flags | k.listen); k.unsupervised != nil && k.untraced == nil {
-			k.listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER // before Linux 5.19
-			k.unsupervised = tryInject(k.flags | k.listen)
-		}
 	}
 	// Package os finds out, the first time it starts a process, whether there
 	// are descriptors of processes. On a confined thread it would say no.
@@ -41,10 +37,29 @@ func Probe() Level {
 	return level(k)
 }
 
-// Supervised reports whether Spec.Supervise is called for processes with a network.
-func Supervised() bool {
+// supervision is what probe is for Spec.Supervise: the flags to install filters with,
+// and why it cannot be called.
+var supervision = sync.OnceValues(func() (flags uintptr, err error) {
 	k := probe()
-	return k.filter && k.untraced == nil && k.unsupervised == nil
+	switch {
+	case !k.filter:
+		return 0, errors.New("the kernel has no filter of system calls")
+	case k.untraced != nil:
+		return 0, k.untraced
+	}
+	flags = k.flags | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	const killable = unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // since Linux 5.19
+	if err = tryInject(flags | killable); err == nil {
+		return flags | killable, nil
+	}
+	return flags, tryInject(flags)
+})
+
+// Supervised returns why Spec.Supervise is not called for processes with a network,
+// nil if it is. The first call tries it.
+func Supervised() error {
+	_, err := supervision()
+	return err
 }
 
 // Start calls start on an OS thread of its own that is confined as far as the
@@ -72,7 +87,7 @@ func startHere(s Spec, start func(trace bool) (pid int, err error)) error {
 		return fmt.Errorf("confine: %w", err)
 	}
 	trace := k.filter && k.untraced == nil
-	supervise := trace && s.Network && s.Supervise != nil && k.unsupervised == nil
+	supervise := s.Network && s.Supervise != nil && Supervised() == nil
 	filter := filterProgram(os.Getpid(), s.Network, trace, supervise)
 	if k.filter && !trace {
 		if err := installFilter(filter, k.flags); err != nil {
@@ -85,7 +100,7 @@ func startHere(s Spec, start func(trace bool) (pid int, err error)) error {
 	}
 	flags := k.flags
 	if supervise {
-		flags |= k.listen
+		flags, _ = supervision()
 	}
 	calls, err := inject(pid, filter, flags)
 	if calls != nil {

@@ -44,5 +44,5 @@ func (g *Group) Close() error { return nil }
 // Calls are the supervised system calls of a process: none here.
 type Calls struct{}
 
-// Supervised reports whether Spec.Supervise would be called.
-func Supervised() bool { return false }
+// Supervised returns why Spec.Supervise is not called.
+func Supervised() error { return errors.New("this system has no supervision of system calls") }

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -21,6 +22,13 @@ func Isolation(p runners.Policy) sandbox.Level {
 	}
 	if p.FFI.Any() && !p.DenyFFI.All {
 		level = level.Without("--allow-ffi: native libraries need the whole machine")
+	}
+	if p.Net.Any() && !p.DenyNet.All && !unconfined(p) && level.Name != sandbox.None {
+		if err := sandbox.Supervised(); err != nil {
+			level = level.Without(fmt.Sprintf("where programs connect to is guarded by Deno alone: system calls cannot be supervised (%v)", err))
+		} else {
+			level.InForce = append(slices.Clip(level.InForce), "supervision of sockets: connections and datagrams go to checked addresses only, by our own calls")
+		}
 	}
 	return level
 }
@@ -76,7 +84,7 @@ func (in *instance) confinement() *sandbox.Spec {
 
 // supervised reports whether our dialer makes the connections of programs.
 func supervised(p runners.Policy) bool {
-	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised()
+	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised() == nil
 }
 
 // granted returns the paths of a grant. Landlock has no exceptions: Deno enforces

@@ -283,7 +283,7 @@ func (s *continuing) replay(ctx context.Context, n int) (why string, err error) 
 func (s *continuing) earlierJob(e earlier) (*job, error) {
 	req := e.request(s.req)
 	a, err := analyze(req)
-	return &job{analysis: a, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
+	return &job{analysis: a, net: s.net, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
 }
 
 // call runs a program in the process.
