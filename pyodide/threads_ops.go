@@ -34,20 +34,22 @@ func (s *threads) yield() {
 	s.enter(t, t.Yield())
 }
 
+// Main reports whether the main thread runs.
+func (c threadCalls) Main() bool {
+	return c.in.threads == nil || c.in.threads.running == c.in.threads.main
+}
+
 // Leave gives the baton away for as long as the running thread waits for the host.
-func (c threadCalls) Leave() (main bool, back func() (idle time.Duration)) {
+func (c threadCalls) Leave() (back func() (idle time.Duration)) {
 	s := c.in.threads
-	if s == nil {
-		return true, nil
+	if s == nil || len(s.alive) == 0 || s.attached() || s.stopping() {
+		return nil
 	}
 	t := s.running
-	if len(s.alive) == 0 || s.attached() || s.stopping() {
-		return t == s.main, nil
-	}
 	s.baton.Idle()
 	s.save()
 	t.Release()
-	return t == s.main, func() time.Duration {
+	return func() time.Duration {
 		s.enter(t, t.Acquire())
 		return s.baton.Idle()
 	}

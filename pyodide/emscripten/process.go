@@ -98,11 +98,13 @@ type Threads interface {
 	Op(ctx context.Context, op, a, b, c uint32) uint32
 	// Check is called when CPython looks for signals.
 	Check(ctx context.Context)
-	// Leave is called when the running thread is about to wait for the host. main
-	// reports whether it is the main one, which signals interrupt. If others may
-	// run meanwhile, back is not nil: it waits for the thread's turn and returns for
-	// how long none has run. It does not return if the thread is to end.
-	Leave() (main bool, back func() (idle time.Duration))
+	// Main reports whether the running thread is the main one, whose waits signals
+	// interrupt.
+	Main() bool
+	// Leave is called when the running thread is about to wait for the host. If
+	// others may run meanwhile, back is not nil: it waits for the thread's turn and
+	// returns for how long none has run. It does not return if the thread is to end.
+	Leave() (back func() (idle time.Duration))
 }
 
 // Process is the kernel's side of one interpreter.

@@ -50,13 +50,13 @@ func (w *waits) begin(ctx context.Context) (wait context.Context, done func()) {
 // or when a signal has come and the main thread waits. Other threads run meanwhile.
 func (p *Process) Wait(ctx context.Context, f func(context.Context)) {
 	begin := p.clock.monotonic()
-	main, back := true, (func() time.Duration)(nil)
-	if p.Guest.Threads != nil {
-		main, back = p.Guest.Threads.Leave()
+	done, threads := func() {}, p.Guest.Threads
+	if threads == nil || threads.Main() {
+		ctx, done = p.waits.begin(ctx) // before another thread may interrupt it
 	}
-	done := func() {}
-	if main {
-		ctx, done = p.waits.begin(ctx)
+	var back func() time.Duration
+	if threads != nil {
+		back = threads.Leave()
 	}
 	defer func() { // also when f ends the program
 		done()
