@@ -2,7 +2,6 @@ package commands
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -77,13 +76,7 @@ func copyOrMove(c *call, move bool) int {
 				name = strings.TrimLeft(s, "/")
 				c.fs.MkdirAll(c.abs(join(target, dir(name))), 0o755)
 			}
-			into = join(strings.TrimRight(target, "/")+strings.Repeat("/", btoi(strings.Trim(target, "/") == "")), name)
-			if strings.Trim(target, "/") != "" {
-				into = join(strings.TrimRight(target, "/"), name)
-			}
-			if strings.HasSuffix(target, "/") && strings.Trim(target, "/") != "" {
-				into = target + name
-			}
+			into = join(target, name)
 			if base(s) == ".." || base(s) == "." && !o.on("parents") {
 				into = target
 			}
@@ -396,5 +389,5 @@ func (k *copier) directory(from, to string, st abi.Stat, depth int) {
 func (k *copier) inside(from, to string) bool {
 	source := k.c.real(from)
 	target := k.c.real(dir(to))
-	return source != "" && (target == source || strings.HasPrefix(target, strings.TrimSuffix(source, "/")+"/")) && fmt.Sprint(source) != ""
+	return source != "" && (target == source || strings.HasPrefix(target, strings.TrimSuffix(source, "/")+"/"))
 }

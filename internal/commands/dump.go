@@ -423,7 +423,7 @@ func hexdump(c *call) int {
 		in = io.LimitReader(in, n)
 	}
 	canonical := o.on("C") || c.name == "hd"
-	address, end := "%07x", ""
+	address := "%07x"
 	if canonical {
 		address = "%08x"
 	}
@@ -486,7 +486,7 @@ func hexdump(c *call) int {
 		return true
 	})
 	if offset > 0 {
-		c.printf(address+end+"\n", offset)
+		c.printf(address+"\n", offset)
 	}
 	return c.status
 }

@@ -158,7 +158,7 @@ func (f *finder) parse() error {
 	acts := slices.ContainsFunc(f.args, func(a string) bool {
 		switch a {
 		case "-print", "-print0", "-printf", "-fprint", "-fprintf", "-exec", "-execdir", "-ok", "-delete", "-ls", "-quit":
-			return a != "-quit" || true
+			return true
 		}
 		return false
 	})

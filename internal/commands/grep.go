@@ -255,7 +255,7 @@ func (g *grepper) walk(dir string, bare bool) {
 	}
 }
 
-// select reports whether a line matches, without regard to -v.
+// matches reports whether a line matches, without regard to -v.
 func (g *grepper) matches(line []byte) bool {
 	for _, p := range g.patterns {
 		if !g.words && !g.whole {

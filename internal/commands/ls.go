@@ -367,7 +367,7 @@ func (l *lister) table(list []entry, dir string) {
 			}
 		}
 	}
-	for i, r := range rows {
+	for _, r := range rows {
 		var parts []string
 		for col, s := range r {
 			switch {
@@ -380,7 +380,6 @@ func (l *lister) table(list []entry, dir string) {
 				parts = append(parts, fmt.Sprintf("%*s", widths[col], s))
 			}
 		}
-		_ = i
 		l.c.print(strings.Join(parts, " ") + "\n")
 	}
 }

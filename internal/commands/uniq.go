@@ -87,7 +87,7 @@ func uniq(c *call) int {
 		}
 	}
 	u.finish()
-	if u.group == "both" && u.printed || u.group == "append" && u.count > 0 && false {
+	if u.group == "both" && u.printed {
 		out.WriteByte(u.end)
 	}
 	c.failed(name, l.err)
