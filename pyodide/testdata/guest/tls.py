@@ -226,6 +226,7 @@ def echo(sock):
 t = accept(echo)
 with socket.create_connection(address) as sock, client.wrap_socket(sock, server_hostname="localhost") as tls:
     assert tls.version() == "TLSv1.3" and tls.getpeername() == address and not tls.session_reused
+    assert os.read(tls.fileno(), 0) == b""
     tls.settimeout(0.01)
     assert "timed out" in str(raises(TimeoutError, tls.recv, 1))
     tls.setblocking(False)
