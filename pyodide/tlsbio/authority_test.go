@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"slices"
 	"testing"
 	"time"
 )
@@ -104,8 +105,10 @@ func (s *Store) addChain(t testing.TB, a *authority, between ...*authority) stri
 
 func (s *Store) addRoot(t testing.TB, a *authority) string {
 	t.Helper()
-	if _, err := s.AddRoots(a.cert.Raw); err != nil {
+	der := slices.Clone(a.cert.Raw)
+	if _, err := s.AddRoots(der); err != nil {
 		t.Fatal(err)
 	}
+	clear(der) // as the buffer of a request is used again
 	return digest(a.cert.Raw)
 }

@@ -1,6 +1,7 @@
 package tlsbio
 
 import (
+	"bytes"
 	"container/list"
 	"crypto/sha256"
 	"crypto/tls"
@@ -116,8 +117,10 @@ type Root struct {
 	CA     bool `json:"ca"`
 }
 
-// AddRoots keeps authorities, certificates in DER one after the other.
+// AddRoots keeps authorities, certificates in DER one after the other. It keeps no
+// part of der.
 func (s *Store) AddRoots(der []byte) ([]Root, error) {
+	der = bytes.Clone(der) // parsed certificates refer to it
 	it := &item{key: digest(der), pool: x509.NewCertPool(), size: certMemory * int64(len(der))}
 	var roots []Root
 	for len(der) > 0 {
