@@ -297,13 +297,6 @@ func (a *arithmetic) unary(x *syntax.UnaryArithm) int64 {
 	return n
 }
 
-func truth(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // compound are the operators of assignments that compute.
 var compound = map[syntax.BinAritOperator]syntax.BinAritOperator{
 	syntax.AddAssgn: syntax.Add, syntax.SubAssgn: syntax.Sub, syntax.MulAssgn: syntax.Mul, syntax.QuoAssgn: syntax.Quo,

@@ -173,3 +173,9 @@ func hash(s string) uint32 {
 	}
 	return h
 }
+
+// pair is an element to assign. Without a key it follows the one before.
+type pair struct {
+	key, value string
+	keyed, add bool
+}

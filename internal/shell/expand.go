@@ -364,24 +364,6 @@ func (b *builder) lit(s string) {
 	}
 }
 
-// unquoteIn removes the backslashes before some characters, and both where the
-// character is a line's end.
-func unquoteIn(s, chars string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(chars, s[i+1]) >= 0 {
-			if i++; s[i] == '\n' {
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
 func (b *builder) arithmetic(p *syntax.ArithmExp) string {
 	n, err := b.sh.arithm(p.X)
 	if err != nil {

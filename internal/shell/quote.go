@@ -168,3 +168,21 @@ func number(b *strings.Builder, s string, printf bool) int {
 	}
 	return end
 }
+
+// unquoteIn removes the backslashes before some characters, and both where the
+// character is a line's end.
+func unquoteIn(s, chars string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte(chars, s[i+1]) >= 0 {
+			if i++; s[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

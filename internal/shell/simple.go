@@ -177,12 +177,6 @@ func (sh *shell) assignArray(name string, x *syntax.ArrayExpr, add, assoc bool) 
 	return sh.fill(name, v, pairs)
 }
 
-// pair is an element to assign. Without a key it follows the one before.
-type pair struct {
-	key, value string
-	keyed, add bool
-}
-
 func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []pair, err error) {
 	for i := 0; i < len(x.Elems); i++ {
 		e := x.Elems[i]
