@@ -55,6 +55,9 @@ func TestTarEscapes(t *testing.T) {
 
 // A small archive of much data ends with the file system's budget.
 func TestBomb(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	io.CopyN(z, zeros{}, 400<<20)
@@ -74,6 +77,9 @@ func TestBomb(t *testing.T) {
 
 // What is held in memory is bounded by the same budget, and given back.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, line := range sample.Of(t, 4, []string{
 		"yes | sort", "yes | tac", "yes | tail -n 1000000000", "yes | tr -d '\\n' | grep x",
 		"yes | sed ':a;N;ba'", "awk 'BEGIN { while (1) a[i++] = i }'", "awk 'BEGIN { s = \"x\"; while (1) s = s s }'",
@@ -115,6 +121,9 @@ func TestMemory(t *testing.T) {
 
 // Loops that neither read nor write end when the process is killed.
 func TestKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, args := range sample.Of(t, 3, [][]string{
 		{"sed", ":a;ba", "a"}, {"awk", "BEGIN { while (1); }"}, {"bc", "-e", "while (1) 1+1"}, {"sleep", "1000"}, {"yes"},
 		{"jq", "-n", "def f: f; f"}, {"find", "/", "-exec", "sleep", "100", ";"}, {"grep", "-E", `(a|aa)+\1$`, "in"}, {"factor", "18446744073709551557"},
