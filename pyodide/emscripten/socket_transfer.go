@@ -135,7 +135,7 @@ func (c call) message() (m abi.Msghdr, errno abi.Errno) {
 	return m, abi.OK
 }
 
-// at returns the call with other arguments.
+// with returns the call with other arguments.
 func (c call) with(args ...uint32) call {
 	c.stack = make([]uint64, len(args))
 	for i, a := range args {
