@@ -138,10 +138,6 @@ type Continued struct {
 	Origin Origin `json:"origin"`
 	Lost   string `json:"lost,omitempty"` // why, if Origin is OriginLost
 
-	// Ended is how many processes of the program were left when it ended, and were
-	// ended, too.
-	Ended int `json:"ended,omitempty"`
-
 	// Kept reports whether the state After is there, live or saved. If not, the
 	// next program finds the variables of the state Before.
 	Kept bool `json:"kept"`
@@ -149,6 +145,8 @@ type Continued struct {
 	Unsaved string `json:"unsaved,omitempty"`
 	// ThreadsEnded is how many threads the program left running; they were ended.
 	ThreadsEnded int `json:"threads_ended,omitempty"`
+	// ProcessesEnded is how many processes it left running; they were ended, too.
+	ProcessesEnded int `json:"processes_ended,omitempty"`
 
 	Variables        []Variable `json:"variables,omitempty"` // global ones, sorted
 	VariablesOmitted int        `json:"variables_omitted,omitempty"`

@@ -306,7 +306,10 @@ func (c *content) session(out *runners.Outcome) {
 		note("It goes on with what the program did until then.")
 	}
 	if k.ThreadsEnded > 0 {
-		note("%s: threads last no longer than their call. Have the program wait for what they do (thread.join(), executor.shutdown()).", ended(k.ThreadsEnded))
+		note("%s: threads last no longer than their call. Have the program wait for what they do (thread.join(), executor.shutdown()).", ended(k.ThreadsEnded, "thread"))
+	}
+	if k.ProcessesEnded > 0 {
+		note("%s: processes last no longer than their call.", ended(k.ProcessesEnded, "process"))
 	}
 	if k.Kept && k.Unsaved != "" {
 		note("Its variables will not survive a restart of the server: %s.", k.Unsaved)
@@ -314,10 +317,13 @@ func (c *content) session(out *runners.Outcome) {
 	c.shown.Session = &shownSession{k.Session, k.State, strings.Join(notes, " ")}
 }
 
-// ended tells how many threads a session's program left.
-func ended(threads int) string {
-	if threads == 1 {
-		return "A thread that still ran was ended"
+// ended tells how many threads or processes a session's program left.
+func ended(n int, what string) string {
+	if n == 1 {
+		return "A " + what + " that still ran was ended"
 	}
-	return fmt.Sprintf("%d threads that still ran were ended", threads)
+	if what == "process" {
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss that still ran were ended", n, what)
 }

@@ -189,7 +189,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	})
 	unnote()
 	if j.continued != nil {
-		j.continued.Ended = left
+		j.continued.ProcessesEnded = left
 	}
 	if err == nil {
 		err = j.leave()

@@ -181,6 +181,10 @@ func TestSessionEnds(t *testing.T) {
 	if o := c.run("s", "n, pipe is not None"); o.Result == nil || o.Result.Text != "(7, True)" {
 		t.Errorf("%+v %+v", o.Result, o.Continued)
 	}
+	o = c.run("s", "import subprocess, sys\nfor _ in range(2): subprocess.Popen([sys.executable, '-c', 'while True: pass'])")
+	if k := o.Continued; !k.Kept || k.ProcessesEnded != 2 {
+		t.Errorf("processes: %+v %+v", k, o.Error)
+	}
 	if err := store.Fork(t.Context(), "s", "fork", 0); err != nil {
 		t.Fatal(err)
 	}
