@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/netstack"
 	"coderunner/runners"
 	"coderunner/runners/python/resolver"
 )
@@ -53,7 +54,13 @@ func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, 
 		return nil, err
 	}
 	j.procs.serve(j)
-	j.connect(&pyodide.Options{Env: map[string]string{}})
+	var o pyodide.Options
+	o.Env = map[string]string{}
+	j.connect(&o)
+	sockets := netstack.New(netstack.Options{Outside: o.Network, Reserve: j.procs.fs.Reserve, Unreserve: j.procs.fs.Unreserve})
+	j.procs.sockets = func() *netstack.Stack { return sockets }
+	release := j.release
+	j.release = func() { sockets.Close(); release() }
 	if err := j.openHostDirs(); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/netstack"
 )
 
 // executable is sys.executable.
@@ -39,8 +40,9 @@ type processes struct {
 	from   *pyodide.Snapshot // what children start from; nil: the plain one
 	memory int64
 	calls  map[string]pyodide.Call
-	first  *pyodide.Interp // of the main process, whose network all share
 	log    *zap.Logger
+
+	sockets func() *netstack.Stack // the network that all share
 
 	mu      sync.Mutex
 	there   map[*pyodide.Interp]bool // those that run, the main one, too
@@ -186,7 +188,7 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 	in, err := c.rt.New(ctx, pyodide.Options{
 		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Process: process{p},
 		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.calls,
-		Sockets: c.first.Sockets(), Authorities: c.authorities,
+		Sockets: c.sockets(), Authorities: c.authorities,
 	})
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)

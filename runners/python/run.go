@@ -173,7 +173,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		return nil, err
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
-	j.procs.first = j.in
+	j.procs.sockets = j.in.Sockets
 	unnote := j.procs.note(j.in)
 	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
