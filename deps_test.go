@@ -64,7 +64,7 @@ const imports = `
 	runners/deno/process: internal/sandbox
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/process
-	runners/bash: internal/commands internal/kernel internal/shell pyodide/abi pyodide/memfs runners
+	runners/bash: internal/commands internal/kernel internal/netpolicy internal/shell pyodide/abi pyodide/memfs runners
 	runners/host: internal/procdir internal/sandbox runners runners/deno/process
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:

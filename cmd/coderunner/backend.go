@@ -120,7 +120,7 @@ func (b *backend) openBash() {
 		if err != nil {
 			return nil, err
 		}
-		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Packages: m.Packages, Close: m.Close}, nil
+		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Network: m.Network, Packages: m.Packages, Close: m.Close}, nil
 	}})
 	b.warming[b.bash] = new(sync.WaitGroup)
 }

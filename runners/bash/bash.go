@@ -14,6 +14,7 @@ import (
 
 	"coderunner/internal/commands"
 	"coderunner/internal/kernel"
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/shell"
 	"coderunner/pyodide/memfs"
 	"coderunner/runners"
@@ -23,8 +24,8 @@ import (
 type Config struct {
 	Policy runners.Policy
 
-	// Python, if not nil, makes what a script runs on that starts Python or has
-	// packages: with the packages that the program of the request would have, which
+	// Python, if not nil, makes what a script runs on that starts Python, has packages
+	// or may use the network or directories of the host: with the packages that the program of the request would have, which
 	// stands for all that the script shows of Python. It does not run it. The error is
 	// a *[runners.NotInstalledError] if they cannot be installed.
 	Python func(ctx context.Context, req runners.Request) (*Machine, error)
@@ -35,6 +36,7 @@ type Config struct {
 type Machine struct {
 	FS       *memfs.FS
 	Kernel   *kernel.Kernel
+	Network  *netpolicy.Run    // that its processes have; nil: none
 	Packages []runners.Package // that were installed
 	Close    func()            // is called when the script has ended
 }

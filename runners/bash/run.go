@@ -74,6 +74,9 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	o := j.outcome(ctx, status, failure)
+	if j.Network != nil {
+		o.Reached(j.Network)
+	}
 	o.Usage.PrepareMS, o.Usage.RunMS = ready.Sub(begun).Milliseconds(), time.Since(ready).Milliseconds()
 	if err := j.leave(o); err != nil {
 		return nil, err
@@ -93,8 +96,7 @@ var startsPython = regexp.MustCompile(`\b(python|pip|pytest)[0-9.]*\b|\.py\b`)
 // make makes the file system and the process table. An Outcome reports that packages
 // cannot be installed.
 func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
-	script := func(f runners.File) bool { return strings.HasSuffix(f.Path, ".sh") && startsPython.Match(f.Data) }
-	if j.r.cfg.Python != nil && (len(j.req.Packages) > 0 || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)) {
+	if j.r.cfg.Python != nil && j.needsMachine() {
 		m, err := j.r.cfg.Python(ctx, j.python())
 		var missing *runners.NotInstalledError
 		switch {
@@ -122,6 +124,14 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 		return nil, err
 	}
 	return nil, furnish(fsys)
+}
+
+// needsMachine reports whether the script may need more than the shell and its
+// commands.
+func (j *job) needsMachine() bool {
+	script := func(f runners.File) bool { return strings.HasSuffix(f.Path, ".sh") && startsPython.Match(f.Data) }
+	p := j.r.cfg.Policy
+	return len(j.req.Packages) > 0 || p.Net.Any() || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
 }
 
 // python returns a program of Python that needs the packages that the script's
