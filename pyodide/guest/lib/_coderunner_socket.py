@@ -206,6 +206,9 @@ def _name(host):
     raise TypeError("getaddrinfo() argument 1 must be string or None")
 
 
+_NAME_MAX = 1024  # characters: no host's name is longer
+
+
 def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
     node = _name(host)
     if isinstance(port, int):
@@ -215,7 +218,7 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
     else:
         raise OSError("Int or String expected")
     sys.audit("socket.getaddrinfo", host, port, family, type, proto)
-    if host is None and port is None:
+    if host is None and port is None or len(node or "") > _NAME_MAX or len(service or "") > _NAME_MAX:
         raise _socket.gaierror(-2, _MEANINGS[-2])
     found = call("socket.lookup", {"host": node, "service": service, "family": family, "type": type, "protocol": proto, "flags": flags})
     if isinstance(found, dict):
