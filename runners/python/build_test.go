@@ -110,7 +110,7 @@ func TestBuildIsConfined(t *testing.T) {
 	x.module("alpha", "1.0")
 	x.sdist("look", "1.0", `seen = [sorted(os.environ), os.path.exists("/etc"), os.path.exists("/root")]
     import socket
-    try: socket.create_connection(("127.0.0.1", 80))
+    try: socket.create_connection(("192.0.2.1", 80))
     except OSError as e: seen.append("network" in str(e))`)
 	for name, attempt := range map[string]string{
 		"other":    `return [open(os.path.join(directory, n), "w") for n in ["alpha-1.0-py3-none-any.whl"]]`,
