@@ -102,6 +102,41 @@ def _null_file():
 _null = None
 
 
+def _multiprocessing_spawn(module):
+    """A child finds the functions and classes of a program that does not look at its
+    __name__, as after a fork, and does not run the rest of it again."""
+    fixup = module._fixup_main_from_path
+
+    def _fixup_main_from_path(path):
+        import ast
+        import types
+
+        try:
+            with open(path, "rb") as f:
+                text = f.read()
+            tree = ast.parse(text)
+        except (OSError, SyntaxError, ValueError):
+            return fixup(path)
+        if sys.modules["__main__"].__name__ == "__mp_main__" or any(getattr(n, "id", "") == "__name__" for n in ast.walk(tree)):
+            return fixup(path)
+        main = types.ModuleType("__mp_main__")
+        main.__file__ = path
+        module.old_main_modules.append(sys.modules["__main__"])
+        sys.modules["__main__"] = sys.modules["__mp_main__"] = main
+        for node in tree.body:
+            if isinstance(node, _DEFINITIONS):
+                try:
+                    exec(compile(ast.Module([node], []), path, "exec"), main.__dict__)
+                except Exception:
+                    pass  # it needs what was left out
+        main.__name__ = "__mp_main__"
+
+    from ast import AnnAssign, Assign, AsyncFunctionDef, ClassDef, FunctionDef, Import, ImportFrom
+
+    _DEFINITIONS = (Import, ImportFrom, FunctionDef, AsyncFunctionDef, ClassDef, Assign, AnnAssign)
+    module._fixup_main_from_path = _fixup_main_from_path
+
+
 def _multiprocessing_heap(module):
     """Memory for Value and Array is to be shared, which files in /dev/shm are."""
     module.Arena._dir_candidates = ["/dev/shm"]
@@ -141,6 +176,7 @@ _CHANGES = {
     "asyncio.base_events": _base_events,
     "multiprocessing.context": _multiprocessing_context,
     "multiprocessing.heap": _multiprocessing_heap,
+    "multiprocessing.spawn": _multiprocessing_spawn,
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
     "locale": _locale,

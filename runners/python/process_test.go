@@ -228,6 +228,11 @@ func TestMultiprocessing(t *testing.T) {
 	if o.Status != runners.Succeeded || o.Stdout != "done\n" || o.Stderr != "" {
 		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
 	}
+	// A program without a guard runs once.
+	o = run(t, r, "from multiprocessing import Pool\nprint('once')\nn = 10\ndef f(x): return x * n\nwith Pool(2) as p: print(p.map(f, range(3)))")
+	if o.Status != runners.Succeeded || o.Stdout != "once\n[0, 10, 20]\n" || o.Stderr != "" {
+		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
+	}
 	// Nothing of it is left for the next program.
 	value(t, run(t, r, "import os\nos.listdir('/dev/shm')"), "[]")
 }
