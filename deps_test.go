@@ -116,7 +116,7 @@ const capabilities = `
 	golang.org/x/image: internal/images
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/python
+	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve

@@ -91,7 +91,7 @@ func openBackend(cfg Config, only runners.Language, ahead int, log *zap.Logger) 
 		err = b.openPython(cfg, ahead, log)
 	}
 	if err == nil && (only == runners.Bash || only == "") {
-		b.openBash()
+		b.openBash(log)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -113,9 +113,9 @@ func (b *backend) openHost(cfg Config) error {
 }
 
 // openBash opens the shell's runner, which the Python of scripts is part of.
-func (b *backend) openBash() {
+func (b *backend) openBash(log *zap.Logger) {
 	python := b.python.(*python.Runner)
-	b.bash = bash.New(bash.Config{Policy: b.policy, Python: func(ctx context.Context, req runners.Request) (*bash.Machine, error) {
+	b.bash = bash.New(bash.Config{Policy: b.policy, Log: log, Python: func(ctx context.Context, req runners.Request) (*bash.Machine, error) {
 		m, err := python.Machine(ctx, req)
 		if err != nil {
 			return nil, err

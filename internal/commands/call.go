@@ -142,10 +142,6 @@ func (c *call) release(n int64) {
 // by SIGPIPE if nobody read what was written.
 func (c *call) end(status int) int {
 	err := c.out.Flush()
-	for _, f := range c.files {
-		f.Close()
-	}
-	c.fs.Unreserve(c.reserved)
 	switch {
 	case err == nil || c.ctx.Err() != nil:
 		return status
@@ -154,6 +150,14 @@ func (c *call) end(status int) int {
 	}
 	fmt.Fprintf(c.p.Stderr(c.ctx), "%s: write error: %s\n", c.name, text(err))
 	return max(status, 1)
+}
+
+// close gives back what the command holds, also after a panic.
+func (c *call) close() {
+	for _, f := range c.files {
+		f.Close()
+	}
+	c.fs.Unreserve(c.reserved)
 }
 
 // abs returns the absolute path of name. It is not cleaned: ".." after a

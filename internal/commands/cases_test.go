@@ -181,7 +181,7 @@ func newMachine(t testing.TB) *machine {
 		}
 		return Lookup(name)
 	}
-	k, err := kernel.New(kernel.Options{FS: fs, Lookup: lookup, Bin: bin})
+	k, err := kernel.New(kernel.Options{FS: fs, Lookup: lookup, Bin: bin, Panicked: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

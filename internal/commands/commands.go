@@ -58,6 +58,7 @@ func Lookup(name string) (kernel.Program, bool) {
 			}
 		}
 		c.out = bufio.NewWriterSize(p.Stdout(ctx), copySize)
+		defer c.close()
 		return c.end(row.run(c))
 	}, true
 }

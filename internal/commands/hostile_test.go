@@ -95,7 +95,7 @@ func TestMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k, err := kernel.New(kernel.Options{FS: fs, Lookup: Lookup, Bin: bin})
+			k, err := kernel.New(kernel.Options{FS: fs, Lookup: Lookup, Bin: bin, Panicked: func(err error) { t.Error(err) }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -57,6 +57,9 @@ type Options struct {
 	// Bin is what /bin and /usr/bin show, from [Bin]; nil: nothing.
 	Bin fs.FS
 
+	// Panicked, if not nil, is called with a panic that ended a process, and its stack.
+	Panicked func(error)
+
 	// MaxProcesses bounds the processes that run or wait to be waited for; 0: 64.
 	MaxProcesses int
 }
@@ -76,9 +79,10 @@ const defaultProcesses = 64
 
 // Kernel is the process table of one program.
 type Kernel struct {
-	fs     *memfs.FS
-	lookup func(string) (Program, bool)
-	max    int
+	fs       *memfs.FS
+	lookup   func(string) (Program, bool)
+	panicked func(error)
+	max      int
 
 	mu        sync.Mutex
 	processes map[int]*Process // those that run, and those that nobody has waited for
@@ -92,7 +96,7 @@ type Kernel struct {
 // New returns a kernel without processes. It makes /bin and /usr/bin.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, max: cmp.Or(o.MaxProcesses, defaultProcesses),
 		processes: map[int]*Process{}, last: FirstPID,
 	}
 	if k.lookup == nil {

@@ -59,11 +59,17 @@ func start(t *testing.T, o Options) *Process {
 	if err := k.fs.MakeDevices(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { k.End() })
+	return again(t, k)
+}
+
+// again makes another main process.
+func again(t *testing.T, k *Kernel) *Process {
+	t.Helper()
 	main, err := k.Main(Exec{Path: "main"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { k.End() })
 	return main
 }
 
@@ -341,16 +347,43 @@ func TestReplace(t *testing.T) {
 }
 
 func TestPanic(t *testing.T) {
-	p := start(t, Options{})
+	logged := make(chan error, 2)
+	p := start(t, Options{Panicked: func(err error) { logged <- err }})
 	k := p.Kernel()
 	other := mustStart(t, p, Exec{Path: "wait"})
-	mustStart(t, p, Exec{Path: "panic"})
-	if w := mustWait(t, p, other.PID()); w.Status != Signalled(SIGKILL) {
+	r, w, _ := p.FS().Pipe(0)
+	c := mustStart(t, p, Exec{Path: "panic", Files: map[int]*memfs.File{2: w}})
+	w.Close()
+	if got, _ := io.ReadAll(p.Reader(t.Context(), r)); string(got) != "panic: panic: oh (a bug of coderunner's program, which ended)\n" {
+		t.Errorf("it writes %q", got)
+	}
+	if w := mustWait(t, p, c.PID()); w.Status.Code() != 134 {
 		t.Errorf("%+v", w)
 	}
-	if err := k.Failure(); err == nil || !strings.Contains(err.Error(), "panic: oh") {
-		t.Errorf("the failure is %v", err)
+	if err := <-logged; !strings.Contains(err.Error(), "panic: oh\n") || !strings.Contains(err.Error(), "kernel_test.go") {
+		t.Errorf("logged: %v", err)
 	}
+	if _, ended := other.Status(); ended || k.Failure() != nil {
+		t.Errorf("another process has ended: %v; the failure is %v", ended, k.Failure())
+	}
+	// What the host runs as the main process ends all, but not what replaces it.
+	replace := func(_ context.Context, p *Process) int {
+		if err := p.Replace(Exec{Path: "panic"}); err != nil {
+			t.Error(err)
+		}
+		return 0
+	}
+	if status, err := p.Run(t.Context(), replace); err != nil || status.Code() != 134 || k.Failure() != nil {
+		t.Errorf("replaced: %v, %v; the failure is %v", status, err, k.Failure())
+	}
+	<-logged
+	p = again(t, k)
+	if _, err := p.Run(t.Context(), programs["panic"]); err != nil || k.Failure() == nil || !strings.Contains(k.Failure().Error(), "panic: oh") {
+		t.Errorf("main: %v; the failure is %v", err, k.Failure())
+	}
+	k.End()
+
+	p = again(t, k)
 	full := p.FS().NewFile(memfs.NewOutput("stdout", refuses{}), abi.O_WRONLY, abi.S_IFIFO)
 	zero, _ := p.Open(t.Context(), "/dev/zero", abi.O_RDONLY, 0)
 	mustStart(t, p, Exec{Path: "cat", Files: map[int]*memfs.File{0: zero, 1: full}})

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -168,8 +170,8 @@ func (p *Process) begin(ctx context.Context) context.Context {
 // run runs the program, and what replaces it, until the process ends.
 func (p *Process) run(ctx context.Context) {
 	defer p.cancel(nil)
-	for {
-		code := p.call(ctx)
+	for alone := p.own; ; alone = true {
+		code := p.call(ctx, alone)
 		p.k.mu.Lock()
 		next := p.next
 		p.next = nil
@@ -187,19 +189,47 @@ func (p *Process) run(ctx context.Context) {
 	}
 }
 
-// call calls the program. A panic of it ends all processes.
-func (p *Process) call(ctx context.Context) (code int) {
+// aborted is the exit status of a process whose program panicked: what a shell shows
+// for one that SIGABRT ended.
+const aborted = 134
+
+// call calls the program. A panic of it ends the process alone, since programs read
+// untrusted bytes; that of what the host runs as the main process ends all.
+func (p *Process) call(ctx context.Context, alone bool) int {
+	code, err := p.guarded(ctx, p.program)
+	if err == nil {
+		return code
+	}
+	whole := fmt.Errorf("process %d (%s): %w", p.pid, p.Path, err)
+	if !alone {
+		p.k.Fail(whole)
+		return 1
+	}
+	if p.k.panicked != nil {
+		p.k.panicked(whole)
+	}
+	p.guarded(ctx, func(ctx context.Context, p *Process) int {
+		message, _, _ := strings.Cut(err.Error(), "\n")
+		fmt.Fprintf(p.Stderr(ctx), "%s: %s (a bug of coderunner's program, which ended)\n", path.Base(p.Path), message)
+		return 0
+	})
+	return aborted
+}
+
+// guarded calls a program. The error is a panic of it, with the stack. Output that
+// nobody takes any more ends all processes.
+func (p *Process) guarded(ctx context.Context, program Program) (code int, err error) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
 		case *memfs.OutputError:
 			p.k.Fail(v)
 		default:
-			p.k.Fail(fmt.Errorf("process %d (%s): panic: %v\n%s", p.pid, p.Path, v, debug.Stack()))
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
 	code = 1
-	return p.program(ctx, p)
+	return program(ctx, p), nil
 }
 
 // Replace makes the process go on with another program when its own has

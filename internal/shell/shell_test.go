@@ -79,7 +79,7 @@ func (m machine) run(t testing.TB, ctx context.Context, stdin string, args ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := kernel.New(kernel.Options{FS: fs, Lookup: m.lookup, Bin: bin})
+	k, err := kernel.New(kernel.Options{FS: fs, Lookup: m.lookup, Bin: bin, Panicked: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"sync"
 
+	"go.uber.org/zap"
+
 	"coderunner/internal/commands"
 	"coderunner/internal/kernel"
 	"coderunner/internal/netpolicy"
@@ -23,6 +25,7 @@ import (
 // Config configures a [Runner]. The zero value has no Python.
 type Config struct {
 	Policy runners.Policy
+	Log    *zap.Logger // nil: none
 
 	// Python, if not nil, makes what a script runs on that starts Python, has packages
 	// or may use the network or directories of the host: with the packages that the program of the request would have, which
@@ -73,6 +76,13 @@ func Incomplete(text string) bool { return shell.Incomplete(text) }
 
 // Close implements [runners.Runner].
 func (r *Runner) Close() error { return nil }
+
+// panicked logs a panic that ended a process.
+func (r *Runner) panicked(err error) {
+	if r.cfg.Log != nil {
+		r.cfg.Log.Error("a process panicked", zap.Error(err))
+	}
+}
 
 // check checks a request beyond what every runner does. A non-nil Outcome ends it.
 func (r *Runner) check(req *runners.Request) (*runners.Outcome, error) {

@@ -120,7 +120,7 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 		return nil, err
 	}
 	j.FS = fsys
-	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Bin: bin}); err != nil {
+	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Bin: bin, Panicked: j.r.panicked}); err != nil {
 		return nil, err
 	}
 	return nil, furnish(fsys)

@@ -66,7 +66,9 @@ func newProcesses(rt *pyodide.Runtime, memory int64) (*processes, error) {
 		return nil, err
 	}
 	c := &processes{fs: fsys}
-	c.kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: c.lookup, Bin: bin()})
+	c.kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: c.lookup, Bin: bin(), Panicked: func(err error) {
+		c.log.Error("a process panicked", zap.Error(err))
+	}})
 	return c, err
 }
 
