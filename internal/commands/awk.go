@@ -78,7 +78,7 @@ type awkExit struct{ status int }
 func (*awkExit) Error() string { return "exit" }
 
 func awk(c *call) int {
-	o, status := c.options("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval b,characters-as-bytes O,optimize S,sandbox")
+	o, status := c.options("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
 	if o == nil {
 		return status
 	}

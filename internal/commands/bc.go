@@ -37,7 +37,7 @@ var (
 )
 
 func bc(c *call) int {
-	o, status := c.options("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= f,file=")
+	o, status := c.options("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= !f,file=")
 	if o == nil {
 		return status
 	}

@@ -158,7 +158,7 @@ func rev(c *call) int {
 }
 
 func nl(c *call) int {
-	o, status := c.options("b,body-numbering= h,header-numbering= f,footer-numbering= v,starting-line-number= i,line-increment= w,number-width= s,number-separator= n,number-format= p,no-renumber d,section-delimiter= l,join-blank-lines=")
+	o, status := c.options("b,body-numbering= h,header-numbering= f,footer-numbering= v,starting-line-number= i,line-increment= w,number-width= s,number-separator= n,number-format= p,no-renumber d,section-delimiter= !l,join-blank-lines=")
 	if o == nil {
 		return status
 	}

@@ -15,13 +15,15 @@ import (
 	"net/textproto"
 	"net/url"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"coderunner/pyodide/abi"
 )
 
-const curlOptions = "s,silent S,show-error f,fail fail-with-body L,location o,output= O,remote-name I,head i,include v,verbose X,request= H,header= d,data= data-raw= data-binary= data-urlencode= data-ascii= F,form= G,get u,user= A,user-agent= e,referer= b,cookie= c,cookie-jar= k,insecure w,write-out= m,max-time= connect-timeout= compressed T,upload-file= r,range= retry= retry-delay= retry-all-errors json= url= max-redirs= create-dirs output-dir= N,no-buffer g,globoff q,disable http1.1 http2 0,http1.0 1,tlsv1 4,ipv4 6,ipv6 progress-bar # J,remote-header-name location-trusted path-as-is oauth2-bearer= D,dump-header= no-progress-meter basic proto= tlsv1.2 tlsv1.3 !x,proxy= !K,config= !E,cert= !cacert= !Z,parallel !resolve= !unix-socket= !socks5="
+const curlOptions = "s,silent S,show-error f,fail fail-with-body L,location o,output= O,remote-name I,head i,include v,verbose X,request= H,header= d,data= data-raw= data-binary= data-urlencode= data-ascii= F,form= G,get u,user= A,user-agent= e,referer= b,cookie= !c,cookie-jar= k,insecure w,write-out= m,max-time= connect-timeout= compressed T,upload-file= r,range= retry= retry-delay= retry-all-errors json= url= max-redirs= create-dirs output-dir= N,no-buffer g,globoff q,disable http1.1 http2 !0,http1.0 1,tlsv1 4,ipv4 6,ipv6 #,progress-bar !J,remote-header-name location-trusted !path-as-is oauth2-bearer= D,dump-header= no-progress-meter basic proto= tlsv1.2 tlsv1.3 !x,proxy= !K,config= !E,cert= !cacert= !Z,parallel !resolve= !unix-socket= !socks5="
 
 // curlRun is one transfer of curl.
 type curlRun struct {
@@ -35,7 +37,7 @@ type curlRun struct {
 }
 
 func curl(c *call) int {
-	o, status := c.options(strings.ReplaceAll(curlOptions, "progress-bar #", "progress-bar"))
+	o, status := c.options(curlOptions)
 	if o == nil {
 		if status != 0 {
 			c.warnf("curl: try 'curl --help' for more information\n")
@@ -48,25 +50,35 @@ func curl(c *call) int {
 		return 2
 	}
 	r := &curlRun{c: c, o: o}
+	if b := o.value("b", ""); b != "" && !strings.Contains(b, "=") {
+		return c.die(2, "option '-b' takes NAME=VALUE: files of cookies are not available in this sandbox")
+	}
 	if err := r.data(); err != nil {
 		return r.fail(26, "%s", text(err))
 	}
-	status = 0
 	for i, u := range urls {
-		tries := 1
-		if n, ok := atoi(o.value("retry", "0")); ok {
-			tries += min(max(n, 0), 100)
+		status = r.get(u, i)
+	}
+	return status
+}
+
+// get transfers one URL, again as often as --retry allows.
+func (r *curlRun) get(target string, index int) (status int) {
+	tries := 1
+	if n, ok := atoi(r.o.value("retry", "0")); ok {
+		tries += min(max(n, 0), 100)
+	}
+	for try := range tries {
+		var again bool
+		status, again = r.one(target, index)
+		again = (again || status != 0 && r.o.on("retry-all-errors")) && (status != 22 || r.c.name != "wget")
+		if !again || try == tries-1 || r.c.stopped() {
+			break
 		}
-		for try := range tries {
-			var again bool
-			if status, again = r.one(u, i); !again || try == tries-1 || c.stopped() {
-				break
-			}
-			delay, _ := duration(o.value("retry-delay", "1"))
-			select {
-			case <-time.After(delay):
-			case <-c.ctx.Done():
-			}
+		delay, _ := duration(r.o.value("retry-delay", "1"))
+		select {
+		case <-time.After(delay):
+		case <-r.c.ctx.Done():
 		}
 	}
 	return status
@@ -179,7 +191,7 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 	if err != nil || u.Host == "" {
 		return nil, errCurlURL
 	}
-	if u.Scheme != "http" && u.Scheme != "https" {
+	if !r.allows(u.Scheme) {
 		return nil, errCurlScheme(u.Scheme)
 	}
 	method, body := "GET", io.Reader(nil)
@@ -229,10 +241,28 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 			req.Header.Set(header, prefix+o.value(name, ""))
 		}
 	}
-	if b := o.value("b", ""); strings.Contains(b, "=") {
+	if b := o.value("b", ""); b != "" {
 		req.Header.Set("Cookie", b)
 	}
 	return req, r.headers(req)
+}
+
+// allows reports whether --proto allows a scheme: names joined by commas, each with
+// "=" (only these), "-" (not this one) or "+" before it.
+func (r *curlRun) allows(scheme string) bool {
+	allowed := scheme == "http" || scheme == "https"
+	ok := allowed
+	for p := range strings.SplitSeq(r.o.value("proto", ""), ",") {
+		name := strings.TrimLeft(p, "+-=")
+		named := name == scheme || name == "all"
+		switch {
+		case strings.HasPrefix(p, "="):
+			ok = named
+		case named:
+			ok = p[0] != '-'
+		}
+	}
+	return ok && allowed
 }
 
 func (r *curlRun) headers(req *http.Request) error {
@@ -285,8 +315,12 @@ func (r *curlRun) one(target string, index int) (status int, again bool) {
 		return r.failed(ctx, err, target), false
 	}
 	connect, _ := duration(o.value("connect-timeout", "0"))
-	t := c.transport(o.on("k"), connect)
+	t := c.transport(o.on("k"), connect, o.last("4", "6"))
 	defer t.CloseIdleConnections()
+	t.ForceAttemptHTTP2 = o.last("http1.1", "http2") != "http1.1"
+	if o.on("tlsv1.3") {
+		t.TLSClientConfig.MinVersion = tls.VersionTLS13
+	}
 	most := 50
 	if n, ok := atoi(o.value("max-redirs", "")); ok {
 		most = n
@@ -298,6 +332,9 @@ func (r *curlRun) one(target string, index int) (status int, again bool) {
 		}
 		if r.redirects++; most >= 0 && r.redirects > most {
 			return errTooManyRedirects
+		}
+		if !r.allows(next.URL.Scheme) {
+			return errCurlScheme(next.URL.Scheme)
 		}
 		if o.on("i") && next.Response != nil {
 			c.print(curlHead(next.Response))
@@ -474,9 +511,43 @@ func (r *curlRun) writeOut(res *http.Response, n int64) {
 	r.c.print(format)
 }
 
-// wget downloads files by the same means.
+const wgetOptions = "q,quiet O,output-document= P,directory-prefix= header= post-data= post-file= !S,server-response T,timeout= t,tries= no-check-certificate n v,verbose nv,no-verbose !i,input-file= U,user-agent= method= body-data= spider !c,continue !N,timestamping user= password= max-redirect= !no-clobber show-progress progress= !content-disposition !r,recursive !m,mirror !p,page-requisites"
+
+// wgetSet returns the options of curl that those of wget are.
+func wgetSet(o *options) []option {
+	set := []option{{"L", ""}, {"f", ""}, {"s", ""}, {"S", ""}, {"A", o.value("U", "Wget/1.21")}}
+	for _, s := range o.set {
+		switch s.name {
+		case "header":
+			set = append(set, option{"H", s.value})
+		case "post-data", "body-data":
+			set = append(set, option{"data-raw", s.value})
+		case "post-file":
+			set = append(set, option{"data-binary", "@" + s.value})
+		case "method":
+			set = append(set, option{"X", s.value})
+		case "no-check-certificate":
+			set = append(set, option{"k", ""})
+		case "user":
+			set = append(set, option{"u", s.value + ":" + o.value("password", "")})
+		case "max-redirect":
+			set = append(set, option{"max-redirs", s.value})
+		case "T":
+			set = append(set, option{"connect-timeout", s.value})
+		case "t":
+			if n, ok := atoi(s.value); ok {
+				set = append(set, option{"retry", strconv.Itoa(n - 1)})
+			}
+		case "spider":
+			set = append(set, option{"I", ""}, option{"o", "/dev/null"})
+		}
+	}
+	return set
+}
+
+// wget downloads files by the same means as curl.
 func wget(c *call) int {
-	o, status := c.options("q,quiet O,output-document= P,directory-prefix= header= post-data= post-file= S,server-response T,timeout= t,tries= no-check-certificate n v,verbose nv,no-verbose i,input-file= U,user-agent= method= body-data= spider c,continue N,timestamping user= password= max-redirect= no-clobber show-progress progress= content-disposition !r,recursive !m,mirror !p,page-requisites")
+	o, status := c.options(wgetOptions)
 	if o == nil {
 		return status
 	}
@@ -484,32 +555,8 @@ func wget(c *call) int {
 		c.warnf("wget: missing URL\nUsage: wget [OPTION]... [URL]...\n\nTry `wget --help' for more options.\n")
 		return 1
 	}
-	status = 0
+	set := wgetSet(o)
 	for _, target := range o.args {
-		set := []option{{"L", ""}, {"f", ""}, {"s", ""}, {"S", ""}}
-		if !strings.Contains(o.value("U", ""), " ") {
-			set = append(set, option{"A", o.value("U", "Wget/1.21")})
-		}
-		for _, s := range o.set {
-			switch s.name {
-			case "header":
-				set = append(set, option{"H", s.value})
-			case "post-data", "body-data":
-				set = append(set, option{"data-raw", s.value})
-			case "post-file":
-				set = append(set, option{"data-binary", "@" + s.value})
-			case "method":
-				set = append(set, option{"X", s.value})
-			case "no-check-certificate":
-				set = append(set, option{"k", ""})
-			case "T":
-				set = append(set, option{"connect-timeout", s.value})
-			case "t":
-				set = append(set, option{"retry", s.value})
-			case "spider":
-				set = append(set, option{"I", ""}, option{"o", "/dev/null"})
-			}
-		}
 		name := o.value("O", "")
 		if name == "" {
 			u, err := url.Parse(target)
@@ -519,11 +566,11 @@ func wget(c *call) int {
 			name = joinPath(o.value("P", ""), name)
 			c.fs.MkdirAll(c.canonical(dir(name), false), 0o755)
 		}
-		r := &curlRun{c: c, o: &options{set: append(set, option{"o", name})}}
+		r := &curlRun{c: c, o: &options{set: append(slices.Clip(set), option{"o", name})}}
 		if err := r.data(); err != nil {
 			return c.die(3, "%s", text(err))
 		}
-		switch s, _ := r.one(target, 0); {
+		switch s := r.get(target, 0); {
 		case s == 0:
 			if !o.on("q") && name != "-" {
 				c.warnf("'%s' saved\n", name)

@@ -10,7 +10,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-const diffOptions = "# u U,unified=? c C,context=? n,rcs e,ed y,side-by-side q,brief s,report-identical-files r,recursive N,new-file a,text i,ignore-case w,ignore-all-space b,ignore-space-change B,ignore-blank-lines I,ignore-matching-lines= E,ignore-tab-expansion Z,ignore-trailing-space strip-trailing-cr L,label= t,expand-tabs x,exclude= X,exclude-from= normal color=? d,minimal speed-large-files p,show-c-function W,width= suppress-common-lines no-dereference P,unidirectional-new-file l,paginate T,initial-tab F,show-function-line="
+const diffOptions = "# u U,unified=? c C,context=? n,rcs e,ed y,side-by-side q,brief s,report-identical-files r,recursive N,new-file a,text i,ignore-case w,ignore-all-space b,ignore-space-change B,ignore-blank-lines I,ignore-matching-lines= E,ignore-tab-expansion Z,ignore-trailing-space strip-trailing-cr L,label= !t,expand-tabs x,exclude= !X,exclude-from= normal color=? d,minimal speed-large-files p,show-c-function W,width= suppress-common-lines !no-dereference !P,unidirectional-new-file !l,paginate !T,initial-tab !F,show-function-line="
 
 // differ is a running diff.
 type differ struct {
@@ -222,7 +222,7 @@ func (d *differ) files(a, b string, titled bool) {
 		}
 		return name + "\t" + t.Time().In(c.zone()).Format("2006-01-02 15:04:05.000000000 -0700")
 	}
-	p := &diffPrinter{c: c, a: &left, b: &right, context: d.context, color: d.o.value("color", "never") == "always"}
+	p := &diffPrinter{c: c, a: &left, b: &right, context: d.context, functions: d.o.on("p"), color: d.o.value("color", "never") == "always"}
 	switch d.style {
 	case 'u':
 		p.title("--- "+label(0, a, xt), "+++ "+label(1, b, yt))
@@ -343,6 +343,18 @@ type diffPrinter struct {
 	a, b    *side
 	context int
 	color   bool
+
+	functions bool // -p: hunks show the function that they are in
+}
+
+// function returns what -p shows of a hunk that begins at a line.
+func (p *diffPrinter) function(at int) string {
+	for at--; at >= 0 && p.functions; at-- {
+		if l := bytes.TrimRight(p.a.lines[at], " \t\r\n"); len(l) > 0 && (l[0] == '$' || l[0] > '9' && wordByte(l[0])) {
+			return " " + string(l[:min(len(l), 40)])
+		}
+	}
+	return ""
 }
 
 func (p *diffPrinter) title(a, b string) {
@@ -445,7 +457,7 @@ func (p *diffPrinter) unified(hunks []hunk) {
 		if p.color {
 			head = "\x1b[36m" + head + "\x1b[0m"
 		}
-		p.c.print(head + "\n")
+		p.c.print(head + p.function(first.alo-before) + "\n")
 		at := first.alo - before
 		for _, h := range g {
 			for ; at < h.alo; at++ {
@@ -468,7 +480,7 @@ func (p *diffPrinter) contextual(hunks []hunk) {
 	for _, g := range p.groups(hunks) {
 		first, last := g[0], g[len(g)-1]
 		before, after := min(p.context, first.alo), min(p.context, len(p.a.lines)-last.ahi)
-		p.c.printf("***************\n*** %s ****\n", diffRange(first.alo-before, last.ahi+after))
+		p.c.printf("***************%s\n*** %s ****\n", p.function(first.alo-before), diffRange(first.alo-before, last.ahi+after))
 		p.half(g, p.a, first.alo-before, last.ahi+after, "- ", func(h hunk) (int, int, bool) { return h.alo, h.ahi, h.blo < h.bhi })
 		p.c.printf("--- %s ----\n", diffRange(first.blo-before, last.bhi+after))
 		p.half(g, p.b, first.blo-before, last.bhi+after, "+ ", func(h hunk) (int, int, bool) { return h.blo, h.bhi, h.alo < h.ahi })

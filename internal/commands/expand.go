@@ -168,7 +168,7 @@ func fold(c *call) int {
 
 // format is fmt: it fills paragraphs to a width.
 func format(c *call) int {
-	o, status := c.options("# c,crown-margin t,tagged-paragraph p,prefix= s,split-only u,uniform-spacing w,width= g,goal=")
+	o, status := c.options("# c,crown-margin t,tagged-paragraph !p,prefix= s,split-only u,uniform-spacing w,width= !g,goal=")
 	if o == nil {
 		return status
 	}
@@ -290,7 +290,7 @@ func (f *filler) flush() {
 }
 
 func column(c *call) int {
-	o, status := c.options("t,table s,separator= o,output-separator= c,output-width= x,fillrows n,table-noheadings N,table-columns= R,table-right= e,header-repeat L,keep-empty-lines J,json")
+	o, status := c.options("t,table s,separator= o,output-separator= c,output-width= x,fillrows !n,table-noheadings N,table-columns= !R,table-right= !e,header-repeat !L,keep-empty-lines !J,json")
 	if o == nil {
 		return status
 	}

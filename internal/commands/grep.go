@@ -12,7 +12,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-const grepOptions = "E,extended-regexp F,fixed-strings G,basic-regexp P,perl-regexp e,regexp= f,file= i,y,ignore-case no-ignore-case w,word-regexp x,line-regexp z,null-data s,no-messages v,invert-match m,max-count= b,byte-offset n,line-number line-buffered H,with-filename h,no-filename label= o,only-matching q,quiet,silent binary-files= a,text I d,directories= D,devices= r,recursive R,dereference-recursive include= exclude= exclude-from= exclude-dir= L,files-without-match l,files-with-matches c,count T,initial-tab Z,null A,after-context= B,before-context= C,context= # group-separator= no-group-separator color=? colour=? U,binary"
+const grepOptions = "E,extended-regexp F,fixed-strings G,basic-regexp P,perl-regexp e,regexp= f,file= i,y,ignore-case no-ignore-case w,word-regexp x,line-regexp z,null-data s,no-messages v,invert-match m,max-count= b,byte-offset n,line-number line-buffered H,with-filename h,no-filename label= o,only-matching q,quiet,silent binary-files= a,text I d,directories= !D,devices= r,recursive R,dereference-recursive include= exclude= !exclude-from= exclude-dir= L,files-without-match l,files-with-matches c,count T,initial-tab Z,null A,after-context= B,before-context= C,context= # group-separator= no-group-separator color=? colour=? U,binary"
 
 // grepper is a running grep.
 type grepper struct {

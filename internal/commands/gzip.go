@@ -58,7 +58,7 @@ var packerNames = map[string]string{
 
 // gzipCommand is gzip, bzip2 and xz, and the commands that undo them.
 func gzipCommand(c *call) int {
-	o, status := c.options("1,fast 2 3 4 5 6 7 8 9,best c,stdout,to-stdout d,decompress,uncompress f,force h k,keep l,list n,no-name N,name q,quiet r,recursive S,suffix= t,test v,verbose z,compress T,threads= e,extreme rsyncable")
+	o, status := c.options("1,fast 2 3 4 5 6 7 8 9,best c,stdout,to-stdout d,decompress,uncompress f,force h k,keep l,list n,no-name !N,name q,quiet r,recursive S,suffix= t,test v,verbose z,compress T,threads= e,extreme rsyncable")
 	if o == nil {
 		return status
 	}

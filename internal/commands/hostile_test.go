@@ -152,8 +152,17 @@ func (f flagged) Error() string { return "the policy refuses it: " + f.flag + " 
 func (f flagged) Flag() string  { return f.flag }
 
 func TestCurl(t *testing.T) {
+	seconds := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
+		case "/second": // every other request
+			if seconds++; seconds%2 == 1 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			io.WriteString(w, "second\n")
+		case "/agent":
+			user, password, _ := r.BasicAuth()
+			io.WriteString(w, r.UserAgent()+" "+user+" "+password)
 		case "/moved":
 			http.Redirect(w, r, "/hello", http.StatusFound)
 		case "/missing":
@@ -183,7 +192,16 @@ func TestCurl(t *testing.T) {
 		{"curl -sS http://other.test/", 6, "curl: (6) Could not resolve host: other.test: the policy refuses it: --allow-net=other.test would allow it\n"},
 		{"curl -sS ftp://example.test/", 1, "curl: (1) Protocol \"ftp\" not supported or disabled in this sandbox\n"},
 		{"curl -sS -m 0.05 http://example.test/slow", 28, "curl: (28) Operation timed out after"},
+		{"curl -sSL -4 --http1.1 --proto =http --tlsv1.2 example.test/moved", 0, "GET /hello  \n"},
+		{"curl -sSL --proto =https http://example.test/moved", 1, "curl: (1) Protocol \"http\" not supported"},
+		{"curl -sS -6 http://example.test/hello", 6, "curl: (6) Could not resolve host: example.test"},
+		{"curl -s -f --retry 1 --retry-delay 0 http://example.test/second", 0, "second\n"},
+		{"curl -s -b jar http://example.test/", 2, "curl: option '-b' takes NAME=VALUE"},
+		{"curl -s -c jar http://example.test/", 2, "curl: option '-c' is not available in this sandbox\n"},
 		{"wget -q -O - http://example.test/hello", 0, "GET /hello  \n"},
+		{"wget -q -O - --user=u --password=p http://example.test/agent", 0, "Wget/1.21 u p"},
+		{"wget -q -t 2 -O - http://example.test/second", 8, "wget: The requested"}, // it repeats no answers
+		{"wget -c http://example.test/hello", 2, "wget: option '-c' is not available in this sandbox\n"},
 		{"wget -q http://example.test/missing", 8, "wget: The requested"},
 	} {
 		args := strings.Fields(c.args)
@@ -203,6 +221,20 @@ func TestCurl(t *testing.T) {
 	}
 	if got := m.runLine(t, "curl -sS http://example.test/"); got.Status != 7 || !strings.Contains(got.Stderr, "--allow-net") {
 		t.Errorf("without a network: %+v", got)
+	}
+}
+
+// What a command lacks is refused, never accepted without effect.
+func TestMissingOptions(t *testing.T) {
+	m := newMachine(t)
+	for _, line := range []string{
+		"awk -S 1", "ln -i a b", "realpath --relative-base=/ a", "shuf --random-source=a", "id -z", "fmt -p x", "column -J", "sort --files0-from=a", "du -t 1", "df -T",
+		"tree -J", "file -k a", "dos2unix -k a", "split -e a", "xargs -o", "truncate -o a", "zip -m a.zip a", "unzip -C a", "sed --debug p", "patch -B x",
+		"gzip -N a", "bc -f a", "nl -l 2 a", "diff -t a b", "ls --hyperlink a", "grep --exclude-from=a b", "cp --attributes-only a b", "tar --remove-files -cf a b",
+	} {
+		if got := m.runLine(t, line); got.Status == 0 || !strings.Contains(got.Stderr, "is not available in this sandbox") {
+			t.Errorf("%s: %+v", line, got)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func ln(c *call) int {
-	o, status := c.options("b backup=? f,force i,interactive L,logical n,no-dereference P,physical r,relative s,symbolic S,suffix= t,target-directory= T,no-target-directory v,verbose d,F,directory")
+	o, status := c.options("b backup=? f,force !i,interactive L,logical n,no-dereference P,physical r,relative s,symbolic S,suffix= t,target-directory= T,no-target-directory v,verbose d,F,directory")
 	if o == nil {
 		return status
 	}
@@ -209,7 +209,7 @@ func (c *call) canonicalParent(name string) (string, error) {
 }
 
 func realpath(c *call) int {
-	o, status := c.options("e,canonicalize-existing m,canonicalize-missing L,logical P,physical q,quiet relative-to= relative-base= s,strip,no-symlinks z,zero")
+	o, status := c.options("e,canonicalize-existing m,canonicalize-missing L,logical P,physical q,quiet relative-to= !relative-base= s,strip,no-symlinks z,zero")
 	if o == nil {
 		return status
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,8 +64,9 @@ func refused(err error) bool {
 	return errors.As(err, &r) || errors.Is(err, errNoNetwork)
 }
 
-// transport returns HTTP by the network's dialer, for one command.
-func (c *call) transport(insecure bool, connect time.Duration) *http.Transport {
+// transport returns HTTP by the network's dialer, for one command. family is 4 or 6
+// for addresses of that alone.
+func (c *call) transport(insecure bool, connect time.Duration, family string) *http.Transport {
 	n, _ := c.ctx.Value(networkKey{}).(Network)
 	t := &http.Transport{
 		DisableKeepAlives: true, DisableCompression: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 1 << 20,
@@ -74,7 +76,7 @@ func (c *call) transport(insecure bool, connect time.Duration) *http.Transport {
 				ctx, cancel = context.WithTimeout(ctx, connect)
 				defer cancel()
 			}
-			return n.dial(ctx, address)
+			return n.dial(ctx, address, family)
 		},
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: insecure},
 	}
@@ -91,7 +93,7 @@ func (c *call) transport(insecure bool, connect time.Duration) *http.Transport {
 	return t
 }
 
-func (n Network) dial(ctx context.Context, address string) (net.Conn, error) {
+func (n Network) dial(ctx context.Context, address, family string) (net.Conn, error) {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
@@ -104,6 +106,9 @@ func (n Network) dial(ctx context.Context, address string) (net.Conn, error) {
 		return nil, &dialError{host, uint16(port), errNoNetwork}
 	}
 	addrs, err := n.Outside.Lookup(ctx, strings.TrimSuffix(host, "."))
+	addrs = slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool {
+		return family != "" && a.Unmap().Is4() != (family == "4")
+	})
 	if err == nil && len(addrs) == 0 {
 		err = errors.New("no addresses")
 	}

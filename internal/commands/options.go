@@ -83,7 +83,7 @@ func specification(spec string) (list []known, posix bool) {
 var badOption = map[string]int{
 	"ls": 2, "dir": 2, "grep": 2, "egrep": 2, "fgrep": 2, "sort": 2, "diff": 2, "cmp": 2, "patch": 2,
 	"env": 125, "timeout": 125, "nohup": 125, "nice": 125, "tar": 64, "curl": 2, "wget": 2, "jq": 2,
-	"awk": 2, "which": 2, "printenv": 2, "tty": 2, "numfmt": 1,
+	"awk": 2, "which": 2, "printenv": 2, "tty": 2, "zip": 16, "unzip": 10,
 }
 
 // options parses the command line as getopt_long does: options and operands may

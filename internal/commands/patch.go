@@ -211,7 +211,7 @@ type patcher struct {
 }
 
 func patch(c *call) int {
-	o, status := c.options("p,strip= R,reverse i,input= d,directory= o,output= b,backup z,suffix= N,forward f,force t,batch s,quiet,silent u,unified n,normal dry-run E,remove-empty-files l,ignore-whitespace F,fuzz= r,reject-file= V= c,context e,ed binary verbose posix merge=? no-backup-if-mismatch B,prefix=")
+	o, status := c.options("p,strip= R,reverse i,input= d,directory= o,output= b,backup z,suffix= N,forward f,force t,batch s,quiet,silent u,unified n,normal dry-run E,remove-empty-files l,ignore-whitespace F,fuzz= r,reject-file= V= c,context e,ed binary verbose posix merge=? no-backup-if-mismatch !B,prefix=")
 	if o == nil {
 		return status
 	}

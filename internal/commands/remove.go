@@ -270,7 +270,7 @@ func touch(c *call) int {
 }
 
 func truncate(c *call) int {
-	o, status := c.options("c,no-create o,io-blocks r,reference= s,size=")
+	o, status := c.options("c,no-create !o,io-blocks r,reference= s,size=")
 	if o == nil {
 		return status
 	}

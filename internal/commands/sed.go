@@ -80,7 +80,7 @@ type sedEditor struct {
 var errSedQuit = errors.New("quit")
 
 func sed(c *call) int {
-	o, status := c.options("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix debug b,binary sandbox follow-symlinks")
+	o, status := c.options("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix !debug b,binary !sandbox !follow-symlinks")
 	if o == nil {
 		return status
 	}

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -115,13 +116,21 @@ func which(c *call) int {
 		return status
 	}
 	for _, name := range o.args {
-		path, e := c.p.Kernel().LookPath(name, c.dir, c.p.Env)
-		if e != abi.OK {
-			c.status = 1
-			continue
+		names, found := []string{name}, false
+		if o.on("a") && !strings.Contains(name, "/") {
+			names = nil
+			for _, dir := range strings.Split(cmp.Or(c.env("PATH"), kernel.DefaultPath), ":") {
+				names = append(names, joinPath(cmp.Or(dir, "."), name))
+			}
 		}
-		if !o.on("s") {
-			c.print(path + "\n")
+		for _, name := range names {
+			path, e := c.p.Kernel().LookPath(name, c.dir, c.p.Env)
+			if found = found || e == abi.OK; e == abi.OK && !o.on("s") {
+				c.print(path + "\n")
+			}
+		}
+		if !found {
+			c.status = 1
 		}
 	}
 	return c.status

@@ -13,7 +13,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x,extract,get f,file= z,gzip,gunzip,ungzip j,bzip2 J,xz a,auto-compress v,verbose C,directory= O,to-stdout k,keep-old-files keep-newer-files overwrite p,preserve-permissions,same-permissions no-same-permissions same-owner no-same-owner o P,absolute-names h,dereference strip-components= exclude= X,exclude-from= T,files-from= null no-recursion recursion wildcards no-wildcards anchored no-anchored transform,xform= owner= group= mode= mtime= sort= format= numeric-owner one-file-system m,touch w,interactive I,use-compress-program= b,blocking-factor= W,verify ignore-failed-read no-xattrs xattrs no-acls no-selinux warning= checkpoint=? totals=? remove-files show-transformed-names U,unlink-first zstd lzma newer= N= S,sparse i,ignore-zeros full-time utc"
+const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x,extract,get f,file= z,gzip,gunzip,ungzip j,bzip2 J,xz a,auto-compress v,verbose C,directory= O,to-stdout k,keep-old-files keep-newer-files overwrite p,preserve-permissions,same-permissions no-same-permissions same-owner no-same-owner o P,absolute-names h,dereference strip-components= exclude= X,exclude-from= T,files-from= null no-recursion recursion wildcards no-wildcards !anchored no-anchored !transform,xform= owner= group= !mode= mtime= sort= format= numeric-owner one-file-system m,touch !w,interactive !I,use-compress-program= b,blocking-factor= !W,verify ignore-failed-read no-xattrs xattrs no-acls no-selinux warning= checkpoint=? !totals=? !remove-files show-transformed-names U,unlink-first !zstd !lzma !newer= !N= S,sparse !i,ignore-zeros full-time utc"
 
 // tarRun is a running tar.
 type tarRun struct {
@@ -56,9 +56,9 @@ func tarCommand(c *call) int {
 		c.warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
 		return 2
 	}
-	for _, s := range []string{"transform", "zstd", "lzma", "I", "newer", "N"} {
-		if o.on(s) {
-			return c.die(2, "option '--%s' is not available in this sandbox", s)
+	for _, s := range []string{"owner", "group"} {
+		if v := o.value(s, "0"); v != "0" && v != "root" && v != "root:0" {
+			return c.die(2, "option '--%s' is not available in this sandbox: everything belongs to root", s)
 		}
 	}
 	t.archive = o.value("f", "-")

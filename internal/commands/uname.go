@@ -49,7 +49,7 @@ func (c *call) constant(s string) int {
 }
 
 func id(c *call) int {
-	o, status := c.options("a g,group G,groups n,name r,real u,user z,zero")
+	o, status := c.options("a g,group G,groups n,name r,real u,user !z,zero")
 	if o == nil {
 		return status
 	}

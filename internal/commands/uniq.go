@@ -153,7 +153,7 @@ func (u *uniqState) finish() {
 }
 
 func shuf(c *call) int {
-	o, status := c.options("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated random-source=")
+	o, status := c.options("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated !random-source=")
 	if o == nil {
 		return status
 	}

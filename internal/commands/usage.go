@@ -13,7 +13,7 @@ import (
 )
 
 func du(c *call) int {
-	o, status := c.options("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null B,block-size= D,H l,count-links t,threshold= time")
+	o, status := c.options("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null !B,block-size= !D,H l,count-links !t,threshold= !time")
 	if o == nil {
 		return status
 	}
@@ -101,7 +101,7 @@ func (d *duRun) walk(name string, depth int) int64 {
 }
 
 func df(c *call) int {
-	o, status := c.options("a,all h,human-readable H,si i,inodes k l,local m P,portability T,print-type t,type= x,exclude-type= B,block-size= total output=?")
+	o, status := c.options("a,all h,human-readable H,si i,inodes k l,local m P,portability !T,print-type !t,type= !x,exclude-type= !B,block-size= total !output=?")
 	if o == nil {
 		return status
 	}
@@ -142,7 +142,7 @@ func df(c *call) int {
 
 // tree lists directories as a tree.
 func tree(c *call) int {
-	o, status := c.options("a d f F i L= P= I= s h p noreport dirsfirst r t C n o= J ignore-case")
+	o, status := c.options("a d f F i L= P= I= s h p noreport dirsfirst !r !t C n !o= !J !ignore-case")
 	if o == nil {
 		return status
 	}
@@ -268,7 +268,7 @@ var magics = []struct{ magic, kind, mime string }{
 }
 
 func fileType(c *call) int {
-	o, status := c.options("b,brief i,mime mime-type L,dereference h,no-dereference k z s E")
+	o, status := c.options("b,brief i,mime mime-type L,dereference h,no-dereference !k !z s E")
 	if o == nil {
 		return status
 	}
@@ -407,7 +407,7 @@ func factor(c *call) int {
 
 // dos2unix and unix2dos change line ends in place.
 func dos2unix(c *call) int {
-	o, status := c.options("q,quiet f,force k,keepdate n,newfile o,oldfile")
+	o, status := c.options("q,quiet f,force !k,keepdate n,newfile o,oldfile")
 	if o == nil {
 		return status
 	}
@@ -455,7 +455,7 @@ func dos2unix(c *call) int {
 
 // splitFile is split: it writes pieces of a file.
 func splitFile(c *call) int {
-	o, status := c.options("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= e,elide-empty-files verbose t,separator= !filter=")
+	o, status := c.options("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= !e,elide-empty-files verbose !t,separator= !filter=")
 	if o == nil {
 		return status
 	}

@@ -14,7 +14,7 @@ import (
 
 // xargs builds command lines from standard input.
 func xargs(c *call) int {
-	o, status := c.options("+ 0,null a,arg-file= d,delimiter= E= e,eof=? I= i,replace=? L= l,max-lines=? n,max-args= p,interactive P,max-procs= r,no-run-if-empty s,max-chars= t,verbose x,exit o,open-tty process-slot-var= show-limits")
+	o, status := c.options("+ 0,null a,arg-file= d,delimiter= E= e,eof=? I= i,replace=? L= l,max-lines=? n,max-args= p,interactive P,max-procs= r,no-run-if-empty s,max-chars= t,verbose x,exit !o,open-tty !process-slot-var= !show-limits")
 	if o == nil {
 		return status
 	}
