@@ -1,6 +1,10 @@
 package commands
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+)
 
 // lvalue reports whether a node can be assigned to.
 func (n *awkNode) lvalue() bool { return n.op == "var" || n.op == "index" || n.op == "field" }
@@ -286,4 +290,77 @@ func (p *awkParser) builtin(n *awkNode) *awkNode {
 		panic(&awkError{n.line, fmt.Sprintf("wrong number of arguments in call to %s", name)})
 	}
 	return n
+}
+
+// simple is an expression or a print.
+func (p *awkParser) simple() *awkNode {
+	n := &awkNode{line: p.tok.line}
+	if !p.is("print", "printf") {
+		n.op, n.a = "expr", p.expr()
+		return n
+	}
+	n.op = p.tok.text
+	p.advance()
+	p.noGT = true
+	if p.is("(") {
+		// A list in parentheses, unless an operator follows.
+		save, lex := p.tok, p.lex
+		p.advance()
+		p.noGT = false
+		n.list = p.exprs(")")
+		p.noGT = true
+		p.expect(")")
+		if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != awkNewline && p.tok.kind != awkEOF {
+			p.tok, p.lex = save, lex
+			n.list = p.exprs("")
+		}
+	} else if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != awkNewline && p.tok.kind != awkEOF {
+		n.list = p.exprs("")
+	}
+	if p.is(">", ">>", "|") {
+		n.text = p.tok.text
+		p.advance()
+		n.a = p.concatenation()
+	}
+	p.noGT = false
+	if n.op == "printf" && len(n.list) == 0 {
+		p.fail("printf: no format")
+	}
+	return n
+}
+
+func (p *awkParser) exprs(end string) (list []*awkNode) {
+	for end == "" || !p.is(end) {
+		list = append(list, p.expr())
+		if !p.accept(",") {
+			break
+		}
+		p.newlines()
+	}
+	return list
+}
+
+// variable reads a name.
+func (p *awkParser) variable() *awkNode {
+	if p.tok.kind != awkName {
+		p.fail("syntax error at or near %s", p.near())
+	}
+	n := &awkNode{op: "var", text: p.tok.text, line: p.tok.line}
+	if at := slices.Index(p.locals, n.text); at >= 0 {
+		n.slot, n.local = at, true
+	} else {
+		n.slot = p.global(n.text)
+	}
+	p.advance()
+	return n
+}
+
+// number is a constant.
+func awkConstant(text string) awkValue {
+	if len(text) > 2 && text[1]|32 == 'x' {
+		n, _ := strconv.ParseUint(text[2:], 16, 64)
+		return awkNum(float64(n))
+	}
+	f, _ := strconv.ParseFloat(text, 64)
+	return awkNum(f)
 }

@@ -3,49 +3,7 @@ package commands
 import (
 	"fmt"
 	"slices"
-	"strconv"
 )
-
-// awkNode is an expression or a statement. What a, b, c and list are depends on
-// op.
-type awkNode struct {
-	op      string
-	text    string
-	slot    int // of a variable: global, or local with local set
-	local   bool
-	value   awkValue
-	a, b, c *awkNode
-	list    []*awkNode
-	body    []*awkNode
-	expr    pattern
-	fn      *awkFunction
-	builtin *awkBuiltinFunction
-	line    int
-}
-
-// awkFunction is a function of the program.
-type awkFunction struct {
-	name    string
-	params  []string
-	body    []*awkNode
-	defined bool
-	line    int
-}
-
-type awkRule struct {
-	from, to *awkNode
-	body     []*awkNode // nil with bare set: print
-	bare     bool
-	active   bool
-}
-
-// awkProgram is a parsed program.
-type awkProgram struct {
-	begin, end [][]*awkNode
-	rules      []*awkRule
-	functions  map[string]*awkFunction
-	globals    map[string]int
-}
 
 // awkDepth bounds the nesting of expressions and statements, and of calls.
 const (
@@ -383,77 +341,4 @@ func (p *awkParser) forLoop(n *awkNode) {
 	}
 	p.expect(")")
 	n.body = p.body()
-}
-
-// simple is an expression or a print.
-func (p *awkParser) simple() *awkNode {
-	n := &awkNode{line: p.tok.line}
-	if !p.is("print", "printf") {
-		n.op, n.a = "expr", p.expr()
-		return n
-	}
-	n.op = p.tok.text
-	p.advance()
-	p.noGT = true
-	if p.is("(") {
-		// A list in parentheses, unless an operator follows.
-		save, lex := p.tok, p.lex
-		p.advance()
-		p.noGT = false
-		n.list = p.exprs(")")
-		p.noGT = true
-		p.expect(")")
-		if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != awkNewline && p.tok.kind != awkEOF {
-			p.tok, p.lex = save, lex
-			n.list = p.exprs("")
-		}
-	} else if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != awkNewline && p.tok.kind != awkEOF {
-		n.list = p.exprs("")
-	}
-	if p.is(">", ">>", "|") {
-		n.text = p.tok.text
-		p.advance()
-		n.a = p.concatenation()
-	}
-	p.noGT = false
-	if n.op == "printf" && len(n.list) == 0 {
-		p.fail("printf: no format")
-	}
-	return n
-}
-
-func (p *awkParser) exprs(end string) (list []*awkNode) {
-	for end == "" || !p.is(end) {
-		list = append(list, p.expr())
-		if !p.accept(",") {
-			break
-		}
-		p.newlines()
-	}
-	return list
-}
-
-// variable reads a name.
-func (p *awkParser) variable() *awkNode {
-	if p.tok.kind != awkName {
-		p.fail("syntax error at or near %s", p.near())
-	}
-	n := &awkNode{op: "var", text: p.tok.text, line: p.tok.line}
-	if at := slices.Index(p.locals, n.text); at >= 0 {
-		n.slot, n.local = at, true
-	} else {
-		n.slot = p.global(n.text)
-	}
-	p.advance()
-	return n
-}
-
-// number is a constant.
-func awkConstant(text string) awkValue {
-	if len(text) > 2 && text[1]|32 == 'x' {
-		n, _ := strconv.ParseUint(text[2:], 16, 64)
-		return awkNum(float64(n))
-	}
-	f, _ := strconv.ParseFloat(text, 64)
-	return awkNum(f)
 }
