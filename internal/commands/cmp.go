@@ -54,20 +54,18 @@ func compareFiles(c *call) int {
 			if err2 != nil {
 				short = b
 			}
-			if !o.on("s") {
-				where := fmt.Sprintf("byte %d, in line %d", at-1, line)
-				switch {
-				case at == 1:
-					c.errorf("EOF on %s which is empty", short)
-					return 1
-				case o.on("l"):
-					where = fmt.Sprintf("byte %d", at-1)
-				case last == '\n':
-					where = fmt.Sprintf("byte %d, line %d", at-1, line-1)
-				}
-				c.errorf("EOF on %s after %s", short, where)
+			where := fmt.Sprintf("after byte %d, in line %d", at-1, line)
+			switch {
+			case o.on("s"):
+				return 1
+			case at == 1:
+				where = "which is empty"
+			case o.on("l"):
+				where = fmt.Sprintf("after byte %d", at-1)
+			case last == '\n':
+				where = fmt.Sprintf("after byte %d, line %d", at-1, line-1)
 			}
-			return 1
+			return c.die(1, "EOF on %s %s", short, where)
 		case x != y && o.on("l"):
 			c.printf("%*d %3o %3o\n", width, at, x, y)
 			c.status = 1

@@ -6,7 +6,7 @@ import (
 )
 
 func df(c *call) int {
-	o, status := c.options("a,all h,human-readable H,si i,inodes k l,local m P,portability !T,print-type !t,type= !x,exclude-type= !B,block-size= total !output=?")
+	o, status := c.options("a,all h,human-readable H,si i,inodes k l,local m P,portability !T,print-type !t,type= !x,exclude-type= !B,block-size= !total !output=?")
 	if o == nil {
 		return status
 	}

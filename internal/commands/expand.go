@@ -307,39 +307,50 @@ func column(c *call) int {
 	if len(rows) == 0 {
 		return c.status
 	}
-	if !o.on("t") {
-		width, ok := atoi(o.value("c", c.env("COLUMNS")))
-		if !ok {
-			width = 80
-		}
-		longest := 0
-		for _, r := range rows {
-			longest = max(longest, len([]rune(r)))
-		}
-		cell := (longest/8 + 1) * 8
-		cols := max(1, width/cell)
-		lines := (len(rows) + cols - 1) / cols
-		for i := range lines {
-			column := 0
-			for j := range cols {
-				at := j*lines + i
-				if o.on("x") {
-					at = i*cols + j
-				}
-				if at >= len(rows) {
-					break
-				}
-				for column < j*cell {
-					c.print("\t")
-					column = column/8*8 + 8
-				}
-				c.print(rows[at])
-				column += len([]rune(rows[at]))
-			}
-			c.print("\n")
-		}
-		return c.status
+	if o.on("t") {
+		columnTable(c, o, rows)
+	} else {
+		columnFill(c, o, rows)
 	}
+	return c.status
+}
+
+// columnFill prints rows in as many columns as fit.
+func columnFill(c *call, o *options, rows []string) {
+	width, ok := atoi(o.value("c", c.env("COLUMNS")))
+	if !ok {
+		width = 80
+	}
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, len([]rune(r)))
+	}
+	cell := (longest/8 + 1) * 8
+	cols := max(1, width/cell)
+	lines := (len(rows) + cols - 1) / cols
+	for i := range lines {
+		column := 0
+		for j := range cols {
+			at := j*lines + i
+			if o.on("x") {
+				at = i*cols + j
+			}
+			if at >= len(rows) {
+				break
+			}
+			for column < j*cell {
+				c.print("\t")
+				column = column/8*8 + 8
+			}
+			c.print(rows[at])
+			column += len([]rune(rows[at]))
+		}
+		c.print("\n")
+	}
+}
+
+// columnTable prints the fields of rows below one another.
+func columnTable(c *call, o *options, rows []string) {
 	sep := o.value("s", "")
 	var table [][]string
 	if names := o.value("N", ""); names != "" {
@@ -349,8 +360,7 @@ func column(c *call) int {
 		if sep == "" {
 			table = append(table, strings.Fields(r))
 		} else {
-			table = append(table, strings.FieldsFunc(r, func(ch rune) bool { return false }))
-			table[len(table)-1] = splitAny(r, sep)
+			table = append(table, splitAny(r, sep))
 		}
 	}
 	var widths []int
@@ -366,13 +376,12 @@ func column(c *call) int {
 	for _, r := range table {
 		for i, cell := range r {
 			c.print(cell)
-			if i < len(widths)-1 && (i < len(r)-1) {
+			if i < len(r)-1 {
 				c.print(strings.Repeat(" ", widths[i]-len([]rune(cell))) + between)
 			}
 		}
 		c.print("\n")
 	}
-	return c.status
 }
 
 // splitAny splits at any of the characters of sep.

@@ -19,24 +19,29 @@ func headCount(s string) (sign byte, n int64, ok bool) {
 	return sign, n, ok
 }
 
+// portion reads -n, -c and -NUMBER of head and tail.
+func (c *call) portion(o *options) (sign byte, n int64, inBytes, ok bool) {
+	name, unit := o.last("n", "c", "#"), "lines"
+	if name == "" {
+		return 0, 10, false, true
+	}
+	if name == "c" {
+		unit = "bytes"
+	}
+	if sign, n, ok = headCount(o.value(name, "")); !ok && name != "#" {
+		c.errorf("invalid number of %s: %s", unit, quote(o.value(name, "")))
+	}
+	return sign, n, name == "c", ok || name == "#"
+}
+
 func head(c *call) int {
 	o, status := c.options("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated")
 	if o == nil {
 		return status
 	}
-	sign, n, inBytes, ok := byte(0), int64(10), false, true
-	switch o.last("n", "c", "#") {
-	case "n":
-		if sign, n, ok = headCount(o.value("n", "")); !ok {
-			return c.die(1, "invalid number of lines: %s", quote(o.value("n", "")))
-		}
-	case "c":
-		inBytes = true
-		if sign, n, ok = headCount(o.value("c", "")); !ok {
-			return c.die(1, "invalid number of bytes: %s", quote(o.value("c", "")))
-		}
-	case "#":
-		_, n, _ = headCount(o.value("#", ""))
+	sign, n, inBytes, ok := c.portion(o)
+	if !ok {
+		return 1
 	}
 	h := headers{c: c, on: o.last("q", "v") == "v" || len(o.args) > 1 && !o.on("q")}
 	delim := lineEnd(o.on("z"))
@@ -127,26 +132,13 @@ func tail(c *call) int {
 			c.args = append([]string{"-n", c.args[0]}, c.args[1:]...)
 		}
 	}
-	o, status := c.options("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated f,follow=? F s,sleep-interval= pid= retry max-unchanged-stats=")
+	o, status := c.options("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated !f,follow=? !F s,sleep-interval= pid= retry max-unchanged-stats=")
 	if o == nil {
 		return status
 	}
-	if o.on("f") || o.on("F") {
-		return c.die(1, "option '--follow' is not available in this sandbox")
-	}
-	sign, n, inBytes, ok := byte(0), int64(10), false, true
-	switch o.last("n", "c", "#") {
-	case "n":
-		if sign, n, ok = headCount(o.value("n", "")); !ok {
-			return c.die(1, "invalid number of lines: %s", quote(o.value("n", "")))
-		}
-	case "c":
-		inBytes = true
-		if sign, n, ok = headCount(o.value("c", "")); !ok {
-			return c.die(1, "invalid number of bytes: %s", quote(o.value("c", "")))
-		}
-	case "#":
-		_, n, _ = headCount(o.value("#", ""))
+	sign, n, inBytes, ok := c.portion(o)
+	if !ok {
+		return 1
 	}
 	h := headers{c: c, on: o.last("q", "v") == "v" || len(o.args) > 1 && !o.on("q")}
 	delim := lineEnd(o.on("z"))

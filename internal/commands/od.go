@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -152,4 +153,65 @@ func od(c *call) int {
 	dump.address = map[string]string{"d": "%07d", "o": "%07o", "x": "%06x", "n": ""}[o.value("A", "o")]
 	dump.run(in)
 	return c.status
+}
+
+// dumper prints the lines of od.
+type dumper struct {
+	c       *call
+	types   []odType
+	width   int
+	offset  int64
+	address string
+	all     bool
+	before  []byte
+	starred bool
+}
+
+func (d *dumper) run(in io.Reader) {
+	// A unit takes as many columns as the widest of all types needs for it.
+	cell := 0
+	for _, t := range d.types {
+		cell = max(cell, (t.width()+1+t.size-1)/t.size)
+	}
+	d.c.blocks(in, d.width, func(b []byte) bool {
+		if !d.all && len(b) == d.width && bytes.Equal(b, d.before) {
+			if !d.starred {
+				d.c.print("*\n")
+			}
+			d.starred = true
+			d.offset += int64(len(b))
+			return true
+		}
+		d.before, d.starred = append(d.before[:0], b...), false
+		for i, t := range d.types {
+			head := ""
+			if d.address != "" {
+				head = fmt.Sprintf(d.address, d.offset)
+			}
+			if i > 0 {
+				head = strings.Repeat(" ", len(head))
+			}
+			d.c.print(head)
+			pad := cell * t.size
+			if len(d.types) == 1 {
+				pad = t.width() + 1
+			}
+			for at := 0; at < len(b); at += t.size {
+				d.c.printf("%*s", pad, t.format(b[at:min(len(b), at+t.size)]))
+			}
+			if t.text {
+				d.c.print(strings.Repeat(" ", pad*((d.width-len(b))/t.size)) + "  >")
+				for _, ch := range b {
+					d.c.out.WriteByte(printable(ch))
+				}
+				d.c.print("<")
+			}
+			d.c.print("\n")
+		}
+		d.offset += int64(len(b))
+		return true
+	})
+	if d.address != "" {
+		d.c.printf(d.address+"\n", d.offset)
+	}
 }

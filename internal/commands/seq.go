@@ -1,27 +1,15 @@
 package commands
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 func seq(c *call) int {
-	// Negative numbers are operands.
-	var args []string
-	for i, a := range c.args {
-		if a == "" || a[0] != '-' {
-			args = append(args, c.args[i:]...)
-			break
-		}
-		if len(a) > 1 && (a[1] >= '0' && a[1] <= '9' || a[1] == '.') {
-			args = append(args, "--")
-			args = append(args, c.args[i:]...)
-			break
-		}
-		args = append(args, a)
-	}
-	c.args = args
+	c.args = seqArgs(c.args)
 	o, status := c.options("+ f,format= s,separator= w,equal-width")
 	if o == nil {
 		return status
@@ -34,7 +22,6 @@ func seq(c *call) int {
 	}
 	n := []float64{1, 1, 0}
 	precision := 0
-	width := 0
 	for i, a := range o.args {
 		v, err := strconv.ParseFloat(a, 64)
 		if err != nil || math.IsNaN(v) {
@@ -56,21 +43,13 @@ func seq(c *call) int {
 	d := directive{verb: 'f', width: -1, precision: min(precision, 100)}
 	format := func(v float64) string { return d.formatFloat(v) }
 	if o.on("w") {
-		width = max(len(format(n[0])), len(format(n[2])))
-		d.width, d.flags = width, "0"
+		d.width, d.flags = max(len(format(n[0])), len(format(n[2]))), "0"
 	}
 	if f := o.value("f", ""); f != "" {
-		at := strings.IndexByte(strings.ReplaceAll(f, "%%", "\x00\x00"), '%')
-		if at < 0 {
-			return c.die(1, "format %s has no %% directive", quote(f))
+		var problem string
+		if format, problem = seqFormat(f); problem != "" {
+			return c.die(1, "%s", problem)
 		}
-		fd, rest, ok := nextDirective(f[at:])
-		if !ok || strings.IndexByte("efgEFGaA", fd.verb) < 0 {
-			return c.die(1, "format %s has unknown %%%c directive", quote(f), fd.verb)
-		}
-		before := strings.ReplaceAll(f[:at], "%%", "%")
-		rest = strings.ReplaceAll(rest, "%%", "%")
-		format = func(v float64) string { return before + fd.formatFloat(v) + rest }
 	}
 	sep := o.value("s", "\n")
 	some := false
@@ -97,6 +76,34 @@ func seq(c *call) int {
 		c.print("\n")
 	}
 	return 0
+}
+
+// seqArgs puts "--" before a negative number, which is an operand.
+func seqArgs(args []string) []string {
+	for i, a := range args {
+		if a == "" || a[0] != '-' {
+			break
+		}
+		if len(a) > 1 && (a[1] >= '0' && a[1] <= '9' || a[1] == '.') {
+			return slices.Insert(slices.Clone(args), i, "--")
+		}
+	}
+	return args
+}
+
+// seqFormat reads the format of -f.
+func seqFormat(f string) (format func(float64) string, problem string) {
+	at := strings.IndexByte(strings.ReplaceAll(f, "%%", "\x00\x00"), '%')
+	if at < 0 {
+		return nil, fmt.Sprintf("format %s has no %% directive", quote(f))
+	}
+	d, rest, ok := nextDirective(f[at:])
+	if !ok || strings.IndexByte("efgEFGaA", d.verb) < 0 {
+		return nil, fmt.Sprintf("format %s has unknown %%%c directive", quote(f), d.verb)
+	}
+	before := strings.ReplaceAll(f[:at], "%%", "%")
+	rest = strings.ReplaceAll(rest, "%%", "%")
+	return func(v float64) string { return before + d.formatFloat(v) + rest }, ""
 }
 
 func yes(c *call) int {

@@ -6,7 +6,7 @@ import (
 
 // printableStrings is strings.
 func printableStrings(c *call) int {
-	o, status := c.options("# a,all n,bytes= t,radix= f,print-file-name")
+	o, status := c.options("# a,all n,bytes= t,radix= !f,print-file-name")
 	if o == nil {
 		return status
 	}

@@ -130,23 +130,8 @@ func tr(c *call) int {
 		return status
 	}
 	translating := !o.on("d") && (len(o.args) > 1 || !o.on("s"))
-	switch {
-	case len(o.args) == 0:
-		return c.missing(o)
-	case translating && len(o.args) == 1:
-		c.errorf("missing operand after %s", quote(o.args[0]))
-		c.warnf("Two strings must be given when translating.\nTry 'tr --help' for more information.\n")
-		return 1
-	case o.on("d") && o.on("s") && len(o.args) == 1:
-		c.errorf("missing operand after %s", quote(o.args[0]))
-		c.warnf("Two strings must be given when both deleting and squeezing repeats.\nTry 'tr --help' for more information.\n")
-		return 1
-	case o.on("d") && !o.on("s") && len(o.args) > 1:
-		c.errorf("extra operand %s", quote(o.args[1]))
-		c.warnf("Only one string may be given when deleting without squeezing repeats.\nTry 'tr --help' for more information.\n")
-		return 1
-	case len(o.args) > 2:
-		return c.extra(o.args[2])
+	if status := trOperands(c, o, translating); status != 0 {
+		return status
 	}
 	first, _, _, err := trSet(o.args[0])
 	if err != nil {
@@ -204,6 +189,29 @@ func tr(c *call) int {
 	}
 	trStream(c, &table, &drop, &squeeze)
 	return c.status
+}
+
+// trOperands reports a wrong number of sets.
+func trOperands(c *call, o *options, translating bool) (status int) {
+	switch {
+	case len(o.args) == 0:
+		return c.missing(o)
+	case translating && len(o.args) == 1:
+		c.errorf("missing operand after %s", quote(o.args[0]))
+		c.warnf("Two strings must be given when translating.\nTry 'tr --help' for more information.\n")
+		return 1
+	case o.on("d") && o.on("s") && len(o.args) == 1:
+		c.errorf("missing operand after %s", quote(o.args[0]))
+		c.warnf("Two strings must be given when both deleting and squeezing repeats.\nTry 'tr --help' for more information.\n")
+		return 1
+	case o.on("d") && !o.on("s") && len(o.args) > 1:
+		c.errorf("extra operand %s", quote(o.args[1]))
+		c.warnf("Only one string may be given when deleting without squeezing repeats.\nTry 'tr --help' for more information.\n")
+		return 1
+	case len(o.args) > 2:
+		return c.extra(o.args[2])
+	}
+	return 0
 }
 
 func others(set []byte) (rest []byte) {

@@ -12,7 +12,7 @@ import (
 )
 
 func wc(c *call) int {
-	o, status := c.options("c,bytes m,chars l,lines w,words L,max-line-length files0-from= total=")
+	o, status := c.options("c,bytes m,chars l,lines w,words L,max-line-length files0-from= !total=")
 	if o == nil {
 		return status
 	}

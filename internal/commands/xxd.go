@@ -10,7 +10,7 @@ import (
 
 // xxd makes a hex dump, or with -r undoes one.
 func xxd(c *call) int {
-	o, status := c.options("a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
+	o, status := c.options("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
 	if o == nil {
 		return status
 	}
@@ -72,40 +72,44 @@ func xxd(c *call) int {
 	case o.on("u"):
 		format = "%02X"
 	}
-	width := len(fmt.Sprintf(format, 0))
 	if o.on("i") {
 		return xxdInclude(c, in, name, int(cols))
 	}
 	c.blocks(in, int(cols), func(b []byte) bool {
 		if o.on("p") {
 			fmt.Fprintf(out, strings.ReplaceAll(format, "02", "")+"\n", b)
-			return true
+		} else {
+			fmt.Fprintf(out, "%08x: %s\n", offset+number("o", 0), xxdLine(b, int(cols), int(group), format, o.on("e")))
 		}
-		var line strings.Builder
-		fmt.Fprintf(&line, "%08x: ", offset+number("o", 0))
-		for i := 0; i < int(cols); i++ {
-			at := i
-			if o.on("e") {
-				at = i/int(group)*int(group) + int(group) - 1 - i%int(group)
-			}
-			if at < len(b) {
-				fmt.Fprintf(&line, format, b[at])
-			} else {
-				line.WriteString(strings.Repeat(" ", width))
-			}
-			if (i+1)%int(group) == 0 || i == int(cols)-1 {
-				line.WriteByte(' ')
-			}
-		}
-		line.WriteByte(' ')
-		for _, ch := range b {
-			line.WriteByte(printable(ch))
-		}
-		fmt.Fprintln(out, line.String())
 		offset += int64(len(b))
 		return true
 	})
 	return c.status
+}
+
+// xxdLine returns a line without its address; swapped: each group from its end.
+func xxdLine(b []byte, cols, group int, format string, swapped bool) string {
+	var line strings.Builder
+	width := len(fmt.Sprintf(format, 0))
+	for i := range cols {
+		at := i
+		if swapped {
+			at = i/group*group + group - 1 - i%group
+		}
+		if at < len(b) {
+			fmt.Fprintf(&line, format, b[at])
+		} else {
+			line.WriteString(strings.Repeat(" ", width))
+		}
+		if (i+1)%group == 0 || i == cols-1 {
+			line.WriteByte(' ')
+		}
+	}
+	line.WriteByte(' ')
+	for _, ch := range b {
+		line.WriteByte(printable(ch))
+	}
+	return line.String()
 }
 
 func printable(b byte) byte {
