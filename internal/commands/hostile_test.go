@@ -83,7 +83,7 @@ func TestMemory(t *testing.T) {
 	for _, line := range sample.Of(t, 4, []string{
 		"yes | sort", "yes | tac", "yes | tail -n 1000000000", "yes | tr -d '\\n' | grep x",
 		"yes | sed ':a;N;ba'", "awk 'BEGIN { while (1) a[i++] = i }'", "awk 'BEGIN { s = \"x\"; while (1) s = s s }'",
-		"yes | jq -s .", "yes | jq -Rs .", "yes | shuf", "seq 1000000000 | column -t", "printf %999999999d 1 | awk '{x = x $0}'",
+		"yes | jq -s .", "yes | jq -Rs .", "yes | shuf", "shuf -i 0-9223372036854775807", "seq 1000000000 | column -t", "printf %999999999d 1 | awk '{x = x $0}'",
 	}) {
 		t.Run(line, func(t *testing.T) {
 			fs := memfs.New(memfs.Options{MaxBytes: 16 << 20})

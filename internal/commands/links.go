@@ -293,22 +293,7 @@ func mktemp(c *call) int {
 		if where != "" {
 			full = join(where, full)
 		}
-		e := abi.OK
-		switch {
-		case o.on("u"):
-			if _, err := c.lstat(full); err == nil {
-				e = abi.EEXIST
-			}
-		case o.on("d"):
-			e = c.fs.Mkdir(nil, c.abs(full), 0o700)
-		default:
-			f, err := c.openFile(full, abi.O_RDWR|abi.O_CREAT|abi.O_EXCL, 0o600)
-			if err == nil {
-				f.Close()
-			} else {
-				errors.As(err, &e)
-			}
-		}
+		e := c.makeTemporary(full, o)
 		if e == abi.OK {
 			c.printf("%s\n", full)
 			return 0
@@ -325,4 +310,24 @@ func mktemp(c *call) int {
 		}
 	}
 	return 1
+}
+
+// makeTemporary makes what mktemp names, or with -u only looks.
+func (c *call) makeTemporary(name string, o *options) (e abi.Errno) {
+	switch {
+	case o.on("u"):
+		if _, err := c.lstat(name); err == nil {
+			return abi.EEXIST
+		}
+		return abi.OK
+	case o.on("d"):
+		return c.fs.Mkdir(nil, c.abs(name), 0o700)
+	}
+	f, err := c.openFile(name, abi.O_RDWR|abi.O_CREAT|abi.O_EXCL, 0o600)
+	if err == nil {
+		f.Close()
+	} else {
+		errors.As(err, &e)
+	}
+	return e
 }

@@ -329,13 +329,8 @@ func (t *tarRun) add(name, dir string, depth int) error {
 	}
 	t.show(h)
 	if f != nil {
-		if n, err := io.Copy(t.w, io.LimitReader(f, h.Size)); err != nil {
-			return fmt.Errorf("%s: Cannot write: %s", t.archive, text(err))
-		} else if n < h.Size { // it shrank: zeros, as GNU pads it
-			if _, err := io.CopyN(t.w, zeros{}, h.Size-n); err != nil {
-				return err
-			}
-			t.fail("%s: File shrank by %d bytes; padding with zeros", name, h.Size-n)
+		if err := t.contents(f, name, h.Size); err != nil {
+			return err
 		}
 	}
 	if h.Typeflag != tar.TypeDir || t.o.on("no-recursion") || depth > maxDepth {
@@ -349,6 +344,21 @@ func (t *tarRun) add(name, dir string, depth int) error {
 		if err := t.add(join(name, e.name), dir, depth+1); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// contents writes a file's bytes, and zeros if it shrank, as GNU does.
+func (t *tarRun) contents(f io.Reader, name string, size int64) error {
+	n, err := io.Copy(t.w, io.LimitReader(f, size))
+	if err != nil {
+		return fmt.Errorf("%s: Cannot write: %s", t.archive, text(err))
+	}
+	if n < size {
+		if _, err := io.CopyN(t.w, zeros{}, size-n); err != nil {
+			return err
+		}
+		t.fail("%s: File shrank by %d bytes; padding with zeros", name, size-n)
 	}
 	return nil
 }

@@ -158,41 +158,9 @@ func shuf(c *call) int {
 		return status
 	}
 	end := lineEnd(o.on("z"))
-	var all [][]byte
-	switch {
-	case o.on("i"):
-		lo, hi, ok := shufRange(o.value("i", ""))
-		if !ok {
-			return c.die(1, "invalid input range: %s", quote(o.value("i", "")))
-		}
-		if err := c.reserve(int64(hi-lo+1) * 48); err != nil {
-			return c.die(1, "%s", err)
-		}
-		for n := lo; n <= hi; n++ {
-			all = append(all, appendInt(nil, n))
-		}
-	case o.on("e"):
-		for _, a := range o.args {
-			all = append(all, []byte(a))
-		}
-	default:
-		name := "-"
-		if len(o.args) > 1 {
-			return c.extra(o.args[1])
-		} else if len(o.args) == 1 {
-			name = o.args[0]
-		}
-		data, err := c.readFile(name)
-		if err != nil {
-			return c.die(1, "%s: %s", quotef(name), text(err))
-		}
-		if err := c.reserve(int64(24 * (bytes.Count(data, []byte{end}) + 1))); err != nil {
-			return c.die(1, "%s", err)
-		}
-		for len(data) > 0 {
-			line, rest, _ := bytes.Cut(data, []byte{end})
-			all, data = append(all, line), rest
-		}
+	all, ok := shufLines(c, o, end)
+	if !ok {
+		return 1
 	}
 	n := len(all)
 	if o.on("n") {
@@ -227,6 +195,51 @@ func shuf(c *call) int {
 		out.WriteByte(end)
 	}
 	return c.status
+}
+
+// shufLines returns what is to be shuffled: a range, the operands or lines.
+func shufLines(c *call, o *options, end byte) (all [][]byte, ok bool) {
+	switch {
+	case o.on("i"):
+		lo, hi, ok := shufRange(o.value("i", ""))
+		if !ok {
+			c.errorf("invalid input range: %s", quote(o.value("i", "")))
+			return nil, false
+		}
+		if err := c.reserve((int64(min(hi-lo, 1<<40)) + 1) * 48); err != nil {
+			c.errorf("%s", err)
+			return nil, false
+		}
+		for i := range hi - lo + 1 {
+			all = append(all, appendInt(nil, lo+i))
+		}
+	case o.on("e"):
+		for _, a := range o.args {
+			all = append(all, []byte(a))
+		}
+	default:
+		name := "-"
+		if len(o.args) > 1 {
+			c.extra(o.args[1])
+			return nil, false
+		} else if len(o.args) == 1 {
+			name = o.args[0]
+		}
+		data, err := c.readFile(name)
+		if err != nil {
+			c.errorf("%s: %s", quotef(name), text(err))
+			return nil, false
+		}
+		if err := c.reserve(int64(24 * (bytes.Count(data, []byte{end}) + 1))); err != nil {
+			c.errorf("%s", err)
+			return nil, false
+		}
+		for len(data) > 0 {
+			line, rest, _ := bytes.Cut(data, []byte{end})
+			all, data = append(all, line), rest
+		}
+	}
+	return all, true
 }
 
 // shufRange parses LO-HI.

@@ -344,6 +344,12 @@ func (u *unzipRun) extract(m *zip.File) error {
 			c.fs.Unlink(nil, c.abs(to))
 		}
 	}
+	return u.write(m, data, to)
+}
+
+// write extracts a file or a symbolic link.
+func (u *unzipRun) write(m *zip.File, data io.Reader, to string) error {
+	c, o := u.c, u.o
 	verb := "  inflating"
 	if m.Method == zip.Store {
 		verb = " extracting"
