@@ -61,15 +61,20 @@ func (s *session) exchange() bool {
 		s.record.begin(e)
 		defer s.record.end(e)
 	}
-	if rest == nil && s.secure && len(body) <= maxSearched {
-		filled := s.secrets.fill(req, body, s.host, s.port)
-		req.ContentLength, req.Body = int64(len(filled)), io.NopCloser(bytes.NewReader(filled))
-		if len(filled) == 0 {
-			req.Body = http.NoBody
+	if s.secure {
+		if rest == nil && len(body) <= maxSearched {
+			body = s.secrets.fill(req, body, s.host, s.port)
+		} else {
+			s.secrets.fill(req, nil, s.host, s.port) // the header
 		}
-		req.TransferEncoding = nil
-	} else if rest != nil {
+	}
+	switch {
+	case rest != nil:
 		req.Body = io.NopCloser(rest)
+	case len(body) > 0:
+		req.ContentLength, req.Body, req.TransferEncoding = int64(len(body)), io.NopCloser(bytes.NewReader(body)), nil
+	default:
+		req.ContentLength, req.Body, req.TransferEncoding = 0, http.NoBody, nil
 	}
 	resp, err := s.send(req)
 	if err != nil {

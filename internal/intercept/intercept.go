@@ -20,7 +20,7 @@
 // # Limits
 //
 // HTTP/1.1 only: HTTP/2 is not offered. A WebSocket is passed on, with the secrets
-// of its first request, and not recorded. Bodies above 64 MiB are not recorded, nor
+// of its first request, and not recorded. Bodies above 16 MiB are not recorded, nor
 // searched for placeholders above 1 MiB. Other protocols are passed on where a
 // recording is made, and refused where one is replayed.
 package intercept

@@ -152,6 +152,23 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestLargeBody sends bodies that are not searched: whole, and with the secret in the
+// header.
+func TestLargeBody(t *testing.T) {
+	for _, record := range []bool{false, true} {
+		f := start(t, parsed(t, "API_KEY=example.com"))
+		key := f.i.Environment()["API_KEY"]
+		if record {
+			f.i.Record("test")
+		}
+		body := key + strings.Repeat("x", maxSearched)
+		f.do(t, "POST", "https://example.com/p", "text/plain", body, func(r *http.Request) { r.Header.Set("X-Key", key) })
+		if want := "/p|" + value + "|:|" + body; len(f.seen) != 1 || f.seen[0] != want {
+			t.Errorf("recorded: %v: the host got %d requests: %.60q", record, len(f.seen), f.seen)
+		}
+	}
+}
+
 // TestOtherName refuses requests for hosts that share the address.
 func TestOtherName(t *testing.T) {
 	f := start(t, parsed(t, "API_KEY=example.com"))
