@@ -68,6 +68,15 @@ func TestPrograms(t *testing.T) {
 		{name: "stack", code: "import logging, traceback\ndef f(): return traceback.extract_stack()\n[[s.name for s in f()], len(traceback.format_stack())]", want: "[['<module>', 'f'], 1]"},
 		{name: "locale", code: "import locale\nlocale.setlocale(locale.LC_ALL, locale.setlocale(locale.LC_ALL, ''))\nlocale.setlocale(locale.LC_ALL, 'en_US.UTF-8')", want: "Error", exit: 1},
 		{name: "network", code: "import socket\nsocket.create_connection(('1.1.1.1', 80))", want: "PermissionError", exit: 1},
+		{name: "refusals", code: `
+import errno, socket
+to = "1.1.1.1", 80
+with socket.socket(type=socket.SOCK_DGRAM) as s:
+    for f in (lambda: socket.create_connection(to), lambda: s.connect(to), lambda: s.sendto(b"x", to), lambda: s.sendmsg([b"x"], [], 0, to), lambda: socket.getaddrinfo("example", 80)):
+        try: f()
+        except PermissionError as e: print(e.errno == errno.EACCES, "--allow-net" in str(e))
+print(socket.socket().connect_ex(to) == errno.EACCES)
+`, stdout: strings.Repeat("True True\n", 5) + "True\n"},
 		{name: "names", code: "import socket, urllib.request\ntry:\n  socket.gethostbyname_ex('example')\nexcept socket.gaierror as e:\n  print(isinstance(e, PermissionError))\nurllib.request.urlopen('file://example/f')", want: "URLError", stdout: "True\n", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
 		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},

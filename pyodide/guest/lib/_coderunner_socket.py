@@ -108,14 +108,18 @@ class socket(_C):
     def _refused(self):
         return PermissionError(errno.EACCES, call("socket.refusal", self.fileno()) or _NO_NETWORK)
 
+    def _explained(self, function, *args):
+        """Calls a function of C's, and says why something was refused."""
+        try:
+            return function(self, *args)
+        except PermissionError as e:
+            raise (e if isinstance(e, NameRefused) else self._refused()) from None
+
     def bind(self, address, /):
         _C.bind(self, self._alias("bind", address))
 
     def connect(self, address, /):
-        try:
-            _C.connect(self, self._alias("connect", address))
-        except PermissionError as e:
-            raise (e if isinstance(e, NameRefused) else self._refused()) from None
+        self._explained(_C.connect, self._alias("connect", address))
 
     def connect_ex(self, address, /):
         return _C.connect_ex(self, self._alias("connect_ex", address))
@@ -123,15 +127,12 @@ class socket(_C):
     def sendto(self, data, *rest):
         if not 1 <= len(rest) <= 2:
             raise TypeError(f"sendto() takes 2 or 3 arguments ({1 + len(rest)} given)")
-        try:
-            return _C.sendto(self, data, *rest[:-1], self._alias("sendto", rest[-1]))
-        except PermissionError as e:
-            raise (e if isinstance(e, NameRefused) else self._refused()) from None
+        return self._explained(_C.sendto, data, *rest[:-1], self._alias("sendto", rest[-1]))
 
     def sendmsg(self, buffers, ancdata=(), flags=0, address=None, /):
         if address is None:
             return _C.sendmsg(self, buffers, ancdata, flags)
-        return _C.sendmsg(self, buffers, ancdata, flags, self._alias("sendmsg", address))
+        return self._explained(_C.sendmsg, buffers, ancdata, flags, self._alias("sendmsg", address))
 
     def _accept(self):
         fd, address = _C._accept(self)
