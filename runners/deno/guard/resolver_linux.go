@@ -24,8 +24,8 @@ import (
 const (
 	lookupTimeout  = 20 * time.Second
 	maxQuestion    = 1 << 10
-	maxAnswers     = 16 // so many fit into a datagram of 512 bytes
-	maxAnswersTCP  = 64
+	maxAnswer      = 512 // bytes of a datagram (RFC 1035, 4.2.1)
+	maxAnswerTCP   = 2 << 10
 	resolverTTL    = 5 // seconds
 	forwardTimeout = 5 * time.Second
 )
@@ -92,7 +92,7 @@ func (r *resolver) packets(g *Guard) {
 			continue
 		}
 		g.inSlot(func() {
-			if answer := answerTo(g, b[:n], maxAnswers); answer != nil {
+			if answer := answerTo(g, b[:n], maxAnswer); answer != nil {
 				_, _ = r.packet.WriteTo(answer, from)
 			}
 		})
@@ -117,7 +117,7 @@ func (r *resolver) streams(g *Guard) {
 			if _, err := io.ReadFull(c, b); err != nil {
 				return
 			}
-			if answer := answerTo(g, b, maxAnswersTCP); answer != nil {
+			if answer := answerTo(g, b, maxAnswerTCP); answer != nil {
 				_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
 			}
 		})
@@ -167,8 +167,9 @@ func question(run *netpolicy.Run, b []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// answerTo answers a question by what the run may look up; nil is no answer.
-func answerTo(g *Guard, b []byte, most int) []byte {
+// answerTo answers a question by what the run may look up, with as many addresses
+// as size bytes have room for; nil is no answer.
+func answerTo(g *Guard, b []byte, size int) []byte {
 	id, q, err := parseQuestion(b)
 	run := g.run.Load()
 	if err != nil || run == nil {
@@ -188,7 +189,12 @@ func answerTo(g *Guard, b []byte, most int) []byte {
 	} else {
 		addrs, err := run.Lookup(ctx, strings.TrimSuffix(q.Name.String(), "."))
 		m.RCode = codeOf(err)
-		for _, addr := range addrs[:min(len(addrs), most)] {
+		// What is before the addresses, and each with a pointer to the name.
+		most := (size - 12 - (int(q.Name.Length) + 1 + 4)) / (2 + 10 + 16)
+		for _, addr := range addrs {
+			if len(m.Answers) == most {
+				break
+			}
 			h := dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: resolverTTL}
 			switch {
 			case q.Type == dnsmessage.TypeA && addr.Is4():

@@ -33,14 +33,19 @@ type message struct {
 	control, ctlSize uint64
 }
 
+// memory is that of a process, as *sandbox.Call reads it.
+type memory interface {
+	Read(address uint64, b []byte) error
+}
+
 // readMessage reads a struct msghdr with its pieces.
-func readMessage(c *sandbox.Call, pointer uint64, flags int) (m message, err error) {
+func readMessage(c memory, pointer uint64, flags int) (m message, err error) {
 	var b [56]byte
 	if err := c.Read(pointer, b[:]); err != nil {
 		return m, err
 	}
 	word := func(i int) uint64 { return binary.NativeEndian.Uint64(b[i:]) }
-	m = message{flags: flags, name: word(0), nameLen: word(8) & 0xffff_ffff, control: word(32), ctlSize: word(40)}
+	m = message{flags: flags, name: word(0), nameLen: word(8), control: word(32), ctlSize: word(40)}
 	count := word(24)
 	if count > maxPieces || m.ctlSize > maxControl {
 		return m, unix.EMSGSIZE
@@ -56,7 +61,7 @@ func readMessage(c *sandbox.Call, pointer uint64, flags int) (m message, err err
 }
 
 // data reads what a message has to send.
-func (m message) data(c *sandbox.Call, stream bool) ([]byte, error) {
+func (m message) data(c memory, stream bool) ([]byte, error) {
 	var data []byte
 	for _, p := range m.pieces {
 		room := uint64(maxBytes - len(data))
@@ -76,7 +81,7 @@ func (m message) data(c *sandbox.Call, stream bool) ([]byte, error) {
 }
 
 // controlData returns the control data that is passed on: how UDP cuts a message.
-func (m message) controlData(c *sandbox.Call) ([]byte, error) {
+func (m message) controlData(c memory) ([]byte, error) {
 	if m.ctlSize == 0 {
 		return nil, nil
 	}
@@ -163,7 +168,7 @@ func (g *Guard) destination(run *netpolicy.Run, to address, data []byte) ([]byte
 func (g *Guard) sendSeveral(run *netpolicy.Run, c *sandbox.Call, s socket) (int, error) {
 	const size = 64 // of struct mmsghdr, whose length is behind its message
 	sent := 0
-	for ; sent < int(min(c.Args[2], maxSeveral)); sent++ {
+	for ; sent < int(min(uint32(c.Args[2]), maxSeveral)); sent++ {
 		at := c.Args[1] + uint64(sent)*size
 		m, err := readMessage(c, at, int(c.Args[3]))
 		n := 0

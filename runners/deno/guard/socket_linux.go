@@ -8,7 +8,6 @@ import (
 	"net/netip"
 
 	"coderunner/internal/netpolicy"
-	"coderunner/internal/sandbox"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,8 +61,9 @@ type address struct {
 
 func (a address) inet() bool { return a.at.IsValid() }
 
-// readAddress reads a struct sockaddr.
-func readAddress(c *sandbox.Call, pointer, length uint64) (a address, err error) {
+// readAddress reads a struct sockaddr. The kernel takes the lower half of length.
+func readAddress(c memory, pointer, length uint64) (a address, err error) {
+	length = uint64(uint32(length))
 	if length < 2 || length > unix.SizeofSockaddrAny {
 		return a, unix.EINVAL
 	}
