@@ -29,6 +29,7 @@ type orders struct {
 	OS      bool     `json:"os"`      // it may use node:os
 	Names   bool     `json:"names"`   // and so may packages, by the names of its functions
 	Process bool     `json:"process"` // and node:process
+	Net     bool     `json:"net"`     // it uses node:net, and may not reach everything
 	Room    int64    `json:"room"`    // most characters of the result
 	Tell    bool     `json:"tell"`    // report when it is over
 	Load    bool     `json:"load"`    // load the program and evaluate nothing
@@ -240,6 +241,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
+		Net:  !j.leases.cfg.Policy.Net.All && slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
 		Tell: tell, Load: load,
 	}
 	input := in.p.Stdin

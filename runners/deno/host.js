@@ -158,6 +158,20 @@ async function answerNames() {
   });
 }
 
+// explainNet has errors of node:net, and what is made of it, name the flag that was
+// missing. Where Deno refuses to look a name up, they have only a code.
+function explainNet({ prototype }) {
+  const { _destroy } = prototype;
+  here.answer(prototype, "_destroy", function (error, done) {
+    if (error?.code === "EPERM" && error.syscall === "getaddrinfo") {
+      const { message, stack } = error;
+      error.message += `; the permissions of this server do not include it (--allow-net=${error.hostname})`;
+      error.stack = `${stack}`.replace(message, () => error.message);
+    }
+    return _destroy.call(this, error, done);
+  });
+}
+
 // readLine reads a line of stdin, a byte at a time: what follows is for others.
 function readLine() {
   const line = [], byte = new NativeUint8Array(1);
