@@ -283,6 +283,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if !strings.Contains(out.Message, "(--allow-") {
 		out.Message += wayOut(out.Message, e.program)
 	}
+	if runRefused.MatchString(out.Message) {
+		out.Message += "; " + ownRuns
+	}
 	return out
 }
 

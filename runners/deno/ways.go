@@ -19,9 +19,13 @@ const unresolved = "Top-level await promise never resolved"
 const (
 	notNet   = "the permissions of this server do not include --allow-net"
 	notRun   = "the program could not start another: the permissions of this server do not include --allow-run"
+	ownRuns  = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
 	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
 	noWindow = "there is no browser; jsdom and linkedom make a document"
 )
+
+// runRefused matches messages about a program that could not be started.
+var runRefused = regexp.MustCompile(`the permissions of this server do not include (it \(--allow-run\)|--allow-run)$`)
 
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{

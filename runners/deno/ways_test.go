@@ -11,8 +11,10 @@ import (
 func TestWays(t *testing.T) {
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
-		`require("child_process").execSync("ls")`:                      "--allow-run",
-		`await new Deno.Command("ls").output()`:                        "--allow-run",
+		`require("child_process").execSync("ls")`:                      "--allow-run; the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
+		`await new Deno.Command("ls").output()`:                        "(--allow-run); the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
+		`require("child_process").spawn("ls")`:                         "(--allow-run); the sandbox has processes",
+		`new Deno.Command("ls").spawn()`:                               "(--allow-run); the sandbox has processes",
 		`await require("dns/promises").lookup("host.invalid")`:         "--allow-net",
 		`describe("a", () => {})`:                                      "node:test",
 		`document.title`:                                               "jsdom",
