@@ -61,6 +61,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_posix", "guest/posix.py"},
 	{"_coderunner_process", "guest/process.py"},
+	{"_coderunner_command", "guest/command.py"},
 	{"_coderunner_preload", "guest/preload.py"},
 }
 
@@ -80,7 +81,7 @@ func (in *instance) bootGuest(g guest) error {
 			if in.functions.Run, err = g.attr(object, "run"); err == nil {
 				in.functions.Analyze, err = g.attr(object, "analyze")
 			}
-		case "_coderunner_process":
+		case "_coderunner_command":
 			in.functions.Exec, err = g.attr(object, "execute")
 		case "_coderunner_preload":
 			in.functions.Preload, err = g.attr(object, "preload")

@@ -1,0 +1,195 @@
+"""The command line of a child: module _coderunner_command, made at boot. The
+interpreter has started already, so CPython does not read it."""
+
+import atexit
+import os
+import signal
+import sys
+import traceback
+
+import _coderunner
+import _coderunner_pip
+import _coderunner_process
+from _coderunner import _exit_code, _flush, _renew, _set_environ, _source, _unshadow
+
+_USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ..."
+_VALUED = "cmWX"
+
+
+def _options(args):
+    """The options of a command line: what to run (a kind and its value), the
+    arguments that the program gets, and the options' letters and values."""
+    found, args = [], list(args)
+    while args and args[0][:1] == "-" and args[0] != "-":
+        word = args.pop(0)
+        if word[:2] == "--":
+            found.append((word, ""))
+            if word == "--check-hash-based-pycs":
+                args.pop(0)
+            continue
+        for i, letter in enumerate(word[1:], 2):
+            if letter not in _VALUED:
+                found.append((letter, ""))
+                continue
+            if not word[i:] and not args:
+                found.append(("", letter))
+                return None, None, [], found
+            value = word[i:] or args.pop(0)
+            if letter in "cm":
+                return letter, value, ["-" + letter, *args], found
+            found.append((letter, value))
+            break
+    if not args:
+        return "-", None, [""], found
+    return "-" if args[0] == "-" else "file", args[0], args, found
+
+
+def execute(request):
+    """Runs a command line and reports its exit status. Both are JSON texts."""
+    p = _coderunner._decode(request)
+    report = {"exit_code": 0}
+    main = sys.modules["__main__"].__dict__
+    try:
+        _run(p, main)
+    except SystemExit as e:
+        report["exit_code"] = _leave(e)
+    except KeyboardInterrupt as e:
+        _show(e)
+        report["signal"] = int(signal.SIGINT)
+    except BaseException as e:
+        _show(e)
+        report["exit_code"] = 1
+    try:
+        if "threading" in sys.modules:
+            sys.modules["threading"]._shutdown()
+        atexit._run_exitfuncs()
+    except BaseException as e:
+        _show(e)
+    try:
+        if not getattr(sys.stdout, "closed", True):
+            sys.stdout.flush()
+    except Exception:
+        report["exit_code"] = report["exit_code"] or 120
+    _flush(sys.stderr)
+    return _coderunner._encode(report)
+
+
+def _leave(e):
+    try:
+        return _exit_code(e)
+    except Exception:
+        return 1
+
+
+def _show(e):
+    """What CPython does about an uncaught exception. The frames of this module and of
+    runpy are not shown."""
+    tb = e.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename == _FILE:
+        tb = tb.tb_next
+    while tb is not None and tb.tb_frame.f_code.co_filename == "<frozen runpy>":
+        tb = tb.tb_next
+    try:
+        _flush(sys.stdout)
+        sys.excepthook(type(e), e.with_traceback(tb), tb)
+    except BaseException:
+        traceback.print_exception(e)
+
+
+_FILE = _show.__code__.co_filename
+
+
+def _run(p, main):
+    """Runs the program of a command line as __main__."""
+    decode = lambda text: os.fsdecode(text.encode("latin-1"))
+    args = [decode(a) for a in p["args"]]
+    _coderunner_process._pid = p["pid"]
+    _set_environ(dict(decode(e).partition("=")[::2] for e in p["env"]))
+    p["env"] = os.environ
+    _renew(p)
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+    sys.orig_argv[:] = args
+    kind, value, sys.argv[:], options = _options(args[1:])
+    letters = {o for o, _ in options}
+    if letters & {"V", "--version"}:
+        return print("Python", sys.version if "VV" in "".join(args) else sys.version.split()[0])
+    if letters & {"h", "?", "--help"}:
+        return print(_USAGE)
+    if "" in letters or kind is None:
+        print(f"Argument expected for the -{options[-1][1]} option\n{_USAGE}", file=sys.stderr)
+        raise SystemExit(2)
+    if "i" in letters:
+        print("python: there is no terminal here for -i: give the program with -c, -m, a file or standard input", file=sys.stderr)
+        raise SystemExit(2)
+    _apply(options, letters)
+    main.update(__name__="__main__", __doc__=None, __package__=None, __spec__=None)
+    safe = bool(letters & {"I", "P"} or os.environ.get("PYTHONSAFEPATH"))
+    if kind == "c":
+        _start("" if not safe else None)
+        exec(compile(_source(value), "<string>", "exec", dont_inherit=True), main)
+    elif kind == "m":
+        import runpy
+
+        _start(os.getcwd() if not safe else None)
+        if value == "pip" and _coderunner_pip.stands_in():
+            raise SystemExit(_coderunner_pip._main())
+        runpy._run_module_as_main(value)
+    elif kind == "-":
+        _start("" if not safe else None)
+        code = compile(_source(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True)
+        exec(code, main)
+    else:
+        _run_file(value, main, safe)
+
+
+def _start(directory):
+    """Puts a directory in front of sys.path. Modules that it has are not those that
+    this interpreter has loaded already."""
+    if directory is None:
+        return
+    sys.path.insert(0, directory)
+    try:
+        _unshadow(os.listdir(directory or "."))
+    except OSError:
+        pass
+
+
+def _run_file(name, main, safe):
+    if os.path.isdir(name) or name.endswith((".zip", ".pyz", ".whl")):
+        import runpy
+
+        sys.path.insert(0, name)
+        return runpy._run_module_as_main("__main__", alter_argv=False)
+    try:
+        with open(name, "rb") as f:
+            source = f.read()
+    except OSError as e:
+        print(f"{sys.executable}: can't open file {os.path.abspath(name)!r}: [Errno {e.errno}] {e.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
+    _start(os.path.dirname(os.path.realpath(name)) if not safe else None)
+    main["__file__"] = name
+    exec(compile(source, name, "exec", dont_inherit=True), main)
+
+
+def _apply(options, letters):
+    """What options change in an interpreter that has started already."""
+    if not letters & {"E", "I"}:
+        sys.path[0:0] = [d for d in os.environ.get("PYTHONPATH", "").split(":") if d]
+    if "u" in letters or os.environ.get("PYTHONUNBUFFERED") and not letters & {"E", "I"}:
+        for stream in sys.stdout, sys.stderr:
+            stream.reconfigure(write_through=True)
+    warn = [v for o, v in options if o == "W"]
+    if not letters & {"E", "I"}:
+        warn = [w for w in os.environ.get("PYTHONWARNINGS", "").split(",") if w] + warn
+    sys.warnoptions[:] = warn
+    if warn:
+        import warnings
+
+        warnings._processoptions(warn)
+    for _, value in (o for o in options if o[0] == "X"):
+        name, _, given = value.partition("=")
+        sys._xoptions[name] = given or True
+        if name == "faulthandler":
+            import faulthandler
+
+            faulthandler.enable()
