@@ -149,7 +149,7 @@ def _start(directory):
         return
     sys.path.insert(0, directory)
     try:
-        _unshadow(os.listdir(directory or "."))
+        _unshadow([e.name for e in os.scandir(directory or ".") if e.name.endswith(".py") or e.is_dir()])
     except OSError:
         pass
 

@@ -79,15 +79,18 @@ func (m *Machine) Close() {
 // mountOn mounts packages and directories of the host on a file system without an
 // interpreter.
 func (j *job) mountOn(fsys *memfs.FS) error {
-	for _, m := range j.pk.mounts() {
-		if err := pyodide.MountTree(fsys, m.Dir, m.Tree); err != nil {
-			return fmt.Errorf("mount packages: %w", err)
+	mount := func(mounts []pyodide.Mount) error {
+		for _, m := range mounts {
+			if err := pyodide.MountTree(fsys, m.Dir, m.Tree); err != nil {
+				return fmt.Errorf("mount packages: %w", err)
+			}
 		}
+		return nil
 	}
-	j.pk.show = func(p resolver.Package) error {
-		m := packageMount(p)
-		return pyodide.MountTree(fsys, m.Dir, m.Tree)
+	if err := mount(j.pk.mounts()); err != nil {
+		return err
 	}
+	j.pk.show = func(p resolver.Package) error { return mount(packageMounts(p)) }
 	return j.host.Mount(hostMounts{fsys})
 }
 

@@ -326,8 +326,12 @@ func (j *job) mountAll() error {
 		return err
 	}
 	j.pk.show = func(p resolver.Package) error {
-		m := packageMount(p)
-		return j.in.Mount(m.Dir, m.Tree)
+		for _, m := range packageMounts(p) {
+			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if j.continued != nil {
 		return nil // populate has

@@ -29,14 +29,14 @@ var standIns = func() fs.FS {
 // ones.
 var standInsKey = "stand-ins " + resolver.HashFiles(standIns)
 
-// mounts returns the mounts of site-packages: the stand-ins first, so that no
-// package can shadow them.
+// mounts returns the mounts of packages: the stand-ins first, so that no package
+// can shadow them.
 func (in *installer) mounts() []pyodide.Mount {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	mounts := []pyodide.Mount{{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey}}
 	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
-		mounts = append(mounts, packageMount(in.installed[name]))
+		mounts = append(mounts, packageMounts(in.installed[name])...)
 	}
 	return mounts
 }
