@@ -67,7 +67,8 @@ func (c Config) build(store *Store) (*built, error) {
 		return nil, errors.New("a configuration with values out of range")
 	}
 	b := &built{Config: c, tls: &tls.Config{
-		MinVersion: c.Min, MaxVersion: c.Max, CipherSuites: c.Ciphers, CurvePreferences: c.Curves, NextProtos: c.ALPN,
+		DynamicRecordSizingDisabled: true, // as OpenSSL: what is sent at once is read at once
+		MinVersion:                  c.Min, MaxVersion: c.Max, CipherSuites: c.Ciphers, CurvePreferences: c.Curves, NextProtos: c.ALPN,
 		ServerName: c.Name, SessionTicketsDisabled: c.Server && len(c.TicketKey) == 0,
 		InsecureSkipVerify: true, // VerifyConnection verifies
 	}}

@@ -58,7 +58,7 @@ class BIOs:
     def __init__(self, incoming, outgoing):
         self._in, self._out = incoming, outgoing
 
-    def take(self, missing, exact):
+    def take(self, missing):
         """More from the peer, and whether that was all."""
         data = self._in.read(_PIECE)
         if not data and not self._in.eof:
@@ -80,9 +80,11 @@ class Wire:
     def __init__(self, sock, methods):
         self._sock, self._methods = sock, methods
 
-    def take(self, missing, exact):
+    def take(self, missing):
+        """Never more than a record: what is left in the socket makes it readable,
+        so that select tells of it."""
         try:
-            data = self._methods.recv(self._sock, missing if exact else max(missing, 1 << 16))
+            data = self._methods.recv(self._sock, missing)
         except BlockingIOError:
             raise want_read() from None
         return data, not data
@@ -94,7 +96,7 @@ class Wire:
             raise want_write() from None
 
     def give_back(self, data):
-        """Nothing is left over: the last records were read exactly."""
+        """Nothing is left over: records are read exactly."""
 
 
 class _SSLSocket:
@@ -153,14 +155,14 @@ class _SSLSocket:
             raise plain
         return status, plain
 
-    def _step(self, letter, n=0, exact=False):
+    def _step(self, letter, n=0):
         """Goes on until the step ends, or the way to the peer is blocked."""
         fed, end = b"", False
         self._starved = self._starved and letter != b"S"  # which sends first
         while True:
             self._flush()
             if self._starved and not fed and not end:
-                fed, end = self._way.take(self._host.missing, exact)
+                fed, end = self._way.take(self._host.missing)
             status, plain = self._ask(_STEP.pack(letter, end, n) + fed, n)
             fed = b""
             if self._out:
@@ -267,7 +269,7 @@ class _SSLSocket:
             raise SSLError("SHUTDOWN_WHILE_IN_INIT")
         self._shut = True
         try:
-            self._step(b"S", exact=True)
+            self._step(b"S")
         except SSLEOFError:
             if not self._context._options & OP_IGNORE_UNEXPECTED_EOF:
                 raise

@@ -252,6 +252,25 @@ with socket.create_connection(address) as sock, client.wrap_socket(sock, server_
     assert plain.recv(1) == b""
 t.join()
 
+# What was not read leaves its socket readable: what came with the end of the handshake, and a second record.
+with socket.create_connection(address) as sock, listener.accept()[0] as peer:
+    peer.setblocking(False)
+    peer = server.wrap_socket(peer, server_side=True, do_handshake_on_connect=False)
+    sock.setblocking(False)
+    tls = client.wrap_socket(sock, server_hostname="localhost", do_handshake_on_connect=False)
+    for side in tls, peer:
+        raises(ssl.SSLWantReadError, side.do_handshake)
+    tls.do_handshake()
+    assert tls.send(b"with the handshake") == 18
+    peer.do_handshake()
+    tls.send(b"a" * 10_000)
+    tls.send(b"b" * 10_000)
+    for data in b"with the handshake", b"a" * 10_000, b"b" * 10_000:
+        assert select.select([peer], [], [], 5)[0]
+        assert peer.recv(16 << 10) == data and not peer.pending()
+    assert not select.select([peer], [], [], 0)[0]
+    peer.close(), tls.close()
+
 t = accept(lambda sock: sock.recv(1) and sock.sendall(b"220 plain text\r\n"))
 with socket.create_connection(address) as sock:
     assert raises(ssl.SSLError, client.wrap_socket, sock, server_hostname="localhost").reason == "WRONG_VERSION_NUMBER"
