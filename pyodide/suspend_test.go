@@ -296,7 +296,9 @@ func TestSnapshotAhead(t *testing.T) {
 // TestSnapshotRefuses names what cannot be put away.
 func TestSnapshotRefuses(t *testing.T) {
 	for code, want := range map[string]string{
-		"import builtins, os; builtins.p = os.pipe()":                                                                                   "pipe",
+		"import builtins, os; builtins.p = os.pipe()":           "pipe",
+		"import builtins, socket; builtins.s = socket.socket()": "a socket",
+		"import builtins, ssl\nbuiltins.c = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname='x')\ntry: c.do_handshake()\nexcept ssl.SSLWantReadError: pass": "a TLS connection",
 		"import builtins, os; builtins.f = open('x', 'w+'); os.remove('x')":                                                             "no name",
 		"import os; os.dup2(os.open('x', os.O_CREAT | os.O_RDWR), 1)":                                                                   "standard descriptor 1",
 		"import builtins, mmap, os\nwith open('x', 'wb') as f: f.write(b'x' * 10)\nbuiltins.m = mmap.mmap(os.open('x', os.O_RDWR), 10)": "mapped",

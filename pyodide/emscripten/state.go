@@ -69,7 +69,7 @@ func (p *Process) State() (s State, err error) {
 
 func (p *Process) saveFile(f *memfs.File, o *OpenFile) error {
 	if f.Node() == nil || f.Stream() != nil {
-		return fmt.Errorf("descriptor %d is a pipe, a socket or a device", o.FD)
+		return fmt.Errorf("descriptor %d is a pipe, a socket, a TLS connection or a device", o.FD)
 	}
 	if o.Path = p.fs.NameOf(f.Node()); o.Path == "" {
 		return fmt.Errorf("descriptor %d is a file of the host, or one that has no name any more", o.FD)
