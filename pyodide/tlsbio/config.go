@@ -22,6 +22,7 @@ type Config struct {
 	ALPN         []string
 	Roots        []string // keys of the store
 	System       bool     // the store's roots, too
+	CRL          bool     // a peer must not be revoked
 	Chains       []string // keys of the store
 	TicketKey    []byte   // of a server; nil: no tickets
 	Session      []byte   // of a client, from Info

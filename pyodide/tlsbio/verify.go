@@ -13,6 +13,7 @@ import (
 
 // Results of OpenSSL's verification, see include/openssl/x509_vfy.h.
 const (
+	verifyNoCRL       = 3
 	verifySignature   = 7
 	verifyNotYet      = 9
 	verifyExpired     = 10
@@ -31,7 +32,7 @@ const (
 )
 
 var verifyTexts = map[int]string{
-	verifySignature: "certificate signature failure", verifyNotYet: "certificate is not yet valid",
+	verifyNoCRL: "unable to get certificate CRL", verifySignature: "certificate signature failure", verifyNotYet: "certificate is not yet valid",
 	verifyExpired: "certificate has expired", verifySelfSigned: "self-signed certificate",
 	verifySelfInChain: "self-signed certificate in certificate chain", verifyNoIssuer: "unable to get local issuer certificate",
 	verifyNotCA: "invalid CA certificate", verifyPathLength: "path length constraint exceeded",
@@ -56,6 +57,9 @@ func (b *built) verify(s tls.ConnectionState) (chain []string, err error) {
 	chains, err := certs[0].Verify(x509.VerifyOptions{Roots: b.roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{usage}})
 	if err != nil {
 		return nil, refusal(certs, err)
+	}
+	if b.CRL { // there are no lists, so that it is not known
+		return nil, &Error{Code: verifyNoCRL, Message: verifyTexts[verifyNoCRL]}
 	}
 	if b.CheckName {
 		if err := b.checkName(certs[0]); err != nil {

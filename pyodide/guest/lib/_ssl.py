@@ -65,7 +65,7 @@ class _SSLContext:
         self._minimum, self._maximum = PROTO_TLSv1_2, PROTO_MAXIMUM_SUPPORTED
         if PROTOCOL_TLSv1 <= protocol <= PROTOCOL_TLSv1_2:
             self._minimum = self._maximum = protocol - PROTOCOL_TLSv1 + PROTO_TLSv1
-        self._options = OP_ALL | OP_NO_SSLv3 | OP_CIPHER_SERVER_PREFERENCE | OP_NO_COMPRESSION | OP_ENABLE_MIDDLEBOX_COMPAT | OP_IGNORE_UNEXPECTED_EOF
+        self._options = OP_ALL | OP_NO_SSLv3 | OP_CIPHER_SERVER_PREFERENCE | OP_NO_COMPRESSION | OP_ENABLE_MIDDLEBOX_COMPAT
         self._verify_flags, self._host_flags = VERIFY_X509_TRUSTED_FIRST, 0
         self._ciphers, self._alpn, self._curve = None, [], None
         self._roots = {}  # certificates in DER, and whether they are of authorities
@@ -93,6 +93,7 @@ class _SSLContext:
         if self._verify_mode != CERT_NONE:
             self._load_directories()
             config["System"] = self._system
+            config["CRL"] = bool(self._verify_flags & VERIFY_CRL_CHECK_LEAF)
             if self._roots:
                 der = b"".join(self._roots)
                 config["Roots"] = [self._keep(der, b"M" + der)]
@@ -143,7 +144,7 @@ class _SSLContext:
             if not name or name.startswith("."):
                 raise ValueError("server_hostname cannot be an empty string or start with a leading dot.")
             if "\0" in name:
-                raise ValueError("embedded null character")
+                raise TypeError("embedded null character")
         made = _SSLSocket(self, way, server_side, name, None if owner is None else weakref.ref(owner), None)
         if session is not None:
             made.session = session

@@ -88,6 +88,7 @@ raises(FileNotFoundError, client.load_verify_locations, "nothing.pem")
 raises(ssl.SSLError, client.set_ciphers, "^$:,;?*'dorothyx")
 raises(ValueError, setattr, client, "verify_mode", ssl.CERT_NONE)
 raises(ValueError, client.wrap_bio, ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname=".x")
+raises(TypeError, client.wrap_bio, ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost\0.x")
 assert ssl.cert_time_to_seconds("Jan  5 09:34:43 2018 GMT") == 1515144883
 assert ssl.Purpose.SERVER_AUTH.shortname == "serverAuth" and len(ssl.RAND_bytes(7)) == 7
 
@@ -137,6 +138,9 @@ for name in "a.example.org", "127.0.0.1", "::1":
 unverified = ssl._create_unverified_context()
 c, s = pair(unverified, server, "bad.org")
 assert c.getpeercert() == {} and len(c.getpeercert(True)) > 300
+strict = ssl.create_default_context(cafile="ca.pem")
+strict.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF  # there are no lists
+assert raises(ssl.SSLCertVerificationError, pair, strict, server).verify_code == 3
 
 # A peer that says nothing of the kind, goes away or is cut off.
 a, b = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -148,6 +152,17 @@ c = client.wrap_bio(a, b, server_hostname="localhost")
 a.write_eof()
 raises(ssl.SSLEOFError, c.do_handshake)
 raises(ssl.SSLError, a.write, b"x")
+a, b = ssl.MemoryBIO(), ssl.MemoryBIO()
+c, s = client.wrap_bio(a, b, server_hostname="localhost"), server.wrap_bio(b, a, server_side=True)
+for side in c, s, c, s:
+    try:
+        side.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+a.write_eof()
+raises(ssl.SSLEOFError, c.read)  # not the end that the peer tells
+client.options |= ssl.OP_IGNORE_UNEXPECTED_EOF
+c, s = pair(client, server)
 assert a.eof and raises(TypeError, ssl.MemoryBIO().write, "text")
 
 # The name that a client asks for chooses the certificate, or is refused.
