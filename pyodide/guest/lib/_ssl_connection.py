@@ -58,7 +58,7 @@ class BIOs:
     def __init__(self, incoming, outgoing):
         self._in, self._out = incoming, outgoing
 
-    def take(self, missing):
+    def take(self):
         """More from the peer, and whether that was all."""
         data = self._in.read(_PIECE)
         if not data and not self._in.eof:
@@ -79,15 +79,25 @@ class Wire:
 
     def __init__(self, sock, methods):
         self._sock, self._methods = sock, methods
+        self._record = b""  # what is there of one
 
-    def take(self, missing):
-        """Never more than a record: what is left in the socket makes it readable,
+    def take(self):
+        """One record, and never more: what is left in the socket makes it readable,
         so that select tells of it."""
-        try:
-            data = self._methods.recv(self._sock, missing)
-        except BlockingIOError:
-            raise want_read() from None
-        return data, not data
+        missing = data = True
+        while missing and data:
+            missing = 5 - len(self._record)  # of its header: type, version, length
+            if missing <= 0:
+                missing += self._record[3] << 8 | self._record[4]
+                if not missing or self._record[1] != 3:  # not TLS, as the host will say
+                    break
+            try:
+                data = self._methods.recv(self._sock, missing)
+            except BlockingIOError:
+                raise want_read() from None
+            self._record += data
+        record, self._record = self._record, b""
+        return record, not data
 
     def send(self, data):
         try:
@@ -162,7 +172,7 @@ class _SSLSocket:
         while True:
             self._flush()
             if self._starved and not fed and not end:
-                fed, end = self._way.take(self._host.missing)
+                fed, end = self._way.take()
             status, plain = self._ask(_STEP.pack(letter, end, n) + fed, n)
             fed = b""
             if self._out:
