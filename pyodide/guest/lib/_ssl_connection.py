@@ -4,13 +4,14 @@ import binascii
 import json
 import struct
 import sys
+from socket import MSG_PEEK
 
-import _hashlib
 from _ssl_host import *
 from _ssl_names import *
 from _ssl_names import BY_NUMBER
 
 _STEP = struct.Struct("<cBI")
+_RECORD = 1 << 14  # bytes of a record's plaintext
 _PIECE = 1 << 18  # bytes of a request
 
 
@@ -58,7 +59,7 @@ class BIOs:
     def __init__(self, incoming, outgoing):
         self._in, self._out = incoming, outgoing
 
-    def take(self):
+    def take(self, room):
         """More from the peer, and whether that was all."""
         data = self._in.read(_PIECE)
         if not data and not self._in.eof:
@@ -81,9 +82,13 @@ class Wire:
         self._sock, self._methods = sock, methods
         self._record = b""  # what is there of one
 
-    def take(self):
-        """One record, and never more: what is left in the socket makes it readable,
-        so that select tells of it."""
+    def take(self, room):
+        """One record, or as many as are there and have room, and never more: what is
+        left in the socket makes it readable, so that select tells of it."""
+        if not self._record and room > _RECORD:
+            whole = self._whole(room)
+            if whole:
+                return self._methods.recv(self._sock, whole), False
         missing = data = True
         while missing and data:
             missing = 5 - len(self._record)  # of its header: type, version, length
@@ -98,6 +103,20 @@ class Wire:
             self._record += data
         record, self._record = self._record, b""
         return record, not data
+
+    def _whole(self, room):
+        """The size of the whole records that are in the socket."""
+        try:
+            data = self._methods.recv(self._sock, min(room, _PIECE), MSG_PEEK)
+        except BlockingIOError:
+            raise want_read() from None
+        end = at = 0
+        while at <= len(data):
+            end = at
+            if len(data) - at < 5 or data[at + 1] != 3:
+                break
+            at += 5 + (data[at + 3] << 8 | data[at + 4])
+        return end
 
     def send(self, data):
         try:
@@ -172,7 +191,7 @@ class _SSLSocket:
         while True:
             self._flush()
             if self._starved and not fed and not end:
-                fed, end = self._way.take()
+                fed, end = self._way.take(n)
             status, plain = self._ask(_STEP.pack(letter, end, n) + fed, n)
             fed = b""
             if self._out:
@@ -371,20 +390,3 @@ class _Unraisable:
 def _cipher(number):
     _, name, protocol, bits, _ = BY_NUMBER.get(number, (0, f"{number:#06x}", "TLSv1.2", 0, None))
     return name, protocol, bits
-
-
-class SSLSession:
-    """A client's session, which another connection of its context can go on with."""
-
-    def __init__(self, context, data):
-        import time
-
-        self._context, self._data = context, data
-        self.time, self.timeout, self.has_ticket, self.ticket_lifetime_hint = int(time.time()), 7200, True, 7200
-        self.id = _hashlib.new("sha256", data.encode()).digest()
-
-    def __eq__(self, other):
-        return self.id == other.id if isinstance(other, SSLSession) else NotImplemented
-
-    def __hash__(self):
-        return hash(self.id)

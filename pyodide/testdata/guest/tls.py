@@ -283,6 +283,10 @@ with socket.create_connection(address) as sock, listener.accept()[0] as peer:
     for data in b"with the handshake", b"a" * 10_000, b"b" * 10_000:
         assert select.select([peer], [], [], 5)[0]
         assert peer.recv(16 << 10) == data and not peer.pending()
+    assert tls.send(b"c" * 70_000) == 70_000
+    for size in 3 << 14, 70_000 - (3 << 14):  # whole records, the last of them a part of one
+        assert select.select([peer], [], [], 5)[0]
+        assert len(peer.recv(60_000)) == size and not peer.pending()
     assert not select.select([peer], [], [], 0)[0]
     peer.close(), tls.close()
 
