@@ -4,9 +4,11 @@ import (
 	"go/build"
 	"io/fs"
 	"maps"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -264,6 +266,22 @@ func TestLongestPrefix(t *testing.T) {
 	} {
 		if got := longestPrefix(rows, path); got != want {
 			t.Errorf("longestPrefix(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestNoLargeFiles finds what was committed by mistake, such as a built program.
+func TestNoLargeFiles(t *testing.T) {
+	const most = 4 << 20
+	out, err := exec.Command("git", "ls-tree", "-r", "-l", "HEAD").Output()
+	if err != nil {
+		t.Skip("this is not a clone: ", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 4 {
+			if size, err := strconv.ParseInt(f[3], 10, 64); err == nil && size > most {
+				t.Errorf("%s has %d bytes", f[4], size)
+			}
 		}
 	}
 }
