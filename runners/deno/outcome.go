@@ -96,12 +96,12 @@ func (e *ending) killed(fail fails) {
 		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
 	case process.StopOutput:
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
-	case process.StopDisk:
-		fail(runners.OutputLimit, "DiskLimit", "%s; these limits are fixed", process.DiskLimits)
-	case process.StopSpace:
-		fail(runners.OutputLimit, "DiskLimit", "the disk of this machine is nearly full, and the program went on writing")
+	case process.StopDisk, process.StopSpace:
+		kind, text := e.stopped.Limit()
+		fail(runners.OutputLimit, kind, "%s", text)
 	case process.StopThreads:
-		fail(runners.Failed, "ThreadLimit", "the program had more than %d threads; this limit is fixed", process.MaxThreads)
+		kind, text := e.stopped.Limit()
+		fail(runners.Failed, kind, "%s", text)
 	case process.StopMemory:
 		e.noMemory(fail)
 	case process.StopContext:

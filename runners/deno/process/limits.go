@@ -40,6 +40,20 @@ const (
 // DiskLimits describes the limits of what a process writes.
 var DiskLimits = fmt.Sprintf("the program wrote more than %d MiB or %d files, or nested directories more than %d deep, in its working directory", maxDiskBytes>>20, maxDiskFiles, maxDiskDepth)
 
+// Limit returns the type and the text of the error for a process that was killed for
+// one of the fixed limits, "" for other reasons.
+func (s Stop) Limit() (kind, text string) {
+	switch s {
+	case StopDisk:
+		return "DiskLimit", DiskLimits + "; these limits are fixed"
+	case StopSpace:
+		return "DiskLimit", "the disk of this machine is nearly full, and the program went on writing"
+	case StopThreads:
+		return "ThreadLimit", fmt.Sprintf("the program had more than %d threads; this limit is fixed", MaxThreads)
+	}
+	return "", ""
+}
+
 // trustedData bounds the data of a trusted process, in bytes, including the 555
 // MiB of every Deno.
 const trustedData = 4 << 30
