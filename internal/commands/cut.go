@@ -265,14 +265,9 @@ func pasteDelims(s string) (list []string) {
 }
 
 func comm(c *call) int {
-	o, status := c.options("1 2 3 z,zero-terminated check-order nocheck-order output-delimiter= total")
+	o, status := c.twoFiles("1 2 3 z,zero-terminated check-order nocheck-order output-delimiter= total")
 	if o == nil {
 		return status
-	}
-	if len(o.args) < 2 {
-		return c.missing(o)
-	} else if len(o.args) > 2 {
-		return c.extra(o.args[2])
 	}
 	end := lineEnd(o.on("z"))
 	var in [2]sorted

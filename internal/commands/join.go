@@ -32,15 +32,25 @@ type joinInput struct {
 	name   string
 }
 
+// twoFiles reads the options of a command that takes two files. Without options, the
+// status is the command's.
+func (c *call) twoFiles(spec string) (o *options, status int) {
+	o, status = c.options(spec)
+	switch {
+	case o == nil:
+		return nil, status
+	case len(o.args) < 2:
+		return nil, c.missing(o)
+	case len(o.args) > 2:
+		return nil, c.extra(o.args[2])
+	}
+	return o, 0
+}
+
 func joinLines(c *call) int {
-	o, status := c.options("1= 2= j= a= v= e= i,ignore-case o= t= check-order nocheck-order header z,zero-terminated")
+	o, status := c.twoFiles("1= 2= j= a= v= e= i,ignore-case o= t= check-order nocheck-order header z,zero-terminated")
 	if o == nil {
 		return status
-	}
-	if len(o.args) < 2 {
-		return c.missing(o)
-	} else if len(o.args) > 2 {
-		return c.extra(o.args[2])
 	}
 	j := &joiner{c: c, o: o, tab: o.value("t", ""), empty: o.value("e", ""), fold: o.on("i")}
 	if len(j.tab) > 1 && j.tab != `\0` {
