@@ -34,7 +34,7 @@ const (
 	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
 	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
 	noLocale  = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
-	noServer  = "A server cannot be reached here: call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
+	noServer  = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
 	noClient  = "The test client needs a package that is not installed: " + giveIt + "."
 	noParser  = `Use the parser "html.parser".`
 	onlySpawn = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
