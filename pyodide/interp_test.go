@@ -66,6 +66,9 @@ func TestPrograms(t *testing.T) {
 		{name: "folder", code: "import os\nopen('a','w').write('x'); os.getcwd(), os.listdir()", want: "('/home/user', ['a'])"},
 		{name: "environment", code: "import os\nsorted(os.environ)", want: "['HOME', 'LANG', 'PATH', 'USER']"},
 		{name: "stack", code: "import logging, traceback\ndef f(): return traceback.extract_stack()\n[[s.name for s in f()], len(traceback.format_stack())]", want: "[['<module>', 'f'], 1]"},
+		{name: "frames", code: "import inspect, sys\ndef f(): return [frame.function for frame in inspect.stack()]\nf(), sys._getframe().f_back", want: "(['f', '<module>'], None)"},
+		{name: "no frame above", code: "import sys\nsys._getframe(1)", want: "ValueError", exit: 1},
+		{name: "frames at exit", code: "import atexit, inspect\natexit.register(lambda: print(len(inspect.stack())));", stdout: "1\n"},
 		{name: "locale", code: "import locale\nlocale.setlocale(locale.LC_ALL, locale.setlocale(locale.LC_ALL, ''))\nlocale.setlocale(locale.LC_ALL, 'en_US.UTF-8')", want: "Error", exit: 1},
 		{name: "network", code: "import socket\nsocket.create_connection(('1.1.1.1', 80))", want: "PermissionError", exit: 1},
 		{name: "refusals", code: `

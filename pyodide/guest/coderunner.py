@@ -11,10 +11,10 @@ import binascii
 import builtins
 import gc
 import importlib.machinery
-import itertools
 import json
 import linecache
 import marshal
+import opcode
 import os
 import signal
 import sys
@@ -378,19 +378,6 @@ def _suspended(runner, name):
 # ---- how it went
 
 
-_walk = traceback.walk_stack
-
-
-def _walk_stack(f):
-    """Without the frames of this module, which run the program."""
-    steps = _walk(sys._getframe().f_back if f is None else f)
-    return itertools.takewhile(lambda step: step[0].f_code.co_filename != _FILE, steps)
-
-
-traceback.walk_stack = _walk_stack
-_FILE = _walk_stack.__code__.co_filename
-
-
 def _describe(value, limit, report):
     """Puts the last expression's value into the report."""
     if value is None:
@@ -535,7 +522,7 @@ def _other_threads(name):
     for ident, frame in reversed(sys._current_frames().items()):
         thread = threading._active.get(ident)
         if thread is not None and thread is not threading.current_thread():
-            stack = [f for f in traceback.StackSummary.extract(_walk(frame)) if _is_user_file(f.filename, name)]
+            stack = [f for f in traceback.StackSummary.extract(traceback.walk_stack(frame)) if _is_user_file(f.filename, name)]
             lines = "".join(traceback.StackSummary.from_list(reversed(stack)).format())
             found.setdefault(lines or "  in no line of the program\n", []).append(_shorten(str(thread.name), 80))
     text = []
@@ -573,6 +560,19 @@ def _is_user_file(filename, name):
 
 def _user_frames(frames, name):
     return [(f, n) for f, n in frames if _is_user_file(f.f_code.co_filename, name)]
+
+
+def _hide(*functions):
+    """Keeps the functions, under which a program runs, out of every stack and
+    traceback: CPython skips a frame that has not come to its RESUME, and these
+    have none any more."""
+    for function in functions:
+        code = bytearray(function.__code__.co_code)
+        code[2 * code[::2].index(opcode.opmap["RESUME"])] = opcode.opmap["NOP"]
+        function.__code__ = function.__code__.replace(co_code=bytes(code))
+
+
+_hide(run, _main, _execute, _execute_async, _finish)
 
 
 _home = os.getcwd().rstrip("/") + "/"

@@ -10,7 +10,7 @@ import traceback
 import _coderunner
 import _coderunner_pip
 import _coderunner_process
-from _coderunner import _exit_code, _flush, _renew, _set_environ, _source, _unshadow
+from _coderunner import _exit_code, _flush, _hide, _renew, _set_environ, _source, _unshadow
 
 _USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ..."
 _VALUED = "cmWX"
@@ -82,11 +82,8 @@ def _leave(e):
 
 
 def _show(e):
-    """What CPython does about an uncaught exception. The frames of this module and of
-    runpy are not shown."""
+    """What CPython does about an uncaught exception. runpy's frames are not shown."""
     tb = e.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename == _FILE:
-        tb = tb.tb_next
     while tb is not None and tb.tb_frame.f_code.co_filename == "<frozen runpy>":
         tb = tb.tb_next
     try:
@@ -94,9 +91,6 @@ def _show(e):
         sys.excepthook(type(e), e.with_traceback(tb), tb)
     except BaseException:
         traceback.print_exception(e)
-
-
-_FILE = _show.__code__.co_filename
 
 
 def _run(p, main):
@@ -193,3 +187,6 @@ def _apply(options, letters):
             import faulthandler
 
             faulthandler.enable()
+
+
+_hide(execute, _run, _run_file)
