@@ -36,7 +36,7 @@ const (
 
 // notLeft are directories whose contents are caches, not a program's results.
 var notLeft = []string{"__pycache__", "node_modules", ".cache", ".config", ".local", ".npm", ".deno",
-	".matplotlib", ".ipython", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
+	".matplotlib", ".ipython", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache"}
 
 // IsCache reports whether a file or directory is a cache, not a result.
 func IsCache(name string, d fs.DirEntry) bool {
