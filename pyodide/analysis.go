@@ -60,9 +60,10 @@ const (
 	maxAnalysis = 5 << 18 // bytes of the guest's answer
 )
 
-// mayImport reports whether the program has the word "import" at all.
+// mayImport reports whether the program has the word "import" at all, or tests
+// that want a framework.
 func (s Source) mayImport() bool {
-	return strings.Contains(s.Code, "import") || slices.ContainsFunc(s.Files, func(f File) bool {
+	return strings.Contains(s.Code, "import") || strings.Contains(s.Code, "def test_") || slices.ContainsFunc(s.Files, func(f File) bool {
 		return bytes.Contains(f.source(), []byte("import"))
 	})
 }

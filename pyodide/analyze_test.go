@@ -67,6 +67,12 @@ func TestAnalyze(t *testing.T) {
 		{what: "names pip", code: "import os\nprint('pip install a')\nos.system('echo pip install b')\n'''\n!pip install c\n'''\nraise ImportError('pip install d')"},
 		{what: "a notebook", code: "!pip install -q a 'b>=2' # c\n%pip install d\nimport a\nif a:\n  !{sys.executable} -m pip install e\n%matplotlib inline\nx = '''\n!pip install no\n'''\npip install f", want: "a", installs: "a b>=2 d e f"},
 		{what: "a fence", code: "\n```python\nimport a\n```\n", want: "a"},
+		{what: "runs modules", code: "import subprocess, sys, os\nsubprocess.run([sys.executable, '-m', 'pytest', '-m', 'slow'])\nos.system('python3 -m black .')\nsubprocess.run(['git', 'commit', '-m', 'message'])\nsubprocess.run(['python', '-m', 'json.tool'])\nsubprocess.check_output('mypy --strict x.py', shell=True)\nsubprocess.run(['ls', 'pylint'])", want: "black? mypy? pytest?"},
+		{what: "only tests", code: "def add(a, b): return a + b\ndef test_add():\n  assert add(1, 2) == 3", want: "pytest?"},
+		{what: "tests and more", code: "def test_add(): assert 1\ntest_add()"},
+		{what: "a name like a test's", code: "def test_prime(n): return n > 1"},
+		{what: "tests of unittest", code: "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): assert 1"},
+		{what: "plugins of pytest", code: "import pytest\n@pytest.mark.asyncio\nasync def test_a(mocker, freezer, tmp_path): pass\n@pytest.fixture\ndef freezer(): pass\nprint()", want: "pytest pytest_asyncio? pytest_mock?"},
 		{what: "imports by name", code: "import importlib\nimportlib.import_module('a.b')\n__import__('c')\nimportlib.import_module(name + 'd')\ndef load(name):\n  return importlib.import_module(name)\nload('e')", want: "a.b? c? e?"},
 	}
 	rt := pyodidetest.Runtime(t)

@@ -53,6 +53,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_adapt", "guest/adapt.py"},
 	{"_coderunner_pip", "guest/pip.py"},
 	{"_coderunner_notebook", "guest/notebook.py"},
+	{"_coderunner_tests", "guest/tests.py"},
 	{"_coderunner_analyze", "guest/analyze.py"},
 	{"_coderunner_display", "guest/display.py"},
 	{"_coderunner_magics", "guest/magics.py"},

@@ -10,6 +10,7 @@ from itertools import islice
 
 import _coderunner_notebook
 import _coderunner_pip
+import _coderunner_tests
 
 _SOURCES = 64  # texts of modules that a program writes, which are looked into
 _INSTALLS = 100
@@ -55,8 +56,12 @@ def analyze(code, files=(), name=""):
                     installs[requirement] = installs.get(requirement, True) and deps
         for name, maybe in _imports(tree, text):
             found[name] = found.get(name, True) and (maybe or optional)
+        if "pytest" in text:
+            found.update((name, found.get(name, True)) for name in _coderunner_tests.plugins(tree))
         if not optional:
             members.update(dict.fromkeys(_members(tree)))
+    if _coderunner_tests.framework(main.body) == "pytest":
+        found.setdefault("pytest", True)
     others = _others(found, own)
     names, texts = _words(tree for tree, _, _ in parts) if others else ((), ())
     found = {
@@ -230,12 +235,35 @@ def _imports(tree, text):
                 for name in islice(_texts(node.args[0], bound) if node.args else (), _NAMES):
                     if all(map(str.isidentifier, name.split("."))):
                         yield name, True
+    for words in _command_lines(tree) if any(name in text for name in _COMMANDS) else ():
+        yield from ((name, True) for name in _run_module(words))
     for node, optional in _import_nodes(tree):
         if type(node) is ast.Import:
             for alias in node.names:
                 yield alias.name, optional
         elif node.level == 0 and node.module:
             yield node.module, optional
+
+
+# Commands of packages that programs run without importing them.
+_TOOLS = {"black", "coverage", "flake8", "isort", "mypy", "pylint", "pytest"}
+_COMMANDS = {"-m", *_TOOLS}
+
+
+def _command_lines(tree):
+    """The words of the command lines that a program runs, as far as its text has
+    them."""
+    for node in ast.walk(tree):
+        if type(node) is ast.Call and getattr(node.func, "attr", getattr(node.func, "id", "")) in _RUN:
+            yield [word for arg in node.args for text in _texts(arg, {}) for word in text.split()]
+
+
+def _run_module(words):
+    """The module that a command line runs, if it is a package's."""
+    if "-m" in words[:2] and ("python" in words[0] or words[0] == "-m"):
+        words = words[words.index("-m") + 1 :]
+        return words[:1] if words and words[0].isidentifier() else ()
+    return words[:1] if words and words[0] in _TOOLS else ()
 
 
 def _members(tree):
@@ -405,7 +433,10 @@ def _parse_indented(text):
 # ---- micropip and pip
 
 
-_RUN = {"run", "call", "check_call", "check_output", "Popen", "system", "popen", "getoutput", "getstatusoutput"}
+_RUN = {
+    "run", "call", "check_call", "check_output", "Popen", "system", "popen", "getoutput", "getstatusoutput",
+    "create_subprocess_exec", "create_subprocess_shell"
+}
 _PIP = {"main", "pipmain", "_main"}
 
 

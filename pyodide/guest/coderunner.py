@@ -26,6 +26,7 @@ import _coderunner_display as _display
 from _coderunner_analyze import analyze as _analyze
 from _coderunner_extras import Finder as _Finder
 from _coderunner_notebook import clean as _clean
+from _coderunner_tests import framework as _framework, run as _run_tests
 
 _DEVICE = "/dev/coderunner"
 _FUTURE = 0x1FFE0000  # the flags of __future__ statements, as in Include/cpython/compile.h
@@ -134,8 +135,10 @@ def _dump(tree, source, name):
 def _main(p, main, report):
     _renew(p)
     signal.signal(signal.SIGXCPU, _on_interrupt)
-    parts = _compile(p, main)
-    _describe(_execute(p, parts, main), p["result_limit"], report)
+    body, last, framework = _compile(p, main)
+    _describe(_execute(p, body, last, main), p["result_limit"], report)
+    if framework and not p.get("session"):
+        _run_tests(framework, main["__file__"])
 
 
 _renewed = False  # since the snapshot
@@ -238,23 +241,24 @@ def _compile(p, main):
         return _undump(_unbase64(p["compiled"]))
     code = _compile_line(source, name)
     if code is not None:
-        return None, code
+        return None, code, ""
     return _compile_tree(_parse(source, name), source, name)
 
 
 def _compile_tree(tree, source, name):
-    """The code objects of a program's body and of its last expression."""
-    last = None
+    """The code objects of a program's body and of its last expression, and the
+    framework of the tests that are all there is."""
+    last, framework = None, _framework(tree.body)
     if name.endswith(".ipynb"):
         _show_cells(tree.body, source)
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not _silent(tree.body[-1], source):
         last = ast.Expression(tree.body.pop().value)
         if not tree.body:
-            return None, compile(last, name, "eval", _FLAGS, dont_inherit=True)
+            return None, compile(last, name, "eval", _FLAGS, dont_inherit=True), framework
     body = compile(tree, name, "exec", _FLAGS, dont_inherit=True)
     if last is not None:
         last = compile(last, name, "eval", _FLAGS | body.co_flags & _FUTURE, dont_inherit=True)
-    return body, last
+    return body, last, framework
 
 
 def _show_cells(body, source):
@@ -325,9 +329,8 @@ def _source(code):
     return code.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _execute(p, parts, main):
-    body, last = parts
-    if any(c is not None and c.co_flags & _COROUTINE for c in parts):
+def _execute(p, body, last, main):
+    if any(c is not None and c.co_flags & _COROUTINE for c in (body, last)):
         return _execute_async(p, body, last, main)
     if body is not None:
         exec(body, main)

@@ -15,6 +15,7 @@ func TestFrameworks(t *testing.T) {
 	pyodidetest.Runtime(t) // or skip
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
 	const suite = "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): self.assertEqual(1, %s)\n  @unittest.skip('not now')\n  def test_b(self): pass\nif __name__ == '__main__':\n  unittest.main(%s)\n"
+	const tests = "import unittest\nclass T(unittest.TestCase):\n  def test_a(self): self.assertEqual(1, %s)\n"
 	const doc = "def f(x):\n  '''\n  >>> f(1)\n  %s\n  '''\n  return x + 1\nimport doctest, sys\nr = doctest.testmod()\nsys.exit(bool(r.failed))"
 	for _, test := range []struct {
 		code           string
@@ -24,6 +25,9 @@ func TestFrameworks(t *testing.T) {
 		{fmt.Sprintf(suite, "2", ""), 1, nil, []string{"Fs", "FAIL: test_a (__main__.T.test_a)", `File "main.py", line 3, in test_a`, "AssertionError: 1 != 2", "Ran 2 tests in", "FAILED (failures=1, skipped=1)"}},
 		{fmt.Sprintf(suite, "1", ""), 0, nil, []string{".s", "OK (skipped=1)"}},
 		{fmt.Sprintf(suite, "2", "exit=False"), 0, nil, []string{"FAILED (failures=1, skipped=1)"}},
+		{fmt.Sprintf(tests, "2"), 1, nil, []string{"FAIL: test_a (__main__.T.test_a)", "Ran 1 test in"}},
+		{fmt.Sprintf(tests, "1"), 0, nil, []string{"Ran 1 test in", "OK"}},
+		{fmt.Sprintf(tests, "2") + "print('more')", 0, []string{"more"}, nil},
 		{"import unittest\nunittest.main()", 5, nil, []string{"NO TESTS RAN"}},
 		{fmt.Sprintf(doc, "3"), 1, []string{`File "/home/user/main.py", line 3, in __main__.f`, "Expected:\n    3\nGot:\n    2\n", "***Test Failed*** 1 failure."}, nil},
 		{fmt.Sprintf(doc, "2"), 0, nil, nil},
@@ -50,6 +54,13 @@ func TestPytest(t *testing.T) {
 	r := registryRunner(t)
 	const code = "import pytest, sys\ndef test_a(): assert 1 == %s\nif __name__ == '__main__':\n  sys.exit(pytest.main([__file__, '-q']))"
 	if o := run(t, r, fmt.Sprintf(code, "2")); o.ExitCode != 1 || !strings.Contains(o.Stdout, "FAILED main.py::test_a - assert 1 == 2\n1 failed in") {
+		t.Errorf("%s, %d: %s%s", o.Status, o.ExitCode, o.Stdout, o.Stderr)
+	}
+	const tests = "import pytest\n@pytest.fixture\ndef one(): return 1\ndef test_a(one): assert one == %s"
+	if o := run(t, r, fmt.Sprintf(tests, "2")); o.ExitCode != 1 || !strings.Contains(o.Stdout, "FAILED main.py::test_a - assert 1 == 2\n1 failed in") {
+		t.Errorf("%s, %d: %s%s", o.Status, o.ExitCode, o.Stdout, o.Stderr)
+	}
+	if o := run(t, r, "def test_a(): assert 1"); o.ExitCode != 0 || !strings.Contains(o.Stdout, "1 passed in") {
 		t.Errorf("%s, %d: %s%s", o.Status, o.ExitCode, o.Stdout, o.Stderr)
 	}
 	if o := run(t, r, fmt.Sprintf(code, "1")); o.ExitCode != 0 || !strings.Contains(o.Stdout, "1 passed in") {

@@ -1,0 +1,72 @@
+"""Programs that define tests and do nothing else: module _coderunner_tests."""
+
+import ast
+
+_DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CASES = ("TestCase", "IsolatedAsyncioTestCase")
+
+# Plugins of pytest that a program uses without importing them, by the fixtures and
+# marks that they define.
+_FIXTURES = {
+    "benchmark": "pytest_benchmark",
+    "freezer": "pytest_freezer",
+    "httpserver": "pytest_httpserver",
+    "httpx_mock": "pytest_httpx",
+    "mocker": "pytest_mock",
+    "requests_mock": "requests_mock",
+    "respx_mock": "respx",
+}
+_MARKS = {"asyncio": "pytest_asyncio", "timeout": "pytest_timeout"}
+
+
+def framework(body):
+    """The framework of a program whose statements only define, tests among them:
+    "pytest", "unittest" or ""."""
+    pytest, cases, functions = False, False, False
+    for node in body:
+        if type(node) is ast.Expr and type(node.value) is ast.Constant:
+            continue
+        if not isinstance(node, _DEFINITIONS):
+            return ""
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module or ""] if type(node) is ast.ImportFrom else [alias.name for alias in node.names]
+            pytest |= "pytest" in names
+        elif isinstance(node, _FUNCTIONS):
+            functions |= _is_test(node)
+        elif type(node) is ast.ClassDef and any(isinstance(n, _FUNCTIONS) and n.name.startswith("test") for n in node.body):
+            cases |= any(getattr(b, "attr", getattr(b, "id", "")) in _CASES for b in node.bases)
+            functions |= node.name.startswith("Test") and any(map(_is_test, node.body))
+    if functions or cases and pytest:
+        return "pytest"
+    return "unittest" if cases else ""
+
+
+def _is_test(node):
+    return isinstance(node, _FUNCTIONS) and node.name.startswith("test_") and any(type(n) in (ast.Assert, ast.With, ast.AsyncWith) for n in ast.walk(node))
+
+
+def plugins(tree):
+    """The modules of the plugins that tests for pytest use."""
+    used, defined = set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            defined.add(node.name)
+            used.update(_FIXTURES.get(a.arg) for a in node.args.args if a.arg not in defined)
+        elif type(node) is ast.Attribute and getattr(node.value, "attr", "") == "mark":
+            used.add(_MARKS.get(node.attr))
+    return sorted(used - {None} - {_FIXTURES.get(name) for name in defined})
+
+
+def run(framework, path):
+    """Runs the tests of the program, which is at path, and exits as the framework
+    does."""
+    if framework == "unittest":
+        import unittest
+
+        unittest.main()
+    try:
+        import pytest
+    except ModuleNotFoundError:
+        return
+    raise SystemExit(int(pytest.main(["-q", path])))
