@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,54 +19,61 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // vitals are what must stay flat.
 type vitals struct {
-	at                                    time.Duration
-	calls                                 int64
-	memory, heap, descriptors, goroutines int // memory and heap in MiB
-	threads, processes, files, kilobytes  int
+	at                                 time.Duration
+	calls                              int64
+	memory, heap                       int // KiB: of the server and its processes; of Go's objects
+	descriptors, goroutines, threads   int
+	processes, programs, files, onDisk int // onDisk in KiB
 }
 
 func (v vitals) String() string {
-	return fmt.Sprintf("%6.0fs | %7d calls | %4d MiB, %3d of it heap | %3d descriptors | %4d goroutines | %3d threads | %2d processes | %5d files, %6d kB on disk",
-		v.at.Seconds(), v.calls, v.memory, v.heap, v.descriptors, v.goroutines, v.threads, v.processes, v.files, v.kilobytes)
+	return fmt.Sprintf("%7.0f s | %7d | %6.1f | %6.1f | %4d | %4d | %3d | %3d | %5d | %6.1f",
+		v.at.Seconds(), v.calls, float64(v.memory)/1024, float64(v.heap)/1024, v.goroutines, v.descriptors, v.threads, v.processes, v.files, float64(v.onDisk)/1024)
 }
 
-var (
-	goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
-	heapInUse  = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
-)
+const vitalsHead = "     when |   calls | memory MiB | Go objects MiB | goroutines | descriptors | threads | processes | files | disk MiB"
 
 // look reads the vitals of a server, and of what it has in some directories.
 func look(t *testing.T, s *httpServer, token string, dirs ...string) (v vitals) {
-	pid := s.cmd.Process.Pid
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
+	t.Helper()
+	server := s.cmd.Process.Pid
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d/fd/0", server)); err != nil {
 		t.Fatalf("%v: %s", err, s.log)
 	}
-	field := func(name string) int {
-		_, rest, _ := strings.Cut(string(status), "\n"+name+":")
-		n, _ := strconv.Atoi(strings.Fields(rest + " 0")[0])
-		return n
+	for pids := []string{strconv.Itoa(server)}; len(pids) > 0; pids = pids[1:] { // some end meanwhile
+		rollup, _ := os.ReadFile("/proc/" + pids[0] + "/smaps_rollup")
+		for _, line := range regexp.MustCompile(`(?m)^(?:Pss_Anon|Pss_Shmem):\s*(\d+) kB$`).FindAllSubmatch(rollup, -1) {
+			kib, _ := strconv.Atoi(string(line[1]))
+			v.memory += kib
+		}
+		tasks, _ := filepath.Glob("/proc/" + pids[0] + "/task/*/children")
+		for _, task := range tasks {
+			children, _ := os.ReadFile(task)
+			pids = append(pids, strings.Fields(string(children))...)
+		}
+		if v.processes++; v.processes == 1 {
+			v.threads = len(tasks)
+		}
 	}
-	v.memory, v.threads = field("RssAnon")>>10, field("Threads")
-	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", server))
 	v.descriptors = len(fds)
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, task := range tasks {
-		children, _ := os.ReadFile(task) // a thread that has ended
-		v.processes += len(strings.Fields(string(children)))
-	}
 	metrics := running(t, s.url, token)
-	if found := goroutines.FindStringSubmatch(metrics); found != nil {
-		v.goroutines, _ = strconv.Atoi(found[1])
+	metric := func(name string) int {
+		found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(metrics)
+		if found == nil {
+			t.Fatalf("no metric %s", name)
+		}
+		n, _ := strconv.ParseFloat(found[1], 64)
+		return int(n)
 	}
-	if found := heapInUse.FindStringSubmatch(metrics); found != nil {
-		bytes, _ := strconv.ParseFloat(found[1], 64)
-		v.heap = int(bytes) >> 20
-	}
+	v.goroutines, v.heap = metric("go_goroutines"), metric("go_memstats_heap_alloc_bytes")>>10
+	v.programs = metric("coderunner_running") + metric("coderunner_waiting")
 	seen := map[uint64]bool{} // blobs have many names
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
@@ -74,7 +85,7 @@ func look(t *testing.T, s *httpServer, token string, dirs ...string) (v vitals) 
 				v.files++
 				if inode := info.Sys().(*syscall.Stat_t).Ino; !seen[inode] {
 					seen[inode] = true
-					v.kilobytes += int(info.Size() >> 10)
+					v.onDisk += int(info.Size() >> 10)
 				}
 			}
 			return nil
@@ -83,187 +94,146 @@ func look(t *testing.T, s *httpServer, token string, dirs ...string) (v vitals) 
 	return v
 }
 
-// soaker is one client of the soak. It knows what its sessions must say.
-type soaker struct {
-	httpClient
-	name     int
-	random   *rand.Rand
-	counters map[string]int // by session
-}
+// heapProfile is the variable that has a server of the soak collect its garbage at SIGUSR2
+// and then write what is left into the file that it names.
+const heapProfile = "CODERUNNER_TEST_HEAP"
 
-// step makes one of many kinds of calls. It returns what went wrong.
-func (k *soaker) step(ctx context.Context) error {
-	want := func(text string, err error, word string) error {
-		if err != nil || !strings.Contains(text, word) {
-			return fmt.Errorf("%q instead of %q: %w", text, word, err)
-		}
-		return nil
+func init() {
+	file := os.Getenv(heapProfile)
+	if file == "" {
+		return
 	}
-	switch n := k.random.IntN(100); {
-	case n < 30:
-		text, err := k.python(ctx, "", fmt.Sprintf("print(%d * 2)", k.name))
-		return want(text, err, fmt.Sprint(k.name*2))
-	case n < 40:
-		text, err := k.call(ctx, "run_code", map[string]any{"language": "typescript", "code": fmt.Sprintf("const n: number = %d; n * 2", k.name)})
-		return want(text, err, fmt.Sprint(k.name*2))
-	case n < 65:
-		return k.count(ctx, k.random.IntN(soakSessions))
-	case n < 68:
-		session := fmt.Sprintf("c%d-%d", k.name, k.random.IntN(soakSessions))
-		_, err := k.call(ctx, "sessions", map[string]any{"action": "close", "session": session})
-		delete(k.counters, session)
-		return err
-	case n < 80: // vanishes in the middle of a call: its connection ends
-		short, cancel := context.WithTimeout(ctx, time.Duration(k.random.IntN(300))*time.Millisecond)
-		defer cancel()
-		_, _ = k.python(short, "", "while True: pass")
-		return nil
-	case n < 85: // cancels
-		done := make(chan error, 1)
-		id := k.id + 1
-		go func() {
-			_, err := k.python(ctx, "", "import time\ntime.sleep(20)")
-			done <- err
-		}()
-		time.Sleep(time.Duration(k.random.IntN(100)) * time.Millisecond)
-		other := k.httpClient
-		if _, err := other.post(ctx, map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": id}}); err != nil {
-			return err
-		}
-		return <-done
-	case n < 90:
-		text, err := k.output(ctx)
-		return want(text, err, "out.bin")
-	case n < 95:
-		text, err := k.python(ctx, "", "x = 'z' * (1 << 24)\n1 // 0")
-		return want(text, err, "ZeroDivisionError")
-	case n < 98:
-		text, err := k.call(ctx, "sessions", map[string]any{"action": "list"})
-		return want(text, err, "")
-	}
-	return k.hello(ctx) // the old session is forgotten
-}
-
-// fill makes the server keep as much as it keeps: what the last 30 runs of a client left, and
-// the histories of sessions.
-func (k *soaker) fill(ctx context.Context) error {
-	err := k.hello(ctx)
-	for range 8 {
-		if err == nil {
-			_, err = k.output(ctx)
-		}
-	}
-	for session := range soakSessions {
-		for range 6 {
-			if err == nil {
-				err = k.count(ctx, session)
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR2)
+	go func() {
+		for range asked {
+			debug.FreeOSMemory()
+			var profile strings.Builder
+			_ = pprof.Lookup("heap").WriteTo(&profile, 0) // a Builder takes all
+			if err := renameio.WriteFile(file, []byte(profile.String()), 0o600); err != nil {
+				panic(err)
 			}
 		}
-	}
-	return err
+	}()
 }
 
-// output leaves a file and long output.
-func (k *soaker) output(ctx context.Context) (string, error) {
-	return k.python(ctx, "", "open('out.bin', 'wb').write(bytes(range(256)) * 400)\nprint('y' * 100_000)")
-}
-
-// soakSessions is how many sessions each client has: most are asleep.
-const soakSessions = 6
-
-// count counts in a session.
-func (k *soaker) count(ctx context.Context, n int) error {
-	session := fmt.Sprintf("c%d-%d", k.name, n)
-	text, err := k.python(ctx, session, "n = globals().get('n', 0) + 1\nopen('log', 'a').write('x')\nf'n is {n}'")
-	if err != nil {
-		return err
+// atRest waits until a server does nothing, has it collect its garbage, and looks.
+// The profile of its heap is kept under a name.
+func atRest(t *testing.T, s *httpServer, token, profile, name string, dirs ...string) (v vitals) {
+	t.Helper()
+	http.DefaultClient.CloseIdleConnections()
+	quiet := func(before vitals) bool {
+		v = look(t, s, token, dirs...)
+		return v.programs == 0 && v.goroutines == before.goroutines && v.processes == before.processes && v.descriptors == before.descriptors
 	}
-	k.counters[session]++
-	if want := fmt.Sprintf("n is %d'", k.counters[session]); !strings.Contains(text, want) {
-		return fmt.Errorf("%s: %q instead of %q", session, text, want)
+	for deadline := time.Now().Add(30 * time.Second); !quiet(v) && time.Now().Before(deadline); {
+		time.Sleep(time.Second) // processes and connections that were left go, one by one
 	}
-	return nil
+	_ = s.cmd.Process.Signal(syscall.SIGUSR2) // look finds out if it is gone
+	for !exists(profile) {
+		v = look(t, s, token, dirs...)
+		time.Sleep(100 * time.Millisecond)
+	}
+	if keep := os.Getenv("CODERUNNER_SOAK_PROFILES"); keep != "" {
+		if text, err := os.ReadFile(profile); err != nil || os.WriteFile(filepath.Join(keep, name), text, 0o600) != nil {
+			t.Errorf("keep the profile %s", name)
+		}
+	}
+	if err := os.Remove(profile); err != nil {
+		t.Fatal(err)
+	}
+	return look(t, s, token, dirs...)
 }
 
 // TestSoak has 16 clients call for CODERUNNER_SOAK (such as 30m), and looks whether
 // what the server uses stays flat.
+//
+// In the first third all that has a bound fills up to it. After each third the clients
+// rest and the server collects its garbage: what it then has is no matter of chance, and
+// after the last third it must be what it was after the second. While the clients call,
+// the mean of the last third must not be far above that of the second. Profiles of the heap
+// at rest are kept in the directory CODERUNNER_SOAK_PROFILES, for go tool pprof -diff_base.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("CODERUNNER_SOAK"))
 	if err != nil {
 		t.Skip("set CODERUNNER_SOAK to a time")
 	}
-	sessions, temp := t.TempDir(), t.TempDir()
+	sessions, temp, profile := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "heap")
 	tokens := []string{"one-0123456789abcdef", "two-0123456789abcdef", "three-0123456789abc", "four-0123456789abcd"}
-	s := startHTTP(t, []string{"CODE_RUNNER_SESSION_DIR=" + sessions, "TMPDIR=" + temp, "CODE_RUNNER_SESSION_HISTORY=5",
+	s := startHTTP(t, []string{"CODE_RUNNER_SESSION_DIR=" + sessions, "TMPDIR=" + temp, "CODE_RUNNER_SESSION_HISTORY=5", heapProfile + "=" + profile,
 		"CODE_RUNNER_HTTP_TOKEN=a=" + tokens[0] + ",b=" + tokens[1] + ",c=" + tokens[2] + ",d=" + tokens[3]})
-	var wg sync.WaitGroup
 	clients := make([]*soaker, 16)
 	for i := range clients {
 		clients[i] = &soaker{httpClient: httpClient{url: s.url, token: tokens[i%4]}, name: i, random: rand.New(rand.NewPCG(1, uint64(i))), counters: map[string]int{}}
+	}
+	var wg sync.WaitGroup
+	for _, k := range clients {
 		wg.Go(func() {
-			if err := clients[i].fill(t.Context()); err != nil {
+			if err := k.fill(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	ctx, cancel := context.WithTimeout(t.Context(), length)
-	defer cancel()
+	t.Log(vitalsHead)
 	var calls, wrong atomic.Int64
-	for _, k := range clients {
-		wg.Go(func() {
-			err := k.hello(ctx)
-			for ctx.Err() == nil {
-				if err != nil && ctx.Err() == nil && wrong.Add(1) < 20 {
-					t.Errorf("client %d: %v", k.name, err)
+	var busy, rests [3]vitals // means, and what is left
+	for third, begun := 0, time.Now(); third < 3; third++ {
+		ctx, cancel := context.WithTimeout(t.Context(), length/3)
+		defer cancel()
+		for _, k := range clients {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					calls.Add(1)
+					// A call that was begun is let end: the client must know what its sessions are.
+					if err := k.step(t.Context()); err != nil && wrong.Add(1) < 20 {
+						t.Errorf("client %d: %v", k.name, err)
+					}
 				}
-				err = k.step(ctx)
-				calls.Add(1)
-			}
-		})
-	}
-	var table []vitals
-	begun := time.Now()
-	every := time.NewTicker(length / 20)
-	defer every.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-every.C:
+			})
+		}
+		const looks = 10
+		every := time.NewTicker(length / 3 / (looks + 1))
+		for range looks {
+			<-every.C
 			v := look(t, s, tokens[0], sessions, temp)
 			v.at, v.calls = time.Since(begun), calls.Load()
-			table = append(table, v)
 			t.Log(v)
-		case <-ctx.Done():
+			for i, n := range v.judged() {
+				*busy[third].judged()[i].value += *n.value / looks
+			}
 		}
+		every.Stop()
+		wg.Wait()
+		rests[third] = atRest(t, s, tokens[0], profile, fmt.Sprintf("rest%d", third+1), sessions, temp)
+		rests[third].at, rests[third].calls = time.Since(begun), calls.Load()
+		t.Logf("%v at rest", rests[third])
 	}
-	wg.Wait()
-	rest := look(t, s, tokens[0], sessions, temp)
-	for deadline := time.Now().Add(30 * time.Second); rest.goroutines > table[0].goroutines && time.Now().Before(deadline); {
-		time.Sleep(time.Second) // connections that clients left become idle
-		rest = look(t, s, tokens[0], sessions, temp)
-	}
-	rest.at, rest.calls = time.Since(begun), calls.Load()
-	t.Logf("at rest: %v", rest)
 	if wrong.Load() > 0 {
 		t.Errorf("%d calls went wrong", wrong.Load())
 	}
-	mean := func(part []vitals, of func(vitals) int) int {
-		sum := 0
-		for _, v := range part {
-			sum += of(v)
+	for i, early := range busy[1].judged() {
+		if late := *busy[2].judged()[i].value; late > *early.value+*early.value/5+4*early.slack {
+			t.Errorf("%s under load grows: %d, then %d", early.name, *early.value, late)
 		}
-		return sum / max(len(part), 1)
 	}
-	third := len(table) / 3
-	for name, of := range map[string]func(vitals) int{
-		"memory": func(v vitals) int { return v.memory }, "heap": func(v vitals) int { return v.heap }, "descriptors": func(v vitals) int { return v.descriptors },
-		"goroutines": func(v vitals) int { return v.goroutines }, "threads": func(v vitals) int { return v.threads },
-		"processes": func(v vitals) int { return v.processes }, "disk": func(v vitals) int { return v.kilobytes },
-	} {
-		early, late := mean(table[third:2*third], of), mean(table[2*third:], of)
-		t.Logf("%s: %d in the second third, %d in the last, %d at rest", name, early, late, of(rest))
-		if late > early+early/5+8 {
-			t.Errorf("%s grows: %d, then %d", name, early, late)
+	for i, early := range rests[1].judged() {
+		if late := *rests[2].judged()[i].value; late > *early.value+early.slack {
+			t.Errorf("%s at rest grows: %d, then %d", early.name, *early.value, late)
 		}
+	}
+}
+
+// vital is one of the vitals, with how much more of it than before is no leak.
+type vital struct {
+	name  string
+	value *int
+	slack int
+}
+
+func (v *vitals) judged() []vital {
+	return []vital{
+		{"memory (KiB)", &v.memory, 16 << 10}, {"Go's objects (KiB)", &v.heap, 4 << 10}, {"goroutines", &v.goroutines, 4},
+		{"descriptors", &v.descriptors, 8}, {"threads", &v.threads, 8}, {"processes", &v.processes, 2}, {"disk (KiB)", &v.onDisk, v.onDisk / 8},
 	}
 }
