@@ -57,17 +57,17 @@ const imports = `
 	internal/builder: cache internal/recent
 	internal/commands: internal/kernel pyodide/abi pyodide/memfs
 	internal/sandbox:
+	internal/process: internal/sandbox
 	internal/hostile:
 	runners/deno/codecache: cache internal/builder internal/recent
 	internal/sample:
 	internal/testcache:
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:
-	runners/deno/process: internal/sandbox
 	runners/deno/guard: internal/netpolicy internal/sandbox
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/process
+	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
 	runners/bash: internal/commands internal/kernel internal/netpolicy internal/shell pyodide/abi pyodide/memfs runners
-	runners/host: internal/procdir internal/sandbox runners runners/deno/process
+	runners/host: internal/procdir internal/process internal/sandbox runners
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/python/index:
@@ -94,7 +94,7 @@ const imports = `
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
-	os/exec: internal/bench internal/compiler runners/deno runners/deno/process runners/host
+	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
 	net: internal/commands internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
 	net/http: internal/commands internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
@@ -113,7 +113,7 @@ const capabilities = `
 	github.com/ulikunitz/xz: internal/commands
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
-	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard runners/deno/process
+	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard
 	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index

@@ -52,6 +52,12 @@ type Outcome struct {
 	WholeStderr string `json:"-"`
 }
 
+// CancelledOutcome returns the outcome of a run whose program was cancelled before it
+// started.
+func CancelledOutcome() *Outcome {
+	return &Outcome{Status: Cancelled, ExitCode: 128 + 9, Packages: []Package{}, Error: &Error{Type: "Cancelled", Message: "the run was cancelled"}}
+}
+
 // Printed sets what the program printed.
 func (o *Outcome) Printed(stdout, stderr *Capture) {
 	o.Stdout, o.StdoutTruncated = stdout.Text()

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 )
 
 // Isolation returns how the kernel confines a program under a policy, beside

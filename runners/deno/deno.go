@@ -11,7 +11,8 @@
 //	           imports, edits import map  lock, packages   process    report, exit
 //
 // The bootstrap is the main module of every process. It waits on stdin for its
-// orders, so a pool keeps a few processes started (lease.go).
+// orders (orders.go), so a pool keeps a few processes started (lease.go) with Deno's
+// arguments of commandline.go and permissions.go. timelimit.go ends them.
 //
 // # Sources
 //

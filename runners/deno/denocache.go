@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
-	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 )
 
 // TestControlGroup looks at the group of a program's process, and has the

@@ -2,18 +2,11 @@ package deno
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"sync"
 
 	"coderunner/internal/pool"
+	"coderunner/internal/process"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 )
 
 // maxKept bounds the processes kept for sessions. An idle one is stopped, and ends
@@ -67,61 +60,13 @@ func (k *kept) arrangeFiles(want []runners.SessionFile, more []runners.File) err
 		return errReplaced
 	}
 	defer root.Close()
-	remove, write := runners.Changes(k.files, want)
-	for _, name := range remove {
-		if err := root.RemoveAll(filepath.FromSlash(name)); err != nil {
-			return fmt.Errorf("remove %s: %w", name, err)
-		}
+	d := runners.Directory{Root: root}
+	if err := d.Arrange(k.files, want); err != nil {
+		return err
 	}
-	for _, f := range write {
-		if err := arrangeFile(root, f); err != nil {
-			return fmt.Errorf("write %s: %w", f.Path, err)
-		}
-	}
-	for _, f := range more {
-		if err := writeNew(root, f.Path, 0o600, func(w io.Writer) error { _, err := w.Write(f.Data); return err }); err != nil {
-			return fmt.Errorf("write %s: %w", f.Path, err)
-		}
+	if err := d.Write(more...); err != nil {
+		return err
 	}
 	k.files = want
 	return nil
-}
-
-func arrangeFile(root *os.Root, f runners.SessionFile) error {
-	name := filepath.FromSlash(f.Path)
-	switch {
-	case f.Mode.IsDir():
-		if err := root.MkdirAll(name, 0o700); err != nil {
-			return err
-		}
-		return root.Chmod(name, f.Mode.Perm())
-	case f.Mode&fs.ModeSymlink != 0:
-		if err := root.RemoveAll(name); err != nil {
-			return err
-		}
-		return root.Symlink(f.Target, name)
-	}
-	from, err := os.Open(f.Source)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	return writeNew(root, f.Path, f.Mode.Perm(), func(w io.Writer) error { _, err := io.Copy(w, from); return err })
-}
-
-// writeNew writes a file in place of what is there, which may be a pipe that nobody
-// reads.
-func writeNew(root *os.Root, name string, mode fs.FileMode, write func(io.Writer) error) error {
-	if err := root.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o700); err != nil {
-		return err
-	}
-	name = filepath.FromSlash(name)
-	if err := root.RemoveAll(name); err != nil {
-		return err
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"coderunner/internal/procdir"
+	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
-	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -159,22 +159,9 @@ func (in *instance) exec() (*process.Process, error) {
 		input = in.dir.stdin()
 	}
 	return process.Start(process.Command{
-		Path: in.variant.binary, Args: in.flags(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
+		Path: in.variant.binary, Args: in.commandLine(), Dir: in.dir.work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.variant.merged, Input: input, BeforeKill: in.guard.Settle,
 	})
-}
-
-// interceptEnv returns the variables by which a program uses secrets, and trusts who
-// puts them in.
-func (in *instance) interceptEnv() (env []string) {
-	i := in.cfg.Network.Intercept
-	if i == nil || !supervised(in.policy()) {
-		return nil
-	}
-	for name, value := range i.Environment() {
-		env = append(env, name+"="+value)
-	}
-	return append(env, "DENO_CERT="+in.runDirs.root())
 }
 
 // configure sends the process its place, waits for the byte that reports it

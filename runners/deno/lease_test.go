@@ -103,7 +103,7 @@ func TestParkedDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.ready = &prepared{}
-	if end := j.command(context.Background(), in, false); end != nil {
+	if end := j.attend(context.Background(), in, false); end != nil {
 		t.Errorf("%+v, want to take another", end)
 	}
 	in.leave()

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"syscall"
 
+	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
-	"coderunner/runners/deno/process"
 )
 
 // ending records how a process ended and what outcome needs to explain it.
@@ -39,11 +39,8 @@ type ending struct {
 	filesOmitted int
 }
 
-// Reasons to kill a process, besides those of package process.
-const (
-	stopTime process.Stop = "time"
-	stopDone process.Stop = "done" // the program was over
-)
+// stopDone is why a process is killed whose program is over.
+const stopDone process.Stop = "done"
 
 // faults are the signals by which V8 and the kernel end a faulty process. A
 // confined program cannot send them, not even to itself: its only signal is
@@ -92,7 +89,7 @@ type fails func(s runners.Status, kind, format string, a ...any)
 // killed explains why we killed the process.
 func (e *ending) killed(fail fails) {
 	switch e.stopped {
-	case stopTime:
+	case process.StopTime:
 		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
 	case process.StopOutput:
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)

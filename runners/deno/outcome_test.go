@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
 )
@@ -67,7 +68,7 @@ func TestEndings(t *testing.T) {
 		{"panic", "mine" + panic + "oh\n", ending{exitCode: 1}, runners.Failed, "Deno panicked", "mine" + panic + "oh\n", false},
 		{"panic without memory", "mine" + panic + "OS can't spawn worker thread: Resource temporarily unavailable (os error 11)\n", ending{exitCode: 1, filled: true}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
 		{"broken report", "", ending{report: report{broken: errReport}}, runners.Failed, "overwritten by the program", "", false},
-		{"broken report at the limit", "", ending{stopped: stopTime, report: report{broken: errReport}}, runners.TimedOut, "longer than its limit", "", false},
+		{"broken report at the limit", "", ending{stopped: process.StopTime, report: report{broken: errReport}}, runners.TimedOut, "longer than its limit", "", false},
 	} {
 		e := &tt.end
 		e.limits.Memory = 128 << 20

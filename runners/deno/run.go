@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"coderunner/internal/netpolicy"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
@@ -32,7 +31,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		end, err := j.execute(ctx, false)
 		if err != nil {
 			if ctx.Err() != nil {
-				return cancelled(), nil
+				return runners.CancelledOutcome(), nil
 			}
 			return nil, err
 		}
@@ -58,24 +57,6 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		}
 		return o, nil
 	}
-}
-
-// job checks a request and analyses its program.
-func (r *Runner) job(req runners.Request) (*job, error) {
-	if err := req.Check(); err != nil {
-		return nil, err
-	}
-	req.Limits = req.Limits.WithDefaults()
-	req.Progress = req.Progress.Serial()
-	a, err := analyze(req)
-	var net *netpolicy.Run
-	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
-		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
-	}
-	if supervised(r.cfg.Policy) {
-		net = r.cfg.Policy.Network().NewRun(r.cfg.Network)
-	}
-	return &job{analysis: a, net: net, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
 }
 
 // install fetches the runtime and the packages. The error is a
@@ -106,7 +87,7 @@ func unavailable(err error) (*runners.Outcome, error) {
 func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runners.Outcome, error) {
 	switch {
 	case err != nil && ctx.Err() != nil:
-		o = cancelled()
+		o = runners.CancelledOutcome()
 	case err != nil:
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 
 	"coderunner/internal/procdir"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 )
 
 // basePrefix begins the names of Runners' directories in the system's temporary
@@ -209,37 +208,23 @@ func emptyDir(dir string, except []string) error {
 // write writes the program and the request's files, which are checked, into the
 // working directory.
 func (f *runDir) write(main, source string, files []runners.File) error {
-	for _, file := range append([]runners.File{{Path: main, Data: []byte(source)}}, files...) {
-		name := filepath.Join(f.work(), filepath.FromSlash(file.Path))
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			return fmt.Errorf("write %s: %w", file.Path, err)
-		}
-		if err := os.WriteFile(name, file.Data, 0o600); err != nil {
-			return fmt.Errorf("write %s: %w", file.Path, err)
-		}
-	}
-	return nil
-}
-
-// left returns the files that a program left in its working directory, if that
-// is still the one that it was given, and how many more there are.
-func (f *runDir) left(given []runners.File) (files []runners.LeftFile, omitted int) {
 	root := f.open()
 	if root == nil {
-		return nil, 0
+		return errReplaced
 	}
 	defer root.Close()
-	return runners.LeftFiles(process.Files{Root: root}, given)
+	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
 }
 
-// leftBy returns what a program of a session left in its working directory.
-func (f *runDir) leftBy(session *runners.Session, own runners.File) (runners.Left, error) {
+// left returns what a program left in its working directory, if that is still the
+// one that it was given.
+func (f *runDir) left(s *runners.Session, own runners.File, given []runners.File) (runners.Left, error) {
 	root := f.open()
 	if root == nil {
 		return runners.Left{}, nil
 	}
 	defer root.Close()
-	return session.Leave(process.Files{Root: root}, own)
+	return runners.Directory{Root: root}.Left(s, own, given)
 }
 
 // remove removes a program's own file.

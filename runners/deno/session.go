@@ -90,7 +90,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	if s.k == nil {
 		if err := s.begin(ctx); err != nil {
 			if ctx.Err() != nil {
-				return cancelled(), nil
+				return runners.CancelledOutcome(), nil
 			}
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 		return nil, s.drop(err)
 	}
 	own := runners.File{Path: s.main, Data: []byte(s.program.Edited())}
-	left, err := s.k.dir.leftBy(s.req.Session, own)
+	left, err := s.k.dir.left(s.req.Session, own, nil)
 	if err != nil {
 		return nil, s.drop(err)
 	}
@@ -303,7 +303,7 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 			return nil, fmt.Errorf("resume the session's process: %w", err)
 		}
 	}
-	end := j.command(ctx, k.instance, false)
+	end := j.attend(ctx, k.instance, false)
 	k.workers = k.workers || end != nil && end.workers
 	return end, nil
 }

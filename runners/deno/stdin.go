@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"coderunner/runners/deno/process"
+	"coderunner/internal/process"
 )
 
 // replayed bounds, in bytes, the input kept to replay after a failed load: a

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
-	"coderunner/runners/deno/process"
 )
 
 // Deno loads packages much faster with its databases (see package codecache). A
@@ -76,7 +76,7 @@ func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, 
 	}
 	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader)}, leases: c.leases, binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
-	end := j.command(ctx, in, false)
+	end := j.attend(ctx, in, false)
 	if end == nil {
 		return in, nil, errors.New("load the packages: Deno died")
 	}

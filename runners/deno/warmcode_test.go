@@ -145,7 +145,7 @@ func TestCode(t *testing.T) {
 		if err := in.dir.write(j.main, j.program.Edited(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if o := j.command(t.Context(), in, false).outcome(); o.Status != runners.Succeeded {
+		if o := j.attend(t.Context(), in, false).outcome(); o.Status != runners.Succeeded {
 			t.Fatalf("%+v, %v", o, err)
 		}
 		<-in.p.End()

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"syscall"
 
+	"coderunner/internal/process"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 )
 
 // stopUnlimited is why a process was killed that could not be limited.
@@ -54,7 +54,7 @@ func (e *ending) outcome() *runners.Outcome {
 		case e.code != 0:
 			o.Status = runners.Failed
 		}
-	case stopTime:
+	case process.StopTime:
 		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
 	case process.StopOutput:
 		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
@@ -67,16 +67,9 @@ func (e *ending) outcome() *runners.Outcome {
 	case process.StopMemory:
 		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
 	case process.StopContext:
-		return cancelled()
+		return runners.CancelledOutcome()
 	default:
 		fail(runners.Crashed, "Crash", "the program was ended because its limits could not be set: %v", e.unlimited)
 	}
 	return o
-}
-
-func cancelled() *runners.Outcome {
-	return &runners.Outcome{
-		Status: runners.Cancelled, ExitCode: 128 + int(syscall.SIGKILL), Packages: []runners.Package{},
-		Error: &runners.Error{Type: "Cancelled", Message: "the run was cancelled"},
-	}
 }

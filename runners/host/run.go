@@ -12,12 +12,10 @@ import (
 	"time"
 
 	"coderunner/internal/procdir"
+	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
-	"coderunner/runners/deno/process"
 )
-
-const stopTime process.Stop = "time"
 
 // Run implements [runners.Runner].
 func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
@@ -32,7 +30,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return failed.Outcome(), nil
 	}
 	if ctx.Err() != nil {
-		return cancelled(), nil
+		return runners.CancelledOutcome(), nil
 	}
 	req.Limits = req.Limits.WithDefaults()
 	begun := time.Now()
@@ -75,39 +73,18 @@ func fill(work string, req runners.Request, own runners.File) error {
 			return fmt.Errorf("make the working directory: %w", err)
 		}
 	}
-	if s := req.Session; s != nil {
-		for _, f := range s.Files {
-			if err := put(filepath.Join(work, filepath.FromSlash(f.Path)), f); err != nil {
-				return fmt.Errorf("write %s of the session: %w", f.Path, err)
-			}
-		}
-	}
-	for _, f := range append(req.Files[:len(req.Files):len(req.Files)], own) {
-		name := filepath.Join(work, filepath.FromSlash(f.Path))
-		err := os.MkdirAll(filepath.Dir(name), 0o700)
-		if err == nil {
-			err = os.WriteFile(name, f.Data, 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("write %s: %w", f.Path, err)
-		}
-	}
-	return nil
-}
-
-// put writes an entry of a session's directory.
-func put(name string, f runners.SessionFile) error {
-	switch f.Mode.Type() {
-	case fs.ModeDir:
-		return os.Mkdir(name, f.Mode.Perm()|0o700)
-	case fs.ModeSymlink:
-		return os.Symlink(f.Target, name)
-	}
-	b, err := f.Read()
+	root, err := os.OpenRoot(work)
 	if err != nil {
-		return err
+		return fmt.Errorf("make the working directory: %w", err)
 	}
-	return os.WriteFile(name, b, f.Mode.Perm()|0o600)
+	defer root.Close()
+	d := runners.Directory{Root: root}
+	if s := req.Session; s != nil {
+		if err := d.Arrange(nil, s.Files); err != nil {
+			return err
+		}
+	}
+	return d.Write(append(req.Files[:len(req.Files):len(req.Files)], own)...)
 }
 
 // command returns the confined process of a program.
@@ -132,10 +109,7 @@ func (r *Runner) attend(ctx context.Context, p *process.Process, req runners.Req
 	if end.unlimited != nil && !errors.Is(end.unlimited, process.ErrEnded) {
 		p.Kill(stopUnlimited)
 	}
-	stop := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
-	defer stop()
-	timer := time.AfterFunc(req.Limits.Timeout, func() { p.Kill(stopTime) })
-	defer timer.Stop()
+	defer p.LimitTime(ctx, req.Limits.Timeout)()
 	req.Progress.Report(runners.Progress{Phase: "run"})
 
 	end.stdout, end.stderr = req.Captures()
@@ -174,11 +148,7 @@ func (e *ending) take(work string, req runners.Request, own runners.File) error 
 		return fmt.Errorf("read the working directory: %w", err)
 	}
 	defer root.Close()
-	if req.Session == nil {
-		e.files, e.filesOmitted = runners.LeftFiles(process.Files{Root: root}, append(req.Files[:len(req.Files):len(req.Files)], own))
-		return nil
-	}
-	left, err := req.Session.Leave(process.Files{Root: root}, own)
+	left, err := runners.Directory{Root: root}.Left(req.Session, own, req.Files)
 	e.files, e.filesOmitted = left.Changed, left.Omitted
 	return err
 }

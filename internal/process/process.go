@@ -1,8 +1,9 @@
 // Package process starts, confines, limits, watches and ends one process with
 // its process group, and reads what it writes.
 //
-// It does not know programs, packages, reports or outcomes. Its caller, package
-// deno, decides what the process may touch and what its end means.
+// It does not know programs, packages, reports or outcomes. Its callers, the runners
+// of Deno and of the host's languages, decide what the process may touch and what its
+// end means.
 //
 // # Locking
 //
@@ -37,6 +38,7 @@ type Stop string
 
 // The reasons of this package; callers add others.
 const (
+	StopTime    Stop = "time"    // it ran longer than its limit
 	StopOutput  Stop = "output"  // a stream flooded
 	StopDisk    Stop = "disk"    // the disk limit was exceeded or not countable
 	StopSpace   Stop = "space"   // the disk is nearly full

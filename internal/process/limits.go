@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -52,6 +53,13 @@ func (s Stop) Limit() (kind, text string) {
 		return "ThreadLimit", fmt.Sprintf("the program had more than %d threads; this limit is fixed", MaxThreads)
 	}
 	return "", ""
+}
+
+// LimitTime kills the process when ctx ends or a time has passed, until stop is called.
+func (p *Process) LimitTime(ctx context.Context, limit time.Duration) (stop func()) {
+	undo := context.AfterFunc(ctx, func() { p.Kill(StopContext) })
+	timer := time.AfterFunc(limit, func() { p.Kill(StopTime) })
+	return func() { undo(); timer.Stop() }
 }
 
 // trustedData bounds the data of a trusted process, in bytes, including the 555

@@ -1,0 +1,98 @@
+package deno
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// orders are sent to the bootstrap when there is a program.
+type orders struct {
+	Main    string   `json:"main"`  // the program's URL
+	Path    string   `json:"path"`  // its path
+	Shown   string   `json:"shown"` // its name in messages
+	Args    []string `json:"args,omitempty"`
+	Argv    bool     `json:"argv"`    // the program looks at process.argv
+	Workers bool     `json:"workers"` // and may start Workers
+	Threads bool     `json:"threads"` // by node:worker_threads
+	OS      bool     `json:"os"`      // it may use node:os
+	Names   bool     `json:"names"`   // and so may packages, by the names of its functions
+	Process bool     `json:"process"` // and node:process
+	Net     bool     `json:"net"`     // it uses node:net, and may not reach everything
+	Room    int64    `json:"room"`    // most characters of the result
+	Tell    bool     `json:"tell"`    // report when it is over
+	Load    bool     `json:"load"`    // load the program and evaluate nothing
+
+	*sessionOrders
+}
+
+// sessionOrders are the orders of a session's program.
+type sessionOrders struct {
+	Code    string `json:"code"`
+	Script  string `json:"script"`  // its URL in stacks
+	Nonce   string `json:"nonce"`   // to report its end with
+	Typed   bool   `json:"typed"`   // it is TypeScript
+	Value   bool   `json:"value"`   // it ends with an expression
+	Written bool   `json:"written"` // which returns how much was written
+}
+
+// mentions reports whether the program or its files contain a word.
+func (j *job) mentions(word string) bool {
+	return strings.Contains(j.req.Code, word) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
+		return bytes.Contains(f.Data, []byte(word))
+	})
+}
+
+// threads reports whether the program or its packages may start Workers.
+func (j *job) threads() bool {
+	return j.ready.uses.Workers || j.mentions("Worker") || j.mentions("worker_threads")
+}
+
+// imports reports whether the program or its files may import a module of Node.
+func (j *job) imports(module string) bool {
+	return slices.ContainsFunc([]string{`"` + module + `"`, `'` + module + `'`, "node:" + module}, j.mentions)
+}
+
+// order sends the bootstrap its orders and starts to copy the program's stdin,
+// which may block. It reports whether the orders were written.
+func (j *job) order(in *instance, tell, load bool) bool {
+	main := filepath.Join(in.dir.work(), j.main)
+	o := orders{
+		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
+		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
+		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
+		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
+		Net:  !j.leases.cfg.Policy.Net.All && slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
+		Tell: tell, Load: load,
+	}
+	input := in.p.Stdin
+	to := input.File
+	if in.variant.kept {
+		to = in.orders
+		o.sessionOrders = &sessionOrders{
+			Code: j.program.Edited(), Script: fileURL(filepath.Join(in.dir.work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
+			Value: j.program.Value, Written: j.program.Written,
+		}
+	}
+	// The process may end at any time.
+	if err := writeFrame(to, o); err != nil {
+		input.Close()
+		return false
+	}
+	if load {
+		input.Close()
+		return true
+	}
+	go func() {
+		defer input.Close()
+		if in.drip != nil {
+			in.drip.copy()
+			return
+		}
+		j.stdin.copy(input)
+	}()
+	return true
+}

@@ -1,0 +1,132 @@
+package deno
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coderunner/internal/process"
+	"coderunner/runners"
+)
+
+// attend sends an instance its orders and waits for the end of the program, which it
+// kills at its time limit (what is left of Request.Limits.Timeout) or another one. It
+// returns nil if the process died idle, before it had read them.
+func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
+	p := in.p
+	in.guard.SetRun(j.net)
+	end := j.newEnding(in)
+	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.Stdin.Narrow() == nil {
+		in.drip = &drip{s: &j.stdin, p: p}
+	}
+	p.Settle(end.workers, in.variant.kept)
+	begun := time.Now()
+	defer p.LimitTime(ctx, j.left)()
+
+	j.req.Progress.Report(runners.Progress{Phase: "run"})
+	var readers sync.WaitGroup
+	over := make(chan struct{}) // closed when the program reports that it is over
+	unread := false             // the orders could not be written
+	tell := func() { close(over) }
+	if (end.free || load) && !in.variant.kept {
+		// A child process, or native code, may write after the program's end.
+		tell = nil
+	}
+	if p.Report != nil {
+		readers.Go(func() { end.report = readReport(p.Report, end.limits.Output, j.nonce, tell) })
+	}
+	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
+	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
+	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
+	if !j.again {
+		go p.Reap()
+	}
+	watching, stopWatch := context.WithCancel(context.Background())
+	defer stopWatch()
+	watched := make(chan struct{})
+	j.leases.background.Go(func() {
+		defer close(watched)
+		p.Watch(watching, in.dir.path)
+	})
+
+	select {
+	case <-over:
+		// All of its output is in the pipes.
+		in.guard.Settle()
+		end.used = in.usage()
+		if in.variant.kept {
+			p.Pause(&readers)
+			stopWatch()
+			<-watched // it knows the limits of this program
+			end.paused = p.Stopped() == ""
+		} else {
+			p.Kill(stopDone)
+		}
+	case <-p.End():
+	}
+	if p.Stopped() != stopDone && !end.paused {
+		<-p.End()
+		end.used = in.usage()
+	}
+	if in.drip != nil {
+		j.req.Stdin.(runners.Peeker).Consumed(in.drip.consumed())
+	}
+	if !end.paused {
+		in.orders.Close() // a nil file returns an error, ignored
+		p.Collect(&readers)
+	}
+	if p.Report == nil {
+		end.report = readReportFile(in.dir.report(), end.limits.Output)
+	}
+	if unread && in.key != "" && p.Stopped() == "" {
+		return nil
+	}
+	end.conclude(p)
+	took := time.Since(begun)
+	j.left = max(j.left-took, 0)
+	end.used.RunMS = took.Milliseconds()
+	end.used.PrepareMS = begun.Sub(j.begun).Milliseconds()
+	return end
+}
+
+// newEnding returns the ending of a program that an instance will run.
+func (j *job) newEnding(in *instance) *ending {
+	end := &ending{
+		limits: j.req.Limits, main: filepath.Base(j.script), shown: j.shown, work: in.dir.work(), program: j.program,
+		workers: j.threads() || in.workers, free: unconfined(j.leases.cfg.Policy),
+	}
+	req := j.req
+	if req.Stderr != nil {
+		end.held.w, req.Stderr = req.Stderr, &end.held
+	}
+	end.stdout, end.stderr = req.Captures()
+	if in.variant.merged {
+		end.stdout = end.stderr // where the end of a failed program is explained
+	}
+	return end
+}
+
+// conclude records how the process ended or was paused.
+func (e *ending) conclude(p *process.Process) {
+	e.stopped, e.filled = p.Stopped(), p.Filled()
+	switch {
+	case e.paused && e.report.exit == nil:
+		e.exitCode = 1 // the report is broken
+	case e.paused:
+		e.exitCode = *e.report.exit
+	case e.stopped == stopDone:
+		e.stopped, e.exitCode = "", *e.report.exit
+	default:
+		e.exitCode, e.signal = p.Exit()
+	}
+}
+
+// usage returns what the process has used since it was ready.
+func (in *instance) usage() runners.Usage {
+	u := in.p.Usage()
+	return runners.Usage{
+		CPUMS:           max(u.CPU-in.before.CPU, 0).Milliseconds(),
+		PeakMemoryBytes: max(u.Peak, in.before.Peak),
+	}
+}
