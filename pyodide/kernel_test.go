@@ -1,8 +1,11 @@
 package pyodide_test
 
 import (
+	"context"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,6 +99,16 @@ a, b = socket.socketpair()
 r, w = os.pipe()
 socket.send_fds(a, [b"m"], [w])
 print(socket.recv_fds(b, 10, 2)[1] > [w])
+c, a = pair(socket.AF_INET, ("127.0.0.1", 0))
+c.sendall(b"urgent", socket.MSG_OOB)
+print(a.recv(9))
+v6 = socket.getaddrinfo("fe80::1%lo", 80, type=socket.SOCK_STREAM)[0][4]
+print(v6, socket.getnameinfo(v6, socket.NI_NUMERICHOST))
+for wrong in (lambda: socket.if_nametoindex("eth7"), lambda: socket.if_indextoname(7), lambda: socket.getaddrinfo("fe80::1%eth7", 80)):
+    try:
+        print(wrong())
+    except OSError as e:
+        print(e.errno in (errno.ENODEV, errno.ENXIO, socket.EAI_NONAME))
 s = socket.socket()
 for use in (lambda: s.connect(("10.0.0.1", 80)), lambda: s.connect(("169.254.169.254", 80)), lambda: socket.create_connection(("example.org", 80))):
     try:
@@ -127,8 +140,40 @@ func TestSockets(t *testing.T) {
 	res, stdout, stderr := run(t, pyodide.Options{}, pyodide.Program{Code: socketProgram})
 	stream := "b'hel' b'lo' b'lo' True\nb'' half closed\n"
 	datagram := "b'datagram' True True\nTrue True True\ntimed out\n"
-	want := strings.Repeat(stream, 4) + strings.Repeat(datagram, 2) + "True\nTrue\nTrue\nTrue\nTrue\n1 443 localhost ('localhost', 'http')\nb'by asyncio\\n'\nTrue\n"
+	want := strings.Repeat(stream, 4) + strings.Repeat(datagram, 2) + "True\nb'urgent'\n('fe80::1', 80, 0, 1) ('fe80::1%lo', 'http')\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue\n1 443 localhost ('localhost', 'http')\nb'by asyncio\\n'\nTrue\n"
 	if diff := cmp.Diff(want, stdout); diff != "" || res.Exception != nil {
 		t.Errorf("%s\n%s %+v", diff, stderr, res.Exception)
+	}
+}
+
+// gate is a network whose first name has an address when the second is asked for.
+type gate struct {
+	pyodide.Network
+	open chan struct{}
+}
+
+func (g gate) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	if host == "second.test" {
+		close(g.open)
+	}
+	select {
+	case <-g.open:
+		return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestLookupsBesideTheLoop: asyncio goes on while a name is looked up.
+func TestLookupsBesideTheLoop(t *testing.T) {
+	_, stdout, stderr := run(t, pyodide.Options{Network: gate{open: make(chan struct{})}}, pyodide.Program{Timeout: time.Minute, Code: `
+import asyncio
+async def main():
+    look = asyncio.get_running_loop().getaddrinfo
+    first, second = await asyncio.gather(look("first.test", 1), look("second.test", 2))
+    print(first[0][4], second[0][4])
+asyncio.run(main())`})
+	if want := "('192.0.2.1', 1) ('192.0.2.1', 2)\n"; stdout != want {
+		t.Errorf("%q\n%s", stdout, stderr)
 	}
 }

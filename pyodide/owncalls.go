@@ -38,6 +38,7 @@ var ownCalls = map[string]ownCall{
 	"setitimer": {do: withArgument(callSetitimer)},
 	"getitimer": {do: withArgument(callGetitimer)},
 	"pause":     {do: withArgument(callPause), waits: true},
+	"interrupt": {do: withArgument(callInterrupt)},
 	"usage":     {do: withArgument(callUsage)},
 	"tzset":     {do: withArgument(callTzset)},
 }

@@ -97,6 +97,12 @@ func callPause(ctx context.Context, _ *instance, most float64, _ []byte) (any, e
 	return nil, nil
 }
 
+// callInterrupt ends what the main thread waits for, so that it looks for signals.
+func callInterrupt(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
+	in.proc.Interrupt()
+	return nil, nil
+}
+
 // callUsage returns what the run has used and may use.
 func callUsage(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
 	return map[string]any{

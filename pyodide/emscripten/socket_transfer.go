@@ -25,8 +25,8 @@ func doSendto(c call, s sock) (int32, abi.Errno) {
 // send sends what data returns: all of it, waiting for room, as a blocking
 // socket does. data is called anew after each wait, since memory may have moved.
 func (c call) send(s sock, flags uint32, to *netstack.Addr, files []*memfs.File, data func() ([][]byte, abi.Errno)) (int32, abi.Errno) {
-	if flags&abi.MSG_OOB != 0 {
-		return 0, abi.EOPNOTSUPP
+	if flags&abi.MSG_OOB != 0 && (s.Type != abi.SOCK_STREAM || s.Domain == abi.AF_UNIX) {
+		return 0, abi.EOPNOTSUPP // of TCP, urgent data is data like other (RFC 6093)
 	}
 	done, size := 0, 0
 	_, errno := c.retry(s, abi.POLLOUT, s.SendLimit(), flags&abi.MSG_DONTWAIT != 0, func() (int, abi.Errno) {

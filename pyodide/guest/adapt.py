@@ -26,17 +26,20 @@ def _socket(module):
 
 
 def _base_events(module):
-    """Names are looked up without a thread, which takes longer than most."""
-    socket = module.socket
+    """Looks up in a thread only what waits for somebody: to start one takes longer
+    than most answers."""
+    loop = module.BaseEventLoop
+    asked = loop.getaddrinfo
 
-    async def getaddrinfo(self, host, port, *, family=0, type=0, proto=0, flags=0):
-        return socket.getaddrinfo(host, port, family, type, proto, flags)
+    async def getaddrinfo(self, host, port, **options):
+        if type(host) is not str or host in ("", "localhost") or ":" in host or host[-1:].isdigit():  # no name ends in a digit
+            return module.socket.getaddrinfo(host, port, **options)
+        return await asked(self, host, port, **options)
 
     async def getnameinfo(self, sockaddr, flags=0):
-        return socket.getnameinfo(sockaddr, flags)
+        return module.socket.getnameinfo(sockaddr, flags)
 
-    module.BaseEventLoop.getaddrinfo = getaddrinfo
-    module.BaseEventLoop.getnameinfo = getnameinfo
+    loop.getaddrinfo, loop.getnameinfo = getaddrinfo, getnameinfo
 
 
 def _metadata(module):

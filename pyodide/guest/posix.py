@@ -289,6 +289,7 @@ def pause():
 
 def pthread_kill(thread_id, signalnum, /):
     signal.raise_signal(signalnum)
+    call("interrupt", None)  # the main thread, which handles signals, may wait for something
 
 
 def sigtimedwait(sigset, timeout, /):
@@ -327,9 +328,9 @@ _sleep = time.sleep
 
 def sleep(seconds, /):
     """As PEP 475 says: a signal does not end it. The C library's would."""
-    end = time.monotonic() + seconds if _armed else 0
+    begin = time.monotonic()
     _sleep(seconds)
-    while _armed and (left := end - time.monotonic()) > 0:
+    while (left := begin + seconds - time.monotonic()) > 0:
         _sleep(left)
 
 

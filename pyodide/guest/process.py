@@ -127,7 +127,12 @@ def setsid():
     _check(call("set_session"))
 
 
-_kill = os.kill
+_raise = os.kill
+
+
+def _kill(pid, signal):
+    _raise(pid, signal)
+    call("interrupt", None)  # the main thread, which handles signals, may wait for something
 
 
 def kill(pid, signal, /):

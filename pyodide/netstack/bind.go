@@ -68,7 +68,7 @@ func (k *Socket) Name() Addr {
 func (k *Socket) Peer() (Addr, abi.Errno) {
 	k.stack.mu.Lock()
 	defer k.stack.mu.Unlock()
-	if k.state != connected {
+	if k.state != connected || k.reset && k.Domain != abi.AF_UNIX {
 		return Addr{}, abi.ENOTCONN
 	}
 	if k.Domain == abi.AF_UNIX && k.peer != nil {

@@ -29,8 +29,9 @@
 // # Limits
 //
 // Sockets and buffers are charged by Options.Reserve, and their number is
-// bounded. No raw sockets, no multicast, no urgent data; TIME_WAIT does not
-// exist; options that tune a protocol are remembered and do nothing.
+// bounded. No raw sockets, no multicast; urgent data arrives among the other, as
+// with SO_OOBINLINE; TIME_WAIT does not exist; options that tune a protocol are
+// remembered and do nothing.
 //
 // # Locking
 //

@@ -133,11 +133,13 @@ func TestReset(t *testing.T) {
 	send(t, client, "unread")
 	send(t, server, "parting")
 	server.Close()
+	_, e := client.Peer()
+	is(t, "getpeername of a connection that was reset", e, abi.ENOTCONN)
 	receive(t, client, "parting")
 	fails(t, client, abi.ECONNRESET)
 	receive(t, client, "")
 	client.Write(bg, []byte("x"), true)
-	_, e := client.Write(bg, []byte("x"), true)
+	_, e = client.Write(bg, []byte("x"), true)
 	is(t, "write", e, abi.EPIPE)
 }
 

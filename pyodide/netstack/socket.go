@@ -40,6 +40,7 @@ type Socket struct {
 
 	in      inbox
 	ended   bool // the peer sends no more
+	reset   bool // by the peer: the connection is no more
 	noRead  bool // shutdown(2)
 	noWrite bool
 	told    bool // something was sent since the peer was closed
@@ -122,7 +123,7 @@ func (k *Socket) closeLocked() (files []*memfs.File) {
 
 // hangUpLocked tells k that its peer was closed.
 func (k *Socket) hangUpLocked(reset bool) {
-	k.peer, k.ended = nil, true
+	k.peer, k.ended, k.reset = nil, true, reset
 	if reset && k.err == abi.OK {
 		k.err = abi.ECONNRESET
 	}

@@ -92,8 +92,8 @@ class socket(_C):
             raise OverflowError(f"{what}(): port must be 0-65535.")
         if not 0 <= flow <= 0xFFFFF:
             raise OverflowError(f"{what}(): flowinfo must be 0-1048575.")
-        host = getaddrinfo(host or None, 0, AF_INET6, 1, 0, 1)[0][4][0]
-        return call("socket.alias", {"family": AF_INET6, "host": host, "port": port, "flow": flow, "scope": scope}), 0
+        host, _, _, zone = getaddrinfo(host or None, 0, AF_INET6, 1, 0, 1)[0][4]
+        return call("socket.alias", {"family": AF_INET6, "host": host, "port": port, "flow": flow, "scope": scope or zone}), 0
 
     def _real(self, address):
         """The address that C's functions returned."""
@@ -221,23 +221,40 @@ def getaddrinfo(host, port, family=0, type=0, proto=0, flags=0):
     sys.audit("socket.getaddrinfo", host, port, family, type, proto)
     if host is None and port is None or len(node or "") > _NAME_MAX or len(service or "") > _NAME_MAX:
         raise _socket.gaierror(-2, _MEANINGS[-2])
+    bare, percent, zone = node.partition("%")
+    scope = _scope(zone) if percent and ":" in bare else 0
+    if scope:
+        node = bare
     found = call("socket.lookup", {"host": node, "service": service, "family": family, "type": type, "protocol": proto, "flags": flags})
     if isinstance(found, dict):
         if found["refused"]:
             raise NameRefused(errno.EACCES, found["reason"] or _NO_NETWORK)
         raise _socket.gaierror(found["code"], _MEANINGS.get(found["code"], "Unknown error"))
     name = node if flags & 2 else ""  # AI_CANONNAME
-    return [(f, t, p, name, (ip, number) if f == AF_INET else (ip, number, 0, 0)) for f, t, p, ip, number in found]
+    return [(f, t, p, name, (ip, number) if f == AF_INET else (ip, number, 0, scope)) for f, t, p, ip, number in found]
+
+
+def _scope(zone):
+    """The number of an interface that an address names after its %."""
+    if zone.isdecimal() and int(zone) < 1 << 32:
+        return int(zone)
+    if zone != "lo":
+        raise _socket.gaierror(-2, _MEANINGS[-2])
+    return 1
 
 
 def getnameinfo(sockaddr, flags, /):
     if not isinstance(sockaddr, tuple):
         raise TypeError("getnameinfo() argument 1 must be a tuple")
-    host, port = sockaddr[:2]
+    host, port, flow, scope = (*sockaddr, 0, 0)[:4]
+    if not 0 <= flow <= 0xFFFFF:
+        raise OverflowError("getnameinfo(): flowinfo must be 0-1048575.")
     found = getaddrinfo(host, port, 0, 2, 0, 4)  # AI_NUMERICHOST
     code, host, service = call("socket.name", {"host": found[0][4][0], "port": port, "flags": flags})
     if code:
         raise _socket.gaierror(code, _MEANINGS.get(code, "Unknown error"))
+    if scope and ":" in host:
+        host += "%lo" if scope == 1 else f"%{scope}"
     return host, service
 
 
@@ -314,12 +331,14 @@ def if_nameindex():
 
 def if_nametoindex(name, /):
     if os.fsencode(name) != b"lo":
-        raise OSError("no interface with this name")
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
     return 1
 
 
 def if_indextoname(index, /):
-    if not 0 <= index < 1 << 32:
+    if index < 0:
+        raise ValueError("can't convert negative int to unsigned")
+    if index >= 1 << 32:
         raise OverflowError("can't convert to an interface index")
     if index != 1:
         raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
