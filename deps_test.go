@@ -48,19 +48,20 @@ const imports = `
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/netstack pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
+	pyodide: internal/calendar internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/netstack pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/modeltest:
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
 	internal/kernel: pyodide/abi pyodide/memfs
-	internal/shell: internal/kernel pyodide/abi pyodide/memfs
+	internal/shell: internal/calendar internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
-	internal/commands: internal/kernel pyodide/abi pyodide/memfs
+	internal/commands: internal/calendar internal/kernel pyodide/abi pyodide/memfs
 	internal/sandbox:
 	internal/process: internal/sandbox
 	internal/hostile:
 	runners/deno/codecache: cache internal/builder internal/recent
 	internal/sample:
+	internal/calendar:
 	internal/testcache:
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/jsparse:

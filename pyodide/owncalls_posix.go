@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"coderunner/internal/calendar"
 	"coderunner/pyodide/abi"
 )
 
@@ -112,15 +113,12 @@ func callUsage(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
 	}, nil
 }
 
-// callTzset sets the time zone, by its name in the database of time zones: the
+// callTzset sets the time zone, as TZ names it: the
 // host's own for nil, and UTC for an unknown name, as in the C library.
 func callTzset(_ context.Context, in *instance, name *string, _ []byte) (any, error) {
 	location := in.location
 	if name != nil {
-		var err error
-		if location, err = time.LoadLocation(*name); err != nil {
-			location = time.UTC
-		}
+		location = calendar.Zone(*name)
 	}
 	in.proc.SetLocation(location)
 	return nil, nil

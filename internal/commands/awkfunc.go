@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"coderunner/internal/calendar"
 )
 
 // awkBuiltinFunction is a function of awk itself.
@@ -170,7 +172,7 @@ func awkStrftime(r *awkRun, args []*awkNode) (awkValue, error) {
 	if at = at.In(r.c.zone()); utc {
 		at = at.UTC()
 	}
-	return awkStr(strftime(format, at)), nil
+	return awkStr(calendar.Format(format, at)), nil
 }
 
 func awkMktime(r *awkRun, args []*awkNode) (awkValue, error) {

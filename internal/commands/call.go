@@ -8,7 +8,9 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 
+	"coderunner/internal/calendar"
 	"coderunner/internal/kernel"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
@@ -191,3 +193,6 @@ func (c *call) isDir(name string) bool {
 	st, err := c.stat(name)
 	return err == nil && st.IsDir()
 }
+
+// zone is the time zone that TZ names.
+func (c *call) zone() *time.Location { return calendar.Zone(c.env("TZ")) }

@@ -3,6 +3,8 @@ package commands
 import (
 	"strings"
 	"time"
+
+	"coderunner/internal/calendar"
 )
 
 func date(c *call) int {
@@ -51,7 +53,7 @@ func date(c *call) int {
 		for line := range strings.Lines(string(data)) {
 			line = strings.TrimSuffix(line, "\n")
 			if t, ok := parseDate(line, zone); ok {
-				c.printf("%s\n", strftime(format, t.In(zone)))
+				c.printf("%s\n", calendar.Format(format, t.In(zone)))
 			} else {
 				c.fail("invalid date %s", quote(line))
 			}
@@ -63,7 +65,7 @@ func date(c *call) int {
 			return c.die(1, "invalid date %s", quote(o.value("d", "")))
 		}
 	}
-	c.printf("%s\n", strftime(format, t.In(zone)))
+	c.printf("%s\n", calendar.Format(format, t.In(zone)))
 	return 0
 }
 

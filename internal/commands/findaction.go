@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"coderunner/internal/calendar"
 	"coderunner/pyodide/abi"
 )
 
@@ -91,7 +92,7 @@ func (f *finder) field(verb byte, sub string, e *found) string {
 		case "":
 			return at.Format("Mon Jan _2 15:04:05.0000000000 2006")
 		}
-		return strftime("%"+sub, at)
+		return calendar.Format("%"+sub, at)
 	}
 	switch verb {
 	case 'p':

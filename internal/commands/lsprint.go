@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/calendar"
 	"coderunner/pyodide/abi"
 )
 
@@ -218,7 +219,7 @@ func (l *lister) stamp(st *abi.Stat) string {
 	case style == "long-iso":
 		return t.Format("2006-01-02 15:04")
 	case strings.HasPrefix(style, "+"):
-		return strftime(style[1:], t)
+		return calendar.Format(style[1:], t)
 	case t.After(l.now) || l.now.Sub(t) > 31556952*time.Second/2:
 		if style == "iso" {
 			return t.Format("2006-01-02 ")

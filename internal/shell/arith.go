@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -79,26 +80,40 @@ func (a *arithmetic) value(s string) int64 {
 		return a.fail("expression recursion level exceeded", s)
 	}
 	defer func() { a.sh.refs-- }()
+	if a.text == "" && a.expr == nil || strings.ContainsAny(s, " \t+-*/%<>=&|^!~?:,(") {
+		defer func(text string) { a.text = text }(a.text)
+		a.text = s
+	}
 	x, err := a.sh.parseArithm(s)
 	if err != nil {
-		a.text = s
-		return a.fail("syntax error in expression", lastToken(s))
+		at, _ := arithmeticError(err)
+		return a.malformed(s, strings.TrimSpace(s[min(at, len(s)):]))
 	}
 	if w, ok := x.(*syntax.Word); ok {
 		if p, ok := w.Parts[0].(*syntax.ParamExp); !ok || len(w.Parts) > 1 || p.Index == nil {
-			a.text = s
-			return a.fail("syntax error: operand expected", s)
+			return a.malformed(s, strings.TrimSpace(s[min(int(w.End().Offset()), len(s)):]))
 		}
 	}
 	return a.eval(x)
 }
 
-func lastToken(s string) string {
-	fields := strings.Fields(s)
-	if len(fields) == 0 {
-		return s
+// malformed fails as bash does at what it cannot read: token and what follows.
+func (a *arithmetic) malformed(s, token string) int64 {
+	for i := 1; i < len(s); i++ {
+		if s[i] == '.' && digit(s[i-1], 10) >= 0 {
+			if at := strings.Index(a.text, s); at >= 0 {
+				return a.fail("syntax error: invalid arithmetic operator", a.text[at+i:])
+			}
+			return a.fail("syntax error: invalid arithmetic operator", s[i:])
+		}
 	}
-	return fields[len(fields)-1]
+	if token != "" && strings.IndexByte("+-*/%<>=&|^!~?:,", token[0]) < 0 {
+		return a.fail("syntax error in expression", token)
+	}
+	if first := strings.TrimLeft(token, "+-*<>=&|^!~?:, "); token != "" && first != "" {
+		token = first
+	}
+	return a.fail("syntax error: operand expected", cmp.Or(token, s))
 }
 
 func (a *arithmetic) variable(name string) int64 {
@@ -115,7 +130,8 @@ func (a *arithmetic) variable(name string) int64 {
 		a.sh.refs--
 		return a.fail("expression recursion level exceeded", name)
 	}
-	defer func() { a.sh.refs-- }()
+	defer func(text string) { a.text, a.sh.refs = text, a.sh.refs-1 }(a.text)
+	a.text = s
 	return a.value(s)
 }
 

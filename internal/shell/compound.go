@@ -19,8 +19,7 @@ func (sh *shell) condition(list []*syntax.Stmt) bool {
 
 func (sh *shell) ifClause(c *syntax.IfClause) {
 	for ; c != nil; c = c.Else {
-		if len(c.Cond) == 0 || sh.condition(c.Cond) {
-			sh.status = 0
+		if len(c.Cond) == 0 || sh.condition(c.Cond) { // else begins with the condition's status
 			sh.stmts(c.Then)
 			return
 		}

@@ -69,56 +69,32 @@ func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.
 // f returns false. Chains of operators deeper than the stack may be are refused.
 func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 	next := uint(0) // what is before was run
-	for range maxSubscripts {
-		err := func() error {
-			for st, err := range newParser().StmtsSeq(&watched{src.text}) {
-				switch {
-				case err != nil:
-					return err
-				case chained(st) > maxChain:
-					return errNesting
-				case st.Pos().Offset() < next:
-					continue
-				}
-				if next = st.Pos().Offset() + 1; !f(st) {
-					return nil
-				}
+	for range maxQuoted {
+		var failed error
+		ended := false
+		// Not by range: StmtsSeq yields its error even to a loop that has ended.
+		newParser().StmtsSeq(&watched{src.text})(func(st *syntax.Stmt, err error) bool {
+			switch {
+			case ended || failed != nil:
+			case err != nil:
+				failed = err
+			case chained(st) > maxChain:
+				failed = errNesting
+			case st.Pos().Offset() < next:
+				return true
+			default:
+				next = st.Pos().Offset() + 1
+				ended = !f(st)
 			}
-			return nil
-		}()
-		text, ok := quoteSubscript(src.text, err)
+			return !ended && failed == nil
+		})
+		text, ok := quoteArithmetic(src.text, failed)
 		if !ok {
-			return err
+			return failed
 		}
 		src.text = text
 	}
 	return errNesting
-}
-
-// maxSubscripts bounds how often a text is parsed again.
-const maxSubscripts = 200
-
-// quoteSubscript quotes the subscript of an associative array that the parser took
-// for arithmetic and could not read: ${m[two words]}.
-func quoteSubscript(text string, err error) (string, bool) {
-	var pe syntax.ParseError
-	if !errors.As(err, &pe) || !strings.Contains(pe.Text, "arithmetic operator") && !strings.Contains(pe.Text, "without matching `[`") && !strings.Contains(pe.Text, "arithmetic expression") {
-		return "", false
-	}
-	at := min(int(pe.Pos.Offset()), len(text))
-	open := strings.LastIndexByte(text[:at], '[')
-	end := strings.IndexAny(text[at:], "]\n")
-	if open <= 0 || end < 0 || text[at+end] != ']' || strings.ContainsAny(text[open:at+end], "\n\"'$`") {
-		return "", false
-	}
-	name := open
-	for name > 0 && validName("_"+text[name-1:name]) {
-		name--
-	}
-	if !validName(text[name:open]) {
-		return "", false
-	}
-	return text[:open+1] + `"` + text[open+1:at+end] + `"` + text[at+end:], true
 }
 
 // maxChain bounds the operators of one list or pipeline, which the parser reads

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"coderunner/internal/calendar"
 )
 
 func (sh *shell) echo(args []string) int {
@@ -363,5 +365,5 @@ func (f *formatter) time(format string) string {
 	if format == "" {
 		format = "%X"
 	}
-	return strftime(format, at.UTC())
+	return calendar.Format(format, at.In(calendar.Zone(f.sh.get("TZ"))))
 }

@@ -1,4 +1,4 @@
-package commands
+package calendar
 
 import (
 	"fmt"
@@ -7,51 +7,9 @@ import (
 	"time"
 )
 
-// zone is the time zone that TZ names: UTC without one, or if it is unknown.
-// Names come from Go's time zone database.
-func (c *call) zone() *time.Location {
-	tz := strings.TrimPrefix(c.env("TZ"), ":")
-	if tz == "" || tz == "UTC" || tz == "Local" {
-		return time.UTC
-	}
-	if loc := posixZone(tz); loc != nil {
-		return loc
-	}
-	if loc, err := time.LoadLocation(tz); err == nil && !strings.HasPrefix(tz, "/") {
-		return loc
-	}
-	return time.UTC
-}
-
-// posixZone reads a zone without rules, such as "EST5", "UTC-2" or "<+03>-3".
-func posixZone(tz string) *time.Location {
-	end := strings.IndexAny(tz, "+-0123456789")
-	name := ""
-	if strings.HasPrefix(tz, "<") {
-		if end = strings.IndexByte(tz, '>') + 1; end > 0 {
-			name = tz[1 : end-1]
-		}
-	} else if end >= 3 {
-		name = tz[:end]
-	}
-	if name == "" {
-		return nil
-	}
-	hours, minutes, _ := strings.Cut(tz[end:], ":")
-	h, err := strconv.Atoi(hours)
-	if err != nil || h < -24 || h > 24 {
-		return nil
-	}
-	m, _ := strconv.Atoi(minutes)
-	if strings.HasPrefix(hours, "-") {
-		m = -m
-	}
-	return time.FixedZone(name, -(h*60+m)*60)
-}
-
-// strftime formats a time as date(1) does: conversions may have a flag ("-", "_",
+// Format formats a time as date(1) does: conversions may have a flag ("-", "_",
 // "0", "^", "#") and a width.
-func strftime(format string, t time.Time) string {
+func Format(format string, t time.Time) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 >= len(format) {

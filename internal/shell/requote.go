@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"errors"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxQuoted bounds how often a text is parsed again.
+const maxQuoted = 200
+
+// quoteArithmetic quotes what the parser took for arithmetic and could not read: the
+// subscript of an associative array, as in ${m[two words]} and ([a.b]=c), and an
+// expression that is one only when it was expanded, as $((a $op b)).
+func quoteArithmetic(text string, err error) (string, bool) {
+	at, ok := arithmeticError(err)
+	if !ok || at >= len(text) {
+		return "", false
+	}
+	brackets, parens := 0, 0
+	for i := at; i > 0; i-- {
+		open := 0
+		switch text[i] {
+		case ']':
+			brackets++
+		case ')':
+			parens++
+		case '[':
+			if brackets--; brackets < 0 {
+				open, brackets = i, 0
+			}
+		case '(':
+			if parens--; parens < 0 {
+				open, parens = i, 0
+			}
+		}
+		if open == 0 {
+			continue
+		}
+		if end := closing(text, open); end > 0 {
+			inside := text[open+1 : end]
+			if strings.ContainsAny(inside, "\"'`\\") || text[i] == '[' && strings.Contains(inside, "\n") {
+				return "", false
+			}
+			return text[:open+1] + `"` + inside + `"` + text[end:], true
+		}
+	}
+	return "", false
+}
+
+// arithmeticError returns the place of an error in an arithmetic expression.
+func arithmeticError(err error) (at int, ok bool) {
+	if lang, found := errors.AsType[syntax.LangError](err); found {
+		return int(lang.Pos.Offset()), strings.HasPrefix(lang.Feature, "floating point")
+	}
+	pe, found := errors.AsType[syntax.ParseError](err)
+	for _, text := range []string{"arithmetic operator", "arithmetic expression", "ternary operator", "an expression", "without matching `[`", "reached `$` without matching `(`"} {
+		if found && strings.Contains(pe.Text, text) {
+			return int(pe.Pos.Offset()), true
+		}
+	}
+	return 0, false
+}
+
+// closing returns where a subscript or an arithmetic expression ends that begins at
+// open, 0 if none does.
+func closing(text string, open int) int {
+	depth := 0
+	left, right := text[open], text[open]+2 // [ and ]
+	if left == '(' {
+		right = ')'
+	}
+	for i := open; i < len(text); i++ {
+		switch text[i] {
+		case left:
+			depth++
+		case right:
+			depth--
+		}
+		if depth > 0 {
+			continue
+		}
+		rest := text[i+1:]
+		element := strings.ContainsAny(text[open-1:open], "( \t\n") && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "+="))
+		if left == '[' && (element || validName("_"+text[open-1:open])) || left == '(' && text[open-1] == '(' && strings.HasPrefix(rest, ")") {
+			return i
+		}
+		return 0
+	}
+	return 0
+}
