@@ -11,7 +11,8 @@ const softGrace = 60 * time.Millisecond
 
 // deadline is a time limit that strikes twice: soft, then hard. It can be paused
 // while the program waits for the network, within a budget: it strikes at the
-// latest when limit and budget have passed, whatever the program does.
+// latest when limit and budget have passed, whatever the program does, besides the
+// time for which the host holds it.
 type deadline struct {
 	soft, hard func()
 	grace      time.Duration // between the two
@@ -24,6 +25,7 @@ type deadline struct {
 	struck   bool          // soft has been called
 	extended bool
 	paused   int
+	held     bool
 	stopped  bool
 }
 
@@ -47,6 +49,9 @@ func (d *deadline) chargeLocked() {
 	now := time.Now()
 	passed := now.Sub(d.since)
 	d.since = now
+	if d.held {
+		return
+	}
 	if d.paused > 0 {
 		free := min(passed, d.budget)
 		d.budget -= free
@@ -57,6 +62,10 @@ func (d *deadline) chargeLocked() {
 
 // resetLocked sets the timer to when the deadline strikes next.
 func (d *deadline) resetLocked() {
+	if d.held {
+		d.timer.Stop()
+		return
+	}
 	wait := d.left
 	if d.paused > 0 {
 		wait += d.budget
@@ -67,7 +76,7 @@ func (d *deadline) resetLocked() {
 func (d *deadline) strike() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped {
+	if d.stopped || d.held {
 		return
 	}
 	d.chargeLocked()
@@ -108,6 +117,22 @@ func (d *deadline) resume() {
 	d.chargeLocked()
 	d.paused--
 	d.resetLocked()
+}
+
+// hold stops the clock, without a budget, until release is called. Nobody else holds it.
+func (d *deadline) hold() (release func()) {
+	set := func(held bool) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.stopped || d.struck {
+			return
+		}
+		d.chargeLocked()
+		d.held = held
+		d.resetLocked()
+	}
+	set(true)
+	return func() { set(false) }
 }
 
 // extend lengthens the grace once, for the traceback of a program that the

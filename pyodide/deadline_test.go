@@ -113,3 +113,22 @@ func TestDeadlineNoBudgetAfterStrike(t *testing.T) {
 		}
 	})
 }
+
+func TestDeadlineIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		var soft time.Duration
+		d := startDeadline(time.Second, time.Minute, softGrace, func() { soft = time.Since(begin) }, func() {})
+		time.Sleep(400 * time.Millisecond)
+		release := d.hold()
+		d.pause()
+		time.Sleep(time.Hour)
+		d.resume()
+		release()
+		time.Sleep(time.Second)
+		if want := time.Hour + time.Second; soft != want {
+			t.Errorf("soft after %v, want %v", soft, want)
+		}
+		d.hold()()
+	})
+}

@@ -80,6 +80,10 @@ type Options struct {
 // other processes. It is closed with the interpreter that has it as its own.
 func (in *Interp) Sockets() *netstack.Stack { return in.proc.Sockets() }
 
+// Hold stops the clock of the running program until release is called, for what the
+// host lets it wait for. Only one caller may hold it at a time.
+func (in *Interp) Hold() (release func()) { return in.deadline.hold() }
+
 // Network is the network outside, see [Options].
 type Network = netstack.Outside
 

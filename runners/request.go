@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"coderunner/internal/netpolicy"
 )
 
 // Request is one program to run.
@@ -39,6 +41,10 @@ type Request struct {
 
 	// Session, if not nil, is the session that the program continues.
 	Session *Session
+
+	// Ask, if not nil, asks the user about hosts that the policy does not have. The
+	// time limit stands still meanwhile.
+	Ask netpolicy.AskFunc
 
 	// Progress, if not nil, is called with the steps of the preparation, from
 	// any goroutine, one call at a time.

@@ -36,6 +36,7 @@ type Config struct {
 	Record      string             // a file for the exchanges of a run, or ""
 	Replay      string             // a file to answer from, or ""
 	Isolation   string             // isolationRequire, or ""
+	Ask         bool               // users may be asked about hosts
 	Structured  server.Structured
 	SessionDir  string         // "": in the cache's
 	Sessions    session.Limits // zero values mean the defaults
@@ -60,6 +61,7 @@ type setting struct {
 // variable is as good as none.
 var settings = []setting{
 	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
+	{"CODE_RUNNER_ASK", "ask", "let clients that can ask their user whether a program may connect to a host without permission, for one run (default true)", setBool(func(c *Config) *bool { return &c.Ask })},
 	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com", setSecrets},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
 	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", defaultCacheSize>>30), setCacheSize},
@@ -103,7 +105,7 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 		PyPIIndex:   versions.PyPIIndex,
 		PyodideBase: versions.PyodidePackageBase,
 	}
-	c.HTTP.Drain = defaultDrain
+	c.HTTP.Drain, c.Ask = defaultDrain, true
 	for _, s := range slices.Concat(settings, httpSettings) {
 		name, value := s.env, os.Getenv(s.env)
 		if f := flags.Lookup(s.flag); f != nil && f.Changed {

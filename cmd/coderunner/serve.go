@@ -63,7 +63,7 @@ func serve(ctx context.Context, cfg Config) error {
 		Name: "coderunner", Version: ownVersion(),
 		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
 		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name,
-		Structured: cfg.Structured, Log: log,
+		Structured: cfg.Structured, Ask: cfg.Ask, Log: log,
 		Compiled: func(ctx context.Context) []string { return compiledPackages(ctx, b.cache) },
 		Missing:  b.missingPackages,
 		Packages: func(ctx context.Context) (map[string][]string, error) { return cachedPackages(ctx, b.cache) },

@@ -20,9 +20,12 @@ import (
 const dialTimeout = 2 * time.Minute
 
 // Dial connects to addr, which must be allowed by itself or by a name that was
-// looked up in this run. Network is tcp or udp, name what the program asked for, or
+// looked up in this run, or by the user: see Admit. Network is tcp or udp, name what the program asked for, or
 // "". The error is *Refused or *net.OpError.
 func (r *Run) Dial(ctx context.Context, network, name string, addr netip.AddrPort) (net.Conn, error) {
+	if network == "tcp" {
+		r.Admit(ctx, name, addr)
+	}
 	t, err := r.Check(name, addr)
 	if err != nil {
 		return nil, err
@@ -72,7 +75,8 @@ func (r *Run) dialHost(ctx context.Context, network string, t Target) (net.Conn,
 	d := &net.Dialer{Timeout: dialTimeout}
 	for _, addr := range addrs {
 		at := netip.AddrPortFrom(addr.Unmap(), t.Addr.Port())
-		if verdict := r.policy.checkAddr([]string{t.Host}, at.Addr(), at.Port()); verdict != allowed {
+		verdict := r.answered(r.policy.checkAddr([]string{t.Host}, at.Addr(), at.Port()), t.Host, at.Port())
+		if verdict != allowed {
 			refused := &Refused{Host: t.Host, Addr: at.Addr(), Port: at.Port(), why: verdict}
 			r.contact(t.Host, at.Port(), refused)
 			err = refused

@@ -7,7 +7,8 @@
 // when they are dialled, so that neither a redirect nor a changed answer leads
 // elsewhere. An address is allowed by itself, or because an allowed name has it.
 // Addresses of this machine and of private networks must be named as addresses,
-// whatever names have them.
+// whatever names have them. Where there is a user to ask ([Options].Ask), hosts that
+// no rule has can be allowed for one run.
 //
 // # Sources
 //
@@ -96,6 +97,7 @@ const (
 	denied
 	special   // must be named as an address
 	notListed // no rule has it
+	declined  // nor did the user allow it
 )
 
 // checkAddr checks an address that may have been looked up, under the names that
@@ -181,6 +183,9 @@ func (r *Refused) Error() string {
 			what = "it leads to " + r.Addr.String() + ", an address of this machine or a private network"
 		}
 		return text + what + ", and such must be named (" + r.Flag() + " on the server)"
+	}
+	if r.why == declined {
+		text += "the user was asked and did not allow it, and "
 	}
 	return text + "the server's permissions do not have it (" + r.Flag() + " on the server)"
 }

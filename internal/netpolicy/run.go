@@ -27,6 +27,9 @@ type Options struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Intercept serves the connections of programs that it wants; nil is none.
 	Intercept Interceptor
+	// Ask, if not nil, asks the user about hosts that no rule has: see [Run.Admit].
+	// Their names are looked up only when they are dialled.
+	Ask AskFunc
 }
 
 // Interceptor stands between programs and hosts: package intercept has it.
@@ -56,6 +59,7 @@ type Run struct {
 	own      []*listening            // what the run listens on
 	contacts []*contact
 	more     int // contacts left out
+	answers  answers
 }
 
 // NewRun returns the network of a run under p.
@@ -65,7 +69,11 @@ func (p *Policy) NewRun(o Options) *Run {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		}
 	}
-	return &Run{policy: p, Options: o, names: map[string][]netip.Addr{}, byAddr: map[netip.Addr][]string{}}
+	r := &Run{policy: p, Options: o, names: map[string][]netip.Addr{}, byAddr: map[netip.Addr][]string{}}
+	if o.Ask != nil {
+		r.answers = answers{turn: make(chan struct{}, 1), known: map[string]bool{}}
+	}
+	return r
 }
 
 // Lookup returns the addresses of a name, or the address that host is. The error
@@ -79,8 +87,10 @@ func (r *Run) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	if !validName(name) {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	if err := r.CheckName(name); err != nil {
-		return nil, err
+	if !r.asksAbout(name) {
+		if err := r.CheckName(name); err != nil {
+			return nil, err
+		}
 	}
 	addrs, err := r.addresses(ctx, name)
 	if err != nil {
@@ -103,6 +113,12 @@ func (r *Run) CheckName(name string) error {
 // standsIn reports whether names are not looked up before they are dialled.
 func (r *Run) standsIn() bool { return r.Intercept != nil && r.Intercept.StandIns() }
 
+// asksAbout reports whether a name is one of those that the user is asked about when it
+// is dialled. Until then nobody hears of it.
+func (r *Run) asksAbout(name string) bool {
+	return r.mayAsk() && name != "localhost" && r.policy.checkName(name, 0) == notListed
+}
+
 // Asks reports whether name servers may be asked about allowed names, besides for
 // addresses.
 func (r *Run) Asks() bool { return !r.standsIn() }
@@ -112,7 +128,7 @@ func (r *Run) addresses(ctx context.Context, name string) ([]netip.Addr, error) 
 	switch {
 	case name == "localhost": // never asked of a server (RFC 6761)
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
-	case r.proxyFor(name, 443) != nil, r.standsIn():
+	case r.proxyFor(name, 443) != nil, r.standsIn(), r.asksAbout(name):
 		return r.standIn(name)
 	}
 	addrs, err := r.LookupIP(ctx, name)
@@ -175,29 +191,9 @@ type Target struct {
 // Check checks a destination. Name is what the program asked for, or "": it counts
 // only if it was looked up. What was refused is recorded, too.
 func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
-	ip := addr.Addr()
-	names := r.namesOf(ip, name)
-	t := Target{Host: ip.Unmap().String(), Addr: addr}
-	var verdict why
-	if isStandIn(ip) && len(names) > 0 {
-		t.Host, t.Relayed = names[0], true
-		verdict = r.policy.checkName(t.Host, addr.Port())
-	} else {
-		if verdict = r.policy.checkAddr(names, ip, addr.Port()); verdict == special && r.listens(addr) {
-			verdict = allowed
-		}
-		for _, n := range slices.Backward(names) {
-			if verdict != allowed || r.policy.AllowsName(n, addr.Port()) {
-				t.Host = n
-				break
-			}
-		}
-	}
-	if verdict == allowed && len(names) == 0 && ip.IsLoopback() && !r.policy.namesAddr(ip, addr.Port()) && r.policy.AllowsName("localhost", addr.Port()) {
-		t.Host = "localhost" // whose address programs know by themselves
-	}
+	t, verdict := r.verdict(name, addr)
 	if verdict != allowed {
-		refused := &Refused{Host: t.Host, Addr: ip, Port: addr.Port(), why: verdict}
+		refused := &Refused{Host: t.Host, Addr: addr.Addr(), Port: addr.Port(), why: verdict}
 		r.contact(t.Host, addr.Port(), refused)
 		return Target{}, refused
 	}
@@ -209,6 +205,30 @@ func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
 	}
 	t.Counter = r.contact(t.Host, addr.Port(), nil)
 	return t, nil
+}
+
+// verdict returns the destination that Check checks, and whether it is allowed.
+func (r *Run) verdict(name string, addr netip.AddrPort) (t Target, verdict why) {
+	ip := addr.Addr()
+	names := r.namesOf(ip, name)
+	t = Target{Host: ip.Unmap().String(), Addr: addr}
+	if isStandIn(ip) && len(names) > 0 {
+		t.Host, t.Relayed = names[0], true
+		return t, r.answered(r.policy.checkName(t.Host, addr.Port()), t.Host, addr.Port())
+	}
+	if verdict = r.policy.checkAddr(names, ip, addr.Port()); verdict == special && r.listens(addr) {
+		verdict = allowed
+	}
+	for _, n := range slices.Backward(names) {
+		if verdict != allowed || r.policy.AllowsName(n, addr.Port()) {
+			t.Host = n
+			break
+		}
+	}
+	if verdict == allowed && len(names) == 0 && ip.IsLoopback() && !r.policy.namesAddr(ip, addr.Port()) && r.policy.AllowsName("localhost", addr.Port()) {
+		t.Host = "localhost" // whose address programs know by themselves
+	}
+	return t, r.answered(verdict, t.Host, addr.Port())
 }
 
 // listening is a port that a run listens on.

@@ -50,6 +50,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	news, ended := s.watchdog.watch(req, func(p runners.Progress) { progress.set(p); observer.Progress(p) })
 	defer ended()
 	req.Progress = news
+	s.askFor(ctx, &req)
 	if progress.notify != nil {
 		req.Printed = progress.printed
 	}

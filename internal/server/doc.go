@@ -27,8 +27,8 @@
 //
 // # Limits
 //
-// One client. Tasks, prompts, sampling and
-// elicitation are not offered.
+// One client. Tasks, prompts and sampling are not offered. Users are asked (ask.go) as
+// the revisions before 2026-07-28 have it.
 //
 // # Testing
 //

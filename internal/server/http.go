@@ -168,6 +168,9 @@ func (x *stream) answer(ctx context.Context, m *message, out *httpAnswer) {
 		return
 	}
 	out.gone = cancel
+	if out.stream {
+		ctx = x.withAsker(ctx, m, out.write)
+	}
 	ctx, req, err := x.begin(ctx, m, out.write)
 	if err != nil {
 		_ = out.write(rejection(err))

@@ -52,6 +52,7 @@ type sealed struct {
 	ID     string `json:"i"`
 	Name   string `json:"n,omitempty"` // of the client's program
 	Shows  bool   `json:"a,omitempty"` // it shows pages: see apps.go
+	Asks   bool   `json:"q,omitempty"` // it asks its user: see ask.go
 	Client string `json:"-"`           // whose it is
 }
 
@@ -65,7 +66,8 @@ func (t *streams) sign(client, body string) string {
 // seal returns the id of a session for its client.
 func (t *streams) seal(x *stream, client string) string {
 	x.sealed.Name = runners.Clip(x.peer.GetClientInfo().Name, 64)
-	x.sealed.Shows = showsApps(x.peer.GetClientCapabilities())
+	can := x.peer.GetClientCapabilities()
+	x.sealed.Shows, x.sealed.Asks = showsApps(can), elicits(can)
 	body, _ := json.Marshal(x.sealed) // strings
 	text := base64.RawURLEncoding.EncodeToString(body)
 	return text + "." + t.sign(client, text)
@@ -126,9 +128,14 @@ func (s *Server) newStream(id sealed) *stream {
 // resume makes a session what the handshake made it, which another server heard.
 func (x *stream) resume() {
 	x.peer.SetClientInfo(mcp.Implementation{Name: x.sealed.Name})
+	var can mcp.ClientCapabilities
 	if x.sealed.Shows {
-		x.peer.SetClientCapabilities(mcp.ClientCapabilities{Extensions: map[string]any{appExtension: map[string]any{"mimeTypes": []any{appMIME}}}})
+		can.Extensions = map[string]any{appExtension: map[string]any{"mimeTypes": []any{appMIME}}}
 	}
+	if x.sealed.Asks {
+		can.Elicitation = &mcp.ElicitationCapability{}
+	}
+	x.peer.SetClientCapabilities(can)
 	x.peer.Initialize()
 }
 

@@ -48,6 +48,7 @@ func New(c Config) (*Server, error) {
 
 		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
+		ask:       c.Ask,
 		sessions:  c.Sessions,
 	}
 	hooks := &mcpserver.Hooks{}
@@ -61,6 +62,7 @@ func New(c Config) (*Server, error) {
 	if c.Compiled != nil {
 		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
 	}
+	mcpserver.WithToolFilter(s.describeAsk(c))(s.mcp)
 	s.store = newStore(s.mcp, c.Kept)
 	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)

@@ -120,6 +120,9 @@ func (r *reporter) send() {
 	r.notify(elapsed.Seconds(), text)
 }
 
+// askPhase is the phase in which the user is asked about a host.
+const askPhase = "ask"
+
 // describePhase puts a state into words.
 func describePhase(p runners.Progress) string {
 	switch p.Phase {
@@ -129,6 +132,9 @@ func describePhase(p runners.Progress) string {
 		return "waiting for the session " + p.Item
 	case "", "start", "run":
 		return "running"
+	}
+	if p.Phase == askPhase {
+		return "waiting for the user, who is asked about " + p.Item
 	}
 	text := p.Phase
 	if p.Item != "" {

@@ -23,6 +23,8 @@ type Config struct {
 	// "full", "partial" or "none"; "" is not told.
 	Isolation  string
 	Structured Structured // "": StructuredAuto
+	// Ask lets users be asked, by clients that can, about hosts that Policy does not have.
+	Ask bool
 	// Sessions keeps the sessions; nil: none are offered.
 	Sessions *session.Store
 	// Packages, if not nil, lists the packages in the cache by language, those
@@ -74,6 +76,7 @@ type Server struct {
 
 	watchdog  watchdog
 	structure Structured
+	ask       bool
 	store     *store
 	sessions  *session.Store // nil: none
 

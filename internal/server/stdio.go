@@ -48,6 +48,7 @@ type conn struct {
 	requests map[string]*request
 	bytes    int // of the requests
 	closing  bool
+	asked    map[string]chan<- *message // requests of ours, by id
 
 	wg sync.WaitGroup // one for each request
 }
@@ -148,7 +149,8 @@ func (c *conn) read(ctx context.Context, lines *lineReader) error {
 // dispatch hands one message on.
 func (c *conn) dispatch(ctx context.Context, m *message) error {
 	switch {
-	case m.Method == "": // a response, and we ask nothing
+	case m.Method == "":
+		c.answered(m)
 		return nil
 	case m.Method == string(mcp.MethodNotificationCancelled):
 		c.cancelRequest(m)
@@ -160,7 +162,7 @@ func (c *conn) dispatch(ctx context.Context, m *message) error {
 	if err := c.ready(m); err != nil {
 		return err
 	}
-	reqCtx, req, err := c.begin(ctx, m, c.write)
+	reqCtx, req, err := c.begin(c.withAsker(ctx, m, c.write), m, c.write)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,11 @@ func (w *watchdog) watch(req runners.Request, progress runners.ProgressFunc) (ne
 		phase = p.Phase
 		mu.Unlock()
 		if left := longestCall + req.Limits.Timeout - time.Since(begun); left > 0 && timer.Stop() {
-			timer.Reset(min(silence, left))
+			wait := silence
+			if p.Phase == askPhase {
+				wait += askTime
+			}
+			timer.Reset(min(wait, left))
 		}
 		progress(p)
 	}

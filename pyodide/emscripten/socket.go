@@ -140,6 +140,12 @@ func doConnect(c call, s sock) (int32, abi.Errno) {
 	if errno != abi.OK {
 		return 0, errno
 	}
+	if admit := s.Admitter(a); admit != nil {
+		// The program stands still meanwhile, so that its own time limits do.
+		if _, errno := c.waiting(func(ctx context.Context) (int, abi.Errno) { admit(ctx); return 0, abi.OK }); errno != abi.OK {
+			return 0, errno
+		}
+	}
 	if errno = s.Connect(c.ctx, a); errno != abi.EINPROGRESS {
 		return 0, errno
 	}

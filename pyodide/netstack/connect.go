@@ -29,6 +29,18 @@ func (k *Socket) Connect(ctx context.Context, to Addr) abi.Errno {
 	return k.dialOutside(dest, to)
 }
 
+// Admitter returns what must be asked before the socket connects to an address, nil if
+// there is nothing to ask.
+func (k *Socket) Admitter(to Addr) func(ctx context.Context) {
+	asker, ok := k.stack.options.Outside.(Admitter)
+	if !ok || k.Type != abi.SOCK_STREAM || k.Domain == abi.AF_UNIX || to.Family != k.Domain || inside(loopbackOf(to.ip())) {
+		return nil
+	}
+	return func(ctx context.Context) {
+		asker.Admit(ctx, netip.AddrPortFrom(to.ip(), to.IP.Port()))
+	}
+}
+
 // Connected is the end of an attempt to connect that Connect began.
 func (k *Socket) Connected() abi.Errno {
 	k.stack.mu.Lock()

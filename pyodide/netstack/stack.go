@@ -27,6 +27,12 @@ type Outside interface {
 	Listen(ctx context.Context, network string, addr netip.AddrPort) (net.Listener, error)
 }
 
+// Admitter is an Outside that may have to ask whether a stream may connect.
+type Admitter interface {
+	// Admit asks before Dial, if that is necessary. It may wait for long.
+	Admit(ctx context.Context, addr netip.AddrPort)
+}
+
 // Options are what a Stack is given. The zero value is usable.
 type Options struct {
 	Outside Outside // nil: nothing but the loopback

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"coderunner/internal/commands"
@@ -40,6 +41,7 @@ type job struct {
 	shell shell.Session
 	Machine
 
+	clock          atomic.Pointer[runners.Clock]
 	stdout, stderr *runners.Capture
 	continued      *runners.Continued
 }
@@ -67,8 +69,11 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	ready := time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, req.Limits.Timeout, errTime)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	clock := runners.StartClock(req.Limits.Timeout, func() { cancel(errTime) })
+	defer clock.Stop()
+	j.clock.Store(clock)
 	status, failure, err := j.run(ctx)
 	if err != nil {
 		return nil, err
@@ -92,6 +97,9 @@ func text(code string) string {
 
 // startsPython matches texts that may start Python, or install packages of it.
 var startsPython = regexp.MustCompile(`\b(python|pip|pytest)[0-9.]*\b|\.py\b`)
+
+// connects matches texts that may use the network.
+var connects = regexp.MustCompile(`\b(curl|wget)\b`)
 
 // make makes the file system and the process table. An Outcome reports that packages
 // cannot be installed.
@@ -131,7 +139,7 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 func (j *job) needsMachine() bool {
 	script := func(f runners.File) bool { return strings.HasSuffix(f.Path, ".sh") && startsPython.Match(f.Data) }
 	p := j.r.cfg.Policy
-	return len(j.req.Packages) > 0 || p.Net.Any() || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
+	return len(j.req.Packages) > 0 || p.Net.Any() || j.req.Ask != nil && connects.MatchString(j.req.Code) || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
 }
 
 // python returns a program of Python that needs the packages that the script's
@@ -140,6 +148,7 @@ func (j *job) python() runners.Request {
 	req := runners.Request{
 		Language: runners.Python, Packages: j.req.Packages, Limits: j.req.Limits, Progress: j.req.Progress,
 		Files: slices.Clone(j.req.Files),
+		Ask:   j.req.AskHolding(func() (release func()) { return j.clock.Load().Hold() }),
 	}
 	found := shell.FindPython(string(j.own.Data))
 	if found == nil {

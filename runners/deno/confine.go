@@ -87,6 +87,17 @@ func supervised(p runners.Policy) bool {
 	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised() == nil
 }
 
+// asking returns the policy of a process whose program may connect where the user allows
+// it. Deno would refuse it before it is asked, so Deno allows the network, but for what
+// is denied, and the guard alone keeps the policy of the run.
+func asking(p runners.Policy) runners.Policy {
+	p.Net = runners.Grant{All: true}
+	return p
+}
+
+// canAsk reports whether the guard can be left to decide, and has something to ask.
+func canAsk(p runners.Policy) bool { return !p.Net.All && supervised(asking(p)) }
+
 // granted returns the paths of a grant. Landlock has no exceptions: Deno enforces
 // those.
 func granted(allow, deny runners.Grant) []string {

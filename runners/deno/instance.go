@@ -28,6 +28,7 @@ type variant struct {
 	kept   bool // it runs the programs of a session, one after another
 	making bool // it loads packages to fill their databases
 	narrow bool // its only permissions are for what it loads
+	asks   bool // Deno allows all of the network, and the guard decides
 }
 
 // variantKey returns a key of the variant and of the environment of its processes,
@@ -38,7 +39,7 @@ func (l *launcher) variantKey(v variant) string {
 		return ""
 	}
 	env, _ := l.runEnv(l.cfg.Policy, "", "")
-	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, v.kept, env)
+	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, v.kept, v.asks, env)
 }
 
 // policy returns what the process may touch. A process that runs no program may
@@ -46,6 +47,9 @@ func (l *launcher) variantKey(v variant) string {
 func (in *instance) policy() runners.Policy {
 	if in.variant.making || in.variant.narrow {
 		return runners.Policy{}
+	}
+	if in.variant.asks {
+		return asking(in.cfg.Policy)
 	}
 	return in.cfg.Policy
 }

@@ -3,6 +3,7 @@ package deno
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"coderunner/internal/netpolicy"
@@ -22,7 +23,9 @@ type job struct {
 	key    string        // of its process, "" if that is not pooled
 
 	net   *netpolicy.Run // nil: there is no network
-	fresh bool           // do not take an idle process
+	asks  bool           // Deno allows what net refuses, and asks the user about
+	clock atomic.Pointer[runners.Clock]
+	fresh bool // do not take an idle process
 
 	script string // its name in stacks: that of main, and in a session another one each time
 	again  bool   // its session's process has run a program
@@ -37,14 +40,17 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
 	a, err := analyze(req)
-	var net *netpolicy.Run
 	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
-	if supervised(r.cfg.Policy) {
-		net = r.cfg.Policy.Network().NewRun(r.cfg.Network)
+	j := &job{analysis: a, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
+	j.asks = req.Ask != nil && canAsk(r.cfg.Policy)
+	if j.asks || supervised(r.cfg.Policy) {
+		network := r.cfg.Network
+		network.Ask = req.AskHolding(func() (release func()) { return j.clock.Load().Hold() })
+		j.net = r.cfg.Policy.Network().NewRun(network)
 	}
-	return &job{analysis: a, net: net, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}, err
+	return j, err
 }
 
 // instance returns a ready Deno, an idle one if there is one. It returns the
@@ -76,7 +82,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 // variant returns the variant of the job's process.
 func (j *job) variant() variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged, kept: j.req.Session != nil}
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged, kept: j.req.Session != nil, asks: j.asks}
 }
 
 // execute runs the job's program, or only loads it.

@@ -65,7 +65,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
-		Net:  !j.leases.cfg.Policy.Net.All && slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
+		Net:  !in.policy().Net.All && slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
 		Tell: tell, Load: load,
 	}
 	input := in.p.Stdin

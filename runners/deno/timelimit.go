@@ -22,7 +22,10 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	}
 	p.Settle(end.workers, in.variant.kept)
 	begun := time.Now()
-	defer p.LimitTime(ctx, j.left)()
+	defer context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })()
+	clock := runners.StartClock(j.left, func() { p.Kill(process.StopTime) })
+	defer clock.Stop()
+	j.clock.Store(clock)
 
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	var readers sync.WaitGroup
@@ -83,9 +86,8 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 		return nil
 	}
 	end.conclude(p)
-	took := time.Since(begun)
-	j.left = max(j.left-took, 0)
-	end.used.RunMS = took.Milliseconds()
+	j.left = clock.Stop()
+	end.used.RunMS = time.Since(begun).Milliseconds()
 	end.used.PrepareMS = begun.Sub(j.begun).Milliseconds()
 	return end
 }

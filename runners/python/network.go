@@ -24,18 +24,30 @@ func (o *outside) Dial(ctx context.Context, network, name string, addr netip.Add
 	return o.run.Load().Dial(ctx, network, name, addr)
 }
 
+// Admit is for netstack.Admitter.
+func (o *outside) Admit(ctx context.Context, addr netip.AddrPort) {
+	o.run.Load().Admit(ctx, "", addr)
+}
+
 func (o *outside) Listen(ctx context.Context, network string, addr netip.AddrPort) (net.Listener, error) {
 	return o.run.Load().Listen(ctx, network, addr)
 }
 
 // connect gives the program its network, and the interpreter o the way there, if the
-// policy allows any.
+// policy allows any or the user can be asked. A session's interpreter keeps its way.
 func (j *job) connect(o *pyodide.Options) {
 	policy := j.r.cfg.Policy.Network()
-	if !policy.Any() {
+	if !policy.Any() && j.req.Ask == nil && j.procs.outside.run.Load() == nil {
 		return
 	}
-	j.net = policy.NewRun(j.r.cfg.Network)
+	network := j.r.cfg.Network
+	network.Ask = j.req.AskHolding(func() (release func()) {
+		if j.in == nil { // the machine of another language, which has the clock
+			return func() {}
+		}
+		return j.in.Hold()
+	})
+	j.net = policy.NewRun(network)
 	j.procs.outside.run.Store(j.net)
 	o.Network = &j.procs.outside
 	i := j.r.cfg.Network.Intercept

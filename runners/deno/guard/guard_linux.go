@@ -109,7 +109,9 @@ func (g *Guard) serve(c *sandbox.Call) {
 		}
 		c.Return(n)
 	}
-	if s.nonblocking || c.Number == unix.SYS_BIND || c.Number == unix.SYS_LISTEN {
+	run := g.run.Load()
+	mayWait := !s.nonblocking || c.Number == unix.SYS_CONNECT && run != nil && run.Ask != nil
+	if !mayWait || c.Number == unix.SYS_BIND || c.Number == unix.SYS_LISTEN {
 		do()
 		return
 	}
@@ -182,6 +184,9 @@ func (g *Guard) connect(run *netpolicy.Run, s socket, to address) error {
 			return unix.ENETUNREACH
 		}
 		return unix.Connect(s.fd, address{family: unix.AF_INET, at: at}.sockaddr(s))
+	}
+	if s.kind == unix.SOCK_STREAM {
+		run.Admit(g.ctx, "", to.at)
 	}
 	t, err := run.Check("", to.at)
 	if err != nil {

@@ -1,0 +1,66 @@
+package runners
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"coderunner/internal/netpolicy"
+)
+
+// Clock is a time limit that stands still while the user is asked.
+type Clock struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	left  time.Duration // as of since
+	since time.Time
+	held  bool
+	ended bool
+}
+
+// StartClock returns a clock that calls strike when the limit has passed.
+func StartClock(limit time.Duration, strike func()) *Clock {
+	return &Clock{timer: time.AfterFunc(limit, strike), left: limit, since: time.Now()}
+}
+
+// Hold stops the clock until release is called. Only one caller may hold it at a time.
+func (c *Clock) Hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.timer.Stop() { // it has struck, or was stopped
+		return func() {}
+	}
+	c.left, c.held = c.left-time.Since(c.since), true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.since, c.held = time.Now(), false; !c.ended {
+			c.timer.Reset(c.left)
+		}
+	}
+}
+
+// Stop ends the clock, and returns what is left of the limit.
+func (c *Clock) Stop() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.timer.Stop()
+	if !c.held {
+		c.left -= time.Since(c.since)
+	}
+	return max(c.left, 0)
+}
+
+// AskHolding returns the request's Ask, nil if there is none, with a clock held while
+// the user is asked.
+func (r *Request) AskHolding(hold func() (release func())) netpolicy.AskFunc {
+	if r.Ask == nil {
+		return nil
+	}
+	ask := r.Ask
+	return func(ctx context.Context, host string, port uint16) (bool, error) {
+		defer hold()()
+		return ask(ctx, host, port)
+	}
+}
