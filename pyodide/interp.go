@@ -200,6 +200,7 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	if in.closed || in.dead || in.spent {
 		return nil, errClosed
 	}
+	in.signals.act(sigxcpu, handled) // as the guest does first, also after a program that did not
 	return in.runLocked(ctx, in.functions.Run, p, string(req), asked.maxReport())
 }
 

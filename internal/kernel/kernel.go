@@ -54,7 +54,7 @@ type Options struct {
 	// Lookup finds a built-in program by its name.
 	Lookup func(name string) (Program, bool)
 
-	// Bin is what /bin and /usr/bin show, from [Bin]; nil: nothing.
+	// Bin is what /bin and /usr/bin show, from [Bin]; nil: what FS has there.
 	Bin fs.FS
 
 	// Panicked, if not nil, is called with a panic that ended a process, and its stack.
@@ -105,15 +105,20 @@ func New(o Options) (*Kernel, error) {
 	if o.Bin == nil {
 		return k, nil
 	}
+	return k, MountBin(k.fs, o.Bin)
+}
+
+// MountBin makes /bin and /usr/bin, for kernels whose file systems are clones.
+func MountBin(fsys *memfs.FS, bin fs.FS) error {
 	for _, dir := range []string{"/bin", "/usr/bin"} {
-		if err := k.fs.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
+		if err := fsys.MkdirAll(dir, 0o755); err != nil {
+			return err
 		}
-		if err := k.fs.MountInto(dir, o.Bin); err != nil {
-			return nil, err
+		if err := fsys.MountInto(dir, bin); err != nil {
+			return err
 		}
 	}
-	return k, nil
+	return nil
 }
 
 // FS returns the file system that all processes share.

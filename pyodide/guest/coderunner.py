@@ -5,6 +5,7 @@ Whatever the program may have replaced by then (print, json.dumps, os.read) is
 reached through names bound here, at boot.
 """
 
+import _signal
 import ast
 import atexit
 import binascii
@@ -16,7 +17,6 @@ import linecache
 import marshal
 import opcode
 import os
-import signal
 import sys
 import time
 import traceback
@@ -36,6 +36,7 @@ _TYPE_NAME = 64  # characters of an exception's name that are reported
 _encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 _undump, _unbase64 = marshal.loads, binascii.a2b_base64
+_handle = _signal.signal  # the host knows what it is called with here
 _open, _read, _write, _close = os.open, os.read, os.write, os.close
 _stdin, _stdout, _stderr = sys.stdin, sys.stdout, sys.stderr
 for _stream in _stdout, _stderr:  # a write per line, not one for each part of it
@@ -134,7 +135,7 @@ def _dump(tree, source, name):
 
 def _main(p, main, report):
     _renew(p)
-    signal.signal(signal.SIGXCPU, _on_interrupt)
+    _handle(_signal.SIGXCPU, _on_interrupt)
     body, last, framework = _compile(p, main)
     _describe(_execute(p, body, last, main), p["result_limit"], report)
     if framework and not p.get("session"):

@@ -93,6 +93,7 @@ func (n *Node) Type() uint32 { return n.kind.format() }
 type directory struct {
 	parent  *Node // the root's is itself; kept when the directory is removed
 	name    string
+	origin  *directory        // of another FS, whose entries are not copied yet; see FS.Clone
 	entries map[string]*entry // nil while empty
 	order   []*entry          // by cookie; removed ones have no node
 	removed int               // entries of order without a node

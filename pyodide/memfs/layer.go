@@ -18,6 +18,7 @@ func (n *Node) addLayer(fsys *FS, l layer) {
 // loadLocked lists the pending layers of the directory n. After an error the
 // remaining ones are tried again the next time.
 func (fsys *FS) loadLocked(n *Node) abi.Errno {
+	fsys.cloneLocked(n)
 	for len(n.dir().pending) > 0 {
 		l := n.dir().pending[0]
 		list, err := fs.ReadDir(l.fsys, l.dir)

@@ -112,11 +112,15 @@ func New(o Options) *FS {
 	fsys.mounted.max = int64(cmp.Or(o.MaxMounted, defaultMaxMounted))
 	fsys.handles.max = maxHandles
 	if o.NamesCount {
-		fsys.bytes.beside = func() int64 { return nameCost * fsys.names.used.Load() }
+		fsys.countNames()
 	}
 	fsys.root = fsys.newDir(nil, "", 0o755)
 	fsys.root.nlink = 2
 	return fsys
+}
+
+func (fsys *FS) countNames() {
+	fsys.bytes.beside = func() int64 { return nameCost * fsys.names.used.Load() }
 }
 
 // Root returns the root directory.

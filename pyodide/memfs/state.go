@@ -40,6 +40,7 @@ func (fsys *FS) State(except string) (list []Saved, err error) {
 // save lists the directory n, whose path is dir.
 func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 	fsys.mu.Lock()
+	fsys.cloneLocked(n)
 	children := map[string]*Node{}
 	for name, e := range n.dir().entries {
 		children[name] = e.node
@@ -107,18 +108,19 @@ func (fsys *FS) Restore(list []Saved) error {
 func (fsys *FS) NameOf(n *Node) string {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	return nameOf(n, fsys.root, "/")
+	return fsys.nameOfLocked(n, fsys.root, "/")
 }
 
-func nameOf(n, dir *Node, at string) string {
+func (fsys *FS) nameOfLocked(n, dir *Node, at string) string {
 	if n == dir {
 		return at
 	}
 	if dir.dir() == nil {
 		return ""
 	}
+	fsys.cloneLocked(dir)
 	for name, e := range dir.dir().entries {
-		if found := nameOf(n, e.node, path.Join(at, name)); found != "" {
+		if found := fsys.nameOfLocked(n, e.node, path.Join(at, name)); found != "" {
 			return found
 		}
 	}

@@ -50,7 +50,7 @@ func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, 
 	if err := j.installExtras(ctx, found); err != nil {
 		return nil, err
 	}
-	if j.procs, err = newProcesses(j.engine.rt, j.req.Limits.Memory); err != nil {
+	if j.procs, err = j.engine.newProcesses(j.req.Limits.Memory); err != nil {
 		return nil, err
 	}
 	j.procs.serve(j)

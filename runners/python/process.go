@@ -59,14 +59,23 @@ var bin = sync.OnceValue(func() fs.FS {
 	return b
 })
 
-// newProcesses returns a table of processes on a file system of their own.
-func newProcesses(rt *pyodide.Runtime, memory int64) (*processes, error) {
-	fsys, err := rt.NewFS(memory)
+// newFiles returns what all programs find when they begin.
+func newFiles(rt *pyodide.Runtime) (*memfs.FS, error) {
+	fsys, err := rt.NewFS(0)
 	if err != nil {
 		return nil, err
 	}
-	c := &processes{fs: fsys}
-	c.kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: c.lookup, Bin: bin(), Panicked: func(err error) {
+	return fsys, kernel.MountBin(fsys, bin())
+}
+
+// newProcesses returns a table of processes on a file system of their own.
+func (e *engine) newProcesses(memory int64) (*processes, error) {
+	files, err := e.files()
+	if err != nil {
+		return nil, err
+	}
+	c := &processes{fs: files.Clone(memory)}
+	c.kernel, err = kernel.New(kernel.Options{FS: c.fs, Lookup: c.lookup, Panicked: func(err error) {
 		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
@@ -77,7 +86,7 @@ func newProcesses(rt *pyodide.Runtime, memory int64) (*processes, error) {
 func (j *job) makeProcesses(o *pyodide.Options) (err error) {
 	if j.live != nil {
 		j.procs = j.live.procs
-	} else if j.procs, err = newProcesses(j.engine.rt, j.req.Limits.Memory); err != nil {
+	} else if j.procs, err = j.engine.newProcesses(j.req.Limits.Memory); err != nil {
 		return err
 	}
 	if err := j.procs.begin(j); err != nil {
@@ -128,14 +137,15 @@ func (c *processes) run(ctx context.Context, limit time.Duration, run func(ctx c
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := time.Now()
+	replaced := func() bool { return false } // stops the limit of what takes the program's place
 	status, _ := c.main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
 		if res, err = run(ctx); err != nil {
 			return 1
 		}
-		// The limit holds for a program that takes this one's place, too.
-		time.AfterFunc(limit-time.Since(begun), func() { cancel(errTimeLimit) })
+		replaced = time.AfterFunc(limit-time.Since(begun), func() { cancel(errTimeLimit) }).Stop
 		return res.ExitCode
 	})
+	replaced()
 	failure := c.kernel.Failure()
 	left = c.kernel.End()
 	if err != nil {

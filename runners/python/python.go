@@ -46,6 +46,7 @@ import (
 	"coderunner/internal/pool"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
+	"coderunner/pyodide/memfs"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
@@ -106,6 +107,7 @@ type engine struct {
 	lock      *lockfile.Lock
 	resolver  *resolver.Resolver
 	snapshots *snapshots
+	files     func() (*memfs.FS, error) // see newFiles
 }
 
 // close frees the engine. No run may be in progress.

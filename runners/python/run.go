@@ -231,7 +231,7 @@ func (j *job) letGo() {
 
 // calls returns what the program may ask the host for.
 func (j *job) calls() map[string]pyodide.Call {
-	calls := j.procs.serial(j.pip.calls())
+	calls := maps.Clone(j.procs.calls)
 	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
 		var d struct {
 			MIME, Data, Plain string

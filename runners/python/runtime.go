@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
+	"coderunner/pyodide/memfs"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/resolver"
@@ -102,6 +104,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e.rt = rt
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt) })
 	e.resolver, err = resolver.New(resolver.Config{
 		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})
