@@ -333,17 +333,19 @@ func TestManyCallsAtOnce(t *testing.T) {
 
 // A client that sends more than is ever answered is told, and the rest works.
 func TestTooManyPending(t *testing.T) {
-	started, ended := make(chan string, maxPending), make(chan string, maxPending)
-	c := connect(t, newServer(t, Config{Runners: allLanguages(untilCancelled(started, ended)), Concurrency: 1}))
-	defer c.end()
-	c.hello()
-	for i := range maxPending {
-		c.send(callLine(fmt.Sprint(i), "x"))
-	}
-	c.send(callLine(`"more"`, "x"))
-	if r := c.receive(); r.Error == nil || r.Error.Code != codeBusy || string(r.ID) != `"more"` {
-		t.Errorf("one too many: %s", r.line)
-	}
+	synctest.Test(t, func(t *testing.T) { // a busy machine ends so many calls later than the grace
+		started, ended := make(chan string, maxPending), make(chan string, maxPending)
+		c := connect(t, newServer(t, Config{Runners: allLanguages(untilCancelled(started, ended)), Concurrency: 1}))
+		defer c.end()
+		c.hello()
+		for i := range maxPending {
+			c.send(callLine(fmt.Sprint(i), "x"))
+		}
+		c.send(callLine(`"more"`, "x"))
+		if r := c.receive(); r.Error == nil || r.Error.Code != codeBusy || string(r.ID) != `"more"` {
+			t.Errorf("one too many: %s", r.line)
+		}
+	})
 }
 
 func TestPanicsAndErrors(t *testing.T) {
