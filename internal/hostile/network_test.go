@@ -37,6 +37,11 @@ for (const u of Deno.args) {
   try { console.log("reached", u, await (await fetch(u, { headers: { connection: "close" } })).text()) } catch (e) { console.log("refused", u) }
 }
 `,
+	"f.sh": `
+for u; do
+  if (( turn++ % 2 )); then body=$(wget -qO- "$u"); else body=$(curl -sL "$u"); fi && echo "reached $u $body" || echo "refused $u"
+done
+`,
 }
 
 // others are ways besides HTTP, each to what the arguments name.
@@ -124,6 +129,7 @@ func beNetwork() error {
 		return nil
 	}
 	var all sync.WaitGroup
+	all.Go(func() { n.spellings(".sh") })
 	for _, ending := range []string{".py", ".ts"} {
 		all.Go(func() { n.spellings(ending) })
 		all.Go(func() { n.slow(ending) })

@@ -132,22 +132,6 @@ func (r *Run) Listen(ctx context.Context, network string, addr netip.AddrPort) (
 	return &listener{l, r.contact("listening on "+at.Addr().String(), at.Port(), nil), r.Listening(at.Port(), nil)}, nil
 }
 
-// ListenPacket is Listen for datagrams. Any program with a network may have a
-// socket with a port of no choice of its own; where it sends to is checked.
-func (r *Run) ListenPacket(ctx context.Context, network string, addr netip.AddrPort) (net.PacketConn, error) {
-	if addr.Port() != 0 || !r.policy.Any() {
-		if err := r.CheckListen(addr); err != nil {
-			return nil, err
-		}
-	}
-	var lc net.ListenConfig
-	c, err := lc.ListenPacket(ctx, network, addr.String())
-	if err != nil {
-		return nil, err
-	}
-	return &packetConn{PacketConn: c, run: r, closed: r.Listening(c.LocalAddr().(*net.UDPAddr).AddrPort().Port(), nil)}, nil
-}
-
 // listener counts what its connections carry.
 type listener struct {
 	net.Listener
@@ -166,35 +150,6 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error {
 	l.closed()
 	return l.Listener.Close()
-}
-
-// packetConn checks where each datagram goes.
-type packetConn struct {
-	net.PacketConn
-	run    *Run
-	closed func()
-}
-
-func (c *packetConn) WriteTo(b []byte, to net.Addr) (int, error) {
-	udp, ok := to.(*net.UDPAddr)
-	if !ok {
-		return 0, &net.AddrError{Err: "not a UDP address", Addr: to.String()}
-	}
-	t, err := c.run.Check("", udp.AddrPort())
-	if err != nil {
-		return 0, err
-	}
-	if t.Relayed {
-		return 0, errOnlyTCP("udp")
-	}
-	n, err := c.PacketConn.WriteTo(b, to)
-	t.Counter.Add(int64(n), 0)
-	return n, err
-}
-
-func (c *packetConn) Close() error {
-	c.closed()
-	return c.PacketConn.Close()
 }
 
 // countedConn counts bytes.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -108,6 +109,29 @@ func (r *Run) CheckName(name string) error {
 		return refused
 	}
 	return nil
+}
+
+// Avoided records a destination, HOST or HOST:PORT, that the program's runtime did
+// not ask for because it knows the policy. What the policy allows is not recorded.
+func (r *Run) Avoided(to string) {
+	refused := &Refused{Host: canonical(to)}
+	if host, number, err := net.SplitHostPort(to); err == nil {
+		port, err := strconv.ParseUint(number, 10, 16)
+		if err != nil {
+			return
+		}
+		refused.Host, refused.Port = canonical(host), uint16(port)
+	}
+	addr, err := netip.ParseAddr(refused.Host)
+	switch {
+	case err == nil:
+		refused.Addr, refused.why = addr, r.policy.checkAddr(nil, addr, refused.Port)
+	case validName(refused.Host):
+		refused.why = r.policy.checkName(refused.Host, refused.Port)
+	}
+	if refused.why != allowed {
+		r.contact(refused.Host, refused.Port, refused)
+	}
 }
 
 // standsIn reports whether names are not looked up before they are dialled.

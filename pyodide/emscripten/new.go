@@ -31,7 +31,7 @@ func New(c Config) (*Process, error) {
 		p.clock.now = time.Now
 	}
 	p.clock.zero = p.clock.now().Add(-c.Monotonic)
-	p.fds.max = cmp.Or(c.MaxFiles, 1024)
+	p.fds.max = cmp.Or(c.MaxFiles, 8192)
 	p.openStdio(c)
 	if _, errno := p.fs.Lookup(nil, "/dev/null", false); errno != abi.OK {
 		if err := p.fs.MakeDevices(); err != nil {

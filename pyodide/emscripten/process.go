@@ -41,7 +41,7 @@ type Config struct {
 	Monotonic time.Duration
 	// Location is the time zone. Nil: UTC.
 	Location *time.Location
-	// MaxFiles is the number of descriptors. 0: 1024.
+	// MaxFiles is the number of descriptors. 0: 8192, for a server of thousands and its clients.
 	MaxFiles int
 	// Sockets is the network of the program, shared by its processes. Nil: the
 	// process has one of its own, with Outside beyond it.

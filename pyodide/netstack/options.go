@@ -9,10 +9,11 @@ import (
 )
 
 // maxOption bounds the value of an option, in bytes, maxOptions how many a
-// socket remembers.
+// socket remembers, each of which costs optionCost.
 const (
 	maxOption  = 256
 	maxOptions = 64
+	optionCost = maxOption + 64
 )
 
 // SetOption is setsockopt(2). An option that is not known, or tunes what does
@@ -72,7 +73,7 @@ func (k *Socket) SetOption(level, name uint32, value []byte) abi.Errno {
 	case o.rest == nil:
 		o.rest = map[[2]uint32][]byte{}
 	}
-	if _, old := o.rest[[2]uint32{level, name}]; !old && len(o.rest) >= maxOptions {
+	if _, old := o.rest[[2]uint32{level, name}]; !old && (len(o.rest) >= maxOptions || !k.stack.options.Reserve(optionCost)) {
 		return abi.ENOBUFS
 	}
 	o.rest[[2]uint32{level, name}] = append([]byte(nil), value...)

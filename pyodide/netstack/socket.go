@@ -116,7 +116,7 @@ func (k *Socket) closeLocked() (files []*memfs.File) {
 	files = append(files, k.in.drop(s)...)
 	k.state, k.peer = closed, nil
 	delete(s.sockets, k)
-	s.options.Unreserve(socketCost)
+	s.options.Unreserve(socketCost + int64(len(k.opts.rest))*optionCost)
 	k.Wake()
 	return files
 }

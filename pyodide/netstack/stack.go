@@ -42,10 +42,10 @@ type Options struct {
 	Reserve   func(n int64) bool
 	Unreserve func(n int64)
 
-	MaxSockets int // 0: 4096
+	MaxSockets int // 0: 8192
 }
 
-const defaultMaxSockets = 4096
+const defaultMaxSockets = 8192
 
 // Stack is the network of one program. It is safe for concurrent use.
 type Stack struct {

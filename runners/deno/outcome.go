@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
@@ -273,7 +274,11 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if t.load && out.Type == "SyntaxError" {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
-	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; the permissions of this server do not include it ($1)"))
+	way := "the permissions of this server do not include it ($1)"
+	if strings.Contains(out.Message, `net access to "unix:`) {
+		way = notUnix
+	}
+	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; "+way))
 	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
 		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
 	}
@@ -289,6 +294,24 @@ func (e *ending) explain(t *thrown) *runners.Error {
 // refusedCause matches a cause of an error. Loaders of native packages catch it and
 // blame the installation.
 var refusedCause = regexp.MustCompile(`(?m)^Caused by .*\bRequires (\w+) access`)
+
+// netRefused matches Deno's refusal of a connection, of which the guard sees nothing.
+var netRefused = regexp.MustCompile(`\bRequires net access to "([^"]+)"`)
+
+// reached adds what the program contacted, and what Deno refused by itself as far as
+// its message was seen: the policy says whether it is true.
+func reached(o *runners.Outcome, n *netpolicy.Run) {
+	texts := []string{"", o.Stdout, o.Stderr}
+	if o.Error != nil {
+		texts[0] = o.Error.Message
+	}
+	for _, m := range netRefused.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
+		if n != nil {
+			n.Avoided(m[1])
+		}
+	}
+	o.Reached(n)
+}
 
 // unnamed matches the message about a name that a module does not export. Of a
 // CommonJS module Deno finds only names that its text shows.

@@ -47,7 +47,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		}
 		end.held.release(o.Stderr)
 		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
-		o.Reached(j.net)
+		reached(o, j.net)
 		j.ready.notInstalled(o)
 		switch {
 		case end.runtimeFailed():

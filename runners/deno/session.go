@@ -114,7 +114,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o := end.outcome()
 	end.held.release(o.Stderr)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
-	o.Reached(s.net)
+	reached(o, s.net)
 	s.ready.notInstalled(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }

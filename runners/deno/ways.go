@@ -18,6 +18,7 @@ const unresolved = "Top-level await promise never resolved"
 
 const (
 	notNet   = "the permissions of this server do not include --allow-net"
+	notUnix  = "there are no Unix sockets for JavaScript; a port of 127.0.0.1 does the same where --allow-net has it"
 	notRun   = "the program could not start another: the permissions of this server do not include --allow-run"
 	ownRuns  = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
 	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
@@ -32,6 +33,7 @@ var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
 	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), notRun}, // esbuild's
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
+	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},

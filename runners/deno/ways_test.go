@@ -16,6 +16,7 @@ func TestWays(t *testing.T) {
 		`require("child_process").spawn("ls")`:                         "(--allow-run); the sandbox has processes",
 		`new Deno.Command("ls").spawn()`:                               "(--allow-run); the sandbox has processes",
 		`await require("dns/promises").lookup("host.invalid")`:         "--allow-net",
+		`Deno.listen({ transport: "unix", path: "s" })`:                notUnix,
 		`describe("a", () => {})`:                                      "node:test",
 		`document.title`:                                               "jsdom",
 		`await new Promise((done) => {}); console.log("never")`:        "stdin does not have",

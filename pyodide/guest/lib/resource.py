@@ -44,7 +44,7 @@ def getpagesize():
 
 def _given(resource):
     if resource == RLIMIT_NOFILE:
-        return 1024, 1024
+        return 8192, 8192  # as Config.MaxFiles
     if resource in (RLIMIT_AS, RLIMIT_DATA, RLIMIT_RSS):
         limit = _coderunner.call("usage")["limit"]
         return limit, limit

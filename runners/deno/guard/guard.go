@@ -18,5 +18,6 @@
 //
 // Linux only, where package sandbox can supervise. Unix sockets cannot be
 // connected or bound, and messages lose their control data, but for UDP's sizes.
-// Bytes of UDP are counted only where each datagram has an address.
+// Bytes of UDP are counted only where each datagram has an address: the others are
+// sent and received by calls that are not supervised, for speed.
 package guard
