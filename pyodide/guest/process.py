@@ -127,11 +127,11 @@ def setsid():
     _check(call("set_session"))
 
 
-_raise = os.kill
+_send = os.kill
 
 
 def _kill(pid, signal):
-    _raise(pid, signal)
+    _send(pid, signal)
     call("interrupt", None)  # the main thread, which handles signals, may wait for something
 
 
