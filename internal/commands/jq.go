@@ -55,8 +55,10 @@ func jq(c *call) int {
 		c.errorf("error: %s\njq: 1 compile error", err)
 		return 3
 	}
-	j.order.query(query)
-	code, err := gojq.Compile(query, gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))
+	if err := j.order.rewrite(query); err != nil {
+		return c.die(3, "%s", err)
+	}
+	code, err := gojq.Compile(query, gojq.WithVariables(keys), gojq.WithFunction("_keys", 0, 0, j.order.keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))
 	if err != nil {
 		c.errorf("error: %s\njq: 1 compile error", err)
 		return 3

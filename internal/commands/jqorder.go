@@ -3,8 +3,12 @@ package commands
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/itchyny/gojq"
 )
@@ -59,21 +63,59 @@ func (o *jqOrder) sort(keys []string) []string {
 	return keys
 }
 
-// query notes the objects that a filter makes.
-func (o *jqOrder) query(q *gojq.Query) {
-	if q == nil {
-		return
+// jqOrdered are the functions that show the order of keys. gojq's own sort them.
+var jqOrdered = sync.OnceValues(func() (*gojq.Query, error) {
+	return gojq.Parse(`
+		def _each: if type == "object" then .[_keys[]] else .[] end;
+		def _add: add;
+		def add: if type == "object" then reduce _each as $x (null; . + $x) else _add end;
+		def keys_unsorted: if type == "object" then _keys else keys end;
+		def map(f): [_each | f];
+		def map_values(f): _each |= f;
+		def recurse: def r: ., (_each? | r); r;
+		def paths: path(recurse) | select(. != []);
+		def paths(f): . as $in | paths | select(. as $p | $in | getpath($p) | f);
+		def leaf_paths: paths(scalars);
+		def to_entries: [keys_unsorted[] as $k | {key: $k, value: .[$k]}];
+		def with_entries(f): to_entries | map(f) | from_entries;
+		.`)
+})
+
+// rewrite notes the objects that a filter makes, and has what iterates over objects
+// do so in their order.
+func (o *jqOrder) rewrite(q *gojq.Query) error {
+	prelude, err := jqOrdered()
+	if err != nil {
+		return err
 	}
-	o.query(q.Left)
-	o.query(q.Right)
-	for _, f := range q.FuncDefs {
-		o.query(f.Body)
+	jqTerms(reflect.ValueOf(q), o.term)
+	q.FuncDefs = slices.Concat(prelude.FuncDefs, q.FuncDefs)
+	return nil
+}
+
+// jqTerms calls f with all terms of a syntax tree, the inner ones first.
+func jqTerms(v reflect.Value, f func(*gojq.Term)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		jqTerms(v.Elem(), f)
+		if t, ok := v.Interface().(*gojq.Term); ok {
+			f(t)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			jqTerms(v.Index(i), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			jqTerms(v.Field(i), f)
+		}
 	}
-	if q.Term == nil {
-		return
-	}
-	t := q.Term
-	o.query(t.Query)
+}
+
+func (o *jqOrder) term(t *gojq.Term) {
 	if t.Object != nil {
 		var keys []string
 		for _, kv := range t.Object.KeyVals {
@@ -82,30 +124,47 @@ func (o *jqOrder) query(q *gojq.Query) {
 				key = kv.KeyString.Str
 			}
 			keys = append(keys, key)
-			o.query(kv.Val)
 		}
 		o.note(keys)
 	}
-	if t.Array != nil {
-		o.query(t.Array.Query)
+	call := func(name string) *gojq.Term {
+		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name}}
 	}
-	if t.Func != nil {
-		for _, a := range t.Func.Args {
-			o.query(a)
+	if t.Type == gojq.TermTypeRecurse {
+		t.Type, t.Func = gojq.TermTypeFunc, &gojq.Func{Name: "recurse"}
+	}
+	for {
+		i := slices.IndexFunc(t.SuffixList, func(s *gojq.Suffix) bool { return s.Iter })
+		if i < 0 {
+			return
 		}
+		inner, rest := *t, t.SuffixList[i+1:]
+		inner.SuffixList = t.SuffixList[:i]
+		*t = gojq.Term{Type: gojq.TermTypeQuery, SuffixList: rest,
+			Query: &gojq.Query{Left: &gojq.Query{Term: &inner}, Op: gojq.OpPipe, Right: &gojq.Query{Term: call("_each")}}}
 	}
-	if t.If != nil {
-		o.query(t.If.Then)
-		o.query(t.If.Else)
+}
+
+// keys is the function _keys: the keys of an object in their order.
+func (o *jqOrder) keys(v any, _ []any) any {
+	object, _ := v.(map[string]any)
+	list := []any{}
+	for _, k := range o.sort(slices.Collect(maps.Keys(object))) {
+		list = append(list, k)
 	}
+	return list
 }
 
 // maxJSON bounds the nesting of JSON that is read.
 const maxJSON = 10000
 
-// value decodes one value and notes the order of keys.
+// value decodes one value and notes the order of keys. The error is io.EOF only if
+// the input ends before the first one.
 func (o *jqOrder) value(d *json.Decoder, depth int) (any, error) {
 	t, err := d.Token()
+	if err == io.EOF && depth > 0 {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,16 +187,15 @@ func (o *jqOrder) value(d *json.Decoder, depth int) (any, error) {
 			}
 			list = append(list, v)
 		}
-		_, err := d.Token()
-		return list, err
+		return list, o.end(d)
 	}
 	object, keys := map[string]any{}, []string{}
 	for d.More() {
-		k, err := d.Token()
+		k, err := o.value(d, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		key := k.(string)
+		key, _ := k.(string) // as the decoder has checked
 		if _, again := object[key]; !again {
 			keys = append(keys, key)
 		}
@@ -146,6 +204,13 @@ func (o *jqOrder) value(d *json.Decoder, depth int) (any, error) {
 		}
 	}
 	o.note(keys)
-	_, err = d.Token()
-	return object, err
+	return object, o.end(d)
+}
+
+// end reads the end of a list or an object.
+func (o *jqOrder) end(d *json.Decoder) error {
+	if _, err := d.Token(); err != io.EOF {
+		return err
+	}
+	return io.ErrUnexpectedEOF
 }

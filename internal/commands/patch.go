@@ -132,7 +132,11 @@ func (p *patcher) file(f filePatch) {
 		verb = "checking"
 	}
 	if !o.on("s") {
-		c.printf("%s file %s\n", verb, name)
+		if to := o.value("o", ""); to != "" {
+			c.printf("%s file %s (read from %s)\n", verb, to, name)
+		} else {
+			c.printf("%s file %s\n", verb, name)
+		}
 	}
 	text := split(data)
 	var rejected []patchHunk
@@ -214,7 +218,7 @@ func (p *patcher) place(s *side, h patchHunk, want, from int) (at, fuzz int, ok 
 
 func (p *patcher) fits(s *side, h patchHunk, at, fuzz int) bool {
 	lo, hi := min(fuzz, h.before), len(h.old)-min(fuzz, h.after)
-	if at < 0 || at+hi > len(s.lines) {
+	if at < 0 || hi < lo || at+hi > len(s.lines) { // in a hunk of context alone both ends may be the same lines
 		return false
 	}
 	for i := lo; i < hi; i++ {

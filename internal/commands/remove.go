@@ -138,13 +138,9 @@ func mkdir(c *call) int {
 	if len(o.args) == 0 {
 		return c.missing(o)
 	}
-	perm := 0o777 &^ c.p.Umask
-	if m := o.value("m", ""); m != "" {
-		change, ok := parseMode(m)
-		if !ok {
-			return c.die(1, "invalid mode %s", quote(m))
-		}
-		perm = change(0o777, true, c.p.Umask)
+	perm, ok := c.newMode(o, 0o777)
+	if !ok {
+		return 1
 	}
 	for _, name := range o.args {
 		if o.on("p") {
@@ -155,6 +151,41 @@ func mkdir(c *call) int {
 			c.fail("cannot create directory %s: %s", quote(name), text(e))
 		} else if o.on("v") {
 			c.printf("mkdir: created directory %s\n", quote(name))
+		}
+	}
+	return c.status
+}
+
+// newMode returns the mode of what is made, by option m.
+func (c *call) newMode(o *options, all uint32) (perm uint32, ok bool) {
+	m := o.value("m", "")
+	if m == "" {
+		return all &^ c.p.Umask, true
+	}
+	change, ok := parseMode(m)
+	if !ok {
+		c.errorf("invalid mode %s", quote(m))
+		return 0, false
+	}
+	return change(all, all == 0o777, c.p.Umask), true
+}
+
+// mkfifo makes named pipes.
+func mkfifo(c *call) int {
+	o, status := c.options("m,mode= !Z,context")
+	if o == nil {
+		return status
+	}
+	if len(o.args) == 0 {
+		return c.missing(o)
+	}
+	perm, ok := c.newMode(o, 0o666)
+	if !ok {
+		return 1
+	}
+	for _, name := range o.args {
+		if e := c.fs.Mknod(nil, c.abs(name), abi.S_IFIFO|perm); e != abi.OK {
+			c.fail("cannot create fifo %s: %s", quote(name), text(e))
 		}
 	}
 	return c.status

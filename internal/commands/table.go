@@ -51,6 +51,7 @@ func init() {
 		"ln":        {"[OPTION]... TARGET... LINK", "Make links.", ln},
 		"readlink":  {"[OPTION]... FILE...", "Print what symbolic links refer to.", readlink},
 		"realpath":  {"[OPTION]... FILE...", "Print absolute paths without symbolic links.", realpath},
+		"mkfifo":    {"[OPTION]... NAME...", "Make named pipes.", mkfifo},
 		"mktemp":    {"[OPTION]... [TEMPLATE]", "Make a temporary file or directory.", mktemp},
 		"date":      {"[OPTION]... [+FORMAT]", "Print the time.", date},
 		"stat":      {"[OPTION]... FILE...", "Print what is known of files.", stat},

@@ -153,7 +153,7 @@ func (u *uniqState) finish() {
 }
 
 func shuf(c *call) int {
-	o, status := c.options("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated !random-source=")
+	o, status := c.options("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated random-source=")
 	if o == nil {
 		return status
 	}
@@ -170,6 +170,15 @@ func shuf(c *call) int {
 		}
 		n = count
 	}
+	choose := func(n int) int { return rand.IntN(n) }
+	if name := o.value("random-source", ""); name != "" {
+		f, err := c.open(name)
+		if err != nil {
+			return c.die(1, "%s: %s", quotef(name), text(err))
+		}
+		defer f.Close()
+		choose = (&dice{r: f}).choose
+	}
 	out := c.out
 	if name := o.value("o", ""); name != "" {
 		f, err := c.create(name)
@@ -182,19 +191,51 @@ func shuf(c *call) int {
 	}
 	if o.on("r") {
 		for i := 0; (i < n || !o.on("n")) && !c.stopped() && len(all) > 0; i++ {
-			out.Write(all[rand.IntN(len(all))])
+			out.Write(all[choose(len(all))])
 			if out.WriteByte(end) != nil {
 				break
 			}
 		}
 		return c.status
 	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	for _, line := range all[:min(n, len(all))] {
-		out.Write(line)
+	for i := range min(n, len(all)) {
+		j := i + choose(len(all)-i)
+		all[i], all[j] = all[j], all[i]
+		out.Write(all[i])
 		out.WriteByte(end)
 	}
 	return c.status
+}
+
+// dice draws numbers from a file as coreutils does, so that the same file shuffles
+// in the same way. After its end all bytes are 0.
+type dice struct {
+	r         io.Reader
+	num, most uint64 // what was drawn and not used yet
+}
+
+// choose returns a number below n.
+func (d *dice) choose(n int) int {
+	for most := uint64(n - 1); ; {
+		for d.most < most {
+			var b [1]byte
+			io.ReadFull(d.r, b[:])
+			d.num, d.most = d.num<<8+uint64(b[0]), d.most<<8+0xff
+		}
+		if d.most == most {
+			num := d.num
+			d.num, d.most = 0, 0
+			return int(num)
+		}
+		excess := d.most - most
+		last := d.most - excess%uint64(n)
+		if d.num <= last {
+			num := d.num % uint64(n)
+			d.num, d.most = d.num/uint64(n), excess/uint64(n)
+			return int(num)
+		}
+		d.num, d.most = d.num-last-1, excess%uint64(n)-1
+	}
 }
 
 // shufLines returns what is to be shuffled: a range, the operands or lines.

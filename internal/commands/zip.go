@@ -15,7 +15,7 @@ import (
 
 // zipCommand is Info-ZIP's zip.
 func zipCommand(c *call) int {
-	o, status := c.options("r,recurse-paths q,quiet j,junk-paths 0 1 2 3 4 5 6 7 8 9 x,exclude= !i,include= !d,delete !u,update !f,freshen !m,move v,verbose y,symlinks X,no-extra D,no-dir-entries g,grow @ T,test !e,encrypt !P,password= Z=")
+	o, status := c.options("r,recurse-paths q,quiet j,junk-paths 0 1 2 3 4 5 6 7 8 9 x,exclude= !i,include= d,delete !u,update !f,freshen !m,move v,verbose y,symlinks X,no-extra D,no-dir-entries g,grow @ T,test !e,encrypt !P,password= Z=")
 	if o == nil {
 		return status
 	}
@@ -90,7 +90,11 @@ func (z *zipRun) run(names []string) error {
 			z.names[m.Name] = true
 		}
 	}
-	added := map[string]bool{}
+	added := map[string]bool{} // or deleted
+	if z.o.on("d") {
+		z.remove(old, names, added)
+		names = nil
+	}
 	for _, n := range names {
 		if err := z.add(n, added, 0); err != nil {
 			return err
@@ -117,6 +121,22 @@ func (z *zipRun) run(names []string) error {
 		return c.fs.Rename(nil, c.abs(temp), nil, c.abs(z.archive), 0).Err()
 	}
 	return nil
+}
+
+// remove notes the members that match as gone.
+func (z *zipRun) remove(old *zip.Reader, globs []string, gone map[string]bool) {
+	if old == nil {
+		return
+	}
+	for _, m := range old.File {
+		if slices.ContainsFunc(globs, func(g string) bool { return fnmatch(g, m.Name) }) {
+			gone[m.Name] = true
+			z.count++
+			if !z.o.on("q") {
+				z.c.printf("deleting: %s\n", m.Name)
+			}
+		}
+	}
 }
 
 func (z *zipRun) add(name string, added map[string]bool, depth int) error {
@@ -201,7 +221,7 @@ func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool
 
 // unzip is Info-ZIP's unzip.
 func unzip(c *call) int {
-	o, status := c.options("l !Z1 q o n d= j p v t x= !u !f !C !a")
+	o, status := c.options("l Z 1 q o n d= j p v t x= !u !f !C !a")
 	if o == nil {
 		return status
 	}
@@ -224,6 +244,17 @@ func unzip(c *call) int {
 		return 9
 	}
 	u := &unzipRun{c: c, o: o, globs: o.args[1:], root: o.value("d", "")}
+	if o.on("Z") {
+		if !o.on("1") {
+			return c.die(10, "of -Z only -Z1 is available in this sandbox: unzip -l lists sizes and times")
+		}
+		for _, m := range r.File {
+			if u.wanted(m.Name) {
+				c.printf("%s\n", m.Name)
+			}
+		}
+		return c.status
+	}
 	if !o.on("q") && !o.on("p") {
 		c.printf("Archive:  %s\n", name)
 	}
