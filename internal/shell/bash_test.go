@@ -51,19 +51,21 @@ func beside(t *testing.T, text, stdin string) ran {
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	_ = c.Run()
-	clean := func(s string) string { return strings.ReplaceAll(s, dir, "/home/user") }
+	clean := func(s string) string {
+		return strings.NewReplacer(dir, "/home/user", "‘", "'", "’", "'").Replace(s)
+	}
 	return ran{clean(out.String()), clean(errs.String()), c.ProcessState.ExitCode(), nil}
 }
 
 // TestBash runs small scripts here and in bash.
 func TestBash(t *testing.T) { compare(t, sections(t, "testdata/bash.txt")) }
 
-// TestScripts does so with a hundred scripts as models write them.
+// TestScripts does so with scripts as models write them.
 func TestScripts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a hundred scripts")
+		t.Skip("hundreds of scripts")
 	}
-	compare(t, sample.Of(t, 5, sections(t, "testdata/scripts.txt")))
+	compare(t, sample.Of(t, 10, append(sections(t, "testdata/scripts.txt"), sections(t, "testdata/models.txt")...)))
 }
 
 func compare(t *testing.T, list []section) {

@@ -211,7 +211,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 	}
 	sh.status = 0
 	if sh.opts.xtrace {
-		sh.trace("case " + quoteIfNeeded(word) + " in")
+		sh.trace("case " + sh.sourceOf(c.Word) + " in")
 	}
 	for i := 0; i < len(c.Items); i++ {
 		item := c.Items[i]

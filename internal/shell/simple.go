@@ -297,7 +297,6 @@ func (sh *shell) callFunction(f *function, args []string) {
 	sh.calls = append(sh.calls, call{args[0], f.src.name, sh.line})
 	sh.scope = &scope{vars: map[string]*variable{}, parent: sh.scope}
 	sh.params, sh.src, sh.loops = args[1:], f.src, 0
-	sh.status = 0
 	sh.functions++
 	sh.stmt(f.body)
 	sh.functions--
