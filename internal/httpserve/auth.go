@@ -31,7 +31,7 @@ const (
 	// minSecret and maxBearer bound tokens, in bytes.
 	minSecret = 16
 	maxBearer = 16 << 10
-	// issuerGap is the least time between two attempts to reach an issuer.
+	// issuerGap is the least time between two requests to an issuer for the same.
 	issuerGap = 10 * time.Second
 )
 
@@ -62,13 +62,13 @@ type auth struct {
 	issuer, resource string
 	key              []byte // of the ids of sessions: the same wherever the tokens are
 
+	issuers  *sparing
 	mu       sync.Mutex
-	tried    time.Time
 	verifier *oidc.IDTokenVerifier
 }
 
 func newAuth(o Options) (*auth, error) {
-	a := &auth{tokens: o.Tokens, issuer: o.Issuer, resource: o.Resource}
+	a := &auth{tokens: o.Tokens, issuer: o.Issuer, resource: o.Resource, issuers: &sparing{now: time.Now, last: map[string]time.Time{}}}
 	if len(o.Tokens) == 0 && o.Issuer == "" {
 		return nil, errors.New("serve HTTP: no token and no issuer: nobody could use it")
 	}
@@ -118,6 +118,28 @@ func (a *auth) clientFor(ctx context.Context, bearer string) (client string, ok 
 	return "sub." + hex.EncodeToString(who[:16]), true
 }
 
+// sparing is a transport that asks for each URL once in issuerGap only. Anybody can send
+// tokens that name an unknown key, and for each of them the keys are fetched anew.
+type sparing struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	last map[string]time.Time // by URL, of which an issuer has two
+}
+
+func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	url, now := r.URL.String(), s.now()
+	last, asked := s.last[url]
+	if asked && now.Sub(last) < issuerGap {
+		s.mu.Unlock()
+		return nil, errors.New("the issuer was asked just now")
+	}
+	s.last[url] = now
+	s.mu.Unlock()
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 // openID returns what checks the issuer's tokens: their signature, issuer, audience and
 // times. The issuer is asked for its keys once, and again when it signs with others.
 func (a *auth) openID(ctx context.Context) (*oidc.IDTokenVerifier, error) {
@@ -126,12 +148,8 @@ func (a *auth) openID(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	if a.verifier != nil {
 		return a.verifier, nil
 	}
-	if time.Since(a.tried) < issuerGap {
-		return nil, errors.New("the issuer cannot be reached")
-	}
-	a.tried = time.Now()
 	// The provider keeps the client of its context, and not its end.
-	ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: 10 * time.Second})
+	ctx = oidc.ClientContext(context.WithoutCancel(ctx), &http.Client{Timeout: 10 * time.Second, Transport: a.issuers})
 	p, err := oidc.NewProvider(ctx, a.issuer)
 	if err != nil {
 		return nil, err

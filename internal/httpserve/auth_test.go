@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -49,7 +50,9 @@ func FuzzParseTokens(f *testing.F) {
 // issuer is an OpenID Connect provider with one key.
 type issuer struct {
 	*httptest.Server
-	key *rsa.PrivateKey
+	key   *rsa.PrivateKey
+	kid   atomic.Value // a string
+	asked atomic.Int32 // for its keys
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -58,11 +61,13 @@ func newIssuer(t *testing.T) *issuer {
 		t.Fatal(err)
 	}
 	x := &issuer{key: key}
+	x.kid.Store("k")
 	encode := base64.RawURLEncoding.EncodeToString
 	x.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path == "/keys" {
-			fmt.Fprintf(w, `{"keys":[{"kty":"RSA","kid":"k","alg":"RS256","use":"sig","n":%q,"e":%q}]}`, encode(key.N.Bytes()), encode(big.NewInt(int64(key.E)).Bytes()))
+			x.asked.Add(1)
+			fmt.Fprintf(w, `{"keys":[{"kty":"RSA","kid":%q,"alg":"RS256","use":"sig","n":%q,"e":%q}]}`, x.kid.Load(), encode(key.N.Bytes()), encode(big.NewInt(int64(key.E)).Bytes()))
 			return
 		}
 		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q,"authorization_endpoint":"x","token_endpoint":"x","id_token_signing_alg_values_supported":["RS256"]}`, x.URL, x.URL+"/keys")
@@ -146,5 +151,38 @@ func TestIssuer(t *testing.T) {
 		if answer, text := x.do("GET", path, "", "Host: runner.example"); answer.StatusCode != 200 || !strings.Contains(text, resource) || !strings.Contains(text, is.URL) {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
+	}
+}
+
+// Tokens that name unknown keys make nobody ask the issuer again and again, and a new key is
+// known in time.
+func TestIssuerIsSpared(t *testing.T) {
+	const resource = "https://runner.example/mcp"
+	is := newIssuer(t)
+	a, err := newAuth(Options{Issuer: is.URL, Resource: resource})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	a.issuers.now = func() time.Time { return now }
+	ok := func(kid string) bool {
+		claims := map[string]any{"iss": is.URL, "sub": "carol", "aud": resource, "exp": time.Now().Add(time.Hour).Unix()}
+		_, ok := a.clientFor(t.Context(), token(t, is.key, `{"alg":"RS256","kid":"`+kid+`"}`, claims))
+		return ok
+	}
+	if !ok("k") {
+		t.Fatal("a valid token is refused")
+	}
+	for i := range 50 {
+		if ok(fmt.Sprint("unknown", i)) {
+			t.Fatal("an unknown key")
+		}
+	}
+	if n := is.asked.Load(); n != 1 || !ok("k") {
+		t.Errorf("the issuer was asked %d times", n)
+	}
+	is.kid.Store("next")
+	if now = now.Add(issuerGap); !ok("next") || ok("k") || is.asked.Load() != 2 {
+		t.Errorf("a new key is not known, or an old one still; asked %d times", is.asked.Load())
 	}
 }
