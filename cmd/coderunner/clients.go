@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,19 +15,21 @@ import (
 	"golang.org/x/term"
 
 	"coderunner/internal/clients"
+	"coderunner/internal/fetch"
 )
 
 func newConfig() *cobra.Command {
 	var write, yes bool
-	file := ""
+	var file, address string
 	cmd := &cobra.Command{
 		Use:   "config CLIENT",
 		Short: "Print the entry for an MCP client, or write it to its configuration",
 		Long: "Print the entry for the configuration file of an MCP client, with the path of this\n" +
-			"binary and the settings given as flags. --write adds it to the file, or changes\n" +
+			"binary and the settings given as flags, or with the URL of a server over HTTP, whose\n" +
+			"token the client takes from " + clients.TokenVariable + ". --write adds it to the file, or changes\n" +
 			"the command of the entry that is there, after showing the difference.\n\n" +
 			"Clients: " + strings.Join(clients.Names(), ", ") + ".",
-		Example:   "  coderunner config cursor --write\n  coderunner config vscode --timeout 2m --file .vscode/mcp.json --write",
+		Example:   "  coderunner config cursor --write\n  coderunner config vscode --timeout 2m --file .vscode/mcp.json --write\n  coderunner config claude-code --http http://127.0.0.1:8000/mcp",
 		ValidArgs: clients.Names(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -49,11 +52,14 @@ func newConfig() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("config %s: %w", c.Name, err)
 			}
-			serve := serveArgs(cmd.Flags())
-			if write {
-				return writeEntry(c, file, binary, serve, yes)
+			to, err := entryFor(cmd.Flags(), binary, address)
+			if err != nil {
+				return err
 			}
-			entry, err := c.Entry(binary, serve)
+			if write {
+				return writeEntry(c, file, to, yes)
+			}
+			entry, err := c.Entry(to)
 			if err != nil {
 				return err
 			}
@@ -64,8 +70,25 @@ func newConfig() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "write the entry to the client's configuration file")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write it without asking")
+	cmd.Flags().StringVar(&address, "http", "", "URL of a server over HTTP instead of a command")
 	cmd.Flags().StringVar(&file, "file", "", "another configuration file than the user's")
 	return cmd
+}
+
+// entryFor returns what an entry leads to: a server at a URL, or this binary.
+func entryFor(flags *pflag.FlagSet, binary, address string) (clients.Server, error) {
+	to := clients.Server{Command: binary, Args: serveArgs(flags)}
+	if address == "" {
+		return to, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return to, fmt.Errorf("--http: %q is not a URL such as http://127.0.0.1:8000/mcp", fetch.WithoutUser(address))
+	}
+	if len(to.Args) > 1 {
+		return to, errors.New("--http: the settings are those of the server that is there; leave the other flags out")
+	}
+	return clients.Server{URL: address}, nil
 }
 
 // serveArgs returns the arguments of a server with the settings that flags changed.
@@ -80,8 +103,8 @@ func serveArgs(flags *pflag.FlagSet) []string {
 }
 
 // writeEntry shows what would change and writes it, if the user agrees.
-func writeEntry(c *clients.Client, file, binary string, args []string, yes bool) error {
-	change, err := c.Change(file, binary, args)
+func writeEntry(c *clients.Client, file string, to clients.Server, yes bool) error {
+	change, err := c.Change(file, to)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Change struct {
 }
 
 // Change reads the configuration file at path and edits it. Nothing is written.
-func (c *Client) Change(path, command string, args []string) (*Change, error) {
+func (c *Client) Change(path string, to Server) (*Change, error) {
 	change := &Change{Path: path, mode: 0o600}
 	if _, err := os.Lstat(path); err == nil {
 		if change.Path, err = filepath.EvalSymlinks(path); err != nil {
@@ -37,7 +37,7 @@ func (c *Client) Change(path, command string, args []string) (*Change, error) {
 	if change.old, err = change.read(); err != nil {
 		return nil, err
 	}
-	if change.edited, err = c.Edit(change.old, command, args); err != nil {
+	if change.edited, err = c.Edit(change.old, to); err != nil {
 		return nil, fmt.Errorf("%s: %w", change.Path, err)
 	}
 	return change, nil

@@ -27,23 +27,32 @@ type Client struct {
 	file   func() (string, error)
 	at     string // the table of servers
 	entry  func(command string, args []string) []field
+	remote func(url string) []field // nil: it is not documented how a token comes from the environment
+}
+
+// Server is what an entry leads to: a command, or the URL of a server whose token is in
+// the variable [TokenVariable].
+type Server struct {
+	Command string
+	Args    []string
+	URL     string // "": the command
 }
 
 // All are the clients, by name.
 var All = []*Client{
-	{"claude-code", jsonFormat, inHome("CLAUDE_CONFIG_DIR", ".claude.json"), "mcpServers", stdio},
-	{"claude-desktop", jsonFormat, inConfig("Claude/claude_desktop_config.json"), "mcpServers", plain},
-	{"cline", jsonFormat, inConfig("Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "mcpServers", plain},
-	{"codex", tomlFormat, inHome("CODEX_HOME", ".codex/config.toml"), "mcp_servers", plain},
-	{"copilot-cli", jsonFormat, inHome("COPILOT_HOME", ".copilot/mcp-config.json"), "mcpServers", copilot},
-	{"cursor", jsonFormat, inHome("", ".cursor/mcp.json"), "mcpServers", plain},
-	{"gemini-cli", jsonFormat, inHome("", ".gemini/settings.json"), "mcpServers", plain},
-	{"goose", yamlFormat, inXDG("goose/config.yaml", "Block/goose/config/config.yaml"), "extensions", goose},
-	{"lm-studio", jsonFormat, inHome("", ".lmstudio/mcp.json"), "mcpServers", plain},
-	{"opencode", jsonFormat, inXDG("opencode/opencode.json", ""), "mcp", openCode},
-	{"vscode", jsonFormat, inConfig("Code/User/mcp.json"), "servers", stdio},
-	{"windsurf", jsonFormat, inHome("", ".codeium/windsurf/mcp_config.json"), "mcpServers", plain},
-	{"zed", jsonFormat, inXDG("zed/settings.json", "Zed/settings.json"), "context_servers", plain},
+	{"claude-code", jsonFormat, inHome("CLAUDE_CONFIG_DIR", ".claude.json"), "mcpServers", stdio, overHTTP("url", "${%s}", "http")},
+	{"claude-desktop", jsonFormat, inConfig("Claude/claude_desktop_config.json"), "mcpServers", plain, nil},
+	{"cline", jsonFormat, inConfig("Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "mcpServers", plain, nil},
+	{"codex", tomlFormat, inHome("CODEX_HOME", ".codex/config.toml"), "mcp_servers", plain, codexHTTP},
+	{"copilot-cli", jsonFormat, inHome("COPILOT_HOME", ".copilot/mcp-config.json"), "mcpServers", copilot, nil},
+	{"cursor", jsonFormat, inHome("", ".cursor/mcp.json"), "mcpServers", plain, overHTTP("url", "${env:%s}", "")},
+	{"gemini-cli", jsonFormat, inHome("", ".gemini/settings.json"), "mcpServers", plain, overHTTP("httpUrl", "$%s", "")},
+	{"goose", yamlFormat, inXDG("goose/config.yaml", "Block/goose/config/config.yaml"), "extensions", goose, nil},
+	{"lm-studio", jsonFormat, inHome("", ".lmstudio/mcp.json"), "mcpServers", plain, nil},
+	{"opencode", jsonFormat, inXDG("opencode/opencode.json", ""), "mcp", openCode, overHTTP("url", "{env:%s}", "remote")},
+	{"vscode", jsonFormat, inConfig("Code/User/mcp.json"), "servers", stdio, overHTTP("url", "${env:%s}", "http")},
+	{"windsurf", jsonFormat, inHome("", ".codeium/windsurf/mcp_config.json"), "mcpServers", plain, overHTTP("serverUrl", "${env:%s}", "")},
+	{"zed", jsonFormat, inXDG("zed/settings.json", "Zed/settings.json"), "context_servers", plain, nil},
 }
 
 // Find returns the client with a name.
@@ -66,19 +75,33 @@ func Names() (names []string) {
 func (c *Client) File() (string, error) { return c.file() }
 
 // Entry returns a configuration file that has nothing but the entry.
-func (c *Client) Entry(command string, args []string) (string, error) {
-	text, err := c.Edit(nil, command, args)
+func (c *Client) Entry(to Server) (string, error) {
+	text, err := c.Edit(nil, to)
 	return string(text), err
 }
 
 // Edit returns the text of a configuration file with the entry. In an entry that is
-// there already only the command is changed.
-func (c *Client) Edit(text []byte, command string, args []string) ([]byte, error) {
+// there already only the command or the URL is changed.
+func (c *Client) Edit(text []byte, to Server) ([]byte, error) {
 	was, err := c.format.parse(text)
 	if err != nil {
 		return nil, err
 	}
-	fields := c.entry(command, args)
+	var fields, others []field
+	switch {
+	case to.URL == "":
+		fields = c.entry(to.Command, to.Args)
+		if c.remote != nil {
+			others = c.remote("")
+		}
+	case c.remote == nil:
+		return nil, fmt.Errorf("%s documents no way to send a token from a variable; add the URL and the token by hand, or use one of %s", c.Name, strings.Join(remoteNames(), ", "))
+	default:
+		fields, others = c.remote(to.URL), c.entry("", nil)
+	}
+	if err := c.keepsWay(was, fields, others); err != nil {
+		return nil, err
+	}
 	want, exists, err := merge(was, c.at, fields)
 	if err != nil {
 		return nil, err
@@ -125,6 +148,47 @@ func merge(was map[string]any, at string, fields []field) (want map[string]any, 
 		}
 	}
 	return want, exists, nil
+}
+
+// keepsWay refuses to make an entry one with a command and a URL.
+func (c *Client) keepsWay(was map[string]any, fields, others []field) error {
+	servers, _ := was[c.at].(map[string]any)
+	entry, _ := servers[server].(map[string]any)
+	for _, f := range others {
+		_, there := entry[f.key]
+		if there && f.launch && !slices.ContainsFunc(fields, func(g field) bool { return g.key == f.key }) {
+			return fmt.Errorf("there is an entry %q with %q already; remove it first", server, f.key)
+		}
+	}
+	return nil
+}
+
+// remoteNames returns the names of the clients that reach a server over HTTP.
+func remoteNames() (names []string) {
+	for _, c := range All {
+		if c.remote != nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// TokenVariable is the variable of the client's environment that has the token.
+const TokenVariable = "CODE_RUNNER_HTTP_TOKEN"
+
+// overHTTP returns the fields of a client that writes a variable as in reference.
+func overHTTP(urlKey, reference, kind string) func(url string) []field {
+	return func(url string) (fields []field) {
+		if kind != "" {
+			fields = append(fields, field{"type", kind, true})
+		}
+		header := map[string]any{"Authorization": "Bearer " + fmt.Sprintf(reference, TokenVariable)}
+		return append(fields, field{urlKey, url, true}, field{"headers", header, true})
+	}
+}
+
+func codexHTTP(url string) []field {
+	return []field{{"url", url, true}, {"bearer_token_env_var", TokenVariable, true}}
 }
 
 func plain(command string, args []string) []field {

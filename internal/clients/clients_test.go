@@ -42,7 +42,7 @@ func TestEdit(t *testing.T) {
 		{"YAML, empty braces", "goose", "a: 1\nextensions: {}\nz: 1\n",
 			"a: 1\nextensions:\n  coderunner:\n    enabled: true\n    type: \"stdio\"\n    name: \"coderunner\"\n    cmd: \"/c\"\n    args: [\"serve\"]\n    timeout: 300\nz: 1\n"},
 	} {
-		got, err := find(t, tt.client).Edit([]byte(tt.old), "/c", []string{"serve"})
+		got, err := find(t, tt.client).Edit([]byte(tt.old), Server{Command: "/c", Args: []string{"serve"}})
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -50,7 +50,7 @@ func TestEdit(t *testing.T) {
 		if diff := cmp.Diff(tt.want, string(got)); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
 		}
-		if again, err := find(t, tt.client).Edit(got, "/c", []string{"serve"}); err != nil || !bytes.Equal(again, got) {
+		if again, err := find(t, tt.client).Edit(got, Server{Command: "/c", Args: []string{"serve"}}); err != nil || !bytes.Equal(again, got) {
 			t.Errorf("%s, again: %s, %v", tt.name, again, err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 		{"goose", "extensions: {a: {cmd: b}}\n", "add it by hand"},
 		{"goose", "a: 1\n b: 2\n", "line 2: "},
 	} {
-		if got, err := find(t, tt.client).Edit([]byte(tt.old), "/c", []string{"serve"}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if got, err := find(t, tt.client).Edit([]byte(tt.old), Server{Command: "/c", Args: []string{"serve"}}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s %q: %q, %v; want %q", tt.client, tt.old, got, err, tt.want)
 		}
 	}
@@ -80,11 +80,11 @@ func TestChangedMeanwhile(t *testing.T) {
 	if err := os.WriteFile(name, []byte("{}"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	first, err := find(t, "cursor").Change(name, "/c", nil)
+	first, err := find(t, "cursor").Change(name, Server{Command: "/c"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := find(t, "cursor").Change(name, "/d", nil)
+	second, err := find(t, "cursor").Change(name, Server{Command: "/d"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +111,40 @@ func FuzzEdit(f *testing.F) {
 			t.Skip()
 		}
 		old := bytes.Clone(text)
-		edited, err := c.Edit(text, `C:\a "b"`, []string{"serve", "ü"})
+		edited, err := c.Edit(text, Server{Command: `C:\a "b"`, Args: []string{"serve", "ü"}})
 		if !bytes.Equal(text, old) {
 			t.Error("the text was changed in place")
 		}
 		if err != nil {
 			return
 		}
-		if _, err := c.Edit(edited, "/c", []string{"serve"}); err != nil {
+		if _, err := c.Edit(edited, Server{Command: "/c", Args: []string{"serve"}}); err != nil {
 			t.Errorf("%q became %q, which cannot be edited: %v", old, edited, err)
 		}
 	})
+}
+
+// TestHTTP has the entries of clients for a server over HTTP.
+func TestHTTP(t *testing.T) {
+	const url = "https://runner.example/mcp"
+	for client, want := range map[string]string{
+		"claude-code": `"type": "http",`, "cursor": `"Bearer ${env:CODE_RUNNER_HTTP_TOKEN}"`, "gemini-cli": `"httpUrl": "https://runner.example/mcp"`,
+		"opencode": `{"Authorization":"Bearer {env:CODE_RUNNER_HTTP_TOKEN}"}`, "windsurf": `"serverUrl": "`, "vscode": `"servers": {`,
+		"codex": "[mcp_servers.coderunner]\nurl = \"https://runner.example/mcp\"\nbearer_token_env_var = \"CODE_RUNNER_HTTP_TOKEN\"\n",
+	} {
+		c := find(t, client)
+		text, err := c.Edit(nil, Server{URL: "http://127.0.0.1:1/mcp"})
+		if err == nil {
+			text, err = c.Edit(text, Server{URL: url})
+		}
+		if err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "command") {
+			t.Errorf("%s: %s, %v; want %s", client, text, err, want)
+		}
+		if _, err := c.Edit(text, Server{Command: "/c"}); err == nil || !strings.Contains(err.Error(), "remove it first") {
+			t.Errorf("%s, a command where a URL is: %v", client, err)
+		}
+	}
+	if _, err := find(t, "zed").Edit(nil, Server{URL: url}); err == nil || !strings.Contains(err.Error(), "claude-code, codex") {
+		t.Error(err)
+	}
 }

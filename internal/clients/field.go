@@ -10,7 +10,7 @@ import (
 const server = "coderunner"
 
 // field is a line of an entry. Values are strings, lists of them, numbers and
-// booleans.
+// booleans, and in JSON tables of strings.
 type field struct {
 	key    string
 	value  any
