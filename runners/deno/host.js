@@ -172,6 +172,31 @@ function explainNet({ prototype }) {
   });
 }
 
+// keepLines has questions find the lines that came before them and after another
+// question: Node drops those, so only the first question of a program gets an answer
+// where stdin is not a terminal.
+function keepLines({ prototype }) {
+  const { emit, question } = prototype;
+  const early = new WeakMap(); // of each interface that has asked a question
+  here.answer(prototype, "emit", function (event, ...args) {
+    const lines = event === "line" && this.listenerCount(event) === 0 && early.get(this);
+    return lines ? lines.push(args[0]) > 0 : emit.call(this, event, ...args);
+  });
+  here.answer(prototype, "question", function (query, ...args) {
+    if (!early.has(this)) early.set(this, []);
+    const lines = early.get(this), done = args.findLast((arg) => typeof arg === "function");
+    if (lines.length === 0) return question.call(this, query, ...args);
+    this.output?.write(query);
+    const line = lines.shift();
+    if (!done) return NativePromise.resolve(line);
+    queueMicrotask(() => done(line));
+  });
+  const promised = Symbol.for("nodejs.util.promisify.custom");
+  if (question[promised]) prototype.question[promised] = function (query, options) {
+    return new NativePromise((done) => this.question(query, options ?? {}, done));
+  };
+}
+
 // readLine reads a line of stdin, a byte at a time: what follows is for others.
 function readLine() {
   const line = [], byte = new NativeUint8Array(1);

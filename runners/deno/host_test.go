@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -160,5 +161,50 @@ func TestHostByName(t *testing.T) {
 	o := run(t, r, runners.Request{Language: runners.JavaScript, Code: `import { readUser } from "npm:rc9@2.1.2"; readUser(".none")`})
 	if o.Result == nil || o.Result.Text != "{}" {
 		t.Errorf("%s %+v %+v", o.Status, o.Error, o.Result)
+	}
+}
+
+// TestQuestions has lines arrive before the question that they answer: Node drops them.
+func TestQuestions(t *testing.T) {
+	r := openParked(t, 1)
+	const classic = `const rl = require("readline").createInterface({ input: process.stdin, output: process.stdout });`
+	for name, code := range map[string]string{
+		"promises": `import { createInterface } from "node:readline/promises";
+const rl = createInterface({ input: process.stdin, output: process.stdout });
+console.log(await rl.question("a?") + await rl.question("b?") + await rl.question("c?"));
+rl.close();`,
+		"a wrapper": classic + `const ask = (q) => new Promise((done) => rl.question(q, done));
+(async () => { console.log(await ask("a?") + await ask("b?") + await ask("c?")); rl.close(); })();`,
+		"promisify": classic + `const ask = require("util").promisify(rl.question).bind(rl);
+(async () => { console.log(await ask("a?") + await ask("b?") + await ask("c?", {})); rl.close(); })();`,
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Stdin: strings.NewReader("1\n2\n3\n"), Code: code})
+		if o.Status != runners.Succeeded || o.Stdout != "a?b?c?123\n" {
+			t.Errorf("%s: %s %+v, stdout %q, stderr %q", name, o.Status, o.Error, o.Stdout, o.Stderr)
+		}
+	}
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Stdin: strings.NewReader("1\n2\n"), Code: classic + `rl.question("", () => rl.on("line", console.log))`})
+	if o.Stdout != "2\n" {
+		t.Errorf("a listener after a question: %q", o.Stdout)
+	}
+}
+
+// TestUses finds what a package imports, so that its errors can name a flag.
+func TestUses(t *testing.T) {
+	for source, want := range map[string]uses{
+		`const http = require("http");`:        {Net: true},
+		`import tls from 'node:tls'`:           {Net: true},
+		`if (url.protocol === "http") return;`: {},
+		`import { cpus } from "node:os"`:       {OS: true, Names: true},
+		`const { Worker } = worker_threads`:    {Workers: true},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "index.js"), []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var got uses
+		if got.read(dir); got != want {
+			t.Errorf("%s: %+v, want %+v", source, got, want)
+		}
 	}
 }

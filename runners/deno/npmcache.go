@@ -46,10 +46,14 @@ type uses struct {
 	OS      bool // node:os; replacing functions in it costs more than loading many packages
 	Names   bool // functions of node:os that a module imports by their names
 	Workers bool
+	Net     bool // node:net, or what is made of it
 }
 
 // osNames matches an import of functions of node:os that call none of Deno.
 var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptime|getPriority)\b[^}]*\}\s*from\s*["'](node:)?os["']`)
+
+// netNames matches an import of a module of Node that connects.
+var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2)["']`)
 
 // read adds what the scripts of a package in dir show.
 func (u *uses) read(dir string) {
@@ -65,6 +69,7 @@ func (u *uses) read(dir string) {
 		named := has(`"os"`) || has(`'os'`) || has("node:os")
 		u.OS = u.OS || named
 		u.Names = u.Names || named && osNames.Match(text)
+		u.Net = u.Net || netNames.Match(text)
 		u.Workers = u.Workers || has("worker_threads") || has("new Worker(")
 		return err
 	})

@@ -288,6 +288,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if runRefused.MatchString(out.Message) {
 		out.Message += "; " + ownRuns
 	}
+	if strings.Contains(out.Message, "(--allow-ffi)") {
+		out.Message += "; " + noNative
+	}
 	return out
 }
 

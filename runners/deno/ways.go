@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -23,10 +24,15 @@ const (
 	ownRuns  = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
 	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
 	noWindow = "there is no browser; jsdom and linkedom make a document"
+	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
+	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
 
 // runRefused matches messages about a program that could not be started.
 var runRefused = regexp.MustCompile(`the permissions of this server do not include (it \(--allow-run\)|--allow-run)$`)
+
+// notFunction matches messages about what a module does not have.
+var notFunction = regexp.MustCompile(`is not a function$|^Cannot read properties of undefined`)
 
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{
@@ -34,6 +40,10 @@ var ways = []way{
 	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), notRun}, // esbuild's
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
+	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
+	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser)`), noWindow},
+	{regexp.MustCompile(`^(Could not locate the bindings file|Cannot find module '[^']*\.node')`), noNative},
+	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
@@ -48,8 +58,14 @@ func wayOut(message string, p *jsparse.Program) string {
 			return "; " + w.out
 		}
 	}
-	if slices.ContainsFunc(p.Imports, func(i jsparse.Import) bool { return i.Specifier == "vitest" || i.Specifier == "bun:test" }) {
+	imports := func(names ...string) bool {
+		return slices.ContainsFunc(p.Imports, func(i jsparse.Import) bool { return slices.Contains(names, i.Specifier) })
+	}
+	switch {
+	case imports("vitest", "bun:test"):
 		return "; " + tests
+	case imports("typescript") && notFunction.MatchString(message):
+		return "; " + oldTypes
 	}
 	return ""
 }

@@ -5,7 +5,29 @@ import (
 	"testing"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/jsparse"
 )
+
+// TestWayOut has messages of packages, and of TypeScript 7, which has no API.
+func TestWayOut(t *testing.T) {
+	for message, want := range map[string]string{
+		"No quote function is defined: https://example.invalid/":                        "allow-run",
+		`TypeError: Cannot resolve module "puppeteer-core" from "file:///x"`:            "jsdom",
+		"browserType.launch: Executable doesn't exist at .cache/x":                      "jsdom",
+		"Could not locate the bindings file. Tried:\n → /x":                             "node:sqlite",
+		"Cannot find module '../build/Release/canvas.node'\nRequire stack:":             "SVG",
+		`unable to determine transport target for "pino-pretty"`:                        "argument packages",
+		`sql.js package has not been found installed. Please run "npm install sql.js".`: "argument packages",
+		"ts.createProgram is not a function":                                            "npm:typescript@5",
+		"Cannot read properties of undefined (reading 'Latest')":                        "npm:typescript@5",
+		"ts is undefined": "",
+	} {
+		got := wayOut(message, &jsparse.Program{Imports: []jsparse.Import{{Specifier: "typescript"}}})
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", message, got, want)
+		}
+	}
+}
 
 // TestWays has errors whose messages do not say what to do.
 func TestWays(t *testing.T) {
@@ -17,6 +39,7 @@ func TestWays(t *testing.T) {
 		`new Deno.Command("ls").spawn()`:                               "(--allow-run); the sandbox has processes",
 		`await require("dns/promises").lookup("host.invalid")`:         "--allow-net",
 		`Deno.listen({ transport: "unix", path: "s" })`:                notUnix,
+		`Deno.dlopen("/x.node", {})`:                                   "node:sqlite",
 		`describe("a", () => {})`:                                      "node:test",
 		`document.title`:                                               "jsdom",
 		`await new Promise((done) => {}); console.log("never")`:        "stdin does not have",

@@ -33,19 +33,21 @@ func Unversioned(message string) string {
 	return ""
 }
 
+// Named is what to do about a package that is not found in the text of a program.
+const Named = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
+
 // Unknown replaces Deno's "not found" for computed specifiers with a hint for our
 // callers.
 func Unknown(message string) (better string, ok bool) {
-	const how = "packages that no import of the program names must be named in the argument packages (--package on the command line)"
 	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) || notGranted.MatchString(message) {
-		return "a package is imported that was not prepared: " + how, true
+		return "a package is imported that was not prepared: " + Named, true
 	}
 	if m := notImported.FindStringSubmatch(message); m != nil && Fetched(m[2]+m[3]) {
 		first, rest, more := strings.Cut(message, "\n")
 		if more {
 			rest = "\n" + rest
 		}
-		return first + "; " + how + rest, true
+		return first + "; " + Named + rest, true
 	}
 	return "", false
 }
