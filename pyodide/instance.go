@@ -48,6 +48,8 @@ type instance struct {
 	process  Process                                                 // nil: none
 	tls      func(context.Context, uint32) (memfs.Stream, abi.Errno) // opens tlsDevice
 	charged  bool                                                    // its memory, to the file system
+
+	processors int // that an import asked for; 0: none did
 }
 
 // never is a deadline that does not strike.

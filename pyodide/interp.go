@@ -61,6 +61,10 @@ type Options struct {
 	FS     *memfs.FS
 	Shared bool
 
+	// Charged are bytes of the interpreter's memory that FS is charged with already. New
+	// takes that over, also when it fails.
+	Charged int64
+
 	// Process is the program's process; nil: it can neither start nor signal others.
 	Process Process
 

@@ -46,6 +46,9 @@ func (r *Runtime) boot(ctx context.Context, o Options) (*Interp, error) {
 func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, instantiate func(context.Context, *Snapshot, int64) (*instance, error)) (*Interp, error) {
 	instance, err := instantiate(ctx, z, o.memory())
 	if err != nil {
+		if o.FS != nil {
+			o.FS.Unreserve(o.Charged)
+		}
 		return nil, err
 	}
 	in := &Interp{instance: instance, rt: r, from: z}

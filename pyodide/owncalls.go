@@ -31,6 +31,7 @@ var ownCalls = map[string]ownCall{
 	"set_group":   {do: withArgument(callSetGroup)},
 	"set_session": {do: withArgument(callSetSession)},
 	"open_pid":    {do: withArgument(callOpenPID)},
+	"processors":  {do: withArgument(callProcessors)},
 	"signal":      {do: withArgument(callSignal)},
 
 	"link":      {do: withArgument(callLink), maxArgument: maxPaths},

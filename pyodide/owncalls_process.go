@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"coderunner/pyodide/abi"
@@ -38,6 +40,8 @@ type Process interface {
 	Handle(f func(signal int) bool)
 	// ChildTime is the processor time of the children that were waited for.
 	ChildTime() time.Duration
+	// Processors is the number of processors that the program is told of.
+	Processors() int
 }
 
 // Waited is a child that has ended, with its status as wait(2) has it. A PID of 0 is
@@ -126,7 +130,7 @@ func callSpawn(_ context.Context, in *instance, a spawnArgument, _ []byte) (any,
 	}
 	var errno abi.Errno
 	if errors.As(err, &errno) {
-		return processAnswer{Errno: errno, Text: err.Error()}, nil
+		return processAnswer{Errno: errno, Text: strings.TrimSuffix(err.Error(), ": "+errno.Error())}, nil
 	}
 	return processAnswer{PID: pid}, err
 }
@@ -171,6 +175,16 @@ func callProcess(_ context.Context, in *instance, pid int, _ []byte) (any, error
 		return errno, nil
 	}
 	return []any{in.process.PID(), in.process.Parent(), group, session, in.process.ChildTime().Seconds()}, nil
+}
+
+// callProcessors returns the number of processors. In a snapshot that an import makes
+// it is the host's, and noted.
+func callProcessors(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
+	if in.process == nil {
+		in.processors = runtime.GOMAXPROCS(0)
+		return in.processors, nil
+	}
+	return in.process.Processors(), nil
 }
 
 type groupArgument struct{ PID, Group int }

@@ -19,7 +19,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 			return err
 		}
 	}
-	if err := in.charge(); err != nil {
+	if err := in.charge(o.Charged); err != nil {
 		return err
 	}
 	location := o.Location
@@ -47,8 +47,8 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 }
 
 // charge charges the memory to the file system's budget, which all processes of a
-// program share.
-func (in *Interp) charge() error {
+// program share and which has so many bytes of it already.
+func (in *Interp) charge(charged int64) error {
 	fsys, held := in.fs, int64(in.memory.Committed())
 	take := func(bytes int64) bool {
 		if bytes < 0 {
@@ -57,7 +57,8 @@ func (in *Interp) charge() error {
 		}
 		return fsys.Reserve(bytes)
 	}
-	if !take(held) {
+	if !take(held - charged) {
+		fsys.Unreserve(charged)
 		return fmt.Errorf("an interpreter needs %d MiB of the program's memory: %w", held>>20, abi.ENOMEM)
 	}
 	in.charged = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -282,6 +283,24 @@ func clocks(t *testing.T, f found) {
 
 // TestEnvironmentOfPackages has packages that look at the environment while
 // they are imported, and that add to it.
+// TestProcessorsOfPackages: a snapshot whose import asked for the number of processors is
+// one for that number.
+func TestProcessorsOfPackages(t *testing.T) {
+	rt := pyodidetest.Runtime(t)
+	frozen, err := rt.Snapshot(context.Background(), []string{"probe"}, tree("import os; n = os.cpu_count()"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.Close()
+	if frozen.Asked(nil) {
+		t.Error("the snapshot does not suit the machine that it was made on")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
+	if !frozen.Asked(nil) {
+		t.Error("the snapshot suits a machine with another number of processors")
+	}
+}
+
 func TestEnvironmentOfPackages(t *testing.T) {
 	rt := pyodidetest.Runtime(t)
 	for body, want := range map[string][3]bool{ // asked for MARK, for OTHER, if there is nothing

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,8 @@ type owner struct {
 	Files     []memfs.Saved   `json:"files"`     // that the imports made
 	Suspended *suspended      `json:"suspended"` // nil: it has run no program
 	Key       string          `json:"key"`       // of the runtime, if it has
+
+	Processors int `json:"processors,omitempty"` // that an import asked for; 0: none did
 }
 
 // Mount is a tree shown in a directory; see [Interp.Mount]. Key names its
@@ -68,9 +71,12 @@ var ErrUnfit = errors.New("not fit for a snapshot")
 // Memory returns the least Options.Memory for interpreters made of the snapshot.
 func (z *Snapshot) Memory() int64 { return int64(z.image.Memory) }
 
-// Asked reports whether an import looked up one of env's variables; the snapshot
-// was taken with none set.
+// Asked reports whether an import looked up one of env's variables, since the snapshot
+// was taken with none set, or a number of processors that is another here.
 func (z *Snapshot) Asked(env map[string]string) bool {
+	if n := z.owner.Processors; n != 0 && n != runtime.GOMAXPROCS(0) {
+		return true
+	}
 	return len(env) > 0 && slices.ContainsFunc(z.owner.Env, func(name string) bool {
 		_, ok := env[name]
 		return ok || name == "*"

@@ -67,6 +67,15 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 	return nil
 }
 
+// Memory returns the bytes of linear memory that an interpreter starts with, of a
+// snapshot or, for nil, the plain one.
+func (r *Runtime) Memory(z *Snapshot) int64 {
+	if z == nil {
+		z = r.base
+	}
+	return z.Memory()
+}
+
 // SnapshotKey returns a key of all that a snapshot depends on except the imports.
 // The time zone is part of it because CPython's time module reads it once.
 func (r *Runtime) SnapshotKey() string {
@@ -263,6 +272,7 @@ func (in *Interp) write(f *os.File, files []memfs.Saved, l *suspended) error {
 	}
 	own := owner{
 		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Files: files, Suspended: l,
+		Processors: in.processors,
 	}
 	if l != nil {
 		own.Key = in.rt.SnapshotKey()

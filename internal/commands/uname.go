@@ -1,6 +1,9 @@
 package commands
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 func uname(c *call) int {
 	o, status := c.options("a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
@@ -28,7 +31,36 @@ const hostName = "localhost"
 
 func hostname(c *call) int { return c.constant(hostName) }
 func arch(c *call) int     { return c.constant("wasm32") }
-func nproc(c *call) int    { return c.constant("1") }
+
+func nproc(c *call) int {
+	o, status := c.options("all ignore=")
+	if o == nil {
+		return status
+	}
+	n := c.p.Kernel().Processors()
+	if !o.on("all") {
+		n = threads(c.env("OMP_NUM_THREADS"), n)
+		n = min(n, threads(c.env("OMP_THREAD_LIMIT"), n))
+	}
+	ignored, err := strconv.Atoi(o.value("ignore", "0"))
+	switch {
+	case len(o.args) > 0:
+		return c.extra(o.args[0])
+	case err != nil || ignored < 0:
+		return c.die(1, "invalid number: %s", quote(o.value("ignore", "")))
+	}
+	c.print(strconv.Itoa(max(1, n-ignored)) + "\n")
+	return 0
+}
+
+// threads returns the number that a variable of OpenMP begins with, or n.
+func threads(value string, n int) int {
+	first, _, _ := strings.Cut(value, ",")
+	if m, err := strconv.Atoi(strings.TrimSpace(first)); err == nil && m > 0 {
+		return m
+	}
+	return n
+}
 
 func whoami(c *call) int {
 	o, status := c.options("")

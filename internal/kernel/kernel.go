@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -60,6 +61,15 @@ type Options struct {
 	// Panicked, if not nil, is called with a panic that ended a process, and its stack.
 	Panicked func(error)
 
+	// Admit, if not nil, is asked before a child runs a built-in program. Its error, which
+	// wraps an [abi.Errno], is that of Start; undo is called if the child does not start
+	// after all.
+	Admit func(name string) (undo func(), err error)
+
+	// Room, if not nil, returns how many programs that compute fit into the memory limit
+	// at once.
+	Room func() int
+
 	// MaxProcesses bounds the processes that run or wait to be waited for; 0: 64.
 	MaxProcesses int
 }
@@ -82,6 +92,8 @@ type Kernel struct {
 	fs       *memfs.FS
 	lookup   func(string) (Program, bool)
 	panicked func(error)
+	admit    func(string) (func(), error)
+	room     func() int
 	max      int
 
 	mu        sync.Mutex
@@ -96,7 +108,7 @@ type Kernel struct {
 // New returns a kernel without processes. It makes /bin and /usr/bin.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, max: cmp.Or(o.MaxProcesses, defaultProcesses),
 		processes: map[int]*Process{}, last: FirstPID,
 	}
 	if k.lookup == nil {
@@ -119,6 +131,16 @@ func MountBin(fsys *memfs.FS, bin fs.FS) error {
 		}
 	}
 	return nil
+}
+
+// Processors returns the number of processors that programs are told of: those that
+// the server uses, but no more than processes beside the main one can occupy.
+func (k *Kernel) Processors() int {
+	n := min(runtime.GOMAXPROCS(0), k.max-1)
+	if k.room != nil {
+		n = min(n, k.room()-1)
+	}
+	return max(1, n)
 }
 
 // FS returns the file system that all processes share.

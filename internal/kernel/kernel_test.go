@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -463,5 +464,36 @@ func TestMainProcess(t *testing.T) {
 	})
 	if st.Signal() != SIGTERM || err != nil {
 		t.Errorf("status %#x, %v", st, err)
+	}
+}
+
+func TestProcessors(t *testing.T) {
+	room := 0
+	k := start(t, Options{MaxProcesses: 5, Room: func() int { return room }}).Kernel()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	for in, want := range map[int]int{0: 1, 1: 1, 3: 2, 5: 4, 100: 4} {
+		if room = in; k.Processors() != want {
+			t.Errorf("room for %d programs: %d processors, want %d", in, k.Processors(), want)
+		}
+	}
+}
+
+// TestAdmit: a program that is refused does not start, and one that does not start after
+// all is undone.
+func TestAdmit(t *testing.T) {
+	admitted := 0
+	p := start(t, Options{MaxProcesses: 2, Admit: func(name string) (func(), error) {
+		if name == "false" {
+			return nil, abi.ENOMEM
+		}
+		admitted++
+		return func() { admitted-- }, nil
+	}})
+	if _, err := p.Start(Exec{Path: "false"}); !errors.Is(err, abi.ENOMEM) {
+		t.Errorf("a refused program: %v", err)
+	}
+	mustStart(t, p, Exec{Path: "true"})
+	if _, err := p.Start(Exec{Path: "true"}); !errors.Is(err, abi.EAGAIN) || admitted != 1 {
+		t.Errorf("one process too many: %v, %d admitted", err, admitted)
 	}
 }

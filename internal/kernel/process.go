@@ -32,6 +32,8 @@ type Exec struct {
 	Group int
 	// Session begins a session, and a group.
 	Session bool
+
+	builtin string // the name of the program that Path resolved to
 }
 
 // NewGroup as an Exec.Group begins a process group.
@@ -122,13 +124,22 @@ func (p *Process) Start(e Exec) (*Process, error) {
 			return nil, err
 		}
 	}
+	undo := func() {}
+	if p.k.admit != nil && e.builtin != "" {
+		var err error
+		if undo, err = p.k.admit(e.builtin); err != nil {
+			return nil, err
+		}
+	}
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
 	if p.exited {
+		undo()
 		return nil, fmt.Errorf("the process has ended: %w", abi.ESRCH)
 	}
 	c, err := p.k.addLocked(p, e)
 	if err != nil {
+		undo()
 		return nil, err
 	}
 	c.own = true

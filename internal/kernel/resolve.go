@@ -104,7 +104,7 @@ func (k *Kernel) resolve(e *Exec) error {
 			if e.Program, ok = k.lookup(builtin); !ok {
 				return fmt.Errorf("%s: there is no built-in program %q: %w", name, builtin, abi.ENOENT)
 			}
-			e.Path = at
+			e.Path, e.builtin = at, builtin
 			return nil
 		}
 		line, ok := strings.CutPrefix(head, "#!")

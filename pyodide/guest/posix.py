@@ -1,6 +1,7 @@
 """What this build lacks of os, signal and time: module _coderunner_posix, made
 at boot. Its functions are Linux's as far as one process without users can have
-them. Questions about the machine have answers that say nothing of the host."""
+them. Questions about the machine have answers that say nothing of the host but
+its number of processors."""
 
 import _thread
 import errno
@@ -212,15 +213,55 @@ def _own(pid):
         _check(errno.ESRCH)
 
 
+# Their number is the host's answer each time: a snapshot may be used elsewhere.
+
+
+def cpu_count():
+    return _wanted() or call("processors")
+
+
+def process_cpu_count():
+    return _wanted() or len(sched_getaffinity(0))
+
+
+def _wanted():
+    """The number that the user of a command line asked for, as CPython has it."""
+    text = sys._xoptions.get("cpu_count") or os.environ.get("PYTHON_CPU_COUNT", "")
+    return int(text) if str(text).isdecimal() else 0
+
+
+_chosen = None  # of sched_setaffinity
+
+
 def sched_getaffinity(pid, /):
     _own(pid)
-    return {0}
+    return set(range(call("processors")) if _chosen is None else _chosen)
 
 
 def sched_setaffinity(pid, mask, /):
+    global _chosen
     _own(pid)
-    if 0 not in mask:
+    mask = set(mask)
+    if mask and min(mask) < 0:
+        raise ValueError("negative CPU number")
+    if mask and max(mask) > 0x7FFFFFFF:
+        raise OverflowError("CPU number too large")
+    mask &= set(range(call("processors")))
+    if not mask:
         _check(errno.EINVAL)
+    _chosen = mask
+
+
+_sysconf = os.sysconf
+
+
+def sysconf(name, /):
+    if name in _PROCESSORS:
+        return call("processors")
+    return _sysconf(name)
+
+
+_PROCESSORS = [f(n) for n in ("SC_NPROCESSORS_CONF", "SC_NPROCESSORS_ONLN") for f in (str, os.sysconf_names.get)]
 
 
 def sched_getscheduler(pid, /):
@@ -351,8 +392,8 @@ def thread_time_ns():
 _add(
     os, link, mknod, mkfifo, lchown, posix_fallocate, set_inheritable, pipe2, memfd_create, preadv, pwritev, sendfile,
     copy_file_range, listxattr, getxattr, setxattr, removexattr, geteuid, getegid, getgroups, getgrouplist, getresuid,
-    getresgid, getlogin, uname, getloadavg, getrandom, nice, sched_getaffinity, sched_setaffinity,
-    sched_getscheduler,
+    getresgid, getlogin, uname, getloadavg, getrandom, nice, cpu_count, process_cpu_count, sched_getaffinity,
+    sched_setaffinity, sched_getscheduler, sysconf,
 )  # fmt: skip
 _add(
     signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait

@@ -20,11 +20,11 @@ _SAME = -1
 
 def _raise(answer, name=None, cwd=None):
     """Raises the OSError of a process that could not be started."""
-    number, text = answer["errno"], os.strerror(answer["errno"])
+    number = answer["errno"]
     if number in (errno.EAGAIN, errno.ENOMEM, errno.ENOSYS) and answer.get("text"):
-        text = answer["text"]
+        raise OSError(number, answer["text"])
     names = (cwd,) if answer.get("cwd") else (name,) if name is not None else ()
-    raise OSError(number, text, *names)
+    raise OSError(number, os.strerror(number), *names)
 
 
 def _spawn(paths, args, env, name=None, cwd=None, **options):
@@ -47,7 +47,21 @@ def _spawn(paths, args, env, name=None, cwd=None, **options):
 
 
 def _environment(env):
-    return [os.fsencode(k) + b"=" + os.fsencode(v) for k, v in env.items()]
+    pairs = [(os.fsencode(k), os.fsencode(v)) for k, v in list(env.items())]
+    if any(b"=" in k[1:] for k, _ in pairs):
+        raise ValueError("illegal environment variable name")
+    return [k + b"=" + v for k, v in pairs]
+
+
+def _words(name, args):
+    """The words of a command line, as execv and posix_spawn take them."""
+    if not isinstance(args, (list, tuple)):
+        raise TypeError(f"{name}: argv must be a tuple or list")
+    if not args:
+        raise ValueError(f"{name}: argv must not be empty")
+    if not args[0]:
+        raise ValueError(f"{name}: argv first element cannot be empty")
+    return args
 
 
 # ---- _posixsubprocess
@@ -205,7 +219,8 @@ def times():
 def execve(path, args, env):
     if isinstance(path, int):
         _check(errno.ENOTSUP, path)
-    _spawn([path], args, _environment(env), path, all=True, map=[[n, n] for n in range(3)], replace=True)
+    environment = _environment(env)
+    _spawn([path], _words("execve", args), environment, path, all=True, map=[[n, n] for n in range(3)], replace=True)
     os._exit(0)  # what comes next takes this process's place
 
 
@@ -239,7 +254,7 @@ def _posix_spawn(paths, argv, env, file_actions, setpgroup, setsid):
                 closed.append(fd)
         group = 0 if setpgroup is None else setpgroup or _SAME
         return _spawn(
-            paths, argv, _environment(env), os.fspath(paths[0]), all=True, close=closed,
+            paths, _words("posix_spawn", argv), _environment(env), os.fspath(paths[0]), all=True, close=closed,
             map=[[to, fd] for to, fd in files.items()], group=group, session=bool(setsid),
         )  # fmt: skip
     finally:

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -48,6 +49,7 @@ type processes struct {
 	there   map[*pyodide.Interp]bool // those that run, the main one, too
 	peak    int64                    // bytes of memory that they had
 	calling sync.Mutex               // held during a call of any interpreter
+	booked  atomic.Int64             // interpreters whose memory admit has reserved
 }
 
 // bin is what /bin shows.
@@ -75,7 +77,7 @@ func (e *engine) newProcesses(memory int64) (*processes, error) {
 		return nil, err
 	}
 	c := &processes{fs: files.Clone(memory)}
-	c.kernel, err = kernel.New(kernel.Options{FS: c.fs, Lookup: c.lookup, Panicked: func(err error) {
+	c.kernel, err = kernel.New(kernel.Options{FS: c.fs, Lookup: c.lookup, Room: c.room, Admit: c.admit, Panicked: func(err error) {
 		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
@@ -114,6 +116,48 @@ func (c *processes) serve(j *job) {
 	}
 	c.there, c.peak = map[*pyodide.Interp]bool{}, 0
 	c.calls = c.serial(j.pip.calls())
+}
+
+// room returns how many interpreters fit into the memory limit.
+func (c *processes) room() int { return int(c.memory / c.rt.Memory(c.from)) }
+
+// admit books the memory of a child that is an interpreter, so that who starts one too
+// many is told so, and not the child.
+func (c *processes) admit(name string) (undo func(), err error) {
+	if !isPython(name) {
+		return func() {}, nil
+	}
+	each := c.rt.Memory(c.from)
+	if !c.fs.Reserve(each) {
+		return nil, c.noRoom()
+	}
+	c.booked.Add(1)
+	return func() { c.fs.Unreserve(c.unbook()) }, nil
+}
+
+// unbook returns the bytes that admit has booked for a process, which are the caller's
+// then: none if it became Python by execve.
+func (c *processes) unbook() int64 {
+	if c.booked.Add(-1) < 0 {
+		c.booked.Add(1)
+		return 0
+	}
+	return c.rt.Memory(c.from)
+}
+
+func (c *processes) noRoom() error {
+	const mib = 1 << 20
+	return fmt.Errorf("no memory for another process of Python: each takes %d MiB of the program's limit of %d MiB; "+
+		"use fewer at a time (Pool(4)), or ask for a higher limit: %w", c.rt.Memory(c.from)/mib, c.memory/mib, abi.ENOMEM)
+}
+
+// isPython reports whether a built-in program is an interpreter.
+func isPython(name string) bool {
+	switch name {
+	case "python", "python3", "python3.14", "pip", "pip3":
+		return true
+	}
+	return false
 }
 
 // serial returns calls of which one at a time is performed: the interpreters of a
@@ -198,10 +242,13 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 	}
 	stderr := p.Writer(ctx, files[2])
 	in, err := c.rt.New(ctx, pyodide.Options{
-		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Process: process{p},
+		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Charged: c.unbook(), Process: process{p},
 		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.calls,
 		Sockets: c.sockets(), Authorities: c.authorities,
 	})
+	if errors.Is(err, abi.ENOMEM) {
+		err = c.noRoom()
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)
 		return 1
@@ -343,5 +390,7 @@ func (p process) Handle(f func(int) bool) {
 	}
 	p.Process.Handle(func(s kernel.Signal) bool { return f(int(s)) })
 }
+
+func (p process) Processors() int { return p.Kernel().Processors() }
 
 func (p process) ChildTime() time.Duration { return p.ChildCPU() }

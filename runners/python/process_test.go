@@ -1,6 +1,8 @@
 package python
 
 import (
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,8 @@ func TestProcesses(t *testing.T) {
 		"bash":             "assert run(['bash', '-c', 'set -eu; x=(1 2 3); echo ${#x[@]}; false; echo no'], capture_output=True).stdout == b'3\\n'",
 		"a shell's script": "open('s.sh', 'w').write('#!/bin/bash\\nfor a; do echo \"<$a>\"; done')\nos.chmod('s.sh', 0o755)\nassert check_output(['./s.sh', 'a b']) == b'<a b>\\n'",
 		"a command":        "assert check_output(['tr', 'a-z', 'A-Z'], input=b'x') == b'X' and os.access('/bin/ls', os.X_OK)",
+		"processors":       "n = os.cpu_count()\nassert n == os.process_cpu_count() == len(os.sched_getaffinity(0)) == int(check_output('nproc')) == " + strconv.Itoa(runtime.GOMAXPROCS(0)) + "\nassert check_output([*python, 'import os; print(os.cpu_count())'], env={'PYTHON_CPU_COUNT': '5'}) == b'5\\n'",
+		"bad words":        "for f in (lambda: os.execv('x', []), lambda: os.execv('x', ['']), lambda: os.execve(sys.executable, ['x'], {'A=B': ''}), lambda: os.posix_spawn('x', [], {})):\n  try:\n    f()\n  except ValueError:\n    pass\n  else:\n    assert 0",
 		"processor time":   "run([*python, 'sum(range(1_000_000))'])\nassert os.times().children_user > 0",
 	} {
 		t.Run(what, func(t *testing.T) { value(t, run(t, r, head+code+"\n'done'"), "'done'") })
@@ -102,9 +106,19 @@ func TestProcessLimits(t *testing.T) {
 		t.Errorf("memory: %+v %+v %+v %s", o.Result, o.Error, o.Usage, o.Stderr)
 	}
 
-	o = limited(head+"ps = []\nwhile True: ps.append(subprocess.Popen([*python, 'import time; time.sleep(60)'], stderr=-3))", runners.Limits{})
+	o = limited(head+"ps = []\nwhile True: ps.append(subprocess.Popen(['sleep', '60']))", runners.Limits{})
 	if o.Status != runners.Failed || o.Error.Type != "BlockingIOError" || !strings.Contains(o.Error.Message, "at most 64 processes") {
 		t.Errorf("a bomb: %s %+v", o.Status, o.Error)
+	}
+
+	o = limited(head+"ps = []\nwhile True: ps.append(subprocess.Popen([*python, 'input()'], stdin=-1))", runners.Limits{Memory: 100 << 20})
+	if o.Status != runners.Failed || o.Error.Type != "OSError" || !strings.Contains(o.Error.Message, "of the program's limit of 100 MiB") || o.Stderr != "" {
+		t.Errorf("no room: %s %+v %q", o.Status, o.Error, o.Stderr)
+	}
+
+	o = limited("import os, subprocess\nprint(os.cpu_count(), subprocess.check_output('nproc'))", runners.Limits{Memory: 70 << 20})
+	if o.Stdout != "1 b'1\\n'\n" {
+		t.Errorf("processors with room for two interpreters: %q %+v", o.Stdout, o.Error)
 	}
 
 	o = limited(head+"os.kill(os.getpid(), signal.SIGTERM)\nwhile True: pass", runners.Limits{})

@@ -1,7 +1,7 @@
 """Questions about the machine, and modules that have little to do here."""
 import getpass, grp, locale, os, platform, pwd, readline, resource, shelve, socket, syslog, time, webbrowser
 
-assert os.cpu_count() == len(os.sched_getaffinity(0)) == 1 and os.getloadavg() == (0, 0, 0)
+assert os.cpu_count() == os.process_cpu_count() == len(os.sched_getaffinity(0)) == os.sysconf("SC_NPROCESSORS_ONLN") >= 1 and os.getloadavg() == (0, 0, 0)
 assert platform.node() == socket.gethostname() == socket.getfqdn() == os.uname().nodename == "localhost"
 assert getpass.getuser() == os.getlogin() == pwd.getpwuid(os.getuid()).pw_name == grp.getgrgid(os.getegid()).gr_name
 assert pwd.getpwnam("root").pw_dir == os.path.expanduser("~root") == os.path.expanduser("~")
