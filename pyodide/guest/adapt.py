@@ -146,19 +146,14 @@ def _multiprocessing_heap(module):
 
 
 def _tqdm(module):
-    """Its monitor would be a thread; without it, it warns of that."""
+    """Its monitor, a thread that never ends, redraws what nobody watches, and a
+    session would have to end it with each call."""
     module.tqdm.monitor_interval = 0
 
 
-def _rich(module):
-    """Its progress bars are drawn by a thread; without it, at the end."""
-    start = module.Live.start
-
-    def starts(self, refresh=False):
-        self.auto_refresh = False
-        start(self, refresh)
-
-    module.Live.start = starts
+def _dask(module):
+    """It has no schedulers but one where there are no threads."""
+    module.EMSCRIPTEN = False
 
 
 def _locale(module):
@@ -176,6 +171,7 @@ def _locale(module):
 
 _CHANGES = {
     "_socket": _socket,
+    "dask._compatibility": _dask,
     "asyncio.base_events": _base_events,
     "multiprocessing.context": _multiprocessing_context,
     "multiprocessing.heap": _multiprocessing_heap,
@@ -184,7 +180,6 @@ _CHANGES = {
     "importlib.metadata": _metadata,
     "locale": _locale,
     "pyodide.http": _pyodide_http,
-    "rich.live": _rich,
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,
 }

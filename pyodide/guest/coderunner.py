@@ -419,6 +419,7 @@ def _finish(p, main, report):
         _earlier.add(p["filename"])
         _list(main, report)
         if threading is not None and len(threading._active) > 1:
+            time.sleep(0)  # those that are about to end do
             _break_executors()
     else:
         if threading is not None and not p.get("interrupted"):
