@@ -435,7 +435,7 @@ def _parse_indented(text):
 
 _RUN = {
     "run", "call", "check_call", "check_output", "Popen", "system", "popen", "getoutput", "getstatusoutput",
-    "create_subprocess_exec", "create_subprocess_shell"
+    "create_subprocess_exec", "create_subprocess_shell", "shell"
 }
 _PIP = {"main", "pipmain", "_main"}
 

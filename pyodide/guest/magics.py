@@ -6,6 +6,7 @@ cell, the lines below.
 
 import atexit
 import os
+import re
 import sys
 import time
 import timeit
@@ -17,6 +18,31 @@ import _coderunner_display
 def magic(name, line="", cell=None):
     main = sys.modules["__main__"].__dict__
     return _MAGICS[name](line.strip(), cell, main)
+
+
+def shell(command, names):
+    """Runs a command line, in which $name and {expression} stand for values of names."""
+    import subprocess
+
+    sys.stdout.flush()
+    subprocess.run(_expand(command, names), shell=True)
+
+
+def lines(command, names):
+    """The lines that a command line prints."""
+    import subprocess
+
+    return subprocess.run(_expand(command, names), shell=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+
+def _expand(command, names):
+    def value(found):
+        try:
+            return str(eval(found[1] or found[2], names))
+        except Exception:
+            return found[0]  # the shell's own
+
+    return re.sub(r"\{([^{}]+)\}|\$([A-Za-z_]\w*)", value, command)
 
 
 @contextmanager
@@ -106,6 +132,13 @@ def _env(line, cell, main):
     return os.environ[name] if name else dict(os.environ)
 
 
+def _bash(line, cell, main):
+    import subprocess
+
+    sys.stdout.flush()
+    subprocess.run(["bash", "-c", cell], check=True)
+
+
 def _cd(line, cell, main):
     os.chdir(os.path.expanduser(line.strip("'\"") or "~"))
     print(os.getcwd())
@@ -128,5 +161,5 @@ _MAGICS = {
     "time": _time_cell, "timeit": _timeit, "writefile": _writefile, "file": _writefile, "run": _run, "env": _env,
     "set_env": _env, "cd": _cd, "pwd": lambda line, cell, main: os.getcwd(), "ls": _ls, "who": _who, "whos": _who,
     "html": _shown("text/html"), "HTML": _shown("text/html"), "svg": _shown("image/svg+xml"),
-    "markdown": _shown("text/markdown"), "latex": _shown("text/latex"),
+    "bash": _bash, "sh": _bash, "markdown": _shown("text/markdown"), "latex": _shown("text/latex"),
 }  # fmt: skip

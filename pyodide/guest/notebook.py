@@ -19,7 +19,7 @@ _ENDS = {
 _COMMAND = re.compile(r"([ \t]*)([!%]{1,2}[ \t]*|(?=(?:pip3?|conda|mamba|uv pip|python3? -m pip) install\b))(.*)")
 _HELP = re.compile(r"([ \t]*)([A-Za-z_][\w.]*)\?{1,2}[ \t]*\n?")
 _CELL = re.compile(r"^# ?%%", re.M)  # where an editor begins a cell
-_CAPTURED = re.compile(r"[ \t]*[\w, ]+=[ \t]*([!%])[ \t]*(\w.*)")
+_CAPTURED = re.compile(r"([ \t]*[\w, ]+=[ \t]*)([!%])[ \t]*(\w.*)")
 
 # Magics that have no effect here.
 _SKIPPED = frozenset(
@@ -28,44 +28,23 @@ _SKIPPED = frozenset(
 )
 # Those that magics.py does: on a line, or for the rest of the cell.
 _LINES = frozenset("timeit run env set_env cd pwd ls who whos".split())
-_CELLS = frozenset("timeit writefile file html HTML svg markdown latex".split())
+_CELLS = frozenset("timeit writefile file html HTML svg markdown latex bash sh".split())
+_ALIASES = frozenset("cat cp mkdir mv rm rmdir".split())  # of commands, on a line
 _MAGICS = '__import__("_coderunner_magics")'
-_NO_SHELL = "there is no shell here, write it in Python"
 _INSTEAD = {
     "prun": "use cProfile.run(...)",
-    "cd": "use os.chdir(...)",
-    "bash": _NO_SHELL,
-    "sh": _NO_SHELL,
-    "script": _NO_SHELL,
-    "chdir": "use os.chdir(...)",
-    "ls": "use os.listdir()",
-    "dir": "use os.listdir()",
-    "pwd": "use os.getcwd()",
-    "cat": "use open(...).read()",
-    "head": "use open(...).readline()",
-    "mkdir": "use os.makedirs(...)",
-    "touch": "use pathlib.Path(...).touch()",
-    "rm": "use os.remove(...) or shutil.rmtree(...)",
-    "cp": "use shutil.copy(...)",
-    "mv": "use shutil.move(...)",
-    "unzip": "use shutil.unpack_archive(...)",
-    "tar": "use tarfile or shutil.unpack_archive(...)",
-    "zip": "use shutil.make_archive(...)",
-    "echo": "use print(...)",
-    "env": "use os.environ",
-    "export": "use os.environ",
+    "script": "use %%bash",
+    "chdir": "use %cd",
     "pylab": "write from pylab import *",
     "sql": "use sqlite3",
     "javascript": "run it with language javascript",
     "js": "run it with language javascript",
-    "wget": "give the file in the argument files",
-    "curl": "give the file in the argument files",
     "git": "give the files in the argument files",
     "apt": "only Python packages can be installed",
     "apt-get": "only Python packages can be installed",
     "brew": "only Python packages can be installed",
-    "pip": "importlib.metadata knows what is installed",
 }
+_NAMES = "{**globals(), **locals()}"
 
 
 def clean(text, name=""):
@@ -77,7 +56,12 @@ def clean(text, name=""):
     while at < len(text):
         line = text[at : _line_end(text, at)]
         if captured := _CAPTURED.match(line):
-            raise _refusal(text, at, name, captured[1], captured[2].split()[0])
+            if captured[2] == "%" or captured[3].split()[0] in _INSTEAD:
+                raise _refusal(text, at, name, captured[2], captured[3].split()[0])
+            found = True
+            out.append(f"{captured[1]}{_MAGICS}.lines({captured[3]!r}, {_NAMES})\n")
+            at += len(line)
+            continue
         if asked := _HELP.fullmatch(line):
             found, line = True, f"{asked[1]}help({asked[2]})\n"
             out.append(line)
@@ -92,10 +76,13 @@ def clean(text, name=""):
         while text[end - 2 : end] == "\\\n":
             end = _line_end(text, end)
         indent, sign, _ = command.groups()
-        kept = _python(split(text[command.end(2) + at : end].replace("\\\n", " ")), sign.strip(), reqs)
+        given = text[command.end(2) + at : end].replace("\\\n", " ").strip()
+        kept = _python(split(given), sign.strip(), reqs)
         if kept is None:
             raise _refusal(text, at, name, sign.strip(), (command[3].split() or [""])[0])
-        if kept == "magic":
+        if kept == "shell":
+            kept = f"{_MAGICS}.shell({given!r}, {_NAMES})"
+        elif kept == "magic":
             word, _, rest = command[3].partition(" ")
             body = None
             if sign.startswith("%%") and word in _CELLS:
@@ -108,12 +95,14 @@ def clean(text, name=""):
 
 
 def _python(words, sign, reqs):
-    """"" for a command that needs nothing more, "magic" for one of magics.py, else
-    None."""
+    """"" for a command that needs nothing more, "shell" for one of the shell, "magic"
+    for one of magics.py, else None."""
     installs = requirements(words)
     if installs is not None:
         reqs += installs
         return ""
+    if words and (words[0] not in _INSTEAD if "!" in sign else sign == "%" and words[0] in _ALIASES):
+        return "shell"
     magic = words[0] if words and "%" in sign else ""
     if magic in _SKIPPED or magic == "time" and sign == "%" and not words[1:]:
         return ""
@@ -132,7 +121,7 @@ def _magic(name, line, cell):
 
 
 def _refusal(text, at, name, sign, word):
-    instead = _INSTEAD.get(word.lower()) or (_NO_SHELL if "!" in sign else "this is a Python program, not a notebook")
+    instead = _INSTEAD.get(word.lower()) or "this is a Python program, not a notebook"
     line = text[at : _line_end(text, at)]
     number = text.count("\n", 0, at) + 1
     return SyntaxError(f"{sign}{word} is not available: {instead}", (name, number, 1, line))

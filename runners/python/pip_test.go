@@ -66,10 +66,15 @@ func TestNotebook(t *testing.T) {
 		"%time x = 3\nprint(x)":              `\ACPU times: total: .*\nWall time: .*\n3\n\z`,
 		"%%time\nprint(1)\n# %%\nprint(2)\n": `\A1\nCPU times: .*\nWall time: .*\n2\n\z`,
 		"%%time\nprint(1)":                   `\A1\nCPU times: .*\nWall time: .*\n\z`,
-		"%%writefile own.py\nimport nowhere\nx = '7'\n# %%\n!pip install\n": `\AWriting own.py\n\z`,
-		"%%writefile own.py\nimport os\nx = 7\n# %%\n%run own.py\nprint(x)": `\AWriting own.py\n7\n\z`,
-		"%env A=1\n%env A\nimport os\nprint(os.environ['A'])":               `\Aenv: A=1\n1\n\z`,
-		"import os\nos.mkdir('d')\n%cd d\n%ls ..\n%who":                     `\A/home/user/d\nd\nmain.py\nInteractive namespace is empty.\n\z`,
+		"%%writefile own.py\nimport nowhere\nx = '7'\n# %%\n!pip install\n":               `\AWriting own.py\n\z`,
+		"%%writefile own.py\nimport os\nx = 7\n# %%\n%run own.py\nprint(x)":               `\AWriting own.py\n7\n\z`,
+		"%env A=1\n%env A\nimport os\nprint(os.environ['A'])":                             `\Aenv: A=1\n1\n\z`,
+		"import os\nos.mkdir('d')\n%cd d\n%ls ..\n%who":                                   `\A/home/user/d\nd\nmain.py\nInteractive namespace is empty.\n\z`,
+		"print(1)\n!ls | tr a-z A-Z":                                                      `\A1\nMAIN.PY\n\z`,
+		"n = 2\n!echo {n + 1} $n $HOME | awk '{print $1, $2, $3}'":                        `\A3 2 /home/user\n\z`,
+		"def f(x):\n  found = !echo $x; echo b\n  return found\nprint(f('a'))":            `\A\['a', 'b'\]\n\z`,
+		"%%bash\nfor i in 1 2; do echo $i; done\n# %%\nprint(3)":                          `\A1\n2\n3\n\z`,
+		"%mkdir -p d/e\n!python -c 'print(4)'\n!false\nimport os\nprint(os.listdir('d'))": `\A4\n\['e'\]\n\z`,
 		"len?": `\AHelp on built-in function len`,
 	} {
 		o := run(t, r, code)
@@ -80,14 +85,12 @@ func TestNotebook(t *testing.T) {
 	value(t, run(t, r, "%time 6 * 7"), "42")
 	value(t, run(t, r, "%pwd"), "'/home/user'")
 	for code, want := range map[string]string{
-		"x = 1\n!ls -l\nx":              "2: !ls is not available: use os.listdir()",
-		"%%bash\necho":                  "1: %%bash is not available: there is no shell here, write it in Python",
-		"if 1:\n  %prun f()\n":          "2: %prun is not available: use cProfile.run(...)",
-		"%nothing":                      "1: %nothing is not available: this is a Python program, not a notebook",
-		"\nfiles = !find .":             "2: !find is not available: there is no shell here, write it in Python",
-		"!pip install six\nx = (\n1 +":  "2: '(' was never closed",
-		"```python\nx = \n```":          "2: invalid syntax",
-		"text = '''\n!ls\n'''\n!wget u": "4: !wget is not available: give the file in the argument files",
+		"x = 1\n!git clone u\nx":               "2: !git is not available: give the files in the argument files",
+		"if 1:\n  %prun f()\n":                 "2: %prun is not available: use cProfile.run(...)",
+		"%nothing":                             "1: %nothing is not available: this is a Python program, not a notebook",
+		"!pip install six\nx = (\n1 +":         "2: '(' was never closed",
+		"```python\nx = \n```":                 "2: invalid syntax",
+		"text = '''\n!ls\n'''\n!apt install u": "4: !apt is not available: only Python packages can be installed",
 	} {
 		o := run(t, r, code)
 		if o.Status != runners.Failed || o.Error.Type != "SyntaxError" {
