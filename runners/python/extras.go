@@ -40,6 +40,10 @@ var otherWords = map[string]map[string]string{
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
 }
 
+// testClients are packages whose TestClient is refused where none of these is
+// installed, which are in extras that no word means. The first is preferred.
+var testClients = map[string][]string{"starlette": {"httpx2", "httpx"}}
+
 // maxExtras bounds the requirements that are prepared.
 const maxExtras = 20
 
@@ -104,6 +108,9 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		if len(list) > 0 {
 			modules = topModules(p.Tree)
 		}
+		if words["TestClient"] {
+			named = append(named, in.testClient(p.Name, list)...)
+		}
 		for _, e := range list {
 			imported := slices.ContainsFunc(modules, func(m string) bool { return submodules[m+"."+e.name] })
 			_, have := in.has(e.req.Name)
@@ -117,6 +124,19 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		}
 	}
 	return compact(named), compact(used)
+}
+
+// testClient returns what the TestClient of a package lacks.
+func (in *installer) testClient(name string, list []extra) []requirement.Requirement {
+	if slices.ContainsFunc(testClients[name], func(client string) bool { _, have := in.has(client); return have }) {
+		return nil
+	}
+	for _, client := range testClients[name] {
+		if i := slices.IndexFunc(list, func(e extra) bool { return e.req.Name == client }); i >= 0 {
+			return []requirement.Requirement{list[i].req}
+		}
+	}
+	return nil
 }
 
 // compact removes duplicates, and what exceeds maxExtras.

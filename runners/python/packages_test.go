@@ -245,6 +245,13 @@ func TestExtras(t *testing.T) {
 		Requires: []string{`sheet; extra == "excel"`, `markup; python_version > "3" and extra == "html"`, `unused; extra == "all"`, `unused; extra == "other"`, `native; extra == "excel"`, `numbers-core; extra == "express"`},
 		Headers:  []string{"Provides-Extra: excel", "Provides-Extra: html", "Provides-Extra: all", "Provides-Extra: other"},
 	})
+	x.module("httpx2", "1.0")
+	x.module("httpx", "1.0")
+	x.add(wheeltest.Wheel{
+		Filename: "starlette-1.0-py3-none-any.whl",
+		Files:    map[string]string{"starlette/__init__.py": "", "starlette/testclient.py": "try:\n  import httpx2 as httpx\nexcept ImportError:\n  import httpx\nTestClient = httpx.__name__"},
+		Requires: []string{`httpx; extra == "full"`, `httpx2; extra == "full"`, `unused; extra == "full"`},
+	})
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ what, code, want, installed string }{
@@ -254,6 +261,8 @@ func TestExtras(t *testing.T) {
 		{"a submodule of its name", "import frames.express as fx\nfx.numbers_core.version", "'1.0'", "frames 1.0, numbers-core 1.0"},
 		{"a submodule of its name, as a member", "from frames import express\nexpress.numbers_core.version", "'1.0'", "frames 1.0, numbers-core 1.0"},
 		{"named", "import frames\nprint('markup')\nframes.sheet", "", "frames 1.0, markup 1.0"},
+		{"a test client", "from starlette.testclient import TestClient\nTestClient", "'httpx2'", "httpx2 1.0, starlette 1.0"},
+		{"a test client's package, by the program", "import httpx\nfrom starlette.testclient import TestClient\nTestClient", "'httpx'", "httpx 1.0, starlette 1.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
 		x.asked()
