@@ -72,6 +72,7 @@ type shownSession struct {
 type content struct {
 	shown  shownResult
 	value  string // the value as text
+	apart  bool   // it has lines of its own, whose columns stay aligned
 	limits runners.Limits
 	code   string // of the program
 	kept   *keptRun
@@ -140,6 +141,8 @@ func (c *content) result(v *runners.Value) {
 	text := v.Text
 	if rows, ok := table(v.JSON); ok && strings.HasPrefix(text, "[") { // else the text is a table already
 		text = rows
+	} else {
+		c.apart = strings.Contains(text, "\n")
 	}
 	if len(v.JSON) > 0 && len(v.JSON) <= maxResultText {
 		c.value = runners.Clip(text, maxResultText)

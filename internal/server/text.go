@@ -35,7 +35,11 @@ func (c *content) text() string {
 		}
 		parts = append(parts, label+d.Text)
 	}
-	add("result: ", c.value)
+	if c.apart {
+		add("result:\n", c.value)
+	} else {
+		add("result: ", c.value)
+	}
 	for i, f := range c.shown.Files {
 		if i == 0 {
 			parts = append(parts, "files:")

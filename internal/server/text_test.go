@@ -43,6 +43,7 @@ func TestOutcomeText(t *testing.T) {
 		{"crashed", runners.Outcome{Status: runners.Crashed, Error: &runners.Error{Type: "Trap", Message: "unreachable"}},
 			"The runtime died, by a bug in it or in compiled code that the program called.\nTrap: unreachable"},
 		{"no value on failure", runners.Outcome{Status: runners.Failed, ExitCode: 1, Result: &runners.Value{Text: "4"}}, "exit code: 1"},
+		{"columns", runners.Outcome{Status: runners.Succeeded, Result: &runners.Value{Text: "   a  b\n0  1  x"}}, "result:\n   a  b\n0  1  x"},
 		{"records", runners.Outcome{Status: runners.Succeeded, Result: &runners.Value{Text: "[…]", JSON: json.RawMessage(`[{"a":1,"b":"x"},{"a":2,"b":"y|z"}]`)}},
 			"result: 2 records\na | b\n1 | x\n2 | \"y|z\""},
 		{"refused", runners.Outcome{Status: runners.Succeeded, Stdout: "a", Usage: runners.Usage{Contacted: []netpolicy.Contact{{Host: "b"}, {Host: "c", Refused: "c is refused"}}}},
