@@ -72,6 +72,7 @@ func init() {
 		"nproc":     {"[OPTION]...", "Print the number of processors.", nproc},
 		"whoami":    {"", "Print the user's name.", whoami},
 		"id":        {"[OPTION]...", "Print the user's ids.", id},
+		"clear":     {"[-x]", "Clear the terminal's screen.", clearScreen},
 		"tty":       {"[OPTION]...", "Tell that there is no terminal.", tty},
 		"sync":      {"[FILE]...", "Accepted: files are in memory.", succeed},
 		"xargs":     {"[OPTION]... COMMAND [INITIAL-ARGS]...", "Run a command with arguments from standard input.", xargs},

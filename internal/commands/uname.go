@@ -62,6 +62,18 @@ func threads(value string, n int) int {
 	return n
 }
 
+func clearScreen(c *call) int {
+	o, status := c.options("x T=")
+	if o == nil {
+		return status
+	}
+	c.print("\x1b[H\x1b[2J")
+	if !o.on("x") { // and what has scrolled away
+		c.print("\x1b[3J")
+	}
+	return 0
+}
+
 func whoami(c *call) int {
 	o, status := c.options("")
 	if o == nil {
