@@ -67,6 +67,7 @@ func TestPrograms(t *testing.T) {
 		{name: "environment", code: "import os\nsorted(os.environ)", want: "['HOME', 'LANG', 'PATH', 'USER']"},
 		{name: "stack", code: "import logging, traceback\ndef f(): return traceback.extract_stack()\n[[s.name for s in f()], len(traceback.format_stack())]", want: "[['<module>', 'f'], 1]"},
 		{name: "frames", code: "import inspect, sys\ndef f(): return [frame.function for frame in inspect.stack()]\nf(), sys._getframe().f_back", want: "(['f', '<module>'], None)"},
+		{name: "arguments", code: "import sys\nsys.argv, sys.orig_argv", want: "(['main.py'], ['python', 'main.py'])"},
 		{name: "no frame above", code: "import sys\nsys._getframe(1)", want: "ValueError", exit: 1},
 		{name: "frames at exit", code: "import atexit, inspect\natexit.register(lambda: print(len(inspect.stack())));", stdout: "1\n"},
 		{name: "locale", code: "import locale\nlocale.setlocale(locale.LC_ALL, locale.setlocale(locale.LC_ALL, ''))\nlocale.setlocale(locale.LC_ALL, 'en_US.UTF-8')", want: "Error", exit: 1},

@@ -169,8 +169,11 @@ func Extension(mime string) string {
 			return ending
 		}
 	}
-	if strings.HasSuffix(mime, "+json") {
+	switch {
+	case strings.HasSuffix(mime, "+json"):
 		return ".json"
+	case mime == "text/latex": // as notebooks call it
+		return ".tex"
 	}
 	return ".bin"
 }

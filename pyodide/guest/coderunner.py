@@ -15,7 +15,6 @@ import importlib.machinery
 import json
 import linecache
 import marshal
-import opcode
 import os
 import sys
 import time
@@ -23,6 +22,7 @@ import traceback
 import warnings
 
 import _coderunner_display as _display
+from _coderunner_adapt import hide
 from _coderunner_analyze import analyze as _analyze
 from _coderunner_extras import Finder as _Finder
 from _coderunner_notebook import clean as _clean
@@ -228,6 +228,7 @@ def _compile(p, main):
     source = _source(p["code"])
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     sys.argv = [name, *p["args"]]
+    sys.orig_argv[1:] = sys.argv
     if _earlier:
         _continue()
     else:
@@ -567,17 +568,7 @@ def _user_frames(frames, name):
     return [(f, n) for f, n in frames if _is_user_file(f.f_code.co_filename, name)]
 
 
-def _hide(*functions):
-    """Keeps the functions, under which a program runs, out of every stack and
-    traceback: CPython skips a frame that has not come to its RESUME, and these
-    have none any more."""
-    for function in functions:
-        code = bytearray(function.__code__.co_code)
-        code[2 * code[::2].index(opcode.opmap["RESUME"])] = opcode.opmap["NOP"]
-        function.__code__ = function.__code__.replace(co_code=bytes(code))
-
-
-_hide(run, _main, _execute, _execute_async, _finish)
+hide(run, _main, _execute, _execute_async, _finish)
 
 
 _home = os.getcwd().rstrip("/") + "/"

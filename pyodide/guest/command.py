@@ -10,7 +10,8 @@ import traceback
 import _coderunner
 import _coderunner_pip
 import _coderunner_process
-from _coderunner import _exit_code, _flush, _hide, _renew, _set_environ, _source, _unshadow
+from _coderunner_adapt import hide
+from _coderunner import _exit_code, _flush, _renew, _set_environ, _source, _unshadow
 
 _USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ..."
 _VALUED = "cmWX"
@@ -189,4 +190,4 @@ def _apply(options, letters):
             faulthandler.enable()
 
 
-_hide(execute, _run, _run_file)
+hide(execute, _run, _run_file)

@@ -8,10 +8,11 @@ The host checks what it gets; here, too, nothing is sent that is too long.
 import builtins
 import functools
 import os
+import re
 import sys
 from binascii import b2a_base64
 
-from _coderunner_adapt import _CHANGES
+from _coderunner_adapt import _CHANGES, hide
 
 MOST = 8 << 20  # bytes of what is shown, as runners.MaxDisplay
 _PLAIN = 20_000  # characters of text beside another form
@@ -251,6 +252,9 @@ def finish():
         _call("display", {"omitted": _room["omitted"] - 1})
 
 
+hide(finish, _show_figure, _png)  # at the end, when no line of the program runs
+
+
 def _backend_bases(module):
     canvas, print_figure = module.FigureCanvasBase, module.FigureCanvasBase.print_figure
 
@@ -268,6 +272,7 @@ def _backend_bases(module):
             manager.show()
             Gcf.destroy(manager)
 
+    hide(print_and_note)
     print_and_note.__name__, print_and_note.__doc__ = "print_figure", print_figure.__doc__
     canvas.print_figure = print_and_note
     module.FigureManagerBase.show = lambda self: _show_figure(self.canvas.figure)
@@ -298,14 +303,30 @@ def _pyplot(module):
         with module.gcf().canvas._idle_draw_cntx():  # it draws for the window again
             return save(*args, **kwargs)
 
+    _headless(module, "switch_backend")
     module.gcf, module.gca, module.savefig = map(current, (module.gcf, module.gca, savefig))
 
 
+_WINDOWS = re.compile("(gtk[34]|qt5?|tk|wx|web)(agg|cairo)?|macosx|nbagg|notebook|widget", re.IGNORECASE)
+
+
 def _matplotlib(module):
-    """Agg, where the wheel's own backend is the browser's."""
-    if not os.environ.get("MPLBACKEND"):
+    """Agg, where the wheel's own backend is the browser's, and for those that open
+    windows."""
+    if not os.environ.get("MPLBACKEND") or _WINDOWS.fullmatch(os.environ["MPLBACKEND"]):
         for parameters in (module.rcParams, module.rcParamsDefault, module.rcParamsOrig):
             parameters["backend"] = "agg"
+    _headless(module, "use")
+
+
+def _headless(module, name):
+    chosen = getattr(module, name)
+
+    @functools.wraps(chosen)
+    def choose(backend, *args, **kwargs):
+        return chosen("agg" if isinstance(backend, str) and _WINDOWS.fullmatch(backend) else backend, *args, **kwargs)
+
+    setattr(module, name, choose)
 
 
 def _shower(name="show", result=None):

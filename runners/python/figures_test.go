@@ -7,7 +7,7 @@ import (
 
 // drawing has what matplotlib's figures are shown by, in its shape.
 var drawing = map[string]string{
-	"matplotlib/__init__.py": "rcParams = rcParamsDefault = rcParamsOrig = {}\n",
+	"matplotlib/__init__.py": "rcParams = rcParamsDefault = rcParamsOrig = {}\ndef use(backend): rcParams['backend'] = backend\n",
 	"matplotlib/_pylab_helpers.py": `
 class Gcf:
     figs = {}
@@ -34,6 +34,7 @@ class FigureManagerBase: pass
 class _Backend: pass
 `,
 	"matplotlib/pyplot.py": `
+import matplotlib
 from matplotlib.backend_bases import *
 from matplotlib.backend_bases import _Backend
 from matplotlib._pylab_helpers import Gcf
@@ -43,6 +44,7 @@ class Figure:
     def get_axes(self): return self.lines
     def get_children(self): return [self]
     def plot(self, n): self.lines.append(n); self.stale = True
+def switch_backend(backend): matplotlib.rcParams["backend"] = backend
 def gcf():
     if not Gcf.figs:
         m = Gcf.figs[1] = FigureManagerBase(); m.num, m.canvas = 1, Figure().canvas
@@ -68,6 +70,8 @@ func TestFigures(t *testing.T) {
 		{"plt.plot(1); plt.savefig('a'); plt.plot(2)", "", "1,2"},
 		{"plt.plot(1); plt.savefig('/tmp/a')", "", "1"},
 		{"plt.gcf()\nplt.show()", "", ""},
+		{"import matplotlib\nfor name in 'TkAgg', 'svg', 'qt5agg':\n  matplotlib.use(name); print(matplotlib.rcParams['backend'])", "agg\nsvg\nagg\n", ""},
+		{"plt.switch_backend('MacOSX'); print(plt.matplotlib.rcParams['backend'])", "agg\n", ""},
 	} {
 		o := run(t, r, "import matplotlib.pyplot as plt\n"+test.code)
 		var shown []string
