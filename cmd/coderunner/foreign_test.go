@@ -86,8 +86,8 @@ func foreignClient(ctx context.Context, t *testing.T, deno, denoDir, dir string,
 	}
 }
 
-// TestPythonClient lets the official Python SDK, of both major versions, talk to
-// the server, where there are Python and pip.
+// TestPythonClient lets the official Python SDK, of both major versions, and FastMCP talk
+// to the server, where there are Python and pip.
 func TestPythonClient(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil || os.Getenv("CODERUNNER_LONG") == "" {
@@ -96,22 +96,26 @@ func TestPythonClient(t *testing.T) {
 	if err := exec.Command(python, "-m", "pip", "--version").Run(); err != nil {
 		t.Skipf("no pip: %v", err)
 	}
-	for version, checks := range map[string]int{"1.30.0": 14, "1.30.0 HTTP": 14, "2.3.0": 3 * 14, "2.3.0 HTTP": 3 * 14} {
+	for version, checks := range map[string]int{"1.30.0": 15, "1.30.0 HTTP": 15, "2.3.0": 3*14 + 1, "2.3.0 HTTP": 3*14 + 1, "fastmcp 4.1.2 HTTP": 2 * 8} {
 		t.Run(version, func(t *testing.T) {
 			args := []string{selfAs(t, "coderunner")}
 			version, web := strings.CutSuffix(version, " HTTP")
 			if web {
 				args = overHTTP(t)
 			}
-			packages := filepath.Join(testcache.Dir(), "client-mcp-"+version)
+			requirement, script := "mcp=="+version, "client.py"
+			if fast, ok := strings.CutPrefix(version, "fastmcp "); ok {
+				requirement, script = "fastmcp=="+fast, "fast.py"
+			}
+			packages := filepath.Join(testcache.Dir(), "client-"+strings.Replace(requirement, "==", "-", 1))
 			if !exists(filepath.Join(packages, "mcp")) {
-				if out, err := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, "mcp=="+version).CombinedOutput(); err != nil {
+				if out, err := exec.CommandContext(t.Context(), python, "-m", "pip", "install", "--quiet", "--target", packages, requirement).CombinedOutput(); err != nil {
 					t.Fatalf("install the client: %v\n%s", err, out)
 				}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, python, append([]string{filepath.Join("testdata", "client", "client.py")}, args...)...)
+			cmd := exec.CommandContext(ctx, python, append([]string{filepath.Join("testdata", "client", script)}, args...)...)
 			cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir(), "PYTHONPATH="+packages)
 			var log bytes.Buffer
 			cmd.Stderr = &log

@@ -11,6 +11,7 @@ import sys
 import time
 
 import mcp
+from mcp.types import ElicitResult
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -34,11 +35,19 @@ def plain(result):
     return json.loads(result.model_dump_json(by_alias=True, exclude_none=True))
 
 
+asked = []
+
+
+async def ask(context, params):
+    asked.append(params.message)
+    return ElicitResult(action="decline")
+
+
 @contextlib.asynccontextmanager
 async def connect_http():
     async with httpx.AsyncClient(headers={"Authorization": f"Bearer {sys.argv[2]}"}, timeout=120) as http:
         if mode == "handshake":
-            async with streamable_http_client(sys.argv[1], http_client=http) as (read, write, *_), ClientSession(read, write) as session:
+            async with streamable_http_client(sys.argv[1], http_client=http) as (read, write, *_), ClientSession(read, write, elicitation_callback=ask) as session:
                 await session.initialize()
                 yield session
         else:
@@ -54,7 +63,7 @@ async def connect():
         return
     server = StdioServerParameters(command=sys.argv[1], args=["serve"], env=dict(os.environ))
     if mode == "handshake":
-        async with stdio_client(server, errlog=open(os.devnull, "w")) as (read, write), ClientSession(read, write) as session:
+        async with stdio_client(server, errlog=open(os.devnull, "w")) as (read, write), ClientSession(read, write, elicitation_callback=ask) as session:
             await session.initialize()
             yield session
     else:
@@ -96,6 +105,9 @@ async def main():
         check("goes on after a call was abandoned", r["structuredContent"]["result"]["json"] == 2 and time.monotonic() - began < 20, r)
         r = await run("1 // 0")
         check("reports an error", r["isError"] and r["structuredContent"]["error"]["type"] == "ZeroDivisionError", r)
+        if mode == "handshake":
+            r = await run("import urllib.request\nurllib.request.urlopen('http://shop.example/')")
+            check("asks the user", len(asked) == 1 and '"shop.example" at port 80' in asked[0] and "did not allow it" in json.dumps(r), (asked, r))
         name = f"py-{mcp.__name__}-{mode}-{os.getpid()}"
         for language, code in (("python", "x = 41\nopen('kept.txt', 'w').write('kept')"), ("typescript", "const y: number = 41;")):
             r = await run(code, language, session=name)
