@@ -23,8 +23,12 @@ func StartClock(limit time.Duration, strike func()) *Clock {
 	return &Clock{timer: time.AfterFunc(limit, strike), left: limit, since: time.Now()}
 }
 
-// Hold stops the clock until release is called. Only one caller may hold it at a time.
+// Hold stops the clock until release is called. Only one caller may hold it at a time. A
+// nil Clock is one that has not started.
 func (c *Clock) Hold() (release func()) {
+	if c == nil {
+		return func() {}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.timer.Stop() { // it has struck, or was stopped

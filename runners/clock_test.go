@@ -8,6 +8,7 @@ import (
 
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		(*Clock)(nil).Hold()()
 		struck := false
 		begun := time.Now()
 		c := StartClock(10*time.Second, func() { struck = true })
