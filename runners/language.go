@@ -19,6 +19,9 @@ const (
 	Bash       Language = "bash"
 )
 
+// Languages are the languages that every server has.
+var Languages = []Language{Python, JavaScript, TypeScript, JSX, TSX, Bash}
+
 // The languages of the host, see runners/host.
 const (
 	AWK  Language = "awk"
@@ -45,13 +48,8 @@ var aliases = map[string]Language{
 // ParseLanguage returns the language of a name or an alias, in any case, or "".
 func ParseLanguage(name string) Language {
 	name = strings.ToLower(strings.TrimSpace(name))
-	switch l := Language(name); l {
-	case Python, JavaScript, TypeScript, JSX, TSX, Bash:
+	if l := Language(name); slices.Contains(Languages, l) || slices.Contains(HostLanguages, l) {
 		return l
-	default:
-		if slices.Contains(HostLanguages, l) {
-			return l
-		}
 	}
 	if l := aliases[name]; l != "" {
 		return l

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"coderunner/runners"
 )
 
 // runOptions are the flags of run, of which lock takes some.
@@ -24,9 +27,9 @@ type runOptions struct {
 
 // addLanguage adds the flag --language to a command.
 func addLanguage(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: python, javascript, typescript, jsx or tsx")
+	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: "+languageNames(runners.Languages))
 	_ = cmd.RegisterFlagCompletionFunc("language", cobra.FixedCompletions( // the flag is there
-		[]cobra.Completion{"python", "javascript", "typescript", "jsx", "tsx"}, cobra.ShellCompDirectiveNoFileComp))
+		languageCompletions(runners.Languages), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // addFiles adds the flags for a program's files to a command.
@@ -42,4 +45,21 @@ func needFile(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("usage: %s", cmd.UseLine())
 	}
 	return nil
+}
+
+// replLanguages are those that repl knows.
+var replLanguages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash}
+
+// languageCompletions returns the names of languages.
+func languageCompletions(languages []runners.Language) (names []cobra.Completion) {
+	for _, l := range languages {
+		names = append(names, string(l))
+	}
+	return names
+}
+
+// languageNames returns the names of languages for a sentence.
+func languageNames(languages []runners.Language) string {
+	last := len(languages) - 1
+	return strings.Join(languageCompletions(languages[:last]), ", ") + " or " + string(languages[last])
 }

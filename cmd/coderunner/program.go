@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -23,9 +24,15 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	if isNotebook {
 		limit = maxNotebook
 	}
-	code, err := readFile(ctx, file, limit+1) // Run refuses what is longer
+	code, err := readFile(ctx, file, limit+1)
 	if err != nil {
 		return req, nil, err
+	}
+	switch {
+	case int64(len(code)) > limit:
+		return req, nil, fmt.Errorf("%s: longer than the %d MiB that a program may have", file, limit>>20)
+	case bytes.IndexByte(code[:min(len(code), 8000)], 0) >= 0: // as Git tells
+		return req, nil, fmt.Errorf("%s: not text but a binary file", file)
 	}
 	req.Code = string(code)
 	if isNotebook {
@@ -87,7 +94,7 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 	case l != "":
 		return l, nil
 	case asked != "":
-		return "", fmt.Errorf("--language %q: want python, javascript or typescript", asked)
+		return "", fmt.Errorf("--language %q: want %s", asked, languageNames(runners.Languages))
 	}
 	if l = runners.ParseLanguage(strings.TrimPrefix(filepath.Ext(file), ".")); l != "" {
 		return l, nil

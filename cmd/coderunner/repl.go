@@ -25,19 +25,20 @@ import (
 func newRepl(cfg *Config) *cobra.Command {
 	var o replOptions
 	cmd := &cobra.Command{
-		Use:   "repl [flags] [python|typescript|javascript|bash]",
+		Use:   "repl [flags] [" + strings.Join(languageCompletions(replLanguages), "|") + "]",
 		Short: "Read statements and run each in a session",
 		Long: "Read statements from the terminal or stdin, run each in a session, and print its value.\n" +
 			"Tab completes names, the arrows find earlier lines, Ctrl-C interrupts a statement and\n" +
 			"keeps the session as it was before, Ctrl-D ends. Images are shown where the terminal can\n" +
 			"(kitty, iTerm2, sixel), and written to a file elsewhere.",
-		Example: "  coderunner repl\n  coderunner repl typescript --session analysis",
-		Args:    cobra.MaximumNArgs(1),
+		Example:           "  coderunner repl\n  coderunner repl typescript --session analysis",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(languageCompletions(replLanguages), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.language = runners.Python
 			if len(args) > 0 {
 				if o.language = runners.ParseLanguage(args[0]); o.language == "" {
-					return fmt.Errorf("unknown language %q: use python, typescript or javascript", args[0])
+					return fmt.Errorf("unknown language %q: use %s", args[0], languageNames(replLanguages))
 				}
 			}
 			return startRepl(cmd.Context(), *cfg, o)
