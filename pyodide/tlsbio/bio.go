@@ -52,17 +52,6 @@ func (b *bio) takeIn() []byte {
 	return in
 }
 
-// missing is how many bytes the current record lacks, or else the next header.
-func (b *bio) missing() int {
-	if b.record > 0 {
-		return max(0, b.record-len(b.in))
-	}
-	if len(b.in) < recordHeader {
-		return recordHeader - len(b.in)
-	}
-	return max(0, recordHeader+int(binary.BigEndian.Uint16(b.in[3:]))-len(b.in))
-}
-
 // Read implements net.Conn.
 func (b *bio) Read(p []byte) (int, error) {
 	for {

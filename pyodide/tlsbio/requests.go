@@ -12,7 +12,6 @@ import (
 // ciphertext, or JSON in the place of both:
 //
 //	byte    status
-//	uint32  ciphertext that is missing for the next record
 //	uint32  plaintext that is pending
 //	uint32  length of the plaintext, or of the JSON
 //	uint32  length of the ciphertext
@@ -44,7 +43,7 @@ const (
 )
 
 const (
-	answerHeader = 17
+	answerHeader = 13
 	stepHeader   = 5 // flags and n
 	flagEnd      = 1
 	maxRead      = MaxFeed
@@ -81,11 +80,10 @@ func (s *Session) Do(request []byte) []byte {
 	b[0] = byte(a.status)
 	if c := s.conn; c != nil {
 		cipher = c.Output()
-		binary.LittleEndian.PutUint32(b[1:], uint32(c.Missing()))
-		binary.LittleEndian.PutUint32(b[5:], uint32(c.Pending()))
+		binary.LittleEndian.PutUint32(b[1:], uint32(c.Pending()))
 	}
-	binary.LittleEndian.PutUint32(b[9:], uint32(len(a.plain)))
-	binary.LittleEndian.PutUint32(b[13:], uint32(len(cipher)))
+	binary.LittleEndian.PutUint32(b[5:], uint32(len(a.plain)))
+	binary.LittleEndian.PutUint32(b[9:], uint32(len(cipher)))
 	return append(append(b, a.plain...), cipher...)
 }
 

@@ -131,9 +131,6 @@ func (c *Conn) Feed(data []byte, end bool) error {
 // Output returns the ciphertext for the peer since the last call.
 func (c *Conn) Output() []byte { return c.bio.takeOut() }
 
-// Missing is how many bytes the peer's current record still lacks.
-func (c *Conn) Missing() int { return c.bio.missing() }
-
 // Pending is how many decrypted bytes wait to be read.
 func (c *Conn) Pending() int { return len(c.plain) }
 

@@ -137,7 +137,7 @@ class _SSLSocket:
         self._session = session
         self._host = None
         self._out = bytearray()  # for the peer, not sent yet
-        self._starved = self._established = self._shut = False
+        self._starved = self._established = self._shut = self._heard = False
         self._accepted = 0  # bytes of a write that are in _out
 
     @property
@@ -191,7 +191,10 @@ class _SSLSocket:
         while True:
             self._flush()
             if self._starved and not fed and not end:
-                fed, end = self._way.take(n)
+                # A server's first words are of the handshake alone: it waits for an answer.
+                first = letter == b"H" and not (self.server_side or self._heard)
+                fed, end = self._way.take(_PIECE if first else n)
+                self._heard = True
             status, plain = self._ask(_STEP.pack(letter, end, n) + fed, n)
             fed = b""
             if self._out:

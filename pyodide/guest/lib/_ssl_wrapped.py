@@ -357,5 +357,5 @@ class SSLSocket(_Connection, socket):
 
 def _early_data():
     e = SSLError(1, "Closed before TLS handshake with data in recv buffer.")
-    e.library, e.reason = "SSL", e.strerror
+    e.library, e.reason = None, e.strerror  # as in CPython
     return e

@@ -430,3 +430,17 @@ async def upgrade(reader, writer):
 
 asyncio.run(streams())
 print("ok")
+
+# What came before the handshake of a connection that was reset belongs to none.
+with socket.create_server(("127.0.0.1", 0)) as listener:
+    early = socket.create_connection(listener.getsockname())
+    peer = listener.accept()[0]
+    early.sendall(b"not encrypted")
+    peer.sendall(b"unread")
+    early.close()
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).wrap_socket(peer, server_side=True)
+        raise AssertionError("taken")
+    except ssl.SSLError as e:
+        assert "before TLS handshake" in str(e) and e.library is None, e
+    peer.close()
