@@ -1,8 +1,10 @@
 package shell
 
+import "sync"
+
 // instead says what to use for commands that a machine has and this one has not. It
 // follows the words "command not found".
-var instead = func() map[string]string {
+var instead = sync.OnceValue(func() map[string]string {
 	hints := map[string]string{}
 	for _, row := range []struct {
 		hint  string
@@ -26,4 +28,4 @@ var instead = func() map[string]string {
 		}
 	}
 	return hints
-}()
+})

@@ -24,8 +24,7 @@
 //
 // coproc, job control (fg, bg, suspend), history, completion and key bindings are
 // refused by name. A script on standard input is read to its end before it runs.
-// $((…)) parses before it expands, so that an operator cannot come from a
-// variable. What a script holds is charged to the program's memory; nested
+// An operator of for ((…)) cannot come from a variable. What a script holds is charged to the program's memory; nested
 // commands, braces and patterns are bounded.
 package shell
 

@@ -11,8 +11,10 @@ import (
 	"coderunner/internal/kernel"
 )
 
-// Session are the variables, functions, aliases, options and the working directory
-// of a shell, which another one goes on with. It is a script of declarations.
+// Session are the variables, functions, aliases, options, traps and the working
+// directory of a shell, which another one goes on with. It is a script of
+// declarations. The EXIT trap is not kept, for it has run; nor are descriptors and
+// jobs: the processes at their other ends have ended.
 type Session struct {
 	// Keep reports whether the state is to be left.
 	Keep bool
@@ -94,6 +96,11 @@ func (s *Session) leave(sh *shell) {
 	for _, x := range setOptions {
 		if *x.at(&sh.opts) != *x.at(&defaults) {
 			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.at(&sh.opts) != opposite(x.name)] + x.name + "\n")
+		}
+	}
+	for _, name := range sortedKeys(sh.traps) { // last, so that nothing here sets them off
+		if name != "EXIT" {
+			b.WriteString("trap -- " + quote(sh.traps[name]) + " " + name + "\n")
 		}
 	}
 	if b.Len() <= maxState {

@@ -61,6 +61,13 @@ func TestSession(t *testing.T) {
 	if want := "f 1 a b\ntwo words v r e /tmp 0\n7\n"; o.Stdout != want || o.ExitCode != 3 || o.Continued.Origin != runners.OriginRestored {
 		t.Errorf("got %d %q %q, want %q", o.ExitCode, o.Stdout, o.Stderr, want)
 	}
+	o = call("2a", "trap 'echo \"got $x\"' USR1; trap '' HUP; trap 'echo bye' EXIT")
+	if o.Stdout != "bye\n" {
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
+	}
+	if o = call("2b", "kill -HUP $$; kill -USR1 $$; trap -p; trap - USR1 HUP"); o.Stdout != "got a b\ntrap -- '' SIGHUP\ntrap -- 'echo \"got $x\"' SIGUSR1\n" {
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
+	}
 	o = call("3", "x=changed; cat /dev/zero | tr '\\0' a")
 	if o.Status != runners.OutputLimit || o.Continued.Kept {
 		t.Errorf("%s, kept %v", o.Status, o.Continued.Kept)
