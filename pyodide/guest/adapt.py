@@ -93,6 +93,14 @@ def _multiprocessing_context(module):
     spawn = module._concrete_contexts["spawn"]
     module._concrete_contexts = {"spawn": spawn}
     module._default_context = module.DefaultContext(spawn)
+    find = module.BaseContext.get_context
+
+    def get_context(self, method=None):
+        if method in ("fork", "forkserver"):
+            raise ValueError(f"cannot find context for {method!r}: {_NO_FORK}")
+        return find(self, method)
+
+    module.BaseContext.get_context = get_context
 
 
 def _resource_tracker(module):
@@ -102,6 +110,7 @@ def _resource_tracker(module):
     tracker.ensure_running = lambda self: None
     tracker._send = lambda self, cmd, name, rtype: None
     tracker.getfd = lambda self: _null_file()
+    tracker._fd = property(tracker.getfd, lambda self, fd: None)  # loky reads it
     for name in ("ensure_running", "register", "unregister", "getfd"):
         setattr(module, name, getattr(module._resource_tracker, name))
 

@@ -178,6 +178,13 @@ def fill(d):
 
 if __name__ == "__main__":
     assert mp.get_all_start_methods() == ["spawn"]
+    try:
+        mp.get_context("fork")
+    except ValueError as e:
+        assert "whose start method is spawn" in str(e)
+    else:
+        assert 0
+    os.fstat(mp.resource_tracker._resource_tracker._fd)  # joblib passes it on
     queue = mp.Queue()
     p = mp.Process(target=put, args=(queue, 100))
     p.start()
