@@ -288,6 +288,8 @@ def getsignal(signalnum):
 
 
 def _signal(signalnum, handler):
+    if signalnum in (signal.SIGKILL, signal.SIGSTOP):
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     before = getsignal(signalnum)
     _handle(signalnum, _end if handler == signal.SIG_DFL and signalnum in _armed else handler)
     action = _action(handler)
