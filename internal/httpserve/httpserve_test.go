@@ -332,3 +332,50 @@ func TestManyConnections(t *testing.T) {
 		}
 	}
 }
+
+// Nobody ends, or hears of, a call of another client or of another session: by its id, its
+// session, its progress token or an answer to what it asks.
+func TestCallsAreApart(t *testing.T) {
+	begun, goOn := make(chan bool), make(chan bool)
+	x := open(t, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		if req.Code != "wait" {
+			return &runners.Outcome{Status: runners.Succeeded, Stdout: "other"}, nil
+		}
+		req.Printed([]byte("secret of alice\n"))
+		begun <- true
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+		}
+		return &runners.Outcome{Status: runners.Succeeded, Stdout: fmt.Sprint("ended ", ctx.Err())}, nil
+	}, nil)
+	a, again, b := x.user(alice), x.user(alice), x.user(bob)
+	answer := make(chan string, 1)
+	call := func(code string) string {
+		return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"` + code + `"},"_meta":{"progressToken":"p"}}}`
+	}
+	go func() {
+		_, text := x.do("POST", "/mcp", call("wait"), a.headers...)
+		answer <- text
+	}()
+	<-begun
+	hers := append(b.headers[:3:3], a.headers[3]) // her session with bob's token
+	for _, headers := range [][]string{b.headers, again.headers, hers} {
+		for _, body := range []string{
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`,
+			`{"jsonrpc":"2.0","id":7,"result":{"action":"accept"}}`,
+			call("other"),
+		} {
+			if _, text := x.do("POST", "/mcp", body, headers...); strings.Contains(text, "secret") || strings.Contains(text, "ended") {
+				t.Errorf("%s: %s", body, text)
+			}
+		}
+	}
+	if answer, _ := x.do("DELETE", "/mcp", "", hers...); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("bob ends her session: %d", answer.StatusCode)
+	}
+	goOn <- true
+	if text := <-answer; !strings.Contains(text, `ended \u003cnil`) {
+		t.Errorf("her call: %s", text)
+	}
+}
