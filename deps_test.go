@@ -55,7 +55,22 @@ const imports = `
 	internal/kernel: pyodide/abi pyodide/memfs
 	internal/shell: internal/calendar internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
-	internal/commands: internal/calendar internal/kernel pyodide/abi pyodide/memfs
+	internal/commands/clock:
+	internal/commands/command: internal/calendar internal/kernel pyodide/abi pyodide/memfs
+	internal/commands/printf:
+	internal/commands/regex: internal/commands/command
+	internal/commands/file: internal/calendar internal/commands/clock internal/commands/command internal/commands/printf internal/commands/regex pyodide/abi
+	internal/commands/archive: internal/commands/clock internal/commands/command internal/commands/file internal/commands/regex pyodide/abi
+	internal/commands/awk: internal/calendar internal/commands/command internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
+	internal/commands/bc: internal/commands/command
+	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/regex pyodide/abi
+	internal/commands/find: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex pyodide/abi
+	internal/commands/jq: internal/commands/command
+	internal/commands/sed: internal/commands/command internal/commands/regex pyodide/abi
+	internal/commands/system: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
+	internal/commands/text: internal/commands/command internal/commands/printf internal/commands/regex pyodide/abi
+	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi
+	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/system internal/commands/text internal/commands/web internal/kernel
 	internal/sandbox:
 	internal/process: internal/sandbox
 	internal/hostile:
@@ -77,7 +92,7 @@ const imports = `
 	runners/python/hostdirs: pyodide runners
 	runners/python/lockfile: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
-	runners/python: cache internal/builder internal/commands internal/fetch internal/kernel internal/netpolicy internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs pyodide/netstack runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python: cache internal/builder internal/commands internal/commands/web internal/fetch internal/kernel internal/netpolicy internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs pyodide/netstack runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: internal/sample runners
 
 	internal/session: runners
@@ -96,8 +111,8 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
-	net: internal/commands internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
-	net/http: internal/commands internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
+	net: internal/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
+	net/http: internal/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
@@ -109,9 +124,9 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/peterh/liner: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
-	github.com/dlclark/regexp2: internal/commands
-	github.com/itchyny/gojq: internal/commands
-	github.com/ulikunitz/xz: internal/commands
+	github.com/dlclark/regexp2: internal/commands/regex
+	github.com/itchyny/gojq: internal/commands/jq
+	github.com/ulikunitz/xz: internal/commands/archive
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"coderunner/internal/commands/command"
 	"coderunner/internal/kernel"
 	"coderunner/internal/sample"
 	"coderunner/pyodide/abi"
@@ -343,7 +344,7 @@ func runPipeline(ctx context.Context, p *kernel.Process, stages [][]string, file
 			w.Close()
 		}
 		if err != nil {
-			return notStarted(err), fmt.Errorf("%s: %w", args[0], err)
+			return command.NotStarted(err), fmt.Errorf("%s: %w", args[0], err)
 		}
 		if i > 0 {
 			next.Close()

@@ -6,9 +6,9 @@
 // statuses are those of the commands of a Debian system: GNU's coreutils,
 // findutils, diffutils, grep, sed, tar and gzip, and mawk, bc, jq, zip.
 //
-// A command is one function from a [call] to its exit status, in a file of its
-// own or of its family, and has a row in the table of [Lookup]. The options of
-// GNU that a command lacks are refused by name.
+// A command is one function from a [command.Call] to its exit status, in the package
+// of its family and a file of its own or of its relatives, and has a row in the table
+// of [Lookup]. The options of GNU that a command lacks are refused by name.
 //
 // # Limits
 //
@@ -24,42 +24,37 @@
 package commands
 
 import (
-	"bufio"
 	"context"
 	"maps"
 	"path"
 	"slices"
 
+	"coderunner/internal/commands/command"
 	"coderunner/internal/kernel"
 )
 
-// command is a row of the table.
-type command struct {
-	usage string
-	help  string
-	run   func(*call) int
+// row is a command in the table: what --help prints of its arguments and of what
+// it does, and the function that it is.
+type row struct {
+	synopsis, help string
+	run            func(*command.Call) int
 }
-
-// table is filled by init, since commands refer to it.
-var table map[string]command
 
 // Lookup returns the command with the given name.
 func Lookup(name string) (kernel.Program, bool) {
-	row, ok := table[name]
+	found, ok := table[name]
 	if !ok {
 		return nil, false
 	}
 	return func(ctx context.Context, p *kernel.Process) int {
-		c := &call{ctx: ctx, p: p, fs: p.FS(), name: name, dir: p.Dir}
+		// A command under another one's name is called what it was called.
+		as := name
 		if len(p.Args) > 0 {
-			c.args = p.Args[1:]
 			if base := path.Base(p.Args[0]); table[base].run != nil {
-				c.name = base
+				as = base
 			}
 		}
-		c.out = bufio.NewWriterSize(p.Stdout(ctx), copySize)
-		defer c.close()
-		return c.end(row.run(c))
+		return command.Run(ctx, p, as, table[as].synopsis, table[as].help, found.run)
 	}, true
 }
 

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/web"
 	"coderunner/internal/kernel"
 	"coderunner/internal/sample"
 	"coderunner/pyodide/abi"
@@ -60,7 +62,7 @@ func TestBomb(t *testing.T) {
 	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	io.CopyN(z, zeros{}, 400<<20)
+	io.CopyN(z, command.Zeros{}, 400<<20)
 	z.Close()
 	m := newMachine(t) // 256 MiB
 	if err := m.fs.WriteFile("/w/x.gz", b.Bytes(), 0o644); err != nil {
@@ -176,7 +178,7 @@ func TestCurl(t *testing.T) {
 	}))
 	defer server.Close()
 	m := newMachine(t)
-	n := Network{Outside: outside{netip.MustParseAddrPort(server.Listener.Addr().String())}}
+	n := web.Network{Outside: outside{netip.MustParseAddrPort(server.Listener.Addr().String())}}
 	for _, c := range []struct {
 		args   string
 		status int
@@ -209,7 +211,7 @@ func TestCurl(t *testing.T) {
 		var out bytes.Buffer
 		w := m.fs.NewFile(memfs.NewOutput("output", &out), abi.O_WRONLY, abi.S_IFIFO|0o600)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		p, err := m.main.Start(kernel.Exec{Path: args[0], Program: WithNetwork(program, n), Args: args, Dir: "/w", Files: map[int]*memfs.File{1: w, 2: w}})
+		p, err := m.main.Start(kernel.Exec{Path: args[0], Program: web.WithNetwork(program, n), Args: args, Dir: "/w", Files: map[int]*memfs.File{1: w, 2: w}})
 		if err != nil {
 			t.Fatal(err)
 		}

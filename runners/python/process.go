@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/internal/commands"
+	"coderunner/internal/commands/web"
 	"coderunner/internal/kernel"
 	"coderunner/internal/shell"
 	"coderunner/pyodide"
@@ -229,7 +230,7 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 	}
 	program, ok := commands.Lookup(name)
 	if ok && (name == "curl" || name == "wget") && c.outside.run.Load() != nil {
-		program = commands.WithNetwork(program, commands.Network{Outside: &c.outside, Authorities: c.authorities})
+		program = web.WithNetwork(program, web.Network{Outside: &c.outside, Authorities: c.authorities})
 	}
 	return program, ok
 }

@@ -1,0 +1,325 @@
+// Package awk is the language awk: a lexer, a parser and an evaluator of the tree,
+// with the extensions of gawk that scripts use. Its files and commands are those of
+// the process that it runs in.
+package awk
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/regex"
+)
+
+// special are the variables that awk itself reads or sets, in the order of
+// their slots.
+var special = []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
+	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO"}
+
+const (
+	varNF = iota
+	varNR
+	varFNR
+	varFS
+	varOFS
+	varORS
+	varRS
+	varFILENAME
+	varSUBSEP
+	varRSTART
+	varRLENGTH
+	varCONVFMT
+	varOFMT
+	varENVIRON
+	varARGC
+	varARGV
+	varRT
+	varPROCINFO
+)
+
+// run is a running program.
+type run struct {
+	c       *command.Call
+	prog    *program
+	globals []cell
+	frame   []*cell // parameters of the running function
+	depth   int     // of calls
+
+	record  string
+	fields  []awkValue // from 1
+	nf      int
+	split   bool // fields are those of the record
+	stale   bool // the record is not that of the fields
+	fs, rs  string
+	fsExpr  regex.Pattern
+	convfmt string
+	ofs     string
+	subsep  string
+
+	input   *inputs
+	streams map[string]*stream
+	regexes map[string]regex.Pattern
+	seed    float64
+	random  random
+	steps   int
+	held    int64 // bytes of arrays, in part reserved
+	charged int64
+	ret     awkValue
+	rtSet   bool
+}
+
+// Errors that change the flow of a program.
+var (
+	errAwkNext     = errors.New("next")
+	errAwkNextFile = errors.New("nextfile")
+	errAwkBreak    = errors.New("break")
+	errAwkContinue = errors.New("continue")
+	errAwkReturn   = errors.New("return")
+)
+
+// awkExit is the statement exit.
+type awkExit struct{ status int }
+
+func (*awkExit) Error() string { return "exit" }
+
+func Main(c *command.Call) int {
+	o, status := c.Options("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
+	if o == nil {
+		return status
+	}
+	var parts []string
+	for _, p := range o.Set {
+		switch p.Name {
+		case "e":
+			parts = append(parts, p.Value)
+		case "f":
+			data, err := c.ReadFile(p.Value)
+			if err != nil {
+				return c.Die(2, "fatal: cannot open source file `%s' for reading: %s", p.Value, command.Text(err))
+			}
+			parts = append(parts, string(data))
+		}
+	}
+	if parts == nil {
+		if len(o.Args) == 0 {
+			c.Warnf("usage: awk [-F fs][-v var=value][prog | -f progfile][file ...]\n")
+			return 2
+		}
+		parts, o.Args = o.Args[:1], o.Args[1:]
+	}
+	prog, err := parseAwk(strings.Join(parts, "\n"))
+	if err != nil {
+		return c.Die(1, "cmd. line:%s", err)
+	}
+	r := newRun(c, prog, o.Args)
+	for _, p := range o.Set {
+		switch p.Name {
+		case "v":
+			if !r.assignment(p.Value) {
+				return c.Die(2, "improper assignment: -v %s", p.Value)
+			}
+		case "F":
+			fs := p.Value
+			if fs == "t" {
+				fs = "\t"
+			}
+			r.assignment("FS=" + fs)
+		}
+	}
+	return r.run()
+}
+
+func newRun(c *command.Call, prog *program, args []string) *run {
+	r := &run{
+		c: c, prog: prog, globals: make([]cell, len(prog.globals)), split: true,
+		streams: map[string]*stream{}, regexes: map[string]regex.Pattern{}, convfmt: "%.6g", ofs: " ", subsep: "\x1c", fs: " ", rs: "\n",
+		random: random{1},
+	}
+	for slot, s := range map[int]string{varFS: " ", varOFS: " ", varORS: "\n", varRS: "\n", varSUBSEP: "\x1c", varCONVFMT: "%.6g", varOFMT: "%.6g", varFILENAME: "", varRT: ""} {
+		r.globals[slot].v = str(s)
+	}
+	for slot, n := range map[int]float64{varNR: 0, varFNR: 0, varNF: 0, varRSTART: 0, varRLENGTH: -1, varARGC: float64(len(args) + 1)} {
+		r.globals[slot].v = num(n)
+	}
+	for _, e := range c.P.Env {
+		k, v, _ := strings.Cut(e, "=")
+		r.globals[varENVIRON].arr().set(k, awkValue{kind: input, s: v})
+	}
+	argv := r.globals[varARGV].arr()
+	for i, a := range append([]string{"awk"}, args...) {
+		argv.set(fmt.Sprint(i), awkValue{kind: input, s: a})
+	}
+	r.globals[varPROCINFO].arr()
+	r.input = &inputs{r: r, next: 1}
+	return r
+}
+
+// assignment performs "name=value", with the escapes of a string constant.
+func (r *run) assignment(arg string) bool {
+	name, value, ok := strings.Cut(arg, "=")
+	if !ok || name == "" || name[0] >= '0' && name[0] <= '9' || strings.ContainsFunc(name, func(ch rune) bool { return ch > 127 || !regex.WordByte(byte(ch)) }) {
+		return false
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); {
+		if value[i] == '\\' {
+			t, n := awkEscape(value[i:])
+			b.WriteString(t)
+			i += n
+			continue
+		}
+		b.WriteByte(value[i])
+		i++
+	}
+	if slot, ok := r.prog.globals[name]; ok {
+		r.setGlobal(slot, awkValue{kind: input, s: b.String()})
+	}
+	return true
+}
+
+// setGlobal assigns to a global variable, and takes note of special ones.
+func (r *run) setGlobal(slot int, v awkValue) {
+	if slot == varNF {
+		r.setNF(int(v.num()))
+		return
+	}
+	r.globals[slot].v = v
+	switch slot {
+	case varFS:
+		r.fs, r.fsExpr = v.str(r.convfmt), nil
+	case varRS:
+		r.rs, r.rtSet = v.str(r.convfmt), false
+	case varOFS:
+		r.ofs = v.str(r.convfmt)
+	case varSUBSEP:
+		r.subsep = v.str(r.convfmt)
+	case varCONVFMT:
+		r.convfmt = v.str(r.convfmt)
+	}
+}
+
+// run runs the whole program.
+func (r *run) run() int {
+	err := r.main()
+	status := 0
+	var exit *awkExit
+	if errors.As(err, &exit) {
+		status, err = exit.status, nil
+	}
+	r.closeAll()
+	switch {
+	case err == nil || errors.Is(err, command.ErrStopped) || r.c.Ctx.Err() != nil:
+	default:
+		return r.c.Die(2, "fatal: %s", command.Text(err))
+	}
+	return status
+}
+
+func (r *run) main() (err error) {
+	for _, b := range r.prog.begin {
+		if err = r.block(b); err != nil {
+			break
+		}
+	}
+	var exit *awkExit
+	if err == nil && (len(r.prog.rules) > 0 || len(r.prog.end) > 0) {
+		err = r.records()
+	}
+	if err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	for _, b := range r.prog.end {
+		if e := r.block(b); e != nil {
+			var again *awkExit
+			if errors.As(e, &again) && exit != nil && again.status == 0 {
+				return exit
+			}
+			return e
+		}
+	}
+	return err
+}
+
+// records runs the rules on every record.
+func (r *run) records() error {
+	for {
+		record, ok, err := r.input.read()
+		if !ok || err != nil {
+			return err
+		}
+		r.setRecord(record)
+		for _, rule := range r.prog.rules {
+			if err = r.rule(rule); err != nil {
+				break
+			}
+		}
+		switch err {
+		case nil, errAwkNext:
+		case errAwkNextFile:
+			r.input.skip()
+		default:
+			return err
+		}
+	}
+}
+
+func (r *run) rule(rule *rule) error {
+	if rule.from != nil && !rule.active {
+		v, err := r.eval(rule.from)
+		if err != nil || !v.truth() {
+			return err
+		}
+		rule.active = rule.to != nil
+	}
+	if rule.active {
+		v, err := r.eval(rule.to)
+		if err != nil {
+			return err
+		}
+		rule.active = !v.truth()
+	}
+	if rule.bare {
+		return r.print(&node{op: "print"})
+	}
+	return r.block(rule.body)
+}
+
+// regex compiles a dynamic expression once.
+func (r *run) regex(source string) (regex.Pattern, error) {
+	if p := r.regexes[source]; p != nil {
+		return p, nil
+	}
+	p, err := regex.Dialect{Extended: true, Escapes: true}.Compile(source)
+	if err != nil {
+		return nil, fmt.Errorf("regular expression compile failed (%s)\n%s", err, source)
+	}
+	if len(r.regexes) > 500 {
+		clear(r.regexes)
+	}
+	r.regexes[source] = p
+	return p, nil
+}
+
+// hold charges what an array or a string takes.
+func (r *run) hold(n int64) error {
+	if r.held += n; r.held > r.charged {
+		if err := r.c.Reserve(1 << 20); err != nil {
+			return err
+		}
+		r.charged += 1 << 20
+	}
+	return nil
+}
+
+// room checks that a string of n bytes is within the budget.
+func (r *run) room(n int) error {
+	if n < 1<<20 {
+		return nil
+	}
+	if err := r.c.Reserve(int64(n)); err != nil {
+		return err
+	}
+	r.c.Release(int64(n))
+	return nil
+}

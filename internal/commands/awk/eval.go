@@ -1,0 +1,360 @@
+package awk
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"coderunner/internal/commands/regex"
+)
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// cell returns a variable's cell.
+func (r *run) cell(n *node) *cell {
+	if n.local {
+		return r.frame[n.slot]
+	}
+	return &r.globals[n.slot]
+}
+
+func (r *run) subscript(list []*node) (string, error) {
+	if len(list) == 1 {
+		v, err := r.eval(list[0])
+		return v.str(r.convfmt), err
+	}
+	parts := make([]string, len(list))
+	for i, n := range list {
+		v, err := r.eval(n)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = v.str(r.convfmt)
+	}
+	return strings.Join(parts, r.subsep), nil
+}
+
+// eval evaluates an expression.
+func (r *run) eval(n *node) (awkValue, error) {
+	switch n.op {
+	case "const":
+		return n.value, nil
+	case "var":
+		if n.local {
+			return r.frame[n.slot].v, nil
+		}
+		if n.slot == varNF {
+			if err := r.splitFields(); err != nil {
+				return awkValue{}, err
+			}
+		}
+		return r.globals[n.slot].v, nil
+	case "field":
+		v, err := r.eval(n.a)
+		if err != nil {
+			return v, err
+		}
+		return r.field(int(v.num()))
+	case "index":
+		key, err := r.subscript(n.list)
+		if err != nil {
+			return awkValue{}, err
+		}
+		e, err := r.element(n.a, key)
+		if err != nil {
+			return awkValue{}, err
+		}
+		return e.v, nil
+	case "group":
+		return r.eval(n.a)
+	case "regex":
+		return awkBool(n.expr.Match([]byte(r.line()))), nil
+	case "assign":
+		v, err := r.eval(n.b)
+		if err != nil {
+			return v, err
+		}
+		return v, r.assign(n.a, v)
+	case "update", "prefix", "postfix":
+		return r.update(n)
+	case "?:":
+		v, err := r.eval(n.a)
+		if err != nil {
+			return v, err
+		}
+		if v.truth() {
+			return r.eval(n.b)
+		}
+		return r.eval(n.c)
+	case "&&", "||":
+		v, err := r.eval(n.a)
+		if err != nil || v.truth() == (n.op == "||") {
+			return awkBool(v.truth()), err
+		}
+		v, err = r.eval(n.b)
+		return awkBool(v.truth()), err
+	case "in":
+		key, err := r.subscript(n.list)
+		return awkBool(r.cell(n.a).arr().has(key)), err
+	case "~", "!~":
+		return r.matches(n)
+	case "unary":
+		v, err := r.eval(n.a)
+		switch n.text {
+		case "!":
+			return awkBool(!v.truth()), err
+		case "-":
+			return num(-v.num()), err
+		}
+		return num(v.num()), err
+	case "call":
+		return r.call(n)
+	case "builtin":
+		return n.builtin.run(r, n.list)
+	case "getline":
+		return r.getline(n)
+	}
+	return r.binary(n)
+}
+
+func (r *run) element(array *node, key string) (*entry, error) {
+	e, made := r.cell(array).arr().get(key)
+	if made {
+		return e, r.hold(int64(len(key)) + 128)
+	}
+	return e, nil
+}
+
+func (r *run) binary(n *node) (awkValue, error) {
+	a, err := r.eval(n.a)
+	if err != nil {
+		return a, err
+	}
+	b, err := r.eval(n.b)
+	if err != nil {
+		return b, err
+	}
+	switch n.op {
+	case "concat":
+		s, t := a.str(r.convfmt), b.str(r.convfmt)
+		return str(s + t), r.room(len(s) + len(t))
+	case "arith":
+		return arith(n.text, a.num(), b.num())
+	}
+	d := r.compare(a, b)
+	switch n.op {
+	case "<":
+		return awkBool(d < 0), nil
+	case "<=":
+		return awkBool(d <= 0), nil
+	case "==":
+		return awkBool(d == 0), nil
+	case "!=":
+		return awkBool(d != 0), nil
+	case ">":
+		return awkBool(d > 0), nil
+	}
+	return awkBool(d >= 0), nil
+}
+
+func (r *run) compare(a, b awkValue) int {
+	if a.numeric() && b.numeric() {
+		return compareFloat(a.num(), b.num())
+	}
+	return strings.Compare(a.str(r.convfmt), b.str(r.convfmt))
+}
+
+func arith(op string, a, b float64) (awkValue, error) {
+	switch op {
+	case "+":
+		return num(a + b), nil
+	case "-":
+		return num(a - b), nil
+	case "*":
+		return num(a * b), nil
+	case "/":
+		if b == 0 {
+			return awkValue{}, errors.New("division by zero")
+		}
+		return num(a / b), nil
+	case "%":
+		if b == 0 {
+			return awkValue{}, errors.New("division by zero in %")
+		}
+		return num(math.Mod(a, b)), nil
+	}
+	return num(math.Pow(a, b)), nil
+}
+
+// matches is "~" and "!~".
+func (r *run) matches(n *node) (awkValue, error) {
+	v, err := r.eval(n.a)
+	if err != nil {
+		return v, err
+	}
+	p, err := r.pattern(n.b)
+	if err != nil {
+		return v, err
+	}
+	return awkBool(p.Match([]byte(v.str(r.convfmt))) == (n.op == "~")), nil
+}
+
+// pattern is an expression used as a regular one.
+func (r *run) pattern(n *node) (regex.Pattern, error) {
+	if n.op == "regex" {
+		return n.expr, nil
+	}
+	v, err := r.eval(n)
+	if err != nil {
+		return nil, err
+	}
+	return r.regex(v.str(r.convfmt))
+}
+
+// assign sets a variable, an element or a field.
+func (r *run) assign(n *node, v awkValue) error {
+	switch n.op {
+	case "var":
+		if n.local {
+			r.frame[n.slot].v = v
+			return nil
+		}
+		r.setGlobal(n.slot, v)
+		return nil
+	case "index":
+		key, err := r.subscript(n.list)
+		if err != nil {
+			return err
+		}
+		e, err := r.element(n.a, key)
+		if err != nil {
+			return err
+		}
+		if grown := len(v.s) - len(e.v.s); grown > 0 {
+			if err := r.hold(int64(grown)); err != nil {
+				return err
+			}
+		}
+		e.v = v
+		return nil
+	}
+	at, err := r.eval(n.a)
+	if err != nil {
+		return err
+	}
+	return r.setField(int(at.num()), v)
+}
+
+// update is x += y, ++x and x++.
+func (r *run) update(n *node) (awkValue, error) {
+	// An element is found once, so that a subscript with an effect has it once.
+	if n.a.op == "index" {
+		key, err := r.subscript(n.a.list)
+		if err != nil {
+			return awkValue{}, err
+		}
+		by, op, err := r.operand(n)
+		if err != nil {
+			return awkValue{}, err
+		}
+		e, err := r.element(n.a.a, key)
+		if err != nil {
+			return awkValue{}, err
+		}
+		old := e.v.num()
+		v, err := arith(op, old, by)
+		e.v = v
+		if n.op == "postfix" {
+			return num(old), err
+		}
+		return v, err
+	}
+	by, op, err := r.operand(n)
+	if err != nil {
+		return awkValue{}, err
+	}
+	target := n.a
+	if target.op == "field" {
+		at, err := r.eval(target.a)
+		if err != nil {
+			return at, err
+		}
+		target = &node{op: "field", a: &node{op: "const", value: at}}
+	}
+	was, err := r.eval(target)
+	if err != nil {
+		return was, err
+	}
+	old := was.num()
+	v, err := arith(op, old, by)
+	if err != nil {
+		return v, err
+	}
+	if n.op == "postfix" {
+		return num(old), r.assign(target, v)
+	}
+	return v, r.assign(target, v)
+}
+
+func (r *run) operand(n *node) (by float64, op string, err error) {
+	if n.op != "update" {
+		return 1, n.text[:1], nil
+	}
+	v, err := r.eval(n.b)
+	return v.num(), n.text, err
+}
+
+// call calls a function of the program. Arrays are passed by reference.
+func (r *run) call(n *node) (awkValue, error) {
+	if len(n.list) > len(n.fn.params) {
+		return awkValue{}, fmt.Errorf("function %s called with more arguments than it has", n.fn.name)
+	}
+	if r.depth++; r.depth > calls {
+		return awkValue{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, calls)
+	}
+	defer func() { r.depth-- }()
+	if err := r.tick(); err != nil {
+		return awkValue{}, err
+	}
+	frame := make([]*cell, len(n.fn.params))
+	for i := range frame {
+		frame[i] = &cell{}
+		if i >= len(n.list) {
+			continue
+		}
+		arg := n.list[i]
+		if arg.op == "var" && arg.slot != varNF {
+			c := r.cell(arg)
+			if c.array != nil {
+				frame[i].array = c.array
+			} else if frame[i].v = c.v; c.v.kind == unset {
+				frame[i].from = c
+			}
+			continue
+		}
+		v, err := r.eval(arg)
+		if err != nil {
+			return v, err
+		}
+		frame[i].v = v
+	}
+	saved := r.frame
+	r.frame, r.ret = frame, awkValue{}
+	err := r.block(n.fn.body)
+	r.frame = saved
+	v := r.ret
+	r.ret = awkValue{}
+	if err == errAwkReturn {
+		err = nil
+	}
+	return v, err
+}

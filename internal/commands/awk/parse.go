@@ -1,0 +1,344 @@
+package awk
+
+import (
+	"fmt"
+	"slices"
+)
+
+// depth bounds the nesting of expressions and statements, and of calls.
+const (
+	depth = 1000
+	calls = 10000
+)
+
+// parser is a recursive-descent parser. Errors unwind it by a panic with an
+// *mistake, which parseAwk recovers.
+type parser struct {
+	lex    lexer
+	tok    token
+	prog   *program
+	locals []string
+	depth  int
+	noIn   bool // "in" is for's, not an operator
+	noGT   bool // ">" is print's redirection
+	inFunc bool
+}
+
+func parseAwk(src string) (prog *program, err error) {
+	p := &parser{
+		lex:  lexer{src: src, line: 1},
+		prog: &program{functions: map[string]*function{}, globals: map[string]int{}},
+	}
+	for _, name := range special {
+		p.global(name)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*mistake)
+			if !ok {
+				panic(r)
+			}
+			prog, err = nil, e
+		}
+	}()
+	p.lex.last = token{kind: newline}
+	p.advance()
+	p.program()
+	for _, f := range p.prog.functions {
+		if !f.defined {
+			panic(&mistake{f.line, "function " + f.name + " never defined"})
+		}
+	}
+	return p.prog, nil
+}
+
+func (p *parser) advance() {
+	t, err := p.lex.next()
+	if err != nil {
+		panic(err.(*mistake))
+	}
+	p.tok = t
+}
+
+func (p *parser) fail(format string, args ...any) {
+	panic(&mistake{p.tok.line, fmt.Sprintf(format, args...)})
+}
+
+// is reports whether the token is a keyword or punctuation.
+func (p *parser) is(words ...string) bool {
+	return (p.tok.kind == word || p.tok.kind == punct) && slices.Contains(words, p.tok.text)
+}
+
+func (p *parser) accept(word string) bool {
+	if p.is(word) {
+		p.advance()
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(word string) {
+	if !p.accept(word) {
+		p.fail("syntax error at or near %s", p.near())
+	}
+}
+
+func (p *parser) near() string {
+	if p.tok.kind == newline {
+		return "end of line"
+	}
+	return p.tok.text
+}
+
+func (p *parser) newlines() {
+	for p.tok.kind == newline {
+		p.advance()
+	}
+}
+
+func (p *parser) ends() {
+	for p.tok.kind == newline || p.is(";") {
+		p.advance()
+	}
+}
+
+func (p *parser) global(name string) int {
+	slot, ok := p.prog.globals[name]
+	if !ok {
+		slot = len(p.prog.globals)
+		p.prog.globals[name] = slot
+	}
+	return slot
+}
+
+func (p *parser) program() {
+	for p.ends(); p.tok.kind != eOF; p.ends() {
+		switch {
+		case p.accept("BEGIN"):
+			p.prog.begin = append(p.prog.begin, p.block())
+		case p.accept("END"):
+			p.prog.end = append(p.prog.end, p.block())
+		case p.is("function", "func"):
+			p.advance()
+			p.function()
+		default:
+			r := &rule{}
+			if !p.is("{") {
+				r.from = p.expr()
+				if p.accept(",") {
+					p.newlines()
+					r.to = p.expr()
+				}
+			}
+			if r.bare = !p.is("{"); !r.bare {
+				r.body = p.block()
+			}
+			p.prog.rules = append(p.prog.rules, r)
+		}
+	}
+}
+
+func (p *parser) named(name string) *function {
+	f := p.prog.functions[name]
+	if f == nil {
+		f = &function{name: name, line: p.tok.line}
+		p.prog.functions[name] = f
+	}
+	return f
+}
+
+func (p *parser) function() {
+	if p.tok.kind != awkName && p.tok.kind != call {
+		p.fail("syntax error at or near %s", p.near())
+	}
+	f := p.named(p.tok.text)
+	if f.defined {
+		p.fail("function %s is defined twice", f.name)
+	}
+	f.defined = true
+	p.advance()
+	p.expect("(")
+	for !p.is(")") {
+		if p.tok.kind != awkName {
+			p.fail("syntax error at or near %s", p.near())
+		}
+		f.params = append(f.params, p.tok.text)
+		p.advance()
+		if !p.accept(",") {
+			break
+		}
+		p.newlines()
+	}
+	p.expect(")")
+	p.newlines()
+	p.locals, p.inFunc = f.params, true
+	f.body = p.block()
+	p.locals, p.inFunc = nil, false
+}
+
+func (p *parser) block() []*node {
+	p.newlines()
+	p.expect("{")
+	list := p.statements()
+	p.expect("}")
+	return list
+}
+
+func (p *parser) statements() (list []*node) {
+	for p.ends(); !p.is("}") && p.tok.kind != eOF; p.ends() {
+		list = append(list, p.statement())
+	}
+	return list
+}
+
+// body is a statement or a block after if, while and for.
+func (p *parser) body() []*node {
+	p.newlines()
+	if p.accept(";") {
+		return nil
+	}
+	if p.is("{") {
+		return p.block()
+	}
+	s := p.statement()
+	return []*node{s}
+}
+
+// end ends a simple statement.
+func (p *parser) end() {
+	switch {
+	case p.is("}") || p.tok.kind == eOF:
+	case p.is(";") || p.tok.kind == newline:
+		p.advance()
+	default:
+		p.fail("syntax error at or near %s", p.near())
+	}
+}
+
+func (p *parser) deeper() func() {
+	if p.depth++; p.depth > depth {
+		p.fail("the program is nested too deeply")
+	}
+	return func() { p.depth-- }
+}
+
+func (p *parser) statement() *node {
+	defer p.deeper()()
+	n := &node{line: p.tok.line}
+	switch {
+	case p.is("{"):
+		n.op, n.body = "block", p.block()
+	case p.accept("if"):
+		n.op = "if"
+		p.expect("(")
+		n.a = p.expr()
+		p.expect(")")
+		n.body = p.body()
+		save, lex := p.tok, p.lex
+		p.ends()
+		if p.accept("else") {
+			n.list = p.body()
+		} else {
+			p.tok, p.lex = save, lex
+		}
+	case p.accept("while"):
+		n.op = "while"
+		p.expect("(")
+		n.a = p.expr()
+		p.expect(")")
+		n.body = p.body()
+	case p.accept("do"):
+		n.op, n.body = "do", p.body()
+		p.ends()
+		p.expect("while")
+		p.expect("(")
+		n.a = p.expr()
+		p.expect(")")
+		p.end()
+	case p.accept("for"):
+		p.forLoop(n)
+	case p.accept("switch"):
+		p.choice(n)
+	case p.is("break", "continue", "next", "nextfile"):
+		n.op = p.tok.text
+		p.advance()
+		p.end()
+	case p.is("exit", "return"):
+		n.op = p.tok.text
+		if n.op == "return" && !p.inFunc {
+			p.fail("return outside function body")
+		}
+		p.advance()
+		if !p.is(";", "}") && p.tok.kind != newline && p.tok.kind != eOF {
+			n.a = p.expr()
+		}
+		p.end()
+	case p.accept("delete"):
+		n.op, n.a = "delete", p.variable()
+		if p.accept("[") {
+			n.list = p.exprs("]")
+			p.expect("]")
+		}
+		p.end()
+	default:
+		n = p.simple()
+		p.end()
+	}
+	return n
+}
+
+func (p *parser) choice(n *node) {
+	n.op = "switch"
+	p.expect("(")
+	n.a = p.expr()
+	p.expect(")")
+	p.newlines()
+	p.expect("{")
+	for p.ends(); !p.is("}"); p.ends() {
+		c := &node{op: "case", line: p.tok.line}
+		if p.accept("default") {
+			c.op = "default"
+		} else {
+			p.expect("case")
+			c.a = p.primary()
+		}
+		p.expect(":")
+		for p.ends(); !p.is("case", "default", "}"); p.ends() {
+			c.body = append(c.body, p.statement())
+		}
+		n.list = append(n.list, c)
+	}
+	p.expect("}")
+}
+
+func (p *parser) forLoop(n *node) {
+	n.op = "for"
+	p.expect("(")
+	if p.tok.kind == awkName {
+		save, lex := p.tok, p.lex
+		name := p.variable()
+		if p.accept("in") && p.tok.kind == awkName {
+			array := p.variable()
+			if p.accept(")") {
+				n.op, n.a, n.b, n.body = "forin", name, array, p.body()
+				return
+			}
+		}
+		p.tok, p.lex = save, lex
+	}
+	if !p.is(";") {
+		n.list = []*node{p.simple()}
+	}
+	p.expect(";")
+	p.newlines()
+	if !p.is(";") {
+		n.a = p.expr()
+	}
+	p.expect(";")
+	p.newlines()
+	if !p.is(")") {
+		n.b = p.simple()
+	}
+	p.expect(")")
+	n.body = p.body()
+}

@@ -1,0 +1,183 @@
+package awk
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/regex"
+	"coderunner/pyodide/abi"
+)
+
+// reader reads records.
+type reader struct {
+	l    *command.Lines
+	r    *bufio.Reader
+	rest []byte // read ahead for an RS that is an expression
+	eof  bool
+}
+
+func (r *run) reader(in io.Reader) *reader {
+	l := r.c.Lines(in, '\n')
+	return &reader{l: l, r: l.R}
+}
+
+// record reads a record as RS says.
+func (a *reader) record(r *run) (string, bool, error) {
+	if len(r.rs) == 1 && len(a.rest) == 0 {
+		a.l.Delim = r.rs[0]
+		line, ok := a.l.Next()
+		if !ok && a.l.Err != nil {
+			return "", false, a.l.Err
+		}
+		return string(line), ok, nil
+	}
+	if r.rs == "" && len(a.rest) == 0 {
+		return a.paragraph()
+	}
+	var re regex.Pattern
+	var err error
+	switch {
+	case r.rs == "":
+		re, err = r.regex("\n\n+")
+	case len(r.rs) == 1:
+		re = regex.Fixed(r.rs)
+	default:
+		re, err = r.regex(r.rs)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	for {
+		if found := re.FindAllSubmatchIndex(a.rest, 1); found != nil && found[0][1] > found[0][0] && (found[0][1] < len(a.rest) || a.eof) {
+			m := found[0]
+			record := string(a.rest[:m[0]])
+			r.globals[varRT].v = str(string(a.rest[m[0]:m[1]]))
+			a.rest = a.rest[m[1]:]
+			return record, true, nil
+		}
+		if a.eof {
+			record := bytes.TrimSuffix(a.rest, []byte("\n"))
+			a.rest = nil
+			r.globals[varRT].v = str("")
+			return string(record), len(record) > 0, nil
+		}
+		buf := make([]byte, command.CopySize)
+		n, err := a.r.Read(buf)
+		if err := r.room(len(a.rest) + n); err != nil {
+			return "", false, err
+		}
+		a.rest = append(a.rest[:len(a.rest):len(a.rest)], buf[:n]...)
+		if a.eof = err == io.EOF; err != nil && !a.eof {
+			return "", false, err
+		}
+	}
+}
+
+// paragraph reads lines up to an empty one.
+func (a *reader) paragraph() (string, bool, error) {
+	a.l.Delim = '\n'
+	var b strings.Builder
+	some := false
+	for {
+		line, ok := a.l.Next()
+		switch {
+		case !ok && a.l.Err != nil:
+			return "", false, a.l.Err
+		case !ok:
+			return b.String(), some, nil
+		case len(line) == 0 && some:
+			return b.String(), true, nil
+		case len(line) == 0:
+			continue
+		}
+		if some {
+			b.WriteByte('\n')
+		}
+		some = true
+		b.Write(line)
+	}
+}
+
+// inputs are the operands: files and assignments.
+type inputs struct {
+	r      *run
+	next   int // of ARGV
+	cur    *reader
+	closer io.Closer
+	any    bool
+	done   bool
+}
+
+// read reads the next record of the files.
+func (in *inputs) read() (string, bool, error) {
+	r := in.r
+	for !in.done {
+		if in.cur == nil {
+			if err := in.open(); err != nil {
+				return "", false, err
+			}
+			continue
+		}
+		s, ok, err := in.cur.record(r)
+		if err != nil && errors.Is(err, abi.EISDIR) {
+			ok, err = false, nil
+		}
+		if ok || err != nil {
+			r.globals[varNR].v = num(r.globals[varNR].v.num() + 1)
+			r.globals[varFNR].v = num(r.globals[varFNR].v.num() + 1)
+			return s, ok, err
+		}
+		in.skip()
+	}
+	return "", false, nil
+}
+
+// skip ends the current file.
+func (in *inputs) skip() {
+	if in.cur != nil {
+		in.closer.Close()
+		in.cur = nil
+	}
+}
+
+// open opens the next file of ARGV, standard input if there is none.
+func (in *inputs) open() error {
+	r := in.r
+	argv := r.globals[varARGV].arr()
+	for in.next < int(r.globals[varARGC].v.num()) {
+		e := argv.m[fmt.Sprint(in.next)]
+		in.next++
+		if e == nil || e.v.str("") == "" {
+			continue
+		}
+		name := e.v.str(r.convfmt)
+		if r.assignment(name) {
+			continue
+		}
+		in.any = true
+		f, err := r.c.Open(name)
+		if err != nil {
+			return fmt.Errorf("cannot open file `%s' for reading: %s", name, command.Text(err))
+		}
+		in.start(name, f)
+		return nil
+	}
+	if in.any {
+		in.done = true
+		return nil
+	}
+	in.any = true
+	in.start("", io.NopCloser(r.c.In()))
+	return nil
+}
+
+func (in *inputs) start(name string, f io.ReadCloser) {
+	in.cur, in.closer = in.r.reader(f), f
+	in.r.globals[varFILENAME].v = str(name)
+	in.r.globals[varFNR].v = num(0)
+}

@@ -1,0 +1,208 @@
+package awk
+
+import (
+	"slices"
+	"strings"
+
+	"coderunner/internal/commands/command"
+)
+
+// block runs statements.
+func (r *run) block(list []*node) error {
+	for _, n := range list {
+		if err := r.statement(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tick looks now and then whether the program should end.
+func (r *run) tick() error {
+	if r.steps++; r.steps&0x3ff == 0 && r.c.Stopped() {
+		return command.ErrStopped
+	}
+	return nil
+}
+
+func (r *run) statement(n *node) error {
+	switch n.op {
+	case "expr":
+		_, err := r.eval(n.a)
+		return err
+	case "print", "printf":
+		return r.print(n)
+	case "if":
+		v, err := r.eval(n.a)
+		if err != nil {
+			return err
+		}
+		if v.truth() {
+			return r.block(n.body)
+		}
+		return r.block(n.list)
+	case "block":
+		return r.block(n.body)
+	case "while", "do", "for":
+		return r.loop(n)
+	case "forin":
+		return r.forIn(n)
+	case "switch":
+		return r.choose(n)
+	case "next":
+		return errAwkNext
+	case "nextfile":
+		return errAwkNextFile
+	case "break":
+		return errAwkBreak
+	case "continue":
+		return errAwkContinue
+	case "delete":
+		return r.remove(n)
+	}
+	// exit and return
+	v := awkValue{}
+	if n.a != nil {
+		var err error
+		if v, err = r.eval(n.a); err != nil {
+			return err
+		}
+	}
+	if n.op == "return" {
+		r.ret = v
+		return errAwkReturn
+	}
+	return &awkExit{int(v.num()) & 0xff}
+}
+
+func (r *run) loop(n *node) error {
+	if n.op == "for" && n.list != nil {
+		if err := r.statement(n.list[0]); err != nil {
+			return err
+		}
+	}
+	for first := true; ; first = false {
+		if err := r.tick(); err != nil {
+			return err
+		}
+		if n.a != nil && (n.op != "do" || !first) {
+			v, err := r.eval(n.a)
+			if err != nil || !v.truth() {
+				return err
+			}
+		}
+		switch err := r.block(n.body); err {
+		case nil, errAwkContinue:
+		case errAwkBreak:
+			return nil
+		default:
+			return err
+		}
+		if n.op == "for" && n.b != nil {
+			if err := r.statement(n.b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *run) forIn(n *node) error {
+	arr := r.cell(n.b).arr()
+	keys := arr.list()
+	r.sortKeys(arr, keys)
+	for _, k := range keys {
+		if !arr.has(k) {
+			continue
+		}
+		if err := r.tick(); err != nil {
+			return err
+		}
+		if err := r.assign(n.a, awkValue{kind: input, s: k}); err != nil {
+			return err
+		}
+		switch err := r.block(n.body); err {
+		case nil, errAwkContinue:
+		case errAwkBreak:
+			return nil
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// sortKeys orders keys by PROCINFO["sorted_in"], as gawk does.
+func (r *run) sortKeys(arr *array, keys []string) {
+	e := r.globals[varPROCINFO].arr().m["sorted_in"]
+	if e == nil {
+		return
+	}
+	less := map[string]func(a, b string) int{
+		"@ind_str": strings.Compare,
+		"@ind_num": func(a, b string) int { return compareFloat(number0(a), number0(b)) },
+		"@val_num": func(a, b string) int { return compareFloat(arr.m[a].v.num(), arr.m[b].v.num()) },
+		"@val_str": func(a, b string) int { return strings.Compare(arr.m[a].v.str(r.convfmt), arr.m[b].v.str(r.convfmt)) },
+	}
+	order, down := strings.CutSuffix(e.v.str(r.convfmt), "_desc")
+	if compare := less[strings.TrimSuffix(order, "_asc")]; compare != nil {
+		slices.SortStableFunc(keys, func(a, b string) int {
+			if down {
+				a, b = b, a
+			}
+			return compare(a, b)
+		})
+	}
+}
+
+func (r *run) choose(n *node) error {
+	v, err := r.eval(n.a)
+	if err != nil {
+		return err
+	}
+	at := -1
+	for i, c := range n.list {
+		if c.op == "default" {
+			if at < 0 {
+				at = i
+			}
+			continue
+		}
+		if c.a.op == "regex" {
+			if c.a.expr.Match([]byte(v.str(r.convfmt))) {
+				at = i
+				break
+			}
+			continue
+		}
+		w, err := r.eval(c.a)
+		if err != nil {
+			return err
+		}
+		if r.compare(v, w) == 0 {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	for _, c := range n.list[at:] {
+		if err := r.block(c.body); err == errAwkBreak {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) remove(n *node) error {
+	arr := r.cell(n.a).arr()
+	if n.list == nil {
+		arr.clear()
+		return nil
+	}
+	key, err := r.subscript(n.list)
+	delete(arr.m, key)
+	return err
+}

@@ -1,0 +1,314 @@
+package awk
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"coderunner/internal/commands/printf"
+)
+
+func length(r *run, args []*node) (awkValue, error) {
+	if len(args) == 0 {
+		return num(float64(utf8.RuneCountInString(r.line()))), nil
+	}
+	if args[0].op == "var" {
+		if c := r.cell(args[0]); c.array != nil || c.from != nil && c.from.array != nil {
+			return num(float64(len(c.arr().m))), nil
+		}
+	}
+	s, err := r.strs(args[0])
+	if err != nil {
+		return awkValue{}, err
+	}
+	return num(float64(utf8.RuneCountInString(s[0]))), nil
+}
+
+func substr(r *run, args []*node) (awkValue, error) {
+	s, err := r.strs(args[0])
+	if err != nil {
+		return awkValue{}, err
+	}
+	from, err := r.eval(args[1])
+	if err != nil {
+		return from, err
+	}
+	start, end := math.RoundToEven(from.num()), math.Inf(1)
+	if len(args) > 2 {
+		n, err := r.eval(args[2])
+		if err != nil {
+			return n, err
+		}
+		end = start + math.RoundToEven(n.num())
+	}
+	runes := utf8.RuneCountInString(s[0])
+	lo, hi := int(max(1, min(start, float64(runes+1)))), int(max(1, min(end, float64(runes+1))))
+	if math.IsNaN(start) || math.IsNaN(end) || hi <= lo {
+		return str(""), nil
+	}
+	if runes == len(s[0]) {
+		return str(s[0][lo-1 : hi-1]), nil
+	}
+	return str(string([]rune(s[0])[lo-1 : hi-1])), nil
+}
+
+func index(r *run, args []*node) (awkValue, error) {
+	s, err := r.strs(args...)
+	if err != nil {
+		return awkValue{}, err
+	}
+	at := strings.Index(s[0], s[1])
+	if at < 0 {
+		return num(0), nil
+	}
+	return num(float64(utf8.RuneCountInString(s[0][:at]) + 1)), nil
+}
+
+func split(r *run, args []*node) (awkValue, error) {
+	s, err := r.strs(args[0])
+	if err != nil {
+		return awkValue{}, err
+	}
+	arr, err := r.array(args[1])
+	if err != nil {
+		return awkValue{}, err
+	}
+	fs, expr := r.fs, r.fsExpr
+	if len(args) > 2 {
+		if args[2].op == "regex" {
+			fs, expr = "", args[2].expr
+		} else {
+			sep, err := r.strs(args[2])
+			if err != nil {
+				return awkValue{}, err
+			}
+			fs, expr = sep[0], nil
+		}
+	}
+	parts, err := r.cut(s[0], fs, expr, false, nil)
+	if err != nil {
+		return awkValue{}, err
+	}
+	arr.clear()
+	for i, p := range parts {
+		if err := r.hold(int64(len(p.s)) + 128); err != nil {
+			return awkValue{}, err
+		}
+		arr.set(strconv.Itoa(i+1), p)
+	}
+	return num(float64(len(parts))), nil
+}
+
+func match(r *run, args []*node) (awkValue, error) {
+	s, err := r.strs(args[0])
+	if err != nil {
+		return awkValue{}, err
+	}
+	p, err := r.pattern(args[1])
+	if err != nil {
+		return awkValue{}, err
+	}
+	start, length := 0, -1
+	found := p.FindAllSubmatchIndex([]byte(s[0]), 1)
+	if found != nil {
+		start = utf8.RuneCountInString(s[0][:found[0][0]]) + 1
+		length = utf8.RuneCountInString(s[0][found[0][0]:found[0][1]])
+	}
+	r.globals[varRSTART].v, r.globals[varRLENGTH].v = num(float64(start)), num(float64(length))
+	if len(args) > 2 {
+		arr, err := r.array(args[2])
+		if err != nil {
+			return awkValue{}, err
+		}
+		arr.clear()
+		for i := 0; found != nil && i < len(found[0]); i += 2 {
+			if m := found[0][i : i+2]; m[0] >= 0 {
+				arr.set(strconv.Itoa(i/2), awkValue{kind: input, s: s[0][m[0]:m[1]]})
+			}
+		}
+	}
+	return num(float64(start)), nil
+}
+
+func sub(r *run, args []*node) (awkValue, error) { return r.replace(args, 1) }
+
+func gsub(r *run, args []*node) (awkValue, error) { return r.replace(args, -1) }
+
+// replace is sub and gsub.
+func (r *run) replace(args []*node, n int) (awkValue, error) {
+	p, err := r.pattern(args[0])
+	if err != nil {
+		return awkValue{}, err
+	}
+	with, err := r.strs(args[1])
+	if err != nil {
+		return awkValue{}, err
+	}
+	target := &node{op: "field", a: &node{op: "const"}}
+	if len(args) > 2 {
+		target = args[2]
+	}
+	v, err := r.eval(target)
+	if err != nil {
+		return v, err
+	}
+	s := []byte(v.str(r.convfmt))
+	found := p.FindAllSubmatchIndex(s, n)
+	if found == nil {
+		return num(0), nil
+	}
+	out, err := r.replaced(s, found, with[0], false)
+	if err != nil {
+		return v, err
+	}
+	if !target.lvalue() {
+		return num(float64(len(found))), nil
+	}
+	return num(float64(len(found))), r.assign(target, str(out))
+}
+
+// replaced puts the replacement in the place of all matches: "&" is the match,
+// with groups also \1 and so on.
+func (r *run) replaced(s []byte, found [][]int, with string, groups bool) (string, error) {
+	var b strings.Builder
+	end := 0
+	for _, m := range found {
+		b.Write(s[end:m[0]])
+		end = m[1]
+		for i := 0; i < len(with); i++ {
+			switch ch := with[i]; {
+			case ch == '&':
+				b.Write(s[m[0]:m[1]])
+			case ch == '\\' && i+1 < len(with) && (with[i+1] == '&' || with[i+1] == '\\'):
+				i++
+				b.WriteByte(with[i])
+			case ch == '\\' && groups && i+1 < len(with) && with[i+1] >= '0' && with[i+1] <= '9':
+				i++
+				if g := int(with[i]-'0') * 2; g < len(m) && m[g] >= 0 {
+					b.Write(s[m[g]:m[g+1]])
+				}
+			default:
+				b.WriteByte(ch)
+			}
+		}
+		if err := r.room(b.Len()); err != nil {
+			return "", err
+		}
+	}
+	b.Write(s[end:])
+	return b.String(), nil
+}
+
+func gensub(r *run, args []*node) (awkValue, error) {
+	p, err := r.pattern(args[0])
+	if err != nil {
+		return awkValue{}, err
+	}
+	s, err := r.strs(args[1:3]...)
+	if err != nil {
+		return awkValue{}, err
+	}
+	subject := r.line()
+	if len(args) > 3 {
+		t, err := r.strs(args[3])
+		if err != nil {
+			return awkValue{}, err
+		}
+		subject = t[0]
+	}
+	found := p.FindAllSubmatchIndex([]byte(subject), -1)
+	if how := s[1]; how == "" || how[0]|32 != 'g' {
+		nth := max(1, int(number0(how)))
+		if nth > len(found) {
+			return str(subject), nil
+		}
+		found = found[nth-1 : nth]
+	}
+	out, err := r.replaced([]byte(subject), found, s[0], true)
+	return str(out), err
+}
+
+func sprintfCall(r *run, args []*node) (awkValue, error) {
+	var values []awkValue
+	for _, a := range args {
+		v, err := r.eval(a)
+		if err != nil {
+			return v, err
+		}
+		values = append(values, v)
+	}
+	s, err := r.sprintf(values)
+	return str(s), err
+}
+
+func (r *run) sprintf(values []awkValue) (string, error) {
+	s := sprintf(values[0].str(r.convfmt), values[1:], r.convfmt)
+	return s, r.room(len(s))
+}
+
+// sprintf formats values; missing ones are empty.
+func sprintf(format string, values []awkValue, convfmt string) string {
+	var b strings.Builder
+	take := func() (v awkValue) {
+		if len(values) > 0 {
+			v, values = values[0], values[1:]
+		}
+		return v
+	}
+	for format != "" {
+		at := strings.IndexByte(format, '%')
+		if at < 0 {
+			b.WriteString(format)
+			break
+		}
+		b.WriteString(format[:at])
+		format = format[at:]
+		if strings.HasPrefix(format, "%%") {
+			b.WriteByte('%')
+			format = format[2:]
+			continue
+		}
+		d, rest, ok := printf.NextDirective(format)
+		if !ok {
+			b.WriteString(format)
+			break
+		}
+		format = rest
+		if d.StarWidth {
+			d.Star(true, int(take().num()))
+		}
+		if d.StarPrec {
+			d.Star(false, int(take().num()))
+		}
+		switch d.Verb {
+		case 'd', 'i':
+			n := take().num()
+			if math.IsNaN(n) || math.IsInf(n, 0) || math.Abs(n) >= 1<<63 {
+				d.Verb, d.Precision = 'f', 0
+				b.WriteString(d.FormatFloat(n))
+				continue
+			}
+			b.WriteString(d.FormatInt(int64(n)))
+		case 'o', 'x', 'X', 'u':
+			b.WriteString(d.FormatUint(uint64(int64(take().num()))))
+		case 'e', 'f', 'g', 'E', 'F', 'G':
+			b.WriteString(d.FormatFloat(take().num()))
+		case 'c':
+			v := take()
+			s := v.str(convfmt)
+			if v.kind == numeric {
+				s = string(rune(int(v.n)))
+			} else if s != "" {
+				_, n := utf8.DecodeRuneInString(s)
+				s = s[:n]
+			}
+			b.WriteString(d.FormatString(s))
+		case 's':
+			b.WriteString(d.FormatString(take().str(convfmt)))
+		default:
+			b.WriteString(d.Source)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,183 @@
+package awk
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"coderunner/internal/commands/printf"
+)
+
+// awkValue is a value of awk: a number, a string, or a string from the input
+// that compares as a number if it looks like one.
+type awkValue struct {
+	kind kind
+	n    float64
+	s    string
+}
+
+type kind byte
+
+const (
+	unset kind = iota
+	numeric
+	awkText
+	input // may look like a number
+)
+
+func num(n float64) awkValue { return awkValue{kind: numeric, n: n} }
+func str(s string) awkValue  { return awkValue{kind: awkText, s: s} }
+
+func awkBool(b bool) awkValue {
+	if b {
+		return num(1)
+	}
+	return num(0)
+}
+
+// num is the value as a number.
+func (v awkValue) num() float64 {
+	if v.kind == numeric {
+		return v.n
+	}
+	if v.s == "" {
+		return 0
+	}
+	return number0(v.s)
+}
+
+// number0 is the number at the start of s, 0 without one.
+func number0(s string) float64 {
+	// Short decimal integers, which most fields are.
+	if len(s) < 16 {
+		n, i := 0, 0
+		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			n = n*10 + int(s[i]-'0')
+		}
+		if i > 0 && i == len(s) {
+			return float64(n)
+		}
+	}
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	if s == "" || s[0] > '9' {
+		return 0
+	}
+	if rest := strings.TrimLeft(s, "+-"); rest == "" || rest[0] > '9' {
+		return 0 // no "inf" and "nan"
+	}
+	f, _ := strconv.ParseFloat(s[:printf.FloatLen(s)], 64)
+	return f
+}
+
+// numeric reports whether the value compares as a number.
+func (v awkValue) numeric() bool {
+	switch v.kind {
+	case numeric, unset:
+		return true
+	case input:
+		s := strings.Trim(v.s, " \t\n\v\f\r")
+		if s == "" || s[0] > '9' || strings.TrimLeft(s, "+-") == "" || strings.TrimLeft(s, "+-")[0] > '9' {
+			return false
+		}
+		return printf.FloatLen(s) == len(s)
+	}
+	return false
+}
+
+// str is the value as a string; format is CONVFMT or OFMT.
+func (v awkValue) str(format string) string {
+	if v.kind != numeric {
+		return v.s
+	}
+	return formatNumber(v.n, format)
+}
+
+func formatNumber(n float64, format string) string {
+	switch {
+	case n == math.Trunc(n) && math.Abs(n) < 1e18:
+		return strconv.FormatInt(int64(n), 10)
+	case n == math.Trunc(n) && !math.IsInf(n, 0):
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	case format == "%.6g" && !math.IsInf(n, 0) && !math.IsNaN(n):
+		return printf.Directive{Verb: 'g', Width: -1, Precision: 6}.FormatFloat(n)
+	}
+	return sprintf(format, []awkValue{num(n)}, format)
+}
+
+func (v awkValue) truth() bool {
+	switch {
+	case v.kind == numeric:
+		return v.n != 0
+	case v.kind == input && v.numeric():
+		return v.num() != 0
+	}
+	return v.s != ""
+}
+
+// array is an associative array that remembers the order of insertion.
+type array struct {
+	m    map[string]*entry
+	keys []string
+}
+
+type entry struct {
+	v  awkValue
+	at int // in keys
+}
+
+func newArray() *array { return &array{m: map[string]*entry{}} }
+
+func (a *array) has(key string) bool { return a.m[key] != nil }
+
+// get returns the element of a key, which is made.
+func (a *array) get(key string) (e *entry, made bool) {
+	if e := a.m[key]; e != nil {
+		return e, false
+	}
+	if len(a.keys) > 2*len(a.m)+16 {
+		a.keys = a.list()
+		for i, k := range a.keys {
+			a.m[k].at = i
+		}
+	}
+	e = &entry{at: len(a.keys)}
+	a.m[key], a.keys = e, append(a.keys, key)
+	return e, true
+}
+
+func (a *array) set(key string, v awkValue) {
+	e, _ := a.get(key)
+	e.v = v
+}
+
+// list returns the keys in the order of insertion.
+func (a *array) list() []string {
+	list := make([]string, 0, len(a.m))
+	for i, k := range a.keys {
+		if e := a.m[k]; e != nil && e.at == i {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+func (a *array) clear() { a.m, a.keys = map[string]*entry{}, nil }
+
+// cell is a variable: a value, or an array once it is used as one.
+type cell struct {
+	v     awkValue
+	array *array
+	from  *cell // the caller's variable that an unset parameter stands for
+}
+
+// arr returns the array of a variable, which is made.
+func (c *cell) arr() *array {
+	if c.array == nil {
+		if c.from != nil {
+			c.array = c.from.arr()
+		} else {
+			c.array = newArray()
+		}
+	}
+	return c.array
+}

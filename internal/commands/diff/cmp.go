@@ -1,0 +1,87 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+
+	"coderunner/internal/commands/command"
+)
+
+func CompareFiles(c *command.Call) int {
+	o, status := c.Options("b,print-bytes i,ignore-initial= l,verbose n,bytes= s,quiet,silent")
+	if o == nil {
+		return status
+	}
+	if len(o.Args) == 0 {
+		return c.Usage(2, "missing operand after 'cmp'")
+	}
+	a, b := o.Args[0], "-"
+	if len(o.Args) > 1 {
+		b = o.Args[1]
+	}
+	limit, ok := int64(1<<62), true
+	if n := o.Value("n", ""); n != "" {
+		if limit, ok = command.Size(n); !ok {
+			return c.Usage(2, "invalid --bytes value '%s'", n)
+		}
+	}
+	var in [2]*command.Lines
+	for i, name := range []string{a, b} {
+		r, err := c.Open(name)
+		if err != nil {
+			return c.Die(2, "%s: %s", name, command.Text(err))
+		}
+		defer r.Close()
+		in[i] = c.Lines(r, '\n')
+		skips := strings.Split(o.Value("i", "0"), ":")
+		if n, ok := command.Size(skips[min(i, len(skips)-1)]); ok {
+			in[i].R.Discard(int(min(n, 1<<40)))
+		}
+	}
+	width := 1
+	for _, name := range []string{a, b} {
+		if st, err := c.Stat(name); err == nil {
+			width = max(width, len(fmt.Sprint(st.Size)))
+		}
+	}
+	line, last := 1, byte(0)
+	for at := int64(1); at <= limit; at++ {
+		x, err1 := in[0].R.ReadByte()
+		y, err2 := in[1].R.ReadByte()
+		switch {
+		case err1 != nil && err2 != nil:
+			return c.Status
+		case err1 != nil || err2 != nil:
+			short := a
+			if err2 != nil {
+				short = b
+			}
+			where := fmt.Sprintf("after byte %d, in line %d", at-1, line)
+			switch {
+			case o.On("s"):
+				return 1
+			case at == 1:
+				where = "which is empty"
+			case o.On("l"):
+				where = fmt.Sprintf("after byte %d", at-1)
+			case last == '\n':
+				where = fmt.Sprintf("after byte %d, line %d", at-1, line-1)
+			}
+			return c.Die(1, "EOF on %s %s", short, where)
+		case x != y && o.On("l"):
+			c.Printf("%*d %3o %3o\n", width, at, x, y)
+			c.Status = 1
+		case x != y:
+			if o.On("b") {
+				c.Printf("%s %s differ: byte %d, line %d is %3o %s %3o %s\n", a, b, at, line, x, command.Visible(x), y, command.Visible(y))
+			} else if !o.On("s") {
+				c.Printf("%s %s differ: byte %d, line %d\n", a, b, at, line)
+			}
+			return 1
+		}
+		if last = x; x == '\n' {
+			line++
+		}
+	}
+	return c.Status
+}

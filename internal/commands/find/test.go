@@ -1,0 +1,247 @@
+package find
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coderunner/internal/commands/clock"
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/file"
+	"coderunner/internal/commands/regex"
+	"coderunner/pyodide/abi"
+)
+
+type test func(*finder, *found) bool
+
+// tests are the tests with an argument.
+var tests = map[string]func(f *finder, name, arg string) (test, error){
+	"-name": findName, "-iname": findName, "-path": findPath, "-ipath": findPath, "-wholename": findPath, "-lname": link,
+	"-regex": findRegex, "-iregex": findRegex, "-type": findType, "-xtype": findType, "-size": size, "-perm": perm,
+	"-newer": newer, "-newermt": newer, "-anewer": newer, "-cnewer": newer, "-samefile": same,
+	"-mtime": age, "-mmin": age, "-atime": age, "-amin": age, "-ctime": age, "-cmin": age,
+	"-maxdepth": depth, "-mindepth": depth, "-printf": findPrintf, "-links": number, "-inum": number,
+	"-user": user, "-group": user, "-uid": user, "-gid": user,
+	"-regextype": func(*finder, string, string) (test, error) {
+		return func(*finder, *found) bool { return true }, nil
+	},
+}
+
+func empty(f *finder, e *found) bool {
+	if e.st.IsDir() {
+		list, err := f.c.ReadDir(e.path)
+		return err == nil && len(list) == 0
+	}
+	return e.st.Mode&abi.S_IFMT == abi.S_IFREG && e.st.Size == 0
+}
+
+// compare reads a number with "+" for more and "-" for less.
+func compare(name, arg string) (func(n int64) bool, error) {
+	number, sign := arg, byte(0)
+	if arg != "" && (arg[0] == '+' || arg[0] == '-') {
+		sign, number = arg[0], arg[1:]
+	}
+	want, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("invalid argument `%s' to `%s'", arg, name)
+	}
+	return func(n int64) bool {
+		switch sign {
+		case '+':
+			return n > want
+		case '-':
+			return n < want
+		}
+		return n == want
+	}, nil
+}
+
+func findName(_ *finder, name, arg string) (test, error) {
+	fold := name == "-iname"
+	return func(_ *finder, e *found) bool { return regex.Match(arg, command.Base(e.path), fold) }, nil
+}
+
+func findPath(_ *finder, name, arg string) (test, error) {
+	fold := name == "-ipath"
+	return func(_ *finder, e *found) bool { return regex.Match(arg, e.path, fold) }, nil
+}
+
+func link(_ *finder, _, arg string) (test, error) {
+	return func(f *finder, e *found) bool {
+		n, err := f.c.Lookup(e.path, false)
+		if err != abi.OK {
+			return false
+		}
+		target, err := f.c.Fs.Readlink(n)
+		return err == abi.OK && regex.Match(arg, target, false)
+	}, nil
+}
+
+func findRegex(f *finder, name, arg string) (test, error) {
+	kind := ""
+	for i, a := range f.c.Args[:len(f.c.Args)-1] {
+		if a == "-regextype" {
+			kind = f.c.Args[i+1]
+		}
+	}
+	// Emacs's expressions, which are the default, have + and ? without backslash.
+	d := regex.Dialect{Fold: name == "-iregex", Whole: true, Extended: strings.Contains(kind, "extended") || strings.Contains(kind, "egrep") || strings.Contains(kind, "awk")}
+	source := arg
+	if kind == "" || kind == "emacs" {
+		d.Extended = true
+		source = regexp.MustCompile(`\\?[(){}|]`).ReplaceAllStringFunc(arg, func(s string) string {
+			if len(s) == 2 {
+				return s[1:]
+			}
+			return `\` + s
+		})
+	}
+	p, err := d.Compile(source)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ *finder, e *found) bool { return p.Match([]byte(e.path)) }, nil
+}
+
+func findType(_ *finder, name, arg string) (test, error) {
+	var kinds []uint32
+	for _, k := range strings.ReplaceAll(arg, ",", "") {
+		kind := map[rune]uint32{'f': abi.S_IFREG, 'd': abi.S_IFDIR, 'l': abi.S_IFLNK, 'p': abi.S_IFIFO, 'c': abi.S_IFCHR, 'b': abi.S_IFBLK, 's': abi.S_IFSOCK}[k]
+		if kind == 0 {
+			return nil, fmt.Errorf("Unknown argument to %s: %c", name, k)
+		}
+		kinds = append(kinds, kind)
+	}
+	if kinds == nil {
+		return nil, fmt.Errorf("Arguments to %s should contain at least one letter", name)
+	}
+	return func(f *finder, e *found) bool {
+		mode := e.st.Mode
+		if name == "-xtype" {
+			if st, err := f.c.Stat(e.path); err == nil {
+				mode = st.Mode
+			}
+		}
+		return slices.Contains(kinds, mode&abi.S_IFMT)
+	}, nil
+}
+
+func size(_ *finder, name, arg string) (test, error) {
+	units := map[byte]int64{'c': 1, 'w': 2, 'b': 512, 'k': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
+	unit, number := int64(512), arg
+	if arg != "" {
+		if u := units[arg[len(arg)-1]]; u > 0 {
+			unit, number = u, arg[:len(arg)-1]
+		}
+	}
+	ok, err := compare(name, number)
+	if err != nil {
+		return nil, fmt.Errorf("Invalid argument `%s' to -size", arg)
+	}
+	return func(_ *finder, e *found) bool { return ok((e.st.Size + unit - 1) / unit) }, nil
+}
+
+func perm(_ *finder, _, arg string) (test, error) {
+	kind, mode := byte(0), arg
+	if arg != "" && (arg[0] == '-' || arg[0] == '/') {
+		kind, mode = arg[0], arg[1:]
+	}
+	to, ok := file.ParseMode(mode)
+	if !ok {
+		return nil, fmt.Errorf("invalid mode %s", command.Quote(arg))
+	}
+	want := to(0, false, 0)
+	return func(_ *finder, e *found) bool {
+		switch kind {
+		case '-':
+			return e.st.Mode&want == want
+		case '/':
+			return want == 0 || e.st.Mode&want != 0
+		}
+		return e.st.Mode&0o7777 == want
+	}, nil
+}
+
+func newer(f *finder, name, arg string) (test, error) {
+	var than abi.Timespec
+	if name == "-newermt" {
+		t, ok := clock.ParseDate(arg, f.c.Zone())
+		if !ok {
+			return nil, fmt.Errorf("I cannot figure out how to interpret %s as a date or time", command.Quote(arg))
+		}
+		than = abi.NewTimespec(t)
+	} else {
+		st, err := f.c.Stat(arg)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s", command.Quote(arg), command.Text(err))
+		}
+		than = st.Mtime
+	}
+	return func(_ *finder, e *found) bool { return than.Before(e.st.Mtime) }, nil
+}
+
+func same(f *finder, _, arg string) (test, error) {
+	st, err := f.c.Stat(arg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", command.Quote(arg), command.Text(err))
+	}
+	return func(_ *finder, e *found) bool { return e.st.Ino == st.Ino && e.st.Dev == st.Dev }, nil
+}
+
+func age(_ *finder, name, arg string) (test, error) {
+	ok, err := compare(name, arg)
+	if err != nil {
+		return nil, err
+	}
+	unit := 24 * time.Hour
+	if strings.HasSuffix(name, "min") {
+		unit = time.Minute
+	}
+	return func(f *finder, e *found) bool {
+		t := map[byte]abi.Timespec{'m': e.st.Mtime, 'a': e.st.Atime, 'c': e.st.Ctime}[name[1]]
+		age := f.now.Sub(t.Time())
+		if unit == time.Minute { // rounded up, as GNU's
+			age += unit - 1
+		}
+		return ok(int64(age / unit))
+	}, nil
+}
+
+func depth(f *finder, name, arg string) (test, error) {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("Expected a positive decimal integer argument to %s, but got %s", name, command.Quote(arg))
+	}
+	if name == "-maxdepth" {
+		f.most = min(n, command.MaxDepth)
+	} else {
+		f.least = n
+	}
+	return func(*finder, *found) bool { return true }, nil
+}
+
+func number(_ *finder, name, arg string) (test, error) {
+	ok, err := compare(name, arg)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ *finder, e *found) bool {
+		if name == "-inum" {
+			return ok(int64(e.st.Ino))
+		}
+		return ok(int64(e.st.Nlink))
+	}, nil
+}
+
+func user(_ *finder, name, arg string) (test, error) {
+	return func(_ *finder, e *found) bool {
+		id := e.st.UID
+		if strings.HasPrefix(name, "-g") {
+			id = e.st.GID
+		}
+		return arg == file.UserName(id, false) || arg == file.UserName(id, true)
+	}, nil
+}

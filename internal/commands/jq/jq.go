@@ -1,0 +1,350 @@
+// Package jq is the command jq, on gojq, with the order of keys that jq keeps.
+package jq
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/itchyny/gojq"
+
+	"coderunner/internal/commands/command"
+)
+
+// Main runs a filter over JSON, by the library gojq.
+func Main(c *command.Call) int {
+	args, named, positional, status := arguments(c)
+	if status >= 0 {
+		return status
+	}
+	c.Args = args
+	o, status := c.Options("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered")
+	if o == nil {
+		return status
+	}
+	if o.On("stream") || o.On("seq") {
+		return c.Die(2, "the options --stream and --seq are not available in this sandbox")
+	}
+	source, names := "", o.Args
+	if name := o.Value("f", ""); name != "" {
+		data, err := c.ReadFile(name)
+		if err != nil {
+			return c.Die(2, "error: Could not open %s: %s", name, command.Text(err))
+		}
+		source = string(data)
+	} else {
+		if len(names) == 0 {
+			c.Warnf("Usage:\tjq [OPTIONS] FILTER [FILES...]\n")
+			return 2
+		}
+		source, names = names[0], names[1:]
+	}
+	var keys []string
+	var values []any
+	for k, v := range named {
+		keys, values = append(keys, "$"+k), append(values, v)
+	}
+	keys, values = append(keys, "$ARGS", "$__prog_args"), append(values, map[string]any{"named": named, "positional": positional}, nil)
+	env := func() []string { return c.P.Env }
+	j := &run{c: c, o: o, indent: "  ", order: order{map[string][]string{}, map[string]int{}}}
+	input := &input{j: j, names: names}
+	query, err := gojq.Parse(source)
+	if err != nil {
+		c.Errorf("error: %s\njq: 1 compile error", err)
+		return 3
+	}
+	if err := j.order.rewrite(query); err != nil {
+		return c.Die(3, "%s", err)
+	}
+	code, err := gojq.Compile(query, gojq.WithVariables(keys), gojq.WithFunction("_keys", 0, 0, j.order.keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))
+	if err != nil {
+		c.Errorf("error: %s\njq: 1 compile error", err)
+		return 3
+	}
+	switch n, ok := command.Atoi(o.Value("indent", "2")); {
+	case !ok || n < 0 || n > 7:
+		return c.Die(2, "Cannot indent more than 7 characters")
+	case o.On("c"):
+		j.indent = ""
+	case o.On("tab"):
+		j.indent = "\t"
+	default:
+		j.indent = strings.Repeat(" ", n)
+	}
+	j.code, j.values = code, values
+	return j.run(input)
+}
+
+// arguments takes out the options that have two arguments, or all the rest.
+func arguments(c *command.Call) (args []string, named map[string]any, positional []any, status int) {
+	named, positional = map[string]any{}, []any{}
+	rest := c.Args
+	mode, filter := "", false
+	for len(rest) > 0 {
+		a := rest[0]
+		rest = rest[1:]
+		switch a {
+		case "--args", "--jsonargs":
+			mode = a
+			continue
+		case "--arg", "--argjson", "--slurpfile", "--rawfile":
+			if len(rest) < 2 {
+				return nil, nil, nil, c.Die(2, "%s takes two parameters (e.g. %s varname value)", a, a)
+			}
+			name, value := rest[0], rest[1]
+			rest = rest[2:]
+			var v any = value
+			var err error
+			switch a {
+			case "--argjson":
+				if v, err = decodeJSON([]byte(value)); err != nil {
+					return nil, nil, nil, c.Die(2, "Invalid JSON text passed to --argjson")
+				}
+			case "--slurpfile", "--rawfile":
+				var data []byte
+				if data, err = c.ReadFile(value); err == nil && a == "--slurpfile" {
+					v, err = slurpJSON(data)
+				} else {
+					v = string(data)
+				}
+				if err != nil {
+					return nil, nil, nil, c.Die(2, "Bad JSON in --%s %s %s: %s", a[2:], name, value, command.Text(err))
+				}
+			}
+			named[name] = v
+			continue
+		}
+		if mode != "" && filter && !strings.HasPrefix(a, "-") {
+			var v any = a
+			if mode == "--jsonargs" {
+				var err error
+				if v, err = decodeJSON([]byte(a)); err != nil {
+					return nil, nil, nil, c.Die(2, "Invalid JSON text passed to --jsonargs")
+				}
+			}
+			positional = append(positional, v)
+			continue
+		}
+		filter = filter || !strings.HasPrefix(a, "-")
+		args = append(args, a)
+	}
+	return args, named, positional, -1
+}
+
+func decodeJSON(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("more than one value")
+	}
+	return numbers(v), nil
+}
+
+func slurpJSON(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	list := []any{}
+	for {
+		var v any
+		if err := d.Decode(&v); err == io.EOF {
+			return list, nil
+		} else if err != nil {
+			return nil, err
+		}
+		list = append(list, numbers(v))
+	}
+}
+
+// numbers gives numbers the types that gojq takes.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.Atoi(string(v)); err == nil {
+			return n
+		}
+		if n, ok := new(big.Int).SetString(string(v), 10); ok && len(v) < 1000 {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = numbers(v[k])
+		}
+	}
+	return v
+}
+
+// input reads the values of the inputs; gojq's function input takes from it too.
+type input struct {
+	j     *run
+	names []string
+	raw   *command.Lines
+	dec   *json.Decoder
+	err   error
+	done  bool
+}
+
+// counted charges what is read to the memory budget until the next value.
+type counted struct {
+	c *command.Call
+	r io.Reader
+}
+
+func (r counted) Read(b []byte) (int, error) {
+	n, err := r.r.Read(b)
+	if e := r.c.Reserve(int64(4 * n)); e != nil {
+		return 0, e
+	}
+	return n, err
+}
+
+// Next implements gojq.Iter.
+func (in *input) Next() (any, bool) {
+	j := in.j
+	if in.done {
+		return nil, false
+	}
+	if in.raw == nil && in.dec == nil {
+		r := j.c.Concat(in.names)
+		if j.o.On("R") {
+			in.raw = j.c.Lines(r, '\n')
+		} else {
+			in.dec = json.NewDecoder(counted{j.c, r})
+			in.dec.UseNumber()
+		}
+	}
+	if in.raw != nil {
+		line, ok := in.raw.Next()
+		in.done = !ok
+		return string(line), ok
+	}
+	j.c.Release(j.c.Reserved)
+	v, err := j.order.value(in.dec, 0)
+	if err == nil {
+		return v, true
+	}
+	in.done = true
+	if err == io.EOF || errors.Is(err, command.ErrStopped) {
+		return nil, false
+	}
+	what := command.Text(err)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		what = "Unfinished JSON term"
+	}
+	in.err = fmt.Errorf("parse error: %s", what)
+	return in.err, true
+}
+
+// run is a running filter.
+type run struct {
+	c      *command.Call
+	o      *command.Options
+	code   *gojq.Code
+	values []any
+	indent string
+	order  order
+	last   any
+	any    bool
+	status int
+}
+
+func (j *run) run(in *input) int {
+	c, o := j.c, j.o
+	switch {
+	case o.On("n"):
+		j.filter(nil)
+	case o.On("s") && o.On("R"):
+		data, err := c.ReadAll(c.Concat(in.names))
+		if err != nil {
+			return c.Die(2, "%s", command.Text(err))
+		}
+		j.filter(string(data))
+	case o.On("s"):
+		list := []any{}
+		for {
+			v, ok := in.Next()
+			if !ok {
+				break
+			}
+			if err, bad := v.(error); bad {
+				return c.Die(2, "%s", err)
+			}
+			list = append(list, v)
+		}
+		j.filter(list)
+	default:
+		for !c.Stopped() {
+			v, ok := in.Next()
+			if !ok {
+				break
+			}
+			if err, bad := v.(error); bad {
+				return c.Die(2, "%s", err)
+			}
+			if !j.filter(v) {
+				return j.status
+			}
+		}
+	}
+	switch {
+	case j.status != 0:
+		return j.status
+	case c.Status != 0:
+		return 2
+	case !o.On("e"):
+		return 0
+	case !j.any:
+		return 4
+	case j.last == nil || j.last == false:
+		return 1
+	}
+	return 0
+}
+
+// filter runs the filter on one value and reports whether to go on.
+func (j *run) filter(v any) bool {
+	iter := j.code.RunWithContext(j.c.Ctx, v, j.values...)
+	for {
+		out, ok := iter.Next()
+		if !ok {
+			return true
+		}
+		if err, bad := out.(error); bad {
+			var halt *gojq.HaltError
+			switch {
+			case errors.As(err, &halt):
+				if s, ok := halt.Value().(string); ok {
+					j.c.Warnf("%s", s)
+				} else if halt.Value() != nil {
+					j.c.Warnf("%s\n", j.json(halt.Value()))
+				}
+				j.status = halt.ExitCode()
+				return false
+			case j.c.Ctx.Err() != nil:
+				return false
+			}
+			j.c.Errorf("error (at <stdin>:0): %s", strings.TrimPrefix(err.Error(), "error: "))
+			j.status = 5
+			return true
+		}
+		j.last, j.any = out, true
+		j.print(out)
+		if j.c.Stopped() {
+			return false
+		}
+	}
+}

@@ -1,0 +1,234 @@
+// Package printf reads and applies directives of printf's formats, for the commands
+// printf, awk, seq, stat and find.
+package printf
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// MaxWidth bounds the widths and precisions of printf formats.
+const MaxWidth = 1 << 20
+
+// Directive is a conversion of a printf format.
+type Directive struct {
+	Flags               string
+	Width, Precision    int // -1: none
+	StarWidth, StarPrec bool
+	Verb                byte
+	Source              string
+}
+
+// NextDirective reads the directive at the start of s, which begins with "%".
+// ok is false if it is not complete.
+func NextDirective(s string) (d Directive, rest string, ok bool) {
+	d.Width, d.Precision = -1, -1
+	i := 1
+	for i < len(s) && strings.IndexByte("-+ #0'", s[i]) >= 0 {
+		if s[i] != '\'' {
+			d.Flags += s[i : i+1]
+		}
+		i++
+	}
+	number := func() int {
+		n := -1
+		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			n = min(max(n, 0)*10+int(s[i]-'0'), MaxWidth)
+		}
+		return n
+	}
+	if i < len(s) && s[i] == '*' {
+		d.StarWidth = true
+		i++
+	} else {
+		d.Width = number()
+	}
+	if i < len(s) && s[i] == '.' {
+		i++
+		if i < len(s) && s[i] == '*' {
+			d.StarPrec = true
+			i++
+		} else {
+			d.Precision = max(0, number())
+		}
+	}
+	// Length modifiers, which may be conversions elsewhere.
+	if end := len(strings.TrimLeft(s[i:], "hlLqjzt")); end > 0 && end < len(s[i:]) && strings.IndexByte("diouxXeEfFgGaAcs", s[len(s)-end]) >= 0 {
+		i = len(s) - end
+	}
+	if i >= len(s) {
+		return d, "", false
+	}
+	d.Verb, d.Source = s[i], s[:i+1]
+	return d, s[i+1:], true
+}
+
+// Star takes the argument of "*".
+func (d *Directive) Star(width bool, n int) {
+	n = max(-MaxWidth, min(n, MaxWidth))
+	if !width {
+		d.Precision = n // negative: as if there were none
+		return
+	}
+	if n < 0 {
+		d.Flags += "-"
+		n = -n
+	}
+	d.Width = n
+}
+
+func (d Directive) verbFor(verb byte) string {
+	b := "%" + d.Flags
+	if d.Width >= 0 {
+		b += strconv.Itoa(d.Width)
+	}
+	if d.Precision >= 0 {
+		b += "." + strconv.Itoa(d.Precision)
+	}
+	return b + string(rune(verb))
+}
+
+// FormatString formats for s; formatInt, formatUint and formatFloat for the
+// numeric conversions.
+func (d Directive) FormatString(s string) string {
+	d.Flags = strings.ReplaceAll(d.Flags, "0", "")
+	return fmt.Sprintf(d.verbFor('s'), s)
+}
+
+func (d Directive) FormatInt(n int64) string {
+	if d.Precision >= 0 {
+		d.Flags = strings.ReplaceAll(d.Flags, "0", "")
+	}
+	return fmt.Sprintf(d.verbFor('d'), n)
+}
+
+func (d Directive) FormatUint(n uint64) string {
+	verb := d.Verb
+	if verb == 'u' {
+		verb = 'd'
+		d.Flags = strings.NewReplacer("+", "", " ", "").Replace(d.Flags)
+	}
+	if d.Precision >= 0 {
+		d.Flags = strings.ReplaceAll(d.Flags, "0", "")
+	}
+	if n == 0 {
+		d.Flags = strings.ReplaceAll(d.Flags, "#", "")
+	}
+	return fmt.Sprintf(d.verbFor(verb), n)
+}
+
+func (d Directive) FormatFloat(f float64) string {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		s := strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)), "+")
+		if math.IsNaN(f) && math.Signbit(f) {
+			s = "-nan"
+		}
+		if d.Verb < 'a' {
+			s = strings.ToUpper(s)
+		}
+		if strings.Contains(d.Flags, "+") && s[0] != '-' {
+			s = "+" + s
+		}
+		d.Precision = -1
+		return d.FormatString(s)
+	}
+	if d.Precision < 0 {
+		d.Precision = 6
+	}
+	if d.Precision == 0 && d.Verb|32 == 'g' {
+		d.Precision = 1
+	}
+	return fmt.Sprintf(d.verbFor(d.Verb), f)
+}
+
+// CEscape reads the escape at the start of s, which begins with a backslash.
+// octal is how many octal digits follow at most, a leading 0 not counted.
+func CEscape(s string, zero bool) (text string, n int, stop bool) {
+	if len(s) < 2 {
+		return `\`, 1, false
+	}
+	if at := strings.IndexByte(`abefnrtv\"`, s[1]); at >= 0 {
+		return "\a\b\x1b\f\n\r\t\v\\\""[at : at+1], 2, false
+	}
+	number := func(from, most, base int, digits string) (string, int, bool) {
+		v, i := 0, from
+		for ; i < len(s) && i < from+most && strings.IndexByte(digits, s[i]|32) >= 0; i++ {
+			d, _ := strconv.ParseInt(s[i:i+1], base, 32)
+			v = v*base + int(d)
+		}
+		if i == from {
+			return s[:from], from, false
+		}
+		if most > 3 {
+			return string(rune(v)), i, false
+		}
+		return string([]byte{byte(v)}), i, false
+	}
+	const octal, hex = "01234567", "0123456789abcdef"
+
+	switch {
+	case s[1] == 'c':
+		return "", 2, true
+	case s[1] == '0' && zero:
+		if len(s) == 2 || s[2] < '0' || s[2] > '7' {
+			return "\x00", 2, false
+		}
+		return number(2, 3, 8, octal)
+	case s[1] >= '0' && s[1] <= '7':
+		return number(1, 3, 8, octal)
+	case s[1] == 'x':
+		return number(2, 2, 16, hex)
+	case s[1] == 'u':
+		return number(2, 4, 16, hex)
+	case s[1] == 'U':
+		return number(2, 8, 16, hex)
+	}
+	return s[:2], 2, false
+}
+
+// FloatLen is the length of the number at the start of s.
+func FloatLen(s string) int {
+	i := 0
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	rest := strings.ToLower(s[i:min(len(s), i+8)])
+	for _, word := range []string{"infinity", "inf", "nan"} {
+		if strings.HasPrefix(rest, word) {
+			return i + len(word)
+		}
+	}
+	digits := 0
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		digits++
+	}
+	if i < len(s) && s[i] == '.' {
+		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return 0
+	}
+	if i < len(s) && s[i]|32 == 'e' {
+		j := i + 1
+		if j < len(s) && (s[j] == '+' || s[j] == '-') {
+			j++
+		}
+		if j < len(s) && s[j] >= '0' && s[j] <= '9' {
+			for i = j; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			}
+		}
+	}
+	return i
+}
+
+// LeadingFloat reads the longest number at the start of s, as strtod does.
+func LeadingFloat(s string) (float64, bool) {
+	s = strings.TrimLeft(s, " \t\n\v\f\r")
+	end := FloatLen(s)
+	v, err := strconv.ParseFloat(s[:end], 64)
+	return v, end > 0 && (err == nil || math.IsInf(v, 0))
+}

@@ -1,0 +1,280 @@
+package sed
+
+import (
+	"fmt"
+	"strings"
+
+	"coderunner/internal/commands/regex"
+)
+
+// sedSource is a piece of a script and what errors call it.
+type sedSource struct{ text, name string }
+
+// maxSedCommands bounds a script.
+const maxSedCommands = 100_000
+
+// parser parses scripts.
+type parser struct {
+	s      *editor
+	src    string
+	at     int
+	name   string
+	blocks []int
+	labels map[string]int
+	jumps  map[int]string
+}
+
+// sedError is a mistake in a script.
+type sedError struct{ where, what string }
+
+func (e *sedError) Error() string { return e.where + ": " + e.what }
+
+func (p *parser) fail(format string, args ...any) error {
+	where := fmt.Sprintf("%s, char %d", p.name, p.at)
+	if strings.HasPrefix(p.name, "file ") {
+		where = fmt.Sprintf("%s line %d", p.name, 1+strings.Count(p.src[:min(p.at, len(p.src))], "\n"))
+	}
+	return &sedError{where, fmt.Sprintf(format, args...)}
+}
+
+// parse parses all pieces. A text or a group may go on in the next one.
+func (p *parser) parse(sources []sedSource) error {
+	p.labels, p.jumps = map[string]int{}, map[int]string{}
+	for i := 0; i < len(sources); i++ {
+		p.src, p.name, p.at = sources[i].text, sources[i].name, 0
+		// "a\" ends one -e and its text is the next.
+		for strings.HasSuffix(p.src, `\`) && i+1 < len(sources) {
+			i++
+			p.src += "\n" + sources[i].text
+		}
+		if i == 0 && (p.src == "#n" || strings.HasPrefix(p.src, "#n\n")) {
+			p.s.quiet = true
+		}
+		if err := p.commands(); err != nil {
+			return err
+		}
+	}
+	if len(p.blocks) > 0 {
+		p.name, p.at = "-e expression #1", 0
+		return p.fail("unmatched `{'")
+	}
+	for i, label := range p.jumps {
+		target, ok := p.labels[label]
+		switch {
+		case label == "":
+			target = len(p.s.script)
+		case !ok:
+			return errSedLabel(label)
+		}
+		p.s.script[i].target = target
+	}
+	return nil
+}
+
+func (p *parser) peek() byte {
+	if p.at < len(p.src) {
+		return p.src[p.at]
+	}
+	return 0
+}
+
+func (p *parser) spaces(set string) {
+	for p.at < len(p.src) && strings.IndexByte(set, p.src[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+func (p *parser) commands() error {
+	for {
+		p.spaces(" \t\n;")
+		if p.at >= len(p.src) {
+			return nil
+		}
+		if len(p.s.script) >= maxSedCommands {
+			return p.fail("script is too long")
+		}
+		cmd := &sedCommand{}
+		var err error
+		if cmd.from, err = p.address(); err != nil {
+			return err
+		}
+		if cmd.from != nil {
+			p.spaces(" \t")
+			if p.peek() == ',' {
+				p.at++
+				p.spaces(" \t")
+				if cmd.to, err = p.address(); err != nil {
+					return err
+				}
+				if cmd.to == nil {
+					return p.fail("unexpected `,'")
+				}
+			}
+			if cmd.from.kind == 'n' && cmd.from.n == 0 && (cmd.to == nil || cmd.to.kind != '/') {
+				return p.fail("invalid usage of line address 0")
+			}
+		}
+		p.spaces(" \t")
+		for p.peek() == '!' {
+			p.at++
+			cmd.not = true
+			p.spaces(" \t")
+		}
+		if p.at >= len(p.src) {
+			return p.fail("missing command")
+		}
+		cmd.name = p.src[p.at]
+		p.at++
+		if err := p.command(cmd); err != nil {
+			return err
+		}
+	}
+}
+
+// address parses one address; nil if there is none.
+func (p *parser) address() (*address, error) {
+	ch := p.peek()
+	switch {
+	case ch >= '0' && ch <= '9':
+		a := &address{kind: 'n', n: p.number()}
+		if p.peek() == '~' {
+			p.at++
+			a.kind, a.step = '~', p.number()
+		}
+		return a, nil
+	case ch == '+' || ch == '~':
+		if p.at+1 < len(p.src) && p.src[p.at+1] >= '0' && p.src[p.at+1] <= '9' {
+			p.at++
+			kind := byte('+')
+			if ch == '~' {
+				kind = 'm'
+			}
+			return &address{kind: kind, n: p.number()}, nil
+		}
+	case ch == '$':
+		p.at++
+		return &address{kind: '$'}, nil
+	case ch == '/' || ch == '\\':
+		p.at++
+		if ch == '\\' {
+			ch = p.peek()
+			p.at++
+		}
+		expr, ok := p.until(ch, true)
+		if !ok {
+			p.at = len(p.src)
+			return nil, p.fail("unterminated address regex")
+		}
+		d := regex.Dialect{Extended: p.s.extended, Escapes: true}
+		for ; p.peek() == 'I' || p.peek() == 'M'; p.at++ {
+			d.Fold, d.Lines = d.Fold || p.peek() == 'I', d.Lines || p.peek() == 'M'
+		}
+		re, err := p.compile(expr, d)
+		return &address{kind: '/', expr: re}, err
+	}
+	return nil, nil
+}
+
+// compile compiles an expression; an empty one is nil, the last one used.
+func (p *parser) compile(expr string, d regex.Dialect) (regex.Pattern, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	re, err := d.Compile(expr)
+	if err != nil {
+		return nil, p.fail("%s", err)
+	}
+	return re, nil
+}
+
+func (p *parser) number() int {
+	n := 0
+	for ; p.peek() >= '0' && p.peek() <= '9'; p.at++ {
+		n = min(n*10+int(p.src[p.at]-'0'), 1<<40)
+	}
+	return n
+}
+
+// until reads up to a delimiter that is not escaped. An escaped delimiter
+// stands for itself.
+func (p *parser) until(delim byte, expr bool) (string, bool) {
+	var b strings.Builder
+	inBracket := false
+	for ; p.at < len(p.src); p.at++ {
+		ch := p.src[p.at]
+		switch {
+		case ch == '\\' && p.at+1 < len(p.src) && !inBracket:
+			p.at++
+			next := p.src[p.at]
+			if next == delim {
+				if expr && strings.IndexByte(".*[]^$+?(){}|", delim) >= 0 && delim != '|' {
+					b.WriteByte('\\')
+				}
+				b.WriteByte(next)
+			} else if next == 'n' && expr {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte('\\')
+				b.WriteByte(next)
+			}
+			continue
+		case ch == delim && !inBracket:
+			p.at++
+			return b.String(), true
+		case ch == '\n' && expr:
+			return "", false
+		case ch == '[' && expr && !inBracket && p.closes():
+			inBracket = true
+			b.WriteByte(ch)
+			// "]" right after "[" or "[^" is a member.
+			for _, member := range []byte{'^', ']'} {
+				if p.at+1 < len(p.src) && p.src[p.at+1] == member {
+					p.at++
+					b.WriteByte(member)
+				}
+			}
+			continue
+		case ch == '[' && inBracket && p.at+1 < len(p.src) && strings.IndexByte(":.=", p.src[p.at+1]) >= 0:
+			if end := strings.Index(p.src[p.at+2:], string(p.src[p.at+1])+"]"); end >= 0 {
+				b.WriteString(p.src[p.at : p.at+end+4])
+				p.at += end + 3
+				continue
+			}
+		case ch == ']' && inBracket:
+			inBracket = false
+		}
+		b.WriteByte(ch)
+	}
+	return b.String(), false
+}
+
+// closes reports whether the bracket expression here is closed on its line.
+func (p *parser) closes() bool {
+	line, _, _ := strings.Cut(p.src[p.at+1:], "\n")
+	return strings.Contains(strings.TrimPrefix(strings.TrimPrefix(line, "^"), "]"), "]")
+}
+
+// end checks that nothing follows a command.
+func (p *parser) end() error {
+	p.spaces(" \t")
+	switch p.peek() {
+	case '\n', ';':
+		p.at++
+	case 0, '}', '#':
+	default:
+		p.at++
+		return p.fail("extra characters after command")
+	}
+	return nil
+}
+
+// word reads a label or a file name.
+func (p *parser) word(stop string) string {
+	p.spaces(" \t")
+	rest := p.src[p.at:]
+	if at := strings.IndexAny(rest, stop); at >= 0 {
+		rest = rest[:at]
+	}
+	p.at += len(rest)
+	return rest
+}

@@ -1,0 +1,282 @@
+// Package sed is the stream editor: a parser of scripts and the machine that runs
+// them.
+package sed
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/regex"
+	"coderunner/pyodide/abi"
+)
+
+// address is what selects lines.
+type address struct {
+	kind    byte // 'n' a number, '$', '/' an expression, '~' first~step, '+' more lines, 'm' up to a multiple
+	n, step int
+	expr    regex.Pattern // nil: the last one used
+}
+
+// sedCommand is one command of a script.
+type sedCommand struct {
+	from, to *address
+	not      bool
+	name     byte
+	text     string // of a, i, c; a label; a file name
+	number   int    // of q, Q, l, L
+	expr     regex.Pattern
+	parts    []part // the replacement of s
+	global   bool
+	nth      int
+	show     int // how often s prints
+	file     *bufio.Writer
+	table    map[rune]rune // of y
+	target   int           // of a branch or of "{"
+
+	active bool // within its range
+	end    int  // of the range, if it ends at a number
+}
+
+// part is a piece of a replacement.
+type part struct {
+	text  string
+	group int  // -1: text
+	shift byte // U, L, u, l, E: a change of case
+}
+
+// editor runs a script over the input.
+type editor struct {
+	c                      *command.Call
+	o                      *command.Options
+	script                 []*sedCommand
+	last                   regex.Pattern
+	quiet, extended, posix bool
+	end                    byte
+	files                  map[string]*bufio.Writer
+
+	in        *command.Lines
+	names     []string // inputs to come
+	closer    io.Closer
+	name      string
+	out       *bufio.Writer
+	inPlace   *sedFile
+	next      []byte // the line after the current one
+	nextWhole bool
+	hasNext   bool
+	line      int
+
+	space, hold []byte
+	whole       bool // the line ended with a newline
+	replaced    bool
+	after       []func() // output of a, r and R for the end of the cycle
+	quit        bool
+	status      int
+	reading     map[string]*command.Lines
+	charged     int64
+	looking     bool // whether there is a next line, with a current one
+}
+
+// errSedQuit ends the script without another cycle.
+var errSedQuit = errors.New("quit")
+
+func Main(c *command.Call) int {
+	o, status := c.Options("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix !debug b,binary !sandbox !follow-symlinks")
+	if o == nil {
+		return status
+	}
+	s := &editor{
+		c: c, o: o, quiet: o.On("n"), extended: o.On("E"), posix: o.On("posix"),
+		end: command.LineEnd(o.On("z")), files: map[string]*bufio.Writer{}, reading: map[string]*command.Lines{}, out: c.Out, whole: true,
+	}
+	var source []sedSource
+	for _, p := range o.Set {
+		switch p.Name {
+		case "e":
+			source = append(source, sedSource{p.Value, fmt.Sprintf("-e expression #%d", len(source)+1)})
+		case "f":
+			data, err := c.ReadFile(p.Value)
+			if err != nil {
+				return c.Die(1, "couldn't open file %s: %s", p.Value, command.Text(err))
+			}
+			source = append(source, sedSource{strings.TrimSuffix(string(data), "\n"), "file " + p.Value})
+		}
+	}
+	if source == nil {
+		if len(o.Args) == 0 {
+			c.Warnf("Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...\n\n")
+			return 1
+		}
+		source = []sedSource{{o.Args[0], "-e expression #1"}}
+		o.Args = o.Args[1:]
+	}
+	p := &parser{s: s}
+	if err := p.parse(source); err != nil {
+		var label errSedLabel
+		if errors.As(err, &label) {
+			return c.Die(4, "%s", err)
+		}
+		return c.Die(1, "%s", err)
+	}
+	s.names = o.Args
+	if len(s.names) == 0 {
+		s.names = []string{"-"}
+	}
+	if err := s.run(); err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
+		return c.Die(4, "%s", command.Text(err))
+	}
+	for _, f := range s.files {
+		f.Flush()
+	}
+	return max(c.Status, s.status)
+}
+
+// run runs the script once for each line.
+func (s *editor) run() error {
+	for !s.quit {
+		if ok, err := s.read(); !ok || err != nil {
+			return err
+		}
+		for again := true; again; {
+			var err error
+			if again, err = s.cycle(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.finishFile()
+}
+
+// cycle runs the script on the pattern space. again reports that D wants
+// another cycle without another line.
+func (s *editor) cycle() (again bool, err error) {
+	s.replaced = false
+	deleted, again, err := s.execute()
+	if err != nil && err != errSedQuit {
+		return false, err
+	}
+	if err == errSedQuit {
+		s.quit = true
+	}
+	if !deleted && !s.quiet {
+		s.print(s.space)
+	}
+	s.flushAfter()
+	if s.c.Stopped() {
+		return false, command.ErrStopped
+	}
+	return again && !s.quit, nil
+}
+
+func (s *editor) flushAfter() {
+	for _, f := range s.after {
+		f()
+	}
+	s.after = nil
+	if s.o.On("u") {
+		s.out.Flush()
+	}
+}
+
+// print writes a line; the last one of a file that lacks its newline stays so.
+func (s *editor) print(b []byte) {
+	s.out.Write(b)
+	if s.whole {
+		s.out.WriteByte(s.end)
+	}
+}
+
+// read reads the next line into the pattern space.
+func (s *editor) read() (bool, error) {
+	if !s.hasNext {
+		if err := s.fill(); err != nil {
+			return false, err
+		}
+		if !s.hasNext {
+			return false, nil
+		}
+	}
+	s.space = append(s.space[:0], s.next...)
+	s.whole = s.nextWhole
+	s.line++
+	s.hasNext = false
+	return true, s.bound()
+}
+
+// bound charges the spaces to the memory budget.
+func (s *editor) bound() error {
+	if held := int64(cap(s.space) + cap(s.hold)); held > s.charged+command.CopySize {
+		if err := s.c.Reserve(held - s.charged); err != nil {
+			return err
+		}
+		s.charged = held
+	}
+	return nil
+}
+
+// fill looks one line ahead, opening the next input at the end of one.
+func (s *editor) fill() error {
+	for !s.hasNext {
+		if s.in != nil {
+			line, ok := s.in.Next()
+			if ok {
+				s.next, s.nextWhole, s.hasNext = append(s.next[:0], line...), s.in.Whole, true
+				return nil
+			}
+			if s.in.Err != nil {
+				if !errors.Is(s.in.Err, abi.EISDIR) {
+					return s.in.Err
+				}
+				s.c.Errorf("couldn't edit %s: not a regular file", s.name)
+			}
+			if s.o.On("i") || s.o.On("s") {
+				if s.looking {
+					return nil // the file ends with the current line
+				}
+				if err := s.finishFile(); err != nil {
+					return err
+				}
+			} else {
+				s.closer.Close()
+				s.in = nil
+			}
+		}
+		if len(s.names) == 0 {
+			return nil
+		}
+		if err := s.open(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *editor) open() error {
+	s.name, s.names = s.names[0], s.names[1:]
+	r, err := s.c.Open(s.name)
+	switch {
+	case errors.Is(err, abi.EISDIR) && s.o.On("i"):
+		s.c.Errorf("couldn't edit %s: not a regular file", s.name)
+		s.status = 4
+		return nil
+	case errors.Is(err, abi.EISDIR):
+		s.c.Errorf("read error on %s: %s", s.name, command.Text(err))
+		s.status = 2
+		return nil
+	case err != nil:
+		s.c.Errorf("can't read %s: %s", s.name, command.Text(err))
+		s.status = 2
+		return nil
+	}
+	s.closer, s.in = r, s.c.Lines(r, s.end)
+	if s.o.On("i") || s.o.On("s") {
+		s.line = 0
+	}
+	if s.o.On("i") && s.name != "-" {
+		return s.startInPlace()
+	}
+	return nil
+}

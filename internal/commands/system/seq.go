@@ -1,0 +1,122 @@
+package system
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/printf"
+)
+
+func Seq(c *command.Call) int {
+	c.Args = seqArgs(c.Args)
+	o, status := c.Options("+ f,format= s,separator= w,equal-width")
+	if o == nil {
+		return status
+	}
+	switch {
+	case len(o.Args) == 0:
+		return c.Usage(1, "missing operand")
+	case len(o.Args) > 3:
+		return c.Extra(o.Args[3])
+	}
+	n := []float64{1, 1, 0}
+	precision := 0
+	for i, a := range o.Args {
+		v, err := strconv.ParseFloat(a, 64)
+		if err != nil || math.IsNaN(v) {
+			return c.Usage(1, "invalid floating point argument: %s", command.Quote(a))
+		}
+		slot := i
+		if len(o.Args) == 1 || i == len(o.Args)-1 {
+			slot = 2
+		}
+		n[slot] = v
+		_, part, point := strings.Cut(a, ".")
+		if point && slot < 2 && !strings.ContainsAny(a, "eE") {
+			precision = max(precision, len(part))
+		}
+	}
+	if n[1] == 0 {
+		return c.Usage(1, "invalid Zero increment value: %s", command.Quote(o.Args[1]))
+	}
+	d := printf.Directive{Verb: 'f', Width: -1, Precision: min(precision, 100)}
+	format := func(v float64) string { return d.FormatFloat(v) }
+	if o.On("w") {
+		d.Width, d.Flags = max(len(format(n[0])), len(format(n[2]))), "0"
+	}
+	if f := o.Value("f", ""); f != "" {
+		var problem string
+		if format, problem = seqFormat(f); problem != "" {
+			return c.Die(1, "%s", problem)
+		}
+	}
+	sep := o.Value("s", "\n")
+	some := false
+	for i := 0.0; ; i++ {
+		v := n[0] + i*n[1]
+		// A sum of decimal fractions may be past the end by a rounding.
+		if over := (v - n[2]) * n[1]; over > 0 && format(v) != format(n[2]) || over > math.Abs(n[1]*n[1])/2 {
+			break
+		}
+		if some {
+			c.Print(sep)
+		}
+		some = true
+		if precision == 0 && d.Width < 0 && !o.On("f") && math.Abs(v) < 1e15 {
+			c.Out.Write(strconv.AppendInt(c.Out.AvailableBuffer(), int64(v), 10))
+		} else {
+			c.Print(format(v))
+		}
+		if int(i)&0xff == 0 && c.Stopped() {
+			return 1
+		}
+	}
+	if some {
+		c.Print("\n")
+	}
+	return 0
+}
+
+// seqArgs puts "--" before a negative number, which is an operand.
+func seqArgs(args []string) []string {
+	for i, a := range args {
+		if a == "" || a[0] != '-' {
+			break
+		}
+		if len(a) > 1 && (a[1] >= '0' && a[1] <= '9' || a[1] == '.') {
+			return slices.Insert(slices.Clone(args), i, "--")
+		}
+	}
+	return args
+}
+
+// seqFormat reads the format of -f.
+func seqFormat(f string) (format func(float64) string, problem string) {
+	at := strings.IndexByte(strings.ReplaceAll(f, "%%", "\x00\x00"), '%')
+	if at < 0 {
+		return nil, fmt.Sprintf("format %s has no %% directive", command.Quote(f))
+	}
+	d, rest, ok := printf.NextDirective(f[at:])
+	if !ok || strings.IndexByte("efgEFGaA", d.Verb) < 0 {
+		return nil, fmt.Sprintf("format %s has unknown %%%c directive", command.Quote(f), d.Verb)
+	}
+	before := strings.ReplaceAll(f[:at], "%%", "%")
+	rest = strings.ReplaceAll(rest, "%%", "%")
+	return func(v float64) string { return before + d.FormatFloat(v) + rest }, ""
+}
+
+func Yes(c *command.Call) int {
+	line := strings.Join(c.Args, " ") + "\n"
+	if len(c.Args) == 0 {
+		line = "y\n"
+	}
+	block := []byte(strings.Repeat(line, max(1, 8192/len(line))))
+	for !c.Stopped() {
+		c.Out.Write(block)
+	}
+	return 0
+}

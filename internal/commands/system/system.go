@@ -1,0 +1,348 @@
+// Package system has the commands about the process and its surroundings (env,
+// timeout, xargs, uname, date) and those that compute (test, expr, seq, printf).
+package system
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coderunner/internal/commands/clock"
+	"coderunner/internal/commands/command"
+	"coderunner/internal/kernel"
+	"coderunner/pyodide/abi"
+)
+
+func Pwd(c *command.Call) int {
+	o, status := c.Options("L,logical P,physical")
+	if o == nil {
+		return status
+	}
+	dir := c.Canonical(".", true)
+	if p := c.Env("PWD"); o.On("L") && p != "" && c.Canonical(p, true) == dir {
+		dir = p
+	}
+	if dir == "" {
+		return c.Die(1, "couldn't find directory entry in '..' with matching i-node")
+	}
+	c.Print(dir + "\n")
+	return 0
+}
+
+func Env(c *command.Call) int {
+	o, status := c.Options("+ i,ignore-environment 0,null u,unset= C,chdir= S,split-string= v,debug !block-signal=? !default-signal=? !ignore-signal=?")
+	if o == nil {
+		return status
+	}
+	args := o.Args
+	if s := o.Value("S", ""); s != "" {
+		args = append(strings.Fields(s), args...)
+	}
+	var vars []string
+	if len(args) > 0 && args[0] == "-" {
+		args = args[1:]
+	} else if !o.On("i") {
+		vars = slices.Clone(c.P.Env)
+	}
+	unset := func(name string) {
+		vars = slices.DeleteFunc(vars, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+	}
+	for _, name := range o.Values("u") {
+		if name == "" || strings.Contains(name, "=") {
+			return c.Die(125, "cannot unset %s: Invalid argument", command.Quote(name))
+		}
+		unset(name)
+	}
+	for ; len(args) > 0 && strings.Contains(args[0], "="); args = args[1:] {
+		name, _, _ := strings.Cut(args[0], "=")
+		unset(name)
+		vars = append(vars, args[0])
+	}
+	if len(args) == 0 {
+		for _, e := range vars {
+			c.Print(e)
+			c.Out.WriteByte(command.LineEnd(o.On("0")))
+		}
+		return 0
+	}
+	dir := ""
+	if to := o.Value("C", ""); to != "" {
+		if !c.IsDir(to) {
+			return c.Die(125, "cannot change directory to %s: No such file or directory", command.Quote(to))
+		}
+		dir = c.Canonical(to, true)
+	}
+	if vars == nil {
+		vars = []string{}
+	}
+	return instead(c, command.Child{Args: args, Env: vars, Dir: dir})
+}
+
+// instead runs a command in the place of this one.
+func instead(c *command.Call, ch command.Child) int {
+	status, err := c.Run(ch)
+	if err != nil {
+		c.Errorf("%s: %s", command.Quote(ch.Args[0]), command.Text(err))
+	}
+	return status
+}
+
+func Printenv(c *command.Call) int {
+	o, status := c.Options("+ 0,null")
+	if o == nil {
+		return status
+	}
+	end := command.LineEnd(o.On("0"))
+	if len(o.Args) == 0 {
+		for _, e := range c.P.Env {
+			c.Printf("%s%c", e, end)
+		}
+		return 0
+	}
+	for _, name := range o.Args {
+		at := slices.IndexFunc(c.P.Env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		if at < 0 {
+			c.Status = 1
+			continue
+		}
+		c.Printf("%s%c", c.P.Env[at][len(name)+1:], end)
+	}
+	return c.Status
+}
+
+func Which(c *command.Call) int {
+	o, status := c.Options("a s")
+	if o == nil {
+		return status
+	}
+	for _, name := range o.Args {
+		names, found := []string{name}, false
+		if o.On("a") && !strings.Contains(name, "/") {
+			names = nil
+			for _, dir := range strings.Split(cmp.Or(c.Env("PATH"), kernel.DefaultPath), ":") {
+				names = append(names, command.JoinPath(cmp.Or(dir, "."), name))
+			}
+		}
+		for _, name := range names {
+			path, e := c.P.Kernel().LookPath(name, c.Dir, c.P.Env)
+			if found = found || e == abi.OK; e == abi.OK && !o.On("s") {
+				c.Print(path + "\n")
+			}
+		}
+		if !found {
+			c.Status = 1
+		}
+	}
+	return c.Status
+}
+
+func Sleep(c *command.Call) int {
+	o, status := c.Options("")
+	if o == nil {
+		return status
+	}
+	if len(o.Args) == 0 {
+		return c.Missing(o)
+	}
+	var total time.Duration
+	for _, a := range o.Args {
+		d, ok := clock.Duration(a)
+		if !ok {
+			return c.Usage(1, "invalid time interval %s", command.Quote(a))
+		}
+		total = max(total, min(total+d, math.MaxInt64/2))
+	}
+	timer := time.NewTimer(total)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return 0
+	case <-c.Ctx.Done():
+		return 1
+	}
+}
+
+func Timeout(c *command.Call) int {
+	o, status := c.Options("+ foreground k,kill-after= s,signal= preserve-status v,verbose")
+	if o == nil {
+		return status
+	}
+	if len(o.Args) < 2 {
+		c.Warnf("Try 'timeout --help' for more information.\n")
+		return 125
+	}
+	limit, ok := clock.Duration(o.Args[0])
+	if !ok {
+		return c.Usage(125, "invalid time interval %s", command.Quote(o.Args[0]))
+	}
+	sig, ok := signalNumber(o.Value("s", "TERM"))
+	if !ok {
+		return c.Usage(125, "%s: invalid signal", command.Quote(o.Value("s", "")))
+	}
+	after, ok := clock.Duration(o.Value("k", "0"))
+	if !ok {
+		return c.Usage(125, "invalid time interval %s", command.Quote(o.Value("k", "")))
+	}
+	p, err := c.Start(command.Child{Args: o.Args[1:]})
+	if err != nil {
+		return c.Die(command.NotStarted(err), "failed to run command %s: %s", command.Quote(o.Args[1]), command.Text(err))
+	}
+	s, done, killed := await(c, p, limit, sig, after)
+	switch {
+	case !done:
+		return 128 + int(kernel.SIGKILL)
+	case !killed || o.On("preserve-status"):
+		return s.Code()
+	case s.Signal() == kernel.SIGKILL:
+		return 128 + int(kernel.SIGKILL)
+	}
+	if o.On("v") {
+		c.Errorf("sending signal %s to command %s", signalNames[sig], command.Quote(o.Args[1]))
+	}
+	return 124
+}
+
+// await waits for a child, which gets a signal after a time, and SIGKILL after
+// another one if that is not 0.
+func await(c *command.Call, p *kernel.Process, limit time.Duration, sig kernel.Signal, after time.Duration) (s kernel.Status, done, killed bool) {
+	ctx := c.Ctx
+	if limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(c.Ctx, limit)
+		defer cancel()
+	}
+	if s, ok := c.Wait(ctx, p); ok {
+		return s, true, false
+	}
+	if c.Ctx.Err() != nil {
+		c.P.Kill(p.PID(), kernel.SIGKILL)
+		return 0, false, false
+	}
+	c.P.Kill(p.PID(), sig)
+	if after > 0 {
+		ctx, cancel := context.WithTimeout(c.Ctx, after)
+		defer cancel()
+		if s, ok := c.Wait(ctx, p); ok {
+			return s, true, true
+		}
+		c.P.Kill(p.PID(), kernel.SIGKILL)
+	}
+	s, done = c.Wait(c.Ctx, p)
+	return s, done, true
+}
+
+func Nohup(c *command.Call) int {
+	o, status := c.Options("+")
+	if o == nil {
+		return status
+	}
+	if len(o.Args) == 0 {
+		c.Missing(o)
+		return 125
+	}
+	c.P.Ignore(kernel.SIGHUP, true)
+	return instead(c, command.Child{Args: o.Args})
+}
+
+// Nice runs a command: there are no priorities.
+func Nice(c *command.Call) int {
+	o, status := c.Options("+ # n,adjustment=")
+	if o == nil {
+		return status
+	}
+	if len(o.Args) == 0 {
+		c.Print("0\n")
+		return 0
+	}
+	return instead(c, command.Child{Args: o.Args})
+}
+
+// Stdbuf runs a command: output is flushed as it is anyway.
+func Stdbuf(c *command.Call) int {
+	o, status := c.Options("+ i,input= o,output= e,error=")
+	if o == nil {
+		return status
+	}
+	if len(o.Args) == 0 {
+		return c.Missing(o)
+	}
+	return instead(c, command.Child{Args: o.Args})
+}
+
+// signalNames are Linux's signals by number.
+var signalNames = strings.Fields("EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH POLL PWR SYS")
+
+func signalNumber(s string) (kernel.Signal, bool) {
+	if n, err := strconv.Atoi(s); err == nil && n >= 0 && n <= 64 {
+		return kernel.Signal(n), true
+	}
+	at := slices.Index(signalNames, strings.TrimPrefix(strings.ToUpper(s), "SIG"))
+	return kernel.Signal(max(at, 0)), at >= 0
+}
+
+func Kill(c *command.Call) int {
+	args, sig := c.Args, kernel.SIGTERM
+	if len(args) > 0 {
+		switch a := args[0]; {
+		case a == "--help" || a == "--version":
+			c.About(a[2:])
+			return 0
+		case a == "-l" || a == "--list" || a == "-L":
+			return killList(c, args[1:])
+		case (a == "-s" || a == "-n" || a == "--signal") && len(args) > 1:
+			n, ok := signalNumber(args[1])
+			if !ok {
+				return c.Usage(1, "%s: invalid signal", command.Quote(args[1]))
+			}
+			sig, args = n, args[2:]
+		case a == "--":
+			args = args[1:]
+		case len(a) > 1 && a[0] == '-':
+			n, ok := signalNumber(a[1:])
+			if !ok {
+				return c.Usage(1, "%s: invalid signal", command.Quote(a[1:]))
+			}
+			sig, args = n, args[1:]
+		}
+	}
+	if len(args) == 0 {
+		return c.Usage(1, "no process ID specified")
+	}
+	for _, a := range args {
+		pid, err := strconv.Atoi(a)
+		if err != nil {
+			c.Fail("%s: invalid process id", command.Quote(a))
+			continue
+		}
+		if e := c.P.Kill(pid, sig); e != abi.OK {
+			c.Fail("sending signal to %d failed: %s", pid, command.Text(e))
+		}
+	}
+	return c.Status
+}
+
+func killList(c *command.Call, args []string) int {
+	if len(args) == 0 {
+		c.Print(strings.Join(signalNames[1:], "\n") + "\n")
+	}
+	for _, a := range args {
+		n, ok := signalNumber(a)
+		number, err := strconv.Atoi(a)
+		switch {
+		case err == nil && number > 128:
+			n, ok = kernel.Signal(number-128), number-128 < len(signalNames)
+			fallthrough
+		case err == nil && ok && int(n) < len(signalNames):
+			c.Print(signalNames[n] + "\n")
+		case ok && err != nil:
+			c.Printf("%d\n", n)
+		default:
+			c.Fail("%s: invalid signal", command.Quote(a))
+		}
+	}
+	return c.Status
+}

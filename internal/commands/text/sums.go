@@ -1,0 +1,290 @@
+package text
+
+import (
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"coderunner/internal/commands/command"
+)
+
+var digests = map[string]func() hash.Hash{
+	"md5sum": md5.New, "sha1sum": sha1.New, "sha224sum": sha256.New224, "sha256sum": sha256.New,
+	"sha384sum": sha512.New384, "sha512sum": sha512.New,
+}
+
+// Digest is md5sum and its relatives.
+func Digest(c *command.Call) int {
+	o, status := c.Options("b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn")
+	if o == nil {
+		return status
+	}
+	if o.On("c") {
+		return digestCheck(c, o)
+	}
+	c.Each(o.Args, func(name string, r io.Reader) error {
+		sum, err := digest(c, r)
+		if err != nil {
+			return err
+		}
+		mark, escape, shown := " ", "", name
+		if o.Last("b", "t") == "b" {
+			mark = "*"
+		}
+		if !o.On("z") && strings.ContainsAny(name, "\\\n") {
+			escape, shown = `\`, strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(name)
+		}
+		if o.On("tag") {
+			c.Printf("%s%s (%s) = %s%c", escape, strings.ToUpper(strings.TrimSuffix(c.Name, "sum")), shown, sum, command.LineEnd(o.On("z")))
+		} else {
+			c.Printf("%s%s %s%s%c", escape, sum, mark, shown, command.LineEnd(o.On("z")))
+		}
+		return nil
+	})
+	return c.Status
+}
+
+func digest(c *command.Call, r io.Reader) (string, error) {
+	h := digests[c.Name]()
+	_, err := io.Copy(h, r)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+func digestCheck(c *command.Call, o *command.Options) int {
+	kind := strings.ToUpper(strings.TrimSuffix(c.Name, "sum"))
+	c.Each(o.Args, func(list string, r io.Reader) error {
+		good, bad, missing, malformed := 0, 0, 0, 0
+		l := c.Lines(r, '\n')
+		for line, ok := l.Next(); ok; line, ok = l.Next() {
+			sum, name, valid := digestLine(string(line), kind, digests[c.Name]().Size())
+			if !valid {
+				malformed++
+				continue
+			}
+			good++
+			f, err := c.Open(name)
+			got := ""
+			if err == nil {
+				got, err = digest(c, f)
+				f.Close()
+			}
+			switch {
+			case err != nil && o.On("ignore-missing"):
+			case err != nil:
+				missing++
+				c.Errorf("%s: %s", name, command.Text(err))
+				if !o.On("status") {
+					c.Printf("%s: FAILED open or read\n", name)
+				}
+			case !strings.EqualFold(got, sum):
+				bad++
+				if !o.On("status") {
+					c.Printf("%s: FAILED\n", name)
+				}
+			case !o.On("status") && !o.On("quiet"):
+				c.Printf("%s: OK\n", name)
+			}
+		}
+		if list == "-" {
+			list = "'standard input'"
+		}
+		if good == 0 {
+			c.Fail("%s: no properly formatted checksum lines found", list)
+			return nil
+		}
+		digestSummary(c, o, malformed, "WARNING: %d line%s improperly formatted", "is", "are")
+		digestSummary(c, o, missing, "WARNING: %d listed file%s could not be read", "", "")
+		digestSummary(c, o, bad, "WARNING: %d computed checksum%s did NOT match", "", "")
+		if bad+missing > 0 || malformed > 0 && o.On("strict") {
+			c.Status = 1
+		}
+		return l.Err
+	})
+	return c.Status
+}
+
+func digestSummary(c *command.Call, o *command.Options, n int, format, one, many string) {
+	if n == 0 || o.On("status") {
+		return
+	}
+	plural, verb := "", one
+	if n > 1 {
+		plural, verb = "s", many
+	}
+	if verb != "" {
+		plural += " " + verb
+	}
+	c.Errorf(format, n, plural)
+}
+
+// digestLine reads a line of a list of checksums, in either form.
+func digestLine(line, kind string, size int) (sum, name string, ok bool) {
+	line = strings.TrimSuffix(line, "\r")
+	if rest, tagged := strings.CutPrefix(line, kind+" ("); tagged {
+		if at := strings.LastIndex(rest, ") = "); at >= 0 {
+			name, sum = rest[:at], rest[at+4:]
+		}
+	} else {
+		line = strings.TrimPrefix(line, `\`)
+		if len(line) < 2*size+3 || line[2*size] != ' ' {
+			return "", "", false
+		}
+		sum, name = line[:2*size], line[2*size+2:]
+	}
+	_, err := hex.DecodeString(sum)
+	return sum, name, err == nil && len(sum) == 2*size
+}
+
+// Cksum is the CRC of POSIX, or another algorithm with -a.
+func Cksum(c *command.Call) int {
+	o, status := c.Options("a,algorithm= untagged tag")
+	if o == nil {
+		return status
+	}
+	algorithm := o.Value("a", "crc")
+	if algorithm != "crc" {
+		if digests[algorithm+"sum"] == nil {
+			return c.Usage(1, "invalid argument %s for '--algorithm'", command.Quote(algorithm))
+		}
+		c.Name = algorithm + "sum"
+		c.Args = append([]string{"--tag", "--"}, o.Args...)
+		if o.On("untagged") {
+			c.Args = append([]string{"--"}, o.Args...)
+		}
+		return Digest(c)
+	}
+	var table [256]uint32
+	for i := range table {
+		v := uint32(i) << 24
+		for range 8 {
+			v = v<<1 ^ 0x04c11db7*(v>>31)
+		}
+		table[i] = v
+	}
+	c.Each(o.Args, func(name string, r io.Reader) error {
+		crc, size := uint32(0), int64(0)
+		buf := make([]byte, command.CopySize)
+		for {
+			n, err := r.Read(buf)
+			for _, b := range buf[:n] {
+				crc = crc<<8 ^ table[byte(crc>>24)^b]
+			}
+			size += int64(n)
+			if err != nil && err != io.EOF {
+				return err
+			}
+			if err == io.EOF {
+				break
+			}
+		}
+		for n := size; n > 0; n >>= 8 {
+			crc = crc<<8 ^ table[byte(crc>>24)^byte(n)]
+		}
+		c.Printf("%d %d", ^crc, size)
+		if len(o.Args) > 0 {
+			c.Print(" " + name)
+		}
+		c.Print("\n")
+		return nil
+	})
+	return c.Status
+}
+
+// BaseEncoding is base64 and base32.
+func BaseEncoding(c *command.Call) int {
+	o, status := c.Options("d,decode D i,ignore-garbage w,wrap=")
+	if o == nil {
+		return status
+	}
+	wrap, ok := command.Atoi(o.Value("w", "76"))
+	if !ok || wrap < 0 {
+		return c.Die(1, "invalid wrap size: %s", command.Quote(o.Value("w", "")))
+	}
+	if len(o.Args) > 1 {
+		return c.Extra(o.Args[1])
+	}
+	encode := func(w io.Writer) io.WriteCloser { return base64.NewEncoder(base64.StdEncoding, w) }
+	decode := func(r io.Reader) io.Reader { return base64.NewDecoder(base64.StdEncoding, r) }
+	alphabet := "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+	if c.Name == "base32" {
+		encode = func(w io.Writer) io.WriteCloser { return base32.NewEncoder(base32.StdEncoding, w) }
+		decode = func(r io.Reader) io.Reader { return base32.NewDecoder(base32.StdEncoding, r) }
+		alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567="
+	}
+	c.Each(o.Args, func(name string, r io.Reader) error {
+		if o.On("d") || o.On("D") {
+			if o.On("i") {
+				r = &keeping{r, alphabet}
+			}
+			if _, err := io.Copy(c.Out, decode(r)); err != nil {
+				if errors.Is(err, command.ErrStopped) {
+					return err
+				}
+				c.Fail("invalid input")
+			}
+			return nil
+		}
+		w := &wrapper{w: c.Out, width: wrap}
+		enc := encode(w)
+		_, err := io.Copy(enc, r)
+		enc.Close()
+		if w.column > 0 && wrap > 0 {
+			c.Print("\n")
+		}
+		return err
+	})
+	return c.Status
+}
+
+// keeping drops all bytes that are not in a set.
+type keeping struct {
+	r   io.Reader
+	set string
+}
+
+func (k *keeping) Read(b []byte) (int, error) {
+	n, err := k.r.Read(b)
+	kept := 0
+	for _, ch := range b[:n] {
+		if strings.IndexByte(k.set, ch) >= 0 {
+			b[kept] = ch
+			kept++
+		}
+	}
+	return kept, err
+}
+
+// wrapper breaks lines at a width.
+type wrapper struct {
+	w      io.Writer
+	width  int
+	column int
+}
+
+func (w *wrapper) Write(b []byte) (int, error) {
+	total := len(b)
+	for w.width > 0 && len(b) > 0 {
+		n := min(len(b), w.width-w.column)
+		if _, err := w.w.Write(b[:n]); err != nil {
+			return 0, err
+		}
+		b = b[n:]
+		if w.column += n; w.column == w.width {
+			w.column = 0
+			if _, err := fmt.Fprint(w.w, "\n"); err != nil {
+				return 0, err
+			}
+		}
+	}
+	_, err := w.w.Write(b)
+	return total, err
+}

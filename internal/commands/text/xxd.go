@@ -1,0 +1,196 @@
+package text
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/regex"
+)
+
+// Xxd makes a hex dump, or with -r undoes one.
+func Xxd(c *command.Call) int {
+	o, status := c.Options("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
+	if o == nil {
+		return status
+	}
+	number := func(name string, none int64) int64 {
+		if n, err := strconv.ParseInt(o.Value(name, ""), 0, 64); err == nil {
+			return n
+		}
+		return none
+	}
+	name := "-"
+	if len(o.Args) > 0 {
+		name = o.Args[0]
+	}
+	r, err := c.Open(name)
+	if err != nil {
+		return c.Die(2, "%s: %s", name, command.Text(err))
+	}
+	defer r.Close()
+	if o.On("r") {
+		return xxdRevert(c, r, o.On("p"))
+	}
+	out := c.Out
+	if len(o.Args) > 1 {
+		f, err := c.Create(o.Args[1])
+		if err != nil {
+			return c.Die(3, "%s: %s", o.Args[1], command.Text(err))
+		}
+		defer f.Close()
+		out = command.NewWriter(f)
+		defer out.Flush()
+	}
+	var in io.Reader = r
+	offset := number("s", 0)
+	io.CopyN(io.Discard, in, offset)
+	if n := number("l", -1); n >= 0 {
+		in = io.LimitReader(in, n)
+	}
+	cols, group := number("c", 16), number("g", 2)
+	switch {
+	case o.On("p"):
+		cols = number("c", 30)
+	case o.On("i"):
+		cols = number("c", 12)
+	case o.On("b"):
+		cols, group = number("c", 6), number("g", 1)
+	case o.On("e"):
+		group = number("g", 4)
+	}
+	if cols < 1 || cols > 256 {
+		cols = 256
+	}
+	if group < 1 || group > cols {
+		group = cols
+	}
+	format := "%02x"
+	switch {
+	case o.On("b"):
+		format = "%08b"
+	case o.On("u"):
+		format = "%02X"
+	}
+	if o.On("i") {
+		return xxdInclude(c, in, name, int(cols))
+	}
+	blocks(c, in, int(cols), func(b []byte) bool {
+		if o.On("p") {
+			fmt.Fprintf(out, strings.ReplaceAll(format, "02", "")+"\n", b)
+		} else {
+			fmt.Fprintf(out, "%08x: %s\n", offset+number("o", 0), xxdLine(b, int(cols), int(group), format, o.On("e")))
+		}
+		offset += int64(len(b))
+		return true
+	})
+	return c.Status
+}
+
+// xxdLine returns a line without its address; swapped: each group from its end.
+func xxdLine(b []byte, cols, group int, format string, swapped bool) string {
+	var line strings.Builder
+	width := len(fmt.Sprintf(format, 0))
+	for i := range cols {
+		at := i
+		if swapped {
+			at = i/group*group + group - 1 - i%group
+		}
+		if at < len(b) {
+			fmt.Fprintf(&line, format, b[at])
+		} else {
+			line.WriteString(strings.Repeat(" ", width))
+		}
+		if (i+1)%group == 0 || i == cols-1 {
+			line.WriteByte(' ')
+		}
+	}
+	line.WriteByte(' ')
+	for _, ch := range b {
+		line.WriteByte(printable(ch))
+	}
+	return line.String()
+}
+
+func printable(b byte) byte {
+	if b < ' ' || b > '~' {
+		return '.'
+	}
+	return b
+}
+
+func xxdInclude(c *command.Call, r io.Reader, name string, cols int) int {
+	var bare = name == "-"
+	id := strings.Map(func(r rune) rune {
+		if r < 128 && regex.WordByte(byte(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	if !bare {
+		c.Printf("unsigned char %s[] = {\n", id)
+	}
+	total := 0
+	blocks(c, r, cols, func(b []byte) bool {
+		if total > 0 {
+			c.Print(",\n")
+		}
+		for i, ch := range b {
+			sep := ", "
+			if i == 0 {
+				sep = "  "
+			}
+			c.Printf("%s0x%02x", sep, ch)
+		}
+		total += len(b)
+		return true
+	})
+	c.Print("\n")
+	if !bare {
+		c.Printf("};\nunsigned int %s_len = %d;\n", id, total)
+	}
+	return c.Status
+}
+
+func xxdRevert(c *command.Call, r io.Reader, plain bool) int {
+	l := c.Lines(r, '\n')
+	at := int64(0)
+	for line, ok := l.Next(); ok; line, ok = l.Next() {
+		if plain {
+			c.Out.Write(unhex(string(line)))
+			continue
+		}
+		offset, rest, ok := strings.Cut(string(line), ":")
+		if !ok {
+			continue
+		}
+		want, err := strconv.ParseInt(strings.TrimSpace(offset), 16, 64)
+		if err != nil {
+			continue
+		}
+		if body, _, two := strings.Cut(strings.TrimPrefix(rest, " "), "  "); two {
+			rest = body
+		}
+		if want > at { // a gap is zeros
+			io.CopyN(c.Out, command.Zeros{}, min(want-at, 1<<30))
+		}
+		b := unhex(rest)
+		c.Out.Write(b)
+		at = want + int64(len(b))
+	}
+	return c.Status
+}
+
+// unhex reads pairs of hex digits up to the first other thing.
+func unhex(s string) []byte {
+	s = strings.ReplaceAll(s, " ", "")
+	end := 0
+	for end < len(s) && regex.TrClasses["xdigit"](int(s[end])) {
+		end++
+	}
+	b, _ := hex.DecodeString(s[:end&^1])
+	return b
+}
