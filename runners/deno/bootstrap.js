@@ -267,8 +267,50 @@ function load(url) {
   return import("data:text/javascript," + encodeURIComponent(source));
 }
 
+// takeTicks has what a program gives to process.nextTick in its first turn run before
+// its promises and timers, as Node does for scripts: Deno runs timers that are due
+// before the ticks of a module that was imported dynamically. A module that is
+// evaluated right before the program calls process.nextTick without a function, so
+// that ours is the first microtask of that turn.
+function takeTicks() {
+  const { nextTick } = process, ticks = [];
+  let waits = false, first = true;
+  function run() {
+    try {
+      for (let i = 0; i < ticks.length; i++) {
+        const tick = ticks[i];
+        ticks[i] = undefined;
+        tick?.();
+      }
+      ticks.length = 0;
+      waits = false;
+    } finally {
+      if (waits) queueMicrotask(run); // one threw
+    }
+  }
+  const soon = () => {
+    if (waits) return;
+    waits = true;
+    queueMicrotask(run);
+  };
+  let begun = false;
+  process.nextTick = function (callback, ...args) {
+    if (!begun && callback === undefined) {
+      begun = true;
+      setTimeout(() => first = false); // before any of the program's
+      return soon();
+    }
+    if (!first || typeof callback !== "function") return nextTick(callback, ...args);
+    ticks[ticks.length] = () => callback(...args);
+    soon();
+  };
+  const start = "data:text/javascript," + encodeURIComponent('import p from "node:process";p.nextTick()');
+  return import("data:text/javascript," + encodeURIComponent(`import ${stringify(start)};import ${stringify(orders.main)}`));
+}
+
 if (place.session) serveSession();
 else try {
+  if (orders.ticks) await takeTicks();
   const program = await (orders.load ? load(orders.main) : import(orders.main));
   if (resultName in program) give(program[resultName]);
 } catch (thrown) {

@@ -189,6 +189,30 @@ rl.close();`,
 	}
 }
 
+// TestTicks has what a first turn leaves to process.nextTick run before its promises
+// and before timers that are due, in programs that wait for nothing.
+func TestTicks(t *testing.T) {
+	r := openParked(t, 1)
+	const code = `setTimeout(() => { console.log("timer"); process.nextTick(() => console.log("tick of a timer")); Promise.resolve().then(() => console.log("promise of a timer")); }, 0);
+Promise.resolve().then(() => { console.log("promise"); process.nextTick(() => console.log("late tick")); });
+process.nextTick((a, b) => { console.log("tick", a + b); process.nextTick(() => console.log("nested tick")); }, 1, 2);
+for (const begun = Date.now(); Date.now() - begun < 15;);
+console.log("end");`
+	const want = "end\ntick 3\nnested tick\npromise\nlate tick\ntimer\ntick of a timer\npromise of a timer\n"
+	for range 5 {
+		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code}); o.Status != runners.Succeeded || o.Stdout != want {
+			t.Fatalf("%s %+v, stdout %q, want %q, stderr %q", o.Status, o.Error, o.Stdout, want, o.Stderr)
+		}
+	}
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Code: `process.on("uncaughtException", (e) => console.log("caught", e.message));
+try { process.nextTick(5) } catch (e) { console.log(e.code) }
+process.nextTick(() => { throw new Error("x") });
+process.nextTick(() => console.log("next"));`})
+	if want := "ERR_INVALID_ARG_TYPE\ncaught x\nnext\n"; o.Stdout != want {
+		t.Errorf("stdout %q, want %q, stderr %q", o.Stdout, want, o.Stderr)
+	}
+}
+
 // TestUses finds what a package imports, so that its errors can name a flag.
 func TestUses(t *testing.T) {
 	for source, want := range map[string]uses{

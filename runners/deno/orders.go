@@ -21,6 +21,7 @@ type orders struct {
 	OS      bool     `json:"os"`      // it may use node:os
 	Names   bool     `json:"names"`   // and so may packages, by the names of its functions
 	Process bool     `json:"process"` // and node:process
+	Ticks   bool     `json:"ticks"`   // and process.nextTick, in its first turn
 	Lines   bool     `json:"lines"`   // it uses node:readline
 	Net     bool     `json:"net"`     // it uses node:net, and may not reach everything
 	Room    int64    `json:"room"`    // most characters of the result
@@ -65,7 +66,9 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
-		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process") || j.mentions("process.nextTick"), // whose timers would be due before it is loaded
+		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
+		// Asynchronous contexts are kept by Node's own queue only.
+		Ticks: strings.Contains(j.req.Code, "process.nextTick") && !j.mentions("AsyncLocalStorage") && !load,
 		Lines: j.imports("readline") || j.imports("readline/promises"),
 		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports)),
 		Tell:  tell, Load: load,
