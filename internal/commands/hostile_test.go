@@ -20,6 +20,7 @@ import (
 	"coderunner/internal/sample"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
+	"coderunner/pyodide/netstack"
 )
 
 // Archives do not write outside of the directory, nor through links that lead out.
@@ -206,23 +207,68 @@ func TestCurl(t *testing.T) {
 		{"wget -c http://example.test/hello", 2, "wget: option '-c' is not available in this sandbox\n"},
 		{"wget -q http://example.test/missing", 8, "wget: The requested"},
 	} {
-		args := strings.Fields(c.args)
-		program, _ := Lookup(args[0])
-		var out bytes.Buffer
-		w := m.fs.NewFile(memfs.NewOutput("output", &out), abi.O_WRONLY, abi.S_IFIFO|0o600)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		p, err := m.main.Start(kernel.Exec{Path: args[0], Program: web.WithNetwork(program, n), Args: args, Dir: "/w", Files: map[int]*memfs.File{1: w, 2: w}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, e := m.main.Wait(ctx, p.PID(), 0)
-		cancel()
-		if e != abi.OK || s.Status.Code() != c.status || !strings.HasPrefix(out.String(), c.out) {
-			t.Errorf("%s: %d %q, want %d %q", c.args, s.Status.Code(), out.String(), c.status, c.out)
+		if status, out := m.transfer(t, n, c.args); status != c.status || !strings.HasPrefix(out, c.out) {
+			t.Errorf("%s: %d %q, want %d %q", c.args, status, out, c.status, c.out)
 		}
 	}
 	if got := m.runLine(t, "curl -sS http://example.test/"); got.Status != 7 || !strings.Contains(got.Stderr, "--allow-net") {
 		t.Errorf("without a network: %+v", got)
+	}
+}
+
+// transfer runs curl or wget with a network.
+func (m *machine) transfer(t *testing.T, n web.Network, line string) (status int, out string) {
+	t.Helper()
+	args := strings.Fields(line)
+	program, _ := Lookup(args[0])
+	var b bytes.Buffer
+	w := m.fs.NewFile(memfs.NewOutput("output", &b), abi.O_WRONLY, abi.S_IFIFO|0o600)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	p, err := m.main.Start(kernel.Exec{Path: args[0], Program: web.WithNetwork(program, n), Args: args, Dir: "/w", Files: map[int]*memfs.File{1: w, 2: w}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, e := m.main.Wait(ctx, p.PID(), 0)
+	if e != abi.OK {
+		t.Fatalf("%s: %v", line, e)
+	}
+	return s.Status.Code(), b.String()
+}
+
+// What listens inside comes first, by whatever name and address; where nothing does,
+// the outside decides.
+func TestCurlLoopback(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "outside") }))
+	defer server.Close()
+	m, inside := newMachine(t), netstack.New(netstack.Options{})
+	defer inside.Close()
+	l, _ := inside.Socket(abi.AF_INET, abi.SOCK_STREAM, 0)
+	l.Bind(netstack.Addr{Sockaddr: abi.Sockaddr{Family: abi.AF_INET, IP: netip.MustParseAddrPort("127.0.0.1:80")}})
+	l.Listen(10)
+	alone := web.Network{Loopback: inside}
+	n := web.Network{Loopback: inside, Outside: outside{netip.MustParseAddrPort(server.Listener.Addr().String())}}
+	hang := func() { // up on the next caller
+		l.Wait(t.Context(), abi.POLLIN, 0)
+		if k, _, e := l.Accept(); e == abi.OK {
+			k.Close()
+		}
+	}
+	for _, line := range []string{"curl -s localhost", "curl -s -4 http://127.1/", "curl -s a.localhost", "curl -s http://[::ffff:7f00:1]/", "curl -s example.test"} {
+		go hang()
+		if status, out := m.transfer(t, n, line); status != 52 && status != 56 || out != "" {
+			t.Errorf("%s with a server inside: %d %q", line, status, out)
+		}
+	}
+	for line, want := range map[string]string{"curl -s -6 localhost": "outside", "curl -s localhost:81": "outside", "curl -s example.test:81": "outside"} {
+		if status, out := m.transfer(t, n, line); status != 0 || out != want {
+			t.Errorf("%s: %d %q", line, status, out)
+		}
+	}
+	for _, line := range []string{"curl -sS -6 localhost", "curl -sS localhost:81", "curl -sS --retry 2 --retry-delay 0 --retry-connrefused http://0:81", "curl -sS example.test"} {
+		if status, out := m.transfer(t, alone, line); status != 7 || !strings.HasSuffix(out, ": programs have no network here: start coderunner with --allow-net=HOST to allow it\n") {
+			t.Errorf("%s without the outside: %d %q", line, status, out)
+		}
 	}
 }
 

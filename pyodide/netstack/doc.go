@@ -3,15 +3,16 @@
 //
 // A [Stack] is shared by all processes of a program. Its loopback (127.0.0.0/8,
 // ::1, the unspecified addresses and the names of unix(7)) is memory: what
-// listens there is reached by sockets of the same Stack and by nothing else.
+// listens there is reached by sockets of the same Stack, by [Stack.Dial] for
+// programs of the same run that are not the guest's, and by nothing else.
 // Everything else goes through [Outside], which decides what may be reached;
 // the package dials nothing by itself, and without an Outside there is nothing
 // else.
 //
 // It knows no system call and no guest memory: package emscripten decodes
 // calls. Outcomes are abi.Errno values with Linux's meaning. No method waits,
-// but for [Socket.Wait], [Socket.Read], [Socket.Write] and [Stack.Resolve]: the
-// others answer EAGAIN.
+// but for [Socket.Wait], [Socket.Read], [Socket.Write], [Stack.Resolve] and
+// [Stack.Dial]: the others answer EAGAIN.
 //
 // # Loopback and host
 //

@@ -109,7 +109,7 @@ func (s *Stack) addresses(ctx context.Context, node string, h Hint) ([]netip.Add
 	case node == "" && h.Flags&aiPassive != 0:
 		all = []netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()}
 	case node == "" || localName(node):
-		all = []netip.Addr{loopbackOf(netip.IPv4Unspecified()), netip.IPv6Loopback()}
+		all = Loopback("localhost")
 	case ok:
 		all = []netip.Addr{ip}
 	case h.Flags&aiNumericHost != 0 || len(node) > maxName:
@@ -145,6 +145,19 @@ func nameError(err error) *NameError {
 		e.Code = eaiNoName
 	}
 	return e
+}
+
+// Loopback returns the addresses of the loopback that a host's name means, or an
+// address in any form; none if it means another host.
+func Loopback(host string) []netip.Addr {
+	ip, ok := ParseIP(host)
+	switch ip = ip.Unmap(); {
+	case ok && inside(ip):
+		return []netip.Addr{loopbackOf(ip)}
+	case !ok && localName(host):
+		return []netip.Addr{loopbackOf(netip.IPv4Unspecified()), netip.IPv6Loopback()}
+	}
+	return nil
 }
 
 // localName reports whether a name is the loopback's.

@@ -229,8 +229,12 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 		return shell.Main, true
 	}
 	program, ok := commands.Lookup(name)
-	if ok && (name == "curl" || name == "wget") && c.outside.run.Load() != nil {
-		program = web.WithNetwork(program, web.Network{Outside: &c.outside, Authorities: c.authorities})
+	if ok && (name == "curl" || name == "wget") {
+		n := web.Network{Loopback: c.sockets(), Authorities: c.authorities}
+		if c.outside.run.Load() != nil {
+			n.Outside = &c.outside
+		}
+		program = web.WithNetwork(program, n)
 	}
 	return program, ok
 }

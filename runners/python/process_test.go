@@ -1,6 +1,10 @@
 package python
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
@@ -70,6 +74,39 @@ subprocess.run([sys.executable, "-c", "import socket; print(socket.socket(fileno
 	if want := "b'from the child'\nb'answer'\nb'inherited'\n"; o.Stdout != want {
 		t.Errorf("stdout %q, stderr %q, want %q", o.Stdout, o.Stderr, want)
 	}
+}
+
+// TestCommandsNetwork: curl and wget reach servers of the program, and of the host where
+// the policy names them.
+func TestCommandsNetwork(t *testing.T) {
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "the host's") }))
+	defer host.Close()
+	port := host.URL[strings.LastIndex(host.URL, ":")+1:]
+	code := `import http.server, subprocess, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self):
+        body = self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"own" * 300_000
+        self.send_response(200), self.end_headers(), self.wfile.write(body)
+    do_GET = do_POST = answer
+    log_message = lambda *_: None
+def serve(port):
+    s = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+    threading.Thread(target=s.serve_forever).start()
+    return s
+def sh(line):
+    p = subprocess.run(line, shell=True, capture_output=True, text=True)
+    return p.returncode, p.stdout[:10], len(p.stdout)
+s, port = serve(0), ` + port + `
+at = f"localhost:{s.server_port}"
+seen = [sh(f"curl -s {at}"), sh(f"curl -s -d data {at}"), sh(f"wget -qO- http://127.1:{s.server_port}"), sh(f"curl -s -m 9 localhost:{port}")]
+s.shutdown(), s.server_close()
+seen += [sh(f"curl -s {at}")]
+seen`
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	const want = "[(0, 'ownownowno', 900000), (0, 'data', 4), (0, 'ownownowno', 900000), %s, (7, '', 0)]"
+	value(t, run(t, r, code), fmt.Sprintf(want, "(7, '', 0)"))
+	r.cfg.Policy.Net = runners.Grant{List: []string{"127.0.0.1:" + port}}
+	value(t, run(t, r, code), fmt.Sprintf(want, `(0, "the host's", 10)`))
 }
 
 func TestProcessLimits(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"coderunner/internal/commands/command"
 )
 
-const curlOptions = "s,silent S,show-error f,fail fail-with-body L,location o,output= O,remote-name I,head i,include v,verbose X,request= H,header= d,data= data-raw= data-binary= data-urlencode= data-ascii= F,form= G,get u,user= A,user-agent= e,referer= b,cookie= !c,cookie-jar= k,insecure w,write-out= m,max-time= connect-timeout= compressed T,upload-file= r,range= retry= retry-delay= retry-all-errors json= url= max-redirs= create-dirs output-dir= N,no-buffer g,globoff q,disable http1.1 http2 !0,http1.0 1,tlsv1 4,ipv4 6,ipv6 #,progress-bar !J,remote-header-name location-trusted !path-as-is oauth2-bearer= D,dump-header= no-progress-meter basic proto= tlsv1.2 tlsv1.3 !x,proxy= !K,config= !E,cert= !cacert= !Z,parallel !resolve= !unix-socket= !socks5="
+const curlOptions = "s,silent S,show-error f,fail fail-with-body L,location o,output= O,remote-name I,head i,include v,verbose X,request= H,header= d,data= data-raw= data-binary= data-urlencode= data-ascii= F,form= G,get u,user= A,user-agent= e,referer= b,cookie= !c,cookie-jar= k,insecure w,write-out= m,max-time= connect-timeout= compressed T,upload-file= r,range= retry= retry-delay= retry-all-errors retry-connrefused json= url= max-redirs= create-dirs output-dir= N,no-buffer g,globoff q,disable http1.1 http2 !0,http1.0 1,tlsv1 4,ipv4 6,ipv6 #,progress-bar !J,remote-header-name location-trusted !path-as-is oauth2-bearer= D,dump-header= no-progress-meter basic proto= tlsv1.2 tlsv1.3 !x,proxy= !K,config= !E,cert= !cacert= !Z,parallel !resolve= !unix-socket= !socks5="
 
 // curlRun is one transfer of curl.
 type curlRun struct {
@@ -260,7 +260,9 @@ func (r *curlRun) one(target string, index int) (status int, again bool) {
 	res, err := client.Do(req)
 	if err != nil {
 		status := r.failed(ctx, err, target)
-		return status, status == 7 && !refused(err) || status == 28
+		var dial *dialError
+		starts := errors.As(err, &dial) && dial.own && o.On("retry-connrefused") // the program's own server, perhaps
+		return status, status == 7 && !refused(err) || status == 28 || starts
 	}
 	defer res.Body.Close()
 	r.trace("< ", func() string { return curlHead(res) })

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,11 +17,14 @@ import (
 
 	"coderunner/internal/commands/command"
 	"coderunner/internal/kernel"
+	"coderunner/pyodide/abi"
+	"coderunner/pyodide/netstack"
 )
 
-// Network is what curl and wget may reach. A nil Outside is no network.
+// Network is what curl and wget may reach.
 type Network struct {
-	Outside interface {
+	Loopback *netstack.Stack // has the program's own servers, which come first; nil: none
+	Outside  interface {     // nil: nothing else
 		Lookup(ctx context.Context, host string) ([]netip.Addr, error)
 		// Dial connects to an address. name is what was asked for.
 		Dial(ctx context.Context, network, name string, addr netip.AddrPort) (net.Conn, error)
@@ -49,6 +53,7 @@ type dialError struct {
 	host string
 	port uint16
 	err  error
+	own  bool // of the loopback
 }
 
 func (e *lookupError) Error() string { return fmt.Sprintf("Could not resolve host: %s", e.host) }
@@ -99,14 +104,20 @@ func (n Network) dial(ctx context.Context, address, family string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	port, err := strconv.ParseUint(portText, 10, 16)
+	number, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
 		return nil, err
 	}
-	if n.Outside == nil {
-		return nil, &dialError{host, uint16(port), errNoNetwork}
+	port := uint16(number)
+	addrs := netstack.Loopback(host)
+	own := addrs != nil
+	switch {
+	case own:
+	case n.Outside == nil:
+		return nil, &dialError{host, port, errNoNetwork, own}
+	default:
+		addrs, err = n.Outside.Lookup(ctx, strings.TrimSuffix(host, "."))
 	}
-	addrs, err := n.Outside.Lookup(ctx, strings.TrimSuffix(host, "."))
 	addrs = slices.DeleteFunc(slices.Clone(addrs), func(a netip.Addr) bool {
 		return family != "" && a.Unmap().Is4() != (family == "4")
 	})
@@ -116,14 +127,28 @@ func (n Network) dial(ctx context.Context, address, family string) (net.Conn, er
 	if err != nil {
 		return nil, &lookupError{host, err}
 	}
-	var conn net.Conn
 	for _, a := range addrs {
-		if conn, err = n.Outside.Dial(ctx, "tcp", host, netip.AddrPortFrom(a, uint16(port))); err == nil || refused(err) || ctx.Err() != nil {
+		conn, e := n.connect(ctx, host, netip.AddrPortFrom(a, port))
+		if e == nil {
+			return conn, nil
+		}
+		if err = cmp.Or(err, e); refused(e) && !own || ctx.Err() != nil {
 			break
 		}
 	}
-	if err != nil {
-		return nil, &dialError{host, uint16(port), err}
+	return nil, &dialError{host, port, err, own}
+}
+
+// connect connects to a server of the program itself or, if there is none at the
+// address, outside.
+func (n Network) connect(ctx context.Context, name string, to netip.AddrPort) (net.Conn, error) {
+	if n.Loopback != nil {
+		if c, err := n.Loopback.Dial(ctx, "tcp", to); !errors.Is(err, abi.ECONNREFUSED) {
+			return c, err
+		}
 	}
-	return conn, nil
+	if n.Outside == nil {
+		return nil, errNoNetwork
+	}
+	return n.Outside.Dial(ctx, "tcp", name, to)
 }
