@@ -203,15 +203,16 @@ func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp)
 			return one("", false)
 		}
 		return one(strconv.Itoa(sh.lastJob), true)
-	case "0":
-		return one(sh.arg0, true)
 	case "LINENO":
 		if p != nil && !sh.plain[name] {
 			return one(strconv.Itoa(sh.lineOf(p.Pos())), true)
 		}
 	}
 	if n, err := strconv.Atoi(name); err == nil {
-		if n <= len(sh.params) {
+		switch {
+		case n == 0:
+			return one(sh.arg0, true)
+		case n <= len(sh.params):
 			return one(sh.params[n-1], true)
 		}
 		return value{name: "$" + name}, nil
