@@ -249,6 +249,11 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 
 // declare makes a function.
 func (sh *shell) declare(c *syntax.FuncDecl) {
+	if c.Name == nil { // the parser takes "() true"
+		sh.errorf("syntax error near unexpected token `)'")
+		sh.status = 2
+		return
+	}
 	name := c.Name.Value
 	sh.status = 0
 	if old := sh.funcs[name]; old != nil && sh.plain["readonly -f "+name] {
@@ -265,7 +270,7 @@ func (sh *shell) importFunction(name, s string) {
 	defer func() { sh.src = old }()
 	sh.src = &source{text: name + " " + s, first: 1}
 	err := sh.statements(sh.src, func(st *syntax.Stmt) bool {
-		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name.Value == name {
+		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
 			sh.declare(c)
 			sh.funcs[name].exported = true
 		}
