@@ -5,11 +5,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -161,6 +163,9 @@ type machine struct {
 	main *kernel.Process
 }
 
+// bin is what /bin shows.
+var bin = sync.OnceValues(func() (fs.FS, error) { return kernel.Bin(append(Names(), "sh")...) })
+
 func newMachine(t testing.TB) *machine {
 	t.Helper()
 	fs := memfs.New(memfs.Options{MaxBytes: 256 << 20})
@@ -172,7 +177,7 @@ func newMachine(t testing.TB) *machine {
 	if err := fs.MakeDevices(); err != nil {
 		t.Fatal(err)
 	}
-	bin, err := kernel.Bin(append(Names(), "sh")...)
+	bin, err := bin()
 	if err != nil {
 		t.Fatal(err)
 	}
