@@ -215,4 +215,26 @@ func TestCPUTime(t *testing.T) {
 	if res.CPUTime <= 0 || res.CPUTime > 450*time.Millisecond {
 		t.Errorf("a busy twentieth and a sleeping half of a second took %v", res.CPUTime)
 	}
+
+	// The program sees the same on a busy machine.
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 * runtime.NumCPU() {
+		go func() {
+			for ctx.Err() == nil {
+			}
+		}()
+	}
+	res, _, _ = run(t, pyodide.Options{}, pyodide.Program{Code: `import os, threading, time
+def shown(): return [time.process_time(), time.thread_time(), time.clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID), os.times().user]
+begin = shown()
+sum(range(3 * 10**5))
+t = threading.Thread(target=lambda: sum(range(3 * 10**5)))
+t.start()
+t.join()
+took = [b - a for a, b in zip(begin, shown())]
+max(took) - min(took) < 0.05 or took`})
+	if res.Value == nil || res.Value.Repr != "True" {
+		t.Errorf("the clocks of the processor disagree: %+v, %+v", res.Value, res.Exception)
+	}
 }

@@ -271,7 +271,10 @@ func (in *Interp) timeIsUp() {
 func (in *Interp) timed(ctx context.Context, function uint32, request string, maxReport uint32) (*Result, time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	in.begun = threadTime()
+	if in.begun = threadTime(); in.begun > 0 { // it is known on Linux
+		in.proc.MeasureBy(in.cpuTime)
+		defer in.proc.MeasureBy(nil)
+	}
 	held := int64(0)
 	defer func() { in.fs.Unreserve(held) }()
 	g := in.guest(ctx)

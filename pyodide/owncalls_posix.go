@@ -107,7 +107,7 @@ func callInterrupt(_ context.Context, in *instance, _ any, _ []byte) (any, error
 // callUsage returns what the run has used and may use.
 func callUsage(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
 	return map[string]any{
-		"cpu":    in.cpuTime().Seconds(),
+		"cpu":    in.proc.ProcessorTime().Seconds(),
 		"memory": in.memory.Committed(),
 		"limit":  in.memory.Limit(),
 	}, nil

@@ -31,6 +31,7 @@ func New(c Config) (*Process, error) {
 		p.clock.now = time.Now
 	}
 	p.clock.zero = p.clock.now().Add(-c.Monotonic)
+	p.clock.start, p.clock.shown = c.Monotonic, c.Monotonic
 	p.fds.max = cmp.Or(c.MaxFiles, 8192)
 	p.openStdio(c)
 	if _, errno := p.fs.Lookup(nil, "/dev/null", false); errno != abi.OK {

@@ -82,6 +82,10 @@ type clock struct {
 	zero   time.Time     // when the monotonic clock showed 0
 	latest time.Duration // that the monotonic clock has shown
 	waited time.Duration // what the program has spent in waiting, in all
+
+	start, shown time.Duration        // what the clock of the processor showed first and last
+	begun        time.Duration        // what it showed when cpu was set
+	cpu          func() time.Duration // see MeasureBy
 }
 
 // monotonic returns the time since the program started. It never goes back, even
@@ -91,7 +95,26 @@ func (k *clock) monotonic() time.Duration {
 	return k.latest
 }
 
-// busy is the monotonic clock without the time that the program waited for the
-// host. It stands for the processor time, which is unknown: on a busy machine it is
-// too much.
-func (k *clock) busy() time.Duration { return k.monotonic() - k.waited }
+// busy returns the processor time. Where nothing measures it, it is the monotonic
+// clock without the time that the program waited for the host, which on a busy
+// machine is too much.
+func (k *clock) busy() time.Duration {
+	if k.cpu != nil {
+		k.shown = k.begun + k.cpu()
+	} else {
+		k.shown = max(k.shown, k.monotonic()-k.waited)
+	}
+	return k.shown
+}
+
+// MeasureBy sets what returns the processor time that passes from now on; nil: it is
+// unknown. The clock of the processor goes on from what it showed.
+func (p *Process) MeasureBy(cpu func() time.Duration) {
+	if cpu == nil {
+		p.clock.busy()
+	}
+	p.clock.begun, p.clock.cpu = p.clock.shown, cpu
+}
+
+// ProcessorTime returns the processor time of the process so far.
+func (p *Process) ProcessorTime() time.Duration { return p.clock.busy() - p.clock.start }
