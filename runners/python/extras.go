@@ -40,6 +40,10 @@ var otherWords = map[string]map[string]string{
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
 }
 
+// usedBy are projects that functions of a submodule import, though no extra that a
+// word means has them: plotly.express makes frames of pandas from lists.
+var usedBy = map[string]string{"plotly.express": "pandas"}
+
 // testClients are packages whose TestClient is refused where none of these is
 // installed, which are in extras that no word means. The first is preferred.
 var testClients = map[string][]string{"starlette": {"httpx2", "httpx"}}
@@ -121,6 +125,11 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 			case words[e.name] || meant[e.name]:
 				used = append(used, e.req)
 			}
+		}
+	}
+	for module, project := range usedBy {
+		if _, have := in.has(project); !have && submodules[module] && in.present(module) {
+			used = append(used, requirement.Requirement{Name: project})
 		}
 	}
 	return compact(named), compact(used)

@@ -245,6 +245,8 @@ func TestExtras(t *testing.T) {
 		Requires: []string{`sheet; extra == "excel"`, `markup; python_version > "3" and extra == "html"`, `unused; extra == "all"`, `unused; extra == "other"`, `native; extra == "excel"`, `numbers-core; extra == "express"`},
 		Headers:  []string{"Provides-Extra: excel", "Provides-Extra: html", "Provides-Extra: all", "Provides-Extra: other"},
 	})
+	x.module("pandas", "1.0")
+	x.add(pure("plotly", "1.0", map[string]string{"plotly/__init__.py": "", "plotly/express.py": "def bar():\n  import pandas\n  return pandas.version\n"}))
 	x.module("httpx2", "1.0")
 	x.module("httpx", "1.0")
 	x.add(wheeltest.Wheel{
@@ -260,6 +262,8 @@ func TestExtras(t *testing.T) {
 		{"not a word of it", "import frames\ngetattr(frames, 'to_' + 'excel').__name__", "'to_excel'", "frames 1.0"},
 		{"a submodule of its name", "import frames.express as fx\nfx.numbers_core.version", "'1.0'", "frames 1.0, numbers-core 1.0"},
 		{"a submodule of its name, as a member", "from frames import express\nexpress.numbers_core.version", "'1.0'", "frames 1.0, numbers-core 1.0"},
+		{"used by a submodule", "import plotly.express as px\npx.bar()", "'1.0'", "pandas 1.0, plotly 1.0"},
+		{"used by another submodule", "import plotly\n1", "1", "plotly 1.0"},
 		{"named", "import frames\nprint('markup')\nframes.sheet", "", "frames 1.0, markup 1.0"},
 		{"a test client", "from starlette.testclient import TestClient\nTestClient", "'httpx2'", "httpx2 1.0, starlette 1.0"},
 		{"a test client's package, by the program", "import httpx\nfrom starlette.testclient import TestClient\nTestClient", "'httpx'", "httpx 1.0, starlette 1.0"},
