@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"os"
 	"regexp"
 	"slices"
@@ -17,6 +18,7 @@ import (
 var (
 	plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
+	lacks       = regexp.MustCompile(`^(?:No module named|module|cannot import name '(\w+)' from) '((\w+)[\w.]*)'(?: has no attribute '(\w+)')?[^\n]*$`)
 	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
@@ -42,6 +44,9 @@ const (
 
 // hint returns what to do about an error, or "".
 func (j *job) hint(e *runners.Error) string {
+	if namesake := j.namesake(e); namesake != "" {
+		return namesake
+	}
 	switch {
 	case e.Type != "SyntaxError" && serves.MatchString(e.Traceback):
 		return noServer
@@ -99,6 +104,25 @@ func (j *job) moduleHint(message string) string {
 		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + "."
 	}
 	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
+}
+
+// namesake returns what to do where a line of the program wants of a module what that
+// lacks, if the module is in a package only because the program imports its name: it
+// may have meant a file that was not sent. Otherwise it returns "".
+func (j *job) namesake(e *runners.Error) string {
+	m := lacks.FindStringSubmatch(e.Message)
+	if m == nil || e.Type != "ImportError" && e.Type != "ModuleNotFoundError" && e.Type != "AttributeError" {
+		return ""
+	}
+	wanted := cmp.Or(m[1], m[4], m[2])
+	if lines := strings.LastIndex(e.Traceback, e.Message); lines < 0 || !strings.Contains(e.Traceback[:lines], wanted) {
+		return "" // a line of the package wants it
+	}
+	p, ok := j.pk.guess(m[3])
+	if !ok {
+		return ""
+	}
+	return m[3] + " is the package " + p.Name + " " + p.Version + " here. A file of your own goes into the argument files (--file on the command line), another package or version into packages (--package)."
 }
 
 // fileOf returns the path of a request's file that could be the module or its

@@ -41,6 +41,7 @@ type installer struct {
 	locked    *resolver.Locked            // nil when everything is allowed
 	installed map[string]resolver.Package // by name
 	alone     []string                    // those installed without their dependencies
+	guessed   map[string]bool             // projects that an import of the program meant, and no text named
 	skipped   map[string]string           // by project: why it is not installed
 	mounted   map[string]bool             // keys of the mounts of a session's interpreter
 	time      time.Duration               // spent on preparation

@@ -89,7 +89,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}
 	pk := &installer{
 		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
-		installed: map[string]resolver.Package{}, skipped: map[string]string{},
+		installed: map[string]resolver.Package{}, skipped: map[string]string{}, guessed: map[string]bool{},
 	}
 	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk), release: func() {}}
 	j.stdout, j.stderr = req.Captures()

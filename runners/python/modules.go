@@ -106,7 +106,7 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 				known = false
 				continue
 			}
-			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is in a package of another name, give its name in packages", module)
+			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is a file of its own, send it in files; if it is in a package of another name, give its name in packages", module)
 		}
 		if !known || in.only || in.locked != nil && in.files.Hashes == nil {
 			return failed
@@ -132,7 +132,7 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 				continue // the import fails when reached
 			}
 			if _, again := wanted[r.Name]; !again {
-				optional[r.Name] = true
+				optional[r.Name], in.guessed[r.Name] = true, true
 			}
 			if wanted[r.Name].Specifier == "" {
 				wanted[r.Name] = r
@@ -176,6 +176,20 @@ func (in *installer) present(name string) bool {
 		dirs = inside
 	}
 	return false
+}
+
+// guess returns the package that has the top-level module, if it was installed for an
+// import and no text named it.
+func (in *installer) guess(module string) (resolver.Package, bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for name := range in.guessed {
+		p, ok := in.installed[name]
+		if ok && (isModule(p.Tree, module) || isDir(filepath.Join(p.Tree, module))) {
+			return p, true
+		}
+	}
+	return resolver.Package{}, false
 }
 
 // hasSubmodule reports whether an installed package has the module pkg.name, which
