@@ -143,14 +143,16 @@ def _main(p, main, report):
 
 
 _renewed = False  # since the snapshot
+_last_module = ""  # of the snapshot
 
 
 def _renew(p):
     """Makes this interpreter differ from the others of the same snapshot."""
-    global _renewed
+    global _renewed, _last_module
     if not _renewed:
         _renewed = True
         modules = sys.modules
+        _last_module = next(reversed(modules))
         if "random" in modules:
             modules["random"].seed()
         for generator in _generators:
@@ -426,7 +428,7 @@ def _finish(p, main, report):
         if threading is not None and not p.get("interrupted"):
             _await_threads(threading)
         atexit._run_exitfuncs()
-        main.clear()
+        _clear(main)
     for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
         _flush(stream)
 
@@ -445,6 +447,34 @@ def _await_threads(threading):
             break
         threads[0].join()
     threading._thread_shutdown()
+
+
+def _clear(main):
+    """Ends the values of the program and of its own modules, as CPython does:
+    files are written, and finalizers still find what they use."""
+    threading = sys.modules.get("threading")
+    if threading is not None and len(threading._active) > 1:
+        threading.excepthook = lambda args: None  # CPython has stopped the daemons by now
+    spaces = [main]
+    for name in reversed(sys.modules):
+        if name == _last_module:
+            break
+        file = getattr(sys.modules[name], "__file__", None)
+        if type(file) is str and not file.startswith(_LIBRARY):
+            spaces.append(sys.modules[name].__dict__)
+    for space in spaces:
+        for name in [n for n, v in space.items() if hasattr(type(v), "__del__")]:
+            space.pop(name, None)
+    for space in spaces:
+        for name in [n for n, v in space.items() if gc.is_tracked(v) and not isinstance(v, _CODE)]:
+            space.pop(name, None)
+    gc.collect()  # cycles
+    for space in spaces:
+        space.clear()
+
+
+_LIBRARY = "/lib/"  # with all packages
+_CODE = type(sys), type(call), type(len), type
 
 
 def _break_executors():

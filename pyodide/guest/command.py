@@ -11,7 +11,7 @@ import _coderunner
 import _coderunner_pip
 import _coderunner_process
 from _coderunner_adapt import hide
-from _coderunner import _exit_code, _flush, _renew, _set_environ, _source, _unshadow
+from _coderunner import _clear, _exit_code, _flush, _renew, _set_environ, _source, _unshadow
 
 _USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ..."
 _VALUED = "cmWX"
@@ -64,6 +64,7 @@ def execute(request):
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
+        _clear(main)
     except BaseException as e:
         _show(e)
     try:

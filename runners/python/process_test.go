@@ -55,7 +55,57 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// All processes of a program share its limits and end with it.
+// atTheEnd leaves what an interpreter's end has to see to: threads, finalizers, files.
+const atTheEnd = `
+import atexit, helper, sys, threading, time
+class A:
+    def __init__(self, name): self.name = name
+    def __del__(self): print("del", self.name, time.time() > 0, NAME)
+NAME = "x"
+atexit.register(print, "atexit")
+first, second, cycle, several = A("first"), A("second"), A("cycle"), [A("several")]
+cycle.itself = cycle
+def generate():
+    try: yield
+    finally: print("closed")
+g = generate(); next(g)
+def spin():
+    while True: len([]); time.sleep(0.001)
+threading.Thread(target=spin, daemon=True).start()
+begun = threading.Event()
+threading.Thread(target=lambda: (begun.set(), time.sleep(0.05), print("joined"))).start()
+begun.wait()
+open("mine", "w").write("1"); f = open("mine", "a"); f.write("2")
+helper.log.write("3")
+print("end", end=" ")`
+
+// TestEnd: what a program sees of its interpreter's end is the same in the main
+// process and in a child.
+func TestEnd(t *testing.T) {
+	x := newIndex(t)
+	r := x.newRunner(base{}, false, t.TempDir())
+	const helper = "log = open('log', 'w')"
+	const want = "end joined\natexit\ndel first True x\ndel second True x\nclosed\ndel several True x\ndel cycle True x\n"
+	o, _ := runFiles(t, x, r, atTheEnd, map[string]string{"helper.py": helper})
+	if o.Stdout != want || o.Stderr != "" {
+		t.Errorf("the main process printed %q and %q, want %q", o.Stdout, o.Stderr, want)
+	}
+	sizes := map[string]int64{}
+	for _, f := range o.Files {
+		sizes[f.Path] = f.Size
+	}
+	if sizes["mine"] != 2 || sizes["log"] != 1 {
+		t.Errorf("the main process left files of %v bytes", sizes)
+	}
+	o = run(t, r, "import subprocess, sys\nopen('helper.py', 'w').write("+strconv.Quote(helper)+")\n"+
+		"p = subprocess.run([sys.executable, '-c', "+strconv.Quote(atTheEnd)+"], capture_output=True, text=True)\n"+
+		"print(p.stdout, end='')\nassert not p.stderr, p.stderr\nopen('mine').read() + open('log').read()")
+	value(t, o, "'123'")
+	if o.Stdout != want {
+		t.Errorf("the child printed %q, want %q", o.Stdout, want)
+	}
+}
+
 // TestSharedNetwork: the processes of a program have one loopback, and sockets are
 // inherited as other descriptors are.
 func TestSharedNetwork(t *testing.T) {
