@@ -280,7 +280,11 @@ func (sh *shell) kill(args []string) int {
 			e = abi.OK
 		}
 		if e != abi.OK {
-			sh.errorf("kill: (%d) - %s", pid, message(e))
+			text := message(e)
+			if e == abi.EOPNOTSUPP {
+				text = "a process cannot be stopped here, only ended: use TERM or KILL"
+			}
+			sh.errorf("kill: (%d) - %s", pid, text)
 			status = 1
 		}
 	}

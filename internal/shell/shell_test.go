@@ -128,3 +128,12 @@ func TestInstead(t *testing.T) {
 		t.Errorf("%d %q, want %q", got.code, got.stderr, want)
 	}
 }
+
+// TestStopSignals: a process is not stopped, and the message names what ends it.
+func TestStopSignals(t *testing.T) {
+	m := machine{lookup: lookup, names: names}
+	got := m.run(t, t.Context(), "", "-c", "kill -STOP $$ || kill -TERM $$")
+	if !strings.Contains(got.stderr, "cannot be stopped here, only ended: use TERM or KILL") || got.code != 128+15 {
+		t.Errorf("%d %q", got.code, got.stderr)
+	}
+}
