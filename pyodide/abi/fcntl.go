@@ -40,6 +40,8 @@ const (
 	F_OFD_SETLK     = 37
 	F_OFD_SETLKW    = 38
 	F_DUPFD_CLOEXEC = 1030
+	F_SETPIPE_SZ    = 1031
+	F_GETPIPE_SZ    = 1032
 
 	F_UNLCK = 2
 

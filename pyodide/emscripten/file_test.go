@@ -117,6 +117,7 @@ func TestErrno(t *testing.T) {
 		{abi.EFAULT, "pipe", []any{memorySize - 4}},
 		{abi.EBADF, "fcntl64", []any{99, abi.F_GETFL, 0}},
 		{abi.EINVAL, "fcntl64", []any{fd, 9999, 0}},
+		{abi.EBADF, "fcntl64", []any{fd, abi.F_GETPIPE_SZ, 0}},
 		{abi.ENOTTY, "ioctl", []any{1, abi.TIOCGWINSZ, 0}},
 		{abi.EINVAL, "ioctl", []any{1, 0x1234, 0}},
 		{abi.EAFNOSUPPORT, "socket", []any{99, 1, 0, 0, 0, 0}},

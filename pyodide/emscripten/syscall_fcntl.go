@@ -2,6 +2,7 @@ package emscripten
 
 import (
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
 )
 
 // doFcntl64 is fcntl64(fd, command, *argument). Locks succeed: nobody else is
@@ -14,7 +15,7 @@ func doFcntl64(c call) (int32, abi.Errno) {
 	var arg uint32
 	command := c.i32(1)
 	switch command {
-	case abi.F_DUPFD, abi.F_DUPFD_CLOEXEC, abi.F_SETFD, abi.F_SETFL, abi.F_GETLK, abi.F_OFD_GETLK:
+	case abi.F_DUPFD, abi.F_DUPFD_CLOEXEC, abi.F_SETFD, abi.F_SETFL, abi.F_SETPIPE_SZ, abi.F_GETLK, abi.F_OFD_GETLK:
 		var errno abi.Errno
 		if arg, errno = c.vararg(c.u32(2)); errno != abi.OK {
 			return 0, errno
@@ -42,6 +43,8 @@ func doFcntl64(c call) (int32, abi.Errno) {
 		}
 		fd.file.SetFlags(arg)
 		return 0, abi.OK
+	case abi.F_GETPIPE_SZ, abi.F_SETPIPE_SZ:
+		return pipeSize(fd.file, command, arg)
 	case abi.F_GETLK, abi.F_OFD_GETLK:
 		return 0, c.unlocked(arg)
 	case abi.F_SETLK, abi.F_SETLKW, abi.F_OFD_SETLK, abi.F_OFD_SETLKW:
@@ -50,6 +53,21 @@ func doFcntl64(c call) (int32, abi.Errno) {
 		return 0, abi.OK
 	}
 	return 0, abi.EINVAL
+}
+
+// pipeSize returns the size of a pipe, which is fixed: a smaller one is granted, as
+// Linux may round up, and a larger one refused as beyond the user's limit.
+func pipeSize(f *memfs.File, command int32, wanted uint32) (int32, abi.Errno) {
+	p, ok := f.Stream().(interface{ Capacity() int })
+	switch {
+	case !ok:
+		return 0, abi.EBADF
+	case command == abi.F_SETPIPE_SZ && int32(wanted) <= 0:
+		return 0, abi.EINVAL
+	case command == abi.F_SETPIPE_SZ && int64(wanted) > int64(p.Capacity()):
+		return 0, abi.EPERM
+	}
+	return int32(p.Capacity()), abi.OK
 }
 
 // unlocked marks the struct flock at addr as not locked.

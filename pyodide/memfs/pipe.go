@@ -245,6 +245,9 @@ func (end *pipeEnd) Ready() (ev abi.Events) {
 	return ev
 }
 
+// Capacity returns how many bytes the pipe buffers.
+func (end *pipeEnd) Capacity() int { return pipeSize }
+
 // Available returns how many bytes are there to be read.
 func (end *pipeEnd) Available() int { return end.p.count(&end.p.n) }
 
