@@ -1,6 +1,7 @@
 """Small changes to the standard library and stand-ins for what upstream's
 JavaScript host would give, made at boot in a private namespace."""
 
+import errno
 import importlib.abc
 import importlib.machinery
 import opcode
@@ -101,6 +102,48 @@ def _multiprocessing_context(module):
         return find(self, method)
 
     module.BaseContext.get_context = get_context
+    choose = module.DefaultContext.set_start_method
+
+    def set_start_method(self, method, force=False):
+        if method is not None:
+            self.get_context(method)  # says why there is no other, also when one was chosen
+        choose(self, method, force)
+
+    module.DefaultContext.set_start_method = set_start_method
+
+
+def _faulthandler(module):
+    """Its handlers in C do not get the signals of other processes."""
+    import signal
+
+    registered = {}
+
+    def register(signum, file=None, all_threads=True, chain=False):
+        file = sys.stderr if file is None else file
+        before = registered.get(signum) or signal.getsignal(signum)
+
+        def dump(number, frame):
+            module.dump_traceback(file, all_threads)
+            if chain and callable(before):
+                before(number, frame)
+
+        signal.signal(signum, dump)
+        registered[signum] = before
+
+    def unregister(signum):
+        before = registered.pop(signum, None)
+        if before is not None:
+            signal.signal(signum, before)
+        return before is not None
+
+    module.register, module.unregister = register, unregister
+
+
+def _pty(module):
+    def _open_terminal():
+        raise OSError(errno.ENOTSUP, "there are no terminals here: start a program with subprocess.Popen, and talk to it by pipes")
+
+    module._open_terminal = _open_terminal
 
 
 def _resource_tracker(module):
@@ -171,6 +214,23 @@ def _tqdm(module):
     module.tqdm.monitor_interval = 0
 
 
+def _invoke_config(module):
+    """It takes a file for absent by Linux's number of ENOENT."""
+
+    def change(load):
+        def loading(self, path):
+            try:
+                return load(self, path)
+            except FileNotFoundError as e:
+                e.errno = 2
+                raise
+
+        return loading
+
+    for suffix in ("yaml", "yml", "json", "py"):
+        setattr(module.Config, "_load_" + suffix, change(getattr(module.Config, "_load_" + suffix)))
+
+
 def _dask(module):
     """It has no schedulers but one where there are no threads."""
     module.EMSCRIPTEN = False
@@ -191,6 +251,7 @@ def _locale(module):
 
 _CHANGES = {
     "_socket": _socket,
+    "faulthandler": _faulthandler,
     "dask._compatibility": _dask,
     "asyncio.base_events": _base_events,
     "multiprocessing.context": _multiprocessing_context,
@@ -198,7 +259,9 @@ _CHANGES = {
     "multiprocessing.spawn": _multiprocessing_spawn,
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
+    "invoke.config": _invoke_config,
     "locale": _locale,
+    "pty": _pty,
     "pyodide.http": _pyodide_http,
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,

@@ -2,6 +2,7 @@
 interpreter has started already, so CPython does not read it."""
 
 import atexit
+import importlib
 import os
 import signal
 import sys
@@ -117,12 +118,12 @@ def _run(p, main):
     if "i" in letters:
         print("python: there is no terminal here for -i: give the program with -c, -m, a file or standard input", file=sys.stderr)
         raise SystemExit(2)
-    _apply(options, letters)
+    level = _apply(options, letters)
     main.update(__name__="__main__", __doc__=None, __package__=None, __spec__=None)
-    safe = bool(letters & {"I", "P"} or os.environ.get("PYTHONSAFEPATH"))
+    safe = bool(letters & {"I", "P"} or "E" not in letters and os.environ.get("PYTHONSAFEPATH"))
     if kind == "c":
         _start("" if not safe else None)
-        exec(compile(_source(value), "<string>", "exec", dont_inherit=True), main)
+        exec(compile(_source(value), "<string>", "exec", dont_inherit=True, optimize=level), main)
     elif kind == "m":
         import runpy
 
@@ -132,10 +133,10 @@ def _run(p, main):
         runpy._run_module_as_main(value)
     elif kind == "-":
         _start("" if not safe else None)
-        code = compile(_source(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True)
+        code = compile(_source(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True, optimize=level)
         exec(code, main)
     else:
-        _run_file(value, main, safe)
+        _run_file(value, main, safe, level)
 
 
 def _start(directory):
@@ -150,7 +151,7 @@ def _start(directory):
         pass
 
 
-def _run_file(name, main, safe):
+def _run_file(name, main, safe, level):
     if os.path.isdir(name) or name.endswith((".zip", ".pyz", ".whl")):
         import runpy
 
@@ -164,31 +165,38 @@ def _run_file(name, main, safe):
         raise SystemExit(2) from None
     _start(os.path.dirname(os.path.realpath(name)) if not safe else None)
     main["__file__"] = name
-    exec(compile(source, name, "exec", dont_inherit=True), main)
+    exec(compile(source, name, "exec", dont_inherit=True, optimize=level), main)
 
 
 def _apply(options, letters):
-    """What options change in an interpreter that has started already."""
-    if not letters & {"E", "I"}:
-        sys.path[0:0] = [d for d in os.environ.get("PYTHONPATH", "").split(":") if d]
-    if "u" in letters or os.environ.get("PYTHONUNBUFFERED") and not letters & {"E", "I"}:
+    """What options change in an interpreter that has started already. Returns the
+    level of optimization."""
+    environ = {} if letters & {"E", "I"} else os.environ
+    sys.path[0:0] = [d for d in environ.get("PYTHONPATH", "").split(":") if d]
+    if "u" in letters or environ.get("PYTHONUNBUFFERED"):
         for stream in sys.stdout, sys.stderr:
             stream.reconfigure(write_through=True)
-    warn = [v for o, v in options if o == "W"]
-    if not letters & {"E", "I"}:
-        warn = [w for w in os.environ.get("PYTHONWARNINGS", "").split(",") if w] + warn
+    for _, value in (o for o in options if o[0] == "X"):
+        name, _, given = value.partition("=")
+        sys._xoptions[name] = given or True
+    dev = "dev" in sys._xoptions or environ.get("PYTHONDEVMODE")
+    warn = [w for w in environ.get("PYTHONWARNINGS", "").split(",") if w] + [v for o, v in options if o == "W"]
+    if dev:
+        warn.insert(0, "default")
     sys.warnoptions[:] = warn
     if warn:
         import warnings
 
         warnings._processoptions(warn)
-    for _, value in (o for o in options if o[0] == "X"):
-        name, _, given = value.partition("=")
-        sys._xoptions[name] = given or True
-        if name == "faulthandler":
-            import faulthandler
+    if dev or "faulthandler" in sys._xoptions or environ.get("PYTHONFAULTHANDLER"):
+        import faulthandler
 
-            faulthandler.enable()
+        faulthandler.enable()
+    level = environ.get("PYTHONOPTIMIZE", "")
+    level = max(int(level) if level.isdecimal() else bool(level), sum(o == "O" for o, _ in options))
+    if level:  # sys.flags.optimize cannot be set
+        importlib._bootstrap_external.SourceLoader.source_to_code.__kwdefaults__["_optimize"] = min(level, 2)
+    return min(level, 2)
 
 
 hide(execute, _run, _run_file)

@@ -6,6 +6,7 @@ its number of processors."""
 import _thread
 import errno
 import fcntl
+import itertools
 import os
 import posix
 import signal
@@ -411,15 +412,33 @@ os.supports_fd |= {listxattr, getxattr, setxattr, removexattr}
 # ---- threading and sys
 
 
+class _Numbers(threading.local):
+    """A thread's number: CPython's own, an address, is used again."""
+
+    number = None
+
+
+_numbers, _count = _Numbers(), itertools.count(1)
+
+
 def get_native_id():
-    return os.getpid() if threading.get_ident() == threading.main_thread().ident else threading.get_ident()
+    if threading.get_ident() == threading.main_thread().ident:
+        return os.getpid()
+    if _numbers.number is None:
+        _numbers.number = os.getpid() << 16 | next(_count)
+    return _numbers.number
+
+
+def _set_native_id(self):
+    self._native_id = get_native_id()
 
 
 _add(threading, get_native_id)
 _thread.get_native_id = get_native_id
 threading.__all__.append("get_native_id")
-# The thread's number is CPython's, which the system would not know.
-threading.Thread.native_id = property(lambda self: os.getpid() if self is threading.main_thread() else self._ident)
+threading._HAVE_THREAD_NATIVE_ID = True  # threads call what follows
+threading.Thread._set_native_id = _set_native_id
+threading.Thread.native_id = property(lambda self: os.getpid() if self is threading.main_thread() else self._native_id)
 
 # Programs that ask want to know whether threads can be started.
 _info = sys._emscripten_info

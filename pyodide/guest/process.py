@@ -2,6 +2,7 @@
 a command of its own, which the host starts; it is never a copy of its parent."""
 
 import errno
+import operator
 import os
 import posix
 import signal
@@ -155,6 +156,8 @@ def kill(pid, signal, /):
     if pid == _pid and (callable(_handler(signal)) if 0 < signal < 65 else signal < 0):
         return _kill(42, signal)
     number = call("kill", {"pid": pid, "signal": int(signal)}) if 0 <= signal < 65 else errno.EINVAL
+    if number == errno.EOPNOTSUPP:
+        raise OSError(number, "a process cannot be stopped here, only ended: send SIGTERM or SIGKILL")
     if number == errno.ENOSYS and pid == _pid:
         return _kill(42, signal)
     _check(number)
@@ -231,28 +234,26 @@ def execv(path, args, /):
 _OPEN, _CLOSE, _DUP2 = range(3)
 
 
-def posix_spawn(path, argv, env, /, *, file_actions=(), setpgroup=None, setsid=False, **_):
-    return _posix_spawn([path], argv, env, file_actions, setpgroup, setsid)
+def posix_spawn(path, argv, env, /, **options):
+    return _posix_spawn([path], argv, env, **options)
 
 
-def posix_spawnp(path, argv, env, /, *, file_actions=(), setpgroup=None, setsid=False, **_):
+def posix_spawnp(path, argv, env, /, **options):
     paths = [path] if os.path.dirname(path) else [os.path.join(os.fsencode(d), os.fsencode(path)) for d in os.get_exec_path(env)]
-    return _posix_spawn(paths, argv, env, file_actions, setpgroup, setsid)
+    return _posix_spawn(paths, argv, env, **options)
 
 
-def _posix_spawn(paths, argv, env, file_actions, setpgroup, setsid):
+def _posix_spawn(
+    paths, argv, env, *, file_actions=(), setpgroup=None, resetids=False, setsid=False, setsigmask=(), setsigdef=(), scheduler=None
+):  # fmt: skip
+    if any(_signals(setsigmask)):
+        raise NotImplementedError("setsigmask is not possible here: a process begins with no signal blocked")
+    _signals(setsigdef)  # a child does not ignore what its parent does
+    group = 0 if setpgroup is None else operator.index(setpgroup) or _SAME
     files, closed, opened = {n: n for n in range(3)}, [], []
     try:
-        for action, fd, *rest in file_actions or ():
-            if action == _OPEN:
-                opened.append(os.open(*rest))
-                files[fd] = opened[-1]
-            elif action == _DUP2:
-                files[rest[0]] = files.get(fd, fd)
-            elif action == _CLOSE:
-                files.pop(fd, None)
-                closed.append(fd)
-        group = 0 if setpgroup is None else setpgroup or _SAME
+        for action in file_actions or ():
+            _act(action, files, closed, opened)
         return _spawn(
             paths, _words("posix_spawn", argv), _environment(env), os.fspath(paths[0]), all=True, close=closed,
             map=[[to, fd] for to, fd in files.items()], group=group, session=bool(setsid),
@@ -260,6 +261,34 @@ def _posix_spawn(paths, argv, env, file_actions, setpgroup, setsid):
     finally:
         for fd in opened:
             os.close(fd)
+
+
+def _signals(numbers):
+    numbers = [operator.index(n) for n in numbers]
+    for n in numbers:
+        if not 0 < n < signal.NSIG:
+            raise ValueError(f"signal number {n} out of range [1; {signal.NSIG - 1}]")
+    return numbers
+
+
+def _act(action, files, closed, opened):
+    """Does what an element of file_actions asks for."""
+    if not isinstance(action, tuple) or not action:
+        raise TypeError("Each file_actions element must be a non-empty tuple")
+    what, *rest = action
+    if what not in (_OPEN, _CLOSE, _DUP2):
+        raise TypeError("Unknown file_actions identifier")
+    if len(rest) != (4, 1, 2)[what]:
+        raise TypeError("A file_actions element has too few or too many values")
+    fd = operator.index(rest[0])
+    if what == _OPEN:
+        opened.append(os.open(*rest[1:]))
+        files[fd] = opened[-1]
+    elif what == _DUP2:
+        files[operator.index(rest[1])] = files.get(fd, fd)
+    else:
+        files.pop(fd, None)
+        closed.append(fd)
 
 
 def _spawnvef(mode, file, args, env, func):

@@ -17,7 +17,8 @@ import (
 // Each program asserts what it wants of processes.
 func TestProcesses(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
-	const head = "import asyncio, os, signal, subprocess, sys, time\nfrom subprocess import *\npython = [sys.executable, '-c']\n"
+	const head = "import asyncio, os, signal, subprocess, sys, time\nfrom subprocess import *\npython = [sys.executable, '-c']\n" +
+		"def refuses(kind, words, f):\n  try:\n    f()\n  except kind as e:\n    assert words in str(e), e\n  else:\n    assert 0, words\n"
 	for what, code := range map[string]string{
 		"an exit status":   "assert run([*python, 'import sys; sys.exit(3)']).returncode == 3",
 		"who they are":     "r = run([*python, 'import os; print(os.getpid(), os.getppid())'], capture_output=True, text=True)\nchild, parent = map(int, r.stdout.split())\nassert parent == os.getpid() == 42 and child > 42",
@@ -49,6 +50,15 @@ func TestProcesses(t *testing.T) {
 		"a command":        "assert check_output(['tr', 'a-z', 'A-Z'], input=b'x') == b'X' and os.access('/bin/ls', os.X_OK)",
 		"processors":       "n = os.cpu_count()\nassert n == os.process_cpu_count() == len(os.sched_getaffinity(0)) == int(check_output('nproc')) == " + strconv.Itoa(runtime.GOMAXPROCS(0)) + "\nassert check_output([*python, 'import os; print(os.cpu_count())'], env={'PYTHON_CPU_COUNT': '5'}) == b'5\\n'",
 		"bad words":        "for f in (lambda: os.execv('x', []), lambda: os.execv('x', ['']), lambda: os.execve(sys.executable, ['x'], {'A=B': ''}), lambda: os.posix_spawn('x', [], {})):\n  try:\n    f()\n  except ValueError:\n    pass\n  else:\n    assert 0",
+		"stop signals":     "for s in (signal.SIGSTOP, signal.SIGTSTP):\n  refuses(OSError, 'only ended: send SIGTERM or SIGKILL', lambda: os.kill(os.getpid(), s))",
+		"start methods":    "import multiprocessing as m\nm.set_start_method('spawn')\nrefuses(ValueError, 'whose start method is spawn', lambda: m.set_start_method('fork'))\nrefuses(RuntimeError, 'already', lambda: m.set_start_method('spawn'))\nm.set_start_method(None, force=True)",
+		"terminals":        "import pty\nrefuses(OSError, 'subprocess.Popen', pty.fork)\nrefuses(OSError, 'subprocess.Popen', pty.openpty)",
+		"spawn's options":  "def spawn(**options):\n  return os.posix_spawn(sys.executable, ['python', '-c', ''], os.environ, **options)\nassert os.waitpid(spawn(setsigdef=[signal.SIGUSR1], setsigmask=[]), 0)[1] == 0\nrefuses(NotImplementedError, 'setsigmask', lambda: spawn(setsigmask=[10]))\nfor o in ({'setsigdef': [0]}, {'setsigmask': [65]}):\n  refuses(ValueError, 'signal number', lambda: spawn(**o))\nfor o in ({'setpgroup': 'x'}, {'setsigdef': 'x'}, {'setsigdef': 3}, {'nope': 1}, *({'file_actions': a} for a in (3, [()], [3], [(None,)], [(9, 1)], [(os.POSIX_SPAWN_CLOSE,)], [(os.POSIX_SPAWN_CLOSE, 'x')], [(os.POSIX_SPAWN_DUP2, 1, 'x')]))):\n  refuses(TypeError, '', lambda: spawn(**o))",
+		"a pipe's size":    "import fcntl\nr, w = os.pipe()\nassert fcntl.fcntl(r, fcntl.F_GETPIPE_SZ) == fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, 4096) == 65536\nrefuses(PermissionError, '', lambda: fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, 1 << 20))\nrefuses(OSError, '', lambda: fcntl.fcntl(os.open('f', os.O_CREAT), fcntl.F_GETPIPE_SZ))",
+		"optimized":        "open('m.py', 'w').write('def f():\\n  \"doc\"\\n  return __debug__')\ncode = 'import m; print(__debug__, m.f(), m.f.__doc__); assert not __debug__'\nfor options, env, want in ((['-O'], {}, 'False False doc'), (['-OO'], {}, 'False False None'), ([], {'PYTHONOPTIMIZE': '1'}, 'False False doc')):\n  assert check_output([sys.executable, *options, '-c', code], env=env, text=True) == want + '\\n'\nassert run([*python, code], stderr=DEVNULL).returncode == run([sys.executable, '-E', '-c', code], env={'PYTHONOPTIMIZE': '1'}, stderr=DEVNULL).returncode == 1",
+		"faulthandler":     "code = 'import faulthandler; print(faulthandler.is_enabled())'\nfor options, env, want in (([], {}, 'False'), (['-X', 'faulthandler'], {}, 'True'), (['-X', 'dev'], {}, 'True'), ([], {'PYTHONFAULTHANDLER': '1'}, 'True'), (['-E'], {'PYTHONFAULTHANDLER': '1'}, 'False')):\n  assert check_output([sys.executable, *options, '-c', code], env=env, text=True) == want + '\\n', options",
+		"stacks":           "p = Popen([*python, 'import faulthandler, signal, time\\nfaulthandler.register(signal.SIGUSR1)\\ndef wait(): time.sleep(60)\\nprint(flush=True)\\nwait()'], stdout=PIPE, stderr=PIPE, text=True)\np.stdout.readline()\np.send_signal(signal.SIGUSR1)\nwhile 'in wait' not in p.stderr.readline(): pass\np.kill()\np.wait()",
+		"threads' ids":     "import threading\nids = []\nfor _ in range(3):\n  t = threading.Thread(target=lambda: ids.append(threading.get_native_id()))\n  t.start()\n  t.join()\n  assert t.native_id == ids[-1]\nassert len({os.getpid(), *ids}) == 4 and threading.get_native_id() == threading.main_thread().native_id == os.getpid()",
 		"processor time":   "run([*python, 'sum(range(1_000_000))'])\nassert os.times().children_user > 0",
 	} {
 		t.Run(what, func(t *testing.T) { value(t, run(t, r, head+code+"\n'done'"), "'done'") })

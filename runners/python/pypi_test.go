@@ -67,6 +67,8 @@ func TestRegistryPackages(t *testing.T) {
 		{"attrs", "import attr\n@attr.s(auto_attribs=True)\nclass P:\n  x: int = 3\nP()", nil, "P(x=3)"},
 		{"rich's threads", "import io\nfrom rich.console import Console\nfrom rich.progress import track\nf = io.StringIO()\nlist(track(range(3), console=Console(file=f, width=40)))\n'100%' in f.getvalue()", nil, "True"},
 		{"dask's threads", "import dask\ndask.compute(*(dask.delayed(abs)(-i) for i in range(3)), scheduler='threads')", nil, "(0, 1, 2)"},
+		{"invoke's commands", "import invoke\ninvoke.run('echo a | tr a b; exit 3', hide=True, warn=True)", nil, "<Result cmd='echo a | tr a b; exit 3' exited=3>"},
+		{"pexpect without a terminal", "import pexpect\nfrom pexpect.popen_spawn import PopenSpawn\ntry:\n  pexpect.spawn('cat')\nexcept OSError as e:\n  x = str(e)\nc = PopenSpawn('cat')\nc.sendline('a')\nc.expect('a'), x[12:]", nil, "(0, 'there are no terminals here: start a program with subprocess.Popen, and talk to it by pipes')"},
 		{"rich", "import io\nfrom rich.console import Console\nfrom rich.table import Table\nt = Table(title='T'); t.add_column('name'); t.add_row('ada')\nc = Console(file=io.StringIO(), width=40); c.print(t)\n'ada' in c.file.getvalue()", nil, "True"},
 		{"networkx", "import networkx as nx\nnx.shortest_path(nx.path_graph(5), 0, 4)", nil, "[0, 1, 2, 3, 4]"},
 		{"sympy", "from sympy import symbols, integrate\nx = symbols('x')\nstr(integrate(x**2, x))", nil, "'x**3/3'"},
