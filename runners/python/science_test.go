@@ -45,6 +45,29 @@ func TestScience(t *testing.T) {
 			t.Errorf("%s: %+v, want out_of_memory", o.Status, o.Error)
 		}
 	})
+	t.Run("shared memory", func(t *testing.T) {
+		value(t, run(t, r, `x = None
+import numpy as np
+from multiprocessing import Process, shared_memory
+def square(name, part):
+    m = shared_memory.SharedMemory(name=name)
+    a = np.ndarray(1000, np.int64, buffer=m.buf)
+    a[part] **= 2
+    del a
+    m.close()
+if __name__ == "__main__":
+    m = shared_memory.SharedMemory(create=True, size=8000)
+    a = np.ndarray(1000, np.int64, buffer=m.buf)
+    a[:] = np.arange(1000)
+    ps = [Process(target=square, args=(m.name, slice(i, None, 2))) for i in range(2)]
+    for p in ps: p.start()
+    for p in ps: p.join()
+    x = bool((a == np.arange(1000) ** 2).all()), [p.exitcode for p in ps]
+    del a
+    m.close()
+    m.unlink()
+x`), "(True, [0, 0])")
+	})
 	t.Run("time zone", func(t *testing.T) {
 		value(t, run(t, r, "import pandas as pd\nstr(pd.Timestamp('2024-01-01', tz='Europe/Berlin'))"), "'2024-01-01 00:00:00+01:00'")
 	})
