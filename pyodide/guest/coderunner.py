@@ -456,24 +456,24 @@ def _clear(main):
     if threading is not None and len(threading._active) > 1:
         threading.excepthook = lambda args: None  # CPython has stopped the daemons by now
     spaces = [main]
-    for name in reversed(sys.modules):
+    for name in reversed(list(sys.modules)):
         if name == _last_module:
             break
-        file = getattr(sys.modules[name], "__file__", None)
-        if type(file) is str and not file.startswith(_LIBRARY):
-            spaces.append(sys.modules[name].__dict__)
+        module = sys.modules.get(name)
+        if issubclass(type(module), type(sys)) and not str(module.__dict__.get("__file__") or "<").startswith(_LIBRARY):
+            spaces.append(module.__dict__)
     for space in spaces:
-        for name in [n for n, v in space.items() if hasattr(type(v), "__del__")]:
+        for name in [n for n, v in list(space.items()) if hasattr(type(v), "__del__")]:
             space.pop(name, None)
     for space in spaces:
-        for name in [n for n, v in space.items() if gc.is_tracked(v) and not isinstance(v, _CODE)]:
+        for name in [n for n, v in list(space.items()) if gc.is_tracked(v) and not issubclass(type(v), _CODE)]:
             space.pop(name, None)
     gc.collect()  # cycles
     for space in spaces:
         space.clear()
 
 
-_LIBRARY = "/lib/"  # with all packages
+_LIBRARY = "/lib/", "<"  # with all packages, and our own modules
 _CODE = type(sys), type(call), type(len), type
 
 

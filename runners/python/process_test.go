@@ -71,7 +71,9 @@ import atexit, helper, sys, threading, time
 class A:
     def __init__(self, name): self.name = name
     def __del__(self): print("del", self.name, time.time() > 0, NAME)
-NAME = "x"
+class Proxy:
+    __class__ = property(lambda self: 1 / 0)
+NAME, proxy = "x", Proxy()
 atexit.register(print, "atexit")
 first, second, cycle, several = A("first"), A("second"), A("cycle"), [A("several")]
 cycle.itself = cycle
