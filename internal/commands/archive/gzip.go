@@ -59,10 +59,7 @@ var packerNames = map[string]string{
 
 // GzipCommand is gzip, bzip2 and xz, and the commands that undo them.
 func GzipCommand(c *command.Call) int {
-	o, status := c.Options("1,fast 2 3 4 5 6 7 8 9,best c,stdout,to-stdout d,decompress,uncompress f,force h k,keep l,list n,no-name !N,name q,quiet r,recursive S,suffix= t,test v,verbose z,compress T,threads= e,extreme rsyncable")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("1,fast 2 3 4 5 6 7 8 9,best c,stdout,to-stdout d,decompress,uncompress f,force h k,keep l,list n,no-name !N,name q,quiet r,recursive S,suffix= t,test v,verbose z,compress T,threads= e,extreme rsyncable")
 	format := packerNames[c.Name]
 	g := &gzipRun{c: c, o: o, format: format, packer: packers[format], level: 6}
 	g.undo = o.On("d") || o.On("t") || o.On("l") || strings.HasPrefix(c.Name, "un") || strings.HasPrefix(c.Name, "gun") || strings.HasPrefix(c.Name, "bun") || strings.HasSuffix(c.Name, "cat")

@@ -43,10 +43,7 @@ func TarCommand(c *command.Call) int {
 	c.Args = tarArgs(c.Args)
 	t := &tarRun{c: c, links: map[[2]uint64]string{}, listing: c.Out}
 	// -C counts for the names after it, so that options are read in order.
-	o, status := c.Options(tarOptions)
-	if o == nil {
-		return status
-	}
+	o := c.Parse(tarOptions)
 	t.o = o
 	modes := slices.DeleteFunc([]string{"A", "c", "d", "delete", "r", "t", "u", "x"}, func(m string) bool { return !o.On(m) })
 	switch len(modes) {

@@ -17,10 +17,7 @@ import (
 
 // ZipCommand is Info-ZIP's zip.
 func ZipCommand(c *command.Call) int {
-	o, status := c.Options("r,recurse-paths q,quiet j,junk-paths 0 1 2 3 4 5 6 7 8 9 x,exclude= !i,include= d,delete !u,update !f,freshen !m,move v,verbose y,symlinks X,no-extra D,no-dir-entries g,grow @ T,test !e,encrypt !P,password= Z=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("r,recurse-paths q,quiet j,junk-paths 0 1 2 3 4 5 6 7 8 9 x,exclude= !i,include= d,delete !u,update !f,freshen !m,move v,verbose y,symlinks X,no-extra D,no-dir-entries g,grow @ T,test !e,encrypt !P,password= Z=")
 	if len(o.Args) == 0 {
 		return c.Usage(16, "nothing to do")
 	}
@@ -223,10 +220,7 @@ func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool
 
 // Unzip is Info-ZIP's unzip.
 func Unzip(c *command.Call) int {
-	o, status := c.Options("l Z 1 q o n d= j p v t x= !u !f !C !a")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("l Z 1 q o n d= j p v t x= !u !f !C !a")
 	if len(o.Args) == 0 {
 		return c.Usage(10, "no archive was named")
 	}

@@ -84,10 +84,7 @@ type awkExit struct{ status int }
 func (*awkExit) Error() string { return "exit" }
 
 func Main(c *command.Call) int {
-	o, status := c.Options("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
 	var parts []string
 	for _, p := range o.Set {
 		switch p.Name {

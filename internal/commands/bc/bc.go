@@ -40,10 +40,7 @@ var (
 )
 
 func Main(c *command.Call) int {
-	o, status := c.Options("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= !f,file=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= !f,file=")
 	b := &run{c: c, vars: map[string]num{"scale": bcInt(0), "ibase": bcInt(10), "obase": bcInt(10)}, arrays: map[string]map[int]num{}, funcs: map[string]bcFunc{}}
 	if b.library = o.On("l"); b.library {
 		b.vars["scale"] = bcInt(20)

@@ -46,7 +46,37 @@ func Run(ctx context.Context, p *kernel.Process, name, synopsis, help string, ru
 	}
 	c.Out = bufio.NewWriterSize(p.Stdout(ctx), CopySize)
 	defer c.close()
-	return c.end(run(c))
+	return c.end(c.status(run))
+}
+
+// exit is what a command panics with to end itself, as a program does with
+// os.Exit. Only status recovers it.
+type exit int
+
+// status runs a command and returns its exit status.
+func (c *Call) status(run func(*Call) int) (status int) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case exit:
+			status = int(r)
+		default:
+			panic(r)
+		}
+	}()
+	return run(c)
+}
+
+// Exit ends the command with a message.
+func (c *Call) Exit(status int, format string, args ...any) {
+	panic(exit(c.Die(status, format, args...)))
+}
+
+// Must ends the command with status 1 if there is an error.
+func (c *Call) Must(err error) {
+	if err != nil {
+		c.Exit(1, "%s", err)
+	}
 }
 
 // ErrStopped ends the reading loops of a command whose output nobody reads any

@@ -119,6 +119,40 @@ func (c *Call) Create(name string) (*File, error) {
 	return c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, 0o644)
 }
 
+// Input opens a file that the command cannot do without; it is closed at the end.
+func (c *Call) Input(name string) io.Reader {
+	r, err := c.Open(name)
+	if err != nil {
+		c.Exit(1, "%s: %s", Quotef(name), Text(err))
+	}
+	c.Files = append(c.Files, r)
+	return r
+}
+
+// Output creates the file that the command writes to instead of standard output;
+// without a name it is that. The prefix is of the message when it cannot be created,
+// which ends the command with the status.
+func (c *Call) Output(name string, status int, prefix string) *bufio.Writer {
+	if name == "" {
+		return c.Out
+	}
+	f, err := c.Create(name)
+	if err != nil {
+		c.Exit(status, "%s%s: %s", prefix, Quotef(name), Text(err))
+	}
+	w := NewWriter(f)
+	c.Files = append(c.Files, output{w, f})
+	return w
+}
+
+// output is a file that is flushed when it is closed.
+type output struct {
+	*bufio.Writer
+	f *File
+}
+
+func (o output) Close() error { return cmp.Or(o.Flush(), o.f.Close()) }
+
 // Each runs f on every named file, on standard input if none is named, and
 // reports the files that cannot be read.
 func (c *Call) Each(names []string, f func(name string, r io.Reader) error) {

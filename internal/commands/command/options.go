@@ -123,6 +123,32 @@ func (c *Call) Options(spec string) (o *Options, status int) {
 	return p.o, 0
 }
 
+// Parse is Options for a command that ends with a mistake in them. The operands
+// are, if given, the least number of operands and the most.
+func (c *Call) Parse(spec string, operands ...int) *Options {
+	o, status := c.Options(spec)
+	switch {
+	case o == nil:
+	case len(operands) > 0 && len(o.Args) < operands[0]:
+		status = c.Missing(o)
+	case len(operands) > 1 && len(o.Args) > operands[1]:
+		status = c.Extra(o.Args[operands[1]])
+	default:
+		return o
+	}
+	panic(exit(status))
+}
+
+// Int reads a number from least to most. Another one ends the command with the
+// message, which has a %s for what was read.
+func (c *Call) Int(s string, least, most int, message string) int {
+	n, ok := Atoi(s)
+	if !ok || n < least || n > most {
+		c.Exit(1, message, Quote(s))
+	}
+	return n
+}
+
 type parser struct {
 	c      *Call
 	list   []known

@@ -8,10 +8,7 @@ import (
 )
 
 func CompareFiles(c *command.Call) int {
-	o, status := c.Options("b,print-bytes i,ignore-initial= l,verbose n,bytes= s,quiet,silent")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,print-bytes i,ignore-initial= l,verbose n,bytes= s,quiet,silent")
 	if len(o.Args) == 0 {
 		return c.Usage(2, "missing operand after 'cmp'")
 	}

@@ -26,10 +26,7 @@ type differ struct {
 
 func Diff(c *command.Call) int {
 	// -U takes a number, -u none: "-U 3" and "-U3".
-	o, status := c.Options(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions))
-	if o == nil {
-		return status
-	}
+	o := c.Parse(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions))
 	d := &differ{c: c, o: o, context: -1, style: 'n'}
 	for _, s := range o.Set {
 		switch s.Name {

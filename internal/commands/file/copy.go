@@ -28,10 +28,7 @@ func Cp(c *command.Call) int { return copyOrMove(c, false) }
 func Mv(c *command.Call) int { return copyOrMove(c, true) }
 
 func copyOrMove(c *command.Call, move bool) int {
-	o, status := c.Options(copyOptions)
-	if o == nil {
-		return status
-	}
+	o := c.Parse(copyOptions)
 	k := &copier{c: c, o: o, move: move, recursive: o.On("R") || o.On("a"), update: o.On("u"), links: map[[2]uint64]string{}}
 	k.keep = o.On("a") || o.On("p") || o.On("preserve") || move
 	k.deref = o.Last("L", "H", "P", "d", "a")

@@ -8,10 +8,7 @@ import (
 )
 
 func Df(c *command.Call) int {
-	o, status := c.Options("a,all h,human-readable H,si i,inodes k l,local m P,portability !T,print-type !t,type= !x,exclude-type= !B,block-size= !total !output=?")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a,all h,human-readable H,si i,inodes k l,local m P,portability !T,print-type !t,type= !x,exclude-type= !B,block-size= !total !output=?")
 	for _, name := range o.Args {
 		if _, err := c.Stat(name); err != nil {
 			c.Fail("%s: %s", command.Quotef(name), command.Text(err))

@@ -9,10 +9,7 @@ import (
 )
 
 func Du(c *command.Call) int {
-	o, status := c.Options("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null !B,block-size= !D,H l,count-links !t,threshold= !time")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null !B,block-size= !D,H l,count-links !t,threshold= !time")
 	names := o.Args
 	if len(names) == 0 {
 		names = []string{"."}

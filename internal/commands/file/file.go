@@ -28,10 +28,7 @@ var magics = []struct{ magic, kind, mime string }{
 }
 
 func FileType(c *command.Call) int {
-	o, status := c.Options("b,brief i,mime mime-type L,dereference h,no-dereference !k !z s E")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,brief i,mime mime-type L,dereference h,no-dereference !k !z s E")
 	if len(o.Args) == 0 {
 		c.Warnf("Usage: file [-bchikLlNnprsSvzZ0] [file ...]\n")
 		return 1

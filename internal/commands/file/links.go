@@ -11,10 +11,7 @@ import (
 )
 
 func Ln(c *command.Call) int {
-	o, status := c.Options("b backup=? f,force !i,interactive L,logical n,no-dereference P,physical r,relative s,symbolic S,suffix= t,target-directory= T,no-target-directory v,verbose d,F,directory")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b backup=? f,force !i,interactive L,logical n,no-dereference P,physical r,relative s,symbolic S,suffix= t,target-directory= T,no-target-directory v,verbose d,F,directory")
 	names := o.Args
 	if len(names) == 0 {
 		return c.Usage(1, "missing file operand")
@@ -115,13 +112,7 @@ func relative(name, dir string) string {
 }
 
 func Readlink(c *command.Call) int {
-	o, status := c.Options("f,canonicalize e,canonicalize-existing m,canonicalize-missing n,no-newline q,quiet s,silent v,verbose z,zero")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("f,canonicalize e,canonicalize-existing m,canonicalize-missing n,no-newline q,quiet s,silent v,verbose z,zero", 1)
 	for i, name := range o.Args {
 		out := ""
 		var err error
@@ -157,13 +148,7 @@ func Readlink(c *command.Call) int {
 }
 
 func Realpath(c *command.Call) int {
-	o, status := c.Options("e,canonicalize-existing m,canonicalize-missing L,logical P,physical q,quiet relative-to= !relative-base= s,strip,no-symlinks z,zero")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("e,canonicalize-existing m,canonicalize-missing L,logical P,physical q,quiet relative-to= !relative-base= s,strip,no-symlinks z,zero", 1)
 	for _, name := range o.Args {
 		var out string
 		var err error
@@ -198,10 +183,7 @@ func Realpath(c *command.Call) int {
 }
 
 func Mktemp(c *command.Call) int {
-	o, status := c.Options("d,directory u,dry-run q,quiet p,tmpdir=? suffix= t")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("d,directory u,dry-run q,quiet p,tmpdir=? suffix= t")
 	// -p takes its argument separated, too.
 	if o.On("p") && o.Value("p", "") == "" && len(o.Args) > 0 && strings.HasPrefix(strings.Join(c.Args, " "), "-p ") {
 		o.Set = append(o.Set, command.Option{Name: "p", Value: o.Args[0]})

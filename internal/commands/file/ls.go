@@ -29,10 +29,7 @@ type lister struct {
 }
 
 func Ls(c *command.Call) int {
-	o, status := c.Options(lsOptions)
-	if o == nil {
-		return status
-	}
+	o := c.Parse(lsOptions)
 	if c.Name == "dir" {
 		o.Set = append([]command.Option{{Name: "C", Value: ""}}, o.Set...)
 	}

@@ -115,10 +115,7 @@ func Chmod(c *command.Call) int {
 		args = append(args, a)
 	}
 	c.Args = args
-	o, status := c.Options("c,changes f,silent,quiet v,verbose R,recursive reference= no-preserve-root preserve-root")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("c,changes f,silent,quiet v,verbose R,recursive reference= no-preserve-root preserve-root")
 	names := o.Args
 	var to change
 	if ref := o.Value("reference", ""); ref != "" {
@@ -180,10 +177,7 @@ func chmodOne(c *command.Call, o *command.Options, name string, to change, depth
 // Chown checks that the files are there: there is only one user, who owns
 // everything.
 func Chown(c *command.Call) int {
-	o, status := c.Options("c,changes f,silent,quiet v,verbose R,recursive h,no-dereference dereference from= reference= H L P")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("c,changes f,silent,quiet v,verbose R,recursive h,no-dereference dereference from= reference= H L P")
 	if len(o.Args) < 2 && !o.On("reference") {
 		return c.Missing(o)
 	}

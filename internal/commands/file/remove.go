@@ -18,10 +18,7 @@ type remover struct {
 }
 
 func Rm(c *command.Call) int {
-	o, status := c.Options("f,force i I interactive=? r,R,recursive d,dir v,verbose one-file-system no-preserve-root preserve-root=?")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("f,force i I interactive=? r,R,recursive d,dir v,verbose one-file-system no-preserve-root preserve-root=?")
 	last := o.Last("f", "i", "I", "interactive")
 	r := &remover{c: c, recursive: o.On("r"), force: last == "f", ask: last == "i" || last == "interactive" && o.Value("interactive", "") != "never", dirs: o.On("d"), verbose: o.On("v")}
 	if len(o.Args) == 0 && !r.force {
@@ -119,13 +116,7 @@ func (r *remover) contents(name string, depth int) bool {
 }
 
 func Unlink(c *command.Call) int {
-	o, status := c.Options("")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("", 1)
 	if e := c.Fs.Unlink(nil, c.Abs(o.Args[0])); e != abi.OK {
 		return c.Die(1, "cannot unlink %s: %s", command.Quote(o.Args[0]), command.Text(e))
 	}
@@ -133,13 +124,7 @@ func Unlink(c *command.Call) int {
 }
 
 func Mkdir(c *command.Call) int {
-	o, status := c.Options("m,mode= p,parents v,verbose !Z,context")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("m,mode= p,parents v,verbose !Z,context", 1)
 	perm, ok := newMode(c, o, 0o777)
 	if !ok {
 		return 1
@@ -174,13 +159,7 @@ func newMode(c *command.Call, o *command.Options, all uint32) (perm uint32, ok b
 
 // Mkfifo makes named pipes.
 func Mkfifo(c *command.Call) int {
-	o, status := c.Options("m,mode= !Z,context")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("m,mode= !Z,context", 1)
 	perm, ok := newMode(c, o, 0o666)
 	if !ok {
 		return 1
@@ -220,13 +199,7 @@ func mkdirParents(c *command.Call, o *command.Options, name string, perm uint32)
 }
 
 func Rmdir(c *command.Call) int {
-	o, status := c.Options("p,parents v,verbose ignore-fail-on-non-empty")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("p,parents v,verbose ignore-fail-on-non-empty", 1)
 	for _, name := range o.Args {
 		for name = strings.TrimRight(name, "/"); ; {
 			if o.On("v") {
@@ -247,10 +220,7 @@ func Rmdir(c *command.Call) int {
 }
 
 func Touch(c *command.Call) int {
-	o, status := c.Options("a c,no-create d,date= f h,no-dereference m r,reference= t= time=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a c,no-create d,date= f h,no-dereference m r,reference= t= time=")
 	if len(o.Args) == 0 {
 		return c.Usage(1, "missing file operand")
 	}
@@ -303,10 +273,7 @@ func Touch(c *command.Call) int {
 }
 
 func Truncate(c *command.Call) int {
-	o, status := c.Options("c,no-create !o,io-blocks r,reference= s,size=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("c,no-create !o,io-blocks r,reference= s,size=")
 	if len(o.Args) == 0 {
 		return c.Usage(1, "missing file operand")
 	}

@@ -10,13 +10,7 @@ import (
 )
 
 func Stat(c *command.Call) int {
-	o, status := c.Options("L,dereference f,file-system c,format= printf= t,terse !Z,context cached=")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("L,dereference f,file-system c,format= printf= t,terse !Z,context cached=", 1)
 	format := o.Value("c", "")
 	switch {
 	case o.On("printf"):

@@ -12,10 +12,7 @@ import (
 
 // Tree lists directories as a tree.
 func Tree(c *command.Call) int {
-	o, status := c.Options("a d f F i L= P= I= s h p noreport dirsfirst !r !t C n !o= !J !ignore-case")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a d f F i L= P= I= s h p noreport dirsfirst !r !t C n !o= !J !ignore-case")
 	t := &treeRun{c: c, o: o, deepest: command.MaxDepth}
 	if l := o.Value("L", ""); l != "" {
 		n, ok := command.Atoi(l)

@@ -23,10 +23,7 @@ func Main(c *command.Call) int {
 		return status
 	}
 	c.Args = args
-	o, status := c.Options("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered")
 	if o.On("stream") || o.On("seq") {
 		return c.Die(2, "the options --stream and --seq are not available in this sandbox")
 	}

@@ -84,10 +84,7 @@ type editor struct {
 var errSedQuit = errors.New("quit")
 
 func Main(c *command.Call) int {
-	o, status := c.Options("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix !debug b,binary !sandbox !follow-symlinks")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix !debug b,binary !sandbox !follow-symlinks")
 	s := &editor{
 		c: c, o: o, quiet: o.On("n"), extended: o.On("E"), posix: o.On("posix"),
 		end: command.LineEnd(o.On("z")), files: map[string]*bufio.Writer{}, reading: map[string]*command.Lines{}, out: c.Out, whole: true,

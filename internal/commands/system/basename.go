@@ -7,10 +7,7 @@ import (
 )
 
 func Basename(c *command.Call) int {
-	o, status := c.Options("+ a,multiple s,suffix= z,zero")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ a,multiple s,suffix= z,zero")
 	names, suffix := o.Args, o.Value("s", "")
 	switch {
 	case len(names) == 0:
@@ -33,13 +30,7 @@ func Basename(c *command.Call) int {
 }
 
 func Dirname(c *command.Call) int {
-	o, status := c.Options("z,zero")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("z,zero", 1)
 	for _, n := range o.Args {
 		c.Print(command.Dir(n))
 		c.Out.WriteByte(command.LineEnd(o.On("z")))

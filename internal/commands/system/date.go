@@ -10,10 +10,7 @@ import (
 )
 
 func Date(c *command.Call) int {
-	o, status := c.Options("d,date= f,file= I,iso-8601=? R,rfc-email,rfc-822 rfc-3339= r,reference= u,utc,universal s,set= debug")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("d,date= f,file= I,iso-8601=? R,rfc-email,rfc-822 rfc-3339= r,reference= u,utc,universal s,set= debug")
 	zone := c.Zone()
 	if o.On("u") {
 		zone = time.UTC

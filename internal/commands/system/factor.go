@@ -10,10 +10,7 @@ import (
 
 // Factor prints the prime factors of numbers.
 func Factor(c *command.Call) int {
-	o, status := c.Options("h,exponents")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("h,exponents")
 	words := o.Args
 	if len(words) == 0 {
 		data, err := c.ReadAll(c.In())

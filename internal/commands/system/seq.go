@@ -13,10 +13,7 @@ import (
 
 func Seq(c *command.Call) int {
 	c.Args = seqArgs(c.Args)
-	o, status := c.Options("+ f,format= s,separator= w,equal-width")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ f,format= s,separator= w,equal-width")
 	switch {
 	case len(o.Args) == 0:
 		return c.Usage(1, "missing operand")

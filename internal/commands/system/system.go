@@ -18,10 +18,7 @@ import (
 )
 
 func Pwd(c *command.Call) int {
-	o, status := c.Options("L,logical P,physical")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("L,logical P,physical")
 	dir := c.Canonical(".", true)
 	if p := c.Env("PWD"); o.On("L") && p != "" && c.Canonical(p, true) == dir {
 		dir = p
@@ -34,10 +31,7 @@ func Pwd(c *command.Call) int {
 }
 
 func Env(c *command.Call) int {
-	o, status := c.Options("+ i,ignore-environment 0,null u,unset= C,chdir= S,split-string= v,debug !block-signal=? !default-signal=? !ignore-signal=?")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ i,ignore-environment 0,null u,unset= C,chdir= S,split-string= v,debug !block-signal=? !default-signal=? !ignore-signal=?")
 	args := o.Args
 	if s := o.Value("S", ""); s != "" {
 		args = append(strings.Fields(s), args...)
@@ -92,10 +86,7 @@ func instead(c *command.Call, ch command.Child) int {
 }
 
 func Printenv(c *command.Call) int {
-	o, status := c.Options("+ 0,null")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ 0,null")
 	end := command.LineEnd(o.On("0"))
 	if len(o.Args) == 0 {
 		for _, e := range c.P.Env {
@@ -115,10 +106,7 @@ func Printenv(c *command.Call) int {
 }
 
 func Which(c *command.Call) int {
-	o, status := c.Options("a s")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a s")
 	for _, name := range o.Args {
 		names, found := []string{name}, false
 		if o.On("a") && !strings.Contains(name, "/") {
@@ -141,13 +129,7 @@ func Which(c *command.Call) int {
 }
 
 func Sleep(c *command.Call) int {
-	o, status := c.Options("")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("", 1)
 	var total time.Duration
 	for _, a := range o.Args {
 		d, ok := clock.Duration(a)
@@ -167,10 +149,7 @@ func Sleep(c *command.Call) int {
 }
 
 func Timeout(c *command.Call) int {
-	o, status := c.Options("+ foreground k,kill-after= s,signal= preserve-status v,verbose")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ foreground k,kill-after= s,signal= preserve-status v,verbose")
 	if len(o.Args) < 2 {
 		c.Warnf("Try 'timeout --help' for more information.\n")
 		return 125
@@ -236,10 +215,7 @@ func await(c *command.Call, p *kernel.Process, limit time.Duration, sig kernel.S
 }
 
 func Nohup(c *command.Call) int {
-	o, status := c.Options("+")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+")
 	if len(o.Args) == 0 {
 		c.Missing(o)
 		return 125
@@ -250,10 +226,7 @@ func Nohup(c *command.Call) int {
 
 // Nice runs a command: there are no priorities.
 func Nice(c *command.Call) int {
-	o, status := c.Options("+ # n,adjustment=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ # n,adjustment=")
 	if len(o.Args) == 0 {
 		c.Print("0\n")
 		return 0
@@ -263,13 +236,7 @@ func Nice(c *command.Call) int {
 
 // Stdbuf runs a command: output is flushed as it is anyway.
 func Stdbuf(c *command.Call) int {
-	o, status := c.Options("+ i,input= o,output= e,error=")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) == 0 {
-		return c.Missing(o)
-	}
+	o := c.Parse("+ i,input= o,output= e,error=", 1)
 	return instead(c, command.Child{Args: o.Args})
 }
 

@@ -9,10 +9,7 @@ import (
 )
 
 func Uname(c *command.Call) int {
-	o, status := c.Options("a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
 	fields := []struct{ option, value string }{
 		{"s", "Linux"}, {"n", hostName}, {"r", "6.1.0"}, {"v", "#1 SMP"}, {"m", "wasm32"}, {"o", "GNU/Linux"},
 	}
@@ -36,10 +33,7 @@ func Hostname(c *command.Call) int { return constant(c, hostName) }
 func Arch(c *command.Call) int     { return constant(c, "wasm32") }
 
 func Nproc(c *command.Call) int {
-	o, status := c.Options("all ignore=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("all ignore=")
 	n := c.P.Kernel().Processors()
 	if !o.On("all") {
 		n = threads(c.Env("OMP_NUM_THREADS"), n)
@@ -66,10 +60,7 @@ func threads(value string, n int) int {
 }
 
 func ClearScreen(c *command.Call) int {
-	o, status := c.Options("x T=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("x T=")
 	c.Print("\x1b[H\x1b[2J")
 	if !o.On("x") { // and what has scrolled away
 		c.Print("\x1b[3J")
@@ -78,10 +69,7 @@ func ClearScreen(c *command.Call) int {
 }
 
 func Whoami(c *command.Call) int {
-	o, status := c.Options("")
-	if o == nil {
-		return status
-	}
+	c.Parse("")
 	return constant(c, file.UserName(0, false))
 }
 
@@ -96,10 +84,7 @@ func constant(c *command.Call, s string) int {
 }
 
 func Id(c *command.Call) int {
-	o, status := c.Options("a g,group G,groups n,name r,real u,user !z,zero")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a g,group G,groups n,name r,real u,user !z,zero")
 	switch {
 	case o.On("n") && (o.On("u") || o.On("g") || o.On("G")):
 		c.Print("root\n")
@@ -114,10 +99,7 @@ func Id(c *command.Call) int {
 }
 
 func Tty(c *command.Call) int {
-	o, status := c.Options("s,silent,quiet")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("s,silent,quiet")
 	if !o.On("s") {
 		c.Print("not a tty\n")
 	}

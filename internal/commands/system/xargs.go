@@ -16,10 +16,7 @@ import (
 
 // Xargs builds command lines from standard input.
 func Xargs(c *command.Call) int {
-	o, status := c.Options("+ 0,null a,arg-file= d,delimiter= E= e,eof=? I= i,replace=? L= l,max-lines=? n,max-args= p,interactive P,max-procs= r,no-run-if-empty s,max-chars= t,verbose x,exit !o,open-tty !process-slot-var= !show-limits")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ 0,null a,arg-file= d,delimiter= E= e,eof=? I= i,replace=? L= l,max-lines=? n,max-args= p,interactive P,max-procs= r,no-run-if-empty s,max-chars= t,verbose x,exit !o,open-tty !process-slot-var= !show-limits")
 	x := &xargsRun{c: c, o: o, command: o.Args, most: math.MaxInt, chars: 128 << 10, parallel: 1}
 	if len(x.command) == 0 {
 		x.command = []string{"echo"}

@@ -15,10 +15,7 @@ import (
 )
 
 func Cat(c *command.Call) int {
-	o, status := c.Options("A,show-all b,number-nonblank e E,show-ends n,number s,squeeze-blank t T,show-tabs u v,show-nonprinting")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("A,show-all b,number-nonblank e E,show-ends n,number s,squeeze-blank t T,show-tabs u v,show-nonprinting")
 	plain := len(o.Set) == 0 || len(o.Set) == 1 && o.On("u")
 	s := catState{
 		o: o, blank: o.On("b"), number: o.On("n") && !o.On("b"), squeeze: o.On("s"),
@@ -82,10 +79,7 @@ func (s *catState) line(c *command.Call, line []byte, whole bool) {
 }
 
 func Tac(c *command.Call) int {
-	o, status := c.Options("b,before s,separator= !r,regex")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,before s,separator= !r,regex")
 	sep := []byte(o.Value("s", "\n"))
 	if len(sep) == 0 {
 		sep = []byte{0}
@@ -108,10 +102,7 @@ func Tac(c *command.Call) int {
 }
 
 func Rev(c *command.Call) int {
-	o, status := c.Options("0,zero")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("0,zero")
 	var delim byte = '\n'
 	if o.On("0") {
 		delim = 0
@@ -134,10 +125,7 @@ func Rev(c *command.Call) int {
 }
 
 func Nl(c *command.Call) int {
-	o, status := c.Options("b,body-numbering= h,header-numbering= f,footer-numbering= v,starting-line-number= i,line-increment= w,number-width= s,number-separator= n,number-format= p,no-renumber d,section-delimiter= !l,join-blank-lines=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,body-numbering= h,header-numbering= f,footer-numbering= v,starting-line-number= i,line-increment= w,number-width= s,number-separator= n,number-format= p,no-renumber d,section-delimiter= !l,join-blank-lines=")
 	start, ok1 := command.Atoi(o.Value("v", "1"))
 	step, ok2 := command.Atoi(o.Value("i", "1"))
 	width, ok3 := command.Atoi(o.Value("w", "6"))
@@ -190,10 +178,7 @@ func Nl(c *command.Call) int {
 }
 
 func Tee(c *command.Call) int {
-	o, status := c.Options("a,append i,ignore-interrupts p output-error=?")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a,append i,ignore-interrupts p output-error=?")
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
 	if o.On("a") {
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND

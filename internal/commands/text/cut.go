@@ -71,10 +71,7 @@ func complement(ranges []span) (rest []span) {
 }
 
 func Cut(c *command.Call) int {
-	o, status := c.Options("b,bytes= c,characters= d,delimiter= f,fields= n s,only-delimited z,zero-terminated complement output-delimiter=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,bytes= c,characters= d,delimiter= f,fields= n s,only-delimited z,zero-terminated complement output-delimiter=")
 	lists := append(append(o.Values("b"), o.Values("c")...), o.Values("f")...)
 	switch {
 	case len(lists) == 0:
@@ -176,10 +173,7 @@ func cutBytes(c *command.Call, line []byte, ranges []span, between string) {
 }
 
 func Paste(c *command.Call) int {
-	o, status := c.Options("d,delimiters= s,serial z,zero-terminated")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("d,delimiters= s,serial z,zero-terminated")
 	delims := pasteDelims(o.Value("d", "\t"))
 	end := command.LineEnd(o.On("z"))
 	names := o.Args
@@ -267,10 +261,7 @@ func pasteDelims(s string) (list []string) {
 }
 
 func Comm(c *command.Call) int {
-	o, status := twoFiles(c, "1 2 3 z,zero-terminated check-order nocheck-order output-delimiter= total")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("1 2 3 z,zero-terminated check-order nocheck-order output-delimiter= total", 2, 2)
 	end := command.LineEnd(o.On("z"))
 	var in [2]sorted
 	for i, name := range o.Args {

@@ -8,10 +8,7 @@ import (
 
 // Dos2unix and unix2dos change line ends in place.
 func Dos2unix(c *command.Call) int {
-	o, status := c.Options("q,quiet f,force !k,keepdate n,newfile o,oldfile")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("q,quiet f,force !k,keepdate n,newfile o,oldfile")
 	convert := func(data []byte) []byte {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 		if c.Name == "unix2dos" {

@@ -19,10 +19,7 @@ func tabStops(s string) (stops []int, ok bool) {
 }
 
 func Expand(c *command.Call) int {
-	o, status := c.Options("i,initial t,tabs= #")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("i,initial t,tabs= #")
 	stops, ok := tabStops(o.Value("t", o.Value("#", "8")))
 	if !ok {
 		return c.Die(1, "tab size contains invalid character(s): %s", command.Quote(o.Value("t", "")))
@@ -44,10 +41,7 @@ func Expand(c *command.Call) int {
 }
 
 func Unexpand(c *command.Call) int {
-	o, status := c.Options("a,all first-only t,tabs= #")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a,all first-only t,tabs= #")
 	stops, ok := tabStops(o.Value("t", o.Value("#", "8")))
 	if !ok {
 		return c.Die(1, "tab size contains invalid character(s): %s", command.Quote(o.Value("t", "")))
@@ -85,10 +79,7 @@ func Unexpand(c *command.Call) int {
 }
 
 func Fold(c *command.Call) int {
-	o, status := c.Options("b,bytes s,spaces w,width= #")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,bytes s,spaces w,width= #")
 	w := o.Value("w", o.Value("#", "80"))
 	width, ok := command.Atoi(w)
 	if !ok || width < 1 {
@@ -137,10 +128,7 @@ func Fold(c *command.Call) int {
 
 // Format is fmt: it fills paragraphs to a width.
 func Format(c *command.Call) int {
-	o, status := c.Options("# c,crown-margin t,tagged-paragraph !p,prefix= s,split-only u,uniform-spacing w,width= !g,goal=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("# c,crown-margin t,tagged-paragraph !p,prefix= s,split-only u,uniform-spacing w,width= !g,goal=")
 	w := o.Value("w", o.Value("#", "75"))
 	width, ok := command.Atoi(w)
 	if !ok || width < 1 || width > 2500 {
@@ -259,10 +247,7 @@ func (f *filler) flush() {
 }
 
 func Column(c *command.Call) int {
-	o, status := c.Options("t,table s,separator= o,output-separator= c,output-width= x,fillrows !n,table-noheadings N,table-columns= !R,table-right= !e,header-repeat !L,keep-empty-lines !J,json")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("t,table s,separator= o,output-separator= c,output-width= x,fillrows !n,table-noheadings N,table-columns= !R,table-right= !e,header-repeat !L,keep-empty-lines !J,json")
 	var rows []string
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {

@@ -29,10 +29,7 @@ type grepper struct {
 }
 
 func Grep(c *command.Call) int {
-	o, status := c.Options(grepOptions)
-	if o == nil {
-		return status
-	}
+	o := c.Parse(grepOptions)
 	g := &grepper{c: c, o: o, words: o.On("w"), whole: o.On("x"), invert: o.On("v"), only: o.On("o"), most: 1<<63 - 1}
 	g.end = command.LineEnd(o.On("z"))
 	g.color = o.Value("color", o.Value("colour", "never")) == "always"

@@ -37,10 +37,7 @@ func portion(c *command.Call, o *command.Options) (sign byte, n int64, inBytes, 
 }
 
 func Head(c *command.Call) int {
-	o, status := c.Options("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated")
 	sign, n, inBytes, ok := portion(c, o)
 	if !ok {
 		return 1
@@ -127,10 +124,7 @@ func Tail(c *command.Call) int {
 			c.Args = append([]string{"-n", c.Args[0]}, c.Args[1:]...)
 		}
 	}
-	o, status := c.Options("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated !f,follow=? !F s,sleep-interval= pid= retry max-unchanged-stats=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated !f,follow=? !F s,sleep-interval= pid= retry max-unchanged-stats=")
 	sign, n, inBytes, ok := portion(c, o)
 	if !ok {
 		return 1

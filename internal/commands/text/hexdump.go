@@ -61,10 +61,7 @@ func hexdumpLine(o *command.Options, canonical bool, b []byte) string {
 
 // Hexdump is the dump of BSD, in its canonical form with -C.
 func Hexdump(c *command.Call) int {
-	o, status := c.Options("C,canonical b c d n,length= o s,skip= v,no-squeezing x !e= !f=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("C,canonical b c d n,length= o s,skip= v,no-squeezing x !e= !f=")
 	var in io.Reader = c.Concat(o.Args)
 	offset := int64(0)
 	if n, ok := command.Size(o.Value("s", "0")); ok {

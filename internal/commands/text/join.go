@@ -34,26 +34,8 @@ type joinInput struct {
 	name   string
 }
 
-// twoFiles reads the options of a command that takes two files. Without options, the
-// status is the command's.
-func twoFiles(c *command.Call, spec string) (o *command.Options, status int) {
-	o, status = c.Options(spec)
-	switch {
-	case o == nil:
-		return nil, status
-	case len(o.Args) < 2:
-		return nil, c.Missing(o)
-	case len(o.Args) > 2:
-		return nil, c.Extra(o.Args[2])
-	}
-	return o, 0
-}
-
 func JoinLines(c *command.Call) int {
-	o, status := twoFiles(c, "1= 2= j= a= v= e= i,ignore-case o= t= check-order nocheck-order header z,zero-terminated")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("1= 2= j= a= v= e= i,ignore-case o= t= check-order nocheck-order header z,zero-terminated", 2, 2)
 	j := &joiner{c: c, o: o, tab: o.Value("t", ""), empty: o.Value("e", ""), fold: o.On("i")}
 	if len(j.tab) > 1 && j.tab != `\0` {
 		return c.Die(1, "multi-character tab %s", command.Quote(j.tab))

@@ -12,10 +12,7 @@ import (
 
 // Numfmt converts numbers from and to human-readable forms.
 func Numfmt(c *command.Call) int {
-	o, status := c.Options("from= to= from-unit= to-unit= d,delimiter= field= format= header=? padding= round= suffix= grouping invalid= z,zero-terminated")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("from= to= from-unit= to-unit= d,delimiter= field= format= header=? padding= round= suffix= grouping invalid= z,zero-terminated")
 	for _, name := range []string{"from", "to"} {
 		switch v := o.Value(name, "none"); v {
 		case "none", "auto", "si", "iec", "iec-i":

@@ -113,10 +113,7 @@ func odTypes(s string) (list []odType, ok bool) {
 }
 
 func Od(c *command.Call) int {
-	o, status := c.Options("A,address-radix= j,skip-bytes= N,read-bytes= t,format= v,output-duplicates w,width=? a b c d f i l o s x !S,strings=? !endian=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("A,address-radix= j,skip-bytes= N,read-bytes= t,format= v,output-duplicates w,width=? a b c d f i l o s x !S,strings=? !endian=")
 	var types []odType
 	short := map[string]string{"a": "a", "b": "o1", "c": "c", "d": "u2", "f": "f4", "i": "d4", "l": "d8", "o": "o2", "s": "d2", "x": "x2"}
 	for _, s := range o.Set {

@@ -74,10 +74,7 @@ func sortOptions(c *command.Call, o *command.Options) (*sorter, int) {
 }
 
 func SortLines(c *command.Call) int {
-	o, status := c.Options("b,ignore-leading-blanks d,dictionary-order f,ignore-case g,general-numeric-sort h,human-numeric-sort i,ignore-nonprinting M,month-sort n,numeric-sort R,random-sort r,reverse V,version-sort k,key= s,stable u,unique t,field-separator= o,output= z,zero-terminated c,check=? C m,merge S,buffer-size= T,temporary-directory= parallel= sort= batch-size= compress-program= !random-source= !files0-from= !debug")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,ignore-leading-blanks d,dictionary-order f,ignore-case g,general-numeric-sort h,human-numeric-sort i,ignore-nonprinting M,month-sort n,numeric-sort R,random-sort r,reverse V,version-sort k,key= s,stable u,unique t,field-separator= o,output= z,zero-terminated c,check=? C m,merge S,buffer-size= T,temporary-directory= parallel= sort= batch-size= compress-program= !random-source= !files0-from= !debug")
 	s, status := sortOptions(c, o)
 	if s == nil {
 		return status

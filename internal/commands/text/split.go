@@ -21,10 +21,7 @@ type splitter struct {
 
 // SplitFile is split: it writes pieces of a file.
 func SplitFile(c *command.Call) int {
-	o, status := c.Options("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= !e,elide-empty-files verbose !t,separator= !filter=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= !e,elide-empty-files verbose !t,separator= !filter=")
 	s := &splitter{c: c, o: o, prefix: "x", digits: "abcdefghijklmnopqrstuvwxyz"}
 	input := "-"
 	if len(o.Args) > 0 {

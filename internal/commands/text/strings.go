@@ -8,10 +8,7 @@ import (
 
 // PrintableStrings is strings.
 func PrintableStrings(c *command.Call) int {
-	o, status := c.Options("# a,all n,bytes= t,radix= !f,print-file-name")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("# a,all n,bytes= t,radix= !f,print-file-name")
 	least, ok := command.Atoi(o.Value("n", o.Value("#", "4")))
 	if !ok || least < 1 {
 		return c.Die(1, "invalid minimum string length %s", o.Value("n", ""))

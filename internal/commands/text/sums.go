@@ -24,10 +24,7 @@ var digests = map[string]func() hash.Hash{
 
 // Digest is md5sum and its relatives.
 func Digest(c *command.Call) int {
-	o, status := c.Options("b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn")
 	if o.On("c") {
 		return digestCheck(c, o)
 	}
@@ -146,10 +143,7 @@ func digestLine(line, kind string, size int) (sum, name string, ok bool) {
 
 // Cksum is the CRC of POSIX, or another algorithm with -a.
 func Cksum(c *command.Call) int {
-	o, status := c.Options("a,algorithm= untagged tag")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("a,algorithm= untagged tag")
 	algorithm := o.Value("a", "crc")
 	if algorithm != "crc" {
 		if digests[algorithm+"sum"] == nil {
@@ -201,10 +195,7 @@ func Cksum(c *command.Call) int {
 
 // BaseEncoding is base64 and base32.
 func BaseEncoding(c *command.Call) int {
-	o, status := c.Options("d,decode D i,ignore-garbage w,wrap=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("d,decode D i,ignore-garbage w,wrap=")
 	wrap, ok := command.Atoi(o.Value("w", "76"))
 	if !ok || wrap < 0 {
 		return c.Die(1, "invalid wrap size: %s", command.Quote(o.Value("w", "")))

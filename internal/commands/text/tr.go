@@ -104,10 +104,7 @@ func trByte(s string) (b byte, n int) {
 }
 
 func Tr(c *command.Call) int {
-	o, status := c.Options("+ c,C,complement d,delete s,squeeze-repeats t,truncate-set1")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("+ c,C,complement d,delete s,squeeze-repeats t,truncate-set1")
 	translating := !o.On("d") && (len(o.Args) > 1 || !o.On("s"))
 	if status := trOperands(c, o, translating); status != 0 {
 		return status

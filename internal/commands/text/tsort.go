@@ -9,10 +9,7 @@ import (
 
 // Tsort sorts topologically.
 func Tsort(c *command.Call) int {
-	o, status := c.Options("")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("")
 	data, err := c.ReadAll(c.Concat(o.Args))
 	c.Failed("-", err)
 	words := strings.Fields(string(data))

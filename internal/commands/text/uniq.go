@@ -13,13 +13,7 @@ import (
 )
 
 func Uniq(c *command.Call) int {
-	o, status := c.Options("c,count d,repeated D f,skip-fields= i,ignore-case s,skip-chars= u,unique w,check-chars= z,zero-terminated all-repeated=? group=?")
-	if o == nil {
-		return status
-	}
-	if len(o.Args) > 2 {
-		return c.Extra(o.Args[2])
-	}
+	o := c.Parse("c,count d,repeated D f,skip-fields= i,ignore-case s,skip-chars= u,unique w,check-chars= z,zero-terminated all-repeated=? group=?", 0, 2)
 	fields, ok1 := command.Atoi(o.Value("f", "0"))
 	skip, ok2 := command.Atoi(o.Value("s", "0"))
 	width, ok3 := command.Atoi(o.Value("w", "2147483647"))
@@ -152,10 +146,7 @@ func (u *uniqState) finish() {
 }
 
 func Shuf(c *command.Call) int {
-	o, status := c.Options("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated random-source=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated random-source=")
 	end := command.LineEnd(o.On("z"))
 	all, ok := shufLines(c, o, end)
 	if !ok {

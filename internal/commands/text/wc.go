@@ -13,10 +13,7 @@ import (
 )
 
 func Wc(c *command.Call) int {
-	o, status := c.Options("c,bytes m,chars l,lines w,words L,max-line-length files0-from= !total=")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("c,bytes m,chars l,lines w,words L,max-line-length files0-from= !total=")
 	want := []string{"l", "w", "m", "c", "L"}
 	shown := slices.DeleteFunc(slices.Clone(want), func(n string) bool { return !o.On(n) })
 	if len(shown) == 0 {

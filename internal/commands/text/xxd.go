@@ -13,10 +13,7 @@ import (
 
 // Xxd makes a hex dump, or with -r undoes one.
 func Xxd(c *command.Call) int {
-	o, status := c.Options("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
-	if o == nil {
-		return status
-	}
+	o := c.Parse("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
 	number := func(name string, none int64) int64 {
 		if n, err := strconv.ParseInt(o.Value(name, ""), 0, 64); err == nil {
 			return n
