@@ -57,8 +57,8 @@ var packerNames = map[string]string{
 	"xz": "xz", "unxz": "xz", "xzcat": "xz",
 }
 
-// GzipCommand is gzip, bzip2 and xz, and the commands that undo them.
-func GzipCommand(c *command.Call) int {
+// Gzip is gzip, bzip2 and xz, and the commands that undo them.
+func Gzip(c *command.Call) int {
 	o := c.Parse("1,fast 2 3 4 5 6 7 8 9,best c,stdout,to-stdout d,decompress,uncompress f,force h k,keep l,list n,no-name !N,name q,quiet r,recursive S,suffix= t,test v,verbose z,compress T,threads= e,extreme rsyncable")
 	format := packerNames[c.Name]
 	g := &gzipRun{c: c, o: o, format: format, packer: packers[format], level: 6}

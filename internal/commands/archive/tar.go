@@ -39,7 +39,8 @@ type tarRun struct {
 	stripped bool // a leading slash was removed
 }
 
-func TarCommand(c *command.Call) int {
+// Tar makes, lists and extract archives.
+func Tar(c *command.Call) int {
 	c.Args = tarArgs(c.Args)
 	t := &tarRun{c: c, links: map[[2]uint64]string{}, listing: c.Out}
 	// -C counts for the names after it, so that options are read in order.

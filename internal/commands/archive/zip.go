@@ -15,8 +15,8 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// ZipCommand is Info-ZIP's zip.
-func ZipCommand(c *command.Call) int {
+// Zip is Info-ZIP's zip.
+func Zip(c *command.Call) int {
 	o := c.Parse("r,recurse-paths q,quiet j,junk-paths 0 1 2 3 4 5 6 7 8 9 x,exclude= !i,include= d,delete !u,update !f,freshen !m,move v,verbose y,symlinks X,no-extra D,no-dir-entries g,grow @ T,test !e,encrypt !P,password= Z=")
 	if len(o.Args) == 0 {
 		return c.Usage(16, "nothing to do")

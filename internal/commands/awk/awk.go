@@ -83,6 +83,7 @@ type awkExit struct{ status int }
 
 func (*awkExit) Error() string { return "exit" }
 
+// Main is awk: it scans its input for patterns and processes what matches.
 func Main(c *command.Call) int {
 	o := c.Parse("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
 	var parts []string

@@ -39,6 +39,7 @@ var (
 	errBCQuit     = errors.New("quit")
 )
 
+// Main is bc: it calculates with any precision.
 func Main(c *command.Call) int {
 	o := c.Parse("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= !f,file=")
 	b := &run{c: c, vars: map[string]num{"scale": bcInt(0), "ibase": bcInt(10), "obase": bcInt(10)}, arrays: map[string]map[int]num{}, funcs: map[string]bcFunc{}}

@@ -31,7 +31,7 @@ type Call struct {
 	Dir            string
 	Out            *bufio.Writer
 
-	stdin    *bufio.Reader // made by the first use of in
+	stdin    *bufio.Reader // made by the first use of In
 	Status   int           // what end returns if nothing worse happened
 	Reserved int64         // bytes charged to the file system's budget
 	Files    []io.Closer   // closed at the end
@@ -135,7 +135,7 @@ func (c *Call) Warnf(format string, args ...any) {
 	fmt.Fprintf(c.P.Stderr(c.Ctx), format, args...)
 }
 
-// Fail is errorf that also makes the exit status 1.
+// Fail is Errorf that also makes the exit status 1.
 func (c *Call) Fail(format string, args ...any) {
 	c.Errorf(format, args...)
 	c.Status = max(c.Status, 1)
@@ -159,6 +159,7 @@ func (c *Call) Failed(name string, err error) {
 	}
 }
 
+// Printf and Print print to standard output.
 func (c *Call) Printf(format string, args ...any) { fmt.Fprintf(c.Out, format, args...) }
 func (c *Call) Print(s string)                    { c.Out.WriteString(s) }
 
@@ -224,10 +225,11 @@ func (c *Call) Lookup(name string, follow bool) (*memfs.Node, abi.Errno) {
 	return c.Fs.Lookup(nil, c.Abs(name), follow)
 }
 
-// Stat describes a file; lstat does not follow a symbolic link at the end.
+// Stat describes a file; Lstat does not follow a symbolic link at the end.
 func (c *Call) Stat(name string) (abi.Stat, error)  { return c.StatOf(name, true) }
 func (c *Call) Lstat(name string) (abi.Stat, error) { return c.StatOf(name, false) }
 
+// StatOf is Stat or Lstat.
 func (c *Call) StatOf(name string, follow bool) (abi.Stat, error) {
 	n, e := c.Lookup(name, follow)
 	if e != abi.OK {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"io"
@@ -176,6 +177,17 @@ func (c *Call) Each(names []string, f func(name string, r io.Reader) error) {
 	}
 }
 
+// EachLine runs f on every line of the named files.
+func (c *Call) EachLine(names []string, delim byte, f func(line []byte, whole bool)) {
+	c.Each(names, func(_ string, r io.Reader) error {
+		l := c.Lines(r, delim)
+		for line, ok := l.Next(); ok; line, ok = l.Next() {
+			f(line, l.Whole)
+		}
+		return l.Err
+	})
+}
+
 // Concat is all named files as one reader; files that cannot be opened are
 // reported.
 func (c *Call) Concat(names []string) io.Reader {
@@ -242,6 +254,22 @@ func (c *Call) ReadAll(r io.Reader) (data []byte, err error) {
 	}
 }
 
+// ReadLines reads a whole file and charges it and its lines to the memory budget.
+func (c *Call) ReadLines(name string, delim byte) (lines [][]byte, err error) {
+	data, err := c.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Reserve(int64(24 * (bytes.Count(data, []byte{delim}) + 1))); err != nil {
+		return nil, err
+	}
+	for len(data) > 0 {
+		line, rest, _ := bytes.Cut(data, []byte{delim})
+		lines, data = append(lines, line), rest
+	}
+	return lines, nil
+}
+
 // ReadFile reads a whole file and charges it to the memory budget.
 func (c *Call) ReadFile(name string) ([]byte, error) {
 	r, err := c.Open(name)
@@ -263,6 +291,7 @@ type Lines struct {
 	Err     error // other than the end of the input
 }
 
+// Lines returns r split at a delimiter.
 func (c *Call) Lines(r io.Reader, delim byte) *Lines {
 	b, ok := r.(*bufio.Reader)
 	if !ok {
@@ -347,6 +376,7 @@ func Join(dir, name string) string {
 // NewWriter buffers writes to a file.
 func NewWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, CopySize) }
 
+// Zeros is an endless reader of zeros.
 type Zeros struct{}
 
 func (Zeros) Read(b []byte) (int, error) {

@@ -13,6 +13,7 @@ type Options struct {
 	Args []string // the operands
 }
 
+// Option is an option that was given, with its argument.
 type Option struct{ Name, Value string }
 
 // On reports whether an option was given.
@@ -48,6 +49,14 @@ func (o *Options) Values(name string) (list []string) {
 		}
 	}
 	return list
+}
+
+// Operands returns the operands, or one that stands for none.
+func (o *Options) Operands(none string) []string {
+	if len(o.Args) == 0 {
+		return []string{none}
+	}
+	return o.Args
 }
 
 // known is one option of a specification.
@@ -284,6 +293,11 @@ func (c *Call) Usage(status int, format string, args ...any) int {
 	return status
 }
 
+// Refuse ends the command with a mistake in the operands.
+func (c *Call) Refuse(status int, format string, args ...any) {
+	panic(exit(c.Usage(status, format, args...)))
+}
+
 // Missing reports a missing operand, or the one after the last that is there.
 func (c *Call) Missing(o *Options) int {
 	if len(o.Args) == 0 {
@@ -301,6 +315,7 @@ func Atoi(s string) (int, bool) {
 	return n, err == nil
 }
 
+// Btoi returns 1 for true and 0 for false.
 func Btoi(b bool) int {
 	if b {
 		return 1

@@ -77,7 +77,7 @@ func escaped(s string) string {
 	return strings.TrimPrefix(q, "''")
 }
 
-// Quotef is quote, for names that need it only.
+// Quotef is Quote, for names that need it only.
 func Quotef(s string) string {
 	if s == "" || s[0] == '~' || s[0] == '#' || strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || strings.ContainsRune("'\"$`\\!*?[|&;<>()=:", r)
@@ -191,6 +191,7 @@ func Dir(name string) string {
 	return t
 }
 
+// JoinPath returns name as seen from dir: an absolute name is itself.
 func JoinPath(dir, name string) string {
 	if dir == "" || path.IsAbs(name) {
 		return name
@@ -198,6 +199,7 @@ func JoinPath(dir, name string) string {
 	return Join(dir, name)
 }
 
+// LineEnd returns what ends a line: NUL with -z, otherwise a newline.
 func LineEnd(zero bool) byte {
 	if zero {
 		return 0

@@ -7,7 +7,8 @@ import (
 	"coderunner/internal/commands/command"
 )
 
-func CompareFiles(c *command.Call) int {
+// Cmp compares two files byte by byte.
+func Cmp(c *command.Call) int {
 	o := c.Parse("b,print-bytes i,ignore-initial= l,verbose n,bytes= s,quiet,silent")
 	if len(o.Args) == 0 {
 		return c.Usage(2, "missing operand after 'cmp'")

@@ -24,6 +24,7 @@ type differ struct {
 	status  int
 }
 
+// Diff compares files line by line.
 func Diff(c *command.Call) int {
 	// -U takes a number, -u none: "-U 3" and "-U3".
 	o := c.Parse(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions))

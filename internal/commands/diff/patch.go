@@ -19,6 +19,7 @@ type patcher struct {
 	status int
 }
 
+// Patch applies a diff to files.
 func Patch(c *command.Call) int {
 	o := c.Parse("p,strip= R,reverse i,input= d,directory= o,output= b,backup z,suffix= N,forward f,force t,batch s,quiet,silent u,unified n,normal dry-run E,remove-empty-files l,ignore-whitespace F,fuzz= r,reject-file= V= c,context e,ed binary verbose posix merge=? no-backup-if-mismatch !B,prefix=")
 	p := &patcher{c: c, o: o, strip: -1, fuzz: 2}

@@ -24,6 +24,7 @@ type copier struct {
 
 const copyOptions = "a,archive b backup=? d f,force i,interactive H l,link L,dereference n,no-clobber P,no-dereference p preserve=? !no-preserve= parents R,r,recursive remove-destination s,symbolic-link S,suffix= t,target-directory= T,no-target-directory u,update=? v,verbose x,one-file-system !attributes-only reflink=? sparse= !strip-trailing-slashes !Z,context !copy-contents"
 
+// Cp copies files.
 func Cp(c *command.Call) int { return copyOrMove(c, false) }
 func Mv(c *command.Call) int { return copyOrMove(c, true) }
 
@@ -35,23 +36,20 @@ func copyOrMove(c *command.Call, move bool) int {
 	if k.deref == "d" || k.deref == "a" || k.deref == "" && k.recursive || move {
 		k.deref = "P"
 	}
-	sources, target, ok := k.operands()
-	if !ok {
-		return 1
-	}
+	sources, target := k.operands()
 	into := target
 	isDir := !o.On("T") && (o.On("t") || c.IsDir(target))
 	if o.On("T") && len(sources) > 1 {
 		return c.Extra(sources[1])
 	}
 	if !isDir && (len(sources) > 1 || o.On("t")) {
-		if _, err := c.Stat(target); err == nil || o.On("t") {
-			if err == nil {
-				err = abi.ENOTDIR
-			}
-			return c.Die(1, "target %s: %s", command.Quote(target), command.Text(err))
+		_, err := c.Stat(target)
+		if err == nil {
+			err = abi.ENOTDIR
+		} else if !o.On("t") {
+			err = abi.ENOENT
 		}
-		return c.Die(1, "target %s: %s", command.Quote(target), command.Text(abi.ENOENT))
+		return c.Die(1, "target %s: %s", command.Quote(target), command.Text(err))
 	}
 	if o.On("parents") && !isDir {
 		return c.Usage(1, "with --parents, the destination must be a directory")
@@ -87,21 +85,19 @@ func copyOrMove(c *command.Call, move bool) int {
 	return c.Status
 }
 
-func (k *copier) operands() (sources []string, target string, ok bool) {
+func (k *copier) operands() (sources []string, target string) {
 	c, o := k.c, k.o
 	if len(o.Args) == 0 {
-		c.Usage(1, "missing file operand")
-		return nil, "", false
+		c.Refuse(1, "missing file operand")
 	}
 	if o.On("t") {
-		return o.Args, o.Value("t", ""), true
+		return o.Args, o.Value("t", "")
 	}
 	if len(o.Args) == 1 {
-		c.Usage(1, "missing destination file operand after %s", command.Quote(o.Args[0]))
-		return nil, "", false
+		c.Refuse(1, "missing destination file operand after %s", command.Quote(o.Args[0]))
 	}
 	n := len(o.Args) - 1
-	return o.Args[:n], o.Args[n], true
+	return o.Args[:n], o.Args[n]
 }
 
 func (k *copier) fail(format string, args ...any) {
@@ -139,7 +135,7 @@ func (k *copier) allowed(from, to string, st abi.Stat) bool {
 		return true
 	}
 	switch {
-	case dst.Ino == st.Ino && dst.Dev == st.Dev && k.o.On("remove-destination") == false && !k.o.On("l"):
+	case dst.Ino == st.Ino && dst.Dev == st.Dev && !k.o.On("remove-destination") && !k.o.On("l"):
 		if k.move && st.Nlink > 1 && c.Real(from) != c.Real(to) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"coderunner/internal/commands/command"
 )
 
+// Df prints how much space is left.
 func Df(c *command.Call) int {
 	o := c.Parse("a,all h,human-readable H,si i,inodes k l,local m P,portability !T,print-type !t,type= !x,exclude-type= !B,block-size= !total !output=?")
 	for _, name := range o.Args {

@@ -8,12 +8,10 @@ import (
 	"coderunner/internal/commands/regex"
 )
 
+// Du prints how much space files take.
 func Du(c *command.Call) int {
 	o := c.Parse("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null !B,block-size= !D,H l,count-links !t,threshold= !time")
-	names := o.Args
-	if len(names) == 0 {
-		names = []string{"."}
-	}
+	names := o.Operands(".")
 	d := &duRun{c: c, o: o, deepest: command.MaxDepth, seen: map[[2]uint64]bool{}}
 	if n, ok := command.Atoi(o.Value("d", "")); ok {
 		d.deepest = n

@@ -27,7 +27,8 @@ var magics = []struct{ magic, kind, mime string }{
 	{"#!/usr/bin/python3", "Python script, ASCII text executable", "text/x-script.python"},
 }
 
-func FileType(c *command.Call) int {
+// Type prints what files are.
+func Type(c *command.Call) int {
 	o := c.Parse("b,brief i,mime mime-type L,dereference h,no-dereference !k !z s E")
 	if len(o.Args) == 0 {
 		c.Warnf("Usage: file [-bchikLlNnprsSvzZ0] [file ...]\n")

@@ -10,6 +10,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
+// Ln makes links.
 func Ln(c *command.Call) int {
 	o := c.Parse("b backup=? f,force !i,interactive L,logical n,no-dereference P,physical r,relative s,symbolic S,suffix= t,target-directory= T,no-target-directory v,verbose d,F,directory")
 	names := o.Args
@@ -111,6 +112,7 @@ func relative(name, dir string) string {
 	return "."
 }
 
+// Readlink prints what symbolic links refer to.
 func Readlink(c *command.Call) int {
 	o := c.Parse("f,canonicalize e,canonicalize-existing m,canonicalize-missing n,no-newline q,quiet s,silent v,verbose z,zero", 1)
 	for i, name := range o.Args {
@@ -147,6 +149,7 @@ func Readlink(c *command.Call) int {
 	return c.Status
 }
 
+// Realpath prints absolute paths without symbolic links.
 func Realpath(c *command.Call) int {
 	o := c.Parse("e,canonicalize-existing m,canonicalize-missing L,logical P,physical q,quiet relative-to= !relative-base= s,strip,no-symlinks z,zero", 1)
 	for _, name := range o.Args {
@@ -182,6 +185,7 @@ func Realpath(c *command.Call) int {
 	return c.Status
 }
 
+// Mktemp makes a temporary file or directory.
 func Mktemp(c *command.Call) int {
 	o := c.Parse("d,directory u,dry-run q,quiet p,tmpdir=? suffix= t")
 	// -p takes its argument separated, too.

@@ -28,6 +28,7 @@ type lister struct {
 	some   bool // something was printed
 }
 
+// Ls lists files.
 func Ls(c *command.Call) int {
 	o := c.Parse(lsOptions)
 	if c.Name == "dir" {
@@ -41,10 +42,7 @@ func Ls(c *command.Call) int {
 	case "", "zero":
 		l.format = "1"
 	}
-	names := o.Args
-	if len(names) == 0 {
-		names = []string{"."}
-	}
+	names := o.Operands(".")
 	var files, dirs []command.Entry
 	for _, name := range names {
 		st, err := c.StatOf(name, !o.On("d") && !l.long && !o.On("F") || l.follow || o.On("H"))

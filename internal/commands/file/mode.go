@@ -104,6 +104,7 @@ func modeBits(perm string, mode uint32, dir bool) (bits uint32) {
 	return bits
 }
 
+// Chmod changes permissions.
 func Chmod(c *command.Call) int {
 	// A mode that begins with "-" is not an option.
 	var args []string

@@ -17,6 +17,7 @@ type remover struct {
 	failed                      bool
 }
 
+// Rm removes files.
 func Rm(c *command.Call) int {
 	o := c.Parse("f,force i I interactive=? r,R,recursive d,dir v,verbose one-file-system no-preserve-root preserve-root=?")
 	last := o.Last("f", "i", "I", "interactive")
@@ -115,6 +116,7 @@ func (r *remover) contents(name string, depth int) bool {
 	return ok
 }
 
+// Unlink removes a file.
 func Unlink(c *command.Call) int {
 	o := c.Parse("", 1)
 	if e := c.Fs.Unlink(nil, c.Abs(o.Args[0])); e != abi.OK {
@@ -123,12 +125,10 @@ func Unlink(c *command.Call) int {
 	return 0
 }
 
+// Mkdir makes directories.
 func Mkdir(c *command.Call) int {
 	o := c.Parse("m,mode= p,parents v,verbose !Z,context", 1)
-	perm, ok := newMode(c, o, 0o777)
-	if !ok {
-		return 1
-	}
+	perm := newMode(c, o, 0o777)
 	for _, name := range o.Args {
 		if o.On("p") {
 			mkdirParents(c, o, name, perm)
@@ -144,26 +144,22 @@ func Mkdir(c *command.Call) int {
 }
 
 // newMode returns the mode of what is made, by option m.
-func newMode(c *command.Call, o *command.Options, all uint32) (perm uint32, ok bool) {
+func newMode(c *command.Call, o *command.Options, all uint32) uint32 {
 	m := o.Value("m", "")
 	if m == "" {
-		return all &^ c.P.Umask, true
+		return all &^ c.P.Umask
 	}
 	change, ok := ParseMode(m)
 	if !ok {
-		c.Errorf("invalid mode %s", command.Quote(m))
-		return 0, false
+		c.Exit(1, "invalid mode %s", command.Quote(m))
 	}
-	return change(all, all == 0o777, c.P.Umask), true
+	return change(all, all == 0o777, c.P.Umask)
 }
 
 // Mkfifo makes named pipes.
 func Mkfifo(c *command.Call) int {
 	o := c.Parse("m,mode= !Z,context", 1)
-	perm, ok := newMode(c, o, 0o666)
-	if !ok {
-		return 1
-	}
+	perm := newMode(c, o, 0o666)
 	for _, name := range o.Args {
 		if e := c.Fs.Mknod(nil, c.Abs(name), abi.S_IFIFO|perm); e != abi.OK {
 			c.Fail("cannot create fifo %s: %s", command.Quote(name), command.Text(e))
@@ -198,6 +194,7 @@ func mkdirParents(c *command.Call, o *command.Options, name string, perm uint32)
 	}
 }
 
+// Rmdir removes empty directories.
 func Rmdir(c *command.Call) int {
 	o := c.Parse("p,parents v,verbose ignore-fail-on-non-empty", 1)
 	for _, name := range o.Args {
@@ -219,6 +216,7 @@ func Rmdir(c *command.Call) int {
 	return c.Status
 }
 
+// Touch sets the times of files, and makes those that are missing.
 func Touch(c *command.Call) int {
 	o := c.Parse("a c,no-create d,date= f h,no-dereference m r,reference= t= time=")
 	if len(o.Args) == 0 {
@@ -272,33 +270,13 @@ func Touch(c *command.Call) int {
 	return c.Status
 }
 
+// Truncate sets the size of files.
 func Truncate(c *command.Call) int {
 	o := c.Parse("c,no-create !o,io-blocks r,reference= s,size=")
 	if len(o.Args) == 0 {
 		return c.Usage(1, "missing file operand")
 	}
-	spec, sign := o.Value("s", ""), byte(0)
-	var want int64
-	if o.On("r") {
-		st, err := c.Stat(o.Value("r", ""))
-		if err != nil {
-			return c.Die(1, "cannot stat %s: %s", command.Quote(o.Value("r", "")), command.Text(err))
-		}
-		want = st.Size
-	}
-	if spec != "" {
-		number := spec
-		if strings.IndexByte("+-<>/%", spec[0]) >= 0 {
-			sign, number = spec[0], spec[1:]
-		}
-		n, ok := command.Size(number)
-		if !ok {
-			return c.Die(1, "Invalid number: %s", command.Quote(spec))
-		}
-		want = n
-	} else if !o.On("r") {
-		return c.Usage(1, "you must specify either '--size' or '--reference'")
-	}
+	sign, want := truncateSize(c, o)
 	for _, name := range o.Args {
 		flags := abi.O_WRONLY | abi.O_CREAT
 		if o.On("c") {
@@ -311,25 +289,57 @@ func Truncate(c *command.Call) int {
 			}
 			continue
 		}
-		n, now := want, f.F.Stat().Size
-		switch sign {
-		case '+':
-			n = now + want
-		case '-':
-			n = max(0, now-want)
-		case '<':
-			n = min(now, want)
-		case '>':
-			n = max(now, want)
-		case '/':
-			n = now / max(1, want) * want
-		case '%':
-			n = (now + want - 1) / max(1, want) * want
-		}
+		n := newSize(sign, f.F.Stat().Size, want)
 		if e := f.F.Truncate(n); e != abi.OK {
 			c.Fail("failed to truncate %s at %d bytes: %s", command.Quote(name), n, command.Text(e))
 		}
 		f.Close()
 	}
 	return c.Status
+}
+
+// truncateSize reads -s and -r.
+func truncateSize(c *command.Call, o *command.Options) (sign byte, want int64) {
+	spec := o.Value("s", "")
+	if spec == "" && !o.On("r") {
+		c.Refuse(1, "you must specify either '--size' or '--reference'")
+	}
+	if o.On("r") {
+		st, err := c.Stat(o.Value("r", ""))
+		if err != nil {
+			c.Exit(1, "cannot stat %s: %s", command.Quote(o.Value("r", "")), command.Text(err))
+		}
+		want = st.Size
+	}
+	if spec == "" {
+		return 0, want
+	}
+	number := spec
+	if strings.IndexByte("+-<>/%", spec[0]) >= 0 {
+		sign, number = spec[0], spec[1:]
+	}
+	want, ok := command.Size(number)
+	if !ok {
+		c.Exit(1, "Invalid number: %s", command.Quote(spec))
+	}
+	return sign, want
+}
+
+// newSize applies a size with a sign to the size that a file has.
+func newSize(sign byte, now, want int64) int64 {
+	switch sign {
+	case '+':
+		return now + want
+	case '-':
+		return max(0, now-want)
+	case '<':
+		return min(now, want)
+	case '>':
+		return max(now, want)
+	case '/':
+		return now / max(1, want) * want
+	case '%':
+		return (now + want - 1) / max(1, want) * want
+	}
+	return want
 }

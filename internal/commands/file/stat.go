@@ -9,6 +9,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
+// Stat prints what is known of files.
 func Stat(c *command.Call) int {
 	o := c.Parse("L,dereference f,file-system c,format= printf= t,terse !Z,context cached=", 1)
 	format := o.Value("c", "")

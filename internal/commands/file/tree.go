@@ -21,10 +21,7 @@ func Tree(c *command.Call) int {
 		}
 		t.deepest = n
 	}
-	names := o.Args
-	if len(names) == 0 {
-		names = []string{"."}
-	}
+	names := o.Operands(".")
 	for _, n := range names {
 		if st, err := c.Stat(n); err != nil || !st.IsDir() {
 			c.Printf("%s  [error opening dir]\n", n)

@@ -45,6 +45,7 @@ type node struct {
 	size int
 }
 
+// Main is find: it searches for files.
 func Main(c *command.Call) int {
 	f := &finder{c: c, most: command.MaxDepth, now: time.Now()}
 	args := c.Args
@@ -64,9 +65,7 @@ func Main(c *command.Call) int {
 		roots = []string{"."}
 	}
 	f.args = args
-	if err := f.parse(); err != nil {
-		return c.Die(1, "%s", err)
-	}
+	c.Must(f.parse())
 	for _, r := range roots {
 		st, err := c.StatOf(r, f.follow || f.operands)
 		if err != nil {

@@ -83,6 +83,7 @@ type editor struct {
 // errSedQuit ends the script without another cycle.
 var errSedQuit = errors.New("quit")
 
+// Main is sed: it edits a stream by a script.
 func Main(c *command.Call) int {
 	o := c.Parse("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix !debug b,binary !sandbox !follow-symlinks")
 	s := &editor{

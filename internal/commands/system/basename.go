@@ -6,6 +6,7 @@ import (
 	"coderunner/internal/commands/command"
 )
 
+// Basename prints a name without its directory.
 func Basename(c *command.Call) int {
 	o := c.Parse("+ a,multiple s,suffix= z,zero")
 	names, suffix := o.Args, o.Value("s", "")
@@ -29,6 +30,7 @@ func Basename(c *command.Call) int {
 	return 0
 }
 
+// Dirname prints the directory of each name.
 func Dirname(c *command.Call) int {
 	o := c.Parse("z,zero", 1)
 	for _, n := range o.Args {

@@ -9,6 +9,7 @@ import (
 	"coderunner/internal/commands/command"
 )
 
+// Date prints the time.
 func Date(c *command.Call) int {
 	o := c.Parse("d,date= f,file= I,iso-8601=? R,rfc-email,rfc-822 rfc-3339= r,reference= u,utc,universal s,set= debug")
 	zone := c.Zone()

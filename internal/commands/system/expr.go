@@ -18,6 +18,7 @@ type exprParser struct {
 	depth int
 }
 
+// Expr evaluates an expression.
 func Expr(c *command.Call) int {
 	args := c.Args
 	if len(args) == 1 && (args[0] == "--help" || args[0] == "--version") {

@@ -10,8 +10,8 @@ import (
 	"coderunner/internal/commands/printf"
 )
 
-// PrintfCommand is printf(1): the format is used again while arguments are left.
-func PrintfCommand(c *command.Call) int {
+// Printf is printf(1): the format is used again while arguments are left.
+func Printf(c *command.Call) int {
 	args := c.Args
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]

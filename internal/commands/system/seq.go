@@ -11,6 +11,7 @@ import (
 	"coderunner/internal/commands/printf"
 )
 
+// Seq prints a sequence of numbers.
 func Seq(c *command.Call) int {
 	c.Args = seqArgs(c.Args)
 	o := c.Parse("+ f,format= s,separator= w,equal-width")
@@ -106,6 +107,7 @@ func seqFormat(f string) (format func(float64) string, problem string) {
 	return func(v float64) string { return before + d.FormatFloat(v) + rest }, ""
 }
 
+// Yes prints a line until killed.
 func Yes(c *command.Call) int {
 	line := strings.Join(c.Args, " ") + "\n"
 	if len(c.Args) == 0 {

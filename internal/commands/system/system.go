@@ -17,6 +17,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
+// Pwd prints the working directory.
 func Pwd(c *command.Call) int {
 	o := c.Parse("L,logical P,physical")
 	dir := c.Canonical(".", true)
@@ -30,6 +31,7 @@ func Pwd(c *command.Call) int {
 	return 0
 }
 
+// Env runs a command in a changed environment.
 func Env(c *command.Call) int {
 	o := c.Parse("+ i,ignore-environment 0,null u,unset= C,chdir= S,split-string= v,debug !block-signal=? !default-signal=? !ignore-signal=?")
 	args := o.Args
@@ -85,6 +87,7 @@ func instead(c *command.Call, ch command.Child) int {
 	return status
 }
 
+// Printenv prints environment variables.
 func Printenv(c *command.Call) int {
 	o := c.Parse("+ 0,null")
 	end := command.LineEnd(o.On("0"))
@@ -105,6 +108,7 @@ func Printenv(c *command.Call) int {
 	return c.Status
 }
 
+// Which finds commands in PATH.
 func Which(c *command.Call) int {
 	o := c.Parse("a s")
 	for _, name := range o.Args {
@@ -128,6 +132,7 @@ func Which(c *command.Call) int {
 	return c.Status
 }
 
+// Sleep waits.
 func Sleep(c *command.Call) int {
 	o := c.Parse("", 1)
 	var total time.Duration
@@ -148,6 +153,7 @@ func Sleep(c *command.Call) int {
 	}
 }
 
+// Timeout runs a command, and ends it after a time.
 func Timeout(c *command.Call) int {
 	o := c.Parse("+ foreground k,kill-after= s,signal= preserve-status v,verbose")
 	if len(o.Args) < 2 {
@@ -214,6 +220,7 @@ func await(c *command.Call, p *kernel.Process, limit time.Duration, sig kernel.S
 	return s, done, true
 }
 
+// Nohup runs a command that SIGHUP does not end.
 func Nohup(c *command.Call) int {
 	o := c.Parse("+")
 	if len(o.Args) == 0 {
@@ -251,6 +258,7 @@ func signalNumber(s string) (kernel.Signal, bool) {
 	return kernel.Signal(max(at, 0)), at >= 0
 }
 
+// Kill sends signals to processes.
 func Kill(c *command.Call) int {
 	args, sig := c.Args, kernel.SIGTERM
 	if len(args) > 0 {

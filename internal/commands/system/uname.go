@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/commands/file"
 )
 
+// Uname prints what system this is.
 func Uname(c *command.Call) int {
 	o := c.Parse("a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
 	fields := []struct{ option, value string }{
@@ -29,9 +30,11 @@ func Uname(c *command.Call) int {
 // hostName is the sandbox's name for itself.
 const hostName = "localhost"
 
+// Hostname prints the machine's name.
 func Hostname(c *command.Call) int { return constant(c, hostName) }
 func Arch(c *command.Call) int     { return constant(c, "wasm32") }
 
+// Nproc prints the number of processors.
 func Nproc(c *command.Call) int {
 	o := c.Parse("all ignore=")
 	n := c.P.Kernel().Processors()
@@ -59,7 +62,8 @@ func threads(value string, n int) int {
 	return n
 }
 
-func ClearScreen(c *command.Call) int {
+// Clear clears the terminal's screen.
+func Clear(c *command.Call) int {
 	o := c.Parse("x T=")
 	c.Print("\x1b[H\x1b[2J")
 	if !o.On("x") { // and what has scrolled away
@@ -68,6 +72,7 @@ func ClearScreen(c *command.Call) int {
 	return 0
 }
 
+// Whoami prints the user's name.
 func Whoami(c *command.Call) int {
 	c.Parse("")
 	return constant(c, file.UserName(0, false))
@@ -83,6 +88,7 @@ func constant(c *command.Call, s string) int {
 	return 0
 }
 
+// Id prints the user's ids.
 func Id(c *command.Call) int {
 	o := c.Parse("a g,group G,groups n,name r,real u,user !z,zero")
 	switch {
@@ -98,6 +104,7 @@ func Id(c *command.Call) int {
 	return 0
 }
 
+// Tty prints that there is no terminal.
 func Tty(c *command.Call) int {
 	o := c.Parse("s,silent,quiet")
 	if !o.On("s") {

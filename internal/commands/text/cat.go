@@ -14,6 +14,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
+// Cat concatenates files to standard output.
 func Cat(c *command.Call) int {
 	o := c.Parse("A,show-all b,number-nonblank e E,show-ends n,number s,squeeze-blank t T,show-tabs u v,show-nonprinting")
 	plain := len(o.Set) == 0 || len(o.Set) == 1 && o.On("u")
@@ -22,17 +23,14 @@ func Cat(c *command.Call) int {
 		ends: o.On("A") || o.On("e") || o.On("E"), tabs: o.On("A") || o.On("t") || o.On("T"),
 		show: o.On("A") || o.On("e") || o.On("t") || o.On("v"), fresh: true,
 	}
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		if plain {
+	if plain {
+		c.Each(o.Args, func(_ string, r io.Reader) error {
 			_, err := io.Copy(c.Unbuffered(), r)
 			return err
-		}
-		l := c.Lines(r, '\n')
-		for line, ok := l.Next(); ok; line, ok = l.Next() {
-			s.line(c, line, l.Whole)
-		}
-		return l.Err
-	})
+		})
+	} else {
+		c.EachLine(o.Args, '\n', func(line []byte, whole bool) { s.line(c, line, whole) })
+	}
 	return c.Status
 }
 
@@ -78,6 +76,7 @@ func (s *catState) line(c *command.Call, line []byte, whole bool) {
 	s.fresh = whole
 }
 
+// Tac writes each file to standard output, last line first.
 func Tac(c *command.Call) int {
 	o := c.Parse("b,before s,separator= !r,regex")
 	sep := []byte(o.Value("s", "\n"))
@@ -101,29 +100,24 @@ func Tac(c *command.Call) int {
 	return c.Status
 }
 
+// Rev reverses the characters of each line.
 func Rev(c *command.Call) int {
 	o := c.Parse("0,zero")
-	var delim byte = '\n'
-	if o.On("0") {
-		delim = 0
-	}
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		l := c.Lines(r, delim)
-		for line, ok := l.Next(); ok; line, ok = l.Next() {
-			for rest := line; len(rest) > 0; {
-				_, n := utf8.DecodeLastRune(rest)
-				c.Out.Write(rest[len(rest)-n:])
-				rest = rest[:len(rest)-n]
-			}
-			if l.Whole {
-				c.Out.WriteByte(delim)
-			}
+	delim := command.LineEnd(o.On("0"))
+	c.EachLine(o.Args, delim, func(line []byte, whole bool) {
+		for len(line) > 0 {
+			_, n := utf8.DecodeLastRune(line)
+			c.Out.Write(line[len(line)-n:])
+			line = line[:len(line)-n]
 		}
-		return l.Err
+		if whole {
+			c.Out.WriteByte(delim)
+		}
 	})
 	return c.Status
 }
 
+// Nl writes each file with line numbers.
 func Nl(c *command.Call) int {
 	o := c.Parse("b,body-numbering= h,header-numbering= f,footer-numbering= v,starting-line-number= i,line-increment= w,number-width= s,number-separator= n,number-format= p,no-renumber d,section-delimiter= !l,join-blank-lines=")
 	start, ok1 := command.Atoi(o.Value("v", "1"))
@@ -160,9 +154,7 @@ func Nl(c *command.Call) int {
 			number = len(line) > 0
 		case strings.HasPrefix(style, "p"):
 			re, err := regex.CompileBasic(style[1:], false)
-			if err != nil {
-				return c.Die(1, "%s", err)
-			}
+			c.Must(err)
 			number = re.Match(line)
 		case style != "n":
 			return c.Usage(1, "invalid body numbering style: %s", command.Quote(style))
@@ -177,6 +169,7 @@ func Nl(c *command.Call) int {
 	return c.Status
 }
 
+// Tee copys standard input to each file and to standard output.
 func Tee(c *command.Call) int {
 	o := c.Parse("a,append i,ignore-interrupts p output-error=?")
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC

@@ -70,6 +70,7 @@ func complement(ranges []span) (rest []span) {
 	return rest
 }
 
+// Cut prints selected parts of each line.
 func Cut(c *command.Call) int {
 	o := c.Parse("b,bytes= c,characters= d,delimiter= f,fields= n s,only-delimited z,zero-terminated complement output-delimiter=")
 	lists := append(append(o.Values("b"), o.Values("c")...), o.Values("f")...)
@@ -79,8 +80,7 @@ func Cut(c *command.Call) int {
 	case len(lists) > 1:
 		return c.Usage(1, "only one list may be specified")
 	}
-	fields := o.On("f")
-	delim := o.Value("d", "\t")
+	fields, delim := o.On("f"), o.Value("d", "\t")
 	switch {
 	case !fields && o.On("d"):
 		return c.Usage(1, "an input delimiter may be specified only when operating on fields")
@@ -92,48 +92,48 @@ func Cut(c *command.Call) int {
 		delim = "\x00"
 	}
 	ranges, bad := spans(lists[0])
-	switch {
-	case bad == "decreasing":
-		return c.Usage(1, "invalid decreasing range")
-	case bad == "-":
-		return c.Usage(1, "invalid range with no endpoint: -")
-	case bad == "0" && fields:
-		return c.Usage(1, "fields are numbered from 1")
-	case bad == "0":
-		return c.Usage(1, "byte/character positions are numbered from 1")
-	case bad != "" && fields:
-		return c.Usage(1, "invalid field value %s", command.Quote(bad))
-	case bad != "":
-		return c.Usage(1, "invalid byte/character position %s", command.Quote(bad))
+	if bad != "" {
+		return c.Usage(1, "%s", cutProblem(bad, fields))
 	}
 	if o.On("complement") {
 		ranges = complement(ranges)
 	}
 	end := command.LineEnd(o.On("z"))
-	between, joined := o.Value("output-delimiter", ""), o.On("output-delimiter")
-	if fields && !joined {
+	between := o.Value("output-delimiter", "")
+	if fields && !o.On("output-delimiter") {
 		between = delim
 	}
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		l := c.Lines(r, end)
-		for line, ok := l.Next(); ok; line, ok = l.Next() {
-			if fields {
-				if bytes.IndexByte(line, delim[0]) < 0 {
-					if o.On("s") {
-						continue
-					}
-					c.Out.Write(line)
-				} else {
-					cutFields(c, line, ranges, delim[0], between)
-				}
-			} else {
-				cutBytes(c, line, ranges, between)
-			}
-			c.Out.WriteByte(end)
+	c.EachLine(o.Args, end, func(line []byte, _ bool) {
+		switch {
+		case !fields:
+			cutBytes(c, line, ranges, between)
+		case bytes.IndexByte(line, delim[0]) >= 0:
+			cutFields(c, line, ranges, delim[0], between)
+		case o.On("s"):
+			return
+		default:
+			c.Out.Write(line)
 		}
-		return l.Err
+		c.Out.WriteByte(end)
 	})
 	return c.Status
+}
+
+// cutProblem is the message for a part of a list that spans refuses.
+func cutProblem(bad string, fields bool) string {
+	switch {
+	case bad == "decreasing":
+		return "invalid decreasing range"
+	case bad == "-":
+		return "invalid range with no endpoint: -"
+	case bad == "0" && fields:
+		return "fields are numbered from 1"
+	case bad == "0":
+		return "byte/character positions are numbered from 1"
+	case fields:
+		return "invalid field value " + command.Quote(bad)
+	}
+	return "invalid byte/character position " + command.Quote(bad)
 }
 
 func cutFields(c *command.Call, line []byte, ranges []span, delim byte, between string) {
@@ -172,16 +172,13 @@ func cutBytes(c *command.Call, line []byte, ranges []span, between string) {
 	}
 }
 
+// Paste merges the lines of files.
 func Paste(c *command.Call) int {
 	o := c.Parse("d,delimiters= s,serial z,zero-terminated")
 	delims := pasteDelims(o.Value("d", "\t"))
 	end := command.LineEnd(o.On("z"))
-	names := o.Args
-	if len(names) == 0 {
-		names = []string{"-"}
-	}
 	if o.On("s") {
-		c.Each(names, func(name string, r io.Reader) error {
+		c.Each(o.Args, func(_ string, r io.Reader) error {
 			l, i := c.Lines(r, end), 0
 			for line, ok := l.Next(); ok; line, ok = l.Next() {
 				if i > 0 {
@@ -195,18 +192,19 @@ func Paste(c *command.Call) int {
 		})
 		return c.Status
 	}
+	pasteFiles(c, o.Operands("-"), delims, end)
+	return c.Status
+}
+
+// pasteFiles joins the first lines of all files, the second ones and so on.
+func pasteFiles(c *command.Call, names, delims []string, end byte) {
 	var files []*command.Lines
 	for _, name := range names {
-		r, err := c.Open(name)
-		if err != nil {
-			return c.Die(1, "%s: %s", command.Quotef(name), command.Text(err))
+		var r io.Reader = c.In() // one reader, however often it is named
+		if name != "-" {
+			r = c.Input(name)
 		}
-		c.Files = append(c.Files, r)
-		if name == "-" {
-			files = append(files, c.Lines(c.In(), end))
-		} else {
-			files = append(files, c.Lines(r, end))
-		}
+		files = append(files, c.Lines(r, end))
 	}
 	for !c.Stopped() {
 		var row bytes.Buffer
@@ -227,12 +225,11 @@ func Paste(c *command.Call) int {
 			}
 		}
 		if !some {
-			break
+			return
 		}
 		row.WriteByte(end)
 		c.Out.Write(row.Bytes())
 	}
-	return c.Status
 }
 
 // pasteDelims splits the argument of paste -d; "\0" is no delimiter.
@@ -260,17 +257,13 @@ func pasteDelims(s string) (list []string) {
 	return list
 }
 
+// Comm compares two sorted files line by line.
 func Comm(c *command.Call) int {
 	o := c.Parse("1 2 3 z,zero-terminated check-order nocheck-order output-delimiter= total", 2, 2)
 	end := command.LineEnd(o.On("z"))
 	var in [2]sorted
 	for i, name := range o.Args {
-		r, err := c.Open(name)
-		if err != nil {
-			return c.Die(1, "%s: %s", command.Quotef(name), command.Text(err))
-		}
-		c.Files = append(c.Files, r)
-		in[i] = sorted{c: c, l: c.Lines(r, end), number: i + 1, check: !o.On("nocheck-order")}
+		in[i] = sorted{c: c, l: c.Lines(c.Input(name), end), number: i + 1, check: !o.On("nocheck-order")}
 		in[i].step()
 	}
 	sep := o.Value("output-delimiter", "\t")

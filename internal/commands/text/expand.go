@@ -1,29 +1,30 @@
 package text
 
 import (
+	"math"
 	"strings"
 
 	"coderunner/internal/commands/command"
 )
 
 // tabStops parses the argument of expand -t.
-func tabStops(s string) (stops []int, ok bool) {
+func tabStops(c *command.Call, o *command.Options) (stops []int) {
+	s, bad := o.Value("t", o.Value("#", "8")), false
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, good := command.Atoi(part)
-		if !good || n <= 0 || n > 1<<16 || len(stops) > 0 && n <= stops[len(stops)-1] {
-			return nil, false
-		}
+		n, ok := command.Atoi(part)
+		bad = bad || !ok || n <= 0 || n > 1<<16 || len(stops) > 0 && n <= stops[len(stops)-1]
 		stops = append(stops, n)
 	}
-	return stops, len(stops) > 0
+	if bad || len(stops) == 0 {
+		c.Exit(1, "tab size contains invalid character(s): %s", command.Quote(o.Value("t", "")))
+	}
+	return stops
 }
 
+// Expand converts tabs to spaces.
 func Expand(c *command.Call) int {
 	o := c.Parse("i,initial t,tabs= #")
-	stops, ok := tabStops(o.Value("t", o.Value("#", "8")))
-	if !ok {
-		return c.Die(1, "tab size contains invalid character(s): %s", command.Quote(o.Value("t", "")))
-	}
+	stops := tabStops(c, o)
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
 		s := string(line)
@@ -40,12 +41,10 @@ func Expand(c *command.Call) int {
 	return c.Status
 }
 
+// Unexpand converts spaces to tabs.
 func Unexpand(c *command.Call) int {
 	o := c.Parse("a,all first-only t,tabs= #")
-	stops, ok := tabStops(o.Value("t", o.Value("#", "8")))
-	if !ok {
-		return c.Die(1, "tab size contains invalid character(s): %s", command.Quote(o.Value("t", "")))
-	}
+	stops := tabStops(c, o)
 	all := (o.On("a") || o.On("t")) && !o.On("first-only")
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
@@ -78,13 +77,10 @@ func Unexpand(c *command.Call) int {
 	return c.Status
 }
 
+// Fold wraps lines at a width.
 func Fold(c *command.Call) int {
 	o := c.Parse("b,bytes s,spaces w,width= #")
-	w := o.Value("w", o.Value("#", "80"))
-	width, ok := command.Atoi(w)
-	if !ok || width < 1 {
-		return c.Die(1, "invalid number of columns: %s", command.Quote(w))
-	}
+	width := c.Int(o.Value("w", o.Value("#", "80")), 1, math.MaxInt, "invalid number of columns: %s")
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
 		rest := string(line)
@@ -126,14 +122,10 @@ func Fold(c *command.Call) int {
 	return c.Status
 }
 
-// Format is fmt: it fills paragraphs to a width.
-func Format(c *command.Call) int {
+// Fmt is fmt: it fills paragraphs to a width.
+func Fmt(c *command.Call) int {
 	o := c.Parse("# c,crown-margin t,tagged-paragraph !p,prefix= s,split-only u,uniform-spacing w,width= !g,goal=")
-	w := o.Value("w", o.Value("#", "75"))
-	width, ok := command.Atoi(w)
-	if !ok || width < 1 || width > 2500 {
-		return c.Die(1, "invalid width: %s", command.Quote(w))
-	}
+	width := c.Int(o.Value("w", o.Value("#", "75")), 1, 2500, "invalid width: %s")
 	f := &filler{c: c, width: width, goal: width * 187 / 200, uniform: o.On("u")}
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
@@ -246,15 +238,14 @@ func (f *filler) flush() {
 	f.words, f.spaces = nil, nil
 }
 
+// Column lays lines out in columns.
 func Column(c *command.Call) int {
 	o := c.Parse("t,table s,separator= o,output-separator= c,output-width= x,fillrows !n,table-noheadings N,table-columns= !R,table-right= !e,header-repeat !L,keep-empty-lines !J,json")
 	var rows []string
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
 		if len(strings.TrimSpace(string(line))) > 0 {
-			if err := c.Reserve(int64(len(line)) + 32); err != nil {
-				return c.Die(1, "%s", err)
-			}
+			c.Must(c.Reserve(int64(len(line)) + 32))
 			rows = append(rows, string(line))
 		}
 	}

@@ -28,6 +28,7 @@ type grepper struct {
 	color         bool
 }
 
+// Grep searches for patterns in each file.
 func Grep(c *command.Call) int {
 	o := c.Parse(grepOptions)
 	g := &grepper{c: c, o: o, words: o.On("w"), whole: o.On("x"), invert: o.On("v"), only: o.On("o"), most: 1<<63 - 1}

@@ -21,49 +21,56 @@ func headCount(s string) (sign byte, n int64, ok bool) {
 	return sign, n, ok
 }
 
-// portion reads -n, -c and -NUMBER of head and tail.
-func portion(c *command.Call, o *command.Options) (sign byte, n int64, inBytes, ok bool) {
-	name, unit := o.Last("n", "c", "#"), "lines"
-	if name == "" {
-		return 0, 10, false, true
-	}
-	if name == "c" {
-		unit = "bytes"
-	}
-	if sign, n, ok = headCount(o.Value(name, "")); !ok && name != "#" {
-		c.Errorf("invalid number of %s: %s", unit, command.Quote(o.Value(name, "")))
-	}
-	return sign, n, name == "c", ok || name == "#"
+// portion is what -n, -c and -NUMBER ask head or tail for, and how they print it.
+type portion struct {
+	c       *command.Call
+	sign    byte
+	n       int64
+	inBytes bool
+	delim   byte
+	titled  bool // "==> name <==" before each file
+	some    bool // a title was printed
 }
 
-func Head(c *command.Call) int {
-	o := c.Parse("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated")
-	sign, n, inBytes, ok := portion(c, o)
-	if !ok {
-		return 1
+// newPortion reads the options of head and tail.
+func newPortion(c *command.Call, spec string) (*portion, []string) {
+	o := c.Parse("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated " + spec)
+	p := &portion{c: c, n: 10, delim: command.LineEnd(o.On("z")), titled: o.Last("q", "v") == "v" || len(o.Args) > 1 && !o.On("q")}
+	name, unit := o.Last("n", "c", "#"), "lines"
+	if name == "" {
+		return p, o.Args
 	}
-	h := headers{c: c, on: o.Last("q", "v") == "v" || len(o.Args) > 1 && !o.On("q")}
-	delim := command.LineEnd(o.On("z"))
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		h.print(name)
+	if p.inBytes = name == "c"; p.inBytes {
+		unit = "bytes"
+	}
+	var ok bool
+	if p.sign, p.n, ok = headCount(o.Value(name, "")); !ok && name != "#" {
+		c.Exit(1, "invalid number of %s: %s", unit, command.Quote(o.Value(name, "")))
+	}
+	return p, o.Args
+}
+
+// Head prints the first 10 lines of each file.
+func Head(c *command.Call) int {
+	p, names := newPortion(c, "")
+	c.Each(names, func(name string, r io.Reader) error {
+		p.title(name)
 		switch {
-		case inBytes && sign != '-':
-			_, err := io.CopyN(c.Out, r, n)
+		case p.sign == '-':
+			return p.butLast(r)
+		case p.inBytes:
+			_, err := io.CopyN(c.Out, r, p.n)
 			return notEOF(err)
-		case inBytes:
-			return butLast(c, r, n)
-		case sign == '-':
-			return butLastLines(c, r, n, delim)
 		}
-		l := c.Lines(r, delim)
-		for range n {
+		l := c.Lines(r, p.delim)
+		for range p.n {
 			line, ok := l.Next()
 			if !ok {
 				break
 			}
 			c.Out.Write(line)
 			if l.Whole {
-				c.Out.WriteByte(delim)
+				c.Out.WriteByte(p.delim)
 			}
 		}
 		return l.Err
@@ -78,45 +85,36 @@ func notEOF(err error) error {
 	return err
 }
 
-// headers prints the "==> name <==" lines of head and tail.
-type headers struct {
-	c    *command.Call
-	on   bool
-	some bool
-}
-
-func (h *headers) print(name string) {
-	if !h.on {
+// title prints the line before a file.
+func (p *portion) title(name string) {
+	if !p.titled {
 		return
 	}
 	if name == "-" {
 		name = "standard input"
 	}
-	if h.some {
-		h.c.Print("\n")
+	if p.some {
+		p.c.Print("\n")
 	}
-	h.some = true
-	h.c.Printf("==> %s <==\n", name)
+	p.some = true
+	p.c.Printf("==> %s <==\n", name)
 }
 
-// butLast copies all but the last n bytes.
-func butLast(c *command.Call, r io.Reader, n int64) error {
-	data, err := c.ReadAll(r)
-	c.Out.Write(data[:max(0, int64(len(data))-n)])
-	return err
-}
-
-// butLastLines copies all but the last n lines.
-func butLastLines(c *command.Call, r io.Reader, n int64, delim byte) error {
-	data, err := c.ReadAll(r)
+// butLast copies all but the last n bytes or lines.
+func (p *portion) butLast(r io.Reader) error {
+	data, err := p.c.ReadAll(r)
 	end := len(data)
-	for ; n > 0 && end > 0; n-- {
-		end = bytes.LastIndexByte(data[:end-1], delim) + 1
+	if p.inBytes {
+		end = int(max(0, int64(end)-p.n))
 	}
-	c.Out.Write(data[:end])
+	for n := p.n; !p.inBytes && n > 0 && end > 0; n-- {
+		end = bytes.LastIndexByte(data[:end-1], p.delim) + 1
+	}
+	p.c.Out.Write(data[:end])
 	return err
 }
 
+// Tail prints the last 10 lines of each file.
 func Tail(c *command.Call) int {
 	// The old form: tail +3 file.
 	if len(c.Args) > 0 && len(c.Args[0]) > 1 && c.Args[0][0] == '+' {
@@ -124,25 +122,19 @@ func Tail(c *command.Call) int {
 			c.Args = append([]string{"-n", c.Args[0]}, c.Args[1:]...)
 		}
 	}
-	o := c.Parse("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated !f,follow=? !F s,sleep-interval= pid= retry max-unchanged-stats=")
-	sign, n, inBytes, ok := portion(c, o)
-	if !ok {
-		return 1
-	}
-	h := headers{c: c, on: o.Last("q", "v") == "v" || len(o.Args) > 1 && !o.On("q")}
-	delim := command.LineEnd(o.On("z"))
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		h.print(name)
+	p, names := newPortion(c, "!f,follow=? !F s,sleep-interval= pid= retry max-unchanged-stats=")
+	c.Each(names, func(name string, r io.Reader) error {
+		p.title(name)
 		switch {
-		case sign == '+' && inBytes:
-			if _, err := io.CopyN(io.Discard, r, max(0, n-1)); err != nil {
+		case p.sign == '+' && p.inBytes:
+			if _, err := io.CopyN(io.Discard, r, max(0, p.n-1)); err != nil {
 				return notEOF(err)
 			}
 			_, err := io.Copy(c.Out, r)
 			return err
-		case sign == '+':
-			l := c.Lines(r, delim)
-			for i := int64(1); i < n; i++ {
+		case p.sign == '+':
+			l := c.Lines(r, p.delim)
+			for i := int64(1); i < p.n; i++ {
 				if _, ok := l.Next(); !ok {
 					return l.Err
 				}
@@ -150,38 +142,33 @@ func Tail(c *command.Call) int {
 			_, err := io.Copy(c.Out, l.R)
 			return err
 		}
-		return lastPart(c, r, n, inBytes, delim)
+		return p.last(r)
 	})
 	return c.Status
 }
 
-// lastPart prints the last n bytes or lines. It holds twice as much at most.
-func lastPart(c *command.Call, r io.Reader, n int64, inBytes bool, delim byte) error {
+// end returns the last n bytes or lines of data.
+func (p *portion) end(data []byte) []byte {
+	switch {
+	case p.inBytes:
+		return data[max(0, int64(len(data))-p.n):]
+	case p.n == 0:
+		return nil
+	}
+	start := len(bytes.TrimSuffix(data, []byte{p.delim}))
+	for range p.n {
+		if start = bytes.LastIndexByte(data[:start], p.delim); start < 0 {
+			return data
+		}
+	}
+	return data[start+1:]
+}
+
+// last prints the last n bytes or lines. It holds twice as much at most.
+func (p *portion) last(r io.Reader) error {
 	var kept []byte
 	var charged int64
-	cut := func() {
-		if inBytes {
-			kept = kept[max(0, int64(len(kept))-n):]
-			return
-		}
-		end := len(kept)
-		if end > 0 && kept[end-1] == delim {
-			end--
-		}
-		for i := int64(0); i < n; i++ {
-			at := bytes.LastIndexByte(kept[:end], delim)
-			if at < 0 {
-				return
-			}
-			end = at
-		}
-		if n > 0 {
-			end++
-		} else {
-			end = len(kept)
-		}
-		kept = kept[end:]
-	}
+	c := p.c
 	buf := make([]byte, command.CopySize)
 	limit := 4 * command.CopySize
 	for {
@@ -194,8 +181,7 @@ func lastPart(c *command.Call, r io.Reader, n int64, inBytes bool, delim byte) e
 		}
 		kept = append(kept, buf[:m]...)
 		if err != nil || len(kept) > limit {
-			cut()
-			kept = slices.Clone(kept)
+			kept = slices.Clone(p.end(kept))
 			limit = 2*len(kept) + 4*command.CopySize
 		}
 		if err == io.EOF {

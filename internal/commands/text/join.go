@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 
@@ -34,7 +35,8 @@ type joinInput struct {
 	name   string
 }
 
-func JoinLines(c *command.Call) int {
+// Join joins the lines of two sorted files on a common field.
+func Join(c *command.Call) int {
 	o := c.Parse("1= 2= j= a= v= e= i,ignore-case o= t= check-order nocheck-order header z,zero-terminated", 2, 2)
 	j := &joiner{c: c, o: o, tab: o.Value("t", ""), empty: o.Value("e", ""), fold: o.On("i")}
 	if len(j.tab) > 1 && j.tab != `\0` {
@@ -45,20 +47,10 @@ func JoinLines(c *command.Call) int {
 			return c.Die(1, "invalid file number: %s", command.Quote(s))
 		}
 	}
-	if !j.fieldList(o.Value("o", "")) {
-		return 1
-	}
+	j.fieldList(o.Value("o", ""))
 	for i, name := range o.Args {
-		key, ok := command.Atoi(o.Value([]string{"1", "2"}[i], o.Value("j", "1")))
-		if !ok || key < 1 {
-			return c.Die(1, "invalid field number: %s", command.Quote(o.Value([]string{"1", "2"}[i], o.Value("j", "1"))))
-		}
-		r, err := c.Open(name)
-		if err != nil {
-			return c.Die(1, "%s: %s", command.Quotef(name), command.Text(err))
-		}
-		c.Files = append(c.Files, r)
-		j.in[i] = joinInput{l: c.Lines(r, command.LineEnd(o.On("z"))), key: key - 1, name: name}
+		key := c.Int(o.Value([]string{"1", "2"}[i], o.Value("j", "1")), 1, math.MaxInt, "invalid field number: %s")
+		j.in[i] = joinInput{l: c.Lines(c.Input(name), command.LineEnd(o.On("z"))), key: key - 1, name: name}
 		j.step(i)
 		j.count[i] = len(j.in[i].fields)
 	}
@@ -70,9 +62,9 @@ func JoinLines(c *command.Call) int {
 }
 
 // fieldList parses the argument of -o.
-func (j *joiner) fieldList(list string) bool {
+func (j *joiner) fieldList(list string) {
 	if list == "auto" {
-		return true
+		return
 	}
 	for f := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
 		if f == "0" {
@@ -82,12 +74,10 @@ func (j *joiner) fieldList(list string) bool {
 		file, number, _ := strings.Cut(f, ".")
 		n, ok := command.Atoi(number)
 		if !ok || n < 1 || file != "1" && file != "2" {
-			j.c.Errorf("invalid field specifier: %s", command.Quote(f))
-			return false
+			j.c.Exit(1, "invalid field specifier: %s", command.Quote(f))
 		}
 		j.format = append(j.format, joinField{int(file[0] - '1'), n - 1})
 	}
-	return true
 }
 
 func (j *joiner) split(line []byte) []string {
@@ -192,16 +182,14 @@ func (j *joiner) print(a, b []string) {
 		return get(1, j.in[1].key)
 	}
 	var row []string
-	switch {
-	case j.format != nil:
-		for _, f := range j.format {
-			if f.file < 0 {
-				row = append(row, key())
-			} else {
-				row = append(row, get(f.file, f.field))
-			}
+	for _, f := range j.format {
+		if f.file < 0 {
+			row = append(row, key())
+		} else {
+			row = append(row, get(f.file, f.field))
 		}
-	default:
+	}
+	if j.format == nil {
 		row = append(row, key())
 		for file, fields := range pair {
 			n := len(fields)

@@ -24,37 +24,8 @@ func Numfmt(c *command.Call) int {
 	if bad != "" {
 		return c.Usage(1, "invalid field value %s", command.Quote(bad))
 	}
-	convert := func(line string) {
-		delim := o.Value("d", "")
-		var parts []string
-		if delim != "" {
-			parts = strings.Split(line, delim)
-		} else {
-			parts = strings.Fields(line)
-			delim = " "
-		}
-		for _, r := range fields {
-			for i := r.from; i <= min(r.to, len(parts)); i++ {
-				s, err := numfmtOne(parts[i-1], o)
-				if err != nil {
-					c.Errorf("%s", err)
-					c.Status = 2
-					if o.Value("invalid", "abort") == "abort" {
-						return
-					}
-					continue
-				}
-				parts[i-1] = s
-			}
-		}
-		c.Print(strings.Join(parts, delim))
-		c.Out.WriteByte(command.LineEnd(o.On("z")))
-	}
 	for _, a := range o.Args {
-		convert(a)
-		if c.Status != 0 && o.Value("invalid", "abort") == "abort" {
-			return c.Status
-		}
+		numfmtLine(c, o, fields, a)
 	}
 	if len(o.Args) > 0 {
 		return c.Status
@@ -73,12 +44,34 @@ func Numfmt(c *command.Call) int {
 			c.Printf("%s\n", line)
 			continue
 		}
-		convert(string(line))
-		if c.Status != 0 && o.Value("invalid", "abort") == "abort" {
-			return c.Status
-		}
+		numfmtLine(c, o, fields, string(line))
 	}
 	return c.Status
+}
+
+// numfmtLine prints a line with its fields converted. One that is no number ends
+// numfmt, unless --invalid is given.
+func numfmtLine(c *command.Call, o *command.Options, fields []span, line string) {
+	delim, parts := " ", strings.Fields(line)
+	if d := o.Value("d", ""); d != "" {
+		delim, parts = d, strings.Split(line, d)
+	}
+	for _, r := range fields {
+		for i := r.from; i <= min(r.to, len(parts)); i++ {
+			s, err := numfmtOne(parts[i-1], o)
+			switch {
+			case err == nil:
+				parts[i-1] = s
+			case o.Value("invalid", "abort") == "abort":
+				c.Exit(2, "%s", err)
+			default:
+				c.Errorf("%s", err)
+				c.Status = 2
+			}
+		}
+	}
+	c.Print(strings.Join(parts, delim))
+	c.Out.WriteByte(command.LineEnd(o.On("z")))
 }
 
 func numfmtOne(s string, o *command.Options) (string, error) {

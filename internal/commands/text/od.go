@@ -112,6 +112,7 @@ func odTypes(s string) (list []odType, ok bool) {
 	return list, true
 }
 
+// Od dumps files in octal and other forms.
 func Od(c *command.Call) int {
 	o := c.Parse("A,address-radix= j,skip-bytes= N,read-bytes= t,format= v,output-duplicates w,width=? a b c d f i l o s x !S,strings=? !endian=")
 	var types []odType

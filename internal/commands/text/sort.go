@@ -19,7 +19,7 @@ type sorter struct {
 }
 
 // sortOptions reads the command line into a sorter.
-func sortOptions(c *command.Call, o *command.Options) (*sorter, int) {
+func sortOptions(c *command.Call, o *command.Options) *sorter {
 	s := &sorter{stable: o.On("s"), unique: o.On("u"), random: 0x9e3779b97f4a7c15}
 	global := sortKey{to: -1, whole: true}
 	for _, f := range o.Set {
@@ -30,17 +30,17 @@ func sortOptions(c *command.Call, o *command.Options) (*sorter, int) {
 	if kind := o.Value("sort", ""); kind != "" {
 		at := slices.Index([]string{"numeric", "general-numeric", "human-numeric", "month", "version", "random"}, kind)
 		if at < 0 {
-			return nil, c.Usage(2, "invalid argument %s for '--sort'", command.Quote(kind))
+			c.Refuse(2, "invalid argument %s for '--sort'", command.Quote(kind))
 		}
 		global.kind = "nghMVR"[at]
 	}
 	if n := strings.Join(slices.DeleteFunc([]string{"g", "h", "M", "n"}, func(f string) bool { return !o.On(f) }), ""); len(n) > 1 {
-		return nil, c.Die(2, "options '-%s' are incompatible", n)
+		c.Exit(2, "options '-%s' are incompatible", n)
 	}
 	for _, spec := range o.Values("k") {
 		k, problem := parseSortKey(spec)
 		if problem != "" {
-			return nil, c.Die(2, "%s", problem)
+			c.Exit(2, "%s", problem)
 		}
 		if k.plain() {
 			from, fromChar, to, toChar := k.from, k.fromChar, k.to, k.toChar
@@ -58,11 +58,11 @@ func sortOptions(c *command.Call, o *command.Options) (*sorter, int) {
 	if tab := o.Value("t", ""); o.On("t") {
 		switch {
 		case tab == "":
-			return nil, c.Die(2, "empty tab")
+			c.Exit(2, "empty tab")
 		case tab == `\0`:
 			tab = "\x00"
 		case len(tab) > 1:
-			return nil, c.Die(2, "multi-character tab %s", command.Quote(tab))
+			c.Exit(2, "multi-character tab %s", command.Quote(tab))
 		}
 		s.tab = []byte(tab)
 	}
@@ -70,39 +70,26 @@ func sortOptions(c *command.Call, o *command.Options) (*sorter, int) {
 		s.stable = false
 		s.keys = []sortKey{{to: -1, whole: true, reverse: s.reverse}}
 	}
-	return s, 0
+	return s
 }
 
-func SortLines(c *command.Call) int {
+// Sort writes the sorted lines of all files.
+func Sort(c *command.Call) int {
 	o := c.Parse("b,ignore-leading-blanks d,dictionary-order f,ignore-case g,general-numeric-sort h,human-numeric-sort i,ignore-nonprinting M,month-sort n,numeric-sort R,random-sort r,reverse V,version-sort k,key= s,stable u,unique t,field-separator= o,output= z,zero-terminated c,check=? C m,merge S,buffer-size= T,temporary-directory= parallel= sort= batch-size= compress-program= !random-source= !files0-from= !debug")
-	s, status := sortOptions(c, o)
-	if s == nil {
-		return status
-	}
-	end := command.LineEnd(o.On("z"))
+	s, end := sortOptions(c, o), command.LineEnd(o.On("z"))
 	if o.On("c") || o.On("C") {
 		return sortCheck(c, o, s, end)
 	}
 	var all [][]byte
-	names := o.Args
-	if len(names) == 0 {
-		names = []string{"-"}
-	}
-	for _, name := range names {
-		data, err := c.ReadFile(name)
-		if err != nil {
-			if c.Stopped() {
-				return 2
-			}
+	for _, name := range o.Operands("-") {
+		lines, err := c.ReadLines(name, end)
+		switch {
+		case c.Stopped():
+			return 2
+		case err != nil:
 			return c.Die(2, "cannot read: %s: %s", command.Quotef(name), command.Text(err))
 		}
-		if err := c.Reserve(int64(24 * (bytes.Count(data, []byte{end}) + 1))); err != nil {
-			return c.Die(2, "%s", err)
-		}
-		for len(data) > 0 {
-			line, rest, _ := bytes.Cut(data, []byte{end})
-			all, data = append(all, line), rest
-		}
+		all = append(all, lines...)
 	}
 	s.sort(c, all)
 	if s.unique {
@@ -111,16 +98,7 @@ func SortLines(c *command.Call) int {
 	if c.Stopped() {
 		return 2
 	}
-	out := c.Out
-	if name := o.Value("o", ""); name != "" {
-		f, err := c.Create(name)
-		if err != nil {
-			return c.Die(2, "open failed: %s: %s", command.Quotef(name), command.Text(err))
-		}
-		defer f.Close()
-		out = command.NewWriter(f)
-		defer out.Flush()
-	}
+	out := c.Output(o.Value("o", ""), 2, "open failed: ")
 	for _, line := range all {
 		out.Write(line)
 		if out.WriteByte(end) != nil {
@@ -158,10 +136,7 @@ func sortCheck(c *command.Call, o *command.Options, s *sorter, end byte) int {
 	if len(o.Args) > 1 {
 		return c.Die(2, "extra operand %s not allowed with -c", command.Quote(o.Args[1]))
 	}
-	name := "-"
-	if len(o.Args) == 1 {
-		name = o.Args[0]
-	}
+	name := o.Operands("-")[0]
 	r, err := c.Open(name)
 	if err != nil {
 		return c.Die(2, "cannot read: %s: %s", command.Quotef(name), command.Text(err))

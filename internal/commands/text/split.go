@@ -19,21 +19,15 @@ type splitter struct {
 	out    *command.File
 }
 
-// SplitFile is split: it writes pieces of a file.
-func SplitFile(c *command.Call) int {
+// Split is split: it writes pieces of a file.
+func Split(c *command.Call) int {
 	o := c.Parse("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= !e,elide-empty-files verbose !t,separator= !filter=")
 	s := &splitter{c: c, o: o, prefix: "x", digits: "abcdefghijklmnopqrstuvwxyz"}
-	input := "-"
-	if len(o.Args) > 0 {
-		input = o.Args[0]
-	}
+	input := o.Operands("-")[0]
 	if len(o.Args) > 1 {
 		s.prefix = o.Args[1]
 	}
-	var ok bool
-	if s.length, ok = command.Atoi(o.Value("a", "2")); !ok || s.length < 1 || s.length > 20 {
-		return c.Die(1, "invalid suffix length: %s", command.Quote(o.Value("a", "")))
-	}
+	s.length = c.Int(o.Value("a", "2"), 1, 20, "invalid suffix length: %s")
 	for _, name := range []string{"d", "x"} {
 		if o.On(name) {
 			s.digits = map[string]string{"d": "0123456789", "x": "0123456789abcdef"}[name]

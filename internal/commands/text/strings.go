@@ -6,8 +6,8 @@ import (
 	"coderunner/internal/commands/command"
 )
 
-// PrintableStrings is strings.
-func PrintableStrings(c *command.Call) int {
+// Strings is strings.
+func Strings(c *command.Call) int {
 	o := c.Parse("# a,all n,bytes= t,radix= !f,print-file-name")
 	least, ok := command.Atoi(o.Value("n", o.Value("#", "4")))
 	if !ok || least < 1 {

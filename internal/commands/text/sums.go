@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"strings"
 
 	"coderunner/internal/commands/command"
@@ -150,9 +151,9 @@ func Cksum(c *command.Call) int {
 			return c.Usage(1, "invalid argument %s for '--algorithm'", command.Quote(algorithm))
 		}
 		c.Name = algorithm + "sum"
-		c.Args = append([]string{"--tag", "--"}, o.Args...)
-		if o.On("untagged") {
-			c.Args = append([]string{"--"}, o.Args...)
+		c.Args = append([]string{"--"}, o.Args...)
+		if !o.On("untagged") {
+			c.Args = append([]string{"--tag"}, c.Args...)
 		}
 		return Digest(c)
 	}
@@ -167,18 +168,17 @@ func Cksum(c *command.Call) int {
 	c.Each(o.Args, func(name string, r io.Reader) error {
 		crc, size := uint32(0), int64(0)
 		buf := make([]byte, command.CopySize)
-		for {
-			n, err := r.Read(buf)
+		var err error
+		for err == nil {
+			var n int
+			n, err = r.Read(buf)
 			for _, b := range buf[:n] {
 				crc = crc<<8 ^ table[byte(crc>>24)^b]
 			}
 			size += int64(n)
-			if err != nil && err != io.EOF {
-				return err
-			}
-			if err == io.EOF {
-				break
-			}
+		}
+		if err != io.EOF {
+			return err
 		}
 		for n := size; n > 0; n >>= 8 {
 			crc = crc<<8 ^ table[byte(crc>>24)^byte(n)]
@@ -193,13 +193,10 @@ func Cksum(c *command.Call) int {
 	return c.Status
 }
 
-// BaseEncoding is base64 and base32.
-func BaseEncoding(c *command.Call) int {
+// Base64 is base64 and base32.
+func Base64(c *command.Call) int {
 	o := c.Parse("d,decode D i,ignore-garbage w,wrap=")
-	wrap, ok := command.Atoi(o.Value("w", "76"))
-	if !ok || wrap < 0 {
-		return c.Die(1, "invalid wrap size: %s", command.Quote(o.Value("w", "")))
-	}
+	wrap := c.Int(o.Value("w", "76"), 0, math.MaxInt, "invalid wrap size: %s")
 	if len(o.Args) > 1 {
 		return c.Extra(o.Args[1])
 	}

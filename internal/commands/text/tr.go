@@ -103,98 +103,85 @@ func trByte(s string) (b byte, n int) {
 	return byte(v), n
 }
 
+// Tr translates, squeezes or deletes characters.
 func Tr(c *command.Call) int {
-	o := c.Parse("+ c,C,complement d,delete s,squeeze-repeats t,truncate-set1")
+	o := c.Parse("+ c,C,complement d,delete s,squeeze-repeats t,truncate-set1", 1)
 	translating := !o.On("d") && (len(o.Args) > 1 || !o.On("s"))
-	if status := trOperands(c, o, translating); status != 0 {
-		return status
-	}
+	trOperands(c, o, translating)
 	first, _, _, err := trSet(o.Args[0])
-	if err != nil {
-		return c.Die(1, "%s", err)
-	}
+	c.Must(err)
 	if o.On("c") {
 		first = others(first)
 	}
 	var second []byte
 	fill, cased := -1, false
 	if len(o.Args) > 1 {
-		if second, fill, cased, err = trSet(o.Args[1]); err != nil {
-			return c.Die(1, "%s", err)
-		}
+		second, fill, cased, err = trSet(o.Args[1])
+		c.Must(err)
+	}
+	for fill >= 0 && len(second) < len(first) {
+		second = append(second[:fill+1:fill+1], second[fill:]...)
 	}
 	var table [256]byte
 	for i := range table {
 		table[i] = byte(i)
 	}
+	if translating && len(second) == 0 && !o.On("t") {
+		return c.Die(1, "when not truncating set1, string2 must be non-empty")
+	}
+	for i, b := range first {
+		switch {
+		case !translating:
+		case i < len(second):
+			table[b] = second[i]
+		case o.On("t"):
+		case cased && strings.HasSuffix(o.Args[1], ":]"):
+			return c.Die(1, "when translating with string1 longer than string2,\nthe latter string must not end with a character class")
+		default:
+			table[b] = second[len(second)-1]
+		}
+	}
 	var drop, squeeze [256]bool
-	if translating {
-		if len(second) == 0 && !o.On("t") {
-			return c.Die(1, "when not truncating set1, string2 must be non-empty")
-		}
-		if fill >= 0 {
-			for len(second) < len(first) {
-				second = append(second[:fill+1:fill+1], second[fill:]...)
-			}
-		}
-		for i, b := range first {
-			switch {
-			case i < len(second):
-				table[b] = second[i]
-			case o.On("t"):
-			case cased && len(second) < len(first) && strings.HasSuffix(o.Args[1], ":]"):
-				return c.Die(1, "when translating with string1 longer than string2,\nthe latter string must not end with a character class")
-			default:
-				table[b] = second[len(second)-1]
-			}
-		}
-	}
 	if o.On("d") {
-		for _, b := range first {
-			drop[b] = true
-		}
+		drop = members(first)
 	}
-	if o.On("s") {
-		set := first
-		if len(o.Args) > 1 {
-			set = second
-		}
-		for _, b := range set {
-			squeeze[b] = true
-		}
+	if o.On("s") && len(o.Args) > 1 {
+		squeeze = members(second)
+	} else if o.On("s") {
+		squeeze = members(first)
 	}
 	trStream(c, &table, &drop, &squeeze)
 	return c.Status
 }
 
-// trOperands reports a wrong number of sets.
-func trOperands(c *command.Call, o *command.Options, translating bool) (status int) {
+// trOperands ends tr if it has a wrong number of sets.
+func trOperands(c *command.Call, o *command.Options, translating bool) {
+	n, problem, hint := len(o.Args), "missing operand after", ""
 	switch {
-	case len(o.Args) == 0:
-		return c.Missing(o)
-	case translating && len(o.Args) == 1:
-		c.Errorf("missing operand after %s", command.Quote(o.Args[0]))
-		c.Warnf("Two strings must be given when translating.\nTry 'tr --help' for more information.\n")
-		return 1
-	case o.On("d") && o.On("s") && len(o.Args) == 1:
-		c.Errorf("missing operand after %s", command.Quote(o.Args[0]))
-		c.Warnf("Two strings must be given when both deleting and squeezing repeats.\nTry 'tr --help' for more information.\n")
-		return 1
-	case o.On("d") && !o.On("s") && len(o.Args) > 1:
-		c.Errorf("extra operand %s", command.Quote(o.Args[1]))
-		c.Warnf("Only one string may be given when deleting without squeezing repeats.\nTry 'tr --help' for more information.\n")
-		return 1
-	case len(o.Args) > 2:
-		return c.Extra(o.Args[2])
+	case translating && n == 1:
+		hint = "Two strings must be given when translating."
+	case o.On("d") && o.On("s") && n == 1:
+		hint = "Two strings must be given when both deleting and squeezing repeats."
+	case o.On("d") && !o.On("s") && n > 1:
+		problem, hint = "extra operand", "Only one string may be given when deleting without squeezing repeats."
+	case n > 2:
+		c.Refuse(1, "extra operand %s", command.Quote(o.Args[2]))
+	default:
+		return
 	}
-	return 0
+	c.Exit(1, "%s %s\n%s\nTry 'tr --help' for more information.", problem, command.Quote(o.Args[min(n, 2)-1]), hint)
 }
 
-func others(set []byte) (rest []byte) {
-	var in [256]bool
+// members returns which bytes a set has.
+func members(set []byte) (in [256]bool) {
 	for _, b := range set {
 		in[b] = true
 	}
+	return in
+}
+
+func others(set []byte) (rest []byte) {
+	in := members(set)
 	for b := range 256 {
 		if !in[b] {
 			rest = append(rest, byte(b))

@@ -3,93 +3,67 @@ package text
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
 	"coderunner/internal/commands/command"
 )
 
+// Uniq filters repeated lines that are adjacent.
 func Uniq(c *command.Call) int {
 	o := c.Parse("c,count d,repeated D f,skip-fields= i,ignore-case s,skip-chars= u,unique w,check-chars= z,zero-terminated all-repeated=? group=?", 0, 2)
-	fields, ok1 := command.Atoi(o.Value("f", "0"))
-	skip, ok2 := command.Atoi(o.Value("s", "0"))
-	width, ok3 := command.Atoi(o.Value("w", "2147483647"))
-	switch {
-	case !ok1:
-		return c.Die(1, "%s: invalid number of fields to skip", o.Value("f", ""))
-	case !ok2:
-		return c.Die(1, "%s: invalid number of bytes to skip", o.Value("s", ""))
-	case !ok3:
-		return c.Die(1, "%s: invalid number of bytes to compare", o.Value("w", ""))
+	u := &uniqState{c: c, o: o, end: command.LineEnd(o.On("z")), all: o.On("D") || o.On("all-repeated"), separate: o.Value("all-repeated", "none"), width: math.MaxInt}
+	for _, n := range []struct {
+		option, what string
+		to           *int
+	}{{"f", "fields to skip", &u.fields}, {"s", "bytes to skip", &u.skip}, {"w", "bytes to compare", &u.width}} {
+		if s := o.Value(n.option, ""); o.On(n.option) {
+			var ok bool
+			if *n.to, ok = command.Atoi(s); !ok || *n.to < 0 {
+				return c.Die(1, "%s: invalid number of %s", s, n.what)
+			}
+		}
 	}
-	name := "-"
+	name, to := "-", ""
 	if len(o.Args) > 0 {
 		name = o.Args[0]
 	}
-	r, err := c.Open(name)
-	if err != nil {
-		return c.Die(1, "%s: %s", command.Quotef(name), command.Text(err))
-	}
-	defer r.Close()
-	out := c.Out
 	if len(o.Args) > 1 && o.Args[1] != "-" {
-		f, err := c.Create(o.Args[1])
-		if err != nil {
-			return c.Die(1, "%s: %s", command.Quotef(o.Args[1]), command.Text(err))
-		}
-		defer f.Close()
-		out = command.NewWriter(f)
-		defer out.Flush()
+		to = o.Args[1]
 	}
-	u := &uniqState{c: c, o: o, out: out, end: command.LineEnd(o.On("z")), all: o.On("D") || o.On("all-repeated"), separate: o.Value("all-repeated", "none")}
+	l := c.Lines(c.Input(name), u.end)
+	u.out = c.Output(to, 1, "")
 	if o.On("group") {
-		if u.group = o.Value("group", ""); u.group == "" {
-			u.group = "separate"
-		}
+		u.group = cmp.Or(o.Value("group", ""), "separate")
 	}
-	key := func(line []byte) []byte {
-		for range fields {
-			line = bytes.TrimLeft(line, " \t")
-			at := bytes.IndexAny(line, " \t")
-			if at < 0 {
-				return nil
-			}
-			line = line[at:]
-		}
-		line = line[min(skip, len(line)):]
-		return line[:min(width, len(line))]
-	}
-	l := c.Lines(r, u.end)
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
-		a, b := key(u.line), key(line)
+		a, b := u.key(u.line), u.key(line)
 		if u.count > 0 && (bytes.Equal(a, b) || o.On("i") && bytes.EqualFold(a, b)) {
 			u.same(line)
-			continue
-		}
-		u.finish()
-		u.line = append(u.line[:0], line...)
-		u.count = 1
-		if u.group != "" {
-			if u.printed && u.group != "append" || u.group == "prepend" || u.group == "both" && !u.printed {
-				out.WriteByte(u.end)
-			}
-			u.print(line)
+		} else {
+			u.begin(line)
 		}
 	}
 	u.finish()
 	if u.group == "both" && u.printed {
-		out.WriteByte(u.end)
+		u.out.WriteByte(u.end)
 	}
 	c.Failed(name, l.Err)
 	return c.Status
 }
 
+// uniqState is a running uniq.
 type uniqState struct {
 	c        *command.Call
 	o        *command.Options
+	fields   int // before what is compared
+	skip     int // bytes after these
+	width    int // bytes that are compared
 	out      *bufio.Writer
 	end      byte
 	line     []byte
@@ -98,6 +72,33 @@ type uniqState struct {
 	separate string
 	group    string
 	printed  bool
+}
+
+// key is what of a line is compared.
+func (u *uniqState) key(line []byte) []byte {
+	for range u.fields {
+		line = bytes.TrimLeft(line, " \t")
+		at := bytes.IndexAny(line, " \t")
+		if at < 0 {
+			return nil
+		}
+		line = line[at:]
+	}
+	line = line[min(u.skip, len(line)):]
+	return line[:min(u.width, len(line))]
+}
+
+// begin takes the first line of a group.
+func (u *uniqState) begin(line []byte) {
+	u.finish()
+	u.line = append(u.line[:0], line...)
+	u.count = 1
+	if u.group != "" {
+		if u.printed && u.group != "append" || u.group == "prepend" || u.group == "both" && !u.printed {
+			u.out.WriteByte(u.end)
+		}
+		u.print(line)
+	}
 }
 
 func (u *uniqState) print(line []byte) {
@@ -132,53 +133,25 @@ func (u *uniqState) finish() {
 		return
 	}
 	if u.o.On("c") {
-		pad := []byte("       ")
-		digits := []byte{}
-		for n := u.count; n > 0; n /= 10 {
-			digits = append(digits, byte('0'+n%10))
-		}
-		slices.Reverse(digits)
-		u.out.Write(pad[:max(0, 7-len(digits))])
-		u.out.Write(digits)
-		u.out.WriteByte(' ')
+		fmt.Fprintf(u.out, "%7d ", u.count)
 	}
 	u.print(u.line)
 }
 
+// Shuf writes the lines of a file in random order.
 func Shuf(c *command.Call) int {
 	o := c.Parse("e,echo i,input-range= n,head-count= o,output= r,repeat z,zero-terminated random-source=")
 	end := command.LineEnd(o.On("z"))
-	all, ok := shufLines(c, o, end)
-	if !ok {
-		return 1
-	}
+	all := shufLines(c, o, end)
 	n := len(all)
 	if o.On("n") {
-		count, ok := command.Atoi(o.Value("n", ""))
-		if !ok || count < 0 {
-			return c.Die(1, "invalid line count: %s", command.Quote(o.Value("n", "")))
-		}
-		n = count
+		n = c.Int(o.Value("n", ""), 0, math.MaxInt, "invalid line count: %s")
 	}
-	choose := func(n int) int { return rand.IntN(n) }
+	choose := rand.IntN
 	if name := o.Value("random-source", ""); name != "" {
-		f, err := c.Open(name)
-		if err != nil {
-			return c.Die(1, "%s: %s", command.Quotef(name), command.Text(err))
-		}
-		defer f.Close()
-		choose = (&dice{r: f}).choose
+		choose = (&dice{r: c.Input(name)}).choose
 	}
-	out := c.Out
-	if name := o.Value("o", ""); name != "" {
-		f, err := c.Create(name)
-		if err != nil {
-			return c.Die(1, "%s: %s", command.Quotef(name), command.Text(err))
-		}
-		defer f.Close()
-		out = command.NewWriter(f)
-		defer out.Flush()
-	}
+	out := c.Output(o.Value("o", ""), 1, "")
 	if o.On("r") {
 		for i := 0; (i < n || !o.On("n")) && !c.Stopped() && len(all) > 0; i++ {
 			out.Write(all[choose(len(all))])
@@ -229,56 +202,38 @@ func (d *dice) choose(n int) int {
 }
 
 // shufLines returns what is to be shuffled: a range, the operands or lines.
-func shufLines(c *command.Call, o *command.Options, end byte) (all [][]byte, ok bool) {
+func shufLines(c *command.Call, o *command.Options, end byte) (all [][]byte) {
 	switch {
 	case o.On("i"):
-		lo, hi, ok := shufRange(o.Value("i", ""))
-		if !ok {
-			c.Errorf("invalid input range: %s", command.Quote(o.Value("i", "")))
-			return nil, false
-		}
-		if err := c.Reserve((int64(min(hi-lo, 1<<40)) + 1) * 48); err != nil {
-			c.Errorf("%s", err)
-			return nil, false
-		}
+		lo, hi := shufRange(c, o.Value("i", ""))
+		c.Must(c.Reserve((int64(min(hi-lo, 1<<40)) + 1) * 48))
 		for i := range hi - lo + 1 {
-			all = append(all, appendInt(nil, lo+i))
+			all = append(all, strconv.AppendInt(nil, int64(lo+i), 10))
 		}
 	case o.On("e"):
 		for _, a := range o.Args {
 			all = append(all, []byte(a))
 		}
 	default:
-		name := "-"
 		if len(o.Args) > 1 {
-			c.Extra(o.Args[1])
-			return nil, false
-		} else if len(o.Args) == 1 {
-			name = o.Args[0]
+			c.Refuse(1, "extra operand %s", command.Quote(o.Args[1]))
 		}
-		data, err := c.ReadFile(name)
-		if err != nil {
-			c.Errorf("%s: %s", command.Quotef(name), command.Text(err))
-			return nil, false
-		}
-		if err := c.Reserve(int64(24 * (bytes.Count(data, []byte{end}) + 1))); err != nil {
-			c.Errorf("%s", err)
-			return nil, false
-		}
-		for len(data) > 0 {
-			line, rest, _ := bytes.Cut(data, []byte{end})
-			all, data = append(all, line), rest
+		name := o.Operands("-")[0]
+		var err error
+		if all, err = c.ReadLines(name, end); err != nil {
+			c.Exit(1, "%s: %s", command.Quotef(name), command.Text(err))
 		}
 	}
-	return all, true
+	return all
 }
 
 // shufRange parses LO-HI.
-func shufRange(s string) (lo, hi int, ok bool) {
+func shufRange(c *command.Call, s string) (lo, hi int) {
 	a, b, dash := strings.Cut(s, "-")
 	lo, ok1 := command.Atoi(a)
 	hi, ok2 := command.Atoi(b)
-	return lo, hi, dash && ok1 && ok2 && lo >= 0 && hi >= lo-1
+	if !dash || !ok1 || !ok2 || lo < 0 || hi < lo-1 {
+		c.Exit(1, "invalid input range: %s", command.Quote(s))
+	}
+	return lo, hi
 }
-
-func appendInt(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

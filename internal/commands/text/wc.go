@@ -12,6 +12,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
+// Wc prints the numbers of lines, words and bytes of each file.
 func Wc(c *command.Call) int {
 	o := c.Parse("c,bytes m,chars l,lines w,words L,max-line-length files0-from= !total=")
 	want := []string{"l", "w", "m", "c", "L"}

@@ -20,10 +20,7 @@ func Xxd(c *command.Call) int {
 		}
 		return none
 	}
-	name := "-"
-	if len(o.Args) > 0 {
-		name = o.Args[0]
-	}
+	name := o.Operands("-")[0]
 	r, err := c.Open(name)
 	if err != nil {
 		return c.Die(2, "%s: %s", name, command.Text(err))
@@ -32,45 +29,39 @@ func Xxd(c *command.Call) int {
 	if o.On("r") {
 		return xxdRevert(c, r, o.On("p"))
 	}
-	out := c.Out
+	to := ""
 	if len(o.Args) > 1 {
-		f, err := c.Create(o.Args[1])
-		if err != nil {
-			return c.Die(3, "%s: %s", o.Args[1], command.Text(err))
-		}
-		defer f.Close()
-		out = command.NewWriter(f)
-		defer out.Flush()
+		to = o.Args[1]
 	}
+	out := c.Output(to, 3, "")
 	var in io.Reader = r
 	offset := number("s", 0)
 	io.CopyN(io.Discard, in, offset)
 	if n := number("l", -1); n >= 0 {
 		in = io.LimitReader(in, n)
 	}
-	cols, group := number("c", 16), number("g", 2)
+	cols, group, format := int64(16), int64(2), "%02x"
+	if o.On("u") {
+		format = "%02X"
+	}
 	switch {
 	case o.On("p"):
-		cols = number("c", 30)
+		cols = 30
 	case o.On("i"):
-		cols = number("c", 12)
+		cols = 12
 	case o.On("b"):
-		cols, group = number("c", 6), number("g", 1)
+		cols, group = 6, 1
 	case o.On("e"):
-		group = number("g", 4)
+		group = 4
 	}
-	if cols < 1 || cols > 256 {
+	if o.On("b") {
+		format = "%08b"
+	}
+	if cols = number("c", cols); cols < 1 || cols > 256 {
 		cols = 256
 	}
-	if group < 1 || group > cols {
+	if group = number("g", group); group < 1 || group > cols {
 		group = cols
-	}
-	format := "%02x"
-	switch {
-	case o.On("b"):
-		format = "%08b"
-	case o.On("u"):
-		format = "%02X"
 	}
 	if o.On("i") {
 		return xxdInclude(c, in, name, int(cols))
