@@ -104,19 +104,14 @@ type gzipRun struct {
 
 func (g *gzipRun) file(name string) {
 	c := g.c
-	st, err := c.Stat(name)
 	if name == "-" {
-		if err := g.stream(c.Out, c.In(), "", time.Time{}); err != nil {
-			g.report("stdin", err)
-		}
+		g.report("stdin", g.stream(c.Out, c.In(), "", time.Time{}))
 		return
 	}
+	st, err := c.Stat(name)
 	if err != nil && g.undo && !strings.HasSuffix(name, g.suffix) {
-		if st, err = c.Stat(name + g.suffix); err == nil {
-			name += g.suffix
-		} else {
-			name += g.suffix
-		}
+		name += g.suffix
+		st, err = c.Stat(name)
 	}
 	switch {
 	case err != nil:
@@ -143,30 +138,28 @@ func (g *gzipRun) file(name string) {
 		return
 	}
 	defer in.Close()
-	if g.o.On("l") {
-		n, err := g.copy(io.Discard, in)
-		if err != nil {
-			g.report(name, err)
-			return
-		}
-		ratio := 0.0
-		if n > 0 {
-			ratio = 100 * (1 - float64(st.Size-18-int64(len(to))-1)/float64(n))
-		}
-		c.Printf("%19d %19d %5.1f%% %s\n", st.Size, n, ratio, to)
+	switch {
+	case g.o.On("l"):
+		g.list(name, to, in, st.Size)
+	case g.stdout || g.o.On("t"):
+		g.report(name, g.stream(c.Out, in, name, st.Mtime.Time()))
+	default:
+		g.replace(name, to, in, st)
+	}
+}
+
+// list prints the sizes of a file and of what it unpacks to.
+func (g *gzipRun) list(name, to string, in io.Reader, size int64) {
+	n, err := g.copy(io.Discard, in)
+	if err != nil {
+		g.report(name, err)
 		return
 	}
-	if g.stdout || g.o.On("t") {
-		var w io.Writer = c.Out
-		if g.o.On("t") {
-			w = io.Discard
-		}
-		if err := g.stream(w, in, name, st.Mtime.Time()); err != nil {
-			g.report(name, err)
-		}
-		return
+	ratio := 0.0
+	if n > 0 {
+		ratio = 100 * (1 - float64(size-18-int64(len(to))-1)/float64(n))
 	}
-	g.replace(name, to, in, st)
+	g.c.Printf("%19d %19d %5.1f%% %s\n", size, n, ratio, to)
 }
 
 // replace writes a new file in the place of the old one.
@@ -227,7 +220,7 @@ func (g *gzipRun) target(name string) (string, bool) {
 }
 
 func (g *gzipRun) report(name string, err error) {
-	if errors.Is(err, command.ErrStopped) || g.c.Ctx.Err() != nil {
+	if err == nil || errors.Is(err, command.ErrStopped) || g.c.Ctx.Err() != nil {
 		return
 	}
 	what := command.Text(err)

@@ -20,12 +20,14 @@ import (
 
 const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x,extract,get f,file= z,gzip,gunzip,ungzip j,bzip2 J,xz a,auto-compress v,verbose C,directory= O,to-stdout k,keep-old-files keep-newer-files overwrite p,preserve-permissions,same-permissions no-same-permissions same-owner no-same-owner o P,absolute-names h,dereference strip-components= exclude= X,exclude-from= T,files-from= null no-recursion recursion wildcards no-wildcards !anchored no-anchored !transform,xform= owner= group= !mode= mtime= sort= format= numeric-owner one-file-system m,touch !w,interactive !I,use-compress-program= b,blocking-factor= !W,verify ignore-failed-read no-xattrs xattrs no-acls no-selinux warning= checkpoint=? !totals=? !remove-files show-transformed-names U,unlink-first !zstd !lzma !newer= !N= S,sparse !i,ignore-zeros full-time utc"
 
+const tarHint = "Try 'tar --help' or 'tar --usage' for more information."
+
 // tarRun is a running tar.
 type tarRun struct {
 	c        *command.Call
 	o        *command.Options
 	mode     string
-	names    []string // nil: it was refused to make an empty archive
+	names    []string
 	dirs     []string // the -C before each name
 	exclude  []string
 	strip    int
@@ -49,15 +51,11 @@ func Tar(c *command.Call) int {
 	modes := slices.DeleteFunc([]string{"A", "c", "d", "delete", "r", "t", "u", "x"}, func(m string) bool { return !o.On(m) })
 	switch len(modes) {
 	case 0:
-		c.Errorf("You must specify one of the '-Acdtrux', '--delete' or '--test-label' options")
-		c.Warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
-		return 2
+		return c.Die(2, "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options\n%s", tarHint)
 	case 1:
 		t.mode = modes[0]
 	default:
-		c.Errorf("You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option")
-		c.Warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
-		return 2
+		return c.Die(2, "You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option\n%s", tarHint)
 	}
 	for _, s := range []string{"owner", "group"} {
 		if v := o.Value(s, "0"); v != "0" && v != "root" && v != "root:0" {
@@ -69,29 +67,10 @@ func Tar(c *command.Call) int {
 	t.exclude = o.Values("exclude")
 	t.strip, _ = command.Atoi(o.Value("strip-components", "0"))
 	t.names, t.dirs = t.operands()
-	if t.names == nil {
-		t.names = []string{}
-	}
-	if name := o.Value("X", ""); name != "" {
-		data, err := c.ReadFile(name)
-		if err != nil {
-			return c.Die(2, "%s: %s", name, command.Text(err))
-		}
-		t.exclude = append(t.exclude, strings.Fields(string(data))...)
-	}
-	if name := o.Value("T", ""); name != "" {
-		data, err := c.ReadFile(name)
-		if err != nil {
-			return c.Die(2, "%s: %s", name, command.Text(err))
-		}
-		sep := "\n"
-		if o.On("null") {
-			sep = "\x00"
-		}
-		for n := range strings.SplitSeq(string(data), sep) {
-			if n != "" {
-				t.names, t.dirs = append(t.names, n), append(t.dirs, o.Value("C", ""))
-			}
+	t.exclude = append(t.exclude, strings.Fields(t.file(o.Value("X", "")))...)
+	for n := range strings.SplitSeq(t.file(o.Value("T", "")), string(command.LineEnd(o.On("null")))) {
+		if n != "" {
+			t.names, t.dirs = append(t.names, n), append(t.dirs, o.Value("C", ""))
 		}
 	}
 	var err error
@@ -108,10 +87,22 @@ func Tar(c *command.Call) int {
 		c.Errorf("Error is not recoverable: exiting now")
 		return 2
 	}
-	if t.status != 0 && t.names != nil {
+	if t.status != 0 {
 		c.Errorf("Exiting with failure status due to previous errors")
 	}
 	return t.status
+}
+
+// file returns what is in a file that an option names.
+func (t *tarRun) file(name string) string {
+	if name == "" {
+		return ""
+	}
+	data, err := t.c.ReadFile(name)
+	if err != nil {
+		t.c.Exit(2, "%s: %s", name, command.Text(err))
+	}
+	return string(data)
 }
 
 // tarArgs puts a dash before the old form: tar czf file.
@@ -191,10 +182,7 @@ func (t *tarRun) fail(format string, args ...any) {
 func (t *tarRun) create() error {
 	c, o := t.c, t.o
 	if len(t.names) == 0 {
-		c.Errorf("Cowardly refusing to create an empty archive")
-		c.Warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
-		t.names, t.status = nil, 2
-		return nil
+		c.Exit(2, "Cowardly refusing to create an empty archive\n%s", tarHint)
 	}
 	var out io.Writer = c.Out
 	if t.archive != "-" {
@@ -289,36 +277,12 @@ func (t *tarRun) add(name, dir string, depth int) error {
 			h.ModTime = at
 		}
 	}
-	var f io.ReadCloser
-	id := [2]uint64{uint64(st.Dev), st.Ino}
-	switch st.Mode & abi.S_IFMT {
-	case abi.S_IFDIR:
-		h.Typeflag, h.Name = tar.TypeDir, strings.TrimSuffix(h.Name, "/")+"/"
-	case abi.S_IFLNK:
-		n, e := c.Lookup(at, false)
-		if e == abi.OK {
-			h.Linkname, _ = c.Fs.Readlink(n)
-		}
-		h.Typeflag = tar.TypeSymlink
-	case abi.S_IFIFO:
-		h.Typeflag = tar.TypeFifo
-	case abi.S_IFREG:
-		if first := t.links[id]; st.Nlink > 1 && first != "" {
-			h.Typeflag, h.Linkname = tar.TypeLink, first
-			break
-		}
-		if st.Nlink > 1 {
-			t.links[id] = h.Name
-		}
-		h.Typeflag, h.Size = tar.TypeReg, st.Size
-		if f, err = c.Open(at); err != nil {
-			t.fail("%s: Cannot open: %s", name, command.Text(err))
-			return nil
-		}
-		defer f.Close()
-	default:
-		c.Errorf("%s: Unknown file type; file ignored", name)
+	f, ok := t.kind(h, at, name, &st)
+	if !ok {
 		return nil
+	}
+	if f != nil {
+		defer f.Close()
 	}
 	if err := t.w.WriteHeader(h); err != nil {
 		return fmt.Errorf("%s: Cannot write: %s", t.archive, command.Text(err))
@@ -342,6 +306,43 @@ func (t *tarRun) add(name, dir string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// kind fills in what depends on the type of a file, and opens one with contents.
+// ok is false for a file that is left out.
+func (t *tarRun) kind(h *tar.Header, at, name string, st *abi.Stat) (f io.ReadCloser, ok bool) {
+	c := t.c
+	id := [2]uint64{uint64(st.Dev), st.Ino}
+	switch st.Mode & abi.S_IFMT {
+	case abi.S_IFDIR:
+		h.Typeflag, h.Name = tar.TypeDir, strings.TrimSuffix(h.Name, "/")+"/"
+	case abi.S_IFLNK:
+		n, e := c.Lookup(at, false)
+		if e == abi.OK {
+			h.Linkname, _ = c.Fs.Readlink(n)
+		}
+		h.Typeflag = tar.TypeSymlink
+	case abi.S_IFIFO:
+		h.Typeflag = tar.TypeFifo
+	case abi.S_IFREG:
+		if first := t.links[id]; st.Nlink > 1 && first != "" {
+			h.Typeflag, h.Linkname = tar.TypeLink, first
+			break
+		}
+		if st.Nlink > 1 {
+			t.links[id] = h.Name
+		}
+		h.Typeflag, h.Size = tar.TypeReg, st.Size
+		f, err := c.Open(at)
+		if err != nil {
+			t.fail("%s: Cannot open: %s", name, command.Text(err))
+		}
+		return f, err == nil
+	default:
+		c.Errorf("%s: Unknown file type; file ignored", name)
+		return nil, false
+	}
+	return nil, true
 }
 
 // contents writes a file's bytes, and zeros if it shrank, as GNU does.

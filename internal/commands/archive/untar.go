@@ -114,11 +114,11 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		return later, nil
 	}
 	if t.o.On("O") {
+		var err error
 		if h.Typeflag == tar.TypeReg {
-			_, err := io.Copy(c.Out, r)
-			return later, tarRead(err)
+			_, err = io.Copy(c.Out, r)
 		}
-		return later, nil
+		return later, tarError(err)
 	}
 	if t.verbose > 0 {
 		t.show(h)
@@ -132,9 +132,9 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		c.Fs.MkdirAll(path.Clean(c.Abs(parent)), 0o755)
 	}
 	var e abi.Errno
-	mode := uint32(h.Mode&0o7777) &^ c.P.Umask
-	if t.o.On("p") {
-		mode = uint32(h.Mode & 0o7777)
+	mode := uint32(h.Mode & 0o7777)
+	if !t.o.On("p") {
+		mode &^= c.P.Umask
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
@@ -144,17 +144,15 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		}
 		later = append(later, func() { t.attributes(to, h, mode) })
 	case tar.TypeReg:
-		return later, t.file(h, r, to, mode)
+		return later, t.regular(h, r, to, mode)
 	case tar.TypeSymlink:
 		c.Fs.Unlink(nil, c.Abs(to))
 		e = c.Fs.Symlink(h.Linkname, nil, c.Abs(to))
 	case tar.TypeLink:
-		target, ok := t.inside(h.Linkname)
-		if !ok {
-			return later, nil
+		if target, ok := t.inside(h.Linkname); ok {
+			c.Fs.Unlink(nil, c.Abs(to))
+			e = c.Fs.Link(nil, c.Abs(command.JoinPath(root, target)), nil, c.Abs(to), false)
 		}
-		c.Fs.Unlink(nil, c.Abs(to))
-		e = c.Fs.Link(nil, c.Abs(command.JoinPath(root, target)), nil, c.Abs(to), false)
 	case tar.TypeFifo:
 		e = c.Fs.Mknod(nil, c.Abs(to), abi.S_IFIFO|mode&0o777)
 	default:
@@ -203,20 +201,18 @@ func throughLink(c *command.Call, root, name string) bool {
 		root = "."
 	}
 	top := c.Real(root)
-	for at := strings.IndexByte(name, '/'); at >= 0 && at < len(name); {
+	for at := range len(name) {
+		if name[at] != '/' {
+			continue
+		}
 		if real := c.Real(command.JoinPath(root, name[:at])); real != "" && real != top && !strings.HasPrefix(real, strings.TrimSuffix(top, "/")+"/") {
 			return true
 		}
-		next := strings.IndexByte(name[at+1:], '/')
-		if next < 0 {
-			break
-		}
-		at += 1 + next
 	}
 	return false
 }
 
-func (t *tarRun) file(h *tar.Header, r io.Reader, to string, mode uint32) error {
+func (t *tarRun) regular(h *tar.Header, r io.Reader, to string, mode uint32) error {
 	c := t.c
 	if st, err := c.Lstat(to); err == nil {
 		switch {
@@ -239,7 +235,7 @@ func (t *tarRun) file(h *tar.Header, r io.Reader, to string, mode uint32) error 
 	if err != nil {
 		c.Fs.Unlink(nil, c.Abs(to))
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return tarRead(err)
+			return tarError(err)
 		}
 		return fmt.Errorf("%s: Cannot write: %w", h.Name, textError(err))
 	}
@@ -257,13 +253,6 @@ type wrapped struct {
 
 func (w wrapped) Error() string { return w.text }
 func (w wrapped) Unwrap() error { return w.err }
-
-func tarRead(err error) error {
-	if err != nil {
-		return tarError(err)
-	}
-	return nil
-}
 
 func (t *tarRun) attributes(to string, h *tar.Header, mode uint32) {
 	n, e := t.c.Lookup(to, true)

@@ -28,19 +28,16 @@ func Zip(c *command.Call) int {
 	z := &zipRun{c: c, o: o, archive: archive, skip: o.Values("x")}
 	names := o.Args[1:]
 	// "-x a b" takes all that follows.
-	if o.On("x") {
-		at := slices.Index(c.Args, "-x")
-		if at >= 0 {
-			var kept []string
-			for _, n := range names {
-				if i := slices.Index(c.Args, n); i < at {
-					kept = append(kept, n)
-				} else {
-					z.skip = append(z.skip, n)
-				}
+	if at := slices.Index(c.Args, "-x"); at >= 0 {
+		var kept []string
+		for _, n := range names {
+			if slices.Index(c.Args, n) < at {
+				kept = append(kept, n)
+			} else {
+				z.skip = append(z.skip, n)
 			}
-			names = kept
 		}
+		names = kept
 	}
 	if o.On("@") {
 		l := c.Lines(c.In(), '\n')
@@ -128,7 +125,7 @@ func (z *zipRun) remove(old *zip.Reader, globs []string, gone map[string]bool) {
 		return
 	}
 	for _, m := range old.File {
-		if slices.ContainsFunc(globs, func(g string) bool { return regex.Fnmatch(g, m.Name) }) {
+		if matches(globs, m.Name) {
 			gone[m.Name] = true
 			z.count++
 			if !z.o.On("q") {
@@ -155,8 +152,7 @@ func (z *zipRun) add(name string, added map[string]bool, depth int) error {
 	if st.IsDir() {
 		member += "/"
 	}
-	skipped := slices.ContainsFunc(z.skip, func(p string) bool { return regex.Fnmatch(p, member) || regex.Fnmatch(p, name) })
-	if !skipped && !(st.IsDir() && (z.o.On("j") || z.o.On("D") || member == "./")) {
+	if !matches(z.skip, member) && !matches(z.skip, name) && !(st.IsDir() && (z.o.On("j") || z.o.On("D") || member == "./")) {
 		if err := z.member(name, member, &st, added); err != nil {
 			return err
 		}
@@ -227,11 +223,12 @@ func Unzip(c *command.Call) int {
 	name := o.Args[0]
 	f, err := c.OpenFile(name, abi.O_RDONLY, 0)
 	if err != nil {
-		if f, err = c.OpenFile(name+".zip", abi.O_RDONLY, 0); err != nil {
-			c.Warnf("unzip:  cannot find or open %s, %s.zip or %s.ZIP.\n", name, name, name)
-			return 9
-		}
 		name += ".zip"
+		f, err = c.OpenFile(name, abi.O_RDONLY, 0)
+	}
+	if err != nil {
+		c.Warnf("unzip:  cannot find or open %s, %s or %s.ZIP.\n", o.Args[0], name, o.Args[0])
+		return 9
 	}
 	defer f.Close()
 	r, err := zip.NewReader(f, f.F.Stat().Size)
@@ -240,32 +237,27 @@ func Unzip(c *command.Call) int {
 		return 9
 	}
 	u := &unzipRun{c: c, o: o, globs: o.Args[1:], root: o.Value("d", "")}
+	if o.On("Z") && !o.On("1") {
+		return c.Die(10, "of -Z only -Z1 is available in this sandbox: unzip -l lists sizes and times")
+	}
 	if o.On("Z") {
-		if !o.On("1") {
-			return c.Die(10, "of -Z only -Z1 is available in this sandbox: unzip -l lists sizes and times")
-		}
-		for _, m := range r.File {
-			if u.wanted(m.Name) {
-				c.Printf("%s\n", m.Name)
-			}
+		for _, m := range u.wanted(r) {
+			c.Printf("%s\n", m.Name)
 		}
 		return c.Status
 	}
 	if !o.On("q") && !o.On("p") {
 		c.Printf("Archive:  %s\n", name)
 	}
+	wanted := u.wanted(r)
 	if o.On("l") || o.On("v") {
-		u.list(r)
+		u.list(wanted)
 		return 0
 	}
-	for _, m := range r.File {
+	for _, m := range wanted {
 		if c.Stopped() {
 			return 1
 		}
-		if !u.wanted(m.Name) {
-			continue
-		}
-		u.found = true
 		if err := u.extract(m); err != nil {
 			c.Fail("%s: %s", m.Name, command.Text(err))
 			if errors.Is(err, abi.ENOSPC) {
@@ -274,10 +266,8 @@ func Unzip(c *command.Call) int {
 			c.Status = 3
 		}
 	}
-	if !u.found && len(u.globs) > 0 {
-		for _, g := range u.globs {
-			c.Warnf("caution: filename not matched:  %s\n", g)
-		}
+	if len(wanted) == 0 && len(u.globs) > 0 {
+		c.Warnf("caution: filename not matched:  %s\n", strings.Join(u.globs, "\ncaution: filename not matched:  "))
 		return 11
 	}
 	if o.On("t") && c.Status == 0 {
@@ -291,32 +281,36 @@ type unzipRun struct {
 	o     *command.Options
 	globs []string
 	root  string
-	found bool
 }
 
-func (u *unzipRun) wanted(name string) bool {
-	if slices.ContainsFunc(u.o.Values("x"), func(p string) bool { return regex.Fnmatch(p, name) }) {
-		return false
-	}
-	return len(u.globs) == 0 || slices.ContainsFunc(u.globs, func(p string) bool { return regex.Fnmatch(p, name) })
-}
-
-func (u *unzipRun) list(r *zip.Reader) {
-	c := u.c
-	c.Print("  Length      Date    Time    Name\n---------  ---------- -----   ----\n")
-	total, count := uint64(0), 0
+// wanted returns the members that were named and not excluded.
+func (u *unzipRun) wanted(r *zip.Reader) (list []*zip.File) {
 	for _, m := range r.File {
-		if u.wanted(m.Name) {
-			c.Printf("%9d  %s   %s\n", m.UncompressedSize64, m.Modified.In(c.Zone()).Format("2006-01-02 15:04"), m.Name)
-			total += m.UncompressedSize64
-			count++
+		if (len(u.globs) == 0 || matches(u.globs, m.Name)) && !matches(u.o.Values("x"), m.Name) {
+			list = append(list, m)
 		}
 	}
+	return list
+}
+
+// matches reports whether one of the globs matches a name.
+func matches(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return regex.Fnmatch(g, name) })
+}
+
+func (u *unzipRun) list(wanted []*zip.File) {
+	c := u.c
+	c.Print("  Length      Date    Time    Name\n---------  ---------- -----   ----\n")
+	total := uint64(0)
+	for _, m := range wanted {
+		c.Printf("%9d  %s   %s\n", m.UncompressedSize64, m.Modified.In(c.Zone()).Format("2006-01-02 15:04"), m.Name)
+		total += m.UncompressedSize64
+	}
 	plural := "s"
-	if count == 1 {
+	if len(wanted) == 1 {
 		plural = ""
 	}
-	c.Printf("---------                     -------\n%9d                     %d file%s\n", total, count, plural)
+	c.Printf("---------                     -------\n%9d                     %d file%s\n", total, len(wanted), plural)
 }
 
 // extract writes one member, below the directory in any case.

@@ -86,36 +86,13 @@ func (r *run) eval(n *node) (awkValue, error) {
 		return v, r.assign(n.a, v)
 	case "update", "prefix", "postfix":
 		return r.update(n)
-	case "?:":
-		v, err := r.eval(n.a)
-		if err != nil {
-			return v, err
-		}
-		if v.truth() {
-			return r.eval(n.b)
-		}
-		return r.eval(n.c)
-	case "&&", "||":
-		v, err := r.eval(n.a)
-		if err != nil || v.truth() == (n.op == "||") {
-			return awkBool(v.truth()), err
-		}
-		v, err = r.eval(n.b)
-		return awkBool(v.truth()), err
+	case "?:", "&&", "||", "unary":
+		return r.logic(n)
 	case "in":
 		key, err := r.subscript(n.list)
 		return awkBool(r.cell(n.a).arr().has(key)), err
 	case "~", "!~":
 		return r.matches(n)
-	case "unary":
-		v, err := r.eval(n.a)
-		switch n.text {
-		case "!":
-			return awkBool(!v.truth()), err
-		case "-":
-			return num(-v.num()), err
-		}
-		return num(v.num()), err
 	case "call":
 		return r.call(n)
 	case "builtin":
@@ -124,6 +101,29 @@ func (r *run) eval(n *node) (awkValue, error) {
 		return r.getline(n)
 	}
 	return r.binary(n)
+}
+
+// logic evaluates what depends on its first operand: "?:", "&&", "||" and signs.
+func (r *run) logic(n *node) (awkValue, error) {
+	v, err := r.eval(n.a)
+	switch {
+	case err != nil:
+		return v, err
+	case n.op == "?:" && v.truth():
+		return r.eval(n.b)
+	case n.op == "?:":
+		return r.eval(n.c)
+	case n.text == "!":
+		return awkBool(!v.truth()), nil
+	case n.text == "-":
+		return num(-v.num()), nil
+	case n.op == "unary":
+		return num(v.num()), nil
+	case v.truth() == (n.op == "||"):
+		return awkBool(v.truth()), nil
+	}
+	v, err = r.eval(n.b)
+	return awkBool(v.truth()), err
 }
 
 func (r *run) element(array *node, key string) (*entry, error) {

@@ -217,6 +217,11 @@ func (p *parser) primary() *node {
 	case builtin:
 		return p.builtin(n)
 	}
+	return p.operator(n)
+}
+
+// operator is an operand that begins with an operator or a parenthesis.
+func (p *parser) operator(n *node) *node {
 	switch {
 	case p.accept("("):
 		return p.parenthesis(n)

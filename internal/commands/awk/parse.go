@@ -222,6 +222,14 @@ func (p *parser) deeper() func() {
 	return func() { p.depth-- }
 }
 
+// condition is an expression in parentheses.
+func (p *parser) condition() *node {
+	p.expect("(")
+	n := p.expr()
+	p.expect(")")
+	return n
+}
+
 func (p *parser) statement() *node {
 	defer p.deeper()()
 	n := &node{line: p.tok.line}
@@ -229,11 +237,7 @@ func (p *parser) statement() *node {
 	case p.is("{"):
 		n.op, n.body = "block", p.block()
 	case p.accept("if"):
-		n.op = "if"
-		p.expect("(")
-		n.a = p.expr()
-		p.expect(")")
-		n.body = p.body()
+		n.op, n.a, n.body = "if", p.condition(), p.body()
 		save, lex := p.tok, p.lex
 		p.ends()
 		if p.accept("else") {
@@ -242,18 +246,12 @@ func (p *parser) statement() *node {
 			p.tok, p.lex = save, lex
 		}
 	case p.accept("while"):
-		n.op = "while"
-		p.expect("(")
-		n.a = p.expr()
-		p.expect(")")
-		n.body = p.body()
+		n.op, n.a, n.body = "while", p.condition(), p.body()
 	case p.accept("do"):
 		n.op, n.body = "do", p.body()
 		p.ends()
 		p.expect("while")
-		p.expect("(")
-		n.a = p.expr()
-		p.expect(")")
+		n.a = p.condition()
 		p.end()
 	case p.accept("for"):
 		p.forLoop(n)
@@ -288,10 +286,7 @@ func (p *parser) statement() *node {
 }
 
 func (p *parser) choice(n *node) {
-	n.op = "switch"
-	p.expect("(")
-	n.a = p.expr()
-	p.expect(")")
+	n.op, n.a = "switch", p.condition()
 	p.newlines()
 	p.expect("{")
 	for p.ends(); !p.is("}"); p.ends() {

@@ -281,34 +281,35 @@ func sprintf(format string, values []awkValue, convfmt string) string {
 		if d.StarPrec {
 			d.Star(false, int(take().num()))
 		}
-		switch d.Verb {
-		case 'd', 'i':
-			n := take().num()
-			if math.IsNaN(n) || math.IsInf(n, 0) || math.Abs(n) >= 1<<63 {
-				d.Verb, d.Precision = 'f', 0
-				b.WriteString(d.FormatFloat(n))
-				continue
-			}
-			b.WriteString(d.FormatInt(int64(n)))
-		case 'o', 'x', 'X', 'u':
-			b.WriteString(d.FormatUint(uint64(int64(take().num()))))
-		case 'e', 'f', 'g', 'E', 'F', 'G':
-			b.WriteString(d.FormatFloat(take().num()))
-		case 'c':
-			v := take()
-			s := v.str(convfmt)
-			if v.kind == numeric {
-				s = string(rune(int(v.n)))
-			} else if s != "" {
-				_, n := utf8.DecodeRuneInString(s)
-				s = s[:n]
-			}
-			b.WriteString(d.FormatString(s))
-		case 's':
-			b.WriteString(d.FormatString(take().str(convfmt)))
-		default:
+		if strings.IndexByte("dioxXuefgEFGcs", d.Verb) < 0 {
 			b.WriteString(d.Source)
+		} else {
+			b.WriteString(convert(d, take(), convfmt))
 		}
 	}
 	return b.String()
+}
+
+// convert formats one value.
+func convert(d printf.Directive, v awkValue, convfmt string) string {
+	switch d.Verb {
+	case 's':
+		return d.FormatString(v.str(convfmt))
+	case 'c':
+		if v.kind == numeric {
+			return d.FormatString(string(rune(int(v.n))))
+		}
+		s := v.str(convfmt)
+		_, n := utf8.DecodeRuneInString(s)
+		return d.FormatString(s[:n])
+	case 'o', 'x', 'X', 'u':
+		return d.FormatUint(uint64(int64(v.num())))
+	case 'd', 'i':
+		n := v.num()
+		if math.Abs(n) < 1<<63 {
+			return d.FormatInt(int64(n))
+		}
+		d.Verb, d.Precision = 'f', 0 // also for what is not a number
+	}
+	return d.FormatFloat(v.num())
 }

@@ -155,6 +155,16 @@ func (b *run) conditional() error {
 	return nil
 }
 
+// optional evaluates the expression before end, which is 1 if there is none.
+func (b *run) optional(end string) (v num, err error) {
+	if v = bcInt(1); b.peek() != end {
+		if v, _, err = b.expr(); err != nil {
+			return v, err
+		}
+	}
+	return v, b.expect(end)
+}
+
 // loop runs while and for by going back in the text.
 func (b *run) loop() error {
 	isFor := b.peek() == "for"
@@ -162,18 +172,8 @@ func (b *run) loop() error {
 	if err := b.expect("("); err != nil {
 		return err
 	}
-	optional := func(end string) (num, error) {
-		v := bcInt(1)
-		if b.peek() != end {
-			var err error
-			if v, _, err = b.expr(); err != nil {
-				return v, err
-			}
-		}
-		return v, b.expect(end)
-	}
 	if isFor {
-		if _, err := optional(";"); err != nil {
+		if _, err := b.optional(";"); err != nil {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (b *run) loop() error {
 		}
 		b.depth--
 		b.at = condition
-		v, err := optional(map[bool]string{true: ";", false: ")"}[isFor])
+		v, err := b.optional(map[bool]string{true: ";", false: ")"}[isFor])
 		if err != nil {
 			return err
 		}
@@ -192,12 +192,12 @@ func (b *run) loop() error {
 			step = b.at
 			saved := b.skip
 			b.skip = true
-			_, err := optional(")")
+			_, err := b.optional(")")
 			if b.skip = saved; err != nil {
 				return err
 			}
-			body = b.at
-		} else if first {
+		}
+		if first {
 			body = b.at
 		}
 		b.at = body
@@ -214,7 +214,7 @@ func (b *run) loop() error {
 		}
 		if isFor {
 			b.at = step
-			if _, err := optional(")"); err != nil {
+			if _, err := b.optional(")"); err != nil {
 				return err
 			}
 		}

@@ -24,22 +24,20 @@ func Cmp(c *command.Call) int {
 		}
 	}
 	var in [2]*command.Lines
+	width := 1
 	for i, name := range []string{a, b} {
 		r, err := c.Open(name)
 		if err != nil {
 			return c.Die(2, "%s: %s", name, command.Text(err))
 		}
 		defer r.Close()
+		if st, err := c.Stat(name); err == nil {
+			width = max(width, len(fmt.Sprint(st.Size)))
+		}
 		in[i] = c.Lines(r, '\n')
 		skips := strings.Split(o.Value("i", "0"), ":")
 		if n, ok := command.Size(skips[min(i, len(skips)-1)]); ok {
 			in[i].R.Discard(int(min(n, 1<<40)))
-		}
-	}
-	width := 1
-	for _, name := range []string{a, b} {
-		if st, err := c.Stat(name); err == nil {
-			width = max(width, len(fmt.Sprint(st.Size)))
 		}
 	}
 	line, last := 1, byte(0)
@@ -54,18 +52,10 @@ func Cmp(c *command.Call) int {
 			if err2 != nil {
 				short = b
 			}
-			where := fmt.Sprintf("after byte %d, in line %d", at-1, line)
-			switch {
-			case o.On("s"):
-				return 1
-			case at == 1:
-				where = "which is empty"
-			case o.On("l"):
-				where = fmt.Sprintf("after byte %d", at-1)
-			case last == '\n':
-				where = fmt.Sprintf("after byte %d, line %d", at-1, line-1)
+			if !o.On("s") {
+				c.Errorf("EOF on %s %s", short, cmpEnd(at, line, last, o.On("l")))
 			}
-			return c.Die(1, "EOF on %s %s", short, where)
+			return 1
 		case x != y && o.On("l"):
 			c.Printf("%*d %3o %3o\n", width, at, x, y)
 			c.Status = 1
@@ -82,4 +72,18 @@ func Cmp(c *command.Call) int {
 		}
 	}
 	return c.Status
+}
+
+// cmpEnd describes where the shorter file ends: before byte at, which is in a line,
+// after the byte last.
+func cmpEnd(at int64, line int, last byte, verbose bool) string {
+	switch {
+	case at == 1:
+		return "which is empty"
+	case verbose:
+		return fmt.Sprintf("after byte %d", at-1)
+	case last == '\n':
+		return fmt.Sprintf("after byte %d, line %d", at-1, line-1)
+	}
+	return fmt.Sprintf("after byte %d, in line %d", at-1, line)
 }

@@ -217,19 +217,26 @@ func (d *differ) files(a, b string, titled bool) {
 	if titled {
 		c.Printf("diff%s %s %s\n", d.flags(), command.Quotef(a), command.Quotef(b))
 	}
-	label := func(i int, name string, t abi.Timespec) string {
-		if l := d.o.Values("L"); i < len(l) {
-			return l[i]
-		}
-		return name + "\t" + t.Time().In(c.Zone()).Format("2006-01-02 15:04:05.000000000 -0700")
+	d.print(&left, &right, hunks, d.label(0, a, xt), d.label(1, b, yt))
+}
+
+// label is what stands for a file before its hunks.
+func (d *differ) label(i int, name string, t abi.Timespec) string {
+	if l := d.o.Values("L"); i < len(l) {
+		return l[i]
 	}
-	p := &diffPrinter{c: c, a: &left, b: &right, context: d.context, functions: d.o.On("p"), color: d.o.Value("color", "never") == "always"}
+	return name + "\t" + t.Time().In(d.c.Zone()).Format("2006-01-02 15:04:05.000000000 -0700")
+}
+
+// print prints hunks in the style that was asked for.
+func (d *differ) print(a, b *side, hunks []hunk, from, to string) {
+	p := &diffPrinter{c: d.c, a: a, b: b, context: d.context, functions: d.o.On("p"), color: d.o.Value("color", "never") == "always"}
 	switch d.style {
 	case 'u':
-		p.title("--- "+label(0, a, xt), "+++ "+label(1, b, yt))
+		p.title("--- "+from, "+++ "+to)
 		p.unified(hunks)
 	case 'c':
-		p.title("*** "+label(0, a, xt), "--- "+label(1, b, yt))
+		p.title("*** "+from, "--- "+to)
 		p.contextual(hunks)
 	case 'e':
 		p.ed(hunks)

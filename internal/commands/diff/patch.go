@@ -145,7 +145,8 @@ func (p *patcher) file(f filePatch) {
 		if o.On("R") {
 			h = h.reversed()
 		}
-		at, fuzz, ok := p.place(&out, h, h.at-1+command.Btoi(len(h.old) == 0)+offset, done)
+		first := h.at - 1 + command.Btoi(len(h.old) == 0)
+		at, fuzz, ok := p.place(&out, h, first+offset, done)
 		if !ok {
 			if i == 0 && !o.On("R") && !o.On("f") {
 				if _, _, applied := p.place(&out, h.reversed(), h.newAt-1, 0); applied && len(h.new) > 0 {
@@ -158,14 +159,10 @@ func (p *patcher) file(f filePatch) {
 			rejected = append(rejected, h)
 			continue
 		}
-		if moved := at + 1 - command.Btoi(len(h.old) == 0) - h.at; moved != offset || fuzz > 0 {
-			if !o.On("s") {
-				p.note(i+1, at, fuzz, moved-offset)
-			}
+		if (at-first != offset || fuzz > 0) && !o.On("s") {
+			p.note(i+1, at, fuzz, at-first-offset)
 		}
-		offset = at + 1 - command.Btoi(len(h.old) == 0) - h.at
-		grown := p.apply(&out, h, at, fuzz)
-		offset += grown
+		offset = at - first + p.apply(&out, h, at, fuzz)
 		done = at + len(h.new)
 	}
 	if len(rejected) > 0 {
