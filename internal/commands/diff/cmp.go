@@ -13,19 +13,14 @@ func Cmp(c *command.Call) int {
 	if len(o.Args) == 0 {
 		return c.Usage(2, "missing operand after 'cmp'")
 	}
-	a, b := o.Args[0], "-"
-	if len(o.Args) > 1 {
-		b = o.Args[1]
-	}
-	limit, ok := int64(1<<62), true
-	if n := o.Value("n", ""); n != "" {
-		if limit, ok = command.Size(n); !ok {
-			return c.Usage(2, "invalid --bytes value '%s'", n)
-		}
+	names := append(o.Args, "-")[:2]
+	limit, ok := command.Size(o.Value("n", "1E"))
+	if !ok {
+		return c.Usage(2, "invalid --bytes value '%s'", o.Value("n", ""))
 	}
 	var in [2]*command.Lines
 	width := 1
-	for i, name := range []string{a, b} {
+	for i, name := range names {
 		r, err := c.Open(name)
 		if err != nil {
 			return c.Die(2, "%s: %s", name, command.Text(err))
@@ -48,12 +43,8 @@ func Cmp(c *command.Call) int {
 		case err1 != nil && err2 != nil:
 			return c.Status
 		case err1 != nil || err2 != nil:
-			short := a
-			if err2 != nil {
-				short = b
-			}
 			if !o.On("s") {
-				c.Errorf("EOF on %s %s", short, cmpEnd(at, line, last, o.On("l")))
+				c.Errorf("EOF on %s %s", names[command.Btoi(err2 != nil)], cmpEnd(at, line, last, o.On("l")))
 			}
 			return 1
 		case x != y && o.On("l"):
@@ -61,9 +52,9 @@ func Cmp(c *command.Call) int {
 			c.Status = 1
 		case x != y:
 			if o.On("b") {
-				c.Printf("%s %s differ: byte %d, line %d is %3o %s %3o %s\n", a, b, at, line, x, command.Visible(x), y, command.Visible(y))
+				c.Printf("%s %s differ: byte %d, line %d is %3o %s %3o %s\n", names[0], names[1], at, line, x, command.Visible(x), y, command.Visible(y))
 			} else if !o.On("s") {
-				c.Printf("%s %s differ: byte %d, line %d\n", a, b, at, line)
+				c.Printf("%s %s differ: byte %d, line %d\n", names[0], names[1], at, line)
 			}
 			return 1
 		}

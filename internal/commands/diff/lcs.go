@@ -8,7 +8,6 @@ type lcs struct {
 	deleted, added   []bool
 	forward, reverse []int // furthest positions by diagonal, shifted by len(b)+1
 	stopped          func() bool
-	steps            int
 }
 
 // maxCost bounds the search in one box; beyond it the box is cut where the search
@@ -78,10 +77,7 @@ func (d *lcs) middle(alo, ahi, blo, bhi int) (x, y int) {
 			fmax--
 		}
 		for k := fmax; k >= fmin; k -= 2 {
-			x := f[k-1+shift] + 1
-			if f[k-1+shift] < f[k+1+shift] {
-				x = f[k+1+shift]
-			}
+			x := max(f[k-1+shift]+1, f[k+1+shift])
 			for x < ahi && x-k < bhi && d.a[x] == d.b[x-k] {
 				x++
 			}
@@ -103,10 +99,7 @@ func (d *lcs) middle(alo, ahi, blo, bhi int) (x, y int) {
 			rmax--
 		}
 		for k := rmax; k >= rmin; k -= 2 {
-			x := r[k+1+shift] - 1
-			if r[k-1+shift] < r[k+1+shift] {
-				x = r[k-1+shift]
-			}
+			x := min(r[k+1+shift]-1, r[k-1+shift])
 			for x > alo && x-k > blo && d.a[x-1] == d.b[x-k-1] {
 				x--
 			}

@@ -130,16 +130,13 @@ func (p *patcher) file(f filePatch) {
 	if o.On("dry-run") {
 		verb = "checking"
 	}
-	if !o.On("s") {
-		if to := o.Value("o", ""); to != "" {
-			c.Printf("%s file %s (read from %s)\n", verb, to, name)
-		} else {
-			c.Printf("%s file %s\n", verb, name)
-		}
+	if to := o.Value("o", ""); to != "" && !o.On("s") {
+		c.Printf("%s file %s (read from %s)\n", verb, to, name)
+	} else if !o.On("s") {
+		c.Printf("%s file %s\n", verb, name)
 	}
-	text := split(data)
 	var rejected []patchHunk
-	out, offset := text, 0
+	out, offset := split(data), 0
 	done := 0 // lines of out that hunks have passed
 	for i, h := range f.hunks {
 		if o.On("R") {

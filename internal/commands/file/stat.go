@@ -70,13 +70,25 @@ func statFormat(c *command.Call, format, name string, st *abi.Stat, escapes bool
 	}
 }
 
+// statField returns what a directive of a format stands for.
 func statField(c *command.Call, d printf.Directive, modifier byte, name string, st *abi.Stat) string {
-	number := func(n uint64) string {
-		d.Verb = 'u'
-		return d.FormatUint(n)
-	}
 	stamp := func(t abi.Timespec) string {
 		return d.FormatString(t.Time().In(c.Zone()).Format("2006-01-02 15:04:05.000000000 -0700"))
+	}
+	numbers := map[byte]uint64{
+		'b': uint64(st.Blocks), 'B': 512, 'd': uint64(st.Dev), 'g': uint64(st.GID), 'u': uint64(st.UID), 'h': uint64(st.Nlink),
+		'i': st.Ino, 'o': uint64(st.Blksize), 's': uint64(st.Size),
+		'X': uint64(st.Atime.Sec), 'Y': uint64(st.Mtime.Sec), 'Z': uint64(st.Ctime.Sec),
+	}
+	switch modifier {
+	case 'H':
+		numbers['d'] >>= 8
+	case 'L':
+		numbers['d'] &= 0xff
+	}
+	if n, ok := numbers[d.Verb]; ok {
+		d.Verb = 'u'
+		return d.FormatUint(n)
 	}
 	switch d.Verb {
 	case 'a':
@@ -84,75 +96,48 @@ func statField(c *command.Call, d printf.Directive, modifier byte, name string, 
 		return d.FormatUint(uint64(st.Mode & 0o7777))
 	case 'A':
 		return d.FormatString(ModeString(st.Mode))
-	case 'b':
-		return number(uint64(st.Blocks))
-	case 'B':
-		return number(512)
-	case 'd':
-		switch modifier {
-		case 'H':
-			return number(uint64(st.Dev >> 8))
-		case 'L':
-			return number(uint64(st.Dev & 0xff))
-		}
-		return number(uint64(st.Dev))
 	case 'D':
 		return strconv.FormatUint(uint64(st.Dev), 16)
 	case 'f':
 		return strconv.FormatUint(uint64(st.Mode), 16)
 	case 'F':
 		return d.FormatString(KindOf(st))
-	case 'g':
-		return number(uint64(st.GID))
 	case 'G':
 		return d.FormatString(UserName(st.GID, false))
-	case 'u':
-		return number(uint64(st.UID))
 	case 'U':
 		return d.FormatString(UserName(st.UID, false))
-	case 'h':
-		return number(uint64(st.Nlink))
-	case 'i':
-		return number(st.Ino)
 	case 'm':
 		return d.FormatString("/")
 	case 'n':
 		return d.FormatString(name)
 	case 'N':
-		q := command.Quote
-		if d.Flags == "#" { // of the default format
-			d.Flags, q = "", func(s string) string { return s }
-		}
-		s := q(name)
-		if n, e := c.Lookup(name, false); e == abi.OK && n.Type() == abi.S_IFLNK {
-			target, _ := c.Fs.Readlink(n)
-			s += " -> " + q(target)
-		}
-		return d.FormatString(s)
-	case 'o':
-		return number(uint64(st.Blksize))
-	case 's':
-		return number(uint64(st.Size))
-	case 't', 'T', 'r':
+		return statName(c, d, name)
+	case 't', 'T', 'r', 'W':
 		return "0"
 	case 'w':
 		return "-"
-	case 'W':
-		return "0"
 	case 'x':
 		return stamp(st.Atime)
-	case 'X':
-		return number(uint64(st.Atime.Sec))
 	case 'y':
 		return stamp(st.Mtime)
-	case 'Y':
-		return number(uint64(st.Mtime.Sec))
 	case 'z':
 		return stamp(st.Ctime)
-	case 'Z':
-		return number(uint64(st.Ctime.Sec))
 	}
 	return "?"
+}
+
+// statName is %N: a quoted name, and what a symbolic link refers to.
+func statName(c *command.Call, d printf.Directive, name string) string {
+	q := command.Quote
+	if d.Flags == "#" { // of the default format
+		d.Flags, q = "", func(s string) string { return s }
+	}
+	s := q(name)
+	if n, e := c.Lookup(name, false); e == abi.OK && n.Type() == abi.S_IFLNK {
+		target, _ := c.Fs.Readlink(n)
+		s += " -> " + q(target)
+	}
+	return d.FormatString(s)
 }
 
 // KindOf names the type of a file.

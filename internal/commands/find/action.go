@@ -80,23 +80,26 @@ func findPrintf(_ *finder, _, arg string) (test, error) {
 	}, nil
 }
 
-func (f *finder) field(verb byte, sub string, e *found) string {
-	stamp := func(t abi.Timespec) string {
-		at := t.Time().In(f.c.Zone())
-		switch sub {
-		case "@":
-			return fmt.Sprintf("%d.%010d", t.Sec, int64(t.Nsec)*10)
-		case "+":
-			return at.Format("2006-01-02+15:04:05.0000000000")
-		case "S":
-			return at.Format("05.0000000000")
-		case "T":
-			return at.Format("15:04:05.0000000000")
-		case "":
-			return at.Format("Mon Jan _2 15:04:05.0000000000 2006")
-		}
-		return calendar.Format("%"+sub, at)
+// layouts are those of times in -printf that are not strftime's.
+var layouts = map[string]string{
+	"+": "2006-01-02+15:04:05.0000000000", "S": "05.0000000000", "T": "15:04:05.0000000000",
+	"": "Mon Jan _2 15:04:05.0000000000 2006",
+}
+
+// stamp returns a time as %T followed by sub prints it.
+func (f *finder) stamp(sub string, t abi.Timespec) string {
+	at := t.Time().In(f.c.Zone())
+	switch layout := layouts[sub]; {
+	case sub == "@":
+		return fmt.Sprintf("%d.%010d", t.Sec, int64(t.Nsec)*10)
+	case layout != "":
+		return at.Format(layout)
 	}
+	return calendar.Format("%"+sub, at)
+}
+
+// field returns what a directive of -printf stands for.
+func (f *finder) field(verb byte, sub string, e *found) string {
 	switch verb {
 	case 'p':
 		return e.path
@@ -136,11 +139,11 @@ func (f *finder) field(verb byte, sub string, e *found) string {
 			return target
 		}
 	case 't', 'T':
-		return stamp(e.st.Mtime)
+		return f.stamp(sub, e.st.Mtime)
 	case 'a', 'A':
-		return stamp(e.st.Atime)
+		return f.stamp(sub, e.st.Atime)
 	case 'c', 'C':
-		return stamp(e.st.Ctime)
+		return f.stamp(sub, e.st.Ctime)
 	}
 	return ""
 }

@@ -47,31 +47,9 @@ func (t *translator) step() error {
 	if ch == '\\' {
 		return t.escape()
 	}
-	if t.Extended {
-		switch ch {
-		case '(':
-			t.at++
-			return t.group()
-		case ')':
-			if t.depth > 0 {
-				t.at++
-				return t.close()
-			}
-			return errors.New(`Unmatched ) or \)`)
-		case '|':
-			t.at++
-			t.alternate()
-			return nil
-		case '{':
-			if !t.interval() {
-				break
-			}
-			t.at++
-			return t.repeat('{')
-		case '+', '?':
-			t.at++
-			return t.repeat(ch)
-		}
+	if t.Extended && strings.IndexByte("()|+?", ch) >= 0 || ch == '{' && t.Extended && t.interval() {
+		t.at++
+		return t.special(ch)
 	}
 	switch ch {
 	case '*':
@@ -103,6 +81,25 @@ func (t *translator) step() error {
 		t.at += size
 	}
 	return nil
+}
+
+// special translates a character that a basic expression wants a backslash before,
+// and an extended one none.
+func (t *translator) special(ch byte) error {
+	switch ch {
+	case '(':
+		return t.group()
+	case ')':
+		if t.depth == 0 {
+			return errors.New(`Unmatched ) or \)`)
+		}
+		t.close()
+		return nil
+	case '|':
+		t.anchor("|")
+		return nil
+	}
+	return t.repeat(ch)
 }
 
 // atStart reports whether a basic expression begins here.
@@ -140,11 +137,6 @@ func (t *translator) anchor(s string) {
 	t.atom = -1
 }
 
-func (t *translator) alternate() {
-	t.add("|", false)
-	t.atom = -1
-}
-
 func (t *translator) group() error {
 	t.add("(", false)
 	t.opened = append(t.opened, t.atom)
@@ -158,14 +150,13 @@ func (t *translator) group() error {
 	return nil
 }
 
-func (t *translator) close() error {
+func (t *translator) close() {
 	t.out.WriteByte(')')
 	n := len(t.opened) - 1
 	t.atom, t.repeated = t.opened[n], false
 	t.closed[t.open[n]-1] = true
 	t.opened, t.open = t.opened[:n], t.open[:n]
 	t.depth--
-	return nil
 }
 
 // repeat writes a repetition of the last atom. "{" has been read.
@@ -219,6 +210,12 @@ func (t *translator) repeat(op byte) error {
 	return nil
 }
 
+// characterClasses and anchors are what letters after a backslash stand for.
+var (
+	characterClasses = map[byte]string{'w': `[\p{L}\p{Nd}_]`, 'W': `[^\p{L}\p{Nd}_]`, 's': `[\s\v]`, 'S': `[^\s\v]`}
+	anchors          = map[byte]string{'b': `\b`, 'B': `\B`, '`': `\A`, '\'': `\z`}
+)
+
 // escape translates what follows a backslash.
 func (t *translator) escape() error {
 	if t.at+1 >= len(t.src) {
@@ -226,23 +223,16 @@ func (t *translator) escape() error {
 	}
 	ch := t.src[t.at+1]
 	t.at += 2
-	if !t.Extended {
-		switch ch {
-		case '(':
-			return t.group()
-		case ')':
-			if t.depth == 0 {
-				return errors.New(`Unmatched ) or \)`)
-			}
-			return t.close()
-		case '|':
-			t.alternate()
-			return nil
-		case '{':
-			return t.repeat('{')
-		case '+', '?':
-			return t.repeat(ch)
-		}
+	if !t.Extended && strings.IndexByte("()|{+?", ch) >= 0 {
+		return t.special(ch)
+	}
+	if s := characterClasses[ch]; s != "" {
+		t.add(s, false)
+		return nil
+	}
+	if s := anchors[ch]; s != "" {
+		t.anchor(s)
+		return nil
 	}
 	switch ch {
 	case '1', '2', '3', '4', '5', '6', '7', '8', '9':
@@ -251,26 +241,10 @@ func (t *translator) escape() error {
 		}
 		t.backtracks = true
 		t.add(`(?:\`+string(rune(ch))+`)`, false)
-	case 'w':
-		t.add(`[\p{L}\p{Nd}_]`, false)
-	case 'W':
-		t.add(`[^\p{L}\p{Nd}_]`, false)
-	case 's':
-		t.add(`[\s\v]`, false)
-	case 'S':
-		t.add(`[^\s\v]`, false)
-	case 'b':
-		t.anchor(`\b`)
-	case 'B':
-		t.anchor(`\B`)
 	case '<':
 		t.wordEdge(t.at < len(t.src) && (WordByte(t.src[t.at]) || strings.HasPrefix(t.src[t.at:], `\w`)), `\b(?=\w)`)
 	case '>':
 		t.wordEdge(t.at >= 3 && (WordByte(t.src[t.at-3]) || strings.HasSuffix(t.src[:t.at-2], `\w`)), `\b(?<=\w)`)
-	case '`':
-		t.anchor(`\A`)
-	case '\'':
-		t.anchor(`\z`)
 	default:
 		if t.Escapes {
 			if at := strings.IndexByte("abfnrtv/\"", ch); at >= 0 {
@@ -297,4 +271,5 @@ func (t *translator) wordEdge(certain bool, exact string) {
 	t.anchor(exact)
 }
 
+// WordByte reports whether \w matches a byte of ASCII.
 func WordByte(b byte) bool { return b == '_' || TrClasses["alnum"](int(b)) }

@@ -8,34 +8,26 @@ import (
 	"coderunner/internal/commands/regex"
 )
 
+// command reads what follows a command's name.
 func (p *parser) command(cmd *sedCommand) error {
-	if strings.IndexByte(":}", cmd.name) >= 0 && cmd.from != nil {
-		if cmd.name == ':' {
-			return p.fail(": doesn't want any addresses")
-		}
+	switch {
+	case cmd.name == '#' && cmd.from != nil:
+		return p.fail("comments don't accept any addresses")
+	case cmd.name == ':' && cmd.from != nil:
+		return p.fail(": doesn't want any addresses")
+	case cmd.name == '}' && (cmd.from != nil || len(p.blocks) == 0):
 		return p.fail("unexpected `}'")
-	}
-	if cmd.to != nil && strings.IndexByte("=qQ", cmd.name) >= 0 && cmd.name != '=' {
+	case cmd.to != nil && (cmd.name == 'q' || cmd.name == 'Q'):
 		return p.fail("command only uses one address")
 	}
-	add := func() { p.s.script = append(p.s.script, cmd) }
+	next := len(p.s.script)
 	switch cmd.name {
 	case '#':
-		if cmd.from != nil {
-			return p.fail("comments don't accept any addresses")
-		}
 		p.word("\n")
 		return nil
-	case '{':
-		p.blocks = append(p.blocks, len(p.s.script))
-		add()
-		return nil
 	case '}':
-		if len(p.blocks) == 0 {
-			return p.fail("unexpected `}'")
-		}
 		n := len(p.blocks) - 1
-		p.s.script[p.blocks[n]].target = len(p.s.script)
+		p.s.script[p.blocks[n]].target = next
 		p.blocks = p.blocks[:n]
 		return p.end()
 	case ':':
@@ -43,46 +35,43 @@ func (p *parser) command(cmd *sedCommand) error {
 		if label == "" {
 			return p.fail("\":\" lacks a label")
 		}
-		p.labels[label] = len(p.s.script)
+		p.labels[label] = next
+		return nil
+	}
+	p.s.script = append(p.s.script, cmd)
+	switch cmd.name {
+	case '{':
+		p.blocks = append(p.blocks, next)
 		return nil
 	case 'b', 't', 'T':
-		p.jumps[len(p.s.script)] = strings.TrimRight(p.word("\n;}"), " \t")
-		add()
+		p.jumps[next] = strings.TrimRight(p.word("\n;}"), " \t")
 		return p.end()
 	case 'a', 'i', 'c':
-		add()
 		return p.insertion(cmd)
 	case 'r', 'R', 'w', 'W':
 		if cmd.text = p.word("\n"); cmd.text == "" {
 			return p.fail("missing filename in r/R/w/W commands")
 		}
-		add()
+		var err error
 		if cmd.name == 'w' || cmd.name == 'W' {
-			var err error
 			cmd.file, err = p.s.output(cmd.text)
-			return err
 		}
-		return nil
+		return err
 	case 's':
-		add()
 		return p.substitution(cmd)
 	case 'y':
-		add()
 		return p.transliteration(cmd)
 	case 'q', 'Q', 'l', 'L':
 		p.spaces(" \t")
 		cmd.number = p.number()
-		add()
 		return p.end()
-	case 'e', 'F', 'v', 'z', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', '=':
-		if cmd.name == 'e' {
-			return p.fail("the command e is not available in this sandbox")
-		}
-		if cmd.name == 'v' {
-			p.word("\n;")
-		}
-		add()
+	case 'v':
+		p.word("\n;")
 		return p.end()
+	case 'F', 'z', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', '=':
+		return p.end()
+	case 'e':
+		return p.fail("the command e is not available in this sandbox")
 	}
 	return p.fail("unknown command: `%c'", cmd.name)
 }

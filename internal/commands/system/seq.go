@@ -14,13 +14,7 @@ import (
 // Seq prints a sequence of numbers.
 func Seq(c *command.Call) int {
 	c.Args = seqArgs(c.Args)
-	o := c.Parse("+ f,format= s,separator= w,equal-width")
-	switch {
-	case len(o.Args) == 0:
-		return c.Usage(1, "missing operand")
-	case len(o.Args) > 3:
-		return c.Extra(o.Args[3])
-	}
+	o := c.Parse("+ f,format= s,separator= w,equal-width", 1, 3)
 	n := []float64{1, 1, 0}
 	precision := 0
 	for i, a := range o.Args {
@@ -47,13 +41,12 @@ func Seq(c *command.Call) int {
 		d.Width, d.Flags = max(len(format(n[0])), len(format(n[2]))), "0"
 	}
 	if f := o.Value("f", ""); f != "" {
-		var problem string
-		if format, problem = seqFormat(f); problem != "" {
-			return c.Die(1, "%s", problem)
-		}
+		var err error
+		format, err = seqFormat(f)
+		c.Must(err)
 	}
-	sep := o.Value("s", "\n")
-	some := false
+	plain := precision == 0 && d.Width < 0 && !o.On("f")
+	sep, some := o.Value("s", "\n"), false
 	for i := 0.0; ; i++ {
 		v := n[0] + i*n[1]
 		// A sum of decimal fractions may be past the end by a rounding.
@@ -64,7 +57,7 @@ func Seq(c *command.Call) int {
 			c.Print(sep)
 		}
 		some = true
-		if precision == 0 && d.Width < 0 && !o.On("f") && math.Abs(v) < 1e15 {
+		if plain && math.Abs(v) < 1e15 {
 			c.Out.Write(strconv.AppendInt(c.Out.AvailableBuffer(), int64(v), 10))
 		} else {
 			c.Print(format(v))
@@ -93,18 +86,18 @@ func seqArgs(args []string) []string {
 }
 
 // seqFormat reads the format of -f.
-func seqFormat(f string) (format func(float64) string, problem string) {
+func seqFormat(f string) (func(float64) string, error) {
 	at := strings.IndexByte(strings.ReplaceAll(f, "%%", "\x00\x00"), '%')
 	if at < 0 {
-		return nil, fmt.Sprintf("format %s has no %% directive", command.Quote(f))
+		return nil, fmt.Errorf("format %s has no %% directive", command.Quote(f))
 	}
 	d, rest, ok := printf.NextDirective(f[at:])
 	if !ok || strings.IndexByte("efgEFGaA", d.Verb) < 0 {
-		return nil, fmt.Sprintf("format %s has unknown %%%c directive", command.Quote(f), d.Verb)
+		return nil, fmt.Errorf("format %s has unknown %%%c directive", command.Quote(f), d.Verb)
 	}
 	before := strings.ReplaceAll(f[:at], "%%", "%")
 	rest = strings.ReplaceAll(rest, "%%", "%")
-	return func(v float64) string { return before + d.FormatFloat(v) + rest }, ""
+	return func(v float64) string { return before + d.FormatFloat(v) + rest }, nil
 }
 
 // Yes prints a line until killed.

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -15,35 +16,36 @@ import (
 func Xxd(c *command.Call) int {
 	o := c.Parse("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
 	number := func(name string, none int64) int64 {
-		if n, err := strconv.ParseInt(o.Value(name, ""), 0, 64); err == nil {
-			return n
+		n, err := strconv.ParseInt(o.Value(name, ""), 0, 64)
+		if err != nil {
+			return none
 		}
-		return none
+		return n
 	}
 	name := o.Operands("-")[0]
-	r, err := c.Open(name)
+	in, err := c.Open(name)
 	if err != nil {
 		return c.Die(2, "%s: %s", name, command.Text(err))
 	}
-	defer r.Close()
+	defer in.Close()
 	if o.On("r") {
-		return xxdRevert(c, r, o.On("p"))
+		return xxdRevert(c, in, o.On("p"))
 	}
-	to := ""
-	if len(o.Args) > 1 {
-		to = o.Args[1]
-	}
-	out := c.Output(to, 3, "")
-	var in io.Reader = r
+	out := c.Output(append(o.Args, "", "")[1], 3, "")
 	offset := number("s", 0)
 	io.CopyN(io.Discard, in, offset)
-	if n := number("l", -1); n >= 0 {
-		in = io.LimitReader(in, n)
+	most := number("l", math.MaxInt64)
+	if most < 0 {
+		most = math.MaxInt64
 	}
-	cols, group, format := int64(16), int64(2), "%02x"
-	if o.On("u") {
+	r := io.LimitReader(in, most)
+	format := "%02x"
+	if o.On("b") {
+		format = "%08b"
+	} else if o.On("u") {
 		format = "%02X"
 	}
+	cols, group := int64(16), int64(2)
 	switch {
 	case o.On("p"):
 		cols = 30
@@ -54,9 +56,6 @@ func Xxd(c *command.Call) int {
 	case o.On("e"):
 		group = 4
 	}
-	if o.On("b") {
-		format = "%08b"
-	}
 	if cols = number("c", cols); cols < 1 || cols > 256 {
 		cols = 256
 	}
@@ -64,9 +63,9 @@ func Xxd(c *command.Call) int {
 		group = cols
 	}
 	if o.On("i") {
-		return xxdInclude(c, in, name, int(cols))
+		return xxdInclude(c, r, name, int(cols))
 	}
-	blocks(c, in, int(cols), func(b []byte) bool {
+	blocks(c, r, int(cols), func(b []byte) bool {
 		if o.On("p") {
 			fmt.Fprintf(out, strings.ReplaceAll(format, "02", "")+"\n", b)
 		} else {
