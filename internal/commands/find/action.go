@@ -43,7 +43,7 @@ func list(f *finder, e *found) bool {
 }
 
 // findPrintf prints by a format.
-func findPrintf(_ *finder, _, arg string) (test, error) {
+func findPrintf(_ *finder, _, arg string) test {
 	return func(f *finder, e *found) bool {
 		for i := 0; i < len(arg); i++ {
 			switch {
@@ -77,7 +77,7 @@ func findPrintf(_ *finder, _, arg string) (test, error) {
 			}
 		}
 		return true
-	}, nil
+	}
 }
 
 // layouts are those of times in -printf that are not strftime's.
@@ -149,7 +149,7 @@ func (f *finder) field(verb byte, sub string, e *found) string {
 }
 
 // exec parses -exec, -execdir and -ok.
-func (f *finder) exec(name string) (*node, error) {
+func (f *finder) exec(name string) *node {
 	end := slices.IndexFunc(f.args, func(a string) bool { return a == ";" })
 	for i, a := range f.args {
 		if a == "+" && i > 0 && f.args[i-1] == "{}" && (end < 0 || i < end) {
@@ -164,11 +164,11 @@ func (f *finder) exec(name string) (*node, error) {
 			}
 			f.batches = append(f.batches, n)
 			f.args = f.args[i+1:]
-			return n, nil
+			return n
 		}
 	}
 	if end <= 0 {
-		return nil, fmt.Errorf("missing argument to `%s'", name)
+		f.c.Exit(1, "missing argument to `%s'", name)
 	}
 	argv := f.args[:end]
 	f.args = f.args[end+1:]
@@ -191,7 +191,7 @@ func (f *finder) exec(name string) (*node, error) {
 			f.fail("%s: %s", command.Quote(ch.Args[0]), command.Text(err))
 		}
 		return status == 0
-	}}, nil
+	}}
 }
 
 func (f *finder) runBatch(n *node) {

@@ -19,7 +19,6 @@ type finder struct {
 	depthFirst bool
 	least      int
 	most       int
-	xdev       bool
 	quit       bool
 	now        time.Time
 	batches    []*node // -exec … +
@@ -65,7 +64,7 @@ func Main(c *command.Call) int {
 		roots = []string{"."}
 	}
 	f.args = args
-	c.Must(f.parse())
+	f.parse()
 	for _, r := range roots {
 		st, err := c.StatOf(r, f.follow || f.operands)
 		if err != nil {

@@ -1,15 +1,14 @@
 package find
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"coderunner/pyodide/abi"
 )
 
-// parse parses the expression. -print is added if nothing acts.
-func (f *finder) parse() error {
+// parse parses the expression; a mistake ends the command. -print is added if nothing acts.
+func (f *finder) parse() {
 	acts := slices.ContainsFunc(f.args, func(a string) bool {
 		switch a {
 		case "-print", "-print0", "-printf", "-fprint", "-fprintf", "-exec", "-execdir", "-ok", "-delete", "-ls", "-quit":
@@ -17,31 +16,20 @@ func (f *finder) parse() error {
 		}
 		return false
 	})
-	if !acts || len(f.args) == 0 {
-		print := &node{test: findPrint("\n")}
-		if len(f.args) == 0 {
-			f.expr = print
-			return nil
-		}
-		n, err := f.comma(0)
-		if err != nil {
-			return err
-		}
-		f.expr = &node{op: "and", a: n, b: print}
-	} else {
-		n, err := f.comma(0)
-		if err != nil {
-			return err
-		}
-		f.expr = n
+	switch print := (&node{test: findPrint("\n")}); {
+	case len(f.args) == 0:
+		f.expr = print
+	case acts:
+		f.expr = f.comma(0)
+	default:
+		f.expr = &node{op: "and", a: f.comma(0), b: print}
 	}
-	if len(f.args) > 0 {
-		if f.args[0] == ")" {
-			return fmt.Errorf("invalid expression; you have used a ')' without a matching '('")
-		}
-		return fmt.Errorf("paths must precede expression: `%s'", f.args[0])
+	switch {
+	case f.peek() == ")":
+		f.c.Exit(1, "invalid expression; you have used a ')' without a matching '('")
+	case len(f.args) > 0:
+		f.c.Exit(1, "paths must precede expression: `%s'", f.args[0])
 	}
-	return nil
 }
 
 func (f *finder) peek() string {
@@ -51,93 +39,83 @@ func (f *finder) peek() string {
 	return ""
 }
 
-func (f *finder) comma(depth int) (*node, error) {
-	n, err := f.or(depth)
-	for err == nil && f.peek() == "," {
+func (f *finder) comma(depth int) *node {
+	n := f.or(depth)
+	for f.peek() == "," {
 		f.args = f.args[1:]
-		var b *node
-		b, err = f.or(depth)
-		n = &node{op: "comma", a: n, b: b}
+		n = &node{op: "comma", a: n, b: f.or(depth)}
 	}
-	return n, err
+	return n
 }
 
-func (f *finder) or(depth int) (*node, error) {
-	n, err := f.and(depth)
-	for err == nil && (f.peek() == "-o" || f.peek() == "-or") {
+func (f *finder) or(depth int) *node {
+	n := f.and(depth)
+	for f.peek() == "-o" || f.peek() == "-or" {
 		op := f.peek()
 		f.args = f.args[1:]
 		if len(f.args) == 0 {
-			return nil, fmt.Errorf("invalid expression; you have used a binary operator '%s' with nothing after it.", op)
+			f.c.Exit(1, "invalid expression; you have used a binary operator '%s' with nothing after it.", op)
 		}
-		var b *node
-		b, err = f.and(depth)
-		n = &node{op: "or", a: n, b: b}
+		n = &node{op: "or", a: n, b: f.and(depth)}
 	}
-	return n, err
+	return n
 }
 
-func (f *finder) and(depth int) (*node, error) {
-	n, err := f.not(depth)
-	for err == nil && len(f.args) > 0 && !slices.Contains([]string{"-o", "-or", ")", ","}, f.peek()) {
+func (f *finder) and(depth int) *node {
+	n := f.not(depth)
+	for len(f.args) > 0 && !slices.Contains([]string{"-o", "-or", ")", ","}, f.peek()) {
 		if p := f.peek(); p == "-a" || p == "-and" {
 			f.args = f.args[1:]
 		} else if p == "" || p[0] != '-' && p != "(" && p != "!" {
-			return n, nil
+			return n
 		}
-		var b *node
-		b, err = f.not(depth)
-		n = &node{op: "and", a: n, b: b}
+		n = &node{op: "and", a: n, b: f.not(depth)}
 	}
-	return n, err
+	return n
 }
 
-func (f *finder) not(depth int) (*node, error) {
+func (f *finder) not(depth int) *node {
 	if depth > 500 {
-		return nil, fmt.Errorf("the expression is nested too deeply")
+		f.c.Exit(1, "the expression is nested too deeply")
 	}
 	switch op := f.peek(); op {
 	case "!", "-not":
 		f.args = f.args[1:]
 		if len(f.args) == 0 {
-			return nil, fmt.Errorf("expected an expression after '%s'", op)
+			f.c.Exit(1, "expected an expression after '%s'", op)
 		}
-		n, err := f.not(depth + 1)
-		return &node{op: "not", a: n}, err
+		return &node{op: "not", a: f.not(depth + 1)}
 	case "(":
 		f.args = f.args[1:]
 		if f.peek() == ")" {
-			return nil, fmt.Errorf("invalid expression; empty parentheses are not allowed.")
+			f.c.Exit(1, "invalid expression; empty parentheses are not allowed.")
 		}
-		n, err := f.comma(depth + 1)
-		if err != nil {
-			return nil, err
-		}
+		n := f.comma(depth + 1)
 		if f.peek() != ")" {
-			return nil, fmt.Errorf("invalid expression; I was expecting to find a ')' somewhere but did not see one.")
+			f.c.Exit(1, "invalid expression; I was expecting to find a ')' somewhere but did not see one.")
 		}
 		f.args = f.args[1:]
-		return n, nil
+		return n
 	}
 	return f.primary()
 }
 
 // argument takes the argument of a test.
-func (f *finder) argument(test string) (string, error) {
+func (f *finder) argument(test string) string {
 	if len(f.args) == 0 {
-		return "", fmt.Errorf("missing argument to `%s'", test)
+		f.c.Exit(1, "missing argument to `%s'", test)
 	}
 	a := f.args[0]
 	f.args = f.args[1:]
-	return a, nil
+	return a
 }
 
-func (f *finder) primary() (*node, error) {
+func (f *finder) primary() *node {
 	name := f.peek()
 	if len(f.args) > 0 {
 		f.args = f.args[1:]
 	}
-	leaf := func(t func(*finder, *found) bool) (*node, error) { return &node{test: t}, nil }
+	leaf := func(t func(*finder, *found) bool) *node { return &node{test: t} }
 	always := func(*finder, *found) bool { return true }
 	switch name {
 	case "-true", "-noleaf", "-mount", "-xdev", "-ignore_readdir_race", "-daystart", "-warn", "-nowarn":
@@ -177,14 +155,9 @@ func (f *finder) primary() (*node, error) {
 	test, ok := tests[name]
 	if !ok {
 		if strings.HasPrefix(name, "-") {
-			return nil, fmt.Errorf("unknown predicate `%s'", name)
+			f.c.Exit(1, "unknown predicate `%s'", name)
 		}
-		return nil, fmt.Errorf("paths must precede expression: `%s'", name)
+		f.c.Exit(1, "paths must precede expression: `%s'", name)
 	}
-	arg, err := f.argument(name)
-	if err != nil {
-		return nil, err
-	}
-	t, err := test(f, name, arg)
-	return &node{test: t}, err
+	return leaf(test(f, name, f.argument(name)))
 }

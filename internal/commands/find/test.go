@@ -1,7 +1,6 @@
 package find
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,15 +17,15 @@ import (
 type test func(*finder, *found) bool
 
 // tests are the tests with an argument.
-var tests = map[string]func(f *finder, name, arg string) (test, error){
+var tests = map[string]func(f *finder, name, arg string) test{
 	"-name": findName, "-iname": findName, "-path": findPath, "-ipath": findPath, "-wholename": findPath, "-lname": link,
 	"-regex": findRegex, "-iregex": findRegex, "-type": findType, "-xtype": findType, "-size": size, "-perm": perm,
 	"-newer": newer, "-newermt": newer, "-anewer": newer, "-cnewer": newer, "-samefile": same,
 	"-mtime": age, "-mmin": age, "-atime": age, "-amin": age, "-ctime": age, "-cmin": age,
 	"-maxdepth": depth, "-mindepth": depth, "-printf": findPrintf, "-links": number, "-inum": number,
 	"-user": user, "-group": user, "-uid": user, "-gid": user,
-	"-regextype": func(*finder, string, string) (test, error) {
-		return func(*finder, *found) bool { return true }, nil
+	"-regextype": func(*finder, string, string) test {
+		return func(*finder, *found) bool { return true }
 	},
 }
 
@@ -38,15 +37,16 @@ func empty(f *finder, e *found) bool {
 	return e.st.Mode&abi.S_IFMT == abi.S_IFREG && e.st.Size == 0
 }
 
-// compare reads a number with "+" for more and "-" for less.
-func compare(name, arg string) (func(n int64) bool, error) {
+// compare reads a number with "+" for more and "-" for less. The message is for one
+// that is none.
+func (f *finder) compare(arg, message string, args ...any) func(n int64) bool {
 	number, sign := arg, byte(0)
 	if arg != "" && (arg[0] == '+' || arg[0] == '-') {
 		sign, number = arg[0], arg[1:]
 	}
 	want, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("invalid argument `%s' to `%s'", arg, name)
+		f.c.Exit(1, message, args...)
 	}
 	return func(n int64) bool {
 		switch sign {
@@ -56,20 +56,20 @@ func compare(name, arg string) (func(n int64) bool, error) {
 			return n < want
 		}
 		return n == want
-	}, nil
+	}
 }
 
-func findName(_ *finder, name, arg string) (test, error) {
+func findName(f *finder, name, arg string) test {
 	fold := name == "-iname"
-	return func(_ *finder, e *found) bool { return regex.Match(arg, command.Base(e.path), fold) }, nil
+	return func(_ *finder, e *found) bool { return regex.Match(arg, command.Base(e.path), fold) }
 }
 
-func findPath(_ *finder, name, arg string) (test, error) {
+func findPath(f *finder, name, arg string) test {
 	fold := name == "-ipath"
-	return func(_ *finder, e *found) bool { return regex.Match(arg, e.path, fold) }, nil
+	return func(_ *finder, e *found) bool { return regex.Match(arg, e.path, fold) }
 }
 
-func link(_ *finder, _, arg string) (test, error) {
+func link(f *finder, _, arg string) test {
 	return func(f *finder, e *found) bool {
 		n, err := f.c.Lookup(e.path, false)
 		if err != abi.OK {
@@ -77,10 +77,10 @@ func link(_ *finder, _, arg string) (test, error) {
 		}
 		target, err := f.c.Fs.Readlink(n)
 		return err == abi.OK && regex.Match(arg, target, false)
-	}, nil
+	}
 }
 
-func findRegex(f *finder, name, arg string) (test, error) {
+func findRegex(f *finder, name, arg string) test {
 	kind := ""
 	for i, a := range f.c.Args[:len(f.c.Args)-1] {
 		if a == "-regextype" {
@@ -100,23 +100,21 @@ func findRegex(f *finder, name, arg string) (test, error) {
 		})
 	}
 	p, err := d.Compile(source)
-	if err != nil {
-		return nil, err
-	}
-	return func(_ *finder, e *found) bool { return p.Match([]byte(e.path)) }, nil
+	f.c.Must(err)
+	return func(_ *finder, e *found) bool { return p.Match([]byte(e.path)) }
 }
 
-func findType(_ *finder, name, arg string) (test, error) {
+func findType(f *finder, name, arg string) test {
 	var kinds []uint32
 	for _, k := range strings.ReplaceAll(arg, ",", "") {
 		kind := map[rune]uint32{'f': abi.S_IFREG, 'd': abi.S_IFDIR, 'l': abi.S_IFLNK, 'p': abi.S_IFIFO, 'c': abi.S_IFCHR, 'b': abi.S_IFBLK, 's': abi.S_IFSOCK}[k]
 		if kind == 0 {
-			return nil, fmt.Errorf("Unknown argument to %s: %c", name, k)
+			f.c.Exit(1, "Unknown argument to %s: %c", name, k)
 		}
 		kinds = append(kinds, kind)
 	}
 	if kinds == nil {
-		return nil, fmt.Errorf("Arguments to %s should contain at least one letter", name)
+		f.c.Exit(1, "Arguments to %s should contain at least one letter", name)
 	}
 	return func(f *finder, e *found) bool {
 		mode := e.st.Mode
@@ -126,10 +124,10 @@ func findType(_ *finder, name, arg string) (test, error) {
 			}
 		}
 		return slices.Contains(kinds, mode&abi.S_IFMT)
-	}, nil
+	}
 }
 
-func size(_ *finder, name, arg string) (test, error) {
+func size(f *finder, name, arg string) test {
 	units := map[byte]int64{'c': 1, 'w': 2, 'b': 512, 'k': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
 	unit, number := int64(512), arg
 	if arg != "" {
@@ -137,21 +135,18 @@ func size(_ *finder, name, arg string) (test, error) {
 			unit, number = u, arg[:len(arg)-1]
 		}
 	}
-	ok, err := compare(name, number)
-	if err != nil {
-		return nil, fmt.Errorf("Invalid argument `%s' to -size", arg)
-	}
-	return func(_ *finder, e *found) bool { return ok((e.st.Size + unit - 1) / unit) }, nil
+	ok := f.compare(number, "Invalid argument `%s' to -size", arg)
+	return func(_ *finder, e *found) bool { return ok((e.st.Size + unit - 1) / unit) }
 }
 
-func perm(_ *finder, _, arg string) (test, error) {
+func perm(f *finder, _, arg string) test {
 	kind, mode := byte(0), arg
 	if arg != "" && (arg[0] == '-' || arg[0] == '/') {
 		kind, mode = arg[0], arg[1:]
 	}
 	to, ok := file.ParseMode(mode)
 	if !ok {
-		return nil, fmt.Errorf("invalid mode %s", command.Quote(arg))
+		f.c.Exit(1, "invalid mode %s", command.Quote(arg))
 	}
 	want := to(0, false, 0)
 	return func(_ *finder, e *found) bool {
@@ -162,40 +157,37 @@ func perm(_ *finder, _, arg string) (test, error) {
 			return want == 0 || e.st.Mode&want != 0
 		}
 		return e.st.Mode&0o7777 == want
-	}, nil
+	}
 }
 
-func newer(f *finder, name, arg string) (test, error) {
+func newer(f *finder, name, arg string) test {
 	var than abi.Timespec
 	if name == "-newermt" {
 		t, ok := clock.ParseDate(arg, f.c.Zone())
 		if !ok {
-			return nil, fmt.Errorf("I cannot figure out how to interpret %s as a date or time", command.Quote(arg))
+			f.c.Exit(1, "I cannot figure out how to interpret %s as a date or time", command.Quote(arg))
 		}
 		than = abi.NewTimespec(t)
 	} else {
 		st, err := f.c.Stat(arg)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s", command.Quote(arg), command.Text(err))
+			f.c.Exit(1, "%s: %s", command.Quote(arg), command.Text(err))
 		}
 		than = st.Mtime
 	}
-	return func(_ *finder, e *found) bool { return than.Before(e.st.Mtime) }, nil
+	return func(_ *finder, e *found) bool { return than.Before(e.st.Mtime) }
 }
 
-func same(f *finder, _, arg string) (test, error) {
+func same(f *finder, _, arg string) test {
 	st, err := f.c.Stat(arg)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", command.Quote(arg), command.Text(err))
+		f.c.Exit(1, "%s: %s", command.Quote(arg), command.Text(err))
 	}
-	return func(_ *finder, e *found) bool { return e.st.Ino == st.Ino && e.st.Dev == st.Dev }, nil
+	return func(_ *finder, e *found) bool { return e.st.Ino == st.Ino && e.st.Dev == st.Dev }
 }
 
-func age(_ *finder, name, arg string) (test, error) {
-	ok, err := compare(name, arg)
-	if err != nil {
-		return nil, err
-	}
+func age(f *finder, name, arg string) test {
+	ok := f.compare(arg, "invalid argument `%s' to `%s'", arg, name)
 	unit := 24 * time.Hour
 	if strings.HasSuffix(name, "min") {
 		unit = time.Minute
@@ -207,41 +199,38 @@ func age(_ *finder, name, arg string) (test, error) {
 			age += unit - 1
 		}
 		return ok(int64(age / unit))
-	}, nil
+	}
 }
 
-func depth(f *finder, name, arg string) (test, error) {
+func depth(f *finder, name, arg string) test {
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 0 {
-		return nil, fmt.Errorf("Expected a positive decimal integer argument to %s, but got %s", name, command.Quote(arg))
+		f.c.Exit(1, "Expected a positive decimal integer argument to %s, but got %s", name, command.Quote(arg))
 	}
 	if name == "-maxdepth" {
 		f.most = min(n, command.MaxDepth)
 	} else {
 		f.least = n
 	}
-	return func(*finder, *found) bool { return true }, nil
+	return func(*finder, *found) bool { return true }
 }
 
-func number(_ *finder, name, arg string) (test, error) {
-	ok, err := compare(name, arg)
-	if err != nil {
-		return nil, err
-	}
+func number(f *finder, name, arg string) test {
+	ok := f.compare(arg, "invalid argument `%s' to `%s'", arg, name)
 	return func(_ *finder, e *found) bool {
 		if name == "-inum" {
 			return ok(int64(e.st.Ino))
 		}
 		return ok(int64(e.st.Nlink))
-	}, nil
+	}
 }
 
-func user(_ *finder, name, arg string) (test, error) {
+func user(f *finder, name, arg string) test {
 	return func(_ *finder, e *found) bool {
 		id := e.st.UID
 		if strings.HasPrefix(name, "-g") {
 			id = e.st.GID
 		}
 		return arg == file.UserName(id, false) || arg == file.UserName(id, true)
-	}, nil
+	}
 }

@@ -18,10 +18,7 @@ import (
 
 // Main runs a filter over JSON, by the library gojq.
 func Main(c *command.Call) int {
-	args, named, positional, status := arguments(c)
-	if status >= 0 {
-		return status
-	}
+	args, named, positional := arguments(c)
 	c.Args = args
 	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered")
 	if o.On("stream") || o.On("seq") {
@@ -78,7 +75,7 @@ func Main(c *command.Call) int {
 }
 
 // arguments takes out the options that have two arguments, or all the rest.
-func arguments(c *command.Call) (args []string, named map[string]any, positional []any, status int) {
+func arguments(c *command.Call) (args []string, named map[string]any, positional []any) {
 	named, positional = map[string]any{}, []any{}
 	rest := c.Args
 	mode, filter := "", false
@@ -91,7 +88,7 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 			continue
 		case "--arg", "--argjson", "--slurpfile", "--rawfile":
 			if len(rest) < 2 {
-				return nil, nil, nil, c.Die(2, "%s takes two parameters (e.g. %s varname value)", a, a)
+				c.Exit(2, "%s takes two parameters (e.g. %s varname value)", a, a)
 			}
 			name, value := rest[0], rest[1]
 			rest = rest[2:]
@@ -100,7 +97,7 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 			switch a {
 			case "--argjson":
 				if v, err = decodeJSON([]byte(value)); err != nil {
-					return nil, nil, nil, c.Die(2, "Invalid JSON text passed to --argjson")
+					c.Exit(2, "Invalid JSON text passed to --argjson")
 				}
 			case "--slurpfile", "--rawfile":
 				var data []byte
@@ -110,7 +107,7 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 					v = string(data)
 				}
 				if err != nil {
-					return nil, nil, nil, c.Die(2, "Bad JSON in --%s %s %s: %s", a[2:], name, value, command.Text(err))
+					c.Exit(2, "Bad JSON in --%s %s %s: %s", a[2:], name, value, command.Text(err))
 				}
 			}
 			named[name] = v
@@ -121,7 +118,7 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 			if mode == "--jsonargs" {
 				var err error
 				if v, err = decodeJSON([]byte(a)); err != nil {
-					return nil, nil, nil, c.Die(2, "Invalid JSON text passed to --jsonargs")
+					c.Exit(2, "Invalid JSON text passed to --jsonargs")
 				}
 			}
 			positional = append(positional, v)
@@ -130,7 +127,7 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 		filter = filter || !strings.HasPrefix(a, "-")
 		args = append(args, a)
 	}
-	return args, named, positional, -1
+	return args, named, positional
 }
 
 func decodeJSON(data []byte) (any, error) {

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -11,8 +10,9 @@ import (
 	"coderunner/internal/commands/regex"
 )
 
-// exprParser evaluates the operands of expr.
+// exprParser evaluates the operands of expr. A mistake ends the command.
 type exprParser struct {
+	c     *command.Call
 	args  []string
 	last  string // the last operand that was taken
 	depth int
@@ -31,13 +31,10 @@ func Expr(c *command.Call) int {
 	if len(args) == 0 {
 		return c.Usage(2, "missing operand")
 	}
-	p := &exprParser{args: args}
-	v, err := p.or()
-	if err == nil && len(p.args) > 0 {
-		err = fmt.Errorf("syntax error: unexpected argument %s", command.Quote(p.args[0]))
-	}
-	if err != nil {
-		return c.Die(2, "%s", err)
+	p := &exprParser{c: c, args: args}
+	v := p.or()
+	if len(p.args) > 0 {
+		return c.Die(2, "syntax error: unexpected argument %s", command.Quote(p.args[0]))
 	}
 	c.Print(v + "\n")
 	if exprNull(v) {
@@ -63,55 +60,48 @@ func (p *exprParser) next(words ...string) string {
 }
 
 // binary parses a level of left-associative operators.
-func (p *exprParser) binary(sub func() (string, error), apply func(op, a, b string) (string, error), ops ...string) (string, error) {
-	a, err := sub()
-	for err == nil {
-		op := p.next(ops...)
-		if op == "" {
-			return a, nil
-		}
-		var b string
-		if b, err = sub(); err == nil {
-			a, err = apply(op, a, b)
-		}
+func (p *exprParser) binary(sub func() string, apply func(op, a, b string) string, ops ...string) string {
+	a := sub()
+	for op := p.next(ops...); op != ""; op = p.next(ops...) {
+		a = apply(op, a, sub())
 	}
-	return "", err
+	return a
 }
 
-func (p *exprParser) or() (string, error) {
+func (p *exprParser) or() string {
 	if p.depth++; p.depth > 500 {
-		return "", errors.New("the expression is nested too deeply")
+		p.c.Exit(2, "the expression is nested too deeply")
 	}
 	defer func() { p.depth-- }()
-	return p.binary(p.and, func(_, a, b string) (string, error) {
+	return p.binary(p.and, func(_, a, b string) string {
 		switch {
 		case !exprNull(a):
-			return a, nil
+			return a
 		case !exprNull(b):
-			return b, nil
+			return b
 		}
-		return "0", nil
+		return "0"
 	}, "|")
 }
 
-func (p *exprParser) and() (string, error) {
-	return p.binary(p.compare, func(_, a, b string) (string, error) {
+func (p *exprParser) and() string {
+	return p.binary(p.compare, func(_, a, b string) string {
 		if exprNull(a) || exprNull(b) {
-			return "0", nil
+			return "0"
 		}
-		return a, nil
+		return a
 	}, "&")
 }
 
-func (p *exprParser) compare() (string, error) {
-	return p.binary(p.sum, func(op, a, b string) (string, error) {
+func (p *exprParser) compare() string {
+	return p.binary(p.sum, func(op, a, b string) string {
 		d := strings.Compare(a, b)
 		x, ok1 := exprInt(a)
 		if y, ok2 := exprInt(b); ok1 && ok2 {
 			d = x.Cmp(y)
 		}
 		ok := map[string]bool{"<": d < 0, "<=": d <= 0, "=": d == 0, "==": d == 0, "!=": d != 0, ">=": d >= 0, ">": d > 0}[op]
-		return fmt.Sprint(command.Btoi(ok)), nil
+		return fmt.Sprint(command.Btoi(ok))
 	}, "<", "<=", "=", "==", "!=", ">=", ">")
 }
 
@@ -122,64 +112,64 @@ func exprInt(s string) (*big.Int, bool) {
 	return new(big.Int).SetString(s, 10)
 }
 
-func exprArith(op, a, b string) (string, error) {
+func (p *exprParser) arith(op, a, b string) string {
 	x, ok1 := exprInt(a)
 	y, ok2 := exprInt(b)
 	if !ok1 || !ok2 {
-		return "", errors.New("non-integer argument")
+		p.c.Exit(2, "non-integer argument")
 	}
 	switch op {
 	case "+":
-		return x.Add(x, y).String(), nil
+		return x.Add(x, y).String()
 	case "-":
-		return x.Sub(x, y).String(), nil
+		return x.Sub(x, y).String()
 	case "*":
-		return x.Mul(x, y).String(), nil
+		return x.Mul(x, y).String()
 	}
 	if y.Sign() == 0 {
-		return "", errors.New("division by zero")
+		p.c.Exit(2, "division by zero")
 	}
 	if op == "/" {
-		return x.Quo(x, y).String(), nil
+		return x.Quo(x, y).String()
 	}
-	return x.Rem(x, y).String(), nil
+	return x.Rem(x, y).String()
 }
 
-func (p *exprParser) sum() (string, error)     { return p.binary(p.product, exprArith, "+", "-") }
-func (p *exprParser) product() (string, error) { return p.binary(p.match, exprArith, "*", "/", "%") }
+func (p *exprParser) sum() string     { return p.binary(p.product, p.arith, "+", "-") }
+func (p *exprParser) product() string { return p.binary(p.match, p.arith, "*", "/", "%") }
 
-func (p *exprParser) match() (string, error) {
-	return p.binary(p.primary, func(_, a, b string) (string, error) { return exprMatch(a, b) }, ":")
+func (p *exprParser) match() string {
+	return p.binary(p.primary, func(_, a, b string) string { return p.matching(a, b) }, ":")
 }
 
-// exprMatch is STRING : REGEX, anchored at the start.
-func exprMatch(s, source string) (string, error) {
+// matching is STRING : REGEX, anchored at the start.
+func (p *exprParser) matching(s, source string) string {
 	re, err := regex.CompileBasic("^\\("+source+"\\)", false)
 	if source != "" && source[0] == '^' {
 		re, err = regex.CompileBasic("^\\("+source[1:]+"\\)", false)
 	}
 	if err != nil {
-		return "", err
+		p.c.Exit(2, "%s", err)
 	}
 	groups := regex.GroupCount(re)
 	found := re.FindAllSubmatchIndex([]byte(s), 1)
 	switch {
 	case found == nil && groups > 1:
-		return "", nil
+		return ""
 	case found == nil:
-		return "0", nil
+		return "0"
 	case groups > 1:
 		if found[0][4] < 0 {
-			return "", nil
+			return ""
 		}
-		return s[found[0][4]:found[0][5]], nil
+		return s[found[0][4]:found[0][5]]
 	}
-	return fmt.Sprint(utf8.RuneCountInString(s[:found[0][1]])), nil
+	return fmt.Sprint(utf8.RuneCountInString(s[:found[0][1]]))
 }
 
-func (p *exprParser) primary() (string, error) {
+func (p *exprParser) primary() string {
 	if len(p.args) == 0 {
-		return "", fmt.Errorf("syntax error: missing argument after %s", command.Quote(p.last))
+		p.c.Exit(2, "syntax error: missing argument after %s", command.Quote(p.last))
 	}
 	word := p.args[0]
 	p.last = word
@@ -187,42 +177,38 @@ func (p *exprParser) primary() (string, error) {
 	operands := map[string]int{"match": 2, "substr": 3, "index": 2, "length": 1}[word]
 	switch {
 	case word == "(":
-		v, err := p.or()
-		if err == nil && p.next(")") == "" {
-			err = errors.New("syntax error: expecting ')'")
+		v := p.or()
+		if p.next(")") == "" {
+			p.c.Exit(2, "syntax error: expecting ')'")
 		}
-		return v, err
+		return v
 	case word == "+" && len(p.args) > 0:
 		word, p.args = p.args[0], p.args[1:]
-		return word, nil
+		return word
 	case operands == 0 || len(p.args) == 0:
-		return word, nil
+		return word
 	}
 	var a []string
 	for range operands {
-		v, err := p.primary()
-		if err != nil {
-			return "", err
-		}
-		a = append(a, v)
+		a = append(a, p.primary())
 	}
 	switch word {
 	case "match":
-		return exprMatch(a[0], a[1])
+		return p.matching(a[0], a[1])
 	case "length":
-		return fmt.Sprint(utf8.RuneCountInString(a[0])), nil
+		return fmt.Sprint(utf8.RuneCountInString(a[0]))
 	case "index":
 		at := strings.IndexAny(a[0], a[1])
 		if at < 0 {
-			return "0", nil
+			return "0"
 		}
-		return fmt.Sprint(utf8.RuneCountInString(a[0][:at]) + 1), nil
+		return fmt.Sprint(utf8.RuneCountInString(a[0][:at]) + 1)
 	}
 	from, ok1 := command.Atoi(a[1])
 	n, ok2 := command.Atoi(a[2])
 	runes := []rune(a[0])
 	if !ok1 || !ok2 || from < 1 || n < 1 || from > len(runes) {
-		return "", nil
+		return ""
 	}
-	return string(runes[from-1 : min(len(runes), from-1+n)]), nil
+	return string(runes[from-1 : min(len(runes), from-1+n)])
 }

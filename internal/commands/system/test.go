@@ -1,7 +1,6 @@
 package system
 
 import (
-	"fmt"
 	"math/big"
 	"strings"
 
@@ -9,11 +8,10 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// tester evaluates the expression of test.
+// tester evaluates the expression of test. A mistake ends the command.
 type tester struct {
 	c    *command.Call
 	args []string
-	err  error
 }
 
 // Test is test and [: 0 is true, 1 false, 2 a mistake.
@@ -26,14 +24,7 @@ func Test(c *command.Call) int {
 		args = args[:len(args)-1]
 	}
 	t := &tester{c: c, args: args}
-	ok := t.all()
-	switch {
-	case t.err != nil:
-		return c.Die(2, "%s", t.err)
-	case ok:
-		return 0
-	}
-	return 1
+	return command.Btoi(!t.all())
 }
 
 // all applies POSIX's rules for up to four arguments, and the grammar to more.
@@ -49,7 +40,7 @@ func (t *tester) all() bool {
 			return a[1] == ""
 		}
 		if !t.unary(a[0]) {
-			return t.fail("%s: unary operator expected", command.Quote(a[0]))
+			t.c.Exit(2, "%s: unary operator expected", command.Quote(a[0]))
 		}
 		return t.one(a[0], a[1])
 	case 3:
@@ -57,40 +48,27 @@ func (t *tester) all() bool {
 			return t.two(a[0], a[1], a[2])
 		}
 		if a[0] == "!" {
-			return !(&tester{c: t.c, args: a[1:]}).sub(t)
+			return !(&tester{t.c, a[1:]}).all()
 		}
 		if a[0] == "(" && a[2] == ")" {
 			return a[1] != ""
 		}
 		if a[1] != "-a" && a[1] != "-o" {
-			return t.fail("%s: binary operator expected", command.Quote(a[1]))
+			t.c.Exit(2, "%s: binary operator expected", command.Quote(a[1]))
 		}
 	case 4:
 		if a[0] == "!" {
-			return !(&tester{c: t.c, args: a[1:]}).sub(t)
+			return !(&tester{t.c, a[1:]}).all()
 		}
 		if a[0] == "(" && a[3] == ")" {
-			return (&tester{c: t.c, args: a[1:3]}).sub(t)
+			return (&tester{t.c, a[1:3]}).all()
 		}
 	}
 	v := t.or()
-	if t.err == nil && len(t.args) > 0 {
-		return t.fail("extra argument %s", command.Quote(t.args[0]))
+	if len(t.args) > 0 {
+		t.c.Exit(2, "extra argument %s", command.Quote(t.args[0]))
 	}
 	return v
-}
-
-func (t *tester) sub(parent *tester) bool {
-	v := t.all()
-	parent.err = t.err
-	return v
-}
-
-func (t *tester) fail(format string, args ...any) bool {
-	if t.err == nil {
-		t.err = fmt.Errorf(format, args...)
-	}
-	return false
 }
 
 func (t *tester) peek() string {
@@ -102,8 +80,7 @@ func (t *tester) peek() string {
 
 func (t *tester) take() string {
 	if len(t.args) == 0 {
-		t.fail("missing argument after %s", command.Quote(t.c.Args[len(t.c.Args)-1]))
-		return ""
+		t.c.Exit(2, "missing argument after %s", command.Quote(t.c.Args[len(t.c.Args)-1]))
 	}
 	a := t.args[0]
 	t.args = t.args[1:]
@@ -148,7 +125,7 @@ func (t *tester) primary() bool {
 		t.take()
 		v := t.or()
 		if t.take() != ")" {
-			return t.fail("')' expected")
+			t.c.Exit(2, "')' expected")
 		}
 		return v
 	}
@@ -236,11 +213,7 @@ func (t *tester) two(a, op, b string) bool {
 		}
 		return err1 == nil && err2 == nil && x.Dev == y.Dev && x.Ino == y.Ino
 	}
-	x, y := t.integer(a), t.integer(b)
-	if x == nil || y == nil {
-		return false
-	}
-	d := x.Cmp(y)
+	d := t.integer(a).Cmp(t.integer(b))
 	return map[string]bool{"-eq": d == 0, "-ne": d != 0, "-lt": d < 0, "-le": d <= 0, "-gt": d > 0, "-ge": d >= 0}[op]
 }
 
@@ -248,8 +221,7 @@ func (t *tester) integer(s string) *big.Int {
 	trimmed := strings.Trim(s, " \t")
 	n, ok := new(big.Int).SetString(trimmed, 10)
 	if !ok || len(trimmed) > 1000 || strings.Contains(trimmed, "_") {
-		t.fail("invalid integer %s", command.Quote(s))
-		return nil
+		t.c.Exit(2, "invalid integer %s", command.Quote(s))
 	}
 	return n
 }

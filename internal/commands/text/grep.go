@@ -34,12 +34,12 @@ func Grep(c *command.Call) int {
 	g := &grepper{c: c, o: o, words: o.On("w"), whole: o.On("x"), invert: o.On("v"), only: o.On("o"), most: 1<<63 - 1}
 	g.end = command.LineEnd(o.On("z"))
 	g.color = o.Value("color", o.Value("colour", "never")) == "always"
-	if status := g.compile(); status != 0 {
-		return status
+	if len(o.Args) == 0 && !o.On("e") && !o.On("f") {
+		c.Warnf("Usage: %s [OPTION]... PATTERNS [FILE]...\nTry '%s --help' for more information.\n", c.Name, c.Name)
+		return 2
 	}
-	if status := g.numbers(); status != 0 {
-		return status
-	}
+	g.compile()
+	g.numbers()
 	recursive := o.On("r") || o.On("R") || o.Value("d", "") == "recurse"
 	names := o.Args
 	if len(names) == 0 {
@@ -81,7 +81,7 @@ func Grep(c *command.Call) int {
 }
 
 // compile reads the patterns.
-func (g *grepper) compile() int {
+func (g *grepper) compile() {
 	o, c := g.o, g.c
 	var sources []string
 	for _, s := range o.Set {
@@ -91,7 +91,7 @@ func (g *grepper) compile() int {
 		case "f":
 			data, err := c.ReadFile(s.Value)
 			if err != nil {
-				return c.Die(2, "%s: %s", s.Value, command.Text(err))
+				c.Exit(2, "%s: %s", s.Value, command.Text(err))
 			}
 			if len(data) > 0 {
 				sources = append(sources, strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")...)
@@ -99,10 +99,6 @@ func (g *grepper) compile() int {
 		}
 	}
 	if !o.On("e") && !o.On("f") {
-		if len(o.Args) == 0 {
-			c.Warnf("Usage: %s [OPTION]... PATTERNS [FILE]...\nTry '%s --help' for more information.\n", c.Name, c.Name)
-			return 2
-		}
 		sources = strings.Split(o.Args[0], "\n")
 		o.Args = o.Args[1:]
 	}
@@ -115,16 +111,15 @@ func (g *grepper) compile() int {
 	}
 	fold := o.Last("i", "no-ignore-case") == "i"
 	if kind == "P" && len(sources) > 1 {
-		return c.Die(2, "the -P option only supports a single pattern")
+		c.Exit(2, "the -P option only supports a single pattern")
 	}
 	for _, s := range sources {
 		p, err := g.one(kind, s, fold)
 		if err != nil {
-			return c.Die(2, "%s", err)
+			c.Exit(2, "%s", err)
 		}
 		g.patterns = append(g.patterns, p)
 	}
-	return 0
 }
 
 func (g *grepper) one(kind, s string, fold bool) (regex.Pattern, error) {
@@ -152,13 +147,13 @@ func (g *grepper) one(kind, s string, fold bool) (regex.Pattern, error) {
 	return regex.Dialect{Fold: fold, Whole: g.whole}.Compile(s)
 }
 
-func (g *grepper) numbers() int {
+func (g *grepper) numbers() {
 	for _, s := range g.o.Set {
 		n, ok := command.Atoi(s.Value)
 		switch s.Name {
 		case "A", "B", "C", "#":
 			if !ok || n < 0 {
-				return g.c.Die(2, "%s: invalid context length argument", s.Value)
+				g.c.Exit(2, "%s: invalid context length argument", s.Value)
 			}
 			n = min(n, 1<<30)
 			if s.Name != "B" {
@@ -169,7 +164,7 @@ func (g *grepper) numbers() int {
 			}
 		case "m":
 			if !ok {
-				return g.c.Die(2, "invalid max count")
+				g.c.Exit(2, "invalid max count")
 			}
 			if g.most = n; n < 0 {
 				g.most = 1<<63 - 1
@@ -183,7 +178,6 @@ func (g *grepper) numbers() int {
 	if n, ok := command.Atoi(g.o.Value("B", "")); ok {
 		g.before = n
 	}
-	return 0
 }
 
 func (g *grepper) complain(name string, err error) {
