@@ -1,7 +1,6 @@
 package sed
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -9,78 +8,78 @@ import (
 )
 
 // command reads what follows a command's name.
-func (p *parser) command(cmd *sedCommand) error {
+func (p *parser) command(cmd *sedCommand) {
 	switch {
 	case cmd.name == '#' && cmd.from != nil:
-		return p.fail("comments don't accept any addresses")
+		p.fail("comments don't accept any addresses")
 	case cmd.name == ':' && cmd.from != nil:
-		return p.fail(": doesn't want any addresses")
+		p.fail(": doesn't want any addresses")
 	case cmd.name == '}' && (cmd.from != nil || len(p.blocks) == 0):
-		return p.fail("unexpected `}'")
+		p.fail("unexpected `}'")
 	case cmd.to != nil && (cmd.name == 'q' || cmd.name == 'Q'):
-		return p.fail("command only uses one address")
+		p.fail("command only uses one address")
 	}
 	next := len(p.s.script)
 	switch cmd.name {
 	case '#':
 		p.word("\n")
-		return nil
+		return
 	case '}':
 		n := len(p.blocks) - 1
 		p.s.script[p.blocks[n]].target = next
 		p.blocks = p.blocks[:n]
-		return p.end()
+		p.end()
+		return
 	case ':':
 		label := strings.TrimRight(p.word("\n;"), " \t")
 		if label == "" {
-			return p.fail("\":\" lacks a label")
+			p.fail("\":\" lacks a label")
 		}
 		p.labels[label] = next
-		return nil
+		return
 	}
 	p.s.script = append(p.s.script, cmd)
 	switch cmd.name {
 	case '{':
 		p.blocks = append(p.blocks, next)
-		return nil
-	case 'b', 't', 'T':
-		p.jumps[next] = strings.TrimRight(p.word("\n;}"), " \t")
-		return p.end()
+		return
 	case 'a', 'i', 'c':
-		return p.insertion(cmd)
+		p.insertion(cmd)
+		return
 	case 'r', 'R', 'w', 'W':
 		if cmd.text = p.word("\n"); cmd.text == "" {
-			return p.fail("missing filename in r/R/w/W commands")
+			p.fail("missing filename in r/R/w/W commands")
 		}
-		var err error
 		if cmd.name == 'w' || cmd.name == 'W' {
-			cmd.file, err = p.s.output(cmd.text)
+			cmd.file = p.s.output(cmd.text)
 		}
-		return err
+		return
 	case 's':
-		return p.substitution(cmd)
+		p.substitution(cmd)
+		return
 	case 'y':
-		return p.transliteration(cmd)
+		p.transliteration(cmd)
+	case 'b', 't', 'T':
+		p.jumps[next] = strings.TrimRight(p.word("\n;}"), " \t")
 	case 'q', 'Q', 'l', 'L':
 		p.spaces(" \t")
 		cmd.number = p.number()
-		return p.end()
 	case 'v':
 		p.word("\n;")
-		return p.end()
 	case 'F', 'z', 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', '=':
-		return p.end()
 	case 'e':
-		return p.fail("the command e is not available in this sandbox")
+		p.fail("the command e is not available in this sandbox")
+	default:
+		p.fail("unknown command: `%c'", cmd.name)
 	}
-	return p.fail("unknown command: `%c'", cmd.name)
+	p.end()
 }
 
 // insertion reads the text of a, i and c.
-func (p *parser) insertion(cmd *sedCommand) error {
+func (p *parser) insertion(cmd *sedCommand) {
 	p.spaces(" \t")
 	if p.at >= len(p.src) {
-		return p.fail("expected \\ after `a', `c' or `i'")
+		p.fail("expected \\ after `a', `c' or `i'")
 	}
 	if p.peek() == '\\' {
 		p.at++
@@ -88,7 +87,7 @@ func (p *parser) insertion(cmd *sedCommand) error {
 		if strings.HasPrefix(rest, "\n") {
 			p.at = len(p.src) - len(rest) + 1
 		} else if p.spaces(" \t"); p.at >= len(p.src) {
-			return p.fail("expected \\ after `a', `c' or `i'")
+			p.fail("expected \\ after `a', `c' or `i'")
 		}
 	}
 	var b strings.Builder
@@ -104,26 +103,24 @@ func (p *parser) insertion(cmd *sedCommand) error {
 	}
 	p.at++
 	cmd.text = b.String()
-	return nil
 }
 
-func (p *parser) transliteration(cmd *sedCommand) error {
+func (p *parser) transliteration(cmd *sedCommand) {
 	delim := p.peek()
 	p.at++
 	from, ok1 := p.until(delim, false)
 	to, ok2 := p.until(delim, false)
 	if !ok1 || !ok2 {
-		return p.fail("unterminated `y' command")
+		p.fail("unterminated `y' command")
 	}
 	a, b := []rune(unescape(from)), []rune(unescape(to))
 	if len(a) != len(b) {
-		return p.fail("strings for `y' command are different lengths")
+		p.fail("strings for `y' command are different lengths")
 	}
 	cmd.table = map[rune]rune{}
 	for i, r := range a {
 		cmd.table[r] = b[i]
 	}
-	return p.end()
 }
 
 func unescape(s string) string {
@@ -131,20 +128,20 @@ func unescape(s string) string {
 }
 
 // substitution reads s/expr/replacement/flags.
-func (p *parser) substitution(cmd *sedCommand) error {
+func (p *parser) substitution(cmd *sedCommand) {
 	delim := p.peek()
 	if delim == '\n' || delim == '\\' || delim == 0 {
-		return p.fail("unterminated `s' command")
+		p.fail("unterminated `s' command")
 	}
 	p.at++
 	expr, ok := p.until(delim, true)
 	if !ok {
 		p.at = len(p.src)
-		return p.fail("unterminated `s' command")
+		p.fail("unterminated `s' command")
 	}
 	replacement, ok := p.until(delim, false)
 	if !ok {
-		return p.fail("unterminated `s' command")
+		p.fail("unterminated `s' command")
 	}
 	d := regex.Dialect{Extended: p.s.extended, Escapes: true}
 	for {
@@ -152,7 +149,7 @@ func (p *parser) substitution(cmd *sedCommand) error {
 		switch {
 		case ch == 'g':
 			if cmd.global {
-				return p.fail("multiple `g' options to `s' command")
+				p.fail("multiple `g' options to `s' command")
 			}
 			cmd.global = true
 		case ch == 'p':
@@ -163,36 +160,31 @@ func (p *parser) substitution(cmd *sedCommand) error {
 			d.Lines = true
 		case ch >= '0' && ch <= '9':
 			if cmd.nth = p.number(); cmd.nth == 0 {
-				return p.fail("number option to `s' command may not be zero")
+				p.fail("number option to `s' command may not be zero")
 			}
 			continue
 		case ch == 'e':
-			return p.fail("the flag e is not available in this sandbox")
+			p.fail("the flag e is not available in this sandbox")
 		case ch == 'w':
 			p.at++
-			var err error
-			if cmd.file, err = p.s.output(p.word("\n")); err != nil {
-				return err
-			}
-			return p.finishSubstitution(cmd, expr, replacement, d)
+			cmd.file = p.s.output(p.word("\n"))
+			p.finishSubstitution(cmd, expr, replacement, d)
+			return
 		default:
 			if ch != 0 && strings.IndexByte(" \t\n;}#", ch) < 0 {
 				p.at++
-				return p.fail("unknown option to `s'")
+				p.fail("unknown option to `s'")
 			}
-			if err := p.end(); err != nil {
-				return err
-			}
-			return p.finishSubstitution(cmd, expr, replacement, d)
+			p.end()
+			p.finishSubstitution(cmd, expr, replacement, d)
+			return
 		}
 		p.at++
 	}
 }
 
-func (p *parser) finishSubstitution(cmd *sedCommand, expr, replacement string, d regex.Dialect) (err error) {
-	if cmd.expr, err = p.compile(expr, d); err != nil {
-		return err
-	}
+func (p *parser) finishSubstitution(cmd *sedCommand, expr, replacement string, d regex.Dialect) {
+	cmd.expr = p.compile(expr, d)
 	groups := strings.Count(strings.ReplaceAll(expr, `\\`, ""), "(") // at least as many as there are
 	if cmd.parts = parts(replacement); cmd.expr != nil {
 		if n := regex.GroupCount(cmd.expr); n >= 0 {
@@ -200,11 +192,10 @@ func (p *parser) finishSubstitution(cmd *sedCommand, expr, replacement string, d
 		}
 		for _, part := range cmd.parts {
 			if part.group > groups {
-				return p.fail("invalid reference \\%d on `s' command's RHS", part.group)
+				p.fail("invalid reference \\%d on `s' command's RHS", part.group)
 			}
 		}
 	}
-	return nil
 }
 
 // parts splits a replacement.
@@ -242,11 +233,4 @@ func parts(s string) (parts []part) {
 	}
 	flush()
 	return parts
-}
-
-// errSedLabel is a jump to a label that is not there.
-type errSedLabel string
-
-func (e errSedLabel) Error() string {
-	return fmt.Sprintf("can't find label for jump to `%s'", string(e))
 }

@@ -96,18 +96,18 @@ func (s *editor) isLast() bool {
 }
 
 // output returns the file that w writes to.
-func (s *editor) output(name string) (*bufio.Writer, error) {
+func (s *editor) output(name string) *bufio.Writer {
 	if name == "/dev/stdout" {
-		return s.c.Out, nil
+		return s.c.Out
 	}
 	if w := s.files[name]; w != nil {
-		return w, nil
+		return w
 	}
 	f, err := s.c.Create(name)
 	if err != nil {
-		return nil, fmt.Errorf("couldn't open file %s: %s", name, command.Text(err))
+		s.c.Exit(1, "couldn't open file %s: %s", name, command.Text(err))
 	}
 	s.c.Files = append(s.c.Files, f)
 	s.files[name] = command.NewWriter(f)
-	return s.files[name], nil
+	return s.files[name]
 }

@@ -24,21 +24,17 @@ type parser struct {
 	jumps  map[int]string
 }
 
-// sedError is a mistake in a script.
-type sedError struct{ where, what string }
-
-func (e *sedError) Error() string { return e.where + ": " + e.what }
-
-func (p *parser) fail(format string, args ...any) error {
+// fail ends sed with a mistake in the script.
+func (p *parser) fail(format string, args ...any) {
 	where := fmt.Sprintf("%s, char %d", p.name, p.at)
 	if strings.HasPrefix(p.name, "file ") {
 		where = fmt.Sprintf("%s line %d", p.name, 1+strings.Count(p.src[:min(p.at, len(p.src))], "\n"))
 	}
-	return &sedError{where, fmt.Sprintf(format, args...)}
+	p.s.c.Exit(1, "%s: %s", where, fmt.Sprintf(format, args...))
 }
 
 // parse parses all pieces. A text or a group may go on in the next one.
-func (p *parser) parse(sources []sedSource) error {
+func (p *parser) parse(sources []sedSource) {
 	p.labels, p.jumps = map[string]int{}, map[int]string{}
 	for i := 0; i < len(sources); i++ {
 		p.src, p.name, p.at = sources[i].text, sources[i].name, 0
@@ -50,13 +46,11 @@ func (p *parser) parse(sources []sedSource) error {
 		if i == 0 && (p.src == "#n" || strings.HasPrefix(p.src, "#n\n")) {
 			p.s.quiet = true
 		}
-		if err := p.commands(); err != nil {
-			return err
-		}
+		p.commands()
 	}
 	if len(p.blocks) > 0 {
 		p.name, p.at = "-e expression #1", 0
-		return p.fail("unmatched `{'")
+		p.fail("unmatched `{'")
 	}
 	for i, label := range p.jumps {
 		target, ok := p.labels[label]
@@ -64,11 +58,10 @@ func (p *parser) parse(sources []sedSource) error {
 		case label == "":
 			target = len(p.s.script)
 		case !ok:
-			return errSedLabel(label)
+			p.s.c.Exit(4, "can't find label for jump to `%s'", label)
 		}
 		p.s.script[i].target = target
 	}
-	return nil
 }
 
 func (p *parser) peek() byte {
@@ -84,34 +77,27 @@ func (p *parser) spaces(set string) {
 	}
 }
 
-func (p *parser) commands() error {
+func (p *parser) commands() {
 	for {
 		p.spaces(" \t\n;")
 		if p.at >= len(p.src) {
-			return nil
+			return
 		}
 		if len(p.s.script) >= maxSedCommands {
-			return p.fail("script is too long")
+			p.fail("script is too long")
 		}
 		cmd := &sedCommand{}
-		var err error
-		if cmd.from, err = p.address(); err != nil {
-			return err
-		}
-		if cmd.from != nil {
+		if cmd.from = p.address(); cmd.from != nil {
 			p.spaces(" \t")
 			if p.peek() == ',' {
 				p.at++
 				p.spaces(" \t")
-				if cmd.to, err = p.address(); err != nil {
-					return err
-				}
-				if cmd.to == nil {
-					return p.fail("unexpected `,'")
+				if cmd.to = p.address(); cmd.to == nil {
+					p.fail("unexpected `,'")
 				}
 			}
 			if cmd.from.kind == 'n' && cmd.from.n == 0 && (cmd.to == nil || cmd.to.kind != '/') {
-				return p.fail("invalid usage of line address 0")
+				p.fail("invalid usage of line address 0")
 			}
 		}
 		p.spaces(" \t")
@@ -121,18 +107,16 @@ func (p *parser) commands() error {
 			p.spaces(" \t")
 		}
 		if p.at >= len(p.src) {
-			return p.fail("missing command")
+			p.fail("missing command")
 		}
 		cmd.name = p.src[p.at]
 		p.at++
-		if err := p.command(cmd); err != nil {
-			return err
-		}
+		p.command(cmd)
 	}
 }
 
 // address parses one address; nil if there is none.
-func (p *parser) address() (*address, error) {
+func (p *parser) address() *address {
 	ch := p.peek()
 	switch {
 	case ch >= '0' && ch <= '9':
@@ -141,7 +125,7 @@ func (p *parser) address() (*address, error) {
 			p.at++
 			a.kind, a.step = '~', p.number()
 		}
-		return a, nil
+		return a
 	case ch == '+' || ch == '~':
 		if p.at+1 < len(p.src) && p.src[p.at+1] >= '0' && p.src[p.at+1] <= '9' {
 			p.at++
@@ -149,11 +133,11 @@ func (p *parser) address() (*address, error) {
 			if ch == '~' {
 				kind = 'm'
 			}
-			return &address{kind: kind, n: p.number()}, nil
+			return &address{kind: kind, n: p.number()}
 		}
 	case ch == '$':
 		p.at++
-		return &address{kind: '$'}, nil
+		return &address{kind: '$'}
 	case ch == '/' || ch == '\\':
 		p.at++
 		if ch == '\\' {
@@ -163,28 +147,27 @@ func (p *parser) address() (*address, error) {
 		expr, ok := p.until(ch, true)
 		if !ok {
 			p.at = len(p.src)
-			return nil, p.fail("unterminated address regex")
+			p.fail("unterminated address regex")
 		}
 		d := regex.Dialect{Extended: p.s.extended, Escapes: true}
 		for ; p.peek() == 'I' || p.peek() == 'M'; p.at++ {
 			d.Fold, d.Lines = d.Fold || p.peek() == 'I', d.Lines || p.peek() == 'M'
 		}
-		re, err := p.compile(expr, d)
-		return &address{kind: '/', expr: re}, err
+		return &address{kind: '/', expr: p.compile(expr, d)}
 	}
-	return nil, nil
+	return nil
 }
 
 // compile compiles an expression; an empty one is nil, the last one used.
-func (p *parser) compile(expr string, d regex.Dialect) (regex.Pattern, error) {
+func (p *parser) compile(expr string, d regex.Dialect) regex.Pattern {
 	if expr == "" {
-		return nil, nil
+		return nil
 	}
 	re, err := d.Compile(expr)
 	if err != nil {
-		return nil, p.fail("%s", err)
+		p.fail("%s", err)
 	}
-	return re, nil
+	return re
 }
 
 func (p *parser) number() int {
@@ -255,7 +238,7 @@ func (p *parser) closes() bool {
 }
 
 // end checks that nothing follows a command.
-func (p *parser) end() error {
+func (p *parser) end() {
 	p.spaces(" \t")
 	switch p.peek() {
 	case '\n', ';':
@@ -263,9 +246,8 @@ func (p *parser) end() error {
 	case 0, '}', '#':
 	default:
 		p.at++
-		return p.fail("extra characters after command")
+		p.fail("extra characters after command")
 	}
-	return nil
 }
 
 // word reads a label or a file name.

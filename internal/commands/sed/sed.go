@@ -112,17 +112,8 @@ func Main(c *command.Call) int {
 		o.Args = o.Args[1:]
 	}
 	p := &parser{s: s}
-	if err := p.parse(source); err != nil {
-		var label errSedLabel
-		if errors.As(err, &label) {
-			return c.Die(4, "%s", err)
-		}
-		return c.Die(1, "%s", err)
-	}
-	s.names = o.Args
-	if len(s.names) == 0 {
-		s.names = []string{"-"}
-	}
+	p.parse(source)
+	s.names = o.Operands("-")
 	if err := s.run(); err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
 		return c.Die(4, "%s", command.Text(err))
 	}
