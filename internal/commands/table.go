@@ -84,7 +84,7 @@ var table = map[string]row{
 	"hostname":  {"", "Print the machine's name.", system.Hostname},
 	"nproc":     {"[OPTION]...", "Print the number of processors.", system.Nproc},
 	"whoami":    {"", "Print the user's name.", system.Whoami},
-	"id":        {"[OPTION]...", "Print the user's ids.", system.Id},
+	"id":        {"[OPTION]...", "Print the user's ids.", system.ID},
 	"clear":     {"[-x]", "Clear the terminal's screen.", system.Clear},
 	"tty":       {"[OPTION]...", "Tell that there is no terminal.", system.Tty},
 	"sync":      {"[FILE]...", "Accepted: files are in memory.", system.True},

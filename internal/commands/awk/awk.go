@@ -47,7 +47,7 @@ type run struct {
 	depth   int     // of calls
 
 	record  string
-	fields  []awkValue // from 1
+	fields  []value // from 1
 	nf      int
 	split   bool // fields are those of the record
 	stale   bool // the record is not that of the fields
@@ -65,23 +65,23 @@ type run struct {
 	steps   int
 	held    int64 // bytes of arrays, in part reserved
 	charged int64
-	ret     awkValue
+	ret     value
 	rtSet   bool
 }
 
 // Errors that change the flow of a program.
 var (
-	errAwkNext     = errors.New("next")
-	errAwkNextFile = errors.New("nextfile")
-	errAwkBreak    = errors.New("break")
-	errAwkContinue = errors.New("continue")
-	errAwkReturn   = errors.New("return")
+	errNext     = errors.New("next")
+	errNextFile = errors.New("nextfile")
+	errBreak    = errors.New("break")
+	errContinue = errors.New("continue")
+	errReturn   = errors.New("return")
 )
 
-// awkExit is the statement exit.
-type awkExit struct{ status int }
+// exitError is the statement exit.
+type exitError struct{ status int }
 
-func (*awkExit) Error() string { return "exit" }
+func (*exitError) Error() string { return "exit" }
 
 // Main is awk: it scans its input for patterns and processes what matches.
 func Main(c *command.Call) int {
@@ -142,11 +142,11 @@ func newRun(c *command.Call, prog *program, args []string) *run {
 	}
 	for _, e := range c.P.Env {
 		k, v, _ := strings.Cut(e, "=")
-		r.globals[varENVIRON].arr().set(k, awkValue{kind: input, s: v})
+		r.globals[varENVIRON].arr().set(k, value{kind: input, s: v})
 	}
 	argv := r.globals[varARGV].arr()
 	for i, a := range append([]string{"awk"}, args...) {
-		argv.set(fmt.Sprint(i), awkValue{kind: input, s: a})
+		argv.set(fmt.Sprint(i), value{kind: input, s: a})
 	}
 	r.globals[varPROCINFO].arr()
 	r.input = &inputs{r: r, next: 1}
@@ -155,29 +155,29 @@ func newRun(c *command.Call, prog *program, args []string) *run {
 
 // assignment performs "name=value", with the escapes of a string constant.
 func (r *run) assignment(arg string) bool {
-	name, value, ok := strings.Cut(arg, "=")
+	name, written, ok := strings.Cut(arg, "=")
 	if !ok || name == "" || name[0] >= '0' && name[0] <= '9' || strings.ContainsFunc(name, func(ch rune) bool { return ch > 127 || !regex.WordByte(byte(ch)) }) {
 		return false
 	}
 	var b strings.Builder
-	for i := 0; i < len(value); {
-		if value[i] == '\\' {
-			t, n := awkEscape(value[i:])
+	for i := 0; i < len(written); {
+		if written[i] == '\\' {
+			t, n := unescape(written[i:])
 			b.WriteString(t)
 			i += n
 			continue
 		}
-		b.WriteByte(value[i])
+		b.WriteByte(written[i])
 		i++
 	}
 	if slot, ok := r.prog.globals[name]; ok {
-		r.setGlobal(slot, awkValue{kind: input, s: b.String()})
+		r.setGlobal(slot, value{kind: input, s: b.String()})
 	}
 	return true
 }
 
 // setGlobal assigns to a global variable, and takes note of special ones.
-func (r *run) setGlobal(slot int, v awkValue) {
+func (r *run) setGlobal(slot int, v value) {
 	if slot == varNF {
 		r.setNF(int(v.num()))
 		return
@@ -201,7 +201,7 @@ func (r *run) setGlobal(slot int, v awkValue) {
 func (r *run) run() int {
 	err := r.main()
 	status := 0
-	var exit *awkExit
+	var exit *exitError
 	if errors.As(err, &exit) {
 		status, err = exit.status, nil
 	}
@@ -220,7 +220,7 @@ func (r *run) main() (err error) {
 			break
 		}
 	}
-	var exit *awkExit
+	var exit *exitError
 	if err == nil && (len(r.prog.rules) > 0 || len(r.prog.end) > 0) {
 		err = r.records()
 	}
@@ -229,7 +229,7 @@ func (r *run) main() (err error) {
 	}
 	for _, b := range r.prog.end {
 		if e := r.block(b); e != nil {
-			var again *awkExit
+			var again *exitError
 			if errors.As(e, &again) && exit != nil && again.status == 0 {
 				return exit
 			}
@@ -253,8 +253,8 @@ func (r *run) records() error {
 			}
 		}
 		switch err {
-		case nil, errAwkNext:
-		case errAwkNextFile:
+		case nil, errNext:
+		case errNextFile:
 			r.input.skip()
 		default:
 			return err

@@ -44,7 +44,7 @@ func (r *run) subscript(list []*node) (string, error) {
 }
 
 // eval evaluates an expression.
-func (r *run) eval(n *node) (awkValue, error) {
+func (r *run) eval(n *node) (value, error) {
 	switch n.op {
 	case "const":
 		return n.value, nil
@@ -54,7 +54,7 @@ func (r *run) eval(n *node) (awkValue, error) {
 		}
 		if n.slot == varNF {
 			if err := r.splitFields(); err != nil {
-				return awkValue{}, err
+				return value{}, err
 			}
 		}
 		return r.globals[n.slot].v, nil
@@ -67,17 +67,17 @@ func (r *run) eval(n *node) (awkValue, error) {
 	case "index":
 		key, err := r.subscript(n.list)
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		e, err := r.element(n.a, key)
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		return e.v, nil
 	case "group":
 		return r.eval(n.a)
 	case "regex":
-		return awkBool(n.expr.Match([]byte(r.line()))), nil
+		return boolean(n.expr.Match([]byte(r.line()))), nil
 	case "assign":
 		v, err := r.eval(n.b)
 		if err != nil {
@@ -90,7 +90,7 @@ func (r *run) eval(n *node) (awkValue, error) {
 		return r.logic(n)
 	case "in":
 		key, err := r.subscript(n.list)
-		return awkBool(r.cell(n.a).arr().has(key)), err
+		return boolean(r.cell(n.a).arr().has(key)), err
 	case "~", "!~":
 		return r.matches(n)
 	case "call":
@@ -104,7 +104,7 @@ func (r *run) eval(n *node) (awkValue, error) {
 }
 
 // logic evaluates what depends on its first operand: "?:", "&&", "||" and signs.
-func (r *run) logic(n *node) (awkValue, error) {
+func (r *run) logic(n *node) (value, error) {
 	v, err := r.eval(n.a)
 	switch {
 	case err != nil:
@@ -114,16 +114,16 @@ func (r *run) logic(n *node) (awkValue, error) {
 	case n.op == "?:":
 		return r.eval(n.c)
 	case n.text == "!":
-		return awkBool(!v.truth()), nil
+		return boolean(!v.truth()), nil
 	case n.text == "-":
 		return num(-v.num()), nil
 	case n.op == "unary":
 		return num(v.num()), nil
 	case v.truth() == (n.op == "||"):
-		return awkBool(v.truth()), nil
+		return boolean(v.truth()), nil
 	}
 	v, err = r.eval(n.b)
-	return awkBool(v.truth()), err
+	return boolean(v.truth()), err
 }
 
 func (r *run) element(array *node, key string) (*entry, error) {
@@ -134,7 +134,7 @@ func (r *run) element(array *node, key string) (*entry, error) {
 	return e, nil
 }
 
-func (r *run) binary(n *node) (awkValue, error) {
+func (r *run) binary(n *node) (value, error) {
 	a, err := r.eval(n.a)
 	if err != nil {
 		return a, err
@@ -153,27 +153,27 @@ func (r *run) binary(n *node) (awkValue, error) {
 	d := r.compare(a, b)
 	switch n.op {
 	case "<":
-		return awkBool(d < 0), nil
+		return boolean(d < 0), nil
 	case "<=":
-		return awkBool(d <= 0), nil
+		return boolean(d <= 0), nil
 	case "==":
-		return awkBool(d == 0), nil
+		return boolean(d == 0), nil
 	case "!=":
-		return awkBool(d != 0), nil
+		return boolean(d != 0), nil
 	case ">":
-		return awkBool(d > 0), nil
+		return boolean(d > 0), nil
 	}
-	return awkBool(d >= 0), nil
+	return boolean(d >= 0), nil
 }
 
-func (r *run) compare(a, b awkValue) int {
+func (r *run) compare(a, b value) int {
 	if a.numeric() && b.numeric() {
 		return compareFloat(a.num(), b.num())
 	}
 	return strings.Compare(a.str(r.convfmt), b.str(r.convfmt))
 }
 
-func arith(op string, a, b float64) (awkValue, error) {
+func arith(op string, a, b float64) (value, error) {
 	switch op {
 	case "+":
 		return num(a + b), nil
@@ -183,12 +183,12 @@ func arith(op string, a, b float64) (awkValue, error) {
 		return num(a * b), nil
 	case "/":
 		if b == 0 {
-			return awkValue{}, errors.New("division by zero")
+			return value{}, errors.New("division by zero")
 		}
 		return num(a / b), nil
 	case "%":
 		if b == 0 {
-			return awkValue{}, errors.New("division by zero in %")
+			return value{}, errors.New("division by zero in %")
 		}
 		return num(math.Mod(a, b)), nil
 	}
@@ -196,7 +196,7 @@ func arith(op string, a, b float64) (awkValue, error) {
 }
 
 // matches is "~" and "!~".
-func (r *run) matches(n *node) (awkValue, error) {
+func (r *run) matches(n *node) (value, error) {
 	v, err := r.eval(n.a)
 	if err != nil {
 		return v, err
@@ -205,7 +205,7 @@ func (r *run) matches(n *node) (awkValue, error) {
 	if err != nil {
 		return v, err
 	}
-	return awkBool(p.Match([]byte(v.str(r.convfmt))) == (n.op == "~")), nil
+	return boolean(p.Match([]byte(v.str(r.convfmt))) == (n.op == "~")), nil
 }
 
 // pattern is an expression used as a regular one.
@@ -221,7 +221,7 @@ func (r *run) pattern(n *node) (regex.Pattern, error) {
 }
 
 // assign sets a variable, an element or a field.
-func (r *run) assign(n *node, v awkValue) error {
+func (r *run) assign(n *node, v value) error {
 	switch n.op {
 	case "var":
 		if n.local {
@@ -255,20 +255,20 @@ func (r *run) assign(n *node, v awkValue) error {
 }
 
 // update is x += y, ++x and x++.
-func (r *run) update(n *node) (awkValue, error) {
+func (r *run) update(n *node) (value, error) {
 	// An element is found once, so that a subscript with an effect has it once.
 	if n.a.op == "index" {
 		key, err := r.subscript(n.a.list)
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		by, op, err := r.operand(n)
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		e, err := r.element(n.a.a, key)
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		old := e.v.num()
 		v, err := arith(op, old, by)
@@ -280,7 +280,7 @@ func (r *run) update(n *node) (awkValue, error) {
 	}
 	by, op, err := r.operand(n)
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	target := n.a
 	if target.op == "field" {
@@ -314,16 +314,16 @@ func (r *run) operand(n *node) (by float64, op string, err error) {
 }
 
 // call calls a function of the program. Arrays are passed by reference.
-func (r *run) call(n *node) (awkValue, error) {
+func (r *run) call(n *node) (value, error) {
 	if len(n.list) > len(n.fn.params) {
-		return awkValue{}, fmt.Errorf("function %s called with more arguments than it has", n.fn.name)
+		return value{}, fmt.Errorf("function %s called with more arguments than it has", n.fn.name)
 	}
 	if r.depth++; r.depth > calls {
-		return awkValue{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, calls)
+		return value{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, calls)
 	}
 	defer func() { r.depth-- }()
 	if err := r.tick(); err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	frame := make([]*cell, len(n.fn.params))
 	for i := range frame {
@@ -348,12 +348,12 @@ func (r *run) call(n *node) (awkValue, error) {
 		frame[i].v = v
 	}
 	saved := r.frame
-	r.frame, r.ret = frame, awkValue{}
+	r.frame, r.ret = frame, value{}
 	err := r.block(n.fn.body)
 	r.frame = saved
 	v := r.ret
-	r.ret = awkValue{}
-	if err == errAwkReturn {
+	r.ret = value{}
+	if err == errReturn {
 		err = nil
 	}
 	return v, err

@@ -101,7 +101,7 @@ func (p *parser) comparison() *node {
 
 // optional is the variable that getline may name.
 func (p *parser) optional() *node {
-	if p.is("$") || p.tok.kind == awkName {
+	if p.is("$") || p.tok.kind == identifier {
 		return p.postfix(true)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (p *parser) optional() *node {
 // starts reports whether an operand begins here, for concatenation.
 func (p *parser) starts() bool {
 	switch p.tok.kind {
-	case number, awkString, awkRegex, awkName, call, builtin:
+	case number, stringLiteral, regexLiteral, identifier, call, builtin:
 		return true
 	}
 	return p.is("$", "!", "(", "-", "+", "++", "--")
@@ -187,11 +187,11 @@ func (p *parser) primary() *node {
 		n.op, n.value = "const", constant(p.tok.text)
 		p.advance()
 		return n
-	case awkString:
+	case stringLiteral:
 		n.op, n.value = "const", str(p.tok.text)
 		p.advance()
 		return n
-	case awkRegex:
+	case regexLiteral:
 		re, err := regex.Dialect{Extended: true, Escapes: true}.Compile(p.tok.text)
 		if err != nil {
 			p.fail("regular expression compile failed (%s)\n%s", err, p.tok.text)
@@ -199,7 +199,7 @@ func (p *parser) primary() *node {
 		n.op, n.expr = "regex", re
 		p.advance()
 		return n
-	case awkName:
+	case identifier:
 		v := p.variable()
 		if p.accept("[") {
 			n.op, n.a, n.list = "index", v, p.group("]")
@@ -317,11 +317,11 @@ func (p *parser) simple() *node {
 		n.list = p.exprs(")")
 		p.noGT = true
 		p.expect(")")
-		if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != newline && p.tok.kind != eOF {
+		if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != newline && p.tok.kind != endOfInput {
 			p.tok, p.lex = save, lex
 			n.list = p.exprs("")
 		}
-	} else if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != newline && p.tok.kind != eOF {
+	} else if !p.is(">", ">>", "|", ";", "}") && p.tok.kind != newline && p.tok.kind != endOfInput {
 		n.list = p.exprs("")
 	}
 	if p.is(">", ">>", "|") {
@@ -349,7 +349,7 @@ func (p *parser) exprs(end string) (list []*node) {
 
 // variable reads a name.
 func (p *parser) variable() *node {
-	if p.tok.kind != awkName {
+	if p.tok.kind != identifier {
 		p.fail("syntax error at or near %s", p.near())
 	}
 	n := &node{op: "var", text: p.tok.text, line: p.tok.line}
@@ -363,7 +363,7 @@ func (p *parser) variable() *node {
 }
 
 // number is a constant.
-func constant(text string) awkValue {
+func constant(text string) value {
 	if len(text) > 2 && text[1]|32 == 'x' {
 		n, _ := strconv.ParseUint(text[2:], 16, 64)
 		return num(float64(n))

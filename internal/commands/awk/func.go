@@ -17,20 +17,20 @@ import (
 // builtinFunction is a function of awk itself.
 type builtinFunction struct {
 	least, most int // arguments; most -1: any number
-	run         func(*run, []*node) (awkValue, error)
+	run         func(*run, []*node) (value, error)
 }
 
 var functions map[string]builtinFunction
 
 func init() {
 	number := func(f func(float64) float64) builtinFunction {
-		return builtinFunction{1, 1, func(r *run, args []*node) (awkValue, error) {
+		return builtinFunction{1, 1, func(r *run, args []*node) (value, error) {
 			v, err := r.eval(args[0])
 			return num(f(v.num())), err
 		}}
 	}
 	bits := func(f func(a, b uint64) uint64) builtinFunction {
-		return builtinFunction{2, -1, func(r *run, args []*node) (awkValue, error) {
+		return builtinFunction{2, -1, func(r *run, args []*node) (value, error) {
 			v, err := r.eval(args[0])
 			n := uint64(v.num())
 			for _, a := range args[1:] {
@@ -43,7 +43,7 @@ func init() {
 		}}
 	}
 	mapped := func(f func(string) string) builtinFunction {
-		return builtinFunction{1, 1, func(r *run, args []*node) (awkValue, error) {
+		return builtinFunction{1, 1, func(r *run, args []*node) (value, error) {
 			v, err := r.eval(args[0])
 			return str(f(v.str(r.convfmt))), err
 		}}
@@ -59,7 +59,7 @@ func init() {
 		"atan2": {2, 2, atan2}, "rand": {0, 0, rand}, "srand": {0, 1, srand},
 		"length": {0, 1, length}, "substr": {2, 3, substr}, "index": {2, 2, index},
 		"split": {2, 4, split}, "match": {2, 3, match}, "sub": {2, 3, sub}, "gsub": {2, 3, gsub},
-		"gensub": {3, 4, gensub}, "sprintf": {1, -1, sprintfCall}, "close": {1, 2, awkClose},
+		"gensub": {3, 4, gensub}, "sprintf": {1, -1, sprintfCall}, "close": {1, 2, closeStream},
 		"system": {1, 1, system}, "fflush": {0, 1, flush}, "systime": {0, 0, systime},
 		"strftime": {0, 3, strftime}, "mktime": {1, 2, mktime}, "asort": {1, 3, asort},
 		"asorti": {1, 3, asorti}, "strtonum": {1, 1, strtonum}, "typeof": {1, 1, typeof}, "isarray": {1, 1, isArray},
@@ -89,7 +89,7 @@ func (r *run) strs(args ...*node) (list []string, err error) {
 	return list, nil
 }
 
-func atan2(r *run, args []*node) (awkValue, error) {
+func atan2(r *run, args []*node) (value, error) {
 	a, err := r.eval(args[0])
 	if err != nil {
 		return a, err
@@ -98,9 +98,9 @@ func atan2(r *run, args []*node) (awkValue, error) {
 	return num(math.Atan2(a.num(), b.num())), err
 }
 
-func rand(r *run, _ []*node) (awkValue, error) { return num(r.random.next()), nil }
+func rand(r *run, _ []*node) (value, error) { return num(r.random.next()), nil }
 
-func srand(r *run, args []*node) (awkValue, error) {
+func srand(r *run, args []*node) (value, error) {
 	old, seed := r.seed, float64(time.Now().Unix())
 	if len(args) > 0 {
 		v, err := r.eval(args[0])
@@ -121,18 +121,18 @@ func (r *run) array(n *node) (*array, error) {
 	return r.cell(n).arr(), nil
 }
 
-func awkClose(r *run, args []*node) (awkValue, error) {
+func closeStream(r *run, args []*node) (value, error) {
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	return num(float64(r.closeStream(s[0]))), nil
 }
 
-func system(r *run, args []*node) (awkValue, error) {
+func system(r *run, args []*node) (value, error) {
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	p, err := r.shell(s[0], nil)
 	if err != nil {
@@ -140,21 +140,21 @@ func system(r *run, args []*node) (awkValue, error) {
 	}
 	status, ok := r.c.Wait(r.c.Ctx, p)
 	if !ok {
-		return awkValue{}, command.ErrStopped
+		return value{}, command.ErrStopped
 	}
 	return num(float64(status.Code())), nil
 }
 
-func flush(r *run, args []*node) (awkValue, error) {
+func flush(r *run, args []*node) (value, error) {
 	r.flush()
 	return num(0), nil
 }
 
-func systime(*run, []*node) (awkValue, error) {
+func systime(*run, []*node) (value, error) {
 	return num(float64(time.Now().Unix())), nil
 }
 
-func strftime(r *run, args []*node) (awkValue, error) {
+func strftime(r *run, args []*node) (value, error) {
 	format, at, utc := "%a %b %e %H:%M:%S %Z %Y", time.Now(), false
 	for i, a := range args {
 		v, err := r.eval(a)
@@ -176,10 +176,10 @@ func strftime(r *run, args []*node) (awkValue, error) {
 	return str(calendar.Format(format, at)), nil
 }
 
-func mktime(r *run, args []*node) (awkValue, error) {
+func mktime(r *run, args []*node) (value, error) {
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	var n [6]int
 	if got, _ := fmt.Sscan(s[0], &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]); got < 6 {
@@ -188,21 +188,21 @@ func mktime(r *run, args []*node) (awkValue, error) {
 	return num(float64(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, r.c.Zone()).Unix())), nil
 }
 
-func asort(r *run, args []*node) (awkValue, error)  { return r.asort(args, false) }
-func asorti(r *run, args []*node) (awkValue, error) { return r.asort(args, true) }
+func asort(r *run, args []*node) (value, error)  { return r.asort(args, false) }
+func asorti(r *run, args []*node) (value, error) { return r.asort(args, true) }
 
-func (r *run) asort(args []*node, index bool) (awkValue, error) {
+func (r *run) asort(args []*node, index bool) (value, error) {
 	from, err := r.array(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	to := from
 	if len(args) > 1 {
 		if to, err = r.array(args[1]); err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 	}
-	var values []awkValue
+	var values []value
 	for _, k := range from.list() {
 		if index {
 			values = append(values, str(k))
@@ -210,7 +210,7 @@ func (r *run) asort(args []*node, index bool) (awkValue, error) {
 			values = append(values, from.m[k].v)
 		}
 	}
-	slices.SortStableFunc(values, func(a, b awkValue) int {
+	slices.SortStableFunc(values, func(a, b value) int {
 		if x, y := a.numeric(), b.numeric(); x && y {
 			return compareFloat(a.num(), b.num())
 		} else if x != y { // numbers first
@@ -228,7 +228,7 @@ func (r *run) asort(args []*node, index bool) (awkValue, error) {
 	return num(float64(len(values))), nil
 }
 
-func strtonum(r *run, args []*node) (awkValue, error) {
+func strtonum(r *run, args []*node) (value, error) {
 	v, err := r.eval(args[0])
 	if err != nil || v.kind == numeric {
 		return v, err
@@ -242,7 +242,7 @@ func strtonum(r *run, args []*node) (awkValue, error) {
 	return num(v.num()), nil
 }
 
-func typeof(r *run, args []*node) (awkValue, error) {
+func typeof(r *run, args []*node) (value, error) {
 	if args[0].op == "var" && r.cell(args[0]).array != nil {
 		return str("array"), nil
 	}
@@ -258,6 +258,6 @@ func typeof(r *run, args []*node) (awkValue, error) {
 	return str("string"), err
 }
 
-func isArray(r *run, args []*node) (awkValue, error) {
-	return awkBool(args[0].op == "var" && r.cell(args[0]).array != nil), nil
+func isArray(r *run, args []*node) (value, error) {
+	return boolean(args[0].op == "var" && r.cell(args[0]).array != nil), nil
 }

@@ -139,7 +139,7 @@ func (r *run) print(n *node) error {
 		return err
 	}
 	out := r.c.Out
-	values := make([]awkValue, 0, 8)
+	values := make([]value, 0, 8)
 	for _, e := range n.list {
 		v, err := r.eval(e)
 		if err != nil {
@@ -186,9 +186,9 @@ func (r *run) print(n *node) error {
 }
 
 // getline reads a record in one of its forms.
-func (r *run) getline(n *node) (awkValue, error) {
+func (r *run) getline(n *node) (value, error) {
 	if err := r.tick(); err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	var s string
 	var ok bool
@@ -208,7 +208,7 @@ func (r *run) getline(n *node) (awkValue, error) {
 			return num(-1), nil
 		}
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		if s, ok, err = in.record(r); err == nil && ok && n.text == "|" {
 			r.globals[varNR].v = num(r.globals[varNR].v.num() + 1)
@@ -216,13 +216,13 @@ func (r *run) getline(n *node) (awkValue, error) {
 	}
 	switch {
 	case errors.Is(err, command.ErrStopped):
-		return awkValue{}, err
+		return value{}, err
 	case err != nil:
 		return num(-1), nil
 	case !ok:
 		return num(0), nil
 	case n.b != nil:
-		return num(1), r.assign(n.b, awkValue{kind: input, s: s})
+		return num(1), r.assign(n.b, value{kind: input, s: s})
 	}
 	r.setRecord(s)
 	return num(1), nil

@@ -10,12 +10,12 @@ import (
 
 // Kinds of awk's tokens.
 const (
-	eOF = iota
+	endOfInput = iota
 	newline
 	number
-	awkString
-	awkRegex
-	awkName
+	stringLiteral
+	regexLiteral
+	identifier
 	call // a name right before "("
 	builtin
 	word // a keyword
@@ -59,7 +59,7 @@ func (l *lexer) token(kind int, text string) token {
 // regexAllowed reports whether a "/" here begins an expression.
 func (l *lexer) regexAllowed() bool {
 	switch l.last.kind {
-	case number, awkString, awkRegex, awkName, builtin:
+	case number, stringLiteral, regexLiteral, identifier, builtin:
 		return false
 	case punct:
 		return l.last.text != ")" && l.last.text != "]" && l.last.text != "$" && l.last.text != "++" && l.last.text != "--"
@@ -124,7 +124,7 @@ func (l *lexer) next() (token, error) {
 			return token{}, &mistake{l.line, fmt.Sprintf("unexpected character '%c'", ch)}
 		}
 	}
-	return l.token(eOF, "end of program"), nil
+	return l.token(endOfInput, "end of program"), nil
 }
 
 func (l *lexer) name() token {
@@ -141,7 +141,7 @@ func (l *lexer) name() token {
 	case l.at < len(l.src) && l.src[l.at] == '(':
 		return l.token(call, name)
 	}
-	return l.token(awkName, name)
+	return l.token(identifier, name)
 }
 
 func (l *lexer) str() (token, error) {
@@ -156,7 +156,7 @@ func (l *lexer) str() (token, error) {
 				l.line++
 				continue
 			}
-			text, n := awkEscape(l.src[l.at:])
+			text, n := unescape(l.src[l.at:])
 			b.WriteString(text)
 			l.at += n
 		default:
@@ -168,12 +168,12 @@ func (l *lexer) str() (token, error) {
 		return token{}, &mistake{l.line, "runaway string constant"}
 	}
 	l.at++
-	return l.token(awkString, b.String()), nil
+	return l.token(stringLiteral, b.String()), nil
 }
 
-// awkEscape reads an escape of a string. Those that mean nothing stay, so that
+// unescape reads an escape of a string. Those that mean nothing stay, so that
 // "\." works as an expression.
-func awkEscape(s string) (string, int) {
+func unescape(s string) (string, int) {
 	if len(s) > 1 && s[1] == '/' {
 		return "/", 2
 	}
@@ -219,7 +219,7 @@ func (l *lexer) regex() (token, error) {
 			inBracket = false
 		case ch == '/' && !inBracket:
 			l.at++
-			return l.token(awkRegex, b.String()), nil
+			return l.token(regexLiteral, b.String()), nil
 		}
 		b.WriteByte(ch)
 	}

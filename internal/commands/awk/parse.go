@@ -112,7 +112,7 @@ func (p *parser) global(name string) int {
 }
 
 func (p *parser) program() {
-	for p.ends(); p.tok.kind != eOF; p.ends() {
+	for p.ends(); p.tok.kind != endOfInput; p.ends() {
 		switch {
 		case p.accept("BEGIN"):
 			p.prog.begin = append(p.prog.begin, p.block())
@@ -148,7 +148,7 @@ func (p *parser) named(name string) *function {
 }
 
 func (p *parser) function() {
-	if p.tok.kind != awkName && p.tok.kind != call {
+	if p.tok.kind != identifier && p.tok.kind != call {
 		p.fail("syntax error at or near %s", p.near())
 	}
 	f := p.named(p.tok.text)
@@ -159,7 +159,7 @@ func (p *parser) function() {
 	p.advance()
 	p.expect("(")
 	for !p.is(")") {
-		if p.tok.kind != awkName {
+		if p.tok.kind != identifier {
 			p.fail("syntax error at or near %s", p.near())
 		}
 		f.params = append(f.params, p.tok.text)
@@ -185,7 +185,7 @@ func (p *parser) block() []*node {
 }
 
 func (p *parser) statements() (list []*node) {
-	for p.ends(); !p.is("}") && p.tok.kind != eOF; p.ends() {
+	for p.ends(); !p.is("}") && p.tok.kind != endOfInput; p.ends() {
 		list = append(list, p.statement())
 	}
 	return list
@@ -207,7 +207,7 @@ func (p *parser) body() []*node {
 // end ends a simple statement.
 func (p *parser) end() {
 	switch {
-	case p.is("}") || p.tok.kind == eOF:
+	case p.is("}") || p.tok.kind == endOfInput:
 	case p.is(";") || p.tok.kind == newline:
 		p.advance()
 	default:
@@ -267,7 +267,7 @@ func (p *parser) statement() *node {
 			p.fail("return outside function body")
 		}
 		p.advance()
-		if !p.is(";", "}") && p.tok.kind != newline && p.tok.kind != eOF {
+		if !p.is(";", "}") && p.tok.kind != newline && p.tok.kind != endOfInput {
 			n.a = p.expr()
 		}
 		p.end()
@@ -309,10 +309,10 @@ func (p *parser) choice(n *node) {
 func (p *parser) forLoop(n *node) {
 	n.op = "for"
 	p.expect("(")
-	if p.tok.kind == awkName {
+	if p.tok.kind == identifier {
 		save, lex := p.tok, p.lex
 		name := p.variable()
-		if p.accept("in") && p.tok.kind == awkName {
+		if p.accept("in") && p.tok.kind == identifier {
 			array := p.variable()
 			if p.accept(")") {
 				n.op, n.a, n.b, n.body = "forin", name, array, p.body()

@@ -24,8 +24,8 @@ func (r *run) splitFields() error {
 }
 
 // cut splits a string at a separator as FS does and appends the parts to out.
-func (r *run) cut(s, fs string, expr regex.Pattern, paragraph bool, out []awkValue) ([]awkValue, error) {
-	add := func(part string) { out = append(out, awkValue{kind: input, s: part}) }
+func (r *run) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value) ([]value, error) {
+	add := func(part string) { out = append(out, value{kind: input, s: part}) }
 	switch {
 	case fs == " ":
 		for i := 0; i < len(s); {
@@ -86,7 +86,7 @@ func (r *run) setNF(n int) {
 	r.splitFields()
 	n = max(0, min(n, maxFields))
 	for len(r.fields) < n {
-		r.fields = append(r.fields, awkValue{})
+		r.fields = append(r.fields, value{})
 	}
 	clear(r.fields[n:])
 	r.fields = r.fields[:n]
@@ -109,20 +109,20 @@ func (r *run) line() string {
 	return r.record
 }
 
-func (r *run) field(n int) (awkValue, error) {
+func (r *run) field(n int) (value, error) {
 	switch {
 	case n < 0:
-		return awkValue{}, fmt.Errorf("negative field index $%d", n)
+		return value{}, fmt.Errorf("negative field index $%d", n)
 	case n == 0:
-		return awkValue{kind: input, s: r.line()}, nil
+		return value{kind: input, s: r.line()}, nil
 	}
 	if err := r.splitFields(); err != nil || n > len(r.fields) {
-		return awkValue{kind: input}, err
+		return value{kind: input}, err
 	}
 	return r.fields[n-1], nil
 }
 
-func (r *run) setField(n int, v awkValue) error {
+func (r *run) setField(n int, v value) error {
 	switch {
 	case n < 0 || n > maxFields:
 		return fmt.Errorf("invalid field index $%d", n)
@@ -137,7 +137,7 @@ func (r *run) setField(n int, v awkValue) error {
 		r.setNF(n)
 	}
 	if v.kind == numeric {
-		v = awkValue{kind: numeric, n: v.n}
+		v = value{kind: numeric, n: v.n}
 	}
 	r.fields[n-1], r.stale = v, true
 	return nil

@@ -50,18 +50,18 @@ func (r *run) statement(n *node) error {
 	case "switch":
 		return r.choose(n)
 	case "next":
-		return errAwkNext
+		return errNext
 	case "nextfile":
-		return errAwkNextFile
+		return errNextFile
 	case "break":
-		return errAwkBreak
+		return errBreak
 	case "continue":
-		return errAwkContinue
+		return errContinue
 	case "delete":
 		return r.remove(n)
 	}
 	// exit and return
-	v := awkValue{}
+	v := value{}
 	if n.a != nil {
 		var err error
 		if v, err = r.eval(n.a); err != nil {
@@ -70,9 +70,9 @@ func (r *run) statement(n *node) error {
 	}
 	if n.op == "return" {
 		r.ret = v
-		return errAwkReturn
+		return errReturn
 	}
-	return &awkExit{int(v.num()) & 0xff}
+	return &exitError{int(v.num()) & 0xff}
 }
 
 func (r *run) loop(n *node) error {
@@ -92,8 +92,8 @@ func (r *run) loop(n *node) error {
 			}
 		}
 		switch err := r.block(n.body); err {
-		case nil, errAwkContinue:
-		case errAwkBreak:
+		case nil, errContinue:
+		case errBreak:
 			return nil
 		default:
 			return err
@@ -117,12 +117,12 @@ func (r *run) forIn(n *node) error {
 		if err := r.tick(); err != nil {
 			return err
 		}
-		if err := r.assign(n.a, awkValue{kind: input, s: k}); err != nil {
+		if err := r.assign(n.a, value{kind: input, s: k}); err != nil {
 			return err
 		}
 		switch err := r.block(n.body); err {
-		case nil, errAwkContinue:
-		case errAwkBreak:
+		case nil, errContinue:
+		case errBreak:
 			return nil
 		default:
 			return err
@@ -187,7 +187,7 @@ func (r *run) choose(n *node) error {
 		return nil
 	}
 	for _, c := range n.list[at:] {
-		if err := r.block(c.body); err == errAwkBreak {
+		if err := r.block(c.body); err == errBreak {
 			return nil
 		} else if err != nil {
 			return err

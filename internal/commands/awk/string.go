@@ -9,7 +9,7 @@ import (
 	"coderunner/internal/commands/printf"
 )
 
-func length(r *run, args []*node) (awkValue, error) {
+func length(r *run, args []*node) (value, error) {
 	if len(args) == 0 {
 		return num(float64(utf8.RuneCountInString(r.line()))), nil
 	}
@@ -20,15 +20,15 @@ func length(r *run, args []*node) (awkValue, error) {
 	}
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	return num(float64(utf8.RuneCountInString(s[0]))), nil
 }
 
-func substr(r *run, args []*node) (awkValue, error) {
+func substr(r *run, args []*node) (value, error) {
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	from, err := r.eval(args[1])
 	if err != nil {
@@ -53,10 +53,10 @@ func substr(r *run, args []*node) (awkValue, error) {
 	return str(string([]rune(s[0])[lo-1 : hi-1])), nil
 }
 
-func index(r *run, args []*node) (awkValue, error) {
+func index(r *run, args []*node) (value, error) {
 	s, err := r.strs(args...)
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	at := strings.Index(s[0], s[1])
 	if at < 0 {
@@ -65,14 +65,14 @@ func index(r *run, args []*node) (awkValue, error) {
 	return num(float64(utf8.RuneCountInString(s[0][:at]) + 1)), nil
 }
 
-func split(r *run, args []*node) (awkValue, error) {
+func split(r *run, args []*node) (value, error) {
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	arr, err := r.array(args[1])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	fs, expr := r.fs, r.fsExpr
 	if len(args) > 2 {
@@ -81,33 +81,33 @@ func split(r *run, args []*node) (awkValue, error) {
 		} else {
 			sep, err := r.strs(args[2])
 			if err != nil {
-				return awkValue{}, err
+				return value{}, err
 			}
 			fs, expr = sep[0], nil
 		}
 	}
 	parts, err := r.cut(s[0], fs, expr, false, nil)
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	arr.clear()
 	for i, p := range parts {
 		if err := r.hold(int64(len(p.s)) + 128); err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		arr.set(strconv.Itoa(i+1), p)
 	}
 	return num(float64(len(parts))), nil
 }
 
-func match(r *run, args []*node) (awkValue, error) {
+func match(r *run, args []*node) (value, error) {
 	s, err := r.strs(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	p, err := r.pattern(args[1])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	start, length := 0, -1
 	found := p.FindAllSubmatchIndex([]byte(s[0]), 1)
@@ -119,31 +119,31 @@ func match(r *run, args []*node) (awkValue, error) {
 	if len(args) > 2 {
 		arr, err := r.array(args[2])
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		arr.clear()
 		for i := 0; found != nil && i < len(found[0]); i += 2 {
 			if m := found[0][i : i+2]; m[0] >= 0 {
-				arr.set(strconv.Itoa(i/2), awkValue{kind: input, s: s[0][m[0]:m[1]]})
+				arr.set(strconv.Itoa(i/2), value{kind: input, s: s[0][m[0]:m[1]]})
 			}
 		}
 	}
 	return num(float64(start)), nil
 }
 
-func sub(r *run, args []*node) (awkValue, error) { return r.replace(args, 1) }
+func sub(r *run, args []*node) (value, error) { return r.replace(args, 1) }
 
-func gsub(r *run, args []*node) (awkValue, error) { return r.replace(args, -1) }
+func gsub(r *run, args []*node) (value, error) { return r.replace(args, -1) }
 
 // replace is sub and gsub.
-func (r *run) replace(args []*node, n int) (awkValue, error) {
+func (r *run) replace(args []*node, n int) (value, error) {
 	p, err := r.pattern(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	with, err := r.strs(args[1])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	target := &node{op: "field", a: &node{op: "const"}}
 	if len(args) > 2 {
@@ -200,20 +200,20 @@ func (r *run) replaced(s []byte, found [][]int, with string, groups bool) (strin
 	return b.String(), nil
 }
 
-func gensub(r *run, args []*node) (awkValue, error) {
+func gensub(r *run, args []*node) (value, error) {
 	p, err := r.pattern(args[0])
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	s, err := r.strs(args[1:3]...)
 	if err != nil {
-		return awkValue{}, err
+		return value{}, err
 	}
 	subject := r.line()
 	if len(args) > 3 {
 		t, err := r.strs(args[3])
 		if err != nil {
-			return awkValue{}, err
+			return value{}, err
 		}
 		subject = t[0]
 	}
@@ -229,8 +229,8 @@ func gensub(r *run, args []*node) (awkValue, error) {
 	return str(out), err
 }
 
-func sprintfCall(r *run, args []*node) (awkValue, error) {
-	var values []awkValue
+func sprintfCall(r *run, args []*node) (value, error) {
+	var values []value
 	for _, a := range args {
 		v, err := r.eval(a)
 		if err != nil {
@@ -242,15 +242,15 @@ func sprintfCall(r *run, args []*node) (awkValue, error) {
 	return str(s), err
 }
 
-func (r *run) sprintf(values []awkValue) (string, error) {
+func (r *run) sprintf(values []value) (string, error) {
 	s := sprintf(values[0].str(r.convfmt), values[1:], r.convfmt)
 	return s, r.room(len(s))
 }
 
 // sprintf formats values; missing ones are empty.
-func sprintf(format string, values []awkValue, convfmt string) string {
+func sprintf(format string, values []value, convfmt string) string {
 	var b strings.Builder
-	take := func() (v awkValue) {
+	take := func() (v value) {
 		if len(values) > 0 {
 			v, values = values[0], values[1:]
 		}
@@ -291,7 +291,7 @@ func sprintf(format string, values []awkValue, convfmt string) string {
 }
 
 // convert formats one value.
-func convert(d printf.Directive, v awkValue, convfmt string) string {
+func convert(d printf.Directive, v value, convfmt string) string {
 	switch d.Verb {
 	case 's':
 		return d.FormatString(v.str(convfmt))

@@ -11,7 +11,7 @@ type node struct {
 	text    string
 	slot    int // of a variable: global, or local with local set
 	local   bool
-	value   awkValue
+	value   value
 	a, b, c *node
 	list    []*node
 	body    []*node

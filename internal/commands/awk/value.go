@@ -8,9 +8,9 @@ import (
 	"coderunner/internal/commands/printf"
 )
 
-// awkValue is a value of awk: a number, a string, or a string from the input
+// value is a value of awk: a number, a string, or a string from the input
 // that compares as a number if it looks like one.
-type awkValue struct {
+type value struct {
 	kind kind
 	n    float64
 	s    string
@@ -21,14 +21,14 @@ type kind byte
 const (
 	unset kind = iota
 	numeric
-	awkText
+	text
 	input // may look like a number
 )
 
-func num(n float64) awkValue { return awkValue{kind: numeric, n: n} }
-func str(s string) awkValue  { return awkValue{kind: awkText, s: s} }
+func num(n float64) value { return value{kind: numeric, n: n} }
+func str(s string) value  { return value{kind: text, s: s} }
 
-func awkBool(b bool) awkValue {
+func boolean(b bool) value {
 	if b {
 		return num(1)
 	}
@@ -36,7 +36,7 @@ func awkBool(b bool) awkValue {
 }
 
 // num is the value as a number.
-func (v awkValue) num() float64 {
+func (v value) num() float64 {
 	if v.kind == numeric {
 		return v.n
 	}
@@ -70,7 +70,7 @@ func number0(s string) float64 {
 }
 
 // numeric reports whether the value compares as a number.
-func (v awkValue) numeric() bool {
+func (v value) numeric() bool {
 	switch v.kind {
 	case numeric, unset:
 		return true
@@ -85,7 +85,7 @@ func (v awkValue) numeric() bool {
 }
 
 // str is the value as a string; format is CONVFMT or OFMT.
-func (v awkValue) str(format string) string {
+func (v value) str(format string) string {
 	if v.kind != numeric {
 		return v.s
 	}
@@ -101,10 +101,10 @@ func formatNumber(n float64, format string) string {
 	case format == "%.6g" && !math.IsInf(n, 0) && !math.IsNaN(n):
 		return printf.Directive{Verb: 'g', Width: -1, Precision: 6}.FormatFloat(n)
 	}
-	return sprintf(format, []awkValue{num(n)}, format)
+	return sprintf(format, []value{num(n)}, format)
 }
 
-func (v awkValue) truth() bool {
+func (v value) truth() bool {
 	switch {
 	case v.kind == numeric:
 		return v.n != 0
@@ -121,7 +121,7 @@ type array struct {
 }
 
 type entry struct {
-	v  awkValue
+	v  value
 	at int // in keys
 }
 
@@ -145,7 +145,7 @@ func (a *array) get(key string) (e *entry, made bool) {
 	return e, true
 }
 
-func (a *array) set(key string, v awkValue) {
+func (a *array) set(key string, v value) {
 	e, _ := a.get(key)
 	e.v = v
 }
@@ -165,7 +165,7 @@ func (a *array) clear() { a.m, a.keys = map[string]*entry{}, nil }
 
 // cell is a variable: a value, or an array once it is used as one.
 type cell struct {
-	v     awkValue
+	v     value
 	array *array
 	from  *cell // the caller's variable that an unset parameter stands for
 }

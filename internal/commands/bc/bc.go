@@ -18,33 +18,32 @@ type run struct {
 	at      int
 	vars    map[string]num
 	arrays  map[string]map[int]num
-	funcs   map[string]bcFunc
+	funcs   map[string]function
 	skip    bool // parse without effect
 	depth   int
 	steps   int
-	column  int
 	result  num // of return
 	library bool
 }
 
-type bcFunc struct {
+type function struct {
 	params, autos []string
 	body          int // where it begins in the tokens
 }
 
 var (
-	errBCBreak    = errors.New("break outside a for/while")
-	errBCContinue = errors.New("continue outside a for")
-	errBCReturn   = errors.New("return outside of a function.")
-	errBCQuit     = errors.New("quit")
+	errBreak    = errors.New("break outside a for/while")
+	errContinue = errors.New("continue outside a for")
+	errReturn   = errors.New("return outside of a function.")
+	errQuit     = errors.New("quit")
 )
 
 // Main is bc: it calculates with any precision.
 func Main(c *command.Call) int {
 	o := c.Parse("l,mathlib q,quiet s,standard w,warn i,interactive e,expression= !f,file=")
-	b := &run{c: c, vars: map[string]num{"scale": bcInt(0), "ibase": bcInt(10), "obase": bcInt(10)}, arrays: map[string]map[int]num{}, funcs: map[string]bcFunc{}}
+	b := &run{c: c, vars: map[string]num{"scale": integer(0), "ibase": integer(10), "obase": integer(10)}, arrays: map[string]map[int]num{}, funcs: map[string]function{}}
 	if b.library = o.On("l"); b.library {
-		b.vars["scale"] = bcInt(20)
+		b.vars["scale"] = integer(20)
 	}
 	in := io.Reader(c.Concat(append(o.Args, "-")))
 	if e := o.Values("e"); len(e) > 0 {
@@ -64,7 +63,7 @@ func Main(c *command.Call) int {
 		err := b.statement()
 		switch {
 		case err == nil:
-		case errors.Is(err, errBCQuit), errors.Is(err, command.ErrStopped):
+		case errors.Is(err, errQuit), errors.Is(err, command.ErrStopped):
 			return 0
 		default:
 			// The rest of the line is dropped.
@@ -151,12 +150,12 @@ func (b *run) accept(t string) bool {
 
 func (b *run) expect(t string) error {
 	if !b.accept(t) {
-		return errBCSyntax
+		return errSyntax
 	}
 	return nil
 }
 
-var errBCSyntax = errors.New("syntax error")
+var errSyntax = errors.New("syntax error")
 
 func (b *run) newlines() {
 	for b.accept("\n") {
@@ -178,10 +177,10 @@ func (b *run) enter() error {
 func (b *run) call(name string, args []num) (num, error) {
 	f, ok := b.funcs[name]
 	if !ok {
-		return bcInt(0), fmt.Errorf("Function %s not defined.", name)
+		return integer(0), fmt.Errorf("Function %s not defined.", name)
 	}
 	if len(args) != len(f.params) {
-		return bcInt(0), errors.New("Parameter number mismatch")
+		return integer(0), errors.New("Parameter number mismatch")
 	}
 	type saved struct {
 		v     num
@@ -193,14 +192,14 @@ func (b *run) call(name string, args []num) (num, error) {
 		if array, is := strings.CutSuffix(n, "[]"); is {
 			b.arrays[array] = map[int]num{}
 		} else {
-			b.vars[n] = bcInt(0)
+			b.vars[n] = integer(0)
 		}
 	}
 	for i, p := range f.params {
 		b.vars[p] = args[i]
 	}
 	at := b.at
-	b.at, b.result = f.body, bcInt(0)
+	b.at, b.result = f.body, integer(0)
 	err := b.block()
 	b.at = at
 	for n, s := range old {
@@ -210,10 +209,10 @@ func (b *run) call(name string, args []num) (num, error) {
 			delete(b.vars, n)
 		}
 	}
-	if errors.Is(err, errBCReturn) {
+	if errors.Is(err, errReturn) {
 		err = nil
 	}
 	v := b.result
-	b.result = bcInt(0)
+	b.result = integer(0)
 	return v, err
 }

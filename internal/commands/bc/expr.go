@@ -19,7 +19,7 @@ func (b *run) get(p place) num {
 		v = b.arrays[p.name][p.index]
 	}
 	if v.n == nil {
-		return bcInt(0)
+		return integer(0)
 	}
 	return v
 }
@@ -40,11 +40,11 @@ func (b *run) set(p place, v num) error {
 		if n < 0 || n > maxDigits {
 			return errors.New("scale must be between 0 and 65536")
 		}
-		v = bcInt(int64(n))
+		v = integer(int64(n))
 	case "ibase":
-		v = bcInt(int64(min(max(n, 2), 16)))
+		v = integer(int64(min(max(n, 2), 16)))
 	case "obase":
-		v = bcInt(int64(max(n, 2)))
+		v = integer(int64(max(n, 2)))
 	}
 	b.vars[p.name] = v
 	return nil
@@ -56,12 +56,12 @@ func (b *run) scale() int { return b.vars["scale"].int() }
 // value is not printed.
 func (b *run) expr() (v num, assigned bool, err error) {
 	if err := b.enter(); err != nil {
-		return bcInt(0), false, err
+		return integer(0), false, err
 	}
 	defer func() { b.depth-- }()
 	at := b.at
 	if p, ok, err := b.place(); err != nil {
-		return bcInt(0), false, err
+		return integer(0), false, err
 	} else if ok {
 		switch op := b.peek(); op {
 		case "=", "+=", "-=", "*=", "/=", "%=", "^=":
@@ -118,7 +118,7 @@ func (b *run) binary(level int) (num, error) {
 	if level == 2 { // "!" binds looser than comparisons
 		if b.accept("!") {
 			v, err := b.binary(2)
-			return bcInt(int64(command.Btoi(v.zero()))), err
+			return integer(int64(command.Btoi(v.zero()))), err
 		}
 		return b.binary(3)
 	}
@@ -147,9 +147,9 @@ func (b *run) binary(level int) (num, error) {
 
 func (b *run) apply(op string, x, y num) (num, error) {
 	if b.skip {
-		return bcInt(1), nil
+		return integer(1), nil
 	}
-	truth := func(ok bool) (num, error) { return bcInt(int64(command.Btoi(ok))), nil }
+	truth := func(ok bool) (num, error) { return integer(int64(command.Btoi(ok))), nil }
 	if x.n.BitLen()+y.n.BitLen() > 8*maxDigits {
 		return x, errors.New("the number is too large")
 	}
@@ -201,7 +201,7 @@ func (b *run) unary() (num, error) {
 // neg2 is neg, for the zero value too.
 func (x num) neg2() num {
 	if x.n == nil {
-		return bcInt(0)
+		return integer(0)
 	}
 	return x.neg()
 }
@@ -210,7 +210,7 @@ func (b *run) operand() (num, error) {
 	t := b.peek()
 	switch {
 	case t == "":
-		return bcInt(0), errBCSyntax
+		return integer(0), errSyntax
 	case t == "(":
 		b.at++
 		v, _, err := b.expr()
@@ -222,9 +222,9 @@ func (b *run) operand() (num, error) {
 		b.at++
 		p, ok, err := b.place()
 		if !ok || err != nil {
-			return bcInt(0), errBCSyntax
+			return integer(0), errSyntax
 		}
-		v := b.get(p).add(bcInt(map[string]int64{"++": 1, "--": -1}[t]))
+		v := b.get(p).add(integer(map[string]int64{"++": 1, "--": -1}[t]))
 		return v, b.set(p, v)
 	case t[0] >= '0' && t[0] <= '9' || t[0] == '.' || t[0] >= 'A' && t[0] <= 'F':
 		b.at++
@@ -233,7 +233,7 @@ func (b *run) operand() (num, error) {
 	at := b.at
 	p, ok, err := b.place()
 	if err != nil {
-		return bcInt(0), err
+		return integer(0), err
 	}
 	if !ok {
 		b.at = at
@@ -242,7 +242,7 @@ func (b *run) operand() (num, error) {
 	v := b.get(p)
 	for op, by := range map[string]int64{"++": 1, "--": -1} {
 		if b.accept(op) {
-			return v, b.set(p, v.add(bcInt(by)))
+			return v, b.set(p, v.add(integer(by)))
 		}
 	}
 	return v, nil
@@ -252,11 +252,11 @@ func (b *run) operand() (num, error) {
 func (b *run) function() (num, error) {
 	name := b.peek()
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
-		return bcInt(0), errBCSyntax
+		return integer(0), errSyntax
 	}
 	b.at++
 	if err := b.expect("("); err != nil {
-		return bcInt(0), err
+		return integer(0), err
 	}
 	var args []num
 	for b.peek() != ")" && b.at < len(b.src) {
@@ -269,7 +269,7 @@ func (b *run) function() (num, error) {
 		}
 	}
 	if err := b.expect(")"); err != nil || b.skip {
-		return bcInt(1), err
+		return integer(1), err
 	}
 	if _, own := b.funcs[name]; own || len(args) == 0 {
 		return b.call(name, args)
@@ -277,9 +277,9 @@ func (b *run) function() (num, error) {
 	x, scale := args[0], b.scale()
 	switch name {
 	case "length":
-		return bcInt(int64(max(x.scale, len(strings.TrimPrefix(x.n.String(), "-"))))), nil
+		return integer(int64(max(x.scale, len(strings.TrimPrefix(x.n.String(), "-"))))), nil
 	case "scale":
-		return bcInt(int64(x.scale)), nil
+		return integer(int64(x.scale)), nil
 	case "sqrt":
 		if x.n.Sign() < 0 {
 			return x, errors.New("Square root of a negative number")

@@ -14,7 +14,7 @@ type num struct {
 // maxDigits bounds the numbers of bc.
 const maxDigits = 1 << 16
 
-func bcInt(n int64) num { return num{big.NewInt(n), 0} }
+func integer(n int64) num { return num{big.NewInt(n), 0} }
 
 func tenTo(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
@@ -84,7 +84,7 @@ func (x num) pow(e, scale int) (num, bool) {
 		if n.zero() {
 			return n, false
 		}
-		return bcInt(1).div(n, scale), true
+		return integer(1).div(n, scale), true
 	}
 	return n.to(min(n.scale, max(scale, x.scale))), true
 }
@@ -122,8 +122,8 @@ func (x num) base(base int) string {
 		if base <= 16 {
 			return string("0123456789ABCDEF"[d])
 		}
-		width := len(bcInt(int64(base - 1)).String())
-		t := bcInt(d).String()
+		width := len(integer(int64(base - 1)).String())
+		t := integer(d).String()
 		return " " + strings.Repeat("0", width-len(t)) + t
 	}
 	whole, b := new(big.Int).Abs(x.to(0).n), big.NewInt(int64(base))
@@ -165,7 +165,7 @@ func parseBC(s string, base int) num {
 	if base == 10 && !strings.ContainsAny(s, "ABCDEF") {
 		n, ok := new(big.Int).SetString(digits, 10)
 		if !ok {
-			return bcInt(0)
+			return integer(0)
 		}
 		return num{n, len(part)}
 	}
@@ -194,14 +194,14 @@ func exp(x num, scale int) (num, bool) {
 		work = scale + 20
 	}
 	y := x.to(max(work, x.scale))
-	for y.cmp(bcInt(1)) > 0 || y.cmp(bcInt(-1)) < 0 {
-		y = y.div(bcInt(2), work+5)
+	for y.cmp(integer(1)) > 0 || y.cmp(integer(-1)) < 0 {
+		y = y.div(integer(2), work+5)
 		halvings++
 		work++
 	}
-	sum, term := bcInt(1), bcInt(1)
+	sum, term := integer(1), integer(1)
 	for i := int64(1); ; i++ {
-		term = term.mul(y, work).to(work).div(bcInt(i), work)
+		term = term.mul(y, work).to(work).div(integer(i), work)
 		if term.zero() {
 			break
 		}
@@ -215,20 +215,20 @@ func exp(x num, scale int) (num, bool) {
 
 func ln(x num, scale int) num {
 	if x.n.Sign() <= 0 {
-		return bcInt(-1).mul(num{tenTo(20), 0}, 0)
+		return integer(-1).mul(num{tenTo(20), 0}, 0)
 	}
 	work := scale + 20 + len(x.to(0).n.String())
-	factor := bcInt(2)
-	for x.cmp(bcInt(2)) >= 0 || x.cmp(num{big.NewInt(5), 1}) <= 0 {
+	factor := integer(2)
+	for x.cmp(integer(2)) >= 0 || x.cmp(num{big.NewInt(5), 1}) <= 0 {
 		x = x.sqrt(work + 10)
-		factor = factor.mul(bcInt(2), 0)
+		factor = factor.mul(integer(2), 0)
 	}
 	// ln x = 2 artanh((x-1)/(x+1))
-	y := x.add(bcInt(-1)).div(x.add(bcInt(1)), work)
+	y := x.add(integer(-1)).div(x.add(integer(1)), work)
 	square, sum, power := y.mul(y, work).to(work), y, y
 	for i := int64(3); ; i += 2 {
 		power = power.mul(square, work).to(work)
-		term := power.div(bcInt(i), work)
+		term := power.div(integer(i), work)
 		if term.zero() {
 			break
 		}
@@ -238,17 +238,17 @@ func ln(x num, scale int) num {
 }
 
 func atan(x num, scale int) num {
-	work, factor := scale+20, bcInt(1)
+	work, factor := scale+20, integer(1)
 	for x.cmp(num{big.NewInt(2), 1}) > 0 || x.cmp(num{big.NewInt(-2), 1}) < 0 {
 		// atan x = 2 atan(x / (1 + sqrt(1 + x²)))
-		root := bcInt(1).add(x.mul(x, work).to(work)).sqrt(work)
-		x = x.div(bcInt(1).add(root), work)
-		factor = factor.mul(bcInt(2), 0)
+		root := integer(1).add(x.mul(x, work).to(work)).sqrt(work)
+		x = x.div(integer(1).add(root), work)
+		factor = factor.mul(integer(2), 0)
 	}
 	square, sum, power := x.mul(x, work).to(work).neg(), x, x
 	for i := int64(3); ; i += 2 {
 		power = power.mul(square, work).to(work)
-		term := power.div(bcInt(i), work)
+		term := power.div(integer(i), work)
 		if term.zero() {
 			break
 		}
@@ -260,15 +260,15 @@ func atan(x num, scale int) num {
 // sin is the sine; the cosine is the sine of π/2 more.
 func sin(x num, scale int, cosine bool) num {
 	work := scale + 20 + len(x.to(0).n.String())
-	pi := atan(bcInt(1), work).mul(bcInt(4), work)
+	pi := atan(integer(1), work).mul(integer(4), work)
 	if cosine {
-		x = x.add(pi.div(bcInt(2), work))
+		x = x.add(pi.div(integer(2), work))
 	}
-	x = x.mod(pi.mul(bcInt(2), work), 0)
+	x = x.mod(pi.mul(integer(2), work), 0)
 	x = x.to(work)
 	square, sum, term := x.mul(x, work).to(work).neg(), x, x
 	for i := int64(2); ; i += 2 {
-		term = term.mul(square, work).to(work).div(bcInt(i*(i+1)), work)
+		term = term.mul(square, work).to(work).div(integer(i*(i+1)), work)
 		if term.zero() {
 			break
 		}

@@ -13,7 +13,7 @@ func (b *run) block() error {
 			return nil
 		}
 		if b.at >= len(b.src) {
-			return errBCSyntax
+			return errSyntax
 		}
 		if err := b.statement(); err != nil {
 			return err
@@ -53,10 +53,10 @@ func (b *run) statement() error {
 		if b.at++; b.skip {
 			return nil
 		}
-		return map[string]error{"break": errBCBreak, "continue": errBCContinue, "quit": errBCQuit, "halt": errBCQuit}[t]
+		return map[string]error{"break": errBreak, "continue": errContinue, "quit": errQuit, "halt": errQuit}[t]
 	case "return":
 		b.at++
-		v := bcInt(0)
+		v := integer(0)
 		if n := b.peek(); n != "\n" && n != ";" && n != "}" && n != "" {
 			var err error
 			if v, _, err = b.expr(); err != nil {
@@ -67,7 +67,7 @@ func (b *run) statement() error {
 			return nil
 		}
 		b.result = v
-		return errBCReturn
+		return errReturn
 	}
 	if t := b.peek(); strings.HasPrefix(t, `"`) {
 		b.at++
@@ -84,7 +84,7 @@ func (b *run) statement() error {
 	}
 	if err == nil {
 		if n := b.peek(); n != "\n" && n != ";" && n != "}" && n != "" && n != "else" {
-			err = errBCSyntax
+			err = errSyntax
 		}
 	}
 	return err
@@ -157,7 +157,7 @@ func (b *run) conditional() error {
 
 // optional evaluates the expression before end, which is 1 if there is none.
 func (b *run) optional(end string) (v num, err error) {
-	if v = bcInt(1); b.peek() != end {
+	if v = integer(1); b.peek() != end {
 		if v, _, err = b.expr(); err != nil {
 			return v, err
 		}
@@ -206,10 +206,10 @@ func (b *run) loop() error {
 		}
 		b.newlines()
 		switch err := b.statement(); {
-		case errors.Is(err, errBCBreak):
+		case errors.Is(err, errBreak):
 			b.at = body
 			return b.skipped()
-		case err != nil && !errors.Is(err, errBCContinue):
+		case err != nil && !errors.Is(err, errContinue):
 			return err
 		}
 		if isFor {
@@ -227,7 +227,7 @@ func (b *run) define() error {
 	b.accept("void")
 	name := b.peek()
 	b.at++
-	f := bcFunc{}
+	f := function{}
 	if err := b.expect("("); err != nil {
 		return err
 	}

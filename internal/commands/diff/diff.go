@@ -165,7 +165,6 @@ func (d *differ) read(name string) ([]byte, abi.Timespec, bool) {
 
 // side is one of two compared files.
 type side struct {
-	name  string
 	lines [][]byte // without newlines
 	bare  bool     // the last line has no newline
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // command reads what follows a command's name.
-func (p *parser) command(cmd *sedCommand) {
+func (p *parser) command(cmd *instruction) {
 	switch {
 	case cmd.name == '#' && cmd.from != nil:
 		p.fail("comments don't accept any addresses")
@@ -19,25 +19,10 @@ func (p *parser) command(cmd *sedCommand) {
 	case cmd.to != nil && (cmd.name == 'q' || cmd.name == 'Q'):
 		p.fail("command only uses one address")
 	}
-	next := len(p.s.script)
-	switch cmd.name {
-	case '#':
-		p.word("\n")
-		return
-	case '}':
-		n := len(p.blocks) - 1
-		p.s.script[p.blocks[n]].target = next
-		p.blocks = p.blocks[:n]
-		p.end()
-		return
-	case ':':
-		label := strings.TrimRight(p.word("\n;"), " \t")
-		if label == "" {
-			p.fail("\":\" lacks a label")
-		}
-		p.labels[label] = next
+	if p.mark(cmd.name) {
 		return
 	}
+	next := len(p.s.script)
 	p.s.script = append(p.s.script, cmd)
 	switch cmd.name {
 	case '{':
@@ -75,8 +60,32 @@ func (p *parser) command(cmd *sedCommand) {
 	p.end()
 }
 
+// mark reads what stands in a script and does nothing by itself: comments, labels
+// and ends of blocks.
+func (p *parser) mark(name byte) bool {
+	next := len(p.s.script)
+	switch name {
+	case '#':
+		p.word("\n")
+	case '}':
+		n := len(p.blocks) - 1
+		p.s.script[p.blocks[n]].target = next
+		p.blocks = p.blocks[:n]
+		p.end()
+	case ':':
+		label := strings.TrimRight(p.word("\n;"), " \t")
+		if label == "" {
+			p.fail("\":\" lacks a label")
+		}
+		p.labels[label] = next
+	default:
+		return false
+	}
+	return true
+}
+
 // insertion reads the text of a, i and c.
-func (p *parser) insertion(cmd *sedCommand) {
+func (p *parser) insertion(cmd *instruction) {
 	p.spaces(" \t")
 	if p.at >= len(p.src) {
 		p.fail("expected \\ after `a', `c' or `i'")
@@ -105,7 +114,7 @@ func (p *parser) insertion(cmd *sedCommand) {
 	cmd.text = b.String()
 }
 
-func (p *parser) transliteration(cmd *sedCommand) {
+func (p *parser) transliteration(cmd *instruction) {
 	delim := p.peek()
 	p.at++
 	from, ok1 := p.until(delim, false)
@@ -128,7 +137,7 @@ func unescape(s string) string {
 }
 
 // substitution reads s/expr/replacement/flags.
-func (p *parser) substitution(cmd *sedCommand) {
+func (p *parser) substitution(cmd *instruction) {
 	delim := p.peek()
 	if delim == '\n' || delim == '\\' || delim == 0 {
 		p.fail("unterminated `s' command")
@@ -183,7 +192,7 @@ func (p *parser) substitution(cmd *sedCommand) {
 	}
 }
 
-func (p *parser) finishSubstitution(cmd *sedCommand, expr, replacement string, d regex.Dialect) {
+func (p *parser) finishSubstitution(cmd *instruction, expr, replacement string, d regex.Dialect) {
 	cmd.expr = p.compile(expr, d)
 	groups := strings.Count(strings.ReplaceAll(expr, `\\`, ""), "(") // at least as many as there are
 	if cmd.parts = parts(replacement); cmd.expr != nil {

@@ -10,8 +10,8 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// sedFile is the new contents of a file that is edited in place.
-type sedFile struct {
+// inPlaceFile is the new contents of a file that is edited in place.
+type inPlaceFile struct {
 	f    *command.File
 	temp string
 	name string
@@ -29,7 +29,7 @@ func (s *editor) startInPlace() error {
 	if err != nil {
 		return fmt.Errorf("couldn't open temporary file %s: %s", temp, command.Text(err))
 	}
-	s.inPlace = &sedFile{f, temp, s.name, st.Mode & 0o7777}
+	s.inPlace = &inPlaceFile{f, temp, s.name, st.Mode & 0o7777}
 	s.out = command.NewWriter(f)
 	return nil
 }

@@ -7,11 +7,11 @@ import (
 	"coderunner/internal/commands/regex"
 )
 
-// sedSource is a piece of a script and what errors call it.
-type sedSource struct{ text, name string }
+// piece is a piece of a script and what errors call it.
+type piece struct{ text, name string }
 
-// maxSedCommands bounds a script.
-const maxSedCommands = 100_000
+// maxInstructions bounds a script.
+const maxInstructions = 100_000
 
 // parser parses scripts.
 type parser struct {
@@ -34,7 +34,7 @@ func (p *parser) fail(format string, args ...any) {
 }
 
 // parse parses all pieces. A text or a group may go on in the next one.
-func (p *parser) parse(sources []sedSource) {
+func (p *parser) parse(sources []piece) {
 	p.labels, p.jumps = map[string]int{}, map[int]string{}
 	for i := 0; i < len(sources); i++ {
 		p.src, p.name, p.at = sources[i].text, sources[i].name, 0
@@ -83,10 +83,10 @@ func (p *parser) commands() {
 		if p.at >= len(p.src) {
 			return
 		}
-		if len(p.s.script) >= maxSedCommands {
+		if len(p.s.script) >= maxInstructions {
 			p.fail("script is too long")
 		}
-		cmd := &sedCommand{}
+		cmd := &instruction{}
 		if cmd.from = p.address(); cmd.from != nil {
 			p.spaces(" \t")
 			if p.peek() == ',' {

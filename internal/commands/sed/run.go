@@ -43,7 +43,7 @@ func (s *editor) use(p regex.Pattern) regex.Pattern {
 }
 
 // selects reports whether a command applies to the current line.
-func (s *editor) selects(cmd *sedCommand) bool {
+func (s *editor) selects(cmd *instruction) bool {
 	switch {
 	case cmd.from == nil:
 		return true
@@ -84,7 +84,7 @@ func (s *editor) selects(cmd *sedCommand) bool {
 }
 
 // inRange looks for the end of a range that has begun.
-func (s *editor) inRange(cmd *sedCommand) bool {
+func (s *editor) inRange(cmd *instruction) bool {
 	switch cmd.to.kind {
 	case '/', '~':
 		cmd.active = !s.match(cmd.to)
@@ -142,7 +142,7 @@ func (s *editor) execute() (deleted, again bool, err error) {
 			}
 		case 'q', 'Q':
 			s.status = cmd.number
-			return cmd.name == 'Q', false, errSedQuit
+			return cmd.name == 'Q', false, errQuit
 		default:
 			if err := s.simple(cmd); err != nil {
 				return true, false, err
@@ -161,7 +161,7 @@ func (s *editor) nextLine(add bool) (ended bool, err error) {
 		if len(s.names) > 0 { // with -i and -s, another file follows
 			return true, nil
 		}
-		return true, errSedQuit
+		return true, errQuit
 	}
 	if !add && !s.quiet {
 		s.print(s.space)
@@ -178,7 +178,7 @@ func (s *editor) nextLine(add bool) (ended bool, err error) {
 }
 
 // simple runs a command that does not change the flow.
-func (s *editor) simple(cmd *sedCommand) error {
+func (s *editor) simple(cmd *instruction) error {
 	switch cmd.name {
 	case 'a':
 		s.after = append(s.after, func() { fmt.Fprintf(s.out, "%s\n", cmd.text) })
@@ -299,7 +299,7 @@ func (s *editor) list(width int) {
 }
 
 // substitute is the command s.
-func (s *editor) substitute(cmd *sedCommand) error {
+func (s *editor) substitute(cmd *instruction) error {
 	p := s.use(cmd.expr)
 	nth := max(1, cmd.nth)
 	limit := nth

@@ -21,8 +21,8 @@ type address struct {
 	expr    regex.Pattern // nil: the last one used
 }
 
-// sedCommand is one command of a script.
-type sedCommand struct {
+// instruction is one command of a script.
+type instruction struct {
 	from, to *address
 	not      bool
 	name     byte
@@ -52,7 +52,7 @@ type part struct {
 type editor struct {
 	c                      *command.Call
 	o                      *command.Options
-	script                 []*sedCommand
+	script                 []*instruction
 	last                   regex.Pattern
 	quiet, extended, posix bool
 	end                    byte
@@ -63,7 +63,7 @@ type editor struct {
 	closer    io.Closer
 	name      string
 	out       *bufio.Writer
-	inPlace   *sedFile
+	inPlace   *inPlaceFile
 	next      []byte // the line after the current one
 	nextWhole bool
 	hasNext   bool
@@ -80,8 +80,8 @@ type editor struct {
 	looking     bool // whether there is a next line, with a current one
 }
 
-// errSedQuit ends the script without another cycle.
-var errSedQuit = errors.New("quit")
+// errQuit ends the script without another cycle.
+var errQuit = errors.New("quit")
 
 // Main is sed: it edits a stream by a script.
 func Main(c *command.Call) int {
@@ -90,17 +90,17 @@ func Main(c *command.Call) int {
 		c: c, o: o, quiet: o.On("n"), extended: o.On("E"), posix: o.On("posix"),
 		end: command.LineEnd(o.On("z")), files: map[string]*bufio.Writer{}, reading: map[string]*command.Lines{}, out: c.Out, whole: true,
 	}
-	var source []sedSource
+	var source []piece
 	for _, p := range o.Set {
 		switch p.Name {
 		case "e":
-			source = append(source, sedSource{p.Value, fmt.Sprintf("-e expression #%d", len(source)+1)})
+			source = append(source, piece{p.Value, fmt.Sprintf("-e expression #%d", len(source)+1)})
 		case "f":
 			data, err := c.ReadFile(p.Value)
 			if err != nil {
 				return c.Die(1, "couldn't open file %s: %s", p.Value, command.Text(err))
 			}
-			source = append(source, sedSource{strings.TrimSuffix(string(data), "\n"), "file " + p.Value})
+			source = append(source, piece{strings.TrimSuffix(string(data), "\n"), "file " + p.Value})
 		}
 	}
 	if source == nil {
@@ -108,7 +108,7 @@ func Main(c *command.Call) int {
 			c.Warnf("Usage: sed [OPTION]... {script-only-if-no-other-script} [input-file]...\n\n")
 			return 1
 		}
-		source = []sedSource{{o.Args[0], "-e expression #1"}}
+		source = []piece{{o.Args[0], "-e expression #1"}}
 		o.Args = o.Args[1:]
 	}
 	p := &parser{s: s}
@@ -144,10 +144,10 @@ func (s *editor) run() error {
 func (s *editor) cycle() (again bool, err error) {
 	s.replaced = false
 	deleted, again, err := s.execute()
-	if err != nil && err != errSedQuit {
+	if err != nil && err != errQuit {
 		return false, err
 	}
-	if err == errSedQuit {
+	if err == errQuit {
 		s.quit = true
 	}
 	if !deleted && !s.quiet {

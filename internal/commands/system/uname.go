@@ -88,8 +88,8 @@ func constant(c *command.Call, s string) int {
 	return 0
 }
 
-// Id prints the user's ids.
-func Id(c *command.Call) int {
+// ID prints the user's ids.
+func ID(c *command.Call) int {
 	o := c.Parse("a g,group G,groups n,name r,real u,user !z,zero")
 	switch {
 	case o.On("n") && (o.On("u") || o.On("g") || o.On("G")):

@@ -15,13 +15,6 @@ import (
 // Xxd makes a hex dump, or with -r undoes one.
 func Xxd(c *command.Call) int {
 	o := c.Parse("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
-	number := func(name string, none int64) int64 {
-		n, err := strconv.ParseInt(o.Value(name, ""), 0, 64)
-		if err != nil {
-			return none
-		}
-		return n
-	}
 	name := o.Operands("-")[0]
 	in, err := c.Open(name)
 	if err != nil {
@@ -32,20 +25,47 @@ func Xxd(c *command.Call) int {
 		return xxdRevert(c, in, o.On("p"))
 	}
 	out := c.Output(append(o.Args, "", "")[1], 3, "")
-	offset := number("s", 0)
+	offset := xxdNumber(o, "s", 0)
 	io.CopyN(io.Discard, in, offset)
-	most := number("l", math.MaxInt64)
+	most := xxdNumber(o, "l", math.MaxInt64)
 	if most < 0 {
 		most = math.MaxInt64
 	}
 	r := io.LimitReader(in, most)
-	format := "%02x"
+	cols, group, format := xxdLayout(o)
+	if o.On("i") {
+		return xxdInclude(c, r, name, int(cols))
+	}
+	blocks(c, r, int(cols), func(b []byte) bool {
+		if o.On("p") {
+			fmt.Fprintf(out, strings.ReplaceAll(format, "02", "")+"\n", b)
+		} else {
+			fmt.Fprintf(out, "%08x: %s\n", offset+xxdNumber(o, "o", 0), xxdLine(b, int(cols), int(group), format, o.On("e")))
+		}
+		offset += int64(len(b))
+		return true
+	})
+	return c.Status
+}
+
+// xxdNumber returns the number that an option has, or none.
+func xxdNumber(o *command.Options, name string, none int64) int64 {
+	n, err := strconv.ParseInt(o.Value(name, ""), 0, 64)
+	if err != nil {
+		return none
+	}
+	return n
+}
+
+// xxdLayout returns how many bytes a line and a group in it have, and their format.
+func xxdLayout(o *command.Options) (cols, group int64, format string) {
+	format = "%02x"
 	if o.On("b") {
 		format = "%08b"
 	} else if o.On("u") {
 		format = "%02X"
 	}
-	cols, group := int64(16), int64(2)
+	cols, group = 16, 2
 	switch {
 	case o.On("p"):
 		cols = 30
@@ -56,25 +76,13 @@ func Xxd(c *command.Call) int {
 	case o.On("e"):
 		group = 4
 	}
-	if cols = number("c", cols); cols < 1 || cols > 256 {
+	if cols = xxdNumber(o, "c", cols); cols < 1 || cols > 256 {
 		cols = 256
 	}
-	if group = number("g", group); group < 1 || group > cols {
+	if group = xxdNumber(o, "g", group); group < 1 || group > cols {
 		group = cols
 	}
-	if o.On("i") {
-		return xxdInclude(c, r, name, int(cols))
-	}
-	blocks(c, r, int(cols), func(b []byte) bool {
-		if o.On("p") {
-			fmt.Fprintf(out, strings.ReplaceAll(format, "02", "")+"\n", b)
-		} else {
-			fmt.Fprintf(out, "%08x: %s\n", offset+number("o", 0), xxdLine(b, int(cols), int(group), format, o.On("e")))
-		}
-		offset += int64(len(b))
-		return true
-	})
-	return c.Status
+	return cols, group, format
 }
 
 // xxdLine returns a line without its address; swapped: each group from its end.
