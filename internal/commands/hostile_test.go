@@ -286,6 +286,27 @@ func TestMissingOptions(t *testing.T) {
 	}
 }
 
+// Numbers that are out of range are mistakes.
+func TestNumbersOutOfRange(t *testing.T) {
+	m := newMachine(t)
+	for line, want := range map[string]string{
+		"kill -l 200":   "kill: '200': invalid signal\n",
+		"uniq -s -1 a":  "uniq: -1: invalid number of bytes to skip\n",
+		"uniq -w -1 a":  "uniq: -1: invalid number of bytes to compare\n",
+		"fold -w 0":     "fold: invalid number of columns: '0'\n",
+		"shuf -e -n -1": "shuf: invalid line count: '-1'\n",
+		"base64 -w -1":  "base64: invalid wrap size: '-1'\n",
+		"split -a 21 a": "split: invalid suffix length: '21'\n",
+	} {
+		if got := m.runLine(t, line); got.Status != 1 || got.Stderr != want {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+	if got := m.runLine(t, "kill -l 143"); got.Stdout != "TERM\n" {
+		t.Errorf("kill -l 143: %+v", got)
+	}
+}
+
 // Every command says what it is, and refuses unknown options by name.
 func TestHelp(t *testing.T) {
 	m := newMachine(t)

@@ -20,6 +20,7 @@ type dateParser struct {
 	offset              time.Duration
 }
 
+// ParseDate reads a time as date -d does.
 func ParseDate(s string, zone *time.Location) (time.Time, bool) {
 	p := &dateParser{zone: zone, t: time.Now().In(zone), weekday: -1}
 	s = strings.ToLower(strings.TrimSpace(s))

@@ -97,6 +97,7 @@ func (d Directive) FormatString(s string) string {
 	return fmt.Sprintf(d.verbFor('s'), s)
 }
 
+// FormatInt formats a signed number.
 func (d Directive) FormatInt(n int64) string {
 	if d.Precision >= 0 {
 		d.Flags = strings.ReplaceAll(d.Flags, "0", "")
@@ -104,6 +105,7 @@ func (d Directive) FormatInt(n int64) string {
 	return fmt.Sprintf(d.verbFor('d'), n)
 }
 
+// FormatUint formats an unsigned number, by the verb.
 func (d Directive) FormatUint(n uint64) string {
 	verb := d.Verb
 	if verb == 'u' {
@@ -119,6 +121,7 @@ func (d Directive) FormatUint(n uint64) string {
 	return fmt.Sprintf(d.verbFor(verb), n)
 }
 
+// FormatFloat formats a number by a verb of floating point.
 func (d Directive) FormatFloat(f float64) string {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		s := strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)), "+")

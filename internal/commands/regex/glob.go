@@ -101,4 +101,5 @@ func globRune(s string) (rune, int) {
 	return utf8.DecodeRuneInString(s)
 }
 
+// GlobBase reports whether a glob matches a name or its last component.
 func GlobBase(glob, name string) bool { return Fnmatch(glob, path.Base(name)) || Fnmatch(glob, name) }

@@ -35,6 +35,7 @@ type Dialect struct {
 	Whole    bool // only all of the text matches
 }
 
+// CompileBasic compiles a basic expression, with case folded or not.
 func CompileBasic(expr string, fold bool) (Pattern, error) { return Dialect{Fold: fold}.Compile(expr) }
 
 // Compile translates a POSIX expression with GNU's extensions. It matches

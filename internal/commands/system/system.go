@@ -307,12 +307,12 @@ func killList(c *command.Call, args []string) int {
 	for _, a := range args {
 		n, ok := signalNumber(a)
 		number, err := strconv.Atoi(a)
+		if number > 128 { // the status of what a signal ended
+			number -= 128
+		}
 		switch {
-		case err == nil && number > 128:
-			n, ok = kernel.Signal(number-128), number-128 < len(signalNames)
-			fallthrough
-		case err == nil && ok && int(n) < len(signalNames):
-			c.Print(signalNames[n] + "\n")
+		case err == nil && number >= 0 && number < len(signalNames):
+			c.Print(signalNames[number] + "\n")
 		case ok && err != nil:
 			c.Printf("%d\n", n)
 		default:
