@@ -225,16 +225,20 @@ func ln(x num, scale int) num {
 	}
 	// ln x = 2 artanh((x-1)/(x+1))
 	y := x.add(integer(-1)).div(x.add(integer(1)), work)
-	square, sum, power := y.mul(y, work).to(work), y, y
+	return odd(y, y.mul(y, work).to(work), work).mul(factor, work).to(scale)
+}
+
+// odd is the sum of x, x·square/3, x·square²/5 and so on.
+func odd(x, square num, work int) num {
+	sum, power := x, x
 	for i := int64(3); ; i += 2 {
 		power = power.mul(square, work).to(work)
 		term := power.div(integer(i), work)
 		if term.zero() {
-			break
+			return sum
 		}
 		sum = sum.add(term)
 	}
-	return sum.mul(factor, work).to(scale)
 }
 
 func atan(x num, scale int) num {
@@ -245,16 +249,7 @@ func atan(x num, scale int) num {
 		x = x.div(integer(1).add(root), work)
 		factor = factor.mul(integer(2), 0)
 	}
-	square, sum, power := x.mul(x, work).to(work).neg(), x, x
-	for i := int64(3); ; i += 2 {
-		power = power.mul(square, work).to(work)
-		term := power.div(integer(i), work)
-		if term.zero() {
-			break
-		}
-		sum = sum.add(term)
-	}
-	return sum.mul(factor, work).to(scale)
+	return odd(x, x.mul(x, work).to(work).neg(), work).mul(factor, work).to(scale)
 }
 
 // sin is the sine; the cosine is the sine of π/2 more.

@@ -1,5 +1,9 @@
 // Package command is what all commands have in common: a [Call] with its options,
 // files, messages and children, and the texts and quotes of GNU's messages.
+//
+// A command ends itself where it finds a mistake, as a program does with os.Exit:
+// Exit, Refuse, Must, Parse, Int, Input and Output panic with what [Run] recovers.
+// They are for the goroutine that Run runs the command in.
 package command
 
 import (

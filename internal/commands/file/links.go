@@ -112,27 +112,34 @@ func relative(name, dir string) string {
 	return "."
 }
 
+// canonical resolves a name as the options ask: all components exist with e, none
+// has to with m, otherwise all but the last one do.
+func canonical(c *command.Call, name, how string) (out string, err error) {
+	switch how {
+	case "m":
+		return c.Canonical(name, false), nil
+	case "e":
+		if out = c.Canonical(name, true); out == "" {
+			err = abi.ENOENT
+		}
+		return out, err
+	}
+	return c.CanonicalParent(name)
+}
+
 // Readlink prints what symbolic links refer to.
 func Readlink(c *command.Call) int {
 	o := c.Parse("f,canonicalize e,canonicalize-existing m,canonicalize-missing n,no-newline q,quiet s,silent v,verbose z,zero", 1)
 	for i, name := range o.Args {
 		out := ""
 		var err error
-		switch o.Last("f", "e", "m") {
-		case "":
-			n, e := c.Lookup(name, false)
-			if e == abi.OK {
-				out, e = c.Fs.Readlink(n)
-			}
+		if how := o.Last("f", "e", "m"); how != "" {
+			out, err = canonical(c, name, how)
+		} else if n, e := c.Lookup(name, false); e != abi.OK {
+			err = e
+		} else {
+			out, e = c.Fs.Readlink(n)
 			err = e.Err()
-		case "m":
-			out = c.Canonical(name, false)
-		case "e":
-			if out = c.Canonical(name, true); out == "" {
-				err = abi.ENOENT
-			}
-		default:
-			out, err = c.CanonicalParent(name)
 		}
 		if err != nil {
 			if o.On("v") {
@@ -160,14 +167,8 @@ func Realpath(c *command.Call) int {
 			err = abi.ENOENT
 		case o.On("s"):
 			out = path.Clean(c.Abs(name))
-		case o.On("m"):
-			out = c.Canonical(name, false)
-		case o.On("e"):
-			if out = c.Canonical(name, true); out == "" {
-				err = abi.ENOENT
-			}
 		default:
-			out, err = c.CanonicalParent(name)
+			out, err = canonical(c, name, o.Last("e", "m"))
 		}
 		if err != nil {
 			if !o.On("q") {

@@ -26,10 +26,8 @@ func Printf(c *command.Call) int {
 	p := &printer{c: c, args: args[1:]}
 	for {
 		before := len(p.args)
-		stop, ok := p.once(args[0])
+		stop := p.once(args[0])
 		switch {
-		case !ok:
-			return 1
 		case stop || len(p.args) == 0 || c.Stopped():
 			return c.Status
 		case len(p.args) == before:
@@ -53,8 +51,8 @@ func (p *printer) take() string {
 	return arg
 }
 
-// once formats the arguments once.
-func (p *printer) once(format string) (stop, ok bool) {
+// once formats the arguments once, and reports whether \c ended the output.
+func (p *printer) once(format string) (stop bool) {
 	c := p.c
 	for format != "" {
 		at := strings.IndexAny(format, `%\`)
@@ -67,7 +65,7 @@ func (p *printer) once(format string) (stop, ok bool) {
 		if format[0] == '\\' {
 			text, n, stop := printf.CEscape(format, false)
 			if stop {
-				return true, true
+				return true
 			}
 			c.Print(text)
 			format = format[n:]
@@ -80,8 +78,7 @@ func (p *printer) once(format string) (stop, ok bool) {
 		}
 		d, rest, complete := printf.NextDirective(format)
 		if !complete {
-			c.Fail("%s: invalid conversion specification", format)
-			return false, false
+			c.Exit(1, "%s: invalid conversion specification", format)
 		}
 		format = rest
 		if d.StarWidth {
@@ -92,20 +89,21 @@ func (p *printer) once(format string) (stop, ok bool) {
 			n, _ := strconv.Atoi(p.take())
 			d.Star(false, n)
 		}
-		if stop, ok := p.convert(d); stop || !ok {
-			return stop, ok
+		if p.convert(d) {
+			return true
 		}
 	}
-	return false, true
+	return false
 }
 
-func (p *printer) convert(d printf.Directive) (stop, ok bool) {
+// convert prints one argument, and reports whether \c ended the output.
+func (p *printer) convert(d printf.Directive) (stop bool) {
 	c := p.c
 	switch d.Verb {
 	case 's':
 		c.Print(d.FormatString(p.take()))
 	case 'b':
-		return escaped(c, p.take()), true
+		return escaped(c, p.take())
 	case 'q':
 		c.Print(shellQuote(p.take()))
 	case 'c':
@@ -118,10 +116,9 @@ func (p *printer) convert(d printf.Directive) (stop, ok bool) {
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
 		c.Print(d.FormatFloat(p.float()))
 	default:
-		c.Fail("%s: invalid conversion specification", d.Source)
-		return false, false
+		c.Exit(1, "%s: invalid conversion specification", d.Source)
 	}
-	return false, true
+	return false
 }
 
 // shellQuote quotes an argument for a shell, if it needs that.
@@ -132,14 +129,23 @@ func shellQuote(s string) string {
 	return s
 }
 
-// integer reads an argument as C's strtoimax does, or "'c" as a character.
-func (p *printer) integer(signed bool) uint64 {
-	arg := p.take()
-	if arg == "" {
-		return 0
+// number takes an argument that is to be a number. ok reports that it is one
+// already: none, or the character after a quote.
+func (p *printer) number() (arg string, r rune, ok bool) {
+	if arg = p.take(); arg == "" {
+		return "", 0, true
 	}
 	if arg[0] == '\'' || arg[0] == '"' {
-		r, _ := utf8.DecodeRuneInString(arg[1:])
+		r, _ = utf8.DecodeRuneInString(arg[1:])
+		return arg, r, true
+	}
+	return arg, 0, false
+}
+
+// integer reads an argument as C's strtoimax does, or "'c" as a character.
+func (p *printer) integer(signed bool) uint64 {
+	arg, r, ok := p.number()
+	if ok {
 		return uint64(r)
 	}
 	s := strings.TrimLeft(arg, " \t")
@@ -176,12 +182,8 @@ func (p *printer) integer(signed bool) uint64 {
 }
 
 func (p *printer) float() float64 {
-	arg := p.take()
-	if arg == "" {
-		return 0
-	}
-	if arg[0] == '\'' || arg[0] == '"' {
-		r, _ := utf8.DecodeRuneInString(arg[1:])
+	arg, r, ok := p.number()
+	if ok {
 		return float64(r)
 	}
 	if f, err := strconv.ParseFloat(arg, 64); err == nil {
