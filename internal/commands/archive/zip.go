@@ -25,7 +25,7 @@ func Zip(c *command.Call) int {
 	if archive != "-" && !strings.Contains(command.Base(archive), ".") {
 		archive += ".zip"
 	}
-	z := &zipRun{c: c, o: o, archive: archive, skip: o.Values("x")}
+	z := &zipRun{c: c, o: o, archive: archive, skip: o.Values("x"), names: map[string]bool{}}
 	names := o.Args[1:]
 	// "-x a b" takes all that follows.
 	if at := slices.Index(c.Args, "-x"); at >= 0 {
@@ -64,7 +64,6 @@ type zipRun struct {
 // run writes the archive beside the old one, whose other members are kept.
 func (z *zipRun) run(names []string) error {
 	c := z.c
-	z.names = map[string]bool{}
 	out, temp := io.Writer(c.Out), z.archive+".tmp~"
 	if z.archive != "-" {
 		f, err := c.Create(temp)
@@ -175,7 +174,6 @@ func (z *zipRun) add(name string, added map[string]bool, depth int) error {
 func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool) error {
 	h := &zip.FileHeader{Name: member, Modified: st.Mtime.Time().In(z.c.Zone()), Method: zip.Deflate}
 	h.SetMode(abi.FileMode(st.Mode))
-	h.Name = member
 	if st.Size == 0 || st.IsDir() || z.o.On("0") {
 		h.Method = zip.Store
 	}
@@ -306,10 +304,7 @@ func (u *unzipRun) list(wanted []*zip.File) {
 		c.Printf("%9d  %s   %s\n", m.UncompressedSize64, m.Modified.In(c.Zone()).Format("2006-01-02 15:04"), m.Name)
 		total += m.UncompressedSize64
 	}
-	plural := "s"
-	if len(wanted) == 1 {
-		plural = ""
-	}
+	plural := strings.Repeat("s", command.Btoi(len(wanted) != 1))
 	c.Printf("---------                     -------\n%9d                     %d file%s\n", total, len(wanted), plural)
 }
 
