@@ -181,16 +181,16 @@ func (g *gzipRun) replace(name, to string, in io.Reader, st abi.Stat) {
 	}
 	out.Close()
 	if err != nil {
-		c.Fs.Unlink(nil, c.Abs(to))
+		c.FS.Unlink(nil, c.Abs(to))
 		g.report(name, err)
 		return
 	}
 	if n, e := c.Lookup(to, true); e == abi.OK {
-		c.Fs.Chmod(n, st.Mode&0o7777)
-		c.Fs.SetTimes(n, st.Atime, st.Mtime)
+		c.FS.Chmod(n, st.Mode&0o7777)
+		c.FS.SetTimes(n, st.Atime, st.Mtime)
 	}
 	if !g.o.On("k") {
-		c.Fs.Unlink(nil, c.Abs(name))
+		c.FS.Unlink(nil, c.Abs(name))
 	}
 }
 

@@ -195,7 +195,7 @@ func (t *tarRun) create() error {
 		defer b.Flush()
 		out = b
 	} else {
-		t.listing = c.P.Stderr(c.Ctx)
+		t.listing = c.Process.Stderr(c.Ctx)
 	}
 	format := ""
 	switch {
@@ -319,7 +319,7 @@ func (t *tarRun) kind(h *tar.Header, at, name string, st *abi.Stat) (f io.ReadCl
 	case abi.S_IFLNK:
 		n, e := c.Lookup(at, false)
 		if e == abi.OK {
-			h.Linkname, _ = c.Fs.Readlink(n)
+			h.Linkname, _ = c.FS.Readlink(n)
 		}
 		h.Typeflag = tar.TypeSymlink
 	case abi.S_IFIFO:

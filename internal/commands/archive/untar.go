@@ -129,32 +129,32 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		return later, nil
 	}
 	if parent := command.Dir(to); parent != "." {
-		c.Fs.MkdirAll(path.Clean(c.Abs(parent)), 0o755)
+		c.FS.MkdirAll(path.Clean(c.Abs(parent)), 0o755)
 	}
 	var e abi.Errno
 	mode := uint32(h.Mode & 0o7777)
 	if !t.o.On("p") {
-		mode &^= c.P.Umask
+		mode &^= c.Process.Umask
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
 		to = strings.TrimRight(to, "/")
-		if e = c.Fs.Mkdir(nil, c.Abs(to), mode|0o700); errors.Is(e, abi.EEXIST) && c.IsDir(to) {
+		if e = c.FS.Mkdir(nil, c.Abs(to), mode|0o700); errors.Is(e, abi.EEXIST) && c.IsDir(to) {
 			e = abi.OK
 		}
 		later = append(later, func() { t.attributes(to, h, mode) })
 	case tar.TypeReg:
 		return later, t.regular(h, r, to, mode)
 	case tar.TypeSymlink:
-		c.Fs.Unlink(nil, c.Abs(to))
-		e = c.Fs.Symlink(h.Linkname, nil, c.Abs(to))
+		c.FS.Unlink(nil, c.Abs(to))
+		e = c.FS.Symlink(h.Linkname, nil, c.Abs(to))
 	case tar.TypeLink:
 		if target, ok := t.inside(h.Linkname); ok {
-			c.Fs.Unlink(nil, c.Abs(to))
-			e = c.Fs.Link(nil, c.Abs(command.JoinPath(root, target)), nil, c.Abs(to), false)
+			c.FS.Unlink(nil, c.Abs(to))
+			e = c.FS.Link(nil, c.Abs(command.JoinPath(root, target)), nil, c.Abs(to), false)
 		}
 	case tar.TypeFifo:
-		e = c.Fs.Mknod(nil, c.Abs(to), abi.S_IFIFO|mode&0o777)
+		e = c.FS.Mknod(nil, c.Abs(to), abi.S_IFIFO|mode&0o777)
 	default:
 		t.fail("%s: Cannot mknod: Operation not permitted", h.Name)
 	}
@@ -222,7 +222,7 @@ func (t *tarRun) regular(h *tar.Header, r io.Reader, to string, mode uint32) err
 		case t.o.On("keep-newer-files") && !st.Mtime.Time().Before(h.ModTime):
 			return nil
 		case !st.IsDir():
-			c.Fs.Unlink(nil, c.Abs(to))
+			c.FS.Unlink(nil, c.Abs(to))
 		}
 	}
 	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, mode|0o600)
@@ -233,7 +233,7 @@ func (t *tarRun) regular(h *tar.Header, r io.Reader, to string, mode uint32) err
 	_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{r}, make([]byte, command.CopySize))
 	f.Close()
 	if err != nil {
-		c.Fs.Unlink(nil, c.Abs(to))
+		c.FS.Unlink(nil, c.Abs(to))
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return tarError(err)
 		}
@@ -259,9 +259,9 @@ func (t *tarRun) attributes(to string, h *tar.Header, mode uint32) {
 	if e != abi.OK {
 		return
 	}
-	t.c.Fs.Chmod(n, mode)
+	t.c.FS.Chmod(n, mode)
 	if !t.o.On("m") {
 		stamp := abi.NewTimespec(h.ModTime)
-		t.c.Fs.SetTimes(n, abi.Timespec{Nsec: abi.UTIME_OMIT}, stamp)
+		t.c.FS.SetTimes(n, abi.Timespec{Nsec: abi.UTIME_OMIT}, stamp)
 	}
 }

@@ -70,7 +70,7 @@ func (z *zipRun) run(names []string) error {
 		if err != nil {
 			return fmt.Errorf("Could not create output file (%s)", z.archive)
 		}
-		defer c.Fs.Unlink(nil, c.Abs(temp))
+		defer c.FS.Unlink(nil, c.Abs(temp))
 		defer f.Close()
 		out = f
 	}
@@ -113,7 +113,7 @@ func (z *zipRun) run(names []string) error {
 		return err
 	}
 	if z.archive != "-" {
-		return c.Fs.Rename(nil, c.Abs(temp), nil, c.Abs(z.archive), 0).Err()
+		return c.FS.Rename(nil, c.Abs(temp), nil, c.Abs(z.archive), 0).Err()
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool
 	switch st.Mode & abi.S_IFMT {
 	case abi.S_IFLNK:
 		n, _ := z.c.Lookup(name, false)
-		target, _ := z.c.Fs.Readlink(n)
+		target, _ := z.c.FS.Readlink(n)
 		_, err = io.WriteString(w, target)
 	case abi.S_IFREG:
 		f, e := z.c.Open(name)
@@ -344,9 +344,9 @@ func (u *unzipRun) extract(m *zip.File) error {
 		if !o.On("q") && !c.IsDir(to) {
 			c.Printf("   creating: %s\n", to)
 		}
-		return c.Fs.MkdirAll(path.Clean(c.Abs(to)), 0o755)
+		return c.FS.MkdirAll(path.Clean(c.Abs(to)), 0o755)
 	}
-	if err := c.Fs.MkdirAll(path.Clean(c.Abs(command.Dir(to))), 0o755); err != nil {
+	if err := c.FS.MkdirAll(path.Clean(c.Abs(command.Dir(to))), 0o755); err != nil {
 		return err
 	}
 	if st, err := c.Lstat(to); err == nil {
@@ -357,7 +357,7 @@ func (u *unzipRun) extract(m *zip.File) error {
 			return nil
 		}
 		if !st.IsDir() {
-			c.Fs.Unlink(nil, c.Abs(to))
+			c.FS.Unlink(nil, c.Abs(to))
 		}
 	}
 	return u.write(m, data, to)
@@ -375,13 +375,13 @@ func (u *unzipRun) write(m *zip.File, data io.Reader, to string) error {
 		if err != nil {
 			return err
 		}
-		return c.Fs.Symlink(string(target), nil, c.Abs(to)).Err()
+		return c.FS.Symlink(string(target), nil, c.Abs(to)).Err()
 	}
 	perm := uint32(m.Mode().Perm())
 	if perm == 0 {
 		perm = 0o644
 	}
-	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm&^c.P.Umask)
+	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm&^c.Process.Umask)
 	if err != nil {
 		return err
 	}
@@ -389,10 +389,10 @@ func (u *unzipRun) write(m *zip.File, data io.Reader, to string) error {
 	n := f.F.Node()
 	f.Close()
 	if err != nil {
-		c.Fs.Unlink(nil, c.Abs(to))
+		c.FS.Unlink(nil, c.Abs(to))
 		return err
 	}
-	c.Fs.SetTimes(n, abi.Timespec{Nsec: abi.UTIME_OMIT}, abi.NewTimespec(m.Modified))
+	c.FS.SetTimes(n, abi.Timespec{Nsec: abi.UTIME_OMIT}, abi.NewTimespec(m.Modified))
 	if !o.On("q") {
 		c.Printf("%s: %s  \n", verb, to)
 	}

@@ -140,7 +140,7 @@ func newRun(c *command.Call, prog *program, args []string) *run {
 	for slot, n := range map[int]float64{varNR: 0, varFNR: 0, varNF: 0, varRSTART: 0, varRLENGTH: -1, varARGC: float64(len(args) + 1)} {
 		r.globals[slot].v = num(n)
 	}
-	for _, e := range c.P.Env {
+	for _, e := range c.Process.Env {
 		k, v, _ := strings.Cut(e, "=")
 		r.globals[varENVIRON].arr().set(k, value{kind: input, s: v})
 	}

@@ -40,7 +40,7 @@ func (r *run) output(how, name string) (*bufio.Writer, error) {
 	case "/dev/stdout", "-":
 		return r.c.Out, nil
 	case "/dev/stderr":
-		w := bufio.NewWriterSize(r.c.P.Stderr(r.c.Ctx), 256)
+		w := bufio.NewWriterSize(r.c.Process.Stderr(r.c.Ctx), 256)
 		return w, r.add(name, &stream{w: w, shared: true, close: func() {}})
 	}
 	if how == "|" {
@@ -64,7 +64,7 @@ func (r *run) shell(line string, files map[int]*memfs.File) (*kernel.Process, er
 }
 
 func (r *run) pipeTo(line string) (*bufio.Writer, error) {
-	rd, wr, e := r.c.Fs.Pipe(0)
+	rd, wr, e := r.c.FS.Pipe(0)
 	if e != abi.OK {
 		return nil, e
 	}
@@ -82,7 +82,7 @@ func (r *run) pipeFrom(line string) (*reader, error) {
 	if s := r.streams[line]; s != nil && s.in != nil {
 		return s.in, nil
 	}
-	rd, wr, e := r.c.Fs.Pipe(0)
+	rd, wr, e := r.c.FS.Pipe(0)
 	if e != abi.OK {
 		return nil, e
 	}

@@ -27,8 +27,8 @@ import (
 // goes to standard error, before a child starts and at the end.
 type Call struct {
 	Ctx            context.Context
-	P              *kernel.Process
-	Fs             *memfs.FS
+	Process        *kernel.Process
+	FS             *memfs.FS
 	Name           string   // as it was called: the base of argv[0]
 	synopsis, help string   // what --help prints
 	Args           []string // without argv[0]
@@ -44,7 +44,7 @@ type Call struct {
 // Run runs a command as a process: run's result is the exit status unless the
 // output could not be written.
 func Run(ctx context.Context, p *kernel.Process, name, synopsis, help string, run func(*Call) int) int {
-	c := &Call{Ctx: ctx, P: p, Fs: p.FS(), Name: name, synopsis: synopsis, help: help, Dir: p.Dir}
+	c := &Call{Ctx: ctx, Process: p, FS: p.FS(), Name: name, synopsis: synopsis, help: help, Dir: p.Dir}
 	if len(p.Args) > 0 {
 		c.Args = p.Args[1:]
 	}
@@ -96,7 +96,7 @@ const CopySize = 64 << 10
 // In returns standard input.
 func (c *Call) In() *bufio.Reader {
 	if c.stdin == nil {
-		c.stdin = bufio.NewReaderSize(c.Guarded(c.P.Stdin(c.Ctx)), CopySize)
+		c.stdin = bufio.NewReaderSize(c.Guarded(c.Process.Stdin(c.Ctx)), CopySize)
 	}
 	return c.stdin
 }
@@ -136,7 +136,7 @@ func (c *Call) Errorf(format string, args ...any) {
 // Warnf writes to standard error as it is.
 func (c *Call) Warnf(format string, args ...any) {
 	c.Out.Flush()
-	fmt.Fprintf(c.P.Stderr(c.Ctx), format, args...)
+	fmt.Fprintf(c.Process.Stderr(c.Ctx), format, args...)
 }
 
 // Fail is Errorf that also makes the exit status 1.
@@ -170,7 +170,7 @@ func (c *Call) Print(s string)                    { c.Out.WriteString(s) }
 // Env returns the value of an environment variable.
 func (c *Call) Env(name string) string {
 	value := ""
-	for _, e := range c.P.Env {
+	for _, e := range c.Process.Env {
 		if k, v, _ := strings.Cut(e, "="); k == name {
 			value = v
 		}
@@ -180,7 +180,7 @@ func (c *Call) Env(name string) string {
 
 // Reserve charges n bytes that the command is about to hold.
 func (c *Call) Reserve(n int64) error {
-	if !c.Fs.Reserve(n) {
+	if !c.FS.Reserve(n) {
 		return ErrMemory
 	}
 	c.Reserved += n
@@ -189,7 +189,7 @@ func (c *Call) Reserve(n int64) error {
 
 // Release gives back n of the reserved bytes.
 func (c *Call) Release(n int64) {
-	c.Fs.Unreserve(n)
+	c.FS.Unreserve(n)
 	c.Reserved -= n
 }
 
@@ -203,7 +203,7 @@ func (c *Call) end(status int) int {
 	case errors.Is(err, abi.EPIPE):
 		return 128 + 13
 	}
-	fmt.Fprintf(c.P.Stderr(c.Ctx), "%s: write error: %s\n", c.Name, Text(err))
+	fmt.Fprintf(c.Process.Stderr(c.Ctx), "%s: write error: %s\n", c.Name, Text(err))
 	return max(status, 1)
 }
 
@@ -212,7 +212,7 @@ func (c *Call) close() {
 	for _, f := range c.Files {
 		f.Close()
 	}
-	c.Fs.Unreserve(c.Reserved)
+	c.FS.Unreserve(c.Reserved)
 }
 
 // Abs returns the absolute path of name. It is not cleaned: ".." after a
@@ -226,7 +226,7 @@ func (c *Call) Abs(name string) string {
 
 // Lookup finds a file, following a symbolic link at the end or not.
 func (c *Call) Lookup(name string, follow bool) (*memfs.Node, abi.Errno) {
-	return c.Fs.Lookup(nil, c.Abs(name), follow)
+	return c.FS.Lookup(nil, c.Abs(name), follow)
 }
 
 // Stat describes a file; Lstat does not follow a symbolic link at the end.
@@ -239,7 +239,7 @@ func (c *Call) StatOf(name string, follow bool) (abi.Stat, error) {
 	if e != abi.OK {
 		return abi.Stat{}, e
 	}
-	return c.Fs.Stat(n), nil
+	return c.FS.Stat(n), nil
 }
 
 // IsDir reports whether name is a directory, or a symbolic link to one.

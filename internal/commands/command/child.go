@@ -22,12 +22,12 @@ type Child struct {
 // Start starts a child, after what was printed before it.
 func (c *Call) Start(ch Child) (*kernel.Process, error) {
 	c.Out.Flush()
-	files := c.P.Files()
+	files := c.Process.Files()
 	maps.Copy(files, ch.Files)
 	maps.DeleteFunc(files, func(_ int, f *memfs.File) bool { return f == nil })
-	e := kernel.Exec{Path: ch.Args[0], Args: ch.Args, Env: ch.Env, Dir: ch.Dir, Umask: c.P.Umask, Files: files}
+	e := kernel.Exec{Path: ch.Args[0], Args: ch.Args, Env: ch.Env, Dir: ch.Dir, Umask: c.Process.Umask, Files: files}
 	if e.Env == nil {
-		e.Env = c.P.Env
+		e.Env = c.Process.Env
 	}
 	if e.Dir == "" {
 		e.Dir = c.Dir
@@ -35,12 +35,12 @@ func (c *Call) Start(ch Child) (*kernel.Process, error) {
 	if ch.group {
 		e.Group = kernel.NewGroup
 	}
-	return c.P.Start(e)
+	return c.Process.Start(e)
 }
 
 // Wait waits for a child and returns how it ended. Cancellation ends the child.
 func (c *Call) Wait(ctx context.Context, p *kernel.Process) (kernel.Status, bool) {
-	w, e := c.P.Wait(ctx, p.PID(), 0)
+	w, e := c.Process.Wait(ctx, p.PID(), 0)
 	return w.Status, e == abi.OK
 }
 
@@ -53,7 +53,7 @@ func (c *Call) Run(ch Child) (int, error) {
 	}
 	s, ok := c.Wait(c.Ctx, p)
 	if !ok {
-		c.P.Kill(p.PID(), kernel.SIGKILL)
+		c.Process.Kill(p.PID(), kernel.SIGKILL)
 		return 128 + int(kernel.SIGKILL), nil
 	}
 	return s.Code(), nil

@@ -75,7 +75,7 @@ func (c *Call) OpenFile(name string, flags, perm uint32) (*File, error) {
 	if f := c.descriptor(name); f != nil {
 		return c.Wrap(f.Ref()), nil
 	}
-	f, e := c.Fs.Open(c.Ctx, nil, c.Abs(name), flags, perm)
+	f, e := c.FS.Open(c.Ctx, nil, c.Abs(name), flags, perm)
 	if e != abi.OK {
 		return nil, e
 	}
@@ -86,11 +86,11 @@ func (c *Call) OpenFile(name string, flags, perm uint32) (*File, error) {
 func (c *Call) descriptor(name string) *memfs.File {
 	if number, ok := strings.CutPrefix(name, "/dev/fd/"); ok {
 		if fd, err := strconv.Atoi(number); err == nil {
-			return c.P.File(fd)
+			return c.Process.File(fd)
 		}
 	}
 	if fd := slices.Index([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, name); fd >= 0 {
-		return c.P.File(fd)
+		return c.Process.File(fd)
 	}
 	return nil
 }
@@ -339,7 +339,7 @@ type Entry struct {
 
 // ReadDir lists a directory by name, without "." and "..".
 func (c *Call) ReadDir(name string) (list []Entry, err error) {
-	f, e := c.Fs.Open(c.Ctx, nil, c.Abs(name), abi.O_RDONLY|abi.O_DIRECTORY, 0)
+	f, e := c.FS.Open(c.Ctx, nil, c.Abs(name), abi.O_RDONLY|abi.O_DIRECTORY, 0)
 	if e != abi.OK {
 		return nil, e
 	}
@@ -355,9 +355,9 @@ func (c *Call) ReadDir(name string) (list []Entry, err error) {
 	}
 	kept := list[:0]
 	for _, l := range list {
-		n, e := c.Fs.Lookup(f.Node(), l.Name, false)
+		n, e := c.FS.Lookup(f.Node(), l.Name, false)
 		if e == abi.OK { // not removed in between
-			l.Stat = c.Fs.Stat(n)
+			l.Stat = c.FS.Stat(n)
 			kept = append(kept, l)
 		}
 	}

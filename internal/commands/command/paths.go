@@ -23,7 +23,7 @@ func (c *Call) Canonical(name string, exist bool) string {
 			continue
 		}
 		next := Join(resolved, part)
-		n, e := c.Fs.Lookup(nil, next, false)
+		n, e := c.FS.Lookup(nil, next, false)
 		if e != abi.OK {
 			if exist {
 				return ""
@@ -32,7 +32,7 @@ func (c *Call) Canonical(name string, exist bool) string {
 			continue
 		}
 		if n.Type() == abi.S_IFLNK {
-			target, _ := c.Fs.Readlink(n)
+			target, _ := c.FS.Readlink(n)
 			if links++; links > 40 {
 				return ""
 			}
@@ -53,7 +53,7 @@ func (c *Call) CanonicalParent(name string) (string, error) {
 	if out == "" {
 		return "", abi.ELOOP
 	}
-	n, e := c.Fs.Lookup(nil, path.Dir(out), true)
+	n, e := c.FS.Lookup(nil, path.Dir(out), true)
 	if e == abi.OK && !n.IsDir() {
 		e = abi.ENOTDIR
 	}
@@ -69,5 +69,5 @@ func (c *Call) Real(name string) string {
 	if e != abi.OK {
 		return ""
 	}
-	return c.Fs.NameOf(n)
+	return c.FS.NameOf(n)
 }

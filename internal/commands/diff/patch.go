@@ -272,21 +272,21 @@ func (p *patcher) reject(name string, hunks []patchHunk, total int, what string)
 func (p *patcher) write(name string, f filePatch, s side, exists bool, before []byte) {
 	c, o := p.c, p.o
 	if o.On("b") && exists {
-		c.Fs.WriteFile(c.Abs(name+o.Value("z", ".orig")), before, 0o644)
+		c.FS.WriteFile(c.Abs(name+o.Value("z", ".orig")), before, 0o644)
 	}
 	removes := f.new
 	if o.On("R") {
 		removes = f.old
 	}
 	if len(s.lines) == 0 && (removes == "/dev/null" || o.On("E")) && p.status == 0 {
-		c.Fs.Unlink(nil, c.Abs(name))
+		c.FS.Unlink(nil, c.Abs(name))
 		return
 	}
 	if out := o.Value("o", ""); out != "" {
 		name = out
 	}
 	if strings.Contains(name, "/") {
-		c.Fs.MkdirAll(c.Canonical(command.Dir(name), false), 0o755)
+		c.FS.MkdirAll(c.Canonical(command.Dir(name), false), 0o755)
 	}
 	file, err := c.Create(name)
 	if err != nil {

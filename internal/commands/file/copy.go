@@ -70,7 +70,7 @@ func copyOrMove(c *command.Call, move bool) int {
 			name := command.Base(s)
 			if o.On("parents") {
 				name = strings.TrimLeft(s, "/")
-				c.Fs.MkdirAll(c.Abs(command.Join(target, command.Dir(name))), 0o755)
+				c.FS.MkdirAll(c.Abs(command.Join(target, command.Dir(name))), 0o755)
 			}
 			into = command.Join(target, name)
 			if command.Base(s) == ".." || command.Base(s) == "." && !o.On("parents") {
@@ -152,7 +152,7 @@ func (k *copier) allowed(from, to string, st abi.Stat) bool {
 		}
 	}
 	if !dst.IsDir() && (k.o.On("b") || k.o.On("backup")) {
-		c.Fs.Rename(nil, c.Abs(to), nil, c.Abs(to+k.o.Value("S", "~")), 0)
+		c.FS.Rename(nil, c.Abs(to), nil, c.Abs(to+k.o.Value("S", "~")), 0)
 	}
 	return true
 }
@@ -174,12 +174,12 @@ func (k *copier) rename(from, to string, st abi.Stat) {
 			k.fail("cannot overwrite directory %s with non-directory %s", command.Quote(to), command.Quote(from))
 			return
 		case dst.Ino == st.Ino && dst.Dev == st.Dev:
-			c.Fs.Unlink(nil, c.Abs(from))
+			c.FS.Unlink(nil, c.Abs(from))
 			return
 		}
 	}
 	from2 := strings.TrimRight(from, "/")
-	switch e := c.Fs.Rename(nil, c.Abs(from2), nil, c.Abs(strings.TrimRight(to, "/")), 0); {
+	switch e := c.FS.Rename(nil, c.Abs(from2), nil, c.Abs(strings.TrimRight(to, "/")), 0); {
 	case e == abi.OK:
 		k.say("renamed %s -> %s", from, to)
 	case errors.Is(e, abi.EXDEV) || errors.Is(e, abi.EROFS):
@@ -208,8 +208,8 @@ func (k *copier) copy(from, to string, st abi.Stat, depth int) {
 	if k.o.On("a") && st.Nlink > 1 && !st.IsDir() {
 		id := [2]uint64{uint64(st.Dev), st.Ino}
 		if first, ok := k.links[id]; ok {
-			c.Fs.Unlink(nil, c.Abs(to))
-			if e := c.Fs.Link(nil, c.Abs(first), nil, c.Abs(to), false); e == abi.OK {
+			c.FS.Unlink(nil, c.Abs(to))
+			if e := c.FS.Link(nil, c.Abs(first), nil, c.Abs(to), false); e == abi.OK {
 				return
 			}
 		}
@@ -224,8 +224,8 @@ func (k *copier) copy(from, to string, st abi.Stat, depth int) {
 		err = k.link(from, to)
 	case abi.S_IFIFO:
 		if k.recursive || k.move {
-			c.Fs.Unlink(nil, c.Abs(to))
-			err = c.Fs.Mknod(nil, c.Abs(to), abi.S_IFIFO|st.Mode&0o777).Err()
+			c.FS.Unlink(nil, c.Abs(to))
+			err = c.FS.Mknod(nil, c.Abs(to), abi.S_IFIFO|st.Mode&0o777).Err()
 			break
 		}
 		fallthrough
@@ -246,14 +246,14 @@ func (k *copier) link(from, to string) error {
 	if e != abi.OK {
 		return e
 	}
-	target, e := k.c.Fs.Readlink(n)
+	target, e := k.c.FS.Readlink(n)
 	if e != abi.OK {
 		return e
 	}
 	if st, err := k.c.Lstat(to); err == nil && !st.IsDir() {
-		k.c.Fs.Unlink(nil, k.c.Abs(to))
+		k.c.FS.Unlink(nil, k.c.Abs(to))
 	}
-	return k.c.Fs.Symlink(target, nil, k.c.Abs(to)).Err()
+	return k.c.FS.Symlink(target, nil, k.c.Abs(to)).Err()
 }
 
 // regular copies the contents of a file.
@@ -265,13 +265,13 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 	}
 	if k.o.On("l") || k.o.On("s") {
 		if k.o.On("f") {
-			c.Fs.Unlink(nil, c.Abs(to))
+			c.FS.Unlink(nil, c.Abs(to))
 		}
 		e := abi.OK
 		if k.o.On("l") {
-			e = c.Fs.Link(nil, c.Abs(from), nil, c.Abs(to), false)
+			e = c.FS.Link(nil, c.Abs(from), nil, c.Abs(to), false)
 		} else {
-			e = c.Fs.Symlink(from, nil, c.Abs(to))
+			e = c.FS.Symlink(from, nil, c.Abs(to))
 		}
 		if e != abi.OK {
 			k.fail("cannot create link %s to %s: %s", command.Quote(to), command.Quote(from), command.Text(e))
@@ -285,13 +285,13 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 	}
 	defer in.Close()
 	if k.o.On("remove-destination") {
-		c.Fs.Unlink(nil, c.Abs(to))
+		c.FS.Unlink(nil, c.Abs(to))
 	}
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
-	out, err := c.OpenFile(to, flags, st.Mode&0o777&^c.P.Umask)
+	out, err := c.OpenFile(to, flags, st.Mode&0o777&^c.Process.Umask)
 	if errors.Is(err, abi.EACCES) && k.o.On("f") {
-		c.Fs.Unlink(nil, c.Abs(to))
-		out, err = c.OpenFile(to, flags, st.Mode&0o777&^c.P.Umask)
+		c.FS.Unlink(nil, c.Abs(to))
+		out, err = c.OpenFile(to, flags, st.Mode&0o777&^c.Process.Umask)
 	}
 	if err != nil {
 		k.fail("cannot create regular file %s: %s", command.Quote(to), command.Text(err))
@@ -312,8 +312,8 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 // attributes gives a copy the mode and the times of the original.
 func (k *copier) attributes(to string, st abi.Stat) {
 	if n, e := k.c.Lookup(to, true); e == abi.OK {
-		k.c.Fs.Chmod(n, st.Mode&0o7777)
-		k.c.Fs.SetTimes(n, st.Atime, st.Mtime)
+		k.c.FS.Chmod(n, st.Mode&0o7777)
+		k.c.FS.SetTimes(n, st.Atime, st.Mtime)
 	}
 }
 
@@ -333,7 +333,7 @@ func (k *copier) directory(from, to string, st abi.Stat, depth int) {
 		return
 	}
 	if dst, err := c.Stat(to); err != nil {
-		if e := c.Fs.Mkdir(nil, c.Abs(to), st.Mode&0o777|0o700); e != abi.OK {
+		if e := c.FS.Mkdir(nil, c.Abs(to), st.Mode&0o777|0o700); e != abi.OK {
 			k.fail("cannot create directory %s: %s", command.Quote(to), command.Text(e))
 			return
 		}

@@ -18,7 +18,7 @@ func Df(c *command.Call) int {
 	if c.Status != 0 && len(o.Args) == 1 {
 		return c.Status
 	}
-	s := c.Fs.Statfs()
+	s := c.FS.Statfs()
 	size, free := int64(s.Blocks)*int64(s.Bsize), int64(s.Bavail)*int64(s.Bsize)
 	head, unit := "1K-blocks", func(n int64) string { return strconv.FormatInt(n/1024, 10) }
 	switch {

@@ -64,7 +64,7 @@ func kindOfFile(c *command.Call, name string, follow bool) (kind, mime string) {
 		return "directory", "inode/directory"
 	case abi.S_IFLNK:
 		n, _ := c.Lookup(name, false)
-		target, _ := c.Fs.Readlink(n)
+		target, _ := c.FS.Readlink(n)
 		if _, err := c.Stat(name); err != nil {
 			return "broken symbolic link to " + target, "inode/symlink"
 		}

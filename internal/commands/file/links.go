@@ -64,9 +64,9 @@ func link(c *command.Call, o *command.Options, from, to string) {
 			return
 		}
 		if o.On("b") || o.On("backup") {
-			c.Fs.Rename(nil, c.Abs(to), nil, c.Abs(to+o.Value("S", "~")), 0)
+			c.FS.Rename(nil, c.Abs(to), nil, c.Abs(to+o.Value("S", "~")), 0)
 		} else {
-			c.Fs.Unlink(nil, c.Abs(to))
+			c.FS.Unlink(nil, c.Abs(to))
 		}
 	}
 	var e abi.Errno
@@ -74,9 +74,9 @@ func link(c *command.Call, o *command.Options, from, to string) {
 		if o.On("r") {
 			from = relative(c.Canonical(from, false), path.Clean(c.Abs(command.Dir(to))))
 		}
-		e = c.Fs.Symlink(from, nil, c.Abs(to))
+		e = c.FS.Symlink(from, nil, c.Abs(to))
 	} else {
-		e = c.Fs.Link(nil, c.Abs(from), nil, c.Abs(to), o.On("L"))
+		e = c.FS.Link(nil, c.Abs(from), nil, c.Abs(to), o.On("L"))
 	}
 	show := strings.TrimPrefix(to, "./")
 	switch {
@@ -138,7 +138,7 @@ func Readlink(c *command.Call) int {
 		} else if n, e := c.Lookup(name, false); e != abi.OK {
 			err = e
 		} else {
-			out, e = c.Fs.Readlink(n)
+			out, e = c.FS.Readlink(n)
 			err = e.Err()
 		}
 		if err != nil {
@@ -256,7 +256,7 @@ func makeTemporary(c *command.Call, name string, o *command.Options) (e abi.Errn
 		}
 		return abi.OK
 	case o.On("d"):
-		return c.Fs.Mkdir(nil, c.Abs(name), 0o700)
+		return c.FS.Mkdir(nil, c.Abs(name), 0o700)
 	}
 	f, err := c.OpenFile(name, abi.O_RDWR|abi.O_CREAT|abi.O_EXCL, 0o600)
 	if err == nil {

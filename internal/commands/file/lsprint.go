@@ -25,7 +25,7 @@ func (l *lister) label(e *command.Entry, dir string) string {
 			path = command.Join(dir, e.Name)
 		}
 		if n, err := l.c.Lookup(path, false); err == abi.OK {
-			target, _ := l.c.Fs.Readlink(n)
+			target, _ := l.c.FS.Readlink(n)
 			name += " -> " + quotef2(target, l.o)
 			if st, err := l.c.Stat(path); err == nil {
 				return name + l.mark(st.Mode)

@@ -150,9 +150,9 @@ func chmodOne(c *command.Call, o *command.Options, name string, to change, depth
 		c.Status = 1
 		return
 	}
-	st := c.Fs.Stat(n)
-	mode := to(st.Mode, st.IsDir(), c.P.Umask)
-	if e := c.Fs.Chmod(n, mode); e != abi.OK {
+	st := c.FS.Stat(n)
+	mode := to(st.Mode, st.IsDir(), c.Process.Umask)
+	if e := c.FS.Chmod(n, mode); e != abi.OK {
 		c.Fail("changing permissions of %s: %s", command.Quote(name), command.Text(e))
 	} else if old := st.Mode & 0o7777; o.On("v") || o.On("c") && old != mode {
 		if old == mode {

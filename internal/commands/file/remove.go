@@ -81,7 +81,7 @@ func (r *remover) remove(name string, depth int) bool {
 		if r.recursive && !r.contents(name, depth) {
 			return false
 		}
-		if e := c.Fs.Rmdir(nil, c.Abs(strings.TrimRight(name, "/"))); e != abi.OK {
+		if e := c.FS.Rmdir(nil, c.Abs(strings.TrimRight(name, "/"))); e != abi.OK {
 			r.fail("cannot remove %s: %s", command.Quote(name), command.Text(e))
 			return false
 		}
@@ -90,7 +90,7 @@ func (r *remover) remove(name string, depth int) bool {
 		}
 		return true
 	}
-	if e := c.Fs.Unlink(nil, c.Abs(name)); e != abi.OK {
+	if e := c.FS.Unlink(nil, c.Abs(name)); e != abi.OK {
 		r.fail("cannot remove %s: %s", command.Quote(name), command.Text(e))
 		return false
 	}
@@ -119,7 +119,7 @@ func (r *remover) contents(name string, depth int) bool {
 // Unlink removes a file.
 func Unlink(c *command.Call) int {
 	o := c.Parse("", 1)
-	if e := c.Fs.Unlink(nil, c.Abs(o.Args[0])); e != abi.OK {
+	if e := c.FS.Unlink(nil, c.Abs(o.Args[0])); e != abi.OK {
 		return c.Die(1, "cannot unlink %s: %s", command.Quote(o.Args[0]), command.Text(e))
 	}
 	return 0
@@ -134,7 +134,7 @@ func Mkdir(c *command.Call) int {
 			mkdirParents(c, o, name, perm)
 			continue
 		}
-		if e := c.Fs.Mkdir(nil, c.Abs(name), perm); e != abi.OK {
+		if e := c.FS.Mkdir(nil, c.Abs(name), perm); e != abi.OK {
 			c.Fail("cannot create directory %s: %s", command.Quote(name), command.Text(e))
 		} else if o.On("v") {
 			c.Printf("mkdir: created directory %s\n", command.Quote(name))
@@ -147,13 +147,13 @@ func Mkdir(c *command.Call) int {
 func newMode(c *command.Call, o *command.Options, all uint32) uint32 {
 	m := o.Value("m", "")
 	if m == "" {
-		return all &^ c.P.Umask
+		return all &^ c.Process.Umask
 	}
 	change, ok := ParseMode(m)
 	if !ok {
 		c.Exit(1, "invalid mode %s", command.Quote(m))
 	}
-	return change(all, all == 0o777, c.P.Umask)
+	return change(all, all == 0o777, c.Process.Umask)
 }
 
 // Mkfifo makes named pipes.
@@ -161,7 +161,7 @@ func Mkfifo(c *command.Call) int {
 	o := c.Parse("m,mode= !Z,context", 1)
 	perm := newMode(c, o, 0o666)
 	for _, name := range o.Args {
-		if e := c.Fs.Mknod(nil, c.Abs(name), abi.S_IFIFO|perm); e != abi.OK {
+		if e := c.FS.Mknod(nil, c.Abs(name), abi.S_IFIFO|perm); e != abi.OK {
 			c.Fail("cannot create fifo %s: %s", command.Quote(name), command.Text(e))
 		}
 	}
@@ -174,11 +174,11 @@ func mkdirParents(c *command.Call, o *command.Options, name string, perm uint32)
 			continue
 		}
 		part := name[:i]
-		mode := 0o777&^c.P.Umask | 0o300
+		mode := 0o777&^c.Process.Umask | 0o300
 		if strings.Trim(name[i:], "/") == "" {
 			mode = perm
 		}
-		switch e := c.Fs.Mkdir(nil, c.Abs(part), mode); {
+		switch e := c.FS.Mkdir(nil, c.Abs(part), mode); {
 		case e == abi.OK:
 			if o.On("v") {
 				c.Printf("mkdir: created directory %s\n", command.Quote(part))
@@ -202,7 +202,7 @@ func Rmdir(c *command.Call) int {
 			if o.On("v") {
 				c.Printf("rmdir: removing directory, %s\n", command.Quote(name))
 			}
-			if e := c.Fs.Rmdir(nil, c.Abs(name)); e != abi.OK {
+			if e := c.FS.Rmdir(nil, c.Abs(name)); e != abi.OK {
 				if !o.On("ignore-fail-on-non-empty") || !errors.Is(e, abi.ENOTEMPTY) {
 					c.Fail("failed to remove %s: %s", command.Quote(name), command.Text(e))
 				}
@@ -252,7 +252,7 @@ func Touch(c *command.Call) int {
 	for _, name := range o.Args {
 		n, e := c.Lookup(name, !o.On("h"))
 		if errors.Is(e, abi.ENOENT) && !o.On("c") && !o.On("h") {
-			f, err := c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT, 0o666&^c.P.Umask)
+			f, err := c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT, 0o666&^c.Process.Umask)
 			if err != nil {
 				c.Fail("cannot touch %s: %s", command.Quote(name), command.Text(err))
 				continue
@@ -261,7 +261,7 @@ func Touch(c *command.Call) int {
 			f.Close()
 		}
 		if e == abi.OK {
-			e = c.Fs.SetTimes(n, at, mt)
+			e = c.FS.SetTimes(n, at, mt)
 		}
 		if e != abi.OK && !(o.On("c") && errors.Is(e, abi.ENOENT)) {
 			c.Fail("cannot touch %s: %s", command.Quote(name), command.Text(e))
@@ -282,7 +282,7 @@ func Truncate(c *command.Call) int {
 		if o.On("c") {
 			flags = abi.O_WRONLY
 		}
-		f, err := c.OpenFile(name, flags, 0o666&^c.P.Umask)
+		f, err := c.OpenFile(name, flags, 0o666&^c.Process.Umask)
 		if err != nil {
 			if !o.On("c") || !errors.Is(err, abi.ENOENT) {
 				c.Fail("cannot open %s for writing: %s", command.Quote(name), command.Text(err))

@@ -134,7 +134,7 @@ func statName(c *command.Call, d printf.Directive, name string) string {
 	}
 	s := q(name)
 	if n, e := c.Lookup(name, false); e == abi.OK && n.Type() == abi.S_IFLNK {
-		target, _ := c.Fs.Readlink(n)
+		target, _ := c.FS.Readlink(n)
 		s += " -> " + q(target)
 	}
 	return d.FormatString(s)

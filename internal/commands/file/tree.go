@@ -86,7 +86,7 @@ func (t *treeRun) walk(name, prefix string, depth int) {
 		}
 		if e.Mode&abi.S_IFMT == abi.S_IFLNK {
 			if n, err := t.c.Lookup(full, false); err == abi.OK {
-				target, _ := t.c.Fs.Readlink(n)
+				target, _ := t.c.FS.Readlink(n)
 				shown += " -> " + target
 			}
 		}

@@ -26,9 +26,9 @@ func findDelete(f *finder, e *found) bool {
 	}
 	var err abi.Errno
 	if e.st.IsDir() {
-		err = f.c.Fs.Rmdir(nil, f.c.Abs(e.path))
+		err = f.c.FS.Rmdir(nil, f.c.Abs(e.path))
 	} else {
-		err = f.c.Fs.Unlink(nil, f.c.Abs(e.path))
+		err = f.c.FS.Unlink(nil, f.c.Abs(e.path))
 	}
 	if err != abi.OK {
 		f.fail("cannot delete %s: %s", command.Quote(e.path), command.Text(err))
@@ -135,7 +135,7 @@ func (f *finder) field(verb byte, sub string, e *found) string {
 		return map[uint32]string{abi.S_IFREG: "f", abi.S_IFDIR: "d", abi.S_IFLNK: "l", abi.S_IFIFO: "p", abi.S_IFCHR: "c", abi.S_IFSOCK: "s"}[e.st.Mode&abi.S_IFMT]
 	case 'l':
 		if n, err := f.c.Lookup(e.path, false); err == abi.OK {
-			target, _ := f.c.Fs.Readlink(n)
+			target, _ := f.c.FS.Readlink(n)
 			return target
 		}
 	case 't', 'T':

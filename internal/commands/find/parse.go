@@ -147,7 +147,7 @@ func (f *finder) primary() *node {
 		mode := map[string]uint32{"-readable": abi.R_OK, "-writable": abi.W_OK, "-executable": abi.X_OK}[name]
 		return leaf(func(f *finder, e *found) bool {
 			n, err := f.c.Lookup(e.path, true)
-			return err == abi.OK && f.c.Fs.Access(n, mode) == abi.OK
+			return err == abi.OK && f.c.FS.Access(n, mode) == abi.OK
 		})
 	case "-exec", "-execdir", "-ok":
 		return f.exec(name)

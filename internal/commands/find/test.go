@@ -75,7 +75,7 @@ func link(f *finder, _, arg string) test {
 		if err != abi.OK {
 			return false
 		}
-		target, err := f.c.Fs.Readlink(n)
+		target, err := f.c.FS.Readlink(n)
 		return err == abi.OK && regex.Match(arg, target, false)
 	}
 }

@@ -44,7 +44,7 @@ func Main(c *command.Call) int {
 		keys, values = append(keys, "$"+k), append(values, v)
 	}
 	keys, values = append(keys, "$ARGS", "$__prog_args"), append(values, map[string]any{"named": named, "positional": positional}, nil)
-	env := func() []string { return c.P.Env }
+	env := func() []string { return c.Process.Env }
 	j := &run{c: c, o: o, indent: "  ", order: order{map[string][]string{}, map[string]int{}}}
 	input := &input{j: j, names: names}
 	query, err := gojq.Parse(source)

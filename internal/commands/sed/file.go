@@ -63,11 +63,11 @@ func (s *editor) finishFile() error {
 	p.f.Close()
 	s.out = s.c.Out
 	if err != nil {
-		s.c.Fs.Unlink(nil, s.c.Abs(p.temp))
+		s.c.FS.Unlink(nil, s.c.Abs(p.temp))
 		return fmt.Errorf("couldn't write to %s: %s", p.name, command.Text(err))
 	}
 	if n, e := s.c.Lookup(p.temp, true); e == abi.OK {
-		s.c.Fs.Chmod(n, p.mode)
+		s.c.FS.Chmod(n, p.mode)
 	}
 	if suffix := s.o.Value("i", ""); suffix != "" {
 		backup := p.name + suffix
@@ -75,11 +75,11 @@ func (s *editor) finishFile() error {
 			at := strings.LastIndexByte(p.name, '/') + 1
 			backup = p.name[:at] + strings.ReplaceAll(suffix, "*", p.name[at:])
 		}
-		if e := s.c.Fs.Rename(nil, s.c.Abs(p.name), nil, s.c.Abs(backup), 0); e != abi.OK {
+		if e := s.c.FS.Rename(nil, s.c.Abs(p.name), nil, s.c.Abs(backup), 0); e != abi.OK {
 			return fmt.Errorf("cannot rename %s: %s", p.name, command.Text(e))
 		}
 	}
-	if e := s.c.Fs.Rename(nil, s.c.Abs(p.temp), nil, s.c.Abs(p.name), 0); e != abi.OK {
+	if e := s.c.FS.Rename(nil, s.c.Abs(p.temp), nil, s.c.Abs(p.name), 0); e != abi.OK {
 		return fmt.Errorf("cannot rename %s: %s", p.temp, command.Text(e))
 	}
 	return nil

@@ -42,7 +42,7 @@ func Env(c *command.Call) int {
 	if len(args) > 0 && args[0] == "-" {
 		args = args[1:]
 	} else if !o.On("i") {
-		vars = slices.Clone(c.P.Env)
+		vars = slices.Clone(c.Process.Env)
 	}
 	unset := func(name string) {
 		vars = slices.DeleteFunc(vars, func(e string) bool { return strings.HasPrefix(e, name+"=") })
@@ -92,18 +92,18 @@ func Printenv(c *command.Call) int {
 	o := c.Parse("+ 0,null")
 	end := command.LineEnd(o.On("0"))
 	if len(o.Args) == 0 {
-		for _, e := range c.P.Env {
+		for _, e := range c.Process.Env {
 			c.Printf("%s%c", e, end)
 		}
 		return 0
 	}
 	for _, name := range o.Args {
-		at := slices.IndexFunc(c.P.Env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
+		at := slices.IndexFunc(c.Process.Env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 		if at < 0 {
 			c.Status = 1
 			continue
 		}
-		c.Printf("%s%c", c.P.Env[at][len(name)+1:], end)
+		c.Printf("%s%c", c.Process.Env[at][len(name)+1:], end)
 	}
 	return c.Status
 }
@@ -120,7 +120,7 @@ func Which(c *command.Call) int {
 			}
 		}
 		for _, name := range names {
-			path, e := c.P.Kernel().LookPath(name, c.Dir, c.P.Env)
+			path, e := c.Process.Kernel().LookPath(name, c.Dir, c.Process.Env)
 			if found = found || e == abi.OK; e == abi.OK && !o.On("s") {
 				c.Print(path + "\n")
 			}
@@ -204,17 +204,17 @@ func await(c *command.Call, p *kernel.Process, limit time.Duration, sig kernel.S
 		return s, true, false
 	}
 	if c.Ctx.Err() != nil {
-		c.P.Kill(p.PID(), kernel.SIGKILL)
+		c.Process.Kill(p.PID(), kernel.SIGKILL)
 		return 0, false, false
 	}
-	c.P.Kill(p.PID(), sig)
+	c.Process.Kill(p.PID(), sig)
 	if after > 0 {
 		ctx, cancel := context.WithTimeout(c.Ctx, after)
 		defer cancel()
 		if s, ok := c.Wait(ctx, p); ok {
 			return s, true, true
 		}
-		c.P.Kill(p.PID(), kernel.SIGKILL)
+		c.Process.Kill(p.PID(), kernel.SIGKILL)
 	}
 	s, done = c.Wait(c.Ctx, p)
 	return s, done, true
@@ -227,7 +227,7 @@ func Nohup(c *command.Call) int {
 		c.Missing(o)
 		return 125
 	}
-	c.P.Ignore(kernel.SIGHUP, true)
+	c.Process.Ignore(kernel.SIGHUP, true)
 	return instead(c, command.Child{Args: o.Args})
 }
 
@@ -293,7 +293,7 @@ func Kill(c *command.Call) int {
 			c.Fail("%s: invalid process id", command.Quote(a))
 			continue
 		}
-		if e := c.P.Kill(pid, sig); e != abi.OK {
+		if e := c.Process.Kill(pid, sig); e != abi.OK {
 			c.Fail("sending signal to %d failed: %s", pid, command.Text(e))
 		}
 	}

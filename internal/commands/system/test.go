@@ -165,18 +165,18 @@ func (t *tester) one(op, arg string) bool {
 	if e != abi.OK {
 		return false
 	}
-	st := t.c.Fs.Stat(n)
+	st := t.c.FS.Stat(n)
 	kinds := map[string]uint32{"-b": abi.S_IFBLK, "-c": abi.S_IFCHR, "-d": abi.S_IFDIR, "-f": abi.S_IFREG, "-p": abi.S_IFIFO, "-S": abi.S_IFSOCK}
 	if kind, ok := kinds[op]; ok {
 		return st.Mode&abi.S_IFMT == kind
 	}
 	switch op {
 	case "-r":
-		return t.c.Fs.Access(n, abi.R_OK) == abi.OK
+		return t.c.FS.Access(n, abi.R_OK) == abi.OK
 	case "-w":
-		return t.c.Fs.Access(n, abi.W_OK) == abi.OK
+		return t.c.FS.Access(n, abi.W_OK) == abi.OK
 	case "-x":
-		return t.c.Fs.Access(n, abi.X_OK) == abi.OK
+		return t.c.FS.Access(n, abi.X_OK) == abi.OK
 	case "-s":
 		return st.Size > 0
 	case "-g":

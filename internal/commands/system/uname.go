@@ -37,7 +37,7 @@ func Arch(c *command.Call) int     { return constant(c, "wasm32") }
 // Nproc prints the number of processors.
 func Nproc(c *command.Call) int {
 	o := c.Parse("all ignore=")
-	n := c.P.Kernel().Processors()
+	n := c.Process.Kernel().Processors()
 	if !o.On("all") {
 		n = threads(c.Env("OMP_NUM_THREADS"), n)
 		n = min(n, threads(c.Env("OMP_THREAD_LIMIT"), n))
@@ -129,8 +129,8 @@ func Ps(c *command.Call) int {
 	} else {
 		c.Print("    PID TTY          TIME CMD\n")
 	}
-	k := c.P.Kernel()
-	for pid := 1; pid <= c.P.PID(); pid++ {
+	k := c.Process.Kernel()
+	for pid := 1; pid <= c.Process.PID(); pid++ {
 		p := k.Process(pid)
 		if p == nil {
 			continue

@@ -175,7 +175,7 @@ func (x *xargsRun) reap() {
 	s, ok := x.c.Wait(x.c.Ctx, p)
 	switch {
 	case !ok:
-		x.c.P.Kill(p.PID(), kernel.SIGKILL)
+		x.c.Process.Kill(p.PID(), kernel.SIGKILL)
 		x.stop = true
 	case s.Signal() != 0:
 		x.c.Errorf("%s: terminated by signal %d", command.Base(p.Path), s.Signal())

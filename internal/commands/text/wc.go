@@ -70,7 +70,7 @@ func wcWidth(c *command.Call, names []string, columns int) int {
 		return 1
 	}
 	if len(names) == 0 {
-		f := c.P.File(0)
+		f := c.Process.File(0)
 		if f == nil || f.Stat().Mode&abi.S_IFMT != abi.S_IFREG {
 			return 7
 		}

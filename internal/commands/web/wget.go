@@ -62,7 +62,7 @@ func Wget(c *command.Call) int {
 				name = path.Base(u.Path)
 			}
 			name = command.JoinPath(o.Value("P", ""), name)
-			c.Fs.MkdirAll(c.Canonical(command.Dir(name), false), 0o755)
+			c.FS.MkdirAll(c.Canonical(command.Dir(name), false), 0o755)
 		}
 		r := &curlRun{c: c, o: &command.Options{Set: append(slices.Clip(set), command.Option{Name: "o", Value: name})}}
 		if err := r.data(); err != nil {
