@@ -455,7 +455,9 @@ def _clear(main):
     threading = sys.modules.get("threading")
     if threading is not None and len(threading._active) > 1:
         threading.excepthook = lambda args: None  # CPython has stopped the daemons by now
-    if next(reversed(sys.modules)) == _last_module and not any(gc.is_tracked(v) for n, v in list(main.items()) if n[:2] != "__"):
+    if next(reversed(sys.modules)) == _last_module and not any(
+        gc.is_tracked(v) for n, v in list(main.items()) if n[:2] != "__" and type(v) is not type(sys)
+    ):
         main.clear()
         return  # most small programs: nothing has an end
     spaces = [main]
