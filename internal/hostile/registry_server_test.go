@@ -31,16 +31,17 @@ type registry struct {
 	end    chan struct{}
 	other  http.HandlerFunc // what answers to other paths; nil: nothing is there
 
-	mu    sync.Mutex
-	pages map[string]http.HandlerFunc // by path
-	asked map[string]int
+	mu     sync.Mutex
+	pages  map[string]http.HandlerFunc // by path
+	wheels map[string]string           // the links of a project's page, by project
+	asked  map[string]int
 }
 
 func newRegistry(t *testing.T) *registry { return newSecureRegistry(t, nil) }
 
 // newSecureRegistry makes one that speaks TLS, unless the certificate is nil.
 func newSecureRegistry(t *testing.T, certificate *tls.Certificate) *registry {
-	r := &registry{pages: map[string]http.HandlerFunc{}, asked: map[string]int{}, end: make(chan struct{})}
+	r := &registry{pages: map[string]http.HandlerFunc{}, wheels: map[string]string{}, asked: map[string]int{}, end: make(chan struct{})}
 	r.server = httptest.NewUnstartedServer(http.HandlerFunc(r.serve))
 	r.server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if certificate == nil {
@@ -94,13 +95,18 @@ func bytesPage(b []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b) }
 }
 
-// wheel publishes bytes as a wheel, with the digest sum, "" for the right one.
+// wheel publishes bytes as one of the project's wheels, with the digest sum, ""
+// for the right one.
 func (r *registry) wheel(project, filename string, body []byte, sum string) {
 	if sum == "" {
 		sum = wheeltest.SHA256(body)
 	}
 	r.page("/files/"+filename, bytesPage(body))
-	r.project(project, fmt.Sprintf(`<a href="/files/%s#sha256=%s">%s</a>`, filename, sum, filename))
+	r.mu.Lock()
+	r.wheels[project] += fmt.Sprintf(`<a href="/files/%s#sha256=%s">%s</a>`, filename, sum, filename)
+	page := r.wheels[project]
+	r.mu.Unlock()
+	r.project(project, page)
 }
 
 func (r *registry) project(name, page string) {

@@ -143,6 +143,9 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 	if err != nil {
 		return nil, err
 	}
+	if fresh {
+		i.stale(dir) // there are some if the directory was removed meanwhile
+	}
 	p, err := i.load(dir)
 	if err != nil {
 		return nil, err
