@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,7 +145,7 @@ func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp s
 	}
 	newest := e.newest(list)
 	slices.SortFunc(list, func(x, y Entry) int { return x.Used.Compare(y.Used) })
-	records := slices.DeleteFunc(slices.Clone(list), func(entry Entry) bool { return entry.Section != Records })
+	recorded := recordedDirs(e.c.root)
 	n := 0
 	move := func(path string) bool {
 		n++
@@ -170,8 +171,7 @@ func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp s
 		if entry.Section != Records {
 			continue
 		}
-		records = slices.DeleteFunc(records, func(other Entry) bool { return other.Path == entry.Path })
-		for _, dir := range onlyIn(filepath.Join(tmp, strconv.Itoa(n)), records) {
+		for _, dir := range recorded.drop(entry.Path) {
 			dir = filepath.Join(e.c.root, filepath.FromSlash(dir))
 			if size := DiskUse(ctx, dir); move(dir) {
 				total -= size
@@ -203,26 +203,41 @@ func (e *evictor) newest(list []Entry) map[string]time.Time {
 	return last
 }
 
-// onlyIn returns the tools' directories that the record in a directory has and no
-// other one.
-func onlyIn(record string, others []Entry) []string {
-	dirs := recordedDirs(record)
-	for _, other := range others {
-		if len(dirs) == 0 {
-			break
-		}
-		there := recordedDirs(other.Path)
-		dirs = slices.DeleteFunc(dirs, func(dir string) bool { return slices.Contains(there, dir) })
-	}
-	return dirs
+// recordings has the tools' directories, below the root, of each record.
+type recordings struct {
+	dirs  map[string][]string // by the record's path
+	count map[string]int      // of the records with a directory
 }
 
-// recordedDirs returns the tools' directories in a record, below the root.
-func recordedDirs(record string) []string {
-	m := new(manifest)
-	text, err := os.ReadFile(filepath.Join(record, dataName))
-	if err != nil || json.Unmarshal(text, m) != nil {
-		return nil
+// recordedDirs reads all records of a cache: each once, since they list every file.
+// That includes those made after the cache was listed.
+func recordedDirs(root string) recordings {
+	r := recordings{map[string][]string{}, map[string]int{}}
+	records, _ := fs.Glob(os.DirFS(root), Records+"/*/*")
+	for _, name := range records {
+		record := filepath.Join(root, filepath.FromSlash(name))
+		m := new(manifest)
+		text, err := os.ReadFile(filepath.Join(record, dataName))
+		if err != nil || json.Unmarshal(text, m) != nil {
+			continue
+		}
+		for _, dir := range m.Dirs {
+			if filepath.IsLocal(filepath.FromSlash(dir)) && dir != "." {
+				r.dirs[record] = append(r.dirs[record], dir)
+				r.count[dir]++
+			}
+		}
 	}
-	return slices.DeleteFunc(m.Dirs, func(dir string) bool { return !filepath.IsLocal(filepath.FromSlash(dir)) || dir == "." })
+	return r
+}
+
+// drop forgets a record, and returns the directories that no other one has.
+func (r recordings) drop(record string) (only []string) {
+	for _, dir := range r.dirs[record] {
+		if r.count[dir]--; r.count[dir] == 0 {
+			only = append(only, dir)
+		}
+	}
+	delete(r.dirs, record)
+	return only
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -97,7 +98,7 @@ func (s *store) drop() {
 		return
 	}
 	old := s.runs[0]
-	s.runs, s.bytes = s.runs[1:], s.bytes-old.bytes
+	s.runs, s.bytes = slices.Delete(s.runs, 0, 1), s.bytes-old.bytes // what is cut off by [1:] stays in memory
 	for _, it := range old.items {
 		s.mcp.DeleteResources(it.uri)
 	}

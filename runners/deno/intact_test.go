@@ -133,3 +133,33 @@ func TestPackageChanged(t *testing.T) {
 		flip(t, name)
 	}
 }
+
+// TestPackageEvicted removes a package after Deno has found it, and before the cache
+// keeps it for the run: both packages are removed, or one of them.
+func TestPackageEvicted(t *testing.T) {
+	r := open(t, "", func(c *Config) {
+		var err error
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	drop, evictions := r.installer.stale, 0
+	for n, code := range []string{"import isOdd from 'is-odd'; isOdd(3)", "import isOdd from 'npm:is-odd@3'; isOdd(3)"} {
+		r.installer.stale = func(dir string) {
+			if drop(dir); evictions > n {
+				return
+			}
+			evictions++
+			dirs, _ := filepath.Glob(filepath.Join(r.registryDir(), "is-*", "*"))
+			for _, dir := range dirs[n:] {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		o := run(t, r, runners.Request{Code: code})
+		if o.Result == nil || o.Result.Text != "true" || evictions != n+1 {
+			t.Errorf("%d evictions: %s %+v", evictions, o.Status, o.Error)
+		}
+	}
+}
