@@ -18,6 +18,13 @@ import asyncio, socket, urllib.request
 names = ["127.0.0.1", "localhost", "0.0.0.0", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "017700000001", "::1", "::ffff:127.0.0.1", "::ffff:7f00:1",
     "::", "::127.0.0.1", "localhost.", "LOCALHOST", "a.localhost", "localhost.localdomain", "ip6-localhost", "127.0.0.1.", "①②⑦.⓪.⓪.①", "127。0。0。1", ""]
 port = ` + port + `
+# What the program has at the port by another protocol or address is no way there.
+datagrams, server = socket.socket(type=socket.SOCK_DGRAM), socket.socket()
+for bind in lambda: datagrams.bind(("127.0.0.1", port)), lambda: (server.bind(("127.0.0.2", port)), server.listen()):
+    try:
+        bind()
+    except OSError:
+        pass
 async def by_asyncio(name):
     return await asyncio.open_connection(name, port)
 def raw(family, address):

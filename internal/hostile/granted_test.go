@@ -184,11 +184,17 @@ func TestGrantedNetwork(t *testing.T) {
 	allowed, forbidden, hits := hosts(t)
 	_, port, _ := strings.Cut(forbidden, ":")
 	code := `
+import dgram from "node:dgram";
 import net from "node:net";
 let refuse; // node:net rejects nobody's promise where Deno denies what a name leads to
 addEventListener("unhandledrejection", (e) => { e.preventDefault(); refuse(e.reason); });
+addEventListener("error", (e) => { e.preventDefault(); refuse(e.error); }); // nor node:dgram
 const names = ["127.0.0.1", "localhost", "0.0.0.0", "127.1", "2130706433", "0x7f000001", "[::1]", "[::ffff:127.0.0.1]", "[::]", "localhost."];
 const port = ` + port + `;
+// What the program has at the port by another protocol or address is no way there.
+for (const own of [(f) => dgram.createSocket("udp4").on("error", f).bind(port, "127.0.0.1", f), (f) => net.createServer().on("error", f).listen(port, "127.0.0.2", f)]) {
+  await new Promise((f) => { refuse = f; try { own(f) } catch { f() } });
+}
 const tries = {};
 for (const h of names) {
   tries["fetch " + h] = () => fetch("http://" + h + ":" + port + "/");

@@ -31,7 +31,7 @@ func (r *Run) Admit(ctx context.Context, name string, addr netip.AddrPort) {
 	if !r.mayAsk() || addr.Port() == 0 {
 		return
 	}
-	t, verdict := r.verdict(name, addr)
+	t, verdict := r.verdict("tcp", name, addr)
 	if verdict != notListed {
 		return
 	}

@@ -26,7 +26,7 @@ func (r *Run) Dial(ctx context.Context, network, name string, addr netip.AddrPor
 	if network == "tcp" {
 		r.Admit(ctx, name, addr)
 	}
-	t, err := r.Check(name, addr)
+	t, err := r.Check(network, name, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *Run) Listen(ctx context.Context, network string, addr netip.AddrPort) (
 		return nil, err
 	}
 	at := l.Addr().(*net.TCPAddr).AddrPort()
-	return &listener{l, r.contact("listening on "+at.Addr().String(), at.Port(), nil), r.Listening(at.Port(), nil)}, nil
+	return &listener{l, r.contact("listening on "+at.Addr().String(), at.Port(), nil), r.Listening(network, at, nil)}, nil
 }
 
 // listener counts what its connections carry.

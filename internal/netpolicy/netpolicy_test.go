@@ -150,7 +150,7 @@ func TestRebinding(t *testing.T) {
 	}})
 	check := func(addr string, wantHost string) {
 		t.Helper()
-		target, err := r.Check("a.com", netip.MustParseAddrPort(addr))
+		target, err := r.Check("tcp", "a.com", netip.MustParseAddrPort(addr))
 		if target.Host != wantHost {
 			t.Errorf("%s: host %q, error %v, want %q", addr, target.Host, err, wantHost)
 		}
@@ -232,14 +232,31 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := netip.MustParseAddrPort(l.Addr().String())
-	if _, err := r.Check("", at); err != nil {
+	if _, err := r.Check("tcp", "", at); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.Check("", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at.Port()+1)); err == nil {
-		t.Error("another port is allowed")
+	other := r.Listening("udp6", netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port()), nil)
+	for _, c := range []struct {
+		network, ip string
+		port        uint16
+		allowed     bool
+	}{
+		{"tcp", "0.0.0.0", at.Port(), true},
+		{"tcp", "::ffff:127.0.0.1", at.Port(), true},
+		{"tcp", "127.0.0.1", at.Port() + 1, false},
+		{"tcp", "127.0.0.2", at.Port(), false},
+		{"tcp", "::1", at.Port(), false},
+		{"udp", "127.0.0.1", at.Port(), false},
+		{"udp", "::1", at.Port(), true},
+		{"udp", "::", at.Port(), true},
+	} {
+		if _, err := r.Check(c.network, "", netip.AddrPortFrom(netip.MustParseAddr(c.ip), c.port)); (err == nil) != c.allowed {
+			t.Errorf("%s to %s, port +%d: %v", c.network, c.ip, c.port-at.Port(), err)
+		}
 	}
+	other()
 	l.Close()
-	if _, err := r.Check("", at); err == nil {
+	if _, err := r.Check("tcp", "", at); err == nil {
 		t.Error("it is allowed after the listener's end")
 	}
 	if _, err := parsed(t, "--allow-net=a.com").NewRun(Options{}).Listen(t.Context(), "tcp", netip.MustParseAddrPort("127.0.0.1:0")); err == nil {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -212,10 +213,10 @@ type Target struct {
 	intercept bool
 }
 
-// Check checks a destination. Name is what the program asked for, or "": it counts
-// only if it was looked up. What was refused is recorded, too.
-func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
-	t, verdict := r.verdict(name, addr)
+// Check checks a destination. Network is tcp or udp, name what the program asked for,
+// or "": it counts only if it was looked up. What was refused is recorded, too.
+func (r *Run) Check(network, name string, addr netip.AddrPort) (Target, error) {
+	t, verdict := r.verdict(network, name, addr)
 	if verdict != allowed {
 		refused := &Refused{Host: t.Host, Addr: addr.Addr(), Port: addr.Port(), why: verdict}
 		r.contact(t.Host, addr.Port(), refused)
@@ -224,7 +225,7 @@ func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
 	if t.proxy = r.proxyFor(t.Host, addr.Port()); t.proxy != nil {
 		t.Relayed = true
 	}
-	if r.Intercept != nil && r.Intercept.Wants(t.Host, addr.Port()) && !r.listens(addr) {
+	if r.Intercept != nil && r.Intercept.Wants(t.Host, addr.Port()) && !r.listens(network, addr) {
 		t.intercept, t.Relayed = true, true
 	}
 	t.Counter = r.contact(t.Host, addr.Port(), nil)
@@ -232,7 +233,7 @@ func (r *Run) Check(name string, addr netip.AddrPort) (Target, error) {
 }
 
 // verdict returns the destination that Check checks, and whether it is allowed.
-func (r *Run) verdict(name string, addr netip.AddrPort) (t Target, verdict why) {
+func (r *Run) verdict(network, name string, addr netip.AddrPort) (t Target, verdict why) {
 	ip := addr.Addr()
 	names := r.namesOf(ip, name)
 	t = Target{Host: ip.Unmap().String(), Addr: addr}
@@ -240,7 +241,7 @@ func (r *Run) verdict(name string, addr netip.AddrPort) (t Target, verdict why) 
 		t.Host, t.Relayed = names[0], true
 		return t, r.answered(r.policy.checkName(t.Host, addr.Port()), t.Host, addr.Port())
 	}
-	if verdict = r.policy.checkAddr(names, ip, addr.Port()); verdict == special && r.listens(addr) {
+	if verdict = r.policy.checkAddr(names, ip, addr.Port()); verdict == special && r.listens(network, addr) {
 		verdict = allowed
 	}
 	for _, n := range slices.Backward(names) {
@@ -255,17 +256,27 @@ func (r *Run) verdict(name string, addr netip.AddrPort) (t Target, verdict why) 
 	return t, r.answered(verdict, t.Host, addr.Port())
 }
 
-// listening is a port that a run listens on.
+// listening is an address that a run listens on.
 type listening struct {
-	port  uint16
-	still func() bool
+	network string
+	at      netip.AddrPort
+	still   func() bool
 }
 
-// Listening records a port that the run listens on until closed is called or still,
-// if it is not nil, returns false. The run may reach it on the loopback, whatever
-// the policy says of that.
-func (r *Run) Listening(port uint16, still func() bool) (closed func()) {
-	l := &listening{port, still}
+// has reports whether what is sent to an address of the loopback arrives.
+func (l *listening) has(network string, to netip.AddrPort) bool {
+	at, ip := l.at.Addr().Unmap(), to.Addr()
+	both := at == netip.IPv6Unspecified() && !strings.HasSuffix(l.network, "6")
+	return strings.HasPrefix(l.network, network) && l.at.Port() == to.Port() &&
+		(at == ip || at.IsUnspecified() && (at.Is4() == ip.Is4() || both))
+}
+
+// Listening records an address that the run listens on until closed is called or
+// still, if it is not nil, returns false. The run may reach it on the loopback,
+// whatever the policy says of that. Network is tcp or udp, with a 6 at its end if
+// nothing of IPv4 arrives.
+func (r *Run) Listening(network string, at netip.AddrPort, still func() bool) (closed func()) {
+	l := &listening{network, at, still}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.own) < maxListening {
@@ -281,15 +292,22 @@ func (r *Run) forget(l *listening) {
 }
 
 // listens reports whether an address leads to what the run itself listens on.
-func (r *Run) listens(addr netip.AddrPort) bool {
-	if ip := addr.Addr().Unmap(); !ip.IsLoopback() && !ip.IsUnspecified() {
+func (r *Run) listens(network string, addr netip.AddrPort) bool {
+	ip := addr.Addr().Unmap()
+	switch {
+	case ip == netip.IPv4Unspecified():
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	case ip == netip.IPv6Unspecified():
+		ip = netip.IPv6Loopback()
+	case !ip.IsLoopback():
 		return false
 	}
+	addr = netip.AddrPortFrom(ip, addr.Port())
 	r.mu.Lock()
 	own := slices.Clone(r.own)
 	r.mu.Unlock()
 	for _, l := range own {
-		if l.port != addr.Port() {
+		if !l.has(network, addr) {
 			continue
 		}
 		if l.still == nil || l.still() {

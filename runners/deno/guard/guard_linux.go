@@ -188,7 +188,7 @@ func (g *Guard) connect(run *netpolicy.Run, s socket, to address) error {
 	if s.kind == unix.SOCK_STREAM {
 		run.Admit(g.ctx, "", to.at)
 	}
-	t, err := run.Check("", to.at)
+	t, err := run.Check(s.network(), "", to.at)
 	if err != nil {
 		return err
 	}
@@ -228,11 +228,16 @@ func (g *Guard) bind(run *netpolicy.Run, s socket, at address) error {
 			return unix.EACCES // the process has no right to it, whatever ours are
 		}
 	}
+	unshared := func(fd int) bool { // else what is sent there may be another process's
+		n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR)
+		return err == nil && n == 0
+	}
+	alone := unshared(s.fd)
 	if err := unix.Bind(s.fd, at.sockaddr(s)); err != nil {
 		return err
 	}
-	if s.kind == unix.SOCK_DGRAM {
-		g.listening(run, s, func(fd int) bool { return true })
+	if s.kind == unix.SOCK_DGRAM && alone {
+		g.listening(run, s, unshared)
 	}
 	return nil
 }
@@ -258,15 +263,19 @@ func (g *Guard) listen(run *netpolicy.Run, s socket, backlog int) error {
 	return err
 }
 
-// listening records the port of a socket as the run's own, while the process has
-// that socket and it is ready.
+// listening records the address of a socket as the run's own, while the process has
+// that socket, alone, and it is ready.
 func (g *Guard) listening(run *netpolicy.Run, s socket, ready func(fd int) bool) {
 	at, err := localAddress(s.fd)
 	var st unix.Stat_t
-	if err != nil || unix.Fstat(s.fd, &st) != nil {
+	if err != nil || unix.Fstat(s.fd, &st) != nil || sharesPort(s.fd) {
 		return
 	}
-	run.Listening(at.Port(), func() bool {
+	network := s.network()
+	if n, err := unix.GetsockoptInt(s.fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY); s.domain == unix.AF_INET6 && (err != nil || n != 0) {
+		network += "6"
+	}
+	run.Listening(network, at, func() bool {
 		fd, err := g.calls.Descriptor(s.number)
 		if err != nil {
 			return false
@@ -274,8 +283,14 @@ func (g *Guard) listening(run *netpolicy.Run, s socket, ready func(fd int) bool)
 		defer unix.Close(fd)
 		var now unix.Stat_t
 		same := unix.Fstat(fd, &now) == nil && now.Ino == st.Ino && now.Dev == st.Dev
-		return same && ready(fd)
+		return same && !sharesPort(fd) && ready(fd)
 	})
+}
+
+// sharesPort reports whether another process may have the port of a socket, too.
+func sharesPort(fd int) bool {
+	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT)
+	return err != nil || n != 0
 }
 
 // closing counts a connection that is about to be closed.

@@ -157,7 +157,7 @@ func (g *Guard) destination(run *netpolicy.Run, to address, data []byte) ([]byte
 		data, err := question(run, data)
 		return data, nil, err
 	}
-	t, err := run.Check("", to.at)
+	t, err := run.Check("udp", "", to.at)
 	if err == nil && t.Relayed {
 		err = unix.ENETUNREACH
 	}

@@ -39,6 +39,14 @@ func (g *Guard) socket(number int) (s socket, err error) {
 	return s, nil
 }
 
+// network returns the word that package netpolicy has for the socket's protocol.
+func (s socket) network() string {
+	if s.kind == unix.SOCK_STREAM {
+		return "tcp"
+	}
+	return "udp"
+}
+
 // errnoOf returns what the process gets for an error.
 func errnoOf(err error) unix.Errno {
 	var errno unix.Errno
