@@ -104,35 +104,40 @@ for (const url of %s) {
 }
 
 // TestAsk has a user allow one host of several to programs without
-// permissions, by a client that is not ours.
+// permissions, by a client that is not ours, in the two ways of asking that there are.
 func TestAsk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fetches the runtimes")
 	}
 	const token = "asking-0123456789"
 	env := []string{"CODE_RUNNER_CACHE_DIR=" + testcache.Dir(), "CODE_RUNNER_TIMEOUT=20s", "HTTP_PROXY=" + startProxy(t), "NO_PROXY=", "CODE_RUNNER_HTTP_TOKEN=" + token}
-	for name, connect := range map[string]func() (transport.Interface, error){
-		"stdio": func() (transport.Interface, error) {
-			return transport.NewStdio(selfAs(t, "coderunner"), append(os.Environ(), env...), "serve"), nil
-		},
-		"HTTP": func() (transport.Interface, error) {
-			return transport.NewStreamableHTTP(startHTTP(t, env).url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
-		},
+	stdio := func() (transport.Interface, error) {
+		return transport.NewStdio(selfAs(t, "coderunner"), append(os.Environ(), env...), "serve"), nil
+	}
+	web := func() (transport.Interface, error) {
+		return transport.NewStreamableHTTP(startHTTP(t, env).url, transport.WithHTTPHeaders(map[string]string{"Authorization": "Bearer " + token}))
+	}
+	for _, tt := range []struct {
+		name, version string
+		connect       func() (transport.Interface, error)
+	}{
+		{"stdio", "2025-11-25", stdio}, {"stdio", "2026-07-28", stdio},
+		{"HTTP", "2025-11-25", web}, {"HTTP", "2026-07-28", web},
 	} {
-		t.Run(name, func(t *testing.T) {
-			way, err := connect()
+		t.Run(tt.name+" "+tt.version, func(t *testing.T) {
+			way, err := tt.connect()
 			if err != nil {
 				t.Fatal(err)
 			}
 			u := &user{slow: 4500 * time.Millisecond}
-			c := client.NewClient(way, client.WithElicitationHandler(u))
-			hello := mcp.InitializeRequest{Params: mcp.InitializeParams{ProtocolVersion: "2025-11-25", ClientInfo: mcp.Implementation{Name: "asks", Version: "1"}}}
+			c := client.NewClient(way, client.WithElicitationHandler(u), client.WithProtocolVersion(tt.version))
+			hello := mcp.InitializeRequest{Params: mcp.InitializeParams{ProtocolVersion: tt.version, ClientInfo: mcp.Implementation{Name: "asks", Version: "1"}}}
 			if err := c.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { c.Close() })
-			if _, err := c.Initialize(t.Context(), hello); err != nil {
-				t.Fatal(err)
+			if hello, err := c.Initialize(t.Context(), hello); err != nil || hello.ProtocolVersion != tt.version {
+				t.Fatal(hello, err)
 			}
 			var slow sync.WaitGroup
 			defer slow.Wait()

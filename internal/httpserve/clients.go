@@ -95,7 +95,7 @@ func (c *clients) sweep() {
 	var oldest *client
 	for name, x := range c.known {
 		switch {
-		case x.users > 0:
+		case x.users > 0 || x.server.Waits():
 		case time.Since(x.used) > clientTime:
 			delete(c.known, name)
 			x.server.Forget()

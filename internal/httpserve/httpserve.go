@@ -189,7 +189,13 @@ func (s *Server) Serve(ctx context.Context) error {
 			err = errors.Join(err, server.ErrStillRunning)
 		}
 	}
-	s.clients.close()
+	closed := make(chan struct{})
+	go func() { s.clients.close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(cancelGrace):
+		err = errors.Join(err, server.ErrStillRunning)
+	}
 	s.tracer.close()
 	return err
 }

@@ -22,8 +22,16 @@ const askTime = 2 * time.Minute
 
 var errNoAnswer = errors.New("the user gives no answer")
 
-// asker asks the user of the client that made a request.
-type asker struct {
+// asker asks the user of the client that made a request: by a request of ours, or by the
+// result of the call (dialogue.go).
+type asker interface {
+	// allows asks whether a program may connect. The host is a name of letters, digits,
+	// dots and hyphens, or an address: nothing in it can look like our own words.
+	allows(ctx context.Context, host string, port uint16) (bool, error)
+}
+
+// requester asks by a request of ours.
+type requester struct {
 	conn  *conn
 	write writeFunc
 }
@@ -31,12 +39,20 @@ type asker struct {
 type askerKey struct{}
 
 // withAsker returns a context of a request, with the user who can be asked in the
-// answer to it. Revision 2026-07-28 knows no requests of servers.
+// answer to it. A nil write cannot send requests.
 func (c *conn) withAsker(ctx context.Context, m *message, write writeFunc) context.Context {
-	if !c.server.ask || m.Method != string(mcp.MethodToolsCall) || m.modern() {
+	var a asker
+	switch {
+	case !c.server.ask || m.Method != string(mcp.MethodToolsCall):
+		return ctx
+	case m.modern():
+		a = &dialogue{server: c.server}
+	case write != nil:
+		a = &requester{c, write}
+	default:
 		return ctx
 	}
-	return context.WithValue(ctx, askerKey{}, &asker{c, write})
+	return context.WithValue(ctx, askerKey{}, a)
 }
 
 // elicits reports whether a client asks its user what a form asks.
@@ -46,7 +62,7 @@ func elicits(c mcp.ClientCapabilities) bool {
 
 // askFor sets the Ask of a call's program, if there is a user who can be asked.
 func (s *Server) askFor(ctx context.Context, req *runners.Request) {
-	a, _ := ctx.Value(askerKey{}).(*asker)
+	a, _ := ctx.Value(askerKey{}).(asker)
 	if a == nil || !elicits(clientCapabilities(ctx)) {
 		return
 	}
@@ -64,14 +80,35 @@ func (s *Server) askFor(ctx context.Context, req *runners.Request) {
 	}
 }
 
-// allows asks whether a program may connect. The host is a name of letters, digits,
-// dots and hyphens, or an address: nothing in it can look like our own words.
-func (a *asker) allows(ctx context.Context, host string, port uint16) (bool, error) {
+// connectQuestion asks whether a program may connect.
+func connectQuestion(host string, port uint16) mcp.ElicitationParams {
+	return mcp.ElicitationParams{
+		Message:         fmt.Sprintf("A program wants to connect to %q at port %d. Allow it for this run?", host, port),
+		RequestedSchema: object{"type": "object", "properties": object{}},
+	}
+}
+
+// decision returns what the user answered.
+func decision(result json.RawMessage) (bool, error) {
+	var r mcp.ElicitationResponse
+	if json.Unmarshal(result, &r) != nil {
+		return false, errors.New("the client cannot ask")
+	}
+	switch r.Action {
+	case mcp.ElicitationResponseActionAccept:
+		return true, nil
+	case mcp.ElicitationResponseActionDecline:
+		return false, nil
+	}
+	return false, errNoAnswer
+}
+
+// allows is for asker.
+func (a *requester) allows(ctx context.Context, host string, port uint16) (bool, error) {
 	id := rand.Text()
 	var q mcp.ElicitationRequest
 	q.Method = string(mcp.MethodElicitationCreate)
-	q.Params.Message = fmt.Sprintf("A program wants to connect to %q at port %d. Allow it for this run?", host, port)
-	q.Params.RequestedSchema = object{"type": "object", "properties": object{}}
+	q.Params = connectQuestion(host, port)
 	answered := a.conn.expect("s" + id)
 	defer a.conn.expectNoMore("s" + id)
 	err := a.write(struct {
@@ -84,17 +121,7 @@ func (a *asker) allows(ctx context.Context, host string, port uint16) (bool, err
 	}
 	select {
 	case m := <-answered:
-		var r mcp.ElicitationResponse
-		if m.Error != nil || json.Unmarshal(m.Result, &r) != nil {
-			return false, errors.New("the client cannot ask")
-		}
-		switch r.Action {
-		case mcp.ElicitationResponseActionAccept:
-			return true, nil
-		case mcp.ElicitationResponseActionDecline:
-			return false, nil
-		}
-		return false, errNoAnswer
+		return decision(m.Result) // none with an error
 	case <-ctx.Done():
 		_ = a.write(mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 			Method: string(mcp.MethodNotificationCancelled),

@@ -121,17 +121,17 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 		}
 	}()
 	params := paramsFrom(ctx)
-	call, err := s.parseArguments(params)
-	if err == nil {
-		var out *runners.Outcome
-		if out, err = s.runIn(ctx, call); err == nil {
-			if string(params.Arguments["language"]) != strconv.Quote(string(call.Request.Language)) {
-				out.Language = call.Request.Language
-			}
-			return s.result(ctx, out, call.Request), nil
-		}
+	call, out, asks, err := s.converse(ctx, params)
+	switch {
+	case err != nil:
+		return s.failure(ctx, toolName, err), nil
+	case asks != nil:
+		return asks, nil
 	}
-	return s.failure(ctx, toolName, err), nil
+	if string(params.Arguments["language"]) != strconv.Quote(string(call.Request.Language)) {
+		out.Language = call.Request.Language
+	}
+	return s.result(ctx, out, call.Request), nil
 }
 
 // failure is the result for an error: in full if it is the caller's.

@@ -168,10 +168,11 @@ func (x *stream) answer(ctx context.Context, m *message, out *httpAnswer) {
 		return
 	}
 	out.gone = cancel
-	if out.stream {
-		ctx = x.withAsker(ctx, m, out.write)
+	ask := out.write
+	if !out.stream {
+		ask = nil
 	}
-	ctx, req, err := x.begin(ctx, m, out.write)
+	ctx, req, err := x.begin(x.withAsker(ctx, m, ask), m, out.write)
 	if err != nil {
 		_ = out.write(rejection(err))
 		return

@@ -209,11 +209,20 @@ func (t *streams) leave(size int) {
 	t.bytes -= size
 }
 
-// Forget drops what is kept of earlier runs. The server must not be used any more.
+// Forget drops what is kept of earlier runs, cancels those that wait for the user, and
+// returns when they have stopped. The server must not be used any more.
 func (s *Server) Forget() {
+	s.parked.end()
 	for s.store.forget() > 0 {
 	}
 	s.store.shared.count(s.store, 0)
+}
+
+// Waits reports whether a run waits for an answer that a request has yet to bring.
+func (s *Server) Waits() bool {
+	s.parked.mu.Lock()
+	defer s.parked.mu.Unlock()
+	return len(s.parked.byState) > 0
 }
 
 // Streams returns how many sessions there are over HTTP, and how many requests are

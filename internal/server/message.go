@@ -42,6 +42,10 @@ type params struct {
 	Meta      map[string]json.RawMessage `json:"_meta,omitempty"`
 	URI       json.RawMessage            `json:"uri,omitempty"` // of resources/read
 
+	// Of a call that answers a question: see dialogue.go.
+	InputResponses map[string]json.RawMessage `json:"inputResponses,omitempty"`
+	RequestState   json.RawMessage            `json:"requestState,omitempty"`
+
 	badArguments error // a *runners.RequestError: they are not an object
 }
 

@@ -50,6 +50,8 @@ func New(c Config) (*Server, error) {
 		structure: c.Structured,
 		ask:       c.Ask,
 		sessions:  c.Sessions,
+
+		parked: parked{byState: map[string]*parkedRun{}, most: max(1, c.Concurrency-1)}, // others find a place
 	}
 	hooks := &mcpserver.Hooks{}
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),

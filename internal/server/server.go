@@ -77,6 +77,7 @@ type Server struct {
 	watchdog  watchdog
 	structure Structured
 	ask       bool
+	parked    parked
 	store     *store
 	sessions  *session.Store // nil: none
 

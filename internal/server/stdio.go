@@ -108,7 +108,7 @@ func (c *conn) finish() error {
 	c.closing = true
 	c.mu.Unlock()
 	done := make(chan struct{})
-	go func() { c.wg.Wait(); close(done) }()
+	go func() { c.wg.Wait(); c.server.parked.end(); close(done) }()
 	grace := time.NewTimer(shutdownGrace)
 	defer grace.Stop()
 	select {

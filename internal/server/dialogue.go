@@ -1,0 +1,233 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"coderunner/internal/session"
+	"coderunner/runners"
+)
+
+// dialogue is a run whose questions are the results of its calls, as revision 2026-07-28
+// has it: the client calls again with the answer, and with the state that came with the
+// question and names the run. Between two calls the run is parked: it waits, and keeps
+// its place and its memory.
+type dialogue struct {
+	server    *Server
+	call      session.Call
+	arguments map[string]json.RawMessage // of the call, which all that follow repeat
+	cancel    context.CancelCauseFunc
+	questions chan *question // for the call that waits
+	done      chan struct{}  // closed when out and err are set
+	out       *runners.Outcome
+	err       error
+
+	mu     sync.Mutex
+	notify notifyFunc // of the call that waits; nil: none wants progress
+}
+
+// question is one to the user.
+type question struct {
+	params mcp.ElicitationParams
+	answer chan func() (bool, error) // has room for one
+}
+
+// inputKey is the name of a question among those of its result, where it is alone.
+const inputKey = "connect"
+
+// parked are the dialogues that no call waits for, by their states. A state is
+// used once, only its client has it, and it is no longer known after askTime.
+type parked struct {
+	mu      sync.Mutex
+	byState map[string]*parkedRun
+	most    int
+	runs    sync.WaitGroup // of all dialogues
+}
+
+type parkedRun struct {
+	*dialogue
+	asked  *question
+	expiry *time.Timer
+}
+
+var errQuestionClosed = &runners.RequestError{Message: "The program that waited for this answer is not here: the question was answered before, it was open for over " +
+	askTime.String() + ", the arguments are not those of its call, or another server has it. Call again without requestState to run the program anew."}
+
+// allows is for asker.
+func (d *dialogue) allows(ctx context.Context, host string, port uint16) (bool, error) {
+	q := &question{connectQuestion(host, port), make(chan func() (bool, error), 1)}
+	select {
+	case d.questions <- q:
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+	select {
+	case answer := <-q.answer:
+		return answer()
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+// converse runs the program of a call, or goes on with the one that waits for its
+// answer, until it ends or has a question.
+func (s *Server) converse(ctx context.Context, p *params) (call session.Call, out *runners.Outcome, asks *mcp.CallToolResult, err error) {
+	d, asks, err := s.resume(p)
+	if err != nil || asks != nil {
+		return call, nil, asks, err
+	}
+	if d == nil {
+		if call, err = s.parseArguments(p); err != nil {
+			return call, nil, nil, err
+		}
+		if d, _ = ctx.Value(askerKey{}).(*dialogue); d == nil || !elicits(clientCapabilities(ctx)) {
+			out, err = s.runIn(ctx, call)
+			return call, out, nil, err
+		}
+		d.call, d.arguments = call, p.Arguments
+		d.begin(ctx)
+	}
+	out, asks, err = d.next(ctx)
+	return d.call, out, asks, err
+}
+
+// begin starts the run, which outlives its call.
+func (d *dialogue) begin(ctx context.Context) {
+	if notifierFrom(ctx) != nil {
+		ctx = withNotifier(ctx, d.report)
+	}
+	ctx, d.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	d.questions, d.done = make(chan *question), make(chan struct{})
+	d.server.parked.runs.Go(func() {
+		defer close(d.done)
+		defer func() {
+			if r := recover(); r != nil {
+				d.server.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
+				d.err = errors.New("the server failed")
+			}
+		}()
+		defer d.cancel(nil)
+		d.out, d.err = d.server.runIn(ctx, d.call)
+	})
+}
+
+// next waits for the end of the run or its next question. If the call is cancelled, the
+// run is, too.
+func (d *dialogue) next(ctx context.Context) (*runners.Outcome, *mcp.CallToolResult, error) {
+	d.attach(notifierFrom(ctx))
+	defer d.attach(nil)
+	for {
+		select {
+		case q := <-d.questions:
+			if asks := d.server.parked.add(d, q); asks != nil {
+				return nil, asks, nil
+			}
+			q.answer <- func() (bool, error) { return false, errors.New("too many questions are open") }
+			continue
+		case <-d.done:
+		case <-ctx.Done():
+			d.cancel(context.Cause(ctx))
+			<-d.done
+		}
+		return d.out, nil, d.err
+	}
+}
+
+// attach lets the progress of the run go to the call that waits. When it returns, no
+// other gets any.
+func (d *dialogue) attach(notify notifyFunc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notify = notify
+}
+
+// report is the notifyFunc of the run.
+func (d *dialogue) report(progress float64, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.notify != nil {
+		d.notify(progress, text)
+	}
+}
+
+// add parks a run with its question, and returns the result that asks it; nil: too many
+// are parked.
+func (p *parked) add(d *dialogue, q *question) *mcp.CallToolResult {
+	state := rand.Text()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.byState) >= p.most {
+		return nil
+	}
+	p.byState[state] = &parkedRun{d, q, time.AfterFunc(askTime, func() {
+		if p.take(state, nil) != nil {
+			d.cancel(errNoAnswer)
+		}
+	})}
+	return &mcp.CallToolResult{
+		Result: mcp.Result{ResultType: mcp.ResultTypeInputRequired},
+		MultiRoundTripResult: mcp.MultiRoundTripResult{
+			InputRequests: mcp.InputRequests{inputKey: mcp.NewElicitationInputRequest(q.params)}, RequestState: state,
+		},
+	}
+}
+
+// take returns the run with a state, which is then no longer known, or nil. Arguments, if
+// not nil, must be the call's.
+func (p *parked) take(state string, arguments map[string]json.RawMessage) *parkedRun {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.byState[state]
+	if r == nil || arguments != nil && !maps.EqualFunc(arguments, r.arguments, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+		return nil
+	}
+	delete(p.byState, state)
+	r.expiry.Stop()
+	return r
+}
+
+// resume hands an answer to the run that waits for it and returns the run. Without the
+// answer, it returns a result that asks again; without a state, nothing.
+func (s *Server) resume(p *params) (*dialogue, *mcp.CallToolResult, error) {
+	if len(p.RequestState) == 0 || string(p.RequestState) == "null" {
+		return nil, nil, nil
+	}
+	var state string
+	_ = json.Unmarshal(p.RequestState, &state) // what is no string is not known
+	if p.Arguments == nil {
+		p.Arguments = map[string]json.RawMessage{}
+	}
+	r := s.parked.take(state, p.Arguments)
+	if r == nil {
+		return nil, nil, errQuestionClosed
+	}
+	answer, ok := p.InputResponses[inputKey]
+	if !ok {
+		if asks := s.parked.add(r.dialogue, r.asked); asks != nil {
+			return nil, asks, nil
+		}
+	}
+	r.asked.answer <- func() (bool, error) { return decision(answer) }
+	return r.dialogue, nil, nil
+}
+
+// end cancels the runs that are parked, and returns when all dialogues have ended.
+func (p *parked) end() {
+	p.mu.Lock()
+	for state, r := range p.byState {
+		r.expiry.Stop()
+		r.cancel(errGone)
+		delete(p.byState, state)
+	}
+	p.mu.Unlock()
+	p.runs.Wait()
+}
