@@ -53,22 +53,23 @@ const imports = `
 	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
 
 	internal/kernel: pyodide/abi pyodide/memfs
-	internal/shell: internal/calendar internal/kernel pyodide/abi pyodide/memfs
+	internal/glob:
+	internal/shell: internal/calendar internal/glob internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
 	internal/commands/clock:
 	internal/commands/command: internal/calendar internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/printf:
 	internal/commands/regex: internal/commands/command
-	internal/commands/file: internal/calendar internal/commands/clock internal/commands/command internal/commands/printf internal/commands/regex pyodide/abi
-	internal/commands/archive: internal/commands/clock internal/commands/command internal/commands/file internal/commands/regex pyodide/abi
+	internal/commands/file: internal/calendar internal/commands/clock internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
+	internal/commands/archive: internal/commands/clock internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
 	internal/commands/awk: internal/calendar internal/commands/command internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/bc: internal/commands/command
-	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/regex pyodide/abi
-	internal/commands/find: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex pyodide/abi
+	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
+	internal/commands/find: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/jq: internal/commands/command
 	internal/commands/sed: internal/commands/command internal/commands/regex pyodide/abi
 	internal/commands/system: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
-	internal/commands/text: internal/commands/command internal/commands/printf internal/commands/regex pyodide/abi
+	internal/commands/text: internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi pyodide/netstack
 	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/system internal/commands/text internal/commands/web internal/kernel
 	internal/sandbox:

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"coderunner/internal/glob"
 	"fmt"
 	"strconv"
 	"strings"
@@ -240,7 +241,7 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 			sh.discard(err)
 			return false
 		}
-		if compile(pat, true).match(sh.ctx, s, sh.opts.nocasematch) {
+		if glob.Compile(pat, true).Match(sh.ctx, s, sh.opts.nocasematch) {
 			return true
 		}
 	}

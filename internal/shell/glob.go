@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
 )
@@ -16,7 +17,7 @@ func (sh *shell) glob(f field) ([]string, error) {
 		return []string{text}, nil
 	}
 	pat := f.pattern()
-	if !hasMeta(pat, sh.opts.extglob) {
+	if !glob.HasMeta(pat, sh.opts.extglob) {
 		return []string{text}, nil
 	}
 	list := sh.paths(pat)
@@ -100,8 +101,8 @@ func (g *globber) expand(at string, parts []string) {
 	case part == "**" && sh.opts.globstar:
 		g.descend(at, rest)
 		return
-	case !hasMeta(part, sh.opts.extglob):
-		name := at + unescape(part)
+	case !glob.HasMeta(part, sh.opts.extglob):
+		name := at + glob.Unescape(part)
 		if len(rest) > 0 {
 			g.expand(name+"/", rest)
 		} else if _, e := sh.node(name, false); e == abi.OK {
@@ -109,9 +110,9 @@ func (g *globber) expand(at string, parts []string) {
 		}
 		return
 	}
-	compiled := compile(part, sh.opts.extglob)
+	compiled := glob.Compile(part, sh.opts.extglob)
 	for _, e := range sh.list(at) {
-		if g.hidden(e.Name, part) || !compiled.match(sh.ctx, e.Name, sh.opts.nocaseglob) {
+		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.nocaseglob) {
 			continue
 		}
 		if len(rest) == 0 {

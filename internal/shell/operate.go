@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"coderunner/internal/glob"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,7 +32,7 @@ func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
 			return v, errMemory
 		}
 		for s := v.elems[0]; s != ""; {
-			_, n := decode(s)
+			_, n := glob.DecodeRune(s)
 			runes, s = append(runes, s[:n]), s[n:]
 		}
 	}
@@ -96,7 +97,7 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 	if lit, ok := firstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
-	pat := compile(text, true)
+	pat := glob.Compile(text, true)
 	if text == "" && anchor == 0 {
 		return elems, nil
 	}
@@ -120,7 +121,7 @@ func firstLit(w *syntax.Word) (string, bool) {
 	return lit.Value, true
 }
 
-func (sh *shell) substituted(pat pattern, with field, s string, anchor byte, all bool) (string, error) {
+func (sh *shell) substituted(pat glob.Pattern, with field, s string, anchor byte, all bool) (string, error) {
 	var b strings.Builder
 	put := func(match string) bool {
 		for _, p := range with {
@@ -141,27 +142,27 @@ func (sh *shell) substituted(pat pattern, with field, s string, anchor byte, all
 	ctx := sh.ctx
 	switch anchor {
 	case '#':
-		if n := pat.prefix(ctx, s, true); n >= 0 {
+		if n := pat.Prefix(ctx, s, true); n >= 0 {
 			ok := put(s[:n])
 			b.WriteString(s[n:])
 			return b.String(), memoryError(ok)
 		}
 		return s, nil
 	case '%':
-		if n := pat.suffix(ctx, s, true); n >= 0 {
+		if n := pat.Suffix(ctx, s, true); n >= 0 {
 			b.WriteString(s[:len(s)-n])
 			ok := put(s[len(s)-n:])
 			return b.String(), memoryError(ok)
 		}
 		return s, nil
 	}
-	if lit, ok := pat.literal(); ok && !strings.Contains(s, lit) {
+	if lit, ok := pat.Literal(); ok && !strings.Contains(s, lit) {
 		return s, nil
 	}
 	for i := 0; i < len(s); {
-		n := pat.prefix(ctx, s[i:], true)
+		n := pat.Prefix(ctx, s[i:], true)
 		if n <= 0 {
-			_, size := decode(s[i:])
+			_, size := glob.DecodeRune(s[i:])
 			b.WriteString(s[i : i+size])
 			i += size
 			continue
@@ -197,16 +198,16 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 	if err != nil {
 		return v, err
 	}
-	pat := compile(text, true)
+	pat := glob.Compile(text, true)
 	v.elems = slices.Clone(v.elems)
 	for i, s := range v.elems {
 		switch p.Exp.Op {
 		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-			if n := pat.prefix(sh.ctx, s, p.Exp.Op == syntax.RemLargePrefix); n > 0 {
+			if n := pat.Prefix(sh.ctx, s, p.Exp.Op == syntax.RemLargePrefix); n > 0 {
 				s = s[n:]
 			}
 		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-			if n := pat.suffix(sh.ctx, s, p.Exp.Op == syntax.RemLargeSuffix); n > 0 {
+			if n := pat.Suffix(sh.ctx, s, p.Exp.Op == syntax.RemLargeSuffix); n > 0 {
 				s = s[:len(s)-n]
 			}
 		case syntax.UpperFirst, syntax.UpperAll:
@@ -222,14 +223,14 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 }
 
 // recase changes the case of the characters that match pat, an empty one all.
-func (sh *shell) recase(s string, pat pattern, to func(rune) rune, all bool) string {
+func (sh *shell) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) string {
 	if !sh.room(int64(len(s))) {
 		return ""
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		r, n := decode(s[i:])
-		if r <= unicode.MaxRune && (i == 0 || all) && (len(pat) == 0 || pat.match(sh.ctx, s[i:i+n], false)) {
+		r, n := glob.DecodeRune(s[i:])
+		if r <= unicode.MaxRune && (i == 0 || all) && (len(pat) == 0 || pat.Match(sh.ctx, s[i:i+n], false)) {
 			b.WriteRune(to(r))
 		} else {
 			b.WriteString(s[i : i+n])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coderunner/internal/calendar"
+	"coderunner/internal/glob"
 )
 
 func (sh *shell) echo(args []string) int {
@@ -308,7 +309,7 @@ func (f *formatter) integer() int64 {
 		return 0
 	}
 	if s[0] == '\'' || s[0] == '"' {
-		r, _ := decode(s[1:] + "\x00")
+		r, _ := glob.DecodeRune(s[1:] + "\x00")
 		return int64(r)
 	}
 	t := strings.TrimLeft(s, " \t")
@@ -339,7 +340,7 @@ func (f *formatter) float() float64 {
 		return 0
 	}
 	if s[0] == '\'' || s[0] == '"' {
-		r, _ := decode(s[1:] + "\x00")
+		r, _ := glob.DecodeRune(s[1:] + "\x00")
 		return float64(r)
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"coderunner/internal/glob"
 	"fmt"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func ansiQuote(s string) string {
 	b.WriteString("$'")
 	for i, n := 0, 0; i < len(s); i += n {
 		var r rune
-		r, n = decode(s[i:])
+		r, n = glob.DecodeRune(s[i:])
 		switch {
 		case r == '\'' || r == '\\':
 			b.WriteByte('\\')

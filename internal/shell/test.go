@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -112,7 +113,7 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		if err != nil {
 			return t.fail(err)
 		}
-		return compile(pat, true).match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
+		return glob.Compile(pat, true).Match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
 		return t.regexp(l, right)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:

@@ -14,7 +14,7 @@ import (
 	"coderunner/internal/commands/clock"
 	"coderunner/internal/commands/command"
 	"coderunner/internal/commands/file"
-	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -157,7 +157,7 @@ func (t *tarRun) excluded(name string) bool {
 	name = strings.TrimSuffix(name, "/")
 	for _, p := range t.exclude {
 		p = strings.TrimSuffix(p, "/")
-		if regex.Fnmatch(p, name) || strings.HasSuffix(name, "/"+p) {
+		if glob.Match(p, name) || strings.HasSuffix(name, "/"+p) {
 			return true
 		}
 		for at := 0; ; {
@@ -166,7 +166,7 @@ func (t *tarRun) excluded(name string) bool {
 				break
 			}
 			at += next + 1
-			if regex.Fnmatch(p, name[at:]) {
+			if glob.Match(p, name[at:]) {
 				return true
 			}
 		}

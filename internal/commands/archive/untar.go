@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"coderunner/internal/commands/command"
-	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -98,7 +98,7 @@ func (t *tarRun) wanted(name string) bool {
 	any := false
 	for i, want := range t.names {
 		want = strings.TrimSuffix(want, "/")
-		if name == want || strings.HasPrefix(name, want+"/") || t.o.On("wildcards") && regex.Fnmatch(want, name) {
+		if name == want || strings.HasPrefix(name, want+"/") || t.o.On("wildcards") && glob.Match(want, name) {
 			t.matched[i], any = true, true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"coderunner/internal/commands/command"
-	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -293,7 +293,7 @@ func (u *unzipRun) wanted(r *zip.Reader) (list []*zip.File) {
 
 // matches reports whether one of the globs matches a name.
 func matches(globs []string, name string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return regex.Fnmatch(g, name) })
+	return slices.ContainsFunc(globs, func(g string) bool { return glob.Match(g, name) })
 }
 
 func (u *unzipRun) list(wanted []*zip.File) {

@@ -10,6 +10,7 @@ import (
 	"coderunner/internal/commands/command"
 	"coderunner/internal/commands/file"
 	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -89,7 +90,7 @@ func (d *differ) dirs(a, b string, depth int) {
 			d.trouble(name, err)
 		}
 		for _, e := range l {
-			if !slices.ContainsFunc(d.o.Values("x"), func(p string) bool { return regex.Fnmatch(p, e.Name) }) {
+			if !slices.ContainsFunc(d.o.Values("x"), func(p string) bool { return glob.Match(p, e.Name) }) {
 				m[e.Name] = e
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"coderunner/internal/commands/command"
-	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 )
 
 // Du prints how much space files take.
@@ -59,7 +59,7 @@ func (d *duRun) walk(name string, depth int) int64 {
 		c.Fail("cannot access %s: %s", command.Quote(name), command.Text(err))
 		return 0
 	}
-	if slices.ContainsFunc(d.o.Values("exclude"), func(p string) bool { return regex.GlobBase(p, name) }) || depth > command.MaxDepth || c.Stopped() {
+	if slices.ContainsFunc(d.o.Values("exclude"), func(p string) bool { return glob.MatchBase(p, name) }) || depth > command.MaxDepth || c.Stopped() {
 		return 0
 	}
 	id := [2]uint64{uint64(st.Dev), st.Ino}

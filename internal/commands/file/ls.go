@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"coderunner/internal/commands/command"
-	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -147,7 +147,7 @@ func (l *lister) hidden(name string) bool {
 		return true
 	}
 	for _, s := range o.Set {
-		if (s.Name == "I" || s.Name == "hide" && !o.On("a") && !o.On("A")) && regex.Fnmatch(s.Value, name) {
+		if (s.Name == "I" || s.Name == "hide" && !o.On("a") && !o.On("A")) && glob.Match(s.Value, name) {
 			return true
 		}
 	}

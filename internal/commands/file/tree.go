@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"coderunner/internal/commands/command"
-	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -112,5 +112,5 @@ func (t *treeRun) walk(name, prefix string, depth int) {
 
 // anyGlob matches alternatives separated by "|".
 func anyGlob(globs, name string) bool {
-	return slices.ContainsFunc(strings.Split(globs, "|"), func(g string) bool { return regex.Fnmatch(g, name) })
+	return slices.ContainsFunc(strings.Split(globs, "|"), func(g string) bool { return glob.Match(g, name) })
 }

@@ -11,6 +11,7 @@ import (
 	"coderunner/internal/commands/command"
 	"coderunner/internal/commands/file"
 	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -60,13 +61,13 @@ func (f *finder) compare(arg, message string, args ...any) func(n int64) bool {
 }
 
 func findName(f *finder, name, arg string) test {
-	fold := name == "-iname"
-	return func(_ *finder, e *found) bool { return regex.Match(arg, command.Base(e.path), fold) }
+	pattern, fold := glob.Compile(arg, false), name == "-iname"
+	return func(f *finder, e *found) bool { return pattern.Match(f.c.Ctx, command.Base(e.path), fold) }
 }
 
 func findPath(f *finder, name, arg string) test {
-	fold := name == "-ipath"
-	return func(_ *finder, e *found) bool { return regex.Match(arg, e.path, fold) }
+	pattern, fold := glob.Compile(arg, false), name == "-ipath"
+	return func(f *finder, e *found) bool { return pattern.Match(f.c.Ctx, e.path, fold) }
 }
 
 func link(f *finder, _, arg string) test {
@@ -76,7 +77,7 @@ func link(f *finder, _, arg string) test {
 			return false
 		}
 		target, err := f.c.FS.Readlink(n)
-		return err == abi.OK && regex.Match(arg, target, false)
+		return err == abi.OK && glob.Match(arg, target)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"coderunner/internal/commands/command"
 	"coderunner/internal/commands/regex"
+	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
 
@@ -194,10 +195,10 @@ func (g *grepper) complain(name string, err error) {
 func (g *grepper) included(name string) bool {
 	ok := !g.o.On("include")
 	for _, s := range g.o.Set {
-		if s.Name == "include" && regex.GlobBase(s.Value, name) {
+		if s.Name == "include" && glob.MatchBase(s.Value, name) {
 			ok = true
 		}
-		if s.Name == "exclude" && regex.GlobBase(s.Value, name) {
+		if s.Name == "exclude" && glob.MatchBase(s.Value, name) {
 			return false
 		}
 	}
@@ -232,7 +233,7 @@ func (g *grepper) walk(dir string, bare bool) {
 		}
 		switch mode & abi.S_IFMT {
 		case abi.S_IFDIR:
-			if !slices.ContainsFunc(g.o.Values("exclude-dir"), func(p string) bool { return regex.GlobBase(strings.TrimSuffix(p, "/"), e.Name) }) {
+			if !slices.ContainsFunc(g.o.Values("exclude-dir"), func(p string) bool { return glob.MatchBase(strings.TrimSuffix(p, "/"), e.Name) }) {
 				g.walk(name, false)
 			}
 		case abi.S_IFREG:

@@ -1,17 +1,21 @@
-package shell
+// Package glob matches the patterns of a shell: what case, [[ == ]], ${x#…} and
+// file names are matched with, and what find, grep, tar and others call globs.
+// Quoted characters of a pattern have backslashes.
+package glob
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// pattern is a compiled shell pattern: what case, [[ == ]], ${x#…} and file
-// names are matched with. A match is a walk of sets of positions, so its time is
-// polynomial whatever the pattern is; extended operators need no backtracking.
-type pattern []element
+// Pattern is a compiled pattern. A match is a walk of sets of positions, so its
+// time is polynomial whatever the pattern is; extended operators need no
+// backtracking. Where the context ends meanwhile, nothing matches.
+type Pattern []element
 
 // element is one step of a pattern.
 type element struct {
@@ -19,7 +23,7 @@ type element struct {
 	lit  rune
 	set  *bracket
 	op   byte // of a group: ? * + @ !
-	alts []pattern
+	alts []Pattern
 }
 
 type elementKind uint8
@@ -35,8 +39,21 @@ const (
 // maxPatternDepth bounds the nesting of extended operators.
 const maxPatternDepth = 50
 
-// hasMeta reports whether text with backslash escapes is more than a literal.
-func hasMeta(text string, ext bool) bool {
+// Match reports whether a pattern without extended operators matches all of
+// name. "*" and "?" match slashes and leading dots, too, as fnmatch(3) does
+// without flags.
+func Match(pattern, name string) bool {
+	return Compile(pattern, false).Match(context.Background(), name, false)
+}
+
+// MatchBase reports whether a pattern matches a path or its last component.
+func MatchBase(pattern, name string) bool {
+	p := Compile(pattern, false)
+	return p.Match(context.Background(), path.Base(name), false) || p.Match(context.Background(), name, false)
+}
+
+// HasMeta reports whether text is more than a literal.
+func HasMeta(text string, ext bool) bool {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
@@ -52,8 +69,8 @@ func hasMeta(text string, ext bool) bool {
 	return false
 }
 
-// unescape removes the backslashes of a pattern that is a literal.
-func unescape(text string) string {
+// Unescape removes the backslashes of a pattern that is a literal.
+func Unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
@@ -67,11 +84,12 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// compile compiles a pattern whose quoted characters have backslashes.
-func compile(text string, ext bool) pattern { return compileAt(text, ext, 0) }
+// Compile compiles a pattern, with bash's extended operators such as @(a|b) if
+// ext is set.
+func Compile(text string, ext bool) Pattern { return compileAt(text, ext, 0) }
 
-func compileAt(text string, ext bool, depth int) pattern {
-	var p pattern
+func compileAt(text string, ext bool, depth int) Pattern {
+	var p Pattern
 	for i := 0; i < len(text); {
 		c := text[i]
 		if strings.IndexByte("?*+@!", c) >= 0 && ext && i+1 < len(text) && text[i+1] == '(' && depth < maxPatternDepth {
@@ -104,15 +122,15 @@ func compileAt(text string, ext bool, depth int) pattern {
 				i++
 			}
 		}
-		r, size := decode(text[i:])
+		r, size := DecodeRune(text[i:])
 		p, i = append(p, element{kind: literal, lit: r}), i+size
 	}
 	return p
 }
 
-// decode is utf8.DecodeRuneInString with a rune of its own for each byte that is
+// DecodeRune is [utf8.DecodeRuneInString] with a rune of its own for each byte that is
 // not UTF-8, so that such bytes match themselves alone.
-func decode(s string) (rune, int) {
+func DecodeRune(s string) (rune, int) {
 	r, size := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && size == 1 {
 		return unicode.MaxRune + 1 + rune(s[0]), 1
@@ -164,17 +182,17 @@ type matcher struct {
 	fold bool
 }
 
-// match reports whether all of s matches.
-func (p pattern) match(ctx context.Context, s string, fold bool) bool {
-	if lit, ok := p.literal(); ok && !fold {
+// Match reports whether all of s matches, or does so but for case if fold is set.
+func (p Pattern) Match(ctx context.Context, s string, fold bool) bool {
+	if lit, ok := p.Literal(); ok && !fold {
 		return lit == s
 	}
 	ends := (&matcher{ctx: ctx, s: s, fold: fold}).run(p, []int{0})
 	return len(ends) > 0 && ends[len(ends)-1] == len(s)
 }
 
-// literal returns the text of a pattern that is one.
-func (p pattern) literal() (string, bool) {
+// Literal returns the text of a pattern that is one.
+func (p Pattern) Literal() (string, bool) {
 	var b strings.Builder
 	for _, e := range p {
 		if e.kind != literal {
@@ -189,9 +207,9 @@ func (p pattern) literal() (string, bool) {
 	return b.String(), true
 }
 
-// prefix returns the length of the shortest or longest prefix that matches, -1
-// without one; suffix likewise.
-func (p pattern) prefix(ctx context.Context, s string, longest bool) int {
+// Prefix returns the length of the shortest or longest prefix that matches, -1
+// without one.
+func (p Pattern) Prefix(ctx context.Context, s string, longest bool) int {
 	ends := (&matcher{ctx: ctx, s: s}).run(p, []int{0})
 	switch {
 	case len(ends) == 0:
@@ -202,7 +220,8 @@ func (p pattern) prefix(ctx context.Context, s string, longest bool) int {
 	return ends[0]
 }
 
-func (p pattern) suffix(ctx context.Context, s string, longest bool) int {
+// Suffix is [Pattern.Prefix] for suffixes.
+func (p Pattern) Suffix(ctx context.Context, s string, longest bool) int {
 	starts := (&matcher{ctx: ctx, s: s, back: true}).run(p, []int{len(s)})
 	switch {
 	case len(starts) == 0:
@@ -214,7 +233,7 @@ func (p pattern) suffix(ctx context.Context, s string, longest bool) int {
 }
 
 // run returns the positions that p leads to from the positions at, both sorted.
-func (m *matcher) run(p pattern, at []int) []int {
+func (m *matcher) run(p Pattern, at []int) []int {
 	for i := range p {
 		if len(at) == 0 || m.ctx.Err() != nil {
 			return nil
@@ -265,7 +284,7 @@ func (m *matcher) next(pos int) (rune, int) {
 	if pos == len(m.s) {
 		return 0, 0
 	}
-	return decode(m.s[pos:])
+	return DecodeRune(m.s[pos:])
 }
 
 // beyond returns every position from the first of at on.

@@ -1,4 +1,4 @@
-package shell
+package glob
 
 import (
 	"strings"
@@ -73,7 +73,7 @@ func bracketRune(text string) (rune, int) {
 	if text[0] == '\\' && len(text) > 1 {
 		escape = 1
 	}
-	r, n := decode(text[escape:])
+	r, n := DecodeRune(text[escape:])
 	return r, n + escape
 }
 
