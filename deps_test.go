@@ -71,7 +71,7 @@ const imports = `
 	internal/commands/system: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/text: internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi pyodide/netstack
-	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/system internal/commands/text internal/commands/web internal/kernel
+	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/system internal/commands/text internal/commands/web internal/kernel internal/shell
 	internal/sandbox:
 	internal/process: internal/sandbox
 	internal/hostile:

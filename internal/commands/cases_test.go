@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"coderunner/internal/commands/command"
 	"coderunner/internal/kernel"
 	"coderunner/internal/sample"
 	"coderunner/pyodide/abi"
@@ -27,8 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the real commands print to testdata/*.cases")
 
-// testCase is a command line and what it has to print. Its line may have pipes,
-// redirections of standard input and several commands; see runLine.
+// testCase is a command line and what it has to print.
 type testCase struct {
 	file  string
 	line  string
@@ -121,8 +119,7 @@ func (c *testCase) realRun(t testing.TB) outcome {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	// Not the shell's own commands.
-	cmd := exec.CommandContext(ctx, "bash", "--norc", "-c", "enable -n echo printf test [ true false pwd kill; "+c.line)
+	cmd := exec.CommandContext(ctx, "bash", "--norc", "-c", noBuiltins+c.line)
 	cmd.Dir = dir
 	cmd.Env = append(caseEnv, "PATH="+os.Getenv("PATH"))
 	var stdout, stderr bytes.Buffer
@@ -164,7 +161,7 @@ type machine struct {
 }
 
 // bin is what /bin shows.
-var bin = sync.OnceValues(func() (fs.FS, error) { return kernel.Bin(append(Names(), "sh")...) })
+var bin = sync.OnceValues(func() (fs.FS, error) { return kernel.Bin(Names()...) })
 
 func newMachine(t testing.TB) *machine {
 	t.Helper()
@@ -181,13 +178,7 @@ func newMachine(t testing.TB) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lookup := func(name string) (kernel.Program, bool) {
-		if name == "sh" { // as much as system() and pipes of awk need
-			return testShell, true
-		}
-		return Lookup(name)
-	}
-	k, err := kernel.New(kernel.Options{FS: fs, Lookup: lookup, Bin: bin, Panicked: func(err error) { t.Error(err) }})
+	k, err := kernel.New(kernel.Options{FS: fs, Lookup: Lookup, Bin: bin, Panicked: func(err error) { t.Error(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,171 +190,29 @@ func newMachine(t testing.TB) *machine {
 	return &machine{fs, k, main}
 }
 
-// words splits a command line as a shell does, without expansions.
-func words(line string) (list []string, quoted []bool) {
-	var w strings.Builder
-	in, isQuoted := false, false
-	flush := func() {
-		if in {
-			list, quoted = append(list, w.String()), append(quoted, isQuoted)
-		}
-		w.Reset()
-		in, isQuoted = false, false
-	}
-	for i := 0; i < len(line); i++ {
-		switch ch := line[i]; {
-		case ch == ' ':
-			flush()
-		case ch == '\'':
-			in, isQuoted = true, true
-			end := strings.IndexByte(line[i+1:], '\'')
-			if w.Len() > 0 && strings.HasSuffix(w.String(), "$") && line[i-1] == '$' { // $'…'
-				s := strings.TrimSuffix(w.String(), "$")
-				end = strings.IndexByte(line[i+1:], '\'')
-				text, _ := strconv.Unquote(`"` + strings.ReplaceAll(line[i+1:i+1+end], `"`, `\"`) + `"`)
-				w.Reset()
-				w.WriteString(s + text)
-			} else {
-				w.WriteString(line[i+1 : i+1+end])
-			}
-			i += end + 1
-		case ch == '"':
-			in, isQuoted = true, true
-			for i++; line[i] != '"'; i++ {
-				if line[i] == '\\' && strings.IndexByte("\"\\$`", line[i+1]) >= 0 {
-					i++
-				}
-				w.WriteByte(line[i])
-			}
-		case ch == '\\':
-			in, isQuoted = true, true
-			i++
-			w.WriteByte(line[i])
-		default:
-			in = true
-			w.WriteByte(ch)
-		}
-	}
-	flush()
-	return list, quoted
-}
+// noBuiltins has a shell run programs for what it could do itself.
+const noBuiltins = "enable -n echo printf test [ true false pwd kill; "
 
-// runLine runs commands separated by ";", each a pipeline by "|", whose first
-// command may have "< file" and whose last one "> file"; "2>&1" joins the outputs.
+// runLine runs a command line of the shell.
 func (m *machine) runLine(t testing.TB, line string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	out := m.fs.NewFile(memfs.NewOutput("stdout", &stdout), abi.O_WRONLY, abi.S_IFIFO|0o600)
-	errs := m.fs.NewFile(memfs.NewOutput("stderr", &stderr), abi.O_WRONLY, abi.S_IFIFO|0o600)
-	files := map[int]*memfs.File{0: m.fs.NewFile(memfs.NewInput(strings.NewReader("")), abi.O_RDONLY, abi.S_IFIFO|0o600), 1: out, 2: errs}
+	files := map[int]*memfs.File{
+		0: m.fs.NewFile(memfs.NewInput(strings.NewReader("")), abi.O_RDONLY, abi.S_IFIFO|0o600),
+		1: m.fs.NewFile(memfs.NewOutput("stdout", &stdout), abi.O_WRONLY, abi.S_IFIFO|0o600),
+		2: m.fs.NewFile(memfs.NewOutput("stderr", &stderr), abi.O_WRONLY, abi.S_IFIFO|0o600),
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	status, err := runShell(ctx, m.main, line, files)
+	p, err := m.main.Start(kernel.Exec{Path: "bash", Args: []string{"bash", "-c", noBuiltins + line}, Env: m.main.Env, Dir: m.main.Dir, Umask: 0o022, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return outcome{stdout.String(), stderr.String(), status}
-}
-
-func testShell(ctx context.Context, p *kernel.Process) int {
-	status, err := runShell(ctx, p, p.Args[len(p.Args)-1], p.Files())
-	if err != nil {
-		fmt.Fprintln(p.Stderr(ctx), err)
-		return 2
+	w, e := m.main.Wait(ctx, p.PID(), 0)
+	if e != abi.OK {
+		t.Fatalf("%s: wait: %v", line, e)
 	}
-	return status
-}
-
-func runShell(ctx context.Context, p *kernel.Process, line string, files map[int]*memfs.File) (status int, err error) {
-	list, quoted := words(line)
-	var stages [][]string
-	stage := []string{}
-	in, out, joined := "", "", false
-	run := func() error {
-		stages = append(stages, stage)
-		var e error
-		status, e = runPipeline(ctx, p, stages, files, in, out, joined)
-		stages, stage, in, out, joined = nil, []string{}, "", "", false
-		return e
-	}
-	for i := 0; i < len(list); i++ {
-		switch w := list[i]; {
-		case quoted[i]:
-			stage = append(stage, w)
-		case w == ";":
-			if err := run(); err != nil {
-				return 0, err
-			}
-		case w == "|":
-			stages, stage = append(stages, stage), []string{}
-		case w == "2>&1":
-			joined = true
-		case w == "<":
-			i++
-			in = list[i]
-		case w == ">":
-			i++
-			out = list[i]
-		default:
-			stage = append(stage, w)
-		}
-	}
-	return status, run()
-}
-
-func runPipeline(ctx context.Context, p *kernel.Process, stages [][]string, files map[int]*memfs.File, in, out string, joined bool) (status int, err error) {
-	var started []*kernel.Process
-	next := files[0]
-	if in != "" {
-		f, e := p.Open(ctx, in, abi.O_RDONLY, 0)
-		if e != abi.OK {
-			return 1, fmt.Errorf("%s: %w", in, e)
-		}
-		defer f.Close()
-		next = f
-	}
-	for i, args := range stages {
-		w := files[1]
-		set := map[int]*memfs.File{0: next, 2: files[2]}
-		var r *memfs.File
-		if i < len(stages)-1 {
-			var e abi.Errno
-			if r, w, e = p.FS().Pipe(0); e != abi.OK {
-				return 1, e
-			}
-			defer r.Close()
-		} else if out != "" {
-			f, e := p.Open(ctx, out, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, 0o666)
-			if e != abi.OK {
-				return 1, e
-			}
-			defer f.Close()
-			w = f
-		}
-		set[1] = w
-		if joined {
-			set[2] = w
-		}
-		c, err := p.Start(kernel.Exec{Path: args[0], Args: args, Env: p.Env, Dir: p.Dir, Umask: 0o022, Files: set})
-		if i < len(stages)-1 {
-			w.Close()
-		}
-		if err != nil {
-			return command.NotStarted(err), fmt.Errorf("%s: %w", args[0], err)
-		}
-		if i > 0 {
-			next.Close()
-		}
-		started, next = append(started, c), r
-	}
-	for _, c := range started {
-		w, e := p.Wait(ctx, c.PID(), 0)
-		if e != abi.OK {
-			return 1, fmt.Errorf("wait: %w", e)
-		}
-		status = w.Status.Code()
-	}
-	return status, nil
+	return outcome{stdout.String(), stderr.String(), w.Status.Code()}
 }
 
 // TestCases runs our commands on the cases and compares with what the real ones

@@ -31,6 +31,7 @@ import (
 
 	"coderunner/internal/commands/command"
 	"coderunner/internal/kernel"
+	"coderunner/internal/shell"
 )
 
 // row is a command in the table: what --help prints of its arguments and of what
@@ -40,8 +41,20 @@ type row struct {
 	run            func(*command.Call) int
 }
 
+// shells are the shell, and those of its builtins that are programs, too.
+var shells = map[string]kernel.Program{"bash": shell.Main, "sh": shell.Main}
+
+func init() {
+	for _, name := range []string{"echo", "printf", "test", "[", "true", "false", "pwd", "kill"} {
+		shells[name] = shell.Builtin(name)
+	}
+}
+
 // Lookup returns the command with the given name.
 func Lookup(name string) (kernel.Program, bool) {
+	if program, ok := shells[name]; ok {
+		return program, true
+	}
 	found, ok := table[name]
 	if !ok {
 		return nil, false
@@ -59,4 +72,8 @@ func Lookup(name string) (kernel.Program, bool) {
 }
 
 // Names returns the names of all commands, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(table)) }
+func Names() []string {
+	names := slices.Concat(slices.Collect(maps.Keys(table)), slices.Collect(maps.Keys(shells)))
+	slices.Sort(names)
+	return names
+}

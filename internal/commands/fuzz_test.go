@@ -10,6 +10,8 @@ import (
 	"coderunner/internal/kernel"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
+
+	"github.com/google/shlex"
 )
 
 // try runs a command on hostile input: it must end in time, and never panic.
@@ -71,7 +73,7 @@ func (l *limited) Write(b []byte) (int, error) {
 func seeds(f *testing.F, file, command string, add func(args []string)) {
 	_, cases := readCases(f, "testdata/"+file+".cases")
 	for _, c := range cases {
-		if args, _ := words(c.line); len(args) > 1 && args[0] == command {
+		if args, _ := shlex.Split(c.line); len(args) > 1 && args[0] == command {
 			add(args)
 		}
 	}
@@ -90,7 +92,7 @@ func FuzzAwk(f *testing.F) {
 func FuzzBC(f *testing.F) {
 	_, cases := readCases(f, "testdata/bc.cases")
 	for _, c := range cases {
-		args, _ := words(c.line)
+		args, _ := shlex.Split(c.line)
 		f.Add(args[1] + "\n")
 	}
 	f.Fuzz(func(t *testing.T, program string) { try(t, program, "bc", "-l") })
@@ -116,7 +118,7 @@ func FuzzArgs(f *testing.F) {
 	for _, file := range []string{"text", "grep", "files", "system"} {
 		_, cases := readCases(f, "testdata/"+file+".cases")
 		for _, c := range cases {
-			if args, _ := words(c.line); len(args) == 3 {
+			if args, _ := shlex.Split(c.line); len(args) == 3 {
 				f.Add(args[0], args[1], args[2])
 			}
 		}

@@ -2,6 +2,9 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"coderunner/pyodide/abi"
 )
@@ -27,6 +30,19 @@ const (
 )
 
 const maxSignal = 64
+
+// SignalNames are the signals' names, by number; EXIT is a shell's.
+var SignalNames = strings.Fields("EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP " +
+	"TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS")
+
+// ParseSignal returns the signal of a name, with or without SIG, or a number.
+func ParseSignal(s string) (Signal, bool) {
+	if n, err := strconv.Atoi(s); err == nil {
+		return Signal(n), n >= 0 && n <= maxSignal
+	}
+	i := slices.Index(SignalNames, strings.TrimPrefix(strings.ToUpper(s), "SIG"))
+	return Signal(max(0, i)), i > 0
+}
 
 // Status is how a process ended, as wait(2) encodes it.
 type Status uint32

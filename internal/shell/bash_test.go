@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/internal/commands"
 	"coderunner/internal/sample"
 )
 
@@ -69,7 +70,7 @@ func TestScripts(t *testing.T) {
 }
 
 func compare(t *testing.T, list []section) {
-	m := machine{lookup: lookup, names: names}
+	m := machine{lookup: commands.Lookup, names: commands.Names()}
 	for _, s := range list {
 		t.Run(s.name, func(t *testing.T) {
 			want := beside(t, s.text, "one two\nthree\n")

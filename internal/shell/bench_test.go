@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"bytes"
+	"coderunner/internal/commands"
 	"context"
 	"os"
 	"os/exec"
@@ -11,7 +12,7 @@ import (
 
 // BenchmarkTrue is a machine of its own and bash -c true on it.
 func BenchmarkTrue(b *testing.B) {
-	m := machine{lookup: lookup, names: names}
+	m := machine{lookup: commands.Lookup, names: commands.Names()}
 	for b.Loop() {
 		if got := m.run(b, context.Background(), "", "-c", "true"); got.code != 0 {
 			b.Fatalf("%+v", got)
@@ -29,7 +30,7 @@ func lines() []byte {
 // BenchmarkPipeline and BenchmarkPipelineBash run the same pipeline here and in the
 // machine's bash with its commands.
 func BenchmarkPipeline(b *testing.B) {
-	m := machine{lookup: lookup, names: names, files: map[string]string{"/home/user/in.txt": string(lines())}}
+	m := machine{lookup: commands.Lookup, names: commands.Names(), files: map[string]string{"/home/user/in.txt": string(lines())}}
 	b.SetBytes(10 << 20)
 	for b.Loop() {
 		if got := m.run(b, context.Background(), "", "-c", pipeline); got.stdout != "2\n" {

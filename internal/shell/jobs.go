@@ -246,7 +246,7 @@ func (sh *shell) kill(args []string) int {
 		args = append([]string{"-" + args[1]}, args[2:]...)
 	}
 	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
-		s, ok := signalNumber(args[0][1:])
+		s, ok := kernel.ParseSignal(args[0][1:])
 		if !ok {
 			sh.errorf("kill: %s: invalid signal specification", args[0][1:])
 			return 1

@@ -11,6 +11,22 @@ import (
 // Main is bash and sh: bash [options] [-c text | file] [arguments].
 func Main(ctx context.Context, p *kernel.Process) int { return run(ctx, p, nil) }
 
+// Builtin returns a builtin of bash as a program of its own, such as /bin/echo. It
+// panics if bash has none of that name.
+func Builtin(name string) kernel.Program {
+	run := builtins[name]
+	if run == nil {
+		panic("no builtin " + name)
+	}
+	return func(ctx context.Context, p *kernel.Process) int {
+		sh := newShell(ctx, p)
+		defer sh.memory.end()
+		defer sh.close()
+		sh.alone = true
+		return run(sh, append([]string{name}, p.Args[min(1, len(p.Args)):]...))
+	}
+}
+
 // run runs bash, in a session if there is one.
 func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	sh := newShell(ctx, p)

@@ -23,6 +23,9 @@ func message(e abi.Errno) string {
 
 // prefix is what an error message begins with: the script and the line.
 func (sh *shell) prefix() string {
+	if sh.alone {
+		return ""
+	}
 	name := sh.name
 	if n := len(sh.calls); n > 0 {
 		if name = sh.calls[n-1].source; name == "" && sh.script == "" {

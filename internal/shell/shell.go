@@ -92,6 +92,7 @@ type shell struct {
 	lastRandom    int
 	began         time.Time
 	shared        bool // a subshell in the process of its parent
+	alone         bool // a builtin that is a program
 	execs         bool // the statement is all that the process has to do
 }
 

@@ -14,17 +14,6 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// lookup finds the programs of the tests.
-func lookup(name string) (kernel.Program, bool) {
-	if name == "bash" || name == "sh" {
-		return shell.Main, true
-	}
-	return commands.Lookup(name)
-}
-
-// names are the programs that /bin shows.
-var names = append([]string{"bash", "sh"}, commands.Names()...)
-
 // buffer is an output that goroutines share.
 type buffer struct {
 	mu sync.Mutex
@@ -121,7 +110,7 @@ func TestIncomplete(t *testing.T) {
 
 // TestInstead: what is missing is bash's message, and the way out where there is one.
 func TestInstead(t *testing.T) {
-	m := machine{lookup: lookup, names: names}
+	m := machine{lookup: commands.Lookup, names: commands.Names()}
 	got := m.run(t, t.Context(), "", "-c", "git log; nosuch; command -v sudo")
 	want := "bash: line 1: git: command not found; use diff -u and patch: there is no version control here\nbash: line 1: nosuch: command not found\n"
 	if got.stderr != want || got.code != 1 {
@@ -131,7 +120,7 @@ func TestInstead(t *testing.T) {
 
 // TestStopSignals: a process is not stopped, and the message names what ends it.
 func TestStopSignals(t *testing.T) {
-	m := machine{lookup: lookup, names: names}
+	m := machine{lookup: commands.Lookup, names: commands.Names()}
 	got := m.run(t, t.Context(), "", "-c", "kill -STOP $$ || kill -TERM $$")
 	if !strings.Contains(got.stderr, "cannot be stopped here, only ended: use TERM or KILL") || got.code != 128+15 {
 		t.Errorf("%d %q", got.code, got.stderr)

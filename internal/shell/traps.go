@@ -10,25 +10,12 @@ import (
 	"coderunner/internal/kernel"
 )
 
-// signalNames are the signals' names, by number.
-var signalNames = strings.Fields("EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP " +
-	"TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS")
-
-// signalNumber returns the signal of a name, with or without SIG, or a number.
-func signalNumber(s string) (kernel.Signal, bool) {
-	if n, err := strconv.Atoi(s); err == nil {
-		return kernel.Signal(n), n >= 0 && n <= 64
-	}
-	i := slices.Index(signalNames, strings.TrimPrefix(strings.ToUpper(s), "SIG"))
-	return kernel.Signal(max(0, i)), i > 0
-}
-
 func (sh *shell) listSignals(args []string) int {
 	var b strings.Builder
 	for _, a := range args {
 		n, err := strconv.Atoi(a)
 		if err != nil {
-			s, ok := signalNumber(a)
+			s, ok := kernel.ParseSignal(a)
 			if !ok {
 				sh.errorf("kill: %s: invalid signal specification", a)
 				return 1
@@ -39,14 +26,14 @@ func (sh *shell) listSignals(args []string) int {
 		if n > 128 {
 			n -= 128
 		}
-		if n < 0 || n >= len(signalNames) {
+		if n < 0 || n >= len(kernel.SignalNames) {
 			sh.errorf("kill: %s: invalid signal specification", a)
 			return 1
 		}
-		fmt.Fprintln(&b, signalNames[n])
+		fmt.Fprintln(&b, kernel.SignalNames[n])
 	}
 	if len(args) == 0 {
-		for i, name := range signalNames[1:] {
+		for i, name := range kernel.SignalNames[1:] {
 			fmt.Fprintf(&b, "%2d) SIG%s", i+1, name)
 			if i%5 == 4 {
 				b.WriteByte('\n')
@@ -111,7 +98,7 @@ func (sh *shell) runTraps() {
 			return
 		}
 		s := sh.pending[0]
-		if _, own := sh.traps[signalNames[s]]; sh.shared && !own { // it is the parent's
+		if _, own := sh.traps[kernel.SignalNames[s]]; sh.shared && !own { // it is the parent's
 			sh.task.mu.Unlock()
 			if sh.untrapped.Load()>>s&1 != 0 {
 				sh.status, sh.jump = 128+int(s), jump{kind: exits}
@@ -120,7 +107,7 @@ func (sh *shell) runTraps() {
 		}
 		sh.pending = sh.pending[1:]
 		sh.task.mu.Unlock()
-		switch text, ok := sh.traps[signalNames[s]]; {
+		switch text, ok := sh.traps[kernel.SignalNames[s]]; {
 		case text != "":
 			sh.trap(text)
 		case !ok && s != kernel.SIGCHLD:
@@ -146,7 +133,7 @@ func (sh *shell) trap(text string) {
 func (sh *shell) trapSignals() {
 	var bits, untrapped uint64
 	for name, text := range sh.traps {
-		if s, ok := signalNumber(name); ok && text != "" {
+		if s, ok := kernel.ParseSignal(name); ok && text != "" {
 			bits |= 1 << s
 		}
 	}
@@ -185,7 +172,7 @@ func (sh *shell) trapBuiltin(args []string) int {
 			status = 1
 			continue
 		}
-		s, isSignal := signalNumber(name)
+		s, isSignal := kernel.ParseSignal(name)
 		if action == "-" {
 			delete(sh.traps, name)
 		} else {
@@ -206,16 +193,16 @@ func trapName(s string) (string, bool) {
 	case "EXIT", "ERR", "DEBUG", "RETURN":
 		return up, true
 	}
-	n, ok := signalNumber(s)
-	if !ok || int(n) >= len(signalNames) {
+	n, ok := kernel.ParseSignal(s)
+	if !ok || int(n) >= len(kernel.SignalNames) {
 		return s, false
 	}
-	return signalNames[n], true
+	return kernel.SignalNames[n], true
 }
 
 func (sh *shell) showTraps(names []string) int {
 	var b strings.Builder
-	order := slices.Concat(signalNames, []string{"DEBUG", "ERR", "RETURN"})
+	order := slices.Concat(kernel.SignalNames, []string{"DEBUG", "ERR", "RETURN"})
 	if len(names) == 0 {
 		names = slices.SortedFunc(maps.Keys(sh.traps), func(a, b string) int {
 			return slices.Index(order, a) - slices.Index(order, b)
@@ -227,7 +214,7 @@ func (sh *shell) showTraps(names []string) int {
 		if !ok {
 			continue
 		}
-		if _, is := signalNumber(name); is {
+		if _, is := kernel.ParseSignal(name); is {
 			name = "SIG" + name
 		}
 		fmt.Fprintf(&b, "trap -- %s %s\n", quote(text), name)

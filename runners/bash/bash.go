@@ -54,9 +54,7 @@ var _ runners.Runner = (*Runner)(nil)
 
 // New returns a runner.
 func New(cfg Config) *Runner {
-	return &Runner{cfg: cfg, bin: sync.OnceValues(func() (fs.FS, error) {
-		return kernel.Bin(append([]string{"bash", "sh"}, commands.Names()...)...)
-	})}
+	return &Runner{cfg: cfg, bin: sync.OnceValues(func() (fs.FS, error) { return kernel.Bin(commands.Names()...) })}
 }
 
 // Lock implements [runners.Runner]: a script has no packages.

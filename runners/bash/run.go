@@ -128,7 +128,7 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 		return nil, err
 	}
 	j.FS = fsys
-	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Bin: bin, Panicked: j.r.panicked}); err != nil {
+	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: commands.Lookup, Bin: bin, Panicked: j.r.panicked}); err != nil {
 		return nil, err
 	}
 	return nil, furnish(fsys)
@@ -168,14 +168,6 @@ func (j *job) python() runners.Request {
 	}
 	req.Code = code.String()
 	return req
-}
-
-// lookup finds the built-in programs.
-func lookup(name string) (kernel.Program, bool) {
-	if name == "bash" || name == "sh" {
-		return shell.Main, true
-	}
-	return commands.Lookup(name)
 }
 
 // fill writes the session's files, the request's and the script. An Outcome reports

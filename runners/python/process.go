@@ -17,7 +17,6 @@ import (
 	"coderunner/internal/commands"
 	"coderunner/internal/commands/web"
 	"coderunner/internal/kernel"
-	"coderunner/internal/shell"
 	"coderunner/pyodide"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
@@ -55,7 +54,7 @@ type processes struct {
 
 // bin is what /bin shows.
 var bin = sync.OnceValue(func() fs.FS {
-	b, err := kernel.Bin(append(commands.Names(), "bash", "sh", "python", "python3", "python3.14", "pip", "pip3")...)
+	b, err := kernel.Bin(append(commands.Names(), "python", "python3", "python3.14", "pip", "pip3")...)
 	if err != nil {
 		panic(err) // the names are fixed
 	}
@@ -225,8 +224,6 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 			p.Args = append([]string{executable, "-m", "pip"}, p.Args[min(1, len(p.Args)):]...)
 			return c.python(ctx, p)
 		}, true
-	case "bash", "sh":
-		return shell.Main, true
 	}
 	program, ok := commands.Lookup(name)
 	if ok && (name == "curl" || name == "wget") {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,20 +15,6 @@ import (
 	"coderunner/internal/kernel"
 	"coderunner/pyodide/abi"
 )
-
-// Pwd prints the working directory.
-func Pwd(c *command.Call) int {
-	o := c.Parse("L,logical P,physical")
-	dir := c.Canonical(".", true)
-	if p := c.Env("PWD"); o.On("L") && p != "" && c.Canonical(p, true) == dir {
-		dir = p
-	}
-	if dir == "" {
-		return c.Die(1, "couldn't find directory entry in '..' with matching i-node")
-	}
-	c.Print(dir + "\n")
-	return 0
-}
 
 // Env runs a command in a changed environment.
 func Env(c *command.Call) int {
@@ -164,7 +149,7 @@ func Timeout(c *command.Call) int {
 	if !ok {
 		return c.Usage(125, "invalid time interval %s", command.Quote(o.Args[0]))
 	}
-	sig, ok := signalNumber(o.Value("s", "TERM"))
+	sig, ok := kernel.ParseSignal(o.Value("s", "TERM"))
 	if !ok {
 		return c.Usage(125, "%s: invalid signal", command.Quote(o.Value("s", "")))
 	}
@@ -186,7 +171,7 @@ func Timeout(c *command.Call) int {
 		return 128 + int(kernel.SIGKILL)
 	}
 	if o.On("v") {
-		c.Errorf("sending signal %s to command %s", signalNames[sig], command.Quote(o.Args[1]))
+		c.Errorf("sending signal %s to command %s", kernel.SignalNames[sig], command.Quote(o.Args[1]))
 	}
 	return 124
 }
@@ -231,6 +216,12 @@ func Nohup(c *command.Call) int {
 	return instead(c, command.Child{Args: o.Args})
 }
 
+// Sync is sync: files are in memory.
+func Sync(c *command.Call) int {
+	c.Parse("d,data f,file-system")
+	return 0
+}
+
 // Nice runs a command: there are no priorities.
 func Nice(c *command.Call) int {
 	o := c.Parse("+ # n,adjustment=")
@@ -245,79 +236,4 @@ func Nice(c *command.Call) int {
 func Stdbuf(c *command.Call) int {
 	o := c.Parse("+ i,input= o,output= e,error=", 1)
 	return instead(c, command.Child{Args: o.Args})
-}
-
-// signalNames are Linux's signals by number.
-var signalNames = strings.Fields("EXIT HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH POLL PWR SYS")
-
-func signalNumber(s string) (kernel.Signal, bool) {
-	if n, err := strconv.Atoi(s); err == nil && n >= 0 && n <= 64 {
-		return kernel.Signal(n), true
-	}
-	at := slices.Index(signalNames, strings.TrimPrefix(strings.ToUpper(s), "SIG"))
-	return kernel.Signal(max(at, 0)), at >= 0
-}
-
-// Kill sends signals to processes.
-func Kill(c *command.Call) int {
-	args, sig := c.Args, kernel.SIGTERM
-	if len(args) > 0 {
-		switch a := args[0]; {
-		case a == "--help" || a == "--version":
-			c.About(a[2:])
-			return 0
-		case a == "-l" || a == "--list" || a == "-L":
-			return killList(c, args[1:])
-		case (a == "-s" || a == "-n" || a == "--signal") && len(args) > 1:
-			n, ok := signalNumber(args[1])
-			if !ok {
-				return c.Usage(1, "%s: invalid signal", command.Quote(args[1]))
-			}
-			sig, args = n, args[2:]
-		case a == "--":
-			args = args[1:]
-		case len(a) > 1 && a[0] == '-':
-			n, ok := signalNumber(a[1:])
-			if !ok {
-				return c.Usage(1, "%s: invalid signal", command.Quote(a[1:]))
-			}
-			sig, args = n, args[1:]
-		}
-	}
-	if len(args) == 0 {
-		return c.Usage(1, "no process ID specified")
-	}
-	for _, a := range args {
-		pid, err := strconv.Atoi(a)
-		if err != nil {
-			c.Fail("%s: invalid process id", command.Quote(a))
-			continue
-		}
-		if e := c.Process.Kill(pid, sig); e != abi.OK {
-			c.Fail("sending signal to %d failed: %s", pid, command.Text(e))
-		}
-	}
-	return c.Status
-}
-
-func killList(c *command.Call, args []string) int {
-	if len(args) == 0 {
-		c.Print(strings.Join(signalNames[1:], "\n") + "\n")
-	}
-	for _, a := range args {
-		n, ok := signalNumber(a)
-		number, err := strconv.Atoi(a)
-		if number > 128 { // the status of what a signal ended
-			number -= 128
-		}
-		switch {
-		case err == nil && number >= 0 && number < len(signalNames):
-			c.Print(signalNames[number] + "\n")
-		case ok && err != nil:
-			c.Printf("%d\n", n)
-		default:
-			c.Fail("%s: invalid signal", command.Quote(a))
-		}
-	}
-	return c.Status
 }
