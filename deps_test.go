@@ -54,12 +54,12 @@ const imports = `
 
 	internal/kernel: pyodide/abi pyodide/memfs
 	internal/glob:
-	internal/shell: internal/calendar internal/glob internal/kernel pyodide/abi pyodide/memfs
+	internal/shell: internal/calendar internal/commands/regex internal/glob internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
 	internal/commands/clock:
 	internal/commands/command: internal/calendar internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/printf:
-	internal/commands/regex: internal/commands/command
+	internal/commands/regex:
 	internal/commands/file: internal/calendar internal/commands/clock internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/archive: internal/commands/clock internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
 	internal/commands/awk: internal/calendar internal/commands/command internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs

@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/commands/regex"
 	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
@@ -165,92 +166,24 @@ func (t *tester) regexp(s string, w *syntax.Word) bool {
 			b.WriteString(p.text)
 		}
 	}
-	text := b.String()
-	if t.sh.opts.nocasematch {
-		text = "(?i)" + text
-	}
-	if len(text) > maxRegexp {
+	if b.Len() > maxRegexp {
 		return t.fail(errorf("a regular expression may have at most %d bytes", maxRegexp))
 	}
-	re, err := regexp.Compile(extended(text))
+	re, err := regex.Dialect{Extended: true, Fold: t.sh.opts.nocasematch}.Compile(b.String())
 	if err != nil {
 		t.code = 2
 		return false
 	}
-	re.Longest()
-	m := re.FindStringSubmatch(s)
+	var m []string
+	for _, at := range re.FindAllSubmatchIndex([]byte(s), 1) {
+		for ; len(at) > 0; at = at[2:] {
+			m = append(m, s[max(0, at[0]):max(0, at[1])])
+		}
+	}
 	if err := t.sh.setList("BASH_REMATCH", m); err != nil {
 		return t.fail(err)
 	}
 	return m != nil
-}
-
-// extended makes Go's syntax of a POSIX extended regular expression: in brackets a
-// backslash is itself, and Perl's classes are none outside.
-func extended(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-			switch c := s[i]; {
-			case strings.IndexByte("wWsSbB", c) >= 0: // GNU's
-				b.WriteString(`\` + string(c))
-			case c == '<' || c == '>':
-				b.WriteString(`\b`)
-			default:
-				b.WriteString(regexp.QuoteMeta(string(c)))
-			}
-		case s[i] == '[':
-			n := bracketLength(s[i:])
-			if n == 0 {
-				b.WriteByte('[')
-				continue
-			}
-			inside := s[i : i+n]
-			for j := range len(inside) {
-				if inside[j] == '\\' {
-					b.WriteByte('\\')
-				}
-				if inside[j] == '[' && j > 0 && !(j+1 < len(inside) && inside[j+1] == ':') {
-					b.WriteByte('\\')
-				}
-				if inside[j] == ']' && j > 0 && j < n-1 && inside[j-1] != ':' {
-					b.WriteByte('\\')
-				}
-				b.WriteByte(inside[j])
-			}
-			i += n - 1
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return b.String()
-}
-
-// bracketLength returns the length of the bracket expression at the start of s, 0
-// without its end.
-func bracketLength(s string) int {
-	i := 1
-	if i < len(s) && s[i] == '^' {
-		i++
-	}
-	if i < len(s) && s[i] == ']' {
-		i++
-	}
-	for i < len(s) {
-		if strings.HasPrefix(s[i:], "[:") {
-			if end := strings.Index(s[i:], ":]"); end > 0 {
-				i += end + 2
-				continue
-			}
-		}
-		if s[i] == ']' {
-			return i + 1
-		}
-		i++
-	}
-	return 0
 }
 
 // unaryTest is a test of one operand, of [[ and of [.

@@ -3,10 +3,9 @@ package regex
 import (
 	"errors"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"coderunner/internal/commands/command"
 )
 
 // translator writes a POSIX expression in the syntax of package regexp, which
@@ -179,8 +178,8 @@ func (t *translator) repeat(op byte) error {
 		if low == "" {
 			low = "0"
 		}
-		if a, _ := command.Atoi(low); high != "" {
-			if b, _ := command.Atoi(high); b < a {
+		if a, _ := strconv.Atoi(low); high != "" {
+			if b, _ := strconv.Atoi(high); b < a {
 				return errors.New(`Invalid content of \{\}`)
 			}
 		}
