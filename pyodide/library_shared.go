@@ -130,7 +130,7 @@ func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 	var errs []error
 	for s.bytes > maxIdle {
 		l := s.idle[0]
-		s.idle = s.idle[1:]
+		s.idle = slices.Delete(s.idle, 0, 1) // [1:] would keep it in memory
 		s.bytes -= l.size
 		delete(s.known, l.sum)
 		errs = append(errs, l.Code.Close(context.Background()))

@@ -98,7 +98,7 @@ func (s *store) drop() {
 		return
 	}
 	old := s.runs[0]
-	s.runs, s.bytes = slices.Delete(s.runs, 0, 1), s.bytes-old.bytes // what is cut off by [1:] stays in memory
+	s.runs, s.bytes = slices.Delete(s.runs, 0, 1), s.bytes-old.bytes // [1:] would keep it in memory
 	for _, it := range old.items {
 		s.mcp.DeleteResources(it.uri)
 	}

@@ -1,6 +1,10 @@
 package server
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+	"weak"
+)
 
 // What the servers of a process keep together has a bound, and the one that keeps most
 // gives way.
@@ -27,4 +31,23 @@ func TestKeptTogether(t *testing.T) {
 	if shared.Bytes() != 0 || len(shared.stores) != 0 {
 		t.Errorf("%d bytes are kept of servers that are gone", shared.Bytes())
 	}
+}
+
+// A run that is forgotten is not kept in memory.
+func TestForgottenRunIsFreed(t *testing.T) {
+	s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
+	var runs [maxKeptRuns + 1]weak.Pointer[keptRun]
+	for i := range runs {
+		r := s.store.begin()
+		r.add("out.txt", "text/plain", "", []byte("text"))
+		s.store.keep(r)
+		runs[i] = weak.Make(r)
+	}
+	runtime.GC()
+	for i, r := range runs {
+		if freed := r.Value() == nil; freed != (i == 0) {
+			t.Errorf("run %d is freed: %t", i, freed)
+		}
+	}
+	runtime.KeepAlive(s)
 }
