@@ -27,17 +27,17 @@ import (
 type vitals struct {
 	at                                 time.Duration
 	calls                              int64
-	memory, heap                       int // KiB: of the server and its processes; of Go's objects
+	memory, heap, beside               int // KiB: of the server and its processes; of Go's objects; of the server beside Go's heap
 	descriptors, goroutines, threads   int
 	processes, programs, files, onDisk int // onDisk in KiB
 }
 
 func (v vitals) String() string {
-	return fmt.Sprintf("%7.0f s | %7d | %6.1f | %6.1f | %4d | %4d | %3d | %3d | %5d | %6.1f",
-		v.at.Seconds(), v.calls, float64(v.memory)/1024, float64(v.heap)/1024, v.goroutines, v.descriptors, v.threads, v.processes, v.files, float64(v.onDisk)/1024)
+	return fmt.Sprintf("%7.0f s | %7d | %6.1f | %6.1f | %6.1f | %4d | %4d | %3d | %3d | %5d | %6.1f",
+		v.at.Seconds(), v.calls, float64(v.memory)/1024, float64(v.heap)/1024, float64(v.beside)/1024, v.goroutines, v.descriptors, v.threads, v.processes, v.files, float64(v.onDisk)/1024)
 }
 
-const vitalsHead = "     when |   calls | memory MiB | Go objects MiB | goroutines | descriptors | threads | processes | files | disk MiB"
+const vitalsHead = "     when |   calls | memory MiB | Go objects MiB | beside the heap MiB | goroutines | descriptors | threads | processes | files | disk MiB"
 
 // look reads the vitals of a server, and of what it has in some directories.
 func look(t *testing.T, s *httpServer, token string, dirs ...string) (v vitals) {
@@ -58,7 +58,7 @@ func look(t *testing.T, s *httpServer, token string, dirs ...string) (v vitals) 
 			pids = append(pids, strings.Fields(string(children))...)
 		}
 		if v.processes++; v.processes == 1 {
-			v.threads = len(tasks)
+			v.threads, v.beside = len(tasks), v.memory
 		}
 	}
 	fds, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", server))
@@ -73,6 +73,7 @@ func look(t *testing.T, s *httpServer, token string, dirs ...string) (v vitals) 
 		return int(n)
 	}
 	v.goroutines, v.heap = metric("go_goroutines"), metric("go_memstats_heap_alloc_bytes")>>10
+	v.beside -= (metric("go_memstats_heap_sys_bytes") - metric("go_memstats_heap_released_bytes")) >> 10
 	v.programs = metric("coderunner_running") + metric("coderunner_waiting")
 	seen := map[uint64]bool{} // blobs have many names
 	for _, dir := range dirs {
@@ -235,7 +236,8 @@ type vital struct {
 
 func (v *vitals) judged() []vital {
 	return []vital{
-		{"memory (KiB)", &v.memory, 16 << 10}, {"Go's objects (KiB)", &v.heap, 4 << 10}, {"goroutines", &v.goroutines, 4},
+		{"memory (KiB)", &v.memory, 16 << 10}, {"Go's objects (KiB)", &v.heap, 4 << 10}, {"memory beside Go's heap (KiB)", &v.beside, 4 << 10},
+		{"goroutines", &v.goroutines, 4},
 		{"descriptors", &v.descriptors, 8}, {"threads", &v.threads, 8}, {"processes", &v.processes, 2}, {"disk (KiB)", &v.onDisk, v.onDisk / 8},
 	}
 }
