@@ -78,7 +78,6 @@ type network struct {
 	hits  atomic.Int64 // of addresses that no program may reach
 	mu    sync.Mutex
 	asked []string // of the name server
-	turns int
 }
 
 const (
@@ -209,10 +208,11 @@ func (n *network) serve(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// serveNames answers: good.test is public, inside.test private, and rebind.test
-// first the one and then the loopback.
+// serveNames answers: good.test is public, inside.test private, and a name of
+// rebind.test, one for each program, first the one and then the loopback.
 func (n *network) serveNames(c net.PacketConn) {
 	b := make([]byte, 1500)
+	turns := map[string]int{}
 	for {
 		k, from, err := c.ReadFrom(b)
 		if err != nil {
@@ -226,11 +226,11 @@ func (n *network) serveNames(c net.PacketConn) {
 		n.mu.Lock()
 		n.asked = append(n.asked, q.Name.String())
 		answer := map[string]string{"good.test.": publicAddress, "inside.test.": privateAddress}[q.Name.String()]
-		if q.Name.String() == "rebind.test." && q.Type == dnsmessage.TypeA {
-			if answer = "127.0.0.1"; n.turns%2 == 0 {
+		if name := q.Name.String(); strings.HasSuffix(name, ".rebind.test.") && q.Type == dnsmessage.TypeA {
+			if answer = "127.0.0.1"; turns[name]%2 == 0 {
 				answer = publicAddress
 			}
-			n.turns++
+			turns[name]++
 		}
 		n.mu.Unlock()
 		m = dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true, RecursionAvailable: true}, Questions: m.Questions}
@@ -290,8 +290,10 @@ func (n *network) spellings(ending string) {
 
 // names tries a name that changes its answer, and ways out under a list.
 func (n *network) names(ending string) {
-	o := n.run("--allow-net=rebind.test", "60s", "f"+ending, "http://rebind.test/", "http://rebind.test/", "http://rebind.test/", "http://other.test/")
-	if !strings.Contains(o.Stdout, "reached http://rebind.test/ fine") || strings.Count(o.Stdout, "refused") < 2 {
+	name := ending[1:] + ".rebind.test"
+	url := "http://" + name + "/"
+	o := n.run("--allow-net="+name, "60s", "f"+ending, url, url, url, "http://other.test/")
+	if !strings.Contains(o.Stdout, "reached "+url+" fine") || strings.Count(o.Stdout, "refused") < 2 {
 		fmt.Printf("%s: %s %s: %s\n", ending, o.Status, o.Error.Message, o.Stdout)
 	}
 	o = n.run("--allow-net=good.test", "60s", "o"+ending, publicAddress, privateAddress)
