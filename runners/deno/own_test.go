@@ -1,3 +1,5 @@
+//go:build unix
+
 package deno
 
 import (
@@ -170,12 +172,12 @@ func TestManyImports(t *testing.T) {
 	for i := range 60_000 {
 		b.WriteString("import('coderunner-p" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + string(rune('a'+i/17576)) + "');")
 	}
-	begun := time.Now()
+	begun := processorTime(t)
 	_, err := r.Run(t.Context(), runners.Request{Language: runners.TypeScript, Code: "1", Files: []runners.File{{Path: "a.ts", Data: []byte(b.String())}}})
 	if _, ok := err.(*runners.RequestError); !ok || !strings.Contains(err.Error(), "more than 500 packages") {
 		t.Errorf("60,000 imports: %v", err)
 	}
-	if took := time.Since(begun); took > 2*time.Second {
-		t.Errorf("it took %v", took)
+	if took := processorTime(t) - begun; took > 2*time.Second {
+		t.Errorf("it took %v of processor time", took)
 	}
 }
