@@ -25,7 +25,7 @@ import (
 type user struct {
 	mu    sync.Mutex
 	asked []string
-	slow  time.Duration // for questions about slow.example
+	slow  time.Duration // for questions about slow.example: more than programs have
 }
 
 func (u *user) Elicit(_ context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
@@ -87,7 +87,7 @@ var getters = map[string]string{
 import sys, urllib.request
 for url in %s:
     try:
-        print(urllib.request.urlopen(url, timeout=1).read().decode())
+        print(urllib.request.urlopen(url, timeout=4).read().decode())
     except OSError as e:
         print("no:", url, e)
 `,

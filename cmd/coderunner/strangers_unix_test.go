@@ -72,7 +72,7 @@ func endure(t *testing.T, cmd *exec.Cmd, planted map[string]fs.FileInfo, dir, ou
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Stdin = strings.NewReader("1 + 1")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = time.Minute // for who holds on to its output
 	err = cmd.Run()
 	if cmd.ProcessState == nil || !cmd.ProcessState.Exited() {
 		t.Fatalf("it did not end: %v %s", err, &errs)

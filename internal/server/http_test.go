@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -171,21 +170,29 @@ func TestHTTPSessions(t *testing.T) {
 
 // Progress comes as events, and the response last.
 func TestHTTPProgress(t *testing.T) {
+	told := make(chan struct{}) // closed when the client has read the first event
 	s := newServer(t, Config{Runners: allLanguages(runFunc(func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 		req.Printed([]byte("half\n"))
-		<-time.After(firstProgress + progressGap)
+		<-told
 		return echo(ctx, req)
 	}))})
 	c := serveWeb(t, s)
 	c.hello()
 	answer := c.post(t.Context(), strings.Replace(callLine("1", "whole"), `"params":{`, `"params":{"_meta":{"progressToken":"p"},`, 1))
-	_, text := c.text(answer)
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Errorf("Content-Type %q", kind)
 	}
-	events := strings.Split(strings.TrimSpace(text), "\n\n")
-	if len(events) < 2 || !strings.Contains(events[0], `"half"`) || !strings.Contains(events[len(events)-1], "whole") {
-		t.Errorf("events %q", events)
+	body := bufio.NewReader(answer.Body)
+	for line := ""; !strings.HasPrefix(line, "data: "); {
+		var err error
+		if line, err = body.ReadString('\n'); err != nil || strings.HasPrefix(line, "data: ") && !strings.Contains(line, `"half"`) {
+			t.Fatalf("the first event is %q, %v", line, err)
+		}
+	}
+	close(told)
+	rest, err := io.ReadAll(body)
+	if events := strings.Split(strings.TrimSpace(string(rest)), "\n\n"); err != nil || !strings.Contains(events[len(events)-1], "whole") {
+		t.Errorf("events %q, %v", events, err)
 	}
 	answer = c.post(t.Context(), strings.Replace(callLine("1", "whole"), `"params":{`, `"params":{"_meta":{"progressToken":"p"},`, 1), "Accept: application/json")
 	if status, text := c.text(answer); status != http.StatusOK || answer.Header.Get("Content-Type") != "application/json" || !strings.Contains(text, "whole") {
