@@ -9,6 +9,10 @@ import (
 // hard one. The traceback may take longer; see [deadline.extend].
 const softGrace = 60 * time.Millisecond
 
+// sessionGrace is the same for a program of a session, whose variables the hard
+// interrupt loses: on a busy machine, one that obeys may be late to do so.
+const sessionGrace = time.Second
+
 // deadline is a time limit that strikes twice: soft, then hard. It can be paused
 // while the program waits for the network, within a budget: it strikes at the
 // latest when limit and budget have passed, whatever the program does, besides the

@@ -115,7 +115,7 @@ type Interp struct {
 	closed bool       // under mu
 	spent  bool       // under mu; no program can run any more
 
-	patience time.Duration // beyond softGrace; for tests whose outcome must not depend on the machine's speed
+	patience time.Duration // beyond the grace; for tests whose outcome must not depend on the machine's speed
 }
 
 // Mount mounts a tree read-only at dir, which is created if need be; entries
@@ -213,7 +213,11 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, request string, maxReport uint32) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	in.deadline = startDeadline(p.Timeout, p.waitLimit(), softGrace+in.patience, in.timeIsUp, func() { cancel(errTimeLimit) })
+	grace := softGrace + in.patience
+	if p.Session {
+		grace = sessionGrace + in.patience
+	}
+	in.deadline = startDeadline(p.Timeout, p.waitLimit(), grace, in.timeIsUp, func() { cancel(errTimeLimit) })
 	defer in.deadline.stop()
 	in.running = ctx
 	defer func() { in.running = nil }()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/internal/session"
 	"coderunner/runners"
@@ -148,7 +149,7 @@ func TestSessionEnds(t *testing.T) {
 		}
 		return o
 	}
-	limit := func(c *session.Call) { c.Request.Limits.Timeout = 300e6 }
+	limit := func(c *session.Call) { c.Request.Limits.Timeout = time.Second }
 	for _, test := range []struct {
 		code   string
 		change func(*session.Call)
