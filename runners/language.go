@@ -152,6 +152,7 @@ var (
 // that is not clear.
 func Detect(code string) Language {
 	code = code[:min(len(code), 16<<10)] // enough to tell
+	code = strings.ReplaceAll(code, "```", "")
 	if m := shebang.FindStringSubmatch(code); m != nil {
 		if l := ParseLanguage(m[1]); l != "" {
 			return l

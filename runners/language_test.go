@@ -31,6 +31,7 @@ func TestDetect(t *testing.T) {
 		"if x == 1:\n    y = 2\n":                      Python,
 		"#!/usr/bin/env python3\nx":                    Python,
 		"js = '''\nconst a = () => 1;\n'''\nprint(js)": Python,
+		"Here is it:\n\n```python\nprint('a')\n```\n":  Python,
 		"console.log(1)":                               JavaScript,
 		"const a = 1":                                  JavaScript,
 		"import fs from 'node:fs'":                     JavaScript,

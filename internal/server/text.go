@@ -133,10 +133,10 @@ func (c *content) errorText(e *runners.Error) string {
 		head += e.Message
 	}
 	trace := strings.TrimRight(e.Traceback, "\n")
-	if frames, last, ok := pythonTrace(trace); ok {
-		if e.Message == "" || strings.Contains(last, e.Message) {
-			head = last // with the type's module, notes and suggestions
-		}
+	frames, last, ok := pythonTrace(trace)
+	if ok && strings.Contains(last, e.Message) {
+		trace = last + "\n" + frames // last has the type's module, notes and suggestions
+	} else if ok && !strings.Contains(frames, traceHead) {
 		trace = head + "\n" + frames
 	} else if e.Message != "" && !strings.HasPrefix(trace, head) {
 		// The message has more than the traceback, or comes at its end.
@@ -172,22 +172,28 @@ const (
 	maxSourceLine = 200       // bytes
 )
 
-// pythonTrace splits a traceback of one exception into its frames and what
-// comes last, the exception.
+const traceHead = "Traceback (most recent call last):\n"
+
+// pythonTrace splits a traceback into its frames, with the exceptions before it
+// where it has any, and what comes last, the exception.
 func pythonTrace(trace string) (frames, last string, ok bool) {
-	rest, ok := strings.CutPrefix(trace, "Traceback (most recent call last):\n")
-	if !ok || strings.Contains(rest, "\nTraceback (most recent call last):\n") {
+	at := strings.LastIndex(trace, traceHead)
+	if at < 0 || at > 0 && trace[at-1] != '\n' {
 		return "", "", false
 	}
-	at := 0
-	for strings.HasPrefix(rest[at:], " ") {
-		n := strings.IndexByte(rest[at:], '\n')
+	at += len(traceHead)
+	for strings.HasPrefix(trace[at:], " ") {
+		n := strings.IndexByte(trace[at:], '\n')
 		if n < 0 {
 			return "", "", false
 		}
 		at += n + 1
 	}
-	return strings.TrimRight(rest[:at], "\n"), rest[at:], at < len(rest)
+	frames = trace[:at]
+	if strings.LastIndex(frames, traceHead) == 0 {
+		frames = frames[len(traceHead):] // the only one
+	}
+	return strings.TrimRight(frames, "\n"), trace[at:], at < len(trace)
 }
 
 func (c *content) packagesText(e *runners.Error) string {

@@ -128,13 +128,29 @@ def _refusal(text, at, name, sign, word):
 
 
 def _unfenced(text):
-    """Without a Markdown fence around all of it."""
+    """Without a Markdown fence around all of it, or the prose around the only one."""
     lines = text.split("\n")
     full = [i for i, line in enumerate(lines) if line.strip()]
-    if len(full) < 2 or not _FENCE.fullmatch(lines[full[0]].strip()) or lines[full[-1]].strip(" `\t"):
+    fences = [i for i in full if _FENCE.fullmatch(lines[i].strip())]
+    if len(fences) < 2 or lines[fences[-1]].strip(" `\t"):
         return text, False
-    lines[full[0]] = lines[full[-1]] = ""
-    return "\n".join(lines), True
+    first, last = fences[0], fences[-1]
+    if (first, last) != (full[0], full[-1]) and (fences[1] != last or any(map(_is_code, lines[:first]))):
+        return text, False
+    return "\n".join(line if first < i < last else "" for i, line in enumerate(lines)), True
+
+
+def _is_code(line):
+    """Whether a line above a fence may be a program's: prose is not Python, and
+    opens no string or bracket that the fence could be in."""
+    line = line.strip()
+    if not line or line.startswith("#"):
+        return False
+    try:
+        compile(line, "", "exec")
+    except SyntaxError:
+        return line.endswith(("(", "[", "{", "\\")) or '"""' in line or "'''" in line
+    return True
 
 
 def _line_end(text, at):

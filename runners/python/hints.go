@@ -30,16 +30,18 @@ var notHere = map[string]bool{
 }
 
 const (
-	giveIt    = "name it in the argument packages (--package on the command line)"
-	noThreads = "A program may have 256 threads at a time beside the main one, whose stacks count as its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
-	noPip     = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
-	noInput   = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
-	noLoop    = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
-	noLocale  = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
-	noServer  = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
-	noClient  = "The test client needs a package that is not installed: " + giveIt + "."
-	noParser  = `Use the parser "html.parser".`
-	onlySpawn = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
+	giveIt         = "name it in the argument packages (--package on the command line)"
+	noThreads      = "A program may have 256 threads at a time beside the main one, whose stacks count as its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
+	noPip          = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
+	noInput        = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
+	noLoop         = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
+	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
+	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
+	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
+	noParser       = `Use the parser "html.parser".`
+	noWindows      = "It is part of Python's library, but not in this runtime, which has no terminal and no windows: draw with matplotlib or Pillow, read input() from the argument stdin."
+	noInterpreters = "There are no subinterpreters in this runtime: use processes (concurrent.futures.ProcessPoolExecutor, multiprocessing) or threads."
+	onlySpawn      = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
 )
 
 // hint returns what to do about an error, or "".
@@ -85,7 +87,10 @@ func (j *job) moduleHint(message string) string {
 	}
 	top, _, _ := strings.Cut(m[1], ".")
 	if notHere[top] {
-		return "It is part of Python's library, but not in this runtime, which has no terminal and no windows."
+		return noWindows
+	}
+	if top == "_interpreters" {
+		return noInterpreters
 	}
 	if why := imports.Gone(m[1]); why != "" {
 		return top + " is not here: " + why + "."

@@ -54,6 +54,8 @@ func TestNotebook(t *testing.T) {
 		"%%time\nx = 2\n%time y = x + 1\nx * y":                             "6",
 		"```python\nx = 1\nx + 1\n```":                                      "2",
 		"\n\n```\nimport inspect\ninspect.currentframe().f_lineno\n```\n\n": "5",
+		"Here is it:\n\n```py\nx = 1\nx + 1\n```\n\nIt adds `1`.\n":         "2",
+		"```\nx = '''\n```\n'''\nlen(x)\n```\n":                             "5",
 		"x = '''\n!pip install six\n```\n%cd /\n'''\nlen(x.split())":        "6",
 		"x = (7\n% 4\n)\nx":                                                 "3",
 		"x = 7 \\\n% 4\nx":                                                  "3",
@@ -90,6 +92,8 @@ func TestNotebook(t *testing.T) {
 		"%nothing":                             "1: %nothing is not available: this is a Python program, not a notebook",
 		"!pip install six\nx = (\n1 +":         "2: '(' was never closed",
 		"```python\nx = \n```":                 "2: invalid syntax",
+		"x = '''\n```\n1\n```\n'''\nx x":       "6: invalid syntax",
+		"print(\n```\n1\n```\n":                "1: '(' was never closed",
 		"text = '''\n!ls\n'''\n!apt install u": "4: !apt is not available: only Python packages can be installed",
 	} {
 		o := run(t, r, code)
