@@ -54,7 +54,7 @@ const imports = `
 
 	internal/kernel: pyodide/abi pyodide/memfs
 	internal/glob:
-	internal/shell: internal/calendar internal/commands/regex internal/glob internal/kernel pyodide/abi pyodide/memfs
+	internal/shell: internal/calendar internal/commands/printf internal/commands/regex internal/glob internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
 	internal/commands/clock:
 	internal/commands/command: internal/calendar internal/kernel pyodide/abi pyodide/memfs

@@ -1,13 +1,13 @@
 package shell
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
 	"coderunner/internal/calendar"
+	"coderunner/internal/commands/printf"
 	"coderunner/internal/glob"
 )
 
@@ -162,68 +162,31 @@ func escapeLength(s string) int {
 	return n
 }
 
-// maxWidth bounds a directive's width and precision.
-const maxWidth = 1 << 20
-
 // directive formats what format begins with and returns its length.
 func (f *formatter) directive(format string) int {
-	i := 1
-	flags := ""
-	for i < len(format) && strings.IndexByte("-+ #0'", format[i]) >= 0 {
-		if format[i] != '\'' {
-			flags += format[i : i+1]
-		}
-		i++
-	}
-	number := func() (int, bool) {
-		if i < len(format) && format[i] == '*' {
-			i++
-			s, _ := f.next()
-			n, _ := strconv.Atoi(s)
-			return max(-maxWidth, min(n, maxWidth)), true
-		}
-		start, n := i, 0
-		for i < len(format) && '0' <= format[i] && format[i] <= '9' {
-			n = min(n*10+int(format[i]-'0'), maxWidth)
-			i++
-		}
-		return n, i > start
-	}
-	width, hasWidth := number()
-	if width < 0 {
-		flags, width = flags+"-", -width
-	}
-	precision, hasPrecision := 0, false
-	if i < len(format) && format[i] == '.' {
-		i++
-		precision, _ = number()
-		hasPrecision = precision >= 0
-	}
-	for i < len(format) && strings.IndexByte("hlLqjzt", format[i]) >= 0 && !(format[i] == 'q') {
-		i++
-	}
-	if i >= len(format) {
-		f.fail("`%c': missing format character", format[len(format)-1])
+	d, rest, ok := printf.NextDirective(format)
+	if !ok {
+		f.fail("`%s': missing format character", format)
 		return len(format)
 	}
-	spec := "%" + flags
-	if hasWidth {
-		spec += strconv.Itoa(width)
+	for _, star := range []struct{ there, width bool }{{d.StarWidth, true}, {d.StarPrec, false}} {
+		if star.there {
+			s, _ := f.next()
+			n, _ := strconv.Atoi(s)
+			d.Star(star.width, n)
+		}
 	}
-	if hasPrecision {
-		spec += "." + strconv.Itoa(precision)
-	}
-	if format[i] == '(' {
-		end := strings.Index(format[i:], ")T")
-		if end < 0 {
+	if d.Verb == '(' {
+		layout, rest, ok := strings.Cut(rest, ")T")
+		if !ok {
 			f.fail("`%c': invalid format character", '(')
 			return len(format)
 		}
-		f.text(spec, f.time(format[i+1:i+end]), hasPrecision, precision)
-		return i + end + 2
+		f.write(d.FormatString(f.time(layout)))
+		return len(format) - len(rest)
 	}
-	f.convert(format[i], spec, hasPrecision, precision)
-	return i + 1
+	f.convert(d)
+	return len(format) - len(rest)
 }
 
 func (f *formatter) fail(format string, args ...any) {
@@ -234,71 +197,34 @@ func (f *formatter) fail(format string, args ...any) {
 	}
 }
 
-func (f *formatter) convert(c byte, spec string, hasPrecision bool, precision int) {
-	switch c {
+func (f *formatter) convert(d printf.Directive) {
+	switch d.Verb {
 	case '%':
 		f.write("%")
 	case 's':
 		s, _ := f.next()
-		f.text(spec, s, hasPrecision, precision)
+		f.write(d.FormatString(s))
 	case 'b':
 		s, _ := f.next()
 		s, stop := ansiC(s, true)
-		f.text(spec, s, hasPrecision, precision)
+		f.write(d.FormatString(s))
 		f.stop = f.stop || stop
 	case 'q', 'Q':
 		s, _ := f.next()
-		f.text(spec, quotePrintf(s), false, 0)
+		d.Precision = -1
+		f.write(d.FormatString(quotePrintf(s)))
 	case 'c':
 		s, _ := f.next()
-		f.text(spec, s[:min(1, len(s))], false, 0)
+		d.Precision = -1
+		f.write(d.FormatString(s[:min(1, len(s))]))
 	case 'd', 'i':
-		f.write(fmt.Sprintf(spec+"d", f.integer()))
-	case 'u':
-		f.write(fmt.Sprintf(spec+"d", uint64(f.integer())))
-	case 'o', 'x', 'X':
-		f.write(fmt.Sprintf(spec+string(c), uint64(f.integer())))
+		f.write(d.FormatInt(f.integer()))
+	case 'u', 'o', 'x', 'X':
+		f.write(d.FormatUint(uint64(f.integer())))
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
-		f.write(float(spec, c, f.float(), hasPrecision))
-	case 'n':
-		f.fail("`%c': invalid format character", c)
+		f.write(d.FormatFloat(f.float()))
 	default:
-		f.fail("`%c': invalid format character", c)
-	}
-}
-
-// float formats as C does: Go's %g has another default precision.
-func float(spec string, c byte, x float64, hasPrecision bool) string {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		s := strings.ToLower(strings.TrimPrefix(strconv.FormatFloat(x, 'f', -1, 64), "+"))
-		return fmt.Sprintf(strings.ReplaceAll(strings.Split(spec, ".")[0], "0", "")+"s", s)
-	}
-	switch c {
-	case 'g', 'G':
-		if !hasPrecision {
-			spec += ".6"
-		}
-	case 'a':
-		c = 'x'
-	case 'A':
-		c = 'X'
-	}
-	return fmt.Sprintf(spec+string(c), x)
-}
-
-// text writes a string. Widths count bytes, as bash's do.
-func (f *formatter) text(spec, s string, hasPrecision bool, precision int) {
-	if hasPrecision {
-		s = s[:min(precision, len(s))]
-	}
-	flags := strings.TrimLeft(strings.Split(spec, ".")[0], "%")
-	left := strings.Contains(strings.TrimRight(flags, "0123456789"), "-")
-	width, _ := strconv.Atoi(strings.TrimLeft(flags, "-+ #0"))
-	pad := strings.Repeat(" ", max(0, width-len(s)))
-	if left {
-		f.write(s + pad)
-	} else {
-		f.write(pad + s)
+		f.fail("`%c': invalid format character", d.Verb)
 	}
 }
 

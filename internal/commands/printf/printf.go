@@ -1,5 +1,5 @@
-// Package printf reads and applies directives of printf's formats, for the commands
-// printf, awk, seq, stat and find.
+// Package printf reads and applies directives of printf's formats, for the shell's
+// printf and for awk, seq, stat and find.
 package printf
 
 import (
@@ -55,7 +55,7 @@ func NextDirective(s string) (d Directive, rest string, ok bool) {
 		}
 	}
 	// Length modifiers, which may be conversions elsewhere.
-	if end := len(strings.TrimLeft(s[i:], "hlLqjzt")); end > 0 && end < len(s[i:]) && strings.IndexByte("diouxXeEfFgGaAcs", s[len(s)-end]) >= 0 {
+	if end := len(strings.TrimLeft(s[i:], "hlLjzt")); end > 0 && end < len(s[i:]) && strings.IndexByte("diouxXeEfFgGaAcs", s[len(s)-end]) >= 0 {
 		i = len(s) - end
 	}
 	if i >= len(s) {
@@ -90,11 +90,17 @@ func (d Directive) verbFor(verb byte) string {
 	return b + string(rune(verb))
 }
 
-// FormatString formats for s; formatInt, formatUint and formatFloat for the
-// numeric conversions.
+// FormatString formats a string. Widths and precisions count bytes, as those of
+// bash and mawk do.
 func (d Directive) FormatString(s string) string {
-	d.Flags = strings.ReplaceAll(d.Flags, "0", "")
-	return fmt.Sprintf(d.verbFor('s'), s)
+	if d.Precision >= 0 {
+		s = s[:min(d.Precision, len(s))]
+	}
+	pad := strings.Repeat(" ", max(0, d.Width-len(s)))
+	if strings.Contains(d.Flags, "-") {
+		return s + pad
+	}
+	return pad + s
 }
 
 // FormatInt formats a signed number.
@@ -143,7 +149,14 @@ func (d Directive) FormatFloat(f float64) string {
 	if d.Precision == 0 && d.Verb|32 == 'g' {
 		d.Precision = 1
 	}
-	return fmt.Sprintf(d.verbFor(d.Verb), f)
+	verb := d.Verb
+	switch verb { // Go's name of C's
+	case 'a':
+		verb = 'x'
+	case 'A':
+		verb = 'X'
+	}
+	return fmt.Sprintf(d.verbFor(verb), f)
 }
 
 // CEscape reads the escape at the start of s, which begins with a backslash.
