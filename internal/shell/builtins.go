@@ -30,8 +30,9 @@ func init() {
 		"getopts": (*shell).getoptsBuiltin, "test": (*shell).testCommand, "[": (*shell).testCommand,
 		"umask": (*shell).umaskBuiltin, "ulimit": (*shell).ulimit, "times": (*shell).times, "caller": (*shell).caller,
 		"alias": (*shell).aliasBuiltin, "unalias": (*shell).unalias, "help": (*shell).help,
+		"compgen": (*shell).compgen, "complete": succeed, "compopt": succeed, "history": succeed,
 	}
-	for _, name := range strings.Fields("bg fg suspend fc history bind complete compgen compopt") {
+	for _, name := range strings.Fields("bg fg suspend fc bind") {
 		builtins[name] = func(sh *shell, args []string) int {
 			sh.errorf("%s: not supported: the shell has no terminal", args[0])
 			return 1
@@ -169,7 +170,7 @@ func (sh *shell) exec(args []string) int {
 		sh.jump = jump{kind: exits}
 		return sh.status
 	}
-	e := kernel.Exec{Path: path, Args: slices.Clone(args), Env: env, Dir: sh.dir, Umask: sh.umask, Files: sh.fds}
+	e := kernel.Exec{Path: path, Args: slices.Clone(args), Env: env, Dir: sh.dir, Umask: sh.umask, Files: sh.inherited()}
 	if name != "" {
 		e.Args[0] = name
 	}

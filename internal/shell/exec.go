@@ -47,6 +47,12 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 		return
 	}
 	sh.line = sh.lineOf(st.Pos())
+	if !sh.trapping && counted(st.Cmd) {
+		sh.current, sh.currentSrc = st, sh.src
+		if s := sh.traps["DEBUG"]; s != "" {
+			sh.trap(s)
+		}
+	}
 	if st.Negated {
 		sh.quiet++
 	}
@@ -72,7 +78,7 @@ func (sh *shell) failed(st *syntax.Stmt) {
 	if sh.status == 0 || sh.quiet > 0 || sh.jump.kind != 0 || !counts(st.Cmd) {
 		return
 	}
-	if s := sh.traps["ERR"]; s != "" && !sh.trapping && (sh.opts.errtrace || sh.functions == 0) {
+	if s := sh.traps["ERR"]; s != "" && !sh.trapping {
 		sh.trap(s)
 	}
 	if sh.opts.errexit && sh.jump.kind == 0 {
@@ -90,6 +96,15 @@ func counts(c syntax.Command) bool {
 		return false
 	}
 	return true
+}
+
+// counted reports whether a command is one that BASH_COMMAND and the DEBUG trap see.
+func counted(c syntax.Command) bool {
+	switch c.(type) {
+	case *syntax.CallExpr, *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause, *syntax.DeclClause:
+		return true
+	}
+	return false
 }
 
 // redirected runs a command with redirections.
@@ -150,8 +165,7 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.TimeClause:
 		sh.time(c)
 	case *syntax.CoprocClause:
-		sh.errorf("coproc: not supported here: use a pipe, a FIFO (mkfifo) or a background job with files")
-		sh.status = 1
+		sh.coproc(c)
 	default:
 		sh.errorf("%T is not supported", c)
 		sh.status = 2
@@ -159,18 +173,27 @@ func (sh *shell) command(c syntax.Command) {
 }
 
 func (sh *shell) inSubshell(list []*syntax.Stmt) {
-	sub := sh.subshell()
-	mark := sh.variables
-	sub.stmts(list)
-	sh.status = sub.finish()
-	sh.variables = mark
-	sh.inherit(sub)
+	sh.status = sh.within(sh.subshell(), list)
+	sh.pipeStatus = []int{sh.status}
 }
 
-// inherit takes over what a subshell leaves beside its status.
-func (sh *shell) inherit(sub *shell) {
-	sh.pipeStatus = []int{sh.status}
+// within runs statements in a subshell and returns its status. A subshell that looks
+// at its own pid is a process.
+func (sh *shell) within(sub *shell, list []*syntax.Stmt) (status int) {
+	if !sh.execs && slices.ContainsFunc(list, func(st *syntax.Stmt) bool { return strings.Contains(sh.sourceOf(st), "BASHPID") }) {
+		c, err := sh.spawn(sub, list)
+		if err != nil {
+			sh.cannotFork(err)
+			return sh.status
+		}
+		return sh.await(c.PID(), false)
+	}
+	mark := sh.variables
+	sub.stmts(list)
+	status = sub.finish()
+	sh.variables = mark
 	sh.trapSignals()
+	return status
 }
 
 // andOr runs a && b || c, which is a chain to the left.
@@ -279,12 +302,8 @@ func (sh *shell) last(st *syntax.Stmt, in *memfs.File) {
 		return
 	}
 	sub := sh.subshell()
-	mark := sh.variables
 	sub.setFile(0, in)
-	sub.stmt(st)
-	sh.status = sub.finish()
-	sh.variables = mark
-	sh.trapSignals()
+	sh.status = sh.within(sub, []*syntax.Stmt{st})
 }
 
 // setFile makes f the file of a descriptor of a new subshell, if there is one.
@@ -300,6 +319,9 @@ func (sh *shell) setFile(fd int, f *memfs.File) {
 
 // spawn starts a process that runs statements in a subshell, which it takes over.
 func (sh *shell) spawn(sub *shell, list []*syntax.Stmt) (*kernel.Process, error) {
+	for _, fd := range sh.coprocs {
+		sub.setFD(fd, nil)
+	}
 	c, err := sh.p.Start(kernel.Exec{
 		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.dir, Umask: sh.umask,
 		Program: sub.program(func(sub *shell) { sub.stmts(list) }),
@@ -343,8 +365,11 @@ func redirectsInput(st *syntax.Stmt) bool {
 }
 
 // alone reports whether a statement is one simple command, whose program may
-// replace the process that was made for it.
+// replace the process that was made for it, or a subshell, which is that process.
 func alone(st *syntax.Stmt) bool {
-	_, simple := st.Cmd.(*syntax.CallExpr)
-	return simple && !st.Negated
+	switch st.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.Subshell:
+		return !st.Negated
+	}
+	return false
 }

@@ -194,13 +194,25 @@ func (sh *shell) poll() {
 			}
 		}
 	}
+	for i, j := range sh.parentJobs { // which the parent waits for
+		if p := sh.p.Kernel().Process(j.pid); !j.done && p != nil {
+			ended := *j
+			var s kernel.Status
+			s, ended.done = p.Status()
+			ended.status, sh.parentJobs[i] = s.Code(), &ended
+		}
+	}
 }
 
 func (sh *shell) jobsBuiltin(args []string) int {
 	sh.poll()
 	var b strings.Builder
 	only := slices.Contains(args, "-p")
-	for i, j := range sh.jobs {
+	list := sh.jobs
+	if len(list) == 0 {
+		list = sh.parentJobs
+	}
+	for i, j := range list {
 		if j.hidden {
 			continue
 		}
@@ -213,9 +225,9 @@ func (sh *shell) jobsBuiltin(args []string) int {
 				continue
 			}
 		}
-		if i == len(sh.jobs)-1 {
+		if i == len(list)-1 {
 			mark = "+"
-		} else if i == len(sh.jobs)-2 {
+		} else if i == len(list)-2 {
 			mark = "-"
 		}
 		text := strings.TrimSpace(j.text)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"strings"
 
@@ -65,13 +66,23 @@ func (sh *shell) sourceOf(n syntax.Node) string {
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
-// statements calls f with each statement of a text, as soon as it is parsed, until
-// f returns false. Chains of operators deeper than the stack may be are refused.
+// statements calls f with each statement of a text, as soon as the lines that it
+// stands on are parsed, until f returns false: then its here-documents are known, too.
+// Chains of operators deeper than the stack may be are refused.
 func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 	next := uint(0) // what is before was run
 	for range maxQuoted {
 		var failed error
+		var line []*syntax.Stmt
 		ended := false
+		run := func() {
+			for _, st := range line {
+				if next = st.Pos().Offset() + 1; !ended {
+					ended = !f(st)
+				}
+			}
+			line = line[:0]
+		}
 		// Not by range: StmtsSeq yields its error even to a loop that has ended.
 		newParser().StmtsSeq(&watched{src.text})(func(st *syntax.Stmt, err error) bool {
 			switch {
@@ -83,11 +94,19 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 			case st.Pos().Offset() < next:
 				return true
 			default:
-				next = st.Pos().Offset() + 1
-				ended = !f(st)
+				if n := len(line); n > 0 && st.Pos().Line() > line[n-1].End().Line() {
+					run()
+				}
+				line = append(line, st)
 			}
 			return !ended && failed == nil
 		})
+		if n := len(line); n > 0 && (failed == nil || errorLine(failed) > line[n-1].End().Line()) {
+			run()
+		}
+		if ended {
+			return nil
+		}
 		text, ok := quoteArithmetic(src.text, failed)
 		if !ok {
 			return failed
@@ -95,6 +114,17 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		src.text = text
 	}
 	return errNesting
+}
+
+// errorLine returns the line of an error of the parser.
+func errorLine(err error) uint {
+	if pe, ok := errors.AsType[syntax.ParseError](err); ok {
+		return pe.Pos.Line()
+	}
+	if le, ok := errors.AsType[syntax.LangError](err); ok {
+		return le.Pos.Line()
+	}
+	return math.MaxUint
 }
 
 // maxChain bounds the operators of one list or pipeline, which the parser reads

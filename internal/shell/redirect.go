@@ -152,9 +152,14 @@ func (sh *shell) putNamed(name string, f *memfs.File) error {
 func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]saved) error {
 	if to == "-" {
 		if name != "" {
-			n, err := strconv.Atoi(sh.get(name))
+			v, err := sh.fetchText(name)
 			if err != nil {
-				return errorf("%s: Bad file descriptor", sh.get(name))
+				return err
+			}
+			number := strings.Join(v.elems, " ")
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return errorf("%s: Bad file descriptor", number)
 			}
 			sh.setFD(n, nil)
 			return nil

@@ -22,8 +22,7 @@
 //
 // # Limits
 //
-// coproc, job control (fg, bg, suspend), history, completion and key bindings are
-// refused by name. A script on standard input is read to its end before it runs.
+// Job control (fg, bg, suspend), history and key bindings are refused by name. A script on standard input is read to its end before it runs.
 // An operator of for ((…)) cannot come from a variable. What a script holds is
 // charged to the program's memory; nested commands, braces and patterns are bounded.
 package shell
@@ -48,21 +47,22 @@ type shell struct {
 	*task
 	token *token
 
-	name   string // in error messages: $0, or bash
-	arg0   string
-	script string // the file that is executed; "": -c or standard input
-	src    *source
-	line   int
-	params []string
-	scope  *scope
-	funcs  map[string]*function
-	alias  map[string]string
-	plain  map[string]bool // special variables that were unset
-	opts   options
-	fds    map[int]*memfs.File
-	dir    string
-	dirs   []string // of pushd, without the first
-	umask  uint32
+	name    string // in error messages: $0, or bash
+	arg0    string
+	script  string // the file that is executed; "": -c or standard input
+	src     *source
+	line    int
+	params  []string
+	scope   *scope
+	funcs   map[string]*function
+	alias   map[string]string
+	plain   map[string]bool // special variables that were unset
+	opts    options
+	fds     map[int]*memfs.File
+	dir     string
+	dirs    []string // of pushd, without the first
+	coprocs []int    // descriptors that no other program gets
+	umask   uint32
 
 	pid           int // $$
 	depth         int // of subshells
@@ -70,11 +70,13 @@ type shell struct {
 	nested        int // commands within one another
 	refs          int // of arithmetic
 	loops         int
-	functions     int    // calls within one another
 	lastArg       string // $_
 	quiet         int    // > 0: failures are looked at, so that they end nothing
 	calls         []call
 	traps         map[string]string
+	parentTraps   map[string]string // what trap shows in a subshell that set none
+	current       *syntax.Stmt      // what BASH_COMMAND shows
+	currentSrc    *source           // which that is of
 	trapping      bool
 	trapStatus    int // the status before the trap
 	status        int
@@ -83,6 +85,7 @@ type shell struct {
 	pipeStatus    []int
 	jump          jump
 	jobs          []*job
+	parentJobs    []*job // what jobs shows in a subshell that has none
 	lastJob       int
 	initial       map[string]string // variables that a session began with
 	replaced      bool              // by exec
@@ -215,6 +218,12 @@ func (sh *shell) subshell() *shell {
 		if s == "" || name == "ERR" && sh.opts.errtrace || name == "DEBUG" && sh.opts.functrace {
 			c.traps[name] = s
 		}
+	}
+	if len(sh.traps) > 0 {
+		c.parentTraps = sh.traps
+	}
+	if len(sh.jobs) > 0 {
+		c.parentJobs = slices.Clone(sh.jobs)
 	}
 	c.jobs, c.cleanup = nil, nil
 	c.calls, c.dirs = slices.Clip(sh.calls), slices.Clip(sh.dirs)

@@ -22,9 +22,6 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if sh.stopped() {
 		return
 	}
-	if s := sh.traps["DEBUG"]; s != "" && !sh.trapping && (sh.opts.functrace || sh.functions == 0) {
-		sh.trap(s)
-	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
 		sh.report(err)
@@ -297,14 +294,18 @@ func (sh *shell) callFunction(f *function, args []string) {
 	sh.calls = append(sh.calls, call{args[0], f.src.name, sh.line})
 	sh.scope = &scope{vars: map[string]*variable{}, parent: sh.scope}
 	sh.params, sh.src, sh.loops = args[1:], f.src, 0
-	sh.functions++
+	callers := sh.hideTraps()
 	sh.stmt(f.body)
-	sh.functions--
 	if sh.jump.kind == returns {
 		sh.jump = jump{}
 	}
-	if s := sh.traps["RETURN"]; s != "" && !sh.trapping && sh.opts.functrace {
+	if s := sh.traps["RETURN"]; s != "" && !sh.trapping {
 		sh.trap(s)
+	}
+	for name, s := range callers {
+		if sh.traps[name] == "" {
+			sh.traps[name] = s
+		}
 	}
 	for _, v := range sh.scope.vars {
 		sh.charge(v, 0)
@@ -322,7 +323,7 @@ func (sh *shell) callFunction(f *function, args []string) {
 func (sh *shell) external(args []string) {
 	replace := sh.execs
 	sh.execs = false
-	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.dir, Umask: sh.umask, Files: sh.fds}
+	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.dir, Umask: sh.umask, Files: sh.inherited()}
 	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.get("PATH")})
 	if errno != abi.OK {
 		sh.notFound(args, errno)

@@ -41,6 +41,8 @@ func (sh *shell) special(name string) *variable {
 		return text(sh.lastArg)
 	case "LINENO":
 		return text(strconv.Itoa(sh.line))
+	case "BASH_COMMAND":
+		return text(sh.commandText())
 	case "BASHPID":
 		return text(strconv.Itoa(sh.p.PID()))
 	case "PPID":

@@ -73,15 +73,11 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	c := &capture{fs: sh.fs, closed: make(chan struct{})}
 	sub := sh.subshell()
 	sub.substitutions++
-	mark := sh.variables
 	sub.setFile(1, sh.fs.NewFile(c, abi.O_WRONLY, abi.S_IFIFO|0o600))
 	if !sh.opts.inheritErrexit && !sh.opts.posix {
 		sub.opts.errexit = false
 	}
-	sub.stmts(cs.Stmts)
-	sh.substatus = sub.finish()
-	sh.variables = mark
-	sh.trapSignals()
+	sh.substatus = sh.within(sub, cs.Stmts)
 	select {
 	case <-c.closed: // also by what it left in the background
 	case <-sh.ctx.Done():
@@ -133,10 +129,7 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 	}
 	sh.addJob(c.PID(), "")
 	sh.jobs[len(sh.jobs)-1].hidden = true
-	for fd := 63; fd > 9; fd-- {
-		if sh.fds[fd] != nil {
-			continue
-		}
+	if fd := sh.highest(); fd > 0 {
 		if err := sh.fs.DescriptorDevice(fd); err != nil {
 			ours.Close()
 			return "", err

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/syntax"
+
 	"coderunner/internal/kernel"
 )
 
@@ -116,6 +118,62 @@ func (sh *shell) runTraps() {
 	}
 }
 
+// hideTraps returns the traps that a function does not inherit, which are not set
+// while it runs.
+func (sh *shell) hideTraps() (hidden map[string]string) {
+	if len(sh.traps) == 0 {
+		return nil
+	}
+	hide := func(name string, inherited bool) {
+		if s := sh.traps[name]; s != "" && !inherited {
+			if hidden == nil {
+				hidden = map[string]string{}
+			}
+			hidden[name] = s
+			delete(sh.traps, name)
+		}
+	}
+	hide("ERR", sh.opts.errtrace)
+	hide("DEBUG", sh.opts.functrace)
+	hide("RETURN", sh.opts.functrace)
+	return hidden
+}
+
+// commandText returns the command that is executed, or was when a trap began, as bash
+// prints it.
+func (sh *shell) commandText() string {
+	if sh.current == nil {
+		return ""
+	}
+	src := sh.src
+	defer func() { sh.src = src }()
+	sh.src = sh.currentSrc
+	var parts []string
+	if c, ok := sh.current.Cmd.(*syntax.CallExpr); ok {
+		for _, as := range c.Assigns {
+			parts = append(parts, sh.sourceOf(as))
+		}
+		for _, w := range c.Args {
+			parts = append(parts, sh.sourceOf(w))
+		}
+	} else {
+		parts = append(parts, sh.sourceOf(sh.current.Cmd))
+	}
+	for _, r := range sh.current.Redirs {
+		text := r.Op.String()
+		if r.N != nil {
+			text = r.N.Value + text
+		}
+		switch r.Op {
+		case syntax.DplIn, syntax.DplOut, syntax.Hdoc, syntax.DashHdoc:
+		default:
+			text += " "
+		}
+		parts = append(parts, text+sh.sourceOf(r.Word))
+	}
+	return strings.Join(parts, " ")
+}
+
 // trap runs the text of a trap. The status is as it was, unless the trap exits.
 func (sh *shell) trap(text string) {
 	status, pipes, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
@@ -160,6 +218,7 @@ func (sh *shell) trapBuiltin(args []string) int {
 	if show {
 		return sh.showTraps(args)
 	}
+	sh.parentTraps = nil
 	action, names := args[0], args[1:]
 	if len(args) == 1 {
 		action, names = "-", args
@@ -202,15 +261,19 @@ func trapName(s string) (string, bool) {
 
 func (sh *shell) showTraps(names []string) int {
 	var b strings.Builder
+	traps := sh.traps
+	if sh.parentTraps != nil {
+		traps = sh.parentTraps
+	}
 	order := slices.Concat(kernel.SignalNames, []string{"DEBUG", "ERR", "RETURN"})
 	if len(names) == 0 {
-		names = slices.SortedFunc(maps.Keys(sh.traps), func(a, b string) int {
+		names = slices.SortedFunc(maps.Keys(traps), func(a, b string) int {
 			return slices.Index(order, a) - slices.Index(order, b)
 		})
 	}
 	for _, name := range names {
 		name, _ := trapName(name)
-		text, ok := sh.traps[name]
+		text, ok := traps[name]
 		if !ok {
 			continue
 		}

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"coderunner/internal/commands/command"
 )
 
-// run is a running bc. A program is read as a whole, and interpreted from its
-// text: a loop goes back to where its condition stands.
+// run is a running bc. A program is read up to where a statement may end, so that bc
+// answers who waits for it, and interpreted from its text: a loop goes back to where
+// its condition stands.
 type run struct {
 	c       *command.Call
 	src     []string // tokens
@@ -49,13 +51,66 @@ func Main(c *command.Call) int {
 	if e := o.Values("e"); len(e) > 0 {
 		in = strings.NewReader(strings.Join(e, "\n") + "\n")
 	}
-	data, err := c.ReadAll(in)
-	if err != nil {
-		return c.Die(1, "%s", command.Text(err))
+	for l := c.Lines(in, '\n'); ; {
+		more, err := b.read(l)
+		if err != nil {
+			return c.Die(1, "%s", command.Text(err))
+		}
+		if !b.interpret() || !more {
+			return 0
+		}
 	}
-	if b.src, err = tokens(string(data)); err != nil {
-		return c.Die(1, "%s", err)
+}
+
+// read reads lines up to where a statement may end. It reports whether there may be
+// more.
+func (b *run) read(l *command.Lines) (more bool, err error) {
+	var text strings.Builder
+	for {
+		line, ok := l.Next()
+		if l.Err != nil {
+			return false, l.Err
+		}
+		if err := b.c.Reserve(int64(len(line)) + 1); err != nil {
+			return false, err
+		}
+		if text.Write(line); l.Whole && ok {
+			text.WriteByte('\n')
+		}
+		if ok && strings.HasSuffix(text.String(), "\\\n") {
+			continue
+		}
+		list, err := tokens(text.String())
+		if ok && (err != nil || open(list)) {
+			continue
+		}
+		b.src = append(b.src, list...)
+		return ok, err
 	}
+}
+
+// open reports whether tokens end within a statement.
+func open(list []string) bool {
+	depth := 0
+	for _, t := range list {
+		switch t {
+		case "{", "(":
+			depth++
+		case "}", ")":
+			depth--
+		}
+	}
+	if n := len(list) - 1; n > 0 && list[n] == "\n" { // the statement may stand on the next line
+		last := list[n-1]
+		head := slices.ContainsFunc(list, func(t string) bool { return t == "define" || t == "if" || t == "while" || t == "for" })
+		return depth > 0 || last == "else" || last == ")" && head
+	}
+	return depth > 0
+}
+
+// interpret runs what was read. It reports whether bc goes on.
+func (b *run) interpret() bool {
+	c := b.c
 	for b.at < len(b.src) {
 		if b.accept("\n") || b.accept(";") {
 			continue
@@ -64,7 +119,7 @@ func Main(c *command.Call) int {
 		switch {
 		case err == nil:
 		case errors.Is(err, errQuit), errors.Is(err, command.ErrStopped):
-			return 0
+			return false
 		default:
 			// The rest of the line is dropped.
 			c.Warnf("(standard_in) %d: %s\n", 1+strings.Count(strings.Join(b.src[:min(b.at, len(b.src))], ""), "\n"), err)
@@ -74,7 +129,7 @@ func Main(c *command.Call) int {
 			b.skip, b.depth = false, 0
 		}
 	}
-	return 0
+	return true
 }
 
 // tokens splits a program. Strings keep their first quote.

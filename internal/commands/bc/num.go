@@ -252,17 +252,17 @@ func atan(x num, scale int) num {
 	return odd(x, x.mul(x, work).to(work).neg(), work).mul(factor, work).to(scale)
 }
 
-// sin is the sine; the cosine is the sine of π/2 more.
-func sin(x num, scale int, cosine bool) num {
+// sin is the sine, or the cosine, by their series.
+func sin(x num, scale int, cosine bool) (sum num) {
 	work := scale + 20 + len(x.to(0).n.String())
 	pi := atan(integer(1), work).mul(integer(4), work)
-	if cosine {
-		x = x.add(pi.div(integer(2), work))
-	}
 	x = x.mod(pi.mul(integer(2), work), 0)
 	x = x.to(work)
-	square, sum, term := x.mul(x, work).to(work).neg(), x, x
-	for i := int64(2); ; i += 2 {
+	square, term, i := x.mul(x, work).to(work).neg(), x, int64(2)
+	if cosine {
+		term, i = integer(1).to(work), 1
+	}
+	for sum = term; ; i += 2 {
 		term = term.mul(square, work).to(work).div(integer(i*(i+1)), work)
 		if term.zero() {
 			break

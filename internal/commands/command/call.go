@@ -96,7 +96,7 @@ const CopySize = 64 << 10
 // In returns standard input.
 func (c *Call) In() *bufio.Reader {
 	if c.stdin == nil {
-		c.stdin = bufio.NewReaderSize(c.Guarded(c.Process.Stdin(c.Ctx)), CopySize)
+		c.stdin = bufio.NewReaderSize(&guard{c, c.Process.Stdin(c.Ctx), c.Process.File(0)}, CopySize)
 	}
 	return c.stdin
 }
@@ -106,14 +106,18 @@ func (c *Call) In() *bufio.Reader {
 type guard struct {
 	c *Call
 	r io.Reader
+	f *memfs.File // what r reads, if output is written before a read that waits
 }
 
 // Guarded returns r, which ends when the command should.
-func (c *Call) Guarded(r io.Reader) io.Reader { return &guard{c, r} }
+func (c *Call) Guarded(r io.Reader) io.Reader { return &guard{c, r, nil} }
 
 func (g *guard) Read(b []byte) (int, error) {
 	if g.c.Stopped() {
 		return 0, ErrStopped
+	}
+	if g.f != nil && g.c.Out.Buffered() > 0 && g.f.Ready()&(abi.POLLIN|abi.POLLHUP) == 0 {
+		g.c.Out.Flush()
 	}
 	return g.r.Read(b)
 }
