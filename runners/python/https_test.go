@@ -22,7 +22,7 @@ func TestLibrariesOverTLS(t *testing.T) {
 	r := registryRunner(t)
 	cert, key := selfSigned(t)
 	o, err := r.Run(context.Background(), runners.Request{
-		Language: runners.Python, Code: tlsProgram, Packages: []string{"aiosmtpd"},
+		Language: runners.Python, Code: tlsProgram, Packages: []string{"aiosmtpd"}, Limits: runners.Limits{Timeout: 2 * time.Minute},
 		Files: []runners.File{{Path: "cert.pem", Data: cert}, {Path: "key.pem", Data: key}},
 	})
 	if err != nil {

@@ -354,7 +354,8 @@ func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 // run runs a program with packages.
 func run(t *testing.T, r *Runner, code string, packages ...string) *runners.Outcome {
 	t.Helper()
-	o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: code, Packages: packages})
+	limits := runners.Limits{Timeout: 2 * time.Minute} // it hangs; a busy machine may be slow
+	o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: code, Packages: packages, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}

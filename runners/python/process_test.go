@@ -57,7 +57,7 @@ func TestProcesses(t *testing.T) {
 		"a pipe's size":    "import fcntl\nr, w = os.pipe()\nassert fcntl.fcntl(r, fcntl.F_GETPIPE_SZ) == fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, 4096) == 65536\nrefuses(PermissionError, '', lambda: fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, 1 << 20))\nrefuses(OSError, '', lambda: fcntl.fcntl(os.open('f', os.O_CREAT), fcntl.F_GETPIPE_SZ))",
 		"optimized":        "open('m.py', 'w').write('def f():\\n  \"doc\"\\n  return __debug__')\ncode = 'import m; print(__debug__, m.f(), m.f.__doc__); assert not __debug__'\nfor options, env, want in ((['-O'], {}, 'False False doc'), (['-OO'], {}, 'False False None'), ([], {'PYTHONOPTIMIZE': '1'}, 'False False doc')):\n  assert check_output([sys.executable, *options, '-c', code], env=env, text=True) == want + '\\n'\nassert run([*python, code], stderr=DEVNULL).returncode == run([sys.executable, '-E', '-c', code], env={'PYTHONOPTIMIZE': '1'}, stderr=DEVNULL).returncode == 1",
 		"faulthandler":     "code = 'import faulthandler; print(faulthandler.is_enabled())'\nfor options, env, want in (([], {}, 'False'), (['-X', 'faulthandler'], {}, 'True'), (['-X', 'dev'], {}, 'True'), ([], {'PYTHONFAULTHANDLER': '1'}, 'True'), (['-E'], {'PYTHONFAULTHANDLER': '1'}, 'False')):\n  assert check_output([sys.executable, *options, '-c', code], env=env, text=True) == want + '\\n', options",
-		"stacks":           "p = Popen([*python, 'import faulthandler, signal, time\\nfaulthandler.register(signal.SIGUSR1)\\ndef wait(): time.sleep(60)\\nprint(flush=True)\\nwait()'], stdout=PIPE, stderr=PIPE, text=True)\np.stdout.readline()\np.send_signal(signal.SIGUSR1)\nwhile 'in wait' not in p.stderr.readline(): pass\np.kill()\np.wait()",
+		"stacks":           "p = Popen([*python, 'import faulthandler, signal, time\\nfaulthandler.register(signal.SIGUSR1)\\ndef wait():\\n  print(flush=True)\\n  time.sleep(60)\\nwait()'], stdout=PIPE, stderr=PIPE, text=True)\np.stdout.readline()\np.send_signal(signal.SIGUSR1)\nwhile 'in wait' not in p.stderr.readline(): pass\np.kill()\np.wait()",
 		"threads' ids":     "import threading\nids = []\nfor _ in range(3):\n  t = threading.Thread(target=lambda: ids.append(threading.get_native_id()))\n  t.start()\n  t.join()\n  assert t.native_id == ids[-1]\nassert len({os.getpid(), *ids}) == 4 and threading.get_native_id() == threading.main_thread().native_id == os.getpid()",
 		"processor time":   "run([*python, 'sum(range(1_000_000))'])\nassert os.times().children_user > 0",
 	} {
@@ -84,12 +84,12 @@ g = generate(); next(g)
 def spin():
     while True: len([]); time.sleep(0.001)
 threading.Thread(target=spin, daemon=True).start()
-begun = threading.Event()
-threading.Thread(target=lambda: (begun.set(), time.sleep(0.05), print("joined"))).start()
-begun.wait()
+said = threading.Event()
+threading.Thread(target=lambda: (said.wait(), time.sleep(0.05), print("joined"))).start()
 open("mine", "w").write("1"); f = open("mine", "a"); f.write("2")
 helper.log.write("3")
-print("end", end=" ")`
+print("end", end=" ")
+said.set()`
 
 // TestEnd: what a program sees of its interpreter's end is the same in the main
 // process and in a child.
