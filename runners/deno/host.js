@@ -148,13 +148,24 @@ function machine({ home, memory, run, real }, isWorker) {
 }
 
 // answerNames has modules of packages that import functions of node:os by their names
-// find the replaced ones: the import map is not for them.
+// find the replaced ones: the import map is not for them. While there are hooks, Deno
+// resolves no import of a module that is required, so there are none meanwhile.
 async function answerNames() {
-  const { registerHooks } = (await import("node:module")).default;
+  const { registerHooks, prototype } = (await import("node:module")).default;
   const os = "data:text/javascript," + encodeURIComponent(`import m from"node:os";export default m;export const{${keys((await import("node:os")).default)}}=m`);
-  registerHooks({
+  const hooks = {
     resolve: (specifier, from, next) =>
       (specifier === "os" || specifier === "node:os") && /\/npm\/.*\.m?js$/.test(from.parentURL) ? { url: os, shortCircuit: true } : next(specifier, from),
+  };
+  const { require } = prototype;
+  let registered = registerHooks(hooks), depth = 0;
+  here.answer(prototype, "require", function (id) {
+    if (depth++ === 0) registered.deregister();
+    try {
+      return require.call(this, id);
+    } finally {
+      if (--depth === 0) registered = registerHooks(hooks);
+    }
   });
 }
 

@@ -197,6 +197,12 @@ const d: Dictionary<number> = { n: add(1)(fp.add(1)(1)) };
 -- package.json --
 {"version": "1.2.3"}
 `, `[ [ [ "0", "1" ], [ "2" ] ], { n: 3 }, "1.2.3" ]`, ""},
+		{"a module that a package requires", `
+-- main.ts --
+import { marked } from "npm:marked@18";
+import sniff from "npm:html-encoding-sniffer@7";
+[marked.parse("*a*"), sniff(new Uint8Array([0xef, 0xbb, 0xbf]))]
+`, `[ "<p><em>a</em></p>\n", "UTF-8" ]`, ""},
 		{"ranges", `
 -- main.ts --
 import _ from "lodash";
