@@ -50,6 +50,18 @@ func (r *Run) contact(host string, port uint16, refused *Refused) *Counter {
 	return &c.Counter
 }
 
+// counterOf returns the counter of a contact that was allowed, other if there is none.
+func (r *Run) counterOf(host string, port uint16, other *Counter) *Counter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.contacts {
+		if c.Host == host && c.Port == port && c.Refused == "" {
+			return &c.Counter
+		}
+	}
+	return other
+}
+
 // missing records what an Interceptor refused.
 func (r *Run) missing(t Target, what string) {
 	r.mu.Lock()

@@ -78,10 +78,20 @@ func (k *Socket) Peer() (Addr, abi.Errno) {
 }
 
 // Bind is bind(2). The file of a path is the caller's to make.
+//
+// Where the Outside allows it, a socket of UDP is bound on the host's interfaces, too.
 func (k *Socket) Bind(a Addr) abi.Errno {
 	s := k.stack
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	e := k.bindLocked(a)
+	s.mu.Unlock()
+	if e != abi.OK || k.Type != abi.SOCK_DGRAM || k.Domain == abi.AF_UNIX || s.options.Outside == nil {
+		return e
+	}
+	return k.bindHost(a.IP)
+}
+
+func (k *Socket) bindLocked(a Addr) abi.Errno {
 	switch {
 	case a.Family != k.Domain:
 		return abi.EAFNOSUPPORT
@@ -224,15 +234,16 @@ func (k *Socket) Listen(backlog int32) abi.Errno {
 	s.mu.Lock()
 	explicit := k.bound
 	e := k.listenLocked(backlog)
-	at, outside := k.local.IP, s.options.Outside
+	outside := s.options.Outside
+	network, at := k.hostNetworkLocked("tcp")
 	needed := e == abi.OK && explicit && k.host == nil && k.Domain != abi.AF_UNIX && outside != nil
 	s.mu.Unlock()
 	if !needed {
 		return e
 	}
-	l, err := outside.Listen(s.ctx, "tcp", netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
+	l, err := outside.Listen(s.ctx, network, at)
 	switch {
-	case refused(err):
+	case unseen(err):
 		return abi.OK // inside it listens
 	case err != nil:
 		return errnoOf(err)

@@ -18,13 +18,7 @@ func (k *Socket) Connect(ctx context.Context, to Addr) abi.Errno {
 		return e
 	}
 	if k.Type == abi.SOCK_DGRAM {
-		if _, e := k.flow(ctx, dest); e != abi.OK {
-			return e
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		k.state, k.remote = connected, to
-		return abi.OK
+		return k.connectOutside(ctx, dest, to)
 	}
 	return k.dialOutside(dest, to)
 }
@@ -125,8 +119,7 @@ func (k *Socket) connectDatagramLocked(to Addr) (outside netip.AddrPort, e abi.E
 	}
 	ip := loopbackOf(to.ip())
 	if !inside(ip) {
-		if k.stack.options.Outside == nil {
-			k.refusal = ""
+		if k.refusesLocked(ip) {
 			return outside, abi.EACCES
 		}
 		return netip.AddrPortFrom(ip, to.IP.Port()), abi.OK

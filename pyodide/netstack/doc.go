@@ -19,7 +19,9 @@
 // The sandbox's loopback comes first. A connection to a port of it on which
 // nothing listens is offered to the Outside, so that a policy that names a
 // loopback port of the host makes it reachable; if that is refused, the
-// answer is ECONNREFUSED, as on any machine.
+// answer is ECONNREFUSED, as on any machine. A server that names its port is seen on
+// the host's interface, too, where the Outside allows it, and then all datagrams of
+// the socket to the outside leave from there.
 //
 // # Connections to the outside
 //
@@ -30,7 +32,7 @@
 // # Limits
 //
 // Sockets and buffers are charged by Options.Reserve, and their number is
-// bounded. No raw sockets, no multicast; urgent data arrives among the other, as
+// bounded. No raw sockets, no multicast or broadcast; urgent data arrives among the other, as
 // with SO_OOBINLINE; TIME_WAIT does not exist; options that tune a protocol are
 // remembered and do nothing.
 //

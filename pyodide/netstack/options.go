@@ -16,6 +16,15 @@ const (
 	optionCost = maxOption + 64
 )
 
+// The options that join groups (netinet/in.h).
+const (
+	ipv6JoinGroup         = 20
+	ipAddMembership       = 35
+	ipAddSourceMembership = 39
+	mcastJoinGroup        = 42
+	mcastJoinSourceGroup  = 46
+)
+
 // SetOption is setsockopt(2). An option that is not known, or tunes what does
 // not exist here, is remembered.
 func (k *Socket) SetOption(level, name uint32, value []byte) abi.Errno {
@@ -54,6 +63,11 @@ func (k *Socket) SetOption(level, name uint32, value []byte) abi.Errno {
 		o.broadcast = on
 	case [2]uint32{abi.SOL_SOCKET, abi.SO_RCVBUF}:
 		o.limit = 2 * int(min(max(number, 1<<10), maxLimit/2)) // Linux doubles it
+	case [2]uint32{abi.IPPROTO_IP, ipAddMembership}, [2]uint32{abi.IPPROTO_IP, ipAddSourceMembership},
+		[2]uint32{abi.IPPROTO_IP, mcastJoinGroup}, [2]uint32{abi.IPPROTO_IP, mcastJoinSourceGroup},
+		[2]uint32{abi.IPPROTO_IPV6, ipv6JoinGroup}, [2]uint32{abi.IPPROTO_IPV6, mcastJoinGroup}, [2]uint32{abi.IPPROTO_IPV6, mcastJoinSourceGroup}:
+		k.refusal = noGroups
+		return abi.EACCES
 	case [2]uint32{abi.IPPROTO_IPV6, abi.IPV6_V6ONLY}:
 		if k.Domain != abi.AF_INET6 {
 			return abi.ENOPROTOOPT

@@ -19,9 +19,6 @@ const (
 	linkCost   = 2*copyBuffer + 16<<10
 )
 
-// maxFlows bounds the destinations in the outside of one UDP socket.
-const maxFlows = 64
-
 // refused reports whether an Outside's error is its refusal: one that names the
 // flag that would allow it, or any fs.ErrPermission.
 func refused(err error) bool {
@@ -97,7 +94,8 @@ func (k *Socket) dialed(conn net.Conn, err error, dest netip.AddrPort) *Socket {
 		return nil
 	}
 	if at, ok := addrOf(conn.LocalAddr()); ok {
-		k.local = k.show(at.Addr().Unmap(), at.Port())
+		k.unbindLocked()
+		k.placeLocked(netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
 	}
 	return k.joinLocked()
 }
@@ -220,94 +218,4 @@ func (k *Socket) fail(e abi.Errno) {
 		p.Wake()
 	}
 	k.Wake()
-}
-
-// flow returns the connection of a UDP socket to a destination in the outside.
-func (k *Socket) flow(ctx context.Context, dest netip.AddrPort) (net.Conn, abi.Errno) {
-	s := k.stack
-	s.mu.Lock()
-	conn, outside := k.flows[dest], s.options.Outside
-	s.mu.Unlock()
-	if conn != nil {
-		return conn, abi.OK
-	}
-	if outside == nil {
-		return nil, abi.EACCES
-	}
-	conn, err := outside.Dial(ctx, "udp", "", dest)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		if k.refusal = err.Error(); inside(dest.Addr()) && refused(err) {
-			return nil, abi.ECONNREFUSED
-		}
-		return nil, errnoOf(err)
-	}
-	if k.state == closed || !s.options.Reserve(linkCost) {
-		conn.Close()
-		return nil, abi.ENOBUFS
-	}
-	if k.flows == nil {
-		k.flows = map[netip.AddrPort]net.Conn{}
-	}
-	for old, c := range k.flows {
-		if len(k.flows) < maxFlows {
-			break
-		}
-		c.Close()
-		delete(k.flows, old)
-	}
-	k.flows[dest] = conn
-	s.pumps.Go(func() { k.hear(dest, conn) })
-	return conn, abi.OK
-}
-
-// hear receives the datagrams of a flow.
-func (k *Socket) hear(dest netip.AddrPort, conn net.Conn) {
-	s := k.stack
-	defer s.options.Unreserve(linkCost)
-	stop := context.AfterFunc(s.ctx, func() { conn.Close() })
-	defer stop()
-	buf := make([]byte, maxDatagram)
-	for {
-		n, err := conn.Read(buf)
-		s.mu.Lock()
-		if k.state == closed || k.flows[dest] != conn {
-			s.mu.Unlock()
-			return
-		}
-		if err != nil {
-			delete(k.flows, dest)
-			if k.state == connected {
-				k.err = errnoOf(err)
-			}
-		} else {
-			k.addLocked([][]byte{buf[:n]}, k.show(dest.Addr(), dest.Port()), nil)
-		}
-		k.Wake()
-		s.mu.Unlock()
-		if err != nil {
-			conn.Close()
-			return
-		}
-	}
-}
-
-func (k *Socket) sendOutside(ctx context.Context, dest netip.AddrPort, m Message) (int, abi.Errno) {
-	conn, e := k.flow(ctx, dest)
-	if e == abi.ECONNREFUSED && m.To != nil {
-		return m.size(), abi.OK // lost, as on a loopback where nobody listens
-	}
-	if e != abi.OK {
-		return 0, e
-	}
-	var b []byte
-	for _, part := range m.Data {
-		b = append(b, part...)
-	}
-	n, err := conn.Write(b)
-	if err != nil {
-		return 0, errnoOf(err)
-	}
-	return n, abi.OK
 }

@@ -48,6 +48,38 @@ func (h host) Listen(_ context.Context, network string, addr netip.AddrPort) (ne
 	return net.Listen(network, addr.String())
 }
 
+func (h host) MayListen(addr netip.AddrPort) bool { return h[addr.Port()] }
+
+func (h host) ListenPacket(_ context.Context, network string, addr netip.AddrPort) (PacketConn, error) {
+	if !h[addr.Port()] {
+		return nil, refusal{addr}
+	}
+	c, err := net.ListenUDP(network, net.UDPAddrFromAddrPort(addr))
+	return packets{c, h}, err
+}
+
+// packets send to the ports that the host has.
+type packets struct {
+	*net.UDPConn
+	host
+}
+
+func (p packets) ReadFrom(b []byte) (int, netip.AddrPort, error) { return p.ReadFromUDPAddrPort(b) }
+
+func (p packets) Check(to netip.AddrPort) error {
+	if !p.host[to.Port()] {
+		return refusal{to}
+	}
+	return nil
+}
+
+func (p packets) WriteTo(b []byte, to netip.AddrPort) (int, error) {
+	if err := p.Check(to); err != nil {
+		return 0, err
+	}
+	return p.WriteToUDPAddrPort(b, to)
+}
+
 // echo serves one connection of TCP: it sends back what it received once the
 // other side has ended, and begins with a greeting.
 func echo(t *testing.T) uint16 {
@@ -170,6 +202,89 @@ func TestHostInterface(t *testing.T) {
 	k.Close()
 	if _, err := net.Dial("tcp", where.IP.String()); err == nil {
 		t.Error("it still listens")
+	}
+}
+
+// TestHostDatagrams: where it is allowed, the host's programs reach a socket of UDP,
+// and are answered, as far as that is allowed.
+func TestHostDatagrams(t *testing.T) {
+	client, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	client.SetDeadline(time.Now().Add(30 * time.Second))
+	other := client.LocalAddr().(*net.UDPAddr).AddrPort()
+	free, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := uint16(free.LocalAddr().(*net.UDPAddr).Port)
+	allowed := host{number: true}
+	s := New(Options{Outside: allowed})
+	defer s.Close()
+	k := open(t, s, abi.AF_INET, abi.SOCK_DGRAM)
+	where := inet(fmt.Sprintf("127.0.0.1:%d", number))
+	is(t, "bind to a port that the host uses", k.Bind(where), abi.EADDRINUSE)
+	free.Close()
+	is(t, "bind", k.Bind(where), abi.OK)
+	say := func(text string) {
+		t.Helper()
+		if _, err := client.WriteToUDPAddrPort([]byte(text), where.IP); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(bg, 30*time.Second)
+		defer cancel()
+		is(t, "wait", k.Wait(ctx, abi.POLLIN, 0), abi.OK)
+		receive(t, k, text)
+	}
+	to := inet(other.String())
+	answer := Message{Data: [][]byte{[]byte("answer")}, To: &to}
+	_, e := k.Send(bg, answer)
+	is(t, "to a port of the loopback where nobody is known", e, abi.OK)
+	say("question")
+	_, e = k.Send(bg, answer)
+	is(t, "answer who may not be", e, abi.EACCES)
+	is(t, "connect to it", k.Connect(bg, to), abi.OK)
+	_, e = k.Send(bg, Message{Data: answer.Data})
+	is(t, "answer it", e, abi.EACCES)
+	if got := k.Refusal(); got != (refusal{other}).Error() {
+		t.Errorf("Refusal = %q", got)
+	}
+	allowed[other.Port()] = true
+	send(t, k, "answer")
+	b := make([]byte, 10)
+	if n, from, err := client.ReadFromUDPAddrPort(b); err != nil || string(b[:n]) != "answer" || from != where.IP {
+		t.Errorf("the client received %q from %v: %v", b[:n], from, err)
+	}
+	stranger, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(where.IP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	stranger.Write([]byte("not the peer's"))
+	say("thanks")
+	is(t, "shutdown", k.Shutdown(abi.SHUT_RD), abi.OK)
+	k.Close()
+	again, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(where.IP))
+	if err != nil {
+		t.Fatal("the port is not free:", err)
+	}
+	again.Close()
+}
+
+// TestPortsOfConnections: a connection to the outside leaves no port behind.
+func TestPortsOfConnections(t *testing.T) {
+	number := echo(t)
+	s := New(Options{Outside: host{number: true}})
+	defer s.Close()
+	for range 3 {
+		k := open(t, s, abi.AF_INET, abi.SOCK_STREAM)
+		is(t, "connect", connect(t, k, inet(fmt.Sprintf("10.0.0.1:%d", number))), abi.OK)
+		k.Close()
+	}
+	if len(s.ports) != 0 {
+		t.Errorf("%d ports are taken", len(s.ports))
 	}
 }
 

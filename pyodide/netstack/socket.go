@@ -55,6 +55,9 @@ type Socket struct {
 	dial  context.CancelFunc          // ends an attempt to connect to the outside
 	flows map[netip.AddrPort]net.Conn // of UDP to the outside, by destination
 	host  net.Listener                // on the host's interfaces
+
+	packets PacketConn              // of UDP on the host's interfaces
+	heard   map[netip.AddrPort]bool // who sent to packets
 }
 
 // options are those of setsockopt that mean something.
@@ -106,13 +109,16 @@ func (k *Socket) closeLocked() (files []*memfs.File) {
 	if k.host != nil {
 		k.host.Close()
 	}
+	if k.packets != nil {
+		k.packets.Close()
+	}
 	if k.dial != nil {
 		k.dial()
 	}
 	for _, c := range k.flows {
 		c.Close()
 	}
-	k.accepts, k.callers, k.blocked, k.host, k.flows = nil, nil, nil, nil, nil
+	k.accepts, k.callers, k.blocked, k.host, k.flows, k.packets, k.heard = nil, nil, nil, nil, nil, nil, nil
 	files = append(files, k.in.drop(s)...)
 	k.state, k.peer = closed, nil
 	delete(s.sockets, k)
@@ -155,7 +161,7 @@ func (k *Socket) Shutdown(how uint32) abi.Errno {
 	case k.state == listening:
 		k.abandonLocked()
 		return abi.OK
-	case k.state != connected || k.peer == nil && !k.ended && len(k.flows) == 0:
+	case k.state != connected || k.peer == nil && !k.ended && k.Type != abi.SOCK_DGRAM:
 		return abi.ENOTCONN
 	}
 	if how != abi.SHUT_WR {

@@ -23,8 +23,12 @@ type Outside interface {
 	// Dial connects to an address; network is "tcp" or "udp". name is what the
 	// program asked for, or "".
 	Dial(ctx context.Context, network, name string, addr netip.AddrPort) (net.Conn, error)
-	// Listen listens on the host's interfaces; network is "tcp".
+	// MayListen reports whether Listen and ListenPacket could be refused. They listen on
+	// the host's interfaces; network is "tcp" or "udp", with a 4 or a 6 at its end where
+	// that is meant alone.
+	MayListen(addr netip.AddrPort) bool
 	Listen(ctx context.Context, network string, addr netip.AddrPort) (net.Listener, error)
+	ListenPacket(ctx context.Context, network string, addr netip.AddrPort) (PacketConn, error)
 }
 
 // Admitter is an Outside that may have to ask whether a stream may connect.

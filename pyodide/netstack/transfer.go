@@ -206,16 +206,13 @@ func (k *Socket) sendInsideLocked(m Message) (n int, outside netip.AddrPort, e a
 		return 0, outside, abi.EINVAL
 	case m.size() > maxDatagram:
 		return 0, outside, abi.EMSGSIZE
-	case to.ip() == broadcast && !k.opts.broadcast:
-		return 0, outside, abi.EACCES
 	}
 	if e := k.autobindLocked(); e != abi.OK {
 		return 0, outside, e
 	}
 	ip := loopbackOf(to.ip())
 	if !inside(ip) {
-		if s.options.Outside == nil {
-			k.refusal = ""
+		if k.refusesLocked(ip) {
 			return 0, outside, abi.EACCES
 		}
 		return 0, netip.AddrPortFrom(ip, to.IP.Port()), abi.OK
@@ -237,5 +234,3 @@ func (k *Socket) sendInsideLocked(m Message) (n int, outside netip.AddrPort, e a
 	}
 	return m.size(), outside, abi.OK
 }
-
-var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})

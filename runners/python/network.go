@@ -10,6 +10,7 @@ import (
 
 	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
+	"coderunner/pyodide/netstack"
 )
 
 // outside is the network beyond a program's own loopback: that of the run in
@@ -31,6 +32,13 @@ func (o *outside) Admit(ctx context.Context, addr netip.AddrPort) {
 
 func (o *outside) Listen(ctx context.Context, network string, addr netip.AddrPort) (net.Listener, error) {
 	return o.run.Load().Listen(ctx, network, addr)
+}
+
+// MayListen is for netstack.Outside, as ListenPacket is.
+func (o *outside) MayListen(addr netip.AddrPort) bool { return o.run.Load().MayListen(addr) }
+
+func (o *outside) ListenPacket(ctx context.Context, network string, addr netip.AddrPort) (netstack.PacketConn, error) {
+	return o.run.Load().ListenPacket(ctx, network, addr)
 }
 
 // connect gives the program its network, and the interpreter o the way there, if the

@@ -168,7 +168,10 @@ class socket(_C):
             value = bytes(optlen)
         elif isinstance(value, int):
             value = (value & 0xFFFFFFFF if -(1 << 31) <= value < 1 << 31 else _overflow()).to_bytes(4, "little")
-        _check(call("socket.set", [self.fileno(), level, optname], bytes(memoryview(value))))
+        number = call("socket.set", [self.fileno(), level, optname], bytes(memoryview(value)))
+        if number == errno.EACCES:
+            raise self._refused()
+        _check(number)
 
     def getsockopt(self, level, optname, buflen=0, /):
         value = _C.getsockopt(self, level, optname, buflen)
