@@ -44,9 +44,14 @@ var otherWords = map[string]map[string]string{
 // word means has them: plotly.express makes frames of pandas from lists.
 var usedBy = map[string]string{"plotly.express": "pandas"}
 
-// testClients are packages whose TestClient is refused where none of these is
-// installed, which are in extras that no word means. The first is preferred.
-var testClients = map[string][]string{"starlette": {"httpx2", "httpx"}}
+// wantedBy are projects that a package refuses a name without, though they are in
+// extras that no word means. The first is preferred.
+var wantedBy = map[string]map[string][]string{
+	"starlette": {
+		"TestClient": {"httpx2", "httpx"}, "Jinja2Templates": {"jinja2"}, "SessionMiddleware": {"itsdangerous"},
+		"UploadFile": {"python-multipart"}, "File": {"python-multipart"}, "Form": {"python-multipart"}, "form": {"python-multipart"},
+	},
+}
 
 // maxExtras bounds the requirements that are prepared.
 const maxExtras = 20
@@ -112,8 +117,10 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		if len(list) > 0 {
 			modules = topModules(p.Tree)
 		}
-		if words["TestClient"] {
-			named = append(named, in.testClient(p.Name, list)...)
+		for name, any := range wantedBy[p.Name] {
+			if words[name] {
+				named = append(named, in.firstOf(any, list)...)
+			}
 		}
 		for _, e := range list {
 			imported := slices.ContainsFunc(modules, func(m string) bool { return submodules[m+"."+e.name] })
@@ -135,13 +142,13 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 	return compact(named), compact(used)
 }
 
-// testClient returns what the TestClient of a package lacks.
-func (in *installer) testClient(name string, list []extra) []requirement.Requirement {
-	if slices.ContainsFunc(testClients[name], func(client string) bool { _, have := in.has(client); return have }) {
+// firstOf returns the first of projects that extras have, nothing if one is installed.
+func (in *installer) firstOf(projects []string, list []extra) []requirement.Requirement {
+	if slices.ContainsFunc(projects, func(name string) bool { _, have := in.has(name); return have }) {
 		return nil
 	}
-	for _, client := range testClients[name] {
-		if i := slices.IndexFunc(list, func(e extra) bool { return e.req.Name == client }); i >= 0 {
+	for _, name := range projects {
+		if i := slices.IndexFunc(list, func(e extra) bool { return e.req.Name == name }); i >= 0 {
 			return []requirement.Requirement{list[i].req}
 		}
 	}

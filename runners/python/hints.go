@@ -9,6 +9,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
+	"coderunner/runners/python/requirement"
 )
 
 // Programs are written for a Python with an operating system. Where one fails
@@ -20,6 +21,7 @@ var (
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	lacks       = regexp.MustCompile(`^(?:No module named|module|cannot import name '(\w+)' from) '((\w+)[\w.]*)'(?: has no attribute '(\w+)')?[^\n]*$`)
 	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
+	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named ')([A-Za-z][\w.-]*)`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
@@ -38,6 +40,8 @@ const (
 	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
 	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
+	noImage        = "There is no browser here: fig.show() and fig.write_html() work; for an image file draw it with matplotlib."
+	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
 	noParser       = `Use the parser "html.parser".`
 	noWindows      = "It is part of Python's library, but not in this runtime, which has no terminal and no windows: draw with matplotlib or Pillow, read input() from the argument stdin."
 	noInterpreters = "There are no subinterpreters in this runtime: use processes (concurrent.futures.ProcessPoolExecutor, multiprocessing) or threads."
@@ -73,10 +77,28 @@ func (j *job) hint(e *runners.Error) string {
 			return "Time zones are in the package tzdata, which cannot be installed: " + why
 		}
 		return "Time zones are in the package tzdata: " + giveIt + "."
+	case strings.Contains(e.Message, "requires the Kaleido package"):
+		return noImage
+	case e.Type == "LookupError" && strings.Contains(e.Message, "nltk.download("):
+		return noCorpus
 	case saysPip.MatchString(e.Message):
-		return noPip
+		return j.pipHint(e.Message + "\n" + e.Traceback)
 	}
 	return ""
+}
+
+// pipHint returns what to do where a message asks for packages.
+func (j *job) pipHint(text string) string {
+	for _, m := range lacking.FindAllStringSubmatch(text, -1) {
+		r, err := requirement.Parse(strings.TrimRight(m[1], "."))
+		if err != nil {
+			continue
+		}
+		if why := j.pk.whyNot(r.Name); why != "" {
+			return "The package " + r.Name + " cannot be installed: " + why
+		}
+	}
+	return noPip
 }
 
 // moduleHint returns why a module is missing and what to do, or "".

@@ -78,7 +78,9 @@ func TestSharedNames(t *testing.T) {
 func TestHints(t *testing.T) {
 	x := newIndex(t)
 	x.add(wheeltest.Wheel{Filename: "binary-1.0-cp314-cp314-win_amd64.whl"})
-	x.add(pure("lazy", "1.0", map[string]string{"lazy.py": "def f():\n  import gamma_ray\n", "gone.py": "import lazy.inside"}))
+	x.add(pure("lazy", "1.0", map[string]string{
+		"lazy.py": "def f():\n  import gamma_ray\ndef binary():\n  try: import binary\n  except ImportError: raise ImportError('Use pip or conda to install the binary package.')\n",
+		"gone.py": "import lazy.inside"}, `binary; extra == "binary"`))
 	x.add(pure("pynamed", "1.0", map[string]string{"named/__init__.py": "", "_private.py": "", "single.py": ""}))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
@@ -97,6 +99,9 @@ func TestHints(t *testing.T) {
 		{"raise RuntimeError('The starlette.testclient module requires the httpx2 package. $ pip install httpx2')", "argument packages"},
 		{"input()", "give it in the argument stdin"},
 		{"raise ImportError('Missing x. Use pip or conda to install x.')", "There is no pip here"},
+		{"import lazy\nlazy.binary()", "The package binary cannot be installed: no wheel for this runtime"},
+		{"raise RuntimeError('Image export requires the Kaleido package, which pip install kaleido gets')", "There is no browser here"},
+		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\")", "NLTK's data are no package"},
 		{"import hashlib\nhashlib.nothing", ""},
 		{"1\nx y", ""},
 		{"import lazy\nimport lazy.inside", "lazy is the package lazy 1.0 here. A file of your own goes into the argument files (--file on the command line), another package or version into packages (--package)."},

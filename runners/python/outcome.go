@@ -1,6 +1,7 @@
 package python
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -50,6 +51,9 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.end(runners.TimedOut, "Timeout", timeoutMessage(limits.Timeout))
+		if serves.MatchString(cmp.Or(o.Error.Traceback, j.req.Code)) {
+			o.Error.Message += "\n" + noServer
+		}
 	case pyodide.Flooded:
 		o.end(runners.OutputLimit, "OutputLimit", fmt.Sprintf("the program printed more than %d bytes", limits.Output*runners.FloodFactor))
 	case pyodide.Cancelled:

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,17 @@ while True:
 	}
 	if took := time.Since(begun); took > 2*limit+20*time.Second { // a busy machine; without a budget it took minutes
 		t.Errorf("it took %v", took)
+	}
+}
+
+// A program that waits for clients which cannot come is told who could.
+func TestServerTimesOut(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Limits: runners.Limits{Timeout: time.Second}, Code: `
+import socketserver
+socketserver.TCPServer(("127.0.0.1", 0), None).serve_forever()`})
+	if err != nil || o.Status != runners.TimedOut || !strings.Contains(o.Error.Message, "call it at 127.0.0.1") {
+		t.Errorf("%s %+v, %v", o.Status, o.Error, err)
 	}
 }
 

@@ -249,10 +249,11 @@ func TestExtras(t *testing.T) {
 	x.add(pure("plotly", "1.0", map[string]string{"plotly/__init__.py": "", "plotly/express.py": "def bar():\n  import pandas\n  return pandas.version\n"}))
 	x.module("httpx2", "1.0")
 	x.module("httpx", "1.0")
+	x.module("python-multipart", "1.0")
 	x.add(wheeltest.Wheel{
 		Filename: "starlette-1.0-py3-none-any.whl",
 		Files:    map[string]string{"starlette/__init__.py": "", "starlette/testclient.py": "try:\n  import httpx2 as httpx\nexcept ImportError:\n  import httpx\nTestClient = httpx.__name__"},
-		Requires: []string{`httpx; extra == "full"`, `httpx2; extra == "full"`, `unused; extra == "full"`},
+		Requires: []string{`httpx; extra == "full"`, `httpx2; extra == "full"`, `python-multipart; extra == "full"`, `unused; extra == "full"`},
 	})
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
@@ -267,6 +268,7 @@ func TestExtras(t *testing.T) {
 		{"named", "import frames\nprint('markup')\nframes.sheet", "", "frames 1.0, markup 1.0"},
 		{"a test client", "from starlette.testclient import TestClient\nTestClient", "'httpx2'", "httpx2 1.0, starlette 1.0"},
 		{"a test client's package, by the program", "import httpx\nfrom starlette.testclient import TestClient\nTestClient", "'httpx'", "httpx 1.0, starlette 1.0"},
+		{"a form", "import starlette\nstarlette or starlette.Form\n1", "1", "python-multipart 1.0, starlette 1.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
 		x.asked()
