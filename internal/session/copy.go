@@ -35,15 +35,7 @@ const (
 
 // key returns the key of something of a session.
 func (x *session) key(parts ...string) string {
-	return path.Join(append([]string{x.namespace, x.name, x.lease.head.Life}, parts...)...)
-}
-
-// blobKey returns the key of a blob.
-func (x *session) blobKey(name string) string {
-	if sum, ok := strings.CutPrefix(name, sharedPrefix); ok {
-		return path.Join(x.namespace, sharedName, sum)
-	}
-	return x.key(blobsName, name)
+	return path.Join(append([]string{x.namespace, x.name, x.lease.life}, parts...)...)
 }
 
 // acquire takes a session from the remote store, if there is one, and makes the copy on disk
@@ -80,7 +72,7 @@ func (x *session) acquire(ctx context.Context, create bool) (done func(), err er
 // pull brings the manifests of a session here. Blobs come when a state is used.
 func (x *session) pull(ctx context.Context) error {
 	life, _ := os.ReadFile(filepath.Join(x.path, lifeName)) // without one it is no copy
-	if string(life) != x.lease.head.Life {
+	if string(life) != x.lease.life {
 		if err := os.RemoveAll(x.path); err != nil {
 			return err
 		}
@@ -92,10 +84,10 @@ func (x *session) pull(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := x.lease.head.State; n > 0 && len(have) > 0 && have[len(have)-1] == n {
+	if n := x.lease.state; n > 0 && len(have) > 0 && have[len(have)-1] == n {
 		return nil
 	}
-	there, err := x.remoteNumbers(ctx, x.lease.head.Life)
+	there, err := x.remoteNumbers(ctx, x.lease.life)
 	if err != nil {
 		return err
 	}
@@ -172,7 +164,13 @@ func (x *session) fetch(name string, size int64) error {
 			return err
 		}
 	}
-	r, _, err := x.remote.Get(x.lease.ctx, x.blobKey(name))
+	var r io.ReadCloser
+	var err error
+	if shared != "" {
+		r, err = x.openBase(x.lease.ctx, filepath.Base(shared))
+	} else {
+		r, _, err = x.remote.Get(x.lease.ctx, x.key(blobsName, name))
+	}
 	if err != nil {
 		return remoteError(err)
 	}
@@ -207,11 +205,15 @@ func (x *session) push(s *state, manifest []byte) error {
 	}
 	g, ctx := errgroup.WithContext(x.lease.ctx)
 	g.SetLimit(transfers)
-	before := x.now.blobs()
+	before, shared := x.now.blobs(), map[string]int64{}
 	for name, size := range s.blobs() {
-		if _, ok := before[name]; !ok {
-			g.Go(func() error { return x.pushBlob(ctx, name, size) })
+		if _, ok := before[name]; ok {
+			continue
 		}
+		if strings.HasPrefix(name, sharedPrefix) {
+			shared[name] = size
+		}
+		g.Go(func() error { return x.pushBlob(ctx, name, size) })
 	}
 	if err := g.Wait(); err != nil {
 		return errors.Join(err, context.Cause(x.lease.ctx))
@@ -219,30 +221,29 @@ func (x *session) push(s *state, manifest []byte) error {
 	key := x.key(statesName, stateName(s.Number))
 	_, err := x.remote.Put(x.lease.ctx, key, bytes.NewReader(manifest), int64(len(manifest)), IfAbsent)
 	if errors.Is(err, ErrConflict) {
-		if is, _, readErr := x.readObject(x.lease.ctx, key, maxManifest); readErr == nil && bytes.Equal(is, manifest) {
-			return nil // the answer to the first attempt was lost
+		if is, _, readErr := x.readObject(x.lease.ctx, key, maxManifest); readErr != nil || !bytes.Equal(is, manifest) {
+			return refuse("The session %q was continued by another server while this call ran; nothing of this call is kept. Run it again.", x.name)
 		}
-		return refuse("The session %q was continued by another server while this call ran; nothing of this call is kept. Run it again.", x.name)
+		err = nil // the answer to the first attempt was lost
+	}
+	for name, size := range shared {
+		if err == nil {
+			err = x.secureBase(x.lease.ctx, name, size, false)
+		}
 	}
 	return remoteError(err)
 }
 
 // pushBlob puts a blob into the remote store, unless it is there.
 func (x *session) pushBlob(ctx context.Context, name string, size int64) error {
-	key := x.blobKey(name)
-	shared := strings.HasPrefix(name, sharedPrefix)
-	if shared { // these are large, and mostly there
-		x.mu.Lock()
-		known := x.there[key]
-		x.mu.Unlock()
-		if known {
-			return nil
-		}
-		if list, err := x.remote.List(ctx, key); err == nil && len(list) == 1 && list[0].Size == size {
-			x.isThere(key)
-			return nil
-		}
+	if strings.HasPrefix(name, sharedPrefix) {
+		return x.secureBase(ctx, name, size, true)
 	}
+	return x.upload(ctx, name, x.key(blobsName, name), size)
+}
+
+// upload puts a blob that is on disk into the remote store, unless it is there.
+func (x *session) upload(ctx context.Context, name, key string, size int64) error {
 	f, err := openRegular(x.blob(name))
 	if err != nil {
 		return err
@@ -251,20 +252,7 @@ func (x *session) pushBlob(ctx context.Context, name string, size int64) error {
 	if _, err := x.remote.Put(ctx, key, f, size, IfAbsent); err != nil && !errors.Is(err, ErrConflict) {
 		return remoteError(err)
 	}
-	if shared {
-		x.isThere(key)
-	}
 	return nil
-}
-
-// isThere remembers that a shared blob is in the remote store.
-func (s *Store) isThere(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.there) >= maxVerified {
-		clear(s.there)
-	}
-	s.there[key] = true
 }
 
 // thinRemote removes states from the remote store, and the blobs that are not needed.
@@ -327,6 +315,7 @@ func (s *Store) sweepRemote(ctx context.Context) (map[string]int64, error) {
 			delete(sizes, name)
 		}
 	}
+	s.collectBases(ctx, objects, now)
 	return sizes, nil
 }
 
@@ -356,7 +345,7 @@ func (s *Store) describeRemote(ctx context.Context, name string, history int) (I
 		return Info{}, err
 	}
 	x := s.session(name)
-	x.lease = &lease{head: h}
+	x.lease = &lease{life: h.Life}
 	numbers, err := x.remoteNumbers(ctx, h.Life)
 	if err != nil {
 		return Info{}, err

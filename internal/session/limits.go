@@ -254,6 +254,7 @@ func (s *Store) sweep() {
 	if s.remote == nil {
 		return
 	}
+	s.sweepShared()
 	ctx, cancel := context.WithTimeout(context.Background(), listTime)
 	defer cancel()
 	sizes, err := s.sweepRemote(ctx)

@@ -21,7 +21,8 @@ import (
 //	NAMESPACE/NAME/head               who has the session, and which life of it is in force
 //	NAMESPACE/NAME/LIFE/states/…      as on disk
 //	NAMESPACE/NAME/LIFE/blobs/…
-//	NAMESPACE/.shared/SHA256          blobs that many sessions share
+//	NAMESPACE/.bases/SHA256/now       which copy of a blob that many sessions share is in force
+//	NAMESPACE/.bases/SHA256/COPY
 //
 // Its methods are safe for concurrent use.
 type Remote interface {
@@ -81,6 +82,8 @@ type head struct {
 type lease struct {
 	store *Store
 	name  string
+	life  string
+	state int  // the newest when it was taken; 0: not known
 	fresh bool // there was no session
 	ctx   context.Context
 	stop  context.CancelCauseFunc
@@ -183,7 +186,7 @@ func (s *Store) take(ctx context.Context, name string, create bool) (*lease, err
 
 // hold returns the lease of a head that is this process's, and keeps it alive.
 func (s *Store) hold(ctx context.Context, name string, h head, tag string, fresh bool) *lease {
-	l := &lease{store: s, name: name, head: h, tag: tag, fresh: fresh, ended: make(chan struct{})}
+	l := &lease{store: s, name: name, life: h.Life, state: h.State, head: h, tag: tag, fresh: fresh, ended: make(chan struct{})}
 	l.ctx, l.stop = context.WithCancelCause(ctx)
 	go l.beat()
 	return l

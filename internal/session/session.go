@@ -118,7 +118,6 @@ type Store struct {
 	verified map[string]fs.FileInfo // by digest: large blobs
 	sizes    map[string]int64       // of sessions, in bytes, as far as known
 	swept    time.Time
-	there    map[string]bool // keys of shared blobs that the remote store has
 }
 
 // queue is where the calls of one session wait.
@@ -153,7 +152,7 @@ func Open(o Options) (*Store, error) {
 		o.Log = zap.NewNop()
 	}
 	return &Store{
-		dir: dir, limits: o.Limits.withDefaults(), log: o.Log, namespace: o.Namespace, remote: o.Remote, there: map[string]bool{},
+		dir: dir, limits: o.Limits.withDefaults(), log: o.Log, namespace: o.Namespace, remote: o.Remote,
 		queues: map[string]*queue{}, verified: map[string]fs.FileInfo{}, sizes: map[string]int64{},
 	}, nil
 }

@@ -309,5 +309,5 @@ func (x *session) make() error {
 	if x.lease == nil {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(x.path, lifeName), []byte(x.lease.head.Life), 0o600)
+	return os.WriteFile(filepath.Join(x.path, lifeName), []byte(x.lease.life), 0o600)
 }

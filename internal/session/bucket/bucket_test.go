@@ -17,11 +17,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"coderunner/internal/session"
 	"coderunner/internal/session/bucket"
 	"coderunner/internal/testcache"
+	"coderunner/runners"
 )
 
 // servers are S3 servers that anybody with Go can build, by the module and its command's
@@ -116,6 +118,7 @@ func TestBucket(t *testing.T) {
 			}
 			races(t, b)
 			stores(t)
+			bases(t)
 		})
 	}
 }
@@ -230,6 +233,68 @@ func stores(t *testing.T) {
 	if err := b.Close(t.Context(), "shared"); err != nil {
 		t.Error(err)
 	}
+}
+
+// aged is a bucket whose shared blobs were written long ago.
+type aged struct{ *bucket.Bucket }
+
+func (a aged) List(ctx context.Context, prefix string) ([]session.Object, error) {
+	list, err := a.Bucket.List(ctx, prefix)
+	for i := range list {
+		if strings.Contains(list[i].Key, "/.bases/") {
+			list[i].Changed = list[i].Changed.Add(-1000 * time.Hour)
+		}
+	}
+	return list, err
+}
+
+// What sessions share stays as long as one needs it, goes, and is made again.
+func bases(t *testing.T) {
+	b, err := bucket.Open(t.Context(), "s3://sessions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(r session.Remote) *session.Store {
+		s, err := session.Open(session.Options{Dir: t.TempDir(), Namespace: "bases", Remote: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	run := func(s *session.Store, name string) {
+		out, err := s.Run(t.Context(), session.Call{Session: name, Request: runners.Request{Language: runners.Python}}, func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+			_, err := req.Session.Leave(fstest.MapFS{}, runners.File{})
+			err = errors.Join(err, os.WriteFile(filepath.Join(req.Session.Save, runners.SavedBase), []byte("shared by many"), 0o600))
+			return &runners.Outcome{Status: runners.Succeeded, Continued: &runners.Continued{Kept: true}}, err
+		})
+		if err != nil || !out.Continued.Kept {
+			t.Fatalf("%s: %+v, %v", name, out, err)
+		}
+	}
+	sweep := func(step string, want int) {
+		if err := open(aged{b}).WriteFile(t.Context(), "other", step, []byte(step)); err != nil { // a store's first state sweeps
+			t.Fatal(err)
+		}
+		if list, err := b.List(t.Context(), "bases/.bases/"); err != nil || len(list) != want {
+			t.Errorf("%s: %v, %v; want %d objects", step, list, err, want)
+		}
+	}
+	s := open(b)
+	run(s, "one")
+	if err := s.Fork(t.Context(), "one", "two", 0); err != nil {
+		t.Fatal(err)
+	}
+	sweep("two sessions need it", 2)
+	for _, name := range []string{"one", "two"} {
+		run(open(b), name)
+		if err := s.Close(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	sweep("none needs it", 1)
+	run(s, "three")
+	sweep("one needs it again", 2)
+	run(open(b), "three")
 }
 
 // A store that heeds no conditions is refused, since two servers would have one session.
