@@ -4,7 +4,7 @@ import "sync"
 
 // Progress is how far one step of a preparation is.
 type Progress struct {
-	Phase string // "download", "unpack", "compile", "resolve", "run"
+	Phase string // "download", "unpack", "compile", "resolve", "replay", "run"
 	Item  string // "deno 2.9.6", "six-1.17.0-py2.py3-none-any.whl"
 	Done  int64  // bytes when Phase is "download", else steps
 	Total int64  // 0 when not known

@@ -47,6 +47,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
 	"coderunner/internal/pool"
 	"coderunner/runners"
@@ -60,6 +61,8 @@ type Runner struct {
 	leases    *leases
 	codes     codes
 	sessions  *pool.Pool[string, *kept] // by the session's key
+
+	replayLimit time.Duration // a field so that tests need not wait
 }
 
 var _ runners.Runner = (*Runner)(nil)
@@ -90,7 +93,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	t.sweepGen(dirs.base)
 	l := &launcher{tool: t, runDirs: dirs, store: codecache.New(cfg.Cache, t.log)}
-	r := &Runner{launcher: l, leases: newLeases(l, cfg.Ahead), sessions: newSessions()}
+	r := &Runner{launcher: l, leases: newLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
 	r.installer = installer{tool: t, stale: r.leases.dropPrepared}
 	r.codes = codes{r.leases}
 	return r, nil

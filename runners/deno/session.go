@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
@@ -38,7 +40,8 @@ const (
 	maxEarlier      = 200
 	maxEarlierBytes = 8 << 20
 	maxEarlierStdin = 64 << 10
-	maxSessionCode  = 16 << 20 // bytes of the session's files that are read for imports
+	maxSessionCode  = 16 << 20        // bytes of the session's files that are read for imports
+	replayLimit     = 5 * time.Minute // for all together
 )
 
 // continueSession runs a program of a session.
@@ -210,8 +213,10 @@ func (s *continuing) begin(ctx context.Context) error {
 	if err := s.start(ctx); err != nil || s.report.Origin != runners.OriginReplayed {
 		return err
 	}
+	left := s.Runner.replayLimit
 	for i := range s.earlier {
-		why, err := s.replay(ctx, i)
+		s.req.Progress.Report(runners.Progress{Phase: "replay", Item: "earlier calls", Done: int64(i), Total: int64(len(s.earlier))})
+		why, err := s.replay(ctx, i, &left)
 		if err != nil {
 			return err
 		}
@@ -246,9 +251,10 @@ func (s *continuing) start(ctx context.Context) error {
 	return nil
 }
 
-// replay runs an earlier program again, on the files as they are now. It returns
-// why the variables cannot be trusted, "" if they can.
-func (s *continuing) replay(ctx context.Context, n int) (why string, err error) {
+// replay runs an earlier program again, on the files as they are now, in what is left
+// of the time for all of them. It returns why the variables cannot be trusted, "" if
+// they can.
+func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (why string, err error) {
 	e := s.earlier[n]
 	if n == 0 {
 		if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
@@ -259,14 +265,19 @@ func (s *continuing) replay(ctx context.Context, n int) (why string, err error) 
 	if err != nil {
 		return "", s.drop(err)
 	}
-	again.left = s.left
+	again.left = *left
 	end, err := s.call(ctx, s.k, again)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return "", s.drop(err)
 	}
-	s.left = again.left
+	*left = again.left
 	o := end.outcome()
 	switch {
+	case end.stopped == process.StopTime:
+		return fmt.Sprintf("did not end: together they may take %v", s.Runner.replayLimit), nil
 	case !end.paused && o.Error != nil:
 		return "ended its process: " + o.Error.Message, nil
 	case !end.paused:

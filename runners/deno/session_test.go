@@ -175,6 +175,46 @@ const w = setInterval(() => { const now = performance.now(); gap = Math.max(gap,
 	}
 }
 
+// TestSessionWakes has a program that takes longer, when it is run again, than the
+// limit of the call that it is run again for: that call is cancelled, then waits for
+// it, and then may not wait so long.
+func TestSessionWakes(t *testing.T) {
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(r *Runner, code string, cancels bool) *runners.Outcome {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		c := session.Call{Session: "s", Request: runners.Request{Language: runners.TypeScript, Code: code, Limits: runners.Limits{Timeout: 3 * time.Second}}}
+		c.Request.Progress = func(p runners.Progress) {
+			if p.Phase == "replay" && cancels {
+				cancel()
+			}
+		}
+		o, err := store.Run(ctx, c, r.Run)
+		if err != nil {
+			t.Fatalf("%s: %v", code, err)
+		}
+		return o
+	}
+	call(open(t, "", nil), `import { existsSync, writeFileSync } from "node:fs";
+let n = 1; if (existsSync("ran")) await new Promise((ok) => setTimeout(ok, 3100)); writeFileSync("ran", "")`, false)
+	r := open(t, "", nil)
+	if o := call(r, "n", true); o.Status != runners.Cancelled {
+		t.Errorf("cancelled: %s %+v", o.Status, o.Continued)
+	}
+	if o := call(r, "n", false); o.Result == nil || o.Result.Text != "1" || o.Continued.Origin != runners.OriginReplayed {
+		t.Errorf("%s %+v %+v", o.Status, o.Error, o.Continued)
+	}
+	r = open(t, "", nil)
+	r.replayLimit = time.Second
+	if o := call(r, "typeof n", false); o.Result == nil || o.Result.Text != `"undefined"` || !strings.Contains(o.Continued.Lost, "together they may take 1s") {
+		t.Errorf("%s %+v %+v", o.Status, o.Error, o.Continued)
+	}
+}
+
 // keptProcess returns the only process that waits for a session.
 func keptProcess(t *testing.T, r *Runner, key string) *kept {
 	t.Helper()
