@@ -176,7 +176,7 @@ async function evaluate(script) {
   await take(result);
   const value = taken;
   taken = undefined;
-  if (!orders.written || typeof value === "object") give(value);
+  if (!orders.written || typeof value === "object" && value !== null) give(value);
 }
 
 // take sets taken to a value that the inspector has. It may be a promise, so it is

@@ -25,6 +25,8 @@ const (
 	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
 	noWindow = "there is no browser; jsdom and linkedom make a document"
 	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
+	noMock   = "fetch is Deno's own here, which msw and nock do not replace: assign to globalThis.fetch"
+	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
 	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
 
@@ -47,6 +49,7 @@ var ways = []way{
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
+	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},
 	{regexp.MustCompile(`^Bun is not defined$`), "this is Deno, with the modules of Node"},
 	{regexp.MustCompile(`^` + unresolved + `$`), "the program waits for what does not happen, such as a line that stdin does not have"},
 }
@@ -58,14 +61,22 @@ func wayOut(message string, p *jsparse.Program) string {
 			return "; " + w.out
 		}
 	}
-	imports := func(names ...string) bool {
-		return slices.ContainsFunc(p.Imports, func(i jsparse.Import) bool { return slices.Contains(names, i.Specifier) })
-	}
 	switch {
-	case imports("vitest", "bun:test"):
+	case imports(p, "vitest", "bun:test"):
 		return "; " + tests
-	case imports("typescript") && notFunction.MatchString(message):
+	case imports(p, "typescript") && notFunction.MatchString(message):
 		return "; " + oldTypes
 	}
 	return ""
+}
+
+// imports reports whether a program imports one of some modules, in any version.
+func imports(p *jsparse.Program, names ...string) bool {
+	return slices.ContainsFunc(p.Imports, func(i jsparse.Import) bool {
+		name := i.Specifier
+		if of, ok := deps.Split(name); ok {
+			name = of.Name + of.Path
+		}
+		return slices.Contains(names, name)
+	})
 }

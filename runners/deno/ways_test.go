@@ -41,6 +41,8 @@ func TestWays(t *testing.T) {
 		`Deno.listen({ transport: "unix", path: "s" })`:                notUnix,
 		`Deno.dlopen("/x.node", {})`:                                   "node:sqlite",
 		`describe("a", () => {})`:                                      "node:test",
+		`import "npm:nock@15"; await fetch("http://host.invalid")`:     noMock,
+		`import yaml from "npm:js-yaml@5"; yaml`:                       "import * as",
 		`document.title`:                                               "jsdom",
 		`await new Promise((done) => {}); console.log("never")`:        "stdin does not have",
 		`console.log(process.env.PATH.split(":")); throw Error("end")`: "end",

@@ -223,6 +223,7 @@ func TestStandardDecorators(t *testing.T) {
 func TestWritten(t *testing.T) {
 	for source, want := range map[string]bool{
 		"a.write(b)": true, "await a.b.writeSync(c(d), e);": true, "a.write(b).c": false, "a.write(b).c()": false, "write(a)": false, "a.write": false, "a.write(b) + 1": false, "a.write(1); b": false,
+		"localStorage.clear()": true, "sessionStorage.setItem('a', 1)": true, "localStorage.getItem('a')": false, "stack.clear()": false,
 	} {
 		if got := strings.Contains(main(source).Edited(), "typeof v"); got != want {
 			t.Errorf("%s: %t, want %t", source, got, want)

@@ -202,6 +202,6 @@ func (s *session) finish(a *analysis) {
 	a.p.named = nil
 	if a.last.start >= 0 && a.isExpression(a.last) {
 		a.p.Value = true
-		a.p.Written = a.last.call == "write" || a.last.call == "writeSync"
+		a.p.Written = a.written()
 	}
 }

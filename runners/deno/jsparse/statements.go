@@ -99,8 +99,8 @@ func (a *analysis) edit(o Options) {
 	}
 	if expression {
 		value := "(0," // which keeps a function from being named after the variable
-		if a.last.call == "write" || a.last.call == "writeSync" {
-			value = `((v)=>typeof v==="object"?v:void 0)(` // not how much was written
+		if a.written() {
+			value = `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
 		}
 		cut := 0
 		if returned {
@@ -109,6 +109,18 @@ func (a *analysis) edit(o Options) {
 		a.p.edits = append(a.p.edits, edit{offset: a.last.start, cut: cut, text: "const " + resultVariable + "=" + value})
 		a.insert(a.last.end, `);export{`+resultVariable+` as "`+ResultName+`"};`)
 	}
+}
+
+// written reports whether the last expression's value is only how much was written,
+// or Deno's null of what changed a Storage.
+func (a *analysis) written() bool {
+	switch a.last.call {
+	case "write", "writeSync":
+		return true
+	case "setItem", "removeItem", "clear":
+		return slices.Contains([]string{"localStorage", "sessionStorage"}, a.s.word(a.last.first))
+	}
+	return false
 }
 
 // returnsLast reports whether the program is a module but for a return with a value
