@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -44,6 +46,11 @@ func startTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
 	cmd := exec.Command(selfAs(t, "coderunner"), args...)
 	cmd.Env = append(append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir()), env...)
+	// Whoever runs the tests in the background has them, and all that they start,
+	// ignore SIGINT, unless it is handled here.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, os.Interrupt)
+	defer signal.Stop(handled)
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
 	if err != nil {
 		t.Fatal(err)
@@ -154,14 +161,11 @@ func TestTerminalSignals(t *testing.T) {
 			term := onTerminal(t, name, code)
 			term.shows("begin")
 			term.types("\x03")
-			begun := time.Now()
 			term.exits(-1) // by the signal: a shell's loop ends with it
 			if status := term.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGINT {
 				t.Errorf("ended by %v, want SIGINT", status.Signal())
 			}
-			if took := time.Since(begun); took > signalGrace {
-				t.Errorf("ended after %v", took)
-			}
+			// It is not ended by force, after signalGrace: that is said.
 			if strings.Contains(term.seen, "coderunner:") || strings.Contains(term.seen, "Traceback") {
 				t.Errorf("terminal shows %q", term.seen)
 			}
@@ -178,6 +182,8 @@ func TestSignalWhileReading(t *testing.T) {
 	for file, sig := range map[string]syscall.Signal{"-": syscall.SIGINT, fifo: syscall.SIGTERM} {
 		cmd := exec.Command(selfAs(t, "coderunner"), "run", file)
 		cmd.Env = append(os.Environ(), "CODE_RUNNER_OFFLINE=1")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
 		in, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -197,13 +203,12 @@ func TestSignalWhileReading(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun := time.Now()
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != 128+int(sig) || time.Since(begun) > signalGrace/2 {
-			t.Errorf("run %s: exit code %d after %v", file, code, time.Since(begun))
+		if code := cmd.ProcessState.ExitCode(); code != 128+int(sig) || strings.Contains(errs.String(), "ended by a signal before") {
+			t.Errorf("run %s: exit code %d, %s", file, code, &errs)
 		}
 	}
 }
