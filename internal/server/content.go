@@ -111,6 +111,7 @@ func shortError(e *runners.Error) *runners.Error {
 	short := runners.Error{
 		Type: runners.Clip(e.Type, maxNameText), Message: runners.Clip(e.Message, maxErrorText),
 		Traceback: runners.Clip(e.Traceback, maxErrorText), Line: e.Line,
+		Hint: runners.Clip(e.Hint, maxErrorText),
 	}
 	for _, p := range e.Packages {
 		short.Packages = append(short.Packages, runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)})
