@@ -100,6 +100,13 @@ func (p *Process) Session() int {
 	return p.session
 }
 
+// Command returns the program and the arguments of the process, which may be another's.
+func (p *Process) Command() (path string, args []string) {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	return p.Path, p.Args
+}
+
 // AddCPU adds to the processor time that the process has used.
 func (p *Process) AddCPU(d time.Duration) {
 	p.k.mu.Lock()
@@ -191,7 +198,9 @@ func (p *Process) run(ctx context.Context) {
 			p.exit(code)
 			return
 		}
+		p.k.mu.Lock()
 		p.program, p.Path, p.Args, p.Env, p.Dir, p.Umask = next.Program, next.Path, next.Args, next.Env, next.Dir, next.Umask
+		p.k.mu.Unlock()
 		p.mu.Lock()
 		old := p.files
 		p.files, p.handler = next.Files, nil

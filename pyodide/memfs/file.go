@@ -16,9 +16,10 @@ import (
 // Reads at end of file return 0 and OK. A transfer may be short. The methods are
 // the system calls on a descriptor.
 type File struct {
-	fsys  *FS
-	refs  atomic.Int32
-	flags atomic.Uint32
+	fsys   *FS
+	refs   atomic.Int32
+	flags  atomic.Uint32
+	locked atomic.Bool // by Lock
 
 	// At most one of reader, out and stream is set; all are fixed once open.
 	node   *Node    // nil for pipes of Pipe and files of NewFile
@@ -85,6 +86,7 @@ func (f *File) Close() (e abi.Errno) {
 	case left < 0:
 		return abi.EBADF
 	}
+	f.Unlock()
 	switch {
 	case f.reader != nil:
 		f.reader.close()

@@ -89,6 +89,8 @@ type FS struct {
 	names   budget // directory entries in memory
 	mounted budget // directory entries of mounts
 	handles budget // open files of mounts and HostDirs
+
+	locks locks
 }
 
 const (

@@ -149,7 +149,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer(self):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"own" * 300_000
         self.send_response(200), self.end_headers(), self.wfile.write(body)
-    do_GET = do_POST = answer
+    do_GET = do_POST = do_PUT = answer
     log_message = lambda *_: None
 def serve(port):
     s = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
@@ -160,12 +160,12 @@ def sh(line):
     return p.returncode, p.stdout[:10], len(p.stdout)
 s, port = serve(0), ` + port + `
 at = f"localhost:{s.server_port}"
-seen = [sh(f"curl -s {at}"), sh(f"curl -s -d data {at}"), sh(f"wget -qO- http://127.1:{s.server_port}"), sh(f"curl -s -m 9 localhost:{port}")]
+seen = [sh(f"curl -s {at}"), sh(f"curl -s -d data {at}"), sh(f"printf 'a b' > f; curl -s --data-urlencode 'q=a b' --data-urlencode n@f {at}; curl -s -T f {at}/"), sh(f"wget -qO- http://127.1:{s.server_port}"), sh(f"curl -s -m 9 localhost:{port}")]
 s.shutdown(), s.server_close()
 seen += [sh(f"curl -s {at}")]
 seen`
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
-	const want = "[(0, 'ownownowno', 900000), (0, 'data', 4), (0, 'ownownowno', 900000), %s, (7, '', 0)]"
+	const want = "[(0, 'ownownowno', 900000), (0, 'data', 4), (0, 'q=a+b&n=a+', 14), (0, 'ownownowno', 900000), %s, (7, '', 0)]"
 	value(t, run(t, r, code), fmt.Sprintf(want, "(7, '', 0)"))
 	r.cfg.Policy.Net = runners.Grant{List: []string{"127.0.0.1:" + port}}
 	value(t, run(t, r, code), fmt.Sprintf(want, `(0, "the host's", 10)`))

@@ -1,6 +1,7 @@
 package jq
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -56,6 +57,8 @@ func (j *run) encode(b *strings.Builder, v any, depth int) {
 		j.paint(b, '0', float(v))
 	case *big.Int:
 		j.paint(b, '0', v.String())
+	case json.Number: // of fromjson
+		j.encode(b, numbers(v), depth)
 	case string:
 		j.paint(b, 's', j.quoted(v))
 	case []any:

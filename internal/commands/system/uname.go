@@ -129,19 +129,12 @@ func Ps(c *command.Call) int {
 	} else {
 		c.Print("    PID TTY          TIME CMD\n")
 	}
-	k := c.Process.Kernel()
-	for pid := 1; pid <= c.Process.PID(); pid++ {
-		p := k.Process(pid)
-		if p == nil {
-			continue
-		}
-		if _, ended := p.Status(); ended {
-			continue
-		}
+	for _, p := range processes(c) {
+		path, args := p.Command()
 		if full {
-			c.Printf("%-8s %7d %7d %s\n", "root", pid, p.Parent(), command.Base(p.Path))
+			c.Printf("%-8s %7d %7d %s\n", "root", p.PID(), p.Parent(), strings.Join(args, " "))
 		} else {
-			c.Printf("%7d ?        00:00:00 %s\n", pid, command.Base(p.Path))
+			c.Printf("%7d ?        00:00:00 %s\n", p.PID(), command.Base(path))
 		}
 	}
 	return 0

@@ -15,6 +15,7 @@ import (
 
 	"coderunner/internal/commands/clock"
 	"coderunner/internal/commands/command"
+	"coderunner/pyodide/abi"
 )
 
 const curlOptions = "s,silent S,show-error f,fail fail-with-body L,location o,output= O,remote-name I,head i,include v,verbose X,request= H,header= d,data= data-raw= data-binary= data-urlencode= data-ascii= F,form= G,get u,user= A,user-agent= e,referer= b,cookie= !c,cookie-jar= k,insecure w,write-out= m,max-time= connect-timeout= compressed T,upload-file= r,range= retry= retry-delay= retry-all-errors retry-connrefused json= url= max-redirs= create-dirs output-dir= N,no-buffer g,globoff q,disable http1.1 http2 !0,http1.0 1,tlsv1 4,ipv4 6,ipv6 #,progress-bar !J,remote-header-name location-trusted !path-as-is oauth2-bearer= D,dump-header= no-progress-meter basic proto= tlsv1.2 tlsv1.3 !x,proxy= !K,config= !E,cert= !cacert= !Z,parallel !resolve= !unix-socket= !socks5="
@@ -103,7 +104,7 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 	if !r.allows(u.Scheme) {
 		return nil, errCurlScheme(u.Scheme)
 	}
-	method, body := "GET", io.Reader(nil)
+	method, body, length := "GET", io.Reader(nil), int64(0)
 	switch {
 	case o.On("T"):
 		f, err := c.Open(o.Value("T", ""))
@@ -112,6 +113,9 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 		}
 		c.Files = append(c.Files, f)
 		method, body = "PUT", f
+		if st, err := c.Stat(o.Value("T", "")); err == nil && st.Mode&abi.S_IFMT == abi.S_IFREG {
+			length = int64(st.Size)
+		}
 		if strings.HasSuffix(u.Path, "/") {
 			u.Path += command.Base(o.Value("T", ""))
 		}
@@ -129,6 +133,9 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 	req, err := http.NewRequestWithContext(ctx, o.Value("X", method), u.String(), body)
 	if err != nil {
 		return nil, errCurlURL
+	}
+	if length > 0 {
+		req.ContentLength = length
 	}
 	req.Header.Set("User-Agent", o.Value("A", "curl/8.0"))
 	req.Header.Set("Accept", "*/*")

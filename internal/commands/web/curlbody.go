@@ -29,10 +29,16 @@ func (r *curlRun) data() error {
 			}
 			if s.Name == "data-urlencode" {
 				name, v, ok := strings.Cut(s.Value, "=")
-				if !ok {
+				if file, path, is := strings.Cut(s.Value, "@"); is && !strings.Contains(file, "=") { // name@file
+					data, err := r.c.ReadFile(path)
+					if err != nil {
+						return fmt.Errorf("Failed to open %s", path)
+					}
+					name, v = file, string(data)
+				} else if !ok {
 					name, v = "", s.Value
 				}
-				value = []byte(strings.ReplaceAll(url.QueryEscape(v), "+", "%20"))
+				value = []byte(url.QueryEscape(v))
 				if name != "" {
 					value = append([]byte(name+"="), value...)
 				}
