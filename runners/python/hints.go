@@ -21,6 +21,7 @@ var (
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	lacks       = regexp.MustCompile(`^(?:No module named|module|cannot import name '(\w+)' from) '((\w+)[\w.]*)'(?: has no attribute '(\w+)')?[^\n]*$`)
 	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
+	elsewhere   = regexp.MustCompile(`'/(?:mnt/data|content|kaggle)/`) // where other sandboxes have files
 	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named ')([A-Za-z][\w.-]*)`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
@@ -40,6 +41,7 @@ const (
 	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
 	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
+	noUpload       = "This is another sandbox: files come in the argument files, into the working directory, and what the program writes there comes back."
 	noImage        = "There is no browser here: fig.show() and fig.write_html() work; for an image file draw it with matplotlib."
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
 	noParser       = `Use the parser "html.parser".`
@@ -60,6 +62,10 @@ func (j *job) hint(e *runners.Error) string {
 		return noClient
 	case e.Type == "FeatureNotFound" && strings.HasPrefix(e.Message, "Couldn't find a tree builder"):
 		return noParser
+	case e.Type == "ModuleNotFoundError" && strings.Contains(e.Traceback, " google.colab"):
+		return noUpload
+	case e.Type == "FileNotFoundError" && elsewhere.MatchString(e.Message):
+		return noUpload
 	case e.Type == "ModuleNotFoundError":
 		return j.moduleHint(e.Message)
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
