@@ -323,3 +323,34 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzSpelling: whatever a program writes for a host, only names of the policy are
+// looked up, and no address of this machine or a private network is reached by it.
+func FuzzSpelling(f *testing.F) {
+	for _, host := range []string{"a.com", "A.com.", "x.b.com", "127.1", "::ffff:7f00:1", "64:ff9b::a00:1", "fe80::1%eth0", "localhost.", "a.com\x00.evil"} {
+		f.Add(host)
+	}
+	p, err := parseFlags("--allow-net=a.com,*.b.com,8.0.0.0/7")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, host string) {
+		r := p.NewRun(Options{LookupIP: func(_ context.Context, name string) ([]netip.Addr, error) {
+			if name != "a.com" && !strings.HasSuffix(name, ".b.com") {
+				t.Errorf("%q is looked up for %q", name, host)
+			}
+			return []netip.Addr{netip.MustParseAddr("::ffff:10.0.0.1"), netip.MustParseAddr("1.2.3.4")}, nil
+		}})
+		addrs, err := r.Lookup(t.Context(), host)
+		if err != nil {
+			return
+		}
+		for _, addr := range addrs {
+			for _, network := range []string{"tcp", "udp"} {
+				if _, err := r.Check(network, host, netip.AddrPortFrom(addr, 80)); err == nil && isSpecial(addr) {
+					t.Errorf("%q reaches %v", host, addr)
+				}
+			}
+		}
+	})
+}
