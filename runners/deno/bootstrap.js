@@ -21,9 +21,9 @@
 // find the pipe and write to it, so the host treats a report as the program's
 // claim.
 
-const { stdin, exit, inspect } = Deno;
+const { stdin, exit, inspect, permissions } = Deno;
 const { parse, stringify } = JSON;
-const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertySymbols, defineProperty, keys, is, prototype: objectPrototype } = Object;
+const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getOwnPropertySymbols, defineProperty, defineProperties, keys, is, prototype: objectPrototype } = Object;
 const { isArray } = Array;
 const { isFinite } = Number;
 const { min } = Math;
@@ -96,7 +96,7 @@ async function prepareCall() {
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
   if (orders.os && !told.os) here.os((await import("node:os")).default);
   if (orders.names && !told.names) await answerNames();
-  if (orders.net && !told.net) explainNet((await import("node:net")).Socket);
+  if (orders.net && !told.net) await explainNet();
   if (orders.lines && !told.lines) {
     keepLines((await import("node:readline")).Interface);
     keepLines((await import("node:readline/promises")).Interface);

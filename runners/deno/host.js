@@ -169,18 +169,59 @@ async function answerNames() {
   });
 }
 
-// explainNet has errors of node:net, and what is made of it, name the flag that was
-// missing. Where Deno refuses to look a name up, they have only a code.
-function explainNet({ prototype }) {
+const promised = Symbol.for("nodejs.util.promisify.custom");
+
+// explained has the error of a name that Deno refused to look up name the flag that was
+// missing: it has only a code.
+function explained(error, host = error?.hostname) {
+  try {
+    const { code, message, stack } = error;
+    const refused = code === "EPERM" || code === "UNKNOWN" || message.includes("Permission denied");
+    if (!refused || !host || message.includes("--allow-net") || permissions.querySync({ name: "net", host }).state === "granted") return error;
+    error.message += `; the permissions of this server do not include it (--allow-net=${host})`;
+    error.stack = `${stack}`.replace(message, () => error.message);
+  } catch {
+    // an error of the program's own
+  }
+  return error;
+}
+
+// explainNet has errors of node:net, and what is made of it, of node:dns and of
+// Deno.resolveDns say what was refused.
+async function explainNet() {
+  const { Socket: { prototype } } = await import("node:net");
   const { _destroy } = prototype;
   here.answer(prototype, "_destroy", function (error, done) {
-    if (error?.code === "EPERM" && error.syscall === "getaddrinfo") {
-      const { message, stack } = error;
-      error.message += `; the permissions of this server do not include it (--allow-net=${error.hostname})`;
-      error.stack = `${stack}`.replace(message, () => error.message);
-    }
-    return _destroy.call(this, error, done);
+    return _destroy.call(this, error && explained(error), done);
   });
+  const dns = (await import("node:module")).default.createRequire(self)("dns"); // an import could find the one that stands for it
+  for (const object of [dns, dns.promises, dns.Resolver.prototype, dns.promises.Resolver.prototype]) {
+    for (const name of keys(getOwnPropertyDescriptors(object))) {
+      if (/^(lookup$|resolve)/.test(name)) explainQuery(object, name);
+    }
+  }
+  const { resolveDns } = Deno;
+  here.answer(Deno, "resolveDns", async (name, ...args) => {
+    try {
+      return await resolveDns(name, ...args);
+    } catch (error) {
+      throw explained(error, name);
+    }
+  });
+}
+
+// explainQuery does so for a function of node:dns, which takes a callback or returns a
+// promise.
+function explainQuery(object, name) {
+  const query = object[name];
+  here.answer(object, name, function (...args) {
+    const done = args.at(-1);
+    if (typeof done === "function") args[args.length - 1] = (error, ...found) => done(error && explained(error), ...found);
+    const found = query.apply(this, args);
+    return found instanceof NativePromise ? found.catch((error) => { throw explained(error) }) : found;
+  });
+  defineProperties(object[name], getOwnPropertyDescriptors(query));
+  if (query[promised]) explainQuery(object[name], promised);
 }
 
 // keepLines has questions find the lines that came before them and after another
@@ -202,7 +243,6 @@ function keepLines({ prototype }) {
     if (!done) return NativePromise.resolve(line);
     queueMicrotask(() => done(line));
   });
-  const promised = Symbol.for("nodejs.util.promisify.custom");
   if (question[promised]) prototype.question[promised] = function (query, options) {
     return new NativePromise((done) => this.question(query, options ?? {}, done));
   };

@@ -52,8 +52,8 @@ type uses struct {
 // osNames matches an import of functions of node:os that call none of Deno.
 var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptime|getPriority)\b[^}]*\}\s*from\s*["'](node:)?os["']`)
 
-// netNames matches an import of a module of Node that connects.
-var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2)["']`)
+// netNames matches an import of a module of Node that connects or looks names up.
+var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
 
 // read adds what the scripts of a package in dir show.
 func (u *uses) read(dir string) {

@@ -23,7 +23,7 @@ type orders struct {
 	Process bool     `json:"process"` // and node:process
 	Ticks   bool     `json:"ticks"`   // and process.nextTick, in its first turn
 	Lines   bool     `json:"lines"`   // it uses node:readline
-	Net     bool     `json:"net"`     // it uses node:net, and may not reach everything
+	Net     bool     `json:"net"`     // it connects or looks names up by Node's modules, and may not reach everything
 	Room    int64    `json:"room"`    // most characters of the result
 	Tell    bool     `json:"tell"`    // report when it is over
 	Load    bool     `json:"load"`    // load the program and evaluate nothing
@@ -70,7 +70,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		// Asynchronous contexts are kept by Node's own queue only.
 		Ticks: strings.Contains(j.req.Code, "process.nextTick") && !j.mentions("AsyncLocalStorage") && !load,
 		Lines: j.imports("readline") || j.imports("readline/promises"),
-		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports)),
+		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Tell:  tell, Load: load,
 	}
 	input := in.p.Stdin

@@ -114,9 +114,24 @@ func match(entries map[string]string, specifier string) (address string, ok bool
 	return "", false
 }
 
-// osModule is the address of a module that stands for node:os. The runner replaces
-// functions in the object that require("os") returns, and the exports of node:os
-// itself stay as Deno made them.
+// standIns are the addresses of modules that stand for some of Node, by their names. The
+// runner replaces functions in the objects that require returns, and the exports of the
+// modules themselves stay as Deno made them.
+var standIns = map[string]string{
+	"os":           osModule,
+	"dns":          dnsModule("node:dns", ",ADDRCONFIG,ALL,V4MAPPED,promises"),
+	"dns/promises": dnsModule("node:dns/promises", ""),
+}
+
+func dnsModule(name, more string) string {
+	return "data:text/javascript," + url.PathEscape(`import m from"`+name+`";export default m;export const{`+
+		`ADDRGETNETWORKPARAMS,BADFAMILY,BADFLAGS,BADHINTS,BADNAME,BADQUERY,BADRESP,BADSTR,CANCELLED,CONNREFUSED,`+
+		`DESTRUCTION,EOF,FILE,FORMERR,LOADIPHLPAPI,NODATA,NOMEM,NONAME,NOTFOUND,NOTIMP,NOTINITIALIZED,REFUSED,Resolver,`+
+		`SERVFAIL,TIMEOUT,getDefaultResultOrder,getServers,lookup,lookupService,resolve,resolve4,resolve6,resolveAny,`+
+		`resolveCaa,resolveCname,resolveMx,resolveNaptr,resolveNs,resolvePtr,resolveSoa,resolveSrv,resolveTxt,reverse,`+
+		`setDefaultResultOrder,setServers`+more+`}=m`)
+}
+
 var osModule = "data:text/javascript," + url.PathEscape(`import os from"node:os";export default os;`+
 	`const of=(name)=>(...args)=>os[name](...args);export const cpus=of("cpus"),getPriority=of("getPriority"),`+
 	`homedir=of("homedir"),uptime=of("uptime"),userInfo=of("userInfo"),{arch,availableParallelism,constants,devNull,`+

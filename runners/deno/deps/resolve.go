@@ -144,9 +144,10 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 		}
 		return
 	}
-	if !mapped && strings.TrimPrefix(spec, "node:") == "os" && !i.Required {
-		r.d.Map.put("", spec, osModule)
-		r.d.Map.put(osModule, "node:os", "node:os")
+	name := strings.TrimPrefix(spec, "node:")
+	if module := standIns[name]; module != "" && !mapped && !i.Required {
+		r.d.Map.put("", spec, module)
+		r.d.Map.put(module, "node:"+name, "node:"+name)
 		return
 	}
 	specifier, ok := address, strings.HasPrefix(address, throwing)
