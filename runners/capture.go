@@ -147,6 +147,9 @@ func cutMark(bytes int64, more string) string {
 // says how much was cut.
 func Clip(text string, max int) string { return ClipMore(text, max, "") }
 
+// ClipLine is Clip for a text that is shown in one line.
+func ClipLine(text string, max int) string { return strings.ReplaceAll(Clip(text, max), "\n", " ") }
+
 // ClipMore is Clip with a few words after the number of bytes, such as where
 // all of the text is.
 func ClipMore(text string, max int, more string) string {

@@ -25,6 +25,9 @@ func TestClip(t *testing.T) {
 			t.Errorf("Clip(%q, %d) = %q, want %q", tt.in, tt.max, got, tt.want)
 		}
 	}
+	if got, want := ClipLine("abcdefgh", 4), "ab … 4 bytes cut … gh"; got != want {
+		t.Errorf("ClipLine() = %q, want %q", got, want)
+	}
 }
 
 func TestPortableJSON(t *testing.T) {

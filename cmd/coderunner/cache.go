@@ -31,9 +31,10 @@ func newCache(cfg *Config) *cobra.Command {
 func newCacheList(cfg *Config, asJSON *bool) *cobra.Command {
 	verbose := false
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the packages in the cache, and what else is in it",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the packages in the cache, and what else is in it",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error {
 				entries, err := c.List(cmd.Context())

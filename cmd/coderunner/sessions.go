@@ -73,8 +73,10 @@ func newSessions(cfg *Config) *cobra.Command {
 		return err
 	}
 	cmd := do("sessions", "List the sessions, and look after them", 0, list)
+	listing := do("list", "List the sessions", 0, list)
+	listing.Aliases = []string{"ls"}
 	cmd.AddCommand(
-		do("list", "List the sessions", 0, list),
+		listing,
 		do("history NAME", "List the states of a session", 1, func(_ context.Context, args []string) error {
 			info, err := store.Describe(args[0])
 			if err == nil {

@@ -164,7 +164,7 @@ func (c *content) line(n int) string {
 	if n > len(lines) {
 		return ""
 	}
-	return runners.Clip(strings.TrimSpace(lines[n-1]), maxSourceLine)
+	return runners.ClipLine(strings.TrimSpace(lines[n-1]), maxSourceLine)
 }
 
 const (

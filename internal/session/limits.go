@@ -21,7 +21,7 @@ import (
 // allow is an *Error, and the session stays as it was.
 func (x *session) commit(s *state) error {
 	s.Number, s.When = x.now.Number+1, time.Now().UTC()
-	s.Action = runners.Clip(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction)
+	s.Action = runners.ClipLine(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction)
 	if err := x.limit(s); err != nil {
 		return err
 	}
