@@ -205,7 +205,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	switch {
 	case err != nil:
 	case d.Lock != nil:
-		err = i.compare(lock)
+		err = i.compare(ctx, dir, lock)
 	case len(lock.Packages()) == 0:
 		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
 	}

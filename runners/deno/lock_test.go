@@ -1,9 +1,11 @@
 package deno
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"coderunner/cache"
 	"coderunner/runners"
 )
 
@@ -52,5 +54,30 @@ func TestLock(t *testing.T) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestLockElsewhere has a locked program come to a cache that has nothing of its
+// packages: Deno fetches them without the registry's descriptions.
+func TestLockElsewhere(t *testing.T) {
+	l, err := open(t, "", nil).Lock(t.Context(), runners.Request{Language: runners.JavaScript, Code: `import isOdd from "npm:is-odd@3.0.1"; isOdd(3)`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, "", func(c *Config) {
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	other := strings.Replace(l.Text, "sha512-Wu1V", "sha512-Wu2V", 1)
+	for _, tt := range []struct{ code, want string }{
+		{other, "checksum did not match"}, // Deno looks at what it fetches,
+		{l.Text, ""},
+		{other, "the lock has another digest of it than the registry"}, // and not at what is there
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: tt.code, Locked: true})
+		if got := fmt.Sprintf("%+v", o.Error); tt.want == "" && o.Result == nil || !strings.Contains(got, tt.want) {
+			t.Errorf("%s %s, want %q", o.Status, got, tt.want)
+		}
 	}
 }

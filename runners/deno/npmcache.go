@@ -3,8 +3,10 @@ package deno
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/base32"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -128,16 +130,38 @@ func isAddress(host string) bool {
 }
 
 // compare compares the lock's digests with those of the registry when the
-// packages were fetched. Deno itself compares only what it fetches.
-func (t *tool) compare(lock *deps.LockFile) error {
-	e := &runners.NotInstalledError{}
+// packages were fetched. Deno itself compares only what it fetches, for which it
+// needs no description by the registry where there is a lock.
+func (i *installation) compare(ctx context.Context, dir string, lock *deps.LockFile) error {
+	var packages []runners.Package // that Deno has not compared
+	var unknown []string
 	for _, p := range lock.Packages() {
-		if p.Source != "npm" {
+		specifier := p.Name + "@" + p.Version
+		if p.Source != "npm" || i.fetched[specifier] {
 			continue
 		}
-		switch have, err := t.registryDigest(p.Name, p.Version); {
+		have, err := i.registryDigest(p.Name, p.Version)
+		if err != nil {
+			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
+		}
+		if packages = append(packages, p); have == "" {
+			unknown = append(unknown, "npm:"+specifier)
+		}
+	}
+	why := "nothing is fetched offline"
+	if n := len(unknown); n > 0 && !i.cfg.Offline {
+		var err error
+		if _, why, err = i.deno(ctx, preparation{binary: i.binary, command: slices.Concat([]string{"cache"}, unknown[1:]), dir: dir, what: unknown[0], downloaded: func(string) {}}); err != nil {
+			return err
+		}
+	}
+	e := &runners.NotInstalledError{}
+	for _, p := range packages {
+		switch have, err := i.registryDigest(p.Name, p.Version); {
 		case err != nil:
 			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
+		case have == "":
+			e.Add(p.Name, "its digest in the registry is not known: "+why)
 		case have != p.Integrity:
 			e.Add(p.Name, "the lock has another digest of it than the registry")
 		}
@@ -149,9 +173,13 @@ func (t *tool) compare(lock *deps.LockFile) error {
 const maxRegistryFile = 256 << 20
 
 // registryDigest returns the digest of a version of an npm package as lock files
-// have it: hexadecimal SHA-1 for packages without another.
+// have it: hexadecimal SHA-1 for packages without another, "" if Deno's cache has
+// no description of it.
 func (t *tool) registryDigest(name, version string) (string, error) {
 	f, err := os.Open(filepath.Join(t.registryDir(), packagePath(name), "registry.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -164,9 +192,6 @@ func (t *tool) registryDigest(name, version string) (string, error) {
 	if err := json.NewDecoder(io.LimitReader(f, maxRegistryFile)).Decode(&about); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)
 	}
-	v, ok := about.Versions[version]
-	if !ok {
-		return "", fmt.Errorf("%s has no version %s", f.Name(), version)
-	}
+	v := about.Versions[version]
 	return cmp.Or(v.Dist.Integrity, v.Dist.Shasum), nil
 }
