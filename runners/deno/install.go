@@ -150,13 +150,7 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 	if err != nil {
 		return nil, err
 	}
-	if !fresh && !i.complete(p) {
-		if err := i.refill(ctx, p); err != nil {
-			return nil, err
-		}
-	}
-	i.keepDirs(p)
-	if err := i.intact(ctx, key, p); err != nil {
+	if err := i.record(ctx, key, p); err != nil {
 		return nil, err
 	}
 	i.known.Put(key, p)
@@ -171,6 +165,25 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 		now.packages[n] = pkg
 	}
 	return &now, nil
+}
+
+// record has the cache keep the packages of a prepared directory for the run. Those
+// that were removed, perhaps after Deno had found them, are fetched again.
+func (i *installation) record(ctx context.Context, key string, p *prepared) error {
+	listed := slices.Clone(p.dirs)
+	i.keepDirs(p)
+	if err := i.intact(ctx, key, p); err != nil || len(p.dirs) == len(listed) && i.complete(p) {
+		return err
+	}
+	if err := i.refill(ctx, p); err != nil {
+		return err
+	}
+	had := len(p.dirs)
+	p.dirs, p.copies = listed, nil
+	if i.keepDirs(p); len(p.dirs) == had {
+		return nil // Deno does not need the others
+	}
+	return i.cfg.Cache.Record(ctx, "deno-npm", key, p.dirs)
 }
 
 var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
