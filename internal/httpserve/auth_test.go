@@ -1,6 +1,7 @@
 package httpserve
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -55,7 +56,7 @@ type issuer struct {
 	asked atomic.Int32 // for its keys
 }
 
-func newIssuer(t *testing.T) *issuer {
+func newIssuer(t testing.TB) *issuer {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -82,14 +83,51 @@ func token(t *testing.T, key *rsa.PrivateKey, header string, claims map[string]a
 	if err != nil {
 		t.Fatal(err)
 	}
+	return signed(t, key, header, body)
+}
+
+func signed(t *testing.T, key *rsa.PrivateKey, header string, claims []byte) string {
 	encode := base64.RawURLEncoding.EncodeToString
-	text := encode([]byte(header)) + "." + encode(body)
+	text := encode([]byte(header)) + "." + encode(claims)
 	sum := sha256.Sum256([]byte(text))
 	signature, err := rsa.SignPKCS1v15(rand.Reader, key, 5, sum[:]) // 5 is crypto.SHA256
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text + "." + encode(signature)
+}
+
+// FuzzIssuer: what an issuer's key has signed is taken if its claims are for this server,
+// and nothing else is.
+func FuzzIssuer(f *testing.F) {
+	const resource, header = "https://runner.example/mcp", `{"alg":"RS256","kid":"k"}`
+	is := newIssuer(f)
+	a, err := newAuth(Options{Issuer: is.URL, Resource: resource})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, claims := range []string{`{"iss":"ISSUER","sub":"carol","aud":"` + resource + `","exp":9999999999}`, `{"iss":"ISSUER","sub":"","aud":["x","` + resource + `"],"exp":1e10,"nbf":1}`, `{"iss":1,"aud":{},"exp":"1"}`} {
+		f.Add(header, []byte(claims), []byte("signature"))
+	}
+	f.Fuzz(func(t *testing.T, head string, claims, signature []byte) {
+		claims = bytes.ReplaceAll(claims, []byte("ISSUER"), []byte(is.URL)) // another port for each process
+		encode := base64.RawURLEncoding.EncodeToString
+		for _, forged := range []string{encode([]byte(head)) + "." + encode(claims) + "." + encode(signature), string(signature), string(claims)} {
+			if client, ok := a.clientFor(t.Context(), forged); ok {
+				t.Errorf("%q is the token of %s", forged, client)
+			}
+		}
+		client, ok := a.clientFor(t.Context(), signed(t, is.key, head, claims))
+		var c struct {
+			Issuer   string `json:"iss"`
+			Subject  string `json:"sub"`
+			Audience any    `json:"aud"`
+		}
+		_ = json.Unmarshal(claims, &c)
+		if ok && (c.Issuer != is.URL || c.Subject == "" || !strings.Contains(fmt.Sprint(c.Audience), resource) || len(client) != len("sub.")+32) {
+			t.Errorf("%q: %s is the token of %s", head, claims, client)
+		}
+	})
 }
 
 // An issuer's tokens are taken if they are signed by it, for this server, and in time.

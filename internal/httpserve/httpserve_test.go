@@ -132,6 +132,35 @@ func TestClientsAreApart(t *testing.T) {
 	}
 }
 
+// A run that waits for its client's answer is nobody else's to resume, and ends with the server.
+func TestQuestionsAreApart(t *testing.T) {
+	ended := make(chan error, 1)
+	x := open(t, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		_, err := req.Ask(ctx, "a.example", 443)
+		ended <- err
+		return &runners.Outcome{Status: runners.Cancelled}, nil
+	}, func(o *Options) { o.MCP.Ask = true })
+	call := func(token, more string) string {
+		const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
+		_, text := x.do("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":{"code":"1","language":"python"},`+meta+more+`}}`,
+			"Authorization: Bearer "+token, "Content-Type: application/json", "Accept: application/json", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: run_code")
+		return text
+	}
+	var question struct{ Result struct{ RequestState string } }
+	if text := call(alice, ""); json.Unmarshal([]byte(text), &question) != nil || question.Result.RequestState == "" {
+		t.Fatalf("no question: %s", text)
+	}
+	if text := call(bob, fmt.Sprintf(`,"requestState":%q,"inputResponses":{"connect":{"action":"accept"}}`, question.Result.RequestState)); !strings.Contains(text, "another server has it") {
+		t.Errorf("bob answers for alice: %s", text)
+	}
+	if err := x.stop(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the run goes on with an answer")
+	}
+}
+
 // Calls in progress end by themselves when the server does, up to a limit.
 func TestDrain(t *testing.T) {
 	for _, patient := range []bool{true, false} {

@@ -284,12 +284,13 @@ func TestHTTPBytesInMemory(t *testing.T) {
 // FuzzHTTP sends bytes as a request. Nothing panics, the status is one of ours, and what is
 // JSON is JSON-RPC.
 func FuzzHTTP(f *testing.F) {
-	s := newServer(f, Config{Runners: allLanguages(runFunc(echo))})
+	s := newServer(f, Config{Runners: allLanguages(runFunc(echo)), Ask: true})
 	x := s.newStream(sealed{ID: "x"})
 	id := s.streams.seal(x, "")
 	f.Add([]byte(helloLine), "", "2025-06-18", "", "")
 	f.Add([]byte(callLine("1", "x")), id, "", "", "")
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"`+mcp.MetaKeyProtocolVersion+`":"2026-07-28"}}}`), "", "2026-07-28", "tools/list", "=?base64?eA==?=")
+	f.Add([]byte(modernCall("1", "x", answering("a state", accepts))), "", "2026-07-28", "tools/call", "run_code")
 	f.Fuzz(func(t *testing.T, body []byte, session, version, method, name string) {
 		r := httptest.NewRequest(http.MethodPost, "/mcp", bytes.NewReader(body))
 		r.Header = http.Header{"Content-Type": {"application/json"}, sessionHeader: {session}, "Accept": {"text/event-stream"},
