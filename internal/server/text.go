@@ -134,7 +134,7 @@ func (c *content) errorText(e *runners.Error) string {
 	}
 	trace := strings.TrimRight(e.Traceback, "\n")
 	frames, last, ok := pythonTrace(trace)
-	if ok && strings.Contains(last, e.Message) {
+	if ok && strings.Contains(last, strings.TrimRight(e.Message, "\n")) {
 		trace = last + "\n" + frames // last has the type's module, notes and suggestions
 	} else if ok && !strings.Contains(frames, traceHead) {
 		trace = head + "\n" + frames

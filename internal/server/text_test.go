@@ -27,7 +27,7 @@ func TestOutcomeText(t *testing.T) {
 			"ValueError: no\n  File \"main.py\", line 1, in <module>\n    first()"},
 		{"raised in JavaScript", runners.Outcome{Status: runners.Failed, Stdout: "before", Error: &runners.Error{Type: "TypeError", Message: "no", Traceback: "TypeError: no\n    at main.ts:2:3", Line: 2}},
 			"TypeError: no\n    line 2: second()\n    at main.ts:2:3\nstdout:\nbefore"},
-		{"chained", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "B", Message: "b", Traceback: "Traceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2\nm.B: b\n"}},
+		{"chained", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "B", Message: "b\n", Traceback: "Traceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2\nm.B: b\n\n"}},
 			"m.B: b\nTraceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2"},
 		{"more than the traceback", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "E", Message: "m; hint", Traceback: "Traceback (most recent call last):\n  1\nE: m\n"}},
 			"E: m; hint\n  1"},

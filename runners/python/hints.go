@@ -34,6 +34,7 @@ var notHere = map[string]bool{
 
 const (
 	giveIt         = "name it in the argument packages (--package on the command line)"
+	ownFile        = "A file of your own goes into the argument files (--file on the command line), another package or version into packages (--package)."
 	noThreads      = "A program may have 256 threads at a time beside the main one, whose stacks count as its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
 	noPip          = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput        = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
@@ -134,7 +135,7 @@ func (j *job) moduleHint(message string) string {
 		return "" // a submodule that its package lacks
 	}
 	if p, have := j.pk.has(project); have {
-		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + "."
+		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + ". " + ownFile
 	}
 	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
 }
@@ -155,7 +156,7 @@ func (j *job) namesake(e *runners.Error) string {
 	if !ok {
 		return ""
 	}
-	return m[3] + " is the package " + p.Name + " " + p.Version + " here. A file of your own goes into the argument files (--file on the command line), another package or version into packages (--package)."
+	return m[3] + " is the package " + p.Name + " " + p.Version + " here. " + ownFile
 }
 
 // fileOf returns the path of a request's file that could be the module or its

@@ -84,7 +84,7 @@ func TestHints(t *testing.T) {
 	x.add(pure("pynamed", "1.0", map[string]string{"named/__init__.py": "", "_private.py": "", "single.py": ""}))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
-		{"import pynamed", "The package pynamed is here, but has no module of that name; it has named, single."},
+		{"import pynamed", "The package pynamed is here, but has no module of that name; it has named, single. A file of your own goes into the argument files"},
 		{"import lazy\nlazy.f()", "name it in the argument packages (--package on the command line); it is most likely gamma-ray."},
 		{"import importlib\nimportlib.import_module(''.join(['lazy', '_one']))", "it is most likely lazy-one."},
 		{"import tkinter.ttk", "not in this runtime"},
