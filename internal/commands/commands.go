@@ -4,7 +4,8 @@
 // They see the sandbox's own file system (memfs) and never the host's; other
 // programs they start through the process table. Behaviour, messages and exit
 // statuses are those of the commands of a Debian system: GNU's coreutils,
-// findutils, diffutils, grep, sed, tar and gzip, and mawk, bc, jq, zip.
+// findutils, diffutils, grep, sed, tar and gzip, and mawk, bc, jq, zip; echo,
+// printf, test, pwd and kill are bash's, from package shell.
 //
 // A command is one function from a [command.Call] to its exit status, in the package
 // of its family and a file of its own or of its relatives, and has a row in the table

@@ -1,5 +1,4 @@
-// Package regex compiles POSIX's and Perl's regular expressions, and the patterns of
-// file names.
+// Package regex compiles POSIX's and Perl's regular expressions.
 package regex
 
 import (
