@@ -118,7 +118,7 @@ func TestBases(t *testing.T) {
 	for i := range seeds {
 		seeds[i] = uint64(i)
 	}
-	for _, seed := range sample.Of(t, 200, seeds) {
+	for _, seed := range sample.Of(t, 400, seeds) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWatched()
 			model(t, w, seed)
