@@ -132,10 +132,3 @@ func (t *testParser) not() (bool, error) {
 	t.args = a[1:]
 	return a[0] != "", nil
 }
-
-func truth(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}

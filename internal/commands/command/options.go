@@ -96,7 +96,7 @@ var badOption = map[string]int{
 	"awk": 2, "which": 2, "printenv": 2, "tty": 2, "zip": 16, "unzip": 10,
 }
 
-// Options parses the command line as getopt_long does: options and operands may
+// options parses the command line as getopt_long does: options and operands may
 // be mixed until "--", short ones combined, long ones shortened as long as that
 // is unambiguous. Each word of spec is an option's names joined by commas, with
 // "=" when it takes an argument and "=?" when it may; "!" before it says that
@@ -104,7 +104,7 @@ var badOption = map[string]int{
 // the first operand, and "#" is a number such as -5.
 //
 // The result is nil after an error or --help; status is then what to return.
-func (c *Call) Options(spec string) (o *Options, status int) {
+func (c *Call) options(spec string) (o *Options, status int) {
 	list, posix := specification(spec)
 	p := &parser{c: c, list: list, o: &Options{}}
 	for p.args = c.Args; len(p.args) > 0; {
@@ -132,10 +132,10 @@ func (c *Call) Options(spec string) (o *Options, status int) {
 	return p.o, 0
 }
 
-// Parse is Options for a command that ends with a mistake in them. The operands
+// Parse is options for a command that ends with a mistake in them. The operands
 // are, if given, the least number of operands and the most.
 func (c *Call) Parse(spec string, operands ...int) *Options {
-	o, status := c.Options(spec)
+	o, status := c.options(spec)
 	switch {
 	case o == nil:
 	case len(operands) > 0 && len(o.Args) < operands[0]:
@@ -172,7 +172,9 @@ func (p *parser) refuse(format string, args ...any) bool {
 	switch p.c.Name {
 	case "grep", "egrep", "fgrep":
 		p.c.Warnf("Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.\n")
-	case "jq", "curl", "wget":
+	case "jq", "wget":
+	case "curl":
+		p.c.Errorf("try 'curl --help' for more information")
 	case "diff", "cmp":
 		p.c.Errorf("Try '%s --help' for more information.", p.c.Name)
 	case "tar":

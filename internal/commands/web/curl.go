@@ -32,13 +32,7 @@ type curlRun struct {
 }
 
 func Curl(c *command.Call) int {
-	o, status := c.Options(curlOptions)
-	if o == nil {
-		if status != 0 {
-			c.Warnf("curl: try 'curl --help' for more information\n")
-		}
-		return status
-	}
+	o := c.Parse(curlOptions)
 	urls := append(o.Values("url"), o.Args...)
 	if len(urls) == 0 {
 		c.Warnf("curl: try 'curl --help' for more information\n")
@@ -51,6 +45,7 @@ func Curl(c *command.Call) int {
 	if err := r.data(); err != nil {
 		return r.fail(26, "%s", command.Text(err))
 	}
+	status := 0
 	for i, u := range urls {
 		status = r.get(u, i)
 	}

@@ -45,15 +45,12 @@ func wgetSet(o *command.Options) []command.Option {
 
 // Wget downloads files by the same means as curl.
 func Wget(c *command.Call) int {
-	o, status := c.Options(wgetOptions)
-	if o == nil {
-		return status
-	}
+	o := c.Parse(wgetOptions)
 	if len(o.Args) == 0 {
 		c.Warnf("wget: missing URL\nUsage: wget [OPTION]... [URL]...\n\nTry `wget --help' for more options.\n")
 		return 1
 	}
-	set := wgetSet(o)
+	set, status := wgetSet(o), 0
 	for _, target := range o.Args {
 		name := o.Value("O", "")
 		if name == "" {
