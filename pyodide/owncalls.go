@@ -35,6 +35,7 @@ var ownCalls = map[string]ownCall{
 	"signal":      {do: withArgument(callSignal)},
 
 	"link":      {do: withArgument(callLink), maxArgument: maxPaths},
+	"flock":     {do: withArgument(callFlock)},
 	"mknod":     {do: withArgument(callMknod), maxArgument: maxPaths},
 	"setitimer": {do: withArgument(callSetitimer)},
 	"getitimer": {do: withArgument(callGetitimer)},

@@ -48,6 +48,28 @@ func callLink(_ context.Context, in *instance, a linkArgument, _ []byte) (any, e
 	return in.proc.Linkat(a.OldDir, from, a.NewDir, to, a.Flags), nil
 }
 
+type flockArgument struct {
+	FD                          int32
+	Exclusive, Nonblock, Unlock bool
+}
+
+// callFlock returns an errno. Only the lock is waited for: the descriptors belong to
+// the thread that runs.
+func callFlock(ctx context.Context, in *instance, a flockArgument, _ []byte) (e any, _ error) {
+	f := in.proc.File(a.FD)
+	if f == nil {
+		return abi.EBADF, nil
+	}
+	if a.Unlock {
+		f.Unlock()
+		return abi.OK, nil
+	}
+	f.Ref()
+	defer f.Close()
+	in.proc.Wait(ctx, func(ctx context.Context) { e = f.Lock(ctx, a.Exclusive, a.Nonblock) })
+	return e, nil
+}
+
 type mknodArgument struct {
 	Dir  int32
 	Path string

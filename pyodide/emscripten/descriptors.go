@@ -112,5 +112,13 @@ func (p *Process) Inherited(pairs [][2]int32, all bool, except []int32) map[int]
 	return files
 }
 
+// File returns the open file of a descriptor, borrowed, or nil.
+func (p *Process) File(fd int32) *memfs.File {
+	if d := p.fds.at(fd); d != nil {
+		return d.file
+	}
+	return nil
+}
+
 // AddFile adds a file as a descriptor that is closed on exec, and takes it over.
 func (p *Process) AddFile(f *memfs.File) (int32, abi.Errno) { return p.fds.add(f, 0, true) }

@@ -5,8 +5,8 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
-// doFcntl64 is fcntl64(fd, command, *argument). Locks succeed: nobody else is
-// there to hold one.
+// doFcntl64 is fcntl64(fd, command, *argument). Locks of a file's ranges succeed and
+// exclude nobody; those of flock, which never gets here, do.
 func doFcntl64(c call) (int32, abi.Errno) {
 	fd := c.p.fds.at(c.i32(0))
 	if fd == nil {

@@ -159,6 +159,21 @@ def removexattr(path, attribute, *, follow_symlinks=True):
     getxattr(path, attribute, follow_symlinks=follow_symlinks)
 
 
+# ---- fcntl: the C library's flock does nothing
+
+
+def flock(fd, operation, /):
+    number = fd if isinstance(fd, int) else fd.fileno()
+    os.fstat(number)  # one that is closed may be the call's own
+    how = operation & ~fcntl.LOCK_NB
+    if how not in (fcntl.LOCK_SH, fcntl.LOCK_EX, fcntl.LOCK_UN):
+        _check(errno.EINVAL)
+    lock = {"fd": number, "exclusive": how == fcntl.LOCK_EX, "nonblock": how != operation, "unlock": how == fcntl.LOCK_UN}
+    while (e := call("flock", lock)) == errno.EINTR:
+        pass
+    _check(e)
+
+
 # ---- os: the one user and the one processor
 
 
@@ -401,6 +416,7 @@ _add(
 _add(
     signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait
 )  # fmt: skip
+_add(fcntl, flock)
 _add(time, sleep, tzset, thread_time, thread_time_ns)
 os.MFD_CLOEXEC, os.MFD_ALLOW_SEALING, os.XATTR_CREATE, os.XATTR_REPLACE, os.XATTR_SIZE_MAX = 1, 2, 1, 2, 65536
 os.GRND_NONBLOCK, os.GRND_RANDOM = 1, 2
