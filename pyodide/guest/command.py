@@ -2,6 +2,7 @@
 interpreter has started already, so CPython does not read it."""
 
 import atexit
+import collections
 import importlib
 import os
 import signal
@@ -130,6 +131,9 @@ def _run(p, main):
         _start(os.getcwd() if not safe else None)
         if value == "pip" and _coderunner_pip.stands_in():
             raise SystemExit(_coderunner_pip._main())
+        if value in ("venv", "virtualenv"):
+            print(f"python: -m {value}: no environment is needed here: packages are installed by importing them, or by pip", file=sys.stderr)
+            raise SystemExit(1)
         runpy._run_module_as_main(value)
     elif kind == "-":
         _start("" if not safe else None)
@@ -172,6 +176,10 @@ def _apply(options, letters):
     """What options change in an interpreter that has started already. Returns the
     level of optimization."""
     environ = {} if letters & {"E", "I"} else os.environ
+    if "I" in letters:  # nothing can be set in sys.flags, nor another one made
+        fields = {name: getattr(sys.flags, name) for name in sys.flags.__match_args__}
+        fields.update(isolated=1, ignore_environment=1, no_user_site=1, safe_path=True)
+        sys.flags = collections.namedtuple("flags", fields)(**fields)
     sys.path[0:0] = [d for d in environ.get("PYTHONPATH", "").split(":") if d]
     if "u" in letters or environ.get("PYTHONUNBUFFERED"):
         for stream in sys.stdout, sys.stderr:
