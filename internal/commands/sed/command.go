@@ -91,12 +91,11 @@ func (p *parser) insertion(cmd *instruction) {
 		p.fail("expected \\ after `a', `c' or `i'")
 	}
 	if p.peek() == '\\' {
-		p.at++
-		rest := strings.TrimLeft(p.src[p.at:], " \t")
-		if strings.HasPrefix(rest, "\n") {
-			p.at = len(p.src) - len(rest) + 1
-		} else if p.spaces(" \t"); p.at >= len(p.src) {
-			p.fail("expected \\ after `a', `c' or `i'")
+		if p.at++; p.peek() == '\n' {
+			p.at++
+		}
+		if p.at >= len(p.src) {
+			return // no text: "$a\" only ends the last line
 		}
 	}
 	var b strings.Builder
@@ -111,7 +110,7 @@ func (p *parser) insertion(cmd *instruction) {
 		b.WriteByte(p.src[p.at])
 	}
 	p.at++
-	cmd.text = b.String()
+	cmd.text = b.String() + "\n"
 }
 
 func (p *parser) transliteration(cmd *instruction) {

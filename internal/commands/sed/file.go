@@ -30,7 +30,7 @@ func (s *editor) startInPlace() error {
 		return fmt.Errorf("couldn't open temporary file %s: %s", temp, command.Text(err))
 	}
 	s.inPlace = &inPlaceFile{f, temp, s.name, st.Mode & 0o7777}
-	s.out = command.NewWriter(f)
+	s.out, s.unended = command.NewWriter(f), false
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (s *editor) finishFile() error {
 	s.inPlace = nil
 	err := s.out.Flush()
 	p.f.Close()
-	s.out = s.c.Out
+	s.out, s.unended = s.c.Out, false
 	if err != nil {
 		s.c.FS.Unlink(nil, s.c.Abs(p.temp))
 		return fmt.Errorf("couldn't write to %s: %s", p.name, command.Text(err))

@@ -133,7 +133,7 @@ func (s *editor) execute() (deleted, again bool, err error) {
 			return true, false, nil
 		case 'c':
 			if cmd.to == nil || cmd.not || !cmd.active {
-				s.print([]byte(cmd.text))
+				s.begin().WriteString(cmd.text)
 			}
 			return true, false, nil
 		case 'n', 'N':
@@ -181,16 +181,15 @@ func (s *editor) nextLine(add bool) (ended bool, err error) {
 func (s *editor) simple(cmd *instruction) error {
 	switch cmd.name {
 	case 'a':
-		s.after = append(s.after, func() { fmt.Fprintf(s.out, "%s\n", cmd.text) })
+		s.after = append(s.after, func() { s.begin().WriteString(cmd.text) })
 	case 'i':
-		fmt.Fprintf(s.out, "%s\n", cmd.text)
+		s.begin().WriteString(cmd.text)
 	case 'p':
 		s.print(s.space)
 	case 'P':
-		first, _, cut := bytes.Cut(s.space, []byte{s.end})
-		if s.out.Write(first); cut || s.whole {
-			s.out.WriteByte(s.end)
-		}
+		first, _, _ := bytes.Cut(s.space, []byte{s.end})
+		s.begin().Write(first)
+		s.out.WriteByte(s.end)
 	case 'g':
 		s.space = append(s.space[:0], s.hold...)
 	case 'G':
@@ -204,9 +203,9 @@ func (s *editor) simple(cmd *instruction) error {
 	case 'z':
 		s.space = s.space[:0]
 	case '=':
-		fmt.Fprintf(s.out, "%d\n", s.line)
+		fmt.Fprintf(s.begin(), "%d\n", s.line)
 	case 'F':
-		fmt.Fprintf(s.out, "%s\n", s.name)
+		fmt.Fprintf(s.begin(), "%s\n", s.name)
 	case 'l':
 		s.list(cmd.number)
 	case 'r':
@@ -238,7 +237,7 @@ func (s *editor) insertFile(name string) {
 		for _, w := range s.files {
 			w.Flush()
 		}
-		io.Copy(s.out, s.c.Guarded(f))
+		io.Copy(s.begin(), s.c.Guarded(f))
 		f.Close()
 	}
 }
@@ -255,7 +254,7 @@ func (s *editor) insertLine(name string) {
 		s.reading[name] = l
 	}
 	if line, ok := l.Next(); ok {
-		s.out.Write(line)
+		s.begin().Write(line)
 		s.out.WriteByte(s.end)
 	}
 }
@@ -269,6 +268,7 @@ func (s *editor) list(width int) {
 		}
 	}
 	column := 0
+	s.begin()
 	put := func(t string) {
 		if width > 1 && column+len(t) > width-1 {
 			s.out.WriteString("\\\n")

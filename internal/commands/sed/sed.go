@@ -71,6 +71,7 @@ type editor struct {
 
 	space, hold []byte
 	whole       bool // the line ended with a newline
+	unended     bool // the output's last line lacks its newline
 	replaced    bool
 	after       []func() // output of a, r and R for the end of the cycle
 	quit        bool
@@ -170,12 +171,22 @@ func (s *editor) flushAfter() {
 	}
 }
 
-// print writes a line; the last one of a file that lacks its newline stays so.
+// print writes a line; the last one of a file that lacks its newline stays so unless
+// more follows.
 func (s *editor) print(b []byte) {
-	s.out.Write(b)
-	if s.whole {
+	s.begin().Write(b)
+	if s.unended = !s.whole; s.whole {
 		s.out.WriteByte(s.end)
 	}
+}
+
+// begin ends the output's last line and returns the output.
+func (s *editor) begin() *bufio.Writer {
+	if s.unended {
+		s.out.WriteByte(s.end)
+		s.unended = false
+	}
+	return s.out
 }
 
 // read reads the next line into the pattern space.
