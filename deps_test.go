@@ -129,7 +129,7 @@ const capabilities = `
 	github.com/itchyny/gojq: internal/commands/jq
 	github.com/ulikunitz/xz: internal/commands/archive
 	golang.org/x/term: cmd/coderunner
-	golang.org/x/crypto: pyodide/hashlib
+	golang.org/x/crypto: internal/commands/text pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard
 	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images

@@ -39,7 +39,7 @@ func ParseDate(s string, zone *time.Location) (time.Time, bool) {
 	if (p.hasDate || p.weekday >= 0 || s == "") && !p.hasTime {
 		p.t = time.Date(p.t.Year(), p.t.Month(), p.t.Day(), 0, 0, 0, 0, p.zone)
 	}
-	if p.weekday >= 0 {
+	if p.weekday >= 0 && !p.hasDate { // a date has its own
 		ahead := (p.weekday - int(p.t.Weekday()) + 7) % 7
 		n := p.nth
 		if n > 0 && ahead > 0 {

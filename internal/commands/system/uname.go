@@ -112,30 +112,3 @@ func Tty(c *command.Call) int {
 	}
 	return 1
 }
-
-// Ps lists the processes of the program.
-func Ps(c *command.Call) int {
-	if len(c.Args) > 0 && (c.Args[0] == "--help" || c.Args[0] == "--version") {
-		c.About(c.Args[0][2:])
-		return 0
-	}
-	full, every := false, false
-	for _, a := range c.Args {
-		full = full || strings.Contains(a, "f") || strings.Contains(a, "u")
-		every = every || strings.ContainsAny(a, "eAxa")
-	}
-	if full {
-		c.Print("UID          PID    PPID CMD\n")
-	} else {
-		c.Print("    PID TTY          TIME CMD\n")
-	}
-	for _, p := range processes(c) {
-		path, args := p.Command()
-		if full {
-			c.Printf("%-8s %7d %7d %s\n", "root", p.PID(), p.Parent(), strings.Join(args, " "))
-		} else {
-			c.Printf("%7d ?        00:00:00 %s\n", p.PID(), command.Base(path))
-		}
-	}
-	return 0
-}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"coderunner/internal/commands/command"
@@ -240,7 +241,7 @@ func (f *filler) flush() {
 
 // Column lays lines out in columns.
 func Column(c *command.Call) int {
-	o := c.Parse("t,table s,separator= o,output-separator= c,output-width= x,fillrows !n,table-noheadings N,table-columns= !R,table-right= !e,header-repeat !L,keep-empty-lines !J,json")
+	o := c.Parse("t,table s,separator= o,output-separator= c,output-width= x,fillrows !n,table-noheadings N,table-columns= R,table-right= !e,header-repeat !L,keep-empty-lines !J,json")
 	var rows []string
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
@@ -298,9 +299,12 @@ func columnFill(c *command.Call, o *command.Options, rows []string) {
 func columnTable(c *command.Call, o *command.Options, rows []string) {
 	sep := o.Value("s", "")
 	var table [][]string
-	if names := o.Value("N", ""); names != "" {
-		table = append(table, strings.Split(names, ","))
+	var names []string
+	if s := o.Value("N", ""); s != "" {
+		names = strings.Split(s, ",")
+		table = append(table, names)
 	}
+	right := columnSet(c, o.Value("R", ""), names)
 	for _, r := range rows {
 		if sep == "" {
 			table = append(table, strings.Fields(r))
@@ -320,13 +324,35 @@ func columnTable(c *command.Call, o *command.Options, rows []string) {
 	between := o.Value("o", "  ")
 	for _, r := range table {
 		for i, cell := range r {
-			c.Print(cell)
-			if i < len(r)-1 {
-				c.Print(strings.Repeat(" ", widths[i]-len([]rune(cell))) + between)
+			blanks := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			if right(i) {
+				cell, blanks = blanks+cell, ""
+			}
+			if c.Print(cell); i < len(r)-1 {
+				c.Print(blanks + between)
 			}
 		}
 		c.Print("\n")
 	}
+}
+
+// columnSet reads a list of columns, each a number or a name, and returns what
+// reports whether it has the one at an index. 0 is all of them.
+func columnSet(c *command.Call, list string, names []string) func(int) bool {
+	in := map[int]bool{}
+	if list == "" {
+		return func(int) bool { return false }
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		n, ok := command.Atoi(name)
+		if at := slices.Index(names, name); at >= 0 {
+			n = at + 1
+		} else if !ok || n < 0 {
+			c.Exit(1, "undefined column name '%s'", name)
+		}
+		in[n-1] = true
+	}
+	return func(i int) bool { return in[i] || in[-1] }
 }
 
 // splitAny splits at any of the characters of sep.

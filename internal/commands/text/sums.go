@@ -15,22 +15,39 @@ import (
 	"math"
 	"strings"
 
+	"golang.org/x/crypto/blake2b"
+
 	"coderunner/internal/commands/command"
 )
 
 var digests = map[string]func() hash.Hash{
 	"md5sum": md5.New, "sha1sum": sha1.New, "sha224sum": sha256.New224, "sha256sum": sha256.New,
-	"sha384sum": sha512.New384, "sha512sum": sha512.New,
+	"sha384sum": sha512.New384, "sha512sum": sha512.New, "b2sum": func() hash.Hash { return blake2(blake2b.Size) },
+}
+
+func blake2(size int) hash.Hash {
+	h, _ := blake2b.New(size, nil) // fails for sizes that are not 1 to 64
+	return h
 }
 
 // Digest is md5sum and its relatives.
 func Digest(c *command.Call) int {
-	o := c.Parse("b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn")
+	spec, h, kind := "b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn", digests[c.Name], strings.ToUpper(strings.TrimSuffix(c.Name, "sum"))
+	if c.Name == "b2sum" {
+		spec, kind = spec+" l,length=", "BLAKE2b"
+	}
+	o := c.Parse(spec)
+	if bits := c.Int(o.Value("l", "0"), 0, 8*blake2b.Size, "invalid length: %s"); bits%8 != 0 {
+		c.Errorf("invalid length: %s", command.Quote(o.Value("l", "")))
+		return c.Die(1, "length is not a multiple of 8")
+	} else if bits > 0 && bits < 8*blake2b.Size {
+		h, kind = func() hash.Hash { return blake2(bits / 8) }, fmt.Sprintf("%s-%d", kind, bits)
+	}
 	if o.On("c") {
-		return digestCheck(c, o)
+		return digestCheck(c, o, h, kind)
 	}
 	c.Each(o.Args, func(name string, r io.Reader) error {
-		sum, err := digest(c, r)
+		sum, err := digest(h(), r)
 		if err != nil {
 			return err
 		}
@@ -42,7 +59,7 @@ func Digest(c *command.Call) int {
 			escape, shown = `\`, strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(name)
 		}
 		if o.On("tag") {
-			c.Printf("%s%s (%s) = %s%c", escape, strings.ToUpper(strings.TrimSuffix(c.Name, "sum")), shown, sum, command.LineEnd(o.On("z")))
+			c.Printf("%s%s (%s) = %s%c", escape, kind, shown, sum, command.LineEnd(o.On("z")))
 		} else {
 			c.Printf("%s%s %s%s%c", escape, sum, mark, shown, command.LineEnd(o.On("z")))
 		}
@@ -51,19 +68,17 @@ func Digest(c *command.Call) int {
 	return c.Status
 }
 
-func digest(c *command.Call, r io.Reader) (string, error) {
-	h := digests[c.Name]()
+func digest(h hash.Hash, r io.Reader) (string, error) {
 	_, err := io.Copy(h, r)
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-func digestCheck(c *command.Call, o *command.Options) int {
-	kind := strings.ToUpper(strings.TrimSuffix(c.Name, "sum"))
+func digestCheck(c *command.Call, o *command.Options, h func() hash.Hash, kind string) int {
 	c.Each(o.Args, func(list string, r io.Reader) error {
 		good, bad, missing, malformed := 0, 0, 0, 0
 		l := c.Lines(r, '\n')
 		for line, ok := l.Next(); ok; line, ok = l.Next() {
-			sum, name, valid := digestLine(string(line), kind, digests[c.Name]().Size())
+			sum, name, valid := digestLine(string(line), kind, h().Size())
 			if !valid {
 				malformed++
 				continue
@@ -72,7 +87,7 @@ func digestCheck(c *command.Call, o *command.Options) int {
 			f, err := c.Open(name)
 			got := ""
 			if err == nil {
-				got, err = digest(c, f)
+				got, err = digest(h(), f)
 				f.Close()
 			}
 			switch {

@@ -1,0 +1,219 @@
+package system
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"coderunner/internal/commands/command"
+	"coderunner/internal/kernel"
+)
+
+// psColumn is a column of ps. What the kernel does not count is 0.
+type psColumn struct {
+	names string
+	head  string
+	width int // negative: at the left
+	value func(p *kernel.Process) string
+}
+
+func zero(s string) func(*kernel.Process) string { return func(*kernel.Process) string { return s } }
+
+var psColumns = []psColumn{
+	{"user euser ruser uname", "USER", -8, zero("root")},
+	{"uid euid ruid", "UID", 5, zero("0")},
+	{"pid tid lwp spid", "PID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.PID()) }},
+	{"ppid", "PPID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.Parent()) }},
+	{"pgid pgrp", "PGID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.Group()) }},
+	{"sid sess session", "SID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.Session()) }},
+	{"comm ucomm", "COMMAND", -15, psName},
+	{"ucmd fname", "CMD", -15, psName},
+	{"args command", "COMMAND", -27, psWords},
+	{"cmd", "CMD", -27, psWords},
+	{"pcpu %cpu", "%CPU", 4, zero("0.0")},
+	{"c cp", "C", 2, zero("0")},
+	{"pmem %mem", "%MEM", 4, zero("0.0")},
+	{"vsz vsize", "VSZ", 6, zero("0")},
+	{"rss rssize rsz", "RSS", 5, zero("0")},
+	{"tty tt", "TT", -8, zero("?")},
+	{"tname", "TTY", -8, zero("?")},
+	{"stat", "STAT", -4, zero("S")},
+	{"state s", "S", -1, zero("S")},
+	{"time cputime", "TIME", 8, zero("00:00:00")},
+	{"bsdtime", "TIME", 6, zero("0:00")},
+	{"etime", "ELAPSED", 11, zero("00:00")},
+	{"etimes", "ELAPSED", 7, zero("0")},
+	{"f flags", "F", 1, zero("0")},
+	{"ni nice", "NI", 3, zero("0")},
+	{"pri", "PRI", 3, zero("19")},
+	{"nlwp thcount", "NLWP", 4, zero("1")},
+	{"wchan", "WCHAN", -6, zero("-")},
+	{"start", "STARTED", 8, func(*kernel.Process) string { return time.Now().Format("15:04:05") }},
+	{"stime", "STIME", -5, psStart},
+	{"bsdstart", "START", -5, psStart},
+}
+
+func psName(p *kernel.Process) string {
+	path, _ := p.Command()
+	return command.Base(path)
+}
+
+func psWords(p *kernel.Process) string {
+	_, args := p.Command()
+	return strings.Join(args, " ")
+}
+
+// psStart is the time of the day: no program began long ago.
+func psStart(*kernel.Process) string { return time.Now().Format("15:04") }
+
+// psFormats are the formats that options name.
+var psFormats = map[string]string{
+	"": "pid tname time ucmd", "f": "user=UID pid ppid c stime tname time cmd", "F": "user=UID pid ppid c vsz rss stime tname time cmd",
+	"user-format": "user pid pcpu pmem vsz rss tname stat bsdstart bsdtime command",
+	"l":           "f s uid pid ppid c pri ni vsz wchan tname time ucmd", "j": "pid pgid sid tname time ucmd",
+}
+
+// psArgs writes BSD's options, which have no dash, as Unix's.
+func psArgs(args []string) (out []string) {
+	for i := 0; i < len(args); i++ {
+		a := strings.TrimPrefix(args[i], "-")
+		switch {
+		case a == "":
+		case args[i][0] == '-' && (!strings.HasPrefix(a, "aux") || strings.HasPrefix(a, "-")):
+			if out = append(out, args[i]); strings.IndexByte("opqCukUgsGt", a[len(a)-1]) >= 0 && a[0] != '-' && i+1 < len(args) {
+				i++
+				out = append(out, args[i])
+			}
+		case a[0] >= '0' && a[0] <= '9':
+			out = append(out, "-p", a)
+		default:
+			for _, letter := range a {
+				switch name, valued := map[rune]string{'o': "-o", 'p': "-p", 'k': "--sort", 'u': "--user-format", 'l': "-l", 'j': "-j", 'h': "--no-headers"}[letter], strings.ContainsRune("opk", letter); {
+				case valued && i+1 < len(args):
+					i++
+					out = append(out, name, args[i])
+				case name != "" && !valued:
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Ps lists the processes of the program, all of them unless some are selected.
+func Ps(c *command.Call) int {
+	c.Args = psArgs(c.Args)
+	o := c.Parse("A,e a d f F l j y user-format o,format= p,pid,q= ppid= C= u,user,U,User= g,group,G= s,sid= t,tty= w H,forest sort= no-headers,no-heading,no-header h L T m M x c cols,columns,width=")
+	var format []psColumn
+	for _, name := range []string{"F", "f", "l", "j", "user-format", ""} {
+		if len(format) == 0 && (o.On(name) || name == "") {
+			format, _ = psFormat(psFormats[name])
+		}
+	}
+	if given := o.Values("o"); len(given) > 0 {
+		format = nil
+		for _, s := range given {
+			columns, unknown := psFormat(s)
+			if unknown != "" {
+				c.Warnf("error: unknown user-defined format specifier %q\n", unknown)
+				return 1
+			}
+			format = append(format, columns...)
+		}
+	}
+	list := processes(c)
+	for option, value := range map[string]func(p *kernel.Process) string{
+		"p": func(p *kernel.Process) string { return strconv.Itoa(p.PID()) }, "ppid": func(p *kernel.Process) string { return strconv.Itoa(p.Parent()) },
+		"g": func(p *kernel.Process) string { return strconv.Itoa(p.Group()) }, "s": func(p *kernel.Process) string { return strconv.Itoa(p.Session()) },
+		"C": psName, "u": func(*kernel.Process) string { return "root" },
+	} {
+		if values := o.Values(option); len(values) > 0 {
+			wanted := psList(strings.Join(values, ","))
+			list = slices.DeleteFunc(list, func(p *kernel.Process) bool {
+				return !slices.Contains(wanted, value(p)) && !(option == "u" && slices.Contains(wanted, "0"))
+			})
+		}
+	}
+	psSort(list, o.Value("sort", ""))
+	if slices.ContainsFunc(format, func(f psColumn) bool { return f.head != "" }) && !o.On("no-headers") {
+		psLine(c, format, func(f psColumn) string { return f.head })
+	}
+	for _, p := range list {
+		psLine(c, format, func(f psColumn) string {
+			if f.names == "stat" && p == c.Process {
+				return "R"
+			}
+			return f.value(p)
+		})
+	}
+	return command.Btoi(len(list) == 0)
+}
+
+func psList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// psFormat reads a list of columns. One may have a head of its own, name=HEAD, which
+// for the last goes to the end.
+func psFormat(s string) (format []psColumn, unknown string) {
+	for s = strings.TrimLeft(s, ", "); s != ""; s = strings.TrimLeft(s, ", ") {
+		end := strings.IndexAny(s, ", ")
+		if end < 0 {
+			end = len(s)
+		}
+		name, head, given := strings.Cut(s[:end], "=")
+		s = s[end:]
+		at := slices.IndexFunc(psColumns, func(f psColumn) bool { return slices.Contains(strings.Fields(f.names), strings.ToLower(name)) })
+		if at < 0 {
+			return nil, name
+		}
+		f := psColumns[at]
+		if given {
+			if f.head = head; f.width > 0 {
+				f.width = max(f.width, len(head))
+			} else {
+				f.width = min(f.width, -len(head))
+			}
+		}
+		format = append(format, f)
+	}
+	return format, ""
+}
+
+// psSort sorts by the first column that a key such as -pid,+comm names.
+func psSort(list []*kernel.Process, key string) {
+	key, _, _ = strings.Cut(key, ",")
+	format, _ := psFormat(strings.TrimLeft(key, "+-"))
+	if len(format) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b *kernel.Process) int {
+		x, y := format[0].value(a), format[0].value(b)
+		n, isNumber := command.Atoi(x)
+		m, _ := command.Atoi(y)
+		order := cmp.Compare(x, y)
+		if isNumber {
+			order = cmp.Compare(n, m)
+		}
+		if key[0] == '-' {
+			return -order
+		}
+		return order
+	})
+}
+
+func psLine(c *command.Call, format []psColumn, text func(psColumn) string) {
+	for i, f := range format {
+		if i > 0 {
+			c.Print(" ")
+		}
+		if f.width < 0 && i == len(format)-1 {
+			f.width = 0
+		}
+		c.Printf("%*s", f.width, text(f))
+	}
+	c.Print("\n")
+}
