@@ -186,7 +186,7 @@ func unescape(s string) (string, int) {
 
 func (l *lexer) regex() (token, error) {
 	var b strings.Builder
-	inBracket := false
+	unclosed := false
 	for l.at++; l.at < len(l.src); l.at++ {
 		ch := l.src[l.at]
 		switch {
@@ -199,25 +199,14 @@ func (l *lexer) regex() (token, error) {
 			}
 			b.WriteByte(l.src[l.at])
 			continue
-		case ch == '[' && !inBracket:
-			inBracket = true
-			b.WriteByte(ch)
-			for _, m := range []byte{'^', ']'} {
-				if l.at+1 < len(l.src) && l.src[l.at+1] == m {
-					l.at++
-					b.WriteByte(m)
-				}
-			}
-			continue
-		case ch == '[' && inBracket && strings.HasPrefix(l.src[l.at:], "[:"):
-			if end := strings.Index(l.src[l.at:], ":]"); end > 0 {
-				b.WriteString(l.src[l.at : l.at+end+2])
-				l.at += end + 1
+		case ch == '[' && !unclosed:
+			if n := regex.BracketLen(l.src[l.at:], true); n > 0 {
+				b.WriteString(l.src[l.at : l.at+n])
+				l.at += n - 1
 				continue
 			}
-		case ch == ']':
-			inBracket = false
-		case ch == '/' && !inBracket:
+			unclosed = true
+		case ch == '/':
 			l.at++
 			return l.token(regexLiteral, b.String()), nil
 		}

@@ -68,6 +68,31 @@ func (t *translator) bracket() error {
 	return nil
 }
 
+// BracketLen returns the length of the bracket expression that s begins with, 0 if its
+// line does not close it. With escapes a backslash quotes what follows it.
+func BracketLen(s string, escapes bool) int {
+	members, marks := strings.TrimPrefix(strings.TrimPrefix(s[1:], "^"), "]"), ":.="
+	for members != "" && members[0] != '\n' {
+		if members[0] == ']' {
+			return len(s) - len(members) + 1
+		}
+		n := 1
+		switch {
+		case len(members) == 1:
+		case escapes && members[0] == '\\':
+			n = 2
+		case members[0] == '[' && strings.IndexByte(marks, members[1]) >= 0:
+			if _, rest, ok := Bracket(members, members[1]); ok {
+				n = len(members) - len(rest)
+			} else { // nor is another one closed
+				marks = strings.Replace(marks, members[1:2], "", 1)
+			}
+		}
+		members = members[n:]
+	}
+	return 0
+}
+
 // class is a class for an expression that may ignore case.
 func (t *translator) class(name, class string) string {
 	if t.Fold && (name == "upper" || name == "lower") {

@@ -182,11 +182,11 @@ func (p *parser) number() int {
 // stands for itself.
 func (p *parser) until(delim byte, expr bool) (string, bool) {
 	var b strings.Builder
-	inBracket := false
+	unclosed := false
 	for ; p.at < len(p.src); p.at++ {
 		ch := p.src[p.at]
 		switch {
-		case ch == '\\' && p.at+1 < len(p.src) && !inBracket:
+		case ch == '\\' && p.at+1 < len(p.src):
 			p.at++
 			next := p.src[p.at]
 			if next == delim {
@@ -201,40 +201,22 @@ func (p *parser) until(delim byte, expr bool) (string, bool) {
 				b.WriteByte(next)
 			}
 			continue
-		case ch == delim && !inBracket:
+		case ch == delim:
 			p.at++
 			return b.String(), true
 		case ch == '\n' && expr:
 			return "", false
-		case ch == '[' && expr && !inBracket && p.closes():
-			inBracket = true
-			b.WriteByte(ch)
-			// "]" right after "[" or "[^" is a member.
-			for _, member := range []byte{'^', ']'} {
-				if p.at+1 < len(p.src) && p.src[p.at+1] == member {
-					p.at++
-					b.WriteByte(member)
-				}
-			}
-			continue
-		case ch == '[' && inBracket && p.at+1 < len(p.src) && strings.IndexByte(":.=", p.src[p.at+1]) >= 0:
-			if end := strings.Index(p.src[p.at+2:], string(p.src[p.at+1])+"]"); end >= 0 {
-				b.WriteString(p.src[p.at : p.at+end+4])
-				p.at += end + 3
+		case ch == '[' && expr && !unclosed:
+			if n := regex.BracketLen(p.src[p.at:], false); n > 0 {
+				b.WriteString(p.src[p.at : p.at+n])
+				p.at += n - 1
 				continue
 			}
-		case ch == ']' && inBracket:
-			inBracket = false
+			unclosed = true
 		}
 		b.WriteByte(ch)
 	}
 	return b.String(), false
-}
-
-// closes reports whether the bracket expression here is closed on its line.
-func (p *parser) closes() bool {
-	line, _, _ := strings.Cut(p.src[p.at+1:], "\n")
-	return strings.Contains(strings.TrimPrefix(strings.TrimPrefix(line, "^"), "]"), "]")
 }
 
 // end checks that nothing follows a command.

@@ -16,57 +16,62 @@ type psColumn struct {
 	names string
 	head  string
 	width int // negative: at the left
-	value func(p *kernel.Process) string
+	value func(c *command.Call, p *kernel.Process) string
 }
 
-func zero(s string) func(*kernel.Process) string { return func(*kernel.Process) string { return s } }
+// always returns what a column shows of every process.
+func always(s string) func(*command.Call, *kernel.Process) string {
+	return func(*command.Call, *kernel.Process) string { return s }
+}
 
 var psColumns = []psColumn{
-	{"user euser ruser uname", "USER", -8, zero("root")},
-	{"uid euid ruid", "UID", 5, zero("0")},
-	{"pid tid lwp spid", "PID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.PID()) }},
-	{"ppid", "PPID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.Parent()) }},
-	{"pgid pgrp", "PGID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.Group()) }},
-	{"sid sess session", "SID", 7, func(p *kernel.Process) string { return strconv.Itoa(p.Session()) }},
+	{"user euser ruser uname", "USER", -8, always("root")},
+	{"uid euid ruid", "UID", 5, always("0")},
+	{"pid tid lwp spid", "PID", 7, func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.PID()) }},
+	{"ppid", "PPID", 7, func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.Parent()) }},
+	{"pgid pgrp", "PGID", 7, func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.Group()) }},
+	{"sid sess session", "SID", 7, func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.Session()) }},
 	{"comm ucomm", "COMMAND", -15, psName},
 	{"ucmd fname", "CMD", -15, psName},
 	{"args command", "COMMAND", -27, psWords},
 	{"cmd", "CMD", -27, psWords},
-	{"pcpu %cpu", "%CPU", 4, zero("0.0")},
-	{"c cp", "C", 2, zero("0")},
-	{"pmem %mem", "%MEM", 4, zero("0.0")},
-	{"vsz vsize", "VSZ", 6, zero("0")},
-	{"rss rssize rsz", "RSS", 5, zero("0")},
-	{"tty tt", "TT", -8, zero("?")},
-	{"tname", "TTY", -8, zero("?")},
-	{"stat", "STAT", -4, zero("S")},
-	{"state s", "S", -1, zero("S")},
-	{"time cputime", "TIME", 8, zero("00:00:00")},
-	{"bsdtime", "TIME", 6, zero("0:00")},
-	{"etime", "ELAPSED", 11, zero("00:00")},
-	{"etimes", "ELAPSED", 7, zero("0")},
-	{"f flags", "F", 1, zero("0")},
-	{"ni nice", "NI", 3, zero("0")},
-	{"pri", "PRI", 3, zero("19")},
-	{"nlwp thcount", "NLWP", 4, zero("1")},
-	{"wchan", "WCHAN", -6, zero("-")},
-	{"start", "STARTED", 8, func(*kernel.Process) string { return time.Now().Format("15:04:05") }},
+	{"pcpu %cpu", "%CPU", 4, always("0.0")},
+	{"c cp", "C", 2, always("0")},
+	{"pmem %mem", "%MEM", 4, always("0.0")},
+	{"vsz vsize", "VSZ", 6, always("0")},
+	{"rss rssize rsz", "RSS", 5, always("0")},
+	{"tty tt", "TT", -8, always("?")},
+	{"tname", "TTY", -8, always("?")},
+	{"stat", "STAT", -4, always("S")},
+	{"state s", "S", -1, always("S")},
+	{"time cputime", "TIME", 8, always("00:00:00")},
+	{"bsdtime", "TIME", 6, always("0:00")},
+	{"etime", "ELAPSED", 11, always("00:00")},
+	{"etimes", "ELAPSED", 7, always("0")},
+	{"f flags", "F", 1, always("0")},
+	{"ni nice", "NI", 3, always("0")},
+	{"pri", "PRI", 3, always("19")},
+	{"nlwp thcount", "NLWP", 4, always("1")},
+	{"wchan", "WCHAN", -6, always("-")},
+	{"start", "STARTED", 8, func(c *command.Call, _ *kernel.Process) string { return time.Now().In(c.Zone()).Format(time.TimeOnly) }},
 	{"stime", "STIME", -5, psStart},
 	{"bsdstart", "START", -5, psStart},
 }
 
-func psName(p *kernel.Process) string {
+func psName(_ *command.Call, p *kernel.Process) string {
 	path, _ := p.Command()
 	return command.Base(path)
 }
 
-func psWords(p *kernel.Process) string {
+func psWords(_ *command.Call, p *kernel.Process) string {
 	_, args := p.Command()
 	return strings.Join(args, " ")
 }
 
 // psStart is the time of the day: no program began long ago.
-func psStart(*kernel.Process) string { return time.Now().Format("15:04") }
+func psStart(c *command.Call, _ *kernel.Process) string {
+	return time.Now().In(c.Zone()).Format("15:04")
+}
 
 // psFormats are the formats that options name.
 var psFormats = map[string]string{
@@ -125,19 +130,19 @@ func Ps(c *command.Call) int {
 		}
 	}
 	list := processes(c)
-	for option, value := range map[string]func(p *kernel.Process) string{
-		"p": func(p *kernel.Process) string { return strconv.Itoa(p.PID()) }, "ppid": func(p *kernel.Process) string { return strconv.Itoa(p.Parent()) },
-		"g": func(p *kernel.Process) string { return strconv.Itoa(p.Group()) }, "s": func(p *kernel.Process) string { return strconv.Itoa(p.Session()) },
-		"C": psName, "u": func(*kernel.Process) string { return "root" },
+	for option, value := range map[string]func(*command.Call, *kernel.Process) string{
+		"p": func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.PID()) }, "ppid": func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.Parent()) },
+		"g": func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.Group()) }, "s": func(_ *command.Call, p *kernel.Process) string { return strconv.Itoa(p.Session()) },
+		"C": psName, "u": always("root"),
 	} {
 		if values := o.Values(option); len(values) > 0 {
 			wanted := psList(strings.Join(values, ","))
 			list = slices.DeleteFunc(list, func(p *kernel.Process) bool {
-				return !slices.Contains(wanted, value(p)) && !(option == "u" && slices.Contains(wanted, "0"))
+				return !slices.Contains(wanted, value(c, p)) && !(option == "u" && slices.Contains(wanted, "0"))
 			})
 		}
 	}
-	psSort(list, o.Value("sort", ""))
+	psSort(c, list, o.Value("sort", ""))
 	if slices.ContainsFunc(format, func(f psColumn) bool { return f.head != "" }) && !o.On("no-headers") {
 		psLine(c, format, func(f psColumn) string { return f.head })
 	}
@@ -146,7 +151,7 @@ func Ps(c *command.Call) int {
 			if f.names == "stat" && p == c.Process {
 				return "R"
 			}
-			return f.value(p)
+			return f.value(c, p)
 		})
 	}
 	return command.Btoi(len(list) == 0)
@@ -184,14 +189,14 @@ func psFormat(s string) (format []psColumn, unknown string) {
 }
 
 // psSort sorts by the first column that a key such as -pid,+comm names.
-func psSort(list []*kernel.Process, key string) {
+func psSort(c *command.Call, list []*kernel.Process, key string) {
 	key, _, _ = strings.Cut(key, ",")
 	format, _ := psFormat(strings.TrimLeft(key, "+-"))
 	if len(format) == 0 {
 		return
 	}
 	slices.SortStableFunc(list, func(a, b *kernel.Process) int {
-		x, y := format[0].value(a), format[0].value(b)
+		x, y := format[0].value(c, a), format[0].value(c, b)
 		n, isNumber := command.Atoi(x)
 		m, _ := command.Atoi(y)
 		order := cmp.Compare(x, y)
