@@ -8,6 +8,7 @@ package bash
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"sync"
@@ -59,7 +60,7 @@ func New(cfg Config) *Runner {
 
 // Lock implements [runners.Runner]: a script has no packages.
 func (r *Runner) Lock(context.Context, runners.Request) (*runners.Locked, error) {
-	return nil, runners.BadArgument("language", "has no packages that could be locked: bash has its commands built in.")
+	return nil, errors.New("a bash script has no packages; its commands are built in")
 }
 
 // Warm implements [runners.Runner]: there is nothing to prepare.

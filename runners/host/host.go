@@ -67,7 +67,7 @@ func (r *Runner) Language() runners.Language { return r.language }
 
 // Lock implements [runners.Runner]: there is nothing to lock.
 func (r *Runner) Lock(context.Context, runners.Request) (*runners.Locked, error) {
-	return nil, runners.BadArgument("language", "has no packages that could be locked: %s uses what the host has installed.", r.language)
+	return nil, fmt.Errorf("a program for the host's %s has no packages; it uses what is installed there", r.language)
 }
 
 // Warm implements [runners.Runner]: there is nothing to prepare.
