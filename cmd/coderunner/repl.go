@@ -99,7 +99,7 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(cfg.SessionDir)) }()
 	}
-	if p.store, err = openSessions(cfg, b.cache, "", newLogger(zap.WarnLevel)); err != nil {
+	if p.store, err = openSessions(cfg, b.cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
 		return err
 	}
 	p.images = func(string, []byte) (string, bool) { return "", false }

@@ -116,7 +116,7 @@ func runOn(ctx context.Context, b *backend, cfg Config, name string, req runners
 		out, err = r.Run(ctx, req)
 	} else {
 		var store *session.Store
-		if store, err = openSessions(cfg, b.cache, "", newLogger(zap.WarnLevel)); err == nil {
+		if store, err = openSessions(cfg, b.cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
 			out, err = store.Run(ctx, session.Call{Session: name, Request: req}, r.Run)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/server"
+	"coderunner/internal/session"
 	"coderunner/runners/deno"
 )
 
@@ -96,7 +97,7 @@ func serve(ctx context.Context, cfg Config) error {
 }
 
 func serveStdio(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cache, wire *os.File) (err error) {
-	if mcp.Sessions, err = openSessions(cfg, c, "", mcp.Log.Named("sessions")); err != nil {
+	if mcp.Sessions, err = openSessions(cfg, c, session.Options{Log: mcp.Log.Named("sessions")}); err != nil {
 		return err
 	}
 	srv, err := server.New(mcp)

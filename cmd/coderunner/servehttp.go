@@ -32,7 +32,7 @@ const defaultDrain = 25 * time.Second
 
 // httpSettings are those of serve alone.
 var httpSettings = []setting{
-	{"CODE_RUNNER_HTTP", "http", "serve MCP over HTTP on this address, such as 127.0.0.1:8000, instead of stdio", func(c *Config, v string) error { c.HTTP.Addr = v; return nil }},
+	{"CODE_RUNNER_HTTP", "http", "serve MCP over HTTP on this address, such as 127.0.0.1:8000, instead of stdio", setAddr},
 	{"CODE_RUNNER_HTTP_TOKEN_FILE", "http-token-file", "file with the bearer tokens that clients need; it is made if there is none. Without it: CODE_RUNNER_HTTP_TOKEN, or a token that is written to stderr", func(c *Config, v string) error { c.HTTP.tokenFile = v; return nil }},
 	{"CODE_RUNNER_TLS_CERT", "tls-cert", "file with the certificate, in PEM", func(c *Config, v string) error { c.HTTP.TLSCert = v; return nil }},
 	{"CODE_RUNNER_TLS_KEY", "tls-key", "file with its key, in PEM", func(c *Config, v string) error { c.HTTP.TLSKey = v; return nil }},
@@ -51,6 +51,11 @@ func setList(field func(*Config) *[]string) func(*Config, string) error {
 	}
 }
 
+func setAddr(c *Config, v string) error {
+	c.HTTP.Addr = v
+	return httpserve.CheckAddr(v)
+}
+
 func setDrain(c *Config, v string) (err error) {
 	if c.HTTP.Drain, err = time.ParseDuration(v); err != nil || c.HTTP.Drain < 0 || c.HTTP.Drain > time.Hour {
 		return fmt.Errorf("%q is not a time of at most 1h, such as 25s", v)
@@ -59,36 +64,43 @@ func setDrain(c *Config, v string) (err error) {
 }
 
 // tokens returns the tokens of clients: those that are configured, or a new one,
-// which is written into the file or, if there is none to be written, to stderr.
-func (c httpConfig) tokens() ([]httpserve.Token, error) {
+// which publish writes into the file or, if there is none to be written, to stderr.
+func (c httpConfig) tokens() (tokens []httpserve.Token, publish func() error, err error) {
 	text := os.Getenv("CODE_RUNNER_HTTP_TOKEN")
+	publish = func() error { return nil }
 	if c.tokenFile != "" {
 		info, err := os.Stat(c.tokenFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			text = httpserve.NewSecret()
-			if err := renameio.WriteFile(c.tokenFile, []byte(text+"\n"), 0o600, renameio.IgnoreUmask()); err != nil {
-				return nil, fmt.Errorf("write a token: %w", err)
+			publish = func() error {
+				if err := renameio.WriteFile(c.tokenFile, []byte(text+"\n"), 0o600, renameio.IgnoreUmask()); err != nil {
+					return fmt.Errorf("write a token: %w", err)
+				}
+				fmt.Fprintf(os.Stderr, "coderunner: clients need the token in %s\n", c.tokenFile)
+				return nil
 			}
-			fmt.Fprintf(os.Stderr, "coderunner: clients need the token in %s\n", c.tokenFile)
 		case err != nil:
-			return nil, fmt.Errorf("read the tokens: %w", err)
+			return nil, nil, fmt.Errorf("read the tokens: %w", err)
 		case info.Mode().Perm()&0o007 != 0:
-			return nil, fmt.Errorf("everybody can read %s: chmod 600 it", c.tokenFile)
+			return nil, nil, fmt.Errorf("everybody can read %s: chmod 600 it", c.tokenFile)
 		default:
 			data, err := os.ReadFile(c.tokenFile)
 			if err != nil {
-				return nil, fmt.Errorf("read the tokens: %w", err)
+				return nil, nil, fmt.Errorf("read the tokens: %w", err)
 			}
 			text = string(data)
 		}
 	}
-	tokens, err := httpserve.ParseTokens(text)
+	tokens, err = httpserve.ParseTokens(text)
 	if err == nil && len(tokens) == 0 && c.Issuer == "" {
 		tokens = []httpserve.Token{{Client: httpserve.DefaultClient, Secret: httpserve.NewSecret()}}
-		fmt.Fprintf(os.Stderr, "coderunner: clients need the token %s (CODE_RUNNER_HTTP_TOKEN or --http-token-file keeps one)\n", tokens[0].Secret)
+		publish = func() error {
+			_, err := fmt.Fprintf(os.Stderr, "coderunner: clients need the token %s (CODE_RUNNER_HTTP_TOKEN or --http-token-file keeps one)\n", tokens[0].Secret)
+			return err
+		}
 	}
-	return tokens, err
+	return tokens, publish, err
 }
 
 // extraGrace is how much longer than signalGrace a server may take to end after a signal.
@@ -97,17 +109,21 @@ var extraGrace atomic.Int64
 // serveHTTP serves MCP over HTTP until a signal comes.
 func serveHTTP(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cache, ready func() error, log *zap.Logger) error {
 	o := cfg.HTTP.Options
-	var err error
-	if o.Tokens, err = cfg.HTTP.tokens(); err != nil {
+	tokens, publish, err := cfg.HTTP.tokens()
+	if err != nil {
 		return err
 	}
+	o.Tokens = tokens
 	extraGrace.Store(int64(o.Drain))
 	o.MCP, o.Ready = mcp, ready
 	o.Sessions = func(client string) (*session.Store, error) {
-		return openSessions(cfg, c, client, log.Named("sessions").With(zap.String("client", client)))
+		return openSessions(cfg, c, session.Options{Namespace: client, Log: log.Named("sessions").With(zap.String("client", client))})
 	}
 	o.Cache = describeCache(c, cfg.CacheSize)
 	s, err := httpserve.Listen(ctx, o)
+	if err == nil {
+		err = publish() // not before the address is known to be good
+	}
 	if err != nil {
 		return err
 	}

@@ -17,16 +17,14 @@ import (
 	"coderunner/internal/session/bucket"
 )
 
-// openSessions opens the sessions of a client, or of those on this machine. They are in the
-// cache's directory, to which no program has access, unless the configuration says
-// otherwise, but they are no entries of the cache, and its limits do not concern
-// them.
-func openSessions(cfg Config, c *cache.Cache, client string, log *zap.Logger) (*session.Store, error) {
-	dir := cfg.SessionDir
-	if dir == "" {
-		dir = c.Path("sessions")
+// openSessions opens the sessions of o's namespace: of a client, or of those on this
+// machine. They are in the cache's directory, to which no program has access, unless
+// the configuration says otherwise, but they are no entries of the cache, and its
+// limits do not concern them.
+func openSessions(cfg Config, c *cache.Cache, o session.Options) (*session.Store, error) {
+	if o.Dir, o.Limits = cfg.SessionDir, cfg.Sessions; o.Dir == "" {
+		o.Dir = c.Path("sessions")
 	}
-	o := session.Options{Dir: dir, Namespace: client, Limits: cfg.Sessions, Log: log}
 	if cfg.SessionStore != nil {
 		var err error
 		if o.Remote, err = cfg.SessionStore(); err != nil {
@@ -58,7 +56,7 @@ func newSessions(cfg *Config) *cobra.Command {
 	do := func(use, short string, args int, f func(ctx context.Context, args []string) error) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
 			return withCache(*cfg, func(c *cache.Cache) (err error) {
-				if store, err = openSessions(*cfg, c, "", newLogger(zap.WarnLevel)); err == nil {
+				if store, err = openSessions(*cfg, c, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
 					err = f(cmd.Context(), args)
 				}
 				return err
@@ -89,9 +87,10 @@ func newSessions(cfg *Config) *cobra.Command {
 		}),
 		do("rewind NAME STATE", "Go back to a state of a session", 2, func(ctx context.Context, args []string) error {
 			state, err := strconv.Atoi(args[1])
-			if err == nil {
-				_, err = store.Rewind(ctx, args[0], state)
+			if err != nil {
+				return fmt.Errorf("%q is not the number of a state: \"coderunner sessions history NAME\" lists them", args[1])
 			}
+			_, err = store.Rewind(ctx, args[0], state)
 			return err
 		}),
 		do("reset NAME", "Empty a session", 1, func(ctx context.Context, args []string) error { return store.Reset(ctx, args[0]) }),

@@ -33,6 +33,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -100,6 +101,18 @@ type Server struct {
 	bodies   *semaphore.Weighted
 	begun    time.Time
 	draining atomic.Bool
+}
+
+// CheckAddr returns an error unless addr has a host, perhaps an empty one, and a port.
+func CheckAddr(addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err == nil {
+		return nil
+	}
+	port := "8000"
+	if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
+		port = addr
+	}
+	return fmt.Errorf("%q is not an address with a port, such as 127.0.0.1:%s", addr, port)
 }
 
 // Listen checks the options and opens the port. The caller calls Serve.

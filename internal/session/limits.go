@@ -73,9 +73,17 @@ func (x *session) limit(s *state) error {
 		total += n
 	}
 	if total > x.limits.Bytes {
-		return refuse("All sessions together take %d MiB, and their limit is %d MiB (CODE_RUNNER_SESSION_DISK on the server): close one with the tool sessions.", total>>20, x.limits.Bytes>>20)
+		return refuse("All sessions together take %d MiB, and their limit is %d MiB (CODE_RUNNER_SESSION_DISK on the server): close one with %s.", total>>20, x.limits.Bytes>>20, x.closes())
 	}
 	return nil
+}
+
+// closes returns how a caller closes a session.
+func (s *Store) closes() string {
+	if s.command {
+		return `"coderunner sessions close NAME"`
+	}
+	return "the tool sessions"
 }
 
 // trim removes the oldest states beyond the limits of the history. It does not
@@ -196,7 +204,7 @@ func (s *Store) admit(name string) error {
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == name }) // its head is there already
 	if len(names) >= s.limits.Sessions {
-		return refuse("There are %d sessions, which is the limit (CODE_RUNNER_SESSIONS on the server): close one with the tool sessions.", len(names))
+		return refuse("There are %d sessions, which is the limit (CODE_RUNNER_SESSIONS on the server): close one with %s.", len(names), s.closes())
 	}
 	return nil
 }

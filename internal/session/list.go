@@ -77,7 +77,7 @@ func (s *Store) Describe(name string) (Info, error) {
 	defer cancel()
 	info, err := s.describe(ctx, name, s.limits.History)
 	if err == nil && info.State == 0 {
-		err = refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
+		err = s.refuseName(name)
 	}
 	return info, err
 }

@@ -37,7 +37,7 @@ func (s *Store) locked(ctx context.Context, name string, create bool, f func(*se
 		}
 		x.committed = true
 	case !create:
-		return refuse("There is no session %q; the tool sessions lists them, and run_code makes one.", name)
+		return s.refuseName(name)
 	default:
 		if err := s.admit(name); err != nil {
 			return errors.Join(err, x.removeRemote())
@@ -48,6 +48,15 @@ func (s *Store) locked(ctx context.Context, name string, create bool, f func(*se
 	}
 	defer x.discard()
 	return f(x)
+}
+
+// refuseName returns the error of a name that no session has.
+func (s *Store) refuseName(name string) error {
+	list, begin := "the tool sessions", "run_code"
+	if s.command {
+		list, begin = `"coderunner sessions"`, fmt.Sprintf(`"coderunner run --session %s FILE"`, name)
+	}
+	return refuse("There is no session %q; %s lists them, and %s makes one.", name, list, begin)
 }
 
 // ownDir reports whether path is there. It must be a directory that only this

@@ -58,8 +58,9 @@ type Options struct {
 	Limits
 	// Remote, if not nil, is where the sessions are, for all machines that share it; Dir
 	// then has copies.
-	Remote Remote
-	Log    *zap.Logger // nil: nothing is logged
+	Remote  Remote
+	Command bool        // errors name the commands of a terminal, not the tools
+	Log     *zap.Logger // nil: nothing is logged
 }
 
 // Limits bound what sessions take.
@@ -111,7 +112,8 @@ type Store struct {
 	namespace string
 	remote    Remote // nil: none
 
-	log *zap.Logger
+	command bool // see Options
+	log     *zap.Logger
 
 	mu       sync.Mutex
 	queues   map[string]*queue
@@ -152,7 +154,7 @@ func Open(o Options) (*Store, error) {
 		o.Log = zap.NewNop()
 	}
 	return &Store{
-		dir: dir, limits: o.Limits.withDefaults(), log: o.Log, namespace: o.Namespace, remote: o.Remote,
+		dir: dir, limits: o.Limits.withDefaults(), command: o.Command, log: o.Log, namespace: o.Namespace, remote: o.Remote,
 		queues: map[string]*queue{}, verified: map[string]fs.FileInfo{}, sizes: map[string]int64{},
 	}, nil
 }
