@@ -49,6 +49,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 		reached(o, j.net)
 		j.ready.notInstalled(o)
+		j.ready.esModule(o, j.program)
 		switch {
 		case end.runtimeFailed():
 			r.codes.suspect(j.variant(), j.deps)

@@ -119,6 +119,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	reached(o, s.net)
 	s.ready.notInstalled(o)
+	s.ready.esModule(o, s.program)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 

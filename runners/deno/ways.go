@@ -1,9 +1,16 @@
 package deno
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
+	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
 )
@@ -27,6 +34,7 @@ const (
 	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
 	noMock   = "fetch is Deno's own here, which msw and nock do not replace: assign to globalThis.fetch"
 	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
+	accessor = `Deno knows "accessor" only beside a decorator: write a getter and a setter`
 	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
 
@@ -35,6 +43,17 @@ var runRefused = regexp.MustCompile(`the permissions of this server do not inclu
 
 // notFunction matches messages about what a module does not have.
 var notFunction = regexp.MustCompile(`is not a function$|^Cannot read properties of undefined`)
+
+// accessors matches fields that have a getter and a setter of their own.
+var accessors = regexp.MustCompile(`\baccessor[ \t]+[\w$#]`)
+
+// notCalled matches messages about a call of a name, or of a member of one, that is
+// not a function; calledName is the name in the program, which require returned.
+var (
+	notCalled  = regexp.MustCompile(`^(require\(\.\.\.\)|[\w$]{1,100})(?:\.[\w$]+)* is not a (?:function|constructor)$`)
+	calledName = `(?:^|[\s,;(])NAME\s*=\s*require\(\s*["']([^"']+)["']\s*\)`
+	calledHere = regexp.MustCompile(`\brequire\(\s*["']([^"']+)["']\s*\)\s*[(.]`)
+)
 
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{
@@ -66,8 +85,41 @@ func wayOut(message string, p *jsparse.Program) string {
 		return "; " + tests
 	case imports(p, "typescript") && notFunction.MatchString(message):
 		return "; " + oldTypes
+	case strings.HasPrefix(message, "Unexpected identifier '") && !p.Decorated && accessors.MatchString(p.Source):
+		return "; " + accessor
 	}
 	return ""
+}
+
+// esModule adds to the message about a call of what require returned that it is an ES
+// module, if that is so: older versions of many packages were functions.
+func (p *prepared) esModule(o *runners.Outcome, program *jsparse.Program) {
+	if o.Status != runners.Failed || o.Error == nil {
+		return
+	}
+	m := notCalled.FindStringSubmatch(o.Error.Message)
+	if m == nil {
+		return
+	}
+	call := calledHere
+	if m[1] != "require(...)" {
+		call = regexp.MustCompile(strings.Replace(calledName, "NAME", regexp.QuoteMeta(m[1]), 1))
+	}
+	for _, found := range call.FindAllStringSubmatch(program.Source, -1) {
+		of, _ := deps.Split(found[1])
+		for _, dir := range p.dirs {
+			var about struct {
+				Type    string
+				Exports json.RawMessage
+			}
+			if of.Name == "" || !strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(of.Name)) ||
+				readJSON(filepath.Join(dir, "package.json"), &about) != nil || about.Type != "module" || bytes.Contains(about.Exports, []byte(`"require"`)) {
+				continue
+			}
+			o.Error.Message += fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1])
+			return
+		}
+	}
 }
 
 // imports reports whether a program imports one of some modules, in any version.

@@ -43,6 +43,10 @@ func TestWays(t *testing.T) {
 		`describe("a", () => {})`:                                      "node:test",
 		`import "npm:nock@15"; await fetch("http://host.invalid")`:     noMock,
 		`import yaml from "npm:js-yaml@5"; yaml`:                       "import * as",
+		`require("p-limit@7")(1)`:                                      `p-limit is an ES module, which require returns as an object: write require("p-limit@7").default, or name an older version ("npm:p-limit@MAJOR")`,
+		`const limit = require("npm:p-limit@7"); limit(1)`:             `write require("npm:p-limit@7").default`,
+		`const a = require("npm:p-limit@7"); a.b(1)`:                   `write require("npm:p-limit@7").default`,
+		`class A { accessor v = 1 }`:                                   "a getter and a setter",
 		`document.title`:                                               "jsdom",
 		`await new Promise((done) => {}); console.log("never")`:        "stdin does not have",
 		`console.log(process.env.PATH.split(":")); throw Error("end")`: "end",
@@ -50,6 +54,11 @@ func TestWays(t *testing.T) {
 		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code})
 		if o.Error == nil || !strings.Contains(o.Error.Message, want) || strings.Contains(o.Error.Traceback, "import(orders") {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
+		}
+	}
+	for _, code := range []string{`const is = require("npm:is-odd@3"); is.even(1)`, `const limit = () => require("npm:p-limit@7"); limit.x()`} {
+		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code}); o.Error == nil || !strings.HasSuffix(o.Error.Message, "is not a function") {
+			t.Errorf("%s: %s %+v", code, o.Status, o.Error)
 		}
 	}
 }
