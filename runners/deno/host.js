@@ -49,6 +49,11 @@ function machine({ home, memory, run, real }, isWorker) {
     },
   };
   for (const name in answers) if (refused(name)) answer(Deno, name, answers[name]);
+  answer(Deno, "memoryUsage", () => {
+    const used = memoryUsage();
+    used.rss ||= used.heapTotal + used.external; // Deno reads it from /proc, which the sandbox hides
+    return used;
+  });
   if (!run) answer(Deno, "execPath", () => "/usr/bin/deno");
   if (refused("cpus")) {
     const prototype = (isWorker ? WorkerNavigator : Navigator).prototype;

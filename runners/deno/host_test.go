@@ -34,10 +34,10 @@ const cwd = Deno.cwd();
 ({
 	hosts: [Deno.hostname(), os.hostname()], home: [homedir(), os2.userInfo().homedir, os3.homedir()].every((h) => h === cwd),
 	cpus: [cpus().length, os.cpus()[0].model, os.availableParallelism(), navigator.hardwareConcurrency],
-	memory: [os.totalmem(), os.freemem() < os.totalmem()], ids: [os.userInfo().uid, process.geteuid(), process.getgroups()],
+	memory: [os.totalmem(), os.freemem() < os.totalmem(), process.memoryUsage().rss > 1e6, process.memoryUsage.rss() > 1e6], ids: [os.userInfo().uid, process.geteuid(), process.getgroups()],
 	nothing: [os.loadavg(), os.networkInterfaces(), os.uptime() > performance.now() / 1000], umask: [process.umask(0), process.umask("22"), Deno.umask()],
 })`})
-	const want = `{"hosts":["localhost","localhost"],"home":true,"cpus":[1,"",1,1],"memory":[536870912,true],"ids":[1000,1000,[1000]],"nothing":[[0,0,0],{},false],"umask":[18,0,18]}`
+	const want = `{"hosts":["localhost","localhost"],"home":true,"cpus":[1,"",1,1],"memory":[536870912,true,true,true],"ids":[1000,1000,[1000]],"nothing":[[0,0,0],{},false],"umask":[18,0,18]}`
 	if o.Result == nil || string(o.Result.JSON) != want {
 		t.Fatalf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)
 	}
