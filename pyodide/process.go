@@ -107,12 +107,11 @@ func (in *Interp) device() (memfs.Stream, abi.Errno) {
 
 // bootEnv is what CPython reads while it starts; a program does not see it.
 // Output is not buffered, so that what was printed before a limit struck is
-// there; lone surrogates are written as they are.
+// there.
 var bootEnv = []string{
 	"HOME=" + Home,
 	"LANG=C.UTF-8",
 	"PYTHONUNBUFFERED=1",
-	"PYTHONIOENCODING=utf-8:surrogatepass",
 	"PYTHONSAFEPATH=1",
 }
 

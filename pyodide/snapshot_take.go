@@ -83,9 +83,10 @@ func (r *Runtime) SnapshotKey() string {
 		linkKey(), rewrite.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
-// guestDigest returns a digest of the Python half.
+// guestDigest returns a digest of the Python half and of the variables it boots with.
 func guestDigest() [sha256.Size]byte {
 	h := sha256.New()
+	fmt.Fprintf(h, "%q", bootEnv)
 	files := []string{warmUpFile}
 	for _, m := range guestModules {
 		files = append(files, m.file)

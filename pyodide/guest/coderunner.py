@@ -220,7 +220,7 @@ def _continue():
     """Forgets what a session's earlier program had of its own."""
     global _stdin
     if sys.stdin is _stdin:
-        _stdin = sys.stdin = open(0, encoding="utf-8", errors="surrogatepass", closefd=False)
+        _stdin = sys.stdin = open(0, encoding="utf-8", errors=_stdin.errors, closefd=False)
     sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
 
 
