@@ -71,6 +71,7 @@ func TestPrograms(t *testing.T) {
 		{name: "arguments", code: "import sys\nsys.argv, sys.orig_argv", want: "(['main.py'], ['python', 'main.py'])"},
 		{name: "no frame above", code: "import sys\nsys._getframe(1)", want: "ValueError", exit: 1},
 		{name: "frames at exit", code: "import atexit, inspect\natexit.register(lambda: print(len(inspect.stack())));", stdout: "1\n"},
+		{name: "warning at the end", code: "import warnings\nwarnings.showwarning = lambda m, category, file, line, *more: print(file, line)\nasync def f(): pass\nc = f()", stdout: "<sys> 0\n"},
 		{name: "locale", code: "import locale\nlocale.setlocale(locale.LC_ALL, locale.setlocale(locale.LC_ALL, ''))\nlocale.setlocale(locale.LC_ALL, 'en_US.UTF-8')", want: "Error", exit: 1},
 		{name: "network", code: "import socket\nsocket.create_connection(('1.1.1.1', 80))", want: "PermissionError", exit: 1},
 		{name: "refusals", code: `

@@ -603,7 +603,7 @@ def _user_frames(frames, name):
     return [(f, n) for f, n in frames if _is_user_file(f.f_code.co_filename, name)]
 
 
-hide(run, _main, _execute, _execute_async, _finish)
+hide(run, _main, _execute, _execute_async, _finish, _clear)
 
 
 _home = os.getcwd().rstrip("/") + "/"
