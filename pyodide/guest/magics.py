@@ -128,8 +128,8 @@ def _env(line, cell, main):
     if given:
         os.environ[name.strip()] = value.strip()
         print(f"env: {name.strip()}={value.strip()}")
-        return None
-    return os.environ[name] if name else dict(os.environ)
+    else:
+        print(os.environ[name] if name else dict(os.environ))
 
 
 def _bash(line, cell, main):
@@ -159,7 +159,7 @@ def _shown(mime):
 
 _MAGICS = {
     "time": _time_cell, "timeit": _timeit, "writefile": _writefile, "file": _writefile, "run": _run, "env": _env,
-    "set_env": _env, "cd": _cd, "pwd": lambda line, cell, main: os.getcwd(), "ls": _ls, "who": _who, "whos": _who,
+    "set_env": _env, "cd": _cd, "pwd": lambda line, cell, main: print(os.getcwd()), "ls": _ls, "who": _who, "whos": _who,
     "html": _shown("text/html"), "HTML": _shown("text/html"), "svg": _shown("image/svg+xml"),
     "bash": _bash, "sh": _bash, "markdown": _shown("text/markdown"), "latex": _shown("text/latex"),
 }  # fmt: skip
