@@ -2,6 +2,7 @@ package python
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"regexp"
 	"slices"
@@ -210,12 +211,12 @@ func topModules(tree string) []string {
 
 // explain appends the hint to the message and the traceback, as Python does with
 // notes. If a package is missing, the outcome is NotInstalled.
-func (j *job) explain(o ending) {
+func (j *job) explain(ctx context.Context, o ending) {
 	e := o.Error
 	if missing := j.unmet(e); missing != nil {
 		o.Status, o.Error = runners.NotInstalled, missing.Outcome().Error
 		o.Error.Traceback, o.Error.Line = e.Traceback, e.Line
-		j.advise(o.Error)
+		j.advise(ctx, o.Error)
 		return
 	}
 	hint := j.hint(e)

@@ -2,6 +2,7 @@ package python
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -236,6 +237,7 @@ func (x *index) serveJSON(w http.ResponseWriter, files []indexFile) {
 // base is a directory with packages of a lock file.
 type base struct {
 	dir  string
+	url  string // "" is the directory's
 	lock *lockfile.Lock
 }
 
@@ -332,7 +334,7 @@ func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	}
 	rt := pyodidetest.Runtime(x.t)
 	res, err := resolver.New(resolver.Config{
-		Cache: c, Fetch: r.fetch, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: "file://" + filepath.ToSlash(b.dir),
+		Cache: c, Fetch: r.fetch, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: cmp.Or(b.url, "file://"+filepath.ToSlash(b.dir)),
 	})
 	if err != nil {
 		x.t.Fatal(err)

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -34,7 +35,7 @@ var neededBy = regexp.MustCompile(`\(needed by ([a-z0-9-]+) `)
 
 // advise adds to the error of packages that cannot be installed what the program
 // could use instead, and, for whoever runs the server, what to set.
-func (j *job) advise(e *runners.Error) {
+func (j *job) advise(ctx context.Context, e *runners.Error) {
 	var use, ours []string
 	lock := j.engine.lock
 	unreachable := j.engine.resolver.BaseUnreachable() != ""
@@ -53,7 +54,7 @@ func (j *job) advise(e *runners.Error) {
 			name = by[1]
 		}
 		other := instead[name]
-		if _, built := lock.ByName[other]; built && unreachable && instead[other] != "" {
+		if _, built := lock.ByName[other]; built && unreachable && instead[other] != "" && !j.engine.resolver.Indexed(ctx, other) {
 			other = instead[other] // it cannot be installed either
 		}
 		if other != "" {

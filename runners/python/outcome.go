@@ -2,6 +2,7 @@ package python
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,7 +24,7 @@ const (
 // outcome returns the Outcome of a run. Its status is what the host saw; what
 // the program's interpreter reports is in Result and Error. Packages and times
 // are set by the caller.
-func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
+func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome {
 	o := j.printed(runners.Succeeded, res.ExitCode)
 	o.Usage.PeakMemoryBytes = res.PeakMemory
 	o.Usage.CPUMS = res.CPUTime.Milliseconds()
@@ -46,7 +47,7 @@ func (j *job) outcome(res *pyodide.Result) *runners.Outcome {
 				o.Error.Message += fmt.Sprintf(": a program's files share its limit of %d MiB of memory (CODE_RUNNER_MEMORY on the server)", limits.Memory>>20)
 			}
 			if o.Error != nil {
-				j.explain(o)
+				j.explain(ctx, o)
 			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
@@ -139,9 +140,9 @@ func (j *job) cancelled() *runners.Outcome {
 }
 
 // notInstalled returns the outcome when packages cannot be installed.
-func (j *job) notInstalled(missing *runners.NotInstalledError) *runners.Outcome {
+func (j *job) notInstalled(ctx context.Context, missing *runners.NotInstalledError) *runners.Outcome {
 	o := j.printed(runners.NotInstalled, failedCode)
 	o.Error = missing.Outcome().Error
-	j.advise(o.Error)
+	j.advise(ctx, o.Error)
 	return o.Outcome
 }

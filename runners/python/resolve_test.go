@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -396,9 +398,9 @@ func TestInstead(t *testing.T) {
 	if want := "Instead of polars, use pandas; instead of psycopg, use sqlite3."; o.Error.Hint != want {
 		t.Errorf("%q, want %q", o.Error.Hint, want)
 	}
-	if err := os.RemoveAll(b.dir); err != nil {
-		t.Fatal(err)
-	}
+	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer cut.Close()
+	b.url = cut.URL
 	unreachable := x.newRunner(b, false, t.TempDir())
 	o = run(t, unreachable, "import numpy")
 	refused(t, o, "numpy", "cannot be fetched")
@@ -410,5 +412,11 @@ func TestInstead(t *testing.T) {
 		if strings.Contains(p.Reason, "PYODIDE") {
 			t.Errorf("%+v", p)
 		}
+	}
+	for _, want := range []string{"Instead of polars, use csv, sqlite3 and statistics.", "Instead of polars, use pandas."} {
+		if o := run(t, unreachable, "import polars"); o.Error == nil || o.Error.Hint != want {
+			t.Errorf("%+v, want %q", o.Error, want)
+		}
+		x.module("pandas", "1.0") // the index has it, too
 	}
 }

@@ -37,7 +37,7 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 		o, err = j.cancelled(), nil
 	}
 	if missing, ok := asNotInstalled(err, j.reqs); ok {
-		o, err = j.notInstalled(missing), nil
+		o, err = j.notInstalled(ctx, missing), nil
 	}
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := j.outcome(res)
+	o := j.outcome(ctx, res)
 	o.Reached(j.net)
 	return o, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
+	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/wheel"
 )
@@ -127,6 +128,16 @@ func (r *Resolver) BaseUnreachable() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.baseErr
+}
+
+// Indexed reports whether the index has a wheel of a project that fits.
+func (r *Resolver) Indexed(ctx context.Context, project string) bool {
+	s := &session{Resolver: r}
+	files, err := s.page(ctx, project)
+	return err == nil && slices.ContainsFunc(files, func(f index.File) bool {
+		n, err := wheel.ParseName(f.Filename)
+		return err == nil && n.Project == project && !f.Yanked && r.fit(n).ok
+	})
 }
 
 // Missing returns the names of the packages whose machine code only the base URL
