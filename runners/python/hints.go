@@ -46,6 +46,7 @@ const (
 	noUpload       = "This is another sandbox: files come in the argument files, into the working directory, and what the program writes there comes back."
 	noImage        = "There is no browser here: fig.show() and fig.write_html() work; for an image file draw it with matplotlib."
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
+	noDot          = "There is no program dot here: the graph's text is graph.source (pydot: graph.to_string()); for a picture draw it with networkx and matplotlib."
 	noParser       = `Use the parser "html.parser".`
 	noWindows      = "It is part of Python's library, but not in this runtime, which has no terminal and no windows: draw with matplotlib or Pillow, read input() from the argument stdin."
 	noInterpreters = "There are no subinterpreters in this runtime: use processes (concurrent.futures.ProcessPoolExecutor, multiprocessing) or threads."
@@ -87,6 +88,8 @@ func (j *job) hint(e *runners.Error) string {
 		return "Time zones are in the package tzdata: " + giveIt + "."
 	case strings.Contains(e.Message, "requires the Kaleido package"):
 		return noImage
+	case strings.Contains(e.Message, "make sure the Graphviz executables") || strings.Contains(e.Message, `"dot" not found in path`):
+		return noDot
 	case e.Type == "LookupError" && strings.Contains(e.Message, "nltk.download("):
 		return noCorpus
 	case saysPip.MatchString(e.Message):

@@ -102,6 +102,7 @@ func TestHints(t *testing.T) {
 		{"import lazy\nlazy.binary()", "The package binary cannot be installed: no wheel for this runtime"},
 		{"raise RuntimeError('Image export requires the Kaleido package, which pip install kaleido gets')", "There is no browser here"},
 		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\")", "NLTK's data are no package"},
+		{"raise FileNotFoundError('\"dot\" not found in path.')", "graph.to_string()"},
 		{"open('/mnt/data/sales.csv')", "files come in the argument files"},
 		{"from google.colab import drive", "files come in the argument files"},
 		{"open('/mnt/database')", ""},
