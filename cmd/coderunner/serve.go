@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"coderunner/cache"
+	"coderunner/internal/httpserve"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
 	"coderunner/runners/deno"
@@ -50,6 +51,11 @@ func serve(ctx context.Context, cfg Config) error {
 	// process before its children.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
+	if cfg.HTTP.Addr != "" {
+		if err := httpserve.CheckAddr(cfg.HTTP.Addr); err != nil {
+			return fmt.Errorf("--http: %w", err)
+		}
+	}
 	if cfg.HTTP.Addr == "" && term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintln(os.Stderr, "coderunner waits for an MCP client on stdin (coderunner --help lists the other commands)")
 	}

@@ -32,7 +32,7 @@ const defaultDrain = 25 * time.Second
 
 // httpSettings are those of serve alone.
 var httpSettings = []setting{
-	{"CODE_RUNNER_HTTP", "http", "serve MCP over HTTP on this address, such as 127.0.0.1:8000, instead of stdio", setAddr},
+	{"CODE_RUNNER_HTTP", "http", "serve MCP over HTTP on this address, such as 127.0.0.1:8000, instead of stdio", func(c *Config, v string) error { c.HTTP.Addr = v; return nil }},
 	{"CODE_RUNNER_HTTP_TOKEN_FILE", "http-token-file", "file with the bearer tokens that clients need; it is made if there is none. Without it: CODE_RUNNER_HTTP_TOKEN, or a token that is written to stderr", func(c *Config, v string) error { c.HTTP.tokenFile = v; return nil }},
 	{"CODE_RUNNER_TLS_CERT", "tls-cert", "file with the certificate, in PEM", func(c *Config, v string) error { c.HTTP.TLSCert = v; return nil }},
 	{"CODE_RUNNER_TLS_KEY", "tls-key", "file with its key, in PEM", func(c *Config, v string) error { c.HTTP.TLSKey = v; return nil }},
@@ -49,11 +49,6 @@ func setList(field func(*Config) *[]string) func(*Config, string) error {
 		*field(c) = strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
 		return nil
 	}
-}
-
-func setAddr(c *Config, v string) error {
-	c.HTTP.Addr = v
-	return httpserve.CheckAddr(v)
 }
 
 func setDrain(c *Config, v string) (err error) {
