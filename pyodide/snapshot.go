@@ -25,7 +25,7 @@ import (
 // the guest's clock. What is not, since each interpreter starts with the same:
 // the files, the three standard descriptors, the working directory. A program's
 // environment, arguments and random numbers come with the request,
-// in guest/coderunner.py. For an interpreter that has run programs there is
+// in guest/interpreter.py. For an interpreter that has run programs there is
 // [Interp.Snapshot], which records these, too.
 type Snapshot struct {
 	drop   func(*Snapshot) // closes the pool's idle instances

@@ -13,7 +13,9 @@ import _coderunner
 import _coderunner_pip
 import _coderunner_process
 from _coderunner_adapt import hide
-from _coderunner import _clear, _exit_code, _flush, _renew, _set_environ, _source, _unshadow
+from _coderunner_interpreter import clear, flush, renew, set_environ, unshadow
+from _coderunner_program import text_of
+from _coderunner_report import exit_code
 
 _USAGE = "usage: python [option] ... [-c cmd | -m mod | file | -] [arg] ..."
 _VALUED = "cmWX"
@@ -66,7 +68,7 @@ def execute(request):
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
-        _clear(main)
+        clear(main)
     except BaseException as e:
         _show(e)
     try:
@@ -74,13 +76,13 @@ def execute(request):
             sys.stdout.flush()
     except Exception:
         report["exit_code"] = report["exit_code"] or 120
-    _flush(sys.stderr)
+    flush(sys.stderr)
     return _coderunner._encode(report)
 
 
 def _leave(e):
     try:
-        return _exit_code(e)
+        return exit_code(e)
     except Exception:
         return 1
 
@@ -91,7 +93,7 @@ def _show(e):
     while tb is not None and tb.tb_frame.f_code.co_filename == "<frozen runpy>":
         tb = tb.tb_next
     try:
-        _flush(sys.stdout)
+        flush(sys.stdout)
         sys.excepthook(type(e), e.with_traceback(tb), tb)
     except BaseException:
         traceback.print_exception(e)
@@ -102,9 +104,9 @@ def _run(p, main):
     decode = lambda text: os.fsdecode(text.encode("latin-1"))
     args = [decode(a) for a in p["args"]]
     _coderunner_process._pid = p["pid"]
-    _set_environ(dict(decode(e).partition("=")[::2] for e in p["env"]))
+    set_environ(dict(decode(e).partition("=")[::2] for e in p["env"]))
     p["env"] = os.environ
-    _renew(p)
+    renew(p)
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)
     sys.orig_argv[:] = args
     kind, value, sys.argv[:], options = _options(args[1:])
@@ -124,7 +126,7 @@ def _run(p, main):
     safe = bool(letters & {"I", "P"} or "E" not in letters and os.environ.get("PYTHONSAFEPATH"))
     if kind == "c":
         _start("" if not safe else None)
-        exec(compile(_source(value), "<string>", "exec", dont_inherit=True, optimize=level), main)
+        exec(compile(text_of(value), "<string>", "exec", dont_inherit=True, optimize=level), main)
     elif kind == "m":
         import runpy
 
@@ -137,7 +139,7 @@ def _run(p, main):
         runpy._run_module_as_main(value)
     elif kind == "-":
         _start("" if not safe else None)
-        code = compile(_source(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True, optimize=level)
+        code = compile(text_of(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True, optimize=level)
         exec(code, main)
     else:
         _run_file(value, main, safe, level)
@@ -150,7 +152,7 @@ def _start(directory):
         return
     sys.path.insert(0, directory)
     try:
-        _unshadow([e.name for e in os.scandir(directory or ".") if e.name.endswith(".py") or e.is_dir()])
+        unshadow([e.name for e in os.scandir(directory or ".") if e.name.endswith(".py") or e.is_dir()])
     except OSError:
         pass
 

@@ -1,4 +1,4 @@
-"""What this build lacks of os, signal and time: module _coderunner_posix, made
+"""What this build lacks of os, fcntl, time and threading: module _coderunner_posix, made
 at boot. Its functions are Linux's as far as one process without users can have
 them. Questions about the machine have answers that say nothing of the host but
 its number of processors."""
@@ -9,18 +9,19 @@ import fcntl
 import itertools
 import os
 import posix
-import signal
 import sys
 import threading
 import time
 
-from _coderunner import _set_zone, call
+from _coderunner import call
+from _coderunner_interpreter import set_zone
 
 _AT_FDCWD = -100
 _AT_SYMLINK_FOLLOW = 0x400
 
 
-def _add(module, *functions):
+def add(module, *functions):
+    """Puts functions into a standard module, as if they had always been there."""
     for f in functions:
         f.__module__ = module.__name__
         f.__name__ = f.__qualname__ = f.__name__.removeprefix("_")
@@ -31,7 +32,7 @@ def _add(module, *functions):
                 os.__all__.append(f.__name__)
 
 
-def _path(path):
+def encoded(path):
     """A path's bytes, one character each."""
     path = os.fsencode(path)
     if b"\0" in path:
@@ -39,7 +40,7 @@ def _path(path):
     return path.decode("latin-1")
 
 
-def _check(number, *names):
+def check(number, *names):
     if number:
         raise OSError(number, os.strerror(number), *names)
 
@@ -48,15 +49,15 @@ def _check(number, *names):
 
 
 def link(src, dst, *, src_dir_fd=None, dst_dir_fd=None, follow_symlinks=False):
-    _check(call("link", {
-        "old_dir": _AT_FDCWD if src_dir_fd is None else src_dir_fd, "old": _path(src),
-        "new_dir": _AT_FDCWD if dst_dir_fd is None else dst_dir_fd, "new": _path(dst),
+    check(call("link", {
+        "old_dir": _AT_FDCWD if src_dir_fd is None else src_dir_fd, "old": encoded(src),
+        "new_dir": _AT_FDCWD if dst_dir_fd is None else dst_dir_fd, "new": encoded(dst),
         "flags": _AT_SYMLINK_FOLLOW if follow_symlinks else 0,
     }), src, None, dst)  # fmt: skip
 
 
 def mknod(path, mode=0o600, device=0, *, dir_fd=None):
-    _check(call("mknod", {"dir": _AT_FDCWD if dir_fd is None else dir_fd, "path": _path(path), "mode": mode}), path)
+    check(call("mknod", {"dir": _AT_FDCWD if dir_fd is None else dir_fd, "path": encoded(path), "mode": mode}), path)
 
 
 def mkfifo(path, mode=0o666, *, dir_fd=None):
@@ -69,7 +70,7 @@ def lchown(path, uid, gid):
 
 def posix_fallocate(fd, offset, length, /):
     if offset < 0 or length <= 0:
-        _check(errno.EINVAL)
+        check(errno.EINVAL)
     if os.fstat(fd).st_size < offset + length:
         os.ftruncate(fd, offset + length)
 
@@ -82,7 +83,7 @@ def set_inheritable(fd, inheritable, /):
 
 def pipe2(flags, /):
     if flags & ~(os.O_NONBLOCK | os.O_CLOEXEC):
-        _check(errno.EINVAL)
+        check(errno.EINVAL)
     ends = os.pipe()
     for fd in ends:
         set_inheritable(fd, not flags & os.O_CLOEXEC)
@@ -147,12 +148,12 @@ def listxattr(path=None, *, follow_symlinks=True):
 
 def getxattr(path, attribute, *, follow_symlinks=True):
     listxattr(path, follow_symlinks=follow_symlinks)
-    _check(errno.ENODATA, path)
+    check(errno.ENODATA, path)
 
 
 def setxattr(path, attribute, value, flags=0, *, follow_symlinks=True):
     listxattr(path, follow_symlinks=follow_symlinks)
-    _check(errno.ENOTSUP, path)
+    check(errno.ENOTSUP, path)
 
 
 def removexattr(path, attribute, *, follow_symlinks=True):
@@ -167,11 +168,11 @@ def flock(fd, operation, /):
     os.fstat(number)  # one that is closed may be the call's own
     how = operation & ~fcntl.LOCK_NB
     if how not in (fcntl.LOCK_SH, fcntl.LOCK_EX, fcntl.LOCK_UN):
-        _check(errno.EINVAL)
+        check(errno.EINVAL)
     lock = {"fd": number, "exclusive": how == fcntl.LOCK_EX, "nonblock": how != operation, "unlock": how == fcntl.LOCK_UN}
     while (e := call("flock", lock)) == errno.EINTR:
         pass
-    _check(e)
+    check(e)
 
 
 # ---- os: the one user and the one processor
@@ -226,7 +227,7 @@ def nice(increment, /):
 
 def _own(pid):
     if pid not in (0, os.getpid()):
-        _check(errno.ESRCH)
+        check(errno.ESRCH)
 
 
 # Their number is the host's answer each time: a snapshot may be used elsewhere.
@@ -264,7 +265,7 @@ def sched_setaffinity(pid, mask, /):
         raise OverflowError("CPU number too large")
     mask &= set(range(call("processors")))
     if not mask:
-        _check(errno.EINVAL)
+        check(errno.EINVAL)
     _chosen = mask
 
 
@@ -285,101 +286,6 @@ def sched_getscheduler(pid, /):
     return os.SCHED_OTHER
 
 
-# ---- signal
-
-_TIMERS = {signal.ITIMER_REAL: signal.SIGALRM, signal.ITIMER_VIRTUAL: signal.SIGVTALRM, signal.ITIMER_PROF: signal.SIGPROF}
-_handle, _handler = signal.signal, signal.getsignal
-_armed = set()  # signals of timers that were ever set
-
-
-def _end(number, frame):
-    """The default action of a timer's signal: C ignores one without a handler."""
-    print(signal.strsignal(number), file=sys.stderr)
-    os._exit(128 + number)
-
-
-def getsignal(signalnum):
-    handler = _handler(signalnum)
-    return signal.SIG_DFL if handler is _end else handler
-
-
-def _signal(signalnum, handler):
-    if signalnum in (signal.SIGKILL, signal.SIGSTOP):
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    before = getsignal(signalnum)
-    _handle(signalnum, _end if handler == signal.SIG_DFL and signalnum in _armed else handler)
-    action = _action(handler)
-    if action != _action(before):
-        call("signal", {"signal": int(signalnum), "action": action})
-    return before
-
-
-def _action(handler):
-    """What the host has to know of a handler: signals of other processes come
-    through it."""
-    return "handle" if callable(handler) else "ignore" if handler == signal.SIG_IGN else "default"
-
-
-def setitimer(which, seconds, interval=0.0, /):
-    number = _TIMERS.get(which)
-    if number is None or seconds < 0 or interval < 0:
-        raise signal.ItimerError(errno.EINVAL, os.strerror(errno.EINVAL))
-    if number not in _armed:
-        _armed.add(number)
-        if _handler(number) == signal.SIG_DFL:
-            _handle(number, _end)
-    return tuple(call("setitimer", {"which": int(which), "value": float(seconds), "interval": float(interval)}))
-
-
-def getitimer(which, /):
-    if which not in _TIMERS:
-        raise signal.ItimerError(errno.EINVAL, os.strerror(errno.EINVAL))
-    return tuple(call("getitimer", int(which)))
-
-
-def alarm(seconds, /):
-    left, _ = setitimer(signal.ITIMER_REAL, int(seconds))
-    return int(-(-left // 1))
-
-
-def pause():
-    call("pause", 0)
-
-
-def pthread_kill(thread_id, signalnum, /):
-    signal.raise_signal(signalnum)
-    call("interrupt", None)  # the main thread, which handles signals, may wait for something
-
-
-def sigtimedwait(sigset, timeout, /):
-    if timeout < 0:
-        raise ValueError("timeout must be non-negative")
-    return _wait(sigset, time.monotonic() + timeout)
-
-
-def sigwaitinfo(sigset, /):
-    return _wait(sigset, float("inf"))
-
-
-def sigwait(sigset, /):
-    return signal.Signals(_wait(sigset, float("inf")).si_signo)
-
-
-def _wait(sigset, end):
-    """Waits for one of the signals, whose handlers are not called meanwhile."""
-    came = []
-    before = {n: _handler(n) for n in sigset}
-    for n in before:
-        _handle(n, lambda number, frame: came.append(number))
-    try:
-        while not came and (left := end - time.monotonic()) > 0:
-            call("pause", min(left, 3600))
-    finally:
-        for n, handler in before.items():
-            _handle(n, handler)
-    return signal.struct_siginfo((came[0], 0, 0, os.getpid(), 0, 0, 0)) if came else None
-
-
 # ---- time
 
 _sleep = time.sleep
@@ -393,10 +299,9 @@ def sleep(seconds, /):
         _sleep(left)
 
 
-
 def tzset():
     call("tzset", os.environ.get("TZ"))
-    _set_zone()
+    set_zone()
 
 
 def thread_time():
@@ -407,17 +312,14 @@ def thread_time_ns():
     return time.process_time_ns()
 
 
-_add(
+add(
     os, link, mknod, mkfifo, lchown, posix_fallocate, set_inheritable, pipe2, memfd_create, preadv, pwritev, sendfile,
     copy_file_range, listxattr, getxattr, setxattr, removexattr, geteuid, getegid, getgroups, getgrouplist, getresuid,
     getresgid, getlogin, uname, getloadavg, getrandom, nice, cpu_count, process_cpu_count, sched_getaffinity,
     sched_setaffinity, sched_getscheduler, sysconf,
 )  # fmt: skip
-_add(
-    signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait
-)  # fmt: skip
-_add(fcntl, flock)
-_add(time, sleep, tzset, thread_time, thread_time_ns)
+add(fcntl, flock)
+add(time, sleep, tzset, thread_time, thread_time_ns)
 os.MFD_CLOEXEC, os.MFD_ALLOW_SEALING, os.XATTR_CREATE, os.XATTR_REPLACE, os.XATTR_SIZE_MAX = 1, 2, 1, 2, 65536
 os.GRND_NONBLOCK, os.GRND_RANDOM = 1, 2
 os.supports_dir_fd |= {link, mknod, mkfifo}
@@ -449,7 +351,7 @@ def _set_native_id(self):
     self._native_id = get_native_id()
 
 
-_add(threading, get_native_id)
+add(threading, get_native_id)
 _thread.get_native_id = get_native_id
 threading.__all__.append("get_native_id")
 threading._HAVE_THREAD_NATIVE_ID = True  # threads call what follows

@@ -14,7 +14,8 @@ import _coderunner
 import _coderunner_pip
 from _coderunner import call
 from _coderunner_adapt import _NO_FORK
-from _coderunner_posix import _add, _check, _handler, _path
+from _coderunner_posix import add, check, encoded
+from _coderunner_signals import handler_of
 
 _SAME = -1
 
@@ -33,8 +34,8 @@ def _spawn(paths, args, env, name=None, cwd=None, **options):
     if env is None:
         env = [k + b"=" + v for k, v in os.environb.items()]
     request = {
-        "paths": [_path(p) for p in paths], "args": [_path(a) for a in args], "env": [_path(e) for e in env],
-        "cwd": None if cwd is None else _path(cwd), "umask": _SAME, **options,
+        "paths": [encoded(p) for p in paths], "args": [encoded(a) for a in args], "env": [encoded(e) for e in env],
+        "cwd": None if cwd is None else encoded(cwd), "umask": _SAME, **options,
     }  # fmt: skip
     try:
         answer = call("spawn", request)
@@ -81,7 +82,7 @@ def fork_exec(
     if uid not in (None, -1, 0) or gid not in (None, -1, 0) or groups and set(groups) != {0}:
         raise PermissionError(errno.EPERM, "there is one user here, root (0)")
     if (0 if group is None else group) >= 0 and session and group > 0:
-        _check(errno.EPERM)
+        check(errno.EPERM)
     executables = list(executables)
     return _spawn(
         executables, args, env, os.fsdecode(executables[0] if len(executables) == 1 else os.path.basename(executables[0])), cwd,
@@ -110,7 +111,7 @@ def _process(pid):
     if isinstance(answer, int):
         if answer == errno.ENOSYS and pid in (0, _pid):
             return _pid, 1, _pid, _pid, 0.0
-        _check(answer)
+        check(answer)
     return answer
 
 
@@ -131,7 +132,7 @@ def getsid(pid, /):
 
 
 def setpgid(pid, pgrp, /):
-    _check(call("set_group", {"pid": pid, "group": pgrp}))
+    check(call("set_group", {"pid": pid, "group": pgrp}))
 
 
 def setpgrp():
@@ -139,7 +140,7 @@ def setpgrp():
 
 
 def setsid():
-    _check(call("set_session"))
+    check(call("set_session"))
 
 
 _send = os.kill
@@ -153,14 +154,14 @@ def _kill(pid, signal):
 def kill(pid, signal, /):
     if not isinstance(pid, int) or not isinstance(signal, int):
         raise TypeError("kill expected two integers")
-    if pid == _pid and (callable(_handler(signal)) if 0 < signal < 65 else signal < 0):
+    if pid == _pid and (callable(handler_of(signal)) if 0 < signal < 65 else signal < 0):
         return _kill(42, signal)
     number = call("kill", {"pid": pid, "signal": int(signal)}) if 0 <= signal < 65 else errno.EINVAL
     if number == errno.EOPNOTSUPP:
         raise OSError(number, "a process cannot be stopped here, only ended: send SIGTERM or SIGKILL")
     if number == errno.ENOSYS and pid == _pid:
         return _kill(42, signal)
-    _check(number)
+    check(number)
 
 
 def killpg(pgid, signal, /):
@@ -173,7 +174,7 @@ def _wait(pid, options):
         if isinstance(answer, list):
             return answer
         if answer != errno.EINTR:
-            _check(answer)
+            check(answer)
 
 
 def waitpid(pid, options, /):
@@ -198,7 +199,7 @@ def wait3(options):
 def waitid(idtype, id, options, /):
     pid = {os.P_PID: id, os.P_PGID: -id, os.P_ALL: -1}.get(idtype)
     if pid is None or not options & os.WEXITED:
-        _check(errno.EINVAL)
+        check(errno.EINVAL)
     child, status, _ = _wait(pid, options & (os.WNOHANG | os.WNOWAIT))
     if not child:
         return None
@@ -210,7 +211,7 @@ def waitid(idtype, id, options, /):
 def pidfd_open(pid, flags=0):
     fd = call("open_pid", pid)
     if fd < 0:
-        _check(-fd)
+        check(-fd)
     return fd
 
 
@@ -221,7 +222,7 @@ def times():
 
 def execve(path, args, env):
     if isinstance(path, int):
-        _check(errno.ENOTSUP, path)
+        check(errno.ENOTSUP, path)
     environment = _environment(env)
     _spawn([path], _words("execve", args), environment, path, all=True, map=[[n, n] for n in range(3)], replace=True)
     os._exit(0)  # what comes next takes this process's place
@@ -322,7 +323,7 @@ def system(command):
     return waitpid(pid, 0)[1]
 
 
-_add(
+add(
     os, getpid, getppid, getpgid, getpgrp, getsid, setpgid, setpgrp, setsid, kill, killpg, waitpid, wait, wait3, wait4,
     waitid, pidfd_open, times, execv, execve, posix_spawn, posix_spawnp, fork, forkpty, system,
 )  # fmt: skip
