@@ -36,6 +36,9 @@ func analyze(req runners.Request) (a analysis, err error) {
 	}
 	o := options(a.main, true)
 	o.Session = req.Session != nil
+	if o.Session && !typed(a.main) && looksTyped(req.Code) {
+		a.main = withTypes(a.main) // other programs are compiled once more if they cannot be read
+	}
 	a.program = jsparse.Parse(req.Code, o)
 	a.main = compiled(a.main, a.program)
 	if err = checkNames(req.Files, a.main); err != nil || o.Session {
@@ -50,13 +53,25 @@ func options(name string, main bool) jsparse.Options {
 	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c")}
 }
 
+// looksTyped reports whether a program looks like TypeScript.
+func looksTyped(code string) bool {
+	l := runners.Detect(code)
+	return l == runners.TypeScript || l == runners.TSX
+}
+
+// withTypes returns the name of a file of JavaScript as one of TypeScript.
+func withTypes(name string) string {
+	ext := path.Ext(name)
+	return strings.TrimSuffix(name, ext) + strings.Replace(ext, "js", "ts", 1)
+}
+
 // compiled returns a name under which Deno compiles the tags and decorators that
 // are in a file.
 func compiled(name string, p *jsparse.Program) string {
-	base, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
-	if p.Decorated && strings.Contains(ext, "js") {
-		ext = strings.Replace(ext, "js", "ts", 1)
+	if p.Decorated {
+		name = withTypes(name)
 	}
+	base, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
 	if p.Tags && !strings.HasSuffix(ext, "x") {
 		ext = ext[:1] + ext[len(ext)-2:] + "x"
 	}

@@ -229,6 +229,38 @@ function explainQuery(object, name) {
   if (query[promised]) explainQuery(object[name], promised);
 }
 
+// explainRun has errors about other programs have a code, as Node's do, and the words
+// of the orders: many programs print them.
+async function explainRun() {
+  const child = (await import("node:module")).default.createRequire(self)("child_process");
+  const { ChildProcess: { prototype } } = child, { emit } = prototype;
+  function refused(error, syscall) {
+    if (includes(error.message, "Requires run access")) error.message = syscall + " EACCES";
+    error.code ??= "EACCES";
+    error.errno ??= -13;
+    error.syscall ??= syscall;
+    if (!includes(error.message, orders.run)) error.message += "; " + orders.run;
+    return error;
+  }
+  here.answer(prototype, "emit", function (event, ...args) {
+    if (event === "error" && args[0] instanceof NativeError) refused(args[0], "spawn " + this.spawnfile);
+    return emit.call(this, event, ...args);
+  });
+  for (const name of ["spawnSync", "execSync", "execFileSync"]) {
+    const call = child[name];
+    here.answer(child, name, (...args) => {
+      const syscall = `spawnSync ${args[0]}`;
+      try {
+        const result = call(...args);
+        return keys(result).length > 0 ? result // else Deno has nothing to say
+          : { error: refused(new NativeError(syscall + " EACCES"), syscall), status: null, signal: null, output: null, pid: 0, stdout: null, stderr: null };
+      } catch (error) {
+        throw refused(error, syscall);
+      }
+    });
+  }
+}
+
 // keepLines has questions find the lines that came before them and after another
 // question: Node drops those, so only the first question of a program gets an answer
 // where stdin is not a terminal.

@@ -127,6 +127,13 @@ console.log("late");
 -- main.js --
 require("fs").readFileSync(process.platform === "linux" ? "/dev/stdin" : "in.txt", "utf8")
 `, `""`, ""},
+		{"/dev/stdout", `
+-- main.js --
+const to = require("fs").createWriteStream(process.env.OUTPUT_PATH || "/dev/stdout");
+to.end("a\n", () => console.log("b"));
+`, "", "a\nb\n"},
+		{"types in JavaScript", "-- main.js --\ninterface A { a: number }\nconst a: A = { a: 1 };\na\n", `{ a: 1 }`, ""},
+		{"only for await", "-- main.js --\nlet r = ReadableStream.from([1]).pipeThrough(new TransformStream({ transform(c, t) { t.enqueue(c) } }));\nfor await (const c of r) console.log(c);\n", "", "1\n"},
 		{"fields without a value", `
 -- main.ts --
 function Min(n: number) { return (t: any, k: string) => { let v = 0; Object.defineProperty(t, k, { get: () => v, set: (x) => { v = Math.max(x, n) } }) } }

@@ -15,18 +15,19 @@ type orders struct {
 	Path    string   `json:"path"`  // its path
 	Shown   string   `json:"shown"` // its name in messages
 	Args    []string `json:"args,omitempty"`
-	Argv    bool     `json:"argv"`    // the program looks at process.argv
-	Workers bool     `json:"workers"` // and may start Workers
-	Threads bool     `json:"threads"` // by node:worker_threads
-	OS      bool     `json:"os"`      // it may use node:os
-	Names   bool     `json:"names"`   // and so may packages, by the names of its functions
-	Process bool     `json:"process"` // and node:process
-	Ticks   bool     `json:"ticks"`   // and process.nextTick, in its first turn
-	Lines   bool     `json:"lines"`   // it uses node:readline
-	Net     bool     `json:"net"`     // it connects or looks names up by Node's modules, and may not reach everything
-	Room    int64    `json:"room"`    // most characters of the result
-	Tell    bool     `json:"tell"`    // report when it is over
-	Load    bool     `json:"load"`    // load the program and evaluate nothing
+	Argv    bool     `json:"argv"`          // the program looks at process.argv
+	Workers bool     `json:"workers"`       // and may start Workers
+	Threads bool     `json:"threads"`       // by node:worker_threads
+	OS      bool     `json:"os"`            // it may use node:os
+	Names   bool     `json:"names"`         // and so may packages, by the names of its functions
+	Process bool     `json:"process"`       // and node:process
+	Ticks   bool     `json:"ticks"`         // and process.nextTick, in its first turn
+	Lines   bool     `json:"lines"`         // it uses node:readline
+	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
+	Run     string   `json:"run,omitempty"` // what to say of other programs, where it names them and may start none
+	Room    int64    `json:"room"`          // most characters of the result
+	Tell    bool     `json:"tell"`          // report when it is over
+	Load    bool     `json:"load"`          // load the program and evaluate nothing
 
 	*sessionOrders
 }
@@ -72,6 +73,9 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Lines: j.imports("readline") || j.imports("readline/promises"),
 		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Tell:  tell, Load: load,
+	}
+	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {
+		o.Run = notRun + "; " + ownRuns
 	}
 	input := in.p.Stdin
 	to := input.File

@@ -249,6 +249,9 @@ var (
 // wrapper matches the frame of the module that Deno makes for a CommonJS file.
 var wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`)
 
+// needless matches Deno's list of the schemes that it knows, and a command of its own.
+var needless = regexp.MustCompile(`\. Supported schemes:(\n - "[^"\n]*")*|\n  hint: If you want to use the npm package, [^\n]*`)
+
 // Bounds of an error's text, which is untrusted.
 const (
 	maxTrace  = 64 << 10 // bytes
@@ -257,8 +260,8 @@ const (
 
 // explain returns the outcome's error for what was thrown.
 func (e *ending) explain(t *thrown) *runners.Error {
-	out := &runners.Error{Type: t.kind, Message: deps.Shorten(t.message, maxTrace)}
-	stack := deps.Shorten(t.stack, maxTrace)
+	out := &runners.Error{Type: t.kind, Message: needless.ReplaceAllString(deps.Shorten(t.message, maxTrace), "")}
+	stack := needless.ReplaceAllString(deps.Shorten(t.stack, maxTrace), "")
 	if better, ok := deps.Unknown(out.Message); ok {
 		stack = strings.Replace(stack, out.Message, better, 1)
 		out.Message = better
@@ -270,7 +273,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		}
 		out.Message = linkPlace.ReplaceAllString(out.Message, "")
 	}
-	out.Traceback, out.Line = e.traceback(stack)
+	out.Traceback, out.Line = e.traceback(unedited(stack, e.program))
 	if t.load && out.Type == "SyntaxError" {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
@@ -285,8 +288,11 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
 		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
 	}
-	if !strings.Contains(out.Message, "(--allow-") {
-		out.Message += wayOut(out.Message, e.program)
+	if !strings.Contains(out.Message, "(--allow-") && !strings.Contains(out.Message, ownRuns) {
+		first, rest, more := strings.Cut(out.Message, "\n")
+		if out.Message = first + wayOut(out.Message, e.program); more {
+			out.Message += "\n" + rest
+		}
 	}
 	if runRefused.MatchString(out.Message) {
 		out.Message += "; " + ownRuns

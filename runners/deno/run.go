@@ -36,6 +36,10 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			return nil, err
 		}
 		o := end.outcome()
+		if main := j.typedName(o); main != "" && j.unloadable(ctx, end) {
+			j.main, j.script = main, main
+			continue
+		}
 		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
 			j.program = named
 			continue
@@ -58,6 +62,18 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		}
 		return o, nil
 	}
+}
+
+// typedName returns a name under which Deno compiles JavaScript that cannot be read
+// and looks like TypeScript, else "".
+func (j *job) typedName(o *runners.Outcome) string {
+	if o.Status != runners.Failed || o.Error == nil || o.Error.Type != "SyntaxError" || typed(j.main) || !looksTyped(j.req.Code) {
+		return ""
+	}
+	if name := withTypes(j.main); checkNames(j.req.Files, name) == nil {
+		return name
+	}
+	return ""
 }
 
 // install fetches the runtime and the packages. The error is a

@@ -34,6 +34,7 @@ const (
 	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
 	noMock   = "fetch is Deno's own here, which msw and nock do not replace: assign to globalThis.fetch"
 	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
+	notPage  = `this is an HTML page, and there is no browser: send its script alone, or write the page to a file`
 	accessor = `Deno knows "accessor" only beside a decorator: write a getter and a setter`
 	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
@@ -43,6 +44,9 @@ var runRefused = regexp.MustCompile(`the permissions of this server do not inclu
 
 // notFunction matches messages about what a module does not have.
 var notFunction = regexp.MustCompile(`is not a function$|^Cannot read properties of undefined`)
+
+// page matches the beginning of an HTML page.
+var page = regexp.MustCompile(`^(?i)\s*<(!doctype html|html[\s>])`)
 
 // accessors matches fields that have a getter and a setter of their own.
 var accessors = regexp.MustCompile(`\baccessor[ \t]+[\w$#]`)
@@ -69,7 +73,8 @@ var ways = []way{
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
 	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},
-	{regexp.MustCompile(`^Bun is not defined$`), "this is Deno, with the modules of Node"},
+	{regexp.MustCompile(`^Unsupported scheme "bun" for module "bun:test"`), tests},
+	{regexp.MustCompile(`^Bun is not defined$|^(Import "bun" not|Cannot find module 'bun')|^Unsupported scheme "bun"`), "this is Deno, with the modules of Node (node:test, node:sqlite)"},
 	{regexp.MustCompile(`^` + unresolved + `$`), "the program waits for what does not happen, such as a line that stdin does not have"},
 }
 
@@ -81,8 +86,10 @@ func wayOut(message string, p *jsparse.Program) string {
 		}
 	}
 	switch {
-	case imports(p, "vitest", "bun:test"):
+	case imports(p, "vitest"):
 		return "; " + tests
+	case page.MatchString(p.Source):
+		return "; " + notPage
 	case imports(p, "typescript") && notFunction.MatchString(message):
 		return "; " + oldTypes
 	case strings.HasPrefix(message, "Unexpected identifier '") && !p.Decorated && accessors.MatchString(p.Source):

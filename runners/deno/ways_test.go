@@ -33,9 +33,14 @@ func TestWayOut(t *testing.T) {
 func TestWays(t *testing.T) {
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
-		`require("child_process").execSync("ls")`:                      "--allow-run; the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
-		`await new Deno.Command("ls").output()`:                        "(--allow-run); the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
-		`require("child_process").spawn("ls")`:                         "(--allow-run); the sandbox has processes",
+		`require("child_process").execSync("ls")`: "--allow-run; the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
+		`await new Deno.Command("ls").output()`:   "(--allow-run); the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
+		`require("child_process").spawn("ls")`:    "spawn ls EACCES; " + notRun + "; " + ownRuns,
+		`const e = require("child_process").spawnSync("ls").error; console.log(e.code, e.message); throw e`: "spawnSync ls EACCES; " + notRun,
+		`import { exec } from "node:child_process"; exec("ls", (e) => { throw Error(e.code) })`:             "EACCES",
+		`import { expect } from "bun:test"`:                            "node:test",
+		`import { $ } from "bun"`:                                      "with the modules of Node (node:test, node:sqlite)",
+		"<!DOCTYPE html>\n<p>x</p>":                                    "send its script alone",
 		`new Deno.Command("ls").spawn()`:                               "(--allow-run); the sandbox has processes",
 		`await require("dns/promises").lookup("host.invalid")`:         "--allow-net",
 		`Deno.listen({ transport: "unix", path: "s" })`:                notUnix,

@@ -106,7 +106,7 @@ func Fetched(spec string) bool {
 			return false
 		}
 	}
-	return spec != "." && spec != ".." && !isBuiltin(spec)
+	return spec != "." && spec != ".." && spec != "bun" && !isBuiltin(spec) // npm's bun is the program
 }
 
 // isBuiltin reports whether a bare specifier is one of Node's modules.

@@ -13,6 +13,7 @@ type analysis struct {
 	begin bool // a semicolon ended the last statement
 	meta  bool // import.meta.main is used
 	esm   bool // it can only be a module: it imports, exports or awaits
+	loop  bool // it awaits in for await, by which Deno does not tell a module
 
 	called string // the string after import( or require(
 	caller string // import or require

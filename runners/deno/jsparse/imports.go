@@ -2,6 +2,7 @@ package jsparse
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,20 +65,36 @@ func (a *analysis) imports(t token) {
 	a.plain = static && a.session == nil && strings.HasSuffix(spec, ".json")
 }
 
-// stdin has fs.readFileSync("/dev/stdin") and fs.createReadStream("/dev/stdin") read
-// descriptor 0: Deno opens no device for a confined program. T follows the name.
-func (a *analysis) stdin(t token) {
-	if a.prev.kind != text || a.s.src[a.prev.start+1:a.prev.end-1] != "/dev/stdin" || !strings.Contains(a.s.src, "readFile") && !strings.Contains(a.s.src, "createReadStream") {
+// devices are the descriptors of the standard streams by their names.
+var devices = map[string]string{"/dev/stdin": "0", "/dev/stdout": "1", "/dev/stderr": "2"}
+
+var (
+	whole    = regexp.MustCompile(`(?:read|write|append)File(?:Sync)?\b`)
+	streamed = regexp.MustCompile(`create(?:Read|Write)Stream\([^()\n]*$`)
+)
+
+// device has fs.readFileSync("/dev/stdin"), fs.createWriteStream("/dev/stdout") and
+// their like use the descriptor: Deno opens no device for a confined program. T
+// follows the name.
+func (a *analysis) device(t token) {
+	if a.prev.kind != text {
+		return
+	}
+	number, ok := devices[a.s.src[a.prev.start+1:a.prev.end-1]]
+	if !ok {
 		return
 	}
 	to := ""
-	if caller := a.s.word(a.prev3); !a.s.is(a.prev2, '(') || strings.HasPrefix(caller, "readFile") {
-		to = "0           "
-	} else if caller == "createReadStream" && a.s.is(t, ')') {
-		to = `"",{fd:0}   `
+	if before := a.s.src[max(a.prev.start-200, 0):a.prev.start]; streamed.MatchString(before) {
+		if a.s.is(t, ')') {
+			to = `"",{fd:` + number + `,autoClose:false}` // the program's own goes on
+		}
+	} else if caller := a.s.word(a.prev3); whole.MatchString(caller) || !a.s.is(a.prev2, '(') && whole.MatchString(a.s.src) {
+		to = number
 	}
 	if to != "" {
-		a.p.edits = append(a.p.edits, edit{offset: a.prev.start, cut: a.prev.end - a.prev.start, text: to, form: true})
+		size := a.prev.end - a.prev.start
+		a.p.edits = append(a.p.edits, edit{offset: a.prev.start, cut: size, text: fmt.Sprintf("%-*s", size, to), form: true})
 	}
 }
 
@@ -107,6 +124,7 @@ func (a *analysis) module(t token) {
 		a.esm = a.esm || !a.s.is(t, '=')
 	case "await":
 		a.esm = a.esm || before.depth == 0
+		a.loop = a.loop || before.depth == 0 && a.s.word(a.prev2) == "for"
 	}
 }
 

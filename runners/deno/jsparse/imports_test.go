@@ -195,8 +195,11 @@ func TestAsWritten(t *testing.T) {
 		"switch (a) { default: f(function () { return }) }":    "export{};switch (a) { default: f(function () { return }) }",
 		"if (a) { function f() { return } }":                   "export{};if (a) { function f() { return } }",
 		`let a = fs.readFileSync("/dev/stdin")`:                `export{};let a = fs.readFileSync(0           )`,
-		`let a = fs.createReadStream('/dev/stdin')`:            `export{};let a = fs.createReadStream("",{fd:0}   )`,
+		`let a = fs.createReadStream('/dev/stdin')`:            `export{};let a = fs.createReadStream("",{fd:0,autoClose:false})`,
 		`let f = ok ? "/dev/stdin" : "x", b = readFileSync(f)`: `export{};let f = ok ? 0            : "x", b = readFileSync(f)`,
+		`let w = fs.createWriteStream(x || "/dev/stdout")`:     `export{};let w = fs.createWriteStream(x || "",{fd:1,autoClose:false})`,
+		`let e = (fs.writeFileSync("/dev/stderr", "x"), 1)`:    `export{};let e = (fs.writeFileSync(2            , "x"), 1)`,
+		"for await (const a of b) { c }":                       "export{};for await (const a of b) { c }",
 		`let a = Deno.openSync("/dev/stdin"), readFile`:        `export{};let a = Deno.openSync("/dev/stdin"), readFile`,
 	} {
 		if got := main(source).Edited(); got != want {

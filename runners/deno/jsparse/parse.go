@@ -85,7 +85,7 @@ func parse(source string, o Options, tags bool) *Program {
 // take follows the next token.
 func (a *analysis) take(t token) {
 	a.imports(t)
-	a.stdin(t)
+	a.device(t)
 	a.names(t)
 	a.module(t)
 	a.decorators(t)
