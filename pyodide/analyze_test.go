@@ -67,6 +67,8 @@ func TestAnalyze(t *testing.T) {
 		{what: "names pip", code: "import os\nprint('pip install a')\nos.system('echo pip install b')\n'''\n!pip install c\n'''\nraise ImportError('pip install d')"},
 		{what: "a notebook", code: "!pip install -q a 'b>=2' # c\n%pip install d\nimport a\nif a:\n  !{sys.executable} -m pip install e\n%matplotlib inline\nx = '''\n!pip install no\n'''\npip install f", want: "a", installs: "a b>=2 d e f"},
 		{what: "a fence", code: "\n```python\nimport a\n```\n", want: "a"},
+		{what: "fences in prose", code: "First:\n```python\nimport a\n```\nthen this:\n```py\nimport b\n```\nIt prints\n```\nimport c\n```\nand so on", want: "a b"},
+		{what: "prompts", code: "Python 3.13 on linux\n>>> import a\n>>> def f():\n...     import b\n...\n>>> 1\nimport c\n>>> f()\nIn", want: "a b?"},
 		{what: "runs modules", code: "import subprocess, sys, os\nsubprocess.run([sys.executable, '-m', 'pytest', '-m', 'slow'])\nos.system('python3 -m black .')\nsubprocess.run(['git', 'commit', '-m', 'message'])\nsubprocess.run(['python', '-m', 'json.tool'])\nsubprocess.check_output('mypy --strict x.py', shell=True)\nsubprocess.run(['ls', 'pylint'])", want: "black? mypy? pytest?"},
 		{what: "only tests", code: "def add(a, b): return a + b\ndef test_add():\n  assert add(1, 2) == 3", want: "pytest?"},
 		{what: "tests and more", code: "def test_add(): assert 1\ntest_add()"},

@@ -4,11 +4,15 @@ Only a text that is not Python is looked at: so no line of a string is taken for
 a command.
 """
 
+import ast
 import re
 
 from _coderunner_pip import requirements, split
 
 _FENCE = re.compile(r"```+[ \t]*[\w+.-]*[ \t]*")
+_PYTHON = ("python", "py", "python3", "ipython", "pycon")
+_PROMPT = re.compile(r"(?:>>>|In \[\d*\]:)(?: |$)")
+_MORE = re.compile(r"(?:\.\.\.|[ ]+\.\.\.:)(?: |$)")
 _PART = re.compile(r"""(\"{3}|'{3}|["'])|#[^\n]*|([([{])|([)\]}])|\\\n|(\n)""")
 _ENDS = {
     '"': re.compile(r'(?:\\.|[^\\\n])*?"', re.S),
@@ -51,7 +55,7 @@ def clean(text, name=""):
     """Returns the text as Python, with as many lines, and the requirements that
     it installs, or None if there is nothing of a notebook in it. Raises
     SyntaxError for what is not offered here."""
-    text, found = _unfenced(text)
+    text, found = _bare(text)
     out, reqs, at = [], [], 0
     while at < len(text):
         line = text[at : _line_end(text, at)]
@@ -127,17 +131,60 @@ def _refusal(text, at, name, sign, word):
     return SyntaxError(f"{sign}{word} is not available: {instead}", (name, number, 1, line))
 
 
-def _unfenced(text):
-    """Without a Markdown fence around all of it, or the prose around the only one."""
+def _bare(text):
+    """The code of a text that has it between Markdown fences or after prompts, with
+    as many lines, and whether it is such a text."""
     lines = text.split("\n")
     full = [i for i, line in enumerate(lines) if line.strip()]
     fences = [i for i in full if _FENCE.fullmatch(lines[i].strip())]
-    if len(fences) < 2 or lines[fences[-1]].strip(" `\t"):
+    prompt = next((i for i in full if _PROMPT.match(lines[i])), None)
+    if prompt is not None and not fences and not any(map(_is_code, lines[:prompt])):
+        return "\n".join(_unprompted(lines)), True
+    if len(fences) < 2 or _label(lines[fences[-1]]) or any(map(_is_code, lines[: fences[0]])):
         return text, False
     first, last = fences[0], fences[-1]
-    if (first, last) != (full[0], full[-1]) and (fences[1] != last or any(map(_is_code, lines[:first]))):
-        return text, False
-    return "\n".join(line if first < i < last else "" for i, line in enumerate(lines)), True
+    blocks = list(zip(fences[::2], fences[1::2]))
+    if _tree("\n".join(lines[first + 1 : last])):
+        blocks = [(first, last)]  # what fences there are inside are in its strings
+    elif len(fences) % 2 or any(_label(lines[end]) for _, end in blocks):
+        if (first, last) != (full[0], full[-1]):
+            return text, False
+        blocks = [(first, last)]
+    kept = set()
+    for begin, end in [b for b in blocks if _label(lines[b[0]]) in _PYTHON] or blocks:
+        kept.update(range(begin + 1, end))
+    return "\n".join(line if i in kept else "" for i, line in enumerate(lines)), True
+
+
+def _label(fence):
+    return fence.strip(" `\t").lower()
+
+
+def _unprompted(lines):
+    """The statements of a dialogue, without its output. Values are shown."""
+    out, last = [], None
+    for line in lines:
+        following = _PROMPT.match(line)
+        if more := following or bool(out and out[-1]) and _MORE.match(line):
+            line = line[more.end() :]
+            if following and last is not None:
+                out[last] = _shown(out[last])
+            last = len(out) if following else None
+        out.append((line or " ") if more else "")
+    return out
+
+
+def _shown(line):
+    """The line, which shows its value if it is an expression."""
+    tree = _tree(line)
+    return f'__import__("_coderunner_display").show_value(({line}))' if tree and isinstance(tree.body[0], ast.Expr) and len(tree.body) == 1 else line
+
+
+def _tree(text):
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _is_code(line):

@@ -50,15 +50,18 @@ func TestPip(t *testing.T) {
 func TestNotebook(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
 	for code, want := range map[string]string{
-		"%matplotlib inline\n%load_ext autoreload\n1 + 1":                   "2",
-		"%%time\nx = 2\n%time y = x + 1\nx * y":                             "6",
-		"```python\nx = 1\nx + 1\n```":                                      "2",
-		"\n\n```\nimport inspect\ninspect.currentframe().f_lineno\n```\n\n": "5",
-		"Here is it:\n\n```py\nx = 1\nx + 1\n```\n\nIt adds `1`.\n":         "2",
-		"```\nx = '''\n```\n'''\nlen(x)\n```\n":                             "5",
-		"x = '''\n!pip install six\n```\n%cd /\n'''\nlen(x.split())":        "6",
-		"x = (7\n% 4\n)\nx":                                                 "3",
-		"x = 7 \\\n% 4\nx":                                                  "3",
+		"%matplotlib inline\n%load_ext autoreload\n1 + 1":                                                    "2",
+		"%%time\nx = 2\n%time y = x + 1\nx * y":                                                              "6",
+		"```python\nx = 1\nx + 1\n```":                                                                       "2",
+		"\n\n```\nimport inspect\ninspect.currentframe().f_lineno\n```\n\n":                                  "5",
+		"Here is it:\n\n```py\nx = 1\nx + 1\n```\n\nIt adds `1`.\n":                                          "2",
+		"First:\n```python\nx = 1\n```\nThen:\n```python\nx + 2\n```\nThis prints:\n```\n4\n```\n":           "3",
+		"Python 3.13 on linux\n>>> x = 1\n>>> x\n1\n>>> def f(x):\n...     return x + 1\n...\n>>> f(x)\n5\n": "2",
+		"In [1]: def f():\n   ...:     return 7\n   ...:\n\nIn [2]: f()\nOut[2]: 8\n":                        "7",
+		"```\nx = '''\n```\n'''\nlen(x)\n```\n":                                                              "5",
+		"x = '''\n!pip install six\n```\n%cd /\n'''\nlen(x.split())":                                         "6",
+		"x = (7\n% 4\n)\nx": "3",
+		"x = 7 \\\n% 4\nx":  "3",
 	} {
 		value(t, run(t, r, code), want)
 	}
@@ -77,6 +80,7 @@ func TestNotebook(t *testing.T) {
 		"def f(x):\n  found = !echo $x; echo b\n  return found\nprint(f('a'))":            `\A\['a', 'b'\]\n\z`,
 		"%%bash\nfor i in 1 2; do echo $i; done\n# %%\nprint(3)":                          `\A1\n2\n3\n\z`,
 		"%mkdir -p d/e\n!python -c 'print(4)'\n!false\nimport os\nprint(os.listdir('d'))": `\A4\n\['e'\]\n\z`,
+		">>> 'a' + 'b'\n'ab'\n>>> print(2)\n2\n>>> x = 3":                                 `\A'ab'\n2\n\z`,
 		"len?": `\AHelp on built-in function len`,
 	} {
 		o := run(t, r, code)
