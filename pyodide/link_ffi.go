@@ -25,7 +25,7 @@ func (in *linking) foreign() (*libffi.FFI, error) {
 	}
 	in.ffi = libffi.New(libffi.Config{
 		Mem: in.mem, Stack: stack,
-		TypeAt: l.TypeAt,
+		TypeAt: l.TypeAt, Named: l.Named,
 		Caller: func(ctx context.Context, t wasmbin.FuncType) (api.Function, error) {
 			f, err := l.Caller(ctx, t)
 			in.calls = append(in.calls, f) // until nested returns

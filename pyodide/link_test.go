@@ -68,6 +68,13 @@ list(a)`, "[1, 2, 3, 5, 7, 9]"},
 b = ctypes.create_string_buffer(64); libc = ctypes.CDLL(None)
 libc.snprintf.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p]
 libc.snprintf(b, 64, b'%d-%s-%.2f', ctypes.c_int(7), b'xy', ctypes.c_double(1.5)), b.value`, "(9, b'7-xy-1.50')"},
+		{"variadic, not said to be", `
+b = ctypes.create_string_buffer(64); libc = ctypes.CDLL("libc.so.6")
+n = libc.snprintf(b, 64, b'%d-%s-%.2f', 7, b'xy', ctypes.c_double(1.5)), b.value
+libc.sprintf.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
+n, libc.sprintf(b, b'%d', -3), b.value, libc.sprintf(b, b'x', 0)`, "((9, b'7-xy-1.50'), 2, b'-3', 1)"},
+		{"a long result, not declared", "ctypes.CDLL(None).time(None) > 1 << 30", "True"},
+		{"libm", "s = ctypes.CDLL('libm.so.6').sqrt; s.restype = ctypes.c_double; s.argtypes = [ctypes.c_double]; s(6.25)", "2.5"},
 		{"struct", `
 class D(ctypes.Structure): _fields_ = [('quot', ctypes.c_int), ('rem', ctypes.c_int)]
 div = ctypes.CDLL(None).div; div.restype = D

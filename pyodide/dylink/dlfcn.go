@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 
 	"coderunner/pyodide/hostfn"
 )
@@ -21,6 +22,10 @@ const (
 	rtldGlobal = 256
 )
 
+// systemLibrary matches the names that a system's own libraries have elsewhere, which
+// are in the main module.
+var systemLibrary = regexp.MustCompile(`^(?:(?:/usr)?/lib(?:64)?/(?:x86_64-linux-gnu/)?)?lib(?:c|m|dl|rt|pthread|System(?:\.B)?)\.(?:so(?:\.\d+)?|dylib)$`)
+
 // maxHandles bounds the handles that are remembered.
 const maxHandles = 1 << 14
 
@@ -34,7 +39,7 @@ func (l *Linker) Dlopen(ctx context.Context, handle uint32) error {
 	if !ok || !ok2 || long {
 		return fmt.Errorf("could not load dynamic lib: a bad name")
 	}
-	if path.Clean(name) == "__main__" {
+	if path.Clean(name) == "__main__" || systemLibrary.MatchString(name) {
 		return l.remember(handle, nil)
 	}
 	d, err := l.open(ctx, name, flags&rtldGlobal != 0)

@@ -47,6 +47,30 @@ func (l *Linker) TypeAt(slot uint32) (wasmbin.FuncType, bool) {
 	return l.c.Main.typeAt(slot)
 }
 
+// variadic are functions of libc that take any arguments after those that have names,
+// and how many have.
+var variadic = []struct {
+	name  string
+	named int
+}{
+	{"printf", 1}, {"fprintf", 2}, {"sprintf", 2}, {"snprintf", 3}, {"dprintf", 2},
+	{"scanf", 1}, {"sscanf", 2}, {"fscanf", 2}, {"wprintf", 1}, {"swprintf", 3}, {"swscanf", 2},
+	{"open", 2}, {"fcntl", 2}, {"ioctl", 2}, {"syslog", 2}, {"execl", 2}, {"PyUnicode_FromFormat", 1}, {"PyErr_Format", 2},
+}
+
+// Named returns how many arguments of the function in a slot have names, if any may
+// follow them.
+func (l *Linker) Named(slot uint32) (int, bool) {
+	for _, f := range variadic {
+		if def, ok := l.c.Main.symbols[f.name]; ok && def.kind == wasmbin.KindFunc {
+			if at, ok := l.main.slot(def.fn); ok && at == slot {
+				return f.named, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // Generate instantiates a generated module that imports from the main module,
 // as "main".
 func (l *Linker) Generate(ctx context.Context, wasm []byte) (api.Module, error) {

@@ -17,6 +17,9 @@ type Config struct {
 
 	// TypeAt returns the type of the function in a table slot, if there is one.
 	TypeAt func(slot uint32) (wasmbin.FuncType, bool)
+	// Named returns how many arguments of the function in a slot have names, if it
+	// is known to take others after them.
+	Named func(slot uint32) (int, bool)
 	// Caller returns a function that takes the arguments of a function type and
 	// a slot, and calls what is there. It is entered once.
 	Caller func(context.Context, wasmbin.FuncType) (api.Function, error)

@@ -132,8 +132,9 @@ func TestOtherTypes(t *testing.T) {
 	}{
 		{w.cif(0, void), ""},
 		{w.cif(1, f, i), ""},
+		{w.cif(1, i, j), ""},
 		{w.cif(3, i, i, i, i), ""},
-		{w.cif(1, i, j), "argument 1: i64 given, i32 wanted"},
+		{w.cif(2, i, i, j), "argument 2: i64 given, f64 wanted"},
 		{w.cif(1, w.ffiType(typeComplex, 16, 8), i), "complex"},
 		{w.cif(1, i, w.ffiType(99, 4, 4)), "unknown type 99"},
 	} {

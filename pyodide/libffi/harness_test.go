@@ -58,6 +58,7 @@ func newWorld(t *testing.T) *world {
 	w.FFI = New(Config{
 		Mem: hostfn.NewMem(w.main.Memory()), Stack: w.main.ExportedGlobal("__stack_pointer").(api.MutableGlobal),
 		TypeAt: func(s uint32) (wasmbin.FuncType, bool) { ft, ok := w.types[s]; return ft, ok },
+		Named:  func(uint32) (int, bool) { return 0, false },
 		Caller: w.caller, Generate: w.generate,
 		TakeSlot: func(context.Context) (uint32, error) { w.next++; return w.next - 1, nil },
 		FreeSlot: func(_ context.Context, s uint32) error { delete(w.types, s); w.freed = append(w.freed, s); return nil },

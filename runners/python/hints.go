@@ -71,6 +71,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noUpload
 	case e.Type == "ModuleNotFoundError":
 		return j.moduleHint(e.Message)
+	case strings.HasPrefix(e.Message, "cannot import name 'InterpreterPoolExecutor'"):
+		return noInterpreters
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
 		return noThreads
 	case e.Type == "ValueError" && strings.HasPrefix(e.Message, "cannot find context for"):
