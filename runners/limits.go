@@ -1,6 +1,9 @@
 package runners
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Limits bound one run. Zero values mean the defaults.
 type Limits struct {
@@ -38,4 +41,18 @@ func (l Limits) WithDefaults() Limits {
 		l.Output = DefaultOutput
 	}
 	return l
+}
+
+// Exceeded returns the error of a program that was ended with a status, which is
+// TimedOut, OutOfMemory, OutputLimit or Cancelled.
+func (l Limits) Exceeded(s Status) *Error {
+	switch s {
+	case TimedOut:
+		return &Error{Type: "Timeout", Message: fmt.Sprintf("the program ran longer than its limit of %v", l.Timeout)}
+	case OutOfMemory:
+		return &Error{Type: "OutOfMemory", Message: fmt.Sprintf("the program needed more than its limit of %d MiB of memory", l.Memory>>20)}
+	case OutputLimit:
+		return &Error{Type: "OutputLimit", Message: fmt.Sprintf("the program printed more than %d bytes", l.Output*FloodFactor)}
+	}
+	return &Error{Type: "Cancelled", Message: "the run was cancelled"}
 }

@@ -55,7 +55,7 @@ type Outcome struct {
 // CancelledOutcome returns the outcome of a run whose program was cancelled before it
 // started.
 func CancelledOutcome() *Outcome {
-	return &Outcome{Status: Cancelled, ExitCode: 128 + 9, Packages: []Package{}, Error: &Error{Type: "Cancelled", Message: "the run was cancelled"}}
+	return &Outcome{Status: Cancelled, ExitCode: 128 + 9, Packages: []Package{}, Error: Limits{}.Exceeded(Cancelled)}
 }
 
 // Printed sets what the program printed.

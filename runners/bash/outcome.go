@@ -18,22 +18,20 @@ const killedCode = 128 + int(kernel.SIGKILL)
 func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: status.Code(), Packages: append([]runners.Package{}, j.Packages...), Continued: j.continued}
 	o.Printed(j.stdout, j.stderr)
-	end := func(s runners.Status, kind, format string, a ...any) {
-		o.Status, o.ExitCode, o.Error = s, killedCode, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
-	}
-	limits := j.req.Limits
+	end := func(s runners.Status, e *runners.Error) { o.Status, o.ExitCode, o.Error = s, killedCode, e }
+	exceeded := func(s runners.Status) { end(s, j.req.Limits.Exceeded(s)) }
 	var output *memfs.OutputError
 	switch {
 	case errors.As(failure, &output):
-		end(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", limits.Output*runners.FloodFactor)
+		exceeded(runners.OutputLimit)
 	case errors.Is(failure, kernel.ErrMemory):
-		end(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", limits.Memory>>20)
+		exceeded(runners.OutOfMemory)
 	case failure != nil:
-		end(runners.Crashed, "Crash", "the shell failed: %v", firstLine(failure))
+		end(runners.Crashed, &runners.Error{Type: "Crash", Message: "the shell failed: " + firstLine(failure)})
 	case errors.Is(context.Cause(ctx), errTime):
-		end(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", limits.Timeout)
+		exceeded(runners.TimedOut)
 	case ctx.Err() != nil:
-		end(runners.Cancelled, "Cancelled", "the run was cancelled")
+		exceeded(runners.Cancelled)
 	case status.Signal() != 0:
 		o.Status, o.Error = runners.Failed, &runners.Error{Type: "Signal", Message: fmt.Sprintf("the shell was ended by signal %d", status.Signal())}
 	case o.ExitCode != 0:

@@ -69,7 +69,7 @@ func (e *ending) outcome() *runners.Outcome {
 	}
 	switch {
 	case e.stopped != "":
-		e.killed(fail)
+		e.killed(o, fail)
 	case e.signal != 0:
 		o.Stderr = e.died(o.Stderr, fail)
 	case e.report.broken != nil:
@@ -88,12 +88,13 @@ func (e *ending) outcome() *runners.Outcome {
 type fails func(s runners.Status, kind, format string, a ...any)
 
 // killed explains why we killed the process.
-func (e *ending) killed(fail fails) {
+func (e *ending) killed(o *runners.Outcome, fail fails) {
+	exceeded := func(s runners.Status) { o.Status, o.Error = s, e.limits.Exceeded(s) }
 	switch e.stopped {
 	case process.StopTime:
-		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
+		exceeded(runners.TimedOut)
 	case process.StopOutput:
-		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
+		exceeded(runners.OutputLimit)
 	case process.StopDisk, process.StopSpace:
 		kind, text := e.stopped.Limit()
 		fail(runners.OutputLimit, kind, "%s", text)
@@ -101,9 +102,9 @@ func (e *ending) killed(fail fails) {
 		kind, text := e.stopped.Limit()
 		fail(runners.Failed, kind, "%s", text)
 	case process.StopMemory:
-		e.noMemory(fail)
+		exceeded(runners.OutOfMemory)
 	case process.StopContext:
-		fail(runners.Cancelled, "Cancelled", "the run was cancelled")
+		exceeded(runners.Cancelled)
 	default:
 		fail(runners.Failed, "Stopped", "the program was ended (%s)", e.stopped)
 	}
@@ -136,7 +137,7 @@ func (e *ending) noMemory(fail fails) {
 		fail(runners.OutOfMemory, "OutOfMemory", "the program had no memory for another Worker: it can have %d at a time; this limit is fixed", process.MaxWorkers)
 		return
 	}
-	fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
+	fail(runners.OutOfMemory, "OutOfMemory", "%s", e.limits.Exceeded(runners.OutOfMemory).Message)
 }
 
 // died explains a signal, and returns stderr without the runtime's fatal message.

@@ -40,6 +40,7 @@ func (e *ending) outcome() *runners.Outcome {
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
 	}
+	exceeded := func(s runners.Status) { o.Status, o.Error = s, e.limits.Exceeded(s) }
 	noMemory := e.filled && e.code != 0
 	for _, words := range exhausted {
 		if noMemory && strings.Contains(o.Stderr, words) {
@@ -55,9 +56,9 @@ func (e *ending) outcome() *runners.Outcome {
 			o.Status = runners.Failed
 		}
 	case process.StopTime:
-		fail(runners.TimedOut, "Timeout", "the program ran longer than its limit of %v", e.limits.Timeout)
+		exceeded(runners.TimedOut)
 	case process.StopOutput:
-		fail(runners.OutputLimit, "OutputLimit", "the program printed more than %d bytes", e.limits.Output*runners.FloodFactor)
+		exceeded(runners.OutputLimit)
 	case process.StopDisk, process.StopSpace:
 		kind, text := e.stopped.Limit()
 		fail(runners.OutputLimit, kind, "%s", text)
@@ -65,7 +66,7 @@ func (e *ending) outcome() *runners.Outcome {
 		kind, text := e.stopped.Limit()
 		fail(runners.Failed, kind, "%s", text)
 	case process.StopMemory:
-		fail(runners.OutOfMemory, "OutOfMemory", "the program needed more than its limit of %d MiB of memory", e.limits.Memory>>20)
+		exceeded(runners.OutOfMemory)
 	case process.StopContext:
 		return runners.CancelledOutcome()
 	default:

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -40,7 +39,7 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		switch {
 		case res.Exception != nil && res.Exception.NoMemory && res.MemoryCapHit:
 			o.Status = runners.OutOfMemory
-			o.Error.Message = memoryMessage(o.Error.Message, limits.Memory)
+			o.Error.Message = strings.TrimPrefix(o.Error.Message+"; ", "; ") + limits.Exceeded(runners.OutOfMemory).Message
 		case o.Error != nil || res.ExitCode != 0:
 			o.Status = runners.Failed
 			if o.Error != nil && o.Error.Type == "OSError" && strings.Contains(o.Error.Message, noSpace) {
@@ -51,14 +50,14 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
-		o.end(runners.TimedOut, "Timeout", timeoutMessage(limits.Timeout))
+		o.exceeded(runners.TimedOut, limits)
 		if serves.MatchString(cmp.Or(o.Error.Traceback, j.req.Code)) {
 			o.Error.Message += "\n" + noServer
 		}
 	case pyodide.Flooded:
-		o.end(runners.OutputLimit, "OutputLimit", fmt.Sprintf("the program printed more than %d bytes", limits.Output*runners.FloodFactor))
+		o.exceeded(runners.OutputLimit, limits)
 	case pyodide.Cancelled:
-		o.end(runners.Cancelled, "Cancelled", "the run was cancelled")
+		o.exceeded(runners.Cancelled, limits)
 	default:
 		j.died(o, res)
 	}
@@ -86,11 +85,17 @@ func (o ending) end(status runners.Status, kind, message string) {
 	o.Status, o.ExitCode, o.Result, o.Error = status, killedCode, nil, e
 }
 
+// exceeded is end for what ends programs in all languages.
+func (o ending) exceeded(status runners.Status, limits runners.Limits) {
+	e := limits.Exceeded(status)
+	o.end(status, e.Type, e.Message)
+}
+
 // died sets the outcome of an interpreter that died.
 func (j *job) died(o ending, res *pyodide.Result) {
 	switch {
 	case res.MemoryCapHit:
-		o.end(runners.OutOfMemory, "OutOfMemory", memoryMessage("", j.req.Limits.Memory))
+		o.exceeded(runners.OutOfMemory, j.req.Limits)
 	case res.Trap == pyodide.StackOverflow:
 		o.end(runners.Failed, "StackOverflow", "the program overflowed the interpreter's stack: something is nested too deeply")
 		o.ExitCode = overflowCode
@@ -106,14 +111,10 @@ func (j *job) died(o ending, res *pyodide.Result) {
 	}
 }
 
-func timeoutMessage(limit time.Duration) string {
-	return fmt.Sprintf("the program ran longer than its limit of %v", limit)
-}
-
 // timedOut returns the outcome of a program whose parsing exceeds its time limit.
 func (j *job) timedOut() *runners.Outcome {
 	o := j.printed(runners.TimedOut, killedCode)
-	o.end(runners.TimedOut, "Timeout", timeoutMessage(j.req.Limits.Timeout))
+	o.exceeded(runners.TimedOut, j.req.Limits)
 	return o.Outcome
 }
 
@@ -125,17 +126,10 @@ func (j *job) unparsable(e *pyodide.Exception) *runners.Outcome {
 	return o.Outcome
 }
 
-func memoryMessage(message string, limit int64) string {
-	if message != "" {
-		message += "; "
-	}
-	return fmt.Sprintf("%sthe program needed more than its limit of %d MiB of memory", message, limit>>20)
-}
-
 // cancelled returns the outcome of a run that its caller cancelled.
 func (j *job) cancelled() *runners.Outcome {
 	o := j.printed(runners.Cancelled, killedCode)
-	o.end(runners.Cancelled, "Cancelled", "the run was cancelled")
+	o.exceeded(runners.Cancelled, j.req.Limits)
 	return o.Outcome
 }
 

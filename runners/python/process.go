@@ -21,6 +21,7 @@ import (
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/netstack"
+	"coderunner/runners"
 )
 
 // executable is sys.executable.
@@ -280,7 +281,7 @@ func (c *processes) ended(p *kernel.Process, res *pyodide.Result, say func(strin
 	case res.Ended == pyodide.Flooded:
 		p.Kernel().Fail(res.Cause)
 	case res.MemoryCapHit && res.Ended != pyodide.Finished && res.Ended != pyodide.Cancelled:
-		say(memoryMessage("", c.memory))
+		say(runners.Limits{Memory: c.memory}.Exceeded(runners.OutOfMemory).Message)
 		p.Die(kernel.SIGKILL)
 	case res.Trap == pyodide.StackOverflow:
 		say("the interpreter's stack overflowed")
