@@ -6,10 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the processor time that this thread has used.
-func threadTime() time.Duration {
+// threadID returns the number of the calling thread.
+func threadID() int { return unix.Gettid() }
+
+// threadTime returns the processor time that a thread of this process has used. Its
+// clock's number is clock_getcpuclockid(3)'s.
+func threadTime(id int) time.Duration {
 	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+	if err := unix.ClockGettime(int32(^id<<3|6), &ts); err != nil {
 		return 0
 	}
 	return time.Duration(ts.Nano())

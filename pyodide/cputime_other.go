@@ -4,5 +4,7 @@ package pyodide
 
 import "time"
 
+func threadID() int { return 1 }
+
 // threadTime is not supported here.
-func threadTime() time.Duration { return 0 }
+func threadTime(int) time.Duration { return 0 }

@@ -39,7 +39,7 @@ type instance struct {
 	signals  *signals
 	deadline *deadline       // of the run in progress; set before the guest runs
 	running  context.Context // of the run in progress; nil: none
-	begun    time.Duration   // processor time of its thread when it began
+	cpu      stopwatch       // of the run in progress
 	threads  *threads        // of the run in progress; nil: one alone
 	calls    []api.Function  // in progress in the running thread, innermost last
 	location *time.Location  // local time

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"sync"
 	"time"
 
@@ -273,10 +272,10 @@ func (in *Interp) timeIsUp() {
 // timed calls a function of the guest that runs a program and measures the processor time that it
 // takes: the guest stays on one thread.
 func (in *Interp) timed(ctx context.Context, function uint32, request string, maxReport uint32) (*Result, time.Duration, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if in.begun = threadTime(); in.begun > 0 { // it is known on Linux
-		in.proc.MeasureBy(in.cpuTime)
+	known := in.cpu.reset()
+	defer in.cpu.stop()
+	if known { // on Linux
+		in.proc.MeasureBy(in.cpu.time)
 		defer in.proc.MeasureBy(nil)
 	}
 	held := int64(0)
@@ -290,7 +289,7 @@ func (in *Interp) timed(ctx context.Context, function uint32, request string, ma
 		return true
 	}
 	text, err := g.apply(function, request, maxReport)
-	took := in.cpuTime()
+	took := in.cpu.time()
 	if err != nil {
 		return nil, took, err
 	}

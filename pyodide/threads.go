@@ -57,8 +57,6 @@ type threads struct {
 	mutexes map[uint32]*mutex  // of libraries, by address, that are held
 	failed  error              // why all are to end
 
-	turn time.Duration // processor time when the turn began
-	used time.Duration // in turns that are over
 }
 
 // thread is one thread. Its number is its stack's address, 0 for the main one.
@@ -109,7 +107,6 @@ func (in *instance) threading(ctx context.Context) (*threads, error) {
 	s.baton, s.main.Thread = baton.New(slice, s.preempt)
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.unhook = context.AfterFunc(ctx, s.baton.End)
-	s.turn = in.begun
 	in.threads = s
 	in.signals.setFirst(func() { s.baton.First(s.main.Thread) })
 	return s, nil
@@ -155,14 +152,12 @@ func (s *threads) save() {
 	copy(t.values[:], values)
 	t.calls, t.depth = s.in.calls, s.in.linking.depth
 	s.charge(s.running)
-	s.used += threadTime() - s.turn
-	runtime.UnlockOSThread()
+	s.in.cpu.stop()
 }
 
 // enter begins a turn of t, which has the baton, or ends the thread.
 func (s *threads) enter(t *thread, goesOn bool) {
-	runtime.LockOSThread() // to measure processor time
-	s.turn = threadTime()
+	s.in.cpu.start()
 	s.running = t
 	s.in.calls, s.in.linking.depth = t.saved.calls, t.saved.depth
 	if !goesOn {
@@ -230,17 +225,8 @@ func (s *threads) ended(t *thread) {
 		s.in.mem.PutUint32(s.at.Main+rewrite.ThreadOthers, 0)
 		clear(s.mutexes)
 	}
-	s.used += threadTime() - s.turn
-	runtime.UnlockOSThread()
+	s.in.cpu.stop()
 	t.Release()
-}
-
-// cpuTime returns the processor time of the run so far.
-func (in *instance) cpuTime() time.Duration {
-	if s := in.threads; s != nil {
-		return s.used + threadTime() - s.turn
-	}
-	return threadTime() - in.begun
 }
 
 // endThreads ends the threads that are left after a run, and returns how many. If
