@@ -55,7 +55,8 @@ type Options struct {
 	// Lookup finds a built-in program by its name.
 	Lookup func(name string) (Program, bool)
 
-	// Bin is what /bin and /usr/bin show, from [Bin]; nil: what FS has there.
+	// Bin is what /bin and /usr/bin show, from [Bin]; nil: FS is a clone of one
+	// with [MakeDirs].
 	Bin fs.FS
 
 	// Panicked, if not nil, is called with a panic that ended a process, and its stack.
@@ -95,6 +96,7 @@ type Kernel struct {
 	admit    func(string) (func(), error)
 	room     func() int
 	max      int
+	began    time.Time
 
 	mu        sync.Mutex
 	processes map[int]*Process // those that run, and those that nobody has waited for
@@ -105,32 +107,25 @@ type Kernel struct {
 	running   sync.WaitGroup   // the goroutines of processes
 }
 
-// New returns a kernel without processes. It makes /bin and /usr/bin.
+// New returns a kernel without processes. With Options.Bin it makes the directories
+// of [MakeDirs]. Where there is a directory /proc, it shows the processes.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
 		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, max: cmp.Or(o.MaxProcesses, defaultProcesses),
-		processes: map[int]*Process{}, last: FirstPID,
+		began: time.Now(), processes: map[int]*Process{}, last: FirstPID,
 	}
 	if k.lookup == nil {
 		k.lookup = func(string) (Program, bool) { return nil, false }
 	}
-	if o.Bin == nil {
-		return k, nil
-	}
-	return k, MountBin(k.fs, o.Bin)
-}
-
-// MountBin makes /bin and /usr/bin, for kernels whose file systems are clones.
-func MountBin(fsys *memfs.FS, bin fs.FS) error {
-	for _, dir := range []string{"/bin", "/usr/bin"} {
-		if err := fsys.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if err := fsys.MountInto(dir, bin); err != nil {
-			return err
+	if o.Bin != nil {
+		if err := MakeDirs(k.fs, o.Bin); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	if err := k.fs.MountHostDir("/proc", procfs{k}); err != nil && !errors.Is(err, abi.ENOENT) {
+		return nil, err
+	}
+	return k, nil
 }
 
 // Processors returns the number of processors that programs are told of: those that
@@ -172,6 +167,7 @@ func (k *Kernel) addLocked(parent *Process, e Exec) (*Process, error) {
 	p := &Process{
 		k: k, pid: pid, parent: initPID,
 		Path: e.Path, Args: slices.Clone(e.Args), Env: slices.Clone(e.Env), Dir: cmp.Or(e.Dir, "/"), Umask: e.Umask,
+		dir: cmp.Or(e.Dir, "/"), env: slices.Clone(e.Env), began: k.Uptime(),
 		program: e.Program, done: make(chan struct{}), files: map[int]*memfs.File{},
 	}
 	if parent != nil {
@@ -269,12 +265,4 @@ func (k *Kernel) killAll() (killed int) {
 		p.end(SIGKILL)
 	}
 	return len(list)
-}
-
-// CPU returns the processor time that the processes which have ended reported by
-// [Process.AddCPU].
-func (k *Kernel) CPU() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.cpu
 }

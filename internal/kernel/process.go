@@ -52,6 +52,7 @@ type Process struct {
 	program Program // nil: Path is resolved
 	done    chan struct{}
 	waiters memfs.Waiters // woken when a child ends, and when the process does
+	began   time.Duration // uptime
 
 	// Guarded by Kernel.mu.
 	parent         int
@@ -61,6 +62,9 @@ type Process struct {
 	status         Status
 	next           *Exec // what replaces the program
 	cpu, childCPU  time.Duration
+	measure        func() Usage // of the program; nil: unknown
+	dir            string       // that the program began in
+	env            []string     // that it began with
 
 	mu      sync.Mutex
 	files   map[int]*memfs.File
@@ -105,20 +109,6 @@ func (p *Process) Command() (path string, args []string) {
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
 	return p.Path, p.Args
-}
-
-// AddCPU adds to the processor time that the process has used.
-func (p *Process) AddCPU(d time.Duration) {
-	p.k.mu.Lock()
-	defer p.k.mu.Unlock()
-	p.cpu += d
-}
-
-// ChildCPU returns the processor time of the children that were waited for.
-func (p *Process) ChildCPU() time.Duration {
-	p.k.mu.Lock()
-	defer p.k.mu.Unlock()
-	return p.childCPU
 }
 
 // Start starts a child. Its error wraps an [abi.Errno].
@@ -200,6 +190,7 @@ func (p *Process) run(ctx context.Context) {
 		}
 		p.k.mu.Lock()
 		p.program, p.Path, p.Args, p.Env, p.Dir, p.Umask = next.Program, next.Path, next.Args, next.Env, next.Dir, next.Umask
+		p.dir, p.env = next.Dir, slices.Clone(next.Env)
 		p.k.mu.Unlock()
 		p.mu.Lock()
 		old := p.files

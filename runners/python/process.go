@@ -68,7 +68,7 @@ func newFiles(rt *pyodide.Runtime) (*memfs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fsys, kernel.MountBin(fsys, bin())
+	return fsys, kernel.MakeDirs(fsys, bin())
 }
 
 // newProcesses returns a table of processes on a file system of their own.
@@ -256,7 +256,7 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 		fmt.Fprintf(stderr, "python: %v\n", err)
 		return 1
 	}
-	unnote := c.note(in)
+	unnote := c.note(p, in)
 	res, err := in.Exec(ctx, pyodide.Command{Args: p.Args, Env: p.Env})
 	unnote()
 	p.Handle(nil)
@@ -297,11 +297,13 @@ func (c *processes) ended(p *kernel.Process, res *pyodide.Result, say func(strin
 }
 
 // note notes an interpreter that is there from now on, and unnote that it ends.
-func (c *processes) note(in *pyodide.Interp) (unnote func()) {
+func (c *processes) note(p *kernel.Process, in *pyodide.Interp) (unnote func()) {
+	p.Measure(func() kernel.Usage { return kernel.Usage{Memory: in.Memory(), CPU: in.CPUTime()} })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.there[in] = true
 	return func() {
+		p.Measure(nil)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		held := int64(0)

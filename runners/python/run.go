@@ -174,7 +174,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	j.procs.sockets = j.in.Sockets
-	unnote := j.procs.note(j.in)
+	unnote := j.procs.note(j.procs.main, j.in)
 	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
 			Code:        j.req.Code,

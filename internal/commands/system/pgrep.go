@@ -88,16 +88,11 @@ func listProcesses(c *command.Call, o *command.Options, list []*kernel.Process) 
 }
 
 // processes returns the processes that run, by their pids.
-func processes(c *command.Call) (list []*kernel.Process) {
-	k := c.Process.Kernel()
-	for pid := 1; pid <= c.Process.PID(); pid++ {
-		if p := k.Process(pid); p != nil {
-			if _, ended := p.Status(); !ended {
-				list = append(list, p)
-			}
-		}
-	}
-	return list
+func processes(c *command.Call) []*kernel.Process {
+	return slices.DeleteFunc(c.Process.Kernel().Processes(), func(p *kernel.Process) bool {
+		_, ended := p.Status()
+		return ended || p.PID() > c.Process.PID() // what comes after it in a pipeline may not be there yet
+	})
 }
 
 // Uuidgen prints a random UUID.

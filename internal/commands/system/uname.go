@@ -6,13 +6,14 @@ import (
 
 	"coderunner/internal/commands/command"
 	"coderunner/internal/commands/file"
+	"coderunner/internal/kernel"
 )
 
 // Uname prints what system this is.
 func Uname(c *command.Call) int {
 	o := c.Parse("a,all s,kernel-name n,nodename r,kernel-release v,kernel-version m,machine p,processor i,hardware-platform o,operating-system")
 	fields := []struct{ option, value string }{
-		{"s", "Linux"}, {"n", hostName}, {"r", "6.1.0"}, {"v", "#1 SMP"}, {"m", "wasm32"}, {"o", "GNU/Linux"},
+		{"s", "Linux"}, {"n", hostName}, {"r", kernel.Release}, {"v", "#1 SMP"}, {"m", "wasm32"}, {"o", "GNU/Linux"},
 	}
 	var out []string
 	for _, f := range fields {
