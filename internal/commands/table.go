@@ -77,6 +77,7 @@ var table = map[string]row{
 	"pgrep":     {"[OPTION]... PATTERN", "Find processes by their names.", system.Pgrep},
 	"pkill":     {"[-SIGNAL] [OPTION]... PATTERN", "Send a signal to processes by their names.", system.Pgrep},
 	"ps":        {"[OPTION]...", "List the processes of this program.", system.Ps},
+	"top":       {"-b [OPTION]...", "List the processes of this program again and again.", system.Top},
 	"free":      {"[OPTION]...", "Print how much memory the program may have.", system.Free},
 	"uptime":    {"[OPTION]...", "Print the time.", system.Uptime},
 	"lscpu":     {"", "Print what processors the program has.", system.Lscpu},

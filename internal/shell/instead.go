@@ -14,7 +14,7 @@ var instead = sync.OnceValue(func() map[string]string {
 		{"nothing can be installed but packages of Python, by pip install", []string{"apt", "apt-get", "yum", "dnf", "apk", "brew", "snap"}},
 		{"use diff -u and patch: there is no version control here", []string{"git", "hg", "svn"}},
 		{"use --help of the command", []string{"man", "info"}},
-		{"use ps: there is no terminal here", []string{"top", "htop"}},
+		{"use ps: there is no terminal here", []string{"htop"}},
 		{"use cat, head or tail: there is no terminal here", []string{"less", "more"}},
 		{"use sed -i or a here-document: there is no terminal here", []string{"vi", "vim", "nano", "emacs"}},
 		{"JavaScript is a language of its own here, not a command", []string{"node", "npm", "npx", "deno", "bun"}},

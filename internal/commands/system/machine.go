@@ -49,9 +49,14 @@ func Uptime(c *command.Call) int {
 	case o.On("s"):
 		c.Print(now.Format(time.DateTime) + "\n")
 	default:
-		c.Print(now.Format(" 15:04:05") + " up 0 min,  1 user,  load average: 0.00, 0.00, 0.00\n")
+		c.Print(uptime(c))
 	}
 	return 0
+}
+
+// uptime returns the line of uptime.
+func uptime(c *command.Call) string {
+	return time.Now().In(c.Zone()).Format(" 15:04:05") + " up 0 min,  1 user,  load average: 0.00, 0.00, 0.00\n"
 }
 
 // Lscpu prints the number of processors, and nothing that only the host has.

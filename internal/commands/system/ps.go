@@ -2,6 +2,7 @@ package system
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,17 +36,32 @@ var psColumns = []psColumn{
 	{"ucmd fname", "CMD", -15, psName},
 	{"args command", "COMMAND", -27, psWords},
 	{"cmd", "CMD", -27, psWords},
-	{"pcpu %cpu", "%CPU", 4, always("0.0")},
+	{"pcpu %cpu", "%CPU", 4, func(_ *command.Call, p *kernel.Process) string {
+		return percent(share(p.Usage().CPU, p.Age()))
+	}},
 	{"c cp", "C", 2, always("0")},
-	{"pmem %mem", "%MEM", 4, always("0.0")},
-	{"vsz vsize", "VSZ", 6, always("0")},
-	{"rss rssize rsz", "RSS", 5, always("0")},
+	{"pmem %mem", "%MEM", 4, func(c *command.Call, p *kernel.Process) string {
+		s := c.FS.Statfs()
+		return percent(100 * float64(p.Usage().Memory) / float64(max(1, s.Blocks*uint64(s.Bsize))))
+	}},
+	{"vsz vsize", "VSZ", 6, psMemory},
+	{"rss rssize rsz", "RSS", 5, psMemory},
+	{"shr", "SHR", 6, always("0")},
 	{"tty tt", "TT", -8, always("?")},
 	{"tname", "TTY", -8, always("?")},
 	{"stat", "STAT", -4, always("S")},
 	{"state s", "S", -1, always("S")},
-	{"time cputime", "TIME", 8, always("00:00:00")},
-	{"bsdtime", "TIME", 6, always("0:00")},
+	{"time cputime", "TIME", 8, func(_ *command.Call, p *kernel.Process) string {
+		return time.Time{}.Add(p.Usage().CPU).Format(time.TimeOnly)
+	}},
+	{"bsdtime", "TIME", 6, func(_ *command.Call, p *kernel.Process) string {
+		d := p.Usage().CPU
+		return fmt.Sprintf("%d:%02d", d/time.Minute, d%time.Minute/time.Second)
+	}},
+	{"cputimes", "TIME+", 9, func(_ *command.Call, p *kernel.Process) string {
+		d := p.Usage().CPU
+		return fmt.Sprintf("%d:%05.2f", d/time.Minute, (d % time.Minute).Seconds())
+	}},
 	{"etime", "ELAPSED", 11, always("00:00")},
 	{"etimes", "ELAPSED", 7, always("0")},
 	{"f flags", "F", 1, always("0")},
@@ -62,6 +78,13 @@ func psName(_ *command.Call, p *kernel.Process) string {
 	path, _ := p.Command()
 	return command.Base(path)
 }
+
+// psMemory is the memory in KiB.
+func psMemory(_ *command.Call, p *kernel.Process) string {
+	return strconv.FormatInt(p.Usage().Memory>>10, 10)
+}
+
+func percent(n float64) string { return strconv.FormatFloat(n, 'f', 1, 64) }
 
 func psWords(_ *command.Call, p *kernel.Process) string {
 	_, args := p.Command()
