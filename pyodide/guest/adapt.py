@@ -236,6 +236,11 @@ def _dask(module):
     module.EMSCRIPTEN = False
 
 
+def _psutil(module):
+    """/proc is as on Linux."""
+    module.LINUX = True
+
+
 def _locale(module):
     """The C library takes every name for a locale, and has only one."""
     set_locale = module.setlocale
@@ -261,6 +266,7 @@ _CHANGES = {
     "importlib.metadata": _metadata,
     "invoke.config": _invoke_config,
     "locale": _locale,
+    "psutil._common": _psutil,
     "pty": _pty,
     "pyodide.http": _pyodide_http,
     "subprocess": _subprocess,

@@ -23,7 +23,7 @@ var instead = map[string]string{
 	"xgboost": "scikit-learn", "lightgbm": "scikit-learn", "spacy": "re and collections",
 	"orjson": "json", "ujson": "json", "lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
 	"rapidfuzz": "difflib", "thefuzz": "difflib", "levenshtein": "difflib",
-	"psutil": "os, platform and resource", "uvloop": "asyncio", "gevent": "asyncio", "greenlet": "asyncio",
+	"uvloop": "asyncio", "gevent": "asyncio", "greenlet": "asyncio",
 	"cryptography": "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets", "blake3": "hashlib.blake2b",
 	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
 	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",

@@ -84,6 +84,17 @@ func TestWithoutNatives(t *testing.T) {
 	r := x.newRunner(base{}, false, t.TempDir())
 	value(t, run(t, r, "import markupsafe, os; markupsafe.x, os.listdir(os.path.dirname(markupsafe.__file__))"),
 		"('pure', ['__init__.py', '__pycache__'])")
+
+	// psutil's is needed: one in Python is in its place.
+	x.add(wheeltest.Wheel{
+		Filename: "psutil-7.2.2-cp36-abi3-manylinux2010_x86_64.whl",
+		Files: map[string]string{
+			"psutil/__init__.py":           "from . import _common, _psutil_linux as cext\nfound = _common.LINUX, cext.version, cext.net_if_addrs()[0][0]\n",
+			"psutil/_common.py":            "LINUX = False\n",
+			"psutil/_psutil_linux.abi3.so": "\x7fELF",
+		},
+	})
+	value(t, run(t, r, "import psutil; psutil.found"), "(True, 722, 'lo')")
 }
 
 func TestPrograms(t *testing.T) {

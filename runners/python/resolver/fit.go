@@ -16,12 +16,14 @@ const (
 )
 
 // worksWithoutNatives are projects whose extension modules only make them faster:
-// each falls back to Python code when the extension module cannot be imported. The
-// Python part of their wheels may be used, whatever system they were built for.
+// each falls back to Python code when the extension module cannot be imported. Of
+// psutil's the overlay has one in Python. The Python part of their wheels may be used,
+// whatever system they were built for.
 var worksWithoutNatives = map[string]bool{
 	"coverage":       true,
 	"markupsafe":     true,
 	"msgpack":        true,
+	"psutil":         true,
 	"pyyaml":         true,
 	"simplejson":     true,
 	"tornado":        true,

@@ -10,8 +10,8 @@ import (
 )
 
 // overlays has, in a directory for each project, files that replace the
-// project's own: code that assumes that Emscripten is always in a browser. Files are
-// only replaced, never added.
+// project's own: code that assumes that Emscripten is always in a browser, and
+// extension modules. Files are only replaced, never added.
 //
 //go:embed all:overlay
 var overlays embed.FS
@@ -29,8 +29,9 @@ func overlayKey(project string) string {
 	return "-over" + HashFiles(files)[:12]
 }
 
-// overlay replaces files of an unpacked wheel.
-func overlay(project, dir string) error {
+// overlay replaces files of an unpacked wheel. If stripped, the extension modules that
+// it had are gone, and a module in Python may be in the place of one.
+func overlay(project, dir string, stripped bool) error {
 	if overlayKey(project) == "" {
 		return nil
 	}
@@ -43,7 +44,7 @@ func overlay(project, dir string) error {
 			return err
 		}
 		target := filepath.Join(dir, filepath.FromSlash(name))
-		if _, err := os.Lstat(target); err != nil {
+		if _, err := os.Lstat(target); err != nil && !stripped {
 			return nil // this version has no such file
 		}
 		b, err := fs.ReadFile(from, name)

@@ -199,7 +199,7 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("keys %q, %q", overlayKey("urllib3"), overlayKey("six"))
 	}
 	dir := t.TempDir()
-	if err := overlay("urllib3", dir); err != nil {
+	if err := overlay("urllib3", dir, false); err != nil {
 		t.Fatal(err)
 	}
 	if list, _ := os.ReadDir(dir); len(list) != 0 {
@@ -212,7 +212,7 @@ func TestOverlay(t *testing.T) {
 	if err := os.WriteFile(name, []byte("import js"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := overlay("urllib3", dir); err != nil {
+	if err := overlay("urllib3", dir, false); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "import js") {

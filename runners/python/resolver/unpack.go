@@ -110,7 +110,7 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 	if err := w.InstallTo(ctx, dir, keep); err != nil {
 		return err
 	}
-	return overlay(p.Name, dir)
+	return overlay(p.Name, dir, p.Strip)
 }
 
 // compile adds bytecode.
