@@ -134,35 +134,41 @@ func isAddress(host string) bool {
 // needs no description by the registry where there is a lock.
 func (i *installation) compare(ctx context.Context, dir string, lock *deps.LockFile) error {
 	var packages []runners.Package // that Deno has not compared
+	var have []string              // their digests in the registry, as far as known
 	var unknown []string
 	for _, p := range lock.Packages() {
 		specifier := p.Name + "@" + p.Version
 		if p.Source != "npm" || i.fetched[specifier] {
 			continue
 		}
-		have, err := i.registryDigest(p.Name, p.Version)
+		digest, err := i.registryDigest(p.Name, p.Version)
 		if err != nil {
 			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
 		}
-		if packages = append(packages, p); have == "" {
+		packages, have = append(packages, p), append(have, digest)
+		if digest == "" {
 			unknown = append(unknown, "npm:"+specifier)
 		}
 	}
 	why := "nothing is fetched offline"
-	if n := len(unknown); n > 0 && !i.cfg.Offline {
+	if len(unknown) > 0 && !i.cfg.Offline {
 		var err error
 		if _, why, err = i.deno(ctx, preparation{binary: i.binary, command: slices.Concat([]string{"cache"}, unknown[1:]), dir: dir, what: unknown[0], downloaded: func(string) {}}); err != nil {
 			return err
 		}
 	}
 	e := &runners.NotInstalledError{}
-	for _, p := range packages {
-		switch have, err := i.registryDigest(p.Name, p.Version); {
+	for n, p := range packages {
+		digest, err := have[n], error(nil)
+		if digest == "" {
+			digest, err = i.registryDigest(p.Name, p.Version)
+		}
+		switch {
 		case err != nil:
 			return fmt.Errorf("compare %s with the lock: %w", p.Name, err)
-		case have == "":
+		case digest == "":
 			e.Add(p.Name, "its digest in the registry is not known: "+why)
-		case have != p.Integrity:
+		case digest != p.Integrity:
 			e.Add(p.Name, "the lock has another digest of it than the registry")
 		}
 	}
