@@ -22,6 +22,7 @@ type ownCall struct {
 var ownCalls = map[string]ownCall{
 	"hash":   {do: withArgument(callHash), maxArgument: maxHashed, waits: true},
 	"pbkdf2": {do: withArgument(callPBKDF2), maxArgument: maxHashed, waits: true},
+	"bcrypt": {do: withArgument(callBcrypt), waits: true},
 	"romix":  {do: withArgument(callROMix), maxArgument: maxHashed, waits: true},
 
 	"spawn":       {do: withArgument(callSpawn), maxArgument: maxSpawn},
@@ -86,10 +87,25 @@ func callPBKDF2(_ context.Context, _ *instance, a pbkdf2Argument, _ []byte) (any
 	return map[string]any{"u": u, "t": t, "done": done}, err
 }
 
-func callROMix(ctx context.Context, in *instance, n int, block []byte) (any, error) {
+type bcryptArgument struct {
+	Password, Salt []byte
+	Cost           int
+}
+
+func callBcrypt(ctx context.Context, in *instance, a bcryptArgument, _ []byte) (any, error) {
+	return hashlib.Bcrypt(in.ofRun(ctx), a.Password, a.Salt, a.Cost)
+}
+
+// ofRun returns the context of the run, or ctx if there is none.
+func (in *instance) ofRun(ctx context.Context) context.Context {
 	if in.running != nil {
-		ctx = in.running
+		return in.running
 	}
+	return ctx
+}
+
+func callROMix(ctx context.Context, in *instance, n int, block []byte) (any, error) {
+	ctx = in.ofRun(ctx)
 	const most = 1 << 31 // CPython's bound of maxmem
 	size := int64(len(block))
 	if n < 0 || size > 0 && int64(n) > most/size {

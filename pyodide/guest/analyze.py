@@ -126,9 +126,12 @@ def _words(trees):
                 names.add(node.attr[:40])
             elif kind is ast.alias:
                 names.update(part[:40] for part in node.name.split("."))
-            elif kind is ast.Constant and type(node.value) is str and len(node.value) < 40:
-                if node.value[:1].isalpha() and node.value.replace("-", "_").isidentifier():
-                    texts.add(node.value)
+            elif kind is ast.Constant and type(node.value) is str:
+                text, url, _ = node.value[:60].partition("://")
+                if url:  # sqlite+aiosqlite:///x.db
+                    text = text.partition("+")[2]
+                if len(text) < 40 and text[:1].isalpha() and text.replace("-", "_").isidentifier():
+                    texts.add(text)
     return sorted(names)[:_WORDS], sorted(texts)[:_WORDS]
 
 

@@ -3,11 +3,14 @@ package hashlib
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/crypto/pbkdf2"
 	"golang.org/x/crypto/scrypt"
 )
@@ -158,6 +161,37 @@ func TestROMixCancelled(t *testing.T) {
 	cancel(cause)
 	if err := ROMix(ctx, make([]byte, 1024), 1<<16); !errors.Is(err, cause) {
 		t.Errorf("ROMix under a context that has ended: %v", err)
+	}
+}
+
+func TestBcrypt(t *testing.T) {
+	// bcrypt's own base 64 has its own order and no padding.
+	encoding := base64.NewEncoding("./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789").WithPadding(base64.NoPadding)
+	for _, password := range []string{"", "x", "naïve\x00", strings.Repeat("a", 72)} {
+		made, err := bcrypt.GenerateFromPassword([]byte(password), 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := bytes.Cut(made, []byte("$04$"))
+		salt, err := encoding.DecodeString(string(text[:22]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Bcrypt(t.Context(), []byte(password), salt, 4)
+		if want := string(text[22:]); err != nil || encoding.EncodeToString(got) != want {
+			t.Errorf("the hash of %q is %s, want %s (%v)", password, encoding.EncodeToString(got), want, err)
+		}
+	}
+	for _, c := range [][2]int{{15, 4}, {16, 3}, {16, 32}} {
+		if _, err := Bcrypt(t.Context(), nil, make([]byte, c[0]), c[1]); err == nil {
+			t.Errorf("Bcrypt takes a salt of %d bytes and a cost of %d", c[0], c[1])
+		}
+	}
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, err := Bcrypt(ctx, nil, make([]byte, 16), 31); !errors.Is(err, cause) {
+		t.Errorf("Bcrypt under a context that has ended: %v", err)
 	}
 }
 

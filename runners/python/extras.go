@@ -47,6 +47,7 @@ var usedBy = map[string]string{"plotly.express": "pandas"}
 // wantedBy are projects that a package refuses a name without, though they are in
 // extras that no word means. The first is preferred.
 var wantedBy = map[string]map[string][]string{
+	"sqlalchemy": {"create_async_engine": {"greenlet"}, "AsyncSession": {"greenlet"}},
 	"starlette": {
 		"TestClient": {"httpx2", "httpx"}, "Jinja2Templates": {"jinja2"}, "SessionMiddleware": {"itsdangerous"},
 		"UploadFile": {"python-multipart"}, "File": {"python-multipart"}, "Form": {"python-multipart"}, "form": {"python-multipart"},

@@ -266,6 +266,12 @@ func TestExtras(t *testing.T) {
 		Files:    map[string]string{"starlette/__init__.py": "", "starlette/testclient.py": "try:\n  import httpx2 as httpx\nexcept ImportError:\n  import httpx\nTestClient = httpx.__name__"},
 		Requires: []string{`httpx; extra == "full"`, `httpx2; extra == "full"`, `python-multipart; extra == "full"`, `unused; extra == "full"`},
 	})
+	x.add(wheeltest.Wheel{
+		Filename: "sqlalchemy-2.1-py3-none-any.whl",
+		Files:    map[string]string{"sqlalchemy/__init__.py": "def create_async_engine(url): return __import__('sheet'), __import__('markup')"},
+		Requires: []string{`greenlet; extra == "asyncio"`, `sheet; extra == "driver"`},
+	})
+	x.module("greenlet", "1.0")
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ what, code, want, installed string }{
@@ -280,6 +286,8 @@ func TestExtras(t *testing.T) {
 		{"a test client", "from starlette.testclient import TestClient\nTestClient", "'httpx2'", "httpx2 1.0, starlette 1.0"},
 		{"a test client's package, by the program", "import httpx\nfrom starlette.testclient import TestClient\nTestClient", "'httpx'", "httpx 1.0, starlette 1.0"},
 		{"a form", "import starlette\nstarlette or starlette.Form\n1", "1", "python-multipart 1.0, starlette 1.0"},
+		{"the driver of a URL", "import sqlalchemy\nu = f'db+sheet://{1}:x@y'\nu", "'db+sheet://1:x@y'", "sheet 1.0, sheet-core 1.0, sqlalchemy 2.1"},
+		{"an asynchronous engine", "from sqlalchemy import create_async_engine as c\n1", "1", "greenlet 1.0, sqlalchemy 2.1"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
 		x.asked()

@@ -55,6 +55,41 @@ except ValidationError as e:
 n, list(M.model_json_schema()["properties"]), M.model_validate_json('{"a": 1, "b": "x", "c": 2.5, "d": [1], "e": "2026-01-03"}')
 `
 
+// greenletProgram switches back and forth, ends greenlets in three ways and shares
+// the caller's variables.
+const greenletProgram = `import contextvars, greenlet
+from greenlet import getcurrent
+v = contextvars.ContextVar("v")
+ended = []
+def count(n):
+    for i in range(n): getcurrent().parent.switch(i)
+    return "end"
+def fail(): raise ValueError("x")
+def wait():
+    v.set("shared")
+    try: getcurrent().parent.switch()
+    except greenlet.GreenletExit: ended.append("killed")
+g = greenlet.greenlet(count)
+got = [g.switch(2), g.switch(), g.switch()]
+try: greenlet.greenlet(fail).switch()
+except ValueError: ended.append("caught")
+w = greenlet.greenlet(wait)
+w.gr_context = getcurrent().gr_context
+w.switch()
+w.throw()
+got, ended, g.dead and w.dead, v.get(None)
+`
+
+// orjsonProgram writes and reads what json does not, or does otherwise.
+const orjsonProgram = `import dataclasses, datetime, orjson
+@dataclasses.dataclass
+class P: x: int; y: list
+try: orjson.dumps({1: 2})
+except TypeError as e: why = str(e)
+(orjson.dumps({"a": P(1, [2.5, 1e-7, float("nan")]), "d": datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC)}), orjson.loads('{"b": "é"}'.encode()), why,
+ orjson.dumps([1], option=orjson.OPT_INDENT_2), orjson.dumps({"f": orjson.Fragment(b"[1]")}))
+`
+
 // Packages as the index has them.
 func TestRegistryPackages(t *testing.T) {
 	r := registryRunner(t)
@@ -90,6 +125,11 @@ func TestRegistryPackages(t *testing.T) {
 		{"uuid-utils", "import uuid_utils\nuuid_utils.uuid7().version", nil, "7"},
 		{"chonkie-core", "import chonkie_core\nchonkie_core.Chunker.__name__", []string{"chonkie-core"}, "'Chunker'"},
 		{"ctypes", "import ctypes\nf = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(ctypes.c_int)] * 2)\na = (ctypes.c_int * 4)(5, 3, 9, 1)\nctypes.CDLL(None).qsort(a, 4, 4, f(lambda x, y: x[0] - y[0]))\nlist(a)", nil, "[1, 3, 5, 9]"},
+		{"greenlet", greenletProgram, nil, "([0, 1, 'end'], ['caught', 'killed'], True, 'shared')"},
+		{"bcrypt", "import bcrypt\nbcrypt.hashpw(b'Kk4DQuMMfZL9o', b'$2b$04$cVWp4XaNU8a4v1uMRum2SO'), bcrypt.checkpw(b'x', bcrypt.hashpw(b'x', bcrypt.gensalt(4)))", nil, "(b'$2b$04$cVWp4XaNU8a4v1uMRum2SO026BWLIoQMD/TXg5uZV.0P.uO8m3YEm', True)"},
+		{"orjson", orjsonProgram, nil, `(b'{"a":{"x":1,"y":[2.5,1e-7,null]},"d":"2024-01-02T00:00:00+00:00"}', {'b': 'é'}, 'Dict key must be str', b'[\n  1\n]', b'{"f":[1]}')`},
+		{"ujson", "import ujson\nujson.dumps({'a': [1, 'x/y']}), ujson.loads('[1.5]')", nil, `('{"a":[1,"x\\/y"]}', [1.5])`},
+		{"rpds", "import rpds\nm = rpds.HashTrieMap(a=1)\nm.insert('b', 2), m, rpds.Queue([1]).enqueue(2), list(rpds.Stack([1, 2]).push(3)), rpds.HashTrieSet([1]).discard(2)", []string{"rpds-py"}, "(HashTrieMap({'a': 1, 'b': 2}), HashTrieMap({'a': 1}), Queue([1, 2]), [3, 2, 1], HashTrieSet({1}))"},
 		{"micropip", "import micropip\nawait micropip.install('six==1.16.0')\nimport six\nsix.__version__", nil, "'1.16.0'"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

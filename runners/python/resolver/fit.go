@@ -16,17 +16,27 @@ const (
 )
 
 // worksWithoutNatives are projects whose extension modules only make them faster:
-// each falls back to Python code when the extension module cannot be imported. Of
-// psutil's the overlay has one in Python. The Python part of their wheels may be used,
-// whatever system they were built for.
+// each falls back to Python code when the extension module cannot be imported, or
+// has a module of our own in its place (see overlay.go). The Python part of their
+// wheels may be used, whatever system they were built for.
 var worksWithoutNatives = map[string]bool{
+	"bcrypt":         true,
 	"coverage":       true,
+	"fastavro":       true,
+	"greenlet":       true,
+	"ijson":          true,
+	"jellyfish":      true,
 	"markupsafe":     true,
 	"msgpack":        true,
+	"orjson":         true,
 	"psutil":         true,
+	"pymongo":        true,
 	"pyyaml":         true,
+	"rapidfuzz":      true,
+	"rpds-py":        true,
 	"simplejson":     true,
 	"tornado":        true,
+	"ujson":          true,
 	"zope-interface": true,
 }
 

@@ -10,8 +10,9 @@ import (
 )
 
 // overlays has, in a directory for each project, files that replace the
-// project's own: code that assumes that Emscripten is always in a browser, and
-// extension modules. Files are only replaced, never added.
+// project's own: code that assumes that Emscripten is always in a browser. In a wheel
+// of which only the Python part is used, they are also added: modules in place of
+// compiled ones.
 //
 //go:embed all:overlay
 var overlays embed.FS

@@ -218,6 +218,12 @@ func TestOverlay(t *testing.T) {
 	if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "import js") {
 		t.Errorf("%q, %v", b, err)
 	}
+	if err := overlay("ujson", dir, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ujson.py")); err != nil {
+		t.Errorf("no module was added: %v", err)
+	}
 }
 
 // The versions that the code names and those of the pinned release agree.

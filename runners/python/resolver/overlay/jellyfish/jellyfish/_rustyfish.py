@@ -1,0 +1,3 @@
+"""The package's own functions in Python, in place of Rust's."""
+
+from ._jellyfish import *
