@@ -50,7 +50,7 @@ func analyze(req runners.Request) (a analysis, err error) {
 // options returns how to read the file of a name.
 func options(name string, main bool) jsparse.Options {
 	ext := path.Ext(name)
-	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c")}
+	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c"), Sloppy: main && ext == ".js"}
 }
 
 // looksTyped reports whether a program looks like TypeScript.

@@ -33,7 +33,7 @@ const internals = Deno[Deno.internal] ?? {};
 const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
 const self = import.meta.url;
 const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
-const resultName = "coderunner:result";
+const resultName = "coderunner:result", resultProperty = Symbol.for(resultName);
 const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeString = String, NativeUint8Array = Uint8Array;
 
 // method returns a method as a function, with the object as its first argument.
@@ -155,6 +155,7 @@ function blame(kind, thrown, load = "") {
       for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
         stack += "\nCaused by " + text(e.stack, errorRoom);
       }
+      if (isArray(thrown.errors)) for (let i = 0; i < min(thrown.errors.length, 5); i++) stack += "\nOne of " + text(thrown.errors[i]?.stack ?? thrown.errors[i], errorRoom);
       code = text(thrown.code ?? "", 200);
     } else {
       type = text(typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown, 200);
@@ -313,7 +314,9 @@ if (place.session) serveSession();
 else try {
   if (orders.ticks) await takeTicks();
   const program = await (orders.load ? load(orders.main) : import(orders.main));
+  const exported = program.default;
   if (resultName in program) give(program[resultName]);
+  else if (typeof exported === "object" && exported !== null && resultProperty in exported) give(exported[resultProperty]);
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
   blame("t", thrown);

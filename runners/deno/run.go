@@ -40,6 +40,12 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			j.main, j.script = main, main
 			continue
 		}
+		if code := j.quotedCode(o); code != "" && j.unloadable(ctx, end) {
+			req := j.req
+			if req.Code = code; j.reads(req) && r.install(ctx, j) == nil {
+				continue
+			}
+		}
 		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
 			j.program = named
 			continue
@@ -74,6 +80,26 @@ func (j *job) typedName(o *runners.Outcome) string {
 		return name
 	}
 	return ""
+}
+
+// quotedCode returns the program in a text that cannot be read, "" if it has none.
+func (j *job) quotedCode(o *runners.Outcome) string {
+	if o.Status != runners.Failed || o.Error == nil || o.Error.Type != "SyntaxError" {
+		return ""
+	}
+	if code := jsparse.Quoted(j.req.Code); code != j.req.Code {
+		return code
+	}
+	return ""
+}
+
+// reads replaces the program by that of another request, if that can be analysed.
+func (j *job) reads(req runners.Request) bool {
+	a, err := analyze(req)
+	if err == nil {
+		j.analysis, j.script, j.req = a, a.main, req
+	}
+	return err == nil
 }
 
 // install fetches the runtime and the packages. The error is a

@@ -71,6 +71,7 @@ var ways = []way{
 	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
+	{regexp.MustCompile(`^Unexpected reserved word$`), "await stands in async functions and at the top level"},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
 	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},
 	{regexp.MustCompile(`^Unsupported scheme "bun" for module "bun:test"`), tests},

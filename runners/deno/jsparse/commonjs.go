@@ -91,6 +91,10 @@ func (c *commonJS) shapes(a *analysis, t token) {
 		if further == "module" && a.s.word(t) == "exports" {
 			c.note(&c.used, "module")
 		}
+		if further == "module" && a.s.word(t) == "parent" { // the older require.main === module
+			c.note(&c.used, "module")
+			c.main = true
+		}
 		if further == "require" && a.s.word(t) == "main" {
 			c.main = true
 			c.note(&c.used, "module")
@@ -127,7 +131,7 @@ func (c *commonJS) marked() bool {
 func (c *commonJS) hooks(imports []Import) string {
 	text := ""
 	if c.main {
-		text = "require.main=module;"
+		text = "require.main=module;module.parent=null;"
 	}
 	if slices.ContainsFunc(imports, func(i Import) bool { return i.Required }) {
 		text = resolver(imports) + `(require("module"));` + text

@@ -199,12 +199,17 @@ func TestAsWritten(t *testing.T) {
 		`let f = ok ? "/dev/stdin" : "x", b = readFileSync(f)`: `export{};let f = ok ? 0            : "x", b = readFileSync(f)`,
 		`let w = fs.createWriteStream(x || "/dev/stdout")`:     `export{};let w = fs.createWriteStream(x || "",{fd:1,autoClose:false})`,
 		`let e = (fs.writeFileSync("/dev/stderr", "x"), 1)`:    `export{};let e = (fs.writeFileSync(2            , "x"), 1)`,
+		"!function () {}()":                                    "export{};!function () {}()",
 		"for await (const a of b) { c }":                       "export{};for await (const a of b) { c }",
 		`let a = Deno.openSync("/dev/stdin"), readFile`:        `export{};let a = Deno.openSync("/dev/stdin"), readFile`,
 	} {
 		if got := main(source).Edited(); got != want {
 			t.Errorf("%q: %q, want %q", source, got, want)
 		}
+	}
+	const text = "Here's it:\r\n```js\nlet a;\n```\nThat's `a`.\n"
+	if got := Quoted(text); got != "\n\nlet a;\n" || Quoted(got) != "" {
+		t.Errorf("%q", got)
 	}
 	mixed := Parse("import fs from 'fs'; import x = require('x'); export const a = fs", Options{})
 	if got := mixed.Edited(); !strings.HasPrefix(got, "const require=") || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {

@@ -25,6 +25,19 @@ func Parse(source string, o Options) *Program {
 // fence matches a program between Markdown's fences.
 var fence = regexp.MustCompile("(?s)^\\s*(```+[\\w+-]*)[ \\t]*\r?\n.*\n[ \\t]*(```+)\\s*$")
 
+// quoted matches a program between fences in a text.
+var quoted = regexp.MustCompile("(?ms)^```+(?:js|javascript|mjs|jsx|ts|typescript|tsx|node)?[ \\t]*\r?\n(.*?)^```+[ \\t]*\r?$")
+
+// Quoted returns a text with blanks in place of all that is not in its first program
+// between Markdown's fences, "" if it has none.
+func Quoted(text string) string {
+	m := quoted.FindStringSubmatchIndex(text)
+	if m == nil {
+		return ""
+	}
+	return strings.Repeat("\n", strings.Count(text[:m[2]], "\n")) + text[m[2]:m[3]]
+}
+
 // unfenced returns a source with blanks in place of the fences around it.
 func unfenced(source string) string {
 	m := fence.FindStringSubmatchIndex(source)
@@ -91,6 +104,7 @@ func (a *analysis) take(t token) {
 	a.decorators(t)
 	a.fields(t)
 	a.commonJS.take(a, t)
+	a.sloppy.take(a, t)
 	if t.kind != none {
 		a.statements(t)
 	}

@@ -25,6 +25,9 @@ const (
 
 	resultVariable = "__coderunner_result__"
 
+	// resultProperty has the value of a program that is CommonJS.
+	resultProperty = `module.exports[Symbol.for("` + ResultName + `")]`
+
 	keepModule = "export{};"
 )
 
@@ -75,6 +78,8 @@ type Options struct {
 	Tags bool
 	// CommonJS reports whether it is never a module, as .cjs.
 	CommonJS bool
+	// Sloppy reports whether it may be CommonJS for what only that allows, as .js.
+	Sloppy bool
 }
 
 // edit is text to insert, after removing some. No edit contains the end of a line.

