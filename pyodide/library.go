@@ -41,13 +41,13 @@ var errNotPrepared = errors.New("the library was not prepared")
 // LibraryVersion changes whenever libraries must be prepared again.
 func (r *compiled) LibraryVersion() (string, error) {
 	code, err := r.code.Version()
-	return fmt.Sprintf("%s %s %s", rewrite.Version, linkKey(), code), err
+	return fmt.Sprintf("%s %s %s", rewrite.SideVersion, linkKey(), code), err
 }
 
 // prepared returns the paths of the stub library and of its machine code, which
 // are built if the store lacks them.
 func (r *compiled) prepared(ctx context.Context, sum, name string, build builder) (file, code string, err error) {
-	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.Version, linkKey()), name, build)
+	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.SideVersion, linkKey()), name, build)
 }
 
 // libraryFile is the file in a directory that BuildLibrary reads.

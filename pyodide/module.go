@@ -163,7 +163,7 @@ func rewriteOptions() rewrite.Options {
 		Threads:    true,
 		TableMax:   maxTable,
 		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
-		Skip:       rewrite.PassRounds,
+		Skip:       rewrite.PassRounds | rewrite.PassStrides,
 	}
 }
 

@@ -80,7 +80,7 @@ func (r *Runtime) Memory(z *Snapshot) int64 {
 // The time zone is part of it because CPython's time module reads it once.
 func (r *Runtime) SnapshotKey() string {
 	return fmt.Sprintf("format 3 link %s lower %v module %s stdlib %s guest %x zone %s page %d",
-		linkKey(), rewrite.Version, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
+		linkKey(), rewrite.SideVersion, r.module.digest, r.stdlibKey, guestDigest(), zoneKey(time.Local), os.Getpagesize())
 }
 
 // guestDigest returns a digest of the Python half and of the variables it boots with.

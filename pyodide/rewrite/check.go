@@ -9,6 +9,7 @@ func (a asm) op(b ...byte) asm             { return append(a, b...) }
 func (a asm) idx(op byte, i uint32) asm    { return wasmbin.AppendOp(a, op, i) }
 func (a asm) i32(v int32) asm              { return wasmbin.AppendI32Const(a, v) }
 func (a asm) i64(v int64) asm              { return wasmbin.AppendS64(append(a, wasmbin.OpI64Const), v) }
+func (a asm) u32(v uint32) asm             { return wasmbin.AppendU32(a, v) }
 func (a asm) get(local byte) asm           { return append(a, wasmbin.OpLocalGet, local) }
 func (a asm) set(local byte) asm           { return append(a, wasmbin.OpLocalSet, local) }
 func (a asm) global(i uint32) asm          { return a.idx(wasmbin.OpGlobalGet, i) }

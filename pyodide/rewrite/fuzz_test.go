@@ -27,6 +27,8 @@ func FuzzModule(f *testing.F) {
 		f.Add(b, uint8(0))
 		f.Add(b, uint8(7))
 	}
+	f.Add(stridesModule(1, 20), uint8(1))
+	f.Add(countModule(), uint8(0))
 	for seed := range uint64(8) {
 		f.Add(generate(rand.New(rand.NewPCG(seed, 7))).encode(), uint8(seed))
 	}

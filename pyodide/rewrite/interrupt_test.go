@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"coderunner/pyodide/wasmbin"
 )
 
 // stop waits until a program counts, collects garbage while it runs, and stops
@@ -75,24 +77,44 @@ func TestFuel(t *testing.T) {
 	}
 }
 
+// countModule has a loop that PassStrides writes as groups of rounds: as spin.wasm's
+// it counts in the memory.
+func countModule() []byte {
+	var b wasmbin.Builder
+	b.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{Min: 1}))
+	b.Export("memory", wasmbin.KindMemory, 0)
+	b.Export("loop", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, i32s(1),
+		asm(nil).i32(-1).set(0).void(wasmbin.OpLoop).get(0).void(wasmbin.OpIf).
+			i32(0).i32(0).op(wasmbin.OpI32Load, 2, 0).i32(1).op(wasmbin.OpI32Add, wasmbin.OpI32Store, 2, 0).
+			get(0).i32(1).op(wasmbin.OpI32Sub).set(0).op(wasmbin.OpBr, 1).end().end()))
+	return b.Bytes()
+}
+
 // TestRounds: a loop that pays for several rounds at once goes round no more often
 // than it has paid for.
 func TestRounds(t *testing.T) {
-	in := testdata(t, "spin.wasm")
-	for _, tank := range []int32{0, paid, paid + 1, 1000, -7} {
-		out, info := rewritten(t, in, Options{Fuel: 10_000})
-		if info.Stats.Repeated == 0 {
-			t.Fatal("no body was repeated")
-		}
-		m := start(t, out, false)
-		m.ExportedGlobal(FuelGlobal).(api.MutableGlobal).Set(uint64(uint32(tank)))
-		m.ExportedGlobal(InterruptGlobal).(api.MutableGlobal).Set(1)
-		if _, err := m.ExportedFunction("loop").Call(context.Background()); err == nil {
-			t.Error("the program ended")
-		}
-		n, _ := m.Memory().ReadUint32Le(0)
-		if want := uint32(max(tank-1, 0)) / paid * paid; n != want {
-			t.Errorf("with %d in the tank the program went round %d times, want %d", tank, n, want)
+	for name, in := range map[string][]byte{"rounds": testdata(t, "spin.wasm"), "strides": countModule()} {
+		for _, tank := range []int32{0, paid, paid + 1, 1000, -7} {
+			out, info := rewritten(t, in, Options{Fuel: 10_000})
+			if s := info.Stats; name == "rounds" && s.Repeated == 0 || name == "strides" && s.Strides == 0 {
+				t.Fatalf("%s: no body was repeated", name)
+			}
+			m := start(t, out, false)
+			m.ExportedGlobal(FuelGlobal).(api.MutableGlobal).Set(uint64(uint32(tank)))
+			m.ExportedGlobal(InterruptGlobal).(api.MutableGlobal).Set(1)
+			if _, err := m.ExportedFunction("loop").Call(context.Background()); err == nil {
+				t.Errorf("%s: the program ended", name)
+			}
+			n, _ := m.Memory().ReadUint32Le(0)
+			if want := uint32(max(tank-1, 0)) / paid * paid; n != want {
+				t.Errorf("%s: with %d in the tank the program went round %d times, want %d", name, tank, n, want)
+			}
 		}
 	}
+}
+
+func TestInterruptStrides(t *testing.T) {
+	out, _ := rewritten(t, countModule(), Options{})
+	m := start(t, out, false)
+	stop(t, m, m.ExportedGlobal(InterruptGlobal).(api.MutableGlobal), "loop")
 }

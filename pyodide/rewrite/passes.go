@@ -22,4 +22,6 @@ const (
 	PassInline
 	// PassRounds lets loops without calls pay for several rounds at once.
 	PassRounds
+	// PassStrides checks addresses for several rounds of a loop at once.
+	PassStrides
 )

@@ -73,6 +73,10 @@ import (
 // the key of anything derived from the output.
 const Version = "10"
 
+// SideVersion is the Version of side modules, for changes that leave main modules
+// as they are.
+const SideVersion = Version + ".1"
+
 // Module rewrites a module. The result is the same for the same input and
 // options. A malformed or unsupported module is a *wasmbin.FormatError; other
 // errors are about options that do not fit the module. The parts of info may

@@ -128,6 +128,7 @@ type Stats struct {
 	Branches            int // br_if written as if
 	Detours             int // ways around a call that come first now
 	Inlined             int // calls replaced by the function's code
+	Strides             int // loops of which rounds are written as one
 	Rounds, Repeated    int // loops that pay for several rounds at once; with more than one body
 }
 

@@ -46,7 +46,8 @@ func (c *coder) loop(in *wasmbin.Instr) {
 	}
 	c.r.stats.Rounds++
 	c.before(in)
-	repeat := c.spans[c.nextSpan].back > 0 && len(c.r.m.BlockType(in.A).Results) == 0
+	few := c.strides()
+	repeat := c.spans[c.nextSpan].back > 0 && len(c.r.m.BlockType(in.A).Results) == 0 && !few
 	if repeat {
 		c.buf = append(c.buf, wasmbin.OpBlock, 0x40)
 		c.labels++
@@ -118,6 +119,11 @@ func repeats(n int) int {
 
 // roundsCheck returns the interrupt check of a loop around a loop without calls.
 func (r *rewriter) roundsCheck(counter uint32) []byte {
+	return r.pay().i32(headers).idx(wasmbin.OpLocalSet, counter)
+}
+
+// pay returns an interrupt check for paid rounds.
+func (r *rewriter) pay() asm {
 	return asm(nil).global(r.tank).i32(paid).op(wasmbin.OpI32Sub).setGlobal(r.tank).global(r.tank).i32(1).op(wasmbin.OpI32LtS).
-		void(wasmbin.OpIf).idx(wasmbin.OpCall, r.tick).end().i32(headers).idx(wasmbin.OpLocalSet, counter)
+		void(wasmbin.OpIf).idx(wasmbin.OpCall, r.tick).end()
 }

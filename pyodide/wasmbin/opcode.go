@@ -46,8 +46,13 @@ const (
 	OpF64Const           = 0x44
 	OpI32Eqz             = 0x45
 	OpI32Eq              = 0x46
+	OpI32Ne              = 0x47
 	OpI32LtS             = 0x48
+	OpI32LtU             = 0x49
+	OpI32GtS             = 0x4a
 	OpI32GtU             = 0x4b
+	OpI32LeS             = 0x4c
+	OpI32LeU             = 0x4d
 	OpI32GeS             = 0x4e
 	OpI32GeU             = 0x4f
 	OpI64Eqz             = 0x50
@@ -58,7 +63,10 @@ const (
 	OpI32Add             = 0x6a
 	OpI32Sub             = 0x6b
 	OpI32Mul             = 0x6c
+	OpI32And             = 0x71
 	OpI32Or              = 0x72
+	OpI32Shl             = 0x74
+	OpI32ShrU            = 0x76
 	OpI64Add             = 0x7c
 	OpI64Sub             = 0x7d
 	OpI64Mul             = 0x7e

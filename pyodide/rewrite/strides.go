@@ -1,0 +1,153 @@
+package rewrite
+
+import "coderunner/pyodide/wasmbin"
+
+// Loops that go through memory in steps.
+//
+// wazero compares an address with the memory's length unless it has done so for
+// the same value with the same or a larger offset. A pointer that moves has another
+// value in each round. Where the steps are constants, some rounds are written as
+// one: they have one address for all that lies at constant distances, the largest
+// of which is touched first, and no test whether the loop goes on. Steps that only
+// the caller knows are compared with the size of what lies there; if they are
+// others, the loop does it as ever.
+//
+//	steps = sizes, if
+//	  loop
+//	    rounds that are left / group → counter, if else br 2 end
+//	    tank -= paid, tank < 1, if tick end
+//	    loop
+//	      address → base, load base+largest, drop; …
+//	      group × body, with base+distance for each address
+//	      counter -= 1, if br 1 else end
+//	    end
+//	    br 0
+//	  end
+//	end
+//	loop body end
+//
+// All loads, stores and calculations take place in their order. Only an access that
+// traps does so up to a group of rounds earlier, and none traps that would not have:
+// each is one that these rounds make for certain. Where addresses wrap around at
+// 4 GiB one of them lies near the end, which is behind the memory (unless that has
+// all 4 GiB, and then no array reaches over its end).
+
+const (
+	maxStraight = 256     // instructions of a round
+	maxGroup    = 8       // rounds
+	groupBytes  = 256     // of code for more than one round
+	maxSpan     = 1 << 12 // bytes from the first to the last address of a base
+)
+
+// leaf is a loop of which a round is straight code with one test.
+type leaf struct {
+	code    []wasmbin.Instr
+	offsets []uint32 // of loads and stores
+	test    int      // index of the branch or if
+	until   bool     // the loop ends if the test's operand is not 0
+	sets    map[uint32]bool
+}
+
+// leafLoop reads the loop that begins:
+//
+//	loop …, br_if out, …, br 0     loop …, if …, br 1     loop …, br_if 0
+//
+// What follows is executed when it ends.
+func (c *coder) leafLoop() (l *leaf, ok bool) {
+	ahead, back := *c.c, uint32(0)
+	l = &leaf{test: -1, sets: map[uint32]bool{}}
+	var in wasmbin.Instr
+	for len(l.code) < maxStraight && ahead.Next(&in) {
+		offset := uint32(0)
+		switch first := l.test < 0; {
+		case in.Op == wasmbin.OpBrIf && first:
+			l.test, l.until = len(l.code), in.A > 0
+		case in.Op == wasmbin.OpIf && first && in.A == wasmbin.BlockEmpty:
+			l.test, back = len(l.code), 1
+		case in.Op == wasmbin.OpBr && !first && in.A == back:
+			return l, true
+		case in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee:
+			l.sets[in.A] = true
+		case in.Op == wasmbin.OpGlobalGet:
+			if _, ok := c.r.got.offset(in.A); ok {
+				return nil, false
+			}
+		case sizes[in.Op] != 0:
+			r := wasmbin.NewReader(c.b, in.Imm, in.End, "code")
+			r.U32()
+			offset = r.U32()
+		default:
+			if _, _, ok := effect(&in); !ok {
+				return nil, false
+			}
+		}
+		l.code, l.offsets = append(l.code, in), append(l.offsets, offset)
+		if in.Op == wasmbin.OpBrIf && in.A == 0 {
+			return l, true
+		}
+	}
+	return nil, false
+}
+
+// strides writes groups of rounds before a loop. It reports whether they are all
+// rounds but a few.
+func (c *coder) strides() bool {
+	if c.r.o.Skip&PassStrides != 0 {
+		return false
+	}
+	l, ok := c.leafLoop()
+	if !ok {
+		return false
+	}
+	assumed, ok := l.steps()
+	if !ok {
+		return false
+	}
+	for rounds := maxGroup; rounds > 0; rounds /= 2 {
+		e, ok := l.evaluate(rounds, assumed)
+		if !ok {
+			return false
+		}
+		g := &group{c: c, evaluation: e, rounds: rounds}
+		code, ok := g.write()
+		if !ok {
+			return false
+		}
+		if rounds == 1 || len(code) <= groupBytes {
+			c.r.stats.Strides++
+			c.buf = append(c.buf, code...)
+			c.meet()
+			return len(assumed)+len(e.aligned) == 0
+		}
+	}
+	return false
+}
+
+// steps returns the locals that are steps, and the size of what lies there.
+func (l *leaf) steps() (steps map[uint32]uint32, ok bool) {
+	e, ok := l.evaluate(1, nil)
+	if !ok || len(e.accesses) == 0 {
+		return nil, false
+	}
+	steps = map[uint32]uint32{}
+	for _, a := range e.accesses {
+		if s := a.addr.stride; s > 0 {
+			steps[s-1] = max(steps[s-1], a.end())
+		}
+		for _, t := range a.addr.terms {
+			// p += s, once in each round
+			p := e.local(t.local)
+			if len(p.terms) != 2 || !p.known || p.n != 0 || p.terms[0].factor != 1 || p.terms[1].factor != 1 {
+				continue
+			}
+			s := p.terms[0].local
+			if s == t.local {
+				s = p.terms[1].local
+			}
+			if !l.sets[s] {
+				steps[s] = max(steps[s], a.end())
+			}
+		}
+	}
+	return steps, true
+}
