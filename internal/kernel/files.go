@@ -90,7 +90,9 @@ func (s stream) Read(b []byte) (int, error) {
 		return 0, io.EOF
 	}
 	for {
-		n, e := s.f.Read(s.ctx, b)
+		var n int
+		var e abi.Errno
+		s.p.Idle(func() { n, e = s.f.Read(s.ctx, b) })
 		switch {
 		case e == abi.EAGAIN && s.wait(abi.POLLIN):
 			continue
@@ -110,7 +112,9 @@ func (s stream) Write(b []byte) (done int, err error) {
 		return 0, os.ErrClosed
 	}
 	for len(b) > done {
-		n, e := s.f.Write(s.ctx, b[done:])
+		var n int
+		var e abi.Errno
+		s.p.Idle(func() { n, e = s.f.Write(s.ctx, b[done:]) })
 		done += n
 		switch {
 		case e == abi.EAGAIN && s.wait(abi.POLLOUT):
@@ -131,11 +135,15 @@ func (s stream) wait(events abi.Events) bool {
 	woken := make(chan struct{}, 1)
 	defer s.f.Watch(woken)()
 	for s.f.Ready()&(events|abi.POLLHUP|abi.POLLERR) == 0 {
-		select {
-		case <-woken:
-		case <-s.ctx.Done():
+		if s.ctx.Err() != nil {
 			return false
 		}
+		s.p.Idle(func() {
+			select {
+			case <-woken:
+			case <-s.ctx.Done():
+			}
+		})
 	}
 	return true
 }

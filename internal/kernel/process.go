@@ -62,9 +62,12 @@ type Process struct {
 	status         Status
 	next           *Exec // what replaces the program
 	cpu, childCPU  time.Duration
-	measure        func() Usage // of the program; nil: unknown
-	dir            string       // that the program began in
-	env            []string     // that it began with
+	measure        func() Usage // of the program that runs; nil: unknown
+	measured       bool
+	waiting        int           // calls of Idle
+	asleep, idle   time.Duration // uptime when the process began to wait; for how long it did before
+	dir            string        // that the program began in
+	env            []string      // that it began with
 
 	mu      sync.Mutex
 	files   map[int]*memfs.File
@@ -109,6 +112,16 @@ func (p *Process) Command() (path string, args []string) {
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
 	return p.Path, p.Args
+}
+
+// Name returns the last part of the command's path; a part of a program has the name of
+// the whole.
+func (p *Process) Name() string {
+	at, args := p.Command()
+	if at == "" && len(args) > 0 {
+		at = args[0]
+	}
+	return path.Base(at)
 }
 
 // Start starts a child. Its error wraps an [abi.Errno].

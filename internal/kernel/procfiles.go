@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"time"
 )
@@ -119,21 +118,22 @@ var processFiles = map[string]func(*Process) string{
 
 // comm returns the command's name, as short as Linux has it.
 func (p *Process) comm() string {
-	at, _ := p.Command()
-	name := path.Base(at)
+	name := p.Name()
 	return name[:min(len(name), 15)]
 }
 
-// state returns the letter and the word of the process's state. Whether a program
+// state returns the letter and the word of the process's state. Whether an interpreter
 // waits is not known: the main one is said to run.
 func (p *Process) state() (letter, word string) {
-	if _, ended := p.Status(); ended {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	switch {
+	case p.exited:
 		return "Z", "zombie"
+	case p.measured && p.pid != FirstPID, p.waiting > 0:
+		return "S", "sleeping"
 	}
-	if p.pid == FirstPID {
-		return "R", "running"
-	}
-	return "S", "sleeping"
+	return "R", "running"
 }
 
 func (p *Process) statLine() string {

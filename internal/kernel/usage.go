@@ -17,21 +17,44 @@ type Usage struct {
 func (p *Process) Measure(measure func() Usage) {
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
-	p.measure = measure
+	p.measure, p.measured = measure, true
 }
 
-// Usage returns what the process uses, as far as its program tells: that of commands
-// is not known.
+// Usage returns what the process uses. Of a program that does not tell, a command or
+// the shell, the processor time is that in which it did not wait, and the memory is
+// not known.
 func (p *Process) Usage() Usage {
 	p.k.mu.Lock()
-	measure, ended := p.measure, p.cpu
-	p.k.mu.Unlock()
-	u := Usage{}
-	if measure != nil {
-		u = measure()
+	u, measure := Usage{CPU: p.cpu}, p.measure
+	if !p.measured && !p.exited {
+		u.CPU = p.Age() - p.idle
+		if p.waiting > 0 {
+			u.CPU -= p.k.Uptime() - p.asleep
+		}
 	}
-	u.CPU += ended
+	p.k.mu.Unlock()
+	if measure != nil {
+		now := measure()
+		u = Usage{now.Memory, u.CPU + now.CPU}
+	}
 	return u
+}
+
+// Idle notes that the process waits while wait runs.
+func (p *Process) Idle(wait func()) {
+	p.k.mu.Lock()
+	if p.waiting++; p.waiting == 1 {
+		p.asleep = p.k.Uptime()
+	}
+	p.k.mu.Unlock()
+	defer func() {
+		p.k.mu.Lock()
+		defer p.k.mu.Unlock()
+		if p.waiting--; p.waiting == 0 {
+			p.idle += p.k.Uptime() - p.asleep
+		}
+	}()
+	wait()
 }
 
 // AddCPU adds to the processor time that the process has used.

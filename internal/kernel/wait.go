@@ -35,11 +35,15 @@ func (p *Process) Wait(ctx context.Context, pid, options int) (Waited, abi.Errno
 		if w, e, done := p.reap(pid, options); done {
 			return w, e
 		}
-		select {
-		case <-woken:
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return Waited{}, abi.EINTR
 		}
+		p.Idle(func() {
+			select {
+			case <-woken:
+			case <-ctx.Done():
+			}
+		})
 	}
 }
 

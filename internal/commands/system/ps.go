@@ -74,10 +74,7 @@ var psColumns = []psColumn{
 	{"bsdstart", "START", -5, psStart},
 }
 
-func psName(_ *command.Call, p *kernel.Process) string {
-	path, _ := p.Command()
-	return command.Base(path)
-}
+func psName(_ *command.Call, p *kernel.Process) string { return p.Name() }
 
 // psMemory is the memory in KiB.
 func psMemory(_ *command.Call, p *kernel.Process) string {

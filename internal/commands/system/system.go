@@ -130,12 +130,13 @@ func Sleep(c *command.Call) int {
 	}
 	timer := time.NewTimer(total)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return 0
-	case <-c.Ctx.Done():
-		return 1
-	}
+	c.Process.Idle(func() {
+		select {
+		case <-timer.C:
+		case <-c.Ctx.Done():
+		}
+	})
+	return command.Btoi(c.Ctx.Err() != nil)
 }
 
 // Timeout runs a command, and ends it after a time.
