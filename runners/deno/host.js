@@ -181,9 +181,10 @@ const promised = Symbol.for("nodejs.util.promisify.custom");
 function explained(error, host = error?.hostname) {
   try {
     const { code, message, stack } = error;
-    const refused = code === "EPERM" || code === "UNKNOWN" || message.includes("Permission denied");
-    if (!refused || !host || message.includes("--allow-net") || permissions.querySync({ name: "net", host }).state === "granted") return error;
-    error.message += `; the permissions of this server do not include it (--allow-net=${host})`;
+    if (includes(message, "Requires net access")) host ??= /"([^"]+)"/.exec(message)?.[1];
+    const refused = includes(message, "run again with") || code === "EPERM" || code === "UNKNOWN" || message.includes("Permission denied");
+    if (!refused || !host || message.includes("(--allow-net") || permissions.querySync({ name: "net", host }).state === "granted") return error;
+    error.message = message.replace(/, run again with the .* flag/, "") + `; the permissions of this server do not include it (--allow-net=${host})`;
     error.stack = `${stack}`.replace(message, () => error.message);
   } catch {
     // an error of the program's own
@@ -211,6 +212,18 @@ async function explainNet() {
       return await resolveDns(name, ...args);
     } catch (error) {
       throw explained(error, name);
+    }
+  });
+}
+
+// explainFetch does so for fetch.
+function explainFetch() {
+  const native = fetch;
+  here.answer(globalThis, "fetch", async function fetch(...args) {
+    try {
+      return await native(...args);
+    } catch (error) {
+      throw explained(error);
     }
   });
 }

@@ -255,7 +255,7 @@ process.stdout.write("a\n")
 -- main.js --
 const lines = ["export", "import"];
 for (const line of lines) console.log(line, typeof module, typeof this);
-`, "", "export undefined undefined\nimport undefined undefined\n"},
+`, "", "export object object\nimport object object\n"},
 	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			archive := txtar.Parse([]byte(tt.files))

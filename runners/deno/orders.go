@@ -22,6 +22,8 @@ type orders struct {
 	Names   bool     `json:"names"`         // and so may packages, by the names of its functions
 	Process bool     `json:"process"`       // and node:process
 	Ticks   bool     `json:"ticks"`         // and process.nextTick, in its first turn
+	Fetch   bool     `json:"fetch"`         // it fetches, and may not reach everything
+	Mocks   bool     `json:"mocks"`         // it uses those of node:test
 	Lines   bool     `json:"lines"`         // it uses node:readline
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
 	Run     string   `json:"run,omitempty"` // what to say of other programs, where it names them and may start none
@@ -70,6 +72,8 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
 		// Asynchronous contexts are kept by Node's own queue only.
 		Ticks: strings.Contains(j.req.Code, "process.nextTick") && !j.mentions("AsyncLocalStorage") && !load,
+		Fetch: !in.policy().Net.All && j.mentions("fetch("),
+		Mocks: j.mentions("node:test") && j.mentions("mock"),
 		Lines: j.imports("readline") || j.imports("readline/promises"),
 		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Tell:  tell, Load: load,

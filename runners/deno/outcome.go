@@ -282,9 +282,6 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if strings.Contains(out.Message, `net access to "unix:`) {
 		way = notUnix
 	}
-	if imports(e.program, "msw/node", "nock") {
-		way += "; " + noMock
-	}
 	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; "+way))
 	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
 		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
@@ -297,6 +294,12 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	}
 	if runRefused.MatchString(out.Message) {
 		out.Message += "; " + ownRuns
+	}
+	if strings.Contains(out.Message, "(--allow-net") && imports(e.program, "msw/node", "nock") {
+		out.Message += "; " + noMock
+	}
+	if listens.MatchString(t.message) {
+		out.Message += "; " + handler
 	}
 	if strings.Contains(out.Message, "(--allow-ffi)") {
 		out.Message += "; " + noNative

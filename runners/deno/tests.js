@@ -121,6 +121,27 @@ function stuck(event) {
   current.stop(new NativeError("Promise resolution is still pending but the event loop has already resolved."));
 }
 
+const mocks = []; // what the running tests' contexts have made
+
+// restoreMocks has what node:test's t.mock makes be restored at the end of the test, as
+// in Node: Deno has one object for it and for the module's mock, which stays. A test of
+// our own shows the class of t.
+async function restoreMocks() {
+  const { default: test, mock } = await import("node:test");
+  const own = { __proto__: mock };
+  for (const name of ["fn", "method", "getter", "setter"]) {
+    own[name] = (...args) => {
+      const made = mock[name](...args);
+      push(mocks, made.mock);
+      return made;
+    };
+  }
+  let context;
+  test("t", (t) => context = getPrototypeOf(t));
+  await tests.pop().fn({ name: "t" });
+  defineProperty(context, "mock", { __proto__: null, get: () => own, configurable: true });
+}
+
 // attempt runs a test with its hooks, or a step.
 async function attempt(d, context, before, after) {
   let failure;
@@ -140,6 +161,7 @@ async function attempt(d, context, before, after) {
   if (!failure) await part(d.fn, context);
   for (const hook of after) await part(hook);
   restore((thrown) => failure ??= { thrown });
+  if (!outer) for (const mock of mocks.splice(0)) mock.restore();
   current = outer;
   return failure;
 }

@@ -24,6 +24,7 @@ func TestRegisteredTests(t *testing.T) {
 		{"describe", node + "describe('g', () => { before(() => console.log('before')); beforeEach(() => console.log('each')); it('w', () => {}); it('x', async () => { await 1; throw new Error('no') }) })", runners.Failed, `(?s)before\ng \.\.\.\neach\n  w \.\.\. ok.*each\n  x \.\.\. FAILED`},
 		{"node skip", node + "test.skip('a', () => { throw 1 }); test('b', { skip: true }, () => { throw 1 }); test.todo('c')", runners.Succeeded, `ok \| 0 passed \| 0 failed \| 3 ignored`},
 		{"node awaited", node + "await test('a', () => { throw new Error('no') }); console.log('after')", runners.Failed, `(?s)after.*FAILED \| 0 passed \| 1 failed`},
+		{"mocks are restored", node + "import { mock } from 'node:test'; const o = { f: () => 1, g: () => 1 }; mock.method(o, 'g', () => 3); test('a', (t) => { t.mock.method(o, 'f', () => 2); assert.equal(o.f(), 2) }); test('b', () => assert.equal(o.f() + o.g(), 4))", runners.Succeeded, `2 passed \| 0 failed`},
 		{"deno passes", "Deno.test('a', () => {}); Deno.test({ name: 'b', fn() {} }); Deno.test(function c() {}); Deno.test('d', {}, async () => { await 1 })", runners.Succeeded, `ok \| 4 passed \| 0 failed`},
 		{"deno fails", "Deno.test('a', () => { throw new TypeError('boom') })", runners.Failed, `(?s)a \.\.\. FAILED.*error: TypeError: boom\n    at main.ts:1`},
 		{"steps", "Deno.test('a', async (t) => { await t.step('b', async (t) => { await t.step('c', () => { throw 1 }) }); console.log('goes on') })", runners.Failed, `(?s)c \.\.\. FAILED.*goes on.*0 passed \| 1 failed \(2 steps\)`},

@@ -34,10 +34,14 @@ const (
 	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
 	noMock   = "fetch is Deno's own here, which msw and nock do not replace: assign to globalThis.fetch"
 	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
+	handler  = `call the server's handler itself (app.request of Hono, app.inject of Fastify, a function of Request), or use Python, where servers and their clients reach each other`
 	notPage  = `this is an HTML page, and there is no browser: send its script alone, or write the page to a file`
 	accessor = `Deno knows "accessor" only beside a decorator: write a getter and a setter`
 	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
+
+// listens matches the refusal of a server.
+var listens = regexp.MustCompile(`^Requires net access to "(\[::1?\]|0\.0\.0\.0|127\.0\.0\.1|localhost):\d+"`)
 
 // runRefused matches messages about a program that could not be started.
 var runRefused = regexp.MustCompile(`the permissions of this server do not include (it \(--allow-run\)|--allow-run)$`)
@@ -72,6 +76,7 @@ var ways = []way{
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^Unexpected reserved word$`), "await stands in async functions and at the top level"},
+	{regexp.MustCompile(`^(\$|jQuery) is not defined$`), noWindow},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
 	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},
 	{regexp.MustCompile(`^Unsupported scheme "bun" for module "bun:test"`), tests},
@@ -89,6 +94,8 @@ func wayOut(message string, p *jsparse.Program) string {
 	switch {
 	case imports(p, "vitest"):
 		return "; " + tests
+	case strings.HasPrefix(message, "Cannot read properties of null") && strings.Contains(p.Source, "prompt("):
+		return "; prompt returns null at the end of stdin, which the argument stdin sets"
 	case page.MatchString(p.Source):
 		return "; " + notPage
 	case imports(p, "typescript") && notFunction.MatchString(message):

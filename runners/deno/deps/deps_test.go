@@ -168,10 +168,14 @@ func TestInstead(t *testing.T) {
 		"https://esm.sh/*preact@10": "npm:preact@10", "https://cdn.skypack.dev/lodash": "npm:lodash", "https://unpkg.com/three@0.160.0/build/three.module.js": "npm:three@0.160.0",
 		"https://cdn.jsdelivr.net/npm/dayjs@1/+esm": "npm:dayjs@1", "https://cdnjs.cloudflare.com/ajax/libs/lodash.js/4.17.21/lodash.min.js": "npm:lodash.js@4.17.21",
 		"https://cdn.jsdelivr.net/gh/a/b@1/c.js": "", "https://example.com/x@1": "", "npm:zod": "",
+		"https://deno.land/std@0.224.0/path/mod.ts": "",
 	} {
 		reason := Reason(Target{Specifier: address}, "error: Import failed\n  client error (Connect)", false)
 		if _, got, _ := strings.Cut(reason, "; write "); strings.TrimSuffix(got, " instead") != want || !strings.Contains(reason, "cannot be reached") {
 			t.Errorf("%s: %q, want %q", address, reason, want)
+		}
+		if strings.Contains(address, "/std@") != strings.HasSuffix(reason, "; node:path does much of the same") {
+			t.Errorf("%s: %q", address, reason)
 		}
 	}
 }

@@ -74,11 +74,28 @@ func Reason(t Target, message string, offline bool) string {
 		return "not in the cache, and nothing is fetched offline" + instead(t)
 	case Unreachable(message):
 		if scheme.FindString(t.Specifier) == "https:" {
-			return "its server cannot be reached: " + text + instead(t)
+			return "its server cannot be reached: " + text + instead(t) + builtin(t)
 		}
 		return "the registry cannot be reached: " + text
 	}
-	return text
+	return strings.TrimSuffix(text, ".") + builtin(t)
+}
+
+// builtinFor are Node's modules that do what Deno's standard library does.
+var builtinFor = map[string]string{
+	"assert": "node:assert", "expect": "npm:expect", "testing": "node:test", "path": "node:path", "fs": "node:fs/promises", "async": "node:timers/promises",
+	"cli": "node:util (parseArgs)", "flags": "node:util (parseArgs)", "crypto": "node:crypto", "streams": "node:stream", "fmt": "node:util (styleText)",
+	"yaml": "npm:yaml", "csv": "npm:csv-parse", "toml": "npm:smol-toml", "uuid": "node:crypto (randomUUID)", "http": "Deno.serve", "encoding": "node:buffer", "collections": "npm:lodash",
+}
+
+var standard = regexp.MustCompile(`^(?:jsr:/?@std/|https?://deno\.land/std(?:@[^/]*)?/)(\w+)`)
+
+// builtin returns what does the same as a module of Deno's standard library.
+func builtin(t Target) string {
+	if m := standard.FindStringSubmatch(t.Specifier); m != nil && builtinFor[m[1]] != "" {
+		return "; " + builtinFor[m[1]] + " does much of the same"
+	}
+	return ""
 }
 
 // served matches the address of an npm package at a server of modules.

@@ -7,7 +7,7 @@ import (
 )
 
 // sloppy finds what programs do that means something else in a module, which is
-// strict: they assign to names that they do not declare, and to what is frozen or has
+// strict and has no this: they assign to names that they do not declare, and to what is frozen or has
 // only a getter, without an error. Such a program runs as CommonJS, as Node runs it,
 // which takes Deno 20 ms longer.
 type sloppy struct {
@@ -34,7 +34,10 @@ func (l *sloppy) take(a *analysis, t token) {
 			*list = append(*list, name)
 		}
 	}
+	blocks := a.commonJS.blocks // around the token
 	switch {
+	case a.s.word(t) == "this" && !a.s.is(a.prev, '.') && (len(blocks) == 0 || blocks[len(blocks)-1].plain):
+		l.shown = true
 	case t.kind == word && (before == "let" || before == "const" || before == "var"):
 		note(&l.declared, a.s.word(t))
 	case a.prev.kind == text && a.prev2.kind == none:
