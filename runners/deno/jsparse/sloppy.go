@@ -26,6 +26,10 @@ const (
 	maxLooks = 10
 )
 
+// maxSloppy is the length of a program in which declarations are looked for, in bytes:
+// what is longer came out of a bundler, or is there to take our time.
+const maxSloppy = 128 << 10
+
 // take follows the next token.
 func (l *sloppy) take(a *analysis, t token) {
 	before := a.s.word(a.prev)
@@ -67,7 +71,7 @@ func (l *sloppy) take(a *analysis, t token) {
 
 // found reports whether the program is better run as it is in Node.
 func (l *sloppy) found(source string) bool {
-	if l.strict {
+	if l.strict || len(source) > maxSloppy {
 		return false
 	}
 	unknown := slices.DeleteFunc(l.assigned, func(name string) bool { return slices.Contains(l.declared, name) })
