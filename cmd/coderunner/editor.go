@@ -19,7 +19,10 @@ import (
 // editor reads lines at a terminal, with a history and completion.
 type editor struct {
 	*liner.State
-	history string // its file
+	history     string // its file
+	keys        *keyboard
+	read, write *os.File          // the pipe through which it gets its keys
+	ours, usual liner.ModeApplier // the terminal's modes, while a line is edited and else
 }
 
 // openEditor takes the terminal for the repl.
@@ -36,7 +39,10 @@ func openEditor(p *repl) (*editor, error) {
 	if p.language == runners.Python {
 		family = "python"
 	}
-	e := &editor{State: liner.NewLiner(), history: filepath.Join(dir, "coderunner", "history-"+family)}
+	e := &editor{history: filepath.Join(dir, "coderunner", "history-"+family)}
+	if err := e.openKeys(); err != nil {
+		return nil, err
+	}
 	e.SetCtrlCAborts(true)
 	e.SetTabCompletionStyle(liner.TabPrints)
 	e.SetWordCompleter(func(line string, pos int) (head string, list []string, tail string) {
@@ -56,6 +62,34 @@ func openEditor(p *repl) (*editor, error) {
 	return e, nil
 }
 
+// openKeys starts the editor between the terminal and a pipe.
+func (e *editor) openKeys() (err error) {
+	if e.usual, err = liner.TerminalMode(); err != nil {
+		return fmt.Errorf("take the terminal: %w", err)
+	}
+	if e.read, e.write, err = os.Pipe(); err != nil {
+		return err
+	}
+	tty := os.Stdin
+	os.Stdin = e.read // which the editor keeps
+	e.State = liner.NewLiner()
+	os.Stdin = tty
+	e.keys = newKeyboard(tty)
+	fmt.Print("\x1b[?2004h") // have pastes marked
+	e.ours, err = liner.TerminalMode()
+	return err
+}
+
+// during lends the terminal to a statement, until give is called.
+func (e *editor) during() (stdin io.Reader, give func()) {
+	_ = e.usual.ApplyMode() // or the statement sees its keys as they come
+	done := make(chan struct{})
+	return statementInput{e.keys, done}, func() {
+		close(done)
+		_ = e.ours.ApplyMode()
+	}
+}
+
 func isAlphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f
 }
@@ -65,7 +99,7 @@ func (e *editor) line(more bool) (string, error) {
 	if more {
 		prompt = "… "
 	}
-	line, err := e.Prompt(prompt)
+	line, err := e.prompt(prompt)
 	switch {
 	case errors.Is(err, liner.ErrPromptAborted):
 		return "", errInterrupted
@@ -77,11 +111,26 @@ func (e *editor) line(more bool) (string, error) {
 	return line, err
 }
 
+func (e *editor) prompt(prompt string) (string, error) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.keys.feed(e.write, done)
+	}()
+	defer func() { close(done); <-ended }()
+	return e.Prompt(prompt)
+}
+
+func (e *editor) pasting() bool { return e.keys.pasting() }
+
 func (e *editor) colours() bool { return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" }
 
 // Close keeps the history and gives the terminal back.
 func (e *editor) Close() error {
 	err := e.State.Close()
+	fmt.Print("\x1b[?2004l")
+	e.read.Close()
+	e.write.Close()
 	if mkdir := os.MkdirAll(filepath.Dir(e.history), 0o700); mkdir != nil {
 		return errors.Join(err, mkdir)
 	}

@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -29,7 +32,7 @@ func newRepl(cfg *Config) *cobra.Command {
 		Short: "Read statements and run each in a session",
 		Long: "Read statements from the terminal or stdin, run each in a session, and print its value.\n" +
 			"Tab completes names, the arrows find earlier lines, Ctrl-C interrupts a statement and\n" +
-			"keeps the session as it was before, Ctrl-D ends. Images are shown where the terminal can\n" +
+			"keeps the session as it was before, Ctrl-D or exit ends. Images are shown where the terminal can\n" +
 			"(kitty, iTerm2, sixel), and written to a file elsewhere.",
 		Example:           "  coderunner repl\n  coderunner repl typescript --session analysis",
 		Args:              cobra.MaximumNArgs(1),
@@ -37,7 +40,7 @@ func newRepl(cfg *Config) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.language = runners.Python
 			if len(args) > 0 {
-				if o.language = runners.ParseLanguage(args[0]); o.language == "" {
+				if o.language = runners.ParseLanguage(args[0]); !slices.Contains(replLanguages, o.language) {
 					return fmt.Errorf("unknown language %q: use %s", args[0], languageNames(replLanguages))
 				}
 			}
@@ -73,8 +76,10 @@ type repl struct {
 
 // lineReader reads lines. Its errors are io.EOF and errInterrupted.
 type lineReader interface {
-	line(more bool) (string, error) // more: a statement goes on
-	colours() bool                  // errors may have one
+	line(more bool) (string, error)         // more: a statement goes on
+	pasting() bool                          // the lines that follow are of the same text
+	during() (stdin io.Reader, give func()) // a statement runs
+	colours() bool                          // errors may have one
 	Close() error
 }
 
@@ -109,12 +114,15 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		}
 		defer onInterrupt(func() {})() // between statements, too
 		p.images = imageProtocol(os.Getenv)
-		fmt.Fprintf(os.Stderr, "coderunner %s, %s. Ctrl-D ends.\n", ownVersion(), o.language)
+		fmt.Fprintf(os.Stderr, "coderunner %s, %s. Ctrl-D or exit ends.\n", ownVersion(), o.language)
 	} else {
 		p.in = &pipedLines{bufio.NewReader(os.Stdin)}
 	}
 	defer p.in.Close()
 	err = p.loop(ctx)
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.code == 0 {
+		return nil
+	}
 	if brokenPipe(err) {
 		return &exitError{128 + int(syscall.SIGPIPE)}
 	}
@@ -137,6 +145,10 @@ func (p *repl) loop(ctx context.Context) error {
 			return p.evaluate(ctx, pending+line)
 		case err != nil:
 			return fmt.Errorf("read a statement: %w", err)
+		}
+		if p.in.pasting() {
+			pending += line + "\n"
+			continue
 		}
 		if pending != "" && p.endsBefore(ctx, pending, line) {
 			if err := p.evaluate(ctx, pending); err != nil {
@@ -196,9 +208,25 @@ func (p *repl) incomplete(ctx context.Context, text string) bool {
 	return err == nil && strings.HasPrefix(out.Stdout, "incomplete")
 }
 
+// leaves matches what ends a repl, with the exit code.
+var leaves = regexp.MustCompile(`^(?:(?:sys\.|process\.|Deno\.)?(?:exit|quit)(?:\((\d*)\)|\s+(\d+))?|\.exit);?$`)
+
+// readsKeys matches JavaScript that may read its standard input. The Deno process of
+// any other would take what is typed ahead for the next statement.
+var readsKeys = regexp.MustCompile(`\b(?:prompt|confirm|alert|stdin|readline)\b`)
+
 // evaluate runs a statement and prints what came of it. The error ends the repl.
 func (p *repl) evaluate(ctx context.Context, code string) error {
+	if m := leaves.FindStringSubmatch(strings.TrimSpace(code)); m != nil {
+		status, _ := strconv.Atoi(m[1] + m[2])
+		return &exitError{status & 0xff}
+	}
 	req := runners.Request{Language: p.language, Code: code, Packages: p.packages, Limits: p.cfg.Limits, Stdout: p.stdout, Stderr: p.stderr}
+	stdin, give := p.in.during()
+	defer give()
+	if p.language != runners.TypeScript && p.language != runners.JavaScript || readsKeys.MatchString(code) {
+		req.Stdin = stdin
+	}
 	defer showProgress(&req)()
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -306,5 +334,7 @@ func (l *pipedLines) line(bool) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-func (l *pipedLines) colours() bool { return false }
-func (l *pipedLines) Close() error  { return nil }
+func (l *pipedLines) pasting() bool               { return false }
+func (l *pipedLines) during() (io.Reader, func()) { return nil, func() {} }
+func (l *pipedLines) colours() bool               { return false }
+func (l *pipedLines) Close() error                { return nil }

@@ -19,17 +19,17 @@ func TestRepl(t *testing.T) {
 	}
 	for language, c := range map[string]struct {
 		define, name, value, block, call, loop, raise, kind, show string
-		complete, completed                                       string
+		complete, completed, paste, pasted, ask                   string
 	}{
 		"typescript": {
 			"const answer: number = 41\r", "ans\t + 1\r", "\r\n42\r\n> ", "function half() {\rreturn answer - 1\r}\r", "half()\r", "for (let i = 0;; i++) if (i === 0) console.log('on')\r", "null!.x\r", "TypeError",
 			"display({ [Symbol.for('Jupyter.display')]: () => ({ 'image/png': '" + dot + "' }) })\r",
-			"hal\t()\r", "40",
+			"hal\t()\r", "40", "const list = [\n\t1, 2,\n\n];\nlist\n  .map((n) => n * 3)\n", "[ 3, 6 ]\r\n", "prompt('Name?')\r",
 		},
 		"python": {
 			"answer = 41\r", "ans\t + 1\r", "\r\n42\r\n> ", "def half():\r    return answer - 1\r\r", "half()\r", "for i in range(10**12): print('on') if i == 0 else None\r\r", "1/0\r", "ZeroDivisionError",
 			"import base64; display({'image/png': '" + dot + "'}, raw=True)\r",
-			"answer.bit_len\t()\r", "\r\n6\r\n",
+			"answer.bit_len\t()\r", "\r\n6\r\n", "class A:\n\tdef f(self):\n\t\treturn 3\n\n\tdef g(self):\n\t\treturn 6\n\n[A().f(), A().g()]\n", "[3, 6]\r\n", "input('Name?')\r",
 		},
 	} {
 		t.Run(language, func(t *testing.T) {
@@ -56,6 +56,14 @@ func TestRepl(t *testing.T) {
 			term.types(c.raise)
 			term.then(c.kind)
 			term.then("> ")
+			term.types(pasteBegins + c.paste + pasteEnds)
+			term.then(c.pasted)
+			term.then("> ")
+			term.types(c.ask)
+			term.then("\nName?")
+			term.types("Ada\r")
+			term.then("Ada")
+			term.then("> ")
 			term.types(c.show)
 			term.then("\x1b_Ga=T,f=100,q=2,m=0;" + dot + "\x1b\\")
 			term.then("> ")
@@ -78,8 +86,8 @@ func TestRepl(t *testing.T) {
 			term.then(c.show[len(c.show)-4 : len(c.show)-1])
 			term.types("\r")
 			term.then("coderunner: wrote " + filepath.Join(dir, "display-1.png") + " (70 B)\r\n")
-			term.types("\x04")
-			term.exits(0)
+			term.types("exit(3)\r")
+			term.exits(3)
 		})
 	}
 }

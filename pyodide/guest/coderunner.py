@@ -127,7 +127,10 @@ def _main(p, main, report):
     _interpreter.renew(p)
     _handle(_signal.SIGXCPU, _on_interrupt)
     body, last, framework = _compile(p, main)
-    _report.describe(_execute(p, body, last, main), p["result_limit"], report)
+    value = _execute(p, body, last, main)
+    if value is not None and p.get("session"):
+        builtins._ = value  # as in a REPL and in a notebook
+    _report.describe(value, p["result_limit"], report)
     if framework and not p.get("session"):
         _run_tests(framework, main["__file__"])
 
