@@ -56,7 +56,7 @@ func filesFor(o runOptions, program, code string, warn io.Writer) (_ []runners.F
 			return nil, err
 		}
 	}
-	if b.program != "" {
+	if program != "-" {
 		b.known[b.program] = true
 		b.texts = append(b.texts, text{code, "."})
 		for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
@@ -219,7 +219,7 @@ func (b *beside) copy(root *os.Root, name, as string) error {
 	case !info.Mode().IsRegular():
 		return errors.New("is not a regular file")
 	case info.Size() > b.left:
-		return fmt.Errorf("is too large: a program's files have %s together (--deno-permission-args=--allow-read=PATH shows it the original)", humanSize(runners.MaxFilesBytes))
+		return fmt.Errorf("is too large: a program's files have %s together (--allow-read=PATH shows it the original)", humanSize(runners.MaxFilesBytes))
 	case len(b.files) >= runners.MaxFiles:
 		return fmt.Errorf("is one too many: a program has at most %d files", runners.MaxFiles)
 	}

@@ -94,8 +94,8 @@ func entryFor(flags *pflag.FlagSet, binary, address string) (clients.Server, err
 // serveArgs returns the arguments of a server with the settings that flags changed.
 func serveArgs(flags *pflag.FlagSet) []string {
 	args := []string{"serve"}
-	flags.Visit(func(f *pflag.Flag) {
-		if slices.ContainsFunc(settings, func(s setting) bool { return s.flag == f.Name }) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed && slices.ContainsFunc(settings, func(s setting) bool { return s.flag == f.Name }) {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})

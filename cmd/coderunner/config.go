@@ -97,6 +97,48 @@ func addFlags(flags *pflag.FlagSet, settings []setting) {
 	}
 }
 
+// permissionFlag is a flag of Deno's, --allow-net=example.com: one more argument
+// in the setting of all permissions.
+type permissionFlag struct {
+	name  string
+	flags *pflag.FlagSet
+}
+
+func (f permissionFlag) String() string { return "" }
+func (f permissionFlag) Type() string   { return "bool" } // so that its value may be left out, and is "true" then
+func (f permissionFlag) Set(v string) error {
+	arg := "--" + f.name
+	if v != "true" {
+		arg += "=" + v
+	}
+	if strings.ContainsAny(arg, " \t\n\"'\\#") {
+		arg = "'" + strings.ReplaceAll(arg, "'", `'"'"'`) + "'"
+	}
+	all := f.flags.Lookup("deno-permission-args")
+	return f.flags.Set(all.Name, strings.TrimSpace(all.Value.String()+" "+arg))
+}
+
+// permissionUsage are the permission flags that the help shows.
+var permissionUsage = map[string]string{
+	"allow-net":   "let programs connect to `HOSTS`, such as api.example.com,10.0.0.1:5432; without a list, to all",
+	"allow-read":  "let programs read these `PATHS`",
+	"allow-write": "let programs write these `PATHS`",
+	"allow-env":   "let programs see these `VARIABLES`",
+}
+
+// addPermissionFlags adds the flags that Deno has for permissions.
+func addPermissionFlags(flags *pflag.FlagSet) {
+	add := func(name, shorthand string) {
+		f := flags.VarPF(permissionFlag{name, flags}, name, shorthand, permissionUsage[name])
+		f.NoOptDefVal, f.Hidden = "true", f.Usage == ""
+	}
+	add("allow-all", "A")
+	for _, kind := range []string{"read", "write", "net", "env", "run", "sys", "ffi", "import"} {
+		add("allow-"+kind, "")
+		add("deny-"+kind, "")
+	}
+}
+
 // readConfig reads the flags, then the environment, then the defaults.
 func readConfig(flags *pflag.FlagSet) (Config, error) {
 	c := Config{
@@ -261,10 +303,11 @@ func setURL(directory bool, field func(*Config) *string) func(*Config, string) e
 	}
 }
 
-// parseSize reads a number of bytes: 50000, 64KiB, 512MiB, 2GiB, and 512MB
-// for those who mean it.
+// parseSize reads a number of bytes: 50000, 64KiB, 512MiB, 2g, and 512MB for
+// those who mean it.
 func parseSize(v string) (int64, error) {
-	digits := strings.TrimRight(v, "KMGTiBb ")
+	v = strings.ToUpper(v)
+	digits := strings.TrimRight(v, "KMGIB ")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 {
 		return 0, errors.New("not a number")
@@ -273,7 +316,7 @@ func parseSize(v string) (int64, error) {
 		"": 1, "B": 1,
 		"KB": 1e3, "MB": 1e6, "GB": 1e9,
 		"K": 1 << 10, "M": 1 << 20, "G": 1 << 30,
-		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+		"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30,
 	}[strings.TrimSpace(v[len(digits):])]
 	if !ok || n > 1<<40/unit {
 		return 0, errors.New("no such unit, or too large")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ func TestParseSize(t *testing.T) {
 	for in, want := range map[string]int64{
 		"50000": 50_000, "1B": 1, "64KiB": 64 << 10, "512MiB": 512 << 20, "2GiB": 2 << 30,
 		"2G": 2 << 30, "512MB": 512e6, "1 GiB": 1 << 30,
-		"": -1, "MiB": -1, "-1": -1, "1.5GiB": -1, "1TiB": -1, "0x10": -1, "512mib": -1, "1iB": -1,
+		"": -1, "MiB": -1, "-1": -1, "1.5GiB": -1, "1TiB": -1, "0x10": -1, "512mib": 512 << 20, "2g": 2 << 30, "1iB": -1,
 		"9223372036854775807": -1, "9999999999GiB": -1,
 	} {
 		got, err := parseSize(in)
@@ -31,7 +32,8 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	t.Setenv("CODE_RUNNER_OFFLINE", "")
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	addFlags(flags, settings)
-	if err := flags.Parse([]string{"--timeout", "20s", "--offline", "--deno-permission-args", `--allow-net="a b"`}); err != nil {
+	addPermissionFlags(flags)
+	if err := flags.Parse([]string{"--timeout", "20s", "--offline", "--deno-permission-args", `--allow-net="a b"`, "--allow-env", "--deny-read=/it's", "-A"}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := readConfig(flags)
@@ -41,7 +43,7 @@ func TestFlagsWinOverTheEnvironment(t *testing.T) {
 	if c.Limits.Timeout != 20*time.Second || c.Limits.Memory != 128<<20 || c.Limits.Output != 50_000 || !c.Offline {
 		t.Errorf("config = %+v", c)
 	}
-	if len(c.Permissions) != 1 || c.Permissions[0] != "--allow-net=a b" {
+	if want := []string{"--allow-net=a b", "--allow-env", "--deny-read=/it's", "--allow-all"}; !slices.Equal(c.Permissions, want) {
 		t.Errorf("permissions = %q", c.Permissions)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	osuser "os/user"
 	"syscall"
 	"time"
 
@@ -39,6 +40,9 @@ func (e signalError) exitCode() int { return 128 + int(e.Signal) }
 // Main runs the command line and returns the exit code.
 func Main() int {
 	closeInherited()
+	if u, err := osuser.Current(); err == nil && os.Getenv("HOME") == "" { // as shells do: the cache and settings are there
+		_ = os.Setenv("HOME", u.HomeDir)
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)

@@ -13,6 +13,7 @@ import (
 type runOptions struct {
 	language string
 	packages []string
+	code     string // the program, in place of a file
 	json     bool
 	locked   bool
 	out      string // directory for files

@@ -102,7 +102,7 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 		text = strings.Trim(e.Traceback, "\n") + "\n"
 		// The message has more, such as which permission is missing.
 		head, rest, _ := strings.Cut(text, "\n")
-		if full := e.Type + ": " + e.Message; out.Status == runners.Failed && strings.HasPrefix(full, head) {
+		if full := e.Type + ": " + e.Message; out.Status == runners.Failed && strings.HasPrefix(full, head) && !strings.HasPrefix(text, full) {
 			text = full + "\n" + rest
 		}
 	}
@@ -115,7 +115,7 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 		text += e.Type + ": " + e.Message + "\n"
 	}
 	if m := permission.FindString(e.Message); m != "" && e.Type == "NotCapable" {
-		text += "coderunner: --deno-permission-args=" + m + " allows it\n"
+		text += "coderunner: " + m + " allows it\n"
 	}
 	if e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT") {
 		text += "coderunner: a program sees the files beside it that its text names; --file and --dir add others\n"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,18 +18,23 @@ import (
 	"coderunner/runners"
 )
 
-// newRequest reads the program and what it is given. A notebook has cells.
+// newRequest reads the program and what it is given. A notebook has cells. The
+// program is o.code where file is "".
 func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (req runners.Request, in cells, err error) {
 	req = runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
 	isNotebook, limit := strings.EqualFold(filepath.Ext(file), ".ipynb"), int64(runners.MaxCode)
 	if isNotebook {
 		limit = maxNotebook
 	}
-	code, err := readFile(ctx, file, limit+1)
-	if err != nil {
-		return req, nil, err
+	code := []byte(o.code)
+	if file != "" {
+		if code, err = readFile(ctx, file, limit+1); err != nil {
+			return req, nil, err
+		}
 	}
 	switch {
+	case len(code) == 0 && file == "-":
+		return req, nil, errors.New("there is no program on the standard input; usage: coderunner run [flags] FILE|-|-c CODE [ARG]...")
 	case int64(len(code)) > limit:
 		return req, nil, fmt.Errorf("%s: longer than the %d MiB that a program may have", file, limit>>20)
 	case bytes.IndexByte(code[:min(len(code), 8000)], 0) >= 0: // as Git tells
@@ -52,7 +58,9 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		return req, nil, err
 	}
 	if file != "-" {
-		req.Filename = filepath.Base(file)
+		if file != "" {
+			req.Filename = filepath.Base(file)
+		}
 		req.Stdin = programStdin(os.Stdin, req.Language)
 	}
 	return req, in, nil
@@ -105,7 +113,10 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 	if l = runners.Detect(code); l != "" {
 		return l, nil
 	}
-	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language", file)
+	if file == "" || file == "-" {
+		return "", errors.New("the program does not show its language: use --language " + languageNames(runners.Languages))
+	}
+	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language %s", file, languageNames(runners.Languages))
 }
 
 func isLanguageFlag(arg string) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -47,9 +48,10 @@ func newRoot() *cobra.Command {
 	var cfg Config
 	root := &cobra.Command{
 		Use:   "coderunner",
-		Short: "Runs Python, JavaScript and TypeScript programs in a sandbox",
-		Long: "coderunner runs Python, JavaScript and TypeScript programs, with any package,\n" +
-			"in a sandbox. Without a command it serves MCP over stdio.",
+		Short: "Runs Python, JavaScript, TypeScript and bash programs in a sandbox",
+		Long: "coderunner runs Python, JavaScript and TypeScript programs, with any package, and\n" +
+			"bash scripts in a sandbox. Without a command it serves MCP over stdio.",
+		Example:       "  coderunner run hello.py\n  coderunner repl\n  coderunner config cursor --write",
 		Version:       ownVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -57,6 +59,7 @@ func newRoot() *cobra.Command {
 	serve := newServe(&cfg)
 	root.RunE = serve.RunE
 	addFlags(root.PersistentFlags(), settings)
+	addPermissionFlags(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		cfg, err = readConfig(cmd.Flags())
@@ -78,6 +81,17 @@ func newRoot() *cobra.Command {
 	return root
 }
 
+// otherNames are what other tools call what our commands do, and what none of them
+// is needed for.
+var otherNames = map[string]string{
+	"exec": "run", "eval": "run", "start": "run", "execute": "run", "test": "run",
+	"python": "repl python", "python3": "repl python", "node": "repl javascript", "deno": "repl typescript", "ts": "repl typescript",
+	"typescript": "repl typescript", "javascript": "repl javascript", "js": "repl javascript", "bash": "repl bash", "sh": "repl bash", "shell": "repl",
+	"console": "repl", "interactive": "repl", "mcp": "serve", "server": "serve", "stdio": "serve", "setup": "config", "init": "config",
+	"info": "doctor", "status": "doctor", "check": "doctor", "env": "help settings", "list": "cache list", "ls": "cache list", "clean": "cache clear",
+	"clear": "cache clear", "fetch": "warm", "download": "warm", "session": "sessions",
+}
+
 // suggestCommand refuses what is not a command, and names the one that was meant.
 func suggestCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -86,6 +100,10 @@ func suggestCommand(cmd *cobra.Command, args []string) error {
 	hint := cmd.CommandPath() + " --help lists the commands"
 	if _, err := os.Stat(args[0]); err == nil && !cmd.HasParent() {
 		hint = "to run a program: coderunner run " + strings.Join(args, " ")
+	} else if name := otherNames[args[0]]; name != "" && !cmd.HasParent() {
+		hint = "did you mean " + name + "?"
+	} else if slices.Contains([]string{"install", "add", "i", "pip", "npm", "uninstall", "remove"}, args[0]) && !cmd.HasParent() {
+		hint = "packages are installed when a program imports them; coderunner warm PACKAGE fetches one ahead of time"
 	} else if list := cmd.SuggestionsFor(args[0]); len(list) > 0 {
 		hint = "did you mean " + strings.Join(list, " or ") + "?"
 	}
@@ -112,7 +130,7 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
 	names.SuggestionsMinimumDistance = 2
-	if list := names.SuggestionsFor(unknown.GetSpecifiedName()); len(list) > 0 {
+	if list := names.SuggestionsFor(unknown.GetSpecifiedName()); len(list) > 0 && len(list) < 5 {
 		return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(list, " or --"))
 	}
 	return fmt.Errorf("%w; %s --help lists them", err, cmd.CommandPath())

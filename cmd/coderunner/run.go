@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"coderunner/internal/session"
 	"coderunner/runners"
@@ -19,7 +20,7 @@ import (
 func newRun(cfg *Config) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "run [flags] FILE|- [ARG]...",
+		Use:   "run [flags] FILE|-|-c CODE [ARG]...",
 		Short: "Run one program as the tool would",
 		Long: "Run one program as the tool would. The language is known by FILE's ending, its #!\n" +
 			"line or its text. The program's output is printed as it comes, then the value of its\n" +
@@ -28,19 +29,34 @@ func newRun(cfg *Config) *cobra.Command {
 			"The program has a directory of its own, with copies of the files beside it that it\n" +
 			"imports or that its text names (open(\"data.csv\")). It sees no other file of ours.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
-			"  echo 'console.log(6 * 7)' | coderunner run -",
-		Args: needFile,
+			"  coderunner run --allow-net=api.example.com fetch.py\n" +
+			"  coderunner run -c 'console.log(6 * 7)'",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.code != "" || len(args) == 0 && !term.IsTerminal(int(os.Stdin.Fd())) {
+				return nil
+			}
+			return needFile(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f := cmd.Flags().Lookup("max-output"); f == nil || !f.Changed {
 				o.unlimited = true
 			}
 			with := *cfg
 			with.Record, with.Replay = o.record, o.replay
+			switch {
+			case o.code != "":
+				return run(cmd.Context(), with, o, "", args)
+			case len(args) == 0: // and stdin is no terminal
+				return run(cmd.Context(), with, o, "-", nil)
+			}
 			return run(cmd.Context(), with, o, args[0], args[1:])
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows FILE is the program's
 	addLanguage(cmd, &o.language)
+	cmd.Flags().StringVarP(&o.code, "code", "c", "", "`CODE` of the program, instead of a file")
+	cmd.Flags().StringVarP(&o.code, "eval", "e", "", "`CODE` of the program, as Node calls it")
+	_ = cmd.Flags().MarkHidden("eval") // the flag is there
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
 	addFiles(cmd, &o)
@@ -107,7 +123,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 func runOn(ctx context.Context, b *backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
 	r := b.languages()[req.Language]
 	if r == nil {
-		return nil, fmt.Errorf("run %s: CODE_RUNNER_HOST_LANGUAGES does not name it", req.Language)
+		return nil, fmt.Errorf("%s programs need the host's interpreter: --host-languages %s allows it", req.Language, req.Language)
 	}
 	defer showProgress(&req)()
 	var out *runners.Outcome
