@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"coderunner/pyodide/abi"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/rewrite"
@@ -50,6 +51,7 @@ func (in *instance) boot(ctx context.Context) error {
 
 // guestModules are loaded at boot, in this order.
 var guestModules = []struct{ name, file string }{
+	{"_coderunner_errnos", "guest/errnos.py"},
 	{"_coderunner_adapt", "guest/adapt.py"},
 	{"_coderunner_pip", "guest/pip.py"},
 	{"_coderunner_notebook", "guest/notebook.py"},
@@ -72,12 +74,24 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_preload", "guest/preload.py"},
 }
 
+// errnoNumbers returns the line of Python that guest/errnos.py begins with.
+func errnoNumbers() []byte {
+	line := []byte("NUMBERS = {")
+	for _, pair := range abi.LinuxNumbers() {
+		line = fmt.Appendf(line, "%d: %d, ", pair[0], pair[1])
+	}
+	return append(line, "}\n"...)
+}
+
 // bootGuest loads the Python half and finds its entry points.
 func (in *instance) bootGuest(g guest) error {
 	for _, m := range guestModules {
 		source, err := guestFiles.ReadFile(m.file)
 		if err != nil {
 			return err
+		}
+		if m.name == "_coderunner_errnos" {
+			source = append(errnoNumbers(), source...)
 		}
 		object, err := g.module(m.name, string(source))
 		if err != nil {

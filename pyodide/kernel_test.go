@@ -25,7 +25,7 @@ def fill(f):
             f.write(b"x" * (1 << 20))
             n += 1
     except OSError as e:
-        return 50 < n < 250, e.errno == 51
+        return 50 < n < 250, e.errno == 28
 f = open("/tmp/a", "wb", buffering=0)
 print("files", *fill(f))
 try:
@@ -44,7 +44,7 @@ try:
         for _ in range(8):
             os.write(asked[-1], b"x" * (1 << 20))
 except OSError as e:
-    print("requests", 2 < len(asked) < 32, e.errno == 51)
+    print("requests", 2 < len(asked) < 32, e.errno == 28)
 for fd in asked:
     os.close(fd)
 f = open("/tmp/a", "wb", buffering=0)

@@ -10,6 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/pyodide/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
@@ -104,7 +105,7 @@ func (r *compiled) takeModule(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
-	key := fmt.Sprintf("%s rewrite %v table %d", identity, rewrite.Version, maxTable)
+	key := fmt.Sprintf("%s rewrite %v errno table %d", identity, rewrite.Version, maxTable)
 	file, code, err := r.stored(ctx, mainKinds, key, "CPython", r.config.buildMain)
 	if err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
@@ -162,7 +163,7 @@ func rewriteOptions() rewrite.Options {
 		Lean:       true,
 		Threads:    true,
 		TableMax:   maxTable,
-		Bodies:     []rewrite.Body{rewrite.SleepByPoll()},
+		Bodies:     []rewrite.Body{rewrite.SleepByPoll(), rewrite.LinuxErrno(abi.LinuxNumbers(), int32(abi.EINTR))},
 		Skip:       rewrite.PassRounds | rewrite.PassStrides,
 	}
 }

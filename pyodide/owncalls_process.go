@@ -210,11 +210,11 @@ func callOpenPID(_ context.Context, in *instance, pid int, _ []byte) (any, error
 	}
 	f, errno := in.process.OpenPID(pid)
 	if errno != abi.OK {
-		return -int(errno), nil
+		return -errno.Linux(), nil
 	}
 	fd, errno := in.proc.AddFile(f)
 	if errno != abi.OK {
-		return -int(errno), nil
+		return -errno.Linux(), nil
 	}
 	return fd, nil
 }

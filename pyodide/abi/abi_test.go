@@ -3,6 +3,7 @@ package abi
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -159,6 +160,16 @@ func TestErrno(t *testing.T) {
 		if int(e) != n {
 			t.Errorf("%s = %d, want %d", e.Name(), int(e), n)
 		}
+	}
+	seen := map[int32]bool{27: true} // see LinuxNumbers
+	for _, pair := range LinuxNumbers() {
+		if seen[pair[1]] {
+			t.Errorf("%s has Linux's number %d, as another has", Errno(pair[0]).Name(), pair[1])
+		}
+		seen[pair[1]] = true
+	}
+	if b, err := json.Marshal([]Errno{OK, ENOENT, 58}); string(b) != "[0,2,58]" {
+		t.Errorf("as JSON: %s, %v", b, err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,7 +20,8 @@ import (
 type Errno uint16
 
 // The errno numbers of Emscripten that the host uses, which are WASI's and not
-// Linux's. errnos.txt has all.
+// Linux's. errnos.txt has all,
+// with Linux's second.
 const (
 	OK              Errno = 0
 	EACCES          Errno = 2
@@ -90,36 +93,66 @@ func (e Errno) Err() error {
 	return e
 }
 
-// errnos.txt has a line for each number: the number, its C name, and the text that
-// the guest's strerror prints.
+// errnos.txt has a line for each number: the number, Linux's, its C name, and the
+// text that the guest's strerror prints.
 //
 //go:embed errnos.txt
 var errnoLines string
 
-// errnoTexts has the names and texts of errnos.txt by number.
-var errnoTexts = sync.OnceValue(func() map[Errno][2]string {
-	texts := map[Errno][2]string{}
+// errnoLine is a line of errnos.txt.
+type errnoLine struct {
+	linux      int
+	name, text string
+}
+
+// errnoTable has the lines of errnos.txt by number.
+var errnoTable = sync.OnceValue(func() map[Errno]errnoLine {
+	table := map[Errno]errnoLine{}
 	for line := range strings.Lines(errnoLines) {
-		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		name, text, _ := strings.Cut(rest, " ")
-		n, err := strconv.ParseUint(number, 10, 16)
-		if err != nil {
-			panic(err) // it is embedded
+		f := strings.SplitN(strings.TrimSpace(line), " ", 4)
+		n, err := strconv.ParseUint(f[0], 10, 16)
+		linux, err2 := strconv.Atoi(f[1])
+		if err != nil || err2 != nil {
+			panic(line) // it is embedded
 		}
-		texts[Errno(n)] = [2]string{name, text}
+		table[Errno(n)] = errnoLine{linux, f[2], f[3]}
 	}
-	return texts
+	return table
 })
+
+// LinuxNumbers returns Linux's number for each of the guest's, in order. EFBIG
+// has one of its own: CPython's C code takes an OSError with Linux's, 27, for
+// EINTR, and would write again for ever.
+func LinuxNumbers() [][2]int32 {
+	var pairs [][2]int32
+	for _, e := range slices.Sorted(maps.Keys(errnoTable())) {
+		pairs = append(pairs, [2]int32{int32(e), int32(e.Linux())})
+	}
+	return pairs
+}
+
+// Linux returns Linux's number.
+func (e Errno) Linux() int {
+	if l, ok := errnoTable()[e]; ok {
+		return l.linux
+	}
+	return int(e)
+}
+
+// MarshalJSON writes Linux's number, which is what Python programs see.
+func (e Errno) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, int64(e.Linux()), 10), nil
+}
 
 // Name is the errno's C name, such as "ENOENT", or "errno 999" for a number
 // that has none.
 func (e Errno) Name() string {
-	return cmp.Or(errnoTexts()[e][0], fmt.Sprintf("errno %d", uint16(e)))
+	return cmp.Or(errnoTable()[e].name, fmt.Sprintf("errno %d", uint16(e)))
 }
 
 // Error is the name and the guest's strerror text.
 func (e Errno) Error() string {
-	if text := errnoTexts()[e][1]; text != "" {
+	if text := errnoTable()[e].text; text != "" {
 		return e.Name() + ": " + text
 	}
 	return e.Name()

@@ -8,6 +8,7 @@ import opcode
 import os
 import sys
 
+from _coderunner_errnos import linux, of_c
 
 _NO_NETWORK = (
     "network access is not allowed: the permission --allow-net was not given; "
@@ -214,21 +215,10 @@ def _tqdm(module):
     module.tqdm.monitor_interval = 0
 
 
-def _invoke_config(module):
-    """It takes a file for absent by Linux's number of ENOENT."""
-
-    def change(load):
-        def loading(self, path):
-            try:
-                return load(self, path)
-            except FileNotFoundError as e:
-                e.errno = 2
-                raise
-
-        return loading
-
-    for suffix in ("yaml", "yml", "json", "py"):
-        setattr(module.Config, "_load_" + suffix, change(getattr(module.Config, "_load_" + suffix)))
+def _ctypes(module):
+    get, put = module.get_errno, module.set_errno
+    module.get_errno = lambda: linux(get())
+    module.set_errno = lambda value, /: linux(put(of_c(value)))
 
 
 def _dask(module):
@@ -257,6 +247,7 @@ def _locale(module):
 _CHANGES = {
     "_socket": _socket,
     "faulthandler": _faulthandler,
+    "ctypes": _ctypes,
     "dask._compatibility": _dask,
     "asyncio.base_events": _base_events,
     "multiprocessing.context": _multiprocessing_context,
@@ -264,7 +255,6 @@ _CHANGES = {
     "multiprocessing.spawn": _multiprocessing_spawn,
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
-    "invoke.config": _invoke_config,
     "locale": _locale,
     "psutil._common": _psutil,
     "pty": _pty,

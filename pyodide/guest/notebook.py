@@ -6,6 +6,7 @@ a command.
 
 import ast
 import re
+import textwrap
 
 from _coderunner_pip import requirements, split
 
@@ -132,10 +133,12 @@ def _refusal(text, at, name, sign, word):
 
 
 def _bare(text):
-    """The code of a text that has it between Markdown fences or after prompts, with
-    as many lines, and whether it is such a text."""
+    """The code of a text that has it indented, between Markdown fences or after
+    prompts, with as many lines, and whether it is such a text."""
     lines = text.split("\n")
     full = [i for i, line in enumerate(lines) if line.strip()]
+    if full and lines[full[0]][0] in " \t" and _tree(dedented := textwrap.dedent(text)):
+        return dedented, True
     fences = [i for i in full if _FENCE.fullmatch(lines[i].strip())]
     prompt = next((i for i in full if _PROMPT.match(lines[i])), None)
     if prompt is not None and not fences and not any(map(_is_code, lines[:prompt])):
@@ -182,7 +185,7 @@ def _shown(line):
 
 def _tree(text):
     try:
-        return ast.parse(text)
+        return compile(text, "", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

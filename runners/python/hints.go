@@ -50,6 +50,7 @@ const (
 	noParser       = `Use the parser "html.parser".`
 	noWindows      = "It is part of Python's library, but not in this runtime, which has no terminal and no windows: draw with matplotlib or Pillow, read input() from the argument stdin."
 	noInterpreters = "There are no subinterpreters in this runtime: use processes (concurrent.futures.ProcessPoolExecutor, multiprocessing) or threads."
+	small          = "A size has 32 bits here: nothing may have more than 2 GiB, and a program only as much memory as its limit."
 	onlySpawn      = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
 )
 
@@ -75,6 +76,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noInterpreters
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
 		return noThreads
+	case e.Type == "OverflowError" && e.Message == "cannot fit 'int' into an index-sized integer":
+		return small
 	case e.Type == "ValueError" && strings.HasPrefix(e.Message, "cannot find context for"):
 		return onlySpawn
 	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):

@@ -90,6 +90,7 @@ func TestHints(t *testing.T) {
 		{"import tkinter.ttk", "not in this runtime"},
 		{"from concurrent import interpreters", "There are no subinterpreters in this runtime"},
 		{"from concurrent.futures import InterpreterPoolExecutor", "There are no subinterpreters in this runtime"},
+		{"bytearray(10**10)", "A size has 32 bits here"},
 		{"import imp", "removed from Python in 3.12; use importlib"},
 		{"from threading import Event, Thread\ne = Event()\nfor i in range(300): Thread(target=e.wait, daemon=True).start()", "256 threads"},
 		{"import asyncio\nasyncio.get_event_loop()", "use asyncio.run(main())"},

@@ -57,6 +57,7 @@ func TestNotebook(t *testing.T) {
 		"Here is it:\n\n```py\nx = 1\nx + 1\n```\n\nIt adds `1`.\n":                                          "2",
 		"First:\n```python\nx = 1\n```\nThen:\n```python\nx + 2\n```\nThis prints:\n```\n4\n```\n":           "3",
 		"Python 3.13 on linux\n>>> x = 1\n>>> x\n1\n>>> def f(x):\n...     return x + 1\n...\n>>> f(x)\n5\n": "2",
+		"    async def f(x):\n        return x + 1\n\n    await f(1)\n":                                      "2",
 		"In [1]: def f():\n   ...:     return 7\n   ...:\n\nIn [2]: f()\nOut[2]: 8\n":                        "7",
 		"```\nx = '''\n```\n'''\nlen(x)\n```\n":                                                              "5",
 		"x = '''\n!pip install six\n```\n%cd /\n'''\nlen(x.split())":                                         "6",

@@ -14,6 +14,7 @@ import sys
 
 from _coderunner import call
 from _coderunner_adapt import _NO_NETWORK
+from _coderunner_errnos import linux
 
 AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 _C = _socket.socket
@@ -122,7 +123,7 @@ class socket(_C):
         self._explained(_C.connect, self._alias("connect", address))
 
     def connect_ex(self, address, /):
-        return _C.connect_ex(self, self._alias("connect_ex", address))
+        return linux(_C.connect_ex(self, self._alias("connect_ex", address)))
 
     def sendto(self, data, *rest):
         if not 1 <= len(rest) <= 2:
@@ -175,8 +176,10 @@ class socket(_C):
 
     def getsockopt(self, level, optname, buflen=0, /):
         value = _C.getsockopt(self, level, optname, buflen)
-        if value == errno.EACCES and (level, optname) == (_socket.SOL_SOCKET, _socket.SO_ERROR):
-            raise self._refused()  # asyncio would say only that the call failed
+        if (level, optname) == (_socket.SOL_SOCKET, _socket.SO_ERROR) and not buflen:
+            value = linux(value)
+            if value == errno.EACCES:
+                raise self._refused()  # asyncio would say only that the call failed
         return value
 
 
