@@ -83,6 +83,23 @@ with socket.socket(type=socket.SOCK_DGRAM) as s:
         except PermissionError as e: print(e.errno == errno.EACCES, "--allow-net" in str(e))
 print(socket.socket().connect_ex(to) == errno.EACCES)
 `, stdout: strings.Repeat("True True\n", 5) + "True\n"},
+		{name: "numbers of errno", code: `
+import ctypes, errno, os, socket
+for f, *a in (open, "a"), (os.rename, "a", "b"), (os.mkdir, "/tmp"), (os.link, "a", "b"), (socket.create_connection, ("127.0.0.1", 9)), (os.kill, 9999, 0):
+    try: f(*a)
+    except OSError as e: print(e.args == (e.errno, os.strerror(e.errno)), type(e).__name__, e)
+print(OSError(errno.EEXIST, "x").__class__.__name__, errno.errorcode[17], errno.ENOENT, os.strerror(13), socket.socket().connect_ex(("127.0.0.1", 9)))
+libc = ctypes.CDLL(None, use_errno=True)
+print(libc.close(99), ctypes.get_errno(), ctypes.set_errno(17), ctypes.get_errno())
+`, stdout: `True FileNotFoundError [Errno 2] No such file or directory: 'a'
+True FileNotFoundError [Errno 2] No such file or directory: 'a' -> 'b'
+True FileExistsError [Errno 17] File exists: '/tmp'
+True FileNotFoundError [Errno 2] No such file or directory: 'a' -> 'b'
+True ConnectionRefusedError [Errno 111] Connection refused
+True OSError [Errno 38] Function not implemented
+FileExistsError EEXIST 2 Permission denied 111
+-1 9 9 17
+`},
 		{name: "names", code: "import socket, urllib.request\ntry:\n  socket.gethostbyname_ex('example')\nexcept socket.gaierror as e:\n  print(isinstance(e, PermissionError))\nurllib.request.urlopen('file://example/f')", want: "URLError", stdout: "True\n", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
 		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},
