@@ -44,7 +44,7 @@ def attempt(f, *args):
     try:
         return f(*args)
     except OSError as e:
-        return str(e)[10:]
+        return e.strerror
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("127.0.0.1", 0))
 s.settimeout(30)
