@@ -125,7 +125,7 @@ var (
 		sign(2, `\bas\s+(const|string|number|unknown|any|never|[A-Z]\w*)\b|\bsatisfies\s+\w|\bimport\s+type\b|\{\s*type\s+\w`),
 		sign(2, `\)\s*:\s*[A-Z][\w.]*(<[^()]*>)?(\[\])*\s*(\{|=>)|\b(const|let)\s+\w+\s*:\s*[A-Z{\[]|\bimplements\s+[A-Z]`),
 		sign(2, `^\s*(private|public|protected|readonly|static readonly|override|abstract)\s+[\w#]`),
-		sign(2, `\b[a-zA-Z]\w*<(string|number|[A-Z]\w*)(\[\])?(,\s*[\w<>\[\]]+)*>\s*[(>]|\w!\.\w`),
+		sign(2, `\b[a-zA-Z]\w*<(string|number|[A-Z]\w*)(\[\])?(,\s*[\w<>\[\]]+)*>\s*[(>]|[\w)\]]!\.\w`),
 		sign(2, `\(\s*\w+\??\s*:\s*[A-Za-z{\[(]`),
 	}
 	shellSigns = []evidence{

@@ -38,6 +38,7 @@ func TestDetect(t *testing.T) {
 		"#!/usr/bin/env -S node --x\ny":                JavaScript,
 		"const py = `\ndef f():\n    pass\nprint(1)\n`; console.log(py)": JavaScript,
 		"let x: number = 1;": TypeScript,
+		"const t = document.querySelector('a')!.textContent;":        TypeScript,
 		"interface A { b: string }\nconst a: A = {b: \"\"};":         TypeScript,
 		"function f<T>(x: T): T { return x; }\nf<string>('a');":      TypeScript,
 		"const a = <div>hello</div>;":                                JSX,

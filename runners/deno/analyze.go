@@ -23,11 +23,13 @@ type analysis struct {
 	program *jsparse.Program
 	files   []runners.File // of the request, with their edits
 	pinned  []deps.Package // of Request.Packages
+	native  bool           // machine code of packages may run
 	deps    deps.Dependencies
 }
 
 // analyze names a program and finds what it and its files import.
-func analyze(req runners.Request) (a analysis, err error) {
+func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
+	a.native = r.cfg.Policy.FFI.Any()
 	if a.main, a.shown, err = programName(req); err != nil {
 		return a, err
 	}
@@ -94,6 +96,7 @@ func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	}
 	project, err := deps.ReadProject(a.files, a.main)
 	if err == nil {
+		project.Native = a.native
 		a.deps, err = deps.Resolve(modules, project, a.pinned)
 	}
 	legacy := bytes.Contains(a.deps.Config, []byte(`"experimentalDecorators":true`))

@@ -20,7 +20,7 @@ func (in *instance) withoutCache(p runners.Policy) runners.Policy {
 // commandLine returns the arguments for Deno.
 func (in *instance) commandLine() []string {
 	v, f, policy := in.variant, in.dir, in.policy()
-	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", "--unstable-sloppy-imports", "--unstable-detect-cjs", "--unstable-kv", "--unstable-cron", heapFlag(v.memory)}
+	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", "--unstable-sloppy-imports", "--unstable-detect-cjs", "--unstable-kv", "--unstable-cron", "--unstable-unsafe-proto", heapFlag(v.memory)}
 	read := []string{f.work(), f.temp()}
 	if v.kept {
 		read = append(read, f.orders(), in.compiled())

@@ -90,6 +90,14 @@ function machine({ home, memory, run, real }, isWorker) {
       answer(process, "getegid", () => Deno.gid());
       answer(process, "getgroups", () => [Deno.gid()]);
     }
+    for (const name of ["stdout", "stderr"]) {
+      const { get } = getOwnPropertyDescriptor(process, name) ?? {};
+      if (get) defineProperty(process, name, { __proto__: null, get: () => {
+        const stream = get.call(process);
+        if (!stream?.isTTY) delete stream?.getWindowSize; // packages ask for it to know a terminal
+        return stream;
+      } });
+    }
     if (refused("cpus")) {
       const libc = Deno.build.env === "gnu" ? { glibcVersionRuntime: "2.36" } : {};
       answer(process.report, "getReport", () => ({ header: libc, sharedObjects: [] })); // tells native packages apart

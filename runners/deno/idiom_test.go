@@ -233,6 +233,36 @@ export const a = 1;
 -- src/b/c.ts --
 export const b = 2;
 `, "[ 1, 2 ]", ""},
+		{"a package with the functions of a native one", `
+-- main.js --
+const bcrypt = require("bcrypt");
+console.log(bcrypt.compareSync("a", bcrypt.hashSync("a", 4)));
+`, "", "true\n"},
+		{"a native one in a module", `
+-- main.ts --
+import { compareSync, hashSync } from "bcrypt";
+compareSync("b", hashSync("a", 4))
+`, "false", ""},
+		{"the compiler", `
+-- main.ts --
+import ts from "typescript";
+ts.transpileModule("let x: number = 1", {}).outputText.includes("let x = 1")
+`, "true", ""},
+		{"an optional peer", `
+-- main.ts --
+import { atom, createStore } from "npm:jotai@3";
+createStore().get(atom(7))
+`, "7", ""},
+		{"a package named in a string", `
+-- main.js --
+const babel = require("npm:@babel/core@7");
+babel.transformSync("a?.b", { plugins: ["@babel/plugin-syntax-jsx"], configFile: false }).code
+`, `"a?.b;"`, ""},
+		{"__proto__", `
+-- main.js --
+class A {}
+console.log(new A().__proto__ === A.prototype, process.stdout.getWindowSize);
+`, "", "true undefined\n"},
 		{"a timer", `
 -- main.js --
 setTimeout(() => console.log("later"), 1);
@@ -280,8 +310,8 @@ for (const line of lines) console.log(line, typeof module, typeof this);
 func TestNative(t *testing.T) {
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
-		`import "rollup"`:                     "--allow-ffi",
-		`import { nope } from "lodash"; nope`: "does not provide an export named 'nope'",
+		`import "npm:rollup@4"`:                                            "--allow-ffi",
+		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
 		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "--allow-run",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {

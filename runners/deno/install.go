@@ -30,7 +30,8 @@ type installer struct {
 	*tool
 	known  recent.Map[string, *prepared] // by key
 	absent absences
-	stale  func(dir string) // ends the idle processes that use a prepared directory
+	peers  recent.Map[string, []string] // by the module of the dependencies that import them
+	stale  func(dir string)             // ends the idle processes that use a prepared directory
 }
 
 // installation is the trusted phase of one run: it installs packages by their

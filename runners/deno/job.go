@@ -17,10 +17,14 @@ type job struct {
 	req    runners.Request
 	binary string
 	ready  *prepared
-	begun  time.Time
-	stdin  stdin
-	left   time.Duration // for all processes of the run together
-	key    string        // of its process, "" if that is not pooled
+
+	asked string   // the module of deps, without peers
+	peers []string // packages that others of deps turned out to import
+
+	begun time.Time
+	stdin stdin
+	left  time.Duration // for all processes of the run together
+	key   string        // of its process, "" if that is not pooled
 
 	net   *netpolicy.Run // nil: there is no network
 	asks  bool           // Deno allows what net refuses, and asks the user about
@@ -39,7 +43,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
-	a, err := analyze(req)
+	a, err := r.analyze(req)
 	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"coderunner/runners"
@@ -26,6 +27,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		o, err := unavailable(err)
 		return j.finish(ctx, o, err)
 	}
+	r.codes.need(ctx, j.variant(), j)
 	defer func() { r.leases.fill(j.key) }()
 	for {
 		end, err := j.execute(ctx, false)
@@ -42,12 +44,20 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		}
 		if code := j.quotedCode(o); code != "" && j.unloadable(ctx, end) {
 			req := j.req
-			if req.Code = code; j.reads(req) && r.install(ctx, j) == nil {
+			if req.Code = code; r.reads(j, req) && r.install(ctx, j) == nil {
 				continue
 			}
 		}
 		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
 			j.program = named
+			continue
+		}
+		if name := j.unlisted(o); name != "" && j.unloadable(ctx, end) {
+			r.installer.peers.Put(j.asked, append(slices.Clip(j.peers), name))
+			if err := r.install(ctx, j); err != nil {
+				o, err := unavailable(err)
+				return j.finish(ctx, o, err)
+			}
 			continue
 		}
 		if plain := j.program.Valueless(); plain != nil && o.Status == runners.Failed && j.unloadable(ctx, end) {
@@ -93,9 +103,9 @@ func (j *job) quotedCode(o *runners.Outcome) string {
 	return ""
 }
 
-// reads replaces the program by that of another request, if that can be analysed.
-func (j *job) reads(req runners.Request) bool {
-	a, err := analyze(req)
+// reads replaces the program of a job by that of another request, if that can be analysed.
+func (r *Runner) reads(j *job, req runners.Request) bool {
+	a, err := r.analyze(req)
 	if err == nil {
 		j.analysis, j.script, j.req = a, a.main, req
 	}
@@ -114,8 +124,28 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
 		return err
 	}
-	j.ready, err = r.installer.install(ctx, j.binary, j.deps, j.req.Progress)
+	j.asked = j.deps.Module()
+	j.peers, _ = r.installer.peers.Get(j.asked)
+	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
 	return err
+}
+
+// maxPeers bounds the packages that are installed because others of a program turned
+// out to import them.
+const maxPeers = 4
+
+// unlisted returns the package that another one imports without one that it lists or
+// the program names, if the program could not be loaded for the lack of it: an optional
+// peer, such as react of a library that has parts for React. Otherwise it returns "".
+func (j *job) unlisted(o *runners.Outcome) string {
+	if o.Status != runners.Failed || o.Error == nil || len(j.peers) >= maxPeers || j.req.Locked {
+		return ""
+	}
+	name := deps.Unlisted(o.Error.Message)
+	if slices.Contains(j.peers, name) {
+		return "" // it could not be installed
+	}
+	return name
 }
 
 // unavailable returns the Outcome for a *runners.NotInstalledError, or err.
@@ -198,7 +228,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
 		return nil
 	}
-	a := analysis{pinned: pinned, program: jsparse.Plain("")}
+	a := analysis{native: r.cfg.Policy.FFI.Any(), pinned: pinned, program: jsparse.Plain("")}
 	if err := a.resolve(nil); err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func (s *continuing) prepare(ctx context.Context) error {
 	var modules []deps.Module
 	for _, e := range s.earlier {
 		req := e.request(s.req)
-		a, err := analyze(req)
+		a, err := s.analyze(req)
 		if err != nil {
 			return err
 		}
@@ -294,7 +294,7 @@ func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (wh
 // earlierJob returns the job of an earlier program.
 func (s *continuing) earlierJob(e earlier) (*job, error) {
 	req := e.request(s.req)
-	a, err := analyze(req)
+	a, err := s.analyze(req)
 	return &job{analysis: a, net: s.net, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
 }
 

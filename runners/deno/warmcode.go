@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"coderunner/internal/process"
@@ -45,6 +46,26 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 	}, func() {
 		c.dropVariant(v)
 		c.begin(v)
+	})
+}
+
+// need makes the databases of a variant's packages before a program is run that
+// requires one of them that is an ES module. Where Deno must read many modules of
+// CommonJS that such a package imports, its require() may wait for itself forever; what
+// the databases have, it need not read.
+func (c *codes) need(ctx context.Context, v variant, j *job) {
+	key := c.codeKey(v)
+	if key == "" || c.store.Find(key) != "" {
+		return
+	}
+	module := func(i jsparse.Import) bool { return i.Required && v.ready.onlyModule(i.Specifier) }
+	if !slices.ContainsFunc(j.program.Imports, module) {
+		return
+	}
+	v.making = true
+	loaded := j.deps.With(j.peers)
+	c.store.Need(ctx, key, func(ctx context.Context, dir string) error {
+		return c.make(ctx, v, loaded.Loader(), dir)
 	})
 }
 

@@ -71,8 +71,8 @@ var ways = []way{
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
 	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser)`), noWindow},
-	{regexp.MustCompile(`^(Could not locate the bindings file|Cannot find module '[^']*\.node')`), noNative},
-	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install `), deps.Named}, // pino's, typeorm's
+	{regexp.MustCompile(`^(Could not locate the bindings file|Cannot find module '[^']*\.node'|Failed to load native binding)|(?m)^Please install (sqlite3|pg-native|tedious) package|^Cannot find module '(better-)?sqlite3'`), noNative},
+	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install |^Please install \S+ package manually|\n\$ npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^Unexpected reserved word$`), "await stands in async functions and at the top level"},
@@ -121,20 +121,25 @@ func (p *prepared) esModule(o *runners.Outcome, program *jsparse.Program) {
 		call = regexp.MustCompile(strings.Replace(calledName, "NAME", regexp.QuoteMeta(m[1]), 1))
 	}
 	for _, found := range call.FindAllStringSubmatch(program.Source, -1) {
-		of, _ := deps.Split(found[1])
-		for _, dir := range p.dirs {
-			var about struct {
-				Type    string
-				Exports json.RawMessage
-			}
-			if of.Name == "" || !strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(of.Name)) ||
-				readJSON(filepath.Join(dir, "package.json"), &about) != nil || about.Type != "module" || bytes.Contains(about.Exports, []byte(`"require"`)) {
-				continue
-			}
+		if of, _ := deps.Split(found[1]); p.onlyModule(found[1]) {
 			o.Error.Message += fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1])
 			return
 		}
 	}
+}
+
+// onlyModule reports whether a specifier names an ES module of npm that has no part for
+// require.
+func (p *prepared) onlyModule(specifier string) bool {
+	of, ok := deps.Split(specifier)
+	return ok && slices.ContainsFunc(p.dirs, func(dir string) bool {
+		var about struct {
+			Type    string
+			Exports json.RawMessage
+		}
+		return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(of.Name)) &&
+			readJSON(filepath.Join(dir, manifestName), &about) == nil && about.Type == "module" && !bytes.Contains(about.Exports, []byte(`"require"`))
+	})
 }
 
 // imports reports whether a program imports one of some modules, in any version.

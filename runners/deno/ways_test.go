@@ -20,6 +20,9 @@ func TestWayOut(t *testing.T) {
 		`sql.js package has not been found installed. Please run "npm install sql.js".`: "argument packages",
 		"ts.createProgram is not a function":                                            "npm:typescript@5",
 		"Cannot read properties of undefined (reading 'Latest')":                        "npm:typescript@5",
+		"Please install sqlite3 package manually":                                       "node:sqlite",
+		"Please install mysql2 package manually":                                        "argument packages",
+		"Knex: run\n$ npm install pg --save\nCannot":                                    "argument packages",
 		"ts is undefined": "",
 	} {
 		got := wayOut(message, &jsparse.Program{Imports: []jsparse.Import{{Specifier: "typescript"}}})

@@ -111,6 +111,19 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 	})
 }
 
+// Need is Want in the foreground: it returns when the databases are there, or cannot
+// be made.
+func (s *Store) Need(ctx context.Context, key string, fill func(ctx context.Context, dir string) error) {
+	ctx, cancel := context.WithTimeout(ctx, buildLimit)
+	defer cancel()
+	dir, err := s.cache.Dir(ctx, Kind, key, fill)
+	if err != nil {
+		s.log.Warn("Deno's databases cannot be made", zap.Error(err))
+		return
+	}
+	s.found(key, dir)
+}
+
 // Suspect calls check in the background after a Deno with the databases of a set
 // failed: Deno does not verify them, and a damaged one ends every Deno that loads
 // it. Since programs can make Deno fail, too, check loads the packages without

@@ -15,6 +15,8 @@ import (
 // Nothing else in these has an effect: no permission, unstable feature, lock file,
 // task or lifecycle script. Paths outside the working directory are not followed.
 type Project struct {
+	Native bool // machine code of packages may run
+
 	main      string
 	files     map[string]bool
 	manifests map[string]*manifest // by directory

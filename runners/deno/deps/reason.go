@@ -19,6 +19,8 @@ var (
 
 var (
 	notImported = regexp.MustCompile(`^(Import "([^"]+)" not a dependency|Cannot find module '([^'./][^']*)')`)
+	unlisted    = regexp.MustCompile(`^Could not find package '([^']+)' from referrer '[^']*' \(([^)]+)\)\.?`)
+	notListed   = regexp.MustCompile(`^(\S+) imports (\S+), which is not among the packages it lists`)
 	uncachedNPM = "npm package not found in cache"
 	lockMessage = "The lockfile is out of date. Run `deno install"
 	notGranted  = regexp.MustCompile(`^Failed loading \S+ for package "[^"]*"`) // its manifest is not readable
@@ -42,6 +44,9 @@ func Unknown(message string) (better string, ok bool) {
 	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) || notGranted.MatchString(message) {
 		return "a package is imported that was not prepared: " + Named, true
 	}
+	if m := unlisted.FindStringSubmatch(message); m != nil {
+		return m[2] + " imports " + m[1] + ", which is not among the packages it lists; " + Named, true
+	}
 	if m := notImported.FindStringSubmatch(message); m != nil && Fetched(m[2]+m[3]) {
 		first, rest, more := strings.Cut(message, "\n")
 		if more {
@@ -50,6 +55,14 @@ func Unknown(message string) (better string, ok bool) {
 		return first + "; " + Named + rest, true
 	}
 	return "", false
+}
+
+// Unlisted returns the package of a message of Unknown about one that another imports.
+func Unlisted(message string) string {
+	if m := notListed.FindStringSubmatch(message); m != nil {
+		return m[2]
+	}
+	return ""
 }
 
 // Reason returns a sentence for Deno's message about a target that it could not

@@ -88,6 +88,7 @@ func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies
 		for _, i := range m.Imports {
 			r.imported(m.Path, i)
 		}
+		r.accompany(m)
 		if len(r.d.Targets) > maxTargets {
 			argument := "code"
 			if n > 0 {
@@ -210,6 +211,9 @@ func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok boo
 	}
 	if have && !mapped && p.Version == "" {
 		p.Registry, p.Version = pin.Registry, pin.Version
+	}
+	if !have && !mapped && p.Registry == "npm" && p.Version == "" {
+		p = r.usual(p)
 	}
 	return p.String(), true
 }

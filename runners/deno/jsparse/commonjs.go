@@ -160,13 +160,25 @@ func (c *commonJS) prelude(imports []Import) string {
 	return b.String()
 }
 
+// Substitutes are packages with the functions of others that have machine code, by the
+// names of those.
+var Substitutes = map[string]string{
+	"@swc/core": "@swc/wasm",
+	"bcrypt":    "bcryptjs",
+	"rollup":    "@rollup/wasm-node",
+}
+
 // resolver returns a function that teaches node:module what else require() may
 // name: files of TypeScript without their endings, packages with a scheme and a
-// version, and, by import.meta, the program's own files by bare names.
+// version, those that were not installed because a substitute was, and, by
+// import.meta, the program's own files by bare names.
 func resolver(imports []Import) string {
-	names, own := map[string]string{}, []string{}
+	names, own, instead := map[string]string{}, []string{}, map[string]string{}
 	for _, i := range imports {
 		name, isPackage := strings.CutPrefix(i.Specifier, "npm:")
+		if s := Substitutes[name]; s != "" && i.Required {
+			instead[name] = s
+		}
 		switch {
 		case !i.Required || len(names)+len(own) >= 100:
 		case isPackage:
@@ -177,10 +189,17 @@ func resolver(imports []Import) string {
 	}
 	aliases, _ := json.Marshal(names)
 	bare, _ := json.Marshal(own)
+	find := `f.call(this,Object.hasOwn(n,s)?n[s]:s,...a)`
+	if len(instead) > 0 {
+		others, _ := json.Marshal(instead)
+		find = `try{return ` + find + `}catch(e){const o=` + string(others) + `[n[s]??s];if(!o)throw e;return f.call(this,o,...a)}`
+	} else {
+		find = "return " + find
+	}
 	return `((M,i)=>{const n=` + string(aliases) + `,f=M._resolveFilename;` +
 		`for(const e of[".ts",".tsx",".mts",".cts",".jsx"])M._extensions[e]??=M._extensions[".js"];` +
 		`for(const s of i?` + string(bare) + `:[])try{const u=i.resolve(s);if(u.startsWith(i.url.slice(0,i.url.lastIndexOf("/")+1)))n[s]=decodeURIComponent(new URL(u).pathname)}catch{}` +
-		`M._resolveFilename=function(s,...a){return f.call(this,Object.hasOwn(n,s)?n[s]:s,...a)};return M})`
+		`M._resolveFilename=function(s,...a){` + find + `};return M})`
 }
 
 // withoutVersion removes the version from a package's name and path.

@@ -1,0 +1,75 @@
+package deps
+
+import (
+	"regexp"
+	"slices"
+
+	"coderunner/runners/deno/jsparse"
+)
+
+// usual returns what to install for a package of npm that is named without a version:
+// the edition that programs mean, or, where machine code may not run, one with the
+// same functions.
+func (r *resolution) usual(p Package) Package {
+	if s := jsparse.Substitutes[p.Name]; s != "" && !r.project.Native && p.Path == "" {
+		p.Name = s
+	}
+	if p.Name == "typescript" {
+		p.Version = "6" // the last with the compiler's functions
+	}
+	return p
+}
+
+// companion is a package that another one loads by a name in the program's text, or
+// without one there.
+type companion struct {
+	with string         // the package that loads it
+	text *regexp.Regexp // the text that asks for it; its group is the name, if that is ""
+	name string
+}
+
+// companions are packages that nothing imports. A wrong guess stops no program.
+var companions = []companion{
+	{"@babel/core", regexp.MustCompile(`["'](@babel/(?:preset|plugin)-[\w-]+|babel-(?:preset|plugin)-[\w-]+)["']`), ""},
+	{"@nestjs/core", regexp.MustCompile(`\bNestFactory\.create\b`), "@nestjs/platform-express"},
+	{"@nestjs/testing", regexp.MustCompile(`\bcreateNestApplication\b`), "@nestjs/platform-express"},
+	{"express", regexp.MustCompile(`["']view engine["']\s*,\s*["']([a-z][\w-]*)["']`), ""},
+	{"pino", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
+	{"prettier", regexp.MustCompile(`["']((?:@[\w-]+/)?prettier-plugin-[\w-]+)["']`), ""},
+	{"stylelint", regexp.MustCompile(`["'](stylelint-config-[\w-]+)["']`), ""},
+	{"typeorm", regexp.MustCompile(`\btype:\s*["']sqljs["']`), "sql.js"},
+	{"webpack", regexp.MustCompile(`["']([\w-]+-loader)["']`), ""},
+}
+
+// maxCompanions bounds those that one file names.
+const maxCompanions = 20
+
+// accompany adds the packages that those of a file load.
+func (r *resolution) accompany(m Module) {
+	for _, i := range m.Imports {
+		p, ok := Split(i.Specifier)
+		for _, c := range companions {
+			if !ok || c.with != p.Name {
+				continue
+			}
+			for _, found := range c.text.FindAllStringSubmatch(m.Source, maxCompanions) {
+				name := c.name
+				if name == "" {
+					name = found[1]
+				}
+				if specifier, ok := r.fetched(name, false); ok {
+					r.target(specifier, name, scopedName{"", name})
+				}
+			}
+		}
+	}
+}
+
+// With returns d with packages that others of it import and that nothing else names.
+func (d Dependencies) With(names []string) Dependencies {
+	d.Targets = slices.Clip(d.Targets)
+	for _, name := range names {
+		d.Targets = append(d.Targets, Target{Specifier: "npm:" + name, Asked: name, names: []scopedName{{"", name}}})
+	}
+	return d
+}
