@@ -133,6 +133,7 @@ const to = require("fs").createWriteStream(process.env.OUTPUT_PATH || "/dev/stdo
 to.end("a\n", () => console.log("b"));
 `, "", "a\nb\n"},
 		{"what modules forbid", "-- main.js --\nconst o = Object.freeze({ a: 1 });\no.a = 2;\nfor (i = 0; i < 3; i++);\n[o, i]\n", `[ { a: 1 }, 3 ]`, ""},
+		{"comments of HTML", "-- main.js --\n<!-- a\nconsole.log('x')\n--> b\n", "", "x\n"},
 		{"a program in a text", "-- main.js --\nHere's the program:\n\n```js\nconsole.log('x')\n```\nIt prints x.\n", "", "x\n"},
 		{"types in JavaScript", "-- main.js --\ninterface A { a: number }\nconst a: A = { a: 1 };\na\n", `{ a: 1 }`, ""},
 		{"only for await", "-- main.js --\nlet r = ReadableStream.from([1]).pipeThrough(new TransformStream({ transform(c, t) { t.enqueue(c) } }));\nfor await (const c of r) console.log(c);\n", "", "1\n"},

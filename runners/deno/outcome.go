@@ -251,7 +251,7 @@ var (
 var wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`)
 
 // needless matches Deno's list of the schemes that it knows, and a command of its own.
-var needless = regexp.MustCompile(`\. Supported schemes:(\n - "[^"\n]*")*|\n  hint: If you want to use the npm package, [^\n]*`)
+var needless = regexp.MustCompile(`\. Supported schemes:(\n - "[^"\n]*")*|; path-scoped grants \(e\.g\. .* is traversed|\n  hint: If you want to use the npm package, [^\n]*`)
 
 // Bounds of an error's text, which is untrusted.
 const (

@@ -76,6 +76,7 @@ var ways = []way{
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
 	{regexp.MustCompile(`^Unexpected reserved word$`), "await stands in async functions and at the top level"},
+	{regexp.MustCompile(`requires unscoped --allow-read and --allow-write permissions`), "fs.linkSync and fs.copyFileSync do without"},
 	{regexp.MustCompile(`^(\$|jQuery) is not defined$`), noWindow},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
 	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},

@@ -44,6 +44,7 @@ func TestWays(t *testing.T) {
 		`import { expect } from "bun:test"`:                                                    "node:test",
 		`await fetch("http://host.invalid").catch((e) => { throw Error("so: " + e.message) })`: "(--allow-net=host.invalid:80)",
 		`Deno.serve(() => new Response("x"))`:                                                  handler,
+		`require("fs").symlinkSync("a", "b")`:                                                  "permissions; fs.linkSync",
 		`prompt("a").trim()`:                                                                   "the argument stdin",
 		`import { $ } from "bun"`:                                                              "with the modules of Node (node:test, node:sqlite)",
 		"<!DOCTYPE html>\n<p>x</p>":                                                            "send its script alone",

@@ -161,6 +161,15 @@ func TestPin(t *testing.T) {
 	}
 }
 
+// TestNear has a name of Node's that is not one.
+func TestNear(t *testing.T) {
+	for name, want := range map[string]string{"npm:fs/promise": "Node has no such module: did you mean fs/promises?", "npm:fs/x": "Node has no such module", "npm:lodahs/x": "it"} {
+		if got := Reason(Target{Specifier: name}, "error: it", false); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestInstead has modules from servers, and the npm packages to write for them.
 func TestInstead(t *testing.T) {
 	for address, want := range map[string]string{

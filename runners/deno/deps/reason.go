@@ -3,6 +3,7 @@ package deps
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -72,6 +73,9 @@ func Reason(t Target, message string, offline bool) string {
 	if m := missingNPM.FindStringSubmatch(message); m != nil {
 		return needed(t, m[1]) + "not found in the npm registry"
 	}
+	if p, ok := Split(t.Specifier); ok && p.Path != "" && isBuiltin(p.Name) {
+		return "Node has no such module" + near(p.Name+p.Path)
+	}
 	if m := noVersion.FindStringSubmatch(message); m != nil {
 		return needed(t, m[1]) + fmt.Sprintf("no version matches %q", m[2])
 	}
@@ -92,6 +96,15 @@ func Reason(t Target, message string, offline bool) string {
 		return "the registry cannot be reached: " + text
 	}
 	return strings.TrimSuffix(text, ".") + builtin(t)
+}
+
+// near returns which of Node's modules a name may mean.
+func near(name string) string {
+	i := slices.IndexFunc(builtins, func(b string) bool { return strings.HasPrefix(b, name) })
+	if i < 0 {
+		return ""
+	}
+	return ": did you mean " + builtins[i] + "?"
 }
 
 // builtinFor are Node's modules that do what Deno's standard library does.

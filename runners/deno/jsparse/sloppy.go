@@ -46,6 +46,8 @@ func (l *sloppy) take(a *analysis, t token) {
 		note(&l.declared, a.s.word(t))
 	case a.prev.kind == text && a.prev2.kind == none:
 		l.strict = l.strict || strings.Contains(a.s.src[a.prev.start:a.prev.end], "use strict")
+	case a.s.is(t, '!') && a.s.is(a.prev, '<') && strings.HasPrefix(a.s.src[t.end:], "--"): // begins a comment
+		l.shown = true
 	case before == "" || a.prev.kind != word:
 	case a.s.is(t, '(') && a.s.is(a.prev2, '.'):
 		l.shown = l.shown || before == "freeze" || before == "seal" || before == "preventExtensions"
@@ -61,7 +63,7 @@ func (l *sloppy) take(a *analysis, t token) {
 	case a.s.is(t, '=') && !strings.HasPrefix(a.s.src[t.end:], "=") && !strings.HasPrefix(a.s.src[t.end:], ">"):
 		if a.s.is(a.prev2, '.') {
 			note(&l.members, before)
-		} else if a.s.word(a.prev2) == "" && (a.prev.newline || a.prev2.kind == none || a.s.is(a.prev2, ';') || a.s.is(a.prev2, '{') || a.s.is(a.prev2, '(') && a.s.word(a.prev3) == "for") {
+		} else if a.s.word(a.prev2) == "" && (a.prev.newline || a.prev2.kind == none || strings.IndexByte(";{(,=", a.s.src[a.prev2.start]) >= 0) {
 			note(&l.assigned, before)
 		}
 	case (a.s.word(t) == "of" || a.s.word(t) == "in") && a.s.is(a.prev2, '(') && a.s.word(a.prev3) == "for":
@@ -83,7 +85,7 @@ func (l *sloppy) found(source string) bool {
 // declares reports whether a program may declare a name, as a variable or a parameter.
 func declares(source, name string) bool {
 	n := `(?:^|[^\w$.])` + regexp.QuoteMeta(name) + `(?:$|[^\w$])`
-	declared := regexp.MustCompile(`(?m)\b(?:let|const|var)\b(?:[^;=\n]*|\s*[\[{][^;=]*|[^;\n]*,[ \t]*)` + n +
+	declared := regexp.MustCompile(`(?m)\b(?:let|const|var)\b(?:[^;=\n]*|\s*[\[{][^;=]*|[^;]*,\s*)` + n +
 		`|\b(?:function\*?|class|import|as)\s+` + regexp.QuoteMeta(name) + `\b` +
 		`|` + n + `[ \t]*=>`)
 	if declared.MatchString(source) {

@@ -146,6 +146,9 @@ func (a *analysis) returnsLast() bool {
 func (a *analysis) isExpression(st statement) bool {
 	if st.first.kind == mark {
 		c := a.s.src[st.first.start]
+		if strings.HasPrefix(a.s.src[st.first.start:], "-->") {
+			return false // a comment of HTML
+		}
 		if a.s.word(st.second) == "function" && strings.IndexByte("!+-~", c) >= 0 {
 			return false // a function is called, whose value nobody wants
 		}
