@@ -91,7 +91,7 @@ def _program(code):
 
 _OURS = {"_coderunner", "micropip", "pip", "js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"}
 # A package that gives a standard module its data.
-_DATA = {"zoneinfo": "tzdata"}
+_DATA = {"turtle": "basthon.turtle", "zoneinfo": "tzdata"}  # what modules of the library lack here
 
 
 # What is there without IPython; see ipython.py.

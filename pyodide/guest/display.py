@@ -248,8 +248,20 @@ def finish():
     helpers = sys.modules.get("matplotlib._pylab_helpers")
     for manager in helpers.Gcf.get_all_fig_managers() if helpers else ():
         _show_figure(manager.canvas.figure)
+    screen = sys.modules["basthon.turtle"].Screen() if "basthon.turtle" in sys.modules else None
+    if screen and screen.turtles():
+        screen.show_scene()
+        _send_best({"image/svg+xml": screen.svg()}, "")
     if _room["omitted"] > 1:
         _call("display", {"omitted": _room["omitted"] - 1})
+
+
+def _turtle(module):
+    """Draws what is there in the end, and says nothing of what only a window has."""
+    module.Screen().animation("off")
+    for name in ("bye", "exitonclick", "mainloop", "setup", "title", "tracer", "update"):
+        setattr(module.Screen, name, lambda self, *args, **kwargs: None)
+    module.Screen.window_width, module.Screen.window_height = lambda self: 640, lambda self: 480  # of its scene
 
 
 hide(finish, _show_figure, _png)  # at the end, when no line of the program runs
@@ -346,6 +358,7 @@ _home = os.getcwd().rstrip("/") + "/"
 builtins.display = display
 _CHANGES.update(
     {
+        "basthon.turtle": _turtle,
         "matplotlib": _matplotlib,
         "matplotlib.backend_bases": _backend_bases,
         "matplotlib.pyplot": _pyplot,

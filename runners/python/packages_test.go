@@ -237,6 +237,28 @@ except Exception as e:
 said`), "[('ConnectError', True), ('ConnectError', True)]")
 }
 
+// Python's turtle draws in a window: a package that draws SVG is in its place.
+func TestTurtle(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("basthon_turtle", "1.0", map[string]string{
+		"turtle.py": "import sys\nfrom basthon import turtle\nsys.modules[__name__] = turtle\n",
+		"basthon/turtle/__init__.py": `class Screen:
+  one = None
+  def __new__(cls):
+    cls.one = cls.one or object.__new__(cls)
+    return cls.one
+  def animation(self, how): self.how = how
+  def turtles(self): return [1]
+  def show_scene(self): self.how += ", shown"
+  def svg(self): return f"<svg>{self.how}</svg>"
+`}))
+	o := run(t, x.newRunner(base{}, false, t.TempDir()), "import turtle\nturtle.Screen().setup(9, 9)\nturtle.Screen().window_width()")
+	value(t, o, "640")
+	if len(o.Displays) != 1 || o.Displays[0].MIME != "image/svg+xml" || string(o.Displays[0].Data) != "<svg>off, shown</svg>" {
+		t.Errorf("it shows %q", o.Displays)
+	}
+}
+
 // What a library imports only when a function needs it is prepared if the program's
 // text has a word of the extra, and installed when the function imports it.
 func TestExtras(t *testing.T) {
