@@ -22,6 +22,7 @@ type group struct {
 	*evaluation
 	c      *coder
 	rounds int
+	tests  [2]operand // of the first two rounds
 	bases  []base
 	baseOf map[int]*base // by access
 	byAddr map[int]int   // by place in the rounds: the access whose address is pushed there
@@ -80,11 +81,8 @@ func (g *group) write() (code asm, ok bool) {
 
 // count returns code that pushes how often the group can be done.
 func (g *group) count() (code asm, ok bool) {
-	t := g.tests[0]
-	if t.cmp == 0 && t.known {
-		t = negation(negation(t))
-	}
-	if t.cmp == 0 {
+	t, ok := g.tests[0].comparison()
+	if !ok {
 		return nil, false
 	}
 	if g.l.until {
@@ -118,36 +116,17 @@ func (g *group) count() (code asm, ok bool) {
 	return nil, false
 }
 
-// testSteps returns by how much the operands of the test change in each round.
+// testSteps returns by how much the operands of the test change in each round. As the
+// rounds are the same, so are all changes.
 func (g *group) testSteps() (a, b uint32, ok bool) {
-	operands := func(t operand) ([2]linear, bool) {
-		switch {
-		case t.cmp != 0:
-			return *t.of, true
-		case t.known:
-			return [2]linear{t.linear, {}}, true
-		}
-		return [2]linear{}, false
-	}
-	first, ok := operands(g.tests[0])
-	if !ok {
+	first, ok1 := g.tests[0].comparison()
+	second, ok2 := g.tests[1].comparison()
+	if !ok1 || !ok2 {
 		return 0, 0, false
 	}
-	for round, t := range g.tests[1:] {
-		now, ok := operands(t)
-		if !ok {
-			return 0, 0, false
-		}
-		da, ok1 := now[0].minus(first[0])
-		db, ok2 := now[1].minus(first[1])
-		if round == 0 {
-			a, b = da, db
-		}
-		if n := uint32(round + 1); !ok1 || !ok2 || da != a*n || db != b*n {
-			return 0, 0, false
-		}
-	}
-	return a, b, true
+	a, ok1 = second.of[0].minus(first.of[0])
+	b, ok2 = second.of[1].minus(first.of[1])
+	return a, b, ok1 && ok2
 }
 
 // findBases finds addresses at constant distances.

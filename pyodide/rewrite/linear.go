@@ -183,16 +183,21 @@ func (e *evaluation) step(round, i int) bool {
 	return true
 }
 
+// comparison returns the operand as a comparison: of itself with 0 if it is none.
+func (v operand) comparison() (operand, bool) {
+	if v.cmp == 0 && v.known {
+		v.cmp, v.of = wasmbin.OpI32Ne, &[2]linear{v.linear, {}}
+	}
+	return v, v.cmp != 0
+}
+
 // negation returns the operand of i32.eqz.
 func negation(v operand) operand {
-	if v.cmp != 0 {
-		v.cmp = wasmbin.OpI32Eq + opposite[v.cmp-wasmbin.OpI32Eq]
-		return v
-	}
-	if !v.known {
+	v, ok := v.comparison()
+	if !ok {
 		return operand{}
 	}
-	return operand{cmp: wasmbin.OpI32Eq, of: &[2]linear{v.linear, {}}}
+	return operand{cmp: wasmbin.OpI32Eq + opposite[v.cmp-wasmbin.OpI32Eq], of: v.of}
 }
 
 // binary returns the operand of an instruction with two operands.

@@ -1,6 +1,11 @@
 package rewrite
 
-import "coderunner/pyodide/wasmbin"
+import (
+	"maps"
+	"slices"
+
+	"coderunner/pyodide/wasmbin"
+)
 
 // Loops that go through memory in steps.
 //
@@ -9,8 +14,8 @@ import "coderunner/pyodide/wasmbin"
 // value in each round. Where the steps are constants, some rounds are written as
 // one: they have one address for all that lies at constant distances, the largest
 // of which is touched first, and no test whether the loop goes on. Steps that only
-// the caller knows are compared with the size of what lies there; if they are
-// others, the loop does it as ever.
+// the caller knows are compared with the size of what lies there, all, or all but
+// one of what is read; if they are others, the loop does it as ever.
 //
 //	steps = sizes, if
 //	  loop
@@ -99,40 +104,70 @@ func (c *coder) strides() bool {
 	if !ok {
 		return false
 	}
-	assumed, ok := l.steps()
+	steps, ok := l.steps()
 	if !ok {
 		return false
 	}
-	for rounds := maxGroup; rounds > 0; rounds /= 2 {
-		e, ok := l.evaluate(rounds, assumed)
-		if !ok {
-			return false
-		}
-		g := &group{c: c, evaluation: e, rounds: rounds}
-		code, ok := g.write()
-		if !ok {
-			return false
-		}
-		if rounds == 1 || len(code) <= groupBytes {
-			c.r.stats.Strides++
-			c.buf = append(c.buf, code...)
-			c.meet()
-			return len(assumed)+len(e.aligned) == 0
+	all, done := c.group(l, steps.sizes)
+	if done {
+		c.r.stats.Strides++
+	}
+	// x * 2 has a step of 0, the rows of a matrix have a larger one.
+	if len(steps.sizes) == 2 || len(steps.sizes) == 3 {
+		for _, local := range slices.Sorted(maps.Keys(steps.sizes)) {
+			if !steps.stored[local] {
+				but := maps.Clone(steps.sizes)
+				delete(but, local)
+				c.group(l, but)
+			}
 		}
 	}
-	return false
+	c.meet()
+	return all
 }
 
-// steps returns the locals that are steps, and the size of what lies there.
-func (l *leaf) steps() (steps map[uint32]uint32, ok bool) {
+// group writes groups of rounds if that pays. all is true if they are all rounds but
+// a few, whatever the steps are.
+func (c *coder) group(l *leaf, assumed map[uint32]uint32) (all, ok bool) {
+	two, ok := l.evaluate(2, assumed)
+	if !ok {
+		return false, false
+	}
+	for rounds := maxGroup; rounds > 0; rounds /= 2 {
+		e, _ := l.evaluate(rounds, assumed)
+		g := &group{c: c, evaluation: e, rounds: rounds, tests: [2]operand(two.tests)}
+		code, ok := g.write()
+		if !ok {
+			return false, false
+		}
+		if rounds == 1 || len(code) <= groupBytes {
+			c.buf = append(c.buf, code...)
+			return len(assumed)+len(e.aligned) == 0, true
+		}
+	}
+	return false, false
+}
+
+// steps are the locals that are steps.
+type steps struct {
+	sizes  map[uint32]uint32 // of what lies there
+	stored map[uint32]bool   // of what is written
+}
+
+// steps finds the locals that are steps.
+func (l *leaf) steps() (found steps, ok bool) {
 	e, ok := l.evaluate(1, nil)
 	if !ok || len(e.accesses) == 0 {
-		return nil, false
+		return found, false
 	}
-	steps = map[uint32]uint32{}
+	found = steps{map[uint32]uint32{}, map[uint32]bool{}}
+	add := func(local uint32, a *access) {
+		found.sizes[local] = max(found.sizes[local], a.end())
+		found.stored[local] = found.stored[local] || l.code[a.at].Op >= wasmbin.OpI32Store
+	}
 	for _, a := range e.accesses {
 		if s := a.addr.stride; s > 0 {
-			steps[s-1] = max(steps[s-1], a.end())
+			add(s-1, &a)
 		}
 		for _, t := range a.addr.terms {
 			// p += s, once in each round
@@ -145,9 +180,9 @@ func (l *leaf) steps() (steps map[uint32]uint32, ok bool) {
 				s = p.terms[1].local
 			}
 			if !l.sets[s] {
-				steps[s] = max(steps[s], a.end())
+				add(s, &a)
 			}
 		}
 	}
-	return steps, true
+	return found, true
 }
