@@ -84,7 +84,7 @@ func parse(source string, o Options, tags bool) *Program {
 		a.pragmas()
 	}
 	if a.session != nil {
-		a.session.finish(&a)
+		a.session.finish(&a, o)
 	} else if o.Main {
 		a.edit(o)
 	} else if c := &a.commonJS; a.esm && !c.marked() && (len(c.assigned) > 0 || c.uses("require")) {

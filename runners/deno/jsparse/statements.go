@@ -64,6 +64,8 @@ func (a *analysis) starts(t token) bool {
 		switch c := a.s.src[t.start]; c {
 		case '{', '@', '~':
 			return true
+		case '[', '(':
+			return a.s.is(a.prev, '}') && a.declaration()
 		case '!':
 			return !strings.HasPrefix(a.s.src[t.start:], "!=")
 		case '+', '-': // a prefix operator; a single one goes on
@@ -71,6 +73,16 @@ func (a *analysis) starts(t token) bool {
 		}
 	}
 	return false
+}
+
+// declaration reports whether the last statement is a class or a function, which a brace
+// ends.
+func (a *analysis) declaration() bool {
+	first := a.s.word(a.last.first)
+	if first == "async" || first == "export" {
+		first = a.s.word(a.last.second)
+	}
+	return first == "class" || first == "function"
 }
 
 // edit adds the edits of a main program. It stays CommonJS only if it uses what
