@@ -20,8 +20,7 @@ import (
 type Errno uint16
 
 // The errno numbers of Emscripten that the host uses, which are WASI's and not
-// Linux's. errnos.txt has all,
-// with Linux's second.
+// Linux's. errnos.txt has all, with Linux's second.
 const (
 	OK              Errno = 0
 	EACCES          Errno = 2

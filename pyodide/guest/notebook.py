@@ -180,7 +180,10 @@ def _unprompted(lines):
 def _shown(line):
     """The line, which shows its value if it is an expression."""
     tree = _tree(line)
-    return f'__import__("_coderunner_display").show_value(({line}))' if tree and isinstance(tree.body[0], ast.Expr) and len(tree.body) == 1 else line
+    if not tree or [type(node) for node in tree.body] != [ast.Expr]:
+        return line
+    value = ast.get_source_segment(line, tree.body[0].value)  # without a comment
+    return f'__import__("_coderunner_display").show_value({value})'
 
 
 def _tree(text):

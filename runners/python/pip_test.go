@@ -81,7 +81,7 @@ func TestNotebook(t *testing.T) {
 		"def f(x):\n  found = !echo $x; echo b\n  return found\nprint(f('a'))":            `\A\['a', 'b'\]\n\z`,
 		"%%bash\nfor i in 1 2; do echo $i; done\n# %%\nprint(3)":                          `\A1\n2\n3\n\z`,
 		"%mkdir -p d/e\n!python -c 'print(4)'\n!false\nimport os\nprint(os.listdir('d'))": `\A4\n\['e'\]\n\z`,
-		">>> 'a' + 'b'\n'ab'\n>>> print(2)\n2\n>>> x = 3":                                 `\A'ab'\n2\n\z`,
+		">>> # text\n>>> ('a' + 'b')  # joined\n'ab'\n>>>\n>>> print(2)\n2\n>>> x = 3":    `\A'ab'\n2\n\z`,
 		"len?": `\AHelp on built-in function len`,
 	} {
 		o := run(t, r, code)
