@@ -22,7 +22,7 @@ var instead = map[string]string{
 	"torch": "numpy", "tensorflow": "numpy", "keras": "numpy", "jax": "numpy", "numba": "numpy",
 	"xgboost": "scikit-learn", "lightgbm": "scikit-learn", "spacy": "re and collections",
 	"lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
-	"levenshtein": "rapidfuzz", "uvloop": "asyncio", "gevent": "asyncio",
+	"uvloop": "asyncio", "gevent": "asyncio",
 	"cryptography": "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets", "blake3": "hashlib.blake2b",
 	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
 	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",

@@ -26,6 +26,7 @@ var worksWithoutNatives = map[string]bool{
 	"greenlet":       true,
 	"ijson":          true,
 	"jellyfish":      true,
+	"levenshtein":    true,
 	"markupsafe":     true,
 	"msgpack":        true,
 	"orjson":         true,
