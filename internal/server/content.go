@@ -108,6 +108,7 @@ func shortError(e *runners.Error) *runners.Error {
 	if e == nil {
 		return nil
 	}
+	e = foldError(e)
 	short := runners.Error{
 		Type: runners.Clip(e.Type, maxNameText), Message: runners.Clip(e.Message, maxErrorText),
 		Traceback: runners.Clip(e.Traceback, maxErrorText), Line: e.Line,
@@ -117,6 +118,14 @@ func shortError(e *runners.Error) *runners.Error {
 		short.Packages = append(short.Packages, runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)})
 	}
 	return &short
+}
+
+// foldError returns an error as a terminal would show it: some libraries underline
+// what is wrong.
+func foldError(e *runners.Error) *runners.Error {
+	folded := *e
+	folded.Message, folded.Traceback = foldTerminal(e.Message), foldTerminal(e.Traceback)
+	return &folded
 }
 
 // clip cuts a text and keeps the whole of it as a resource.

@@ -125,6 +125,7 @@ func (c *content) errorText(e *runners.Error) string {
 	if e == nil {
 		return ""
 	}
+	e = foldError(e)
 	head := e.Type
 	if e.Message != "" {
 		if head != "" {

@@ -25,6 +25,7 @@ func TestOutcomeText(t *testing.T) {
 		{"exit", runners.Outcome{Status: runners.Failed, ExitCode: 3, Stdout: "bye"}, "exit code: 3\nstdout:\nbye"},
 		{"raised", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "ValueError", Message: "no", Traceback: "Traceback (most recent call last):\n  File \"main.py\", line 1, in <module>\n    first()\nValueError: no\n", Line: 1}},
 			"ValueError: no\n  File \"main.py\", line 1, in <module>\n    first()"},
+		{"raised with colours", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "E", Message: "at \x1b[4mx\x1b[0m", Traceback: "Traceback (most recent call last):\n  1\nE: at \x1b[4mx\x1b[0m\n"}}, "E: at x\n  1"},
 		{"raised in JavaScript", runners.Outcome{Status: runners.Failed, Stdout: "before", Error: &runners.Error{Type: "TypeError", Message: "no", Traceback: "TypeError: no\n    at main.ts:2:3", Line: 2}},
 			"TypeError: no\n    line 2: second()\n    at main.ts:2:3\nstdout:\nbefore"},
 		{"chained", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "B", Message: "b\n", Traceback: "Traceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2\nm.B: b\n\n"}},
