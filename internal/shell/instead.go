@@ -2,8 +2,10 @@ package shell
 
 import "sync"
 
-// instead says what to use for commands that a machine has and this one has not. It
-// follows the words "command not found".
+// Instead returns what to use for a command that other machines have and this one has
+// not, or "".
+func Instead(command string) string { return instead()[command] }
+
 var instead = sync.OnceValue(func() map[string]string {
 	hints := map[string]string{}
 	for _, row := range []struct {
@@ -21,10 +23,12 @@ var instead = sync.OnceValue(func() map[string]string {
 		{"use awk, sed or python3", []string{"perl", "ruby", "php"}},
 		{"use curl or wget: other protocols are not available here", []string{"ssh", "scp", "sftp", "rsync", "nc", "telnet", "ping", "dig", "nslookup"}},
 		{"there are no services here: start programs with &", []string{"systemctl", "service", "crontab", "docker", "tmux", "screen"}},
-		{"nothing can be compiled to machine code here", []string{"gcc", "cc", "g++", "clang", "make", "cmake", "go", "cargo", "rustc"}},
+		{"there are no programs for video or sound here; the Python package pillow writes pictures and GIFs", []string{"ffmpeg", "ffprobe", "convert", "magick", "sox"}},
+		{"use a package of Python, such as fpdf2, pypdf or python-docx", []string{"pandoc", "pdflatex", "xelatex", "wkhtmltopdf", "soffice", "libreoffice", "pdftotext"}},
+		{"nothing can be compiled to machine code here", []string{"gcc", "cc", "g++", "clang", "make", "cmake", "go", "cargo", "rustc", "java", "javac"}},
 	} {
 		for _, name := range row.names {
-			hints[name] = "; " + row.hint
+			hints[name] = row.hint
 		}
 	}
 	return hints

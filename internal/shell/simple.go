@@ -361,7 +361,11 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 	case f != nil:
 		sh.callFunction(f, append([]string{"command_not_found_handle"}, args...))
 	default:
-		sh.errorf("%s: command not found%s", name, instead()[name])
+		hint := Instead(name)
+		if hint != "" {
+			hint = "; " + hint
+		}
+		sh.errorf("%s: command not found%s", name, hint)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/shell"
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
 	"coderunner/runners/python/requirement"
@@ -24,6 +25,8 @@ var (
 	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
 	elsewhere   = regexp.MustCompile(`'/(?:mnt/data|content|kaggle)/`) // where other sandboxes have files
 	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named ')([A-Za-z][\w.-]*)`)
+	noFile      = regexp.MustCompile(`^\[Errno \d+\] No such file or directory: '([\w.+-]+)'$`)
+	starting    = regexp.MustCompile(`\b(?:subprocess|Popen|check_call|check_output|create_subprocess_exec|run)\b`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
@@ -35,7 +38,7 @@ var notHere = map[string]bool{
 
 const (
 	giveIt         = "name it in the argument packages (--package on the command line)"
-	ownFile        = "A file of your own goes into the argument files (--file on the command line), another package or version into packages (--package)."
+	ownFile        = "Another version or package goes into the argument packages (--package on the command line), a file of your own into files (--file)."
 	noThreads      = "A program may have 256 threads at a time beside the main one, whose stacks count as its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
 	noPip          = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput        = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
@@ -46,6 +49,9 @@ const (
 	noUpload       = "This is another sandbox: files come in the argument files, into the working directory, and what the program writes there comes back."
 	noImage        = "There is no browser here: fig.show() and fig.write_html() work; for an image file draw it with matplotlib."
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
+	noSolver       = "There are no solvers' programs here: use scipy.optimize (linprog, milp), or write the search in Python."
+	noGit          = "There is no program git here: the package dulwich reads and writes repositories."
+	noFont         = "There are no fonts of a system here: ImageFont.load_default(20) draws in any size; a font's file goes into the argument files."
 	noDot          = "There is no program dot here: the graph's text is graph.source (pydot: graph.to_string()); for a picture draw it with networkx and matplotlib."
 	noParser       = `Use the parser "html.parser".`
 	noWindows      = "It is part of Python's library, but not in this runtime, which has no terminal and no windows: draw with matplotlib or Pillow, read input() from the argument stdin."
@@ -59,6 +65,9 @@ func (j *job) hint(e *runners.Error) string {
 	if namesake := j.namesake(e); namesake != "" {
 		return namesake
 	}
+	if program := programHint(e); program != "" {
+		return program
+	}
 	switch {
 	case e.Type != "SyntaxError" && serves.MatchString(e.Traceback):
 		return noServer
@@ -70,6 +79,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noUpload
 	case e.Type == "FileNotFoundError" && elsewhere.MatchString(e.Message):
 		return noUpload
+	case strings.HasPrefix(e.Message, "Failed to initialize: Bad git executable"):
+		return noGit
 	case e.Type == "ModuleNotFoundError":
 		return j.moduleHint(e.Message)
 	case strings.HasPrefix(e.Message, "cannot import name 'InterpreterPoolExecutor'"):
@@ -95,12 +106,29 @@ func (j *job) hint(e *runners.Error) string {
 		return noImage
 	case strings.Contains(e.Message, "make sure the Graphviz executables") || strings.Contains(e.Message, `"dot" not found in path`):
 		return noDot
+	case e.Type == "PulpSolverError":
+		return noSolver
+	case e.Type == "OSError" && e.Message == "cannot open resource" && strings.Contains(e.Traceback, "truetype("):
+		return noFont
 	case e.Type == "LookupError" && strings.Contains(e.Message, "nltk.download("):
 		return noCorpus
 	case saysPip.MatchString(e.Message):
 		return j.pipHint(e.Message + "\n" + e.Traceback)
 	}
 	return ""
+}
+
+// programHint returns what to use for a program that is not here, or "".
+func programHint(e *runners.Error) string {
+	m := noFile.FindStringSubmatch(e.Message)
+	if e.Type != "FileNotFoundError" || m == nil || !starting.MatchString(e.Traceback) {
+		return ""
+	}
+	hint := shell.Instead(m[1])
+	if hint == "" {
+		return ""
+	}
+	return "There is no program " + m[1] + " here: " + hint + "."
 }
 
 // pipHint returns what to do where a message asks for packages.
