@@ -244,7 +244,56 @@ def _locale(module):
     module.setlocale = setlocale
 
 
+def _astroid(module):
+    """It looks for the source of frozen modules, which are in an archive without."""
+    manager, archives = module.AstroidManager, tuple(_ARCHIVES)
+    from_file = manager.ast_from_file
+
+    def ast_from_file(self, filepath, modname=None, *args, **options):
+        if not modname or not filepath.startswith(archives):
+            return from_file(self, filepath, modname, *args, **options)
+        if modname not in self.astroid_cache:
+            from astroid.builder import AstroidBuilder
+
+            try:
+                found = importlib.import_module(modname)
+            except ImportError:
+                return from_file(self, filepath, modname, *args, **options)
+            tree = AstroidBuilder(self).inspect_build(found, modname)
+            self.astroid_cache[modname] = self.visit_transforms(tree)
+        return self.astroid_cache[modname]
+
+    manager.ast_from_file = ast_from_file
+
+
+def _trio():
+    """It knows epoll and kqueue. The library's own selectors have seen poll."""
+    import select
+    import selectors  # noqa: F401
+
+    import _coderunner_epoll
+
+    for name in dir(_coderunner_epoll):
+        if name.startswith(("epoll", "EPOLL")):
+            setattr(select, name, getattr(_coderunner_epoll, name))
+
+
+_KQUEUE = ("current_kqueue", "monitor_kevent", "wait_kevent")
+
+
+def _trio_run(module):
+    """Its package takes every system but three for a BSD, and imports these names."""
+    for name in _KQUEUE:
+        setattr(module, name, None)
+
+
+def _trio_core(module):
+    for name in _KQUEUE:
+        delattr(module, name)
+
+
 _CHANGES = {
+    "astroid.manager": _astroid,
     "_socket": _socket,
     "faulthandler": _faulthandler,
     "ctypes": _ctypes,
@@ -261,7 +310,11 @@ _CHANGES = {
     "pyodide.http": _pyodide_http,
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,
+    "trio._core": _trio_core,
+    "trio._core._run": _trio_run,
 }
+
+_EARLIER = {"trio": _trio}  # what is changed before a module is found
 
 _BUILTIN = importlib.machinery.BuiltinImporter
 
@@ -278,6 +331,8 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name in _ABSENT and path is None:
             raise ModuleNotFoundError(f"No module named {name!r}: {_ABSENT[name]}", name=name)
+        if name in _EARLIER:
+            _EARLIER[name]()
         change = _CHANGES.get(name)
         if change is None:
             return None

@@ -80,6 +80,23 @@ w.throw()
 got, ended, g.dead and w.dead, v.get(None)
 `
 
+// trioProgram waits for a socket, a process and a deadline.
+const trioProgram = `import subprocess, trio
+async def main():
+    a, b = trio.socket.socketpair()
+    got = []
+    async def take():
+        while data := await b.recv(1): got.append(data.decode())
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        for data in b"a", b"b": await a.send(data); await trio.sleep(0.01)
+        a.close()
+    done = await trio.run_process(["echo", "hi"], capture_stdout=True)
+    with trio.move_on_after(0.01) as scope: await trio.sleep(60)
+    return got, done.stdout, scope.cancelled_caught
+trio.run(main)
+`
+
 // orjsonProgram writes and reads what json does not, or does otherwise.
 const orjsonProgram = `import dataclasses, datetime, orjson
 @dataclasses.dataclass
@@ -127,6 +144,8 @@ func TestRegistryPackages(t *testing.T) {
 		{"chonkie-core", "import chonkie_core\nchonkie_core.Chunker.__name__", []string{"chonkie-core"}, "'Chunker'"},
 		{"ctypes", "import ctypes\nf = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(ctypes.c_int)] * 2)\na = (ctypes.c_int * 4)(5, 3, 9, 1)\nctypes.CDLL(None).qsort(a, 4, 4, f(lambda x, y: x[0] - y[0]))\nlist(a)", nil, "[1, 3, 5, 9]"},
 		{"greenlet", greenletProgram, nil, "([0, 1, 'end'], ['caught', 'killed'], True, 'shared')"},
+		{"trio", trioProgram, nil, "(['a', 'b'], b'hi\\n', True)"},
+		{"astroid", "import astroid\n[astroid.MANAGER.ast_from_module_name(n)[f].name for n, f in (('os', 'getcwd'), ('json', 'loads'))]", nil, "['getcwd', 'loads']"},
 		{"bcrypt", "import bcrypt\nbcrypt.hashpw(b'Kk4DQuMMfZL9o', b'$2b$04$cVWp4XaNU8a4v1uMRum2SO'), bcrypt.checkpw(b'x', bcrypt.hashpw(b'x', bcrypt.gensalt(4)))", nil, "(b'$2b$04$cVWp4XaNU8a4v1uMRum2SO026BWLIoQMD/TXg5uZV.0P.uO8m3YEm', True)"},
 		{"orjson", orjsonProgram, nil, `(b'{"a":{"x":1,"y":[2.5,1e-7,null]},"d":"2024-01-02T00:00:00+00:00"}', {'b': 'é'}, 'Dict key must be str', b'[\n  1\n]', b'{"f":[1]}')`},
 		{"ujson", "import ujson\nujson.dumps({'a': [1, 'x/y']}), ujson.loads('[1.5]')", nil, `('{"a":[1,"x\\/y"]}', [1.5])`},
