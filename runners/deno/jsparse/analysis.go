@@ -21,7 +21,7 @@ type analysis struct {
 
 	naming   named // the import of names that is being read
 	commonJS commonJS
-	sloppy   sloppy
+	sloppy   *sloppy // nil: nobody asks
 	field    field
 	session  *session // nil unless it is a session's program
 }

@@ -356,23 +356,24 @@ func FuzzParse(f *testing.F) {
 	f.Add("import.meta.main; @d class A<T> { #x = 1n }\nnew A<string>()!.x++")
 	f.Add("import d from './d.json'; const f = <T,>(x: T) => <A<T> b='}'>{x}</A>; module.exports = <></>\nrequire('npm:@a/b@1/c')")
 	f.Fuzz(func(t *testing.T, source string) {
-		p := main(source)
-		last := 0
-		for _, e := range p.edits {
-			if e.offset < last || e.offset > len(source) || strings.ContainsAny(e.text, "\n\r") {
-				t.Fatalf("edit %+v after %d in %d bytes", e, last, len(source))
+		for _, p := range []*Program{main(source), Parse(source, Options{Main: true, Sloppy: true})} {
+			last := 0
+			for _, e := range p.edits {
+				if e.offset < last || e.offset > len(source) || strings.ContainsAny(e.text, "\n\r") {
+					t.Fatalf("edit %+v after %d in %d bytes", e, last, len(source))
+				}
+				last = e.offset
 			}
-			last = e.offset
-		}
-		back := p.Edited()
-		for _, e := range p.edits {
-			back = back[:e.offset] + source[e.offset:e.offset+e.cut] + back[e.offset+len(e.text):]
-		}
-		if back != source {
-			t.Errorf("without its edits the program is %q, want %q", back, source)
-		}
-		if len(p.Imports) > MaxImports {
-			t.Errorf("%d specifiers", len(p.Imports))
+			back := p.Edited()
+			for _, e := range p.edits {
+				back = back[:e.offset] + source[e.offset:e.offset+e.cut] + back[e.offset+len(e.text):]
+			}
+			if back != source {
+				t.Errorf("without its edits the program is %q, want %q", back, source)
+			}
+			if len(p.Imports) > MaxImports {
+				t.Errorf("%d specifiers", len(p.Imports))
+			}
 		}
 	})
 }

@@ -55,6 +55,9 @@ func parse(source string, o Options, tags bool) *Program {
 	p := &Program{Source: source, seen: map[string]int{}}
 	s := &scanner{src: source, prev: token{kind: none}, tags: tags}
 	a := analysis{s: s, p: p, first: statement{start: -1}, last: statement{start: -1}}
+	if o.Sloppy {
+		a.sloppy = new(sloppy)
+	}
 	if o.Session {
 		a.session = new(session)
 	}
@@ -104,7 +107,9 @@ func (a *analysis) take(t token) {
 	a.decorators(t)
 	a.fields(t)
 	a.commonJS.take(a, t)
-	a.sloppy.take(a, t)
+	if a.sloppy != nil {
+		a.sloppy.take(a, t)
+	}
 	if t.kind != none {
 		a.statements(t)
 	}

@@ -185,7 +185,7 @@ func (s *session) bindings(a *analysis, t []token) (whole string) {
 // finish adds the edits before the first statement.
 func (s *session) finish(a *analysis, o Options) {
 	begin := ""
-	if sloppy := o.Sloppy && a.sloppy.found(a.s.src); a.esm || !a.commonJS.marked() && !sloppy {
+	if sloppy := o.Sloppy && a.sloppy.found(); a.esm || !a.commonJS.marked() && !sloppy {
 		begin = `"use strict";`
 	}
 	for _, name := range s.functions {

@@ -1,69 +1,72 @@
 package jsparse
 
-import (
-	"regexp"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // sloppy finds what programs do that means something else in a module, which is
 // strict and has no this: they assign to names that they do not declare, and to what is frozen or has
 // only a getter, without an error. Such a program runs as CommonJS, as Node runs it,
 // which takes Deno 20 ms longer.
 type sloppy struct {
-	strict   bool     // it says "use strict"
-	shown    bool     // a word shows it
-	assigned []string // names without a keyword before them
-	declared []string // names with one
-	getters  []string // of properties
-	setters  []string // of properties, and what is assigned to them
-	members  []string // that are assigned to
+	strict   bool                // it says "use strict"
+	shown    bool                // a word shows it
+	assigned map[string]struct{} // names that are assigned to
+	declared map[string]struct{} // names that are declared, and perhaps a few more
+	getters  map[string]struct{} // of properties
+	members  map[string]struct{} // that are assigned to
+
+	listing bool    // in the names that let, const or var declares, at depth
+	pattern bool    // in the pattern of one
+	depth   int     // of the keyword
+	parens  []paren // that are open
+	closed  paren   // that was closed last
 }
 
-// Bounds of the names of each kind, and of those whose declaration is looked for.
-const (
-	maxNames = 200
-	maxLooks = 10
-)
+// paren is a pair of parentheses, whose names are parameters if a body follows.
+type paren struct {
+	head  string
+	names []string
+}
 
-// maxSloppy is the length of a program in which declarations are looked for, in bytes:
-// what is longer came out of a bundler, or is there to take our time.
-const maxSloppy = 128 << 10
+// maxNames bounds the names of each kind, and those between parentheses.
+const maxNames = 1000
+
+// note adds a name to a set.
+func note(set *map[string]struct{}, name string) {
+	if *set == nil {
+		*set = map[string]struct{}{}
+	}
+	if name != "" && len(*set) < maxNames {
+		(*set)[name] = struct{}{}
+	}
+}
 
 // take follows the next token.
 func (l *sloppy) take(a *analysis, t token) {
+	l.declares(a, t)
 	before := a.s.word(a.prev)
-	note := func(list *[]string, name string) {
-		if len(*list) < maxNames && !slices.Contains(*list, name) {
-			*list = append(*list, name)
-		}
-	}
 	blocks := a.commonJS.blocks // around the token
 	switch {
 	case a.s.word(t) == "this" && !a.s.is(a.prev, '.') && (len(blocks) == 0 || blocks[len(blocks)-1].plain):
 		l.shown = true
-	case t.kind == word && (before == "let" || before == "const" || before == "var"):
-		note(&l.declared, a.s.word(t))
 	case a.prev.kind == text && a.prev2.kind == none:
 		l.strict = l.strict || strings.Contains(a.s.src[a.prev.start:a.prev.end], "use strict")
 	case a.s.is(t, '!') && a.s.is(a.prev, '<') && strings.HasPrefix(a.s.src[t.end:], "--"): // begins a comment
 		l.shown = true
-	case before == "" || a.prev.kind != word:
+	case before == "":
 	case a.s.is(t, '(') && a.s.is(a.prev2, '.'):
 		l.shown = l.shown || before == "freeze" || before == "seal" || before == "preventExtensions"
-	case a.s.is(t, '(') && (before == "with" || a.s.word(a.prev2) == "get"):
-		l.shown = l.shown || before == "with"
-		if before != "with" {
-			note(&l.getters, before)
-		}
-	case a.s.is(t, '(') && a.s.word(a.prev2) == "set":
-		note(&l.setters, before)
-	case before == "writable" || before == "callee":
+	case a.s.is(t, '(') && before == "with", before == "writable", before == "callee":
 		l.shown = true
-	case a.s.is(t, '=') && !strings.HasPrefix(a.s.src[t.end:], "=") && !strings.HasPrefix(a.s.src[t.end:], ">"):
-		if a.s.is(a.prev2, '.') {
+	case a.s.is(t, '(') && a.s.word(a.prev2) == "get":
+		note(&l.getters, before)
+	case a.s.is(t, '(') && a.s.word(a.prev2) == "set":
+		note(&l.declared, "set "+before)
+	case a.s.is(t, '=') && !strings.HasPrefix(a.s.src[t.end:], "="):
+		switch {
+		case strings.HasPrefix(a.s.src[t.end:], ">"): // a => …
+		case a.s.is(a.prev2, '.'):
 			note(&l.members, before)
-		} else if a.s.word(a.prev2) == "" && (a.prev.newline || a.prev2.kind == none || strings.IndexByte(";{(,=", a.s.src[a.prev2.start]) >= 0) {
+		case a.s.word(a.prev2) == "" && (a.prev.newline || a.prev2.kind == none || strings.IndexByte(";{(,=", a.s.src[a.prev2.start]) >= 0):
 			note(&l.assigned, before)
 		}
 	case (a.s.word(t) == "of" || a.s.word(t) == "in") && a.s.is(a.prev2, '(') && a.s.word(a.prev3) == "for":
@@ -71,29 +74,74 @@ func (l *sloppy) take(a *analysis, t token) {
 	}
 }
 
-// found reports whether the program is better run as it is in Node.
-func (l *sloppy) found(source string) bool {
-	if l.strict || len(source) > maxSloppy {
-		return false
+// declares notes the names of variables, functions, classes and parameters.
+func (l *sloppy) declares(a *analysis, t token) {
+	w, before := a.s.word(t), a.s.word(a.prev)
+	if w != "" {
+		switch before {
+		case "let", "const", "var", "function", "class", "import", "as":
+			note(&l.declared, w)
+		}
+		if a.s.is(a.prev, '*') || l.pattern && t.depth > l.depth || l.listing && t.depth == l.depth && a.s.is(a.prev, ',') {
+			note(&l.declared, w)
+		}
+		if n := len(l.parens); n > 0 && len(l.parens[n-1].names) < maxNames && a.prev.kind == mark && strings.IndexByte("(,{[.:", a.s.src[a.prev.start]) >= 0 {
+			l.parens[n-1].names = append(l.parens[n-1].names, w)
+		}
 	}
-	unknown := slices.DeleteFunc(l.assigned, func(name string) bool { return slices.Contains(l.declared, name) })
-	return l.shown || slices.ContainsFunc(l.getters, func(name string) bool {
-		return slices.Contains(l.members, name) && !slices.Contains(l.setters, name)
-	}) || slices.ContainsFunc(unknown[:min(len(unknown), maxLooks)], func(name string) bool { return !declares(source, name) })
+	if w == "let" || w == "const" || w == "var" {
+		l.listing, l.pattern, l.depth = true, false, t.depth
+		return
+	}
+	if l.listing && (t.depth < l.depth || t.depth == l.depth && a.s.is(t, ';')) {
+		l.listing, l.pattern = false, false
+	}
+	switch c := a.s.src[t.start : t.start+min(1, t.end-t.start)]; {
+	case t.kind != mark:
+	case (c == "{" || c == "[") && l.listing && t.depth == l.depth && (before == "let" || before == "const" || before == "var" || a.s.is(a.prev, ',')):
+		l.pattern = true
+	case (c == "}" || c == "]") && l.pattern && t.depth == l.depth:
+		l.pattern = false
+	case c == "(" && len(l.parens) < maxNames:
+		l.parens = append(l.parens, paren{head: before})
+	case c == ")" && len(l.parens) > 0:
+		l.closed, l.parens = l.parens[len(l.parens)-1], l.parens[:len(l.parens)-1]
+		return
+	case c == "=" && strings.HasPrefix(a.s.src[t.end:], ">"):
+		note(&l.declared, before)
+		l.parameters(a)
+	case c == "{":
+		l.parameters(a)
+	}
 }
 
-// declares reports whether a program may declare a name, as a variable or a parameter.
-func declares(source, name string) bool {
-	n := `(?:^|[^\w$.])` + regexp.QuoteMeta(name) + `(?:$|[^\w$])`
-	declared := regexp.MustCompile(`(?m)\b(?:let|const|var)\b(?:[^;=\n]*|\s*[\[{][^;=]*|[^;]*,\s*)` + n +
-		`|\b(?:function\*?|class|import|as)\s+` + regexp.QuoteMeta(name) + `\b` +
-		`|` + n + `[ \t]*=>`)
-	if declared.MatchString(source) {
-		return true
+// parameters notes what stands between the parentheses that were just closed.
+func (l *sloppy) parameters(a *analysis) {
+	if !a.s.is(a.prev, ')') {
+		return
 	}
-	heads := regexp.MustCompile(`(\b(?:if|for|while|switch|with)\s*)?\((?:[^()]*[^\w$.()])?` + regexp.QuoteMeta(name) + `(?:[^\w$()][^()]*)?\)\s*(?:=>|\{)`)
-	for _, m := range heads.FindAllStringSubmatch(source, -1) {
-		if m[1] == "" {
+	switch l.closed.head {
+	case "if", "for", "while", "switch", "with":
+		return
+	}
+	for _, name := range l.closed.names {
+		note(&l.declared, name)
+	}
+}
+
+// found reports whether the program is better run as it is in Node.
+func (l *sloppy) found() bool {
+	if l.strict || l.shown {
+		return !l.strict
+	}
+	for name := range l.getters {
+		_, assigned := l.members[name]
+		if _, set := l.declared["set "+name]; assigned && !set {
+			return true
+		}
+	}
+	for name := range l.assigned {
+		if _, declared := l.declared[name]; !declared && len(l.declared) < maxNames {
 			return true
 		}
 	}

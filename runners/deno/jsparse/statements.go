@@ -90,7 +90,7 @@ func (a *analysis) declaration() bool {
 // program for CommonJS that neither imports nor exports.
 func (a *analysis) edit(o Options) {
 	returned := a.returnsLast()
-	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && a.sloppy.found(a.s.src) {
+	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && a.sloppy.found() {
 		a.insert(a.p.begins, a.commonJS.hooks(a.p.Imports))
 		if a.last.start >= 0 && a.isExpression(a.last) {
 			a.insert(a.last.start, resultProperty+"="+a.valueOf())
