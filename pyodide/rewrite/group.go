@@ -136,6 +136,9 @@ func (g *group) findBases() bool {
 			continue
 		}
 		k := slices.IndexFunc(g.bases, func(b base) bool { return slices.Equal(b.first.terms, a.addr.terms) })
+		if k < 0 && len(g.bases) == maxBases {
+			return false
+		}
 		if k < 0 {
 			k = len(g.bases)
 			g.bases = append(g.bases, base{first: a.addr.linear})

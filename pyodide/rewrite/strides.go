@@ -38,7 +38,9 @@ import (
 // all 4 GiB, and then no array reaches over its end).
 
 const (
-	maxStraight = 256     // instructions of a round
+	maxStraight = 256 // instructions of a round
+	maxRounds   = 512 // of more than one
+	maxBases    = 64
 	maxGroup    = 8       // rounds
 	groupBytes  = 256     // of code for more than one round
 	maxSpan     = 1 << 12 // bytes from the first to the last address of a base
@@ -134,6 +136,9 @@ func (c *coder) group(l *leaf, assumed map[uint32]uint32) (all, ok bool) {
 		return false, false
 	}
 	for rounds := maxGroup; rounds > 0; rounds /= 2 {
+		if rounds > 1 && rounds*len(l.code) > maxRounds {
+			continue
+		}
 		e, _ := l.evaluate(rounds, assumed)
 		g := &group{c: c, evaluation: e, rounds: rounds, tests: [2]operand(two.tests)}
 		code, ok := g.write()
