@@ -259,6 +259,10 @@ createStore().get(atom(7))
 const babel = require("npm:@babel/core@7");
 babel.transformSync("a?.b", { plugins: ["@babel/plugin-syntax-jsx"], configFile: false }).code
 `, `"a?.b;"`, ""},
+		{"a package whose require() waited for itself", `
+-- main.js --
+console.log(typeof require("npm:tape@5"));
+`, "", "function\n"},
 		{"__proto__", `
 -- main.js --
 class A {}

@@ -50,16 +50,14 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 }
 
 // need makes the databases of a variant's packages before a program is run that
-// requires one of them that is an ES module. Where Deno must read many modules of
-// CommonJS that such a package imports, its require() may wait for itself forever; what
-// the databases have, it need not read.
+// requires one of them: Deno's require() of modules that it has not read before may
+// wait for itself forever.
 func (c *codes) need(ctx context.Context, v variant, j *job) {
 	key := c.codeKey(v)
 	if key == "" || c.store.Find(key) != "" {
 		return
 	}
-	module := func(i jsparse.Import) bool { return i.Required && v.ready.onlyModule(i.Specifier) }
-	if !slices.ContainsFunc(j.program.Imports, module) {
+	if !slices.ContainsFunc(j.program.Imports, func(i jsparse.Import) bool { return i.Required && deps.Fetched(i.Specifier) }) {
 		return
 	}
 	v.making = true

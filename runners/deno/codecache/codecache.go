@@ -56,6 +56,7 @@ type Store struct {
 type set struct {
 	path    string // of the databases that were last found, "" if none
 	absent  bool   // Find found none
+	vain    bool   // Need could not make them
 	checked time.Time
 }
 
@@ -114,14 +115,21 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 // Need is Want in the foreground: it returns when the databases are there, or cannot
 // be made.
 func (s *Store) Need(ctx context.Context, key string, fill func(ctx context.Context, dir string) error) {
-	ctx, cancel := context.WithTimeout(ctx, buildLimit)
-	defer cancel()
-	dir, err := s.cache.Dir(ctx, Kind, key, fill)
-	if err != nil {
-		s.log.Warn("Deno's databases cannot be made", zap.Error(err))
+	if known, _ := s.sets.Get(key); known.vain {
 		return
 	}
-	s.found(key, dir)
+	limited, cancel := context.WithTimeout(ctx, buildLimit)
+	defer cancel()
+	dir, err := s.cache.Dir(limited, Kind, key, fill)
+	if err == nil {
+		s.found(key, dir)
+		return
+	}
+	s.log.Warn("Deno's databases cannot be made", zap.Error(err))
+	s.sets.Update(key, func(known set) set {
+		known.vain = ctx.Err() == nil // not if the run ended
+		return known
+	})
 }
 
 // Suspect calls check in the background after a Deno with the databases of a set
