@@ -40,7 +40,7 @@ func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls m
 	case res.Exception != nil:
 		return errors.New("the script failed: " + res.Exception.Traceback)
 	case res.Ended != pyodide.Finished || res.ExitCode != 0:
-		return fmt.Errorf("the script ended badly (%v, exit code %d): %w %s", res.Ended, res.ExitCode, errors.Join(res.Cause), said)
+		return errors.Join(fmt.Errorf("the script ended badly (%v, exit code %d) %s", res.Ended, res.ExitCode, said), res.Cause)
 	}
 	return nil
 }
