@@ -102,6 +102,7 @@ var table = map[string]row{
 	"b2sum":     {"[OPTION]... [FILE]...", "Print or check BLAKE2b checksums.", text.Digest},
 	"cksum":     {"[OPTION]... [FILE]...", "Print checksums and sizes.", text.Cksum},
 	"base64":    {"[OPTION]... [FILE]", "Encode or decode base64.", text.Base64},
+	"openssl":   {"dgst|rand|base64 [OPTION]... [FILE]...", "Digests, random bytes and base64.", text.OpenSSL},
 	"base32":    {"[OPTION]... [FILE]", "Encode or decode base32.", text.Base64},
 	"gzip":      {"[OPTION]... [FILE]...", "Compress files.", archive.Gzip},
 	"gunzip":    {"[OPTION]... [FILE]...", "Decompress files.", archive.Gzip},

@@ -175,7 +175,7 @@ func (s *Server) doEditFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 		return nil, a.err
 	}
 	n, err := s.sessions.EditFile(ctx, name, path, old, new, all)
-	return textBlock("Replaced %d times in %s.", n, runners.CleanPath(path)), err
+	return textBlock("Replaced %s in %s.", map[bool]string{true: "it", false: fmt.Sprintf("%d times", n)}[n == 1], runners.CleanPath(path)), err
 }
 
 func (s *Server) doDeleteFile(ctx context.Context, a *arguments) ([]mcp.Content, error) {

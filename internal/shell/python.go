@@ -10,13 +10,17 @@ import (
 )
 
 // Python is what the text of a script shows of Python: programs in here-documents
-// and after -c, by names of files, and the arguments of pip install.
+// and after -c, by names of files, and the commands that need packages: pip install,
+// python -m, and tools that are written in Python.
 type Python struct {
 	Programs map[string]string
-	Installs [][]string
+	Commands [][]string
 }
 
-var pythonName = regexp.MustCompile(`^(?:.*/)?(?:python|pip)[0-9.]*$`)
+var (
+	pythonName = regexp.MustCompile(`^(?:.*/)?(?:python|pip)[0-9.]*$`)
+	toolName   = regexp.MustCompile(`^(?:black|coverage|flake8|isort|mypy|pylint|pytest)$`) // as _TOOLS in the guest's imports.py
+)
 
 // FindPython returns the Python in a script, nil if it starts none. It runs nothing,
 // so that what is made while the script runs is not found.
@@ -47,6 +51,10 @@ func (p *Python) statement(s *syntax.Stmt) bool {
 		}
 	}
 	starts := len(words) > 0 && pythonName.MatchString(words[0])
+	if len(words) > 0 && toolName.MatchString(words[0]) {
+		p.Commands = append(p.Commands, words[:1])
+		return true
+	}
 	target := ""
 	for _, r := range s.Redirs {
 		if name := fixedText(r.Word); strings.HasSuffix(name, ".py") && strings.HasPrefix(r.Op.String(), ">") {
@@ -66,7 +74,9 @@ func (p *Python) statement(s *syntax.Stmt) bool {
 		case w == "-c" && i+1 < len(words):
 			p.add("", words[i+1])
 		case w == "install" && strings.Contains(strings.Join(words[:i], " "), "pip"):
-			p.Installs = append(p.Installs, words[i+1:])
+			p.Commands = append(p.Commands, append([]string{"pip", "install"}, words[i+1:]...))
+		case w == "-m" && i == 1 && len(words) > 2 && words[2] != "pip":
+			p.Commands = append(p.Commands, []string{"python", "-m", words[2]})
 		}
 	}
 	return true

@@ -14,7 +14,8 @@ func TestFindPython(t *testing.T) {
 		"if true; then /usr/bin/python3.14 -u -c 'import six\nprint(1)'; fi": {Programs: map[string]string{"script_1.py": "import six\nprint(1)"}},
 		"python3 - a <<'EOF' | cat\nimport attr\nEOF":                        {Programs: map[string]string{"script_1.py": "import attr\n"}},
 		"cat > lib/a.py <<EOF\nimport six\nEOF\npython lib/a.py":             {Programs: map[string]string{"lib/a.py": "import six\n"}},
-		"pip install -q 'six>=1' attrs && python3 -m pip install x":          {Programs: map[string]string{}, Installs: [][]string{{"-q", "six>=1", "attrs"}, {"x"}}},
+		"pip install -q 'six>=1' attrs && python3 -m pip install x":          {Programs: map[string]string{}, Commands: [][]string{{"pip", "install", "-q", "six>=1", "attrs"}, {"pip", "install", "x"}}},
+		"pytest -q tests; python -m http.server 80 &":                        {Programs: map[string]string{}, Commands: [][]string{{"pytest"}, {"python", "-m", "http.server"}}},
 	} {
 		if diff := cmp.Diff(want, FindPython(code)); diff != "" {
 			t.Errorf("%s: %s", code, diff)

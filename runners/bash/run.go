@@ -96,7 +96,7 @@ func text(code string) string {
 }
 
 // startsPython matches texts that may start Python, or install packages of it.
-var startsPython = regexp.MustCompile(`\b(python|pip|pytest)[0-9.]*\b|\.py\b`)
+var startsPython = regexp.MustCompile(`\b(python|pip|black|coverage|flake8|isort|mypy|pylint|pytest)[0-9.]*\b|\.py\b`)
 
 // connects matches texts that may use the network.
 var connects = regexp.MustCompile(`\b(curl|wget)\b`)
@@ -160,9 +160,8 @@ func (j *job) python() runners.Request {
 		}
 	}
 	var code strings.Builder
-	for _, words := range found.Installs {
-		list, err := json.Marshal(append([]string{"pip", "install"}, words...))
-		if err == nil {
+	for _, words := range found.Commands {
+		if list, err := json.Marshal(words); err == nil {
 			fmt.Fprintf(&code, "import subprocess\nsubprocess.run(%s)\n", list)
 		}
 	}
