@@ -60,7 +60,7 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	if err := x.fits(req.Files); err != nil {
 		return nil, err
 	}
-	taken := &collection{session: x}
+	taken := &collection{session: x, given: req.Files}
 	req.Session = &runners.Session{
 		Key: x.path, Before: lang.ID, After: after, Files: before.Files,
 		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save,

@@ -142,6 +142,9 @@ func (j *job) needsMachine() bool {
 	return len(j.req.Packages) > 0 || p.Net.Any() || j.req.Ask != nil && connects.MatchString(j.req.Code) || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
 }
 
+// maxScanned is how many files are searched for imports.
+const maxScanned = 200
+
 // python returns a program of Python that needs the packages that the script's
 // Python needs.
 func (j *job) python() runners.Request {
@@ -153,6 +156,16 @@ func (j *job) python() runners.Request {
 	found := shell.FindPython(string(j.own.Data))
 	if found == nil {
 		return req
+	}
+	if j.req.Session != nil {
+		for _, f := range j.req.Session.Files { // whose imports it may need
+			if !strings.HasSuffix(f.Path, ".py") || !f.Mode.IsRegular() || len(req.Files) >= maxScanned {
+				continue
+			}
+			if data, err := f.Read(); err == nil && !slices.ContainsFunc(req.Files, func(g runners.File) bool { return g.Path == f.Path }) {
+				req.Files = append(req.Files, runners.File{Path: f.Path, Data: data})
+			}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found.Programs)) {
 		if f := (runners.File{Path: name, Data: []byte(found.Programs[name])}); runners.ValidPath(name) {
