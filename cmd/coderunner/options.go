@@ -13,7 +13,8 @@ import (
 type runOptions struct {
 	language string
 	packages []string
-	code     string // the program, in place of a file
+	code     string // the program, in place of a file, as Python's -c has it
+	eval     string // and as Node's -e
 	json     bool
 	locked   bool
 	out      string // directory for files

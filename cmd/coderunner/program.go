@@ -19,14 +19,14 @@ import (
 )
 
 // newRequest reads the program and what it is given. A notebook has cells. The
-// program is o.code where file is "".
+// program is o.code or o.eval where file is "".
 func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (req runners.Request, in cells, err error) {
 	req = runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
 	isNotebook, limit := strings.EqualFold(filepath.Ext(file), ".ipynb"), int64(runners.MaxCode)
 	if isNotebook {
 		limit = maxNotebook
 	}
-	code := []byte(o.code)
+	code := []byte(o.code + o.eval)
 	if file != "" {
 		if code, err = readFile(ctx, file, limit+1); err != nil {
 			return req, nil, err
@@ -47,6 +47,10 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 			return req, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		o.language = cmp.Or(o.language, language, string(runners.Detect(req.Code)), string(runners.Python))
+	}
+	if file == "" { // where neither the flag nor the text shows it
+		meant := map[bool]runners.Language{true: runners.Python, false: runners.TypeScript}[o.eval == ""]
+		o.language = string(cmp.Or(runners.Language(o.language), runners.Detect(req.Code), meant))
 	}
 	if req.Language, err = languageOf(o.language, file, req.Code); err != nil {
 		if slices.ContainsFunc(args, isLanguageFlag) {
@@ -113,7 +117,7 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 	if l = runners.Detect(code); l != "" {
 		return l, nil
 	}
-	if file == "" || file == "-" {
+	if file == "-" {
 		return "", errors.New("the program does not show its language: use --language " + languageNames(runners.Languages))
 	}
 	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language %s", file, languageNames(runners.Languages))

@@ -32,7 +32,7 @@ func newRun(cfg *Config) *cobra.Command {
 			"  coderunner run --allow-net=api.example.com fetch.py\n" +
 			"  coderunner run -c 'console.log(6 * 7)'",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.code != "" || len(args) == 0 && !term.IsTerminal(int(os.Stdin.Fd())) {
+			if o.code+o.eval != "" || len(args) == 0 && !term.IsTerminal(int(os.Stdin.Fd())) {
 				return nil
 			}
 			return needFile(cmd, args)
@@ -44,7 +44,7 @@ func newRun(cfg *Config) *cobra.Command {
 			with := *cfg
 			with.Record, with.Replay = o.record, o.replay
 			switch {
-			case o.code != "":
+			case o.code+o.eval != "":
 				return run(cmd.Context(), with, o, "", args)
 			case len(args) == 0: // and stdin is no terminal
 				return run(cmd.Context(), with, o, "-", nil)
@@ -55,7 +55,7 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().SetInterspersed(false) // what follows FILE is the program's
 	addLanguage(cmd, &o.language)
 	cmd.Flags().StringVarP(&o.code, "code", "c", "", "`CODE` of the program, instead of a file")
-	cmd.Flags().StringVarP(&o.code, "eval", "e", "", "`CODE` of the program, as Node calls it")
+	cmd.Flags().StringVarP(&o.eval, "eval", "e", "", "`CODE` of the program, as Node calls it")
 	_ = cmd.Flags().MarkHidden("eval") // the flag is there
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
