@@ -21,6 +21,7 @@ const (
 // wheels may be used, whatever system they were built for.
 var worksWithoutNatives = map[string]bool{
 	"bcrypt":         true,
+	"blake3":         true,
 	"coverage":       true,
 	"fastavro":       true,
 	"greenlet":       true,
