@@ -52,6 +52,43 @@ func resolveAll(t *testing.T, files []runners.File, specs []string, pins []Packa
 	return d
 }
 
+// TestCompanions has packages that nothing imports, and some that others stand for.
+func TestCompanions(t *testing.T) {
+	for _, tt := range []struct {
+		source, imports, want string
+		native                bool
+	}{
+		{`presets: ["@babel/preset-env", 'babel-plugin-x', "./@babel/preset-y"]`, "npm:@babel/core@7", "npm:@babel/core@7 npm:@babel/preset-env npm:babel-plugin-x", false},
+		{`app.set("view engine", "pug")`, "express", "npm:express npm:pug", false},
+		{`app.set("view engine", "pug")`, "lodash", "npm:lodash", false},
+		{`await NestFactory.create(App)`, "@nestjs/core", "npm:@nestjs/core npm:@nestjs/platform-express", false},
+		{``, "typescript", "npm:typescript@6", false},
+		{``, "npm:typescript@5", "npm:typescript@5", false},
+		{``, "bcrypt", "npm:bcryptjs", false},
+		{``, "bcrypt", "npm:bcrypt", true},
+		{``, "rollup/parseAst", "npm:rollup/parseAst", false},
+	} {
+		p, err := ReadProject(nil, "main.ts")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Native = tt.native
+		m := module("main.ts", jsparse.Import{Specifier: tt.imports, Static: true})
+		m.Source = tt.source
+		d, err := Resolve([]Module{m}, p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range d.Targets {
+			got = append(got, x.Specifier)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s, %s, native %t: %s, want %s", tt.imports, tt.source, tt.native, got, tt.want)
+		}
+	}
+}
+
 func TestResolve(t *testing.T) {
 	pins, err := ParsePackages([]string{"npm:zod@3", "jsr:@std/assert@1", "left-pad"})
 	if err != nil {
