@@ -22,8 +22,8 @@ type keyboard struct {
 
 const pasteBegins, pasteEnds = "\x1b[200~", "\x1b[201~"
 
-// lineDone is how long a line may take to come out of the editor after its last key,
-// before keys that follow go to the editor, too: Enter and Ctrl-D need not end it.
+// lineDone is how long a line may take to come out of the editor after Ctrl-C or
+// Ctrl-D, which need not end it, before keys that follow go to the editor, too.
 const lineDone = 20 * time.Millisecond
 
 func newKeyboard(tty *os.File) *keyboard {
@@ -104,7 +104,11 @@ func (k *keyboard) feed(editor io.WriteCloser, done <-chan struct{}) {
 		if _, err := editor.Write(keys); err != nil {
 			return
 		}
-		if bytes.ContainsAny(keys, "\r\n\x03\x04") {
+		switch {
+		case bytes.ContainsAny(keys, "\r\n"):
+			<-done
+			return
+		case bytes.ContainsAny(keys, "\x03\x04"):
 			select {
 			case <-done:
 				return

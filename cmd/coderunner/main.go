@@ -40,8 +40,10 @@ func (e signalError) exitCode() int { return 128 + int(e.Signal) }
 // Main runs the command line and returns the exit code.
 func Main() int {
 	closeInherited()
-	if u, err := osuser.Current(); err == nil && os.Getenv("HOME") == "" { // as shells do: the cache and settings are there
-		_ = os.Setenv("HOME", u.HomeDir)
+	if os.Getenv("HOME") == "" { // the cache and settings are in the directory that the system knows
+		if u, err := osuser.Current(); err == nil {
+			_ = os.Setenv("HOME", u.HomeDir)
+		}
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
