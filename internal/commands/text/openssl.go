@@ -105,7 +105,7 @@ func opensslDigest(c *command.Call, kind string, args []string) int {
 	c.Each(names, func(name string, r io.Reader) error {
 		h, label := digests[kind+"sum"](), opensslDigests[kind]
 		if key != nil {
-			h, label = hmac.New(func() hash.Hash { return digests[kind+"sum"]() }, []byte(*key)), "HMAC-"+label
+			h = hmac.New(func() hash.Hash { return digests[kind+"sum"]() }, []byte(*key))
 		}
 		sum, err := digest(h, r)
 		if name == "-" {
