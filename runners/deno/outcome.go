@@ -282,6 +282,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if strings.Contains(out.Message, `net access to "unix:`) {
 		way = notUnix
 	}
+	if strings.Contains(out.Message, `sys access to "homedir"`) && imports(e.program, browsers...) {
+		way = noWindow // where its files would be
+	}
 	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; "+way))
 	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
 		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]

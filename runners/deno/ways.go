@@ -30,7 +30,7 @@ const (
 	notRun   = "the program could not start another: the permissions of this server do not include --allow-run"
 	ownRuns  = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
 	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
-	noWindow = "there is no browser; jsdom and linkedom make a document"
+	noWindow = "there is no browser; jsdom, linkedom and cheerio read a page, which fetch gets"
 	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
 	noMock   = "fetch is Deno's own here, which msw and nock do not replace: assign to globalThis.fetch"
 	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
@@ -39,6 +39,9 @@ const (
 	accessor = `Deno knows "accessor" only beside a decorator: write a getter and a setter`
 	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
+
+// browsers are packages that start a browser.
+var browsers = []string{"puppeteer", "puppeteer-core", "playwright", "playwright-core", "@playwright/test", "selenium-webdriver"}
 
 // listens matches the refusal of a server.
 var listens = regexp.MustCompile(`^Requires net access to "(\[::1?\]|0\.0\.0\.0|127\.0\.0\.1|localhost):\d+"`)
@@ -70,7 +73,7 @@ var ways = []way{
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
-	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser)`), noWindow},
+	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser|Unable to obtain browser driver|Playwright Test did not expect )`), noWindow},
 	{regexp.MustCompile(`^(Could not locate the bindings file|Cannot find module '[^']*\.node'|Failed to load native binding)|(?m)^Please install (sqlite3|pg-native|tedious) package|^Cannot find module '(better-)?sqlite3'`), noNative},
 	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install |^Please install \S+ package manually|\n\$ npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
@@ -129,8 +132,8 @@ func (p *prepared) esModule(o *runners.Outcome, program *jsparse.Program) {
 	}
 }
 
-// onlyModule reports whether a specifier names an ES module of npm that has no part for
-// require.
+// onlyModule reports whether a specifier names an ES module of npm that has no part of
+// its own for require.
 func (p *prepared) onlyModule(specifier string) bool {
 	of, ok := deps.Split(specifier)
 	return ok && slices.ContainsFunc(p.dirs, func(dir string) bool {
@@ -138,9 +141,19 @@ func (p *prepared) onlyModule(specifier string) bool {
 			Type    string
 			Exports json.RawMessage
 		}
-		return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(of.Name)) &&
-			readJSON(filepath.Join(dir, manifestName), &about) == nil && about.Type == "module" && !bytes.Contains(about.Exports, []byte(`"require"`))
+		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type != "module" {
+			return false
+		}
+		var exports map[string]struct{ Import, Require json.RawMessage }
+		_ = json.Unmarshal(about.Exports, &exports) // it may also be a path, or an object of another form
+		main := exports["."]
+		return !bytes.Contains(about.Exports, []byte(`"require"`)) || main.Require != nil && bytes.Equal(main.Import, main.Require)
 	})
+}
+
+// unpacks reports whether a directory has a version of a package of npm.
+func unpacks(dir, name string) bool {
+	return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(name))
 }
 
 // imports reports whether a program imports one of some modules, in any version.

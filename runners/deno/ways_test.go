@@ -14,6 +14,8 @@ func TestWayOut(t *testing.T) {
 		"No quote function is defined: https://example.invalid/":                        "allow-run",
 		`TypeError: Cannot resolve module "puppeteer-core" from "file:///x"`:            "jsdom",
 		"browserType.launch: Executable doesn't exist at .cache/x":                      "jsdom",
+		"Unable to obtain browser driver.\n For more":                                   "jsdom",
+		"Playwright Test did not expect test() to be called here.\nMost":                "jsdom",
 		"Could not locate the bindings file. Tried:\n → /x":                             "node:sqlite",
 		"Cannot find module '../build/Release/canvas.node'\nRequire stack:":             "SVG",
 		`unable to determine transport target for "pino-pretty"`:                        "argument packages",
@@ -29,6 +31,11 @@ func TestWayOut(t *testing.T) {
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", message, got, want)
 		}
+	}
+	e := ending{program: &jsparse.Program{Imports: []jsparse.Import{{Specifier: "puppeteer", Required: true}}}}
+	got := e.explain(&thrown{kind: "NotCapable", message: `Requires sys access to "homedir", run again with the --allow-sys flag`}).Message
+	if !strings.Contains(got, "jsdom") || strings.Contains(got, "--allow-sys") {
+		t.Errorf("puppeteer: %q", got)
 	}
 }
 
@@ -46,6 +53,7 @@ func TestWays(t *testing.T) {
 		`Deno.serve(() => new Response("x"))`:                                                  handler,
 		`require("fs").symlinkSync("a", "b")`:                                                  "permissions; fs.linkSync",
 		`prompt("a").trim()`:                                                                   "the argument stdin",
+		`require("through2@5")()`:                                                              `write require("through2@5").default`,
 		`import { $ } from "bun"`:                                                              "with the modules of Node (node:test, node:sqlite)",
 		"<!DOCTYPE html>\n<p>x</p>":                                                            "send its script alone",
 		`new Deno.Command("ls").spawn()`:                                                       "(--allow-run); the sandbox has processes",
