@@ -317,6 +317,7 @@ func TestNative(t *testing.T) {
 	for code, want := range map[string]string{
 		`import "npm:rollup@4"`:                                            "--allow-ffi",
 		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
+		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:   "does not provide an export named 'debouce'",
 		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "--allow-run",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {

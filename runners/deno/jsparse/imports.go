@@ -168,10 +168,14 @@ func (a *analysis) names(t token) {
 	case t.depth == 1 && t.kind == word:
 		n.odd = n.odd || w == "default"
 		n.worker = n.worker || w == "Worker"
-		if w == "as" {
+		switch before := a.s.word(a.prev); {
+		case w == "as":
 			n.words = append(n.words, edit{offset: t.start, cut: len(w), text: ": ", form: true})
-		} else if a.s.word(a.prev) == "type" {
+		case before == "type":
 			n.words = append(n.words, edit{offset: a.prev.start, cut: len("type"), text: "    ", form: true})
+			n.names = slices.DeleteFunc(n.names, func(name string) bool { return name == "type" })
+		case before != "as":
+			n.names = append(n.names, w)
 		}
 	case t.depth == 0 && a.s.is(t, '}'):
 		n.brace = t
@@ -209,17 +213,16 @@ func (n named) destructuring(body, options string) []edit {
 }
 
 // Destructured returns the program with its imports of names from a specifier taken
-// from what a CommonJS module exports, nil if it has none. Name is the one that
-// Deno did not find.
-func (p *Program) Destructured(specifier, name string) *Program {
-	quoted, _ := json.Marshal(name)
-	message, _ := json.Marshal("The requested module '" + specifier + "' does not provide an export named '" + name + "'")
-	body := `const m=n["module.exports"]??n;if(` + string(quoted) + ` in Object(m))return m;throw SyntaxError(` + string(message) + `)`
+// from what a CommonJS module exports, nil if it has none. It throws Deno's error for a
+// name that is not there. Name is the one that Deno did not find.
+//
+// Of TypeScript only the names that are called are checked, besides: others may be types.
+func (p *Program) Destructured(specifier, name string, typed bool) *Program {
 	changed := *p
 	changed.edits, changed.named = slices.Clone(p.edits), nil
 	for _, n := range p.named {
 		if n.specifier == specifier {
-			changed.edits = append(changed.edits, n.destructuring(body, "")...)
+			changed.edits = append(changed.edits, n.destructuring(n.present(p.Source, name, typed), "")...)
 		} else {
 			changed.named = append(changed.named, n)
 		}
@@ -230,3 +233,19 @@ func (p *Program) Destructured(specifier, name string) *Program {
 	slices.SortStableFunc(changed.edits, byOffset)
 	return &changed
 }
+
+// present returns the body of a function that returns what a CommonJS module n exports
+// and throws if a name is not there.
+func (n named) present(source, name string, typed bool) string {
+	names := []string{name}
+	for _, other := range n.names {
+		if other != name && asciiName.MatchString(other) && (!typed || strings.Contains(source, other+"(")) {
+			names = append(names, other)
+		}
+	}
+	list, _ := json.Marshal(names)
+	message, _ := json.Marshal("The requested module '" + n.specifier + "' does not provide an export named '")
+	return `const m=n["module.exports"]??n;for(const k of` + string(list) + `)if(!(k in Object(m)))throw SyntaxError(` + string(message) + `+k+"'");return m`
+}
+
+var asciiName = regexp.MustCompile(`^[\w$]{1,100}$`)

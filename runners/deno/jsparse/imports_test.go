@@ -267,12 +267,12 @@ func TestModuleEdits(t *testing.T) {
 
 func TestDestructured(t *testing.T) {
 	source := "import { a,\n b as c } from 'x'\n(a, c); import { default as g } from 'x'; import { h } from 'y'"
-	p := main(source).Destructured("x", "a")
+	p := main(source).Destructured("x", "a", false)
 	if p == nil {
 		t.Fatal("nothing is destructured")
 	}
 	edited := p.Edited()
-	for _, want := range []string{"const  { a,\n b :  c } =    ((n)=>", "(await import('x'));\n", "import { default as g } from 'x'", "{ h } from 'y'"} {
+	for _, want := range []string{"const  { a,\n b :  c } =    ((n)=>", "(await import('x'));\n", "import { default as g } from 'x'", "{ h } from 'y'", `["a","b"]`} {
 		if !strings.Contains(edited, want) {
 			t.Errorf("%q, want %q in it", edited, want)
 		}
@@ -281,8 +281,12 @@ func TestDestructured(t *testing.T) {
 	if got, ours := p.Column(line, column); got != 7 || ours || line != 2 {
 		t.Errorf("c is at %d:%d, %t", line, got, ours)
 	}
-	if p.Destructured("x", "a") != nil || main(source).Destructured("z", "a") != nil {
+	if p.Destructured("x", "a", false) != nil || main(source).Destructured("z", "a", false) != nil {
 		t.Error("a program is destructured without a reason")
+	}
+	typed := main("import { a, type T, type as u, U, b, c as d } from 'x'; b(a as U)").Destructured("x", "a", true).Edited()
+	if !strings.Contains(typed, `["a","b"]`) {
+		t.Errorf("%q, want only the names that are no types", typed)
 	}
 }
 

@@ -99,10 +99,11 @@ type named struct {
 	all       token // the name for all, if any
 	brace     token // the closing one
 	from      token
-	text      token  // the specifier
-	words     []edit // of "as" and "type"
-	odd       bool   // it has default
-	worker    bool   // it has Worker
+	text      token    // the specifier
+	words     []edit   // of "as" and "type"
+	names     []string // that are no types, as the module has them
+	odd       bool     // it has default
+	worker    bool     // it has Worker
 }
 
 func byOffset(a, b edit) int { return cmp.Compare(a.offset, b.offset) }
