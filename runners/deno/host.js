@@ -163,13 +163,26 @@ function machine({ home, memory, run, real }, isWorker) {
 // answerNames has modules of packages that import functions of node:os by their names
 // find the replaced ones: the import map is not for them. While there are hooks, Deno
 // resolves no import of a module that is required, so there are none meanwhile.
+//
+// It also has msw and nock mock fetch as in browsers: on Node they replace sockets, which
+// Deno's fetch does not use. Their channels need Node's methods to let a program end.
 async function answerNames() {
   const { registerHooks, prototype } = (await import("node:module")).default;
   const os = "data:text/javascript," + encodeURIComponent(`import m from"node:os";export default m;export const{${keys((await import("node:os")).default)}}=m`);
+  const mocked = "@mswjs/interceptors/fetch";
   const hooks = {
-    resolve: (specifier, from, next) =>
-      (specifier === "os" || specifier === "node:os") && /\/npm\/.*\.m?js$/.test(from.parentURL) ? { url: os, shortCircuit: true } : next(specifier, from),
+    resolve: (specifier, from, next) => {
+      if ((specifier === "os" || specifier === "node:os") && /\/npm\/.*\.m?js$/.test(from.parentURL)) return { url: os, shortCircuit: true };
+      if (specifier === mocked) {
+        const found = next(mocked + "/web", from);
+        if (/\.m?js$/.test(found.url)) return found; // else it is an older version, which has one for all
+      }
+      return next(specifier, from);
+    },
   };
+  const channel = BroadcastChannel.prototype, ref = getOwnPropertySymbols(channel).find((symbol) => symbol.description === "refBroadcastChannel");
+  if (ref) here.answer(channel, "ref", function () { return this[ref](true), this });
+  if (ref) here.answer(channel, "unref", function () { return this[ref](false), this });
   const { require } = prototype;
   let registered = registerHooks(hooks), depth = 0;
   here.answer(prototype, "require", function (id) {

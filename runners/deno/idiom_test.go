@@ -60,6 +60,13 @@ a.type + ("__k" in a)
 function h(...all) { return all }
 <a b="c">d</a>
 `, `[ "a", { b: "c" }, "d" ]`, ""},
+		{"mocks of fetch", `
+-- main.js --
+import nock from "npm:nock@15";
+nock("https://host.invalid").get("/a").reply(200, { b: 1 });
+new BroadcastChannel("open").unref();
+console.log(await (await fetch("https://host.invalid/a")).json());
+`, "", "{ b: 1 }\n"},
 		{"endings", `
 -- main.ts --
 import { a } from "./lib";

@@ -19,7 +19,7 @@ type orders struct {
 	Workers bool     `json:"workers"`       // and may start Workers
 	Threads bool     `json:"threads"`       // by node:worker_threads
 	OS      bool     `json:"os"`            // it may use node:os
-	Names   bool     `json:"names"`         // and so may packages, by the names of its functions
+	Names   bool     `json:"names"`         // and so may packages, by the names of its functions, or they mock fetch
 	Process bool     `json:"process"`       // and node:process
 	Ticks   bool     `json:"ticks"`         // and process.nextTick, in its first turn
 	Fetch   bool     `json:"fetch"`         // it fetches, and may not reach everything
@@ -69,7 +69,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
-		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names, Process: j.imports("process"),
+		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors"), Process: j.imports("process"),
 		// Asynchronous contexts are kept by Node's own queue only.
 		Ticks: strings.Contains(j.req.Code, "process.nextTick") && !j.mentions("AsyncLocalStorage") && !load,
 		Fetch: !in.policy().Net.All && j.mentions("fetch("),

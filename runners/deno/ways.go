@@ -32,7 +32,7 @@ const (
 	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
 	noWindow = "there is no browser; jsdom, linkedom and cheerio read a page, which fetch gets"
 	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
-	noMock   = "fetch is Deno's own here, which msw and nock do not replace: assign to globalThis.fetch"
+	noMock   = "this address is not mocked: name it, import msw (what is required has another fetch), or assign to globalThis.fetch"
 	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
 	handler  = `call the server's handler itself (app.request of Hono, app.inject of Fastify, a function of Request), or use Python, where servers and their clients reach each other`
 	notPage  = `this is an HTML page, and there is no browser: send its script alone, or write the page to a file`
@@ -149,6 +149,11 @@ func (p *prepared) onlyModule(specifier string) bool {
 		main := exports["."]
 		return !bytes.Contains(about.Exports, []byte(`"require"`)) || main.Require != nil && bytes.Equal(main.Import, main.Require)
 	})
+}
+
+// has reports whether a package of npm is installed in any version.
+func (p *prepared) has(name string) bool {
+	return slices.ContainsFunc(p.dirs, func(dir string) bool { return unpacks(dir, name) })
 }
 
 // unpacks reports whether a directory has a version of a package of npm.
