@@ -148,7 +148,7 @@ function blame(kind, thrown, load = "") {
       const own = thrown.constructor?.name;
       type = text(thrown.name === "Error" && own ? own : thrown.name, 200);
       message = NativeString(thrown.message);
-      stack = NativeString(thrown.stack);
+      stack = NativeString(thrown.stack ?? `${type}: ${message}`); // of a Worker's there is none
       // Where the graph could not be loaded, the first frame is our import.
       const frames = trimStart(slice(stack, indexOf(stack, message) + message.length));
       const end = indexOf(frames, "\n");

@@ -155,6 +155,9 @@ function machine({ home, memory, run, real }, isWorker) {
         if (options?.eval) super(prelude + file, options);
         else super(new URL(wrapped(file)), options);
       }
+      listenerCount(event, ...rest) { // Deno asks it before it emits an error, which without a listener ends a program of Node's
+        return super.listenerCount(event, ...rest) || (event === "error" ? 1 : 0);
+      }
     });
   }
   return { answer, os, workers };
