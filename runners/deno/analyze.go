@@ -25,6 +25,7 @@ type analysis struct {
 	pinned  []deps.Package // of Request.Packages
 	native  bool           // machine code of packages may run
 	deps    deps.Dependencies
+	aliases map[string]string // what require() finds by names of the program's configuration
 }
 
 // analyze names a program and finds what it and its files import.
@@ -98,6 +99,7 @@ func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	if err == nil {
 		project.Native = a.native
 		a.deps, err = deps.Resolve(modules, project, a.pinned)
+		a.aliases = a.deps.Aliases(modules, project)
 	}
 	legacy := bytes.Contains(a.deps.Config, []byte(`"experimentalDecorators":true`))
 	if legacy {

@@ -198,6 +198,16 @@ async function answerNames() {
   });
 }
 
+// nameRequired has require() in the program's own files find what its configuration names.
+async function nameRequired() {
+  const modules = (await import("node:module")).default, find = modules._resolveFilename;
+  const own = orders.path.slice(0, orders.path.lastIndexOf("/") + 1);
+  here.answer(modules, "_resolveFilename", function (name, parent, ...rest) {
+    const known = Object.hasOwn(orders.aliases ?? {}, name) && parent?.filename?.startsWith(own);
+    return find.call(this, known ? orders.aliases[name] : name, parent, ...rest);
+  });
+}
+
 const promised = Symbol.for("nodejs.util.promisify.custom");
 
 // explained has the error of a name that Deno refused to look up name the flag that was

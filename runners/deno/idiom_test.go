@@ -60,6 +60,17 @@ a.type + ("__k" in a)
 function h(...all) { return all }
 <a b="c">d</a>
 `, `[ "a", { b: "c" }, "d" ]`, ""},
+		{"names of deno.json for require", `
+-- main.js --
+const _ = require("lo"), { a } = require("one"), { b } = require("@/two");
+console.log(_.chunk([a, b], 1).length, a, b, typeof require("lo/fp").add);
+-- deno.json --
+{ "imports": { "lo": "npm:lodash@4", "one": "./src/one.js", "@/": "./src/" } }
+-- src/one.js --
+exports.a = require("@/two").b - 1;
+-- src/two.js --
+exports.b = 2;
+`, "", "2 1 2 function\n"},
 		{"mocks of fetch", `
 -- main.js --
 import nock from "npm:nock@15";

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 // orders are sent to the bootstrap when there is a program.
@@ -30,6 +31,8 @@ type orders struct {
 	Room    int64    `json:"room"`          // most characters of the result
 	Tell    bool     `json:"tell"`          // report when it is over
 	Load    bool     `json:"load"`          // load the program and evaluate nothing
+
+	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
 
 	*sessionOrders
 }
@@ -80,6 +83,15 @@ func (j *job) order(in *instance, tell, load bool) bool {
 	}
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {
 		o.Run = notRun + "; " + ownRuns
+	}
+	for name, target := range j.aliases {
+		if at, own := strings.CutPrefix(target, deps.Work); own {
+			target = filepath.Join(in.dir.work(), filepath.FromSlash(at))
+		}
+		if o.Aliases == nil {
+			o.Aliases = map[string]string{}
+		}
+		o.Aliases[name] = target
 	}
 	input := in.p.Stdin
 	to := input.File

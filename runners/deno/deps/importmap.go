@@ -98,6 +98,30 @@ func (m *importMap) lookup(specifier, file string) (address string, ok bool) {
 	}
 }
 
+// Aliases returns what the modules of a program require by names of its configuration,
+// which Deno's require() does not know: npm packages by their own names, and files by
+// addresses that begin with Work.
+func (d *Dependencies) Aliases(modules []Module, project *Project) map[string]string {
+	aliases := map[string]string{}
+	if len(project.manifests) == 0 {
+		return nil
+	}
+	for _, m := range modules {
+		for _, i := range m.Imports {
+			address, _ := d.Map.lookup(i.Specifier, m.Path)
+			p, isPackage := Split(address)
+			switch {
+			case !i.Required || !Fetched(i.Specifier) || scheme.MatchString(i.Specifier):
+			case strings.HasPrefix(address, Work):
+				aliases[i.Specifier] = address
+			case isPackage && p.Registry == "npm" && p.Name+p.Path != i.Specifier:
+				aliases[i.Specifier] = p.Name + p.Path
+			}
+		}
+	}
+	return aliases
+}
+
 // match returns the exact entry, else the longest prefix.
 func match(entries map[string]string, specifier string) (address string, ok bool) {
 	if address, ok = entries[specifier]; ok || len(entries) == 0 {
