@@ -310,14 +310,16 @@ async function explainRun() {
 
 // keepLines has questions find the lines that came before them and after another
 // question: Node drops those, so only the first question of a program gets an answer
-// where stdin is not a terminal.
+// where stdin is not a terminal. Who pauses one that has ended with stdin, such as
+// enquirer, gets no error, as in Node before version 24.
 function keepLines({ prototype }) {
-  const { emit, question } = prototype;
+  const { emit, question, pause } = prototype;
   const early = new WeakMap(); // of each interface that has asked a question
   here.answer(prototype, "emit", function (event, ...args) {
     const lines = event === "line" && this.listenerCount(event) === 0 && early.get(this);
     return lines ? lines.push(args[0]) > 0 : emit.call(this, event, ...args);
   });
+  here.answer(prototype, "pause", function () { return this.closed ? this : pause.call(this) });
   here.answer(prototype, "question", function (query, ...args) {
     if (!early.has(this)) early.set(this, []);
     const lines = early.get(this), done = args.findLast((arg) => typeof arg === "function");

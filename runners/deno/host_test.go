@@ -187,6 +187,10 @@ rl.close();`,
 	if o.Stdout != "2\n" {
 		t.Errorf("a listener after a question: %q", o.Stdout)
 	}
+	o = run(t, r, runners.Request{Language: runners.JavaScript, Stdin: strings.NewReader("1\n"), Code: classic + `rl.on("close", () => console.log(rl.pause() === rl))`})
+	if o.Stdout != "true\n" {
+		t.Errorf("a pause after the end: %s %+v, %q", o.Status, o.Error, o.Stdout)
+	}
 }
 
 // TestTicks has what a first turn leaves to process.nextTick run before its promises

@@ -77,7 +77,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Ticks: strings.Contains(j.req.Code, "process.nextTick") && !j.mentions("AsyncLocalStorage") && !load,
 		Fetch: !in.policy().Net.All && j.mentions("fetch("),
 		Mocks: j.mentions("node:test") && j.mentions("mock"),
-		Lines: j.imports("readline") || j.imports("readline/promises"),
+		Lines: j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),
 		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Tell:  tell, Load: load,
 	}
