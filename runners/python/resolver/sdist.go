@@ -91,13 +91,18 @@ func (s *session) buildable(name string, sdists map[string]candidate, others map
 	if s.wheelsOnly || s.unbuilt[name] != "" {
 		return nil
 	}
+	have, compiled := map[string]bool{}, ""
+	for _, f := range fitting {
+		have[wheel.CanonVersion(f.Version)] = true
+	}
+	for v, r := range others {
+		if slices.ContainsFunc(r.notes, isPlatform) && (compiled == "" || semver.PyPI.Compare(v, compiled) > 0) {
+			compiled = v
+		}
+	}
 	var found []candidate
 	for version, c := range sdists {
-		has := slices.ContainsFunc(fitting, func(f candidate) bool { return wheel.SameVersion(f.Version, version) })
-		for v, r := range others {
-			has = has || slices.ContainsFunc(r.notes, isPlatform) && semver.PyPI.Compare(v, version) >= 0
-		}
-		if !has {
+		if !have[wheel.CanonVersion(version)] && (compiled == "" || semver.PyPI.Compare(compiled, version) < 0) {
 			found = append(found, c)
 		}
 	}

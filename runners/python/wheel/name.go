@@ -64,8 +64,10 @@ func (n Name) is(project, version string) bool {
 }
 
 // SameVersion compares two spellings of a version (PEP 440).
-func SameVersion(a, b string) bool {
+func SameVersion(a, b string) bool { return a == b || CanonVersion(a) == CanonVersion(b) }
+
+// CanonVersion returns the one spelling of a version (PEP 440).
+func CanonVersion(v string) string {
 	// The wheel format writes "-" of a local version as "_".
-	a, b = strings.ReplaceAll(a, "_", "-"), strings.ReplaceAll(b, "_", "-")
-	return a == b || pypi.CanonVersion(a) == pypi.CanonVersion(b)
+	return pypi.CanonVersion(strings.ReplaceAll(v, "_", "-"))
 }

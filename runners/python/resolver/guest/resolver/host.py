@@ -1,6 +1,7 @@
 """What micropip and the solver see of the world: micropip's surroundings, and
 the projects and wheels that the host knows."""
 
+import functools
 import sys
 import types
 from datetime import date
@@ -42,7 +43,7 @@ class Wheel(WheelInfo):
 
     async def download(self, fetch_kwargs):
         if self._metadata is None:
-            self._metadata, self.provides = _metadata(self.name, self.filename)
+            self._metadata, self.provides = metadata(self.name, self.filename)
 
     def requires(self, extras):
         known = {canonicalize_name(e): e for e in self.provides}
@@ -62,7 +63,7 @@ def project(name):
     return _projects[name]
 
 
-def _metadata(name, filename):
+def metadata(name, filename):
     if filename not in metadatas:
         metadatas[filename] = _coderunner.call("metadata", {"project": name, "filename": filename})
     answer = metadatas[filename]
@@ -123,15 +124,20 @@ def candidates(name):
     return _candidate_cache[name]
 
 
+_day_cache = {}
+
+
 def day(name, version):
     """When a version was uploaded, None if the index does not say so."""
-    for text, day in (project(name).get("days") or {}).items():
-        try:
-            if day and Version(text) == version:
-                return date.fromisoformat(day)
-        except InvalidVersion:
-            continue
-    return None
+    if name not in _day_cache:
+        days = _day_cache[name] = {}
+        for text, day in (project(name).get("days") or {}).items():
+            try:
+                if day:
+                    days.setdefault(Version(text), date.fromisoformat(day))
+            except ValueError:
+                continue
+    return _day_cache[name].get(version)
 
 
 def wheel(name, version, file):
@@ -152,6 +158,7 @@ def _python():
     return ".".join(map(str, sys.version_info[:3]))
 
 
+@functools.cache  # a project has thousands of files and few such texts
 def _python_fits(text):
     try:
         return not text or SpecifierSet(text).contains(_python(), prereleases=True)
