@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,12 +37,13 @@ func TestResolve(t *testing.T) {
 	x.module("newer", "2.0", "alpha>=2")
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	for i := range 40 {
-		many, lately := "alpha>=2", "native"
+		many, lately, always := "alpha>=2", "native", "lately>=4.18"
 		if i <= 17 {
-			many, lately = "alpha", "alpha; extra == 'x'"
+			many, lately, always = "alpha", "alpha; extra == 'x'", "lately"
 		}
 		x.module("many", fmt.Sprintf("1.%d", i), many)
 		x.module("lately", fmt.Sprintf("4.%d", i), lately)
+		x.module("above", fmt.Sprintf("5.%d", i), always)
 	}
 	for i := range 60 {
 		x.module(fmt.Sprintf("chain-%d", i), "1.0", fmt.Sprintf("chain-%d", i+1))
@@ -69,6 +71,7 @@ func TestResolve(t *testing.T) {
 		{"older version of who asks too much", []string{"newer", "beta"}, "alpha 1.0, beta 1.0, newer 1.0"},
 		{"much older version", []string{"many", "alpha<2"}, "alpha 1.0, many 1.17"},
 		{"older version that needs nothing special", []string{"lately"}, "lately 4.17"},
+		{"older version of who needs it", []string{"above"}, "above 5.17, lately 4.17"},
 		{"marker of the request", []string{"alpha", `nowhere; os_name == "nt"`}, "alpha 2.0"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -106,6 +109,10 @@ func TestResolveRefuses(t *testing.T) {
 	yanked := wheeltest.Wheel{Filename: "gone-1.0-py3-none-any.whl", Files: map[string]string{"gone.py": "x = 1"}}.Build()
 	x.addFile("gone", indexFile{name: "gone-1.0-py3-none-any.whl", sum: wheeltest.SHA256(yanked), yanked: true}, yanked)
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	for i := range 40 {
+		x.module("always", fmt.Sprintf("1.%d", i), "native")
+		x.module("above", fmt.Sprintf("1.%d", i), "always")
+	}
 	x.module("major", "1.0")
 	x.module("major", "2.0", "native")
 	x.module("nested", "1.0", "alpha; "+strings.Repeat("(", 2000)+`os_name == "x"`+strings.Repeat(")", 2000))
@@ -146,6 +153,12 @@ func TestResolveRefuses(t *testing.T) {
 		})
 	}
 	value(t, run(t, r, "import gone; gone.x", "gone==1.0"), "1")
+	x.asked()
+	refused(t, run(t, r, "1", "above"), "native", "win", "needed by always 1.39")
+	wheels := slices.DeleteFunc(x.asked(), func(path string) bool { return !strings.HasSuffix(path, ".whl") })
+	if len(wheels) > 4 {
+		t.Errorf("that no version of above can be installed took %v", wheels)
+	}
 }
 
 // The second time nobody is asked, and being offline makes no difference.

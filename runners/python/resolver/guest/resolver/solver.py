@@ -138,6 +138,9 @@ class Solver:
         if self.first_reasons is None:
             self.first_reasons = self.explain(t)
         for req in t.failed:
+            if self.best(req) is None and self.inevitable(req.name):
+                return ()
+        for req in t.failed:
             conflict = t.reasons.get(str(req), "").startswith(_CONFLICT)
             suspects = [who.partition(" ")[0] for _, who in self.limits.get(req.name, ())]
             for parent, wheel in self.chosen.items():
@@ -148,6 +151,48 @@ class Solver:
                 if older:
                     return name, older
         return ()
+
+    def best(self, req):
+        """The newest version that meets a requirement, whatever else is wanted."""
+        files, yanked, _ = host.candidates(req.name)
+        versions = [*files, *yanked] + ([Version(self.lock[req.name]["version"])] if req.name in self.lock else [])
+        return max(req.specifier.filter(versions), default=None)
+
+    def inevitable(self, name, seen=None, tried=None):
+        """Whether a package that cannot be installed is needed however old the
+        others are: by the request, or by versions of all ages of a package of
+        which that is true. One old version of each tells, where trying them
+        takes a dozen. tried is the version that needs what is missing."""
+        if any(r.name == name and _applies(r, [""]) for r, _ in self.roots):
+            return True
+        seen = set() if seen is None else seen
+        seen.add(name)
+        return any(
+            self.always_needs(parent, name, tried) and self.inevitable(parent, seen, wheel.version)
+            for parent, wheel in self.chosen.items()
+            if parent not in seen and name in {canonicalize_name(r.name) for r in wheel._requires or ()}
+        )
+
+    def always_needs(self, parent, name, tried):
+        """Whether the oldest version of a package that would be tried still
+        needs another one, and gets it in the major version tried, or not at all."""
+        older = self.older(parent, False)
+        if not older:
+            return True
+        newest = host.day(parent, self.chosen[parent].version)
+        if newest and any(r.name == parent for r, _ in self.roots):  # see refuse_old
+            older = [v for v in older if (day := host.day(parent, v)) and (newest - day).days <= _AGE] or older
+        file = host.candidates(parent)[0][older[-1]]["filename"]
+        try:
+            host.metadata(parent, file)
+            needs = [_parse(line.partition(" #")[0].strip()) for line in host.metadatas[file]["requires"] or ()]
+        except ValueError:
+            return False  # trying it will say so
+        for req in needs:
+            if req.name == name and _applies(req, self.asked.get(parent, [""])):
+                best = self.best(req)
+                return best is None or tried is not None and (best.epoch, best.major) == (tried.epoch, tried.major)
+        return False
 
     def older(self, name, conflict):
         """The older versions of a chosen package, newest first. When the
@@ -194,7 +239,7 @@ class Solver:
         what is missing and what contradicts, and keeps what was reached, and
         by which packages."""
         missing, conflicts, seen = [], [], set()
-        self.reached, self.edges = {}, {}
+        self.reached, self.edges, self.asked = {}, {}, {}
         host.ask_platform([name for name in self.transaction.locked if name not in self.chosen])
         work = [(r, who, ("",)) for r, who in self.roots]
         while work:
@@ -218,6 +263,7 @@ class Solver:
             if (name, asked) in seen:
                 continue
             seen.add((name, asked))
+            self.asked.setdefault(name, set()).update(asked)
             self.reached[name] = str(version)
             label = f"{name} {version}"
             work += [(r, label, asked) for r in self.needs(name)]
