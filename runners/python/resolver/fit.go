@@ -39,6 +39,7 @@ var worksWithoutNatives = map[string]bool{
 	"simplejson":     true,
 	"tornado":        true,
 	"ujson":          true,
+	"watchdog":       true,
 	"zope-interface": true,
 }
 
@@ -100,7 +101,7 @@ func (r *Resolver) fitTag(n wheel.Name, t wheel.Tag) fitness {
 		return native(t)
 	case slices.Contains(olderPlatforms, t.Platform) && t.ABI != cpythonTag && abiFits(t):
 		return fitness{ok: true, rank: rankOlder}
-	case worksWithoutNatives[n.Project] && (t.ABI == cpythonTag || t.ABI == "abi3") && abiFits(t):
+	case worksWithoutNatives[n.Project] && abiFits(t):
 		// The same files whatever the platform; prefer the most common, so
 		// that the choice does not depend on the order of the index's page.
 		rank := rankOther

@@ -51,6 +51,7 @@ func TestFit(t *testing.T) {
 		"markupsafe-1-cp314-cp314-pyemscripten_2026_0_wasm32.whl markupsafe-1-py3-none-any.whl " +
 			"markupsafe-1-cp314-cp314-manylinux_2_17_x86_64.manylinux2014_x86_64.whl markupsafe-1-cp314-cp314-win_amd64.whl - " +
 			"markupsafe-1-cp313-cp313-win_amd64.whl markupsafe-1-cp314-cp314t-win_amd64.whl markupsafe-1-cp313-cp313-pyemscripten_2026_0_wasm32.whl",
+		"watchdog-1-py3-none-manylinux2014_x86_64.whl watchdog-1-cp314-cp314-macosx_11_0_arm64.whl - watchdog-1-py2-none-manylinux2014_x86_64.whl a-1-py3-none-manylinux2014_x86_64.whl",
 		"tornado-1-cp39-abi3-macosx_10_9_universal2.whl - tornado-1-cp315-abi3-win_amd64.whl",
 	} {
 		before, fits := 1<<40, true
