@@ -37,6 +37,7 @@ var general = map[string]bool{
 // otherWords are words of the text that mean an extra of another name.
 var otherWords = map[string]map[string]string{
 	"pandas":   {"hist": "plot", "boxplot": "plot", "style": "output-formatting", "markdown": "output-formatting"},
+	"networkx": {"pagerank": "default"}, // scipy
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
 }
 
@@ -47,6 +48,7 @@ var usedBy = map[string]string{"plotly.express": "pandas"}
 // wantedBy are projects that a package refuses a name without, though they are in
 // extras that no word means. The first is preferred.
 var wantedBy = map[string]map[string][]string{
+	"networkx":   {"pagerank": {"numpy"}, "layout": {"numpy"}, "numpy": {"numpy"}, "draw": {"matplotlib"}},
 	"sqlalchemy": {"create_async_engine": {"greenlet"}, "AsyncSession": {"greenlet"}},
 	"starlette": {
 		"TestClient": {"httpx2", "httpx"}, "Jinja2Templates": {"jinja2"}, "SessionMiddleware": {"itsdangerous"},

@@ -294,6 +294,13 @@ func TestExtras(t *testing.T) {
 		Requires: []string{`greenlet; extra == "asyncio"`, `sheet; extra == "driver"`},
 	})
 	x.module("greenlet", "1.0")
+	x.module("numpy", "1.0")
+	x.module("scipy", "1.0")
+	x.add(wheeltest.Wheel{
+		Filename: "networkx-3.0-py3-none-any.whl",
+		Files:    map[string]string{"networkx/__init__.py": "def pagerank():\n  import numpy, scipy\n  return scipy.version"},
+		Requires: []string{`numpy; extra == "default"`, `scipy; extra == "default"`},
+	})
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ what, code, want, installed string }{
@@ -310,6 +317,7 @@ func TestExtras(t *testing.T) {
 		{"a form", "import starlette\nstarlette or starlette.Form\n1", "1", "python-multipart 1.0, starlette 1.0"},
 		{"the driver of a URL", "import sqlalchemy\nu = f'db+sheet://{1}:x@y'\nu", "'db+sheet://1:x@y'", "sheet 1.0, sheet-core 1.0, sqlalchemy 2.1"},
 		{"an asynchronous engine", "from sqlalchemy import create_async_engine as c\n1", "1", "greenlet 1.0, sqlalchemy 2.1"},
+		{"a function that needs two", "import networkx\nnetworkx.pagerank()", "'1.0'", "networkx 3.0, numpy 1.0, scipy 1.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
 		x.asked()
