@@ -146,6 +146,9 @@ type Package struct {
 	// writes it ("sha512-…").
 	Integrity string `json:"integrity,omitempty"`
 	Cached    bool   `json:"cached"` // nothing was downloaded for it in this run
+	// Adapted is set for a package whose machine code is left out or replaced by
+	// Python: its results are the same, its speed is not.
+	Adapted bool `json:"adapted,omitempty"`
 }
 
 // Usage is what a run took.

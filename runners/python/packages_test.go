@@ -94,7 +94,11 @@ func TestWithoutNatives(t *testing.T) {
 			"psutil/_psutil_linux.abi3.so": "\x7fELF",
 		},
 	})
-	value(t, run(t, r, "import psutil; psutil.found"), "(True, 722, 'lo')")
+	o := run(t, r, "import psutil; psutil.found")
+	value(t, o, "(True, 722, 'lo')")
+	if len(o.Packages) != 1 || !o.Packages[0].Adapted {
+		t.Errorf("that it has no machine code is not said: %+v", o.Packages)
+	}
 }
 
 func TestPrograms(t *testing.T) {

@@ -58,7 +58,7 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	fetched := s.downloaded[p.SHA256]
 	s.downloading.Unlock()
 	return Package{
-		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched},
+		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched, Adapted: p.Strip},
 		Tree:    tree,
 		Needs:   p.Needs,
 		Shared:  p.shared(),
