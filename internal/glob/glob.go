@@ -58,8 +58,12 @@ func HasMeta(text string, ext bool) bool {
 		switch text[i] {
 		case '\\':
 			i++
-		case '*', '?', '[':
+		case '*', '?':
 			return true
+		case '[':
+			if strings.Contains(text[i+1:], "]") { // else it is the command's name, or text
+				return true
+			}
 		case '+', '@', '!':
 			if ext && i+1 < len(text) && text[i+1] == '(' {
 				return true

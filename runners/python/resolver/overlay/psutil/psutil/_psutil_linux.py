@@ -6,6 +6,8 @@ import os
 import resource
 import socket
 
+open("/proc/stat").close()  # psutil remembers for ever that it was not there: no snapshot is made of it
+
 version = int(importlib.metadata.version("psutil").replace(".", ""))  # as the extension module has it
 
 for _name in dir(resource):
