@@ -72,3 +72,11 @@ func FuzzMatch(f *testing.F) {
 		}
 	})
 }
+
+func TestHasMeta(t *testing.T) {
+	for text, want := range map[string]bool{"a": false, "*": true, `\*`: false, "[": false, "x[": false, "[]": true, "[a]": true, "a?": true} {
+		if HasMeta(text, false) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}
