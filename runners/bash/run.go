@@ -158,11 +158,14 @@ func (j *job) python() runners.Request {
 		return req
 	}
 	if j.req.Session != nil {
+		room := int64(runners.MaxFilesBytes)
 		for _, f := range j.req.Session.Files { // whose imports it may need
-			if !strings.HasSuffix(f.Path, ".py") || !f.Mode.IsRegular() || len(req.Files) >= maxScanned {
+			brought := slices.ContainsFunc(req.Files, func(g runners.File) bool { return g.Path == f.Path })
+			if brought || !strings.HasSuffix(f.Path, ".py") || !f.Mode.IsRegular() || f.Size > room || len(req.Files) >= maxScanned {
 				continue
 			}
-			if data, err := f.Read(); err == nil && !slices.ContainsFunc(req.Files, func(g runners.File) bool { return g.Path == f.Path }) {
+			if data, err := f.Read(); err == nil {
+				room -= f.Size
 				req.Files = append(req.Files, runners.File{Path: f.Path, Data: data})
 			}
 		}
