@@ -158,7 +158,9 @@ function blame(kind, thrown, load = "") {
       for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
         stack += "\nCaused by " + text(e.stack, errorRoom);
       }
-      if (isArray(thrown.errors)) for (let i = 0; i < min(thrown.errors.length, 5); i++) stack += "\nOne of " + text(thrown.errors[i]?.stack ?? thrown.errors[i], errorRoom);
+      if (isArray(thrown.errors)) for (let i = 0; i < min(thrown.errors.length, 5); i++) {
+        if (thrown.errors[i] instanceof NativeError) stack += "\nOne of " + text(thrown.errors[i].stack, errorRoom); // else they are a library's own
+      }
       code = text(thrown.code ?? "", 200);
     } else {
       type = text(typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown, 200);
