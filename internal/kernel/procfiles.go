@@ -82,8 +82,8 @@ func (k *Kernel) idle(up, busy time.Duration) time.Duration {
 func (k *Kernel) stat() string {
 	var b strings.Builder
 	n := k.Processors()
-	busy, idle := k.Busy(), time.Duration(0)
-	idle = k.idle(k.Uptime(), busy)
+	busy := k.Busy()
+	idle := k.idle(k.Uptime(), busy)
 	fmt.Fprintf(&b, "cpu  %d 0 0 %d 0 0 0 0 0 0\n", ticks(busy), ticks(idle))
 	for i := range n {
 		fmt.Fprintf(&b, "cpu%d %d 0 0 %d 0 0 0 0 0 0\n", i, ticks(busy)/int64(n), ticks(idle)/int64(n))

@@ -288,19 +288,25 @@ func runMemory(t *testing.T, wasm []byte, seed uint64, n int) (out []string, mem
 	return out, mems
 }
 
-// TestRandomMemory compares what generated functions do before and after each
-// of the passes: results, traps and their kind, and the memory, also at a trap.
-func TestRandomMemory(t *testing.T) {
-	n, first := 40, 1
+// seeds returns how many random modules a test makes, and the first one's seed.
+func seeds(n, short int) (count, first int) {
+	count, first = n, 1
 	if testing.Short() {
-		n = 8
+		count = short
 	}
 	if s, err := strconv.Atoi(os.Getenv("RANDOM_MODULES")); err == nil {
-		n = s
+		count = s
 	}
 	if s, err := strconv.Atoi(os.Getenv("RANDOM_SEED")); err == nil {
 		first = s
 	}
+	return count, first
+}
+
+// TestRandomMemory compares what generated functions do before and after each
+// of the passes: results, traps and their kind, and the memory, also at a trap.
+func TestRandomMemory(t *testing.T) {
+	n, first := seeds(40, 8)
 	const funcs = 20
 	traps, runs, inlined, detours, repeated := 0, 0, 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {

@@ -3,9 +3,7 @@ package rewrite
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/tetratelabs/wazero"
@@ -16,16 +14,7 @@ import (
 // which model_test.go says in Go. RANDOM_MODULES sets how many, RANDOM_SEED
 // where to begin.
 func TestRandomModules(t *testing.T) {
-	n, first := 300, 1
-	if testing.Short() {
-		n = 60
-	}
-	if s, err := strconv.Atoi(os.Getenv("RANDOM_MODULES")); err == nil {
-		n = s
-	}
-	if s, err := strconv.Atoi(os.Getenv("RANDOM_SEED")); err == nil {
-		first = s
-	}
+	n, first := seeds(300, 60)
 	var total model
 	var stats Stats
 	for seed := first; seed < first+n && !t.Failed(); seed++ {

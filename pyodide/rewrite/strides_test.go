@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -242,16 +240,7 @@ func runStrides(t *testing.T, wasm []byte, seed uint64, n int) (out []string, me
 // TestRandomStrides compares what generated loops do before and after: results,
 // whether they trap, and the memory of those that do not.
 func TestRandomStrides(t *testing.T) {
-	n, first := 20, 1
-	if testing.Short() {
-		n = 4
-	}
-	if s, err := strconv.Atoi(os.Getenv("RANDOM_MODULES")); err == nil {
-		n = s
-	}
-	if s, err := strconv.Atoi(os.Getenv("RANDOM_SEED")); err == nil {
-		first = s
-	}
+	n, first := seeds(20, 4)
 	const funcs = 40
 	traps, runs, changed := 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
