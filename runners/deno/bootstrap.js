@@ -33,7 +33,7 @@ const internals = Deno[Deno.internal] ?? {};
 const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
 const self = import.meta.url;
 const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
-const resultName = "coderunner:result", resultProperty = Symbol.for(resultName);
+const resultName = "coderunner:result", resultProperty = Symbol.for(resultName), turned = Symbol.for("coderunner:turned");
 const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeString = String, NativeUint8Array = Uint8Array;
 
 // method returns a method as a function, with the object as its first argument.
@@ -274,50 +274,45 @@ function load(url) {
   return import("data:text/javascript," + encodeURIComponent(source));
 }
 
-// takeTicks has what a program gives to process.nextTick in its first turn run before
-// its promises and timers, as Node does for scripts: Deno runs timers that are due
-// before the ticks of a module that was imported dynamically. A module that is
-// evaluated right before the program calls process.nextTick without a function, so
-// that ours is the first microtask of that turn.
-function takeTicks() {
-  const { nextTick } = process, ticks = [];
-  let waits = false, first = true;
-  function run() {
+// prepareTurn has what the program's first turn leaves run in Node's order: what was given
+// to process.nextTick before promises, and in a module after them; then timers that are
+// due, then immediates, then files that were read. Deno runs timers that are due before
+// the ticks of a module that was imported dynamically, and immediates before the timers.
+// A program calls turned at its end, unless it awaits, so has ended its turn before.
+async function prepareTurn() {
+  const { core } = internals, { nextTick } = process;
+  const goOn = (next) => {
+    core.runNextTicks();
     try {
-      for (let i = 0; i < ticks.length; i++) {
-        const tick = ticks[i];
-        ticks[i] = undefined;
-        tick?.();
-      }
-      ticks.length = 0;
-      waits = false;
-    } finally {
-      if (waits) queueMicrotask(run); // one threw
+      next();
+      core.runNextTicks();
+    } catch (thrown) {
+      core.__reportException(thrown);
     }
-  }
-  const soon = () => {
-    if (waits) return;
-    waits = true;
-    queueMicrotask(run);
   };
-  let begun = false;
-  process.nextTick = function (callback, ...args) {
-    if (!begun && callback === undefined) {
-      begun = true;
-      setTimeout(() => first = false); // before any of the program's
-      return soon();
-    }
-    if (!first || typeof callback !== "function") return nextTick(callback, ...args);
-    ticks[ticks.length] = () => callback(...args);
-    soon();
+  const fs = orders.reads && (await import("node:fs")).default, readFile = fs?.readFile;
+  if (fs) fs.readFile = (...args) => {
+    const done = args.at(-1);
+    if (typeof done !== "function") return readFile(...args);
+    args[args.length - 1] = (...read) => (done(...read), goOn(core.runImmediates));
+    setImmediate(() => readFile(...args));
   };
-  const start = "data:text/javascript," + encodeURIComponent('import p from "node:process";p.nextTick()');
-  return import("data:text/javascript," + encodeURIComponent(`import ${stringify(start)};import ${stringify(orders.main)}`));
+  if (orders.module) process.nextTick = (...args) => queueMicrotask(() => {
+    process.nextTick = nextTick;
+    nextTick(...args);
+  });
+  defineProperty(globalThis, turned, { configurable: true, value() {
+    delete globalThis[turned];
+    goOn(() => {
+      if (fs) fs.readFile = readFile;
+      core.__processTimers(core.createTimer(() => {}, 1, undefined, false, false)._idleStart + 1);
+    });
+  } });
 }
 
 if (place.session) serveSession();
 else try {
-  if (orders.ticks) await takeTicks();
+  if (orders.turn) await prepareTurn();
   const program = await (orders.load ? load(orders.main) : import(orders.main));
   const exported = program.default;
   if (resultName in program) give(program[resultName]);

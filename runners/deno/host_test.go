@@ -193,27 +193,35 @@ rl.close();`,
 	}
 }
 
-// TestTicks has what a first turn leaves to process.nextTick run before its promises
-// and before timers that are due, in programs that wait for nothing.
+// TestTicks has what a first turn leaves run in Node's order, of scripts and of modules,
+// also where timers are due.
 func TestTicks(t *testing.T) {
 	r := openParked(t, 1)
-	const code = `setTimeout(() => { console.log("timer"); process.nextTick(() => console.log("tick of a timer")); Promise.resolve().then(() => console.log("promise of a timer")); }, 0);
-Promise.resolve().then(() => { console.log("promise"); process.nextTick(() => console.log("late tick")); });
-process.nextTick((a, b) => { console.log("tick", a + b); process.nextTick(() => console.log("nested tick")); }, 1, 2);
-for (const begun = Date.now(); Date.now() - begun < 15;);
-console.log("end");`
-	const want = "end\ntick 3\nnested tick\npromise\nlate tick\ntimer\ntick of a timer\npromise of a timer\n"
-	for range 5 {
-		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code}); o.Status != runners.Succeeded || o.Stdout != want {
-			t.Fatalf("%s %+v, stdout %q, want %q, stderr %q", o.Status, o.Error, o.Stdout, want, o.Stderr)
-		}
-	}
-	o := run(t, r, runners.Request{Language: runners.JavaScript, Code: `process.on("uncaughtException", (e) => console.log("caught", e.message));
+	const leave = `process.nextTick((a, b) => { console.log("tick", a + b); process.nextTick(() => console.log("nested tick")); }, 1, 2);
+Promise.resolve().then(() => { console.log("promise"); process.nextTick(() => console.log("late tick")); }).then(() => console.log("promise 2"));
+setTimeout(() => { console.log("timer"); process.nextTick(() => console.log("tick of a timer")); Promise.resolve().then(() => console.log("promise of a timer")); }, 0);
+`
+	const loops = `setImmediate(() => console.log("immediate"));
+fs.readFile("a.txt", () => { setTimeout(() => console.log("timer after a file"), 0); setImmediate(() => console.log("immediate after a file")); console.log("file"); });
+` + leave
+	const after, file = "late tick\ntimer\ntick of a timer\npromise of a timer\n", "immediate\nfile\nimmediate after a file\ntimer after a file\n"
+	script, module := "tick 3\nnested tick\npromise\npromise 2\n"+after, "promise\npromise 2\ntick 3\nlate tick\nnested tick\n"+after[len("late tick\n"):]
+	for code, want := range map[string]string{
+		leave + `for (const begun = Date.now(); Date.now() - begun < 15;);`: script,
+		`const fs = require("fs"); ` + loops:                                script + file,
+		`const fs = require("fs"); ` + loops + `module.exports = 1`:         script + file,
+		`import fs from "node:fs"; ` + loops:                                module + file,
+		leave + `await 1; console.log("awaited")`:                           strings.Replace(module, "promise 2", "awaited\npromise 2", 1),
+		`process.on("uncaughtException", (e) => console.log("caught", e.message));
 try { process.nextTick(5) } catch (e) { console.log(e.code) }
+setTimeout(() => { throw new Error("y") }, 0);
 process.nextTick(() => { throw new Error("x") });
-process.nextTick(() => console.log("next"));`})
-	if want := "ERR_INVALID_ARG_TYPE\ncaught x\nnext\n"; o.Stdout != want {
-		t.Errorf("stdout %q, want %q, stderr %q", o.Stdout, want, o.Stderr)
+process.nextTick(() => console.log("next"));`: "ERR_INVALID_ARG_TYPE\ncaught x\nnext\ncaught y\n",
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code, Files: []runners.File{{Path: "a.txt"}}})
+		if o.Status != runners.Succeeded || o.Stdout != want {
+			t.Errorf("%s\n%s %+v, stdout %q, want %q, stderr %q", code, o.Status, o.Error, o.Stdout, want, o.Stderr)
+		}
 	}
 }
 

@@ -22,7 +22,9 @@ type orders struct {
 	OS      bool     `json:"os"`            // it may use node:os
 	Names   bool     `json:"names"`         // and so may packages, by the names of its functions, or they mock fetch
 	Process bool     `json:"process"`       // and node:process
-	Ticks   bool     `json:"ticks"`         // and process.nextTick, in its first turn
+	Turn    bool     `json:"turn"`          // it may ask for ticks or immediates in its first turn
+	Module  bool     `json:"module"`        // and is a module of Node, too
+	Reads   bool     `json:"reads"`         // and reads files in it
 	Fetch   bool     `json:"fetch"`         // it fetches, and may not reach everything
 	Mocks   bool     `json:"mocks"`         // it uses those of node:test
 	Lines   bool     `json:"lines"`         // it uses node:readline
@@ -73,8 +75,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors"), Process: j.imports("process"),
-		// Asynchronous contexts are kept by Node's own queue only.
-		Ticks: strings.Contains(j.req.Code, "process.nextTick") && !j.mentions("AsyncLocalStorage") && !load,
+		Turn: j.program.Turn && !load, Module: j.program.ESM && !typed(j.main), Reads: strings.Contains(j.req.Code, "readFile("),
 		Fetch: !in.policy().Net.All && j.mentions("fetch("),
 		Mocks: j.mentions("node:test") && j.mentions("mock"),
 		Lines: j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),

@@ -8,12 +8,13 @@ type analysis struct {
 	prev2 token
 	prev3 token
 
-	first statement // the first statement
-	last  statement
-	begin bool // a semicolon ended the last statement
-	meta  bool // import.meta.main is used
-	esm   bool // it can only be a module: it imports, exports or awaits
-	loop  bool // it awaits in for await, by which Deno does not tell a module
+	first  statement // the first statement
+	last   statement
+	begin  bool // a semicolon ended the last statement
+	meta   bool // import.meta.main is used
+	esm    bool // it can only be a module: it imports, exports or awaits
+	awaits bool // it awaits at the top level
+	loop   bool // it awaits in for await, by which Deno does not tell a module
 
 	called string // the string after import( or require(
 	caller string // import or require

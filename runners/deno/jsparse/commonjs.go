@@ -149,7 +149,7 @@ func (c *commonJS) prelude(imports []Import) string {
 		}
 	}
 	if c.uses("require") {
-		b.WriteString("const require=" + resolver(imports) + `((await import("node:module")).default,import.meta).createRequire(import.meta.url);`)
+		b.WriteString(`import __coderunner_module__ from"node:module";const require=` + resolver(imports) + "(__coderunner_module__,import.meta).createRequire(import.meta.url);")
 	}
 	if c.exports || c.uses("module") || c.uses("exports") {
 		b.WriteString("const module={exports:{}},exports=module.exports;")

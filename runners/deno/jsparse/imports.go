@@ -123,7 +123,8 @@ func (a *analysis) module(t token) {
 	case "export":
 		a.esm = a.esm || !a.s.is(t, '=')
 	case "await":
-		a.esm = a.esm || before.depth == 0
+		a.awaits = a.awaits || before.depth == 0
+		a.esm = a.esm || a.awaits
 		a.loop = a.loop || before.depth == 0 && a.s.word(a.prev2) == "for"
 	}
 }

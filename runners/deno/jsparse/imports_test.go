@@ -205,6 +205,9 @@ func TestAsWritten(t *testing.T) {
 		"async () => {}\n(a)":                                  value + "async () => {}\n(a)" + end,
 		"!function () {}()":                                    "export{};!function () {}()",
 		"for await (const a of b) { c }":                       "export{};for await (const a of b) { c }",
+		"nextTick(a); // b":                                    value + "nextTick(a)" + end + turned + "; // b",
+		"setImmediate(a);function b() {}":                      "export{};setImmediate(a);function b() {}" + turned,
+		"await setImmediate(a)":                                value + "await setImmediate(a)" + end,
 		`let a = Deno.openSync("/dev/stdin"), readFile`:        `export{};let a = Deno.openSync("/dev/stdin"), readFile`,
 	} {
 		if got := main(source).Edited(); got != want {
@@ -216,7 +219,7 @@ func TestAsWritten(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	mixed := Parse("import fs from 'fs'; import x = require('x'); export const a = fs", Options{})
-	if got := mixed.Edited(); !strings.HasPrefix(got, "const require=") || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {
+	if got := mixed.Edited(); !strings.HasPrefix(got, `import __coderunner_module__ from"node:module";const require=`) || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {
 		t.Errorf("%q", got)
 	}
 }

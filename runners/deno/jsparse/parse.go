@@ -78,7 +78,7 @@ func parse(source string, o Options, tags bool) *Program {
 			break
 		}
 	}
-	p.Certain, p.Tags, p.begins = true, s.tagged, len(source)
+	p.Certain, p.ESM, p.Tags, p.begins = true, a.esm, s.tagged, len(source)
 	if a.first.start >= 0 {
 		p.begins = a.first.start
 	}
@@ -90,6 +90,7 @@ func parse(source string, o Options, tags bool) *Program {
 		a.session.finish(&a, o)
 	} else if o.Main {
 		a.edit(o)
+		a.turn()
 	} else if c := &a.commonJS; a.esm && !c.marked() && (len(c.assigned) > 0 || c.uses("require")) {
 		p.edits = append(p.edits, c.assigned...)
 		a.form(p.begins, c.prelude(p.Imports))

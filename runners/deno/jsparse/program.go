@@ -29,6 +29,9 @@ const (
 	resultProperty = `module.exports[Symbol.for("` + ResultName + `")]`
 
 	keepModule = "export{};"
+
+	// turned is called at the end of a program's first turn.
+	turned = `;globalThis[Symbol.for("coderunner:turned")]?.();`
 )
 
 // Program is a source file with its imports and edits.
@@ -37,6 +40,8 @@ type Program struct {
 	Imports []Import // in order, each specifier once; MaxImports at most
 	Certain bool     // the scan reached the end, so Imports is exact
 
+	ESM       bool   // it imports, exports or awaits at the top level
+	Turn      bool   // it may give work to process.nextTick or setImmediate
 	Tags      bool   // it has tags (JSX)
 	TagSource string // the package whose functions its pragma names for tags, or ""
 	Classic   bool   // a pragma names a function for tags instead

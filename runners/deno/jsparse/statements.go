@@ -127,6 +127,14 @@ func (a *analysis) edit(o Options) {
 	}
 }
 
+// turn has the program tell the end of its first turn, if that matters and is its own.
+func (a *analysis) turn() {
+	a.p.Turn = strings.Contains(a.s.src, "nextTick(") || strings.Contains(a.s.src, "setImmediate(")
+	if a.p.Turn && !a.awaits && a.last.start >= 0 {
+		a.insert(a.last.end, turned)
+	}
+}
+
 // valueOf returns what begins the last expression, which then ends with a parenthesis.
 func (a *analysis) valueOf() string {
 	if a.written() {
