@@ -99,13 +99,14 @@ const imports = `
 	internal/session: runners
 	internal/session/bucket: internal/session
 	internal/images:
-	internal/server: internal/images internal/netpolicy internal/session internal/sysmem runners
+	internal/notebook: runners
+	internal/server: internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/httpserve: internal/server internal/session runners
 	internal/sysmem:
 	internal/clients:
 	internal/bench:
 	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/bash runners/deno runners/host runners/python
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/notebook internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/bash runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the

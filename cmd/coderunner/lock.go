@@ -60,11 +60,11 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 	if err != nil {
 		return err
 	}
-	req, notebook, err := newRequest(ctx, cfg, o, file, nil)
+	req, cells, err := newRequest(ctx, cfg, o, file, nil)
 	if err != nil {
 		return err
 	}
-	if notebook != nil {
+	if cells != nil {
 		return errors.New("lock: a notebook cannot be locked; save its code as a program")
 	}
 	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))

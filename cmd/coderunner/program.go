@@ -15,16 +15,17 @@ import (
 
 	"golang.org/x/term"
 
+	"coderunner/internal/notebook"
 	"coderunner/runners"
 )
 
 // newRequest reads the program and what it is given. A notebook has cells. The
 // program is o.code or o.eval where file is "".
-func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (req runners.Request, in cells, err error) {
+func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (req runners.Request, in notebook.Cells, err error) {
 	req = runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
 	isNotebook, limit := strings.EqualFold(filepath.Ext(file), ".ipynb"), int64(runners.MaxCode)
 	if isNotebook {
-		limit = maxNotebook
+		limit = notebook.Max
 	}
 	code := []byte(o.code + o.eval)
 	if file != "" {
@@ -41,9 +42,10 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		return req, nil, fmt.Errorf("%s: not text but a binary file", file)
 	}
 	req.Code = string(code)
-	if isNotebook {
+	if isNotebook || notebook.Is(req.Code) {
+		req.Filename = notebook.Name
 		var language string
-		if req.Code, language, in, err = readNotebook(code); err != nil {
+		if req.Code, language, in, err = notebook.Read(code); err != nil {
 			return req, nil, fmt.Errorf("%s: %w", file, err)
 		}
 		o.language = cmp.Or(o.language, language, string(runners.Detect(req.Code)), string(runners.Python))

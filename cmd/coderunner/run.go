@@ -69,7 +69,7 @@ func newRun(cfg *Config) *cobra.Command {
 }
 
 func run(ctx context.Context, cfg Config, o runOptions, file string, args []string) error {
-	req, notebook, err := newRequest(ctx, cfg, o, file, args)
+	req, cells, err := newRequest(ctx, cfg, o, file, args)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	notebook.locate(req.Filename, out.Error)
+	cells.Locate(req.Filename, out.Error)
 	if o.json {
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	} else {

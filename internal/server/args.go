@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/notebook"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -30,10 +32,16 @@ type arguments struct {
 func (s *Server) parseArguments(p *params) (session.Call, error) {
 	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
 	a.only(s.properties)
-	code := a.code()
+	code, file, named := a.code(), "", ""
+	if notebook.Is(code) {
+		if text, language, _, err := notebook.Read([]byte(code)); err == nil {
+			code, file, named = text, notebook.Name, language
+		}
+	}
 	req := runners.Request{
-		Language: a.language(s.runners, code),
+		Language: a.language(s.runners, code, named),
 		Code:     code,
+		Filename: file,
 		Packages: a.strings("packages"),
 		Stdin:    a.stdin(),
 		Args:     a.strings("args"),
@@ -118,10 +126,10 @@ func (a *arguments) stdin() io.Reader {
 	return strings.NewReader(text)
 }
 
-// language returns the language that is named, or else the one that the code
-// shows.
-func (a *arguments) language(offered map[runners.Language]runners.Runner, code string) runners.Language {
-	name := a.text("language")
+// language returns the language that the argument names, or else the notebook, or
+// else the one that the code shows.
+func (a *arguments) language(offered map[runners.Language]runners.Runner, code, notebook string) runners.Language {
+	name := cmp.Or(a.text("language"), notebook)
 	l := runners.ParseLanguage(name)
 	if name == "" {
 		l = runners.Detect(code)

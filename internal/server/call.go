@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
+	"coderunner/internal/notebook"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -130,6 +131,12 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 	}
 	if string(params.Arguments["language"]) != strconv.Quote(string(call.Request.Language)) {
 		out.Language = call.Request.Language
+	}
+	if call.Request.Filename == notebook.Name {
+		if _, _, cells, err := notebook.Read([]byte((&arguments{raw: params.Arguments}).text("code"))); err == nil {
+			cells.Locate(notebook.Name, out.Error)
+			call.Request.Code = "" // whose lines are not counted from a cell's first
+		}
 	}
 	return s.result(ctx, out, call.Request), nil
 }

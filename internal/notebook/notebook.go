@@ -1,4 +1,6 @@
-package main
+// Package notebook reads Jupyter notebooks: their code cells become one program, and
+// the lines in its error those of its cells.
+package notebook
 
 import (
 	"cmp"
@@ -13,8 +15,12 @@ import (
 	"coderunner/runners"
 )
 
-// maxNotebook bounds a notebook, whose outputs may be large, in bytes.
-const maxNotebook = 64 << 20
+// Max bounds a notebook, whose outputs may be large, in bytes.
+const Max = 64 << 20
+
+// Name is the name of a notebook's program that has none. The guest knows by the
+// ending that each cell shows its value.
+const Name = "main.ipynb"
 
 // notebook is a Jupyter notebook, of format 4 or 3.
 type notebook struct {
@@ -45,12 +51,17 @@ func (l *source) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*string)(l))
 }
 
-// cells has for each code cell of a notebook its first line in the program.
-type cells []int
+// Cells has for each code cell of a notebook its first line in the program.
+type Cells []int
 
-// readNotebook returns the code cells of a notebook as one program, and its
-// language if the notebook names it.
-func readNotebook(data []byte) (code, language string, _ cells, err error) {
+// Is reports whether a program's text is a notebook's.
+func Is(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), "{") && strings.Contains(text, `"nbformat"`) && json.Valid([]byte(text))
+}
+
+// Read returns the code cells of a notebook as one program, and its language if
+// the notebook names it.
+func Read(data []byte) (code, language string, _ Cells, err error) {
 	var n notebook
 	if err := json.Unmarshal(data, &n); err != nil {
 		return "", "", nil, fmt.Errorf("not a notebook: %w", err)
@@ -61,7 +72,7 @@ func readNotebook(data []byte) (code, language string, _ cells, err error) {
 	}
 	language = cmp.Or(n.Metadata.Kernelspec.Language, n.Metadata.LanguageInfo.Name)
 	var b strings.Builder
-	var starts cells
+	var starts Cells
 	line, mark := 1, "# %%\n" // by which the guest knows where a cell ends
 	if language != "" && !strings.EqualFold(language, "python") {
 		mark = "// %%\n"
@@ -86,8 +97,8 @@ func readNotebook(data []byte) (code, language string, _ cells, err error) {
 	return b.String(), language, starts, nil
 }
 
-// locate makes the lines in a program's error those of its cells.
-func (c cells) locate(file string, e *runners.Error) {
+// Locate makes the lines in a program's error those of its cells.
+func (c Cells) Locate(file string, e *runners.Error) {
 	if e == nil || len(c) == 0 {
 		return
 	}
@@ -108,7 +119,7 @@ func (c cells) locate(file string, e *runners.Error) {
 }
 
 // place returns the cell, from 1, of a line of the program, and the line in it.
-func (c cells) place(n int) (cell, line int) {
+func (c Cells) place(n int) (cell, line int) {
 	i, exact := slices.BinarySearch(c, n)
 	if exact {
 		i++
