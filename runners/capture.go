@@ -31,7 +31,7 @@ type Capture struct {
 
 	mu    sync.Mutex
 	limit int64  // bytes that Text returns
-	keep  int64  // bytes kept, at least limit
+	keep  int64  // bytes kept, at least limit and markSize
 	head  []byte // the first keep/2 bytes
 	tail  []byte // a ring of the last keep-keep/2 bytes
 	total int64
@@ -39,7 +39,7 @@ type Capture struct {
 
 // NewCapture returns a Capture whose Text has at most limit bytes.
 func NewCapture(limit int64) *Capture {
-	return &Capture{limit: limit, keep: max(limit, min(limit*FloodFactor, maxKept))}
+	return &Capture{limit: limit, keep: max(limit+markSize, min(limit*FloodFactor, maxKept))}
 }
 
 // Write takes all of p. It fails with the error of the writer that the stream
@@ -91,13 +91,13 @@ func (c *Capture) Total() int64 {
 	return c.total
 }
 
-// Text returns at most the limit's bytes of the stream as valid UTF-8, and
-// whether something was cut. The cut is marked in the text with the number of
+// Text returns at most the limit's bytes of the stream, or a few more, as valid
+// UTF-8, and whether something was cut. The cut is marked in the text with the number of
 // bytes left out.
 func (c *Capture) Text() (text string, truncated bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.total <= c.limit {
+	if c.total <= c.limit+markSize {
 		return strings.ToValidUTF8(string(c.head)+string(c.tail), "\ufffd"), false
 	}
 	head, tail := c.ends(int(c.limit))
@@ -110,7 +110,7 @@ func (c *Capture) Text() (text string, truncated bool) {
 func (c *Capture) Whole() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.total <= c.limit || c.total > c.keep {
+	if c.total <= c.limit+markSize || c.total > c.keep {
 		return ""
 	}
 	return strings.ToValidUTF8(string(c.head)+string(c.tail), "\ufffd")
@@ -137,6 +137,10 @@ func (c *Capture) ends(size int) (head, tail []byte) {
 	return head, tail
 }
 
+// markSize is the number of bytes above a bound that are worth a mark, which takes
+// as many.
+const markSize = 32
+
 // cutMark returns the text in place of bytes that were cut. More is a few words
 // on where they are.
 func cutMark(bytes int64, more string) string {
@@ -144,7 +148,7 @@ func cutMark(bytes int64, more string) string {
 }
 
 // Clip keeps the head and the tail of a text that is longer than max bytes and
-// says how much was cut.
+// says how much was cut, unless the mark were as long.
 func Clip(text string, max int) string { return ClipMore(text, max, "") }
 
 // ClipLine is Clip for a text that is shown in one line.
@@ -153,7 +157,7 @@ func ClipLine(text string, max int) string { return strings.ReplaceAll(Clip(text
 // ClipMore is Clip with a few words after the number of bytes, such as where
 // all of the text is.
 func ClipMore(text string, max int, more string) string {
-	if len(text) <= max {
+	if len(text) <= max+markSize {
 		return text
 	}
 	head, tail := max/2, len(text)-(max-max/2)

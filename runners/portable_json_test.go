@@ -11,21 +11,23 @@ import (
 )
 
 func TestClip(t *testing.T) {
+	long := strings.Repeat("x", 99)
 	for _, tt := range []struct {
 		in   string
 		max  int
 		want string
 	}{
 		{"abcdef", 6, "abcdef"},
-		{"abcdefgh", 4, "ab\n… 4 bytes cut …\ngh"},
-		{"éééé", 3, "\n… 6 bytes cut …\né"},
-		{"éééé", 4, "é\n… 4 bytes cut …\né"},
+		{"ab" + long + "gh", 4, "ab\n… 99 bytes cut …\ngh"},
+		{"é" + long + "é", 3, "\n… 101 bytes cut …\né"},
+		{"é" + long + "é", 4, "é\n… 99 bytes cut …\né"},
+		{long[:36], 4, long[:36]}, // the mark would take as much
 	} {
 		if got := Clip(tt.in, tt.max); got != tt.want {
 			t.Errorf("Clip(%q, %d) = %q, want %q", tt.in, tt.max, got, tt.want)
 		}
 	}
-	if got, want := ClipLine("abcdefgh", 4), "ab … 4 bytes cut … gh"; got != want {
+	if got, want := ClipLine("ab"+long+"gh", 4), "ab … 99 bytes cut … gh"; got != want {
 		t.Errorf("ClipLine() = %q, want %q", got, want)
 	}
 }

@@ -129,11 +129,11 @@ func foldError(e *runners.Error) *runners.Error {
 }
 
 // clip cuts a text and keeps the whole of it as a resource.
-func (c *content) clip(name, mime, text, whole string, limit int) string {
-	if len(text) <= limit {
-		return text
+func (c *content) clip(name, mime, text, whole string, limit int) (shown string, cut bool) {
+	if runners.Clip(text, limit) == text {
+		return text, false
 	}
-	return runners.ClipMore(text, limit, "; all: "+c.kept.add(name, mime, "", []byte(whole)))
+	return runners.ClipMore(text, limit, "; all: "+c.kept.add(name, mime, "", []byte(whole))), true
 }
 
 // stream returns what is shown of a stream. Whole is all of it if text was cut
@@ -142,8 +142,7 @@ func (c *content) stream(name, text, whole string, limit int) (shown string, cut
 	if whole == "" {
 		whole = text
 	}
-	folded := foldTerminal(whole)
-	return c.clip(name, "text/plain", folded, whole, limit), len(folded) > limit
+	return c.clip(name, "text/plain", foldTerminal(whole), whole, limit)
 }
 
 // result sets the value.
@@ -163,7 +162,7 @@ func (c *content) result(v *runners.Value) {
 	if len(v.JSON) > 0 {
 		name, mime, whole = "result.json", "application/json", string(v.JSON)
 	}
-	c.value = c.clip(name, mime, text, whole, maxResultText)
+	c.value, _ = c.clip(name, mime, text, whole, maxResultText)
 	c.shown.Result = &shownValue{Text: c.value}
 }
 
