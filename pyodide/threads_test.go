@@ -68,6 +68,8 @@ func TestThreadsAreEnded(t *testing.T) {
 		{"the program has ended", others, pyodide.Interrupted, 1, "Thread Thread-1"},
 		{"a deadlock", "a, b = threading.Lock(), threading.Lock()\nbar = threading.Barrier(2)\ndef f(x, y):\n  with x:\n    bar.wait()\n    with y: pass\n" +
 			"threading.Thread(target=f, args=(a, b), name='one').start()\nf(b, a)", pyodide.Interrupted, 1, "Thread one (most recent call last):\n  File \"main.py\", line 8, in f\n    with y: pass\n"},
+		{"tasks that wait", "import asyncio\nasync def f(q):\n  await q.get()\nasync def main():\n  q = asyncio.Queue()\n  ts = [asyncio.create_task(f(q)) for _ in range(5)]\n  await asyncio.gather(*ts)\nasyncio.run(main())",
+			pyodide.Interrupted, 1, "line 9, in main\n    await asyncio.gather(*ts)\nKeyboardInterrupt\n\nTasks Task-2, Task-3, Task-4 and 2 more (most recent call last):\n  File \"main.py\", line 5, in f\n    await q.get()\n"},
 		{"a deadlock with oneself", "l = threading.Lock()\nl.acquire()\nl.acquire()", pyodide.Interrupted, 1, "l.acquire()"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -114,7 +115,9 @@ func (c *content) statusText() string {
 
 // withError adds where the program was to why it was stopped.
 func (c *content) withError(text string, e *runners.Error) string {
-	if detail := c.errorText(e); detail != "" {
+	limit := c.limits.Exceeded(c.shown.Status) // text has it in other words
+	detail := strings.TrimPrefix(c.errorText(e), limit.Type+": "+limit.Message)
+	if detail = strings.TrimPrefix(detail, "\n"); detail != "" {
 		return text + "\n" + detail
 	}
 	return text
@@ -139,6 +142,9 @@ func (c *content) errorText(e *runners.Error) string {
 		trace = last + "\n" + frames // last has the type's module, notes and suggestions
 	} else if ok && !strings.Contains(frames, traceHead) {
 		trace = head + "\n" + frames
+		if at := elsewhere.FindStringIndex(last); at != nil {
+			trace += "\n" + last[at[0]:]
+		}
 	} else if e.Message != "" && !strings.HasPrefix(trace, head) {
 		// The message has more than the traceback, or comes at its end.
 		trace = head + "\n" + strings.TrimSuffix(trace, head)
@@ -174,6 +180,9 @@ const (
 )
 
 const traceHead = "Traceback (most recent call last):\n"
+
+// elsewhere matches where a traceback goes on with other threads and tasks.
+var elsewhere = regexp.MustCompile(`\n(Thread|Task)s? .* \(most recent call last\):\n`)
 
 // pythonTrace splits a traceback into its frames, with the exceptions before it
 // where it has any, and what comes last, the exception.

@@ -36,6 +36,8 @@ func TestOutcomeText(t *testing.T) {
 		{"traceback without message", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Error", Message: "x", Traceback: "at main.ts:1"}}, "Error: x\nat main.ts:1"},
 		{"time", runners.Outcome{Status: runners.TimedOut, Stdout: "part"},
 			"timed out after 2.5 s: raise it with timeout_seconds (at most 3600).\nstdout:\npart"},
+		{"time, with threads", runners.Outcome{Status: runners.TimedOut, Error: &runners.Error{Type: "Timeout", Message: "the program ran longer than its limit of 2.5s\nhint", Traceback: "Traceback (most recent call last):\n  1\nKeyboardInterrupt\n\nThread T (most recent call last):\n  2\n"}},
+			"timed out after 2.5 s: raise it with timeout_seconds (at most 3600).\nhint\n  1\n\nThread T (most recent call last):\n  2"},
 		{"memory", runners.Outcome{Status: runners.OutOfMemory}, "out of memory: the limit is 256 MiB (CODE_RUNNER_MEMORY on the server)."},
 		{"flood", runners.Outcome{Status: runners.OutputLimit}, "stopped because it printed more than 20000 bytes, 20 times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part."},
 		{"packages", runners.Outcome{Status: runners.NotInstalled, Error: &runners.Error{Packages: []runners.PackageError{{Name: "a>=2", Reason: "not found"}, {Name: "b", Reason: "no wheel"}}, Hint: "Instead of b, use c."}},

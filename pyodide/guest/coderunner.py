@@ -15,11 +15,11 @@ import marshal
 import os
 import sys
 import time
-import traceback
 import warnings
 
 import _coderunner_display as _display
 import _coderunner_interpreter as _interpreter
+import _coderunner_magics as _magics
 import _coderunner_program as _program
 import _coderunner_report as _report
 from _coderunner_adapt import hide
@@ -75,7 +75,9 @@ _Interrupt.__module__ = "builtins"
 
 def _on_interrupt(signum, frame):
     _interpreter.flush(_stdout)  # the program may go on until it is stopped the hard way
-    raise _Interrupt
+    e = _Interrupt()
+    e.waiting = _report.waiting_tasks()  # the loop will have ended them when it is caught
+    raise e
 
 
 def run(request):
@@ -128,6 +130,7 @@ def _main(p, main, report):
     _handle(_signal.SIGXCPU, _on_interrupt)
     body, last, framework = _compile(p, main)
     value = _execute(p, body, last, main)
+    _magics.end_cell()
     if value is not None and p.get("session"):
         builtins._ = value  # as in a REPL and in a notebook
     _report.describe(value, p["result_limit"], report)
@@ -185,42 +188,41 @@ def _execute(p, body, last, main):
 def _execute_async(p, body, last, main):
     import asyncio
 
+    codes = [c for c in (body, last) if c is not None]
+    plain = asyncio.run
+
     async def steps():
         value = None
-        for code in (body, last):
-            if code is not None:
-                value = eval(code, main)
-                if code.co_flags & _COROUTINE:
-                    value = await value
+        for code in codes:
+            value = eval(code, main)
+            if code.co_flags & _COROUTINE:
+                value = await value
         return value if last is not None else None
 
-    coro = steps()
-    with asyncio.Runner() as runner:
+    def run(coro, **options):
+        """asyncio.run, which the program may call beside its own await: the loop of
+        the program stands still meanwhile."""
+        loop, frame = asyncio._get_running_loop(), sys._getframe(1)
+        while frame is not None and frame.f_code not in codes and not frame.f_code.co_flags & _COROUTINE:
+            frame = frame.f_back
+        if loop is None or frame is None or frame.f_code not in codes:
+            return plain(coro, **options)
+        task = asyncio.current_task(loop)
+        asyncio.tasks._leave_task(loop, task)
+        asyncio._set_running_loop(None)
         try:
-            return runner.run(coro)
-        except _Interrupt as e:
-            # The loop was waiting: the program's own lines are in the
-            # suspended coroutines, not in the exception.
-            if not _report.user_frames(traceback.walk_tb(e.__traceback__), p["filename"]):
-                e.suspended = _suspended(runner, p["filename"])
-            raise
+            return plain(coro, **options)
+        finally:
+            asyncio._set_running_loop(loop)
+            asyncio.tasks._enter_task(loop, task)
 
-
-def _suspended(runner, name):
-    """The user's lines at which the loop's tasks wait, innermost last."""
-    import asyncio
-
-    for task in sorted(asyncio.all_tasks(runner.get_loop()), key=lambda t: t.get_name()):
-        frames, coro = [], task.get_coro()
-        while coro is not None:
-            frame = getattr(coro, "cr_frame", None)
-            if frame is not None:
-                frames.append((frame, frame.f_lineno))
-            coro = getattr(coro, "cr_await", None)
-        frames = _report.user_frames(frames, name)
-        if frames:
-            return [(f.f_code.co_name, n) for f, n in frames]
-    return []
+    asyncio.run = run
+    try:
+        with asyncio.Runner() as runner:
+            return runner.run(steps())
+    finally:
+        if asyncio.run is run:
+            asyncio.run = plain
 
 
 # ---- after

@@ -4,7 +4,6 @@ notebook.py writes them as calls of magic(), with the rest of the line and, of a
 cell, the lines below.
 """
 
-import atexit
 import os
 import re
 import sys
@@ -67,10 +66,10 @@ def _time_cell(line, cell, main):
     end_cell()
     _running = timing()
     _running.__enter__()
-    atexit.register(end_cell)
 
 
 def end_cell():
+    """Prints the time of the cell that ends here, if it is timed."""
     global _running
     if _running is not None:
         _running, ended = None, _running

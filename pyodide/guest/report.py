@@ -1,7 +1,6 @@
 """How a program went, for the host: module _coderunner_report."""
 
 import json
-import linecache
 import os
 import sys
 import traceback
@@ -38,10 +37,9 @@ def describe(value, limit, report):
 
 
 def shorten(text, limit):
-    if len(text) <= limit:
-        return text
     half = limit // 2
-    return f"{text[:half]}… {len(text) - 2 * half} characters cut …{text[-half:]}"
+    mark = f"… {len(text) - 2 * half} characters cut …"
+    return text if len(text) <= 2 * half + len(mark) else text[:half] + mark + text[-half:]
 
 
 _VARIABLES = 200  # that are listed
@@ -79,11 +77,9 @@ def explain(e, p, report):
             sys.excepthook(type(e), e, e.__traceback__)
         te = traceback.TracebackException.from_exception(e, compact=True)
         _keep_user_frames(te, name, limit)
-        suspended = getattr(e, "suspended", None)
-        if suspended:
-            te.stack = traceback.StackSummary.from_list(
-                [(name, n, fn, linecache.getline(name, n).strip()) for fn, n in suspended]
-            )
+        tasks = [(task, _own(frames, name)) for task, frames in (e.waiting if interrupted else ())]
+        if tasks:  # the first is the one that the program waits for
+            te.stack = traceback.StackSummary.from_list(te.stack + tasks.pop(0)[1])
         if isinstance(e, SyntaxError) and e.filename == name:
             report["line"] = e.lineno if type(e.lineno) is int else 0
             report["message"] = shorten(str(e.msg), limit)
@@ -91,7 +87,7 @@ def explain(e, p, report):
             report["message"] = shorten(_message(e), limit)
             if te.stack and (te.stack[-1].filename == name or te.stack[-1].filename not in earlier):
                 report["line"] = te.stack[-1].lineno or 0
-        report["traceback"] = shorten("".join(te.format()) + (_other_threads(name) if interrupted else ""), limit)
+        report["traceback"] = shorten("".join(te.format()) + (_elsewhere(name, tasks) if interrupted else ""), limit)
     except BaseException as again:
         report.setdefault("message", "")
         report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
@@ -119,32 +115,50 @@ def _keep_user_frames(te, name, limit):
             te = te.__context__
 
 
-_STACKS = 10  # of other threads that are shown
-_NAMES = 3  # of threads with the same
+def waiting_tasks():
+    """The tasks of the loop that waits here, if one does: their names and the
+    frames in which they are suspended, innermost last."""
+    asyncio = sys.modules.get("asyncio")
+    loop = asyncio and asyncio._get_running_loop()
+    if loop is None or asyncio.current_task(loop) is not None:
+        return []
+    found = []
+    for task in asyncio.all_tasks(loop):
+        frames, coro = [], task.get_coro()
+        while coro is not None:
+            if frame := getattr(coro, "cr_frame", None) or getattr(coro, "ag_frame", None):
+                frames.append((frame, frame.f_lineno))
+            coro = getattr(coro, "cr_await", None) or getattr(coro, "ag_await", None)
+        found.append((task.get_name(), frames))
+    return sorted(found, key=lambda t: (len(t[0]), t[0]))
 
 
-def _other_threads(name):
-    """Where the other threads are, the program's own lines only."""
-    threading = sys.modules.get("threading")
-    if threading is None or len(threading._active) < 2:
-        return ""
+_STACKS = 10  # of other threads and tasks that are shown
+_NAMES = 3  # of those with the same
+
+
+def _elsewhere(name, tasks):
+    """Where the other threads and tasks are, the program's own lines only."""
     found = {}
-    for ident, frame in reversed(sys._current_frames().items()):
+    for task, stack in tasks:
+        found.setdefault(("Task", "".join(stack.format())), []).append(task)
+    threading = sys.modules.get("threading")
+    for ident, frame in reversed(sys._current_frames().items()) if threading else ():
         thread = threading._active.get(ident)
         if thread is not None and thread is not threading.current_thread():
-            stack = [f for f in traceback.StackSummary.extract(traceback.walk_stack(frame)) if _is_user_file(f.filename, name)]
-            lines = "".join(traceback.StackSummary.from_list(reversed(stack)).format())
-            found.setdefault(lines or "  in no line of the program\n", []).append(shorten(str(thread.name), 80))
+            stack = _own(reversed(list(traceback.walk_stack(frame))), name)
+            found.setdefault(("Thread", "".join(stack.format())), []).append(thread.name)
     text = []
-    for lines, names in list(found.items())[:_STACKS]:
+    for (kind, lines), names in list(found.items())[:_STACKS]:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-        text.append(f"\n{'Thread' if len(names) == 1 else 'Threads'} {', '.join(names[:_NAMES])}{more} (most recent call last):\n{lines}")
+        shown = ", ".join(shorten(str(n), 80) for n in names[:_NAMES])
+        text.append(f"\n{kind}{'s' * (len(names) > 1)} {shown}{more} (most recent call last):\n{lines or '  in no line of the program\n'}")
     return "".join(text)
+
+
+def _own(frames, name):
+    return traceback.StackSummary.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_file(f.filename, name)])
 
 
 def _is_user_file(filename, name):
     return filename == name or filename in earlier or filename.startswith(home)
-
-
-def user_frames(frames, name):
-    return [(f, n) for f, n in frames if _is_user_file(f.f_code.co_filename, name)]
