@@ -27,6 +27,7 @@ var (
 	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named ')([A-Za-z][\w.-]*)`)
 	noFile      = regexp.MustCompile(`^\[Errno \d+\] No such file or directory: '([\w.+-]+)'$`)
 	starting    = regexp.MustCompile(`\b(?:subprocess|Popen|check_call|check_output|create_subprocess_exec|run)\b`)
+	nested      = regexp.MustCompile(`^(?:\S+ cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running)$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
@@ -43,6 +44,7 @@ const (
 	noPip          = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput        = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
 	noLoop         = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
+	oneLoop        = "An event loop runs here already, since something awaits: write await main() instead of running it."
 	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
 	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
@@ -93,6 +95,8 @@ func (j *job) hint(e *runners.Error) string {
 		return onlySpawn
 	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):
 		return noLoop
+	case e.Type == "RuntimeError" && nested.MatchString(e.Message):
+		return oneLoop
 	case e.Type == "Error" && e.Message == "unsupported locale setting":
 		return noLocale
 	case e.Type == "EOFError" && (e.Message == "" || strings.HasPrefix(e.Message, "EOF when reading")):

@@ -94,6 +94,7 @@ func TestHints(t *testing.T) {
 		{"import imp", "removed from Python in 3.12; use importlib"},
 		{"from threading import Event, Thread\ne = Event()\nfor i in range(300): Thread(target=e.wait, daemon=True).start()", "256 threads"},
 		{"import asyncio\nasyncio.get_event_loop()", "use asyncio.run(main())"},
+		{"import asyncio\nawait asyncio.sleep(0)\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0))", "write await main() instead"},
 		{"import locale\nlocale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')", "There is only the locale C"},
 		{"import subprocess\nsubprocess.run(['nothing'])", ""},
 		{"import subprocess\nsubprocess.check_output(['ffmpeg', '-version'])", "There is no program ffmpeg here: there are no programs for video"},

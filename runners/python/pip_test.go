@@ -61,6 +61,8 @@ func TestNotebook(t *testing.T) {
 		"In [1]: def f():\n   ...:     return 7\n   ...:\n\nIn [2]: f()\nOut[2]: 8\n":                        "7",
 		"```\nx = '''\n```\n'''\nlen(x)\n```\n":                                                              "5",
 		"x = '''\n!pip install six\n```\n%cd /\n'''\nlen(x.split())":                                         "6",
+		"import asyncio\nasync def f(x):\n  return x\nasync def g():\n  try: asyncio.run(c := f(1))\n  except RuntimeError: return await c\n" +
+			"t = asyncio.create_task(g())\n[await f(2), asyncio.run(f(3)), await t]": "[2, 3, 1]",
 		"x = (7\n% 4\n)\nx": "3",
 		"x = 7 \\\n% 4\nx":  "3",
 	} {

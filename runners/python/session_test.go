@@ -70,6 +70,9 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	if o.Error == nil || !strings.Contains(o.Error.Traceback, `File "call_1.py", line 5, in fail`) || !strings.Contains(o.Error.Traceback, `def fail(): raise`) || o.Error.Line != 0 || o.Continued.State != 3 {
 		t.Errorf("%+v %+v", o.Error, o.Continued)
 	}
+	if o := c.run("s", "%%time\npass"); !strings.Contains(o.Stdout, "Wall time:") {
+		t.Errorf("a timed cell: %q %+v", o.Stdout, o.Error)
+	}
 	var names []string
 	for _, v := range o.Continued.Variables {
 		names = append(names, v.Name+" "+v.Type)
