@@ -118,7 +118,7 @@ func New(o Options) (*Kernel, error) {
 		k.lookup = func(string) (Program, bool) { return nil, false }
 	}
 	if o.Bin != nil {
-		if err := MakeDirs(k.fs, o.Bin); err != nil {
+		if err := MakeDirs(k.fs, o.Bin, func(string) bool { return false }); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"strings"
 	"testing"
@@ -55,6 +56,19 @@ func TestProc(t *testing.T) {
 	}
 	if got, want := countFiles(t, k.FS(), "/proc"), len(machineFiles)+2*2*len(processFiles); got != want {
 		t.Errorf("%d files, want %d", got, want)
+	}
+}
+
+func TestEtc(t *testing.T) {
+	fsys := memfs.New(memfs.Options{})
+	if err := MakeDirs(fsys, fstest.MapFS{}, func(path string) bool { return path == "/etc/hosts" }); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := countFiles(t, fsys, "/etc"), len(etc)-1; got != want {
+		t.Errorf("%d files, want %d: all but the host's", got, want)
+	}
+	if _, err := fsys.ReadFile("/etc/hosts"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("/etc/hosts: %v, want none", err)
 	}
 }
 

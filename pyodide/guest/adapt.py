@@ -226,6 +226,16 @@ def _dask(module):
     module.EMSCRIPTEN = False
 
 
+def _platform(module):
+    """It looks for the C library in the executable, which is none."""
+    find = module.libc_ver
+
+    def libc_ver(executable=None, lib="", version="", chunksize=16384):
+        return find(executable, lib, version, chunksize) if executable else ("musl", "1.2.5")
+
+    module.libc_ver = libc_ver
+
+
 def _psutil(module):
     """/proc is as on Linux."""
     module.LINUX = True
@@ -305,6 +315,7 @@ _CHANGES = {
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
     "locale": _locale,
+    "platform": _platform,
     "psutil._common": _psutil,
     "pty": _pty,
     "pyodide.http": _pyodide_http,

@@ -110,21 +110,10 @@ func newFS(memory int64) (*memfs.FS, error) {
 	return fsys, nil
 }
 
-// furnish makes the directories and the few files of /etc that scripts look at.
+// furnish makes the directories that scripts expect.
 func furnish(fsys *memfs.FS) error {
-	for _, dir := range []string{home, "/tmp", "/etc", "/var/tmp"} {
+	for _, dir := range []string{home, "/tmp", "/var/tmp"} {
 		if err := fsys.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	for name, text := range map[string]string{
-		"/etc/passwd":     "root:x:0:0:root:" + home + ":/bin/bash\n",
-		"/etc/group":      "root:x:0:\n",
-		"/etc/hostname":   "localhost\n",
-		"/etc/hosts":      "127.0.0.1\tlocalhost\n",
-		"/etc/os-release": "NAME=\"coderunner\"\nID=coderunner\nPRETTY_NAME=\"coderunner's sandbox\"\n",
-	} {
-		if err := fsys.WriteFile(name, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

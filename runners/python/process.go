@@ -62,13 +62,14 @@ var bin = sync.OnceValue(func() fs.FS {
 	return b
 })
 
-// newFiles returns what all programs find when they begin.
-func newFiles(rt *pyodide.Runtime) (*memfs.FS, error) {
+// newFiles returns what all programs find when they begin. See
+// [kernel.MakeDirs] for hosts.
+func newFiles(rt *pyodide.Runtime, hosts func(path string) bool) (*memfs.FS, error) {
 	fsys, err := rt.NewFS(0)
 	if err != nil {
 		return nil, err
 	}
-	return fsys, kernel.MakeDirs(fsys, bin())
+	return fsys, kernel.MakeDirs(fsys, bin(), hosts)
 }
 
 // newProcesses returns a table of processes on a file system of their own.

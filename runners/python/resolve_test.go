@@ -27,7 +27,7 @@ func TestResolve(t *testing.T) {
 	x.module("alpha", "2.0")
 	x.module("alpha", "3.0rc1")
 	x.module("beta", "1.0", "alpha<2")
-	x.module("gamma", "1.0", `delta>=1; extra == "Fast_Mode"`, `missing-one; python_version < "3.8"`, `epsilon; sys_platform == "emscripten"`)
+	x.module("gamma", "1.0", `delta>=1; extra == "Fast_Mode"`, `missing-one; python_version < "3.8"`, `missing-two; platform_system == "Linux"`, `epsilon; sys_platform == "emscripten"`)
 	x.module("delta", "1.0")
 	x.module("epsilon", "1.0")
 	x.module("zeta", "1.0", "gamma")

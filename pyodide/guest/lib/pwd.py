@@ -3,7 +3,7 @@
 import collections
 
 struct_passwd = collections.namedtuple("struct_passwd", "pw_name pw_passwd pw_uid pw_gid pw_gecos pw_dir pw_shell", module="pwd")
-_root = struct_passwd("root", "x", 0, 0, "", "/home/user", "")
+_root = struct_passwd("root", "x", 0, 0, "root", "/home/user", "/bin/bash")
 
 
 def getpwall():

@@ -3,6 +3,7 @@ import getpass, grp, locale, os, platform, pwd, readline, resource, shelve, sock
 
 assert os.cpu_count() == os.process_cpu_count() == len(os.sched_getaffinity(0)) == os.sysconf("SC_NPROCESSORS_ONLN") >= 1 and os.getloadavg() == (0, 0, 0)
 assert platform.node() == socket.gethostname() == socket.getfqdn() == os.uname().nodename == "localhost"
+assert platform.platform() == "Linux-6.1.0-wasm32-with-musl1.2.5" and os.uname()[::4] == ("Linux", "wasm32")
 assert getpass.getuser() == os.getlogin() == pwd.getpwuid(os.getuid()).pw_name == grp.getgrgid(os.getegid()).gr_name
 assert pwd.getpwnam("root").pw_dir == os.path.expanduser("~root") == os.path.expanduser("~")
 for unknown in (lambda: pwd.getpwnam("nobody"), lambda: pwd.getpwuid(1000), lambda: grp.getgrnam("staff")):

@@ -30,12 +30,14 @@ _stand_in()
 
 from micropip.metadata import Metadata  # noqa: E402
 from micropip.wheelinfo import WheelInfo  # noqa: E402
+from packaging import markers  # noqa: E402
 from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: E402
 from packaging.tags import Tag  # noqa: E402
 from packaging.utils import canonicalize_name  # noqa: E402
 from packaging.version import InvalidVersion, Version  # noqa: E402
 
 _ANY = frozenset({Tag("py3", "none", "any")})
+markers.platform.system = lambda: "Emscripten"  # in markers; a program is told Linux
 
 
 class Wheel(WheelInfo):
