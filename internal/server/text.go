@@ -151,11 +151,11 @@ func (c *content) errorText(e *runners.Error) string {
 	}
 	trace = strings.TrimRight(trace, "\n")
 	if line := c.line(e.Line); line != "" && !strings.Contains(trace, line) {
-		first, rest, more := strings.Cut(trace, "\n")
-		trace = fmt.Sprintf("%s\n    line %d: %s", first, e.Line, line)
-		if more {
-			trace += "\n" + rest
+		message, rest, _ := strings.Cut(trace, "\n")
+		if after, ok := strings.CutPrefix(trace, head); ok && strings.Contains(head, "\n") {
+			message, rest = head, strings.TrimPrefix(after, "\n")
 		}
+		trace = strings.TrimRight(fmt.Sprintf("%s\n    line %d: %s\n%s", message, e.Line, line, rest), "\n")
 	} else if e.Line > 0 && e.Traceback == "" {
 		trace += fmt.Sprintf(" (line %d)", e.Line)
 	}

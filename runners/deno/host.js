@@ -85,6 +85,11 @@ function machine({ home, memory, run, real }, isWorker) {
 
   // process does the same for node:process.
   function process(process) {
+    // Deno warns of values that are no strings, which Node turns into strings without a word.
+    answer(process, "env", new Proxy(process.env, {
+      __proto__: null,
+      set: (env, name, value) => (env[name] = typeof value === "symbol" ? value : `${value}`, true),
+    }));
     if (refused("uid")) answer(process, "geteuid", () => Deno.uid());
     if (refused("gid")) {
       answer(process, "getegid", () => Deno.gid());

@@ -263,7 +263,11 @@ const (
 func (e *ending) explain(t *thrown) *runners.Error {
 	out := &runners.Error{Type: t.kind, Message: needless.ReplaceAllString(deps.Shorten(t.message, maxTrace), "")}
 	stack := needless.ReplaceAllString(deps.Shorten(t.stack, maxTrace), "")
-	if better, ok := deps.Unknown(out.Message); ok {
+	better, ok := deps.Unknown(out.Message)
+	if rest, own := strings.CutPrefix(out.Message, `Module not found "`+fileURL(e.work)+"/"); own {
+		better, ok = `Module not found "./`+strings.Replace(rest, `".`, `"`, 1), true
+	}
+	if ok {
 		stack = strings.Replace(stack, out.Message, better, 1)
 		out.Message = better
 	}
@@ -275,9 +279,10 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		out.Message = linkPlace.ReplaceAllString(out.Message, "")
 	}
 	out.Traceback, out.Line = e.traceback(unedited(stack, e.program))
-	if t.load && out.Type == "SyntaxError" {
+	if t.load && out.Type == "SyntaxError" && !strings.Contains(out.Message, notJSON) {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
+	plain := e.clean(hint.ReplaceAllString(out.Message, ""))
 	way := "the permissions of this server do not include it ($1)"
 	if strings.Contains(out.Message, `net access to "unix:`) {
 		way = notUnix
@@ -306,6 +311,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	}
 	if strings.Contains(out.Message, "(--allow-ffi)") {
 		out.Message += "; " + noNative
+	}
+	if rest, ok := strings.CutPrefix(out.Traceback, out.Type+": "+plain); ok {
+		out.Traceback = out.Type + ": " + out.Message + rest
 	}
 	return out
 }

@@ -132,7 +132,7 @@ func TestStrangeDir(t *testing.T) {
 	for code, want := range map[string]string{
 		"let a;\nlet a;":                            "SyntaxError: Identifier 'a' has already been declared",
 		"1;\nconst x = ;":                           "SyntaxError: Expression expected",
-		"\nimport './nope.ts'":                      `TypeError: Module not found "nope.ts".`,
+		"\nimport './nope.ts'":                      `TypeError: Module not found "./nope.ts"; the argument files puts files beside the program (--file on the command line)`,
 		"1;\n(() => { throw new Error('mine') })()": "Error: mine",
 	} {
 		o := run(t, r, runners.Request{Code: code})

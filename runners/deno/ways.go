@@ -3,6 +3,7 @@ package deno
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ type way struct {
 const unresolved = "Top-level await promise never resolved"
 
 const (
+	noFile   = "the argument files puts files beside the program (--file on the command line)"
 	notNet   = "the permissions of this server do not include --allow-net"
 	notUnix  = "there are no Unix sockets for JavaScript; a port of 127.0.0.1 does the same where --allow-net has it"
 	notRun   = "the program could not start another: the permissions of this server do not include --allow-run"
@@ -71,6 +73,7 @@ var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
 	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), notRun}, // esbuild's
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
+	{regexp.MustCompile(`^(Module not found "\./|Cannot find module '\.)`), noFile},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
 	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser|Unable to obtain browser driver|Playwright Test did not expect )`), noWindow},
@@ -129,6 +132,33 @@ func (p *prepared) esModule(o *runners.Outcome, program *jsparse.Program) {
 			o.Error.Message += fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1])
 			return
 		}
+	}
+}
+
+// notJSON is a part of V8's message about a text that is not JSON.
+const notJSON = "is not valid JSON"
+
+// badJSON adds to the message about a JSON module that cannot be read, which is V8's, the
+// file and the place in it.
+func (j *job) badJSON(o *runners.Outcome) {
+	e := o.Error
+	if o.Status != runners.Failed || e == nil || e.Type != "SyntaxError" || e.Line != 0 || !strings.Contains(e.Message, notJSON) && !strings.Contains(e.Message, "JSON input") {
+		return
+	}
+	for _, f := range j.req.Files {
+		var v any
+		bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(f.Data, &v))
+		if !ok || filepath.Ext(f.Path) != ".json" {
+			continue
+		}
+		old := e.Message
+		e.Message = f.Path + ": " + old
+		if !strings.Contains(old, "(line ") {
+			before := f.Data[:max(bad.Offset-1, 0)]
+			e.Message += fmt.Sprintf(" (line %d column %d)", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+		}
+		e.Traceback = strings.Replace(e.Traceback, old, e.Message, 1)
+		return
 	}
 }
 
