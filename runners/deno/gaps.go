@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,6 +84,46 @@ func (i *installation) foreign(name string) bool {
 		}
 	}
 	return true
+}
+
+// older returns the packages that the program names without a version and of which the
+// lock has another than the newest, unless a package is for those of an older one (as a
+// peer), in the directories of all.
+func (i *installation) older(lock *deps.LockFile, dirs []string) (names []string) {
+	peers := map[string]string{}
+	for _, t := range i.deps.Targets {
+		p, ok := deps.Split(t.Specifier)
+		exact, err := lock.Pin(i.deps, t.Specifier)
+		have, pinned := deps.Split(exact)
+		if !ok || err != nil || !pinned || p.Registry != "npm" || p.Version != "" || slices.Contains(names, p.Name) {
+			continue
+		}
+		var about struct {
+			Tags struct{ Latest string } `json:"dist-tags"`
+		}
+		if err := readJSON(filepath.Join(i.registryDir(), packagePath(p.Name), "registry.json"), &about); err != nil || about.Tags.Latest == have.Version {
+			continue
+		}
+		if len(peers) == 0 {
+			peers = peersOf(dirs)
+		}
+		if peers[p.Name] == "" && about.Tags.Latest != "" {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// peersOf returns the packages that those in directories want beside them.
+func peersOf(dirs []string) map[string]string {
+	all := map[string]string{"": ""}
+	for _, dir := range dirs {
+		var about struct{ PeerDependencies map[string]string }
+		if readJSON(filepath.Join(dir, manifestName), &about) == nil {
+			maps.Copy(all, about.PeerDependencies)
+		}
+	}
+	return all
 }
 
 // endings adds to the import map of a prepared directory the endings of modules that

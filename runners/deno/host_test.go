@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"coderunner/runners"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // asksHost asks everything that Deno and Node can tell of a machine, and prints it.
@@ -239,7 +241,7 @@ func TestUses(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got uses
-		if got.read(dir); got != want {
+		if got.read(dir); !cmp.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", source, got, want)
 		}
 	}

@@ -57,6 +57,13 @@ func (of *installer) install(ctx context.Context, binary string, d deps.Dependen
 			return nil, notInstalled(i.deps.Broken)
 		}
 		p, err := i.once(ctx)
+		if err == nil && len(p.uses.Older) > 0 && d.Lock == nil {
+			newest := *i
+			newest.deps = i.deps.Newest(p.uses.Older)
+			if newer, err := newest.once(ctx); err == nil {
+				p = newer
+			}
+		}
 		if failed, ok := errors.AsType[*deps.FailedError](err); ok {
 			of.absent.note(failed.Failures)
 			i.deps = i.deps.Without(failed.Failures) // at least one fewer
@@ -88,7 +95,7 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		9, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		10, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides,
 	})
 	if err != nil {
@@ -221,7 +228,8 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 		err = fmt.Errorf("prepare packages: Deno resolved nothing of %s", d.Summary())
 	}
 	if err == nil {
-		err = writeUses(dir, i.packageDirs(lock.Packages()))
+		dirs := i.packageDirs(lock.Packages())
+		err = writeUses(dir, dirs, i.older(lock, dirs))
 	}
 	return err
 }

@@ -49,6 +49,10 @@ type uses struct {
 	Names   bool // functions of node:os that a module imports by their names
 	Workers bool
 	Net     bool // node:net, or what is made of it
+
+	// Older are packages that the program names without a version and that are not the
+	// newest, since others depend on an older one. npm would install both.
+	Older []string `json:",omitempty"`
 }
 
 // osNames matches an import of functions of node:os that call none of Deno.
@@ -78,8 +82,8 @@ func (u *uses) read(dir string) {
 }
 
 // writeUses writes into a prepared directory what packages in dirs may use.
-func writeUses(dir string, dirs []string) error {
-	var u uses
+func writeUses(dir string, dirs, older []string) error {
+	u := uses{Older: older}
 	for _, packageDir := range dirs {
 		u.read(packageDir)
 	}

@@ -149,6 +149,10 @@ func (l *LockFile) Pin(d Dependencies, specifier string) (string, error) {
 	asked := p
 	asked.Version = cmp.Or(p.Version, "*")
 	version, ok := l.Specifiers[asked.String()]
+	if !ok && p.Version == "" {
+		asked.Version = latest
+		version, ok = l.Specifiers[asked.String()]
+	}
 	if version, _, _ = strings.Cut(version, "_"); !ok {
 		// Deno normalizes some ranges.
 		for _, have := range l.Packages() {

@@ -290,6 +290,27 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 	return rest
 }
 
+// Newest returns d with the latest versions of packages that the program names without
+// one. Without, Deno takes an older version that another package wants for all.
+func (d Dependencies) Newest(names []string) Dependencies {
+	d.Map, d.Targets = d.Map.clone(), slices.Clone(d.Targets)
+	for n, t := range d.Targets {
+		p, ok := Split(t.Specifier)
+		if !ok || p.Registry != "npm" || p.Version != "" || !slices.Contains(names, p.Name) {
+			continue
+		}
+		p.Version = latest
+		for _, name := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
+			d.Map.set(name.scope, name.specifier, p.String())
+		}
+		d.Targets[n].Specifier = p.String()
+	}
+	return d
+}
+
+// latest is npm's tag of a package's newest version.
+const latest = "latest"
+
 // Complete adds an ending to the address of a target's module.
 func (d *Dependencies) Complete(t Target, ending string) {
 	for _, n := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
