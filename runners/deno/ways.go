@@ -73,11 +73,11 @@ var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
 	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), notRun}, // esbuild's
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
-	{regexp.MustCompile(`^(Module not found "\./|Cannot find module '\.)`), noFile},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
 	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser|Unable to obtain browser driver|Playwright Test did not expect )`), noWindow},
 	{regexp.MustCompile(`^(Could not locate the bindings file|Cannot find module '[^']*\.node'|Failed to load native binding)|(?m)^Please install (sqlite3|pg-native|tedious) package|^Cannot find module '(better-)?sqlite3'`), noNative},
+	{regexp.MustCompile(`^(Module not found "\./|Cannot find module '\.)`), noFile},
 	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install |^Please install \S+ package manually|\n\$ npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
 	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
