@@ -50,7 +50,6 @@ const (
 	SO_RCVBUF     uint32 = 8
 	SO_LINGER     uint32 = 13
 	SO_REUSEPORT  uint32 = 15
-	SO_PASSCRED   uint32 = 16
 	SO_PEERCRED   uint32 = 17
 	SO_ACCEPTCONN uint32 = 30
 	SO_PROTOCOL   uint32 = 38
@@ -61,7 +60,6 @@ const (
 	TCP_MAXSEG     uint32 = 2
 	IPV6_V6ONLY    uint32 = 26
 	SCM_RIGHTS     uint32 = 1
-	UCREDSize             = 12
 	TimevalSize           = 16 // two i64
 	LingerSize            = 8
 	CmsghdrSize           = 12

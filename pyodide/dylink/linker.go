@@ -292,8 +292,9 @@ func i32Func(params, results int) wasmbin.FuncType {
 	return wasmbin.FuncType{Params: i32s(params), Results: i32s(results)}
 }
 
-// generate compiles and instantiates a module of ours.
-func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api.Module) (api.Module, error) {
+// Generate compiles and instantiates a generated module. It imports from the objects
+// of this interpreter: from the main module as "main".
+func (l *Linker) Generate(ctx context.Context, wasm []byte) (api.Module, error) {
 	l.changes++
 	if len(l.glue) >= maxGlue {
 		return nil, fmt.Errorf("too many libraries and C functions")
@@ -302,7 +303,7 @@ func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api
 	if err != nil {
 		return nil, fmt.Errorf("generated module: %w", err)
 	}
-	m, err := l.c.Instantiate(l.resolver(ctx, names), code)
+	m, err := l.c.Instantiate(l.resolver(ctx), code)
 	if err != nil {
 		return nil, fmt.Errorf("generated module: %w", err)
 	}
@@ -310,15 +311,10 @@ func (l *Linker) generate(ctx context.Context, wasm []byte, names map[string]api
 	return m, nil
 }
 
-// resolver adds to ctx what modules import from: names first, then the objects
-// of this interpreter. Host modules are found by wazero itself, in its store.
-func (l *Linker) resolver(ctx context.Context, names map[string]api.Module) context.Context {
-	return experimental.WithImportResolver(ctx, func(name string) api.Module {
-		if m := names[name]; m != nil {
-			return m
-		}
-		return l.modules[name]
-	})
+// resolver adds to ctx what generated modules import from. Host modules are found by
+// wazero itself, in its store.
+func (l *Linker) resolver(ctx context.Context) context.Context {
+	return experimental.WithImportResolver(ctx, func(name string) api.Module { return l.modules[name] })
 }
 
 const (

@@ -144,7 +144,7 @@ func (p *load) writeGOT(ctx context.Context, d *library) error {
 // makeInstance makes the instance of a library that has its place and its
 // environment.
 func (l *Linker) makeInstance(ctx context.Context, d *library) error {
-	m, err := l.generate(ctx, d.env, nil)
+	m, err := l.Generate(ctx, d.env)
 	if err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (p *load) resolve() error {
 				continue
 			}
 			done[f.name] = true
-			b := p.bind(i, d, f)
+			b := p.bind(i, f)
 			switch {
 			case b.in == nil && !f.weak:
 				missing[f.name] = true
@@ -255,7 +255,7 @@ func (p *load) path() string {
 }
 
 // bind resolves one function import of the library at place i.
-func (p *load) bind(i int, d *library, f funcImport) binding {
+func (p *load) bind(i int, f funcImport) binding {
 	s, ok := p.l.lookup(f.name)
 	if !ok && !f.host {
 		s, ok = p.scope[f.name]

@@ -71,7 +71,7 @@ func (l *Linker) clear(ctx context.Context, start, n uint32) error {
 		body := []byte{wasmbin.OpLocalGet, 0, wasmbin.OpRefNull, byte(wasmbin.FuncRef), wasmbin.OpLocalGet, 1}
 		body = wasmbin.AppendU32(append(body, wasmbin.PrefixMisc, wasmbin.MiscTableFill), 0)
 		b.Export("clear", wasmbin.KindFunc, b.Func(i32Func(2, 0), nil, body))
-		m, err := l.generate(ctx, b.Bytes(), nil)
+		m, err := l.Generate(ctx, b.Bytes())
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (l *Linker) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := l.generate(ctx, slotModule(p), nil); err != nil {
+	if _, err := l.Generate(ctx, slotModule(p)); err != nil {
 		return fmt.Errorf("fill %d table slots: %w", len(p), err)
 	}
 	l.slots.filled = append(l.slots.filled, p...)

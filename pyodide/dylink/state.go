@@ -194,6 +194,6 @@ func (l *Linker) restoreSlots(ctx context.Context, filled []SlotState) error {
 		l.slots.filled = append(l.slots.filled, pendingSlot{f.Slot, symbol{definition{f.Export, wasmbin.KindFunc, f.Func, f.Type, 0}, in}})
 		l.slots.types[f.Slot] = f.Type
 	}
-	_, err := l.generate(ctx, slotModule(slices.Clone(l.slots.filled)), nil)
+	_, err := l.Generate(ctx, slotModule(slices.Clone(l.slots.filled)))
 	return err
 }

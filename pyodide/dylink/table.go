@@ -71,12 +71,6 @@ func (l *Linker) Named(slot uint32) (int, bool) {
 	return 0, false
 }
 
-// Generate instantiates a generated module that imports from the main module,
-// as "main".
-func (l *Linker) Generate(ctx context.Context, wasm []byte) (api.Module, error) {
-	return l.generate(ctx, wasm, nil)
-}
-
 // Caller returns a function that takes the arguments of a function type and a
 // slot, and calls what is in the slot. It is for one call.
 func (l *Linker) Caller(ctx context.Context, t wasmbin.FuncType) (api.Function, error) {
@@ -96,7 +90,7 @@ func (l *Linker) Caller(ctx context.Context, t wasmbin.FuncType) (api.Function, 
 		with := wasmbin.FuncType{Params: append(append([]wasmbin.ValType{}, t.Params...), wasmbin.I32), Results: t.Results}
 		b.Export("call", wasmbin.KindFunc, b.Func(with, nil, body))
 		var err error
-		if m, err = l.generate(ctx, b.Bytes(), nil); err != nil {
+		if m, err = l.Generate(ctx, b.Bytes()); err != nil {
 			return nil, err
 		}
 		l.callers[key] = m

@@ -114,7 +114,7 @@ func fileRows() hostfn.Table {
 		row("unlinkat", "iii:i", "dirfd path flags", lookup+" EBUSY EINVAL EISDIR ENOTEMPTY EROFS", sys0(onName(doUnlinkat))),
 		row("utimensat", "iiii:i", "dirfd path times flags", lookup+" EINVAL EROFS", sys0(doUtimensat)),
 		envRow("__syscall_umask_js", "i:i", "mask", src, full, "", value(doUmask)),
-		envRow("__syscall_getuid32_js", ":i", "", src, full, "the one user is root, as upstream in a browser", always(0)),
+		envRow("__syscall_getuid32_js", ":i", "", src, full, "the one user is root, as upstream in a browser", zero),
 		fails("EACCES EBADF EFAULT EINVAL EIO ENODEV ENOMEM", envRow("_mmap_js", "iiiijii:i", "len prot flags fd offset allocated addr", src, partial, "a copy: file and memory meet at msync and munmap only", sys0(doMmap))),
 		fails("EBADF EFAULT EFBIG ENOMEM ENOSPC", envRow("_msync_js", "iiiiij:i", "addr len prot flags fd offset", src, full, "writes the pages that changed", sys0(doMsync))),
 		fails("EBADF EFAULT EFBIG ENOSPC", envRow("_munmap_js", "iiiiij:i", "addr len prot flags fd offset", src, full, "", sys0(doMunmap))),
@@ -153,18 +153,18 @@ func socketRows() hostfn.Table {
 	// that the call is not theirs.
 	const src = "socket_syscalls.c"
 	async := func(name, args string) {
-		t = append(t, envRow("_maybe_"+name+"_async", "iii:e", args, src, full, "never: the system call that follows does the work", always(0)))
+		t = append(t, envRow("_maybe_"+name+"_async", "iii:e", args, src, full, "never: the system call that follows does the work", zero))
 	}
 	async("connect", "fd addr addrlen")
 	async("poll", "fds nfds timeout")
 	async("recvfrom", "fd buf len")
 	async("sendto", "fd message length")
 	return append(t,
-		envRow("_try_fcntl64", "iiii:i", "fd cmd arg result", src, full, "never", always(0)),
+		envRow("_try_fcntl64", "iiii:i", "fd cmd arg result", src, full, "never", zero),
 		envRow("_try_shutdown", "iii:i", "fd how result", src, full, "always: the system call behind it is a stub", value(doTryShutdown)),
 		envRow("getaddrinfo", "iiii:i", "node service hint out", "libsockfs.js", partial, "the first address", value(doGetaddrinfo)),
 		envRow("getnameinfo", "iiiiiii:i", "sa salen node nodelen serv servlen flags", "libsockfs.js", partial, "names of the loopback only", value(doGetnameinfo)),
-		envRow("getprotobyname", "i:i", "name", "libsockfs.js", absent, "no protocol has a name; Python's has", always(0)),
+		envRow("getprotobyname", "i:i", "name", "libsockfs.js", absent, "no protocol has a name; Python's has", zero),
 		envRow("_emscripten_lookup_name", "i:i", "name", "libsockfs.js", partial, "one address; an unknown name is 0.0.0.0", value(doLookupName)),
 	)
 }

@@ -98,7 +98,7 @@ func (n *Node) holds(other *Node) bool {
 
 // renameRightsLocked is the rest of rename's checks, in vfs_rename's order.
 func (fsys *FS) renameRightsLocked(from, to location) abi.Errno {
-	if e := from.removable(guest); e != abi.OK {
+	if e := from.removable(); e != abi.OK {
 		return e
 	}
 	isDir := from.node.IsDir()
@@ -107,7 +107,7 @@ func (fsys *FS) renameRightsLocked(from, to location) abi.Errno {
 			return e
 		}
 	} else {
-		if e := to.removable(guest); e != abi.OK {
+		if e := to.removable(); e != abi.OK {
 			return e
 		}
 		switch {

@@ -162,9 +162,9 @@ func (p location) missing() abi.Errno {
 	return abi.ENOENT
 }
 
-// removable reports whether who may remove the name at p.
-func (p location) removable(who actor) abi.Errno {
-	if e := p.parent.writable(who); e != abi.OK {
+// removable reports whether the guest may remove the name at p.
+func (p location) removable() abi.Errno {
+	if e := p.parent.writable(guest); e != abi.OK {
 		return e
 	}
 	if p.node.readonly && !(p.node.IsDir() && p.node.dir().mount) {
@@ -190,7 +190,7 @@ func (fsys *FS) Unlink(dir *Node, path string) abi.Errno {
 	case p.slash:
 		return abi.EISDIR
 	}
-	if e := p.removable(guest); e != abi.OK {
+	if e := p.removable(); e != abi.OK {
 		return e
 	}
 	if p.node.IsDir() {
@@ -222,7 +222,7 @@ func (fsys *FS) Rmdir(dir *Node, path string) abi.Errno {
 	case p.node == nil:
 		return p.missing()
 	}
-	if e := p.removable(guest); e != abi.OK {
+	if e := p.removable(); e != abi.OK {
 		return e
 	}
 	if o := p.node.host; o != nil {

@@ -68,7 +68,6 @@ type threads struct {
 	bodies []Body
 	start  uint32            // ThreadStart
 	split  map[string]uint32 // functions for libraries, by the export's name
-	handle uint32            // offset of a handle in _thread's ThreadHandle
 	einval int32             // what PyThread_join_thread returns
 }
 
