@@ -34,24 +34,6 @@ func (p *Process) TakeFiles() map[int]*memfs.File {
 	return files
 }
 
-// SetFile makes f the file of a descriptor, and closes what was there; nil closes
-// only. It takes f over.
-func (p *Process) SetFile(fd int, f *memfs.File) {
-	p.mu.Lock()
-	old := p.files[fd]
-	if delete(p.files, fd); f != nil && p.files != nil {
-		p.files[fd] = f
-		f = nil
-	}
-	p.mu.Unlock()
-	if old != nil {
-		old.Close()
-	}
-	if f != nil { // the process has ended
-		f.Close()
-	}
-}
-
 // Open opens a file by its path, relative to the working directory. flags are
 // abi.O_*.
 func (p *Process) Open(ctx context.Context, path string, flags, perm uint32) (*memfs.File, abi.Errno) {

@@ -138,9 +138,6 @@ func (k *Kernel) Processors() int {
 	return max(1, n)
 }
 
-// FS returns the file system that all processes share.
-func (k *Kernel) FS() *memfs.FS { return k.fs }
-
 // Main makes the main process, whose program [Process.Run] runs. When it has ended
 // there can be another.
 func (k *Kernel) Main(e Exec) (*Process, error) {

@@ -32,29 +32,29 @@ func TestProc(t *testing.T) {
 		"42/task/42/stat": "42 (a-name-longer-t) R 1 42 42 0 -1 0 0 0 0 0 150 0 ",
 		"43/stat":         "43 (child) Z 42 ",
 	} {
-		b, err := fs.ReadFile(k.FS().FS(), "proc/"+path)
+		b, err := fs.ReadFile(k.fs.FS(), "proc/"+path)
 		if err != nil || !strings.Contains(string(b), want) {
 			t.Errorf("/proc/%s: %q, %v, want %q", path, b, err, want)
 		}
 	}
 	for path, want := range map[string]string{"self/cwd": "/w", "42/exe": "/bin/a-name-longer-than-that", "43/root": "/"} {
-		n, e := k.FS().Lookup(nil, "/proc/"+path, false)
+		n, e := k.fs.Lookup(nil, "/proc/"+path, false)
 		if e != abi.OK {
 			t.Fatalf("/proc/%s: %v", path, e)
 		}
-		if got, e := k.FS().Readlink(n); got != want || e != abi.OK {
+		if got, e := k.fs.Readlink(n); got != want || e != abi.OK {
 			t.Errorf("/proc/%s: %q, %v, want %q", path, got, e, want)
 		}
 	}
 	for _, path := range []string{"44", "042", "-1", "1/stat", "42/nope", "42/task/43/stat", "net/nope", "42/stat/x"} {
-		if _, e := k.FS().Lookup(nil, "/proc/"+path, true); e != abi.ENOENT && e != abi.ENOTDIR {
+		if _, e := k.fs.Lookup(nil, "/proc/"+path, true); e != abi.ENOENT && e != abi.ENOTDIR {
 			t.Errorf("/proc/%s: %v, want none", path, e)
 		}
 	}
-	if err := k.FS().WriteFile("/proc/meminfo", nil, 0o644); err == nil {
+	if err := k.fs.WriteFile("/proc/meminfo", nil, 0o644); err == nil {
 		t.Error("/proc/meminfo can be written")
 	}
-	if got, want := countFiles(t, k.FS(), "/proc"), len(machineFiles)+2*2*len(processFiles); got != want {
+	if got, want := countFiles(t, k.fs, "/proc"), len(machineFiles)+2*2*len(processFiles); got != want {
 		t.Errorf("%d files, want %d", got, want)
 	}
 }

@@ -22,8 +22,6 @@ const (
 	SIGCHLD  Signal = 17
 	SIGCONT  Signal = 18
 	SIGSTOP  Signal = 19
-	SIGTSTP  Signal = 20
-	SIGTTIN  Signal = 21
 	SIGTTOU  Signal = 22
 	SIGURG   Signal = 23
 	SIGWINCH Signal = 28
@@ -87,13 +85,6 @@ func (p *Process) Ignore(s Signal, ignore bool) {
 	if p.ignored &^= 1 << s; ignore {
 		p.ignored |= 1 << s
 	}
-}
-
-// Ignores reports whether a signal is ignored.
-func (p *Process) Ignores(s Signal) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ignored>>s&1 != 0
 }
 
 // deliver delivers a signal to the process.

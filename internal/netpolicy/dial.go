@@ -178,9 +178,6 @@ func (c *countedConn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// NetConn returns the connection below, for its options.
-func (c *countedConn) NetConn() net.Conn { return c.Conn }
-
 // proxyFor returns the proxy for a host, nil for none.
 func (r *Run) proxyFor(host string, port uint16) *url.URL {
 	if r.Proxy == nil {

@@ -82,7 +82,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Unlock()
 	v, err := p.make(context.Background(), key)
 	p.mu.Lock()
-	kept := err == nil && p.addLocked(key, s, v)
+	kept := err == nil && p.addLocked(s, v)
 	if !kept {
 		s.filling = false // the next Get returns the error
 	}

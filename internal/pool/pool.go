@@ -215,7 +215,7 @@ func (p *Pool[K, V]) Put(key K, v V) {
 		}
 		p.mu.Lock()
 		s.resetting--
-		kept := err == nil && p.addLocked(key, s, fresh)
+		kept := err == nil && p.addLocked(s, fresh)
 		p.came.Broadcast()
 		p.mu.Unlock()
 		if err == nil && !kept {
@@ -257,7 +257,7 @@ func (p *Pool[K, V]) trimUsedLocked() (v V, found bool) {
 }
 
 // addLocked adds a ready value and reports true, if there is room for it.
-func (p *Pool[K, V]) addLocked(key K, s *values[V], v V) bool {
+func (p *Pool[K, V]) addLocked(s *values[V], v V) bool {
 	if p.closed || s.dropped || !p.roomLocked(s) {
 		return false
 	}

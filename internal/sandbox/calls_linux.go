@@ -103,9 +103,6 @@ func newCalls(pid, listener int, at *registers) (*Calls, error) {
 	return &Calls{file: os.NewFile(uintptr(fd), "system calls"), pidfd: pidfd, pid: pid}, nil
 }
 
-// Pid returns the number of the process.
-func (c *Calls) Pid() int { return c.pid }
-
 // Close lets go of the process: its supervised calls then fail with ENOSYS.
 func (c *Calls) Close() {
 	c.close.Do(func() {

@@ -178,9 +178,8 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 
 // target is what an assignment assigns to.
 type target struct {
-	name  string
-	index syntax.ArithmExpr
-	key   string
+	name string
+	key  string
 }
 
 // target returns the variable that an operand names, and its value.

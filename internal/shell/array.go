@@ -177,5 +177,5 @@ func hash(s string) uint32 {
 // pair is an element to assign. Without a key it follows the one before.
 type pair struct {
 	key, value string
-	keyed, add bool
+	keyed      bool
 }

@@ -18,7 +18,6 @@ type readOptions struct {
 	delim   byte
 	count   int // characters; -1: a line
 	exact   bool
-	prompt  string
 	timeout time.Duration
 	timed   bool
 	fd      int

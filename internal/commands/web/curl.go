@@ -223,7 +223,7 @@ func (r *curlRun) one(target string, index int) (status int, again bool) {
 	}
 	req, err := r.request(ctx, target)
 	if err != nil {
-		return r.failed(ctx, err, target), false
+		return r.failed(ctx, err), false
 	}
 	connect, _ := clock.Duration(o.Value("connect-timeout", "0"))
 	t := transport(c, o.On("k"), connect, o.Last("4", "6"))
@@ -261,7 +261,7 @@ func (r *curlRun) one(target string, index int) (status int, again bool) {
 	})
 	res, err := client.Do(req)
 	if err != nil {
-		status := r.failed(ctx, err, target)
+		status := r.failed(ctx, err)
 		var dial *dialError
 		starts := errors.As(err, &dial) && dial.own && o.On("retry-connrefused") // the program's own server, perhaps
 		return status, status == 7 && !refused(err) || status == 28 || starts

@@ -28,7 +28,7 @@ func (r *curlRun) trace(mark string, head func() string) {
 }
 
 // failed reports why a transfer failed.
-func (r *curlRun) failed(ctx context.Context, err error, target string) int {
+func (r *curlRun) failed(ctx context.Context, err error) int {
 	var lookup *lookupError
 	var dial *dialError
 	var scheme errCurlScheme
@@ -113,7 +113,7 @@ func (r *curlRun) receive(res *http.Response, index int) int {
 		if errors.Is(err, abi.ENOSPC) || errors.Is(err, abi.EPIPE) {
 			return r.fail(23, "Failure writing output to destination")
 		}
-		return r.failed(res.Request.Context(), err, "")
+		return r.failed(res.Request.Context(), err)
 	}
 	r.writeOut(res, n)
 	if res.StatusCode >= 400 && o.On("fail-with-body") {
