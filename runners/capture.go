@@ -84,13 +84,6 @@ func (c *Capture) keepTail(p []byte) {
 	c.tail = append(c.tail, p...)
 }
 
-// Total is the number of bytes written so far.
-func (c *Capture) Total() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.total
-}
-
 // Text returns at most the limit's bytes of the stream, or a few more, as valid
 // UTF-8, and whether something was cut. The cut is marked in the text with the number of
 // bytes left out.

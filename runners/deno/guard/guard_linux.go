@@ -51,9 +51,6 @@ func (g *Guard) Attach(calls *sandbox.Calls) {
 	})
 }
 
-// Attached reports whether there is a process that is supervised.
-func (g *Guard) Attached() bool { return g.calls != nil }
-
 // SetRun sets the run whose program the process runs from now on; nil is none.
 func (g *Guard) SetRun(r *netpolicy.Run) { g.run.Store(r) }
 

@@ -18,9 +18,6 @@ func NameServers() []netip.Addr { return nil }
 // Attach is not called here.
 func (g *Guard) Attach(*sandbox.Calls) {}
 
-// Attached returns false.
-func (g *Guard) Attached() bool { return false }
-
 // SetRun does nothing.
 func (g *Guard) SetRun(*netpolicy.Run) {}
 

@@ -96,7 +96,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 	s.addReasons(got.Skipped, lockReasons)
 	a := &answer{Format: answerFormat, When: time.Now().UTC(), Skipped: got.Skipped}
 	for _, p := range got.Packages {
-		pin, err := s.pin(p.Name, p.Version, p.Filename)
+		pin, err := s.pin(p.Name, p.Filename)
 		if err != nil {
 			return nil, err
 		}

@@ -172,7 +172,7 @@ func platformName(t wheel.Tag) string {
 
 // describe returns what a version has instead of a fitting wheel. unbuilt is why an
 // sdist of the project cannot be built, "" if none was tried.
-func describe(notes []string, sdist bool, unbuilt string) string {
+func describe(notes []string, unbuilt string) string {
 	slices.Sort(notes)
 	notes = slices.Compact(notes)
 	if len(notes) > 6 {

@@ -86,7 +86,7 @@ func (s *session) sort(p *project, name string, files []index.File) {
 				continue
 			}
 			p.Days[version] = f.Day
-			note(version).sdist = true
+			note(version)
 			if isSdist(f.Filename) && (sdists[version].Filename == "" || strings.HasSuffix(f.Filename, ".tar.gz")) {
 				sdists[version] = candidate{Filename: f.Filename, Version: version, RequiresPython: f.RequiresPython, Rank: rankSdist, file: f}
 			}
@@ -121,14 +121,13 @@ func (s *session) sort(p *project, name string, files []index.File) {
 	}
 	p.Others = map[string]string{}
 	for version, r := range others {
-		p.Others[version] = describe(r.notes, r.sdist, s.unbuilt[name])
+		p.Others[version] = describe(r.notes, s.unbuilt[name])
 	}
 }
 
 // rest is what a version has instead of a fitting wheel.
 type rest struct {
-	notes []string // of wheels
-	sdist bool
+	notes []string // of wheels; none: it has only an sdist
 }
 
 // description is the part of a wheel's metadata that the resolver needs.
@@ -145,7 +144,7 @@ func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error
 	if err := json.Unmarshal(argument, &which); err != nil {
 		return nil, fmt.Errorf("a wheel is {project, filename}: %w", err)
 	}
-	pin, err := s.pin(which.Project, "", which.Filename)
+	pin, err := s.pin(which.Project, which.Filename)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +178,7 @@ func (s *session) callPlatform(ctx context.Context, argument []byte) (any, error
 	g.SetLimit(4)
 	for i, name := range names {
 		g.Go(func() error {
-			pin, err := s.pin(name, "", "")
+			pin, err := s.pin(name, "")
 			if err != nil || pin.shared() {
 				return err
 			}

@@ -112,16 +112,15 @@ func TestMissing(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	for _, test := range []struct {
 		notes []string
-		sdist bool
 		want  string
 	}{
-		{nil, true, "has only an sdist, which is not built: other versions have compiled wheels"},
-		{[]string{"win", "macosx", "win"}, false, "has only wheels for macosx, win"},
-		{[]string{"win"}, true, "has only wheels for win"},
-		{strings.Fields("a b c d e f g h"), false, "has only wheels for a, b, c, d, e, f, 2 more"},
+		{nil, "has only an sdist, which is not built: other versions have compiled wheels"},
+		{[]string{"win", "macosx", "win"}, "has only wheels for macosx, win"},
+		{[]string{"win"}, "has only wheels for win"},
+		{strings.Fields("a b c d e f g h"), "has only wheels for a, b, c, d, e, f, 2 more"},
 	} {
-		if got := describe(test.notes, test.sdist, ""); got != test.want {
-			t.Errorf("describe(%q, %v) = %q, want %q", test.notes, test.sdist, got, test.want)
+		if got := describe(test.notes, ""); got != test.want {
+			t.Errorf("describe(%q) = %q, want %q", test.notes, got, test.want)
 		}
 	}
 }

@@ -113,7 +113,7 @@ type session struct {
 }
 
 // pin returns the wheel that the resolver named.
-func (s *session) pin(name, version, filename string) (pin, error) {
+func (s *session) pin(name, filename string) (pin, error) {
 	if filename == "" {
 		p, ok := s.lock.ByName[name]
 		if !ok {
