@@ -140,6 +140,17 @@ func (s *signals) stop() {
 	}
 }
 
+// SignalPending returns a function that reports whether the program has a signal that
+// it has not looked at. It may be called after the interpreter is closed.
+func (in *Interp) SignalPending() func() bool {
+	s := in.signals
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.flag != nil && s.memory.Load32(s.number) != 0
+	}
+}
+
 func (s *signals) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,6 +31,9 @@ type Request struct {
 	// kept. They need not be safe for concurrent use then.
 	Stdout, Stderr io.Writer
 
+	// Signals, if not nil, passes signals to the program.
+	Signals *Signals
+
 	// Printed, if not nil, gets what the program prints on both streams as it
 	// comes, from any goroutine, and must return quickly. It changes no limit.
 	Printed func(p []byte)

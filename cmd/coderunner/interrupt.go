@@ -1,27 +1,61 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"coderunner/runners"
 )
 
-// interrupt, if there is one, is called at Ctrl-C in place of the end of the command.
-var interrupt atomic.Pointer[context.CancelFunc]
+// taker, if there is one, is offered each SIGINT and SIGTERM. It reports whether the
+// command goes on.
+var taker atomic.Pointer[func(syscall.Signal) bool]
 
-// onInterrupt has Ctrl-C call f until the end of what the caller does.
-func onInterrupt(f context.CancelFunc) (restore func()) {
-	before := interrupt.Swap(&f)
-	return func() { interrupt.Store(before) }
+// onSignal has f take signals until the end of what the caller does.
+func onSignal(f func(syscall.Signal) bool) (restore func()) {
+	before := taker.Swap(&f)
+	return func() { taker.Store(before) }
 }
+
+// firstSignal passes the first signal to a program, which decides what comes of it. The
+// next one ends the command, and so does SIGTERM after a while.
+type firstSignal struct {
+	runners.Signals
+	shown []*stream    // where a terminal shows ^C
+	sent  atomic.Int32 // the signal, 0: none
+}
+
+// take takes a signal for the program, if one runs.
+func (f *firstSignal) take(s syscall.Signal) bool {
+	if f.sent.Load() != 0 || !f.Send(s) {
+		return false
+	}
+	f.sent.Store(int32(s))
+	for _, out := range f.shown {
+		out.inLine.Store(s == syscall.SIGINT && atTerminal())
+	}
+	if s == syscall.SIGTERM {
+		time.AfterFunc(signalGrace, func() { raise(s) })
+	}
+	return true
+}
+
+// ended reports whether a program ended by the signal that it was sent.
+func (f *firstSignal) ended(out *runners.Outcome) bool {
+	return f.sent.Load() != 0 && out.ExitCode == 128+int(f.sent.Load())
+}
+
+// atTerminal reports whether a terminal shows what this process has to say.
+func atTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }
 
 // interrupted ends this process by the signal of Ctrl-C: only then a shell ends
 // its loop or script, too. For the shell, that is exit code 130.
 func interrupted() {
-	fmt.Fprintln(os.Stderr) // the terminal shows ^C, and then a prompt
 	signal.Reset(os.Interrupt)
 	raise(syscall.SIGINT)
 }

@@ -18,8 +18,6 @@ import (
 	osuser "os/user"
 	"syscall"
 	"time"
-
-	"golang.org/x/term"
 )
 
 func main() { os.Exit(Main()) }
@@ -58,16 +56,16 @@ func Main() int {
 		case code := <-done:
 			return code
 		case s = <-signals:
-			if f := interrupt.Load(); f != nil && s == os.Interrupt {
-				(*f)()
+			end.Signal, _ = s.(syscall.Signal)
+			if f := taker.Load(); f != nil && s != syscall.SIGHUP && (*f)(end.Signal) {
 				s = nil
 			}
 		}
 	}
-	signal.Stop(signals) // a second signal has its usual effect
-	end.Signal, _ = s.(syscall.Signal)
-	if cancel(end); s == os.Interrupt && term.IsTerminal(int(os.Stderr.Fd())) {
+	signal.Stop(signals) // another signal has its usual effect
+	if cancel(end); s == os.Interrupt && atTerminal() {
 		defer interrupted()
+		defer fmt.Fprintln(os.Stderr) // the terminal shows ^C, and then a prompt
 	}
 	select {
 	case code := <-done:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"coderunner/runners"
@@ -14,9 +15,9 @@ import (
 // stream is our stdout or stderr, which gets a program's output as it comes.
 type stream struct {
 	f      *os.File
-	left   int64 // bytes that may still come; negative: no limit
-	inLine bool  // the last byte was not a newline
-	err    error // of the last Write
+	left   int64       // bytes that may still come; negative: no limit
+	inLine atomic.Bool // what is shown last was not a newline
+	err    error       // of the last Write
 }
 
 // errTooMuch is the error of a stream that got more than --max-output.
@@ -42,7 +43,7 @@ func (s *stream) Write(p []byte) (n int, err error) {
 		p = p[:s.left]
 	}
 	if len(p) > 0 {
-		s.inLine = p[len(p)-1] != '\n'
+		s.inLine.Store(p[len(p)-1] != '\n')
 		n, s.err = s.f.Write(p)
 	}
 	if s.left >= 0 {
@@ -56,10 +57,9 @@ func (s *stream) Write(p []byte) (n int, err error) {
 
 // printLine writes our own words, on lines of their own.
 func (s *stream) printLine(text string) error {
-	if s.inLine {
+	if s.inLine.Swap(false) {
 		text = "\n" + text
 	}
-	s.inLine = false
 	_, err := fmt.Fprintln(s.f, strings.TrimRight(text, "\n"))
 	return err
 }

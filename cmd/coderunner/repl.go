@@ -31,9 +31,9 @@ func newRepl(cfg *Config) *cobra.Command {
 		Use:   "repl [flags] [" + strings.Join(languageCompletions(replLanguages), "|") + "]",
 		Short: "Read statements and run each in a session",
 		Long: "Read statements from the terminal or stdin, run each in a session, and print its value.\n" +
-			"Tab completes names, the arrows find earlier lines, Ctrl-C interrupts a statement and\n" +
-			"keeps the session as it was before, Ctrl-D or exit ends. Images are shown where the terminal can\n" +
-			"(kitty, iTerm2, sixel), and written to a file elsewhere.",
+			"Tab completes names, the arrows find earlier lines, Ctrl-C interrupts a statement,\n" +
+			"Ctrl-D or exit ends. Images are shown where the terminal can (kitty, iTerm2, sixel),\n" +
+			"and written to a file elsewhere.",
 		Example:           "  coderunner repl\n  coderunner repl typescript --session analysis",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(languageCompletions(replLanguages), cobra.ShellCompDirectiveNoFileComp),
@@ -112,7 +112,7 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		if p.in, err = openEditor(p); err != nil {
 			return err
 		}
-		defer onInterrupt(func() {})() // between statements, too
+		defer onSignal(func(s syscall.Signal) bool { return s == syscall.SIGINT })() // between statements, too
 		p.images = imageProtocol(os.Getenv)
 		fmt.Fprintf(os.Stderr, "coderunner %s, %s. Ctrl-D or exit ends.\n", ownVersion(), o.language)
 	} else {
@@ -231,7 +231,16 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if _, piped := p.in.(*pipedLines); !piped {
-		defer onInterrupt(cancel)()
+		var first firstSignal
+		if p.language == runners.Python || p.language == runners.Bash {
+			req.Signals = &first.Signals // one that is not handled would end Deno
+		}
+		defer onSignal(func(s syscall.Signal) bool {
+			if s == syscall.SIGINT && !first.take(s) {
+				cancel()
+			}
+			return s == syscall.SIGINT
+		})()
 	}
 	out, err := p.store.Run(run, session.Call{Session: p.session, Request: req}, p.runner.Run)
 	refused, isRefused := errors.AsType[*session.Error](err)

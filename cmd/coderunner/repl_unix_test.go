@@ -18,16 +18,16 @@ func TestRepl(t *testing.T) {
 		t.Skip("fetches the runtimes")
 	}
 	for language, c := range map[string]struct {
-		define, name, value, block, call, loop, raise, kind, show string
-		complete, completed, paste, pasted, ask                   string
+		define, name, value, block, call, loop, ended, raise, kind, show string
+		complete, completed, paste, pasted, ask                          string
 	}{
 		"typescript": {
-			"const answer: number = 41\r", "ans\t + 1\r", "\r\n42\r\n> ", "function half() {\rreturn answer - 1\r}\r", "half()\r", "for (let i = 0;; i++) if (i === 0) console.log('on')\r", "null!.x\r", "TypeError",
+			"const answer: number = 41\r", "ans\t + 1\r", "\r\n42\r\n> ", "function half() {\rreturn answer - 1\r}\r", "half()\r", "for (let i = 0;; i++) if (i === 0) console.log('on')\r", "coderunner: interrupted; the session is as before", "null!.x\r", "TypeError",
 			"display({ [Symbol.for('Jupyter.display')]: () => ({ 'image/png': '" + dot + "' }) })\r",
 			"hal\t()\r", "40", "const list = [\n\t1, 2,\n\n];\nlist\n  .map((n) => n * 3)\n", "[ 3, 6 ]\r\n", "prompt('Name?')\r",
 		},
 		"python": {
-			"answer = 41\r", "ans\t + 1\r", "\r\n42\r\n> ", "def half():\r    return answer - 1\r\r", "half()\r", "for i in range(10**12): print('on') if i == 0 else None\r\r", "1/0\r", "ZeroDivisionError",
+			"answer = 41\r", "ans\t + 1\r", "\r\n42\r\n> ", "def half():\r    return answer - 1\r\r", "half()\r", "for i in range(10**12): print('on') if i == 0 else None\r\r", "KeyboardInterrupt", "1/0\r", "ZeroDivisionError",
 			"import base64; display({'image/png': '" + dot + "'}, raw=True)\r",
 			"answer.bit_len\t()\r", "\r\n6\r\n", "class A:\n\tdef f(self):\n\t\treturn 3\n\n\tdef g(self):\n\t\treturn 6\n\n[A().f(), A().g()]\n", "[3, 6]\r\n", "input('Name?')\r",
 		},
@@ -49,7 +49,7 @@ func TestRepl(t *testing.T) {
 			term.types(c.loop)
 			term.then("\non\r\n")
 			term.types("\x03")
-			term.then("coderunner: interrupted; the session is as before\r\n> ")
+			term.then(c.ended + "\r\n> ")
 			term.types(c.complete)
 			term.then(c.completed)
 			term.then("> ")

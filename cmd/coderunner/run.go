@@ -25,7 +25,8 @@ func newRun(cfg *Config) *cobra.Command {
 		Long: "Run one program as the tool would. The language is known by FILE's ending, its #!\n" +
 			"line or its text. The program's output is printed as it comes, then the value of its\n" +
 			"last expression; its stdin is ours. The exit code is the program's; 124 means that a\n" +
-			"limit ended it, 125 that it could not be run, 130 that it was interrupted.\n\n" +
+			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
+			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
 			"The program has a directory of its own, with copies of the files beside it that it\n" +
 			"imports or that its text names (open(\"data.csv\")). It sees no other file of ours.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
@@ -85,6 +86,9 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	// A reader of our output that has gone is an error of Write, not the end of
 	// this process before what it started.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	first := firstSignal{shown: []*stream{stdout, stderr}}
+	req.Signals = &first.Signals
+	defer onSignal(first.take)()
 	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
@@ -98,6 +102,9 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		return err
 	}
 	cells.Locate(req.Filename, out.Error)
+	if first.ended(out) && out.Error != nil && out.Error.Traceback == "" {
+		out.Error = nil // who sent the signal knows
+	}
 	if o.json {
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	} else {
@@ -113,6 +120,12 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		if err := takeOut(o.out, os.Stdout, os.Stderr, out); err != nil {
 			return err
 		}
+	}
+	if first.ended(out) && out.ExitCode == 128+int(syscall.SIGINT) && atTerminal() {
+		if stderr.inLine.Load() {
+			fmt.Fprintln(os.Stderr)
+		}
+		interrupted()
 	}
 	if code := out.CommandExitCode(); code != 0 {
 		return &exitError{code}

@@ -148,26 +148,61 @@ func TestTerminalOrder(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a program at once, also one that waits.
+// Ctrl-C reaches a program, and ends one that does nothing about it, also one that
+// waits. The next Ctrl-C ends any. So does SIGTERM.
 func TestTerminalSignals(t *testing.T) {
-	for name, code := range map[string]string{
-		"loop.py":  "print('begin')\nwhile True: pass",
-		"sleep.py": "print('begin')\nimport time\ntime.sleep(60)",
-		"read.py":  "print('begin')\ninput()",
-		"loop.ts":  "console.log('begin'); for (;;);",
-		"read.ts":  "console.log('begin'); Deno.stdin.readSync(new Uint8Array(9));",
+	const bySIGINT = -1 // a shell's loop ends with it
+	for name, c := range map[string]struct {
+		code string
+		with string // keys, the second when "got" is shown, or "" for SIGTERM
+		want string // in what the terminal shows, after "begin"
+		exit int
+	}{
+		"loop.py":     {"while True: print('begin')", "\x03", "KeyboardInterrupt\r\n", bySIGINT},
+		"sleep.py":    {"import time\nprint('begin')\ntime.sleep(60)", "\x03", "Traceback", bySIGINT},
+		"except.py":   {"try:\n  print('begin')\n  input()\nexcept KeyboardInterrupt:\n  print('bye')\nfinally:\n  print('closed')", "\x03", "bye\r\nclosed\r\n", 0},
+		"handler.py":  {"import signal, sys, time\nsignal.signal(signal.SIGINT, lambda n, f: sys.exit(n + 1))\nprint('begin')\ntime.sleep(60)", "\x03", "", 3},
+		"children.py": {"import subprocess\ntry:\n  print('begin')\n  print(subprocess.run(['sleep', '60']))\nexcept KeyboardInterrupt: print('bye')", "\x03", "bye\r\n", 0},
+		"call.py":     {"import collections, itertools\nprint('begin')\ncollections.deque(itertools.repeat(0), maxlen=0)", "\x03", "", bySIGINT},
+		"again.py":    {"import time\nprint('begin')\nwhile True:\n  try: time.sleep(60)\n  except BaseException: print('got')", "\x03\x03", "", bySIGINT},
+		"term.py":     {"import time\nprint('begin')\ntime.sleep(60)", "", "", 143},
+		"finish.py":   {"import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda n, f: sys.exit(print('bye')))\nprint('begin')\ntime.sleep(60)", "", "bye\r\n", 0},
+		"loop.ts":     {"console.log('begin'); for (;;);", "\x03", "", bySIGINT},
+		"read.ts":     {"console.log('begin'); Deno.stdin.readSync(new Uint8Array(9));", "\x03", "", bySIGINT},
+		"on.js":       {"process.on('SIGINT', () => { console.log('bye'); process.exit(4); }); setInterval(() => {}, 1000); console.log('begin');", "\x03", "bye\r\n", 4},
+		"deno.ts":     {"Deno.addSignalListener('SIGTERM', () => { console.log('bye'); Deno.exit(0); }); console.log('begin'); setInterval(() => {}, 1000);", "", "bye\r\n", 0},
+		"again.ts":    {"process.on('SIGINT', () => console.log('got')); setInterval(() => {}, 1000); console.log('begin');", "\x03\x03", "", bySIGINT},
+		"loop.sh":     {"echo begin; while :; do :; done", "\x03", "", bySIGINT},
+		"sleep.sh":    {"echo begin; sleep 60; echo no", "\x03", "", bySIGINT},
+		"trap.sh":     {"trap 'echo bye; exit 7' INT; echo begin; sleep 60", "\x03", "bye\r\n", 7},
+		"exit.sh":     {"trap 'echo bye' EXIT; echo begin; (sleep 60; echo no)", "\x03", "bye\r\n", bySIGINT},
+		"child.sh":    {"bash -c 'trap \"echo bye; exit 0\" INT; echo begin; sleep 60'; echo after", "\x03", "bye\r\nafter\r\n", 0},
+		"term.sh":     {"trap 'echo bye; exit 0' TERM; echo begin; sleep 60 & wait; echo no", "", "bye\r\n", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			term := onTerminal(t, name, code)
-			term.shows("begin")
-			term.types("\x03")
-			term.exits(-1) // by the signal: a shell's loop ends with it
-			if status := term.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGINT {
+			t.Parallel()
+			term := onTerminal(t, name, c.code)
+			term.then("begin")
+			if c.with == "" {
+				if err := term.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, key := range c.with {
+				if i > 0 {
+					term.then("got")
+				}
+				term.types(string(key))
+			}
+			term.exits(c.exit)
+			if status := term.cmd.ProcessState.Sys().(syscall.WaitStatus); c.exit == bySIGINT && status.Signal() != syscall.SIGINT {
 				t.Errorf("ended by %v, want SIGINT", status.Signal())
 			}
-			// It is not ended by force, after signalGrace: that is said.
-			if strings.Contains(term.seen, "coderunner:") || strings.Contains(term.seen, "Traceback") {
-				t.Errorf("terminal shows %q", term.seen)
+			if !strings.Contains(term.seen, c.want) || strings.Contains(term.seen, "coderunner:") || strings.Contains(term.seen, "no\r\n") {
+				t.Errorf("terminal shows %q, want %q", term.seen, c.want)
+			}
+			if c.exit == bySIGINT && !strings.HasSuffix(term.seen, "\r\n") {
+				t.Errorf("terminal shows %q: the prompt is on the same line", term.seen)
 			}
 		})
 	}

@@ -184,7 +184,9 @@ func (p *Process) begin(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cancel = cancel
+	if p.cancel = cancel; p.killed != 0 {
+		cancel(&Killed{p.killed})
+	}
 	return memfs.WithFiles(ctx, p.File)
 }
 

@@ -70,7 +70,8 @@ func (e *Killed) Error() string { return fmt.Sprintf("ended by signal %d", e.Sig
 
 // Handle has f called with each signal that is sent to the process, except
 // SIGKILL, on the sender's goroutine. f reports whether it took it; else the
-// default action follows. It must not wait. Nil: the default actions.
+// default action follows. It must neither wait nor call the kernel. Nil: the default
+// actions.
 func (p *Process) Handle(f func(Signal) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,27 +140,32 @@ func (p *Process) Kill(pid int, s Signal) abi.Errno {
 		return abi.EPERM
 	}
 	k := p.k
-	k.mu.Lock()
-	var targets []*Process
+	k.mu.Lock() // until all have it: a child that starts meanwhile would have none
+	defer k.mu.Unlock()
+	e := abi.ESRCH
 	for _, t := range k.processes {
 		switch {
 		case pid > 0 && t.pid == pid,
 			pid == 0 && t.group == p.group,
 			pid == -1 && t != p,
 			pid < -1 && t.group == -pid:
-			targets = append(targets, t)
+			e = abi.OK
+			if s != 0 && !t.exited {
+				t.deliver(s)
+			}
 		}
 	}
-	k.mu.Unlock()
-	if len(targets) == 0 {
-		return abi.ESRCH
+	return e
+}
+
+// Signal sends the process a signal of the host. SIGINT is a terminal's, which all of
+// the group get.
+func (p *Process) Signal(s Signal) {
+	pid := p.pid
+	if s == SIGINT {
+		pid = 0
 	}
-	for _, t := range targets {
-		if _, exited := t.Status(); s != 0 && !exited {
-			t.deliver(s)
-		}
-	}
-	return abi.OK
+	p.Kill(pid, s)
 }
 
 // SetGroup is setpgid(2): it moves the process or a child of it, by its pid or 0,

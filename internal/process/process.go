@@ -95,6 +95,19 @@ func (p *Process) Kill(reason Stop) {
 	killGroup(p.cmd.Process)
 }
 
+// Signal sends the process a signal: SIGINT also to its group, as a terminal does.
+func (p *Process) Signal(s syscall.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.ended:
+	case s == syscall.SIGINT:
+		interruptGroup(p.cmd.Process)
+	default:
+		_ = p.cmd.Process.Signal(s)
+	}
+}
+
 // Stopped returns why the process was killed, "" if it was not.
 func (p *Process) Stopped() Stop {
 	p.mu.Lock()

@@ -12,7 +12,8 @@ import (
 // ownGroup returns nil: there are no process groups here.
 func ownGroup() *syscall.SysProcAttr { return nil }
 
-func killGroup(p *os.Process) { _ = p.Kill() }
+func killGroup(p *os.Process)      { _ = p.Kill() }
+func interruptGroup(p *os.Process) { _ = p.Kill() }
 
 // groupLives reports false: there are no process groups here.
 func groupLives(*os.Process) bool { return false }

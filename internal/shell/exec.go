@@ -317,14 +317,20 @@ func (sh *shell) setFile(fd int, f *memfs.File) {
 	sh.fds[fd] = f
 }
 
-// spawn starts a process that runs statements in a subshell, which it takes over.
-func (sh *shell) spawn(sub *shell, list []*syntax.Stmt) (*kernel.Process, error) {
+// spawn starts a process that runs statements in a subshell, which it takes over. It
+// ignores the signals.
+func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal) (*kernel.Process, error) {
 	for _, fd := range sh.coprocs {
 		sub.setFD(fd, nil)
 	}
 	c, err := sh.p.Start(kernel.Exec{
 		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.dir, Umask: sh.umask,
-		Program: sub.program(func(sub *shell) { sub.stmts(list) }),
+		Program: sub.program(func(sub *shell) {
+			for _, s := range ignored {
+				sub.p.Ignore(s, true)
+			}
+			sub.stmts(list)
+		}),
 	})
 	if err != nil {
 		sub.close()
@@ -349,7 +355,7 @@ func (sh *shell) background(st *syntax.Stmt) {
 	bare := *st
 	bare.Background = false
 	sub.execs = alone(st)
-	c, err := sh.spawn(sub, []*syntax.Stmt{&bare})
+	c, err := sh.spawn(sub, []*syntax.Stmt{&bare}, kernel.SIGINT)
 	if err != nil {
 		sh.cannotFork(err)
 		return

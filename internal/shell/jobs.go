@@ -33,7 +33,8 @@ func (sh *shell) addJob(pid int, text string) {
 
 // await waits for a child and returns its status. A queued signal ends the wait of
 // the builtin wait, and that of any command if it ends the shell: the status is
-// 128 and its number.
+// 128 and its number. SIGINT ends the shell if it ended the command that was waited
+// for: one that handles it is as if nothing had come.
 func (sh *shell) await(pid int, interruptible bool) int {
 	ctx, cancel := context.WithCancel(sh.ctx)
 	defer cancel()
@@ -43,16 +44,26 @@ func (sh *shell) await(pid int, interruptible bool) int {
 			cancel()
 		}
 	}
+	sh.foreground, sh.interrupted = !interruptible, false
+	late := slices.Contains(sh.pending, kernel.SIGINT) && !interruptible
 	sh.task.mu.Unlock()
+	if late { // it came before the command was there
+		sh.p.Kill(pid, kernel.SIGINT)
+	}
+	var w kernel.Waited
+	var e abi.Errno
 	defer func() {
 		sh.task.mu.Lock()
-		sh.task.wake = nil
-		sh.task.mu.Unlock()
+		defer sh.task.mu.Unlock()
+		sh.task.wake, sh.foreground = nil, false
+		if sh.interrupted && w.Status.Signal() == kernel.SIGINT {
+			sh.p.Die(kernel.SIGINT)
+		}
 	}()
 	if s := sh.next(); s != 0 && interruptible {
 		return 128 + int(s)
 	}
-	w, e := sh.p.Wait(ctx, pid, 0)
+	w, e = sh.p.Wait(ctx, pid, 0)
 	if e != abi.OK {
 		if s := sh.next(); s != 0 {
 			return 128 + int(s)

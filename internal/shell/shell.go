@@ -111,6 +111,8 @@ type task struct {
 	mu        sync.Mutex
 	pending   []kernel.Signal // guarded by mu
 	wake      func()          // likewise: ends a wait
+	// Likewise: a command is waited for in the foreground, and SIGINT came meanwhile.
+	foreground, interrupted bool
 }
 
 // function is a shell function.

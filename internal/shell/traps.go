@@ -51,10 +51,16 @@ func (sh *shell) listSignals(args []string) int {
 // signal takes a signal that is sent to the process. It runs in the sender's
 // goroutine.
 func (t *task) signal(s kernel.Signal) bool {
-	if t.trapped.Load()>>s&1 == 0 {
+	trapped := t.trapped.Load()>>s&1 != 0
+	if !trapped && s != kernel.SIGINT {
 		return false
 	}
 	t.mu.Lock()
+	if !trapped {
+		defer t.mu.Unlock()
+		t.interrupted = t.foreground
+		return t.foreground
+	}
 	if !slices.Contains(t.pending, s) {
 		t.pending = append(t.pending, s)
 	}

@@ -88,10 +88,17 @@ def _leave(e):
 
 
 def _show(e):
-    """What CPython does about an uncaught exception. runpy's frames are not shown."""
+    """What CPython does about an uncaught exception. runpy's frames and ours are not
+    shown."""
     tb = e.__traceback__
     while tb is not None and tb.tb_frame.f_code.co_filename == "<frozen runpy>":
         tb = tb.tb_next
+    at = tb
+    while at is not None and at.tb_next is not None:
+        if at.tb_next.tb_frame.f_code.co_filename.startswith("<_coderunner_"):
+            at.tb_next = at.tb_next.tb_next
+        else:
+            at = at.tb_next
     try:
         flush(sys.stdout)
         sys.excepthook(type(e), e.with_traceback(tb), tb)

@@ -69,7 +69,7 @@ def exit_code(e):
 def explain(e, p, report):
     """Puts an exception that ended the program, or interrupted it, into the report."""
     name, limit, interrupted = p["filename"], p["result_limit"], p.get("interrupted")
-    report["exit_code"] = 1
+    report["exit_code"] = 130 if isinstance(e, KeyboardInterrupt) else 1  # as by SIGINT
     report["type"] = type(e).__qualname__[:_TYPE_NAME]
     report["no_memory"] = isinstance(e, MemoryError)
     try:

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"coderunner/internal/commands"
@@ -252,6 +253,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 		return 0, nil, err
 	}
 	j.shell.Keep = j.req.Session != nil
+	defer j.req.Signals.Pass(func(s syscall.Signal) { main.Signal(kernel.Signal(s)) })()
 	status, err = main.Run(ctx, j.shell.Program)
 	failure = j.Kernel.Failure()
 	j.Kernel.End()

@@ -25,6 +25,9 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	defer context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })()
 	clock := runners.StartClock(j.left, func() { p.Kill(process.StopTime) })
 	defer clock.Stop()
+	if !load {
+		defer j.req.Signals.Pass(p.Signal)()
+	}
 	j.clock.Store(clock)
 
 	j.req.Progress.Report(runners.Progress{Phase: "run"})

@@ -8,10 +8,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/kernel"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
@@ -175,6 +177,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	j.procs.sockets = j.in.Sockets
 	unnote := j.procs.note(j.procs.main, j.in)
+	ended := j.req.Signals.Pass(j.signal)
 	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
 			Code:        j.req.Code,
@@ -187,6 +190,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Session:     j.continued != nil,
 		})
 	})
+	ended()
 	unnote()
 	if j.continued != nil {
 		j.continued.ProcessesEnded = left
@@ -198,6 +202,21 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		err = errors.Join(err, j.keepSession(res, err))
 	}
 	return res, err
+}
+
+// unseen is how long the program may take to look for a signal. One that is in a long
+// call of C code, such as NumPy's, does not.
+const unseen = 2 * time.Second
+
+// signal sends the program a signal. One that it cannot see ends it.
+func (j *job) signal(s syscall.Signal) {
+	main, pending := j.procs.main, j.in.SignalPending()
+	main.Signal(kernel.Signal(s))
+	time.AfterFunc(unseen, func() {
+		if pending() {
+			main.Die(kernel.Signal(s))
+		}
+	})
 }
 
 // openHostDirs opens the directories of the host that the program may use, until
