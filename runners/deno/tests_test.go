@@ -41,6 +41,12 @@ func TestRegisteredTests(t *testing.T) {
 			`(?s)error: Error: late.*error: Error: rej.*1 passed \| 2 failed`},
 		{"never ends", "Deno.test('a', () => new Promise(() => {})); Deno.test('b', () => {})", runners.Failed, `(?s)a \.\.\. FAILED.*b \.\.\. ok.*Promise resolution is still pending`},
 		{"prototypes", "Array.prototype.push = Array.prototype.filter = String.prototype.slice = () => { throw 1 }; Deno.test('a', () => { throw new Error('no') })", runners.Failed, ``},
+		{"globals", "before(() => console.log('root')); describe('g', function () { this.timeout(9); it('done', (done) => setTimeout(done)); it('fails', (done) => done(new Error('no'))); it.each([[1, { a: 2 }]])('%i %j', (a, b) => { if (a + b.a !== 3) throw 1 }); it.todo('later') })", runners.Failed,
+			`(?s)^running 1 .*root\ng \.\.\.\n  done \.\.\. ok .*fails \.\.\. FAILED.*  1 {"a":2} \.\.\. ok.*later \.\.\. ignored.*error: Error: no`},
+		{"own test", "const all = []; const test = (name, f) => all.push(f); test('a', () => console.log('own')); all[0]()", runners.Succeeded, `^own\n$`},
+		{"jest", "describe('g', () => { beforeEach(() => { jest.useFakeTimers() }); it('a', () => { const f = jest.fn(); setTimeout(f, 100); jest.advanceTimersByTime(99); expect(f).not.toHaveBeenCalled(); jest.advanceTimersByTime(1); expect(f).toHaveBeenCalledTimes(1) }) }); test('b', () => expect({ a: 1 }).toEqual({ a: 2 })); module.exports = {}", runners.Failed,
+			`(?s)  a \.\.\. ok.*b \.\.\. FAILED.*expect\(received\)\.toEqual\(expected\)`},
+		{"vitest", "import { describe, it, expect, vi } from 'vitest'; const o = { f: () => 1 }; describe.each([{ a: 1 }])('g $a', ({ a }) => { it('w', () => { const f = vi.spyOn(o, 'f').mockReturnValue(2); expect(o.f()).toBe(2 * a); expect(f).toHaveBeenCalledOnce() }) })", runners.Succeeded, `g 1 \.\.\.\n  w \.\.\. ok`},
 		{"thrown before", "Deno.test('a', () => {}); throw new Error('top')", runners.Failed, `^$`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -80,13 +80,12 @@ var ways = []way{
 	{regexp.MustCompile(`^(Module not found "\./|Cannot find module '\.)`), noFile},
 	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install |^Please install \S+ package manually|\n\$ npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
-	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$|^Do not import .@jest/globals. outside`), tests},
+	{regexp.MustCompile(`^(describe|it|test|expect|beforeEach|afterEach|beforeAll|afterAll|jest|vi) is not defined$`), tests},
 	{regexp.MustCompile(`^Unexpected reserved word$`), "await stands in async functions and at the top level"},
 	{regexp.MustCompile(`requires unscoped --allow-read and --allow-write permissions`), "fs.linkSync and fs.copyFileSync do without"},
 	{regexp.MustCompile(`^(\$|jQuery) is not defined$`), noWindow},
 	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
 	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},
-	{regexp.MustCompile(`^Unsupported scheme "bun" for module "bun:test"`), tests},
 	{regexp.MustCompile(`^Bun is not defined$|^(Import "bun" not|Cannot find module 'bun')|^Unsupported scheme "bun"`), "this is Deno, with the modules of Node (node:test, node:sqlite)"},
 	{regexp.MustCompile(`^` + unresolved + `$`), "the program waits for what does not happen, such as a line that stdin does not have"},
 }
@@ -99,8 +98,6 @@ func wayOut(message string, p *jsparse.Program) string {
 		}
 	}
 	switch {
-	case imports(p, "vitest"):
-		return "; " + tests
 	case strings.HasPrefix(message, "Cannot read properties of null") && strings.Contains(p.Source, "prompt("):
 		return "; prompt returns null at the end of stdin, which the argument stdin sets"
 	case page.MatchString(p.Source):

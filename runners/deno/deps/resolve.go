@@ -151,6 +151,9 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 		r.d.Map.put(module, "node:"+name, "node:"+name)
 		return
 	}
+	if !mapped && r.framework(file, i) {
+		return
+	}
 	specifier, ok := address, strings.HasPrefix(address, throwing)
 	if !ok {
 		specifier, ok = r.fetched(address, mapped)

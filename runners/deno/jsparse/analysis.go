@@ -24,6 +24,7 @@ type analysis struct {
 	commonJS commonJS
 	sloppy   *sloppy // nil: nobody asks
 	field    field
+	tests    framework
 	session  *session // nil unless it is a session's program
 }
 

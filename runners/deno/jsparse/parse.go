@@ -86,6 +86,11 @@ func parse(source string, o Options, tags bool) *Program {
 	if p.Tags {
 		a.pragmas()
 	}
+	if text, module := a.tests.declares(); module != "" && !o.Session && (a.esm || o.Main && !o.CommonJS) {
+		p.note(Import{Specifier: module, Static: true})
+		a.form(p.begins, text)
+		a.esm = true
+	}
 	if a.session != nil {
 		a.session.finish(&a, o)
 	} else if o.Main {
@@ -108,6 +113,7 @@ func (a *analysis) take(t token) {
 	a.decorators(t)
 	a.fields(t)
 	a.commonJS.take(a, t)
+	a.tests.take(a, t)
 	if a.sloppy != nil {
 		a.sloppy.take(a, t)
 	}

@@ -1,0 +1,69 @@
+// What test frameworks define: describe, it and their hooks as Jest, Vitest and Mocha
+// have them, by node:test. It stands for the globals that a program uses.
+import * as node from "node:test";
+
+let depth = 0; // of describe
+
+// ended returns a function for node:test, which calls it with a context of its own:
+// one that names a parameter is given a function to call at its end.
+function ended(fn) {
+  const context = { timeout() {}, slow() {}, retries() {} };
+  if (fn.length === 0) return () => fn.call(context);
+  return () => new Promise((resolve, reject) => {
+    const done = (error) => error ? reject(error) : resolve();
+    done.fail = (error) => reject(error instanceof Error ? error : new Error(error));
+    fn.call(context, done);
+  });
+}
+
+function grouped(fn) {
+  return () => {
+    depth++;
+    try {
+      return fn.call({ timeout() {}, slow() {}, retries() {} });
+    } finally {
+      depth--;
+    }
+  };
+}
+
+const named = (name) => typeof name === "function" ? name.name : `${name}`;
+
+// rows returns the arguments of each case: of a list, or of a table in a template.
+function rows(cases, values) {
+  if (!cases.raw) return cases.map((row) => Array.isArray(row) ? row : [row]);
+  const heads = cases[0].split("|").map((head) => head.trim());
+  return Array.from({ length: values.length / heads.length }, (_, i) => [Object.fromEntries(heads.map((head, n) => [head, values[i * heads.length + n]]))]);
+}
+
+function titled(name, row, index) {
+  let i = 0;
+  const show = (value) => typeof value === "string" ? value : Deno.inspect(value);
+  return named(name).replace(/%([#%sdifjoOp])|\$(\w[\w.]*)/g, (found, kind, path) => {
+    if (path) return Object(row[0]) === row[0] ? show(path.split(".").reduce((value, key) => value?.[key], row[0])) : found;
+    if (kind === "%" || kind === "#") return kind === "%" ? "%" : index;
+    return kind === "j" ? JSON.stringify(row[i++]) : show(row[i++]);
+  });
+}
+
+// like returns a function of node:test with the forms that frameworks give it.
+function like(base, wrap) {
+  const define = (base) => {
+    const test = (name, first, second) => {
+      const fn = typeof first === "function" ? first : second;
+      return typeof fn === "function" ? base(named(name), wrap(fn)) : like.todo(named(name));
+    };
+    test.each = (cases, ...values) => (name, fn) => rows(cases, values).forEach((row, i) => test(titled(name, row, i), () => fn(...row)));
+    return test;
+  };
+  const test = define(base), skip = define(base.skip);
+  const forms = { only: define(base.only), skip, todo: (name) => like.todo(named(name)), concurrent: test, sequential: test, skipIf: (no) => no ? skip : test, runIf: (yes) => yes ? test : skip };
+  return Object.assign(test, forms);
+}
+like.todo = (name) => node.it.todo(name);
+
+export const it = like(node.it, ended), test = it, specify = it, xit = it.skip, xtest = it.skip, fit = it.only;
+export const describe = like(node.describe, grouped), suite = describe, context = describe, xdescribe = describe.skip;
+const hook = (name, root) => (fn) => depth === 0 && root ? Deno.test[root](ended(fn)) : node[name](ended(fn));
+export const beforeAll = hook("before", "beforeAll"), afterAll = hook("after", "afterAll"), before = beforeAll, after = afterAll;
+export const beforeEach = hook("beforeEach"), afterEach = hook("afterEach");
