@@ -76,8 +76,8 @@ def explain(e, p, report):
         if sys.excepthook is not sys.__excepthook__ and not interrupted:
             sys.excepthook(type(e), e, e.__traceback__)
         te = traceback.TracebackException.from_exception(e, compact=True)
-        _keep_user_frames(te, name, limit)
-        tasks = [(task, _own(frames, name)) for task, frames in (e.waiting if interrupted else ())]
+        _keep_user_frames(te, limit)
+        tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
         if tasks:  # the first is the one that the program waits for
             te.stack = traceback.StackSummary.from_list(te.stack + tasks.pop(0)[1])
         if isinstance(e, SyntaxError) and e.filename == name:
@@ -85,9 +85,8 @@ def explain(e, p, report):
             report["message"] = shorten(str(e.msg), limit)
         else:
             report["message"] = shorten(_message(e), limit)
-            if te.stack and (te.stack[-1].filename == name or te.stack[-1].filename not in earlier):
-                report["line"] = te.stack[-1].lineno or 0
-        report["traceback"] = shorten("".join(te.format()) + (_elsewhere(name, tasks) if interrupted else ""), limit)
+            report["line"] = next((f.lineno or 0 for f in reversed(te.stack) if f.filename == name), 0)
+        report["traceback"] = shorten("".join(te.format()) + (_elsewhere(tasks) if interrupted else ""), limit)
     except BaseException as again:
         report.setdefault("message", "")
         report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
@@ -100,15 +99,15 @@ def _message(e):
         return "<exception str() failed>"
 
 
-def _keep_user_frames(te, name, limit):
+def _keep_user_frames(te, limit):
     seen = []
     while te is not None and te not in seen:
         seen.append(te)
         if isinstance(te._str, str):
             te._str = shorten(te._str, limit)
-        te.stack = traceback.StackSummary.from_list([f for f in te.stack if _is_user_file(f.filename, name)])
+        te.stack = traceback.StackSummary.from_list([f for f in te.stack if _is_user_frame(f)])
         for inner in getattr(te, "exceptions", None) or ():
-            _keep_user_frames(inner, name, limit)
+            _keep_user_frames(inner, limit)
         if te.__cause__ is not None:
             te = te.__cause__
         else:
@@ -137,7 +136,7 @@ _STACKS = 10  # of other threads and tasks that are shown
 _NAMES = 3  # of those with the same
 
 
-def _elsewhere(name, tasks):
+def _elsewhere(tasks):
     """Where the other threads and tasks are, the program's own lines only."""
     found = {}
     for task, stack in tasks:
@@ -146,7 +145,7 @@ def _elsewhere(name, tasks):
     for ident, frame in reversed(sys._current_frames().items()) if threading else ():
         thread = threading._active.get(ident)
         if thread is not None and thread is not threading.current_thread():
-            stack = _own(reversed(list(traceback.walk_stack(frame))), name)
+            stack = _own(reversed(list(traceback.walk_stack(frame))))
             found.setdefault(("Thread", "".join(stack.format())), []).append(thread.name)
     text = []
     for (kind, lines), names in list(found.items())[:_STACKS]:
@@ -156,9 +155,14 @@ def _elsewhere(name, tasks):
     return "".join(text)
 
 
-def _own(frames, name):
-    return traceback.StackSummary.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_file(f.filename, name)])
+def _own(frames):
+    return traceback.StackSummary.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_frame(f)])
 
 
-def _is_user_file(filename, name):
-    return filename == name or filename in earlier or filename.startswith(home)
+_LIBRARY = "/lib/", "/usr/", "<frozen ", "<_coderunner"
+
+
+def _is_user_frame(f):
+    """Whether a frame is the program's: also of what it executes, but not a method
+    that a library made, such as a dataclass's __init__."""
+    return not f.filename.startswith(_LIBRARY) and not (f.filename[:1] == "<" and f.name[:2] == "__")

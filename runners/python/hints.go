@@ -3,6 +3,7 @@ package python
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -44,6 +45,7 @@ const (
 	noPip          = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput        = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
 	noLoop         = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
+	noTask         = "An event loop runs here only while the program awaits: put it into an async function and await that, or call asyncio.run(main())."
 	oneLoop        = "An event loop runs here already, since something awaits: write await main() instead of running it."
 	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
@@ -89,12 +91,16 @@ func (j *job) hint(e *runners.Error) string {
 		return noInterpreters
 	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
 		return noThreads
+	case e.Type == "MemoryError" && e.Message == "", strings.HasPrefix(e.Message, "Unable to allocate "):
+		return fmt.Sprintf("A program has %d MiB of memory here (CODE_RUNNER_MEMORY on the server), and nothing in it more than 2 GiB.", j.req.Limits.Memory>>20)
 	case e.Type == "OverflowError" && e.Message == "cannot fit 'int' into an index-sized integer":
 		return small
 	case e.Type == "ValueError" && strings.HasPrefix(e.Message, "cannot find context for"):
 		return onlySpawn
 	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):
 		return noLoop
+	case e.Type == "RuntimeError" && e.Message == "no running event loop":
+		return noTask
 	case e.Type == "RuntimeError" && nested.MatchString(e.Message):
 		return oneLoop
 	case e.Type == "Error" && e.Message == "unsupported locale setting":

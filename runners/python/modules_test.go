@@ -94,6 +94,8 @@ func TestHints(t *testing.T) {
 		{"import imp", "removed from Python in 3.12; use importlib"},
 		{"from threading import Event, Thread\ne = Event()\nfor i in range(300): Thread(target=e.wait, daemon=True).start()", "256 threads"},
 		{"import asyncio\nasyncio.get_event_loop()", "use asyncio.run(main())"},
+		{"x = [0] * 10**9", "of memory here"},
+		{"import asyncio\nasyncio.create_task(asyncio.sleep(0))", "put it into an async function"},
 		{"import asyncio\nawait asyncio.sleep(0)\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0))", "write await main() instead"},
 		{"import locale\nlocale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')", "There is only the locale C"},
 		{"import subprocess\nsubprocess.run(['nothing'])", ""},

@@ -63,6 +63,11 @@ func TestOwnModules(t *testing.T) {
 			t.Errorf("%s: the index was asked for %v", test.what, asked)
 		}
 	}
+	// Their lines are in tracebacks, but the error's line is the program's own.
+	o, _ := runFiles(t, x, r, "import sys\nsys.path.append('/tmp')\nopen('/tmp/made.py', 'w').write('\\n\\n\\n\\ndef f(): exec(\"\\\\n1/0\")')\nimport made\nmade.f()", nil)
+	if e := o.Error; e == nil || e.Line != 5 || !strings.Contains(e.Traceback, `File "/tmp/made.py", line 5, in f`) || !strings.Contains(e.Traceback, `File "<string>", line 2, in <module>`) {
+		t.Errorf("%+v", o.Error)
+	}
 	// Where the file is not on the path, that is what is said.
 	o, asked := runFiles(t, x, r, "import mathlib", files{"src/mathlib/__init__.py": ""})
 	if o.Status != runners.Failed || len(asked) > 0 || !strings.Contains(o.Error.Message, "put its directory on sys.path") {
