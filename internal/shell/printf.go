@@ -116,13 +116,12 @@ func (f *formatter) once(format string) {
 	for i := 0; i < len(format) && !f.stop; {
 		switch c := format[i]; c {
 		case '\\':
-			n := escapeLength(format[i:])
-			s, stop := ansiC(format[i:i+n], false)
-			if format[i:i+n] == `\c` {
-				s, stop = "", true
+			if strings.HasPrefix(format[i:], `\c`) {
+				f.stop = true
+				return
 			}
+			s, n, _ := escapeIn(format[i:], false)
 			f.write(s)
-			f.stop = stop
 			i += n
 		case '%':
 			n := f.directive(format[i:])
@@ -136,30 +135,6 @@ func (f *formatter) once(format string) {
 			i += j
 		}
 	}
-}
-
-// escapeLength returns the length of the escape that s begins with.
-func escapeLength(s string) int {
-	if len(s) < 2 {
-		return len(s)
-	}
-	n, limit, base := 2, 0, 16
-	switch c := s[1]; {
-	case c == 'x':
-		limit = 2
-	case c == 'u':
-		limit = 4
-	case c == 'U':
-		limit = 8
-	case '0' <= c && c <= '7':
-		limit, base, n = 3, 8, 1
-	}
-	for start := n; n < len(s) && n-start < limit; n++ {
-		if _, err := strconv.ParseUint(s[n:n+1], base, 8); err != nil {
-			break
-		}
-	}
-	return n
 }
 
 // directive formats what format begins with and returns its length.

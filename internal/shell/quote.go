@@ -1,12 +1,13 @@
 package shell
 
 import (
-	"coderunner/internal/glob"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"coderunner/internal/commands/printf"
+	"coderunner/internal/glob"
 )
 
 // quote quotes a string as ${x@Q} does: in single quotes, or in $'…' where it has
@@ -94,80 +95,42 @@ func ansiQuote(s string) string {
 	return b.String()
 }
 
-// ansiC replaces the escapes of $'…', or with printf set those of printf %b and
+// ansiC replaces the escapes of $'…', or with printfs set those of printf %b and
 // echo -e. stop reports whether \c ended the text.
-func ansiC(s string, printf bool) (text string, stop bool) {
-	if !strings.Contains(s, `\`) {
-		return s, false
-	}
+func ansiC(s string, printfs bool) (text string, stop bool) {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			b.WriteByte(s[i])
-			continue
+	for s != "" && !stop {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 {
+			at = len(s)
 		}
-		i++
-		c := s[i]
-		if at := strings.IndexByte("abtnvfr", c); at >= 0 {
-			b.WriteByte("\a\b\t\n\v\f\r"[at])
-			continue
-		}
-		switch {
-		case c == 'e' || c == 'E':
-			b.WriteByte(27)
-		case c == '\\':
-			b.WriteByte('\\')
-		case !printf && strings.IndexByte(`'"?`, c) >= 0:
-			b.WriteByte(c)
-		case c == 'c' && printf:
-			return b.String(), true
-		case c == 'c' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i] & 31)
-		case c == 'x' || c == 'u' || c == 'U' || '0' <= c && c <= '7':
-			i += number(&b, s[i:], printf) - 1
-		default:
-			b.WriteByte('\\')
-			b.WriteByte(c)
+		b.WriteString(s[:at])
+		if s = s[at:]; s != "" {
+			var n int
+			text, n, stop = escapeIn(s, printfs)
+			b.WriteString(text)
+			s = s[n:]
 		}
 	}
-	return b.String(), false
+	return b.String(), stop
 }
 
-// number writes the character of \x41, \u00e9, \101 or \0101, and returns its length.
-func number(b *strings.Builder, s string, printf bool) int {
-	base, limit, start := 16, 2, 1
-	switch {
-	case s[0] == 'u':
-		limit = 4
-	case s[0] == 'U':
-		limit = 8
-	case s[0] != 'x':
-		base, limit, start = 8, 3, 0
-		if printf && s[0] == '0' {
-			start = 1
-		}
+// escapeIn reads the escape at the start of s, which begins with a backslash.
+func escapeIn(s string, printfs bool) (text string, n int, stop bool) {
+	if len(s) < 2 {
+		return s, len(s), false
 	}
-	end := start
-	for end < len(s) && end-start < limit {
-		if _, err := strconv.ParseUint(s[end:end+1], base, 8); err != nil {
-			break
-		}
-		end++
+	switch c := s[1]; {
+	case c == 'E':
+		return "\x1b", 2, false
+	case !printfs && strings.IndexByte(`'"?`, c) >= 0:
+		return s[1:2], 2, false
+	case printfs && c == '"', !printfs && c == 'c' && len(s) == 2:
+		return s[:2], 2, false
+	case !printfs && c == 'c':
+		return string(rune(s[2] & 31)), 3, false
 	}
-	n, err := strconv.ParseUint(s[start:end], base, 32)
-	switch {
-	case err != nil && base == 8: // \0 alone
-		b.WriteByte(0)
-	case err != nil:
-		b.WriteByte('\\')
-		b.WriteByte(s[0])
-	case s[0] == 'u' || s[0] == 'U':
-		b.WriteRune(rune(n))
-	default:
-		b.WriteByte(byte(n))
-	}
-	return end
+	return printf.CEscape(s, printfs)
 }
 
 // unquoteIn removes the backslashes before some characters, and both where the

@@ -160,7 +160,7 @@ func (d Directive) FormatFloat(f float64) string {
 }
 
 // CEscape reads the escape at the start of s, which begins with a backslash.
-// octal is how many octal digits follow at most, a leading 0 not counted.
+// With zero set, three octal digits may follow \0. stop reports whether it is \c.
 func CEscape(s string, zero bool) (text string, n int, stop bool) {
 	if len(s) < 2 {
 		return `\`, 1, false
@@ -168,10 +168,13 @@ func CEscape(s string, zero bool) (text string, n int, stop bool) {
 	if at := strings.IndexByte(`abefnrtv\"`, s[1]); at >= 0 {
 		return "\a\b\x1b\f\n\r\t\v\\\""[at : at+1], 2, false
 	}
-	number := func(from, most, base int, digits string) (string, int, bool) {
+	number := func(from, most, base int) (string, int, bool) {
 		v, i := 0, from
-		for ; i < len(s) && i < from+most && strings.IndexByte(digits, s[i]|32) >= 0; i++ {
-			d, _ := strconv.ParseInt(s[i:i+1], base, 32)
+		for ; i < len(s) && i < from+most; i++ {
+			d, err := strconv.ParseUint(s[i:i+1], base, 8)
+			if err != nil {
+				break
+			}
 			v = v*base + int(d)
 		}
 		if i == from {
@@ -182,8 +185,6 @@ func CEscape(s string, zero bool) (text string, n int, stop bool) {
 		}
 		return string([]byte{byte(v)}), i, false
 	}
-	const octal, hex = "01234567", "0123456789abcdef"
-
 	switch {
 	case s[1] == 'c':
 		return "", 2, true
@@ -191,15 +192,15 @@ func CEscape(s string, zero bool) (text string, n int, stop bool) {
 		if len(s) == 2 || s[2] < '0' || s[2] > '7' {
 			return "\x00", 2, false
 		}
-		return number(2, 3, 8, octal)
+		return number(2, 3, 8)
 	case s[1] >= '0' && s[1] <= '7':
-		return number(1, 3, 8, octal)
+		return number(1, 3, 8)
 	case s[1] == 'x':
-		return number(2, 2, 16, hex)
+		return number(2, 2, 16)
 	case s[1] == 'u':
-		return number(2, 4, 16, hex)
+		return number(2, 4, 16)
 	case s[1] == 'U':
-		return number(2, 8, 16, hex)
+		return number(2, 8, 16)
 	}
 	return s[:2], 2, false
 }
