@@ -17,10 +17,10 @@ import (
 // counted). sendto is supervised when it has an address.
 var supervised = []uint32{unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_CLOSE, unix.SYS_EXIT_GROUP}
 
-// sockets adds what a supervised process must ask for, and which sockets it can
+// supervise adds what a supervised process must ask for, and which sockets it can
 // have: those of TCP and UDP, of Unix, and for asking about interfaces. Others
 // (SCTP, vsock) are connected by calls that nobody supervises.
-func (p *program) sockets() {
+func (p *program) supervise() {
 	for _, number := range supervised {
 		p.when(number, 1)
 		p.answer(unix.SECCOMP_RET_USER_NOTIF)
@@ -43,9 +43,15 @@ func (p *program) sockets() {
 	p.when(unix.NETLINK_ROUTE, 1)
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	p.fail(unix.EPROTONOSUPPORT)
+	p.internet(unix.EAFNOSUPPORT)
+}
+
+// internet adds the answer to a call of socket whose domain is loaded: those of TCP and
+// UDP are allowed, others fail, and of other domains with the given error.
+func (p *program) internet(other unix.Errno) {
 	p.unless(unix.AF_INET, 2)
 	p.unless(unix.AF_INET6, 1)
-	p.fail(unix.EAFNOSUPPORT)
+	p.fail(other)
 	p.load(dataArgs + 8)
 	p.mask(0xf) // the rest are flags
 	p.unless(unix.SOCK_STREAM, 2)
@@ -77,19 +83,15 @@ type Call struct {
 }
 
 // newCalls takes the listener of a stopped process, and closes it there.
-func newCalls(pid, listener int, at *registers) (*Calls, error) {
-	pidfd, err := unix.PidfdOpen(pid, 0)
+func newCalls(s *stopped, listener int) (*Calls, error) {
+	pidfd, err := unix.PidfdOpen(s.pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the process: %w", err)
 	}
 	fd, err := unix.PidfdGetfd(pidfd, listener, 0)
 	if err == nil {
 		// Not by close, which is supervised.
-		var result int64
-		if result, err = at.step(pid, unix.SYS_CLOSE_RANGE, uintptr(listener), uintptr(listener), 0); err == nil && result != 0 {
-			err = unix.Errno(-result)
-		}
-		if err == nil {
+		if _, err = s.call(unix.SYS_CLOSE_RANGE, uintptr(listener), uintptr(listener), 0); err == nil {
 			err = unix.SetNonblock(fd, true)
 		}
 		if err != nil {
@@ -100,7 +102,7 @@ func newCalls(pid, listener int, at *registers) (*Calls, error) {
 		unix.Close(pidfd)
 		return nil, fmt.Errorf("take over its system calls: %w", err)
 	}
-	return &Calls{file: os.NewFile(uintptr(fd), "system calls"), pidfd: pidfd, pid: pid}, nil
+	return &Calls{file: os.NewFile(uintptr(fd), "system calls"), pidfd: pidfd, pid: s.pid}, nil
 }
 
 // Close lets go of the process: its supervised calls then fail with ENOSYS.

@@ -49,13 +49,13 @@ var afterStart = slices.Concat(forks, []uint32{
 //
 //	arch is ours?  ─no─> kill
 //	number         ─────> forbidden: EPERM, absent: ENOSYS
-//	number         ─────> socket, without network: EACCES
+//	number         ─────> socket, without network: EACCES; with loopback: what loopback adds
 //	number         ─────> a signal to a thread of ours that is not SIGURG: EPERM
 //	number         ─────> limits of another process: EPERM
 //	number         ─────> if started: what onlyThreads adds
-//	number         ─────> if supervised: what sockets adds
+//	number         ─────> if supervised: what supervise adds
 //	               ─────> allow
-func filterProgram(server int, network, started, supervised bool) program {
+func filterProgram(server int, reach reach, started, supervised bool) program {
 	var p program
 	p.load(dataArch)
 	p.unless(auditArch, 1)
@@ -74,9 +74,12 @@ func filterProgram(server int, network, started, supervised bool) program {
 		p.when(number, 1)
 		p.fail(unix.ENOSYS)
 	}
-	if !network {
+	switch reach {
+	case nowhere:
 		p.when(unix.SYS_SOCKET, 1)
 		p.fail(unix.EACCES)
+	case itself:
+		p.loopback()
 	}
 	// Landlock takes this thread for one of the confined, so it would let them
 	// signal it, and with it the whole process. Go's scheduler sends SIGURG.
@@ -98,7 +101,7 @@ func filterProgram(server int, network, started, supervised bool) program {
 		p.onlyThreads()
 	}
 	if supervised {
-		p.sockets()
+		p.supervise()
 	}
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	return p

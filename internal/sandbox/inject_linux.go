@@ -10,62 +10,75 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inject puts a process under a filter that nothing could be started under, so
-// it has to come after the start: the process was started traced by this
-// thread and is stopped before its first instruction. It is made to do the
-// system call itself, with the filter on its stack.
+// stopped is a process that was started traced by this thread and stands before its
+// first instruction. It is made to do system calls itself, with what they point to on
+// its stack.
 //
-//	execve ─> stopped at pc ─> [pc] = syscall, one step ─> [pc] as it was
-//
-// It is still stopped then. The calls are those that the filter has supervised, if
-// the flags ask for a listener.
-func inject(pid int, p program, flags uintptr) (calls *Calls, err error) {
+//	execve ─> stopped at pc ─> [pc] = syscall, a step for each call ─> [pc] as it was
+type stopped struct {
+	pid   int
+	at    registers
+	place uintptr // of what system calls point to
+	code  []byte  // the first instruction
+}
+
+// hold waits until a process that was started traced stops, and makes it ready for
+// system calls.
+func hold(pid int) (*stopped, error) {
+	s := &stopped{pid: pid, code: make([]byte, 8)}
 	if err := awaitTrap(pid); err != nil {
 		return nil, err
 	}
-	var at registers
-	if err := at.read(pid); err != nil {
+	if err := s.at.read(pid); err != nil {
 		return nil, fmt.Errorf("read registers: %w", err)
 	}
-	defer func() {
-		if err != nil && calls != nil {
-			calls.Close()
-			calls = nil
-		}
-	}()
 	// Far below what is on the stack, in the part that every program has from
 	// the start (128 KiB, setup_arg_pages in fs/exec.c).
-	place := (at.stack() - 32<<10) &^ 15
-	if err := writeMemory(pid, place, p.image(place)); err != nil {
-		return nil, fmt.Errorf("write to the stack: %w", err)
-	}
-	code := make([]byte, 8)
-	if _, err := unix.PtracePeekText(pid, at.pc(), code); err != nil {
+	s.place = (s.at.stack() - 32<<10) &^ 15
+	if _, err := unix.PtracePeekText(pid, s.at.pc(), s.code); err != nil {
 		return nil, fmt.Errorf("read the first instruction: %w", err)
 	}
-	changed := append(bytes.Clone(syscallCode), code[len(syscallCode):]...)
-	if _, err := unix.PtracePokeText(pid, at.pc(), changed); err != nil {
+	changed := append(bytes.Clone(syscallCode), s.code[len(syscallCode):]...)
+	if _, err := unix.PtracePokeText(pid, s.at.pc(), changed); err != nil {
 		return nil, fmt.Errorf("write the first instruction: %w", err)
 	}
-	result, err := at.step(pid, unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, place)
-	if err != nil {
+	return s, nil
+}
+
+// release makes the process as it was. It is still stopped.
+func (s *stopped) release() error {
+	if _, err := unix.PtracePokeText(s.pid, s.at.pc(), s.code); err != nil {
+		return fmt.Errorf("restore the first instruction: %w", err)
+	}
+	if err := s.at.write(s.pid); err != nil {
+		return fmt.Errorf("restore registers: %w", err)
+	}
+	return nil
+}
+
+// filter puts the process under a filter that nothing could be started under, so it
+// has to come after the start. The calls are those that the filter has supervised, if
+// the flags ask for a listener.
+func (s *stopped) filter(p program, flags uintptr) (calls *Calls, err error) {
+	if err := s.write(p.image(s.place)); err != nil {
 		return nil, err
 	}
-	if result < 0 {
-		return nil, fmt.Errorf("filter system calls: %w", unix.Errno(-result))
+	result, err := s.call(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, s.place)
+	if err != nil {
+		return nil, fmt.Errorf("filter system calls: %w", err)
 	}
 	if flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0 {
-		if calls, err = newCalls(pid, int(result), &at); err != nil {
-			return nil, err
-		}
+		return newCalls(s, int(result))
 	}
-	if _, err := unix.PtracePokeText(pid, at.pc(), code); err != nil {
-		return calls, fmt.Errorf("restore the first instruction: %w", err)
+	return nil, nil
+}
+
+// write puts bytes at the place.
+func (s *stopped) write(b []byte) error {
+	if err := writeMemory(s.pid, s.place, b); err != nil {
+		return fmt.Errorf("write to the stack: %w", err)
 	}
-	if err := at.write(pid); err != nil {
-		return calls, fmt.Errorf("restore registers: %w", err)
-	}
-	return calls, nil
+	return nil
 }
 
 // writeMemory writes into another process's memory.
@@ -79,22 +92,24 @@ func writeMemory(pid int, address uintptr, b []byte) error {
 	return err
 }
 
-// step has a stopped process do one system call, whose instruction is at its
-// program counter, and returns the result.
-func (at *registers) step(pid int, number, a, b, c uintptr) (int64, error) {
-	then := *at
+// call has the process do one system call and returns the result.
+func (s *stopped) call(number, a, b, c uintptr) (int64, error) {
+	then := s.at
 	then.call(number, a, b, c)
-	if err := then.write(pid); err != nil {
+	if err := then.write(s.pid); err != nil {
 		return 0, fmt.Errorf("write registers: %w", err)
 	}
-	if err := unix.PtraceSingleStep(pid); err != nil {
+	if err := unix.PtraceSingleStep(s.pid); err != nil {
 		return 0, fmt.Errorf("make a step: %w", err)
 	}
-	if err := awaitTrap(pid); err != nil {
+	if err := awaitTrap(s.pid); err != nil {
 		return 0, err
 	}
-	if err := then.read(pid); err != nil {
+	if err := then.read(s.pid); err != nil {
 		return 0, fmt.Errorf("read registers: %w", err)
+	}
+	if result := then.result(); result < 0 {
+		return 0, unix.Errno(-result)
 	}
 	return then.result(), nil
 }
@@ -121,15 +136,29 @@ func awaitTrap(pid int) error {
 }
 
 // tryInject injects a filter into a trial start of this program. It fails where
-// tracing is forbidden.
-func tryInject(flags uintptr) error {
-	return tryStart(&syscall.SysProcAttr{}, func(pid int) error {
-		calls, err := inject(pid, program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
+// tracing is forbidden. Shared is why the process cannot have a network of its own,
+// which is tried only if asked for.
+func tryInject(flags uintptr, loopback bool) (shared, err error) {
+	err = tryStart(&syscall.SysProcAttr{}, func(pid int) error {
+		s, err := hold(pid)
+		if err != nil {
+			return err
+		}
+		if loopback {
+			if shared = s.unshare(); shared == nil {
+				shared = s.settle(identify)
+			}
+		}
+		calls, err := s.filter(program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)
 		if calls != nil {
 			calls.Close()
 		}
 		return err
 	})
+	if err != nil {
+		shared = err
+	}
+	return shared, err
 }
 
 // tryStart starts this program once more, traced, calls f before its first

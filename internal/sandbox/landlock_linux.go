@@ -77,7 +77,7 @@ func handled(k kernel, network bool) unix.LandlockRulesetAttr {
 
 // restrictFiles puts the thread under Landlock.
 func restrictFiles(k kernel, s Spec) error {
-	attr := handled(k, s.Network)
+	attr := handled(k, s.Network || s.Loopback && k.shared == nil)
 	ruleset, err := createRuleset(&attr)
 	if err != nil {
 		return fmt.Errorf("make Landlock's rules: %w", err)
@@ -91,6 +91,9 @@ func restrictFiles(k kernel, s Spec) error {
 		if s.Supervise == nil || Supervised() != nil {
 			rules.add(reading, names...)
 		}
+	}
+	if s.Loopback && k.shared == nil {
+		rules.add(reading, "/etc/hosts") // for localhost
 	}
 	for _, program := range s.Execute {
 		rules.add(executing, program)

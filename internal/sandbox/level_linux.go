@@ -10,6 +10,7 @@ type kernel struct {
 	scopes   bool // Landlock's scopes, without a fault that matters to us
 	filter   bool
 	flags    uintptr // to install filters with
+	shared   error   // why a started process cannot have a network of its own; nil if it can
 	untraced error   // why a started process cannot be traced, to inject a filter into it; nil if it can
 }
 
@@ -55,10 +56,18 @@ func inForce(k kernel) []string {
 	}
 	if k.filter {
 		what := "sockets without --allow-net, other processes, kernel interfaces"
+		if k.shared == nil {
+			what = "sockets without --allow-net but those of TCP and UDP, other processes, kernel interfaces"
+		}
 		if k.untraced == nil {
 			what += "; no process or program can be started, nor memory had that no limit counts"
 		}
 		list = append(list, "filter of system calls: "+what)
+	}
+	if k.shared == nil {
+		list = append(list, "network namespace without --allow-net: a program reaches its own servers and nothing else")
+	} else {
+		list = append(list, fmt.Sprintf("no network namespace (%v): without --allow-net JavaScript has no servers, not even for itself", k.shared))
 	}
 	return list
 }

@@ -39,6 +39,9 @@ type Spec struct {
 	Read    []string
 	Write   []string // may be read, too
 	Network bool     // sockets of every kind
+	// Loopback gives a process without Network sockets of TCP and UDP in a network of
+	// its own, where there is nothing but itself. The kernel may refuse: see [Alone].
+	Loopback bool
 	// Supervise takes the system calls that reach the network, before the process
 	// begins, and must not wait. It is not called where the kernel cannot.
 	Supervise func(*Calls)

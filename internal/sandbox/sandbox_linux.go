@@ -16,12 +16,12 @@ import (
 const signalErratum = 1 << 1
 
 var probe = sync.OnceValue(func() kernel {
-	var k kernel
+	k := kernel{shared: errors.New("the kernel has no filter of system calls")}
 	k.abi = landlockQuery(unix.LANDLOCK_CREATE_RULESET_VERSION)
 	k.scopes = k.abi >= 6 && landlockQuery(unix.LANDLOCK_CREATE_RULESET_ERRATA)&signalErratum != 0
 	if k.filter = canFilter(); k.filter {
 		k.flags = filterFlags()
-		k.untraced = tryInject(k.flags)
+		k.shared, k.untraced = tryInject(k.flags, true)
 	}
 	// Package os finds out, the first time it starts a process, whether there
 	// are descriptors of processes. On a confined thread it would say no.
@@ -49,10 +49,11 @@ var supervision = sync.OnceValues(func() (flags uintptr, err error) {
 	}
 	flags = k.flags | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	const killable = unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // since Linux 5.19
-	if err = tryInject(flags | killable); err == nil {
+	if _, err = tryInject(flags|killable, false); err == nil {
 		return flags | killable, nil
 	}
-	return flags, tryInject(flags)
+	_, err = tryInject(flags, false)
+	return flags, err
 })
 
 // Supervised returns why Spec.Supervise is not called for processes with a network,
@@ -62,6 +63,10 @@ func Supervised() error {
 	return err
 }
 
+// OwnNetwork returns why Spec.Loopback has no effect, nil if it has. The first call
+// tries it.
+func OwnNetwork() error { return probe().shared }
+
 // Start calls start on an OS thread of its own that is confined as far as the
 // kernel can. Start starts one process, by exec.Cmd or os.StartProcess, with
 // SysProcAttr.Ptrace as it is told, and returns its number; nothing of it has run
@@ -69,28 +74,40 @@ func Supervised() error {
 // must not take long. If all is well the thread lives until end is closed: the
 // kernel takes it for the parent of the process.
 func Start(s Spec, end <-chan struct{}, start func(trace bool) (pid int, err error)) error {
-	result := make(chan error)
+	result, made, identified := make(chan error), make(chan int), make(chan error)
 	go onThread(func() {
-		err := startHere(s, start)
+		err := startHere(s, start, func(pid int) error {
+			made <- pid // a confined thread cannot write in /proc
+			return <-identified
+		})
 		result <- err
 		if err == nil {
 			<-end
 		}
 	})
-	return <-result
+	for {
+		select {
+		case pid := <-made:
+			identified <- identify(pid)
+		case err := <-result:
+			return err
+		}
+	}
 }
 
 // startHere is Start for a thread that ends with the process.
-func startHere(s Spec, start func(trace bool) (pid int, err error)) error {
+func startHere(s Spec, start func(trace bool) (pid int, err error), identify func(pid int) error) error {
 	k := probe()
 	if err := restrict(k, s); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	trace := k.filter && k.untraced == nil
-	supervise := s.Network && s.Supervise != nil && Supervised() == nil
-	filter := filterProgram(os.Getpid(), s.Network, trace, supervise)
+	to := nowhere
+	if s.Network {
+		to = anywhere
+	}
 	if k.filter && !trace {
-		if err := installFilter(filter, k.flags); err != nil {
+		if err := installFilter(filterProgram(os.Getpid(), to, false, false), k.flags); err != nil {
 			return fmt.Errorf("confine: filter system calls: %w", err)
 		}
 	}
@@ -98,22 +115,47 @@ func startHere(s Spec, start func(trace bool) (pid int, err error)) error {
 	if err != nil || !trace {
 		return err
 	}
-	flags := k.flags
-	if supervise {
-		flags, _ = supervision()
-	}
-	calls, err := inject(pid, filter, flags)
-	if calls != nil {
-		s.Supervise(calls)
-	}
-	if err == nil {
-		err = unix.PtraceDetach(pid)
-	}
-	if err != nil {
+	if err := confineStarted(k, s, pid, to, identify); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		return fmt.Errorf("confine process %d: %w", pid, err)
 	}
 	return nil
+}
+
+// confineStarted puts a process that was started traced under its filter, and lets it
+// go.
+func confineStarted(k kernel, s Spec, pid int, to reach, identify func(pid int) error) error {
+	process, err := hold(pid)
+	if err != nil {
+		return err
+	}
+	// Where there are too many namespaces it has no network at all.
+	if to == nowhere && s.Loopback && k.shared == nil && process.unshare() == nil {
+		if err := process.settle(identify); err != nil {
+			return err
+		}
+		to = itself
+	}
+	supervise := s.Network && s.Supervise != nil && Supervised() == nil
+	flags := k.flags
+	if supervise {
+		flags, _ = supervision()
+	}
+	calls, err := process.filter(filterProgram(os.Getpid(), to, true, supervise), flags)
+	if err != nil {
+		return err
+	}
+	err = process.release()
+	if err == nil {
+		err = unix.PtraceDetach(pid)
+	}
+	switch {
+	case calls != nil && err != nil:
+		calls.Close()
+	case calls != nil:
+		s.Supervise(calls)
+	}
+	return err
 }
 
 // restrict confines the calling thread, which cannot be undone, by all but

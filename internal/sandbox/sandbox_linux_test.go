@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -38,12 +39,13 @@ type place struct {
 	Self        string // the program of the test
 	Server, TID int    // our process and the thread that started the child
 	Group       int    // our process group
+	User, Users int    // who we are
 }
 
 // attempts are what the child tries. Each gives an error if it did not work.
 var attempts = []struct {
 	name string
-	may  string // "yes", "no" or "network": when it is to work
+	may  string // "yes", "no", "network" or "loopback": when it is to work
 	try  func(p place) error
 }{
 	{"write in the folder", "yes", func(p place) error { return os.WriteFile(p.Dir+"/a", []byte("a"), 0o600) }},
@@ -182,16 +184,51 @@ var attempts = []struct {
 		}
 		return err
 	}},
-	{"listen", "network", func(p place) error {
+	{"listen", "loopback", func(p place) error {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {
 			l.Close()
 		}
 		return err
 	}},
-	{"make a UDP socket", "network", func(p place) error { return socket(unix.AF_INET, unix.SOCK_DGRAM) }},
-	{"make an IPv6 socket", "network", func(p place) error { return socket(unix.AF_INET6, unix.SOCK_STREAM) }},
+	{"make a UDP socket", "loopback", func(p place) error { return socket(unix.AF_INET, unix.SOCK_DGRAM) }},
+	{"make an IPv6 socket", "loopback", func(p place) error { return socket(unix.AF_INET6, unix.SOCK_STREAM) }},
 	{"make a Unix socket", "network", func(p place) error { return socket(unix.AF_UNIX, unix.SOCK_STREAM) }},
+	{"reach itself", "loopback", func(p place) error {
+		l, err := net.Listen("tcp", "[::]:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		for _, host := range []string{"127.0.0.1", "::1", "localhost"} {
+			c, err := net.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
+			if err != nil {
+				return err
+			}
+			c.Close()
+		}
+		return nil
+	}},
+	{"be the user that it was", "yes", func(p place) error {
+		if os.Geteuid() != p.User || os.Getegid() != p.Users {
+			return fmt.Errorf("it is %d:%d", os.Geteuid(), os.Getegid())
+		}
+		return nil
+	}},
+	{"make a raw socket", "no", func(p place) error { return socket(unix.AF_INET, unix.SOCK_RAW) }},
+	{"make a packet socket", "no", func(p place) error { return socket(unix.AF_PACKET, unix.SOCK_DGRAM) }},
+	{"make a netlink socket", "network", func(p place) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW) }},
+	{"take the loopback down", "no", func(p place) error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		var request [40]byte
+		copy(request[:], "lo")
+		return ioctl(uintptr(fd), unix.SIOCSIFFLAGS, unsafe.Pointer(&request[0]))
+	}},
+	{"join a namespace", "no", func(p place) error { return unix.Setns(0, 0) }},
 }
 
 func number(nr, a, b uintptr) error {
@@ -290,8 +327,12 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, network := range []bool{false, true} {
-		p := place{Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(),
+	for _, to := range []reach{nowhere, itself, anywhere} {
+		if to == itself && OwnNetwork() != nil {
+			t.Logf("no network of its own: %v", OwnNetwork())
+			continue
+		}
+		p := place{User: os.Geteuid(), Users: os.Getegid(), Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(),
 			Self: self, Server: os.Getpid(), Group: unix.Getpgrp()}
 		if err := os.WriteFile(p.Secret, []byte("secret"), 0o600); err != nil {
 			t.Fatal(err)
@@ -299,7 +340,7 @@ func TestStart(t *testing.T) {
 		var out bytes.Buffer
 		cmd := exec.Command(self)
 		cmd.Stdout, cmd.Stderr = &out, os.Stderr
-		start(t, Spec{Execute: []string{self}, Write: []string{p.Dir}, Network: network}, cmd, func() {
+		start(t, Spec{Execute: []string{self}, Write: []string{p.Dir}, Network: to == anywhere, Loopback: to == itself}, cmd, func() {
 			p.TID = unix.Gettid()
 			given, err := json.Marshal(p)
 			if err != nil {
@@ -315,9 +356,9 @@ func TestStart(t *testing.T) {
 			t.Fatalf("the child said %q: %v", out.Bytes(), err)
 		}
 		for _, a := range attempts {
-			want := a.may == "yes" || a.may == "network" && network
+			want := a.may == "yes" || a.may == "network" && to == anywhere || a.may == "loopback" && to != nowhere
 			if got := answers[a.name]; (got == "worked") != want {
-				t.Errorf("network %v: %s: %s, want it to work: %v", network, a.name, got, want)
+				t.Errorf("network %v: %s: %s, want it to work: %v", to, a.name, got, want)
 			}
 		}
 		if b, err := os.ReadFile(p.Secret); err != nil || string(b) != "secret" {
@@ -362,7 +403,10 @@ func TestSealFails(t *testing.T) {
 			result <- err
 			return
 		}
-		_, err = inject(pid, program{{Code: 0xffff}}, 0)
+		var stopped *stopped
+		if stopped, err = hold(pid); err == nil {
+			_, err = stopped.filter(program{{Code: 0xffff}}, 0)
+		}
 		_ = unix.Kill(pid, unix.SIGKILL)
 		status := unix.WaitStatus(0x7f) // stopped
 		for status.Stopped() {
@@ -438,8 +482,9 @@ func TestInterpreter(t *testing.T) {
 // The filter must be one that the kernel takes, on both processors' tables:
 // jumps inside it, and an answer at the end of every way.
 func TestFilterProgram(t *testing.T) {
-	for _, network := range []bool{false, true} {
-		p := filterProgram(4711, network, network, network)
+	for _, to := range []reach{nowhere, itself, anywhere} {
+		network := to == anywhere
+		p := filterProgram(4711, to, network, network)
 		for i, in := range p {
 			if in.Code&7 == unix.BPF_JMP && (i+1+int(in.Jt) >= len(p) || i+1+int(in.Jf) >= len(p)) {
 				t.Errorf("instruction %d jumps out", i)
@@ -450,6 +495,16 @@ func TestFilterProgram(t *testing.T) {
 				return with
 			}
 			return without
+		}
+		own := func(with, without uint32) uint32 {
+			if to == nowhere {
+				return without
+			}
+			return with
+		}
+		strange := uint32(unix.SECCOMP_RET_ALLOW) // an option of a socket
+		if to == itself {
+			strange = errnoAnswer(unix.ENOPROTOOPT)
 		}
 		for _, c := range []struct {
 			nr   uint32
@@ -473,21 +528,27 @@ func TestFilterProgram(t *testing.T) {
 			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_PRIVATE | unix.MAP_ANON}, unix.SECCOMP_RET_ALLOW},
 			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_SHARED}, unix.SECCOMP_RET_ALLOW},
 			{unix.SYS_MMAP, [6]uint64{0, 0, 0, unix.MAP_SHARED | unix.MAP_ANON | unix.MAP_NORESERVE}, map[bool]uint32{false: unix.SECCOMP_RET_ALLOW, true: errnoAnswer(unix.ENOMEM)}[network]},
-			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
-			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDP}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_STREAM | unix.SOCK_CLOEXEC}, own(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDP}, own(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
 			{unix.SYS_SOCKET, [6]uint64{unix.AF_UNIX, unix.SOCK_STREAM}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
 			{unix.SYS_SOCKET, [6]uint64{unix.AF_NETLINK, unix.SOCK_RAW}, either(unix.SECCOMP_RET_ALLOW, errnoAnswer(unix.EACCES))},
 			{unix.SYS_SOCKET, [6]uint64{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT}, either(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
-			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP}, either(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
-			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_SEQPACKET}, either(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_SCTP}, own(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_SEQPACKET}, own(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
 			{unix.SYS_SOCKET, [6]uint64{unix.AF_VSOCK, unix.SOCK_STREAM}, either(errnoAnswer(unix.EAFNOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SOCKET, [6]uint64{unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_TCP}, own(errnoAnswer(unix.EPROTONOSUPPORT), errnoAnswer(unix.EACCES))},
+			{unix.SYS_SETSOCKOPT, [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_NODELAY}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_SETSOCKOPT, [6]uint64{3, unix.IPPROTO_TCP, unix.TCP_ULP}, strange},
+			{unix.SYS_SETSOCKOPT, [6]uint64{3, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY}, unix.SECCOMP_RET_ALLOW},
+			{unix.SYS_SETSOCKOPT, [6]uint64{3, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER}, strange},
+			{unix.SYS_SETSOCKOPT, [6]uint64{3, unix.SOL_UDP, 1}, strange},
 			{unix.SYS_CONNECT, [6]uint64{}, either(unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW)},
 			{unix.SYS_SENDTO, [6]uint64{}, unix.SECCOMP_RET_ALLOW},
 			{unix.SYS_SENDTO, [6]uint64{3, 0, 0, 0, 1 << 32}, either(unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW)},
 			{unix.SYS_SENDTO, [6]uint64{3, 0, 0, 0, 1}, either(unix.SECCOMP_RET_USER_NOTIF, unix.SECCOMP_RET_ALLOW)},
 		} {
 			if got := run(t, p, auditArch, c.nr, c.args); got != c.want {
-				t.Errorf("network %v: call %d%v: %#x, want %#x", network, c.nr, c.args, got, c.want)
+				t.Errorf("network %v: call %d%v: %#x, want %#x", to, c.nr, c.args, got, c.want)
 			}
 		}
 		if got := run(t, p, auditArch+1, unix.SYS_READ, [6]uint64{}); got != unix.SECCOMP_RET_KILL_PROCESS {
@@ -572,26 +633,29 @@ func BenchmarkStart(b *testing.B) {
 		b.Skip(err)
 	}
 	dir := b.TempDir()
-	b.Run("confined", func(b *testing.B) {
-		for b.Loop() {
-			cmd := exec.Command(program)
-			end := make(chan struct{})
-			err := Start(Spec{Execute: []string{program}, Read: []string{dir}, Write: []string{dir}}, end, func(trace bool) (int, error) {
-				cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace}
-				if err := cmd.Start(); err != nil {
-					return 0, err
+	for name, loopback := range map[string]bool{"confined": false, "alone": true} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				cmd := exec.Command(program)
+				end := make(chan struct{})
+				s := Spec{Execute: []string{program}, Read: []string{dir}, Write: []string{dir}, Loopback: loopback}
+				err := Start(s, end, func(trace bool) (int, error) {
+					cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace}
+					if err := cmd.Start(); err != nil {
+						return 0, err
+					}
+					return cmd.Process.Pid, nil
+				})
+				if err == nil {
+					err = cmd.Wait()
 				}
-				return cmd.Process.Pid, nil
-			})
-			if err == nil {
-				err = cmd.Wait()
+				close(end)
+				if err != nil {
+					b.Fatal(err)
+				}
 			}
-			close(end)
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+		})
+	}
 	b.Run("plain", func(b *testing.B) {
 		for b.Loop() {
 			if err := exec.Command(program).Run(); err != nil {

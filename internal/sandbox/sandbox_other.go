@@ -46,3 +46,6 @@ type Calls struct{}
 
 // Supervised returns why Spec.Supervise is not called.
 func Supervised() error { return errors.New("this system has no supervision of system calls") }
+
+// OwnNetwork returns why Spec.Loopback has no effect.
+func OwnNetwork() error { return errors.New("this system has no network namespaces") }

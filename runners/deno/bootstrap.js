@@ -83,6 +83,7 @@ defineDisplay();
 const here = machine(place);
 let told = {}; // what is done once in a session
 answerDialogs();
+if (place.alone) endServers();
 readOrders = () => orders = readFrame(stdin);
 if (place.session) await startSession();
 Deno.stdout.writeSync(new Uint8Array([6]));

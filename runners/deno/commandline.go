@@ -26,6 +26,9 @@ func (in *instance) commandLine() []string {
 		read = append(read, f.orders(), in.compiled())
 		policy = withInspector(policy)
 	}
+	if in.ownNetwork() {
+		policy.Net.List = itself
+	}
 	var imports []string
 	if v.ready.config {
 		args = append(args, "--config="+filepath.Join(f.path, configName))

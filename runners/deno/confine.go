@@ -60,7 +60,7 @@ func (in *instance) confinement() *sandbox.Spec {
 		Execute: []string{v.binary},
 		Read:    []string{in.ownDir, in.runDirs.bootstrap()},
 		Write:   []string{in.dir.path},
-		Network: p.Net.Any() && !p.DenyNet.All,
+		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(),
 	}
 	if v.ready.dir != "" {
 		s.Read = slices.Concat(s.Read, []string{v.ready.dir}, v.ready.dirs, v.ready.copies)
@@ -80,6 +80,21 @@ func (in *instance) confinement() *sandbox.Spec {
 	s.Read = append(s.Read, granted(p.Read, p.DenyRead)...)
 	s.Write = append(s.Write, granted(p.Write, p.DenyWrite)...)
 	return s
+}
+
+// itself are the hosts by which a program reaches its own servers.
+var itself = []string{"localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]"}
+
+// ownNetwork reports whether a program has a network of its own, where there is nothing
+// but itself. With --allow-net it has that of the system, and --deny-net takes both.
+func ownNetwork(p runners.Policy) bool {
+	return !p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.OwnNetwork() == nil
+}
+
+// ownNetwork reports whether the process has a network of its own. To load a program it
+// needs none.
+func (in *instance) ownNetwork() bool {
+	return !in.variant.making && !in.variant.narrow && ownNetwork(in.policy())
 }
 
 // supervised reports whether our dialer makes the connections of programs.

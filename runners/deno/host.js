@@ -231,10 +231,34 @@ function explained(error, host = error?.hostname) {
   return error;
 }
 
+// endServers has servers keep the program no longer than something else does, where only
+// the program itself reaches them: nothing more happens then. explainNet does so for
+// those of node:net.
+function endServers() {
+  for (const name of ["listen", "listenTls", "serve"]) {
+    const native = Deno[name];
+    here.answer(Deno, name, defineProperties((...args) => {
+      const server = native(...args);
+      server.unref();
+      return server;
+    }, getOwnPropertyDescriptors(native)));
+  }
+}
+
 // explainNet has errors of node:net, and what is made of it, of node:dns and of
 // Deno.resolveDns say what was refused.
 async function explainNet() {
-  const { Socket: { prototype } } = await import("node:net");
+  const { Socket: { prototype }, Server } = await import("node:net");
+  if (place.alone) {
+    const { listen } = Server.prototype;
+    here.answer(Server.prototype, "listen", function (...args) {
+      this.on("listening", this.unref);
+      if (this.closeIdleConnections) { // of HTTP, kept for a next request
+        for (const name of ["connection", "secureConnection"]) this.on(name, (socket) => socket.unref());
+      }
+      return listen.apply(this, args);
+    });
+  }
   const { _destroy } = prototype;
   here.answer(prototype, "_destroy", function (error, done) {
     return _destroy.call(this, error && explained(error), done);

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -83,6 +84,12 @@ func TestConfined(t *testing.T) {
 		}
 	}
 	t.Setenv("CODE_RUNNER_TEST_SECRET", "s3cr3t")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	for name, code := range map[string]string{
 		"text":           `import x from "SECRET.txt" with { type: "text" }; console.log(x)`,
 		"text by URL":    `import x from "file://SECRET.txt" with { type: "text" }; console.log(x)`,
@@ -110,7 +117,8 @@ func TestConfined(t *testing.T) {
 		"parent's fd":    `Deno.writeTextFileSync("/proc/" + Deno.ppid + "/fd/1", "s3cr3t")`,
 		"run":            `console.log(new TextDecoder().decode(new Deno.Command("cat", { args: ["SECRET.txt"] }).outputSync().stdout))`,
 		"net":            `await fetch("http://127.0.0.1:1/"); console.log("s3cr3t")`,
-		"listen":         `Deno.listen({ port: 0 }); console.log("s3cr3t")`,
+		"host":           `await Deno.connect({ port: PORT }); console.log("s3cr3t")`,
+		"listen outside": `Deno.listen({ hostname: "192.0.2.1", port: 0 }); console.log("s3cr3t")`,
 		"write":          `Deno.writeTextFileSync("SECRET.new", ""); console.log("s3cr3t")`,
 		"report":         `import p from "node:path"; Deno.writeTextFileSync(p.join(Deno.cwd(), "../report"), ""); console.log("s3cr3t")`,
 		"bootstrap":      `import p from "node:path"; console.log(Deno.readTextFileSync(p.join(Deno.cwd(), "../../bootstrap.js")), "s3cr3t")`,
@@ -121,7 +129,8 @@ func TestConfined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.ToSlash(secret)
 			lib := runners.File{Path: "lib.ts", Data: []byte(strings.ReplaceAll(`import x from "SECRET.txt" with { type: "text" }; console.log(x)`, "SECRET", path))}
-			o := run(t, r, runners.Request{Code: strings.ReplaceAll(code, "SECRET", path), Files: []runners.File{lib}})
+			code := strings.NewReplacer("SECRET", path, "PORT", port).Replace(code)
+			o := run(t, r, runners.Request{Code: code, Files: []runners.File{lib}})
 			all := fmt.Sprintf("%+v %+v", *o, o.Error)
 			if strings.Contains(strings.ReplaceAll(all, "CODE_RUNNER_TEST_SECRET", ""), "s3cr3t") {
 				t.Errorf("it got through: %s", deps.Shorten(all, 1000))

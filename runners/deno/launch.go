@@ -75,6 +75,7 @@ type place struct {
 	Home   string   `json:"home"`
 	Memory int64    `json:"memory"` // the limit, in bytes
 	Run    bool     `json:"run"`    // it may start programs
+	Alone  bool     `json:"alone"`  // it has a network of its own
 	Real   []string `json:"real"`   // what it may ask of the machine
 
 	Session *sessionPlace `json:"session,omitempty"`
@@ -172,7 +173,7 @@ func (in *instance) configure() error {
 	// Revoking also revokes grants of all parent directories, which the program
 	// keeps where the policy has them.
 	revoke := !in.policy().CanWrite(report)
-	to := place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any(), Real: sysKinds(in.policy())}
+	to := place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any(), Alone: in.ownNetwork(), Real: sysKinds(in.policy())}
 	if in.variant.kept {
 		to.Session = &sessionPlace{Orders: in.dir.orders(), Base: fileURL(in.dir.work()), Gen: in.compiled(), Revoke: !hasSys(in.policy(), inspector)}
 	}

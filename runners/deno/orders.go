@@ -79,7 +79,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Fetch: !in.policy().Net.All && j.mentions("fetch("),
 		Mocks: j.mentions("node:test") && j.mentions("mock"),
 		Lines: j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),
-		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
+		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Tell:  tell, Load: load,
 	}
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {

@@ -11,6 +11,7 @@ import (
 
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
@@ -307,6 +308,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		out.Message += "; " + noMock
 	}
 	if listens.MatchString(t.message) {
+		if err := sandbox.OwnNetwork(); err != nil {
+			out.Message += fmt.Sprintf("; this system does not let a program have a network of its own (%v)", err)
+		}
 		out.Message += "; " + handler
 	}
 	if strings.Contains(out.Message, "(--allow-ffi)") {

@@ -49,7 +49,6 @@ func TestWays(t *testing.T) {
 		`const e = require("child_process").spawnSync("ls").error; console.log(e.code, e.message); throw e`:  "spawnSync ls EACCES; " + notRun,
 		`import { exec } from "node:child_process"; exec("ls", (e) => { throw Error(e.code) })`:              "EACCES",
 		`await fetch("http://host.invalid").catch((e) => { throw Error("so: " + e.message) })`:               "(--allow-net=host.invalid:80)",
-		`Deno.serve(() => new Response("x"))`:                                                                handler,
 		`require("fs").symlinkSync("a", "b")`:                                                                "permissions; fs.linkSync",
 		`prompt("a").trim()`:                                                                                 "the argument stdin",
 		`require("through2@5")()`:                                                                            `write require("through2@5").default`,

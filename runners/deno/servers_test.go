@@ -1,0 +1,84 @@
+package deno
+
+import (
+	"strings"
+	"testing"
+
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+)
+
+// TestServers has programs with a server and its client, in a network of their own.
+func TestServers(t *testing.T) {
+	if err := sandbox.OwnNetwork(); err != nil {
+		t.Skip(err)
+	}
+	r := open(t, "", nil)
+	for name, c := range map[string]struct{ code, want string }{
+		"node:http": {`
+			const http = require("http");
+			const server = http.createServer((req, res) => res.end("hello " + req.url)).listen(0, () => {
+				http.get("http://localhost:" + server.address().port + "/x", (res) => {
+					res.on("data", (d) => console.log(res.statusCode, String(d))).on("end", () => server.close());
+				});
+			});`, "200 hello /x\n"},
+		"Deno.serve": {`
+			const server = Deno.serve({ port: 8000, onListen() {} }, (r) => new Response("hi " + new URL(r.url).pathname));
+			for (const host of ["localhost", "127.0.0.1", "[::1]"]) {
+				try { console.log(await (await fetch("http://" + host + ":8000/a")).text()) } catch (e) { console.log(e.name) }
+			}
+			await server.shutdown();`, "hi /a\nhi /a\nTypeError\n"},
+		"left open": {`
+			const server = require("http").createServer((req, res) => setTimeout(() => res.end("slow"), 20));
+			process.on("exit", (code) => console.log("exit", code));
+			server.listen(3000, async () => console.log(await (await fetch("http://localhost:3000/")).text()));`, "slow\nexit 0\n"},
+		"left open by Deno": {`
+			Deno.serve({ port: 3000, onListen: () => console.log("listening") }, () => new Response("x"));
+			Deno.listen({ port: 3001 }).accept();
+			undefined`, "listening\n"},
+		"in use": {`
+			const net = require("net"), first = net.createServer().listen(4000, () => {
+				net.createServer().on("error", (e) => { console.log(e.code); first.close(); }).listen(4000);
+			});
+			try { Deno.listen({ port: 4000 }) } catch (e) { console.log(e.name) }`, "AddrInUse\nEADDRINUSE\n"},
+		"sent and gone": {`
+			const net = require("net");
+			net.createServer((c) => c.on("data", (d) => console.log(String(d)))).listen(4000, () => {
+				const c = net.connect(4000, "localhost", () => { c.end("last words"); c.destroySoon(); });
+			});`, "last words\n"},
+		"UDP": {`
+			const udp = require("dgram"), s = udp.createSocket("udp4", (m, from) => { console.log(String(m), from.address); s.close(); });
+			s.bind(0, () => { const c = udp.createSocket("udp4"); c.send("ping", s.address().port, "localhost", () => c.close()); });`, "ping 127.0.0.1\n"},
+		"WebSocket": {`
+			Deno.serve({ port: 8080, onListen() {} }, (req) => {
+				const { socket, response } = Deno.upgradeWebSocket(req);
+				socket.onmessage = (e) => socket.send("echo " + e.data);
+				return response;
+			});
+			const ws = new WebSocket("ws://localhost:8080");
+			ws.onopen = () => ws.send("x");
+			ws.onmessage = (e) => { console.log(e.data); ws.close(); };
+			undefined`, "echo x\n"},
+		"a Worker's": {`
+			const w = new Worker(URL.createObjectURL(new Blob(["const s = Deno.serve({port: 0, onListen: (a) => postMessage(a.port)}, () => new Response('worked'))"])));
+			w.onmessage = async (e) => { console.log(await (await fetch("http://127.0.0.1:" + e.data)).text()); w.terminate(); };
+			undefined`, "worked\n"},
+		"nobody else": {`
+			for (const to of [{ hostname: "192.0.2.1", port: 80 }, { hostname: "host.invalid", port: 80 }, { port: 22 }]) {
+				await Deno.connect(to).catch((e) => console.log(e.name, /Requires net access to "[^"]+"/.exec(e.message)?.[0]));
+			}`, "NotCapable Requires net access to \"192.0.2.1:80\"\nNotCapable Requires net access to \"host.invalid:80\"\nConnectionRefused undefined\n"},
+	} {
+		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: c.code}); o.Status != runners.Succeeded || o.Stdout != c.want || o.Result != nil {
+			t.Errorf("%s: %s %+v, stdout %q, result %v, stderr %q, want %q", name, o.Status, o.Error, o.Stdout, o.Result, o.Stderr, c.want)
+		}
+	}
+}
+
+// TestNoServers has a server that the policy refuses, since its network is that of the system.
+func TestNoServers(t *testing.T) {
+	r := open(t, "--allow-net=192.0.2.1", nil)
+	o := run(t, r, runners.Request{Code: `Deno.serve(() => new Response("x"))`})
+	if o.Error == nil || !strings.HasSuffix(o.Error.Message, "(--allow-net); "+handler) {
+		t.Errorf("a server: %s %+v", o.Status, o.Error)
+	}
+}
