@@ -10,6 +10,7 @@ import functools
 import os
 import re
 import sys
+import warnings
 from binascii import b2a_base64
 
 from _coderunner_adapt import _CHANGES, hide
@@ -246,8 +247,11 @@ def finish():
     """Shows the figures that are open at the end and were not shown or saved, and
     tells how much was not shown."""
     helpers = sys.modules.get("matplotlib._pylab_helpers")
-    for manager in helpers.Gcf.get_all_fig_managers() if helpers else ():
-        _show_figure(manager.canvas.figure)
+    if helpers and helpers.Gcf.figs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # no line of the program draws
+            for manager in helpers.Gcf.get_all_fig_managers():
+                _show_figure(manager.canvas.figure)
     screen = sys.modules["basthon.turtle"].Screen() if "basthon.turtle" in sys.modules else None
     if screen and screen.turtles():
         screen.show_scene()
@@ -267,6 +271,12 @@ def _turtle(module):
 hide(finish, _show_figure, _png)  # at the end, when no line of the program runs
 
 
+def _belong(module, *functions):
+    """Makes functions the module's for warnings, which name the line that called it."""
+    for function in functions:
+        function.__code__ = function.__code__.replace(co_filename=module.__file__)
+
+
 def _backend_bases(module):
     canvas, print_figure = module.FigureCanvasBase, module.FigureCanvasBase.print_figure
 
@@ -284,11 +294,15 @@ def _backend_bases(module):
             manager.show()
             Gcf.destroy(manager)
 
+    def show_manager(self):
+        _show_figure(self.canvas.figure)
+
     hide(print_and_note)
     print_and_note.__name__, print_and_note.__doc__ = "print_figure", print_figure.__doc__
     canvas.print_figure = print_and_note
-    module.FigureManagerBase.show = lambda self: _show_figure(self.canvas.figure)
+    module.FigureManagerBase.show = show_manager
     module._Backend.show = classmethod(show)
+    _belong(module, print_and_note, show_manager, show, _show_figure, _png)
 
 
 _last = []  # the manager of the figure that show() closed last
@@ -306,6 +320,7 @@ def _pyplot(module):
                 Gcf.figs[_last[0].num] = _last[0]
             return function(*args, **kwargs)
 
+        _belong(module, call)
         return call
 
     save = module.savefig
@@ -315,6 +330,7 @@ def _pyplot(module):
         with module.gcf().canvas._idle_draw_cntx():  # it draws for the window again
             return save(*args, **kwargs)
 
+    _belong(module, savefig)
     _headless(module, "switch_backend")
     module.gcf, module.gca, module.savefig = map(current, (module.gcf, module.gca, savefig))
 

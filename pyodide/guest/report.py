@@ -77,6 +77,7 @@ def explain(e, p, report):
             sys.excepthook(type(e), e, e.__traceback__)
         te = traceback.TracebackException.from_exception(e, compact=True)
         _keep_user_frames(te, limit)
+        _drop_repeated(te)
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
         if tasks:  # the first is the one that the program waits for
             te.stack = traceback.StackSummary.from_list(te.stack + tasks.pop(0)[1])
@@ -112,6 +113,17 @@ def _keep_user_frames(te, limit):
             te = te.__cause__
         else:
             te = te.__context__
+
+
+def _drop_repeated(te):
+    """Leaves out the causes that say nothing new: in no line of the program, and with
+    a message that the exception after them quotes, as clients of HTTP do."""
+    while te is not None:
+        inner = te.__cause__ or te.__context__
+        if inner is not None and not inner.stack and not inner.exceptions and inner._str and inner._str in str(te):
+            te.__cause__, te.__context__, te.__suppress_context__ = inner.__cause__, inner.__context__, inner.__suppress_context__
+        else:
+            te = inner
 
 
 def waiting_tasks():

@@ -39,6 +39,7 @@ var otherWords = map[string]map[string]string{
 	"pandas":   {"hist": "plot", "boxplot": "plot", "style": "output-formatting", "markdown": "output-formatting"},
 	"networkx": {"pagerank": "default"}, // scipy
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
+	"qrcode":   {"make": "pil", "make_image": "pil"},
 }
 
 // usedBy are projects that functions of a submodule import, though no extra that a

@@ -16,7 +16,7 @@ class Gcf:
     destroy = classmethod(lambda cls, m: cls.figs.pop(m.num))
 `,
 	"matplotlib/backend_bases.py": `
-import contextlib
+import contextlib, os, warnings
 class FigureCanvasBase:
     idle = True
     @contextlib.contextmanager
@@ -28,6 +28,7 @@ class FigureCanvasBase:
         self.figure.drawn += self.idle
     def print_figure(self, out, **options):
         self.figure.drawn += 1
+        if 99 in self.figure.lines: warnings.warn("odd", skip_file_prefixes=(os.path.dirname(__file__),))
         with open(out, "w") if isinstance(out, str) else contextlib.nullcontext(out) as f:
             f.write(str(self.figure.lines) if isinstance(out, str) else b"\x89PNG\r\n\x1a\n" + str(self.figure.lines).encode())
 class FigureManagerBase: pass
@@ -70,6 +71,7 @@ func TestFigures(t *testing.T) {
 		{"plt.plot(1); plt.savefig('a'); plt.plot(2)", "", "1,2"},
 		{"plt.plot(1); plt.savefig('/tmp/a')", "", "1"},
 		{"plt.gcf()\nplt.show()", "", ""},
+		{"import warnings\nwith warnings.catch_warnings(record=True) as w:\n  plt.plot(99); plt.savefig('a'); plt.plot(1); plt.show()\nprint(len(w), *{x.filename == show.__code__.co_filename for x in w for show in [lambda: 0]})", "1 True\n", "99,1"},
 		{"import matplotlib\nfor name in 'TkAgg', 'svg', 'qt5agg':\n  matplotlib.use(name); print(matplotlib.rcParams['backend'])", "agg\nsvg\nagg\n", ""},
 		{"plt.switch_backend('MacOSX'); print(plt.matplotlib.rcParams['backend'])", "agg\n", ""},
 	} {

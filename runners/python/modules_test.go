@@ -143,6 +143,16 @@ func TestHints(t *testing.T) {
 			t.Errorf("%s\nthe traceback does not end with %q:\n%s", test.code, o.Error.Message, o.Error.Traceback)
 		}
 	}
+	// A cause in no line of the program whose message is quoted is not shown again.
+	for code, causes := range map[string]int{
+		"import urllib.request as u\nu.urlopen('http://a.example')":                                 0,
+		"try:\n  {}['kk']\nexcept KeyError as e:\n  raise ValueError(f'no {e}') from e":             1,
+		"import urllib.request as u\ntry:\n  u.urlopen('http://a.example')\nexcept OSError:\n  1/0": 1,
+	} {
+		if o := run(t, r, code); strings.Count(o.Error.Traceback, "exception:\n")+strings.Count(o.Error.Traceback, "occurred:\n") != causes {
+			t.Errorf("%s\nwant %d causes:\n%s", code, causes, o.Error.Traceback)
+		}
+	}
 	// The list of what is not here is the runtime's.
 	missing := run(t, r, `import sys, importlib.util as u
 sorted(n for n in sys.stdlib_module_names if not n.startswith('_') and n not in {'pydoc_data'} and u.find_spec(n) is None)`)

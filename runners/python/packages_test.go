@@ -305,6 +305,11 @@ func TestExtras(t *testing.T) {
 		Files:    map[string]string{"networkx/__init__.py": "def pagerank():\n  import numpy, scipy\n  return scipy.version"},
 		Requires: []string{`numpy; extra == "default"`, `scipy; extra == "default"`},
 	})
+	x.add(wheeltest.Wheel{
+		Filename: "qrcode-8.0-py3-none-any.whl",
+		Files:    map[string]string{"qrcode/__init__.py": "def make(data):\n  import markup"},
+		Requires: []string{`markup; extra == "pil"`},
+	})
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ what, code, want, installed string }{
@@ -322,6 +327,7 @@ func TestExtras(t *testing.T) {
 		{"the driver of a URL", "import sqlalchemy\nu = f'db+sheet://{1}:x@y'\nu", "'db+sheet://1:x@y'", "sheet 1.0, sheet-core 1.0, sqlalchemy 2.1"},
 		{"an asynchronous engine", "from sqlalchemy import create_async_engine as c\n1", "1", "greenlet 1.0, sqlalchemy 2.1"},
 		{"a function that needs two", "import networkx\nnetworkx.pagerank()", "'1.0'", "networkx 3.0, numpy 1.0, scipy 1.0"},
+		{"a word of another extra", "import qrcode\nqrcode.make('x')", "", "markup 1.0, qrcode 8.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
 		x.asked()
