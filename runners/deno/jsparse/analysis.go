@@ -34,6 +34,7 @@ type statement struct {
 	first      token
 	second     token
 	call       string // the method of that name is called last
+	sets       bool   // it assigns to a member
 }
 
 // form adds an edit without which Deno cannot read the file.

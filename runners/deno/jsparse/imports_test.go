@@ -205,7 +205,7 @@ func TestAsWritten(t *testing.T) {
 		"async () => {}\n(a)":                                  value + "async () => {}\n(a)" + end,
 		"!function () {}()":                                    "export{};!function () {}()",
 		"for await (const a of b) { c }":                       "export{};for await (const a of b) { c }",
-		"it('a', () => expect(1)); module.exports = 1":         `const module={exports:{}},exports=module.exports;import{it,expect}from"@jest/globals";it('a', () => expect(1)); const __coderunner_result__=(0,module.exports = 1` + end,
+		"it('a', () => expect(1)); module.exports = 1":         `const module={exports:{}},exports=module.exports;import{it,expect}from"@jest/globals";it('a', () => expect(1)); const __coderunner_result__=((v)=>typeof v==="function"?void 0:v)(module.exports = 1` + end,
 		"describe(`a`, () => { it(b) }); before()":             value[:0] + `import{describe,it,before}from"coderunner:tests";describe(` + "`a`, () => { it(b) }); " + value + "before()" + end,
 		"describe(a); x.it('a'); function test() {} test('b')": "describe(a); x.it('a'); function test() {} " + value + "test('b')" + end,
 		"nextTick(a); // b":                                    value + "nextTick(a)" + end + turned + "; // b",

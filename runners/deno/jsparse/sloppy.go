@@ -8,6 +8,7 @@ import "strings"
 // which takes Deno 20 ms longer.
 type sloppy struct {
 	strict   bool                // it says "use strict"
+	this     bool                // it uses this outside of functions
 	shown    bool                // a word shows it
 	assigned map[string]struct{} // names that are assigned to
 	declared map[string]struct{} // names that are declared, and perhaps a few more
@@ -47,7 +48,7 @@ func (l *sloppy) take(a *analysis, t token) {
 	blocks := a.commonJS.blocks // around the token
 	switch {
 	case a.s.word(t) == "this" && !a.s.is(a.prev, '.') && (len(blocks) == 0 || blocks[len(blocks)-1].plain):
-		l.shown = true
+		l.this = true
 	case a.prev.kind == text && a.prev2.kind == none:
 		l.strict = l.strict || strings.Contains(a.s.src[a.prev.start:a.prev.end], "use strict")
 	case a.s.is(t, '!') && a.s.is(a.prev, '<') && strings.HasPrefix(a.s.src[t.end:], "--"): // begins a comment
@@ -131,8 +132,8 @@ func (l *sloppy) parameters(a *analysis) {
 
 // found reports whether the program is better run as it is in Node.
 func (l *sloppy) found() bool {
-	if l.strict || l.shown {
-		return !l.strict
+	if l.strict || l.shown || l.this {
+		return !l.strict || l.this
 	}
 	for name := range l.getters {
 		_, assigned := l.members[name]

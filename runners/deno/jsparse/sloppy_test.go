@@ -26,6 +26,7 @@ func TestSloppy(t *testing.T) {
 		"class A { get b() {} }; a.b = 1":                          true,
 		"class A { get b() {} set b(v) {} }; a.b = 1":              false,
 		"'use strict'; x = 1":                                      false,
+		"'use strict'; a(this)":                                    true,
 		"await 1; x = 1":                                           false,
 		"import a from 'a'; x = 1":                                 false,
 		"let a, b; b = 1":                                          false,
@@ -42,7 +43,11 @@ func TestSloppy(t *testing.T) {
 			t.Errorf("%q: %v, want %v", source, got, want)
 		}
 	}
-	p := Parse("const a = require('a'); b = 1; a.c", Options{Main: true, Sloppy: true})
+	p := Parse("'use strict'; require('a'); a(this)", Options{Main: true, Sloppy: true})
+	if got := p.Edited(); !strings.HasPrefix(got, "'use strict';((M,i)") {
+		t.Errorf("%q", got)
+	}
+	p = Parse("const a = require('a'); b = 1; a.c", Options{Main: true, Sloppy: true})
 	if got := p.Edited(); !strings.HasSuffix(got, `b = 1; module.exports[Symbol.for("coderunner:result")]=(0,a.c);`) || strings.Contains(got, "export{") {
 		t.Errorf("%q", got)
 	}

@@ -30,6 +30,8 @@ func (a *analysis) grow(t token) {
 	a.last.end = t.end
 	switch {
 	case t.depth > 0 || a.s.is(t, ')'):
+	case a.s.is(t, '=') && a.s.is(a.prev2, '.') && !strings.HasPrefix(a.s.src[t.end:], "="):
+		a.last.sets, a.last.call = true, ""
 	case a.s.is(t, '(') && a.s.is(a.prev2, '.'):
 		a.last.call = a.s.word(a.prev)
 	default:
@@ -91,7 +93,11 @@ func (a *analysis) declaration() bool {
 func (a *analysis) edit(o Options) {
 	returned := a.returnsLast()
 	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && a.sloppy.found() {
-		a.insert(a.p.begins, a.commonJS.hooks(a.p.Imports))
+		at, hooks := a.p.begins, a.commonJS.hooks(a.p.Imports)
+		if a.sloppy.strict && hooks != "" {
+			at, hooks = a.first.end, ";"+hooks // after "use strict"
+		}
+		a.insert(at, hooks)
 		if a.last.start >= 0 && a.isExpression(a.last) {
 			a.insert(a.last.start, resultProperty+"="+a.valueOf())
 			a.insert(a.last.end, ");")
@@ -139,6 +145,9 @@ func (a *analysis) turn() {
 func (a *analysis) valueOf() string {
 	if a.written() {
 		return `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
+	}
+	if a.last.sets {
+		return `((v)=>typeof v==="function"?void 0:v)(` // a handler or a method
 	}
 	return "(0," // which keeps a function from being named after the variable
 }
