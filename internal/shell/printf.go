@@ -209,8 +209,7 @@ func (f *formatter) integer() int64 {
 	if !ok || s == "" {
 		return 0
 	}
-	if s[0] == '\'' || s[0] == '"' {
-		r, _ := glob.DecodeRune(s[1:] + "\x00")
+	if r, ok := quotedCharacter(s); ok {
 		return int64(r)
 	}
 	t := strings.TrimLeft(s, " \t")
@@ -235,13 +234,21 @@ func (f *formatter) integer() int64 {
 	return n
 }
 
+// quotedCharacter returns the character of 'c and "c.
+func quotedCharacter(s string) (rune, bool) {
+	if s[0] != '\'' && s[0] != '"' {
+		return 0, false
+	}
+	r, _ := glob.DecodeRune(s[1:] + "\x00")
+	return r, true
+}
+
 func (f *formatter) float() float64 {
 	s, ok := f.next()
 	if !ok || s == "" {
 		return 0
 	}
-	if s[0] == '\'' || s[0] == '"' {
-		r, _ := glob.DecodeRune(s[1:] + "\x00")
+	if r, ok := quotedCharacter(s); ok {
 		return float64(r)
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)

@@ -4,7 +4,6 @@ package bash_test
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -76,24 +75,14 @@ func TestLimits(t *testing.T) {
 			if c.want != runners.TimedOut && c.want != "" {
 				limits.Timeout = time.Minute // another limit ends it, or nothing does
 			}
-			start := processorTime(t)
+			start := runnertest.ProcessorTime(t)
 			o := run(t, runners.Request{Code: c.code, Limits: limits})
 			if o.Status != c.want && (c.want != "" || o.Status == runners.Succeeded) {
 				t.Errorf("%s %d %+v; stdout %.200q, stderr %.300q; want %s", o.Status, o.ExitCode, o.Error, o.Stdout, o.Stderr, c.want)
 			}
-			if took := processorTime(t) - start; took > 6*time.Second {
+			if took := runnertest.ProcessorTime(t) - start; took > 6*time.Second {
 				t.Errorf("it took %v of processor time", took)
 			}
 		})
 	}
-}
-
-// processorTime returns what this process has used.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/runnertest"
 )
 
 // forge is what a program needs to write records of the report itself.
@@ -118,9 +119,9 @@ func TestManyFrames(t *testing.T) {
 		"stderr":  `console.error("error: Uncaught Error: x\n" + ("    at f (" + import.meta.url + ":2:1)\n").repeat(5000)); Deno.exit(1)`,
 		"value":   `const e = new Error("x"); e.stack = ("    at f (" + import.meta.url + ":2:1)\n").repeat(3000); e`,
 	} {
-		begun := processorTime(t)
+		begun := runnertest.ProcessorTime(t)
 		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: large + code})
-		if took := processorTime(t) - begun; took > 2*time.Second {
+		if took := runnertest.ProcessorTime(t) - begun; took > 2*time.Second {
 			t.Errorf("%s: %v of our processor time", name, took)
 		}
 		if name != "value" && (o.Status != runners.Failed || o.Error == nil || len(o.Error.Traceback) > 2*maxTrace) {

@@ -34,16 +34,6 @@ func pid(t testing.TB, r *Runner, req runners.Request) int {
 	return n
 }
 
-// processorTime returns what this process has used.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // TestParkByUse follows one process from its start to its only use.
 func TestParkByUse(t *testing.T) {
 	r := openParked(t, 2)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/runnertest"
 
 	"golang.org/x/tools/txtar"
 )
@@ -172,12 +173,12 @@ func TestManyImports(t *testing.T) {
 	for i := range 60_000 {
 		b.WriteString("import('coderunner-p" + strings.Repeat("x", i%7) + string(rune('a'+i%26)) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26)) + string(rune('a'+i/17576)) + "');")
 	}
-	begun := processorTime(t)
+	begun := runnertest.ProcessorTime(t)
 	_, err := r.Run(t.Context(), runners.Request{Language: runners.TypeScript, Code: "1", Files: []runners.File{{Path: "a.ts", Data: []byte(b.String())}}})
 	if _, ok := err.(*runners.RequestError); !ok || !strings.Contains(err.Error(), "more than 500 packages") {
 		t.Errorf("60,000 imports: %v", err)
 	}
-	if took := processorTime(t) - begun; took > 2*time.Second {
+	if took := runnertest.ProcessorTime(t) - begun; took > 2*time.Second {
 		t.Errorf("it took %v of processor time", took)
 	}
 }

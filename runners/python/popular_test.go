@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
+	"coderunner/runners/runnertest"
 )
 
 // mostForCall is the processor time that a call of a package with a snapshot may
@@ -85,9 +85,9 @@ func popular(t *testing.T, r *Runner, logs *observer.ObservedLogs, name string) 
 	s.builder.Wait()
 	least := time.Hour
 	for range 5 {
-		begun := processTime(t)
+		begun := runnertest.ProcessorTime(t)
 		o = call(code)
-		least = min(least, processTime(t)-begun)
+		least = min(least, runnertest.ProcessorTime(t)-begun)
 	}
 	if o.Result == nil || o.Result.Text != "True" {
 		why := "unknown"
@@ -106,14 +106,4 @@ func popular(t *testing.T, r *Runner, logs *observer.ObservedLogs, name string) 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
 	return s
-}
-
-// processTime returns the processor time of this process.
-func processTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -3,6 +3,7 @@ package runnertest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func compare(path string, got, want any) []string {
 			return differs()
 		}
 		var all []string
-		for _, k := range sorted(want) {
+		for _, k := range slices.Sorted(maps.Keys(want)) {
 			all = append(all, compare(path+"."+k, obj[k], want[k])...)
 		}
 		return all
@@ -116,15 +117,6 @@ func texts(v any) []string {
 		return out
 	}
 	return nil
-}
-
-func sorted(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // show writes a value for a message, cut where it is long.

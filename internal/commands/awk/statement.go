@@ -91,11 +91,7 @@ func (r *run) loop(n *node) error {
 				return err
 			}
 		}
-		switch err := r.block(n.body); err {
-		case nil, errContinue:
-		case errBreak:
-			return nil
-		default:
+		if left, err := r.round(n.body); left || err != nil {
 			return err
 		}
 		if n.op == "for" && n.b != nil {
@@ -103,6 +99,18 @@ func (r *run) loop(n *node) error {
 				return err
 			}
 		}
+	}
+}
+
+// round runs a loop's body once, and reports whether it left the loop.
+func (r *run) round(body []*node) (left bool, err error) {
+	switch err := r.block(body); err {
+	case nil, errContinue:
+		return false, nil
+	case errBreak:
+		return true, nil
+	default:
+		return false, err
 	}
 }
 
@@ -120,11 +128,7 @@ func (r *run) forIn(n *node) error {
 		if err := r.assign(n.a, value{kind: input, s: k}); err != nil {
 			return err
 		}
-		switch err := r.block(n.body); err {
-		case nil, errContinue:
-		case errBreak:
-			return nil
-		default:
+		if left, err := r.round(n.body); left || err != nil {
 			return err
 		}
 	}
