@@ -139,6 +139,9 @@ func (c *commonJS) hooks(imports []Import) string {
 	return text
 }
 
+// importModule imports what makes require. To await it would end the program's first turn.
+const importModule = `import __coderunner_module__ from"node:module";`
+
 // prelude returns declarations, without a newline, of the names that a module uses
 // and does not declare.
 func (c *commonJS) prelude(imports []Import) string {
@@ -149,7 +152,7 @@ func (c *commonJS) prelude(imports []Import) string {
 		}
 	}
 	if c.uses("require") {
-		b.WriteString(`import __coderunner_module__ from"node:module";const require=` + resolver(imports) + "(__coderunner_module__,import.meta).createRequire(import.meta.url);")
+		b.WriteString(importModule + "const require=" + resolver(imports) + "(__coderunner_module__,import.meta).createRequire(import.meta.url);")
 	}
 	if c.exports || c.uses("module") || c.uses("exports") {
 		b.WriteString("const module={exports:{}},exports=module.exports;")

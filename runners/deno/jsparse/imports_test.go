@@ -222,7 +222,7 @@ func TestAsWritten(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	mixed := Parse("import fs from 'fs'; import x = require('x'); export const a = fs", Options{})
-	if got := mixed.Edited(); !strings.HasPrefix(got, `import __coderunner_module__ from"node:module";const require=`) || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {
+	if got := mixed.Edited(); !strings.HasPrefix(got, importModule+"const require=") || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {
 		t.Errorf("%q", got)
 	}
 }

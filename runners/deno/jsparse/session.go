@@ -185,13 +185,14 @@ func (s *session) bindings(a *analysis, t []token) (whole string) {
 // finish adds the edits before the first statement.
 func (s *session) finish(a *analysis, o Options) {
 	begin := ""
-	if sloppy := o.Sloppy && a.sloppy.found(); a.esm || !a.commonJS.marked() && !sloppy {
+	if sloppy := o.Sloppy && !a.sloppy.strict && a.sloppy.found(); a.esm || !a.commonJS.marked() && !sloppy {
 		begin = `"use strict";`
 	}
 	for _, name := range s.functions {
 		begin += "let " + name + "=" + SessionObject + ".named(" + name + "$fn," + `"` + name + `");`
 	}
-	prelude := strings.ReplaceAll(a.commonJS.prelude(a.p.Imports), "import.meta", SessionObject+".meta")
+	prelude := strings.Replace(a.commonJS.prelude(a.p.Imports), importModule, `const __coderunner_module__=(await import("node:module")).default;`, 1)
+	prelude = strings.ReplaceAll(prelude, "import.meta", SessionObject+".meta")
 	begin += strings.ReplaceAll(prelude, "const ", "let ")
 	for _, v := range s.lets {
 		if s.vars[v.name] <= 1 {
