@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import traceback
 
@@ -109,10 +110,20 @@ def _keep_user_frames(te, limit):
         te.stack = traceback.StackSummary.from_list([f for f in te.stack if _is_user_frame(f)])
         for inner in getattr(te, "exceptions", None) or ():
             _keep_user_frames(inner, limit)
-        if te.__cause__ is not None:
-            te = te.__cause__
-        else:
-            te = te.__context__
+        _skip_repeated(te)
+        te = te.__cause__ or te.__context__
+
+
+_NUMBER = re.compile(r"\[Errno \d+\] ")
+
+
+def _skip_repeated(te):
+    """Leaves out what led to an exception as far as its message says that, too, and
+    it was in no line of the program: libraries wrap exceptions again and again."""
+    while (inner := te.__cause__ or te.__context__) and inner._str and _NUMBER.sub("", str(inner._str)) in _NUMBER.sub("", str(te._str)):
+        if any(map(_is_user_frame, inner.stack)) or getattr(inner, "exceptions", None):
+            break
+        te.__cause__, te.__context__, te.__suppress_context__ = inner.__cause__, inner.__context__, inner.__suppress_context__
 
 
 def _drop_repeated(te):
