@@ -103,7 +103,7 @@ type Kernel struct {
 	last      int              // the newest pid
 	ended     bool             // no process may start
 	failure   error            // of Fail
-	cpu       time.Duration    // of processes that are gone
+	cpu, busy time.Duration    // of processes that are gone: reported, and with what is estimated
 	running   sync.WaitGroup   // the goroutines of processes
 }
 
@@ -144,7 +144,7 @@ func (k *Kernel) Main(e Exec) (*Process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	e.Session = true
-	k.cpu = 0
+	k.cpu, k.busy = 0, 0
 	return k.addLocked(nil, e)
 }
 

@@ -13,6 +13,9 @@ import (
 	"coderunner/pyodide/memfs"
 )
 
+// childCPU is the processor time that procKernel's child uses.
+const childCPU = 20 * time.Millisecond
+
 // TestProc reads /proc as programs do.
 func TestProc(t *testing.T) {
 	k, main, stop := procKernel(t)
@@ -21,7 +24,7 @@ func TestProc(t *testing.T) {
 	for path, want := range map[string]string{
 		"meminfo":         "MemTotal:          65536 kB\n",
 		"cpuinfo":         "processor\t: 0\n",
-		"stat":            "cpu  150 0 0 ",
+		"stat":            "cpu  1",
 		"loadavg":         "0.00 0.00 0.00 1/2 43\n",
 		"mounts":          "memory / tmpfs rw 0 0\n",
 		"self/comm":       "a-name-longer-t\n",
@@ -51,10 +54,17 @@ func TestProc(t *testing.T) {
 			t.Errorf("/proc/%s: %v, want none", path, e)
 		}
 	}
+	child := k.Processes()[1]
+	if used := child.Usage().CPU; used < childCPU || used != child.Usage().CPU || k.Busy() < 1500*time.Millisecond+used {
+		t.Errorf("a zombie's processor time is %v, and all processes' %v", used, k.Busy())
+	}
+	if w, _ := main.Wait(context.Background(), -1, 0); w.CPU < childCPU || k.Busy() < 1500*time.Millisecond+childCPU {
+		t.Errorf("waited for: %v, and all processes %v", w.CPU, k.Busy())
+	}
 	if err := k.fs.WriteFile("/proc/meminfo", nil, 0o644); err == nil {
 		t.Error("/proc/meminfo can be written")
 	}
-	if got, want := countFiles(t, k.fs, "/proc"), len(machineFiles)+2*2*len(processFiles); got != want {
+	if got, want := countFiles(t, k.fs, "/proc"), len(machineFiles)+2*len(processFiles); got != want {
 		t.Errorf("%d files, want %d", got, want)
 	}
 }
@@ -115,7 +125,11 @@ func procKernel(t *testing.T) (k *Kernel, main *Process, stop func()) {
 	go func() {
 		defer close(ended)
 		main.Run(context.Background(), func(context.Context, *Process) int {
-			c, err := main.Start(Exec{Path: "child", Args: []string{"child"}, Program: func(context.Context, *Process) int { return 3 }})
+			c, err := main.Start(Exec{Path: "child", Args: []string{"child"}, Program: func(context.Context, *Process) int {
+				for began := time.Now(); time.Since(began) < childCPU; {
+				}
+				return 3
+			}})
 			if err != nil {
 				t.Error(err)
 			} else {

@@ -59,6 +59,7 @@ type Process struct {
 	group, session int
 	own            bool // runs in a goroutine of the kernel
 	exited         bool
+	ended          time.Duration // uptime
 	status         Status
 	next           *Exec // what replaces the program
 	cpu, childCPU  time.Duration
@@ -174,8 +175,7 @@ func (p *Process) Run(ctx context.Context, program Program) (Status, error) {
 	p.run(p.begin(ctx))
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
-	delete(p.k.processes, p.pid)
-	p.k.cpu += p.cpu
+	p.k.removeLocked(p.pid, p)
 	return p.status, nil
 }
 
@@ -294,7 +294,7 @@ func (p *Process) exit(code int) {
 
 	k := p.k
 	k.mu.Lock()
-	p.exited = true
+	p.exited, p.ended = true, k.Uptime()
 	if p.status = Exited(code); killed != 0 {
 		p.status = Signalled(killed)
 	}
@@ -327,6 +327,7 @@ func (p *Process) exit(code int) {
 func (k *Kernel) removeLocked(pid int, p *Process) {
 	delete(k.processes, pid)
 	k.cpu += p.cpu
+	k.busy += p.cpuLocked()
 }
 
 func closeFiles(files map[int]*memfs.File) {

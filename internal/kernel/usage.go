@@ -25,19 +25,29 @@ func (p *Process) Measure(measure func() Usage) {
 // not known.
 func (p *Process) Usage() Usage {
 	p.k.mu.Lock()
-	u, measure := Usage{CPU: p.cpu}, p.measure
-	if !p.measured && !p.exited {
-		u.CPU = p.Age() - p.idle
-		if p.waiting > 0 {
-			u.CPU -= p.k.Uptime() - p.asleep
-		}
-	}
+	u, measure := Usage{CPU: p.cpuLocked()}, p.measure
 	p.k.mu.Unlock()
 	if measure != nil {
 		now := measure()
 		u = Usage{now.Memory, u.CPU + now.CPU}
 	}
 	return u
+}
+
+// cpuLocked returns the processor time without that of a program that runs and is
+// measured.
+func (p *Process) cpuLocked() time.Duration {
+	if p.measured {
+		return p.cpu
+	}
+	until := p.k.Uptime()
+	if p.exited {
+		until = p.ended
+	}
+	if p.waiting > 0 {
+		until = min(until, p.asleep)
+	}
+	return until - p.began - p.idle
 }
 
 // Idle notes that the process waits while wait runs.
@@ -87,7 +97,9 @@ func (p *Process) Age() time.Duration { return p.k.Uptime() - p.began }
 
 // Busy returns the processor time of all processes so far.
 func (k *Kernel) Busy() time.Duration {
-	total := k.CPU()
+	k.mu.Lock()
+	total := k.busy
+	k.mu.Unlock()
 	for _, p := range k.Processes() {
 		total += p.Usage().CPU
 	}

@@ -66,7 +66,7 @@ func (p *Process) reap(pid, options int) (w Waited, e abi.Errno, done bool) {
 	}
 	switch {
 	case found != nil:
-		w = Waited{found.pid, found.status, found.cpu + found.childCPU}
+		w = Waited{found.pid, found.status, found.cpuLocked() + found.childCPU}
 		if options&Keep == 0 {
 			k.removeLocked(found.pid, found)
 			p.childCPU += w.CPU
