@@ -40,6 +40,7 @@ var worksWithoutNatives = map[string]bool{
 	"tornado":        true,
 	"ujson":          true,
 	"watchdog":       true,
+	"wordcloud":      true,
 	"zope-interface": true,
 }
 
