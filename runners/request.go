@@ -25,6 +25,9 @@ type Request struct {
 	// caller ends it. What a JavaScript program does not read stays in a Peeker.
 	Stdin io.Reader
 
+	// Terminal reports whether Stdin is a terminal, where a script's prompts are shown.
+	Terminal bool
+
 	// Stdout and Stderr, if not nil, get the program's output as it comes. An
 	// error ends the program with the status OutputLimit, and is the only limit
 	// of such a stream. If they are the same writer, the order of all output is

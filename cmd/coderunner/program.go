@@ -68,6 +68,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 			req.Filename = filepath.Base(file)
 		}
 		req.Stdin = programStdin(os.Stdin, req.Language)
+		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))
 	}
 	return req, in, nil
 }

@@ -225,7 +225,8 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	stdin, give := p.in.during()
 	defer give()
 	if p.language != runners.TypeScript && p.language != runners.JavaScript || readsKeys.MatchString(code) {
-		req.Stdin = stdin
+		_, piped := p.in.(*pipedLines)
+		req.Stdin, req.Terminal = stdin, !piped
 	}
 	defer showProgress(&req)()
 	run, cancel := context.WithCancel(ctx)

@@ -70,6 +70,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(serve, newRun(&cfg), newRepl(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newSessions(&cfg), newConfig(), newVersion(&cfg), newCompile(),
 		newSettings(root.PersistentFlags()))
 	root.InitDefaultCompletionCmd("completion") // so that it is there to be changed
+	root.SetHelpCommand(newHelp())
 	for _, group := range append(root.Commands(), root) {
 		if group == root || group.HasSubCommands() {
 			group.Args, group.SuggestionsMinimumDistance = suggestCommand, 2
@@ -108,6 +109,31 @@ func suggestCommand(cmd *cobra.Command, args []string) error {
 		hint = "did you mean " + strings.Join(list, " or ") + "?"
 	}
 	return fmt.Errorf("unknown command %q; %s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], "coderunner "), hint)
+}
+
+// newHelp is cobra's, but for what is not a command.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Show the help of a command", Hidden: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // it has no settings
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
+			if at, _, err := cmd.Root().Find(args); err == nil {
+				for _, c := range at.Commands() {
+					if c.IsAvailableCommand() {
+						list = append(list, cobra.CompletionWithDesc(c.Name(), c.Short))
+					}
+				}
+			}
+			return list, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err != nil || at.HasSubCommands() && len(rest) > 0 {
+				return suggestCommand(at, rest)
+			}
+			return at.Help()
+		},
+	}
 }
 
 // newSettings is a page of the help.

@@ -108,6 +108,7 @@ func TestTerminalDialogue(t *testing.T) {
 			Deno.stdout.writeSync(new TextEncoder().encode("Name? "));
 			console.log("Hello, " + read());
 			console.log(read());`,
+		"ask.sh": "echo begin\n[ -t 0 ] && read -p 'Name? ' name && echo Hello, $name\nread more && echo $more",
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := onTerminal(t, name, code)

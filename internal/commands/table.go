@@ -17,6 +17,7 @@ import (
 var table = map[string]row{
 	"cat":       {"[OPTION]... [FILE]...", "Concatenate files to standard output.", text.Cat},
 	"tac":       {"[OPTION]... [FILE]...", "Write each file to standard output, last line first.", text.Tac},
+	"envsubst":  {"[OPTION] [SHELL-FORMAT]", "Copy standard input with the values of environment variables.", text.Envsubst},
 	"rev":       {"[FILE]...", "Reverse the characters of each line.", text.Rev},
 	"nl":        {"[OPTION]... [FILE]...", "Write each file with line numbers.", text.Nl},
 	"tee":       {"[OPTION]... [FILE]...", "Copy standard input to each file and to standard output.", text.Tee},

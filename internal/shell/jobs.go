@@ -18,6 +18,7 @@ type job struct {
 	hidden bool // a process substitution
 	done   bool
 	status int
+	waited bool // for it alone: jobs does not show it
 }
 
 // maxJobs bounds the ended jobs that are remembered.
@@ -170,6 +171,7 @@ func (sh *shell) wait(args []string) int {
 			continue
 		}
 		status = sh.collect(j)
+		j.waited = j.done
 	}
 	return status
 }
@@ -224,7 +226,7 @@ func (sh *shell) jobsBuiltin(args []string) int {
 		list = sh.parentJobs
 	}
 	for i, j := range list {
-		if j.hidden {
+		if j.hidden || j.waited {
 			continue
 		}
 		state, mark := "Running", " "

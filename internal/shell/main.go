@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"path"
 	"strings"
 
 	"coderunner/internal/kernel"
@@ -45,6 +46,8 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	}
 	if s != nil {
 		s.restore(sh)
+	} else if name := sh.get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
+		sh.source([]string{"source", name})
 	}
 	err := sh.runText(src, command)
 	if s != nil {

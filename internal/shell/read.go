@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
 )
 
 // readOptions are those of read.
@@ -18,6 +19,7 @@ type readOptions struct {
 	delim   byte
 	count   int // characters; -1: a line
 	exact   bool
+	prompt  string
 	timeout time.Duration
 	timed   bool
 	fd      int
@@ -32,6 +34,9 @@ func (sh *shell) read(args []string) int {
 	if sh.fds[o.fd] == nil {
 		sh.errorf("read: %d: invalid file descriptor: Bad file descriptor", o.fd)
 		return 1
+	}
+	if sh.isTerminal(o.fd) {
+		sh.write(2, o.prompt)
 	}
 	old := sh.ctx
 	if o.timed {
@@ -60,6 +65,15 @@ func (sh *shell) read(args []string) int {
 		return 1
 	}
 	return status
+}
+
+// isTerminal reports whether a descriptor is an input that somebody types.
+func (sh *shell) isTerminal(fd int) bool {
+	if sh.fds[fd] == nil {
+		return false
+	}
+	in, ok := sh.fds[fd].Stream().(*memfs.Input)
+	return ok && in.Terminal
 }
 
 func (sh *shell) readFlags(args []string, o *readOptions) (names []string, status int) {
@@ -117,6 +131,8 @@ func (sh *shell) readFlag(c byte, value string, o *readOptions) bool {
 			sh.errorf("read: %s: invalid timeout specification", value)
 			return false
 		}
+	case 'p':
+		o.prompt = value
 	case 'u':
 		o.fd, err = strconv.Atoi(value)
 	}

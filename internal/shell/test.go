@@ -206,7 +206,8 @@ func (sh *shell) unaryTest(op, s string) bool {
 		on := sh.opts.option(s)
 		return on != nil && *on
 	case "-t":
-		return false // there is no terminal
+		fd, err := strconv.Atoi(s)
+		return err == nil && sh.isTerminal(fd)
 	case "-h", "-L":
 		n, e := sh.node(s, false)
 		return e == abi.OK && n.Type() == abi.S_IFLNK

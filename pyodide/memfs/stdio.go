@@ -59,6 +59,8 @@ func (o *Output) Write(_ context.Context, b []byte, _ bool) (int, abi.Errno) {
 // in a goroutine of its own, one at a time, which outlives a wait that was
 // cancelled and keeps what it got for the next.
 type Input struct {
+	Terminal bool // r is a terminal
+
 	r      io.Reader
 	direct bool // r never blocks
 

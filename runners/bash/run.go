@@ -235,8 +235,10 @@ func (j *job) put(f runners.SessionFile) error {
 // run runs the script until it ends or ctx does, and then ends what it left behind.
 func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error) {
 	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.FS.NewFile(s, flags, abi.S_IFIFO|0o600) }
+	stdin := memfs.NewInput(j.req.Stdin)
+	stdin.Terminal = j.req.Terminal
 	files := map[int]*memfs.File{
-		0: file(memfs.NewInput(j.req.Stdin), abi.O_RDONLY),
+		0: file(stdin, abi.O_RDONLY),
 		1: file(memfs.NewOutput("stdout", j.stdout), abi.O_WRONLY),
 		2: file(memfs.NewOutput("stderr", j.stderr), abi.O_WRONLY),
 	}

@@ -18,7 +18,8 @@ import (
 
 // Main runs a filter over JSON, by the library gojq.
 func Main(c *command.Call) int {
-	args, named, positional := arguments(c)
+	order := newOrder()
+	args, named, positional := arguments(c, order)
 	c.Args = args
 	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered")
 	if o.On("stream") || o.On("seq") {
@@ -45,7 +46,7 @@ func Main(c *command.Call) int {
 	}
 	keys, values = append(keys, "$ARGS", "$__prog_args"), append(values, map[string]any{"named": named, "positional": positional}, nil)
 	env := func() []string { return c.Process.Env }
-	j := &run{c: c, o: o, indent: "  ", order: order{map[string][]string{}, map[string]int{}}}
+	j := &run{c: c, o: o, indent: "  ", order: order}
 	input := &input{j: j, names: names}
 	query, err := gojq.Parse(source)
 	if err != nil {
@@ -55,7 +56,7 @@ func Main(c *command.Call) int {
 	if err := j.order.rewrite(query); err != nil {
 		return c.Die(3, "%s", err)
 	}
-	code, err := gojq.Compile(query, gojq.WithVariables(keys), gojq.WithFunction("_keys", 0, 0, j.order.keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))
+	code, err := gojq.Compile(query, gojq.WithVariables(keys), gojq.WithFunction("_keys", 0, 0, j.order.keys), gojq.WithFunction("_json", 0, 0, j.compact), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", err)
 		return 3
@@ -75,7 +76,7 @@ func Main(c *command.Call) int {
 }
 
 // arguments takes out the options that have two arguments, or all the rest.
-func arguments(c *command.Call) (args []string, named map[string]any, positional []any) {
+func arguments(c *command.Call, order *order) (args []string, named map[string]any, positional []any) {
 	named, positional = map[string]any{}, []any{}
 	rest := c.Args
 	mode, filter := "", false
@@ -96,13 +97,13 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 			var err error
 			switch a {
 			case "--argjson":
-				if v, err = decodeJSON([]byte(value)); err != nil {
+				if v, err = decodeJSON([]byte(value), order); err != nil {
 					c.Exit(2, "Invalid JSON text passed to --argjson")
 				}
 			case "--slurpfile", "--rawfile":
 				var data []byte
 				if data, err = c.ReadFile(value); err == nil && a == "--slurpfile" {
-					v, err = slurpJSON(data)
+					v, err = slurpJSON(data, order)
 				} else {
 					v = string(data)
 				}
@@ -111,13 +112,14 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 				}
 			}
 			named[name] = v
+			order.see(inFilter, name)
 			continue
 		}
 		if mode != "" && filter && !strings.HasPrefix(a, "-") {
 			var v any = a
 			if mode == "--jsonargs" {
 				var err error
-				if v, err = decodeJSON([]byte(a)); err != nil {
+				if v, err = decodeJSON([]byte(a), order); err != nil {
 					c.Exit(2, "Invalid JSON text passed to --jsonargs")
 				}
 			}
@@ -130,31 +132,31 @@ func arguments(c *command.Call) (args []string, named map[string]any, positional
 	return args, named, positional
 }
 
-func decodeJSON(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+// decodeJSON decodes the one value of a text.
+func decodeJSON(data []byte, order *order) (any, error) {
+	list, err := slurpJSON(data, order)
+	if err == nil && len(list) != 1 {
+		err = errors.New("not one value")
+	}
+	if err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("more than one value")
-	}
-	return numbers(v), nil
+	return list[0], nil
 }
 
-func slurpJSON(data []byte) (any, error) {
+// slurpJSON decodes all values of a text.
+func slurpJSON(data []byte, order *order) ([]any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	list := []any{}
 	for {
-		var v any
-		if err := d.Decode(&v); err == io.EOF {
+		v, err := order.value(d, 0)
+		if err == io.EOF {
 			return list, nil
 		} else if err != nil {
 			return nil, err
 		}
-		list = append(list, numbers(v))
+		list = append(list, v)
 	}
 }
 
@@ -250,7 +252,7 @@ type run struct {
 	code   *gojq.Code
 	values []any
 	indent string
-	order  order
+	order  *order
 	last   any
 	any    bool
 	status int

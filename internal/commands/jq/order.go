@@ -15,20 +15,50 @@ import (
 
 // order remembers in which order keys were written. gojq's objects are Go maps
 // and lose it; jq prints objects as they were read or made. An object is printed
-// in the order of one with the same keys, or else by where each key was first seen.
+// in the order of one with the same keys, or else by where each key was first seen:
+// as a key of the input, in the filter, as a string of the input.
 type order struct {
-	sets  map[string][]string
-	first map[string]int
+	sets map[string][]string
+	seen [3]map[string]int // by origin
+}
+
+// The origins of what may be a key.
+const (
+	inKey = iota
+	inFilter
+	inString
+)
+
+func newOrder() *order {
+	return &order{map[string][]string{}, [3]map[string]int{{}, {}, {}}}
 }
 
 // maxOrders bounds what order remembers.
 const maxOrders = 1 << 16
 
-func (o *order) note(keys []string) {
-	for _, k := range keys {
-		if _, ok := o.first[k]; !ok && len(o.first) < maxOrders {
-			o.first[k] = len(o.first)
+// see notes what may be a key.
+func (o *order) see(origin int, k string) {
+	if first := o.seen[origin]; len(first) < maxOrders {
+		if _, ok := first[k]; !ok {
+			first[k] = len(first)
 		}
+	}
+}
+
+// rank returns where a key was first seen.
+func (o *order) rank(k string) int {
+	for origin, first := range o.seen {
+		if n, ok := first[k]; ok {
+			return origin*maxOrders + n
+		}
+	}
+	return len(o.seen) * maxOrders
+}
+
+// note notes the keys of an object.
+func (o *order) note(origin int, keys []string) {
+	for _, k := range keys {
+		o.see(origin, k)
 	}
 	if id := set(keys); o.sets[id] == nil && len(o.sets) < maxOrders {
 		o.sets[id] = slices.Clone(keys)
@@ -47,19 +77,7 @@ func (o *order) sort(keys []string) []string {
 	if known := o.sets[strings.Join(keys, "\x00")]; known != nil {
 		return known
 	}
-	slices.SortStableFunc(keys, func(a, b string) int {
-		x, ok1 := o.first[a]
-		y, ok2 := o.first[b]
-		switch {
-		case ok1 && ok2:
-			return x - y
-		case ok1:
-			return -1
-		case ok2:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(keys, func(a, b string) int { return o.rank(a) - o.rank(b) })
 	return keys
 }
 
@@ -78,6 +96,8 @@ var ordered = sync.OnceValues(func() (*gojq.Query, error) {
 		def leaf_paths: paths(scalars);
 		def to_entries: [keys_unsorted[] as $k | {key: $k, value: .[$k]}];
 		def with_entries(f): to_entries | map(f) | from_entries;
+		def tojson: _json;
+		def tostring: if type == "string" then . else _json end;
 		.`)
 })
 
@@ -125,7 +145,10 @@ func (o *order) term(t *gojq.Term) {
 			}
 			keys = append(keys, key)
 		}
-		o.note(keys)
+		o.note(inFilter, keys)
+	}
+	if t.Str != nil && t.Str.Queries == nil {
+		o.see(inFilter, t.Str.Str)
 	}
 	call := func(name string) *gojq.Term {
 		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name}}
@@ -162,16 +185,19 @@ const maxJSON = 10000
 // the input ends before the first one.
 func (o *order) value(d *json.Decoder, depth int) (any, error) {
 	t, err := d.Token()
-	if err == io.EOF && depth > 0 {
-		err = io.ErrUnexpectedEOF
+	if depth > 0 {
+		err = unexpected(err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	delim, ok := t.(json.Delim)
 	if !ok {
-		if n, ok := t.(json.Number); ok {
-			return numbers(n), nil
+		switch t := t.(type) {
+		case json.Number:
+			return numbers(t), nil
+		case string:
+			o.see(inString, t)
 		}
 		return t, nil
 	}
@@ -191,9 +217,9 @@ func (o *order) value(d *json.Decoder, depth int) (any, error) {
 	}
 	object, keys := map[string]any{}, []string{}
 	for d.More() {
-		k, err := o.value(d, depth+1)
+		k, err := d.Token()
 		if err != nil {
-			return nil, err
+			return nil, unexpected(err)
 		}
 		key, _ := k.(string) // as the decoder has checked
 		if _, again := object[key]; !again {
@@ -203,14 +229,20 @@ func (o *order) value(d *json.Decoder, depth int) (any, error) {
 			return nil, err
 		}
 	}
-	o.note(keys)
+	o.note(inKey, keys)
 	return object, o.end(d)
 }
 
 // end reads the end of a list or an object.
 func (o *order) end(d *json.Decoder) error {
-	if _, err := d.Token(); err != io.EOF {
-		return err
+	_, err := d.Token()
+	return unexpected(err)
+}
+
+// unexpected returns the error of an input that ends within a value.
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
 	}
-	return io.ErrUnexpectedEOF
+	return err
 }

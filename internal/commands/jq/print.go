@@ -34,6 +34,12 @@ func (j *run) json(v any) string {
 	return b.String()
 }
 
+// compact is the function _json: a value's text.
+func (j *run) compact(v any, _ []any) any {
+	plain := run{o: new(command.Options), order: j.order}
+	return plain.json(v)
+}
+
 // colors are the colours of jq 1.6.
 var colors = map[byte]string{'n': "1;30", 'f': "0;39", 't': "0;39", '0': "0;39", 's': "0;32", 'a': "1;39", 'o': "1;39", 'k': "34;1"}
 

@@ -29,6 +29,7 @@ type curlRun struct {
 	kind      string // the Content-Type of the body
 	redirects int
 	began     time.Time
+	told      bool // writeOut was called
 }
 
 func Curl(c *command.Call) int {
@@ -55,6 +56,7 @@ func Curl(c *command.Call) int {
 // get transfers one URL, again as often as --retry allows.
 func (r *curlRun) get(target string, index int) (status int) {
 	tries := 1
+	r.told = false
 	if n, ok := command.Atoi(r.o.Value("retry", "0")); ok {
 		tries += min(max(n, 0), 100)
 	}
@@ -70,6 +72,9 @@ func (r *curlRun) get(target string, index int) (status int) {
 		case <-time.After(delay):
 		case <-r.c.Ctx.Done():
 		}
+	}
+	if u, err := url.Parse(target); status != 0 && !r.told && err == nil && r.c.Name == "curl" { // -w is there without an answer, too
+		r.writeOut(&http.Response{Request: &http.Request{URL: u}}, 0)
 	}
 	return status
 }

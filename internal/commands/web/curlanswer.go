@@ -153,10 +153,11 @@ func (r *curlRun) output(res *http.Response, index int) (io.Writer, func() error
 
 // writeOut prints the format of -w.
 func (r *curlRun) writeOut(res *http.Response, n int64) {
+	r.told = true
 	format := r.o.Value("w", "")
 	u := res.Request.URL.String()
 	for _, v := range [][2]string{
-		{"%{http_code}", fmt.Sprint(res.StatusCode)}, {"%{response_code}", fmt.Sprint(res.StatusCode)},
+		{"%{http_code}", fmt.Sprintf("%03d", res.StatusCode)}, {"%{response_code}", fmt.Sprintf("%03d", res.StatusCode)},
 		{"%{size_download}", fmt.Sprint(n)}, {"%{url_effective}", u}, {"%{url}", u},
 		{"%{content_type}", res.Header.Get("Content-Type")}, {"%{num_redirects}", fmt.Sprint(r.redirects)},
 		{"%{redirect_url}", res.Header.Get("Location")}, {"%{method}", res.Request.Method},
