@@ -136,7 +136,8 @@ func (c *hostCall) Read(ctx context.Context, p []byte, _ bool) (int, abi.Errno) 
 	return n, abi.OK
 }
 
-// Immediate tells that only Call.Do waits, see dispatch.
+// Immediate marks its reads and writes as ones that do not wait: only Call.Do does,
+// see dispatch.
 func (c *hostCall) Immediate() {}
 
 func (c *hostCall) Close() abi.Errno {

@@ -25,7 +25,7 @@ import (
 //
 // If that are many pages, they go to a layer of their own, which later snapshots
 // need, too, and do not repeat. layer makes its file; without it there is none.
-// lost says that the layer of the interpreter's earlier snapshots, if any, is not
+// lost is whether the layer of the interpreter's earlier snapshots, if any, is not
 // there any more.
 func (in *Interp) Snapshot(f *os.File, lost bool, layer func() (*os.File, error)) error {
 	in.mu.Lock()
@@ -159,8 +159,9 @@ func total(list []snapshot.Extent) (bytes uint64) {
 // OpenSnapshot opens a file that [Interp.Snapshot] wrote, with this runtime or
 // with an equal one in another process. base is a copy of the file that was the
 // interpreter's Base, "" if there was none, and layer one of its layer's file, ""
-// if it was not Layered. The mounts are those that the interpreter had. The caller closes the result after the interpreters that are
-// made of it, if they are to be written again.
+// if it was not Layered. The mounts are those that the interpreter had. The caller
+// closes the result after the interpreters that are made of it, if they are to be
+// written again.
 func (r *Runtime) OpenSnapshot(path, layer, base string, mounts []Mount) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore

@@ -43,8 +43,8 @@ type Session struct {
 	// not count as this one's.
 	Save string
 
-	// Rollback says that the state Before stays in force unless the program
-	// succeeds: otherwise nothing needs to be kept or saved.
+	// Rollback keeps the state Before in force unless the program succeeds:
+	// otherwise nothing needs to be kept or saved.
 	Rollback bool
 
 	// Leave takes the files from the working directory once the program has ended,

@@ -182,7 +182,7 @@ func (e *entry) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin gives an entry its place in the recording.
+// begin adds an entry to the recording, in the order of the requests.
 func (r *recording) begin(e *entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -329,7 +329,7 @@ func (c *content) session(out *runners.Outcome) {
 	c.shown.Session = &shownSession{k.Session, k.State, strings.Join(notes, " ")}
 }
 
-// ended tells how many threads or processes a session's program left.
+// ended returns how many threads or processes a session's program left, in words.
 func ended(n int, what string) string {
 	if n == 1 {
 		return "A " + what + " that still ran was ended"

@@ -27,7 +27,7 @@ const (
 	pointerName = "now"
 )
 
-// pointer says which copy of a shared blob is in force. RATIONALE.md has the protocol; it
+// pointer names the copy of a shared blob that is in force. RATIONALE.md has the protocol; it
 // rests on these: a pointer is only replaced by its tag, a copy is there before a pointer
 // names it, no name comes twice, and a copy is removed when no pointer can name it any more.
 type pointer struct {

@@ -167,8 +167,8 @@ func (x *session) size() (total int64) {
 // see RATIONALE.md.
 const maxSynced = 1 << 20
 
-// publish gives a manifest its name, after what it needs is on disk. A link, unlike a rename, never replaces what another process may have
-// put there.
+// publish links a manifest to its name, after what it needs is on disk. A link,
+// unlike a rename, never replaces what another process may have put there.
 func (x *session) publish(manifest []byte, name string) error {
 	temp := x.temp()
 	if err := os.WriteFile(temp, manifest, 0o400); err != nil {

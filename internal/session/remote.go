@@ -130,7 +130,7 @@ func remoteError(err error) error {
 	return fmt.Errorf("%w: %w", errRemote, err)
 }
 
-// write puts a head in the place of the one with a tag.
+// writeHead puts a head in the place of the one with a tag.
 func (s *Store) writeHead(ctx context.Context, name string, h head, only Condition) (string, error) {
 	b, err := json.Marshal(h)
 	if err != nil {

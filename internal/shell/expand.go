@@ -97,7 +97,7 @@ func (sh *shell) literal(w *syntax.Word) (string, error) {
 	return f.String(), err
 }
 
-// assigned expands the value of an assignment, where ~ is also behind a colon.
+// assignedValue expands the value of an assignment, where ~ is also behind a colon.
 func (sh *shell) assignedValue(w *syntax.Word) (string, error) {
 	f, err := sh.field(w, true)
 	return f.String(), err

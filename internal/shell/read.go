@@ -143,7 +143,7 @@ func (sh *shell) readFlag(c byte, value string, o *readOptions) bool {
 	return true
 }
 
-// letter is a character that was read, which a backslash may have quoted.
+// letters are characters that were read, which a backslash may have quoted.
 type letters struct {
 	text   []byte
 	quoted []bool

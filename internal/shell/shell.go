@@ -22,9 +22,10 @@
 //
 // # Limits
 //
-// Job control (fg, bg, suspend), history and key bindings are refused by name. A script on standard input is read to its end before it runs.
-// An operator of for ((…)) cannot come from a variable. What a script holds is
-// charged to the program's memory; nested commands, braces and patterns are bounded.
+// Job control (fg, bg, suspend), history and key bindings are refused by name. A
+// script on standard input is read to its end before it runs. An operator of
+// for ((…)) cannot come from a variable. What a script holds is charged to the
+// program's memory; nested commands, braces and patterns are bounded.
 package shell
 
 import (

@@ -123,8 +123,8 @@ func (sh *shell) value(v *variable) (string, bool) {
 
 var errReadOnly = errors.New("readonly variable")
 
-// declare returns the variable of a name to write to, which it makes in scope s if
-// there is none in sight, nil for a read-only one.
+// writable returns the variable of a name to write to, which it makes if there is
+// none in sight, nil for a read-only one.
 func (sh *shell) writable(name string) (*variable, error) {
 	v, _ := sh.scope.find(name)
 	if v == nil {

@@ -164,14 +164,14 @@ func (f *Dir) List(name string) (memfs.HostList, abi.Errno) {
 	if err != nil {
 		return nil, errno(err)
 	}
-	return &list{folder: f, name: name, dir: dir}, abi.OK
+	return &list{root: f, name: name, dir: dir}, abi.OK
 }
 
 // list implements [memfs.HostList].
 type list struct {
-	folder *Dir
-	name   string
-	dir    *os.File
+	root *Dir
+	name string
+	dir  *os.File
 }
 
 func (l *list) Close() { l.dir.Close() }
@@ -184,11 +184,11 @@ func (l *list) Next() ([]abi.Dirent, abi.Errno) {
 		var out []abi.Dirent
 		for _, entry := range entries {
 			name := entry.Name()
-			if len(name) > abi.NAME_MAX || !l.folder.rules.Read(path.Join(l.name, name)) {
+			if len(name) > abi.NAME_MAX || !l.root.rules.Read(path.Join(l.name, name)) {
 				continue
 			}
 			info, err := entry.Info()
-			if err != nil || among(info, l.folder.denyRead) {
+			if err != nil || among(info, l.root.denyRead) {
 				continue
 			}
 			st := stat(info)

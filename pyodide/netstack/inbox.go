@@ -20,7 +20,7 @@ type inbox struct {
 	stuck    bool  // what was to come found no room; until something is read
 }
 
-// mark says that files came with the byte at a position of the stream.
+// mark records files that came with the byte at a position of the stream.
 type mark struct {
 	at    uint64
 	files []*memfs.File

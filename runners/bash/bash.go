@@ -29,9 +29,10 @@ type Config struct {
 	Log    *zap.Logger // nil: none
 
 	// Python, if not nil, makes what a script runs on that starts Python, has packages
-	// or may use the network or directories of the host: with the packages that the program of the request would have, which
-	// stands for all that the script shows of Python. It does not run it. The error is
-	// a *[runners.NotInstalledError] if they cannot be installed.
+	// or may use the network or directories of the host: with the packages that the
+	// program of the request would have, which stands for all that the script shows of
+	// Python. It does not run it. The error is a *[runners.NotInstalledError] if they
+	// cannot be installed.
 	Python func(ctx context.Context, req runners.Request) (*Machine, error)
 }
 

@@ -47,7 +47,8 @@ type installer struct {
 	time      time.Duration               // spent on preparation
 }
 
-// install installs packages beside the installed ones, which are not changed. Optional ones that cannot be installed are left out.
+// install installs packages beside the installed ones, which are not changed.
+// Optional ones that cannot be installed are left out.
 func (in *installer) install(ctx context.Context, q resolver.Request) error {
 	q.Requirements = slices.DeleteFunc(slices.Clone(q.Requirements), in.satisfied)
 	if len(q.Requirements)+len(q.Optional) == 0 {

@@ -362,7 +362,7 @@ func (p *parser) variable() *node {
 	return n
 }
 
-// number is a constant.
+// constant returns the value of a number in the program.
 func constant(text string) value {
 	if len(text) > 2 && text[1]|32 == 'x' {
 		n, _ := strconv.ParseUint(text[2:], 16, 64)

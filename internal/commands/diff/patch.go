@@ -170,7 +170,7 @@ func (p *patcher) file(f filePatch) {
 	}
 }
 
-// note tells where a hunk went.
+// note prints where a hunk went.
 func (p *patcher) note(number, at, fuzz, off int) {
 	p.c.Printf("Hunk #%d succeeded at %d", number, at+1)
 	if fuzz > 0 {

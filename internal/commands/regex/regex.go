@@ -25,7 +25,7 @@ type Pattern interface {
 // lookaround, which can take exponential time.
 const MatchTime = 2 * time.Second
 
-// Dialect says how an expression is written and what it matches.
+// Dialect is how an expression is written and what it matches.
 type Dialect struct {
 	Extended bool // ERE rather than BRE
 	Escapes  bool // \n, \t and others are characters, in brackets, too

@@ -19,7 +19,8 @@ import (
 //	# ]
 //	# ///
 //
-// It has every package that the program uses, including dependencies. PEP 723 leaves the tables below [tool] to tools.
+// It has every package that the program uses, including dependencies. PEP 723 leaves
+// the tables below [tool] to tools.
 
 const (
 	lockTable = "# [tool.coderunner]"

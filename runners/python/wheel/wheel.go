@@ -1,9 +1,9 @@
 // Package wheel reads Python wheels, which are untrusted input, and unpacks
 // them into a directory.
 //
-// It downloads nothing and does not choose wheels; package resolver does. A wheel that breaks a rule is refused as a whole
-// with a *[RefusedError] that says which rule, and nothing outside the target
-// directory is ever written.
+// It downloads nothing and does not choose wheels; package resolver does. A wheel that
+// breaks a rule is refused as a whole with a *[RefusedError] that names the rule, and
+// nothing outside the target directory is ever written.
 //
 // # Sources
 //
