@@ -2,18 +2,14 @@ package deno
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
-	"coderunner/internal/sandbox"
 	"coderunner/runners"
-	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -242,90 +238,6 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	return own
 }
 
-var (
-	frame     = regexp.MustCompile(`^\s+at `)
-	linkPlace = regexp.MustCompile(`(?s)\s+at (file:\S+?:\d+:\d+)$`)
-	hint      = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
-)
-
-// wrapper matches the frame of the module that Deno makes for a CommonJS file.
-var wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`)
-
-// needless matches Deno's list of the schemes that it knows, and a command of its own.
-var needless = regexp.MustCompile(`\. Supported schemes:(\n - "[^"\n]*")*|; path-scoped grants \(e\.g\. .* is traversed|\n  hint: If you want to use the npm package, [^\n]*`)
-
-// Bounds of an error's text, which is untrusted.
-const (
-	maxTrace  = 64 << 10 // bytes
-	maxFrames = 200      // lines
-)
-
-// explain returns the outcome's error for what was thrown.
-func (e *ending) explain(t *thrown) *runners.Error {
-	out := &runners.Error{Type: t.kind, Message: needless.ReplaceAllString(deps.Shorten(t.message, maxTrace), "")}
-	stack := needless.ReplaceAllString(deps.Shorten(t.stack, maxTrace), "")
-	better, ok := deps.Unknown(out.Message)
-	if rest, own := strings.CutPrefix(out.Message, `Module not found "`+fileURL(e.work)+"/"); own {
-		better, ok = `Module not found "./`+strings.Replace(rest, `".`, `"`, 1), true
-	}
-	if ok {
-		stack = strings.Replace(stack, out.Message, better, 1)
-		out.Message = better
-	}
-	if t.load {
-		if m, ok := strings.CutPrefix(out.Message, "SyntaxError: "); ok {
-			out.Type, out.Message = "SyntaxError", m
-			stack = strings.TrimPrefix(stack, t.kind+": ")
-		}
-		out.Message = linkPlace.ReplaceAllString(out.Message, "")
-	}
-	out.Traceback, out.Line = e.traceback(unedited(stack, e.program))
-	if t.load && out.Type == "SyntaxError" && !strings.Contains(out.Message, notJSON) {
-		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
-	}
-	plain := e.clean(hint.ReplaceAllString(out.Message, ""))
-	way := "the permissions of this server do not include it ($1)"
-	if strings.Contains(out.Message, `net access to "unix:`) {
-		way = notUnix
-	}
-	if strings.Contains(out.Message, `sys access to "homedir"`) && imports(e.program, browsers...) {
-		way = noWindow // where its files would be
-	}
-	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; "+way))
-	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
-		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
-	}
-	if !strings.Contains(out.Message, "(--allow-") && !strings.Contains(out.Message, ownRuns) {
-		first, rest, more := strings.Cut(out.Message, "\n")
-		if out.Message = first + wayOut(out.Message, e.program); more {
-			out.Message += "\n" + rest
-		}
-	}
-	if runRefused.MatchString(out.Message) {
-		out.Message += "; " + ownRuns
-	}
-	if strings.Contains(out.Message, "(--allow-net") && imports(e.program, "msw/node", "nock") {
-		out.Message += "; " + noMock
-	}
-	if listens.MatchString(t.message) {
-		if err := sandbox.OwnNetwork(); err != nil {
-			out.Message += fmt.Sprintf("; this system does not let a program have a network of its own (%v)", err)
-		}
-		out.Message += "; " + handler
-	}
-	if strings.Contains(out.Message, "(--allow-ffi)") {
-		out.Message += "; " + noNative
-	}
-	if rest, ok := strings.CutPrefix(out.Traceback, out.Type+": "+plain); ok {
-		out.Traceback = out.Type + ": " + out.Message + rest
-	}
-	return out
-}
-
-// refusedCause matches a cause of an error. Loaders of native packages catch it and
-// blame the installation.
-var refusedCause = regexp.MustCompile(`(?m)^Caused by .*\bRequires (\w+) access`)
-
 // netRefused matches Deno's refusal of a connection, of which the guard sees nothing.
 var netRefused = regexp.MustCompile(`\bRequires net access to "([^"]+)"`)
 
@@ -342,67 +254,4 @@ func reached(o *runners.Outcome, n *netpolicy.Run) {
 		}
 	}
 	o.Reached(n)
-}
-
-// unnamed matches the message about a name that a module does not export. Of a
-// CommonJS module Deno finds only names that its text shows.
-var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
-
-// destructured returns the program with names imported as from CommonJS, if it could
-// not be loaded for the lack of one, else nil.
-func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
-	if o.Status != runners.Failed || o.Error == nil {
-		return nil
-	}
-	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
-		return j.program.Destructured(m[1], m[2], typed(j.main))
-	}
-	return nil
-}
-
-// clean removes the working directory's path from a text.
-func (e *ending) clean(text string) string {
-	for _, prefix := range []string{fileURL(e.work) + "/", e.work + string(os.PathSeparator)} {
-		text = strings.ReplaceAll(text, prefix, "")
-	}
-	return text
-}
-
-// traceback reduces a stack to frames in the program's files, with the lines and
-// columns of its source. Line is the first one in the program.
-func (e *ending) traceback(stack string) (text string, line int) {
-	place := regexp.MustCompile(`(^|[\s(])` + regexp.QuoteMeta(e.main) + `:(\d+):(\d+)`)
-	lines := strings.Split(hint.ReplaceAllString(strings.TrimSpace(deps.Shorten(stack, maxTrace)), ""), "\n")
-	if len(lines) > maxFrames {
-		lines = append(lines[:maxFrames], "    …")
-	}
-	var kept []string
-	for _, l := range lines {
-		inside := e.clean(l)
-		if frame.MatchString(l) && inside == l {
-			continue // Deno's, a package's or ours
-		}
-		if m := linkPlace.FindStringIndex(l); m != nil && !frame.MatchString(l) {
-			// V8 puts the position into the message.
-			inside = e.clean(l[:m[0]]) + "\n    at " + e.clean(strings.TrimSpace(l[m[0]:])[len("at "):])
-		}
-		if wrapper.MatchString(inside) && len(kept) > 0 && strings.Contains(kept[len(kept)-1], " at Object.<anonymous> (") {
-			continue // Deno's module around a CommonJS file
-		}
-		ours := false
-		inside = place.ReplaceAllStringFunc(inside, func(found string) string {
-			m := place.FindStringSubmatch(found)
-			n, _ := strconv.Atoi(m[2])
-			column, _ := strconv.Atoi(m[3])
-			column, ours = e.program.Column(n, column)
-			if line == 0 && !ours {
-				line = n
-			}
-			return fmt.Sprintf("%s%s:%d:%d", m[1], e.shown, n, column)
-		})
-		if !ours || !frame.MatchString(l) {
-			kept = append(kept, inside)
-		}
-	}
-	return strings.Join(kept, "\n"), line
 }

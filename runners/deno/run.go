@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -129,6 +130,22 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 	j.peers, _ = r.installer.peers.Get(j.asked)
 	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
 	return err
+}
+
+// unnamed matches the message about a name that a module does not export. Of a
+// CommonJS module Deno finds only names that its text shows.
+var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
+
+// destructured returns the program with names imported as from CommonJS, if it could
+// not be loaded for the lack of one, else nil.
+func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
+	if o.Status != runners.Failed || o.Error == nil {
+		return nil
+	}
+	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
+		return j.program.Destructured(m[1], m[2], typed(j.main))
+	}
+	return nil
 }
 
 // maxPeers bounds the packages that are installed because others of a program turned
