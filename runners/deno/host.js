@@ -85,6 +85,7 @@ function machine({ home, memory, run, real }, isWorker) {
 
   // process does the same for node:process.
   function process(process) {
+    if (!run) process.argv[0] = "/usr/bin/node"; // packages know by it what else is the program's name
     // Deno warns of values that are no strings, which Node turns into strings without a word.
     answer(process, "env", new Proxy(process.env, {
       __proto__: null,
