@@ -43,6 +43,9 @@ type Outcome struct {
 	Files           []LeftFile `json:"files,omitempty"`
 	FilesOmitted    int        `json:"files_omitted,omitempty"`
 
+	// Note is what the program's author should know though it succeeded, a sentence.
+	Note string `json:"note,omitempty"`
+
 	// Continued is set if the request had a session.
 	Continued *Continued `json:"session,omitempty"`
 

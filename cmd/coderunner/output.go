@@ -94,6 +94,9 @@ var permission = regexp.MustCompile(`--allow-\w+`)
 // code.
 func endText(out *runners.Outcome, limits runners.Limits) string {
 	e := out.Error
+	if out.Note != "" {
+		return "coderunner: " + out.Note
+	}
 	if e == nil || out.Status == runners.Cancelled { // whoever cancelled it knows
 		return ""
 	}

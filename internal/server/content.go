@@ -96,6 +96,9 @@ func newContent(out *runners.Outcome, req runners.Request, limits runners.Limits
 	c.displays(out)
 	c.files(out)
 	c.refusals(out)
+	if out.Note != "" {
+		c.more = append(c.more, out.Note)
+	}
 	return c
 }
 

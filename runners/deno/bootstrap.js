@@ -253,6 +253,7 @@ function over() {
     const symbols = getOwnPropertySymbols(globalThis);
     for (let i = 0; i < symbols.length; i++) listeners += globalThis[symbols[i]].listeners?.unload?.length ?? 0;
     if (listeners !== 1) return;
+    reportServers();
     report("x", NativeString(exitCode()));
     wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
   } catch {

@@ -232,34 +232,76 @@ function explained(error, host = error?.hostname) {
   return error;
 }
 
-// endServers has servers keep the program no longer than something else does, where only
-// the program itself reaches them: nothing more happens then. explainNet does so for
-// those of node:net.
+// Where only the program itself reaches its servers, they keep it no longer than something
+// else does: nothing more happens then.
+const servers = []; // functions that report whether one is open
+let called = false; // a client has come to one
+
+function addServer(open) {
+  if (servers.length === 0) report("s", "");
+  servers[servers.length] = open;
+}
+
+// reportServers reports that servers are open and nobody has called them.
+function reportServers() {
+  if (called) return;
+  for (let i = 0; i < servers.length; i++) if (servers[i]()) return report("s", "1");
+}
+
+// endServers does this for Deno's, and endNodeServers for those of node:net.
 function endServers() {
-  for (const name of ["listen", "listenTls", "serve"]) {
-    const native = Deno[name];
+  const { serve } = Deno;
+  const seen = (handler) => typeof handler !== "function" ? handler : defineProperties(function (...args) {
+    called = true;
+    return handler.apply(this, args);
+  }, getOwnPropertyDescriptors(handler)); // Deno looks at its length
+  here.answer(Deno, "serve", defineProperties((...args) => {
+    for (let i = 0; i < args.length; i++) args[i] = args[i]?.handler ? { ...args[i], handler: seen(args[i].handler) } : seen(args[i]);
+    const server = serve(...args);
+    let open = true;
+    then(server.finished, () => open = false, () => open = false);
+    addServer(() => open);
+    server.unref();
+    return server;
+  }, getOwnPropertyDescriptors(serve)));
+  for (const name of ["listen", "listenTls"]) {
+    const listen = Deno[name];
     here.answer(Deno, name, defineProperties((...args) => {
-      const server = native(...args);
-      server.unref();
-      return server;
-    }, getOwnPropertyDescriptors(native)));
+      const listener = listen(...args), { accept, close } = listener;
+      let open = true;
+      here.answer(listener, "close", () => (open = false, close.call(listener)));
+      here.answer(listener, "accept", async () => {
+        const connection = await accept.call(listener);
+        called = true;
+        return connection;
+      });
+      addServer(() => open);
+      listener.unref();
+      return listener;
+    }, getOwnPropertyDescriptors(listen)));
   }
+}
+
+function endNodeServers({ prototype }) {
+  const { listen } = prototype;
+  here.answer(prototype, "listen", function (...args) {
+    this.on("listening", () => {
+      addServer(() => this.listening);
+      this.unref();
+    });
+    for (const name of ["connection", "secureConnection"]) this.on(name, (socket) => {
+      called = true;
+      if (this.closeIdleConnections) socket.unref(); // it is kept for another request
+    });
+    return listen.apply(this, args);
+  });
 }
 
 // explainNet has errors of node:net, and what is made of it, of node:dns and of
 // Deno.resolveDns say what was refused.
 async function explainNet() {
   const { Socket: { prototype }, Server } = await import("node:net");
-  if (place.alone) {
-    const { listen } = Server.prototype;
-    here.answer(Server.prototype, "listen", function (...args) {
-      this.on("listening", this.unref);
-      if (this.closeIdleConnections) { // of HTTP, kept for a next request
-        for (const name of ["connection", "secureConnection"]) this.on(name, (socket) => socket.unref());
-      }
-      return listen.apply(this, args);
-    });
-  }
+  if (place.alone) endNodeServers(Server);
   const { _destroy } = prototype;
   here.answer(prototype, "_destroy", function (error, done) {
     return _destroy.call(this, error && explained(error), done);

@@ -75,6 +75,14 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Status = runners.Failed
 		o.Stderr = e.failed(o, fail)
 	}
+	switch {
+	case o.Status == runners.TimedOut && e.report.served:
+		o.Error.Message += "\n" + onlyItself
+	case o.Status == runners.Succeeded && e.report.lonely && e.paused:
+		o.Note = "Its server is open for later programs of the session, and for nobody else."
+	case o.Status == runners.Succeeded && e.report.lonely:
+		o.Note = "Its server ended with the program. " + onlyItself
+	}
 	if o.Status != runners.Succeeded {
 		o.Result = nil
 	}

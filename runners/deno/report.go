@@ -25,6 +25,8 @@ type report struct {
 	names  []runners.Variable // of a session, at most runners.MaxVariables
 	more   int                // names that are left out
 	shown  *runners.Displays
+	served bool  // it listened where only it reaches itself
+	lonely bool  // it still does, and has not called its servers
 	broken error // the bootstrap did not write it
 }
 
@@ -109,6 +111,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 				return of != nil, err
 			}
 		}
+	case 's':
+		fields, err = d.fields(1)
 	case 'v':
 		fields, err = d.fields(maxShort, maxShort)
 	case 'd':
@@ -129,6 +133,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 		if rep.shown.Add(fields[0], fields[1], fields[2]) != nil {
 			_ = rep.shown.Add("", "", "") // counted
 		}
+	case 's':
+		rep.served, rep.lonely = true, fields[0] != ""
 	case 'v':
 		rep.variable(fields[0], fields[1])
 	case 'x':

@@ -3,6 +3,7 @@ package deno
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
@@ -36,6 +37,13 @@ func TestServers(t *testing.T) {
 			Deno.serve({ port: 3000, onListen: () => console.log("listening") }, () => new Response("x"));
 			Deno.listen({ port: 3001 }).accept();
 			undefined`, "listening\n"},
+		"never called": {`
+			const express = (req, res) => res.end();
+			require("http").createServer(express).listen(3000, () => console.log("listening on port 3000"));`, "listening on port 3000\n"},
+		"closed": {`
+			const server = require("net").createServer().listen(3000, () => server.close(() => console.log("closed")));
+			const other = Deno.listen({ port: 3001 });
+			other.close();`, "closed\n"},
 		"in use": {`
 			const net = require("net"), first = net.createServer().listen(4000, () => {
 				net.createServer().on("error", (e) => { console.log(e.code); first.close(); }).listen(4000);
@@ -68,9 +76,21 @@ func TestServers(t *testing.T) {
 				await Deno.connect(to).catch((e) => console.log(e.name, /Requires net access to "[^"]+"/.exec(e.message)?.[0]));
 			}`, "NotCapable Requires net access to \"192.0.2.1:80\"\nNotCapable Requires net access to \"host.invalid:80\"\nConnectionRefused undefined\n"},
 	} {
-		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: c.code}); o.Status != runners.Succeeded || o.Stdout != c.want || o.Result != nil {
-			t.Errorf("%s: %s %+v, stdout %q, result %v, stderr %q, want %q", name, o.Status, o.Error, o.Stdout, o.Result, o.Stderr, c.want)
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: c.code})
+		if o.Status != runners.Succeeded || o.Stdout != c.want || o.Result != nil || strings.Contains(o.Note, onlyItself) != (name == "left open by Deno" || name == "never called") {
+			t.Errorf("%s: %s %+v, stdout %q, result %v, stderr %q, note %q, want %q", name, o.Status, o.Error, o.Stdout, o.Result, o.Stderr, o.Note, c.want)
 		}
+	}
+	o := run(t, r, runners.Request{Code: `for await (const c of Deno.listen({ port: 1234 })) c.close()`, Limits: runners.Limits{Timeout: 300 * time.Millisecond}})
+	if o.Status != runners.TimedOut || !strings.HasSuffix(o.Error.Message, "\n"+onlyItself) {
+		t.Errorf("a server that is waited for: %s %+v", o.Status, o.Error)
+	}
+	inSession, _ := openSessions(t, &r)
+	if o := inSession("a", `const s = Deno.serve({ port: 5000, onListen() {} }, () => new Response("later"))`); !strings.Contains(o.Note, "later programs") {
+		t.Errorf("a session's server: note %q", o.Note)
+	}
+	if o := inSession("a", `console.log(await (await fetch("http://localhost:5000/")).text())`); o.Stdout != "later\n" || o.Note != "" {
+		t.Errorf("the next program: stdout %q, note %q", o.Stdout, o.Note)
 	}
 }
 

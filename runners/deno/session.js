@@ -271,6 +271,7 @@ function serveSession() {
     if (current) return; // a test waits in vain
     event.preventDefault();
     if (!finished) blameCall(new NativeError("Top-level await promise never resolved"));
+    reportServers();
     report("x", NativeString(exited ?? (failing ? 1 : exitCode() ?? 0)), orders.nonce);
     timer = +setTimeout(() => {}, 0);
     clearTimeout(timer);
