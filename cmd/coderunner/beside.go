@@ -31,6 +31,7 @@ type beside struct {
 	known   map[string]bool // paths that were looked up
 	left    int64           // bytes
 	texts   []text          // to be searched
+	mapped  [][2]string     // names of imports, or their beginnings, and paths that they stand for
 }
 
 // text is a source file and its directory.
@@ -61,7 +62,7 @@ func filesFor(o runOptions, program, code string, warn io.Writer) (_ []runners.F
 		b.texts = append(b.texts, text{code, "."})
 		for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
 			if !strings.HasSuffix(b.program, ".py") {
-				b.take(config)
+				b.takeConfig(config)
 			}
 		}
 		for len(b.texts) > 0 {
@@ -74,10 +75,33 @@ func filesFor(o runOptions, program, code string, warn io.Writer) (_ []runners.F
 }
 
 var (
+	mapping      = regexp.MustCompile(`"([^"\\\n]{1,255})"\s*:\s*"(\./[^"\\\n]{1,255})"`)
 	literal      = regexp.MustCompile("\"([^\"\\\\\n]{1,255})\"|'([^'\\\\\n]{1,255})'|`([^`\\\\\n]{1,255})`")
 	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+(\w[\w.]*)[ \t]+import\b)`)
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
+
+// takeConfig takes a file that may map names of imports to files.
+func (b *beside) takeConfig(name string) {
+	before := len(b.files)
+	if b.take(name); len(b.files) == before {
+		return
+	}
+	for _, m := range mapping.FindAllSubmatch(b.files[before].Data, 1000) {
+		b.mapped = append(b.mapped, [2]string{string(m[1]), string(m[2])})
+	}
+}
+
+// takeMapped takes what the name of an import is mapped to.
+func (b *beside) takeMapped(name string) {
+	for _, m := range b.mapped {
+		if rest, ok := strings.CutPrefix(name, m[0]); ok && (rest == "" || strings.HasSuffix(m[0], "/")) {
+			at := path.Join(m[1], rest)
+			b.take(at)
+			b.resolve(at)
+		}
+	}
+}
 
 // search takes the files that a text names.
 func (b *beside) search(t text) {
@@ -94,6 +118,9 @@ func (b *beside) search(t text) {
 		for _, name := range names {
 			modules = append(modules, firstPart(name))
 		}
+	}
+	for _, name := range names {
+		b.takeMapped(name)
 	}
 	// A name may be below the directory that another one names.
 	dirs := []string{t.dir}

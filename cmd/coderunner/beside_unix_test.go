@@ -31,12 +31,13 @@ func TestFilesBeside(t *testing.T) {
 	for _, name := range []string{
 		"data.csv", "other.csv", ".env", ".ssh/id", "../secret", "deep/data/a.json", "deep/b.json", "with space.txt",
 		"pkg/__init__.py", "pkg/sub/mod.py", "pkg/notes.txt", "pkg/.hidden.py", "unused.py",
-		"ts/index.ts", "view.tsx", "lib/plugin.py", "deno.json", "node_modules/x/a.js",
+		"ts/index.ts", "view.tsx", "lib/plugin.py", "node_modules/x/a.js",
 	} {
 		write(name, name)
 	}
 	write("helper.py", "import second\nopen('fromhelper.txt')")
 	write("second.py", "x = 1")
+	write("deno.json", `{"imports": {"@/": "./ts/", "util": "./util.ts", "above": "../secret", "zod": "npm:zod"}}`)
 	write("fromhelper.txt", "")
 	write("util.ts", "import './view.js'")
 	write("big.bin", "")
@@ -72,6 +73,7 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "open('fifo'); open('data.csv')", "data.csv", "coderunner: fifo: is not a regular file"},
 		{"a.py", "open('big.bin')", "", "coderunner: big.bin: is too large"},
 		{"a.ts", "import x from './util'; import './ts'", "deno.json ts/index.ts util.ts view.tsx", ""},
+		{"a.ts", "import '@/index'; import x from 'util'; import 'above'; import 'zod'", "deno.json ts/index.ts util.ts view.tsx", ""},
 		{"a.ts", "new URL('./data.csv', import.meta.url); import 'node_modules'", "data.csv deno.json", ""},
 	} {
 		write(tt.name, tt.code)

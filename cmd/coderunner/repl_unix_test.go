@@ -46,6 +46,8 @@ func TestRepl(t *testing.T) {
 			term.then("\r\n> ")
 			term.types(c.call)
 			term.then("40\r\n> ")
+			term.types("_ + 2\r") // the last value
+			term.then("42\r\n> ")
 			term.types(c.loop)
 			term.then("\non\r\n")
 			term.types("\x03")

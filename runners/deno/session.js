@@ -176,6 +176,9 @@ async function evaluate(script) {
   await take(result);
   const value = taken;
   taken = undefined;
+  if (value !== undefined && !keys(globalThis).includes("_")) { // as in a REPL, unless it is the program's own
+    defineProperty(globalThis, "_", { __proto__: null, value, writable: true, configurable: true });
+  }
   if (!orders.written || typeof value === "object" && value !== null) give(value);
 }
 
