@@ -35,6 +35,7 @@ func TestRegisteredTests(t *testing.T) {
 			`beforeAll 1\nbeforeAll 2\nbeforeEach 1\nbeforeEach 2\ntest\nafterEach 2\nafterEach 1\na .*\nafterAll 2\nafterAll 1\n`},
 		{"a hook fails", "Deno.test.beforeEach(() => { throw new Error('hook') }); Deno.test('a', () => console.log('never'))", runners.Failed, `(?s)error: Error: hook.*0 passed \| 1 failed`},
 		{"each", "Deno.test.each([[1, 2], [2, 3]])('%d %s', (a, b) => { if (a === 2) throw 1 })", runners.Failed, `(?s)1 2 \.\.\. ok.*2 3 \.\.\. FAILED`},
+		{"forms of vitest", "import { expect, it, vi } from 'vitest'; it('a', async ({ expect }) => { await expect(Promise.reject(new Error('x'))).rejects.toThrowError('x') }); it.fails('b', async () => { throw 1 }); it('c', () => { vi.stubGlobal('fetch', 5); expect(fetch).toBe(5); vi.unstubAllGlobals(); expect(fetch).not.toBe(5) })", runners.Succeeded, `ok \| 3 passed \| 0 failed`},
 		{"exits", "Deno.test('a', () => Deno.exit(0)); Deno.test('b', () => {})", runners.Failed, `(?s)attempted to exit with exit code: 0.*1 passed \| 1 failed`},
 		{"sets the exit code", "Deno.test('a', () => { Deno.exitCode = 0; Deno.exitCode = 4 })", runners.Failed, `finished with exit code set to 4`},
 		{"nobody catches", "Deno.test('a', async () => { setTimeout(() => { throw new Error('late') }, 1); await new Promise((r) => setTimeout(r, 50)) }); Deno.test('b', async () => { Promise.reject(new Error('rej')); await new Promise((r) => setTimeout(r, 50)) }); Deno.test('c', () => {})", runners.Failed,

@@ -3,8 +3,9 @@
 import { mock } from "node:test";
 import { expect } from "expect";
 import { ModuleMocker } from "jest-mock";
+import { fixtures } from "coderunner:tests";
 
-const mocker = new ModuleMocker(globalThis), { timers } = mock;
+const mocker = new ModuleMocker(globalThis), { timers } = mock, later = setTimeout;
 const settle = async (run) => {
   for (let i = 0; i < 10; i++) await null;
   run();
@@ -15,9 +16,9 @@ const missing = (name) => () => {
 };
 const jest = {
   setTimeout() {},
-  useFakeTimers() {
+  useFakeTimers(options) {
     timers.reset();
-    timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: Date.now() });
+    timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: +new Date(options?.now ?? Date.now()) });
     return jest;
   },
   useRealTimers: () => (timers.reset(), jest),
@@ -32,7 +33,38 @@ const jest = {
 };
 for (const name of ["fn", "spyOn", "isMockFunction", "replaceProperty", "clearAllMocks", "resetAllMocks", "restoreAllMocks"]) jest[name] = mocker[name].bind(mocker);
 jest.mocked = (value) => value;
+jest.hoisted = (fn) => fn();
+
+// stubs returns functions that set a property of an object and undo it.
+function stubs(object) {
+  const before = new Map();
+  return [(name, value) => {
+    if (!before.has(name)) before.set(name, Object.getOwnPropertyDescriptor(object(), name));
+    Object.defineProperty(object(), name, { value, writable: true, configurable: true, enumerable: true });
+    return jest;
+  }, () => {
+    for (const [name, was] of before) was ? Object.defineProperty(object(), name, was) : delete object()[name];
+    before.clear();
+    return jest;
+  }];
+}
+[jest.stubGlobal, jest.unstubAllGlobals] = stubs(() => globalThis);
+[jest.stubEnv, jest.unstubAllEnvs] = stubs(() => process.env);
+jest.waitFor = async (fn, { timeout = 1000 } = {}) => {
+  for (const until = performance.now() + timeout; ;) {
+    try {
+      return await fn();
+    } catch (error) {
+      if (performance.now() > until) throw error;
+      await new Promise((done) => later(done, 20));
+    }
+  }
+};
+
 expect.extend({
   toHaveBeenCalledOnce: (called) => ({ pass: called.mock.calls.length === 1, message: () => `called ${called.mock.calls.length} times, expected once` }),
 });
-export { expect, jest, jest as vi };
+fixtures.expect = expect;
+const bun = Object.assign((fn) => jest.fn(fn), { module: jest.mock, restore: jest.restoreAllMocks, clearAllMocks: jest.clearAllMocks });
+export const { spyOn, setSystemTime } = jest;
+export { bun as mock, expect, jest, jest as vi };

@@ -34,13 +34,13 @@ func (r *resolution) framework(file string, i jsparse.Import) bool {
 	if module == "" || i.Required {
 		return false
 	}
-	r.d.Map.put("", i.Specifier, module)
+	r.d.Map.set("", i.Specifier, module)
 	if module != expectModule {
 		return true
 	}
 	r.d.Map.put(module, jsparse.TestModule, testsModule)
 	for _, name := range []string{"expect", "jest-mock"} {
-		specifier, _ := r.fetched(name, false)
+		specifier := "npm:" + name + "@29" // the last whose expect has toThrowError and toBeCalled
 		r.d.Map.put(module, name, specifier)
 		n := r.target(specifier, name, scopedName{module, name})
 		if i.Static {

@@ -124,7 +124,7 @@ b: npm:b@1 +
 {"name": "app", "exports": {".": "./main.ts", "./util/*": {"types": "./x.d.ts", "import": "./src/*.ts"}},
  "dependencies": {"zod": "^3.25.0", "lodash": ">=4.17 <5", "react": "17 || 18", "any": "*", "new": ">=2", "tag": "next", "alias": "npm:left-pad@1", "std": "jsr:@std/assert@1", "local": "file:./vendor/local",
   "git": "git+https://host.invalid/x.git", "hub": "user/repo", "below": "<2", "outside": "file:../../x"},
- "devDependencies": {"zod": "4", "vitest": "1.x"},
+ "devDependencies": {"zod": "4", "vite": "1.x"},
  "imports": {"#db": {"node": "./src/db.ts"}, "#lib/*": "./src/*.ts", "#dep": "zod", "#dir/*": "./src/*"},
  "scripts": {"postinstall": "rm -rf /"}}
 -- vendor/local/index.js --
@@ -143,7 +143,7 @@ git: throw git: package.json asks for it as "git+https://host.invalid/x.git"; wr
 hub/x: throw hub: package.json asks for it as "user/repo"; write a version of npm's registry, such as ^1.2.3, or a directory among the files
 below: npm:below +
 outside: throw outside: package.json asks for it as "file:../../x"; write a version of npm's registry, such as ^1.2.3, or a directory among the files
-vitest: npm:vitest@1.x +
+vite: npm:vite@1.x +
 app: ./work/main.ts
 app/util/a: ./work/src/a.ts
 app/none: throw app/none: the package is the program's own, in ., and does not export it

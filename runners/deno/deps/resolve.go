@@ -117,6 +117,9 @@ type resolution struct {
 
 // pin maps a package's names to its version in the packages argument.
 func (r *resolution) pin(p Package) {
+	if frameworks[p.Name] != "" || p.Name == "jest" {
+		return // nothing of it is used
+	}
 	n := r.target(p.String(), p.String(), scopedName{"", p.String()})
 	r.d.Targets[n].Needed = true
 	p.Path = ""
@@ -151,7 +154,7 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 		r.d.Map.put(module, "node:"+name, "node:"+name)
 		return
 	}
-	if !mapped && r.framework(file, i) {
+	if r.framework(file, i) {
 		return
 	}
 	specifier, ok := address, strings.HasPrefix(address, throwing)

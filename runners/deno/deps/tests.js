@@ -4,16 +4,33 @@ import * as node from "node:test";
 
 let depth = 0; // of describe
 
+// fixtures is what Vitest gives to a test that takes an object apart.
+export const fixtures = {};
+
 // ended returns a function for node:test, which calls it with a context of its own:
-// one that names a parameter is given a function to call at its end.
+// one that names a parameter is given a function to call at its end, unless it is
+// asynchronous, or of Vitest's fixtures.
 function ended(fn) {
   const context = { timeout() {}, slow() {}, retries() {} };
-  if (fn.length === 0) return () => fn.call(context);
+  if (fn.length === 0 || /^async\b|^[^(=]*\(\s*\{/.test(fn)) return () => fn.call(context, fixtures);
   return () => new Promise((resolve, reject) => {
     const done = (error) => error ? reject(error) : resolve();
     done.fail = (error) => reject(error instanceof Error ? error : new Error(error));
-    fn.call(context, done);
+    const made = fn.call(context, done);
+    if (typeof made?.then === "function") made.then(resolve, reject);
   });
+}
+
+// failing returns a function for node:test that passes if fn does not.
+function failing(fn) {
+  return async () => {
+    try {
+      await ended(fn)();
+    } catch {
+      return;
+    }
+    throw new Error("the test passes, and is expected to fail");
+  };
 }
 
 function grouped(fn) {
@@ -48,16 +65,16 @@ function titled(name, row, index) {
 
 // like returns a function of node:test with the forms that frameworks give it.
 function like(base, wrap) {
-  const define = (base) => {
+  const define = (base, wrapped = wrap) => {
     const test = (name, first, second) => {
       const fn = typeof first === "function" ? first : second;
-      return typeof fn === "function" ? base(named(name), wrap(fn)) : like.todo(named(name));
+      return typeof fn === "function" ? base(named(name), wrapped(fn)) : like.todo(named(name));
     };
-    test.each = (cases, ...values) => (name, fn) => rows(cases, values).forEach((row, i) => test(titled(name, row, i), () => fn(...row)));
+    test.each = test.for = (cases, ...values) => (name, fn) => rows(cases, values).forEach((row, i) => test(titled(name, row, i), () => fn(...row)));
     return test;
   };
-  const test = define(base), skip = define(base.skip);
-  const forms = { only: define(base.only), skip, todo: (name) => like.todo(named(name)), concurrent: test, sequential: test, skipIf: (no) => no ? skip : test, runIf: (yes) => yes ? test : skip };
+  const test = define(base), skip = define(base.skip), fails = define(base, failing);
+  const forms = { only: define(base.only), skip, fails, failing: fails, todo: (name) => like.todo(named(name)), concurrent: test, sequential: test, skipIf: (no) => no ? skip : test, runIf: (yes) => yes ? test : skip };
   return Object.assign(test, forms);
 }
 like.todo = (name) => node.it.todo(name);
