@@ -151,6 +151,11 @@ function blame(kind, thrown, load = "") {
       type = text(thrown.name === "Error" && own ? own : thrown.name, 200);
       message = NativeString(thrown.message);
       stack = NativeString(thrown.stack ?? `${type}: ${message}`); // of a Worker's there is none
+      if (type === "Error" && message === "All promises were rejected") {
+        // Promise.any's has no frames, so Deno has made another of it.
+        type = "AggregateError";
+        stack = `${type}: ${message}`;
+      }
       // Where the graph could not be loaded, the first frame is our import.
       const frames = trimStart(slice(stack, indexOf(stack, message) + message.length));
       const end = indexOf(frames, "\n");

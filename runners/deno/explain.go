@@ -113,6 +113,7 @@ func (e *ending) traceback(stack string) (text string, line int) {
 		lines = append(lines[:maxFrames], "    …")
 	}
 	var kept []string
+	last := strings.Count(e.program.Source, "\n") + 1
 	for _, l := range lines {
 		inside := e.clean(l)
 		if frame.MatchString(l) && inside == l {
@@ -130,6 +131,9 @@ func (e *ending) traceback(stack string) (text string, line int) {
 			m := place.FindStringSubmatch(found)
 			n, _ := strconv.Atoi(m[2])
 			column, _ := strconv.Atoi(m[3])
+			if n > last { // in what Deno puts around CommonJS
+				n, column = last, 1
+			}
 			column, ours = e.program.Column(n, column)
 			if line == 0 && !ours {
 				line = n

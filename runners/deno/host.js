@@ -426,5 +426,5 @@ function answerDialogs() {
     return line === "" ? `${defaultValue}` : line;
   });
   here.answer(globalThis, "confirm", (message = "Confirm") => /^y$/i.test(ask(`${message} [y/N]`) ?? ""));
-  here.answer(globalThis, "alert", (message = "Alert") => void ask(`${message} [Enter]`));
+  here.answer(globalThis, "alert", (message = "Alert") => void (print(`${message} [Enter]`), readLine()));
 }

@@ -113,7 +113,7 @@ func TestDialogs(t *testing.T) {
 	r := open(t, "", nil)
 	o := run(t, r, runners.Request{Stdin: strings.NewReader("Änne\r\ny\n\n\nrest"), Code: `const got = [prompt("Name?"), confirm("Sure?"), prompt("Town?", "Rome"), alert("Done"), prompt("End?"), prompt("Over?"), confirm()];
 got.map(String)`})
-	const asked = "Name? Sure? [y/N] Town? [Rome] Done [Enter] End? Over? Confirm [y/N] "
+	const asked = "Name? Sure? [y/N] Town? [Rome] Done [Enter]\nEnd? Over? Confirm [y/N] "
 	if want := `["Änne","true","Rome","undefined","rest","null","false"]`; o.Result == nil || string(o.Result.JSON) != want || o.Stdout != asked {
 		t.Errorf("%s %+v, result %+v, stdout %q; want %s and %q", o.Status, o.Error, o.Result, o.Stdout, want, asked)
 	}

@@ -85,7 +85,7 @@ var ways = []way{
 	{regexp.MustCompile(`^Unexpected reserved word$`), "await stands in async functions and at the top level"},
 	{regexp.MustCompile(`requires unscoped --allow-read and --allow-write permissions`), "fs.linkSync and fs.copyFileSync do without"},
 	{regexp.MustCompile(`^(\$|jQuery) is not defined$`), noWindow},
-	{regexp.MustCompile(`^(window|document) is not defined$`), noWindow},
+	{regexp.MustCompile(`^(window|document|XMLHttpRequest|requestAnimationFrame) is not defined$`), noWindow},
 	{regexp.MustCompile(`^The requested module '[^./][^']*' does not provide an export named 'default'`), named},
 	{regexp.MustCompile(`^Bun is not defined$|^(Import "bun" not|Cannot find module 'bun')|^Unsupported scheme "bun"`), "this is Deno, with the modules of Node (node:test, node:sqlite)"},
 	{regexp.MustCompile(`^` + unresolved + `$`), "the program waits for what does not happen, such as a line that stdin does not have"},
@@ -96,6 +96,11 @@ func wayOut(message string, p *jsparse.Program) string {
 	for _, w := range ways {
 		if w.message.MatchString(message) {
 			return "; " + w.out
+		}
+	}
+	if message == "Unexpected end of input" || strings.HasSuffix(message, "got '<eof>'") {
+		if bracket, line := jsparse.Unclosed(p.Source); line > 0 {
+			return fmt.Sprintf("; the %s of line %d is not closed", bracket, line)
 		}
 	}
 	switch {

@@ -366,6 +366,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("import.meta.main; @d class A<T> { #x = 1n }\nnew A<string>()!.x++")
 	f.Add("import d from './d.json'; const f = <T,>(x: T) => <A<T> b='}'>{x}</A>; module.exports = <></>\nrequire('npm:@a/b@1/c')")
 	f.Fuzz(func(t *testing.T, source string) {
+		_, _ = Unclosed(source)
 		for _, p := range []*Program{main(source), Parse(source, Options{Main: true, Sloppy: true})} {
 			last := 0
 			for _, e := range p.edits {

@@ -22,3 +22,29 @@ func Incomplete(source string) bool {
 		}
 	}
 }
+
+// Unclosed returns the bracket that is open at the end of a program and the line where
+// it stands, 0 if there is none. Of several it is the innermost.
+func Unclosed(source string) (bracket string, line int) {
+	s := &scanner{src: source, prev: token{kind: none}, tags: strings.Contains(source, "</") || strings.Contains(source, "/>")}
+	var open []int // the offsets of s.open
+	for {
+		t, err := s.next()
+		if err != nil {
+			break
+		}
+		if t.kind == none {
+			return "", 0
+		}
+		for len(open) < len(s.open) {
+			open = append(open, t.start)
+		}
+		open = open[:len(s.open)]
+	}
+	if s.pos < len(source) || len(open) == 0 || !strings.ContainsRune("([{", rune(source[open[len(open)-1]])) {
+		return "", 0
+	}
+	at := open[len(open)-1]
+	line, _ = position(source, at)
+	return source[at : at+1], line
+}

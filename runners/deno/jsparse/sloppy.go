@@ -1,6 +1,9 @@
 package jsparse
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // sloppy finds what programs do that means something else in a module, which is
 // strict and has no this: they assign to names that they do not declare, and to what is frozen or has
@@ -28,6 +31,9 @@ type paren struct {
 	names []string
 }
 
+// octal matches numbers that a module does not have.
+var octal = regexp.MustCompile(`^0[0-7]+$`)
+
 // maxNames bounds the names of each kind, and those between parentheses.
 const maxNames = 1000
 
@@ -53,7 +59,11 @@ func (l *sloppy) take(a *analysis, t token) {
 		l.strict = l.strict || strings.Contains(a.s.src[a.prev.start:a.prev.end], "use strict")
 	case a.s.is(t, '!') && a.s.is(a.prev, '<') && strings.HasPrefix(a.s.src[t.end:], "--"): // begins a comment
 		l.shown = true
+	case t.kind == number && octal.MatchString(a.s.src[t.start:t.end]):
+		l.shown = true
 	case before == "":
+	case a.s.is(t, '[') && before == "arguments": // whose members may be the parameters
+		l.shown = true
 	case a.s.is(t, '(') && a.s.is(a.prev2, '.'):
 		l.shown = l.shown || before == "freeze" || before == "seal" || before == "preventExtensions"
 	case a.s.is(t, '(') && before == "with", before == "writable", before == "callee":
