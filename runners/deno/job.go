@@ -3,6 +3,8 @@ package deno
 import (
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -48,13 +50,22 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
 	j := &job{analysis: a, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
-	j.asks = req.Ask != nil && canAsk(r.cfg.Policy)
+	j.asks = req.Ask != nil && canAsk(r.cfg.Policy) && !(ownNetwork(r.cfg.Policy) && req.Session == nil && j.serves())
 	if j.asks || supervised(r.cfg.Policy) {
 		network := r.cfg.Network
 		network.Ask = req.AskHolding(func() (release func()) { return j.clock.Load().Hold() })
 		j.net = r.cfg.Policy.Network().NewRun(network)
 	}
 	return j, err
+}
+
+// serving matches what has a server, or what tests one.
+var serving = regexp.MustCompile(`\b(listen\w*|serve|createServer|createSocket|startStandaloneServer)\(|Server\(|\b(supertest|chai-http)\b`)
+
+// serves reports whether the program may have a server: a network of its own is of more
+// use to it than a user who can be asked about hosts, and it cannot have both.
+func (j *job) serves() bool {
+	return serving.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return serving.Match(f.Data) })
 }
 
 // instance returns a ready Deno, an idle one if there is one. It returns the

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,14 @@ func TestServers(t *testing.T) {
 				await Deno.connect(to).catch((e) => console.log(e.name, /Requires net access to "[^"]+"/.exec(e.message)?.[0]));
 			}`, "NotCapable Requires net access to \"192.0.2.1:80\"\nNotCapable Requires net access to \"host.invalid:80\"\nConnectionRefused undefined\n"},
 	} {
-		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: c.code})
+		ask := func(_ context.Context, host string, _ uint16) (bool, error) {
+			t.Errorf("%s: asked about %s", name, host)
+			return false, nil
+		}
+		if name == "nobody else" {
+			ask = nil
+		}
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: c.code, Ask: ask})
 		if o.Status != runners.Succeeded || o.Stdout != c.want || o.Result != nil || strings.Contains(o.Note, onlyItself) != (name == "left open by Deno" || name == "never called") {
 			t.Errorf("%s: %s %+v, stdout %q, result %v, stderr %q, note %q, want %q", name, o.Status, o.Error, o.Stdout, o.Result, o.Stderr, o.Note, c.want)
 		}
@@ -84,6 +92,14 @@ func TestServers(t *testing.T) {
 	o := run(t, r, runners.Request{Code: `for await (const c of Deno.listen({ port: 1234 })) c.close()`, Limits: runners.Limits{Timeout: 300 * time.Millisecond}})
 	if o.Status != runners.TimedOut || !strings.HasSuffix(o.Error.Message, "\n"+onlyItself) {
 		t.Errorf("a server that is waited for: %s %+v", o.Status, o.Error)
+	}
+	var asked []string
+	o = run(t, r, runners.Request{Code: `await fetch("http://host.invalid/").catch(() => {})`, Ask: func(_ context.Context, host string, _ uint16) (bool, error) {
+		asked = append(asked, host)
+		return false, nil
+	}})
+	if sandbox.Supervised() == nil && (o.Status != runners.Succeeded || len(asked) != 1) {
+		t.Errorf("a program without a server: %s %+v, asked about %q", o.Status, o.Error, asked)
 	}
 	inSession, _ := openSessions(t, &r)
 	if o := inSession("a", `const s = Deno.serve({ port: 5000, onListen() {} }, () => new Response("later"))`); !strings.Contains(o.Note, "later programs") {
