@@ -50,6 +50,12 @@ func (f *firstSignal) ended(out *runners.Outcome) bool {
 	return f.sent.Load() != 0 && out.ExitCode == 128+int(f.sent.Load())
 }
 
+// wordless reports whether a program that ended so has nothing to say about it: who sent
+// the signal knows.
+func (f *firstSignal) wordless(out *runners.Outcome) bool {
+	return f.ended(out) && out.Error != nil && out.Error.Traceback == ""
+}
+
 // atTerminal reports whether a terminal shows what this process has to say.
 func atTerminal() bool { return term.IsTerminal(int(os.Stderr.Fd())) }
 

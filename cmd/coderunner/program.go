@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -29,7 +30,9 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	}
 	code := []byte(o.code + o.eval)
 	if file != "" {
-		if code, err = readFile(ctx, file, limit+1); err != nil {
+		if code, err = readFile(ctx, file, limit+1); errors.Is(err, syscall.EISDIR) {
+			return req, nil, fmt.Errorf("%s: is a directory: name a program in it", file)
+		} else if err != nil {
 			return req, nil, err
 		}
 	}

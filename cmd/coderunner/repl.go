@@ -231,8 +231,8 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	defer showProgress(&req)()
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
+	first := firstSignal{shown: []*stream{p.stdout, p.stderr}}
 	if _, piped := p.in.(*pipedLines); !piped {
-		var first firstSignal
 		if p.language == runners.Python || p.language == runners.Bash {
 			req.Signals = &first.Signals // one that is not handled would end Deno
 		}
@@ -249,7 +249,7 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case run.Err() != nil:
+	case run.Err() != nil, err == nil && first.wordless(out):
 		return p.stderr.printLine("coderunner: interrupted; the session is as before")
 	case isRefused:
 		return p.stderr.printLine("coderunner: " + refused.Message)

@@ -93,3 +93,24 @@ func TestRepl(t *testing.T) {
 		})
 	}
 }
+
+// Ctrl-C reaches a statement of bash, and one that it ends leaves the session.
+func TestReplInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens the runtimes")
+	}
+	term := startTerminal(t, []string{"XDG_STATE_HOME=" + t.TempDir(), "NO_COLOR=1"}, "repl", "bash")
+	term.then("> ")
+	for _, step := range []struct{ types, shows string }{
+		{"x=5\r", "x=5\r\n> "},
+		{"echo go $x; sleep 60\r", "\r\ngo 5\r\n"},
+		{"\x03", "\r\ncoderunner: interrupted; the session is as before\r\n> "},
+		{"trap 'echo bye' INT; echo go $x; sleep 60; echo then\r", "\r\ngo 5\r\n"},
+		{"\x03", "bye\r\nthen\r\n> "},
+	} {
+		term.types(step.types)
+		term.then(step.shows)
+	}
+	term.types("\x04")
+	term.exits(0)
+}

@@ -102,8 +102,8 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		return err
 	}
 	cells.Locate(req.Filename, out.Error)
-	if first.ended(out) && out.Error != nil && out.Error.Traceback == "" {
-		out.Error = nil // who sent the signal knows
+	if first.wordless(out) {
+		out.Error = nil
 	}
 	if o.json {
 		err = json.NewEncoder(os.Stdout).Encode(out)
