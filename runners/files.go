@@ -159,6 +159,7 @@ var types = map[string]string{
 	".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 	".pdf": "application/pdf", ".zip": "application/zip", ".gz": "application/gzip", ".sqlite": "application/vnd.sqlite3", ".db": "application/vnd.sqlite3",
 	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".parquet": "application/vnd.apache.parquet",
+	".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ".wav": "audio/wav", ".mp3": "audio/mpeg", ".mp4": "video/mp4",
 }
 

@@ -126,12 +126,16 @@ def _skip_repeated(te):
         te.__cause__, te.__context__, te.__suppress_context__ = inner.__cause__, inner.__context__, inner.__suppress_context__
 
 
+def _reason(te):
+    return te._str.partition("] ")[2] or te._str if te._str.startswith("[Errno ") else te._str
+
+
 def _drop_repeated(te):
     """Leaves out the causes that say nothing new: in no line of the program, and with
     a message that the exception after them quotes, as clients of HTTP do."""
     while te is not None:
         inner = te.__cause__ or te.__context__
-        if inner is not None and not inner.stack and not inner.exceptions and inner._str and inner._str in str(te):
+        if inner is not None and not inner.stack and not inner.exceptions and inner._str and _reason(inner) in str(te):
             te.__cause__, te.__context__, te.__suppress_context__ = inner.__cause__, inner.__context__, inner.__suppress_context__
         else:
             te = inner

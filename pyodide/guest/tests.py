@@ -1,7 +1,7 @@
 """Programs that define tests and do nothing else: module _coderunner_tests."""
 
 import ast
-import sys
+import importlib.util
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -72,6 +72,6 @@ def run(framework, path):
         return
     # The program has imported its plugins; elsewhere, pytest comes first.
     options = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    if "pytest_asyncio" in sys.modules:
+    if importlib.util.find_spec("pytest_asyncio"):
         options += ["-o", "asyncio_default_fixture_loop_scope=function"]  # versions that ask for it take this as well
     raise SystemExit(int(pytest.main([*options, path])))

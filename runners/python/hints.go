@@ -52,6 +52,7 @@ const (
 	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
 	noUpload       = "This is another sandbox: files come in the argument files, into the working directory, and what the program writes there comes back."
 	noImage        = "There is no browser here: fig.show() and fig.write_html() work; for an image file draw it with matplotlib."
+	noBrowser      = "There is no browser here: fetch pages with requests or httpx, and read them with bs4 or html.parser."
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
 	noSolver       = "There are no solvers' programs here: use scipy.optimize (linprog, milp), or write the search in Python."
 	noGit          = "There is no program git here: the package dulwich reads and writes repositories."
@@ -116,6 +117,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noImage
 	case strings.Contains(e.Message, "make sure the Graphviz executables") || strings.Contains(e.Message, `"dot" not found in path`):
 		return noDot
+	case e.Type == "NoSuchDriverException":
+		return noBrowser
 	case e.Type == "PulpSolverError":
 		return noSolver
 	case e.Type == "OSError" && e.Message == "cannot open resource" && strings.Contains(e.Traceback, "truetype("):

@@ -23,7 +23,8 @@ var instead = map[string]string{
 	"xgboost": "scikit-learn", "lightgbm": "scikit-learn", "spacy": "re and collections",
 	"lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
 	"uvloop": "asyncio", "gevent": "asyncio",
-	"cryptography": "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets",
+	"argon2-cffi-bindings": "bcrypt or hashlib.scrypt",
+	"cryptography":         "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets",
 	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
 	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",
 }

@@ -74,6 +74,36 @@ func TestSharedNames(t *testing.T) {
 	}
 }
 
+// TestTypeguard parses a module once, and shows typeguard no more of it than a
+// function needs.
+func TestTypeguard(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("typeguard", "4.0", map[string]string{
+		"typeguard/__init__.py": "",
+		"typeguard/_decorators.py": "import ast, inspect, sys\ndef instrument(f):\n" +
+			"  tree = ast.parse(inspect.getsource(sys.modules[f.__module__]))\n  f.tree = ast.unparse(ast.fix_missing_locations(tree)); return tree.body[1].body[0]\n",
+		"checked.py": "import os\nclass A:\n  def f(self): pass\n  @property\n  def f(self): return 1\n  def g(self): pass\nx = {}\ndef h(): return lambda: 0\n",
+	}))
+	o := run(t, x.newRunner(base{}, false, t.TempDir()), `from typeguard._decorators import instrument
+import checked
+g = checked.A.g
+assert instrument(g) is instrument(g)
+f = checked.A.f.fget
+instrument(f)
+inner = checked.h()
+instrument(inner)
+[g.tree == """import os
+
+class A:
+
+    def g(self):
+        pass
+
+def h():
+    return lambda: 0""", 'return 1' in f.tree, 'g' in f.tree, 'pass' in f.tree, 'x = {}' in inner.tree]`)
+	value(t, o, "[True, True, False, False, True]")
+}
+
 // What Python says of a world that is not here is followed by what to do.
 func TestHints(t *testing.T) {
 	x := newIndex(t)
@@ -111,6 +141,7 @@ func TestHints(t *testing.T) {
 		{"raise RuntimeError('Image export requires the Kaleido package, which pip install kaleido gets')", "There is no browser here"},
 		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\")", "NLTK's data are no package"},
 		{"raise FileNotFoundError('\"dot\" not found in path.')", "graph.to_string()"},
+		{"class NoSuchDriverException(Exception): pass\nraise NoSuchDriverException('Unable to obtain driver for chrome')", "There is no browser here"},
 		{"class PulpSolverError(Exception): pass\nraise PulpSolverError('PULP_CBC_CMD: Not Available')", "scipy.optimize"},
 		{"def truetype(f): raise OSError('cannot open resource')\ntruetype('arial.ttf')", "ImageFont.load_default(20)"},
 		{"open('/mnt/data/sales.csv')", "files come in the argument files"},
@@ -145,6 +176,7 @@ func TestHints(t *testing.T) {
 	}
 	// A cause in no line of the program whose message is quoted is not shown again.
 	for code, causes := range map[string]int{
+		"raise ConnectionError('refused (no net)') from OSError(13, 'no net')":                      0,
 		"import urllib.request as u\nu.urlopen('http://a.example')":                                 0,
 		"try:\n  {}['kk']\nexcept KeyError as e:\n  raise ValueError(f'no {e}') from e":             1,
 		"import urllib.request as u\ntry:\n  u.urlopen('http://a.example')\nexcept OSError:\n  1/0": 1,

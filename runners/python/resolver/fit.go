@@ -42,6 +42,7 @@ var worksWithoutNatives = map[string]bool{
 	"watchdog":       true,
 	"wordcloud":      true,
 	"zope-interface": true,
+	"zstandard":      true,
 }
 
 // fitness reports whether and how a wheel can be used.
