@@ -143,6 +143,9 @@ func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
 		return nil
 	}
 	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
+		if m[2] == "default" {
+			return j.program.Namespaced(m[1])
+		}
 		return j.program.Destructured(m[1], m[2], typed(j.main))
 	}
 	return nil

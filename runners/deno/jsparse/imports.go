@@ -235,6 +235,25 @@ func (p *Program) Destructured(specifier, name string, typed bool) *Program {
 	return &changed
 }
 
+// Namespaced returns the program with the default import of a module taken for all that
+// the module exports, nil if there is none or if it is used other than for its members.
+// Newer versions of many packages, such as js-yaml, have only names.
+func (p *Program) Namespaced(specifier string) *Program {
+	all := regexp.MustCompile(`(?m)^[ \t]*import\s+([\w$]+)\s+from\s*["']`+regexp.QuoteMeta(specifier)+`["']`).FindAllStringSubmatchIndex(p.Source, -1)
+	if len(all) != 1 || slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == all[0][2] }) {
+		return nil // or it was changed, and a file of the program has another
+	}
+	at := all[0][2]
+	name := regexp.QuoteMeta(p.Source[at:all[0][3]])
+	if regexp.MustCompile(`(?:^|[^.\w$"'/-])` + name + `\s*[(\x60,;)\]}]|\b(?:new|extends)\s+` + name + `\s*(?:[^.\s\w]|$)`).MatchString(p.Source) {
+		return nil
+	}
+	changed := *p
+	changed.edits = append(slices.Clone(p.edits), edit{offset: at, text: "* as ", form: true})
+	slices.SortStableFunc(changed.edits, byOffset)
+	return &changed
+}
+
 // present returns the body of a function that returns what a CommonJS module n exports
 // and throws if a name is not there.
 func (n named) present(source, name string, typed bool) string {
