@@ -27,13 +27,13 @@ type framework struct {
 }
 
 // take handles a token before the analysis does. A name counts as declared wherever it
-// is not called and has no member.
+// is not called and has no member, as in globalThis.it = a.
 func (f *framework) take(a *analysis, t token) {
 	name := a.s.word(a.prev)
 	if (t.kind == text || t.kind == template) && a.s.is(a.prev, '(') && slices.Contains(registers, a.s.word(a.prev2)) {
 		f.registered = append(f.registered, a.s.word(a.prev2))
 	}
-	if name == "" || a.s.is(a.prev2, '.') || !slices.Contains(testNames, name) && !slices.Contains(expecting, name) {
+	if name == "" || a.s.is(a.prev2, '.') && !a.s.is(t, '=') || !slices.Contains(testNames, name) && !slices.Contains(expecting, name) {
 		return
 	}
 	list := &f.declared
