@@ -1,6 +1,7 @@
 """How a program went, for the host: module _coderunner_report."""
 
 import json
+import linecache
 import os
 import re
 import sys
@@ -186,10 +187,13 @@ def _own(frames):
     return traceback.StackSummary.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_frame(f)])
 
 
+_exists = os.path.exists
 _LIBRARY = "/lib/", "/usr/", "<frozen ", "<_coderunner"
 
 
 def _is_user_frame(f):
     """Whether a frame is the program's: also of what it executes, but not a method
-    that a library made, such as a dataclass's __init__."""
-    return not f.filename.startswith(_LIBRARY) and not (f.filename[:1] == "<" and f.name[:2] == "__")
+    that a library made, such as a dataclass's __init__, nor Cython's."""
+    if f.filename[:1] == "<":
+        return f.name[:2] != "__" and not f.filename.startswith(_LIBRARY)
+    return not f.filename.startswith(_LIBRARY) and (f.filename in linecache.cache or _exists(f.filename))
