@@ -16,6 +16,10 @@ type Source struct {
 	Name  string // of the program's file
 	Files []File // in its working directory; only Python's are read
 
+	// Words asks for the words of a program that imports nothing, too: a session has
+	// imported before.
+	Words bool
+
 	// Memory is as in Options. If the run has the same, both lease from the same
 	// pool.
 	Memory int64
@@ -63,7 +67,7 @@ const (
 // mayImport reports whether the program has the word "import" at all, or tests
 // that want a framework.
 func (s Source) mayImport() bool {
-	return strings.Contains(s.Code, "import") || strings.Contains(s.Code, "def test_") || slices.ContainsFunc(s.Files, func(f File) bool {
+	return s.Words || strings.Contains(s.Code, "import") || strings.Contains(s.Code, "def test_") || slices.ContainsFunc(s.Files, func(f File) bool {
 		return bytes.Contains(f.source(), []byte("import"))
 	})
 }
@@ -71,7 +75,7 @@ func (s Source) mayImport() bool {
 // digest returns a digest of all that the imports depend on.
 func (s Source) digest() [sha256.Size]byte {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %d %s", s.Name, len(s.Code), s.Code)
+	fmt.Fprintf(h, "%v %q %d %s", s.Words, s.Name, len(s.Code), s.Code)
 	for _, f := range s.Files {
 		fmt.Fprintf(h, " %q %d %s", f.Path, len(f.source()), f.source())
 	}

@@ -43,7 +43,7 @@ func (r *Runtime) analyze(ctx context.Context, s Source) (*Analysis, error) {
 			files = append(files, [2]any{f.Path, nil})
 		}
 	}
-	request, err := json.Marshal(map[string]any{"code": s.Code, "files": files, "name": s.Name})
+	request, err := json.Marshal(map[string]any{"code": s.Code, "files": files, "name": s.Name, "words": s.Words})
 	if err != nil {
 		return nil, err
 	}

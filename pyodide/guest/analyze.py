@@ -16,7 +16,7 @@ from _coderunner_literals import bindings, joined, parse, texts_of
 _INSTALLS = 100
 
 
-def analyze(code, files=(), name=""):
+def analyze(code, files=(), name="", words=False):
     """Returns what the host has to know before a program runs, and the program's
     tree if the text is plain Python.
 
@@ -33,7 +33,7 @@ def analyze(code, files=(), name=""):
     installs: [[requirement, with what it needs], ...] of calls of
               micropip.install and of pip, as written: the host has to parse them
     micropip: whether the program imports it
-    names:    attributes and imported names, if it imports anything
+    names:    attributes and imported names, if it imports anything, or for words
     texts:    its texts that could be names of projects, likewise
     """
     main, lines, plain = _program(code)
@@ -62,7 +62,7 @@ def analyze(code, files=(), name=""):
     if _coderunner_tests.framework(main.body) == "pytest":
         found.setdefault("pytest", True)
     others = _others(found, own)
-    names, texts = _words(tree for tree, _, _ in parts) if others else ((), ())
+    names, texts = _words(tree for tree, _, _ in parts) if others or words else ((), ())
     found = {
         "imports": [[name, optional] for name, optional in others.items()],
         "members": [member for member in members if member.partition(":")[0] in others],

@@ -112,7 +112,7 @@ def analyze(request):
     source = _program.text_of(p["code"])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found, tree = _analyze(source, p["files"], p["name"])
+        found, tree = _analyze(source, p["files"], p["name"], p.get("words"))
         compiled = _program.dump(tree, source, p["name"]) if tree is not None else ""
     if not any(found.values()):
         try:

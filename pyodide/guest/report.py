@@ -71,7 +71,7 @@ def exit_code(e):
 def explain(e, p, report):
     """Puts an exception that ended the program, or interrupted it, into the report."""
     name, limit, interrupted = p["filename"], p["result_limit"], p.get("interrupted")
-    report["exit_code"] = 130 if isinstance(e, KeyboardInterrupt) else 1  # as by SIGINT
+    report["exit_code"] = 130 if isinstance(e, KeyboardInterrupt) and not interrupted else 1  # as by SIGINT
     report["type"] = type(e).__qualname__[:_TYPE_NAME]
     report["no_memory"] = isinstance(e, MemoryError)
     try:
@@ -79,7 +79,6 @@ def explain(e, p, report):
             sys.excepthook(type(e), e, e.__traceback__)
         te = traceback.TracebackException.from_exception(e, compact=True)
         _keep_user_frames(te, limit)
-        _drop_repeated(te)
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
         if tasks:  # the first is the one that the program waits for
             te.stack = traceback.StackSummary.from_list(te.stack + tasks.pop(0)[1])
@@ -125,21 +124,6 @@ def _skip_repeated(te):
         if any(map(_is_user_frame, inner.stack)) or getattr(inner, "exceptions", None):
             break
         te.__cause__, te.__context__, te.__suppress_context__ = inner.__cause__, inner.__context__, inner.__suppress_context__
-
-
-def _reason(te):
-    return te._str.partition("] ")[2] or te._str if te._str.startswith("[Errno ") else te._str
-
-
-def _drop_repeated(te):
-    """Leaves out the causes that say nothing new: in no line of the program, and with
-    a message that the exception after them quotes, as clients of HTTP do."""
-    while te is not None:
-        inner = te.__cause__ or te.__context__
-        if inner is not None and not inner.stack and not inner.exceptions and inner._str and _reason(inner) in str(te):
-            te.__cause__, te.__context__, te.__suppress_context__ = inner.__cause__, inner.__context__, inner.__suppress_context__
-        else:
-            te = inner
 
 
 def waiting_tasks():

@@ -156,6 +156,7 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.req.Limits.Timeout, errAnalysisLimit)
 	defer cancel()
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req.Filename), Memory: j.req.Limits.Memory}
+	source.Words = j.continued != nil && len(j.pk.current().Installed) > 0
 	for _, f := range j.req.Files {
 		source.Files = append(append(source.Files, pyodide.File(f)), archived(f)...)
 	}

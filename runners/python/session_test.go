@@ -44,6 +44,8 @@ func TestSession(t *testing.T) {
 	x := newIndex(t)
 	x.module("six", "1.0")
 	x.module("attr-like", "2")
+	x.module("writer", "3")
+	x.add(pure("frame", "1.0", map[string]string{"frame.py": "def to_excel():\n  import writer\n  return writer.version"}, `writer; extra == "excel"`))
 	dir := t.TempDir()
 	store, err := session.Open(session.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -80,6 +82,9 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	if got := strings.Join(names, ", "); !strings.HasPrefix(got, "Point type, fail function, helper module, log TextIOWrapper") || !strings.Contains(got, "y int") {
 		t.Errorf("variables: %s", got)
 	}
+	// What a package imports when it is used is there also in calls that import nothing.
+	c.want("lazy", "import frame\n1", "1", fresh)
+	c.want("lazy", "frame.to_excel()", "'3'", live)
 	if err := store.Fork(t.Context(), "s", "fork", 0); err != nil {
 		t.Fatal(err)
 	}
