@@ -70,12 +70,13 @@ type Process struct {
 	dir            string        // that the program began in
 	env            []string      // that it began with
 
-	mu      sync.Mutex
-	files   map[int]*memfs.File
-	handler func(Signal) bool
-	ignored uint64 // bits of signals
-	cancel  context.CancelCauseFunc
-	killed  Signal // what ends it; 0: nothing
+	mu       sync.Mutex
+	files    map[int]*memfs.File
+	handler  func(Signal) bool
+	ignored  uint64 // bits of signals
+	received uint64 // likewise
+	cancel   context.CancelCauseFunc
+	killed   Signal // what ends it; 0: nothing
 }
 
 // Kernel returns the table that the process is in.

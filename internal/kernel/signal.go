@@ -88,9 +88,17 @@ func (p *Process) Ignore(s Signal, ignore bool) {
 	}
 }
 
+// Received reports whether the process was sent a signal.
+func (p *Process) Received(s Signal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.received>>s&1 != 0
+}
+
 // deliver delivers a signal to the process.
 func (p *Process) deliver(s Signal) {
 	p.mu.Lock()
+	p.received |= 1 << s
 	handler := p.handler
 	ignored := p.ignored>>s&1 != 0
 	p.mu.Unlock()

@@ -32,6 +32,22 @@ func (sh *shell) addJob(pid int, text string) {
 	sh.lastJob = pid
 }
 
+// start starts a command that will be waited for in the foreground.
+func (sh *shell) start(e kernel.Exec) (*kernel.Process, error) {
+	sh.setForeground(true)
+	c, err := sh.p.Start(e)
+	if err != nil {
+		sh.setForeground(false)
+	}
+	return c, err
+}
+
+func (sh *shell) setForeground(on bool) {
+	sh.task.mu.Lock()
+	defer sh.task.mu.Unlock()
+	sh.foreground, sh.interrupted = on, false
+}
+
 // await waits for a child and returns its status. A queued signal ends the wait of
 // the builtin wait, and that of any command if it ends the shell: the status is
 // 128 and its number. SIGINT ends the shell if it ended the command that was waited
@@ -45,11 +61,14 @@ func (sh *shell) await(pid int, interruptible bool) int {
 			cancel()
 		}
 	}
-	sh.foreground, sh.interrupted = !interruptible, false
-	late := slices.Contains(sh.pending, kernel.SIGINT) && !interruptible
+	sh.interrupted = sh.interrupted && sh.foreground
+	sh.foreground = !interruptible
+	late := (sh.interrupted || slices.Contains(sh.pending, kernel.SIGINT)) && !interruptible
 	sh.task.mu.Unlock()
-	if late { // it came before the command was there
-		sh.p.Kill(pid, kernel.SIGINT)
+	if late { // it may have come before the command was there
+		if c := sh.p.Kernel().Process(pid); c != nil && !c.Received(kernel.SIGINT) {
+			sh.p.Kill(pid, kernel.SIGINT)
+		}
 	}
 	var w kernel.Waited
 	var e abi.Errno

@@ -337,7 +337,7 @@ func (sh *shell) external(args []string) {
 			return
 		}
 	}
-	c, err := sh.p.Start(e)
+	c, err := sh.start(e)
 	if err != nil {
 		sh.cannotStart(args, e, err)
 		return
@@ -388,7 +388,7 @@ func (sh *shell) cannotStart(args []string, e kernel.Exec, err error) {
 			return
 		}
 		e.Program, e.Args = Main, append([]string{"bash", e.Path}, args[1:]...)
-		c, err := sh.p.Start(e)
+		c, err := sh.start(e)
 		if err != nil {
 			sh.cannotFork(err)
 			return
