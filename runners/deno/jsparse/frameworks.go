@@ -23,7 +23,7 @@ var (
 // framework finds the globals of a test framework that a program uses.
 type framework struct {
 	used, declared []string
-	registered     []string // those that are called with a test's name
+	tests          bool // one is called with a test's name
 }
 
 // take handles a token before the analysis does. A name counts as declared wherever it
@@ -31,7 +31,7 @@ type framework struct {
 func (f *framework) take(a *analysis, t token) {
 	name := a.s.word(a.prev)
 	if (t.kind == text || t.kind == template) && a.s.is(a.prev, '(') && slices.Contains(registers, a.s.word(a.prev2)) {
-		f.registered = append(f.registered, a.s.word(a.prev2))
+		f.tests = true
 	}
 	if name == "" || a.s.is(a.prev2, '.') && !a.s.is(t, '=') || !slices.Contains(testNames, name) && !slices.Contains(expecting, name) {
 		return
@@ -59,7 +59,7 @@ func (f *framework) declares() (text, module string) {
 			module = ExpectModule
 		}
 	}
-	if !slices.ContainsFunc(f.registered, func(name string) bool { return slices.Contains(names, name) }) {
+	if !f.tests || !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(registers, name) }) {
 		return "", ""
 	}
 	return "import{" + strings.Join(names, ",") + `}from"` + module + `";`, module
