@@ -360,8 +360,8 @@ _CHANGES = {
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,
     "trio._core": _trio_core,
-    "typeguard._decorators": _typeguard,
     "trio._core._run": _trio_run,
+    "typeguard._decorators": _typeguard,
 }
 
 _EARLIER = {"trio": _trio}  # what is changed before a module is found
