@@ -71,6 +71,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		reached(o, j.net)
 		j.ready.notInstalled(o)
 		j.ready.esModule(o, j.program)
+		j.ready.defaultOf(o, j.program)
 		j.badJSON(o)
 		switch {
 		case end.runtimeFailed():

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,8 @@ const (
 	oldTypes   = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
 
+const noEsbuild = "esbuild runs as a process of its own, which the permissions of this server do not include (--allow-run): typescript (transpileModule), @swc/core and rollup need none"
+
 // browsers are packages that start a browser.
 var browsers = []string{"puppeteer", "puppeteer-core", "playwright", "playwright-core", "@playwright/test", "selenium-webdriver"}
 
@@ -72,7 +75,7 @@ var (
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
-	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), notRun}, // esbuild's
+	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), noEsbuild},
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
@@ -132,10 +135,16 @@ func (p *prepared) esModule(o *runners.Outcome, program *jsparse.Program) {
 	}
 	for _, found := range call.FindAllStringSubmatch(program.Source, -1) {
 		if of, _ := deps.Split(found[1]); p.onlyModule(found[1]) {
-			o.Error.Message += fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1])
+			amend(o.Error, o.Error.Message+fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1]))
 			return
 		}
 	}
+}
+
+// amend replaces the message of an error, also in its traceback.
+func amend(e *runners.Error, message string) {
+	e.Traceback = strings.Replace(e.Traceback, e.Message, message, 1)
+	e.Message = message
 }
 
 // notJSON is a part of V8's message about a text that is not JSON.
@@ -154,14 +163,46 @@ func (j *job) badJSON(o *runners.Outcome) {
 		if !ok || filepath.Ext(f.Path) != ".json" {
 			continue
 		}
-		old := e.Message
-		e.Message = f.Path + ": " + old
-		if !strings.Contains(old, "(line ") {
+		message := f.Path + ": " + e.Message
+		if !strings.Contains(message, "(line ") {
 			before := f.Data[:max(bad.Offset-1, 0)]
-			e.Message += fmt.Sprintf(" (line %d column %d)", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+			message += fmt.Sprintf(" (line %d column %d)", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
 		}
-		e.Traceback = strings.Replace(e.Traceback, old, e.Message, 1)
+		amend(e, message)
 		return
+	}
+}
+
+// defaultOf adds to the message about a call of a default import that it is the object of
+// all exports of a CommonJS module, as in Node: bundlers take its default one.
+func (p *prepared) defaultOf(o *runners.Outcome, program *jsparse.Program) {
+	if o.Status != runners.Failed || o.Error == nil {
+		return
+	}
+	m := notCalled.FindStringSubmatch(o.Error.Message)
+	if m == nil || m[1] == "require(...)" {
+		return
+	}
+	from := regexp.MustCompile(`\bimport\s+` + regexp.QuoteMeta(m[1]) + `\b[^;"']*\bfrom\s*["']([^"']+)["']`).FindStringSubmatch(program.Source)
+	if from == nil {
+		return
+	}
+	of, _ := deps.Split(from[1])
+	for _, dir := range p.dirs {
+		var about struct{ Type, Main string }
+		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, about.Main))
+		if err != nil {
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(f, maxScript))
+		f.Close()
+		if err == nil && bytes.Contains(text, []byte("__esModule")) {
+			amend(o.Error, o.Error.Message+fmt.Sprintf("; as in Node, %s is the object of all exports of a CommonJS module here: its default export is %[1]s.default", m[1]))
+			return
+		}
 	}
 }
 

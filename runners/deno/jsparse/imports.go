@@ -245,7 +245,7 @@ func (p *Program) Namespaced(specifier string) *Program {
 	}
 	at := all[0][2]
 	name := regexp.QuoteMeta(p.Source[at:all[0][3]])
-	if regexp.MustCompile(`(?:^|[^.\w$"'/-])` + name + `\s*[(\x60,;)\]}]|\b(?:new|extends)\s+` + name + `\s*(?:[^.\s\w]|$)`).MatchString(p.Source) {
+	if regexp.MustCompile(`(?:^|[^.\w$"'/-])` + name + `\s*(?:[(\x60,;)\]}]|$)|\b(?:new|extends)\s+` + name + `\s*(?:[^.\s\w]|$)`).MatchString(p.Source) {
 		return nil
 	}
 	changed := *p
