@@ -66,7 +66,7 @@ func TestWays(t *testing.T) {
 		`Deno.dlopen("/x.node", {})`:                                                                         "node:sqlite",
 		`expect(1).toBe(1)`:                                                                                  "node:test",
 		`import "npm:nock@15"; await fetch("http://host.invalid")`:                                           noMock,
-		`import yaml from "npm:js-yaml@5"; yaml`:                                                             "import * as",
+		`import yaml from "npm:js-yaml@5"; yaml(1)`:                                                          "import * as",
 		`require("p-limit@7")(1)`:                                                                            `p-limit is an ES module, which require returns as an object: write require("p-limit@7").default, or name an older version ("npm:p-limit@MAJOR")`,
 		`const limit = require("npm:p-limit@7"); limit(1)`:                                                   `write require("npm:p-limit@7").default`,
 		`const a = require("npm:p-limit@7"); a.b(1)`:                                                         `write require("npm:p-limit@7").default`,
