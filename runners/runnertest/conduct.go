@@ -46,7 +46,7 @@ func endless(l runners.Language) string {
 	return "for (;;) {}"
 }
 
-// testCancel: cancelling stops a run at once, and the next is not hurt.
+// testCancel checks that cancelling stops a run at once, and the next is not hurt.
 func testCancel(t *testing.T, r runners.Runner, l runners.Language) {
 	// One run first, so that the time below is not that of the preparation.
 	if _, err := r.Run(t.Context(), runners.Request{Language: l, Code: printing(l, "x")}); err != nil {
@@ -70,7 +70,7 @@ func testCancel(t *testing.T, r runners.Runner, l runners.Language) {
 	}
 }
 
-// testCancelBefore: a run that is cancelled before it begins does not run.
+// testCancelBefore checks that a run that is cancelled before it begins does not run.
 func testCancelBefore(t *testing.T, r runners.Runner, l runners.Language) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -86,7 +86,7 @@ func testCancelBefore(t *testing.T, r runners.Runner, l runners.Language) {
 	}
 }
 
-// testParallel: runs at the same time do not mix, and none loses anything.
+// testParallel checks that runs at the same time do not mix, and none loses anything.
 func testParallel(t *testing.T, r runners.Runner, l runners.Language) {
 	const runs = 24
 	var wg sync.WaitGroup
@@ -107,7 +107,7 @@ func testParallel(t *testing.T, r runners.Runner, l runners.Language) {
 	wg.Wait()
 }
 
-// testProgress: progress is told one call at a time, and nothing after the
+// testProgress checks that progress is told one call at a time, and nothing after the
 // run.
 func testProgress(t *testing.T, r runners.Runner, l runners.Language) {
 	var mu sync.Mutex
@@ -133,7 +133,7 @@ func testProgress(t *testing.T, r runners.Runner, l runners.Language) {
 	mu.Unlock()
 }
 
-// testBadRequest: a request that makes no sense is a RequestError, and leaves
+// testBadRequest checks that a request that makes no sense is a RequestError, and leaves
 // nothing outside the working directory.
 func testBadRequest(t *testing.T, r runners.Runner, l runners.Language) {
 	for name, req := range map[string]runners.Request{
