@@ -180,4 +180,6 @@ def _is_user_frame(f):
     that a library made, such as a dataclass's __init__, nor Cython's."""
     if f.filename[:1] == "<":
         return f.name[:2] != "__" and not f.filename.startswith(_LIBRARY)
-    return not f.filename.startswith(_LIBRARY) and (f.filename in linecache.cache or _exists(f.filename))
+    if f.filename.startswith(_LIBRARY):
+        return False
+    return len(linecache.cache.get(f.filename, ())) > 1 or _exists(f.filename)  # one: a module's, not read yet
