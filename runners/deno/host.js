@@ -250,20 +250,25 @@ function reportServers() {
 
 // endServers does this for Deno's, and endNodeServers for those of node:net.
 function endServers() {
-  const { serve } = Deno;
   const seen = (handler) => typeof handler !== "function" ? handler : defineProperties(function (...args) {
     called = true;
     return handler.apply(this, args);
   }, getOwnPropertyDescriptors(handler)); // Deno looks at its length
-  here.answer(Deno, "serve", defineProperties((...args) => {
-    for (let i = 0; i < args.length; i++) args[i] = args[i]?.handler ? { ...args[i], handler: seen(args[i].handler) } : seen(args[i]);
-    const server = serve(...args);
-    let open = true;
-    then(server.finished, () => open = false, () => open = false);
-    addServer(() => open);
-    server.unref();
-    return server;
-  }, getOwnPropertyDescriptors(serve)));
+  const set = (serve) => here.answer(Deno, "serve", serve);
+  const { get } = getOwnPropertyDescriptor(Deno, "serve"); // its first use takes Deno 20 ms
+  defineProperty(Deno, "serve", { __proto__: null, configurable: true, enumerable: true, set, get() {
+    const serve = get.call(Deno);
+    set(defineProperties((...args) => {
+      for (let i = 0; i < args.length; i++) args[i] = args[i]?.handler ? { ...args[i], handler: seen(args[i].handler) } : seen(args[i]);
+      const server = serve(...args);
+      let open = true;
+      then(server.finished, () => open = false, () => open = false);
+      addServer(() => open);
+      server.unref();
+      return server;
+    }, getOwnPropertyDescriptors(serve)));
+    return Deno.serve;
+  } });
   for (const name of ["listen", "listenTls"]) {
     const listen = Deno[name];
     here.answer(Deno, name, defineProperties((...args) => {
