@@ -189,7 +189,7 @@ func TestProgressOnlyWhenAsked(t *testing.T) {
 // While a call waits, it says so.
 func TestProgressInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		started, ended := make(chan string, 1), make(chan string, 1)
+		started, ended := make(chan string, 2), make(chan string, 2) // for both calls: the first may end before the second is cancelled
 		c := connect(t, newServer(t, Config{Runners: allLanguages(untilCancelled(started, ended)), Concurrency: 1}))
 		c.hello()
 		c.send(callLine("1", "x"))

@@ -46,7 +46,8 @@ func (q *Queue) Load(client string) (running, waiting, ownRunning, ownWaiting in
 	return running, q.waiting, ownRunning, ownWaiting
 }
 
-// acquire waits for a place. The caller calls leave when it is done with it.
+// acquire waits for a place, which a call that was cancelled does not get. The caller
+// calls leave when it is done with it.
 func (q *Queue) acquire(ctx context.Context, client, stream string) (leave func(), err error) {
 	q.mu.Lock()
 	c := q.entry(q.clients, client)
@@ -60,7 +61,7 @@ func (q *Queue) acquire(ctx context.Context, client, stream string) (leave func(
 		q.next()
 		q.forget(client, stream)
 	}
-	if q.places > 0 { // then nobody waits
+	if q.places > 0 && ctx.Err() == nil { // then nobody waits
 		q.take(c, s)
 		q.mu.Unlock()
 		return leave, nil
@@ -73,7 +74,9 @@ func (q *Queue) acquire(ctx context.Context, client, stream string) (leave func(
 	q.mu.Unlock()
 	select {
 	case <-turn:
-		return leave, nil
+		if ctx.Err() == nil {
+			return leave, nil
+		}
 	case <-ctx.Done():
 	}
 	q.mu.Lock()
