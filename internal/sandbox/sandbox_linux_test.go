@@ -40,6 +40,7 @@ type place struct {
 	Server, TID int    // our process and the thread that started the child
 	Group       int    // our process group
 	User, Users int    // who we are
+	IPv6        bool   // whether the machine has it
 }
 
 // attempts are what the child tries. Each gives an error if it did not work.
@@ -192,15 +193,23 @@ var attempts = []struct {
 		return err
 	}},
 	{"make a UDP socket", "loopback", func(p place) error { return socket(unix.AF_INET, unix.SOCK_DGRAM) }},
-	{"make an IPv6 socket", "loopback", func(p place) error { return socket(unix.AF_INET6, unix.SOCK_STREAM) }},
+	{"make a socket of IPv6 or IPv4", "loopback", func(p place) error {
+		if !p.IPv6 {
+			return socket(unix.AF_INET, unix.SOCK_STREAM)
+		}
+		return socket(unix.AF_INET6, unix.SOCK_STREAM)
+	}},
 	{"make a Unix socket", "network", func(p place) error { return socket(unix.AF_UNIX, unix.SOCK_STREAM) }},
 	{"reach itself", "loopback", func(p place) error {
-		l, err := net.Listen("tcp", "[::]:0")
+		l, err := net.Listen("tcp", ":0")
 		if err != nil {
 			return err
 		}
 		defer l.Close()
 		for _, host := range []string{"127.0.0.1", "::1", "localhost"} {
+			if host == "::1" && !p.IPv6 {
+				continue
+			}
 			c, err := net.Dial("tcp", net.JoinHostPort(host, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
 			if err != nil {
 				return err
@@ -229,6 +238,15 @@ var attempts = []struct {
 		return ioctl(uintptr(fd), unix.SIOCSIFFLAGS, unsafe.Pointer(&request[0]))
 	}},
 	{"join a namespace", "no", func(p place) error { return unix.Setns(0, 0) }},
+}
+
+// hasIPv6 reports whether the machine's loopback has an address of IPv6.
+func hasIPv6() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err == nil {
+		l.Close()
+	}
+	return err == nil
 }
 
 func number(nr, a, b uintptr) error {
@@ -332,7 +350,7 @@ func TestStart(t *testing.T) {
 			t.Logf("no network of its own: %v", OwnNetwork())
 			continue
 		}
-		p := place{User: os.Geteuid(), Users: os.Getegid(), Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(),
+		p := place{User: os.Geteuid(), Users: os.Getegid(), Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(), IPv6: hasIPv6(),
 			Self: self, Server: os.Getpid(), Group: unix.Getpgrp()}
 		if err := os.WriteFile(p.Secret, []byte("secret"), 0o600); err != nil {
 			t.Fatal(err)
