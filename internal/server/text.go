@@ -137,6 +137,12 @@ func (c *content) errorText(e *runners.Error) string {
 		head += e.Message
 	}
 	trace := strings.TrimRight(e.Traceback, "\n")
+	if rest, ok := strings.CutPrefix(trace, e.Type+" ["); ok {
+		// Node writes an error's code after its type.
+		if code, after, ok := strings.Cut(rest, "]: "); ok && strings.HasPrefix(after, e.Message) {
+			head = e.Type + " [" + code + "]: " + e.Message
+		}
+	}
 	frames, last, ok := pythonTrace(trace)
 	if ok && strings.Contains(last, strings.TrimRight(e.Message, "\n")) {
 		trace = last + "\n" + frames // last has the type's module, notes and suggestions

@@ -28,6 +28,8 @@ func TestOutcomeText(t *testing.T) {
 		{"raised with colours", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "E", Message: "at \x1b[4mx\x1b[0m", Traceback: "Traceback (most recent call last):\n  1\nE: at \x1b[4mx\x1b[0m\n"}}, "E: at x\n  1"},
 		{"raised in JavaScript", runners.Outcome{Status: runners.Failed, Stdout: "before", Error: &runners.Error{Type: "TypeError", Message: "no", Traceback: "TypeError: no\n    at main.ts:2:3", Line: 2}},
 			"TypeError: no\n    line 2: second()\n    at main.ts:2:3\nstdout:\nbefore"},
+		{"raised with a code", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "TypeError", Message: "no\nmore", Traceback: "TypeError [ERR_X]: no\nmore\n    at main.ts:2:3", Line: 2}},
+			"TypeError [ERR_X]: no\nmore\n    line 2: second()\n    at main.ts:2:3"},
 		{"message of several lines", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Z", Message: "[\n  1\n]", Traceback: "Z: [\n  1\n]\n    at main.ts:2:3", Line: 2}},
 			"Z: [\n  1\n]\n    line 2: second()\n    at main.ts:2:3"},
 		{"chained", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "B", Message: "b\n", Traceback: "Traceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2\nm.B: b\n\n"}},
