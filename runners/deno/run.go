@@ -72,6 +72,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		j.ready.notInstalled(o)
 		j.ready.esModule(o, j.program)
 		j.ready.defaultOf(o, j.program)
+		j.ready.earlier(o, j.program)
 		j.badJSON(o)
 		switch {
 		case end.runtimeFailed():

@@ -120,6 +120,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	reached(o, s.net)
 	s.ready.notInstalled(o)
 	s.ready.esModule(o, s.program)
+	s.ready.earlier(o, s.program)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 

@@ -206,6 +206,40 @@ func (p *prepared) defaultOf(o *runners.Outcome, program *jsparse.Program) {
 	}
 }
 
+// notExported matches V8's message about a name that a module does not export;
+// importedFrom is how a program gets NAME of a module.
+var (
+	notExported  = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '[\w$]+'$`)
+	importedFrom = `\b(?:import|const|let|var)\b[^;"'=()]*?[^\w$.]NAME(?:[^;"'=()\w$][^;"'=()]*)?(?:\bfrom\s*|=\s*require\(\s*)["']([^"']+)["']`
+)
+
+// earlier adds to the message about what a package of npm does not have its version, if
+// the program names none and there were majors before it: programs are often written
+// for one of those.
+func (p *prepared) earlier(o *runners.Outcome, program *jsparse.Program) {
+	if o.Status != runners.Failed || o.Error == nil {
+		return
+	}
+	from := notExported.FindStringSubmatch(o.Error.Message)
+	if m := notCalled.FindStringSubmatch(o.Error.Message); m != nil {
+		from = regexp.MustCompile(strings.Replace(importedFrom, "NAME", regexp.QuoteMeta(m[1]), 1)).FindStringSubmatch(program.Source)
+	}
+	if from == nil {
+		return
+	}
+	of, ok := deps.Split(from[1])
+	if !ok || of.Version != "" {
+		return
+	}
+	for _, dir := range p.dirs {
+		version := filepath.Base(dir)
+		if major, _, _ := strings.Cut(version, "."); unpacks(dir, of.Name) && major != "0" && major != "1" {
+			amend(o.Error, o.Error.Message+fmt.Sprintf(`; this is %s %s: if the program is for an older version, name it ("npm:%[1]s@MAJOR")`, of.Name, version))
+			return
+		}
+	}
+}
+
 // onlyModule reports whether a specifier names an ES module of npm that has no part of
 // its own for require.
 func (p *prepared) onlyModule(specifier string) bool {

@@ -70,6 +70,8 @@ func TestWays(t *testing.T) {
 		`require("p-limit@7")(1)`:                                                                            `p-limit is an ES module, which require returns as an object: write require("p-limit@7").default, or name an older version ("npm:p-limit@MAJOR")`,
 		`const limit = require("npm:p-limit@7"); limit(1)`:                                                   `write require("npm:p-limit@7").default`,
 		`const a = require("npm:p-limit@7"); a.b(1)`:                                                         `write require("npm:p-limit@7").default`,
+		`import { isOdd } from "p-limit"`:                                                                    "; this is p-limit ",
+		`import * as limit from "p-limit"; limit.map(1)`:                                                     "; this is p-limit ",
 		`class A { accessor v = 1 }`:                                                                         "a getter and a setter",
 		`document.title`:                                                                                     "jsdom",
 		`await new Promise((done) => {}); console.log("never")`:                                              "stdin does not have",
