@@ -209,10 +209,10 @@ function plain(value, room) {
 }
 
 // started reports whether a value is not what a program found out, but what it set
-// going: a timer, a server, a stream or another of Node's emitters.
+// going: a timer, a server, a stream or another of Node's emitters, a subscription.
 function started(value) {
   if (typeof value !== "object" || value === null) return false;
-  return "_events" in value || "oncomplete" in value || typeof value.ref === "function" && typeof value.unref === "function";
+  return "_events" in value || "oncomplete" in value || typeof value.unsubscribe === "function" || typeof value.ref === "function" && typeof value.unref === "function";
 }
 
 // give shows the value of the last expression, or reports it, of a promise what it

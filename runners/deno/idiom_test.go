@@ -300,6 +300,11 @@ createServer(() => {})
 const { EventEmitter } = require("events");
 new EventEmitter().on("a", () => {});
 `, "", ""},
+		{"a subscription", `
+-- main.js --
+const source = { subscribe: (next) => (next(1), { closed: true, unsubscribe() {} }) };
+source.subscribe(console.log)
+`, "", "1\n"},
 		{"what was written", `
 -- main.js --
 process.stdout.write("a\n")
