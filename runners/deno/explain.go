@@ -113,7 +113,7 @@ func (e *ending) traceback(stack string) (text string, line int) {
 		lines = append(lines[:maxFrames], "    …")
 	}
 	var kept []string
-	last := strings.Count(e.program.Source, "\n") + 1
+	last := e.program.Lines()
 	for _, l := range lines {
 		inside := e.clean(l)
 		if frame.MatchString(l) && inside == l {

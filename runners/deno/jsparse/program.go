@@ -195,6 +195,12 @@ func (p *Program) Column(line, column int) (in int, ours bool) {
 	return column, false
 }
 
+// Lines returns the number of lines of the source, as V8 counts them.
+func (p *Program) Lines() int {
+	line, _ := position(p.Source, len(p.Source))
+	return line
+}
+
 // position returns the line and the column of an offset, both from 1.
 func position(source string, offset int) (line, column int) {
 	line = 1
