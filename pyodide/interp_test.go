@@ -104,9 +104,9 @@ FileExistsError EEXIST 2 Permission denied 111
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
 		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},
 		{name: "no terminal", code: "import os, sys\n[s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)] + [os.isatty(os.open('/dev/null', 0))]", want: "[False, False, False, False]"},
-		{name: "own signal", code: "import signal\nsignal.raise_signal(signal.SIGINT)", want: "KeyboardInterrupt", exit: 1},
+		{name: "own signal", code: "import signal\nsignal.raise_signal(signal.SIGINT)", want: "KeyboardInterrupt", exit: 130},
 		{name: "own signal, caught", code: "import signal\ntry:\n  signal.raise_signal(signal.SIGINT)\nexcept KeyboardInterrupt: pass\nsignal.getsignal(signal.SIGINT) is signal.default_int_handler", want: "True"},
-		{name: "own signal, asyncio", code: "import asyncio, signal\nasync def f():\n  try:\n    signal.raise_signal(signal.SIGINT)\n    await asyncio.sleep(9)\n  except asyncio.CancelledError:\n    print('cancelled')\n    raise\nasyncio.run(f())", want: "KeyboardInterrupt", stdout: "cancelled\n", exit: 1},
+		{name: "own signal, asyncio", code: "import asyncio, signal\nasync def f():\n  try:\n    signal.raise_signal(signal.SIGINT)\n    await asyncio.sleep(9)\n  except asyncio.CancelledError:\n    print('cancelled')\n    raise\nasyncio.run(f())", want: "KeyboardInterrupt", stdout: "cancelled\n", exit: 130},
 		{name: "main", code: "__name__, __file__", want: "('__main__', '/home/user/main.py')"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
