@@ -56,11 +56,11 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 		sh.coprocs = append(sh.coprocs, fd)
 		fds = append(fds, strconv.Itoa(fd))
 	}
-	if err := sh.setList(name, fds); err == nil {
+	if err = sh.setList(name, fds); err == nil {
 		err = sh.set(name+"_PID", strconv.Itoa(p.PID()))
 	}
 	if sh.status = 0; err != nil {
-		sh.discard(err)
+		sh.report(err) // the program runs nevertheless, as in bash
 	}
 }
 

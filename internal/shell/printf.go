@@ -2,6 +2,7 @@ package shell
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -217,7 +218,8 @@ func (f *formatter) integer() int64 {
 	if u, e := strconv.ParseUint(t, 0, 64); err != nil && e == nil {
 		n, err = int64(u), nil
 	}
-	if err == nil && !strings.Contains(t, "_") {
+	begin := cNumber.FindString(t)
+	if err == nil && begin == t {
 		return n
 	}
 	if numErr, ok := err.(*strconv.NumError); ok && numErr.Err == strconv.ErrRange {
@@ -225,14 +227,20 @@ func (f *formatter) integer() int64 {
 		f.status = 1
 		return n
 	}
-	f.fail("%s: invalid number", s)
-	end := 0
-	for end < len(t) && (t[end] >= '0' && t[end] <= '9' || end == 0 && (t[0] == '-' || t[0] == '+')) {
-		end++
+	kind := ""
+	switch {
+	case len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9':
+		kind = "octal "
+	case strings.HasPrefix(s, "0x"):
+		kind = "hex "
 	}
-	n, _ = strconv.ParseInt(t[:end], 10, 64)
+	f.fail("%s: invalid %snumber", s, kind)
+	n, _ = strconv.ParseInt(begin, 0, 64)
 	return n
 }
+
+// cNumber is what C reads as a number; Go reads 0b11, 0o17 and 1_000, too.
+var cNumber = regexp.MustCompile(`^[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)`)
 
 // quotedCharacter returns the character of 'c and "c.
 func quotedCharacter(s string) (rune, bool) {
