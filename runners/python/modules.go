@@ -131,6 +131,10 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 			if _, have := in.has(r.Name); have || r.Name == "" || in.whyNot(r.Name) != "" {
 				continue // the import fails when reached
 			}
+			if imports.Own(module) {
+				in.skip([]runners.PackageError{{Name: r.Name, Reason: fmt.Sprintf("the program imports %s, most likely a file of its own: send it in files; if the package of this name is meant, give its name in packages", module)}})
+				continue
+			}
 			if _, again := wanted[r.Name]; !again {
 				optional[r.Name], in.guessed[r.Name] = true, true
 			}

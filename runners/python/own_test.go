@@ -73,6 +73,13 @@ func TestOwnModules(t *testing.T) {
 	if o.Status != runners.Failed || len(asked) > 0 || !strings.Contains(o.Error.Message, "put its directory on sys.path") {
 		t.Errorf("%+v, asked for %v", o.Error, asked)
 	}
+	// A name that is nearly always a program's own file gets no package of its name.
+	o, asked = runFiles(t, x, r, "import six\nprint('begun')\nfrom utils import helper", nil)
+	refused(t, o, "utils", "send it in files", "give its name in packages")
+	if o.Stdout != "begun\n" || o.Error.Line != 3 || slices.Contains(asked, "utils") {
+		t.Errorf("%+v, stdout %q, asked for %v", o.Error, o.Stdout, asked)
+	}
+	value(t, run(t, r, "try:\n  import utils\nexcept ImportError:\n  utils = 0\nutils"), "0")
 	// What packages asks for is another matter.
 	o = run(t, r, "open('other.py', 'w')\nimport utils\nutils.version", "utils")
 	value(t, o, "'6.6.6'")

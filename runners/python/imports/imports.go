@@ -86,6 +86,19 @@ func Gone(module string) string {
 	return gone[top]
 }
 
+// Own reports whether a module's name is one that programs nearly always give to a file
+// of their own, so that a project of that name is a stranger's.
+func Own(module string) bool {
+	top, _, _ := strings.Cut(module, ".")
+	return own[top]
+}
+
+var own = map[string]bool{
+	"app": true, "common": true, "config": true, "constants": true, "database": true, "helper": true, "helpers": true,
+	"main": true, "models": true, "my_module": true, "mymodule": true, "schemas": true, "settings": true, "solution": true,
+	"util": true, "utils": true,
+}
+
 // shared are the namespaces that many projects share, and how many parts of a
 // module's name form the project's.
 var shared = map[string]int{

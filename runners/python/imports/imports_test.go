@@ -36,3 +36,11 @@ func TestDeeper(t *testing.T) {
 		}
 	}
 }
+
+func TestOwn(t *testing.T) {
+	for module, want := range map[string]bool{"utils": true, "config.dev": true, "utilities": false, "six": false, "six.utils": false} {
+		if imports.Own(module) != want {
+			t.Errorf("Own(%q) is %t", module, !want)
+		}
+	}
+}
