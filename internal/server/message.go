@@ -71,7 +71,7 @@ func parseMessage(line []byte) (*message, error) {
 	err := json.Unmarshal(line, m)
 	wrongType, _ := errors.AsType[*json.UnmarshalTypeError](err)
 	if err != nil && wrongType == nil {
-		return nil, &protocolError{mcp.PARSE_ERROR, "the message is not JSON", nil}
+		return nil, &protocolError{mcp.PARSE_ERROR, "the message is not JSON: this is an MCP server; coderunner run runs a program", nil}
 	}
 	switch bytes.TrimLeft(line, " \t\r\n")[0] {
 	case '{':
