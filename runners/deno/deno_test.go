@@ -203,6 +203,8 @@ func TestPrograms(t *testing.T) {
 		{name: "value of a holey array", language: js, code: "[1,,2]", result: "[ 1, <1 empty item>, 2 ]|"},
 		{name: "value of a sequence", language: js, code: "1, 2", result: "2|2"},
 		{name: "value of a promise", language: js, code: "async function main() { console.log('m'); return 7 }\nmain()", stdout: "m\n", result: "7|7"},
+		{name: "no value of main, which exits", language: js, code: "async function main() { await new Promise((done) => setTimeout(done, 1)); console.log('m'); process.exit(0) }\nmain()", stdout: "m\n"},
+		{name: "value of a promise that never settles", language: js, code: "Promise.race([])", result: "Promise { <pending> }|"},
 		{name: "value with comment", language: js, code: "1 + 1 // two\n// end", result: "2|2"},
 		{name: "value after a regular expression", language: js, code: "const s = 'a`b'.replace(/[`/]/g, '');\ns", result: `"ab"|"ab"`},
 		{name: "no value of a statement", language: js, code: "if (true) { 5 }", result: ""},

@@ -54,7 +54,7 @@ func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}, Files: e.files, FilesOmitted: e.filesOmitted}
 	o.Displays, o.DisplaysOmitted = e.report.shown.All()
 	o.Printed(e.stdout, e.stderr)
-	if v := e.report.result; v != nil && v.text != "" {
+	if v := e.report.result; v != nil && v.text != "" && !e.exitsUnsettled() {
 		text := v.text
 		if v.isError {
 			text, _ = e.traceback(text)
@@ -87,6 +87,16 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Result = nil
 	}
 	return o
+}
+
+// exits matches a call by which a program ends itself.
+var exits = regexp.MustCompile(`\b(process|Deno)\.exit\(`)
+
+// exitsUnsettled reports whether the program's value is a promise that has not settled
+// in a program that ends itself, as main() does whose last line is process.exit(0).
+// Such a promise says nothing.
+func (e *ending) exitsUnsettled() bool {
+	return e.report.result.text == "Promise { <pending> }" && exits.MatchString(e.program.Source)
 }
 
 // fails sets an outcome's status and error.
