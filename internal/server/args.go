@@ -27,15 +27,22 @@ type arguments struct {
 	err  error
 }
 
+// programCall is what a call of run_code asks for.
+type programCall struct {
+	session.Call
+	cells notebook.Cells // of the notebook whose code it runs, nil for any other program
+}
+
 // parseArguments makes a request of a call's arguments. The error is a
 // *runners.RequestError.
-func (s *Server) parseArguments(p *params) (session.Call, error) {
+func (s *Server) parseArguments(p *params) (programCall, error) {
 	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
 	a.only(s.properties)
+	var c programCall
 	code, file, named := a.code(), "", ""
 	if notebook.Is(code) {
-		if text, language, _, err := notebook.Read([]byte(code)); err == nil {
-			code, file, named = text, notebook.Name, language
+		if text, language, cells, err := notebook.Read([]byte(code)); err == nil {
+			code, file, named, c.cells = text, notebook.Name, language, cells
 		}
 	}
 	req := runners.Request{
@@ -48,7 +55,7 @@ func (s *Server) parseArguments(p *params) (session.Call, error) {
 		Files:    a.files(),
 	}
 	req.Limits.Timeout = a.timeout()
-	c := session.Call{Session: a.text("session"), Request: req}
+	c.Call = session.Call{Session: a.text("session"), Request: req}
 	switch on := a.text("on_error"); on {
 	case "", "keep":
 	case "rollback":

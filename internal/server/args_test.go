@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -20,14 +19,14 @@ func parse(args string) (runners.Request, error) {
 	return c.Request, err
 }
 
-func parseCall(args string) (session.Call, error) {
+func parseCall(args string) (programCall, error) {
 	m, err := parseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_code","arguments":` + args + `}}`))
 	if err != nil {
-		return session.Call{}, err
+		return programCall{}, err
 	}
 	s, err := New(Config{Runners: allLanguages(runFunc(echo))})
 	if err != nil {
-		return session.Call{}, err
+		return programCall{}, err
 	}
 	kept := &keptRun{id: "x-1"}
 	kept.add("a.txt", "text/plain", "", []byte("kept"))

@@ -132,11 +132,9 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 	if string(params.Arguments["language"]) != strconv.Quote(string(call.Request.Language)) {
 		out.Language = call.Request.Language
 	}
-	if call.Request.Filename == notebook.Name {
-		if _, _, cells, err := notebook.Read([]byte((&arguments{raw: params.Arguments}).text("code"))); err == nil {
-			cells.Locate(notebook.Name, out.Error)
-			call.Request.Code = "" // whose lines are not counted from a cell's first
-		}
+	if call.cells != nil {
+		call.cells.Locate(notebook.Name, out.Error)
+		call.Request.Code = "" // whose lines are not counted from a cell's first
 	}
 	return s.result(ctx, out, call.Request), nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
-	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -23,7 +22,7 @@ import (
 // its place and its memory.
 type dialogue struct {
 	server    *Server
-	call      session.Call
+	call      programCall
 	arguments map[string]json.RawMessage // of the call, which all that follow repeat
 	cancel    context.CancelCauseFunc
 	questions chan *question // for the call that waits
@@ -80,7 +79,7 @@ func (d *dialogue) allows(ctx context.Context, host string, port uint16) (bool, 
 
 // converse runs the program of a call, or goes on with the one that waits for its
 // answer, until it ends or has a question.
-func (s *Server) converse(ctx context.Context, p *params) (call session.Call, out *runners.Outcome, asks *mcp.CallToolResult, err error) {
+func (s *Server) converse(ctx context.Context, p *params) (call programCall, out *runners.Outcome, asks *mcp.CallToolResult, err error) {
 	d, asks, err := s.resume(p)
 	if err != nil || asks != nil {
 		return call, nil, asks, err
@@ -90,7 +89,7 @@ func (s *Server) converse(ctx context.Context, p *params) (call session.Call, ou
 			return call, nil, nil, err
 		}
 		if d, _ = ctx.Value(askerKey{}).(*dialogue); d == nil || !elicits(clientCapabilities(ctx)) {
-			out, err = s.runIn(ctx, call)
+			out, err = s.runIn(ctx, call.Call)
 			return call, out, nil, err
 		}
 		d.call, d.arguments = call, p.Arguments
@@ -116,7 +115,7 @@ func (d *dialogue) begin(ctx context.Context) {
 			}
 		}()
 		defer d.cancel(nil)
-		d.out, d.err = d.server.runIn(ctx, d.call)
+		d.out, d.err = d.server.runIn(ctx, d.call.Call)
 	})
 }
 
