@@ -82,21 +82,6 @@ func (in *instance) confinement() *sandbox.Spec {
 	return s
 }
 
-// itself are the hosts by which a program reaches its own servers.
-var itself = []string{"localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]"}
-
-// ownNetwork reports whether a program has a network of its own, where there is nothing
-// but itself. With --allow-net it has that of the system, and --deny-net takes both.
-func ownNetwork(p runners.Policy) bool {
-	return !p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.OwnNetwork() == nil
-}
-
-// ownNetwork reports whether the process has a network of its own. To load a program it
-// needs none.
-func (in *instance) ownNetwork() bool {
-	return !in.variant.making && !in.variant.narrow && ownNetwork(in.policy())
-}
-
 // supervised reports whether our dialer makes the connections of programs.
 func supervised(p runners.Policy) bool {
 	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised() == nil

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 )
@@ -77,12 +76,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if strings.Contains(out.Message, "(--allow-net") && imports(e.program, "msw/node", "nock") {
 		out.Message += "; " + noMock
 	}
-	if listens.MatchString(t.message) {
-		if err := sandbox.OwnNetwork(); err != nil {
-			out.Message += fmt.Sprintf("; this system does not let a program have a network of its own (%v)", err)
-		}
-		out.Message += "; " + handler
-	}
+	out.Message += noServer(t.message)
 	if strings.Contains(out.Message, "(--allow-ffi)") {
 		out.Message += "; " + noNative
 	}

@@ -3,8 +3,6 @@ package deno
 import (
 	"context"
 	"errors"
-	"regexp"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -57,15 +55,6 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		j.net = r.cfg.Policy.Network().NewRun(network)
 	}
 	return j, err
-}
-
-// serving matches what has a server, or what tests one.
-var serving = regexp.MustCompile(`\b(listen\w*|serve|createServer|createSocket|startStandaloneServer)\(|Server\(|\b(supertest|chai-http)\b`)
-
-// serves reports whether the program may have a server: a network of its own is of more
-// use to it than a user who can be asked about hosts, and it cannot have both.
-func (j *job) serves() bool {
-	return serving.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return serving.Match(f.Data) })
 }
 
 // instance returns a ready Deno, an idle one if there is one. It returns the

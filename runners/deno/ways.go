@@ -27,30 +27,25 @@ type way struct {
 const unresolved = "Top-level await promise never resolved"
 
 const (
-	noFile     = "the argument files puts files beside the program (--file on the command line)"
-	notNet     = "the permissions of this server do not include --allow-net"
-	notUnix    = "there are no Unix sockets for JavaScript; a port of 127.0.0.1 does the same where --allow-net has it"
-	notRun     = "the program could not start another: the permissions of this server do not include --allow-run"
-	ownRuns    = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
-	tests      = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
-	noWindow   = "there is no browser; jsdom, linkedom and cheerio read a page, which fetch gets"
-	noNative   = "node:sqlite, bcryptjs, jimp and SVG need no native library"
-	noMock     = "this address is not mocked: name it, import msw (what is required has another fetch), or assign to globalThis.fetch"
-	named      = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
-	handler    = `call the server's handler itself (app.request of Hono, app.inject of Fastify, a function of Request), or use Python, where servers and their clients reach each other`
-	onlyItself = `Only the program itself reaches its servers: call them in it, as with fetch("http://127.0.0.1:PORT/").`
-	notPage    = `this is an HTML page, and there is no browser: send its script alone, or write the page to a file`
-	accessor   = `Deno knows "accessor" only beside a decorator: write a getter and a setter`
-	oldTypes   = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
+	noFile   = "the argument files puts files beside the program (--file on the command line)"
+	notNet   = "the permissions of this server do not include --allow-net"
+	notUnix  = "there are no Unix sockets for JavaScript; a port of 127.0.0.1 does the same where --allow-net has it"
+	notRun   = "the program could not start another: the permissions of this server do not include --allow-run"
+	ownRuns  = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
+	tests    = `tests run with node:test or Deno.test: import { describe, it } from "node:test" and { expect } from "expect"`
+	noWindow = "there is no browser; jsdom, linkedom and cheerio read a page, which fetch gets"
+	noNative = "node:sqlite, bcryptjs, jimp and SVG need no native library"
+	noMock   = "this address is not mocked: name it, import msw (what is required has another fetch), or assign to globalThis.fetch"
+	named    = `a newer version may have only names: import * as all of them, or an older version ("npm:NAME@MAJOR")`
+	notPage  = `this is an HTML page, and there is no browser: send its script alone, or write the page to a file`
+	accessor = `Deno knows "accessor" only beside a decorator: write a getter and a setter`
+	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
 
 const noEsbuild = "esbuild runs as a process of its own, which the permissions of this server do not include (--allow-run): typescript (transpileModule), @swc/core and rollup need none"
 
 // browsers are packages that start a browser.
 var browsers = []string{"puppeteer", "puppeteer-core", "playwright", "playwright-core", "@playwright/test", "selenium-webdriver"}
-
-// listens matches the refusal of a server.
-var listens = regexp.MustCompile(`^Requires net access to "(\[::1?\]|0\.0\.0\.0|127\.0\.0\.1|localhost):\d+"`)
 
 // runRefused matches messages about a program that could not be started.
 var runRefused = regexp.MustCompile(`the permissions of this server do not include (it \(--allow-run\)|--allow-run)$`)
