@@ -102,12 +102,13 @@ async function prepareCall() {
   if (orders.mocks && !told.mocks) await restoreMocks();
   if (orders.run && !told.run) await explainRun();
   if (orders.aliases && !told.aliases) await nameRequired();
+  if (orders.sharp && !told.sharp) await giveWasm();
   if (orders.lines && !told.lines) {
     keepLines((await import("node:readline")).Interface);
     keepLines((await import("node:readline/promises")).Interface);
   }
   if (orders.workers && !told.workers) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
-  told = { aliases: told.aliases || orders.aliases, os: told.os || orders.os, names: told.names || orders.names, net: told.net || orders.net, run: told.run || orders.run, mocks: told.mocks || orders.mocks, fetch: told.fetch || orders.fetch, lines: told.lines || orders.lines, workers: told.workers || orders.workers };
+  told = { sharp: told.sharp || orders.sharp, aliases: told.aliases || orders.aliases, os: told.os || orders.os, names: told.names || orders.names, net: told.net || orders.net, run: told.run || orders.run, mocks: told.mocks || orders.mocks, fetch: told.fetch || orders.fetch, lines: told.lines || orders.lines, workers: told.workers || orders.workers };
   if (orders.process) process;
   if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
 }

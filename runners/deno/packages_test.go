@@ -43,6 +43,12 @@ func TestPackages(t *testing.T) {
 		{"required", "const _ = require('lodash'), { z } = require('zod');\n_.chunk([1, 2, 3], 2).length + z.string().parse('x')", []string{"zod@3"}, `"2x"`, []string{"lodash@4.", "zod@3."}},
 		{"newest beside an older one", "import 'npm:node-schedule@2.1.1';\nimport { CronExpressionParser } from 'cron-parser';\ntypeof CronExpressionParser", nil, `"function"`, []string{"cron-parser@4."}},
 		{"names for default", "import yaml from 'js-yaml';\nyaml.load('[1]')[0]", nil, "1", []string{"js-yaml@"}},
+		{"sharp's WebAssembly", `import sharp from "sharp";
+const png = await sharp(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"/>')).resize(20).png().toBuffer();
+const { format, width, height } = await sharp(png).metadata();
+format + width + "x" + height`, nil, `"png20x10"`, []string{"sharp@", "@img/sharp-wasm32@"}},
+		{"sharp's WebAssembly, required", `const sharp = require("sharp");
+sharp({ create: { width: 8, height: 8, channels: 3, background: "red" } }).jpeg().toBuffer().then((jpeg) => jpeg.length > 100)`, nil, `true`, []string{"sharp@", "@img/sharp-wasm32@"}},
 		{"unused", "1", []string{"npm:zod@3"}, "1", []string{"zod@3."}},
 	}
 	for _, tt := range append(tests[:1:1], sample.Of(t, 2, tests[1:])...) {

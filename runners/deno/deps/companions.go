@@ -41,6 +41,10 @@ var companions = []companion{
 	{"webpack", regexp.MustCompile(`["']([\w-]+-loader)["']`), ""},
 }
 
+// SharpWasm is sharp's machine code as WebAssembly. sharp itself looks for it only where
+// it knows no machine code for the machine.
+const SharpWasm = "@img/sharp-wasm32"
+
 // maxCompanions bounds those that one file names.
 const maxCompanions = 20
 
@@ -48,6 +52,10 @@ const maxCompanions = 20
 func (r *resolution) accompany(m Module) {
 	for _, i := range m.Imports {
 		p, ok := Split(i.Specifier)
+		if ok && p.Name == "sharp" && !r.project.Native {
+			specifier := Package{Registry: "npm", Name: SharpWasm, Version: p.Version}.String()
+			r.target(specifier, SharpWasm, scopedName{"", SharpWasm})
+		}
 		for _, c := range companions {
 			if !ok || c.with != p.Name {
 				continue
