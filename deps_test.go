@@ -100,7 +100,8 @@ const imports = `
 	internal/session/bucket: internal/session
 	internal/images:
 	internal/notebook: runners
-	internal/server: internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
+	internal/answer: internal/images runners
+	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/httpserve: internal/server internal/session runners
 	internal/sysmem:
 	internal/clients:

@@ -21,7 +21,7 @@ const (
 	Crashed      Status = "crashed"       // the runtime died, by a bug in it or in compiled code
 )
 
-// Outcome is how a run went, as "run --json" prints it. internal/server makes a
+// Outcome is how a run went, as "run --json" prints it. internal/answer makes a
 // shorter result of it for clients.
 type Outcome struct {
 	Status          Status    `json:"status"`

@@ -29,7 +29,7 @@ func parseCall(args string) (programCall, error) {
 		return programCall{}, err
 	}
 	kept := &keptRun{id: "x-1"}
-	kept.add("a.txt", "text/plain", "", []byte("kept"))
+	kept.Keep("a.txt", "text/plain", "", []byte("kept"))
 	s.store.keep(kept)
 	return s.parseArguments(&m.Params)
 }

@@ -2,13 +2,17 @@ package server
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"path"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
+	"coderunner/internal/answer"
 	"coderunner/internal/notebook"
 	"coderunner/internal/session"
 	"coderunner/runners"
@@ -98,18 +102,39 @@ func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.R
 		limits.Timeout = req.Limits.Timeout
 	}
 	kept := s.store.begin()
-	c := newContent(out, req, limits, kept)
-	c.session(out)
+	a := answer.New(out, req, limits, kept)
 	s.store.keep(kept)
-	r := &mcp.CallToolResult{IsError: out.Status != runners.Succeeded, Content: c.blocks()}
+	r := &mcp.CallToolResult{IsError: out.Status != runners.Succeeded, Content: contentBlocks(a)}
 	r.Meta = &mcp.Meta{AdditionalFields: map[string]any{metaPrefix + "usage": out.Usage}}
 	if len(out.Packages) > 0 {
 		r.Meta.AdditionalFields[metaPrefix+"packages"] = out.Packages
 	}
 	if s.structured(ctx) {
-		r.StructuredContent = c.shown
+		r.StructuredContent = a.Structured
 	}
 	return r
+}
+
+// contentBlocks returns an answer's content blocks: the text, the images, and a link to
+// each file that is not shown in full.
+func contentBlocks(a *answer.Answer) []mcp.Content {
+	blocks := []mcp.Content{mcp.NewTextContent(a.Text())}
+	var links []mcp.Content
+	for _, it := range slices.Concat(a.Structured.Displays, a.Structured.Files) {
+		switch {
+		case it.Image != nil:
+			blocks = append(blocks, mcp.NewImageContent(base64.StdEncoding.EncodeToString(it.Image.Data), it.Image.MIME))
+		case it.URI != "" && (it.Path == "" || it.Text == ""):
+			name := it.Path
+			if name == "" {
+				name = path.Base(it.URI)
+			}
+			link := mcp.NewResourceLink(it.URI, name, "", it.MIME)
+			link.Size, link.Meta = &it.Size, digestMeta(it.SHA256)
+			links = append(links, link)
+		}
+	}
+	return append(blocks, links...)
 }
 
 // handle is the handler of run_code. Its error is always nil: whatever a model
@@ -153,9 +178,9 @@ func (s *Server) failure(ctx context.Context, tool string, err error) *mcp.CallT
 	}
 	s.log.Error(tool, zap.Error(err))
 	if tool == toolName {
-		return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), maxErrorText))
+		return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), answer.MaxErrorText))
 	}
-	return toolError("This failed, by a fault of the server: " + runners.Clip(err.Error(), maxErrorText))
+	return toolError("This failed, by a fault of the server: " + runners.Clip(err.Error(), answer.MaxErrorText))
 }
 
 // toolError is a result for a call that led to no run.

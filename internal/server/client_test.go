@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"coderunner/internal/answer"
 	"coderunner/runners"
 )
 
@@ -117,7 +118,7 @@ type reply struct {
 	Result struct {
 		IsError           bool
 		Content           []struct{ Text string }
-		StructuredContent *shownResult
+		StructuredContent *answer.Structured
 		Meta              struct {
 			Usage    runners.Usage     `json:"coderunner/usage"`
 			Packages []runners.Package `json:"coderunner/packages"`

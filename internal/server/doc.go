@@ -5,11 +5,13 @@
 // language and writes nothing but protocol to the stream it is given.
 //
 // A line is decoded once (message.go). A call goes through [Server.handle]: its
-// arguments are checked (args.go), it waits for a free place, runs while progress is reported (progress.go), and
-// its outcome becomes content blocks and structured content (content.go), with
-// a text for models (text.go). What is cut, shown or written by the program is
-// kept as resources (store.go), as are the page that shows results in hosts that
-// know MCP Apps (apps.go, app/) and what describes the server (environment.go).
+// arguments are checked (args.go), it waits for a free place (queue.go), runs while
+// progress is reported (progress.go), and its outcome becomes content blocks and
+// structured content (call.go, internal/answer). What is cut, shown or written by the
+// program is kept as resources (store.go), as are the page that shows results in hosts
+// that know MCP Apps (apps.go, app/) and what describes the server (environment.go).
+// Where the policy leaves it to the user whether a program may connect, the user is asked
+// by a request (ask.go) or, as of revision 2026-07-28, by the call's result (dialogue.go).
 //
 // # Sources
 //
@@ -27,8 +29,7 @@
 //
 // # Limits
 //
-// One client. Tasks, prompts and sampling are not offered. Users are asked (ask.go) as
-// the revisions before 2026-07-28 have it.
+// One client. Tasks, prompts and sampling are not offered.
 //
 // # Testing
 //

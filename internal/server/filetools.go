@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"coderunner/internal/answer"
 	"coderunner/internal/images"
 	"coderunner/runners"
 )
@@ -77,7 +78,7 @@ func (s *Server) doListFiles(ctx context.Context, a *arguments) ([]mcp.Content, 
 		if dir = strings.TrimPrefix(dir, "./"); dir != "" && dir != "." && !strings.HasPrefix(f.Path, dir+"/") {
 			continue
 		}
-		line := fmt.Sprintf("%s (%s)", f.Path, sizeText(f.Size))
+		line := fmt.Sprintf("%s (%s)", f.Path, answer.Size(f.Size))
 		switch f.Mode.Type() {
 		case fs.ModeDir:
 			line = f.Path + "/"
@@ -107,8 +108,8 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 	if first > 0 || last > 0 {
 		return linesBlock(data, first, last), nil
 	}
-	if m, err := images.Fit(data, maxImages); err == nil && offset+length == 0 && (runners.Display{MIME: left.MIME}).Image() {
-		return append(textBlock("%s (%s, %s, shown at %d×%d) %s", left.Path, left.MIME, sizeText(left.Size), m.Width, m.Height, uri),
+	if m, err := images.Fit(data, answer.MaxImages); err == nil && offset+length == 0 && (runners.Display{MIME: left.MIME}).Image() {
+		return append(textBlock("%s (%s, %s, shown at %d×%d) %s", left.Path, left.MIME, answer.Size(left.Size), m.Width, m.Height, uri),
 			mcp.NewImageContent(base64.StdEncoding.EncodeToString(m.Data), m.MIME)), nil
 	}
 	if offset > len(data) {
@@ -123,10 +124,10 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 		link.Size = &left.Size
 		const most = 3000
 		shown := part[:min(len(part), most)]
-		return append(textBlock("%s is not text (%s, %s). Bytes %d to %d in base64: %s", left.Path, left.MIME, sizeText(left.Size), offset, offset+len(shown), base64.StdEncoding.EncodeToString(shown)), link), nil
+		return append(textBlock("%s is not text (%s, %s). Bytes %d to %d in base64: %s", left.Path, left.MIME, answer.Size(left.Size), offset, offset+len(shown), base64.StdEncoding.EncodeToString(shown)), link), nil
 	}
-	if len(part) > maxStdoutText {
-		n := maxStdoutText
+	if len(part) > answer.MaxText {
+		n := answer.MaxText
 		for !utf8.RuneStart(part[n]) {
 			n--
 		}
@@ -149,11 +150,11 @@ func linesBlock(data []byte, first, last int) []mcp.Content {
 		return textBlock("The file has %d lines.", len(lines))
 	}
 	size, end := 0, first-1
-	for end < last && (size == 0 || size+len(lines[end]) <= maxStdoutText) {
+	for end < last && (size == 0 || size+len(lines[end]) <= answer.MaxText) {
 		size += len(lines[end])
 		end++
 	}
-	text := runners.Clip(strings.ToValidUTF8(string(bytes.Join(lines[first-1:end], nil)), "\ufffd"), maxStdoutText)
+	text := runners.Clip(strings.ToValidUTF8(string(bytes.Join(lines[first-1:end], nil)), "\ufffd"), answer.MaxText)
 	if end < last {
 		text += fmt.Sprintf("\n[lines %d to %d of %d; go on with start_line %d]", first, end, len(lines), end+1)
 	}
@@ -166,7 +167,7 @@ func (s *Server) doWriteFile(ctx context.Context, a *arguments) ([]mcp.Content, 
 	if a.err != nil {
 		return nil, a.err
 	}
-	return textBlock("Wrote %s (%s).", runners.CleanPath(path), sizeText(int64(len(data)))), s.sessions.WriteFile(ctx, name, path, data)
+	return textBlock("Wrote %s (%s).", runners.CleanPath(path), answer.Size(int64(len(data)))), s.sessions.WriteFile(ctx, name, path, data)
 }
 
 func (s *Server) doEditFile(ctx context.Context, a *arguments) ([]mcp.Content, error) {

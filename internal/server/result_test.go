@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/answer"
 	"coderunner/runners"
 )
 
@@ -140,7 +141,7 @@ func TestStoreIsBounded(t *testing.T) {
 	var uris []string
 	for range 2 * maxKeptRuns {
 		r := s.store.begin()
-		uris = append(uris, r.add("a", "text/plain", "", []byte("x")))
+		uris = append(uris, r.Keep("a", "text/plain", "", []byte("x")))
 		s.store.keep(r)
 	}
 	for i, uri := range uris {
@@ -150,7 +151,7 @@ func TestStoreIsBounded(t *testing.T) {
 	}
 	for range 5 {
 		r := s.store.begin()
-		r.add("big", "application/zip", "", make([]byte, maxKeptBytes/3))
+		r.Keep("big", "application/zip", "", make([]byte, maxKeptBytes/3))
 		s.store.keep(r)
 	}
 	if n := len(s.mcp.ListResources()); n != 3+2 /* the environment and the page, too */ || s.store.bytes > maxKeptBytes {
@@ -164,7 +165,7 @@ func TestWholeOutputIsAResource(t *testing.T) {
 	s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
 	out := &runners.Outcome{Status: runners.Succeeded, Stdout: runners.Clip(whole, 50_000), StdoutTruncated: true, WholeStdout: whole}
 	kept := s.store.begin()
-	text := newContent(out, runners.Request{}, s.limits, kept).text()
+	text := answer.New(out, runners.Request{}, s.limits, kept).Text()
 	s.store.keep(kept)
 	_, mark, _ := strings.Cut(text, "\n… ")
 	var cut int

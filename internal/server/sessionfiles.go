@@ -17,6 +17,9 @@ func sessionURI(name, path string) string {
 	return (&url.URL{Scheme: "runner", Host: "sessions", Path: "/" + name + "/" + path}).String()
 }
 
+// SessionFile is for [answer.Resources].
+func (*keptRun) SessionFile(session, path string) string { return sessionURI(session, path) }
+
 // addSessionFiles offers the files of all sessions as resources.
 func (s *Server) addSessionFiles() {
 	template := mcp.NewResourceTemplate("runner://sessions/{session}/{+path}", "file of a session",

@@ -251,6 +251,9 @@ func (s *Server) handleMessage(ctx context.Context, m *message) (response mcp.JS
 	return s.mcp.HandleMessage(ctx, m.raw)
 }
 
+// maxEcho bounds what an error repeats of the message that it answers, in bytes.
+const maxEcho = 1000
+
 // answer writes a response under the id as the client spelled it.
 func (c *conn) answer(m *message, response mcp.JSONRPCMessage, write writeFunc) {
 	id := mcp.NewRequestId(m.ID)
@@ -260,8 +263,8 @@ func (c *conn) answer(m *message, response mcp.JSONRPCMessage, write writeFunc) 
 		response = r
 	case mcp.JSONRPCError:
 		r.ID = id
-		r.Error.Message = runners.Clip(r.Error.Message, maxNameText) // it may quote the message
-		if m.Method == string(mcp.MethodResourcesRead) && r.Error.Data == nil && len(m.Params.URI) <= maxNameText {
+		r.Error.Message = runners.Clip(r.Error.Message, maxEcho)
+		if m.Method == string(mcp.MethodResourcesRead) && r.Error.Data == nil && len(m.Params.URI) <= maxEcho {
 			r.Error.Data = map[string]any{"uri": runners.PortableJSON(m.Params.URI)}
 		}
 		response = r

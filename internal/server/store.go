@@ -125,8 +125,8 @@ func (s *store) begin() *keptRun {
 	return &keptRun{id: fmt.Sprintf("%s-%d", s.prefix, s.next)}
 }
 
-// add adds a resource and returns its URI. The name may have slashes.
-func (r *keptRun) add(name, mime, sha256 string, data []byte) string {
+// Keep is for [answer.Resources]. The name may have slashes.
+func (r *keptRun) Keep(name, mime, sha256 string, data []byte) string {
 	uri := (&url.URL{Scheme: "runner", Host: "runs", Path: "/" + r.id + "/" + name}).String()
 	r.items = append(r.items, item{uri, name, mime, sha256, data})
 	r.bytes += len(data)

@@ -16,7 +16,7 @@ func TestKeptTogether(t *testing.T) {
 		s := newServer(t, Config{Runners: allLanguages(runFunc(echo)), Kept: shared})
 		servers = append(servers, s)
 		r := s.store.begin()
-		r.add("out.bin", "application/octet-stream", "", data[:len(data)-i])
+		r.Keep("out.bin", "application/octet-stream", "", data[:len(data)-i])
 		s.store.keep(r)
 	}
 	if got := shared.Bytes(); got > maxSharedBytes || got < 4*len(data)-10 {
@@ -39,7 +39,7 @@ func TestForgottenRunIsFreed(t *testing.T) {
 	var runs [maxKeptRuns + 1]weak.Pointer[keptRun]
 	for i := range runs {
 		r := s.store.begin()
-		r.add("out.txt", "text/plain", "", []byte("text"))
+		r.Keep("out.txt", "text/plain", "", []byte("text"))
 		s.store.keep(r)
 		runs[i] = weak.Make(r)
 	}

@@ -3,11 +3,11 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"coderunner/internal/answer"
 	"coderunner/runners"
 )
 
@@ -20,7 +20,7 @@ func newTool(c Config) (mcp.Tool, error) {
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("marshal input schema: %w", err)
 	}
-	out, err := json.Marshal(outputSchema())
+	out, err := json.Marshal(answer.Schema())
 	if err != nil {
 		return mcp.Tool{}, fmt.Errorf("marshal output schema: %w", err)
 	}
@@ -92,7 +92,7 @@ func description(c Config) string {
 	}
 	l := c.Limits.WithDefaults()
 	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",
-		seconds(l.Timeout), l.Memory>>20, l.Output)
+		answer.Seconds(l.Timeout), l.Memory>>20, l.Output)
 	return b.String()
 }
 
@@ -191,44 +191,4 @@ func inputSchema(c Config) object {
 		properties["on_error"] = object{"type": "string", "enum": []string{"keep", "rollback"}, "description": "With session: what a program that fails leaves; keep (default), or rollback to before the call."}
 	}
 	return schema
-}
-
-// outputSchema describes a shownResult.
-func outputSchema() object {
-	str, integer, boolean := object{"type": "string"}, object{"type": "integer"}, object{"type": "boolean"}
-	list := func(required []string, properties object) object {
-		return object{"type": "array", "items": object{"type": "object", "required": required, "properties": properties}}
-	}
-	item := object{"mime": str, "size": integer, "text": str, "uri": str}
-	file := maps.Clone(item)
-	file["path"] = str
-	return object{
-		"type":     "object",
-		"required": []string{"status"},
-		"properties": object{
-			"status": object{"type": "string", "enum": []runners.Status{
-				runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory,
-				runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed}},
-			"language":  object{"type": "string", "description": "The program's language, if the call did not name it."},
-			"exit_code": integer,
-			"stdout":    str, "stderr": str,
-			"stdout_truncated": boolean, "stderr_truncated": boolean,
-			"result": object{
-				"type":        "object",
-				"description": "The value of the last expression: as JSON, or as text if it is not JSON or long.",
-				"properties":  object{"text": str, "json": object{}},
-			},
-			"error": object{
-				"type":     "object",
-				"required": []string{"type", "message"},
-				"properties": object{
-					"type": str, "message": str, "traceback": str, "line": integer,
-					"packages": list([]string{"name", "reason"}, object{"name": str, "reason": str}),
-				},
-			},
-			"displays": list([]string{"mime", "size"}, item),
-			"files":    list([]string{"path", "mime", "size"}, file),
-			"session":  object{"type": "object", "properties": object{"name": str, "state": integer, "note": str}},
-		},
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"coderunner/internal/answer"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -148,7 +149,7 @@ func validate(t *testing.T, s *jsonschema.Schema, v any) error {
 
 // Every outcome fits the published schema: clients refuse a result otherwise.
 func TestOutcomesFitTheOutputSchema(t *testing.T) {
-	schema := compile(t, outputSchema())
+	schema := compile(t, answer.Schema())
 	s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
 	for _, out := range []runners.Outcome{
 		{Status: runners.Succeeded},
@@ -160,7 +161,7 @@ func TestOutcomesFitTheOutputSchema(t *testing.T) {
 		{Status: runners.Succeeded, Displays: []runners.Display{{MIME: "text/html", Data: []byte("<b>")}, {MIME: "image/png", Data: []byte("no image")}},
 			Files: []runners.LeftFile{{Path: "a", MIME: "text/plain", Data: []byte("x"), Size: 1, SHA256: "b"}, {Path: "big", MIME: "application/zip", Size: 1 << 40}, {Path: "p", MIME: "inode/fifo"}}},
 	} {
-		shown := newContent(&out, runners.Request{}, s.limits, s.store.begin()).shown
+		shown := answer.New(&out, runners.Request{}, s.limits, s.store.begin()).Structured
 		if err := validate(t, schema, &shown); err != nil {
 			t.Errorf("%+v: %v", out, err)
 		}
@@ -183,13 +184,13 @@ func TestReadmeShowsTheSchema(t *testing.T) {
 	if !ok {
 		t.Fatal("README.md shows no outcome")
 	}
-	var out shownResult
+	var out answer.Structured
 	d := json.NewDecoder(strings.NewReader(shown))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&out); err != nil {
 		t.Fatal(err)
 	}
-	if err := validate(t, compile(t, outputSchema()), json.RawMessage(shown)); err != nil {
+	if err := validate(t, compile(t, answer.Schema()), json.RawMessage(shown)); err != nil {
 		t.Error(err)
 	}
 	var check func(schema object)
@@ -205,7 +206,7 @@ func TestReadmeShowsTheSchema(t *testing.T) {
 			check(items)
 		}
 	}
-	check(outputSchema())
+	check(answer.Schema())
 }
 
 // The schema and the handler say the same.

@@ -1,10 +1,9 @@
-package server
+package answer
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 	"unicode/utf8"
 
@@ -57,8 +56,8 @@ func TestOutcomeText(t *testing.T) {
 			"stdout:\na\nc is refused."},
 		{"bar", runners.Outcome{Status: runners.Succeeded, Stderr: "\r 0%\r 50%\r100%\n"}, "stderr:\n100%"},
 	} {
-		c := newContent(&tt.out, runners.Request{Code: "first()\n  second()"}, limits, &keptRun{})
-		if got := c.text(); got != tt.want {
+		a := New(&tt.out, runners.Request{Code: "first()\n  second()"}, limits, dropped{})
+		if got := a.Text(); got != tt.want {
 			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
 		}
 	}
@@ -69,9 +68,9 @@ func TestOutcomeTextIsBounded(t *testing.T) {
 	big := strings.Repeat("é", 1<<20)
 	out := &runners.Outcome{Status: runners.Failed, Stdout: big, Stderr: big, Result: &runners.Value{Text: big},
 		Error: &runners.Error{Type: "E", Message: big, Traceback: big}}
-	c := newContent(out, runners.Request{}, runners.Limits{}.WithDefaults(), &keptRun{})
-	got := c.text()
-	structured, err := json.Marshal(c.shown)
+	a := New(out, runners.Request{}, runners.Limits{}.WithDefaults(), dropped{})
+	got := a.Text()
+	structured, err := json.Marshal(a.Structured)
 	if err != nil || len(structured) > 110_000 { // é has two bytes
 		t.Errorf("%d bytes structured, %v", len(structured), err)
 	}
@@ -80,22 +79,10 @@ func TestOutcomeTextIsBounded(t *testing.T) {
 	}
 }
 
-func TestLineReader(t *testing.T) {
-	in := "one\r\n\ntwo\n" + strings.Repeat("x", 10) + "\n" + strings.Repeat("y", 11) + "\nlast"
-	l := newLineReader(iotest.OneByteReader(strings.NewReader(in)), 10)
-	for _, want := range []string{"one", "", "two", "xxxxxxxxxx", "!", "last"} {
-		line, err := l.next()
-		if want == "!" {
-			if err == nil {
-				t.Errorf("a line of 11 bytes: %q", line)
-			}
-			continue
-		}
-		if err != nil || string(line) != want {
-			t.Errorf("next = %q, %v; want %q", line, err, want)
-		}
-	}
-	if _, err := l.next(); err == nil {
-		t.Error("no end")
-	}
+// dropped keeps nothing.
+type dropped struct{}
+
+func (dropped) Keep(name, _, _ string, _ []byte) string { return "runner://runs/x-1/" + name }
+func (dropped) SessionFile(session, path string) string {
+	return "runner://sessions/" + session + "/" + path
 }

@@ -1,4 +1,4 @@
-package server
+package answer
 
 import (
 	"regexp"
@@ -8,10 +8,10 @@ import (
 // escape matches an ANSI sequence: CSI, OSC, or one of two or three bytes.
 var escape = regexp.MustCompile(`^\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()#][0-9A-Za-z]|[ -~]?)`)
 
-// foldTerminal returns what a terminal would show in the end: no ANSI
+// Fold returns what a terminal would show in the end: no ANSI
 // sequences, and each line in the state in which \r, \b and "erase line" left
 // it. A progress bar is one line.
-func foldTerminal(text string) string {
+func Fold(text string) string {
 	if !strings.ContainsAny(text, "\x1b\r\b\a") {
 		return text
 	}

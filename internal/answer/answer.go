@@ -1,0 +1,160 @@
+// Package answer makes an [runners.Outcome] what a client gets of it: structured
+// content, and a text for a model, both within the bounds that clients have.
+//
+// It knows no protocol: internal/server sends an answer, with its images and links. What
+// does not fit becomes a resource, which is the caller's to keep.
+package answer
+
+import (
+	"fmt"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// What a client gets of each part, in bytes, in the text and in the structured
+// content: together well below the 25,000 tokens at which clients cut, and with
+// the images below the megabyte that some clients take. A resource has the
+// whole of what is cut.
+const (
+	MaxText       = 24_000 // of stdout
+	maxStderrText = 8_000
+	maxResultText = 8_000
+	MaxErrorText  = 8_000
+	maxShownText  = 8_000 // of all displays
+	maxInlineFile = 2_000 // of one file
+	maxInline     = 6_000 // of all files
+	MaxImages     = 560 << 10
+	maxImageCount = 8
+	maxListed     = 50 // displays and files, each
+)
+
+// Answer is what a client gets of an outcome.
+type Answer struct {
+	Structured Structured // the displays and files in it have the images to show
+
+	value     string // the value as text
+	apart     bool   // it has lines of its own, whose columns stay aligned
+	limits    runners.Limits
+	code      string // of the program
+	resources Resources
+	more      []string // sentences about what is not there
+
+	imageRoom, imageCount int
+}
+
+// Resources are what a client can ask for besides an answer.
+type Resources interface {
+	// Keep keeps data that an answer has not, or not all of, and returns its URI.
+	Keep(name, mime, sha256 string, data []byte) (uri string)
+	// SessionFile returns the URI of a file of a session.
+	SessionFile(session, path string) (uri string)
+}
+
+// New makes the answer to a request whose program ran within some limits. What is cut,
+// displays and files become resources.
+func New(out *runners.Outcome, req runners.Request, limits runners.Limits, resources Resources) *Answer {
+	a := &Answer{limits: limits, code: req.Code, resources: resources, imageRoom: MaxImages}
+	a.Structured = Structured{Status: out.Status, Language: out.Language, ExitCode: out.ExitCode, Error: shortError(out.Error)}
+	a.Structured.Stdout, a.Structured.StdoutTruncated = a.stream("stdout.txt", out.Stdout, out.WholeStdout, min(MaxText, int(limits.Output)))
+	a.Structured.Stderr, a.Structured.StderrTruncated = a.stream("stderr.txt", out.Stderr, out.WholeStderr, min(maxStderrText, int(limits.Output)))
+	a.Structured.StdoutTruncated = a.Structured.StdoutTruncated || out.StdoutTruncated
+	a.Structured.StderrTruncated = a.Structured.StderrTruncated || out.StderrTruncated
+	if out.Result != nil && out.Status == runners.Succeeded {
+		a.result(out.Result)
+	}
+	a.displays(out)
+	a.files(out)
+	a.refusals(out)
+	if out.Note != "" {
+		a.more = append(a.more, out.Note)
+	}
+	a.session(out)
+	return a
+}
+
+// maxNameText bounds the names in a result, in bytes: a program chooses the
+// type of what it throws.
+const maxNameText = 1000
+
+// shortError returns an error within the bounds that a result has.
+func shortError(e *runners.Error) *runners.Error {
+	if e == nil {
+		return nil
+	}
+	e = foldError(e)
+	short := runners.Error{
+		Type: runners.Clip(e.Type, maxNameText), Message: runners.Clip(e.Message, MaxErrorText),
+		Traceback: runners.Clip(e.Traceback, MaxErrorText), Line: e.Line,
+		Hint: runners.Clip(e.Hint, MaxErrorText),
+	}
+	for _, p := range e.Packages {
+		short.Packages = append(short.Packages, runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)})
+	}
+	return &short
+}
+
+// foldError returns an error as a terminal would show it: some libraries underline
+// what is wrong.
+func foldError(e *runners.Error) *runners.Error {
+	folded := *e
+	folded.Message, folded.Traceback = Fold(e.Message), Fold(e.Traceback)
+	return &folded
+}
+
+// clip cuts a text and keeps the whole of it as a resource.
+func (a *Answer) clip(name, mime, text, whole string, limit int) (shown string, cut bool) {
+	if runners.Clip(text, limit) == text {
+		return text, false
+	}
+	return runners.ClipMore(text, limit, "; all: "+a.resources.Keep(name, mime, "", []byte(whole))), true
+}
+
+// stream returns what is shown of a stream. Whole is all of it if text was cut
+// and all was kept.
+func (a *Answer) stream(name, text, whole string, limit int) (shown string, cut bool) {
+	if whole == "" {
+		whole = text
+	}
+	return a.clip(name, "text/plain", Fold(whole), whole, limit)
+}
+
+// result sets the value.
+func (a *Answer) result(v *runners.Value) {
+	text := v.Text
+	if rows, ok := table(v.JSON); ok && strings.HasPrefix(text, "[") { // else the text is a table already
+		text = rows
+	} else {
+		a.apart = strings.Contains(text, "\n")
+	}
+	if len(v.JSON) > 0 && len(v.JSON) <= maxResultText {
+		a.value = runners.Clip(text, maxResultText)
+		a.Structured.Result = &Value{JSON: v.JSON}
+		return
+	}
+	name, mime, whole := "result.txt", "text/plain", text
+	if len(v.JSON) > 0 {
+		name, mime, whole = "result.json", "application/json", string(v.JSON)
+	}
+	a.value, _ = a.clip(name, mime, text, whole, maxResultText)
+	a.Structured.Result = &Value{Text: a.value}
+}
+
+// maxRefusals bounds the sentences about the network.
+const maxRefusals = 3
+
+// refusals adds what the network refused, unless the error has it.
+func (a *Answer) refusals(out *runners.Outcome) {
+	n := 0
+	for _, contact := range out.Usage.Contacted {
+		if contact.Refused == "" || out.Error != nil && strings.Contains(out.Error.Message, contact.Refused) {
+			continue
+		}
+		if n++; n <= maxRefusals {
+			a.more = append(a.more, contact.Refused+".")
+		}
+	}
+	if n > maxRefusals {
+		a.more = append(a.more, fmt.Sprintf("%d more hosts were refused.", n-maxRefusals))
+	}
+}
