@@ -86,6 +86,25 @@ func (i *installation) foreign(name string) bool {
 	return true
 }
 
+// elsewhere returns a *[deps.FailedError] if the program itself names packages that are
+// for other systems, such as fsevents.
+func (i *installation) elsewhere(lock *deps.LockFile) error {
+	e := &deps.FailedError{}
+	for _, t := range i.deps.Targets {
+		p, ok := deps.Split(t.Specifier)
+		for key, entry := range lock.NPM {
+			if ok && strings.HasPrefix(key, p.Name+"@") && len(entry.OS) > 0 && !entry.Meant() {
+				e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: "it is for other systems only (" + strings.Join(entry.OS, ", ") + ")"})
+				break
+			}
+		}
+	}
+	if len(e.Failures) == 0 {
+		return nil
+	}
+	return e
+}
+
 // older returns the packages that the program names without a version and of which the
 // lock has another than the newest, unless a package is for those of an older one (as a
 // peer), in the directories of all.

@@ -338,7 +338,9 @@ for (const line of lines) console.log(line, typeof module, typeof this);
 func TestNative(t *testing.T) {
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
-		`import "npm:rollup@4"`:                                            "--allow-ffi",
+		`import "npm:rollup@4"`:                                            "rollup has machine code, which the permissions of this server do not include (--allow-ffi); ",
+		`require("npm:sqlite3@6")`:                                         "node:sqlite does without",
+		`require("npm:bcrypt@6").hashSync("a", 4)`:                         "bcrypt has machine code",
 		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
 		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:   "does not provide an export named 'debouce'",
 		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "--allow-run",

@@ -218,6 +218,9 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 	// Success alone does not prove that the packages were resolved.
 	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
 	if err == nil {
+		err = i.elsewhere(lock)
+	}
+	if err == nil {
 		err = i.endings(dir, lock)
 	}
 	switch {

@@ -156,6 +156,7 @@ func TestNotInstalled(t *testing.T) {
 		{"in a file", "import './lib.ts'", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
 		{"dynamic", "await import('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
 		{"required", "require('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
+		{"other systems", "import 'npm:fsevents@2'; import 'npm:is-odd@3'", nil, nil, map[string]string{"npm:fsevents@2": "for other systems only (darwin)"}},
 		{"offline", "import 'zod'; import 'npm:lodash'", nil, func(c *Config) { empty(c); c.Offline = true }, map[string]string{
 			"zod": "not in the cache, and nothing is fetched offline", "npm:lodash": "not in the cache"}},
 		{"no registry", "import 'zod'", nil, func(c *Config) {

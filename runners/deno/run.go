@@ -69,10 +69,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		end.held.release(o.Stderr)
 		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 		reached(o, j.net)
-		j.ready.notInstalled(o)
-		j.ready.esModule(o, j.program)
-		j.ready.defaultOf(o, j.program)
-		j.ready.earlier(o, j.program)
+		j.ready.advise(o, j.program)
 		j.badJSON(o)
 		switch {
 		case end.runtimeFailed():

@@ -118,9 +118,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	end.held.release(o.Stderr)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	reached(o, s.net)
-	s.ready.notInstalled(o)
-	s.ready.esModule(o, s.program)
-	s.ready.earlier(o, s.program)
+	s.ready.advise(o, s.program)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 

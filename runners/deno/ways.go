@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -59,14 +57,6 @@ var page = regexp.MustCompile(`^(?i)\s*<(!doctype html|html[\s>])`)
 // accessors matches fields that have a getter and a setter of their own.
 var accessors = regexp.MustCompile(`\baccessor[ \t]+[\w$#]`)
 
-// notCalled matches messages about a call of a name, or of a member of one, that is
-// not a function; calledName is the name in the program, which require returned.
-var (
-	notCalled  = regexp.MustCompile(`^(require\(\.\.\.\)|[\w$]{1,100})(?:\.[\w$]+)* is not a (?:function|constructor)$`)
-	calledName = `(?:^|[\s,;(])NAME\s*=\s*require\(\s*["']([^"']+)["']\s*\)`
-	calledHere = regexp.MustCompile(`\brequire\(\s*["']([^"']+)["']\s*\)\s*[(.]`)
-)
-
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
@@ -75,7 +65,7 @@ var ways = []way{
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
 	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser|Unable to obtain browser driver|Playwright Test did not expect )`), noWindow},
-	{regexp.MustCompile(`^(Could not locate the bindings file|Cannot find module '[^']*\.node'|Failed to load native binding)|(?m)^Please install (sqlite3|pg-native|tedious) package|^Cannot find module '(better-)?sqlite3'`), noNative},
+	{regexp.MustCompile(`(?m)^Please install (sqlite3|pg-native|tedious) package|^Cannot find module '(better-)?sqlite3'`), noNative},
 	{regexp.MustCompile(`^(Module not found "\./|Cannot find module '\.)`), noFile},
 	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install |^Please install \S+ package manually|\n\$ npm install `), deps.Named}, // pino's, typeorm's
 	{regexp.MustCompile(`^(getaddrinfo|connect|listen|bind) (EPERM|EACCES)\b`), notNet},
@@ -114,28 +104,6 @@ func wayOut(message string, p *jsparse.Program) string {
 	return ""
 }
 
-// esModule adds to the message about a call of what require returned that it is an ES
-// module, if that is so: older versions of many packages were functions.
-func (p *prepared) esModule(o *runners.Outcome, program *jsparse.Program) {
-	if o.Status != runners.Failed || o.Error == nil {
-		return
-	}
-	m := notCalled.FindStringSubmatch(o.Error.Message)
-	if m == nil {
-		return
-	}
-	call := calledHere
-	if m[1] != "require(...)" {
-		call = regexp.MustCompile(strings.Replace(calledName, "NAME", regexp.QuoteMeta(m[1]), 1))
-	}
-	for _, found := range call.FindAllStringSubmatch(program.Source, -1) {
-		if of, _ := deps.Split(found[1]); p.onlyModule(found[1]) {
-			amend(o.Error, o.Error.Message+fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1]))
-			return
-		}
-	}
-}
-
 // amend replaces the message of an error, also in its traceback.
 func amend(e *runners.Error, message string) {
 	e.Traceback = strings.Replace(e.Traceback, e.Message, message, 1)
@@ -166,102 +134,6 @@ func (j *job) badJSON(o *runners.Outcome) {
 		amend(e, message)
 		return
 	}
-}
-
-// defaultOf adds to the message about a call of a default import that it is the object of
-// all exports of a CommonJS module, as in Node: bundlers take its default one.
-func (p *prepared) defaultOf(o *runners.Outcome, program *jsparse.Program) {
-	if o.Status != runners.Failed || o.Error == nil {
-		return
-	}
-	m := notCalled.FindStringSubmatch(o.Error.Message)
-	if m == nil || m[1] == "require(...)" {
-		return
-	}
-	from := regexp.MustCompile(`\bimport\s+` + regexp.QuoteMeta(m[1]) + `\b[^;"']*\bfrom\s*["']([^"']+)["']`).FindStringSubmatch(program.Source)
-	if from == nil {
-		return
-	}
-	of, _ := deps.Split(from[1])
-	for _, dir := range p.dirs {
-		var about struct{ Type, Main string }
-		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
-			continue
-		}
-		f, err := os.Open(filepath.Join(dir, about.Main))
-		if err != nil {
-			continue
-		}
-		text, err := io.ReadAll(io.LimitReader(f, maxScript))
-		f.Close()
-		if err == nil && bytes.Contains(text, []byte("__esModule")) {
-			amend(o.Error, o.Error.Message+fmt.Sprintf("; as in Node, %s is the object of all exports of a CommonJS module here: its default export is %[1]s.default", m[1]))
-			return
-		}
-	}
-}
-
-// notExported matches V8's message about a name that a module does not export;
-// importedFrom is how a program gets NAME of a module.
-var (
-	notExported  = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '[\w$]+'$`)
-	importedFrom = `\b(?:import|const|let|var)\b[^;"'=()]*?[^\w$.]NAME(?:[^;"'=()\w$][^;"'=()]*)?(?:\bfrom\s*|=\s*require\(\s*)["']([^"']+)["']`
-)
-
-// earlier adds to the message about what a package of npm does not have its version, if
-// the program names none and there were majors before it: programs are often written
-// for one of those.
-func (p *prepared) earlier(o *runners.Outcome, program *jsparse.Program) {
-	if o.Status != runners.Failed || o.Error == nil {
-		return
-	}
-	from := notExported.FindStringSubmatch(o.Error.Message)
-	if m := notCalled.FindStringSubmatch(o.Error.Message); m != nil {
-		from = regexp.MustCompile(strings.Replace(importedFrom, "NAME", regexp.QuoteMeta(m[1]), 1)).FindStringSubmatch(program.Source)
-	}
-	if from == nil {
-		return
-	}
-	of, ok := deps.Split(from[1])
-	if !ok || of.Version != "" {
-		return
-	}
-	for _, dir := range p.dirs {
-		version := filepath.Base(dir)
-		if major, _, _ := strings.Cut(version, "."); unpacks(dir, of.Name) && major != "0" && major != "1" {
-			amend(o.Error, o.Error.Message+fmt.Sprintf(`; this is %s %s: if the program is for an older version, name it ("npm:%[1]s@MAJOR")`, of.Name, version))
-			return
-		}
-	}
-}
-
-// onlyModule reports whether a specifier names an ES module of npm that has no part of
-// its own for require.
-func (p *prepared) onlyModule(specifier string) bool {
-	of, ok := deps.Split(specifier)
-	return ok && slices.ContainsFunc(p.dirs, func(dir string) bool {
-		var about struct {
-			Type    string
-			Exports json.RawMessage
-		}
-		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type != "module" {
-			return false
-		}
-		var exports map[string]struct{ Import, Require json.RawMessage }
-		_ = json.Unmarshal(about.Exports, &exports) // it may also be a path, or an object of another form
-		main := exports["."]
-		return !bytes.Contains(about.Exports, []byte(`"require"`)) || main.Require != nil && bytes.Equal(main.Import, main.Require)
-	})
-}
-
-// has reports whether a package of npm is installed in any version.
-func (p *prepared) has(name string) bool {
-	return slices.ContainsFunc(p.dirs, func(dir string) bool { return unpacks(dir, name) })
-}
-
-// unpacks reports whether a directory has a version of a package of npm.
-func unpacks(dir, name string) bool {
-	return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(name))
 }
 
 // imports reports whether a program imports one of some modules, in any version.

@@ -1,0 +1,117 @@
+package deno
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
+)
+
+// unloaded matches the messages of packages whose machine code could not be loaded.
+// Many list the places where they looked, or blame the installation.
+var unloaded = regexp.MustCompile(`^(Could not locate the bindings file|Failed to load native (binding|module)|Cannot load addon '|No native build was found|(Error: )?Cannot find native binding|` +
+	`Could not load the "sharp" module|The Node\.js native addon module|Node Sass does not yet support|Requires ffi access to "|Cannot find module '[^'\n]*(\.node|/build/(Release|Debug)/[^'\n]*)')`)
+
+// platform matches the end of the name of a package that has the machine code of
+// another one for one system.
+var platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
+
+// natives are packages with machine code, and what does without it.
+var natives = []struct{ names, instead string }{
+	{`sqlite|libsql|duckdb`, `node:sqlite does without (new DatabaseSync(":memory:"))`},
+	{`sharp|canvas`, "jimp and SVG do without, as does Pillow in Python"},
+	{`argon2|bcrypt|sodium|xxhash|farmhash`, "hash-wasm (argon2id, xxhash64), bcryptjs and node:crypto do without"},
+	{`level|rocksdb|lmdb`, "memory-level and node:sqlite do without"},
+	{`node-sass`, "sass does without"},
+	{`resvg`, "@resvg/resvg-wasm does without"},
+	{`snappy|lz4|iltorb|zlib`, "snappyjs, lz4js and node:zlib (gzip, brotli, zstd) do without"},
+	{`isolated-vm`, "node:vm does without"},
+	{`tfjs`, "@tensorflow/tfjs does without"},
+	{`re2`, "RegExp does without"},
+	{`libxml|expat`, "fast-xml-parser and jsdom do without"},
+	{`pg`, "pg does without"},
+	{`oxc|swc|rolldown|lightningcss|oxide`, "acorn, typescript, rollup and postcss do without"},
+}
+
+// machineCode replaces the message about a package whose machine code could not be
+// loaded by one line with its name and what does without.
+func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
+	if !unloaded.MatchString(e.Message) && !strings.HasSuffix(e.Message, "do not include --allow-ffi") {
+		return
+	}
+	text := e.Message + "\n" + e.Traceback
+	name, instead := p.nativeName(text, program)
+	if name == "" {
+		return
+	}
+	message := name + " needs machine code that an install script fetches or compiles, and none is run here" + instead
+	if strings.Contains(text, "Requires ffi access") || strings.Contains(text, "--allow-ffi") {
+		message = fmt.Sprintf("%s has machine code, which the permissions of this server do not include (--allow-ffi)%s", name, instead)
+	}
+	lines := []string{e.Type + ": " + message}
+	for l := range strings.Lines(e.Traceback) {
+		if l = strings.TrimSuffix(l, "\n"); strings.HasPrefix(l, "Caused by ") {
+			break
+		} else if frame.MatchString(l) {
+			lines = append(lines, l)
+		}
+	}
+	e.Message, e.Traceback = message, strings.Join(slices.Compact(lines), "\n")
+}
+
+// nativeName returns the package whose machine code an error's text is about, by the name
+// that the program has for it, and what does without.
+func (p *prepared) nativeName(text string, program *jsparse.Program) (name, instead string) {
+	name = p.mentioned(text)
+	for _, n := range natives {
+		of := regexp.MustCompile(n.names)
+		if name != "" && !of.MatchString(name) {
+			continue
+		}
+		asked := importedLike(program, of)
+		switch {
+		case name == "" && len(asked) > 0, name != "" && len(asked) > 0 && !slices.Contains(asked, name):
+			return asked[0], "; " + n.instead
+		case name != "":
+			return name, "; " + n.instead
+		}
+	}
+	return name, ""
+}
+
+// importedLike returns the packages that a program imports and whose names match.
+func importedLike(program *jsparse.Program, of *regexp.Regexp) (names []string) {
+	for _, i := range program.Imports {
+		if asked, ok := deps.Split(i.Specifier); ok && of.MatchString(asked.Name) {
+			names = append(names, asked.Name)
+		}
+	}
+	return names
+}
+
+// mentioned returns the first package of npm of which a text names a file, as it is
+// called on all systems, or "".
+func (p *prepared) mentioned(text string) string {
+	first, name := len(text), ""
+	for _, dir := range p.dirs {
+		if at := strings.Index(text, dir+string(filepath.Separator)); at >= 0 && at < first {
+			first, name = at, packageIn(dir)
+		}
+	}
+	return platform.ReplaceAllString(name, "")
+}
+
+// packageIn returns the name of the package in a directory of Deno's cache.
+func packageIn(dir string) string {
+	above := filepath.Dir(dir)
+	name := filepath.Base(above)
+	if scope := filepath.Base(filepath.Dir(above)); strings.HasPrefix(scope, "@") {
+		name = scope + "/" + name
+	}
+	return name
+}
