@@ -25,6 +25,26 @@ type differ struct {
 	status  int
 }
 
+// Sdiff prints files side by side, as diff -y does.
+func Sdiff(c *command.Call) int {
+	o := c.Parse("w,width= s,suppress-common-lines a,text i,ignore-case W,ignore-all-space b,ignore-space-change B,ignore-blank-lines E,ignore-tab-expansion strip-trailing-cr d,minimal !o,output= !l,left-column !t,expand-tabs", 2, 2)
+	args := []string{"-y", "-W", o.Value("w", "130")}
+	for _, s := range o.Set {
+		switch s.Name {
+		case "s":
+			args = append(args, "--suppress-common-lines")
+		case "W":
+			args = append(args, "-w")
+		case "a", "i", "b", "B", "E", "d":
+			args = append(args, "-"+s.Name)
+		case "strip-trailing-cr":
+			args = append(args, "--"+s.Name)
+		}
+	}
+	c.Args = append(append(args, "--"), o.Args...)
+	return Diff(c)
+}
+
 // Diff compares files line by line.
 func Diff(c *command.Call) int {
 	// -U takes a number, -u none: "-U 3" and "-U3".

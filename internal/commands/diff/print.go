@@ -182,13 +182,56 @@ func (p *diffPrinter) half(g []hunk, s *side, at, end int, mark string, of func(
 	}
 }
 
+// tabStop is the distance of the stops that both columns are aligned by.
+const tabStop = 8
+
+// pair is a line of two columns.
+type pair struct {
+	strings.Builder
+	column int
+}
+
+// half writes at most width cells of a text.
+func (l *pair) half(text []byte, width int) {
+	end := l.column + width
+	for _, r := range command.ExpandTabs(string(text), []int{tabStop}) {
+		if l.column += command.Cells(r); l.column > end {
+			l.column -= command.Cells(r)
+			return
+		}
+		l.WriteRune(r)
+	}
+}
+
+// to goes to a column by tabs, then spaces.
+func (l *pair) to(column int) {
+	for next := l.column + tabStop - l.column%tabStop; next <= column; next += tabStop {
+		l.WriteByte('\t')
+		l.column = next
+	}
+	for ; l.column < column; l.column++ {
+		l.WriteByte(' ')
+	}
+}
+
 func (p *diffPrinter) sideBySide(hunks []hunk, width int, suppress bool) {
-	half := max(1, (width-3)/2)
+	second := (width + tabStop + 3) / (2 * tabStop) * tabStop // the right column, as GNU finds it
+	half := max(0, min(second-3, width-second))
+	if half == 0 {
+		second = width
+	}
 	row := func(a []byte, mark string, b []byte) {
-		x, y := command.ExpandTabs(string(a), []int{8}), command.ExpandTabs(string(b), []int{8})
-		x, y = x[:min(len(x), half)], y[:min(len(y), half)]
-		line := fmt.Sprintf("%-*s %s %s", half, x, mark, y)
-		p.c.Print(strings.TrimRight(line, " ") + "\n")
+		var l pair
+		if l.half(a, half); mark != " " {
+			l.to((half + second - 1) / 2)
+			l.WriteString(mark)
+			l.column++
+		}
+		if len(b) > 0 {
+			l.to(second)
+			l.half(b, half)
+		}
+		p.c.Print(l.String() + "\n")
 	}
 	at := 0
 	for _, h := range append(hunks, hunk{len(p.a.lines), len(p.a.lines), 0, 0}) {

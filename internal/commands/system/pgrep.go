@@ -95,6 +95,67 @@ func processes(c *command.Call) []*kernel.Process {
 	})
 }
 
+// Pidof prints the processes of programs, the newest first.
+func Pidof(c *command.Call) int {
+	o := c.Parse("s,single-shot c q x S,separator= o,omit-pid=", 1)
+	var pids []string
+	for _, p := range slices.Backward(processes(c)) {
+		pid := strconv.Itoa(p.PID())
+		if p != c.Process && slices.ContainsFunc(o.Args, func(name string) bool { return named(p, name) }) && !slices.Contains(o.Values("o"), pid) {
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) > 0 && o.On("s") {
+		pids = pids[:1]
+	}
+	if len(pids) > 0 && !o.On("q") {
+		c.Print(strings.Join(pids, o.Value("S", " ")) + "\n")
+	}
+	return command.Btoi(len(pids) == 0)
+}
+
+// named reports whether a process runs a program, or a script, of a name.
+func named(p *kernel.Process, name string) bool {
+	path, args := p.Command()
+	if len(args) > 1 && command.Base(args[1]) == command.Base(name) {
+		return true
+	}
+	return command.Base(path) == command.Base(name)
+}
+
+// Killall sends a signal to the processes of programs.
+func Killall(c *command.Call) int {
+	sig := kernel.SIGTERM
+	if len(c.Args) > 0 && len(c.Args[0]) > 1 {
+		if s, ok := kernel.ParseSignal(c.Args[0][1:]); ok && c.Args[0][0] == '-' {
+			sig, c.Args = s, c.Args[1:]
+		}
+	}
+	o := c.Parse("e,exact I,ignore-case q,quiet s,signal= v,verbose w,wait", 1)
+	if name := o.Value("s", ""); name != "" {
+		var ok bool
+		if sig, ok = kernel.ParseSignal(name); !ok {
+			return c.Die(1, "%s: unknown signal", name)
+		}
+	}
+	for _, name := range o.Args {
+		found := false
+		for _, p := range processes(c) {
+			if p != c.Process && named(p, name) {
+				found = true
+				c.Process.Kill(p.PID(), sig)
+			}
+		}
+		if !found {
+			c.Status = 1
+			if !o.On("q") {
+				c.Warnf("%s: no process found\n", name)
+			}
+		}
+	}
+	return c.Status
+}
+
 // Uuidgen prints a random UUID.
 func Uuidgen(c *command.Call) int {
 	c.Parse("r,random t,time", 0, 0)

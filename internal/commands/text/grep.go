@@ -1,7 +1,10 @@
 package text
 
 import (
+	"bufio"
+	"compress/gzip"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 
@@ -27,6 +30,7 @@ type grepper struct {
 	found         bool // something was selected
 	trouble       bool
 	color         bool
+	zipped        bool // files may be compressed by gzip
 }
 
 // Grep searches for patterns in each file.
@@ -34,6 +38,9 @@ func Grep(c *command.Call) int {
 	o := c.Parse(grepOptions)
 	g := &grepper{c: c, o: o, words: o.On("w"), whole: o.On("x"), invert: o.On("v"), only: o.On("o"), most: 1<<63 - 1}
 	g.end = command.LineEnd(o.On("z"))
+	if bare, ok := strings.CutPrefix(c.Name, "z"); ok {
+		c.Name, g.zipped = bare, true
+	}
 	g.color = o.Value("color", o.Value("colour", "never")) == "always"
 	if len(o.Args) == 0 && !o.On("e") && !o.On("f") {
 		c.Warnf("Usage: %s [OPTION]... PATTERNS [FILE]...\nTry '%s --help' for more information.\n", c.Name, c.Name)
@@ -244,6 +251,15 @@ func (g *grepper) walk(dir string, bare bool) {
 	}
 }
 
+// unzipped returns what gzip compressed, and other files as they are.
+func unzipped(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	if start, _ := b.Peek(2); string(start) != "\x1f\x8b" {
+		return b, nil
+	}
+	return gzip.NewReader(b)
+}
+
 // matches reports whether a line matches, without regard to -v.
 func (g *grepper) matches(line []byte) bool {
 	for _, p := range g.patterns {
@@ -300,11 +316,18 @@ func (g *grepper) file(name string) {
 		return
 	}
 	defer r.Close()
+	in := io.Reader(r)
+	if g.zipped {
+		if in, err = unzipped(r); err != nil {
+			g.complain(name, err)
+			return
+		}
+	}
 	f := &grepFile{g: g, name: name}
 	if name == "-" {
 		f.name = g.o.Value("label", "(standard input)")
 	}
-	if err := f.run(r); err != nil {
+	if err := f.run(in); err != nil {
 		g.complain(name, err)
 	}
 	for _, p := range g.patterns {

@@ -16,8 +16,8 @@ import (
 // opensslDigests are the names that openssl prints for the digests that it is asked for.
 var opensslDigests = map[string]string{"md5": "MD5", "sha1": "SHA1", "sha224": "SHA2-224", "sha256": "SHA2-256", "sha384": "SHA2-384", "sha512": "SHA2-512"}
 
-// OpenSSL has the parts of openssl that scripts use for digests, random bytes and
-// base64. Ciphers, keys and certificates are for Python's cryptography package.
+// OpenSSL has the parts of openssl that scripts use for digests, random bytes, base64
+// and files encrypted with a password. Other ciphers, keys and certificates are for Python's cryptography package.
 func OpenSSL(c *command.Call) int {
 	name, args := "", c.Args
 	if len(args) > 0 {
@@ -28,7 +28,7 @@ func OpenSSL(c *command.Call) int {
 		c.Parse("")
 		return 0
 	case name == "version":
-		c.Print("OpenSSL (dgst, rand and base64 of coderunner)\n")
+		c.Print("OpenSSL (dgst, enc, rand and base64 of coderunner)\n")
 		return 0
 	case name == "rand":
 		return opensslRand(c, args)
@@ -38,8 +38,12 @@ func OpenSSL(c *command.Call) int {
 		return opensslDigest(c, name, args)
 	case name == "base64", name == "enc" && len(args) > 0 && (args[0] == "-base64" || args[0] == "-a"):
 		return opensslBase64(c, args)
+	case name == "enc":
+		return opensslCipher(c, args)
+	case strings.HasPrefix(name, "aes"):
+		return opensslCipher(c, append([]string{"-" + name}, args...))
 	}
-	return c.Die(1, "only dgst, rand and base64 are here; use Python's cryptography for %s", command.Quote(name))
+	return c.Die(1, "only dgst, enc, rand and base64 are here; use Python's cryptography for %s", command.Quote(name))
 }
 
 func opensslRand(c *command.Call, args []string) int {

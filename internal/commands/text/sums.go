@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"crypto/md5"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -199,6 +200,79 @@ func Cksum(c *command.Call) int {
 			crc = crc<<8 ^ table[byte(crc>>24)^byte(n)]
 		}
 		c.Printf("%d %d", ^crc, size)
+		if len(o.Args) > 0 {
+			c.Print(" " + name)
+		}
+		c.Print("\n")
+		return nil
+	})
+	return c.Status
+}
+
+// Shasum is Perl's form of sha1sum and its relatives.
+func Shasum(c *command.Call) int {
+	o := c.Parse("a,algorithm= b,binary t,text c,check tag ignore-missing q,quiet s,status strict w,warn U,UNIVERSAL 0,01")
+	name := "sha" + o.Value("a", "1") + "sum"
+	if o.On("c") && !o.On("a") && len(o.Args) > 0 { // by the length of the first digest
+		data, _ := c.ReadFile(o.Args[0])
+		first, _, _ := bytes.Cut(data, []byte(" "))
+		for _, n := range []string{"224", "256", "384", "512"} {
+			if len(first) == 2*digests["sha"+n+"sum"]().Size() {
+				name = "sha" + n + "sum"
+			}
+		}
+	}
+	if digests[name] == nil {
+		return c.Die(1, "Unrecognized algorithm")
+	}
+	var args []string
+	for _, s := range o.Set {
+		switch s.Name {
+		case "b", "t", "c":
+			args = append(args, "-"+s.Name)
+		case "tag", "ignore-missing", "strict":
+			args = append(args, "--"+s.Name)
+		case "q":
+			args = append(args, "--quiet")
+		case "s":
+			args = append(args, "--status")
+		case "w":
+			args = append(args, "--warn")
+		}
+	}
+	c.Name, c.Args = name, append(append(args, "--"), o.Args...)
+	return Digest(c)
+}
+
+// Sum is the checksum and blocks of BSD, or with -s of System V.
+func Sum(c *command.Call) int {
+	o := c.Parse("r s,sysv")
+	sysv := o.Last("r", "s") == "s"
+	c.Each(o.Args, func(name string, r io.Reader) error {
+		sum, size := uint32(0), int64(0)
+		buf := make([]byte, command.CopySize)
+		var err error
+		for err == nil {
+			var n int
+			n, err = r.Read(buf)
+			for _, b := range buf[:n] {
+				if sysv {
+					sum += uint32(b)
+				} else {
+					sum = (sum>>1 + sum&1<<15 + uint32(b)) & 0xffff
+				}
+			}
+			size += int64(n)
+		}
+		if err != io.EOF {
+			return err
+		}
+		if sysv {
+			sum = sum&0xffff + sum>>16
+			c.Printf("%d %d", sum&0xffff+sum>>16, (size+511)/512)
+		} else {
+			c.Printf("%05d %5d", sum, (size+1023)/1024)
+		}
 		if len(o.Args) > 0 {
 			c.Print(" " + name)
 		}
