@@ -81,7 +81,7 @@ for (const name of place.hide) {
 defineTests();
 defineDisplay();
 const here = machine(place);
-let told = {}; // what is done once in a session
+const done = { __proto__: null }; // of what is done once in a session
 answerDialogs();
 if (place.alone) endServers();
 readOrders = () => orders = readFrame(stdin);
@@ -93,22 +93,22 @@ await prepareCall();
 // prepareCall has the program find its name, its arguments and the answers that it
 // may ask for.
 async function prepareCall() {
+  const first = (order) => orders[order] && !done[order] && (done[order] = true);
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
-  if (orders.os && !told.os) here.os((await import("node:os")).default);
-  if (orders.names && !told.names) await answerNames();
-  if (orders.net && !told.net) await explainNet();
-  if (orders.fetch && !told.fetch) explainFetch();
-  if (orders.mocks && !told.mocks) await restoreMocks();
-  if (orders.run && !told.run) await explainRun();
-  if (orders.aliases && !told.aliases) await nameRequired();
-  if (orders.sharp && !told.sharp) await giveWasm();
-  if (orders.lines && !told.lines) {
+  if (first("os")) here.os((await import("node:os")).default);
+  if (first("names")) await answerNames();
+  if (first("net")) await explainNet();
+  if (first("fetch")) explainFetch();
+  if (first("mocks")) await restoreMocks();
+  if (first("run")) await explainRun();
+  if (first("aliases")) await nameRequired();
+  if (first("sharp")) await giveWasm();
+  if (first("lines")) {
     keepLines((await import("node:readline")).Interface);
     keepLines((await import("node:readline/promises")).Interface);
   }
-  if (orders.workers && !told.workers) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
-  told = { sharp: told.sharp || orders.sharp, aliases: told.aliases || orders.aliases, os: told.os || orders.os, names: told.names || orders.names, net: told.net || orders.net, run: told.run || orders.run, mocks: told.mocks || orders.mocks, fetch: told.fetch || orders.fetch, lines: told.lines || orders.lines, workers: told.workers || orders.workers };
+  if (first("workers")) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
   if (orders.process) process;
   if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
 }
