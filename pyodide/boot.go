@@ -31,6 +31,9 @@ func (in *instance) boot(ctx context.Context) error {
 	if err := in.installTrampoline(g); err != nil {
 		return err
 	}
+	if err := in.limitStack(); err != nil {
+		return err
+	}
 	arg, err := g.cstring("python")
 	if err != nil {
 		return err
@@ -47,6 +50,24 @@ func (in *instance) boot(ctx context.Context) error {
 	}
 	in.initialized = true
 	return in.bootGuest(g)
+}
+
+// limitStack ends the main thread's stack where its native stack may still grow:
+// CPython, which begins after this, raises RecursionError at the end of its own.
+func (in *instance) limitStack() error {
+	at := in.compiled.module.info.Threads
+	base, err := in.global(at.Base)
+	if err != nil {
+		return err
+	}
+	end, err := in.global(at.End)
+	if err != nil {
+		return err
+	}
+	if top := uint32(base.Get()); top > maxStack {
+		end.Set(max(end.Get(), uint64(top-maxStack)))
+	}
+	return nil
 }
 
 // guestModules are loaded at boot, in this order.

@@ -26,11 +26,11 @@ import (
 
 // Limits of threads.
 const (
-	maxThreads   = 256       // of a program, beside the main one
-	defaultStack = 256 << 10 // bytes of the guest's memory
-	minStack     = 64 << 10  // bytes
-	maxStack     = 4 << 20   // bytes; threading.stack_size may ask for more
-	threadCost   = 48 << 10  // bytes of the host's memory, beside native stacks that have grown
+	maxThreads   = 256        // of a program, beside the main one
+	defaultStack = 512 << 10  // bytes of the guest's memory: CPython's recursion limit through C
+	minStack     = 64 << 10   // bytes
+	maxStack     = 2560 << 10 // bytes, the main thread's, too: wazero's 640 MiB hold what Python called through C takes beside it
+	threadCost   = 48 << 10   // bytes of the host's memory, beside native stacks that have grown
 	slice        = 5 * time.Millisecond
 )
 

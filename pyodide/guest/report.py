@@ -68,6 +68,18 @@ def exit_code(e):
     return 1
 
 
+class _Stack(traceback.StackSummary):
+    """Formats a frame once for all calls from the same place: a traceback of a
+    recursion has thousands of which it shows three."""
+
+    def format_frame_summary(self, frame, **how):
+        place = frame.filename, frame.lineno, frame.end_lineno, frame.colno, frame.end_colno, frame.name
+        texts = self.__dict__.setdefault("texts", {})
+        if place not in texts:
+            texts[place] = super().format_frame_summary(frame, **how)
+        return texts[place]
+
+
 def explain(e, p, report):
     """Puts an exception that ended the program, or interrupted it, into the report."""
     name, limit, interrupted = p["filename"], p["result_limit"], p.get("interrupted")
@@ -81,7 +93,7 @@ def explain(e, p, report):
         _keep_user_frames(te, limit)
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
         if tasks:  # the first is the one that the program waits for
-            te.stack = traceback.StackSummary.from_list(te.stack + tasks.pop(0)[1])
+            te.stack = _Stack.from_list(te.stack + tasks.pop(0)[1])
         if isinstance(e, SyntaxError) and e.filename == name:
             report["line"] = e.lineno if type(e.lineno) is int else 0
             report["message"] = shorten(str(e.msg), limit)
@@ -107,7 +119,7 @@ def _keep_user_frames(te, limit):
         seen.append(te)
         if isinstance(te._str, str):
             te._str = shorten(te._str, limit)
-        te.stack = traceback.StackSummary.from_list([f for f in te.stack if _is_user_frame(f)])
+        te.stack = _Stack.from_list([f for f in te.stack if _is_user_frame(f)])
         for inner in getattr(te, "exceptions", None) or ():
             _keep_user_frames(inner, limit)
         _skip_repeated(te)
@@ -168,7 +180,7 @@ def _elsewhere(tasks):
 
 
 def _own(frames):
-    return traceback.StackSummary.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_frame(f)])
+    return _Stack.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_frame(f)])
 
 
 _exists = os.path.exists

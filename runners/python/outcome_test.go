@@ -22,7 +22,7 @@ func TestStatusIsTheHosts(t *testing.T) {
 		{"crashed", forge + `'no JSON'`, runners.Failed, "NoReport"},
 		{"out_of_memory", forge + `'{"type":"MemoryError","message":"x","no_memory":true}'`, runners.Failed, "MemoryError"},
 		{"not_installed", "import _coderunner\n_coderunner.call('imports', [['nobody-has-this', False, False]])", runners.Failed, "HostError"},
-		{"nested lists", "import json\njson.loads('[' * 10**6)", runners.Failed, "StackOverflow"},
+		{"nested lists", "import json\njson.loads('[' * 10**6)", runners.Failed, "RecursionError"},
 		{"a long file name", "open('x' * 10**5, 'w')", runners.Failed, "OSError"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
