@@ -294,6 +294,18 @@ def _typeguard(module):
     _coderunner_typeguard.parse_once(module)
 
 
+def _numpy_linalg(module):
+    import _coderunner_numpy
+
+    _coderunner_numpy.see_failures(module)
+
+
+def _numpy_errors(module):
+    import _coderunner_numpy
+
+    _coderunner_numpy.tell_of_no_errors(module)
+
+
 _KQUEUE = ("current_kqueue", "monitor_kevent", "wait_kevent")
 
 
@@ -321,6 +333,8 @@ _CHANGES = {
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
     "locale": _locale,
+    "numpy._core._ufunc_config": _numpy_errors,
+    "numpy.linalg._linalg": _numpy_linalg,
     "platform": _platform,
     "psutil._common": _psutil,
     "pty": _pty,

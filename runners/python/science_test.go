@@ -89,6 +89,26 @@ m = np.outer(i, i) + 40 * np.eye(40)
 ok.append(bool(np.allclose(np.linalg.inv(m) @ m, np.eye(40))))
 all(ok), len(ok)`), "(True, 61)")
 	})
+	t.Run("linear algebra", func(t *testing.T) {
+		value(t, run(t, r, `import numpy as np
+def kind(f, *args):
+    try: return str(f(*args))
+    except np.linalg.LinAlgError as e: return e.args[0]
+singular, nan, good = np.array([[1, 2], [2, 4]]), np.array([[np.nan, 1], [1, 1]]), np.diag([2., 4.])
+assert kind(np.linalg.inv, good) == "[[0.5  0.  ]\n [0.   0.25]]" and kind(np.linalg.solve, good, [2, 4]) == "[1. 1.]"
+assert kind(np.linalg.inv, np.stack([good, nan])).count("nan") == 4 and kind(np.linalg.inv, np.zeros((0, 2, 2))) == "[]"
+assert kind(np.linalg.solve, good, [np.nan, 1]) == "[nan nan]" and kind(np.linalg.cond, singular, 1) == "inf"
+{kind(np.linalg.inv, singular), kind(np.linalg.solve, singular, [1, 2]), kind(np.linalg.inv, np.stack([good, singular])), kind(np.linalg.matrix_power, singular, -1)}, \
+kind(np.linalg.cholesky, -good), kind(np.linalg.svd, nan), kind(np.polyfit, [1, 2, np.nan], [1, 2, 3], 1)`),
+			"({'Singular matrix'}, 'Matrix is not positive definite', 'SVD did not converge', 'SVD did not converge in Linear Least Squares')")
+	})
+	t.Run("float errors", func(t *testing.T) {
+		o := run(t, r, "import numpy as np\nnp.linalg.inv(np.eye(2))\nwith np.errstate(divide='raise'):\n    np.ones(2) / 0")
+		want := "main.py:3: RuntimeWarning: WebAssembly has no floating-point exceptions"
+		if !strings.Contains(o.Stderr, want) || strings.Count(o.Stderr, "RuntimeWarning") != 1 {
+			t.Errorf("stderr %q, want %q once", o.Stderr, want)
+		}
+	})
 	for _, module := range []string{"PIL.Image", "lxml.etree", "matplotlib.pyplot"} {
 		t.Run(module, func(t *testing.T) {
 			parent, name, _ := strings.Cut(module, ".")
