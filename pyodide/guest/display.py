@@ -48,8 +48,10 @@ def show(value):
     """Shows an object in its richest form. Returns whether it has one but text."""
     try:
         forms = None if _table(value) else _forms(value)
-    except Exception:
+    except Exception as e:
         forms = None  # as in a notebook, then it is text
+        if not isinstance(e, NotImplementedError):
+            print(f"{type(value).__name__} cannot be shown: {type(e).__name__}: {e}", file=sys.stderr)
     if forms:
         _send_best(forms, _text(value))
     return bool(forms)

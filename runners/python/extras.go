@@ -36,7 +36,7 @@ var general = map[string]bool{
 
 // otherWords are words of the text that mean an extra of another name.
 var otherWords = map[string]map[string]string{
-	"pandas":   {"hist": "plot", "boxplot": "plot", "style": "output-formatting", "markdown": "output-formatting"},
+	"pandas":   {"hist": "plot", "boxplot": "plot", "gradient": "plot", "style": "output-formatting", "markdown": "output-formatting"},
 	"networkx": {"pagerank": "default"}, // scipy
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
 	"qrcode":   {"make": "pil", "make_image": "pil"},
@@ -46,11 +46,12 @@ var otherWords = map[string]map[string]string{
 // word means has them: plotly.express makes frames of pandas from lists.
 var usedBy = map[string]string{"plotly.express": "pandas"}
 
-// wantedBy are projects that a package refuses a name without, though they are in
-// extras that no word means. The first is preferred.
+// wantedBy are projects that a package refuses a name without, or does less, though
+// they are in extras that no word means, or in none. The first is preferred.
 var wantedBy = map[string]map[string][]string{
 	"networkx":   {"pagerank": {"numpy"}, "layout": {"numpy"}, "numpy": {"numpy"}, "draw": {"matplotlib"}},
 	"sqlalchemy": {"create_async_engine": {"greenlet"}, "AsyncSession": {"greenlet"}},
+	"sympy":      {"plot": {"matplotlib"}, "plot3d": {"matplotlib"}},
 	"starlette": {
 		"TestClient": {"httpx2", "httpx"}, "Jinja2Templates": {"jinja2"}, "SessionMiddleware": {"itsdangerous"},
 		"UploadFile": {"python-multipart"}, "File": {"python-multipart"}, "Form": {"python-multipart"}, "form": {"python-multipart"},
@@ -146,7 +147,8 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 	return compact(named), compact(used)
 }
 
-// firstOf returns the first of projects that extras have, nothing if one is installed.
+// firstOf returns the first of projects that extras have, the first if they have
+// none, nothing if one is installed.
 func (in *installer) firstOf(projects []string, list []extra) []requirement.Requirement {
 	if slices.ContainsFunc(projects, func(name string) bool { _, have := in.has(name); return have }) {
 		return nil
@@ -156,7 +158,7 @@ func (in *installer) firstOf(projects []string, list []extra) []requirement.Requ
 			return []requirement.Requirement{list[i].req}
 		}
 	}
-	return nil
+	return []requirement.Requirement{{Name: projects[0]}}
 }
 
 // compact removes duplicates, and what exceeds maxExtras.

@@ -310,9 +310,13 @@ func TestExtras(t *testing.T) {
 		Files:    map[string]string{"qrcode/__init__.py": "def make(data):\n  import markup"},
 		Requires: []string{`markup; extra == "pil"`},
 	})
+	x.module("matplotlib", "1.0")
+	x.module("sympy", "1.0")
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ what, code, want, installed string }{
+		{"in no extra", "import sympy\nif 0: sympy.plot_implicit\n1", "1", "matplotlib 1.0, sympy 1.0"},
+		{"in no extra and not used", "import sympy\nif 0: sympy.solve\n1", "1", "sympy 1.0"},
 		{"used", "import frames\nframes.sheet, frames.to_excel()", "(None, '1.0')", "frames 1.0, sheet 1.0, sheet-core 1.0"},
 		{"not reached", "import frames\nif not frames: frames.to_excel()\n1", "1", "frames 1.0"},
 		{"not a word of it", "import frames\ngetattr(frames, 'to_' + 'excel').__name__", "'to_excel'", "frames 1.0"},
