@@ -35,6 +35,7 @@ const self = import.meta.url;
 const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
 const resultName = "coderunner:result", resultProperty = Symbol.for(resultName), turned = Symbol.for("coderunner:turned");
 const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeString = String, NativeUint8Array = Uint8Array;
+const { captureStackTrace } = NativeError;
 
 // method returns a method as a function, with the object as its first argument.
 const method = Function.prototype.bind.bind(Function.prototype.call);
@@ -47,6 +48,7 @@ const subarray = method(NativeUint8Array.prototype.subarray);
 const set = method(NativeUint8Array.prototype.set);
 const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Array.prototype), "byteLength").get);
 const then = method(Promise.prototype.then);
+const errorText = method(NativeError.prototype.toString);
 const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
 
 function read(from, n) {
@@ -78,6 +80,8 @@ for (const name of place.hide) {
   }
 }
 
+defineProperty(Deno.errors.NotCapable.prototype, "code", { __proto__: null, value: "EACCES", writable: true, configurable: true }); // Node's has one
+
 defineTests();
 defineDisplay();
 const here = machine(place);
@@ -94,10 +98,14 @@ await prepareCall();
 // may ask for.
 async function prepareCall() {
   const first = (order) => orders[order] && !done[order] && (done[order] = true);
+  if (first("files")) await siteFiles();
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
+  if (first("codes")) await codeURLs(orders.url);
+  if (first("deep")) seeDeeper();
   if (first("os")) here.os((await import("node:os")).default);
   if (first("names")) await answerNames();
+  if (first("sockets")) await siteSockets();
   if (first("net")) await explainNet();
   if (first("fetch")) explainFetch();
   if (first("mocks")) await restoreMocks();
@@ -143,6 +151,35 @@ function text(value, room) {
 
 const errorRoom = 20000;
 
+// stackOf returns an error's stack, which as in Node begins with the name of its class.
+function stackOf(error, head = "") {
+  const stack = NativeString(error.stack ?? head); // of a Worker's there is none
+  const own = error.constructor?.name;
+  return own && own !== "Error" && error.name === "Error" && slice(stack, 0, 6) === "Error:" ? own + slice(stack, 5) : stack;
+}
+
+// Fields of errors that are shown otherwise or mean nothing to a reader, and those of Node's
+// that are mostly in the message.
+const untold = ["name", "message", "stack", "cause", "errors", "errno", "diff", "generatedMessage", "matcherResult"];
+const mostlyTold = ["code", "syscall", "path", "dest", "hostname", "address", "port"];
+
+// fieldsOf shows the fields that a program has given to an error, as Node does, but for
+// long ones.
+function fieldsOf(error) {
+  try {
+    if (error.generatedMessage === true) return ""; // an assertion that shows its values
+    const fields = {}, told = slice(stackOf(error), 0, 2000);
+    for (let i = 0, names = keys(error); i < min(names.length, 20); i++) {
+      const value = error[names[i]];
+      if (value === undefined || typeof value === "function" || arrayIncludes(untold, names[i]) || typeof value === "string" && arrayIncludes(mostlyTold, names[i]) && includes(told, value)) continue;
+      if (inspect(value).length <= 500) defineProperty(fields, names[i], { __proto__: null, value, enumerable: true });
+    }
+    return keys(fields).length > 0 ? "\n" + inspect(fields) : "";
+  } catch {
+    return ""; // a property that throws
+  }
+}
+
 // blame reports what was thrown.
 function blame(kind, thrown, load = "") {
   let type = "Error", message = "(the error cannot be shown)", stack = "", code = "";
@@ -151,7 +188,7 @@ function blame(kind, thrown, load = "") {
       const own = thrown.constructor?.name;
       type = text(thrown.name === "Error" && own ? own : thrown.name, 200);
       message = NativeString(thrown.message);
-      stack = NativeString(thrown.stack ?? `${type}: ${message}`); // of a Worker's there is none
+      stack = stackOf(thrown, `${type}: ${message}`);
       if (type === "Error" && message === "All promises were rejected") {
         // Promise.any's has no frames, so Deno has made another of it.
         type = "AggregateError";
@@ -162,11 +199,13 @@ function blame(kind, thrown, load = "") {
       const end = indexOf(frames, "\n");
       const first = end < 0 ? frames : slice(frames, 0, end);
       if (includes(first, self) || includes(first, shownSelf)) load = "1";
+      stack += fieldsOf(thrown);
       for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
-        stack += "\nCaused by " + text(e.stack, errorRoom);
+        stack += "\nCaused by " + text(stackOf(e), errorRoom) + fieldsOf(e);
       }
       if (isArray(thrown.errors)) for (let i = 0; i < min(thrown.errors.length, 5); i++) {
-        if (thrown.errors[i] instanceof NativeError) stack += "\nOne of " + text(thrown.errors[i].stack, errorRoom); // else they are a library's own
+        const e = thrown.errors[i];
+        if (e instanceof NativeError) stack += "\nOne of " + text(stackOf(e), errorRoom) + fieldsOf(e); // else they are a library's own
       }
       code = text(thrown.code ?? "", 200);
     } else {
@@ -260,6 +299,7 @@ function over() {
     for (let i = 0; i < symbols.length; i++) listeners += globalThis[symbols[i]].listeners?.unload?.length ?? 0;
     if (listeners !== 1) return;
     reportServers();
+    reportQuestion();
     report("x", NativeString(exitCode()));
     wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
   } catch {

@@ -149,7 +149,7 @@ func TestReadReportIsBounded(t *testing.T) {
 	if live := int64(after.HeapAlloc) - int64(before.HeapAlloc); live > 64<<20 {
 		t.Errorf("%d MiB are in use", live>>20)
 	}
-	for _, broken := range []string{"q", "x\x03\x00\x00\x00abc", "r\xff\xff\xff\xff", "e\x00\x10\x00\x00"} {
+	for _, broken := range []string{"?", "x\x03\x00\x00\x00abc", "r\xff\xff\xff\xff", "e\x00\x10\x00\x00"} {
 		if rep := readReport(bytes.NewBufferString(broken), 10, "", nil); rep.broken == nil {
 			t.Errorf("%q is taken for a report: %+v", broken, rep)
 		}

@@ -238,6 +238,23 @@ async function giveWasm() {
   });
 }
 
+// codeURLs has errors of new URL have Node's code, which programs look at. It is also
+// that of node:url, if the program uses it.
+async function codeURLs(andNode) {
+  const { construct } = Reflect, Native = URL;
+  const coded = new Proxy(Native, { __proto__: null, construct(of, args, target) {
+    try {
+      return construct(of, args, target);
+    } catch (error) {
+      if (error instanceof TypeError) [error.code, error.input] = ["ERR_INVALID_URL", NativeString(args[0])];
+      throw error;
+    }
+  } });
+  Native.prototype.constructor = coded;
+  here.answer(globalThis, "URL", coded);
+  if (andNode) here.answer((await import("node:module")).default.createRequire(self)("url"), "URL", coded);
+}
+
 const promised = Symbol.for("nodejs.util.promisify.custom");
 
 // explainRun has errors about other programs have a code, as Node's do, and the words
@@ -272,6 +289,13 @@ async function explainRun() {
   }
 }
 
+const questions = new Set(); // that have no answer: functions that report whether there will be none
+
+// reportQuestion reports that a question waits for a line that stdin does not have.
+function reportQuestion() {
+  for (const waits of questions) if (waits()) return report("q", "1");
+}
+
 // keepLines has questions find the lines that came before them and after another
 // question: Node drops those, so only the first question of a program gets an answer
 // where stdin is not a terminal. Who pauses one that has ended with stdin, such as
@@ -287,7 +311,13 @@ function keepLines({ prototype }) {
   here.answer(prototype, "question", function (query, ...args) {
     if (!early.has(this)) early.set(this, []);
     const lines = early.get(this), done = args.findLast((arg) => typeof arg === "function");
-    if (lines.length === 0) return question.call(this, query, ...args);
+    if (lines.length === 0) {
+      const waits = () => this.closed, answered = () => questions.delete(waits);
+      questions.add(waits);
+      const asked = question.call(this, query, ...args.map((arg) => arg === done ? (...line) => (answered(), done(...line)) : arg));
+      if (asked instanceof NativePromise) then(asked, answered, answered);
+      return asked;
+    }
     this.output?.write(query);
     const line = lines.shift();
     if (!done) return NativePromise.resolve(line);

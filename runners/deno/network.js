@@ -129,12 +129,12 @@ function explainFetch() {
 // promise.
 function explainQuery(object, name) {
   const query = object[name];
-  here.answer(object, name, function (...args) {
-    const done = args.at(-1);
-    if (typeof done === "function") args[args.length - 1] = (error, ...found) => done(error && explained(error), ...found);
+  const call = function (...args) {
+    const from = site(call), done = args.at(-1);
+    if (typeof done === "function") args[args.length - 1] = (error, ...found) => done(error && sited(explained(error), from), ...found);
     const found = query.apply(this, args);
-    return found instanceof NativePromise ? found.catch((error) => { throw explained(error) }) : found;
-  });
-  defineProperties(object[name], getOwnPropertyDescriptors(query));
+    return found instanceof NativePromise ? found.catch((error) => { throw sited(explained(error), from) }) : found;
+  };
+  here.answer(object, name, defineProperties(call, getOwnPropertyDescriptors(query)));
   if (query[promised]) explainQuery(object[name], promised);
 }

@@ -3,6 +3,7 @@ package deno
 import (
 	"bytes"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +26,11 @@ type orders struct {
 	Turn    bool     `json:"turn"`          // it may ask for ticks or immediates in its first turn
 	Module  bool     `json:"module"`        // and is a module of Node, too
 	Reads   bool     `json:"reads"`         // and reads files in it
+	Files   bool     `json:"files"`         // it may use functions of node:fs that answer later
+	Sockets bool     `json:"sockets"`       // it connects by Node's modules
+	Codes   bool     `json:"codes"`         // it may look at the code of the error of a URL
+	URL     bool     `json:"url"`           // and uses node:url
+	Deep    bool     `json:"deep"`          // it has packages
 	Fetch   bool     `json:"fetch"`         // it fetches, and may not reach everything
 	Mocks   bool     `json:"mocks"`         // it uses those of node:test
 	Lines   bool     `json:"lines"`         // it uses node:readline
@@ -67,6 +73,14 @@ func (j *job) imports(module string) bool {
 	return slices.ContainsFunc([]string{`"` + module + `"`, `'` + module + `'`, "node:" + module}, j.mentions)
 }
 
+// later matches what of node:fs answers later than it is called.
+var later = regexp.MustCompile(`\bpromises\b|\bcreate(?:Read|Write)Stream\b|\b(?:access|appendFile|copyFile|cp|lstat|mkdir|open|opendir|readFile|readdir|rename|rm|rmdir|stat|unlink|writeFile)\b`)
+
+// answersLater reports whether the program or its files may use such functions.
+func (j *job) answersLater() bool {
+	return (j.imports("fs") || j.imports("fs/promises")) && (j.req.Session != nil || later.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return later.Match(f.Data) }))
+}
+
 // order sends the bootstrap its orders and starts to copy the program's stdin,
 // which may block. It reports whether the orders were written.
 func (j *job) order(in *instance, tell, load bool) bool {
@@ -77,6 +91,9 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors"), Process: j.imports("process"),
 		Turn: j.program.Turn && !load, Module: j.program.ESM && !typed(j.main), Reads: strings.Contains(j.req.Code, "readFile("),
+		Codes: j.mentions("new URL(") && (j.mentions(".code") || j.mentions("ERR_INVALID_URL")), URL: j.imports("url"),
+		Deep:  len(j.ready.dirs) > 0,
+		Files: j.answersLater(), Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
 		Fetch: !in.policy().Net.All && j.mentions("fetch("),
 		Mocks: j.mentions("node:test") && j.mentions("mock"),
 		Lines: j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),

@@ -82,6 +82,8 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Note = "Its server is open for later programs of the session, and for nobody else."
 	case o.Status == runners.Succeeded && e.report.lonely:
 		o.Note = "Its server ended with the program. " + onlyItself
+	case o.Status == runners.Succeeded && e.report.asks:
+		o.Note = "It ended at a question for which stdin has no line: the argument stdin is what it reads."
 	}
 	if o.Status != runners.Succeeded {
 		o.Result = nil
@@ -93,10 +95,11 @@ func (e *ending) outcome() *runners.Outcome {
 var exits = regexp.MustCompile(`\b(process|Deno)\.exit\(`)
 
 // exitsUnsettled reports whether the program's value is a promise that has not settled
-// in a program that ends itself, as main() does whose last line is process.exit(0).
+// in a program that ends itself, as main() does whose last line is process.exit(0), or
+// that asks a question without an answer.
 // Such a promise says nothing.
 func (e *ending) exitsUnsettled() bool {
-	return e.report.result.text == "Promise { <pending> }" && exits.MatchString(e.program.Source)
+	return e.report.result.text == "Promise { <pending> }" && (e.report.asks || exits.MatchString(e.program.Source))
 }
 
 // fails sets an outcome's status and error.

@@ -27,6 +27,7 @@ type report struct {
 	shown  *runners.Displays
 	served bool  // it listened where only it reaches itself
 	lonely bool  // it still does, and has not called its servers
+	asks   bool  // a question of its waits for a line that stdin does not have
 	broken error // the bootstrap did not write it
 }
 
@@ -111,7 +112,7 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 				return of != nil, err
 			}
 		}
-	case 's':
+	case 's', 'q':
 		fields, err = d.fields(1)
 	case 'v':
 		fields, err = d.fields(maxShort, maxShort)
@@ -135,6 +136,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 		}
 	case 's':
 		rep.served, rep.lonely = true, fields[0] != ""
+	case 'q':
+		rep.asks = true
 	case 'v':
 		rep.variable(fields[0], fields[1])
 	case 'x':

@@ -10,7 +10,7 @@ let post; // sends a command to V8's inspector
 let realm; // globalThis, for the inspector
 let importFrom; // imports from the working directory
 let located; // import.meta of the working directory
-let writeTextFile, readTextFile, removeFile, errorText; // saved functions
+let writeTextFile, readTextFile, removeFile; // saved functions
 let compiled = 0; // programs
 let taken; // a value from the inspector
 let known; // Deno's global names
@@ -26,7 +26,6 @@ const api = { __proto__: null };
 // module in the working directory: from where a program imports.
 async function startSession() {
   ({ writeTextFileSync: writeTextFile, readTextFileSync: readTextFile, removeSync: removeFile } = Deno);
-  errorText = method(NativeError.prototype.toString);
   NativeError.prepareStackTrace = traceOf;
   exiting = new NativeError("the program has exited");
   known = new Set(keys(globalThis));
@@ -118,17 +117,12 @@ function misread(thrown, url, script) {
 // traceOf is Error.prepareStackTrace: places in the program's own lines, and nothing
 // of ours below it.
 function traceOf(error, sites) {
-  let text = "";
-  try {
-    text = errorText(error);
-  } catch {
-    // a property that throws
-  }
+  const lines = [];
   for (const site of sites) {
     if (site.getFileName() === "ext:deno_node/inspector.js") break;
-    text += "\n    at " + site.toString();
+    push(lines, site.toString());
   }
-  return original(text);
+  return original(headOf(error) + shownFrames(lines));
 }
 
 // runCall runs the program of the orders.
@@ -275,6 +269,8 @@ function serveSession() {
     event.preventDefault();
     if (!finished) blameCall(new NativeError("Top-level await promise never resolved"));
     reportServers();
+    reportQuestion();
+    questions.clear();
     report("x", NativeString(exited ?? (failing ? 1 : exitCode() ?? 0)), orders.nonce);
     timer = +setTimeout(() => {}, 0);
     clearTimeout(timer);

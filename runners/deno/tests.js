@@ -95,10 +95,11 @@ function caller() {
 function shownError(thrown) {
   try {
     if (!(thrown instanceof NativeError)) return inspect(thrown);
-    const stack = NativeString(thrown.stack);
+    const stack = stackOf(thrown);
     const head = stack.split(/\n\s+at /, 1)[0];
     let shown = text(head, errorRoom);
     for (const frame of frames(stack).slice(0, 20)) shown += "\n" + frame;
+    shown += fieldsOf(thrown);
     return thrown.cause === undefined ? shown : shown + "\nCaused by: " + shownError(thrown.cause);
   } catch {
     return "(the error cannot be shown)";

@@ -1,0 +1,106 @@
+// Where a program asked for what fails later. Deno makes the errors of operations of
+// node:fs and node:net when these have ended, and then nothing of the program is
+// running: such an error has no line of it. It gets those of the call. This is part
+// of bootstrap.js.
+
+const sites = new WeakMap(); // of streams and sockets: the frames of the call that made or connected them
+
+// seeDeeper has errors that come from more than ten calls deep in packages show where the
+// program called these. Other errors show ten frames, as ever.
+function seeDeeper() {
+  NativeError.stackTraceLimit = 100;
+  if (place.session) return; // traceOf does the rest
+  const replace = method(NativeString.prototype.replace);
+  NativeError.prepareStackTrace = (error, sites) => {
+    const lines = [];
+    for (let i = 0; i < sites.length; i++) lines[i] = replace(sites[i].toString(), /^(.*\(|async )?(\/.*:\d+:\d+\)?)$/, "$1file://$2");
+    return headOf(error) + shownFrames(lines);
+  };
+}
+
+function headOf(error) {
+  try {
+    return errorText(error);
+  } catch {
+    return ""; // a property that throws
+  }
+}
+
+// shownFrames returns the first ten of the frames of an error, and if none of these is
+// the program's, those that are.
+function shownFrames(lines) {
+  let text = "", own = false;
+  for (let i = 0; i < lines.length; i++) {
+    const mine = includes(lines[i], place.home + "/");
+    if (i < 10 || mine && !own) text += "\n    at " + lines[i];
+    own ||= i < 10 && mine;
+  }
+  return text;
+}
+
+// site returns the frames of the call of a function that stands for Deno's.
+function site(of) {
+  const call = { __proto__: null };
+  captureStackTrace(call, of);
+  return call;
+}
+
+// sited gives an error without a frame of the program those of a site.
+function sited(error, from) {
+  try {
+    const all = NativeString(error.stack);
+    if (!from || !(error instanceof NativeError) || includes(all, place.home + "/")) return error;
+    const end = indexOf(all, "\n    at ");
+    const called = from.stack.split("\n").filter((line) => /^    at (?!.*\bext:|new Promise )/.test(line) && !includes(line, self));
+    if (called.length > 0) error.stack = [end < 0 ? all : slice(all, 0, end), ...called].join("\n");
+  } catch {
+    // an error of the program's own
+  }
+  return error;
+}
+
+// siteCalls does so for functions that return a promise, or call the function that is
+// their last argument.
+function siteCalls(object, names) {
+  for (const name of names) {
+    const native = object[name];
+    const call = function (...args) {
+      const from = site(call), done = args.at(-1);
+      if (typeof done === "function") args[args.length - 1] = function (error, ...rest) { return done.call(this, sited(error, from), ...rest) };
+      const made = native.apply(this, args);
+      return made instanceof NativePromise ? then(made, undefined, (error) => { throw sited(error, from) }) : made;
+    };
+    here.answer(object, name, defineProperties(call, getOwnPropertyDescriptors(native)));
+  }
+}
+
+// siteStreams does so for what a method, or a function that returns it, begins.
+function siteStreams(prototype, object, name) {
+  const { _destroy } = prototype, begin = object[name];
+  const call = function (...args) {
+    const from = site(call), stream = begin.apply(this, args);
+    sites.set(stream, from);
+    return stream;
+  };
+  here.answer(object, name, defineProperties(call, getOwnPropertyDescriptors(begin)));
+  here.answer(prototype, "_destroy", function (error, done) {
+    return _destroy.call(this, error && sited(error, sites.get(this)), done);
+  });
+}
+
+// siteFiles does so for node:fs and node:fs/promises. It comes before anything else
+// imports these: their exports are then the functions that stand for Deno's.
+async function siteFiles() {
+  const fs = (await import("node:module")).default.createRequire(self)("fs");
+  const { promises } = fs;
+  siteCalls(promises, keys(promises).filter((name) => typeof promises[name] === "function" && name !== "watch"));
+  siteCalls(fs, keys(fs).filter((name) => /^[a-z]/.test(name) && typeof fs[name] === "function" && !/Sync$|^create|atch/.test(name)));
+  siteStreams(fs.ReadStream.prototype, fs, "createReadStream");
+  siteStreams(fs.WriteStream.prototype, fs, "createWriteStream");
+}
+
+// siteSockets does so for node:net, and what connects by it.
+async function siteSockets() {
+  const { Socket: { prototype } } = await import("node:net");
+  siteStreams(prototype, prototype, "connect");
+}
