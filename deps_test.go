@@ -67,11 +67,12 @@ const imports = `
 	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
 	internal/commands/find: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/jq: internal/commands/command
+	internal/commands/sqlite: internal/commands/command
 	internal/commands/sed: internal/commands/command internal/commands/regex pyodide/abi
 	internal/commands/system: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/text: internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
-	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi pyodide/netstack
-	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/system internal/commands/text internal/commands/web internal/kernel internal/shell
+	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi pyodide/memfs pyodide/netstack
+	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/sqlite internal/commands/system internal/commands/text internal/commands/web internal/kernel internal/shell
 	internal/sandbox:
 	internal/process: internal/sandbox
 	internal/hostile:

@@ -9,6 +9,7 @@ import (
 	"coderunner/internal/commands/find"
 	"coderunner/internal/commands/jq"
 	"coderunner/internal/commands/sed"
+	"coderunner/internal/commands/sqlite"
 	"coderunner/internal/commands/system"
 	"coderunner/internal/commands/text"
 	"coderunner/internal/commands/web"
@@ -141,6 +142,7 @@ var table = map[string]row{
 	"curl":      {"[options...] URL...", "Transfer data by HTTP.", web.Curl},
 	"wget":      {"[OPTION]... URL...", "Download files by HTTP.", web.Wget},
 	"jq":        {"[OPTIONS] FILTER [FILES...]", "Run a filter over JSON.", jq.Main},
+	"sqlite3":   {"[OPTION]... FILENAME [SQL]...", "Run SQL on a database.", sqlite.Main},
 	"expand":    {"[OPTION]... [FILE]...", "Convert tabs to spaces.", text.Expand},
 	"unexpand":  {"[OPTION]... [FILE]...", "Convert spaces to tabs.", text.Unexpand},
 	"fold":      {"[OPTION]... [FILE]...", "Wrap lines at a width.", text.Fold},

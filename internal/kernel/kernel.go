@@ -71,6 +71,9 @@ type Options struct {
 	// at once.
 	Room func() int
 
+	// Connect, if not nil, connects a shell's /dev/tcp/HOST/PORT to an address.
+	Connect func(ctx context.Context, address string) (memfs.Stream, error)
+
 	// MaxProcesses bounds the processes that run or wait to be waited for; 0: 64.
 	MaxProcesses int
 }
@@ -95,6 +98,7 @@ type Kernel struct {
 	panicked func(error)
 	admit    func(string) (func(), error)
 	room     func() int
+	connect  func(context.Context, string) (memfs.Stream, error)
 	max      int
 	began    time.Time
 
@@ -111,7 +115,7 @@ type Kernel struct {
 // of [MakeDirs]. Where there is a directory /proc, it shows the processes.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
 		began: time.Now(), processes: map[int]*Process{}, last: FirstPID,
 	}
 	if k.lookup == nil {
@@ -136,6 +140,14 @@ func (k *Kernel) Processors() int {
 		n = min(n, k.room()-1)
 	}
 	return max(1, n)
+}
+
+// Connect connects to an address; without a network it is refused.
+func (k *Kernel) Connect(ctx context.Context, address string) (memfs.Stream, error) {
+	if k.connect == nil {
+		return nil, abi.ECONNREFUSED
+	}
+	return k.connect(ctx, address)
 }
 
 // Main makes the main process, whose program [Process.Run] runs. When it has ended

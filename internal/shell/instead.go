@@ -30,7 +30,7 @@ var instead = sync.OnceValue(func() map[string]string {
 		{"the only interface is the loopback, 127.0.0.1", []string{"ip", "ifconfig", "netstat", "ss", "lsof", "fuser", "route", "arp", "iptables", "ufw"}},
 		{"there are no services here: start programs with &", []string{"systemctl", "service", "journalctl", "crontab", "at", "docker", "docker-compose", "podman", "kubectl", "helm", "tmux", "screen", "supervisorctl"}},
 		{"there are no devices here", []string{"mount", "umount", "lsblk", "blkid", "fdisk", "mkfs", "losetup", "dmesg", "lspci", "lsusb", "modprobe", "sysctl", "iostat", "vmstat", "sar", "swapon", "xdg-open", "pbcopy", "pbpaste", "xclip", "notify-send"}},
-		{"use python3's module sqlite3; other databases are not available here", []string{"psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli"}},
+		{"use sqlite3: other databases are not available here", []string{"psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli"}},
 		{"use python3 (json, yaml, xml.etree), or jq for JSON", []string{"yq", "xmllint", "xmlstarlet", "xsltproc", "tidy"}},
 		{"use xargs -P, or & and wait", []string{"parallel"}},
 		{"use grep -r", []string{"rg", "ag", "ack"}},

@@ -31,8 +31,12 @@ func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
 		if !sh.room(int64(len(v.elems[0])) * 16) {
 			return v, errMemory
 		}
+		single := sh.bytes()
 		for s := v.elems[0]; s != ""; {
 			_, n := glob.DecodeRune(s)
+			if single {
+				n = 1
+			}
 			runes, s = append(runes, s[:n]), s[n:]
 		}
 	}

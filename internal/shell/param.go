@@ -332,12 +332,30 @@ func (sh *shell) keyAt(index syntax.ArithmExpr, depth int) (string, error) {
 	return "", errorf("bad array subscript")
 }
 
+// characters returns how many characters a text has: bytes in the locale C.
+func (sh *shell) characters(s string) int {
+	if n := utf8.RuneCountInString(s); n == len(s) || !sh.bytes() {
+		return n
+	}
+	return len(s)
+}
+
+// bytes reports whether the locale is C, whose characters are bytes.
+func (sh *shell) bytes() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if s, _ := sh.value(sh.lookup(name)); s != "" {
+			return s == "C" || s == "POSIX"
+		}
+	}
+	return false
+}
+
 func (sh *shell) length(v value) value {
 	n := len(v.elems)
 	if !v.many {
 		n = 0
 		if len(v.elems) > 0 {
-			n = utf8.RuneCountInString(v.elems[0])
+			n = sh.characters(v.elems[0])
 		}
 	}
 	return value{elems: []string{strconv.Itoa(n)}, set: true}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"coderunner/internal/calendar"
 	"coderunner/internal/commands/printf"
@@ -194,9 +196,9 @@ func (f *formatter) convert(d printf.Directive) {
 		d.Precision = -1
 		f.write(d.FormatString(s[:min(1, len(s))]))
 	case 'd', 'i':
-		f.write(d.FormatInt(f.integer()))
+		f.write(d.FormatInt(f.integer(false)))
 	case 'u', 'o', 'x', 'X':
-		f.write(d.FormatUint(uint64(f.integer())))
+		f.write(d.FormatUint(uint64(f.integer(true))))
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
 		f.write(d.FormatFloat(f.float()))
 	default:
@@ -204,19 +206,22 @@ func (f *formatter) convert(d printf.Directive) {
 	}
 }
 
-// integer takes an argument as a number: also 0x1f, 017 and 'c.
-func (f *formatter) integer() int64 {
+// integer takes an argument as a number: also 0x1f, 017 and 'c. wide is for
+// numbers without a sign, which may have 64 bits.
+func (f *formatter) integer(wide bool) int64 {
 	s, ok := f.next()
 	if !ok || s == "" {
 		return 0
 	}
-	if r, ok := quotedCharacter(s); ok {
+	if r, ok := f.character(s); ok {
 		return int64(r)
 	}
 	t := strings.TrimLeft(s, " \t")
 	n, err := strconv.ParseInt(t, 0, 64)
-	if u, e := strconv.ParseUint(t, 0, 64); err != nil && e == nil {
-		n, err = int64(u), nil
+	if err != nil && wide && !strings.HasPrefix(t, "-") {
+		var u uint64
+		u, err = strconv.ParseUint(t, 0, 64)
+		n = int64(u)
 	}
 	begin := cNumber.FindString(t)
 	if err == nil && begin == t {
@@ -224,7 +229,6 @@ func (f *formatter) integer() int64 {
 	}
 	if numErr, ok := err.(*strconv.NumError); ok && numErr.Err == strconv.ErrRange {
 		f.sh.errorf("printf: warning: %s: Numerical result out of range", s)
-		f.status = 1
 		return n
 	}
 	kind := ""
@@ -242,12 +246,16 @@ func (f *formatter) integer() int64 {
 // cNumber is what C reads as a number; Go reads 0b11, 0o17 and 1_000, too.
 var cNumber = regexp.MustCompile(`^[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)`)
 
-// quotedCharacter returns the character of 'c and "c.
-func quotedCharacter(s string) (rune, bool) {
+// character returns the character of 'c and "c.
+func (f *formatter) character(s string) (rune, bool) {
 	if s[0] != '\'' && s[0] != '"' {
 		return 0, false
 	}
-	r, _ := glob.DecodeRune(s[1:] + "\x00")
+	s = s[1:] + "\x00"
+	r, _ := glob.DecodeRune(s)
+	if r > unicode.MaxRune || r >= utf8.RuneSelf && f.sh.bytes() {
+		r = rune(s[0])
+	}
 	return r, true
 }
 
@@ -256,7 +264,7 @@ func (f *formatter) float() float64 {
 	if !ok || s == "" {
 		return 0
 	}
-	if r, ok := quotedCharacter(s); ok {
+	if r, ok := f.character(s); ok {
 		return float64(r)
 	}
 	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)

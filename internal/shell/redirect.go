@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -198,6 +199,15 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 }
 
 func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, error) {
+	if address, ok := connection(name); ok {
+		stream, err := sh.p.Kernel().Connect(sh.ctx, address)
+		if e, ok := errors.AsType[abi.Errno](err); ok {
+			return nil, errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
+		} else if err != nil {
+			return nil, errorf("%s: %v", name, err)
+		}
+		return sh.fs.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
+	}
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
 	switch op {
 	case syntax.RdrIn:
@@ -216,6 +226,19 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 		return nil, errorf("%s: %s", name, message(e))
 	}
 	return f, nil
+}
+
+// connection returns the address that /dev/tcp/HOST/PORT names.
+func connection(name string) (address string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "/dev/tcp/")
+	if !ok {
+		return "", false
+	}
+	host, port, ok := strings.Cut(rest, "/")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port, ok && host != "" && port != ""
 }
 
 // hereDocument returns the text of a here-document.

@@ -19,6 +19,15 @@ func (s *Stack) Dial(ctx context.Context, network string, to netip.AddrPort) (ne
 	if network != "tcp" {
 		return nil, net.UnknownNetworkError(network)
 	}
+	k, err := s.Call(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{k: k, from: k.Name().IP, to: netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())}, nil
+}
+
+// Call is Dial for TCP that returns the socket itself, a [memfs.Stream].
+func (s *Stack) Call(ctx context.Context, to netip.AddrPort) (*Socket, error) {
 	to = netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())
 	if !inside(to.Addr()) {
 		return nil, abi.ECONNREFUSED
@@ -49,7 +58,7 @@ func (s *Stack) Dial(ctx context.Context, network string, to netip.AddrPort) (ne
 		}
 		return nil, e
 	}
-	return &conn{k: k, from: k.Name().IP, to: to}, nil
+	return k, nil
 }
 
 // conn is a connection of Dial.

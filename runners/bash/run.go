@@ -97,7 +97,7 @@ func text(code string) string {
 }
 
 // startsPython matches texts that may start Python, or install packages of it.
-var startsPython = regexp.MustCompile(`\b(python|pip|black|coverage|flake8|isort|mypy|pylint|pytest)[0-9.]*\b|\.py\b`)
+var startsPython = regexp.MustCompile(`\b(python|pip|black|coverage|flake8|isort|mypy|pylint|pytest|sqlite)[0-9.]*\b|\.py\b`)
 
 // connects matches texts that may use the network.
 var connects = regexp.MustCompile(`\b(curl|wget)\b`)

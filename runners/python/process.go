@@ -78,7 +78,7 @@ func (e *engine) newProcesses(memory int64) (*processes, error) {
 		return nil, err
 	}
 	c := &processes{fs: files.Clone(memory)}
-	c.kernel, err = kernel.New(kernel.Options{FS: c.fs, Lookup: c.lookup, Room: c.room, Admit: c.admit, Panicked: func(err error) {
+	c.kernel, err = kernel.New(kernel.Options{FS: c.fs, Lookup: c.lookup, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
 		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
@@ -228,13 +228,23 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 	}
 	program, ok := commands.Lookup(name)
 	if ok && (name == "curl" || name == "wget") {
-		n := web.Network{Loopback: c.sockets(), Authorities: c.authorities}
-		if c.outside.run.Load() != nil {
-			n.Outside = &c.outside
-		}
-		program = web.WithNetwork(program, n)
+		program = web.WithNetwork(program, c.network())
 	}
 	return program, ok
+}
+
+// network is what the shell and its commands may reach.
+func (c *processes) network() web.Network {
+	n := web.Network{Loopback: c.sockets(), Authorities: c.authorities}
+	if c.outside.run.Load() != nil {
+		n.Outside = &c.outside
+	}
+	return n
+}
+
+// connect connects a shell.
+func (c *processes) connect(ctx context.Context, address string) (memfs.Stream, error) {
+	return c.network().Connect(ctx, address)
 }
 
 // python is the program of a child: an interpreter of its own on the same files.

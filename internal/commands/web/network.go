@@ -99,14 +99,23 @@ func transport(c *command.Call, insecure bool, connect time.Duration, family str
 	return t
 }
 
-func (n Network) dial(ctx context.Context, address, family string) (net.Conn, error) {
+func (n Network) dial(ctx context.Context, address, family string) (conn net.Conn, err error) {
+	err = n.each(ctx, address, family, func(host string, to netip.AddrPort) (err error) {
+		conn, err = n.connect(ctx, host, to)
+		return err
+	})
+	return conn, err
+}
+
+// each calls try with the addresses of a host and port, until one succeeds.
+func (n Network) each(ctx context.Context, address, family string, try func(host string, to netip.AddrPort) error) error {
 	host, portText, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	number, err := strconv.ParseUint(portText, 10, 16)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	port := uint16(number)
 	addrs := netstack.Loopback(host)
@@ -114,7 +123,7 @@ func (n Network) dial(ctx context.Context, address, family string) (net.Conn, er
 	switch {
 	case own:
 	case n.Outside == nil:
-		return nil, &dialError{host, port, errNoNetwork, own}
+		return &dialError{host, port, errNoNetwork, own}
 	default:
 		addrs, err = n.Outside.Lookup(ctx, strings.TrimSuffix(host, "."))
 	}
@@ -125,18 +134,18 @@ func (n Network) dial(ctx context.Context, address, family string) (net.Conn, er
 		err = errors.New("no addresses")
 	}
 	if err != nil {
-		return nil, &lookupError{host, err}
+		return &lookupError{host, err}
 	}
 	for _, a := range addrs {
-		conn, e := n.connect(ctx, host, netip.AddrPortFrom(a, port))
+		e := try(host, netip.AddrPortFrom(a, port))
 		if e == nil {
-			return conn, nil
+			return nil
 		}
 		if err = cmp.Or(err, e); refused(e) && !own || ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, &dialError{host, port, err, own}
+	return &dialError{host, port, err, own}
 }
 
 // connect connects to a server of the program itself or, if there is none at the
