@@ -30,14 +30,17 @@ var extrasOf recent.Map[string, []extra]
 
 // general are extras that a word of the text says nothing about.
 var general = map[string]bool{
-	"all": true, "build": true, "ci": true, "complete": true, "dev": true, "develop": true, "doc": true, "docs": true,
-	"full": true, "lint": true, "test": true, "testing": true, "tests": true, "types": true, "typing": true,
+	"all": true, "build": true, "ci": true, "complete": true, "default": true, "dev": true, "develop": true,
+	"developer": true, "doc": true, "docs": true, "example": true, "examples": true, "extra": true, "extras": true,
+	"full": true, "lint": true, "optional": true, "recommended": true, "release": true, "standard": true, "test": true,
+	"testing": true, "tests": true, "types": true, "typing": true,
 }
 
-// otherWords are words of the text that mean an extra of another name.
+// otherWords are words of the text that mean an extra of another name, or one project
+// of an extra.
 var otherWords = map[string]map[string]string{
 	"pandas":   {"hist": "plot", "boxplot": "plot", "gradient": "plot", "style": "output-formatting", "markdown": "output-formatting"},
-	"networkx": {"pagerank": "default"}, // scipy
+	"networkx": {"pagerank": "scipy"}, // not matplotlib and pandas, which are in the same extra
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
 	"qrcode":   {"make": "pil", "make_image": "pil"},
 }
@@ -131,7 +134,10 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 			imported := slices.ContainsFunc(modules, func(m string) bool { return submodules[m+"."+e.name] })
 			_, have := in.has(e.req.Name)
 			switch {
-			case have || general[e.name]:
+			case have:
+			case meant[e.req.Name]:
+				used = append(used, e.req)
+			case general[e.name]:
 			case imported || slices.Contains(found.Texts, e.req.Name):
 				named = append(named, e.req)
 			case words[e.name] || meant[e.name]:

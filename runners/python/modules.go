@@ -127,6 +127,9 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 			continue // no project has its name, though one may contain it
 		}
 		for _, module := range imports.Deeper(m.Name, in.code) {
+			if in.namespace(module) {
+				continue
+			}
 			r := imports.Project(module, in.lock.ByImport)
 			if _, have := in.has(r.Name); have || r.Name == "" || in.whyNot(r.Name) != "" {
 				continue // the import fails when reached
@@ -204,6 +207,20 @@ func (in *installer) hasSubmodule(pkg, name string) bool {
 	for _, p := range in.installed {
 		dir := filepath.Join(p.Tree, filepath.Join(strings.Split(pkg, ".")...))
 		if isDir(dir) && (isModule(dir, name) || isDir(filepath.Join(dir, name))) {
+			return true
+		}
+	}
+	return false
+}
+
+// namespace reports whether an installed package has a directory of a module's name.
+// For a module that is not present, it is one without code that projects share: an
+// import finds it, and a project of that name would be a stranger's.
+func (in *installer) namespace(name string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, p := range in.installed {
+		if !p.Shared && isDir(filepath.Join(p.Tree, filepath.Join(strings.Split(name, ".")...))) {
 			return true
 		}
 	}

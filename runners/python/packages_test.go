@@ -115,6 +115,7 @@ func TestPrograms(t *testing.T) {
 		{"script block", "# /// script\n# requires-python = '>=3.12'\n# dependencies = ['alpha<2']\n# ///\nimport alpha; alpha.version", "'1.0'"},
 		{"alias", "import dotenv; dotenv.x", "'alias'"},
 		{"shared name", "import google.thing; google.thing.x", "'shared'"},
+		{"a namespace alone", "# /// script\n# dependencies = ['google-thing']\n# ///\nimport google, google.thing\ngoogle.thing.x", "'shared'"},
 		{"in a function", "def f():\n  import alpha\n  return alpha.version\nf()", "'2.0'"},
 		{"optional and there", "try:\n  import alpha\nexcept ImportError:\n  alpha = None\nalpha.version", "'2.0'"},
 		{"optional and not there", "try:\n  import nowhere\nexcept ImportError:\n  nowhere = 'none'\nimport alpha\nnowhere, alpha.version", "('none', '2.0')"},
@@ -300,10 +301,11 @@ func TestExtras(t *testing.T) {
 	x.module("greenlet", "1.0")
 	x.module("numpy", "1.0")
 	x.module("scipy", "1.0")
+	x.module("beside", "1.0")
 	x.add(wheeltest.Wheel{
 		Filename: "networkx-3.0-py3-none-any.whl",
 		Files:    map[string]string{"networkx/__init__.py": "def pagerank():\n  import numpy, scipy\n  return scipy.version"},
-		Requires: []string{`numpy; extra == "default"`, `scipy; extra == "default"`},
+		Requires: []string{`numpy; extra == "default"`, `scipy; extra == "default"`, `beside; extra == "default"`},
 	})
 	x.add(wheeltest.Wheel{
 		Filename: "qrcode-8.0-py3-none-any.whl",
@@ -331,6 +333,7 @@ func TestExtras(t *testing.T) {
 		{"the driver of a URL", "import sqlalchemy\nu = f'db+sheet://{1}:x@y'\nu", "'db+sheet://1:x@y'", "sheet 1.0, sheet-core 1.0, sqlalchemy 2.1"},
 		{"an asynchronous engine", "from sqlalchemy import create_async_engine as c\n1", "1", "greenlet 1.0, sqlalchemy 2.1"},
 		{"a function that needs two", "import networkx\nnetworkx.pagerank()", "'1.0'", "networkx 3.0, numpy 1.0, scipy 1.0"},
+		{"a word that is every extra's", "import networkx\ndefault = 1\ndefault", "1", "networkx 3.0"},
 		{"a word of another extra", "import qrcode\nqrcode.make('x')", "", "markup 1.0, qrcode 8.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
@@ -341,6 +344,9 @@ func TestExtras(t *testing.T) {
 		}
 		if got := installed(o); o.Status != runners.Succeeded || got != test.installed {
 			t.Errorf("%s: %s with %s, want %s (%v)", test.what, o.Status, got, test.installed, o.Error)
+		}
+		if asked := x.asked(); slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "/beside") }) {
+			t.Errorf("%s: the index was asked for %v", test.what, asked)
 		}
 	}
 	// What a running program does changes nothing of what the index is asked for.
