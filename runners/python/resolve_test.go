@@ -380,13 +380,20 @@ func TestVersionsOfAnotherAge(t *testing.T) {
 	add("recent-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
 	add("undated-1.1-py3-none-any.whl", "")
 	add("undated-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
+	add("deep-1.1-py3-none-any.whl", "2020-01-02T03:04:05Z")
+	add("deep-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
+	add("above-1.0-py3-none-any.whl", "2026-01-02T03:04:05Z", "deep")
+	add("beside-1.0-py3-none-any.whl", "2026-01-02T03:04:05Z", "asked")
+	add("asked-1.1-py3-none-any.whl", "2023-01-02T03:04:05Z")
+	add("asked-1.2-py3-none-any.whl", "2026-01-02T03:04:05Z", "native")
 	add("lost-1.0-py3-none-any.whl", "2016-01-02T03:04:05Z", "nowhere")
 	add("lost-2.0-cp314-cp314-win_amd64.whl", "2026-01-02T03:04:05Z")
 	r := x.newRunner(base{}, false, t.TempDir())
 	refused(t, run(t, r, "1", "lost"), "lost", "version 2.0 of 2026: has only wheels for win")
 	refused(t, run(t, r, "1", "older"), "older", "version 2.0 of 2026: has only wheels for win", "1.0, is of 2016", "write older==1.0")
 	refused(t, run(t, r, "1", "asks"), "asks", "version 1.2 of 2026: native: no wheel", "1.1, is of 2019")
-	for _, asked := range []string{"older==1.0", "older<2", "asks<1.2", "recent", "undated"} {
+	refused(t, run(t, r, "1", "above"), "native", "no wheel", "needed by deep 1.2")
+	for _, asked := range []string{"older==1.0", "older<2", "asks<1.2", "recent", "undated", "beside"} {
 		if o := run(t, r, "1", asked); o.Status != runners.Succeeded {
 			t.Errorf("%s: %+v", asked, o.Error)
 		}

@@ -13,6 +13,7 @@ _CONFLICT = "conflict"
 _ROUNDS = 60  # of one attempt
 _ATTEMPTS = 30
 _AGE = 730  # days by which a version that stands in for the newest may be older
+_AGE_NEEDED = 5 * 365  # the same of a package that another one needs
 
 
 class Impossible(Exception):
@@ -39,9 +40,9 @@ class Solver:
             blame = self.attempt()
             if blame is None:
                 self.refine(asked_too_much)
-                return self.refuse_old()
+                return self.refuse_old(asked_too_much)
             if not blame or self.attempts <= 0:
-                self.refuse_old(failed=True)
+                self.refuse_old(asked_too_much, failed=True)
                 raise Impossible
             name, older = blame
             tried = asked_too_much.setdefault(name, [])
@@ -63,20 +64,22 @@ class Solver:
                     self.chosen, self.reached, self.edges = best
             self.ceilings[name] = good
 
-    def refuse_old(self, failed=False):
+    def refuse_old(self, asked_too_much, failed=False):
         """Raises Impossible if, for want of something that fits, a version of
-        another age would stand for the package that was asked for. If it failed,
-        what the newest lacks is the reason, not what the old one does."""
+        another age would stand for the package that was asked for, or for one
+        that it needs. If it failed, what the newest lacks is the reason, not what
+        the old one does."""
         causes = self.first_reasons or {}
         if causes and all(why.startswith(_CONFLICT) for why in causes.values()):
             return
-        for name in {req.name for req, _ in self.roots} & self.chosen.keys():
-            files, _, notes = host.candidates(name)
-            version = self.chosen[name].version
-            newest = max((v for v in {**files, **notes} if not v.is_prerelease and self.within_limits(name, v)), default=version)
-            days = [host.day(name, v) for v in (version, newest)]
-            if None in days or (days[1] - days[0]).days <= _AGE:
+        roots = {req.name for req, _ in self.roots}
+        for name in (roots | asked_too_much.keys()) & self.chosen.keys():
+            notes = host.candidates(name)[2]
+            version, newest, days = self.age(name)
+            if None in days or (days[1] - days[0]).days <= (_AGE if name in roots else _AGE_NEEDED):
                 continue
+            if name not in roots:
+                raise Impossible  # for the first reasons
             if failed and newest not in notes:
                 continue
             why = f"version {newest} of {days[1].year}: " + (notes.get(newest) or "; ".join(f"{n}: {r}" for n, r in causes.items()))
@@ -84,6 +87,14 @@ class Solver:
                 why += f". What could be installed, {version}, is of {days[0].year}: if that will do, write {name}=={version}"
             self.first_reasons = {name: why}
             raise Impossible
+
+    def age(self, name):
+        """The chosen version of a package, the newest one that is allowed, and
+        the days of both."""
+        files, _, notes = host.candidates(name)
+        version = self.chosen[name].version
+        newest = max((v for v in {**files, **notes} if not v.is_prerelease and self.within_limits(name, v)), default=version)
+        return version, newest, [host.day(name, v) for v in (version, newest)]
 
     def attempt(self):
         """None when all is well; a name and the versions of it that could be
