@@ -56,6 +56,7 @@ const (
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
 	noSolver       = "There are no solvers' programs here: use scipy.optimize (linprog, milp), or write the search in Python."
 	noGit          = "There is no program git here: the package dulwich reads and writes repositories."
+	noNames        = "There is no name server here: socket.getaddrinfo resolves names, where network access is allowed."
 	noFont         = "There are no fonts of a system here: ImageFont.load_default(20) draws in any size; a font's file goes into the argument files."
 	noDot          = "There is no program dot here: the graph's text is graph.source (pydot: graph.to_string()); for a picture draw it with networkx and matplotlib."
 	noParser       = `Use the parser "html.parser".`
@@ -117,6 +118,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noImage
 	case strings.Contains(e.Message, "make sure the Graphviz executables") || strings.Contains(e.Message, `"dot" not found in path`):
 		return noDot
+	case e.Type == "NoResolverConfiguration":
+		return noNames
 	case e.Type == "NoSuchDriverException":
 		return noBrowser
 	case e.Type == "PulpSolverError":
