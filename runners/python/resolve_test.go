@@ -90,6 +90,7 @@ func TestResolveRefuses(t *testing.T) {
 	x.module("alpha", "2.0")
 	x.module("beta", "1.0", "alpha<2")
 	x.module("gamma", "1.0", "alpha>=2")
+	x.module("wants-more", "1.0", "alpha>=9")
 	x.module("needs-missing", "1.0", "nowhere>=3")
 	x.addBytes("source-2.5.tar.gz", []byte("x"))
 	x.addFile("source", indexFile{name: "source-2.5.tar.gz"}, nil)
@@ -126,6 +127,7 @@ func TestResolveRefuses(t *testing.T) {
 		{[]string{"nowhere"}, "nowhere", []string{"no package of this name on 127.0.0.1:"}},
 		{[]string{"needs-missing"}, "nowhere>=3", []string{"no package of this name", "needed by needs-missing 1.0"}},
 		{[]string{"alpha>=9"}, "alpha>=9", []string{"no version is >=9", "newest that fits this runtime is 2.0"}},
+		{[]string{"alpha>=1", "wants-more"}, "alpha>=1", []string{"no version is >=9 (for wants-more 1.0); the newest is 2.0"}},
 		{[]string{"alpha==2.0", "beta"}, "alpha==2.0", []string{"conflict", "==2.0 (for the request)", "<2 (for beta 1.0)"}},
 		{[]string{"beta", "gamma"}, "alpha<2", []string{"conflict", "<2 (for beta 1.0)", ">=2 (for gamma 1.0)"}},
 		{[]string{"source"}, "source", []string{"source-2.5.tar.gz", "states no SHA-256"}},

@@ -314,6 +314,10 @@ class Solver:
         sides = self.limits.get(req.name, ())
         if len(sides) > 1 and all(any(s.contains(v, prereleases=True) for v in files) for s, _ in sides):
             return _CONFLICT + ": no version is " + " and ".join(f"{s} (for {who})" for s, who in sides)
+        for s, who in sides:
+            known = {**files, **notes}
+            if known and str(s) != str(req.specifier) and not any(s.contains(v, prereleases=True) for v in known):
+                return f"no version is {s} (for {who}); the newest is {host.newest(known)}"
         fitting = list(req.specifier.filter(notes))
         if fitting:
             newest = max(fitting)  # finals only, if there are any
