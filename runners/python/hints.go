@@ -275,7 +275,7 @@ func (j *job) explain(ctx context.Context, o ending) {
 	if hint == "" {
 		return
 	}
-	e.Message += "\n" + hint
+	e.Message = strings.TrimRight(e.Message, "\n") + "\n" + hint
 	if e.Traceback != "" {
 		e.Traceback = strings.TrimRight(e.Traceback, "\n") + "\n" + hint + "\n"
 	}

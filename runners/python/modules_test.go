@@ -140,6 +140,7 @@ func TestHints(t *testing.T) {
 		{"import lazy\nlazy.binary()", "The package binary cannot be installed: no wheel for this runtime"},
 		{"raise RuntimeError('Image export requires the Kaleido package, which pip install kaleido gets')", "There is no browser here"},
 		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\")", "NLTK's data are no package"},
+		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\\n\")", "NLTK's data are no package"},
 		{"raise FileNotFoundError('\"dot\" not found in path.')", "graph.to_string()"},
 		{"class NoSuchDriverException(Exception): pass\nraise NoSuchDriverException('Unable to obtain driver for chrome')", "There is no browser here"},
 		{"class PulpSolverError(Exception): pass\nraise PulpSolverError('PULP_CBC_CMD: Not Available')", "scipy.optimize"},
