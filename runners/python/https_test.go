@@ -56,7 +56,7 @@ func selfSigned(t *testing.T) (cert, key []byte) {
 }
 
 const tlsProgram = `import asyncio, http.server, smtplib, ssl, threading
-import aiohttp, httpx, requests, websockets
+import aiohttp, httpx, httpx2, requests, websockets
 import websockets.sync.client
 from aiohttp import web
 from aiosmtpd.controller import Controller
@@ -92,12 +92,13 @@ try:
 except requests.exceptions.SSLError as e:
     assert "CERTIFICATE_VERIFY_FAILED" in str(e)
 assert requests.get(url, verify=False).ok
-assert httpx.get(url + "/c", verify=client).text == "one two /c"
-try:
-    httpx.get(url)
-    assert False
-except httpx.ConnectError as e:
-    assert "CERTIFICATE_VERIFY_FAILED" in str(e)
+for x in httpx, httpx2:
+    assert x.get(url + "/c", verify=client).text == "one two /c"
+    try:
+        x.get(url)
+        assert False
+    except x.ConnectError as e:
+        assert "CERTIFICATE_VERIFY_FAILED" in str(e)
 
 async def answer(request):
     return web.json_response({"path": request.path, "body": await request.text()})
@@ -107,8 +108,9 @@ async def echo(ws):
         await ws.send(message * 2)
 
 async def main():
-    async with httpx.AsyncClient(verify=client) as c, c.stream("GET", url + "/d") as r:
-        assert "".join([part async for part in r.aiter_text()]) == "one two /d"
+    for x in httpx, httpx2:
+        async with x.AsyncClient(verify=client) as c, c.stream("GET", url + "/d") as r:
+            assert "".join([part async for part in r.aiter_text()]) == "one two /d"
     app = web.Application()
     app.router.add_route("*", "/{tail:.*}", answer)
     runner = web.AppRunner(app)

@@ -18,7 +18,7 @@ import (
 )
 
 // answerFormat changes whenever answers of older versions must not be used.
-const answerFormat = 5
+const answerFormat = 6
 
 // maxAnswer bounds a remembered answer's file in bytes.
 const maxAnswer = 4 << 20

@@ -162,7 +162,7 @@ func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error
 		}
 		return description{Error: reason}, nil
 	}
-	return description{Requires: withTimeZones(m.RequiresDist), Extras: m.ProvidesExtra}, nil
+	return description{Requires: applicable(pin.Name, m.RequiresDist), Extras: m.ProvidesExtra}, nil
 }
 
 // callPlatform returns, for packages of the lock file, the requirements that their
@@ -186,8 +186,9 @@ func (s *session) callPlatform(ctx context.Context, argument []byte) (any, error
 			if err != nil {
 				return nil // installing it will say so
 			}
-			for _, text := range withTimeZones(m.RequiresDist) {
-				if r, err := requirement.Parse(text); err == nil && (r.Name == timeZones || strings.Contains(r.Marker, "emscripten")) &&
+			for j, text := range applicable(name, m.RequiresDist) {
+				changed := text != m.RequiresDist[j]
+				if r, err := requirement.Parse(text); err == nil && (changed || r.Name == timeZones || strings.Contains(r.Marker, "emscripten")) &&
 					(s.locked == nil || s.locked.SHA256[r.Name] != nil) { // older locks do not have it
 					found[i] = append(found[i], text)
 				}
@@ -205,13 +206,32 @@ func (s *session) callPlatform(ctx context.Context, argument []byte) (any, error
 // onWindows is the part of a marker that is true on Windows only.
 var onWindows = regexp.MustCompile(`\b(?:sys_platform|platform_system|os_name)\s*==\s*(?:"(?:win32|Windows|nt)"|'(?:win32|Windows|nt)')`)
 
-// withTimeZones makes requirements of tzdata for Windows apply here, too: neither
-// system has time zones of its own, and packages name only Windows.
-func withTimeZones(requires []string) []string {
+// notHere is the part of a marker that is false on Emscripten only.
+var notHere = regexp.MustCompile(`\bsys_platform\s*!=\s*(?:"emscripten"|'emscripten')`)
+
+// withSockets are projects that leave out, on any Emscripten, what they need for
+// sockets, since a browser has none.
+var withSockets = map[string]bool{"httpx2": true}
+
+// applicable makes requirements of a project's metadata that are written for other
+// systems apply here, too: tzdata for Windows, since neither system has time zones of
+// its own and packages name only Windows, and what wants sockets.
+func applicable(project string, requires []string) []string {
 	requires = slices.Clone(requires)
 	for i, text := range requires {
-		if r, err := requirement.Parse(text); err == nil && r.Name == timeZones && r.Marker != "" {
-			r.Marker = onWindows.ReplaceAllString(r.Marker, `python_version >= "3"`)
+		r, err := requirement.Parse(text)
+		if err != nil || r.Marker == "" {
+			continue
+		}
+		marker := r.Marker
+		if r.Name == timeZones {
+			marker = onWindows.ReplaceAllString(marker, `python_version >= "3"`)
+		}
+		if withSockets[project] {
+			marker = notHere.ReplaceAllString(marker, `python_version >= "3"`)
+		}
+		if marker != r.Marker {
+			r.Marker = marker
 			requires[i] = r.String()
 		}
 	}
