@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coderunner/runners"
@@ -110,12 +111,31 @@ func (p *prepared) earlier(e *runners.Error, program *jsparse.Program) {
 		return
 	}
 	for _, dir := range p.dirs {
-		version := filepath.Base(dir)
-		if major, _, _ := strings.Cut(version, "."); unpacks(dir, of.Name) && major != "0" && major != "1" {
-			amend(e, e.Message+fmt.Sprintf(`; this is %s %s: if the program is for an older version, name it ("npm:%[1]s@MAJOR")`, of.Name, version))
+		if major := majorBefore(dir); unpacks(dir, of.Name) && major > 0 {
+			amend(e, e.Message+fmt.Sprintf(`; this is %s %s: if the program is for an older version, name it, as "npm:%[1]s@%[3]d"`, of.Name, filepath.Base(dir), major))
 			return
 		}
 	}
+}
+
+// majorBefore returns the major version of a package of npm before the one in a directory,
+// 0 if there is none.
+func majorBefore(dir string) (before int) {
+	first := func(version string) int {
+		major, _, _ := strings.Cut(version, ".")
+		n, _ := strconv.Atoi(major)
+		return n
+	}
+	var about struct{ Versions map[string]struct{} }
+	if readJSON(filepath.Join(filepath.Dir(dir), "registry.json"), &about) != nil {
+		return max(first(filepath.Base(dir))-1, 0)
+	}
+	for version := range about.Versions {
+		if n := first(version); n < first(filepath.Base(dir)) && !strings.Contains(version, "-") {
+			before = max(before, n)
+		}
+	}
+	return before
 }
 
 // onlyModule returns the directory of an ES module of npm that has no part of its own for
@@ -152,12 +172,30 @@ var (
 // defaultless reports whether the main module of a package is seen to have no default
 // export.
 func defaultless(dir string) bool {
+	text := mainModule(dir)
+	return exporting.Match(text) && !hasDefault.Match(text)
+}
+
+// exports reports whether the main module of a package that a specifier names is seen to
+// export a name.
+func (p *prepared) exports(specifier, name string) bool {
+	of, ok := deps.Split(specifier)
+	name = regexp.QuoteMeta(name)
+	exported := regexp.MustCompile(`\bexport\s+(?:async\s+)?(?:class|function|const|let|var)\s*\*?\s*` + name + `\b|\bexport\s*\{(?:[^}]*[\s,])?` + name + `\s*[,}]`)
+	return ok && of.Path == "" && slices.ContainsFunc(p.dirs, func(dir string) bool {
+		return unpacks(dir, of.Name) && exported.Match(mainModule(dir))
+	})
+}
+
+// mainModule returns the text of the module that an import of a package loads, nil if
+// that is not known.
+func mainModule(dir string) []byte {
 	var about struct {
 		Main    string
 		Exports any
 	}
 	if readJSON(filepath.Join(dir, manifestName), &about) != nil {
-		return false
+		return nil
 	}
 	main := cmp.Or(about.Main, "index.js")
 	for exports := about.Exports; exports != nil; {
@@ -167,14 +205,14 @@ func defaultless(dir string) bool {
 		case map[string]any:
 			exports = cmp.Or(of["."], of["node"], of["import"], of["default"])
 		default:
-			return false
+			return nil
 		}
 	}
 	if !filepath.IsLocal(main) {
-		return false
+		return nil
 	}
-	text, err := readScript(filepath.Join(dir, main))
-	return err == nil && exporting.Match(text) && !hasDefault.Match(text)
+	text, _ := readScript(filepath.Join(dir, main))
+	return text
 }
 
 // readScript reads a file of a package, up to a bound.

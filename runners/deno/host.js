@@ -261,7 +261,7 @@ const promised = Symbol.for("nodejs.util.promisify.custom");
 // of the orders: many programs print them.
 async function explainRun() {
   const child = (await import("node:module")).default.createRequire(self)("child_process");
-  const { ChildProcess: { prototype } } = child, { emit } = prototype;
+  const { ChildProcess: { prototype } } = child, { emit, unref } = prototype;
   function refused(error, syscall) {
     if (includes(error.message, "Requires run access")) error.message = syscall + " EACCES";
     error.code ??= "EACCES";
@@ -273,6 +273,13 @@ async function explainRun() {
   here.answer(prototype, "emit", function (event, ...args) {
     if (event === "error" && args[0] instanceof NativeError) refused(args[0], "spawn " + this.spawnfile);
     return emit.call(this, event, ...args);
+  });
+  here.answer(prototype, "unref", function () { // of a process that has not begun, too: its error comes as an event
+    try {
+      unref.call(this);
+    } catch {
+      // there is none
+    }
   });
   for (const name of ["spawnSync", "execSync", "execFileSync"]) {
     const call = child[name];

@@ -267,6 +267,13 @@ compareSync("b", hashSync("a", 4))
 import ts from "typescript";
 ts.transpileModule("let x: number = 1", {}).outputText.includes("let x = 1")
 `, "true", ""},
+		{"default imports of packages that have names", `
+-- main.ts --
+import LRUCache from "npm:lru-cache@11"; import he from "npm:he@2";
+const cache = new LRUCache<string, number>({ max: 2 });
+cache.set("a", 1);
+[cache.get("a"), he.encode("<")]
+`, `[ 1, "&#x3C;" ]`, ""},
 		{"an optional peer", `
 -- main.ts --
 import { atom, createStore } from "npm:jotai@3";
@@ -343,7 +350,8 @@ func TestNative(t *testing.T) {
 		`require("npm:bcrypt@6").hashSync("a", 4)`:                         "bcrypt has machine code",
 		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
 		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:   "does not provide an export named 'debouce'",
-		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "--allow-run",
+		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "esbuild runs as a process of its own",
+		`require("esbuild").transformSync("1")`:                            "esbuild runs as a process of its own",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)

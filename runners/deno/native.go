@@ -27,6 +27,8 @@ var natives = []struct{ names, instead string }{
 	{`sharp|canvas`, "jimp and SVG do without, as does Pillow in Python"},
 	{`argon2|bcrypt|sodium|xxhash|farmhash`, "hash-wasm (argon2id, xxhash64), bcryptjs and node:crypto do without"},
 	{`level|rocksdb|lmdb`, "memory-level and node:sqlite do without"},
+	{`^rolldown`, "rollup does without"},
+	{`rollup`, "@rollup/wasm-node does without"},
 	{`node-sass`, "sass does without"},
 	{`resvg`, "@resvg/resvg-wasm does without"},
 	{`snappy|lz4|iltorb|zlib`, "snappyjs, lz4js and node:zlib (gzip, brotli, zstd) do without"},
@@ -35,12 +37,21 @@ var natives = []struct{ names, instead string }{
 	{`re2`, "RegExp does without"},
 	{`libxml|expat`, "fast-xml-parser and jsdom do without"},
 	{`pg`, "pg does without"},
-	{`oxc|swc|rolldown|lightningcss|oxide`, "acorn, typescript, rollup and postcss do without"},
+	{`oxc|swc|lightningcss|oxide`, "acorn, typescript, rollup and postcss do without"},
 }
+
+const noEsbuild = "esbuild runs as a process of its own, also as esbuild-wasm, which the permissions of this server do not include (--allow-run); typescript (transpileModule), @swc/core and rollup need none"
+
+// unstarted matches the messages of esbuild whose process could not be started.
+var unstarted = regexp.MustCompile(`^The service (was stopped|is no longer running)|reading 'unref'|^spawn(Sync)? \S*esbuild`)
 
 // machineCode replaces the message about a package whose machine code could not be
 // loaded by one line with its name and what does without.
 func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
+	if unstarted.MatchString(e.Message) && (p.has("esbuild") || p.has("esbuild-wasm")) {
+		restate(e, noEsbuild)
+		return
+	}
 	if !unloaded.MatchString(e.Message) && !strings.HasSuffix(e.Message, "do not include --allow-ffi") {
 		return
 	}
@@ -53,6 +64,11 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 	if strings.Contains(text, "Requires ffi access") || strings.Contains(text, "--allow-ffi") {
 		message = fmt.Sprintf("%s has machine code, which the permissions of this server do not include (--allow-ffi)%s", name, instead)
 	}
+	restate(e, message)
+}
+
+// restate replaces the message of an error, and of its traceback all but the frames.
+func restate(e *runners.Error, message string) {
 	lines := []string{e.Type + ": " + message}
 	for l := range strings.Lines(e.Traceback) {
 		if l = strings.TrimSuffix(l, "\n"); strings.HasPrefix(l, "Caused by ") {

@@ -143,7 +143,10 @@ func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
 	}
 	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
 		if m[2] == "default" {
-			return j.program.Namespaced(m[1])
+			if named := j.program.Namespaced(m[1]); named != nil {
+				return named
+			}
+			return j.program.Braced(m[1], func(name string) bool { return j.ready.exports(m[1], name) })
 		}
 		return j.program.Destructured(m[1], m[2], typed(j.main))
 	}

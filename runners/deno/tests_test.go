@@ -47,6 +47,8 @@ func TestRegisteredTests(t *testing.T) {
 		{"own test", "const all = []; const test = (name, f) => all.push(f); test('a', () => console.log('own')); all[0]()", runners.Succeeded, `^own\n$`},
 		{"jest", "describe('g', () => { beforeEach(() => { jest.useFakeTimers() }); it('a', () => { const f = jest.fn(); setTimeout(f, 100); jest.advanceTimersByTime(99); expect(f).not.toHaveBeenCalled(); jest.advanceTimersByTime(1); expect(f).toHaveBeenCalledTimes(1) }) }); test('b', () => expect({ a: 1 }).toEqual({ a: 2 })); module.exports = {}", runners.Failed,
 			`(?s)  a \.\.\. ok.*b \.\.\. FAILED.*expect\(received\)\.toEqual\(expected\)`},
+		{"mocha", "import { describe, it } from 'mocha'; describe('g', function () { this.timeout(9); it('w', () => {}) })", runners.Succeeded, `g \.\.\.\n  w \.\.\. ok`},
+		{"mocha by its class", "import Mocha, { Suite } from 'mocha'; const m = new Mocha({ reporter: 'dot' }); Suite.create(m.suite, 'S').addTest(new Mocha.Test('t', () => {})); m.run((n) => console.log(n, 'failed'))", runners.Succeeded, `0 failed`},
 		{"vitest", "import { describe, it, expect, vi } from 'vitest'; const o = { f: () => 1 }; describe.each([{ a: 1 }])('g $a', ({ a }) => { it('w', () => { const f = vi.spyOn(o, 'f').mockReturnValue(2); expect(o.f()).toBe(2 * a); expect(f).toHaveBeenCalledOnce() }) })", runners.Succeeded, `g 1 \.\.\.\n  w \.\.\. ok`},
 		{"thrown before", "Deno.test('a', () => {}); throw new Error('top')", runners.Failed, `^$`},
 	} {

@@ -40,8 +40,6 @@ const (
 	oldTypes = `typescript has its compiler's functions up to version 6: import "npm:typescript@5"`
 )
 
-const noEsbuild = "esbuild runs as a process of its own, which the permissions of this server do not include (--allow-run): typescript (transpileModule), @swc/core and rollup need none"
-
 // browsers are packages that start a browser.
 var browsers = []string{"puppeteer", "puppeteer-core", "playwright", "playwright-core", "@playwright/test", "selenium-webdriver"}
 
@@ -60,7 +58,6 @@ var accessors = regexp.MustCompile(`\baccessor[ \t]+[\w$#]`)
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
-	{regexp.MustCompile(`^Cannot read properties of undefined \(reading 'unref'\)$`), noEsbuild},
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell

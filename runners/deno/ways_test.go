@@ -70,6 +70,7 @@ func TestWays(t *testing.T) {
 		`const a = require("npm:p-limit@7"); a.b(1)`:                                                         `write require("npm:p-limit@7").default`,
 		`import { isOdd } from "p-limit"`:                                                                    "; this is p-limit ",
 		`import * as limit from "p-limit"; limit.map(1)`:                                                     "; this is p-limit ",
+		`import { Either } from "effect"`:                                                                    `if the program is for an older version, name it, as "npm:effect@`,
 		`require("archiver@8")("zip")`:                                                                       `archiver 8`,
 		`class A { accessor v = 1 }`:                                                                         "a getter and a setter",
 		`document.title`:                                                                                     "jsdom",

@@ -27,10 +27,13 @@ var frameworks = map[string]string{
 	"bun:test":           expectModule,
 }
 
-// framework adds what stands for a test framework. It reports whether a specifier names
-// one.
-func (r *resolution) framework(file string, i jsparse.Import) bool {
-	module := frameworks[i.Specifier]
+// framework adds what stands for a test framework. It reports whether an import of a file
+// is of one: of mocha, names alone, as its default export runs files.
+func (r *resolution) framework(m Module, i jsparse.Import) bool {
+	file, module := m.Path, frameworks[i.Specifier]
+	if i.Specifier == "mocha" && m.OnlyNames("mocha") {
+		module = testsModule
+	}
 	if module == "" || i.Required {
 		return false
 	}

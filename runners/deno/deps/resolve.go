@@ -86,7 +86,7 @@ func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies
 	r.d.Config = project.config()
 	for n, m := range modules {
 		for _, i := range m.Imports {
-			r.imported(m.Path, i)
+			r.imported(m, i)
 		}
 		r.accompany(m)
 		if len(r.d.Targets) > maxTargets {
@@ -133,8 +133,8 @@ func (r *resolution) pin(p Package) {
 }
 
 // imported adds one import of a file.
-func (r *resolution) imported(file string, i jsparse.Import) {
-	spec := i.Specifier
+func (r *resolution) imported(m Module, i jsparse.Import) {
+	file, spec := m.Path, i.Specifier
 	if len(spec) > 1000 {
 		return
 	}
@@ -154,7 +154,7 @@ func (r *resolution) imported(file string, i jsparse.Import) {
 		r.d.Map.put(module, "node:"+name, "node:"+name)
 		return
 	}
-	if r.framework(file, i) {
+	if r.framework(m, i) {
 		return
 	}
 	specifier, ok := address, strings.HasPrefix(address, throwing)

@@ -235,21 +235,49 @@ func (p *Program) Destructured(specifier, name string, typed bool) *Program {
 	return &changed
 }
 
+// OnlyNames reports whether all imports of a module are of names.
+func (p *Program) OnlyNames(specifier string) bool {
+	of := func(n named) bool { return n.specifier == specifier }
+	return slices.ContainsFunc(p.named, of) && !slices.ContainsFunc(p.named, func(n named) bool { return of(n) && n.all.kind != none }) &&
+		!regexp.MustCompile(`\bimport\s+[\w$*][^;"'{]*\sfrom\s*["']`+regexp.QuoteMeta(specifier)+`["']`).MatchString(p.Source)
+}
+
 // Namespaced returns the program with the default import of a module taken for all that
 // the module exports, nil if there is none or if it is used other than for its members.
 // Newer versions of many packages, such as js-yaml, have only names.
 func (p *Program) Namespaced(specifier string) *Program {
-	all := regexp.MustCompile(`(?m)^[ \t]*import\s+([\w$]+)\s+from\s*["']`+regexp.QuoteMeta(specifier)+`["']`).FindAllStringSubmatchIndex(p.Source, -1)
-	if len(all) != 1 || slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == all[0][2] }) {
-		return nil // or it was changed, and a file of the program has another
-	}
-	at := all[0][2]
-	name := regexp.QuoteMeta(p.Source[at:all[0][3]])
-	if regexp.MustCompile(`(?:^|[^.\w$"'/-])` + name + `\s*(?:[(\x60,;)\]}]|$)|\b(?:new|extends)\s+` + name + `\s*(?:[^.\s\w]|$)`).MatchString(p.Source) {
+	at, end := p.defaultImport(specifier)
+	name := regexp.QuoteMeta(p.Source[at:end])
+	if at == end || regexp.MustCompile(`(?:^|[^.\w$"'/-])`+name+`\s*(?:[(\x60,;)\]}]|$)|\b(?:new|extends)\s+`+name+`\s*(?:[^.\s\w]|$)`).MatchString(p.Source) {
 		return nil
 	}
+	return p.with(edit{offset: at, text: "* as ", form: true})
+}
+
+// Braced returns the program with the default import of a module taken for the export of
+// the same name, nil if the module has none, as import LRUCache from "lru-cache".
+func (p *Program) Braced(specifier string, has func(name string) bool) *Program {
+	at, end := p.defaultImport(specifier)
+	if at == end || !has(p.Source[at:end]) {
+		return nil
+	}
+	return p.with(edit{offset: at, text: "{", form: true}, edit{offset: end, text: "}", form: true})
+}
+
+// defaultImport returns the place of the name of a module's only default import, nothing
+// if there are more or it has been changed.
+func (p *Program) defaultImport(specifier string) (at, end int) {
+	all := regexp.MustCompile(`(?m)(?:^|;)[ \t]*import\s+([\w$]+)\s+from\s*["']`+regexp.QuoteMeta(specifier)+`["']`).FindAllStringSubmatchIndex(p.Source, -1)
+	if len(all) != 1 || slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == all[0][2] }) {
+		return 0, 0 // a file of the program may have another
+	}
+	return all[0][2], all[0][3]
+}
+
+// with returns the program with further edits.
+func (p *Program) with(edits ...edit) *Program {
 	changed := *p
-	changed.edits = append(slices.Clone(p.edits), edit{offset: at, text: "* as ", form: true})
+	changed.edits = append(slices.Clone(p.edits), edits...)
 	slices.SortStableFunc(changed.edits, byOffset)
 	return &changed
 }

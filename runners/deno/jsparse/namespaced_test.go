@@ -19,3 +19,16 @@ func TestNamespaced(t *testing.T) {
 		}
 	}
 }
+
+// TestBraced takes a default import that a module does not have for its export of that name.
+func TestBraced(t *testing.T) {
+	for source, want := range map[string]string{
+		"let a; import LRUCache from 'lru-cache'; new LRUCache()": "import {LRUCache} from 'lru-cache'",
+		"import LRU from 'lru-cache'; new LRU()":                  "",
+	} {
+		p := main(source).Braced("lru-cache", func(name string) bool { return name == "LRUCache" })
+		if (p == nil) != (want == "") || p != nil && !strings.Contains(p.Edited(), want) {
+			t.Errorf("%s: %+v, want %q", source, p, want)
+		}
+	}
+}
