@@ -179,6 +179,8 @@ async function answerNames() {
   const { registerHooks, prototype } = (await import("node:module")).default;
   const os = "data:text/javascript," + encodeURIComponent(`import m from"node:os";export default m;export const{${keys((await import("node:os")).default)}}=m`);
   const mocked = "@mswjs/interceptors/fetch";
+  const beside = orders.main.slice(0, orders.main.lastIndexOf("/") + 1);
+  const plugin = (specifier) => specifier.startsWith(beside) && /^(@[\w-]+\/)?[\w-]*plugin[\w-]*$/.exec(specifier.slice(beside.length))?.[0];
   const hooks = {
     resolve: (specifier, from, next) => {
       if ((specifier === "os" || specifier === "node:os") && /\/npm\/.*\.m?js$/.test(from.parentURL)) return { url: os, shortCircuit: true };
@@ -186,7 +188,8 @@ async function answerNames() {
         const found = next(mocked + "/web", from);
         if (/\.m?js$/.test(found.url)) return found; // else it is an older version, which has one for all
       }
-      return next(specifier, from);
+      const named = plugin(specifier); // prettier looks for a plugin among files first, and then in node_modules
+      return named ? next("npm:" + named, { ...from, parentURL: orders.main }) : next(specifier, from);
     },
   };
   const channel = BroadcastChannel.prototype, ref = getOwnPropertySymbols(channel).find((symbol) => symbol.description === "refBroadcastChannel");

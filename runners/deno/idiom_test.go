@@ -284,6 +284,11 @@ createStore().get(atom(7))
 const babel = require("npm:@babel/core@7");
 babel.transformSync("a?.b", { plugins: ["@babel/plugin-syntax-jsx"], configFile: false }).code
 `, `"a?.b;"`, ""},
+		{"plugins of prettier by their names", `
+-- main.mjs --
+import * as prettier from "npm:prettier@3";
+await prettier.format("<a  b='1'><c/></a>", { parser: "xml", plugins: ["@prettier/plugin-xml"] })
+`, `"<a b='1'><c /></a>\n"`, ""},
 		{"a package whose require() waited for itself", `
 -- main.js --
 console.log(typeof require("npm:tape@5"));

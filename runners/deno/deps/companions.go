@@ -35,7 +35,7 @@ var companions = []companion{
 	{"@nestjs/testing", regexp.MustCompile(`\bcreateNestApplication\b`), "@nestjs/platform-express"},
 	{"express", regexp.MustCompile(`["']view engine["']\s*,\s*["']([a-z][\w-]*)["']`), ""},
 	{"pino", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
-	{"prettier", regexp.MustCompile(`["']((?:@[\w-]+/)?prettier-plugin-[\w-]+)["']`), ""},
+	{"prettier", regexp.MustCompile(`["']((?:@[\w-]+/)?prettier-plugin-[\w-]+|@prettier/plugin-\w+)["']`), ""},
 	{"stylelint", regexp.MustCompile(`["'](stylelint-config-[\w-]+)["']`), ""},
 	{"typeorm", regexp.MustCompile(`\btype:\s*["']sqljs["']`), "sql.js"},
 	{"webpack", regexp.MustCompile(`["']([\w-]+-loader)["']`), ""},
