@@ -160,7 +160,7 @@ function stackOf(error, head = "") {
 
 // Fields of errors that are shown otherwise or mean nothing to a reader, and those of Node's
 // that are mostly in the message.
-const untold = ["name", "message", "stack", "cause", "errors", "errno", "diff", "generatedMessage", "matcherResult"];
+const untold = ["name", "message", "stack", "cause", "errors", "errno", "diff", "generatedMessage", "matcherResult", "showDiff", "operator"];
 const mostlyTold = ["code", "syscall", "path", "dest", "hostname", "address", "port"];
 
 // fieldsOf shows the fields that a program has given to an error, as Node does, but for
@@ -172,7 +172,8 @@ function fieldsOf(error) {
     for (let i = 0, names = keys(error); i < min(names.length, 20); i++) {
       const value = error[names[i]];
       if (value === undefined || typeof value === "function" || arrayIncludes(untold, names[i]) || typeof value === "string" && arrayIncludes(mostlyTold, names[i]) && includes(told, value)) continue;
-      if (inspect(value).length <= 500) defineProperty(fields, names[i], { __proto__: null, value, enumerable: true });
+      const room = arrayIncludes(["actual", "expected"], names[i]) ? 800 : 250, { length } = inspect(value);
+      if (length <= room && (length > 2 || typeof value !== "object")) defineProperty(fields, names[i], { __proto__: null, value, enumerable: true });
     }
     return keys(fields).length > 0 ? "\n" + inspect(fields) : "";
   } catch {
