@@ -167,39 +167,47 @@ func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string
 	if err != nil {
 		return err
 	}
-	if modules == nil {
-		modules = []string{}
-	}
-	request, err := json.Marshal(modules)
-	if err != nil {
-		return err
-	}
-	problem, err := in.importAhead(ctx, string(request))
+	problem, err := in.importAll(ctx, modules, r.base == nil)
 	if err != nil {
 		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 	}
-	if left := in.endThreads(ctx, false); problem == "" && left > 0 {
-		problem = fmt.Sprintf("%d threads run", left)
-	}
-	if problem == "" {
-		if err := in.warmUp(ctx, r.base == nil); err != nil {
-			return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
-		}
-	}
 	files, err := in.madeSince(before)
-	if problem == "" && err != nil {
+	n := in.proc.OpenFiles()
+	switch {
+	case problem != "":
+	case err != nil:
 		problem = err.Error()
-	}
-	if n := in.proc.OpenFiles(); problem == "" && n != 3 {
+	case n != 3:
 		problem = fmt.Sprintf("%d descriptors are open", n)
-	}
-	if problem == "" && output.Len() > 0 {
+	case output.Len() > 0:
 		problem = fmt.Sprintf("output: %.80q", output.String())
 	}
 	if problem != "" {
 		return fmt.Errorf("import %q: %w: %s", modules, ErrUnfit, problem)
 	}
 	return in.write(f, files, nil)
+}
+
+// importAll imports modules, and returns why there can be no snapshot of them, or "".
+func (in *Interp) importAll(ctx context.Context, modules []string, base bool) (problem string, err error) {
+	if modules == nil {
+		modules = []string{}
+	}
+	request, err := json.Marshal(modules)
+	if err != nil {
+		return "", err
+	}
+	problem, err = in.importAhead(ctx, string(request))
+	if err != nil {
+		return "", err
+	}
+	if left := in.endThreads(ctx, false); problem == "" && left > 0 {
+		problem = fmt.Sprintf("%d threads run", left)
+	}
+	if problem != "" {
+		return problem, nil
+	}
+	return "", in.warmUp(ctx, base)
 }
 
 // Bounds on the files that imports leave behind, such as an empty ~/.matplotlib.

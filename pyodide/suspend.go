@@ -108,27 +108,27 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 		return fmt.Errorf("snapshot: %w: a part that was saved before is lost", ErrUnfit)
 	}
 	if in.layer != nil && l.lost || l.layer != nil && total(where) > max(maxRepeated, total(in.layer)/2) {
-		if where, err = in.writeLayer(l.layer, memory, contents, where, s); err != nil {
+		if err := in.writeLayer(l.layer, memory, contents, where, s); err != nil {
 			return err
 		}
+		where = nil // the layer has it
 	}
 	_, err = snapshot.WriteDelta(f, memory, contents, where, in.layer, s)
 	return err
 }
 
 // writeLayer writes what differs from the base and maps it: what is written to from
-// now on differs from the layer. It returns what a snapshot above it has to have,
-// which is nothing.
-func (in *Interp) writeLayer(file func() (*os.File, error), memory, contents []byte, where []snapshot.Extent, s snapshot.State) ([]snapshot.Extent, error) {
+// now on differs from the layer.
+func (in *Interp) writeLayer(file func() (*os.File, error), memory, contents []byte, where []snapshot.Extent, s snapshot.State) error {
 	f, err := file()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	where = append(where, in.layer...)
 	sortExtents(where)
 	s, err = snapshot.WriteDelta(f, memory, contents, where, nil, s)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return errors.Join(err, f.Close())
 	}
 	start, err := s.ImageOffset()
 	for e, at := range s.Stored() {
@@ -138,10 +138,10 @@ func (in *Interp) writeLayer(file func() (*os.File, error), memory, contents []b
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		in.dead = true // half of it is mapped
-		return nil, err
+		return err
 	}
 	in.layer, in.above = s.Extents, nil
-	return nil, nil
+	return nil
 }
 
 func sortExtents(list []snapshot.Extent) {

@@ -21,22 +21,7 @@ func New(c Config) (*Server, error) {
 	if len(c.Runners) == 0 {
 		return nil, errors.New("offer run_code: no runner")
 	}
-	if c.Log == nil {
-		c.Log = zap.NewNop()
-	}
-	c.Limits = c.Limits.WithDefaults()
-	if c.Concurrency <= 0 {
-		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
-	}
-	if c.Queue == nil {
-		c.Queue = NewQueue(c.Concurrency)
-	}
-	if c.Kept == nil {
-		c.Kept = &Kept{}
-	}
-	if len(c.SessionKey) == 0 {
-		c.SessionKey = []byte(rand.Text())
-	}
+	c = c.withDefaults()
 	s := &Server{
 		runners: c.Runners,
 		limits:  c.Limits,
@@ -77,4 +62,25 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	return s, s.addApp(hooks)
+}
+
+// withDefaults returns the configuration with what may be absent.
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = zap.NewNop()
+	}
+	c.Limits = c.Limits.WithDefaults()
+	if c.Concurrency <= 0 {
+		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
+	}
+	if c.Queue == nil {
+		c.Queue = NewQueue(c.Concurrency)
+	}
+	if c.Kept == nil {
+		c.Kept = &Kept{}
+	}
+	if len(c.SessionKey) == 0 {
+		c.SessionKey = []byte(rand.Text())
+	}
+	return c
 }

@@ -73,15 +73,20 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	if err != nil {
 		return nil, err
 	}
-	k := out.Continued
-	if k == nil {
-		k = &runners.Continued{Variables: lang.Variables, VariablesOmitted: lang.VariablesOmitted}
-		out.Continued = k
+	if out.Continued == nil {
+		out.Continued = &runners.Continued{Variables: lang.Variables, VariablesOmitted: lang.VariablesOmitted}
 	}
+	return out, x.advance(req, out, taken)
+}
+
+// advance commits the state that a program left, unless it is to be as before. The
+// session's part of the outcome tells which.
+func (x *session) advance(req runners.Request, out *runners.Outcome, taken *collection) error {
+	before, k, lang := x.now, out.Continued, family(req.Language)
 	k.Session, k.State = x.name, before.Number
-	if out.Status == runners.Cancelled || c.Rollback && out.Status != runners.Succeeded {
+	if out.Status == runners.Cancelled || req.Session.Rollback && out.Status != runners.Succeeded {
 		k.Kept, k.RolledBack = false, true
-		return out, nil
+		return nil
 	}
 	next := before.clone()
 	next.Action, next.Status, next.Calls = action(req), out.Status, before.Calls+1
@@ -89,26 +94,26 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 		next.Files = taken.files
 	}
 	if k.Kept {
-		saved, err := x.takeSaved(save, lang.Saved)
+		saved, err := x.takeSaved(req.Session.Save, before.Languages[lang].Saved)
 		if err != nil {
-			return nil, fmt.Errorf("save the session %s: %w", x.name, err)
+			return fmt.Errorf("save the session %s: %w", x.name, err)
 		}
-		next.Languages[family(req.Language)] = language{
-			ID: after, Saved: saved, Unsaved: k.Unsaved, Variables: k.Variables, VariablesOmitted: k.VariablesOmitted,
+		next.Languages[lang] = language{
+			ID: req.Session.After, Saved: saved, Unsaved: k.Unsaved, Variables: k.Variables, VariablesOmitted: k.VariablesOmitted,
 		}
 	} else if !taken.done {
-		return out, nil // it did not begin
+		return nil // it did not begin
 	}
-	err = taken.problem
+	err := taken.problem
 	if err == nil {
 		err = x.commit(next)
 	}
 	if limit := (*Error)(nil); errors.As(err, &limit) {
 		k.Kept, k.RolledBack, k.Refused = false, true, limit.Message
-		return out, nil
+		return nil
 	}
 	k.State = x.now.Number
-	return out, err
+	return err
 }
 
 // fits refuses files that cannot be written over those of the session.

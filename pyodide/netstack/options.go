@@ -37,22 +37,31 @@ func (k *Socket) SetOption(level, name uint32, value []byte) abi.Errno {
 	if len(value) >= 4 {
 		number = binary.LittleEndian.Uint32(value)
 	}
+	if e, done := k.setKnownLocked(level, name, number, value); done {
+		return e
+	}
+	return k.rememberLocked(level, name, value)
+}
+
+// setKnownLocked sets an option that has an effect here. It reports whether that is all
+// there is to do. Number is the first word of the value.
+func (k *Socket) setKnownLocked(level, name, number uint32, value []byte) (e abi.Errno, done bool) {
 	on, o := number != 0, &k.opts
 	switch [2]uint32{level, name} {
 	case [2]uint32{abi.SOL_SOCKET, abi.SO_RCVTIMEO}, [2]uint32{abi.SOL_SOCKET, abi.SO_SNDTIMEO}:
 		d, e := timeval(value)
 		if e != abi.OK {
-			return e
+			return e, true
 		}
 		if name == abi.SO_RCVTIMEO {
 			o.receive = d
 		} else {
 			o.send = d
 		}
-		return abi.OK
+		return abi.OK, true
 	case [2]uint32{abi.SOL_SOCKET, abi.SO_LINGER}:
 		if len(value) < abi.LingerSize {
-			return abi.EINVAL
+			return abi.EINVAL, true
 		}
 		o.lingerOn, o.linger = on, binary.LittleEndian.Uint32(value[4:])
 	case [2]uint32{abi.SOL_SOCKET, abi.SO_REUSEADDR}:
@@ -67,16 +76,22 @@ func (k *Socket) SetOption(level, name uint32, value []byte) abi.Errno {
 		[2]uint32{abi.IPPROTO_IP, mcastJoinGroup}, [2]uint32{abi.IPPROTO_IP, mcastJoinSourceGroup},
 		[2]uint32{abi.IPPROTO_IPV6, ipv6JoinGroup}, [2]uint32{abi.IPPROTO_IPV6, mcastJoinGroup}, [2]uint32{abi.IPPROTO_IPV6, mcastJoinSourceGroup}:
 		k.refusal = noGroups
-		return abi.EACCES
+		return abi.EACCES, true
 	case [2]uint32{abi.IPPROTO_IPV6, abi.IPV6_V6ONLY}:
 		if k.Domain != abi.AF_INET6 {
-			return abi.ENOPROTOOPT
+			return abi.ENOPROTOOPT, true
 		}
 		if k.bound {
-			return abi.EINVAL
+			return abi.EINVAL, true
 		}
 		o.v6only = on
 	}
+	return abi.OK, false
+}
+
+// rememberLocked keeps an option for getsockopt(2).
+func (k *Socket) rememberLocked(level, name uint32, value []byte) abi.Errno {
+	o := &k.opts
 	switch {
 	case level == abi.SOL_SOCKET && (name == abi.SO_TYPE || name == abi.SO_ERROR || name == abi.SO_DOMAIN || name == abi.SO_PROTOCOL || name == abi.SO_ACCEPTCONN):
 		return abi.ENOPROTOOPT

@@ -66,18 +66,23 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			j.program = plain
 			continue
 		}
-		end.held.release(o.Stderr)
-		o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
-		reached(o, j.net)
-		j.ready.advise(o, j.program)
-		j.badJSON(o)
-		switch {
-		case end.runtimeFailed():
-			r.codes.suspect(j.variant(), j.deps)
-		case o.Status == runners.Succeeded || o.Status == runners.Failed:
-			r.codes.used(j.variant(), j.deps, !j.ready.fresh)
-		}
+		r.conclude(j, end, o)
 		return o, nil
+	}
+}
+
+// conclude completes the outcome of a program that is not run again.
+func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
+	end.held.release(o.Stderr)
+	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
+	reached(o, j.net)
+	j.ready.advise(o, j.program)
+	j.badJSON(o)
+	switch {
+	case end.runtimeFailed():
+		r.codes.suspect(j.variant(), j.deps)
+	case o.Status == runners.Succeeded || o.Status == runners.Failed:
+		r.codes.used(j.variant(), j.deps, !j.ready.fresh)
 	}
 }
 

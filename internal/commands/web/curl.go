@@ -137,6 +137,14 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 	if length > 0 {
 		req.ContentLength = length
 	}
+	r.optionHeaders(req, u.User)
+	return req, r.headers(req)
+}
+
+// optionHeaders sets the headers that curl sends by itself, and those with options of
+// their own.
+func (r *curlRun) optionHeaders(req *http.Request, inURL *url.Userinfo) {
+	o := r.o
 	req.Header.Set("User-Agent", o.Value("A", "curl/8.0"))
 	req.Header.Set("Accept", "*/*")
 	if r.hasBody && !o.On("G") {
@@ -145,8 +153,8 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 		}
 	}
 	user := o.Value("u", "")
-	if user == "" && u.User != nil {
-		user = u.User.String()
+	if user == "" && inURL != nil {
+		user = inURL.String()
 	}
 	if user != "" {
 		req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user)))
@@ -160,7 +168,6 @@ func (r *curlRun) request(ctx context.Context, target string) (*http.Request, er
 	if b := o.Value("b", ""); b != "" {
 		req.Header.Set("Cookie", b)
 	}
-	return req, r.headers(req)
 }
 
 // allows reports whether --proto allows a scheme: names joined by commas, each with
