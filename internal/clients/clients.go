@@ -38,8 +38,8 @@ type Server struct {
 	URL     string // "": the command
 }
 
-// All are the clients, by name.
-var All = []*Client{
+// all are the clients, by name.
+var all = []*Client{
 	{"claude-code", jsonFormat, inHome("CLAUDE_CONFIG_DIR", ".claude.json"), "mcpServers", stdio, overHTTP("url", "${%s}", "http")},
 	{"claude-desktop", jsonFormat, inConfig("Claude/claude_desktop_config.json"), "mcpServers", plain, nil},
 	{"cline", jsonFormat, inConfig("Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"), "mcpServers", plain, nil},
@@ -57,15 +57,15 @@ var All = []*Client{
 
 // Find returns the client with a name.
 func Find(name string) (*Client, error) {
-	if i := slices.IndexFunc(All, func(c *Client) bool { return c.Name == name }); i >= 0 {
-		return All[i], nil
+	if i := slices.IndexFunc(all, func(c *Client) bool { return c.Name == name }); i >= 0 {
+		return all[i], nil
 	}
 	return nil, fmt.Errorf("unknown client %q; known are %s", name, strings.Join(Names(), ", "))
 }
 
 // Names returns the names of all clients.
 func Names() (names []string) {
-	for _, c := range All {
+	for _, c := range all {
 		names = append(names, c.Name)
 	}
 	return names
@@ -165,7 +165,7 @@ func (c *Client) keepsWay(was map[string]any, fields, others []field) error {
 
 // remoteNames returns the names of the clients that reach a server over HTTP.
 func remoteNames() (names []string) {
-	for _, c := range All {
+	for _, c := range all {
 		if c.remote != nil {
 			names = append(names, c.Name)
 		}

@@ -20,17 +20,17 @@ import (
 )
 
 const (
-	// MaxSide is the longest side of an image that Fit returns, in points:
+	// maxSide is the longest side of an image that Fit returns, in points:
 	// models are shown no more.
-	MaxSide = 1568
+	maxSide = 1568
 	// maxPoints bounds what is decoded: 128 MB in memory at most.
 	maxPoints = 16 << 20
 	// minSide is where Fit gives up.
 	minSide = 64
 )
 
-// ErrTooLarge is returned for an image that is not decoded.
-var ErrTooLarge = errors.New("too many points to be scaled down")
+// errTooLarge is returned for an image that is not decoded.
+var errTooLarge = errors.New("too many points to be scaled down")
 
 // Image is an encoded image.
 type Image struct {
@@ -43,7 +43,7 @@ type Image struct {
 // need the memory of one.
 var decoding sync.Mutex
 
-// Fit returns the image itself if it has at most limit bytes and MaxSide points on
+// Fit returns the image itself if it has at most limit bytes and maxSide points on
 // a side, or else one that is scaled down, as PNG or JPEG.
 func Fit(data []byte, limit int) (Image, error) {
 	c, format, err := image.DecodeConfig(bytes.NewReader(data))
@@ -51,10 +51,10 @@ func Fit(data []byte, limit int) (Image, error) {
 		return Image{}, fmt.Errorf("read image: %w", err)
 	}
 	if c.Width <= 0 || c.Height <= 0 || c.Width > maxPoints/c.Height {
-		return Image{}, fmt.Errorf("%d×%d: %w", c.Width, c.Height, ErrTooLarge)
+		return Image{}, fmt.Errorf("%d×%d: %w", c.Width, c.Height, errTooLarge)
 	}
 	whole := Image{data, "image/" + format, c.Width, c.Height}
-	if len(data) <= limit && c.Width <= MaxSide && c.Height <= MaxSide {
+	if len(data) <= limit && c.Width <= maxSide && c.Height <= maxSide {
 		return whole, nil
 	}
 	decoding.Lock()
@@ -63,7 +63,7 @@ func Fit(data []byte, limit int) (Image, error) {
 	if err != nil {
 		return Image{}, fmt.Errorf("decode image: %w", err)
 	}
-	for side := min(MaxSide, max(c.Width, c.Height)); side >= minSide; side = side * 3 / 4 {
+	for side := min(maxSide, max(c.Width, c.Height)); side >= minSide; side = side * 3 / 4 {
 		small := scale(decoded, side)
 		for _, encode := range []func(image.Image) ([]byte, string, error){asPNG, asJPEG} {
 			out, mime, err := encode(small)

@@ -49,9 +49,9 @@ func TestFit(t *testing.T) {
 		{"small", "png", noise(20, 10), 1 << 20, "image/png", 20, 10},
 		{"small", "jpeg", noise(20, 10), 1 << 20, "image/jpeg", 20, 10},
 		{"small", "gif", noise(20, 10), 1 << 20, "image/gif", 20, 10},
-		{"long", "png", flat, 1 << 20, "image/png", MaxSide, 10},
-		{"long", "gif", flat, 1 << 20, "image/png", MaxSide, 10},
-		{"thin", "png", image.NewGray(image.Rect(0, 0, 1, 2000)), 1 << 20, "image/png", 1, MaxSide},
+		{"long", "png", flat, 1 << 20, "image/png", maxSide, 10},
+		{"long", "gif", flat, 1 << 20, "image/png", maxSide, 10},
+		{"thin", "png", image.NewGray(image.Rect(0, 0, 1, 2000)), 1 << 20, "image/png", 1, maxSide},
 		{"many bytes", "png", noise(400, 200), 100_000, "image/jpeg", 400, 200},
 	} {
 		data := encoded(tt.format, tt.from)
@@ -83,7 +83,7 @@ func claiming(w, h uint32) []byte {
 // TestTooLarge has images that claim more points than are decoded.
 func TestTooLarge(t *testing.T) {
 	for _, size := range [][2]uint32{{1 << 13, 1 << 13}, {1<<31 - 1, 1}, {1 << 16, 1 << 16}} {
-		if _, err := Fit(claiming(size[0], size[1]), 1<<20); !errors.Is(err, ErrTooLarge) {
+		if _, err := Fit(claiming(size[0], size[1]), 1<<20); !errors.Is(err, errTooLarge) {
 			t.Errorf("%d×%d: %v", size[0], size[1], err)
 		}
 	}
@@ -105,7 +105,7 @@ func FuzzFit(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(got.Data) > int(limit) || got.Width > MaxSide || got.Height > MaxSide || got.Width < 1 || got.Height < 1 {
+		if len(got.Data) > int(limit) || got.Width > maxSide || got.Height > maxSide || got.Width < 1 || got.Height < 1 {
 			t.Errorf("%d×%d of %d bytes, limit %d", got.Width, got.Height, len(got.Data), limit)
 		}
 	})

@@ -82,8 +82,8 @@ type Options struct {
 // of the program in a way that it cannot be told.
 var ErrMemory = errors.New("the program's memory limit is reached")
 
-// FirstPID is the pid of the main process. It is what Emscripten's getpid returns.
-const FirstPID = 42
+// firstPID is the pid of the main process. It is what Emscripten's getpid returns.
+const firstPID = 42
 
 // initPID is the parent of the main process and of orphans. It is not in the
 // table.
@@ -116,7 +116,7 @@ type Kernel struct {
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
 		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
-		began: time.Now(), processes: map[int]*Process{}, last: FirstPID,
+		began: time.Now(), processes: map[int]*Process{}, last: firstPID,
 	}
 	if k.lookup == nil {
 		k.lookup = func(string) (Program, bool) { return nil, false }
@@ -168,7 +168,7 @@ func (k *Kernel) addLocked(parent *Process, e Exec) (*Process, error) {
 	case len(k.processes) >= k.max:
 		return nil, fmt.Errorf("a program may have at most %d processes at once: %w", k.max, abi.EAGAIN)
 	}
-	pid := FirstPID
+	pid := firstPID
 	if parent != nil {
 		k.last++
 		pid = k.last
@@ -227,7 +227,7 @@ func (k *Kernel) Fail(err error) {
 		k.failure = err
 	}
 	err = k.failure
-	main := k.processes[FirstPID]
+	main := k.processes[firstPID]
 	k.mu.Unlock()
 	if main != nil {
 		main.stop(err)

@@ -47,7 +47,7 @@ func (f procfs) find(name string) (procEntry, abi.Errno) {
 	case text != nil:
 		return procEntry{text: func() string { return text(f.k) }}, abi.OK
 	case name == "self":
-		return procEntry{link: strconv.Itoa(FirstPID)}, abi.OK
+		return procEntry{link: strconv.Itoa(firstPID)}, abi.OK
 	case name == "mounts":
 		return procEntry{link: "self/mounts"}, abi.OK
 	case name == ".":

@@ -25,7 +25,7 @@ var machineFiles = map[string]func(*Kernel) string{
 	},
 	"loadavg": func(k *Kernel) string {
 		list := k.Processes()
-		last := FirstPID
+		last := firstPID
 		for _, p := range list {
 			last = p.pid
 		}
@@ -130,7 +130,7 @@ func (p *Process) state() (letter, word string) {
 	switch {
 	case p.exited:
 		return "Z", "zombie"
-	case p.measured && p.pid != FirstPID, p.waiting > 0:
+	case p.measured && p.pid != firstPID, p.waiting > 0:
 		return "S", "sleeping"
 	}
 	return "R", "running"

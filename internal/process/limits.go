@@ -38,15 +38,15 @@ const (
 	workersData = MaxWorkers * 540 << 20
 )
 
-// DiskLimits describes the limits of what a process writes.
-var DiskLimits = fmt.Sprintf("the program wrote more than %d MiB or %d files, or nested directories more than %d deep, in its working directory", maxDiskBytes>>20, maxDiskFiles, maxDiskDepth)
+// diskLimits describes the limits of what a process writes.
+var diskLimits = fmt.Sprintf("the program wrote more than %d MiB or %d files, or nested directories more than %d deep, in its working directory", maxDiskBytes>>20, maxDiskFiles, maxDiskDepth)
 
 // Limit returns the type and the text of the error for a process that was killed for
 // one of the fixed limits, "" for other reasons.
 func (s Stop) Limit() (kind, text string) {
 	switch s {
 	case StopDisk:
-		return "DiskLimit", DiskLimits + "; these limits are fixed"
+		return "DiskLimit", diskLimits + "; these limits are fixed"
 	case StopSpace:
 		return "DiskLimit", "the disk of this machine is nearly full, and the program went on writing"
 	case StopThreads:

@@ -41,23 +41,23 @@ func keepPyodide(path string) bool {
 	return strings.HasPrefix(upper, "LICEN") || strings.HasPrefix(upper, "NOTICE") || strings.HasPrefix(upper, "COPYING")
 }
 
-// ErrNoDeno is wrapped by the error for a system that the pinned Deno is not
+// errNoDeno is wrapped by the error for a system that the pinned Deno is not
 // built for.
-var ErrNoDeno = errors.New("no build for this system; hint: install Deno " + DenoOldest +
+var errNoDeno = errors.New("no build for this system; hint: install Deno " + DenoOldest +
 	" or later by other means and name it in CODE_RUNNER_DENO")
 
 // Deno returns the npm package of the pinned Deno for this system, and the name
 // of the executable in it. An empty registry is the public one. Where there is
-// no build the error is [ErrNoDeno].
+// no build the error is errNoDeno.
 func Deno(registry string) (p fetch.NPMPackage, executable string, err error) {
 	system := runtime.GOOS + "/" + runtime.GOARCH
 	build, ok := denoBuilds[system]
 	if !ok {
-		return p, "", fmt.Errorf("fetch Deno %s for %s: %w", DenoVersion, system, ErrNoDeno)
+		return p, "", fmt.Errorf("fetch Deno %s for %s: %w", DenoVersion, system, errNoDeno)
 	}
 	if loader, ok := glibcLoader[system]; ok {
 		if _, err := os.Stat(loader); err != nil {
-			return p, "", fmt.Errorf("fetch Deno %s for %s without glibc (there is no %s): %w", DenoVersion, system, loader, ErrNoDeno)
+			return p, "", fmt.Errorf("fetch Deno %s for %s without glibc (there is no %s): %w", DenoVersion, system, loader, errNoDeno)
 		}
 	}
 	executable = "deno"

@@ -83,7 +83,7 @@ func TestDenoFromRegistry(t *testing.T) {
 		t.Skip("needs the npm registry")
 	}
 	p, executable, err := Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
-	if errors.Is(err, ErrNoDeno) {
+	if errors.Is(err, errNoDeno) {
 		t.Skip(err)
 	}
 	check(t, err)

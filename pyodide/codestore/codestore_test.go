@@ -156,7 +156,7 @@ func TestAnotherName(t *testing.T) {
 	}
 	s.code = strings.Repeat("0", len(s.code))
 	e := newEngine(t)
-	if c, err := e.Load(context.Background(), s, filepath.Join(dir, CodeFile)); c != nil || !errors.Is(err, ErrNotTaken) {
+	if c, err := e.Load(context.Background(), s, filepath.Join(dir, CodeFile)); c != nil || !errors.Is(err, errNotTaken) {
 		t.Errorf("%v, %v", c, err)
 	}
 }

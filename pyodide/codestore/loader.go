@@ -116,11 +116,11 @@ func (l *Loader) Compile(ctx context.Context, wasm []byte) (code wazero.Compiled
 	return code, err
 }
 
-// ErrNotTaken is the error of machine code that wazero ignores.
-var ErrNotTaken = errors.New("wazero does not take the machine code")
+// errNotTaken is the error of machine code that wazero ignores.
+var errNotTaken = errors.New("wazero does not take the machine code")
 
 // Load loads a stub module with the machine code in a file. The error is
-// ErrNotTaken if wazero compiles the stub instead: nothing may run with its
+// errNotTaken if wazero compiles the stub instead: nothing may run with its
 // bodies.
 func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.CompiledModule, err error) {
 	err = l.within(ctx, func() error {
@@ -137,7 +137,7 @@ func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.Co
 				return nil
 			}
 		}
-		return errors.Join(ErrNotTaken, code.Close(ctx))
+		return errors.Join(errNotTaken, code.Close(ctx))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load machine code: %w", err)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/salsa20/salsa"
 )
 
-// MaxRounds bounds the iterations of one call of PBKDF2: about 10 ms.
-const MaxRounds = 1 << 14
+// maxRounds bounds the iterations of one call of PBKDF2: about 10 ms.
+const maxRounds = 1 << 14
 
 // PBKDF2 does up to rounds iterations of block number index, counted from 1: U
 // is the last value of the pseudorandom function and T the exclusive or of all.
@@ -25,7 +25,7 @@ func PBKDF2(name string, password, salt []byte, index uint32, u, t []byte, round
 		return nil, nil, 0, err
 	}
 	prf := hmac.New(newHash, password)
-	rounds = min(rounds, MaxRounds)
+	rounds = min(rounds, maxRounds)
 	if len(u) == 0 && rounds > 0 {
 		prf.Write(salt)
 		prf.Write(binary.BigEndian.AppendUint32(nil, index))

@@ -9,19 +9,19 @@ const (
 	pLen
 )
 
-// add appends local += BulkChunk, sub the opposite.
+// add appends local += bulkChunk, sub the opposite.
 func (a asm) add(local byte) asm {
-	return a.get(local).i32(BulkChunk).op(wasmbin.OpI32Add).set(local)
+	return a.get(local).i32(bulkChunk).op(wasmbin.OpI32Add).set(local)
 }
 
 func (a asm) sub(local byte) asm {
-	return a.get(local).i32(BulkChunk).op(wasmbin.OpI32Sub).set(local)
+	return a.get(local).i32(bulkChunk).op(wasmbin.OpI32Sub).set(local)
 }
 
 func (a asm) args() asm { return a.get(pDst).get(pSrc).get(pLen) }
 
 // more pushes whether more than one chunk is left.
-func (a asm) more() asm { return a.get(pLen).i32(BulkChunk).op(wasmbin.OpI32GtU) }
+func (a asm) more() asm { return a.get(pLen).i32(bulkChunk).op(wasmbin.OpI32GtU) }
 
 // tooFar pushes whether a range of pLen bytes from the local on ends after the
 // memory's end.
@@ -42,7 +42,7 @@ func (r *rewriter) fillCode() []byte {
 	return asm(nil).more().void(wasmbin.OpIf).
 		tooFar(pDst).plain(fill).
 		void(wasmbin.OpLoop).idx(wasmbin.OpCall, r.tick).
-		get(pDst).get(pSrc).i32(BulkChunk).op(fill...).
+		get(pDst).get(pSrc).i32(bulkChunk).op(fill...).
 		add(pDst).sub(pLen).
 		more().op(wasmbin.OpBrIf, 0).end().end().
 		args().op(fill...)
@@ -57,13 +57,13 @@ func (r *rewriter) copyCode() []byte {
 	// With both ranges in memory, dst-src < len (unsigned) says src <= dst < src+len.
 	a = a.get(pDst).get(pSrc).op(wasmbin.OpI32Sub).get(pLen).op(wasmbin.OpI32GeU).void(wasmbin.OpIf).
 		void(wasmbin.OpLoop).idx(wasmbin.OpCall, r.tick).
-		get(pDst).get(pSrc).i32(BulkChunk).op(cp...).
+		get(pDst).get(pSrc).i32(bulkChunk).op(cp...).
 		add(pDst).add(pSrc).sub(pLen).
 		more().op(wasmbin.OpBrIf, 0).end()
 	end := func(local byte) asm { return asm(nil).get(local).get(pLen).op(wasmbin.OpI32Add) }
 	a = a.op(wasmbin.OpElse).
 		void(wasmbin.OpLoop).idx(wasmbin.OpCall, r.tick).
-		sub(pLen).op(end(pDst)...).op(end(pSrc)...).i32(BulkChunk).op(cp...).
+		sub(pLen).op(end(pDst)...).op(end(pSrc)...).i32(bulkChunk).op(cp...).
 		more().op(wasmbin.OpBrIf, 0).end().end()
 	return a.args().op(cp...)
 }
@@ -79,7 +79,7 @@ func (r *rewriter) initCode(seg uint32) []byte {
 		get(pSrc).op(wasmbin.OpI64ExtendI32U).get(pLen).op(wasmbin.OpI64ExtendI32U, wasmbin.OpI64Add).
 		i64(size).op(wasmbin.OpI64GtU).plain(init).
 		void(wasmbin.OpLoop).idx(wasmbin.OpCall, r.tick).
-		get(pDst).get(pSrc).i32(BulkChunk).op(init...).
+		get(pDst).get(pSrc).i32(bulkChunk).op(init...).
 		add(pDst).add(pSrc).sub(pLen).
 		more().op(wasmbin.OpBrIf, 0).end().end().
 		args().op(init...)
@@ -88,7 +88,7 @@ func (r *rewriter) initCode(seg uint32) []byte {
 // bulkHelper returns the function to call instead of a bulk memory instruction;
 // last is the instruction before it.
 func (r *rewriter) bulkHelper(in, last *wasmbin.Instr) (uint32, bool) {
-	if r.fuel == 0 || last.Op == wasmbin.OpI32Const && uint32(last.Value) <= BulkChunk {
+	if r.fuel == 0 || last.Op == wasmbin.OpI32Const && uint32(last.Value) <= bulkChunk {
 		return 0, false
 	}
 	switch in.Sub {

@@ -14,7 +14,7 @@ import (
 func TestBulk(t *testing.T) {
 	const (
 		size = 80 << 16
-		mib  = BulkChunk
+		mib  = bulkChunk
 	)
 	in := testdata(t, "bulk.wasm")
 	out, info := rewritten(t, in, Options{})
@@ -119,8 +119,8 @@ func TestInit(t *testing.T) {
 	}
 	check(0, 0, seg)
 	check(size-seg, 0, seg)
-	check(7, 3, BulkChunk)
-	check(8, 3, 2*BulkChunk+1)
+	check(7, 3, bulkChunk)
+	check(8, 3, 2*bulkChunk+1)
 	check(9, 4, seg)          // past the segment
 	check(size-seg+1, 0, seg) // past the memory
 	check(0, 0xffffffff, seg) // both sums overflow 32 bits

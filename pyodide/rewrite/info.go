@@ -53,7 +53,7 @@ type Table struct {
 func (i *Info) Arity() []byte {
 	out := make([]byte, len(i.SlotTypes))
 	for s, t := range i.SlotTypes {
-		out[s] = NoArity
+		out[s] = noArity
 		if t != NoType {
 			out[s] = arityOf(i.Types[t])
 		}

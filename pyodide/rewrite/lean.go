@@ -2,8 +2,8 @@ package rewrite
 
 import "coderunner/pyodide/wasmbin"
 
-// NoArity in the arity table marks functions that the trampoline cannot call.
-const NoArity = 255
+// noArity in the arity table marks functions that the trampoline cannot call.
+const noArity = 255
 
 // maxTrampolineArity is how many arguments the trampoline passes at most.
 const maxTrampolineArity = 3
@@ -37,11 +37,11 @@ func (r *rewriter) trampolineCode() []byte {
 // arityOf is the byte for a function type in the arity table.
 func arityOf(t wasmbin.FuncType) byte {
 	if len(t.Results) != 1 || t.Results[0] != wasmbin.I32 || len(t.Params) > maxTrampolineArity {
-		return NoArity
+		return noArity
 	}
 	for _, p := range t.Params {
 		if p != wasmbin.I32 {
-			return NoArity
+			return noArity
 		}
 	}
 	return byte(len(t.Params))

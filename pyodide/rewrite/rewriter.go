@@ -168,9 +168,9 @@ type got struct {
 // DefaultFuel is the number of loop headers between two safepoints.
 const DefaultFuel = 100_000
 
-// BulkChunk is the largest number of bytes that one bulk memory instruction of
+// bulkChunk is the largest number of bytes that one bulk memory instruction of
 // variable size handles at once.
-const BulkChunk = 1 << 20
+const bulkChunk = 1 << 20
 
 // MaxInput is the size in bytes of the largest module that Module accepts.
 const MaxInput = 128 << 20

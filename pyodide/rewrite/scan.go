@@ -186,7 +186,7 @@ func (r *rewriter) scanMisc(in *wasmbin.Instr) error {
 		return r.fail("code", in.Start, "lean form: the code uses data segments")
 	}
 	// A segment within one chunk needs no helper: a larger size traps at once.
-	if in.Sub == wasmbin.MiscMemoryInit && r.fuel > 0 && len(r.m.Data[in.A].Bytes) > BulkChunk {
+	if in.Sub == wasmbin.MiscMemoryInit && r.fuel > 0 && len(r.m.Data[in.A].Bytes) > bulkChunk {
 		r.inits[in.A] = 0
 	}
 	return nil

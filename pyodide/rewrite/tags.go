@@ -10,11 +10,11 @@ import (
 
 // Numbers of the tags that Emscripten defines, in __eh_flag.
 const (
-	TagCppException = 1
-	TagLongjmp      = 2
+	tagCppException = 1
+	tagLongjmp      = 2
 )
 
-var knownTags = map[string]int32{"__cpp_exception": TagCppException, "__c_longjmp": TagLongjmp}
+var knownTags = map[string]int32{"__cpp_exception": tagCppException, "__c_longjmp": tagLongjmp}
 
 // numberTags assigns each tag the number by which modules recognise it: a known
 // name's own, else one derived from the name, or from the whole module when the
@@ -37,7 +37,7 @@ func (r *rewriter) numberTags() error {
 		keys[e.Index] = e.Name
 	}
 	var module [sha256.Size]byte
-	owner := map[int32]string{TagCppException: "__cpp_exception", TagLongjmp: "__c_longjmp"}
+	owner := map[int32]string{tagCppException: "__cpp_exception", tagLongjmp: "__c_longjmp"}
 	for i := range keys {
 		t := r.m.TagType(uint32(i))
 		if len(t.Results) > 0 || len(t.Params) > 1 || len(t.Params) == 1 && t.Params[0] != wasmbin.I32 {

@@ -153,12 +153,12 @@ func (s *Session) open(b []byte) answer {
 	if err != nil {
 		return answer{err: err}
 	}
-	if !s.Store.Reserve(ConnMemory) {
-		return answer{err: ErrMemory}
+	if !s.Store.Reserve(connMemory) {
+		return answer{err: errMemory}
 	}
 	if s.conn, err = New(c, s.Store); err != nil {
 		s.conn = nil
-		s.Store.Unreserve(ConnMemory)
+		s.Store.Unreserve(connMemory)
 	}
 	return answer{err: err}
 }
@@ -201,6 +201,6 @@ func (s *Session) Close() {
 	if s.conn != nil {
 		s.conn.Close()
 		s.conn = nil
-		s.Store.Unreserve(ConnMemory)
+		s.Store.Unreserve(connMemory)
 	}
 }

@@ -47,8 +47,8 @@ const (
 	certMemory = 8    // bytes that a byte of a certificate takes once parsed
 )
 
-// ErrMemory is the error when the program's memory does not suffice.
-var ErrMemory = errors.New("out of memory for certificates")
+// errMemory is the error when the program's memory does not suffice.
+var errMemory = errors.New("out of memory for certificates")
 
 func (s *Store) get(key string) (*item, error) {
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (s *Store) put(it *item) error {
 	}
 	for !s.Reserve(it.size) {
 		if s.order.Len() == 0 {
-			return ErrMemory
+			return errMemory
 		}
 		s.drop()
 	}

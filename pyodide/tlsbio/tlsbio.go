@@ -37,9 +37,9 @@ const (
 	// MaxFeed bounds the ciphertext that a Conn holds, and the plaintext of one
 	// Write, in bytes.
 	MaxFeed = 1 << 20
-	// ConnMemory is what a Conn occupies at most beside what it was fed, in bytes:
+	// connMemory is what a Conn occupies at most beside what it was fed, in bytes:
 	// crypto/tls's state, a record and the certificates of a peer.
-	ConnMemory = 256 << 10
+	connMemory = 256 << 10
 
 	recordSize = 16 << 10
 )

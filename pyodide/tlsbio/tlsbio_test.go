@@ -280,7 +280,7 @@ func TestStore(t *testing.T) {
 	if *held >= before {
 		t.Error("what a connection used is charged after it")
 	}
-	if _, err := store.AddRoots(bytes.Repeat(ca.cert.Raw, 30)); err != ErrMemory {
+	if _, err := store.AddRoots(bytes.Repeat(ca.cert.Raw, 30)); err != errMemory {
 		t.Error(err)
 	}
 }

@@ -18,12 +18,12 @@ type DylinkImport struct {
 
 // Flags of symbols, from the tool convention "Linking".
 const (
-	SymbolBindingMask = 3
+	symbolBindingMask = 3
 	SymbolBindingWeak = 1
 )
 
 // Weak reports whether the import may stay unresolved.
-func (i DylinkImport) Weak() bool { return i.Flags&SymbolBindingMask == SymbolBindingWeak }
+func (i DylinkImport) Weak() bool { return i.Flags&symbolBindingMask == SymbolBindingWeak }
 
 // Sub-sections of dylink.0.
 const (

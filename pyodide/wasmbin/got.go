@@ -8,8 +8,8 @@ type GOT struct {
 	Names  []string // of the symbols, one for each word
 }
 
-// GOTSection is the name of that custom section.
-const GOTSection = "coderunner.got"
+// gotSection is the name of that custom section.
+const gotSection = "coderunner.got"
 
 // AppendGOT appends the custom section of a table.
 func AppendGOT(b []byte, t GOT) []byte {
@@ -17,22 +17,22 @@ func AppendGOT(b []byte, t GOT) []byte {
 	for _, name := range t.Names {
 		body = AppendName(body, name)
 	}
-	return AppendSection(b, SecCustom, AppendName(nil, GOTSection), body)
+	return AppendSection(b, SecCustom, AppendName(nil, gotSection), body)
 }
 
 // GOT reads the module's global offset table; without the section it is empty.
 func (m *Module) GOT() (t GOT, err error) {
 	for _, s := range m.Sections {
-		if s.ID != SecCustom || s.Name != GOTSection {
+		if s.ID != SecCustom || s.Name != gotSection {
 			continue
 		}
-		r := NewReader(m.Bytes, s.Start, s.End, GOTSection)
+		r := NewReader(m.Bytes, s.Start, s.End, gotSection)
 		t = GOT{Offset: r.U32(), Names: r.names()}
 		if r.err != nil {
 			return GOT{}, r.err
 		}
 		if uint64(t.Offset)+4*uint64(len(t.Names)) > 1<<32 {
-			return GOT{}, &FormatError{GOTSection, s.Start, "past the end of memory"}
+			return GOT{}, &FormatError{gotSection, s.Start, "past the end of memory"}
 		}
 		return t, nil
 	}

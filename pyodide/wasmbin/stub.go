@@ -2,7 +2,7 @@ package wasmbin
 
 // Stub writes the module without what only its code is made of: the bodies
 // of its functions are such that they trap, and of its custom sections only
-// dylink.0 and GOTSection are left. What an instance of it has beside its code (imports,
+// dylink.0 and gotSection are left. What an instance of it has beside its code (imports,
 // exports, tables, memories, globals) is the same. Data segments for which
 // emptied is true lose their contents; nil keeps all.
 func (m *Module) Stub(emptied func(Data) bool) []byte {
@@ -11,7 +11,7 @@ func (m *Module) Stub(emptied func(Data) bool) []byte {
 		payload := m.Bytes[s.Start:s.End]
 		switch s.ID {
 		case SecCustom:
-			if s.Name == "dylink.0" || s.Name == GOTSection {
+			if s.Name == "dylink.0" || s.Name == gotSection {
 				out = AppendSection(out, s.ID, AppendName(nil, s.Name), payload)
 			}
 		case SecCode:

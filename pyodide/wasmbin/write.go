@@ -28,8 +28,8 @@ func AppendName(b []byte, s string) []byte {
 	return append(AppendU32(b, uint32(len(s))), s...)
 }
 
-// AppendValTypes appends types without their number.
-func AppendValTypes(b []byte, ts []ValType) []byte {
+// appendValTypes appends types without their number.
+func appendValTypes(b []byte, ts []ValType) []byte {
 	for _, t := range ts {
 		b = append(b, byte(t))
 	}
@@ -39,9 +39,9 @@ func AppendValTypes(b []byte, ts []ValType) []byte {
 // AppendFuncType appends a function type.
 func AppendFuncType(b []byte, t FuncType) []byte {
 	b = AppendU32(append(b, 0x60), uint32(len(t.Params)))
-	b = AppendValTypes(b, t.Params)
+	b = appendValTypes(b, t.Params)
 	b = AppendU32(b, uint32(len(t.Results)))
-	return AppendValTypes(b, t.Results)
+	return appendValTypes(b, t.Results)
 }
 
 // AppendLimits appends the size of a table or memory.

@@ -2,8 +2,8 @@ package jsparse
 
 import "strings"
 
-// SessionObject is the global object by which the program of a session imports.
-const SessionObject = "__coderunner__"
+// sessionObject is the global object by which the program of a session imports.
+const sessionObject = "__coderunner__"
 
 // maxStatement bounds the tokens kept of a statement.
 const maxStatement = 10_000
@@ -12,9 +12,9 @@ const maxStatement = 10_000
 func (s *session) take(a *analysis, t token) {
 	switch {
 	case a.s.is(t, '(') && a.s.word(a.prev) == "import" && !a.s.is(a.prev2, '.') && a.s.word(a.prev2) != "typeof":
-		a.replace(a.prev, SessionObject+".import")
+		a.replace(a.prev, sessionObject+".import")
 	case a.s.word(t) == "meta" && a.s.is(a.prev, '.') && a.s.word(a.prev2) == "import" && t.end-a.prev2.start == len("import.meta"):
-		a.p.edits = append(a.p.edits, edit{offset: a.prev2.start, cut: len("import.meta"), text: SessionObject + ".meta", form: true})
+		a.p.edits = append(a.p.edits, edit{offset: a.prev2.start, cut: len("import.meta"), text: sessionObject + ".meta", form: true})
 	case a.s.word(a.prev) == "var" && t.kind == word:
 		if s.vars == nil {
 			s.vars = map[string]int{}
@@ -122,15 +122,15 @@ func (s *session) dynamic(a *analysis) {
 	if spec == 0 || a.s.word(t[1]) == "type" && spec > 3 {
 		return // "import x = …", or for types only
 	}
-	call, end := SessionObject+".names(", ");"
+	call, end := sessionObject+".names(", ");"
 	if spec == 1 {
-		call = SessionObject + ".import("
+		call = sessionObject + ".import("
 		a.replace(t[0], "await ")
 	} else {
 		a.replace(t[0], "let ")
 		a.replace(t[spec-1], "= await ")
 		if more := s.bindings(a, t[1:spec-1]); strings.HasPrefix(more, "*") {
-			call, end = SessionObject+".import(", ")"+more[1:]+";"
+			call, end = sessionObject+".import(", ")"+more[1:]+";"
 		}
 	}
 	a.insert(t[spec].start, call)
@@ -189,10 +189,10 @@ func (s *session) finish(a *analysis, o Options) {
 		begin = `"use strict";`
 	}
 	for _, name := range s.functions {
-		begin += "let " + name + "=" + SessionObject + ".named(" + name + "$fn," + `"` + name + `");`
+		begin += "let " + name + "=" + sessionObject + ".named(" + name + "$fn," + `"` + name + `");`
 	}
 	prelude := strings.Replace(a.commonJS.prelude(a.p.Imports), importModule, `const __coderunner_module__=(await import("node:module")).default;`, 1)
-	prelude = strings.ReplaceAll(prelude, "import.meta", SessionObject+".meta")
+	prelude = strings.ReplaceAll(prelude, "import.meta", sessionObject+".meta")
 	begin += strings.ReplaceAll(prelude, "const ", "let ")
 	for _, v := range s.lets {
 		if s.vars[v.name] <= 1 {
