@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -94,5 +97,75 @@ func TestPrivateRedirects(t *testing.T) {
 		case resp.URL != "http://"+tc.to+"/":
 			t.Errorf("%s to %s: the answer is from %s", tc.from, tc.to, resp.URL)
 		}
+	}
+}
+
+func TestGet(t *testing.T) {
+	bomb := gzipped(t, make([]byte, 64<<20))
+	base, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/small":
+			fmt.Fprintf(w, "accept %s", r.Header.Get("Accept"))
+		case "/tagged":
+			w.WriteHeader(http.StatusNotModified)
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(bomb)
+		case "/endless":
+			for r.Context().Err() == nil {
+				w.Write(payload)
+			}
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	c := open(t, t.TempDir(), Options{})
+	ctx := context.Background()
+	resp, err := c.Get(ctx, base+"/small", http.Header{"accept": {"text/x"}}, 13)
+	if err != nil || string(resp.Body) != "accept text/x" || resp.Status != 200 || resp.URL != base+"/small" {
+		t.Errorf("Get: %+v, %v", resp, err)
+	}
+	if resp, err := c.Get(ctx, base+"/tagged", http.Header{"If-None-Match": {`"x"`}}, 13); err != nil || resp.Status != 304 {
+		t.Errorf("Get of the same: %+v, %v", resp, err)
+	}
+	var size *SizeError
+	for _, path := range []string{"/small", "/bomb", "/endless"} {
+		if _, err := c.Get(ctx, base+path, nil, 3); !errors.As(err, &size) || size.Max != 3 {
+			t.Errorf("Get %s: %v, want it too large", path, err)
+		}
+	}
+	var status *HTTPError
+	if _, err := c.Get(ctx, base+"/none?x=hunter2", nil, 10); !errors.As(err, &status) || status.Status != 404 || status.URL != base+"/none?…" {
+		t.Errorf("Get of nothing: %v", err)
+	}
+}
+
+func TestDirectoryAsServer(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.MkdirAll(filepath.Join(dir, "simple", "six"), 0o700))
+	check(t, os.WriteFile(filepath.Join(dir, "simple", "six", "index.html"), []byte("<a>"), 0o600))
+	check(t, os.WriteFile(filepath.Join(dir, "blob"), payload, 0o600))
+	base := (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()
+	c := open(t, t.TempDir(), Options{Offline: true}) // no network is needed
+	ctx := context.Background()
+	resp, err := c.Get(ctx, base+"/simple/six/", nil, 100)
+	if err != nil || string(resp.Body) != "<a>" || resp.Header.Get("Content-Type") != "text/html" {
+		t.Errorf("Get: %+v, %v", resp, err)
+	}
+	for _, path := range []string{"/simple/seven/", "/simple/"} {
+		var status *HTTPError
+		if _, err := c.Get(ctx, base+path, nil, 100); !errors.As(err, &status) || status.Status != 404 {
+			t.Errorf("Get %s: %v, want 404", path, err)
+		}
+	}
+	if _, _, err := c.Blob(ctx, Source{URL: base + "/blob", Digest: sha256Of(payload)}, nil); err != nil {
+		t.Errorf("Blob: %v", err)
+	}
+	var digest *DigestError
+	if _, _, err := c.Blob(ctx, Source{URL: base + "/blob", Digest: sha256Of(nil)}, nil); !errors.As(err, &digest) {
+		t.Errorf("Blob with another digest: %v", err)
+	}
+	if _, err := c.Get(ctx, "file:///dev/zero", nil, 100); err == nil {
+		t.Error("a device is read")
 	}
 }

@@ -3,7 +3,6 @@ package session_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -298,74 +297,6 @@ func dirOf(t *testing.T, s *session.Store) (dir string) {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-func TestFileTools(t *testing.T) {
-	s, ctx := open(t, session.Options{}), t.Context()
-	if err := s.WriteFile(ctx, "s", "./deep/er/a.txt", []byte("one two two")); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.EditFile(ctx, "s", "deep/er/a.txt", "two", "2", false)
-	refused(t, err, "2 times")
-	_, err = s.EditFile(ctx, "s", "deep/er/a.txt", "three", "3", true)
-	refused(t, err, "does not have this text")
-	if n, err := s.EditFile(ctx, "s", "deep/er/a.txt", "two", "2", true); n != 2 || err != nil {
-		t.Error(n, err)
-	}
-	if b, err := s.ReadFile(ctx, "s", "/home/user/deep/er/a.txt"); string(b) != "one 2 2" || err != nil {
-		t.Errorf("%q %v", b, err)
-	}
-	for _, path := range []string{"../x", "/etc/passwd", "a/../../x", "", ".", "x\x00", "deep", "deep/er/a.txt/b", "a\\b", strings.Repeat("x", 300)} {
-		if err := s.WriteFile(ctx, "s", path, nil); err == nil {
-			t.Errorf("wrote %q", path)
-		}
-		if _, err := s.ReadFile(ctx, "s", path); err == nil {
-			t.Errorf("read %q", path)
-		}
-	}
-	if n, err := s.DeleteFile(ctx, "s", "deep"); n != 3 || err != nil {
-		t.Error(n, err)
-	}
-	_, err = s.DeleteFile(ctx, "s", "deep")
-	refused(t, err, "no file")
-	refused(t, s.WriteFile(ctx, "../s", "x", nil), "must be a name")
-	if _, err := s.Rewind(ctx, "s", 2); err != nil {
-		t.Fatal(err)
-	}
-	if files, err := s.Files(ctx, "s"); err != nil || len(files) != 3 || files[2].Path != "deep/er/a.txt" {
-		t.Errorf("%v %v", files, err)
-	}
-}
-
-// TestLinks keeps links that stay in the directory, wherever others lead.
-func TestLinks(t *testing.T) {
-	s := open(t, session.Options{})
-	links := map[string]bool{"a": true, "../a": false, "/etc/passwd": false, "b/../../x": false, "..": false, "": false, "a/": false}
-	out := call(t, s, "s", func(_ string, files map[string]string) (string, runners.Status) {
-		i := 0
-		for target := range links {
-			files[fmt.Sprintf("link%d", i)] = "-> " + target
-			i++
-		}
-		files["d/up"] = "-> ../a"
-		files["d/top"] = "-> .."
-		files["d/out"] = "-> ../../a"
-		return "", runners.Succeeded
-	})
-	files, err := s.Files(t.Context(), "s")
-	var kept []string
-	for _, f := range files {
-		if f.Mode&fs.ModeSymlink != 0 {
-			kept = append(kept, f.Target)
-		}
-	}
-	slices.Sort(kept)
-	if !slices.Equal(kept, []string{"..", "../a", "a"}) || err != nil {
-		t.Errorf("kept %q, %v", kept, err)
-	}
-	if len(out.Files) != 7 {
-		t.Errorf("links that are not kept: %v", out.Files)
-	}
 }
 
 // TestDamage changes what is on disk. What is damaged is not believed, and the

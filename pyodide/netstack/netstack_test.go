@@ -234,68 +234,6 @@ func TestBlocking(t *testing.T) {
 	})
 }
 
-func TestDatagrams(t *testing.T) {
-	s := New(Options{})
-	defer s.Close()
-	a, b := open(t, s, abi.AF_INET, abi.SOCK_DGRAM), open(t, s, abi.AF_INET6, abi.SOCK_DGRAM)
-	is(t, "bind", b.Bind(at(abi.AF_INET6, "[::]:0")), abi.OK)
-	dest := inet("127.0.0.1:" + strings.TrimPrefix(b.Name().IP.String(), "[::]:"))
-	_, e := a.Send(bg, Message{Data: [][]byte{[]byte("x")}})
-	is(t, "send without a destination", e, abi.EDESTADDRREQ)
-	for _, text := range []string{"first", "", "third"} {
-		n, e := a.Send(bg, Message{Data: [][]byte{[]byte(text)}, To: &dest})
-		if is(t, "send", e, abi.OK); n != len(text) {
-			t.Errorf("Send = %d", n)
-		}
-	}
-	buf := make([]byte, 3)
-	r, e := b.Receive([][]byte{buf}, abi.MSG_PEEK)
-	if is(t, "peek", e, abi.OK); r.N != 3 || r.Size != 5 || string(buf) != "fir" {
-		t.Errorf("Receive = %+v %q", r, buf)
-	}
-	if from := r.From.IP; from.Addr() != netip.MustParseAddr("::ffff:127.0.0.1") || from.Port() != a.Name().IP.Port() {
-		t.Errorf("it came from %v", from)
-	}
-	for _, want := range []int{5, 0, 5} {
-		if r, _ := b.Receive([][]byte{buf}, 0); r.Size != want {
-			t.Errorf("a message of %d bytes, want %d", r.Size, want)
-		}
-	}
-	fails(t, b, abi.EAGAIN)
-	is(t, "connect where nobody is", a.Connect(bg, inet("127.0.0.1:9")), abi.OK)
-	a.Send(bg, Message{Data: [][]byte{[]byte("x")}})
-	fails(t, a, abi.ECONNREFUSED)
-	long := inet("127.0.0.1:9")
-	_, e = a.Send(bg, Message{Data: [][]byte{make([]byte, maxDatagram+1)}, To: &long})
-	is(t, "a long datagram", e, abi.EMSGSIZE)
-}
-
-// TestFlood: datagrams that nobody reads are dropped, and held within bounds.
-func TestFlood(t *testing.T) {
-	held := int64(0)
-	s := New(Options{Reserve: func(n int64) bool { held += n; return held < 8<<20 }, Unreserve: func(n int64) { held -= n }, MaxSockets: 100})
-	defer s.Close()
-	a, b := open(t, s, abi.AF_INET, abi.SOCK_DGRAM), open(t, s, abi.AF_INET, abi.SOCK_DGRAM)
-	is(t, "bind", b.Bind(inet("127.0.0.1:0")), abi.OK)
-	dest := b.Name()
-	for range 10_000 {
-		a.Send(bg, Message{Data: [][]byte{make([]byte, 1000)}, To: &dest})
-	}
-	if held > defaultLimit+4*socketCost {
-		t.Errorf("%d bytes are held", held)
-	}
-	n := 2
-	for ; n < 1000; n++ {
-		if _, e := s.Socket(abi.AF_INET, abi.SOCK_STREAM, 0); e != abi.OK {
-			is(t, "too many sockets", e, abi.ENFILE)
-			break
-		}
-	}
-	if n != 100 {
-		t.Errorf("%d sockets were made", n)
-	}
-}
-
 func TestUnix(t *testing.T) {
 	s := New(Options{})
 	defer s.Close()
@@ -368,53 +306,6 @@ func TestApart(t *testing.T) {
 	_, _, e := l.Accept()
 	is(t, "accept", e, abi.EAGAIN)
 	_ = where
-}
-
-func TestParseIP(t *testing.T) {
-	for text, want := range map[string]string{
-		"127.1": "127.0.0.1", "0x7f.1": "127.0.0.1", "017700000001": "127.0.0.1", "2130706433": "127.0.0.1",
-		"0177.0.0.1": "127.0.0.1", "::ffff:10.1.2.3": "::ffff:10.1.2.3", "1.2.3": "1.2.0.3",
-		"256.1": "", "1.2.3.4.5": "", "a.b": "", "": "", "4294967296": "", "1..2": "", "0b1": "", "1_0": "", "-1": "",
-	} {
-		if ip, ok := ParseIP(text); ok != (want != "") || ok && ip.String() != want {
-			t.Errorf("ParseIP(%q) = %v, %v", text, ip, ok)
-		}
-	}
-}
-
-func TestResolve(t *testing.T) {
-	s := New(Options{})
-	defer s.Close()
-	for _, test := range []struct {
-		node, service string
-		hint          Hint
-		want          string
-	}{
-		{"localhost", "http", Hint{Type: abi.SOCK_STREAM}, "127.0.0.1:80 [::1]:80"},
-		{"", "80", Hint{Type: abi.SOCK_DGRAM, Flags: aiPassive, Family: abi.AF_INET}, "0.0.0.0:80"},
-		{"x.localhost", "", Hint{Family: abi.AF_INET6}, "[::1]:0 [::1]:0"},
-		{"fe80::1%eth0", "1", Hint{Type: abi.SOCK_STREAM}, "[fe80::1]:1"},
-		{"127.0.0.1", "1", Hint{Family: abi.AF_INET6}, "EAI -2: "},
-		{"a.example", "1", Hint{}, "EAI -3: "},
-		{"a.example", "1", Hint{Flags: aiNumericHost}, "EAI -2: "},
-		{"localhost", "nothing", Hint{}, "EAI -8: "},
-		{"localhost", "1", Hint{Family: 77}, "EAI -6: "},
-	} {
-		infos, err := s.Resolve(bg, test.node, test.service, test.hint)
-		var got []string
-		for _, i := range infos {
-			got = append(got, i.Addr.IP.String())
-		}
-		if err != nil {
-			got = []string{err.Error()}
-		}
-		if strings.Join(got, " ") != test.want {
-			t.Errorf("Resolve(%q, %q) = %q, want %q", test.node, test.service, got, test.want)
-		}
-	}
-	if ServicePort("domain", "udp") != 53 || ServicePort("ssh", "udp") != 0 || ServiceName(443, "") != "https" {
-		t.Error("the services are others")
-	}
 }
 
 // TestDialsNothing: of package net only types are used.

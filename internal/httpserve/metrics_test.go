@@ -1,0 +1,109 @@
+package httpserve
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+)
+
+// The metrics count what happened, and tell nothing of whose it was.
+func TestMetrics(t *testing.T) {
+	started, finish := make(chan bool, 2), make(chan bool)
+	x := open(t, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		started <- true
+		<-finish
+		return leave(ctx, req)
+	}, func(o *Options) { o.MCP.Concurrency = 1 })
+	a, b := x.user(alice), x.user(bob)
+	done := make(chan string, 2)
+	go func() { done <- a.run("1") }()
+	<-started
+	go func() { done <- b.run("2") }()
+	metric := func(line string) {
+		t.Helper()
+		for range 1000 {
+			if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains(text, "\n"+line+"\n") {
+				return
+			}
+		}
+		_, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice)
+		t.Errorf("no %q in %s", line, text)
+	}
+	metric("coderunner_running 1")
+	metric("coderunner_waiting 1")
+	metric("coderunner_clients 2")
+	var status struct {
+		Running, Waiting, Places int
+		Client                   string
+		Runs                     []row
+	}
+	if _, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+bob); json.Unmarshal([]byte(text), &status) != nil ||
+		status.Running != 1 || status.Waiting != 1 || status.Places != 1 || status.Client != "bob" || len(status.Runs) != 1 || status.Runs[0].State != "waiting" {
+		t.Errorf("status %s", text)
+	}
+	close(finish)
+	<-done
+	<-done
+	metric(`coderunner_runs_total{language="python",status="succeeded"} 2`)
+	metric("coderunner_waiting 0")
+	if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains(text, "alice") || strings.Contains(text, "bob") {
+		t.Error("the metrics name clients")
+	}
+}
+
+// Spans go to the collector that the environment names, below the client's own.
+func TestTraces(t *testing.T) {
+	got := make(chan []byte, 10)
+	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/v1/traces" && r.Header.Get("X-Key") == "a b" && r.Header.Get("Content-Type") == "application/json" {
+			got <- body
+		}
+	}))
+	defer collector.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=a%20b")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
+	x := open(t, leave, nil)
+	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	u := x.user(alice)
+	u.headers = append(u.headers, "Traceparent: 00-"+trace+"-"+parent+"-01")
+	u.run("1")
+	if err := x.stop(); err != nil {
+		t.Fatal(err)
+	}
+	var sent struct {
+		ResourceSpans []struct {
+			Resource   struct{ Attributes []otlpAttribute }
+			ScopeSpans []struct{ Spans []otlpSpan }
+		}
+	}
+	body := <-got
+	if err := json.Unmarshal(body, &sent); err != nil || len(sent.ResourceSpans) != 1 || len(sent.ResourceSpans[0].ScopeSpans) != 1 {
+		t.Fatalf("%v: %s", err, body)
+	}
+	if text := string(body); !strings.Contains(text, `"deployment.environment.name"`) || !strings.Contains(text, `"service.name"`) || strings.Contains(text, alice) {
+		t.Errorf("sent %s", body)
+	}
+	spans := map[string]otlpSpan{}
+	for _, s := range sent.ResourceSpans[0].ScopeSpans[0].Spans {
+		if s.TraceID == trace {
+			spans[s.Name] = s
+		}
+	}
+	request, run := spans["POST /mcp"], spans["run_code"]
+	if request.ParentID != parent || run.ParentID != request.SpanID || run.SpanID == "" || run.Start == "" || run.End < run.Start || request.Kind != 2 {
+		t.Errorf("spans %+v of %s", spans, body)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	if _, err := newExporter(os.Getenv, nil); err == nil || !strings.Contains(err.Error(), "http/json") {
+		t.Errorf("grpc: %v", err)
+	}
+}
