@@ -38,6 +38,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	}
 	switch {
 	case len(code) == 0 && file == "-" && !slices.ContainsFunc(args, isLanguageFlag):
+		//lint:ignore ST1005 the usage line ends so
 		return req, nil, errors.New("there is no program on the standard input; usage: coderunner run [flags] FILE|-|-c CODE [ARG]...")
 	case int64(len(code)) > limit:
 		return req, nil, fmt.Errorf("%s: longer than the %d MiB that a program may have", file, limit>>20)

@@ -99,7 +99,7 @@ type (
 func otlpAttributes(list []attribute.KeyValue) (out []otlpAttribute) {
 	for _, kv := range list {
 		var v otlpValue
-		switch text := kv.Value.Emit(); kv.Value.Type() {
+		switch text := kv.Value.String(); kv.Value.Type() {
 		case attribute.INT64:
 			v.Int = &text
 		case attribute.BOOL:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	//lint:ignore SA1019 bcrypt is defined by it
 	"golang.org/x/crypto/blowfish"
 )
 

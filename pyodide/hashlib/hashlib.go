@@ -29,6 +29,7 @@ import (
 
 	"golang.org/x/crypto/blake2b"
 	"golang.org/x/crypto/blake2s"
+	//lint:ignore SA1019 OpenSSL has it
 	"golang.org/x/crypto/ripemd160"
 )
 

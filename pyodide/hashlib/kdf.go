@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	//lint:ignore SA1019 scrypt is defined by its core
 	"golang.org/x/crypto/salsa20/salsa"
 )
 

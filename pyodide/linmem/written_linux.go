@@ -42,7 +42,7 @@ type scanArg struct {
 	inverted, mask, anyOf, returned uint64
 }
 
-type scanRegion struct{ start, end, categories uint64 }
+type scanRegion struct{ start, end, _ uint64 } // the last are its categories
 
 // regionsPool has what the kernel writes to: it is told a number, so it must be
 // where the collector does not move it, which is the heap.

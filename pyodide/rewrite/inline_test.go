@@ -33,7 +33,7 @@ func TestInline(t *testing.T) {
 			asm(nil).get(0).op(0xac).set(2).get(1).op(0xac).set(6).get(6).get(2).op(i64Add, i64Wrap).get(4).op(wasmbin.OpI32Add), true},
 		"loop":  {two, nil, asm(nil).void(wasmbin.OpLoop).end().op(sub...), false},
 		"calls": {two, nil, asm(nil).get(0).get(1).idx(wasmbin.OpCall, 0), false},
-		"long":  {two, nil, asm(nil).op(make([]byte, maxLeaf, maxLeaf)...).op(sub...), false},
+		"long":  {two, nil, asm(nil).op(make([]byte, maxLeaf)...).op(sub...), false},
 	} {
 		for i := range c.code { // what is long is nops
 			if name == "long" && i < maxLeaf {

@@ -78,8 +78,10 @@ func decryptKey(out *bytes.Buffer, text, password []byte) error {
 		case block.Type == "ENCRYPTED PRIVATE KEY":
 			block.Type = "PRIVATE KEY"
 			block.Bytes, err = decryptPKCS8(block.Bytes, password)
-		case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // what OpenSSL once wrote is still in use
-			block.Bytes, err = x509.DecryptPEMBlock(block, password) //nolint:staticcheck
+		//lint:ignore SA1019 what OpenSSL once wrote is still in use
+		case x509.IsEncryptedPEMBlock(block):
+			//lint:ignore SA1019 as above
+			block.Bytes, err = x509.DecryptPEMBlock(block, password)
 			block.Headers = nil
 		}
 		if err != nil {

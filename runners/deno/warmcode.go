@@ -113,7 +113,7 @@ func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
 		return err
 	}
 	if in.ownDir == c.denoDir {
-		return errors.New("Deno has no directory of its own for a run")
+		return errors.New("no directory of Deno's own for a run")
 	}
 	// A package may end the process while it is loaded.
 	if o := end.outcome(); o.Status != runners.Succeeded && o.Status != runners.Failed || end.runtimeFailed() {

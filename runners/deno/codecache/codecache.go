@@ -240,7 +240,7 @@ func Collect(root, dir, to string) error {
 		some = true
 	}
 	if !some { // Deno keeps them elsewhere now
-		return errors.New("Deno has made none")
+		return errors.New("none made by Deno")
 	}
 	return nil
 }
