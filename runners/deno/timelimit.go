@@ -55,26 +55,11 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 		defer close(watched)
 		p.Watch(watching, in.dir.path)
 	})
-
-	select {
-	case <-over:
-		// All of its output is in the pipes.
-		in.guard.Settle()
-		end.used = in.usage()
-		if in.variant.kept {
-			p.Pause(&readers)
-			stopWatch()
-			<-watched // it knows the limits of this program
-			end.paused = p.Stopped() == ""
-		} else {
-			p.Kill(stopDone)
-		}
-	case <-p.End():
-	}
-	if p.Stopped() != stopDone && !end.paused {
-		<-p.End()
-		end.used = in.usage()
-	}
+	end.await(in, over, func() {
+		p.Pause(&readers)
+		stopWatch()
+		<-watched // it knows the limits of this program
+	})
 	if in.drip != nil {
 		j.req.Stdin.(runners.Peeker).Consumed(in.drip.consumed())
 	}
@@ -93,6 +78,29 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	end.used.RunMS = time.Since(begun).Milliseconds()
 	end.used.PrepareMS = begun.Sub(j.begun).Milliseconds()
 	return end
+}
+
+// await waits until the program reports that it is over, or its process ends. Then the
+// process is paused if it is kept, else killed.
+func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
+	p := in.p
+	select {
+	case <-over:
+		// All of its output is in the pipes.
+		in.guard.Settle()
+		end.used = in.usage()
+		if in.variant.kept {
+			pause()
+			end.paused = p.Stopped() == ""
+		} else {
+			p.Kill(stopDone)
+		}
+	case <-p.End():
+	}
+	if p.Stopped() != stopDone && !end.paused {
+		<-p.End()
+		end.used = in.usage()
+	}
 }
 
 // newEnding returns the ending of a program that an instance will run.
