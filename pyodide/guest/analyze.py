@@ -78,6 +78,7 @@ def analyze(code, files=(), name="", words=False):
 def _program(code):
     """The tree of a program, None if it has none, what lines of it install that
     are not Python's, and whether there are no such lines."""
+    code = _coderunner_notebook.marked(code)
     tree = parse(code)
     if tree is None:
         try:

@@ -129,8 +129,10 @@ def _main(p, main, report):
     _interpreter.renew(p)
     _handle(_signal.SIGXCPU, _on_interrupt)
     body, last, framework = _compile(p, main)
-    value = _execute(p, body, last, main)
-    _magics.end_cell()
+    try:
+        value = _execute(p, body, last, main)
+    finally:
+        _magics.end_cell()
     if value is not None and p.get("session"):
         builtins._ = value  # as in a REPL and in a notebook
     _report.describe(value, p["result_limit"], report)

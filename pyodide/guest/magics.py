@@ -4,12 +4,13 @@ notebook.py writes them as calls of magic(), with the rest of the line and, of a
 cell, the lines below.
 """
 
+import io
 import os
 import re
 import sys
 import time
 import timeit
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 
 import _coderunner_display
 
@@ -23,6 +24,9 @@ def shell(command, names):
     """Runs a command line, in which $name and {expression} stand for values of names."""
     import subprocess
 
+    if isinstance(sys.stdout, io.StringIO):  # captured
+        print("\n".join(lines(command, names)))
+        return
     sys.stdout.flush()
     subprocess.run(_expand(command, names), shell=True)
 
@@ -58,18 +62,61 @@ def timed(function):
         return function()
 
 
-_running = None  # what times the cell
+class _Captured:
+    """What a cell printed."""
+
+    def __init__(self):
+        self._out, self._err = io.StringIO(), io.StringIO()
+        self.stdout = self.stderr = ""
+
+    def __str__(self):
+        return self.stdout
+
+    def __call__(self):
+        sys.stdout.write(self.stdout)
+        sys.stderr.write(self.stderr)
+
+    show = __call__
 
 
-def _time_cell(line, cell, main):
+@contextmanager
+def _capturing(words, main):
+    """Keeps what its block prints to itself, or for a variable."""
+    found = _Captured()
+    with (
+        nullcontext() if "--no-stdout" in words else redirect_stdout(found._out),
+        nullcontext() if "--no-stderr" in words else redirect_stderr(found._err),
+    ):
+        yield
+    found.stdout, found.stderr = found._out.getvalue(), found._err.getvalue()
+    main.update((word, found) for word in words if word.isidentifier())
+
+
+_running = None  # what times the cell, or captures what it prints
+
+
+def _begin_cell(how):
     global _running
     end_cell()
-    _running = timing()
+    _running = how
     _running.__enter__()
 
 
+def _over_cell(how):
+    """A magic that does something about the rest of the cell, or about the cell that
+    it is given (as get_ipython().run_cell_magic)."""
+
+    def magic(line, cell, main):
+        if cell is None:
+            return _begin_cell(how(line.split(), main))
+        with how(line.split(), main):
+            exec(compile(cell, "<cell>", "exec"), main)
+
+    return magic
+
+
 def end_cell():
-    """Prints the time of the cell that ends here, if it is timed."""
+    """Ends what was begun for the cell that ends here."""
     global _running
     if _running is not None:
         _running, ended = None, _running
@@ -157,7 +204,8 @@ def _shown(mime):
 
 
 _MAGICS = {
-    "time": _time_cell, "timeit": _timeit, "writefile": _writefile, "file": _writefile, "run": _run, "env": _env,
+    "time": _over_cell(lambda words, main: timing()), "capture": _over_cell(_capturing),
+    "timeit": _timeit, "writefile": _writefile, "file": _writefile, "run": _run, "env": _env,
     "set_env": _env, "cd": _cd, "pwd": lambda line, cell, main: print(os.getcwd()), "ls": _ls, "who": _who, "whos": _who,
     "html": _shown("text/html"), "HTML": _shown("text/html"), "svg": _shown("image/svg+xml"),
     "bash": _bash, "sh": _bash, "markdown": _shown("text/markdown"), "latex": _shown("text/latex"),

@@ -28,10 +28,11 @@ _CAPTURED = re.compile(r"([ \t]*[\w, ]+=[ \t]*)([!%])[ \t]*(\w.*)")
 
 # Magics that have no effect here.
 _SKIPPED = frozenset(
-    "matplotlib config load_ext reload_ext unload_ext autoreload capture colors xmode pdb precision logstart "
+    "matplotlib config load_ext reload_ext unload_ext autoreload colors xmode pdb precision logstart "
     "reset notebook python python3 tensorflow_version aimport".split()
 )
 # Those that magics.py does: on a line, or for the rest of the cell.
+_REST = frozenset(("time", "capture"))  # of the cell, which stays where it is
 _LINES = frozenset("timeit run env set_env cd pwd ls who whos".split())
 _CELLS = frozenset("timeit writefile file html HTML svg markdown latex bash sh".split())
 _ALIASES = frozenset("cat cp mkdir mv rm rmdir".split())  # of commands, on a line
@@ -99,6 +100,42 @@ def clean(text, name=""):
     return ("".join(out), reqs) if found else None
 
 
+def marked(text):
+    """The text, in which calls of get_ipython() are what a notebook was converted
+    from: commands and magics."""
+    if "get_ipython()." not in text or not (tree := _tree(text)):
+        return text
+    lines = text.split("\n")
+    for node in ast.walk(tree):
+        call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
+        if isinstance(call, ast.Await) or call is None or node.lineno != node.end_lineno:
+            continue
+        if written := _marked(call):
+            line = lines[node.lineno - 1].encode()
+            lines[node.lineno - 1] = (line[: call.col_offset].decode() + written).rstrip()
+    return "\n".join(lines)
+
+
+def _marked(call):
+    """What a notebook has for a call of get_ipython(), or None."""
+    try:
+        method, args = call.func, [ast.literal_eval(arg) for arg in call.args]
+        if method.value.func.id != "get_ipython" or "\n" in "".join(args[:2]):
+            return None
+    except (AttributeError, TypeError, ValueError):
+        return None
+    match method.attr, *args:
+        case ("system" | "getoutput" | "getoutputs"), command:
+            return "!" + command
+        case "magic", line:
+            return "%" + line.removeprefix("%")
+        case "run_line_magic", name, line:
+            return f"%{name} {line}"
+        case "run_cell_magic", name, line, cell if name in _CELLS or name in _REST:
+            return f"{_MAGICS}.magic({name!r}, {line!r}, {cell!r})"
+    return None
+
+
 def _python(words, sign, reqs):
     """"" for a command that needs nothing more, "shell" for one of the shell, "magic"
     for one of magics.py, else None."""
@@ -109,9 +146,11 @@ def _python(words, sign, reqs):
     if words and (words[0] not in _INSTEAD if "!" in sign else sign == "%" and words[0] in _ALIASES):
         return "shell"
     magic = words[0] if words and "%" in sign else ""
-    if magic in _SKIPPED or magic == "time" and sign == "%" and not words[1:]:
+    if magic in _SKIPPED or magic in _REST and sign == "%" and not words[1:]:
         return ""
-    return "magic" if magic == "time" or magic in (_CELLS if sign == "%%" else _LINES) else None
+    if magic in _REST and (sign == "%%" or magic == "time"):
+        return "magic"
+    return "magic" if magic in (_CELLS if sign == "%%" else _LINES) else None
 
 
 def _magic(name, line, cell):

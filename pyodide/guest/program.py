@@ -7,7 +7,7 @@ import ast
 import binascii
 import marshal
 
-from _coderunner_notebook import clean as _clean
+from _coderunner_notebook import clean as _clean, marked as _marked
 from _coderunner_tests import framework as _framework
 
 _FUTURE = 0x1FFE0000  # the flags of __future__ statements, as in Include/cpython/compile.h
@@ -25,6 +25,7 @@ def text_of(code):
 def parse(source, name):
     """The tree of a program, which may have what only a notebook understands."""
     flags = FLAGS | ast.PyCF_ONLY_AST
+    source = _marked(source)
     try:
         return compile(source, name, "exec", flags, dont_inherit=True)
     except SyntaxError as e:
