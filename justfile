@@ -23,8 +23,8 @@ test:
 long PACKAGES='./...':
     CODERUNNER_LONG=1 go test -count=1 -timeout 4h -p 1 {{PACKAGES}}
 
-# Which packages of a list (one name a line) import, have a snapshot after it, and what a call costs: just packages LIST
-packages LIST:
+# Which packages of a list (one name a line) import, have a snapshot after it, and what a call costs; the 300 most used ones take half an hour: just packages LIST
+packages LIST='runners/python/testdata/popular.txt':
     CODERUNNER_PACKAGES={{absolute_path(LIST)}} go test -count=1 -timeout 4h -v -run 'TestPopular' ./runners/python | grep ' | '
 
 # The short and the middle ones under the race detector.

@@ -20,13 +20,17 @@ import (
 // take.
 const mostForCall = 20 * time.Millisecond
 
-// modulesOf is a program that returns the modules that a package is imported by:
-// the one of its own name, or all that are not private.
+// modulesOf is a program that returns the modules that a package is imported by: the
+// one of its own name, or all that are not private, those of a namespace by their full
+// names.
 const modulesOf = `import importlib.metadata as m, re
 name = %q
-tops = sorted({f.parts[0].removesuffix(".py") for f in m.files(name) if f.suffix == ".py" and f.parts[0].removesuffix(".py").isidentifier() and (len(f.parts) == 1 or f.name == "__init__.py")})
+files = [f for f in m.files(name) if f.suffix == ".py"]
+dirs = {f.parts[:-1] for f in files if f.name == "__init__.py"}
+modules = {d for d in dirs if d[:-1] not in dirs} | {(f.parts[0][:-3],) for f in files if len(f.parts) == 1}
+tops = sorted(".".join(p) for p in modules if all(map(str.isidentifier, p)))
 own = re.sub(r"[-_.]+", "_", name).lower()
-[t for t in tops if t.lower() == own] or [t for t in tops if not t.startswith("_") and t not in ("tests", "test", "docs", "examples")]`
+[t for t in tops if t.lower() == own] or [t for t in tops if not t.startswith("_") and t.partition(".")[0] not in ("tests", "test", "docs", "examples")] or sorted(".".join(f.with_suffix("").parts) for f in files)[:1] or [own]`
 
 // TestPopular makes a table of packages: which import, which have a snapshot after
 // it, and what a call costs from then on. CODERUNNER_PACKAGES names a file with one
