@@ -171,7 +171,7 @@ function fieldsOf(error) {
     const fields = {}, told = slice(stackOf(error), 0, 2000);
     for (let i = 0, names = keys(error); i < min(names.length, 20); i++) {
       const value = error[names[i]];
-      if (value === undefined || typeof value === "function" || arrayIncludes(untold, names[i]) || typeof value === "string" && arrayIncludes(mostlyTold, names[i]) && includes(told, value)) continue;
+      if (value === undefined || value === "ERR_MODULE_NOT_FOUND" || typeof value === "function" || arrayIncludes(untold, names[i]) || typeof value === "string" && arrayIncludes(mostlyTold, names[i]) && includes(told, value)) continue;
       const room = arrayIncludes(["actual", "expected"], names[i]) ? 800 : 250, { length } = inspect(value);
       if (length <= room && (length > 2 || typeof value !== "object")) defineProperty(fields, names[i], { __proto__: null, value, enumerable: true });
     }
@@ -200,7 +200,7 @@ function blame(kind, thrown, load = "") {
       const end = indexOf(frames, "\n");
       const first = end < 0 ? frames : slice(frames, 0, end);
       if (includes(first, self) || includes(first, shownSelf)) load = "1";
-      stack += fieldsOf(thrown);
+      if (load === "") stack += fieldsOf(thrown); // else they are Deno's
       for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
         stack += "\nCaused by " + text(stackOf(e), errorRoom) + fieldsOf(e);
       }

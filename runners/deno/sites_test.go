@@ -46,11 +46,13 @@ seen`})
 func TestFields(t *testing.T) {
 	r := openParked(t, 1)
 	for code, want := range map[string]string{
-		"class HttpError extends Error { status = 404; constructor(public body: object) { super('no') } }\nthrow new HttpError({ a: 1 })":                      "HttpError: no\n    at main.ts:2:7\n{ body: { a: 1 }, status: 404 }",
-		"throw new Error('a', { cause: Object.assign(new Error('b'), { code: 'E_B' }) })":                                                                      "Caused by Error: b\n    at main.ts:1:45\n{ code: \"E_B\" }",
-		"import assert from 'assert';\nassert.equal(1, 2, 'unequal')":                                                                                          "{ actual: 1, expected: 2, operator: \"==\" }",
-		"import fs from 'fs';\nfs.readFileSync('none')":                                                                                                        "open 'none'\n    at main.ts:2:4",
-		"throw Object.assign(new Error('long'), { all: Array(1000).fill('some text'), f() {} })":                                                               "Error: long\n    at main.ts:1:21",
+		"class HttpError extends Error { status = 404; constructor(public body: object) { super('no') } }\nthrow new HttpError({ a: 1 })": "HttpError: no\n    at main.ts:2:7\n{ body: { a: 1 }, status: 404 }",
+		"throw new Error('a', { cause: Object.assign(new Error('b'), { code: 'E_B' }) })":                                                 "Caused by Error: b\n    at main.ts:1:45\n{ code: \"E_B\" }",
+		"const a = 1;\nfunction f( { }":                                                          "\n    at main.ts:2:16",
+		"await import('./none.ts')":                                                              "at async main.ts:1:1",
+		"import assert from 'assert';\nassert.equal(1, 2, 'unequal')":                            "{ actual: 1, expected: 2, operator: \"==\" }",
+		"import fs from 'fs';\nfs.readFileSync('none')":                                          "open 'none'\n    at main.ts:2:4",
+		"throw Object.assign(new Error('long'), { all: Array(1000).fill('some text'), f() {} })": "Error: long\n    at main.ts:1:21",
 		"import { test } from 'node:test'; import assert from 'assert';\ntest('t', () => { throw Object.assign(new Error('x'), { code: 7 }) });\nassert.ok(1)": "",
 	} {
 		o := run(t, r, runners.Request{Code: code})
