@@ -160,7 +160,7 @@ function stackOf(error, head = "") {
 
 // Fields of errors that are shown otherwise or mean nothing to a reader, and those of Node's
 // that are mostly in the message.
-const untold = ["name", "message", "stack", "cause", "errors", "errno", "diff", "generatedMessage", "matcherResult", "showDiff", "operator"];
+const untold = ["name", "message", "stack", "cause", "errors", "errno", "diff", "generatedMessage", "matcherResult", "showDiff", "operator", "requireStack"];
 const mostlyTold = ["code", "syscall", "path", "dest", "hostname", "address", "port"];
 
 // fieldsOf shows the fields that a program has given to an error, as Node does, but for
@@ -171,7 +171,8 @@ function fieldsOf(error) {
     const fields = {}, told = slice(stackOf(error), 0, 2000);
     for (let i = 0, names = keys(error); i < min(names.length, 20); i++) {
       const value = error[names[i]];
-      if (value === undefined || value === "ERR_MODULE_NOT_FOUND" || typeof value === "function" || arrayIncludes(untold, names[i]) || typeof value === "string" && arrayIncludes(mostlyTold, names[i]) && includes(told, value)) continue;
+      if (value === undefined || typeof value === "function" || arrayIncludes(untold, names[i])) continue;
+      if (typeof value === "string" && (includes(value, "MODULE_NOT_FOUND") || arrayIncludes(mostlyTold, names[i]) && includes(told, value))) continue;
       const room = arrayIncludes(["actual", "expected"], names[i]) ? 800 : 250, { length } = inspect(value);
       if (length <= room && (length > 2 || typeof value !== "object")) defineProperty(fields, names[i], { __proto__: null, value, enumerable: true });
     }

@@ -22,6 +22,7 @@ func TestSites(t *testing.T) {
 		{"a socket", "import net from 'net';\nnet.connect(1, '127.0.0.1')", "    at main.ts:2:5"},
 		{"a client", "import http from 'http';\nhttp.get('http://127.0.0.1:1/')", "    at main.ts:2:6"},
 		{"a name", "import dns from 'dns/promises';\nawait dns.lookup('host.invalid')", "    at main.ts:2:11"},
+		{"an event", "import { EventEmitter } from 'events';\nconst e = new EventEmitter({ captureRejections: true });\ne.on('a', async () => { throw new Error('b') });\ne.emit('a')", "    at EventEmitter.<anonymous> (main.ts:3:31)"},
 		{"a package", "import { parse } from 'npm:mathjs@15';\nconst f = (s: string) => parse(s);\nf('[1')", "    at f (main.ts:2:26)\n    at main.ts:3:1"},
 	}) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,11 +49,12 @@ func TestFields(t *testing.T) {
 	for code, want := range map[string]string{
 		"class HttpError extends Error { status = 404; constructor(public body: object) { super('no') } }\nthrow new HttpError({ a: 1 })": "HttpError: no\n    at main.ts:2:7\n{ body: { a: 1 }, status: 404 }",
 		"throw new Error('a', { cause: Object.assign(new Error('b'), { code: 'E_B' }) })":                                                 "Caused by Error: b\n    at main.ts:1:45\n{ code: \"E_B\" }",
-		"const a = 1;\nfunction f( { }":                                                          "\n    at main.ts:2:16",
-		"await import('./none.ts')":                                                              "at async main.ts:1:1",
-		"import assert from 'assert';\nassert.equal(1, 2, 'unequal')":                            "{ actual: 1, expected: 2, operator: \"==\" }",
-		"import fs from 'fs';\nfs.readFileSync('none')":                                          "open 'none'\n    at main.ts:2:4",
-		"throw Object.assign(new Error('long'), { all: Array(1000).fill('some text'), f() {} })": "Error: long\n    at main.ts:1:21",
+		"const a = 1;\nfunction f( { }":                               "\n    at main.ts:2:16",
+		"require('./none')":                                           "at main.ts:1:1",
+		"await import('./none.ts')":                                   "at async main.ts:1:1",
+		"import assert from 'assert';\nassert.equal(1, 2, 'unequal')": "{ actual: 1, expected: 2 }",
+		"import fs from 'fs';\nfs.readFileSync('none')":               "open 'none'\n    at main.ts:2:4",
+		"throw Object.assign(new Error('long'), { all: Array(1000).fill('some text'), f() {} })":                                                               "Error: long\n    at main.ts:1:21",
 		"import { test } from 'node:test'; import assert from 'assert';\ntest('t', () => { throw Object.assign(new Error('x'), { code: 7 }) });\nassert.ok(1)": "",
 	} {
 		o := run(t, r, runners.Request{Code: code})
