@@ -22,7 +22,7 @@ type orders struct {
 	Threads bool     `json:"threads"`       // by node:worker_threads
 	OS      bool     `json:"os"`            // it may use node:os
 	Names   bool     `json:"names"`         // and so may packages, by the names of its functions, or they mock fetch, or find plugins by theirs
-	Process bool     `json:"process"`       // and node:process
+	Process bool     `json:"process"`       // and node:process, or what Deno drops where there is none
 	Turn    bool     `json:"turn"`          // it may ask for ticks or immediates in its first turn
 	Module  bool     `json:"module"`        // and is a module of Node, too
 	Reads   bool     `json:"reads"`         // and reads files in it
@@ -89,7 +89,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
-		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors") || j.ready.has("prettier") && j.mentions("plugin"), Process: j.imports("process") || j.mentions("captureRejections"), // which Deno drops where there is no process
+		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors") || j.ready.has("prettier") && j.mentions("plugin"), Process: j.imports("process") || j.mentions("captureRejections"),
 		Turn: j.program.Turn && !load, Module: j.program.ESM && !typed(j.main), Reads: strings.Contains(j.req.Code, "readFile("),
 		Codes: j.mentions("new URL(") && (j.mentions(".code") || j.mentions("ERR_INVALID_URL")), URL: j.imports("url"),
 		Deep:  len(j.ready.dirs) > 0,
