@@ -18,8 +18,8 @@ const module = "coderunner/"
 
 // imports says for each package which of ours it may import. A package that
 // is missing here fails, and so does a row without a package. Sibling packages
-// under pyodide/ never import one another but for the leaves abi, hostfn,
-// memfs and wasmbin; pyodide joins them.
+// under pyodide/ never import one another but for abi, hostfn, memfs,
+// netstack and wasmbin; pyodide joins them.
 const imports = `
 	internal/netpolicy:
 	internal/intercept: internal/netpolicy

@@ -26,8 +26,8 @@
 // from there, and looks at nothing else. Files are named after their station:
 // boot, snapshot, restore, pool, reset, analyze, interp (Run).
 //
-// Packages below this one know nothing of each other, but for the leaves abi,
-// hostfn, memfs and wasmbin; they are joined here. RATIONALE.md says why things
+// Packages below this one know nothing of each other, but for abi, hostfn, memfs,
+// netstack and wasmbin; they are joined here. RATIONALE.md says why things
 // are as they are. guest/ holds the Python half.
 //
 // # Words

@@ -240,7 +240,7 @@ func TestCacheGoes(t *testing.T) {
 }
 
 // TestDisk has a cache on a full disk and on one that cannot be written, and
-// folders with strange names.
+// directories with strange names.
 //
 // Rows 51, 55, 56.
 func TestDisk(t *testing.T) {

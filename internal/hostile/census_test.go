@@ -67,7 +67,7 @@ func (s *server) census() (census, error) {
 }
 
 // unstable are the parts of a cache that change without meaning anything: lock
-// files, which stay, temporary folders that belong to a live server, and the
+// files, which stay, temporary directories that belong to a live server, and the
 // databases of Deno, which only the trusted phase writes.
 func unstable(name string) bool {
 	return strings.HasPrefix(name, "locks") || strings.HasPrefix(name, "processes") ||
@@ -91,7 +91,7 @@ func (s *server) ownLink(name string) bool {
 	return strings.HasPrefix(target, filepath.Join(s.cache, "deno")+"/") || strings.HasPrefix(target, filepath.Join(s.temp, m[1], m[2])+"/")
 }
 
-// tree lists the files under a folder.
+// tree lists the files under a directory.
 func tree(root string, skip func(string) bool) []string {
 	var names []string
 	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -166,7 +166,7 @@ func (s *server) watchMemory() func() int64 {
 }
 
 // ahead is how many processes of Deno a server keeps ready for programs to
-// come. Each waits in a folder of its own, which has nothing in it but the pipe
+// come. Each waits in a directory of its own, which has nothing in it but the pipe
 // for its report, and its copies of the compiled code of packages.
 const ahead = 4
 

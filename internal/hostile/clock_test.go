@@ -86,11 +86,11 @@ func (s *server) measure(t *testing.T) {
 	}
 }
 
-// age gives the folders and small files of a cache a time. Small files become
+// age gives the directories and small files of a cache a time. Small files become
 // copies: they may be links to those of other caches.
 func age(t *testing.T, dir string, at time.Time) (n int) {
 	t.Helper()
-	var folders []string
+	var directories []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func age(t *testing.T, dir string, at time.Time) (n int) {
 		}
 		switch {
 		case d.IsDir():
-			folders = append(folders, path)
+			directories = append(directories, path)
 			return nil
 		case !d.Type().IsRegular() || info.Size() > 1<<16 && info.Sys().(*syscall.Stat_t).Nlink > 1:
 			return nil
@@ -117,12 +117,12 @@ func age(t *testing.T, dir string, at time.Time) (n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range folders {
+	for _, path := range directories {
 		if err := os.Chtimes(path, at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return n + len(folders)
+	return n + len(directories)
 }
 
 func uptime(t *testing.T) time.Duration {

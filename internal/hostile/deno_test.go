@@ -71,7 +71,7 @@ func TestDeno(t *testing.T) {
 		return name
 	}
 	for name, path := range map[string]string{
-		"missing": "/nonexistent/deno", "no program": places.secret, "a folder": "/usr", "another program": "/bin/true",
+		"missing": "/nonexistent/deno", "no program": places.secret, "a directory": "/usr", "another program": "/bin/true",
 		"old": script("echo deno 1.0.0"), "crashes": script("kill -SEGV $$"), "floods": script("yes deno"),
 	} {
 		t.Run(name, func(t *testing.T) {

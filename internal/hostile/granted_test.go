@@ -60,7 +60,7 @@ for (let i = 0; i < 3000; i++) {
 n`,
 }
 
-// grant makes a folder with links out of it.
+// grant makes a directory with links out of it.
 func grant(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,11 +75,11 @@ func grant(t *testing.T) string {
 	return dir
 }
 
-// TestGrantedFolders opens one folder to programs. No link, and no change of
+// TestGrantedDirectories opens one directory to programs. No link, and no change of
 // one while it is looked at, leads out of it.
 //
 // Row 28.
-func TestGrantedFolders(t *testing.T) {
+func TestGrantedDirectories(t *testing.T) {
 	needsServer(t)
 	t.Parallel()
 	dir := grant(t)

@@ -153,7 +153,7 @@ func usedWheel(path string) bool {
 	return false
 }
 
-// copyInto copies a file or folder into a folder, by links if they may be. What
+// copyInto copies a file or directory into a directory, by links if they may be. What
 // goes meanwhile, such as the journal of one of Deno's databases, is left out.
 func copyInto(path, dir string, link bool) error {
 	ways := [][]string{{"-al"}, {"-a", "--remove-destination"}} // another file system has no links

@@ -20,9 +20,9 @@ var attempts = []struct {
 	may  string // "yes", "no", "network" or "loopback": when it is to work
 	try  func(p place) error
 }{
-	{"write in the folder", "yes", func(p place) error { return os.WriteFile(p.Dir+"/a", []byte("a"), 0o600) }},
-	{"make a folder", "yes", func(p place) error { return os.Mkdir(p.Dir+"/d", 0o700) }},
-	{"move in the folder", "yes", func(p place) error { return os.Rename(p.Dir+"/a", p.Dir+"/d/a") }},
+	{"write in the directory", "yes", func(p place) error { return os.WriteFile(p.Dir+"/a", []byte("a"), 0o600) }},
+	{"make a directory", "yes", func(p place) error { return os.Mkdir(p.Dir+"/d", 0o700) }},
+	{"move in the directory", "yes", func(p place) error { return os.Rename(p.Dir+"/a", p.Dir+"/d/a") }},
 	{"write to /dev/null", "yes", func(p place) error { return os.WriteFile("/dev/null", []byte("a"), 0) }},
 	{"read /dev/urandom", "yes", func(p place) error { return open("/dev/urandom", unix.O_RDONLY) }},
 	{"signal itself", "yes", func(p place) error { return unix.Kill(os.Getpid(), 0) }},

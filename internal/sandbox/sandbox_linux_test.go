@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // place is what the child is told.
 type place struct {
-	Dir, Secret string // its own folder; a file of somebody else
+	Dir, Secret string // its own directory; a file of somebody else
 	Addr        string // where somebody listens
 	Self        string // the program of the test
 	Server, TID int    // our process and the thread that started the child

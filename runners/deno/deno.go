@@ -17,7 +17,8 @@
 // # Sources
 //
 // Deno 2.9: the flags of "deno run" and "deno cache", the lock file's format 5,
-// and the texts of its messages, in deps/reason.go and outcome.go.
+// and the texts of its messages, in deps/reason.go, outcome.go, explain.go, ways.go and
+// advice.go.
 //
 // # Locking
 //
