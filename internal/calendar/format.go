@@ -76,80 +76,71 @@ func padded(s string, pad byte, width int) string {
 	return fill + s
 }
 
+// layouts are the conversions that package time has.
+var layouts = map[byte]string{
+	'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'h': "Jan", 'c': "Mon Jan _2 15:04:05 2006",
+	'D': "01/02/06", 'x': "01/02/06", 'F': "2006-01-02", 'r': "03:04:05 PM", 'R': "15:04", 'T': "15:04:05", 'X': "15:04:05",
+	'p': "PM", 'P': "pm", 'Z': "MST",
+}
+
+// numbers are the conversions to a number, with how many digits it has at least and
+// what stands for those that are missing.
+var numbers = map[byte]struct {
+	digits int
+	pad    byte
+	of     func(time.Time) int
+}{
+	'C': {2, '0', func(t time.Time) int { return t.Year() / 100 }},
+	'd': {2, '0', time.Time.Day},
+	'e': {2, ' ', time.Time.Day},
+	'g': {2, '0', func(t time.Time) int { year, _ := t.ISOWeek(); return year % 100 }},
+	'G': {4, '0', func(t time.Time) int { year, _ := t.ISOWeek(); return year }},
+	'H': {2, '0', time.Time.Hour},
+	'I': {2, '0', hour12},
+	'j': {3, '0', time.Time.YearDay},
+	'k': {2, ' ', time.Time.Hour},
+	'l': {2, ' ', hour12},
+	'm': {2, '0', func(t time.Time) int { return int(t.Month()) }},
+	'M': {2, '0', time.Time.Minute},
+	'q': {1, '0', func(t time.Time) int { return (int(t.Month()) + 2) / 3 }},
+	'S': {2, '0', time.Time.Second},
+	'u': {1, '0', func(t time.Time) int { return (int(t.Weekday())+6)%7 + 1 }},
+	'U': {2, '0', func(t time.Time) int { return (t.YearDay() + 6 - int(t.Weekday())) / 7 }},
+	'V': {2, '0', func(t time.Time) int { _, week := t.ISOWeek(); return week }},
+	'w': {1, '0', func(t time.Time) int { return int(t.Weekday()) }},
+	'W': {2, '0', func(t time.Time) int { return (t.YearDay() + 6 - (int(t.Weekday())+6)%7) / 7 }},
+	'y': {2, '0', func(t time.Time) int { return t.Year() % 100 }},
+	'Y': {4, '0', time.Time.Year},
+}
+
+func hour12(t time.Time) int { return (t.Hour()+11)%12 + 1 }
+
 // conversion returns the text of one conversion, and how it is padded.
 func conversion(verb byte, colons, width int, t time.Time) (text string, pad byte, least int, ok bool) {
-	number := func(n, digits int) (string, byte, int, bool) { return strconv.Itoa(n), '0', digits, true }
-	spaced := func(n int) (string, byte, int, bool) { return strconv.Itoa(n), ' ', 2, true }
-	plain := func(s string) (string, byte, int, bool) { return s, ' ', 0, true }
-	layouts := map[byte]string{
-		'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'h': "Jan", 'c': "Mon Jan _2 15:04:05 2006",
-		'D': "01/02/06", 'x': "01/02/06", 'F': "2006-01-02", 'r': "03:04:05 PM", 'R': "15:04", 'T': "15:04:05", 'X': "15:04:05",
-		'p': "PM", 'P': "pm", 'Z': "MST",
-	}
 	if layout := layouts[verb]; layout != "" {
-		return plain(t.Format(layout))
+		return t.Format(layout), ' ', 0, true
 	}
-	hour12 := (t.Hour()+11)%12 + 1
-	year, week := t.ISOWeek()
+	if n := numbers[verb]; n.of != nil {
+		return strconv.Itoa(n.of(t)), n.pad, n.digits, true
+	}
 	switch verb {
 	case '%':
-		return plain("%")
+		text = "%"
 	case 'n':
-		return plain("\n")
+		text = "\n"
 	case 't':
-		return plain("\t")
-	case 'C':
-		return number(t.Year()/100, 2)
-	case 'd':
-		return number(t.Day(), 2)
-	case 'e':
-		return spaced(t.Day())
-	case 'g':
-		return number(year%100, 2)
-	case 'G':
-		return number(year, 4)
-	case 'H':
-		return number(t.Hour(), 2)
-	case 'I':
-		return number(hour12, 2)
-	case 'j':
-		return number(t.YearDay(), 3)
-	case 'k':
-		return spaced(t.Hour())
-	case 'l':
-		return spaced(hour12)
-	case 'm':
-		return number(int(t.Month()), 2)
-	case 'M':
-		return number(t.Minute(), 2)
+		text = "\t"
 	case 'N':
-		s := fmt.Sprintf("%09d", t.Nanosecond())
+		text = fmt.Sprintf("%09d", t.Nanosecond())
 		if width > 0 && width < 9 {
-			s = s[:width]
+			text = text[:width]
 		}
-		return plain(s)
-	case 'q':
-		return number((int(t.Month())+2)/3, 1)
 	case 's':
-		return plain(strconv.FormatInt(t.Unix(), 10))
-	case 'S':
-		return number(t.Second(), 2)
-	case 'u':
-		return number((int(t.Weekday())+6)%7+1, 1)
-	case 'U':
-		return number((t.YearDay()+6-int(t.Weekday()))/7, 2)
-	case 'V':
-		return number(week, 2)
-	case 'w':
-		return number(int(t.Weekday()), 1)
-	case 'W':
-		return number((t.YearDay()+6-(int(t.Weekday())+6)%7)/7, 2)
-	case 'y':
-		return number(t.Year()%100, 2)
-	case 'Y':
-		return number(t.Year(), 4)
+		text = strconv.FormatInt(t.Unix(), 10)
 	case 'z':
-		return plain(t.Format([]string{"-0700", "-07:00", "-07:00:00"}[min(colons, 2)]))
+		text = t.Format([]string{"-0700", "-07:00", "-07:00:00"}[min(colons, 2)])
+	default:
+		return "", 0, 0, false
 	}
-	return "", 0, 0, false
+	return text, ' ', 0, true
 }
