@@ -102,13 +102,19 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		return err
 	}
 	cells.Locate(req.Filename, out.Error)
+	return o.show(out, cfg.Limits, &first, stdout, stderr)
+}
+
+// show prints what is left to print of an outcome, and returns the error that has its
+// exit code.
+func (o runOptions) show(out *runners.Outcome, limits runners.Limits, first *firstSignal, stdout, stderr *stream) (err error) {
 	if first.wordless(out) {
 		out.Error = nil
 	}
 	if o.json {
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	} else {
-		err = printEnd(stdout, stderr, out, cfg.Limits)
+		err = printEnd(stdout, stderr, out, limits)
 	}
 	if brokenPipe(err) {
 		return &exitError{128 + int(syscall.SIGPIPE)}
