@@ -21,7 +21,7 @@ import (
 // allow is an *Error, and the session stays as it was.
 func (x *session) commit(s *state) error {
 	s.Number, s.When = x.now.Number+1, time.Now().UTC()
-	s.Action = runners.ClipLine(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction)
+	s.Action = runners.ClipLine(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction*2/3) // and a mark
 	if err := x.limit(s); err != nil {
 		return err
 	}

@@ -137,6 +137,17 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// TestLongLine has programs whose first line is longer than what a state keeps of it.
+func TestLongLine(t *testing.T) {
+	s := open(t, session.Options{})
+	for _, n := range []int{150, 190, 200, 230, 260, 5000, 1 << 20} {
+		req := runners.Request{Language: runners.Python, Code: "x = '" + strings.Repeat("é", n/2) + "'"}
+		if _, err := s.Run(t.Context(), session.Call{Session: "s", Request: req}, add("a").run); err != nil {
+			t.Errorf("a line of %d bytes: %v", n, err)
+		}
+	}
+}
+
 func TestForkAndRewind(t *testing.T) {
 	s := open(t, session.Options{})
 	ctx := t.Context()

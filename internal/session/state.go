@@ -55,7 +55,7 @@ const (
 	maxFiles     = 10_000
 	maxLanguages = 8
 	maxSaved     = 16
-	maxAction    = 200 // bytes
+	maxAction    = 300 // bytes
 )
 
 // format returns the manifest of a state: the digest of the rest in one line,
