@@ -49,6 +49,7 @@ const set = method(NativeUint8Array.prototype.set);
 const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Array.prototype), "byteLength").get);
 const then = method(Promise.prototype.then);
 const errorText = method(NativeError.prototype.toString);
+const tagOf = method(objectPrototype.toString);
 const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
 
 function read(from, n) {
@@ -257,6 +258,13 @@ function started(value) {
   return "_events" in value || "oncomplete" in value || typeof value.unsubscribe === "function" || typeof value.ref === "function" && typeof value.unref === "function";
 }
 
+// isMachinery reports whether a value is an object of a library's class, such as the
+// compiler that webpack(options, callback) returns. All that is in it fills pages.
+function isMachinery(value) {
+  const proto = typeof value === "object" && value !== null && getPrototypeOf(value);
+  return proto && proto !== objectPrototype && tagOf(value) === "[object Object]" && !(Symbol.for("Deno.customInspect") in value) && !(Symbol.for("nodejs.util.inspect.custom") in value);
+}
+
 // give shows the value of the last expression, or reports it, of a promise what it
 // resolves to. A rejection stays unhandled.
 function give(value) {
@@ -275,6 +283,7 @@ function giveText(value) {
   try {
     if (value === undefined || started(value)) return report("r", "", "", "");
     shown = inspect(value, { __proto__: null, colors: false });
+    if (shown.length > 3000 && isMachinery(value)) shown = slice(inspect([value], { __proto__: null, colors: false, depth: 0 }), 2, -2); // [Compiler]
     trace = value instanceof NativeError ? "1" : "";
     if (plain(value, { __proto__: null, nodes: 100000, depth: 100 })) {
       const all = stringify(value);

@@ -317,6 +317,11 @@ new EventEmitter().on("a", () => {});
 const source = { subscribe: (next) => (next(1), { closed: true, unsubscribe() {} }) };
 source.subscribe(console.log)
 `, "", "1\n"},
+		{"an object of a class that fills pages", `
+-- main.js --
+class Compiler { constructor(d) { this.hooks = d ? [1, 2, 3, 4, 5, 6, 7, 8].map(() => new Compiler(d - 1)) : "none of this says anything" } }
+new Compiler(3)
+`, "[Compiler]", ""},
 		{"what was written", `
 -- main.js --
 process.stdout.write("a\n")

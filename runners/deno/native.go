@@ -37,7 +37,8 @@ var natives = []struct{ names, instead string }{
 	{`re2`, "RegExp does without"},
 	{`libxml|expat`, "fast-xml-parser and jsdom do without"},
 	{`pg`, "pg does without"},
-	{`oxc|swc|lightningcss|oxide`, "acorn, typescript, rollup and postcss do without"},
+	{`lightningcss|oxide`, `postcss and "tailwindcss@3" do without`},
+	{`oxc|swc`, "acorn and typescript do without"},
 }
 
 const noEsbuild = "esbuild runs as a process of its own, also as esbuild-wasm, which the permissions of this server do not include (--allow-run); typescript (transpileModule), @swc/core and rollup need none"
@@ -45,11 +46,18 @@ const noEsbuild = "esbuild runs as a process of its own, also as esbuild-wasm, w
 // unstarted matches the messages of esbuild whose process could not be started.
 var unstarted = regexp.MustCompile(`^The service (was stopped|is no longer running)|reading 'unref'|^spawn(Sync)? \S*esbuild`)
 
+// knexClient matches the message of knex about a missing client with machine code.
+var knexClient = regexp.MustCompile(`^Knex: run\b.*\n\$ npm install ((?:better-)?sqlite3)\b`)
+
 // machineCode replaces the message about a package whose machine code could not be
 // loaded by one line with its name and what does without.
 func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 	if unstarted.MatchString(e.Message) && (p.has("esbuild") || p.has("esbuild-wasm")) {
 		restate(e, noEsbuild)
+		return
+	}
+	if m := knexClient.FindStringSubmatch(e.Message); m != nil {
+		restate(e, "knex's client "+m[1]+" needs machine code, which is not installed here; "+natives[0].instead)
 		return
 	}
 	if !unloaded.MatchString(e.Message) && !strings.HasSuffix(e.Message, "do not include --allow-ffi") {

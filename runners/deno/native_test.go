@@ -19,6 +19,7 @@ func TestMachineCode(t *testing.T) {
 		{"@node-rs/bcrypt", "Cannot find native binding. npm has a bug", "Caused by Error: Requires ffi access to \"" + at + "@node-rs/bcrypt/2.0.0/b.node\"", "@node-rs/bcrypt has machine code"},
 		{"robotjs", `Requires ffi access to "` + at + `robotjs/0.9.1/prebuilds/x.node"; the permissions of this server do not include it (--allow-ffi)`, "    at main.js:1:11", "robotjs has machine code, which the permissions of this server do not include (--allow-ffi)"},
 		{"node-sass", "Node Sass does not yet support your current environment: Linux\nFor more", "", "node-sass needs machine code"},
+		{"knex", "Knex: run; x\n$ npm install better-sqlite3 --save\nCannot find module 'better-sqlite3'\nRequire stack:\n- " + at + "knex/3.3.0/a.js", "", "knex's client better-sqlite3 needs machine code, which is not installed here; node:sqlite"},
 		{"x", "Cannot find module './x.node'\nRequire stack:\n- main.js", "", "Cannot find module './x.node'\n"},
 		{"x", `Requires ffi access to "libc.so"`, "", `Requires ffi access to "libc.so"`},
 	} {

@@ -62,6 +62,7 @@ var ways = []way{
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
 	{regexp.MustCompile(`^(TypeError: Cannot resolve module "(puppeteer-core|\./node-env-setup\.js)"|browserType\.launch: |Could not find Chrom|Failed to launch the browser|Unable to obtain browser driver|Playwright Test did not expect )`), noWindow},
+	{regexp.MustCompile(`Please run "npm install (better-)?sqlite3`), `type: "sqljs" needs no machine code`}, // typeorm's
 	{regexp.MustCompile(`(?m)^Please install (sqlite3|pg-native|tedious) package|^Cannot find module '(better-)?sqlite3'`), noNative},
 	{regexp.MustCompile(`^(Module not found "\./|Cannot find module '\.)`), noFile},
 	{regexp.MustCompile(`^unable to determine transport target for |Please run "npm install |^Please install \S+ package manually|\n\$ npm install `), deps.Named}, // pino's, typeorm's

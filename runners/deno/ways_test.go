@@ -11,18 +11,19 @@ import (
 // TestWayOut has messages of packages, and of TypeScript 7, which has no API.
 func TestWayOut(t *testing.T) {
 	for message, want := range map[string]string{
-		"No quote function is defined: https://example.invalid/":                        "allow-run",
-		`TypeError: Cannot resolve module "puppeteer-core" from "file:///x"`:            "jsdom",
-		"browserType.launch: Executable doesn't exist at .cache/x":                      "jsdom",
-		"Unable to obtain browser driver.\n For more":                                   "jsdom",
-		"Playwright Test did not expect test() to be called here.\nMost":                "jsdom",
-		`unable to determine transport target for "pino-pretty"`:                        "argument packages",
-		`sql.js package has not been found installed. Please run "npm install sql.js".`: "argument packages",
-		"ts.createProgram is not a function":                                            "npm:typescript@5",
-		"Cannot read properties of undefined (reading 'Latest')":                        "npm:typescript@5",
-		"Please install sqlite3 package manually":                                       "node:sqlite",
-		"Please install mysql2 package manually":                                        "argument packages",
-		"Knex: run\n$ npm install pg --save\nCannot":                                    "argument packages",
+		"No quote function is defined: https://example.invalid/":                         "allow-run",
+		`TypeError: Cannot resolve module "puppeteer-core" from "file:///x"`:             "jsdom",
+		"browserType.launch: Executable doesn't exist at .cache/x":                       "jsdom",
+		"Unable to obtain browser driver.\n For more":                                    "jsdom",
+		"Playwright Test did not expect test() to be called here.\nMost":                 "jsdom",
+		`unable to determine transport target for "pino-pretty"`:                         "argument packages",
+		`sql.js package has not been found installed. Please run "npm install sql.js".`:  "argument packages",
+		"ts.createProgram is not a function":                                             "npm:typescript@5",
+		"Cannot read properties of undefined (reading 'Latest')":                         "npm:typescript@5",
+		`SQLite package has not been found installed. Please run "npm install sqlite3".`: `type: "sqljs"`,
+		"Please install sqlite3 package manually":                                        "node:sqlite",
+		"Please install mysql2 package manually":                                         "argument packages",
+		"Knex: run\n$ npm install pg --save\nCannot":                                     "argument packages",
 		"ts is undefined": "",
 	} {
 		got := wayOut(message, &jsparse.Program{Imports: []jsparse.Import{{Specifier: "typescript"}}})
