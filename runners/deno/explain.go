@@ -108,8 +108,9 @@ func (e *ending) traceback(stack string) (text string, line int) {
 	}
 	var kept []string
 	last := e.program.Lines()
+	script, _, _ := strings.Cut(e.main, "#") // in a session, the number of a later call follows, which Deno leaves escaped
 	for _, l := range lines {
-		inside := e.clean(l)
+		inside := strings.ReplaceAll(e.clean(l), script+"%23", script+"#")
 		if frame.MatchString(l) && inside == l {
 			continue // Deno's, a package's or ours
 		}

@@ -99,6 +99,18 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// TestSessionNamed has programs of one name, as a file that is run again and again.
+func TestSessionNamed(t *testing.T) {
+	r := open(t, "", nil)
+	run, _ := openSessions(t, &r)
+	for i, code := range []string{"function f() {\n  throw new Error('a')\n}", "const b = 1;\n  f()", "const b = 2;\n  f()"} {
+		o := run("s", code, func(c *session.Call) { c.Request.Filename = "a b.ts" })
+		if i > 0 && (o.Error == nil || o.Error.Line != 2 || !strings.Contains(o.Error.Traceback, "a b.ts:2:3") || strings.Contains(o.Error.Traceback, "%")) {
+			t.Errorf("%s: %+v", code, o.Error)
+		}
+	}
+}
+
 // TestSessionAsleep has a session go on in another Runner, as after a restart.
 func TestSessionAsleep(t *testing.T) {
 	r := open(t, "", nil)
