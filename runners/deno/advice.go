@@ -36,7 +36,11 @@ func (p *prepared) advise(o *runners.Outcome, program *jsparse.Program) {
 	p.esModule(o.Error, program)
 	p.defaultOf(o.Error, program)
 	p.earlier(o.Error, program)
+	amend(o.Error, requireStack.ReplaceAllString(o.Error.Message, ""))
 }
+
+// requireStack matches Node's list of files of packages that required one another.
+var requireStack = regexp.MustCompile(`\nRequire stack:(\n- [^\n]*)*`)
 
 // esModule adds to the message about a call of what require returned that it is an ES
 // module, if that is so: older versions of many packages were functions.

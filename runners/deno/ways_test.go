@@ -21,6 +21,7 @@ func TestWayOut(t *testing.T) {
 		"ts.createProgram is not a function":                                             "npm:typescript@5",
 		"Cannot read properties of undefined (reading 'Latest')":                         "npm:typescript@5",
 		`SQLite package has not been found installed. Please run "npm install sqlite3".`: `type: "sqljs"`,
+		"Cannot find module '.prisma/client/default'\nRequire stack:":                    "generated",
 		"Please install sqlite3 package manually":                                        "node:sqlite",
 		"Please install mysql2 package manually":                                         "argument packages",
 		"Knex: run\n$ npm install pg --save\nCannot":                                     "argument packages",
