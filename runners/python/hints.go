@@ -32,10 +32,11 @@ var (
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
-// notHere are modules of Python's library that this runtime does not have.
-var notHere = map[string]bool{
-	"curses": true, "ensurepip": true, "idlelib": true, "msvcrt": true, "nt": true, "tkinter": true, "turtle": true,
-	"turtledemo": true, "venv": true, "winreg": true, "winsound": true,
+// notHere are modules of Python's library that this runtime does not have, and why.
+var notHere = map[string]string{
+	"curses": noWindows, "idlelib": noWindows, "tkinter": noWindows, "turtle": noWindows, "turtledemo": noWindows,
+	"ensurepip": noEnvironment, "venv": noEnvironment,
+	"msvcrt": onlyWindows, "nt": onlyWindows, "winreg": onlyWindows, "winsound": onlyWindows,
 }
 
 const (
@@ -61,6 +62,8 @@ const (
 	noDot          = "There is no program dot here: the graph's text is graph.source (pydot: graph.to_string()); for a picture draw it with networkx and matplotlib."
 	noParser       = `Use the parser "html.parser".`
 	noWindows      = "It is part of Python's library, but not in this runtime, which has no terminal and no windows: draw with matplotlib or Pillow, read input() from the argument stdin."
+	onlyWindows    = "Python has it on Windows only."
+	noEnvironment  = "No environment is needed here: packages are installed by importing them, or by pip."
 	noInterpreters = "There are no subinterpreters in this runtime: use processes (concurrent.futures.ProcessPoolExecutor, multiprocessing) or threads."
 	small          = "A size has 32 bits here: nothing may have more than 2 GiB, and a program only as much memory as its limit."
 	onlySpawn      = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
@@ -168,8 +171,8 @@ func (j *job) moduleHint(message string) string {
 		return "" // not Python's plain message
 	}
 	top, _, _ := strings.Cut(m[1], ".")
-	if notHere[top] {
-		return noWindows
+	if why := notHere[top]; why != "" {
+		return why
 	}
 	if top == "_interpreters" {
 		return noInterpreters

@@ -118,6 +118,8 @@ func TestHints(t *testing.T) {
 		{"import lazy\nlazy.f()", "name it in the argument packages (--package on the command line); it is most likely gamma-ray."},
 		{"import importlib\nimportlib.import_module(''.join(['lazy', '_one']))", "it is most likely lazy-one."},
 		{"import tkinter.ttk", "not in this runtime"},
+		{"import venv", "No environment is needed here"},
+		{"import msvcrt", "on Windows only"},
 		{"from concurrent import interpreters", "There are no subinterpreters in this runtime"},
 		{"from concurrent.futures import InterpreterPoolExecutor", "There are no subinterpreters in this runtime"},
 		{"bytearray(10**10)", "A size has 32 bits here"},
