@@ -58,3 +58,27 @@ func TestReportOfHonestPrograms(t *testing.T) {
 		})
 	}
 }
+
+// TestFramesOfDecorators shows what a program executes, but no function that a
+// decorator of networkx or of the package decorator made.
+func TestFramesOfDecorators(t *testing.T) {
+	code := `def f(name, g):
+    d = {"g": g}
+    exec(compile("def made(): g()", name, "exec"), d)
+    return d["made"]
+def fails(): raise ValueError
+f("<class 'networkx.utils.decorators.argmap'> compilation 3", f("<decorator-gen-4>", f("<string>", fails)))()`
+	res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: code})
+	if res.Exception == nil {
+		t.Fatal(res)
+	}
+	var files []string
+	for line := range strings.Lines(res.Exception.Traceback) {
+		if file, ok := strings.CutPrefix(line, "  File "); ok {
+			files = append(files, strings.Split(file, ",")[0])
+		}
+	}
+	if got, want := strings.Join(files, " "), `"main.py" "<string>" "main.py"`; got != want {
+		t.Errorf("frames of %s, want %s", got, want)
+	}
+}

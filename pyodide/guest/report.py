@@ -184,7 +184,7 @@ def _own(frames):
 
 
 _exists = os.path.exists
-_LIBRARY = "/lib/", "/usr/", "<frozen ", "<_coderunner"
+_LIBRARY = "/lib/", "/usr/", "<frozen ", "<_coderunner", "<class '", "<decorator-gen", "<makefun-gen"  # the last three are decorators'
 
 
 def _is_user_frame(f):

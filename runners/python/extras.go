@@ -52,7 +52,10 @@ var usedBy = map[string]string{"plotly.express": "pandas"}
 // wantedBy are projects that a package refuses a name without, or does less, though
 // they are in extras that no word means, or in none. The first is preferred.
 var wantedBy = map[string]map[string][]string{
-	"networkx":   {"pagerank": {"numpy"}, "layout": {"numpy"}, "numpy": {"numpy"}, "draw": {"matplotlib"}},
+	"networkx": {
+		"pagerank": {"numpy"}, "layout": {"numpy"}, "numpy": {"numpy"}, "draw": {"matplotlib"}, "sparse": {"scipy"}, "spectrum": {"scipy"},
+		"adjacency_matrix": {"scipy"}, "incidence_matrix": {"scipy"}, "laplacian": {"scipy"}, "kamada": {"scipy"}, "hits": {"scipy"},
+	},
 	"sqlalchemy": {"create_async_engine": {"greenlet"}, "AsyncSession": {"greenlet"}},
 	"sympy":      {"plot": {"matplotlib"}, "plot3d": {"matplotlib"}},
 	"starlette": {

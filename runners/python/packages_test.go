@@ -327,6 +327,7 @@ func TestExtras(t *testing.T) {
 		{"an asynchronous engine", "from sqlalchemy import create_async_engine as c\n1", "1", "greenlet 1.0, sqlalchemy 2.1"},
 		{"a function that needs two", "import networkx\nnetworkx.pagerank()", "'1.0'", "networkx 3.0, numpy 1.0, scipy 1.0"},
 		{"a word that is every extra's", "import networkx\ndefault = 1\ndefault", "1", "networkx 3.0"},
+		{"a function that another word means", "import networkx\nif 0: networkx.adjacency_matrix\n1", "1", "networkx 3.0, scipy 1.0"},
 		{"a word of another extra", "import qrcode\nqrcode.make('x')", "", "markup 1.0, qrcode 8.0"},
 		{"asked for by the program itself", "import frames\nx = frames.to_excel\nimport importlib\nimportlib.util.find_spec('she' + 'et')", "", "frames 1.0"},
 	} {
