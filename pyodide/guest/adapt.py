@@ -294,16 +294,13 @@ def _typeguard(module):
     _coderunner_typeguard.parse_once(module)
 
 
-def _numpy_linalg(module):
-    import _coderunner_numpy
+def _numpy(change):
+    def changed(module):
+        import _coderunner_numpy
 
-    _coderunner_numpy.see_failures(module)
+        getattr(_coderunner_numpy, change)(module)
 
-
-def _numpy_errors(module):
-    import _coderunner_numpy
-
-    _coderunner_numpy.tell_of_no_errors(module)
+    return changed
 
 
 _KQUEUE = ("current_kqueue", "monitor_kevent", "wait_kevent")
@@ -333,8 +330,10 @@ _CHANGES = {
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
     "locale": _locale,
-    "numpy._core._ufunc_config": _numpy_errors,
-    "numpy.linalg._linalg": _numpy_linalg,
+    "numpy._core._methods": _numpy("sum_methods"),
+    "numpy._core._ufunc_config": _numpy("tell_of_no_errors"),
+    "numpy._core.fromnumeric": _numpy("sum_functions"),
+    "numpy.linalg._linalg": _numpy("see_failures"),
     "platform": _platform,
     "psutil._common": _psutil,
     "pty": _pty,

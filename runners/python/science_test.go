@@ -102,6 +102,16 @@ assert kind(np.linalg.solve, good, [np.nan, 1]) == "[nan nan]" and kind(np.linal
 kind(np.linalg.cholesky, -good), kind(np.linalg.svd, nan), kind(np.polyfit, [1, 2, np.nan], [1, 2, 3], 1)`),
 			"({'Singular matrix'}, 'Matrix is not positive definite', 'SVD did not converge', 'SVD did not converge in Linear Least Squares')")
 	})
+	t.Run("sums", func(t *testing.T) {
+		value(t, run(t, r, `import numpy as np
+a, kind = np.arange(10**6), lambda x: (str(x.dtype), x.tolist())
+assert np.sum(a) == a.sum() == np.ma.array(a).sum() == sum(range(10**6)) and np.prod([2] * 40) == np.full(40, 2).prod() == 1 << 40
+assert np.cumsum([10**9] * 5).tolist()[-1] == 5 * 10**9 and a.reshape(2, -1).sum(axis=1).sum() == a.sum() and a.mean() == 499999.5
+assert np.sum([[1, 2], [3, 4]], axis=0, keepdims=True).tolist() == [[4, 6]] and np.sum([]) == 0 and np.sum(np.array(["a", "b"], object)) == "ab" and np.sum([1.5]) == 1.5
+out = np.zeros(1, "i4")
+kind(np.uint8([255, 1]).sum()), kind(np.sum(np.int8([1, 2]), dtype="i2")), kind(np.sum(np.int8([[1], [2]]), axis=0, out=out)), kind((a > 5).sum()), kind(np.float32([1]).sum())`),
+			"(('uint64', 256), ('int16', 3), ('int32', [3]), ('int64', 999994), ('float32', 1.0))")
+	})
 	t.Run("float errors", func(t *testing.T) {
 		o := run(t, r, "import numpy as np\nnp.linalg.inv(np.eye(2))\nwith np.errstate(divide='raise'):\n    np.ones(2) / 0")
 		want := "main.py:3: RuntimeWarning: WebAssembly has no floating-point exceptions"

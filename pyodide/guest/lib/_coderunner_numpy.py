@@ -1,6 +1,6 @@
-"""What NumPy reports by the floating-point status, which WebAssembly does not have:
-that a matrix is singular is seen by the result, and a program that wants errors for
-floating-point operations is told that there are none."""
+"""What NumPy does not do where there is no floating-point status and an address has
+32 bits: that a matrix is singular is seen by the result, a program that wants errors for
+floating-point operations is told that there are none, and sums have 64 bits."""
 
 import types
 import warnings
@@ -72,3 +72,44 @@ def tell_of_no_errors(module):
         return made
 
     module._make_extobj = _make_extobj
+
+
+_SUMS = {c: "q" for c in "?bhil"} | {c: "Q" for c in "BHIL"}  # as NumPy chooses on other platforms
+
+
+def sum_methods(module):
+    """ndarray.sum and ndarray.prod of integers have 64 bits."""
+
+    def wide(reduce):
+        def reduced(a, axis=None, dtype=None, out=None, *rest, **options):
+            if dtype is None and out is None:
+                dtype = _SUMS.get(a.dtype.char)
+            return reduce(a, axis, dtype, out, *rest, **options)
+
+        return reduced
+
+    module._sum, module._prod = wide(module._sum), wide(module._prod)
+
+
+def sum_functions(module):
+    """So have numpy.sum, prod, cumsum and cumprod. The methods cumsum and cumprod are C."""
+    reduce, apply, asarray = module._wrapreduction, module._wrapfunc, module.asarray
+
+    def sum_type(of):
+        try:
+            return _SUMS.get(getattr(of, "dtype", None) and of.dtype.char or asarray(of).dtype.char)
+        except Exception:  # then the function itself says what is wrong
+            return None
+
+    def _wrapreduction(obj, ufunc, method, axis, dtype, out, **options):
+        if dtype is None and out is None and method in ("sum", "prod") and type(obj) in _ARRAYS:
+            dtype = sum_type(obj)
+        return reduce(obj, ufunc, method, axis, dtype, out, **options)
+
+    def _wrapfunc(obj, method, *args, **options):
+        if method in ("cumsum", "cumprod") and type(obj) in _ARRAYS and options.get("dtype") is options.get("out") is None:
+            options["dtype"] = sum_type(obj)
+        return apply(obj, method, *args, **options)
+
+    _ARRAYS = module.mu.ndarray, list, tuple, range
+    module._wrapreduction, module._wrapfunc = _wrapreduction, _wrapfunc
