@@ -18,7 +18,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x,extract,get f,file= z,gzip,gunzip,ungzip j,bzip2 J,xz a,auto-compress v,verbose C,directory= O,to-stdout k,keep-old-files keep-newer-files overwrite p,preserve-permissions,same-permissions no-same-permissions same-owner no-same-owner o P,absolute-names h,dereference strip-components= exclude= X,exclude-from= T,files-from= null no-recursion recursion wildcards no-wildcards !anchored no-anchored !transform,xform= owner= group= !mode= mtime= sort= format= numeric-owner one-file-system m,touch !w,interactive !I,use-compress-program= b,blocking-factor= !W,verify ignore-failed-read no-xattrs xattrs no-acls no-selinux warning= checkpoint=? !totals=? !remove-files show-transformed-names U,unlink-first !zstd !lzma !newer= !N= S,sparse !i,ignore-zeros full-time utc"
+const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x,extract,get f,file= z,gzip,gunzip,ungzip j,bzip2 J,xz a,auto-compress v,verbose C,directory= O,to-stdout k,keep-old-files keep-newer-files overwrite p,preserve-permissions,same-permissions no-same-permissions same-owner no-same-owner o P,absolute-names h,dereference strip-components= exclude= X,exclude-from= T,files-from= null no-recursion recursion wildcards no-wildcards !anchored no-anchored transform,xform= owner= group= !mode= mtime= sort= format= numeric-owner one-file-system m,touch !w,interactive !I,use-compress-program= b,blocking-factor= !W,verify ignore-failed-read no-xattrs xattrs no-acls no-selinux warning= checkpoint=? !totals=? !remove-files show-transformed-names U,unlink-first !zstd !lzma !newer= !N= S,sparse !i,ignore-zeros full-time utc"
 
 const tarHint = "Try 'tar --help' or 'tar --usage' for more information."
 
@@ -39,6 +39,8 @@ type tarRun struct {
 	archive  string
 	links    map[[2]uint64]string
 	stripped bool // a leading slash was removed
+
+	transform []substitution
 }
 
 // Tar makes, lists and extract archives.
@@ -74,13 +76,18 @@ func Tar(c *command.Call) int {
 		}
 	}
 	var err error
+	if t.transform, err = substitutions(strings.Join(o.Values("transform"), ";")); err != nil {
+		return c.Die(2, "%s", err)
+	}
 	switch t.mode {
 	case "c":
 		err = t.create()
+	case "r":
+		err = t.append()
 	case "t", "x":
 		err = t.extract()
 	default:
-		return c.Die(2, "the mode '%s' is not available in this sandbox: use -c, -t and -x", t.mode)
+		return c.Die(2, "the mode '%s' is not available in this sandbox: use -c, -r, -t and -x", t.mode)
 	}
 	if err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
 		c.Errorf("%s", command.Text(err))
@@ -124,7 +131,7 @@ func tarArgs(args []string) []string {
 func (t *tarRun) operands() (names, dirs []string) {
 	names = t.o.Args
 	where := t.o.Values("C")
-	if len(where) <= 1 || t.mode != "c" {
+	if len(where) <= 1 || t.mode != "c" && t.mode != "r" {
 		last := ""
 		for _, w := range where {
 			last = command.JoinPath(last, w)
@@ -223,6 +230,11 @@ func (t *tarRun) create() error {
 		defer z.Close()
 		out = z
 	}
+	return t.write(out)
+}
+
+// write writes the members, and the end of the archive.
+func (t *tarRun) write(out io.Writer) error {
 	t.w = tar.NewWriter(out)
 	for i, name := range t.names {
 		if err := t.add(name, t.dirs[i], 0); err != nil {
@@ -251,7 +263,7 @@ func (t *tarRun) member(name string) string {
 	if short == "" {
 		short = "./"
 	}
-	return short
+	return t.transformed(short)
 }
 
 func (t *tarRun) add(name, dir string, depth int) error {

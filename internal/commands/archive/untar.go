@@ -184,6 +184,7 @@ func (t *tarRun) inside(name string) (string, bool) {
 			}
 		}
 	}
+	name = t.transformed(name)
 	for range t.strip {
 		_, rest, ok := strings.Cut(strings.TrimLeft(name, "/"), "/")
 		if !ok {

@@ -15,7 +15,7 @@ import (
 // special are the variables that awk itself reads or sets, in the order of
 // their slots.
 var special = []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
-	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO"}
+	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT"}
 
 const (
 	varNF = iota
@@ -36,6 +36,7 @@ const (
 	varARGV
 	varRT
 	varPROCINFO
+	varFPAT
 )
 
 // run is a running program.
@@ -53,6 +54,7 @@ type run struct {
 	stale   bool // the record is not that of the fields
 	fs, rs  string
 	fsExpr  regex.Pattern
+	fpat    regex.Pattern // what fields match; nil: FS separates them
 	convfmt string
 	ofs     string
 	subsep  string
@@ -182,10 +184,17 @@ func (r *run) setGlobal(slot int, v value) {
 		r.setNF(int(v.num()))
 		return
 	}
+	if slot == varFS || slot == varFPAT {
+		r.splitFields() // it is for the next record
+	}
 	r.globals[slot].v = v
 	switch slot {
 	case varFS:
-		r.fs, r.fsExpr = v.str(r.convfmt), nil
+		r.fs, r.fsExpr, r.fpat = v.str(r.convfmt), nil, nil
+	case varFPAT:
+		if r.fpat, _ = r.regex(v.str(r.convfmt)); v.str(r.convfmt) == "" {
+			r.fpat = nil
+		}
 	case varRS:
 		r.rs, r.rtSet = v.str(r.convfmt), false
 	case varOFS:

@@ -98,7 +98,7 @@ func (l *lexer) next() (token, error) {
 			n := printf.FloatLen(l.src[l.at:])
 			if rest := l.src[l.at:]; len(rest) > 2 && rest[0] == '0' && rest[1]|32 == 'x' {
 				n = 2
-				for n < len(rest) && regex.TrClasses["xdigit"](int(rest[n])) {
+				for n < len(rest) && regex.Classes["xdigit"](int(rest[n])) {
 					n++
 				}
 			}

@@ -16,11 +16,29 @@ func (r *run) splitFields() error {
 		return nil
 	}
 	r.split = true
+	if r.fpat != nil {
+		r.fields = r.matched(r.record, r.fields[:0])
+		r.nf = len(r.fields)
+		r.globals[varNF].v = num(float64(r.nf))
+		return nil
+	}
 	parts, err := r.cut(r.record, r.fs, r.fsExpr, r.rs == "", r.fields[:0])
 	r.fields = parts
 	r.nf = len(parts)
 	r.globals[varNF].v = num(float64(r.nf))
 	return err
+}
+
+// matched appends to out what matches FPAT: an empty match only where no field ends.
+func (r *run) matched(s string, out []value) []value {
+	end := -1
+	for _, m := range r.fpat.FindAllSubmatchIndex([]byte(s), -1) {
+		if m[1] > m[0] || m[0] != end {
+			out = append(out, value{kind: input, s: s[m[0]:m[1]]})
+		}
+		end = m[1]
+	}
+	return out
 }
 
 // cut splits a string at a separator as FS does and appends the parts to out.

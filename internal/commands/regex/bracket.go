@@ -133,8 +133,9 @@ func writeRune(b *strings.Builder, r rune) {
 	b.WriteRune(r)
 }
 
-// TrClasses are the character classes of tr, in the C locale.
-var TrClasses = map[string]func(b int) bool{
+// Classes are the character classes by their names, [:alpha:] and the like, of the bytes in
+// the C locale.
+var Classes = map[string]func(b int) bool{
 	"lower":  func(b int) bool { return b >= 'a' && b <= 'z' },
 	"upper":  func(b int) bool { return b >= 'A' && b <= 'Z' },
 	"alpha":  func(b int) bool { return b|32 >= 'a' && b|32 <= 'z' },

@@ -271,4 +271,4 @@ func (t *translator) wordEdge(certain bool, exact string) {
 }
 
 // WordByte reports whether \w matches a byte of ASCII.
-func WordByte(b byte) bool { return b == '_' || TrClasses["alnum"](int(b)) }
+func WordByte(b byte) bool { return b == '_' || Classes["alnum"](int(b)) }

@@ -60,7 +60,7 @@ func (s *sorter) compareBy(k *sortKey, a, b []byte) int {
 func (k *sortKey) normal(a []byte) []byte {
 	n := make([]byte, 0, len(a))
 	for _, b := range a {
-		if k.dict && !blank(b) && !regex.TrClasses["alnum"](int(b)) || k.printing && !regex.TrClasses["print"](int(b)) {
+		if k.dict && !blank(b) && !regex.Classes["alnum"](int(b)) || k.printing && !regex.Classes["print"](int(b)) {
 			continue
 		}
 		if k.fold && b >= 'a' && b <= 'z' {

@@ -15,7 +15,7 @@ func trSet(s string) (set []byte, fill int, cased bool, err error) {
 	fill = -1
 	for i := 0; i < len(s); {
 		if name, rest, ok := regex.Bracket(s[i:], ':'); ok {
-			in := regex.TrClasses[name]
+			in := regex.Classes[name]
 			if in == nil {
 				return nil, 0, false, fmt.Errorf("invalid character class %s", command.Quote(name))
 			}

@@ -183,7 +183,7 @@ func xxdRevert(c *command.Call, r io.Reader, plain bool) int {
 func unhex(s string) []byte {
 	s = strings.ReplaceAll(s, " ", "")
 	end := 0
-	for end < len(s) && regex.TrClasses["xdigit"](int(s[end])) {
+	for end < len(s) && regex.Classes["xdigit"](int(s[end])) {
 		end++
 	}
 	b, _ := hex.DecodeString(s[:end&^1])
