@@ -14,6 +14,7 @@ import (
 
 	"coderunner/internal/session"
 	"coderunner/runners"
+	"coderunner/runners/bash"
 )
 
 // editor reads lines at a terminal, with a history and completion.
@@ -35,11 +36,7 @@ func openEditor(p *repl) (*editor, error) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	family := "typescript"
-	if p.language == runners.Python {
-		family = "python"
-	}
-	e := &editor{history: filepath.Join(dir, "coderunner", "history-"+family)}
+	e := &editor{history: filepath.Join(dir, "coderunner", "history-"+family(p.language))}
 	if err := e.openKeys(); err != nil {
 		return nil, err
 	}
@@ -142,11 +139,21 @@ func (e *editor) Close() error {
 	return errors.Join(err, write, f.Close())
 }
 
+// family is the language whose history and words a repl has.
+func family(l runners.Language) string {
+	if l == runners.Python || l == runners.Bash {
+		return string(l)
+	}
+	return "typescript"
+}
+
 // keywords are what is completed besides a session's names.
-var keywords = map[bool][]string{
-	true: {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import", "in", "is",
+var keywords = map[string][]string{
+	"python": {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import", "in", "is",
 		"lambda", "None", "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield"},
-	false: {"Array", "async", "await", "BigInt", "break", "case", "catch", "class", "console", "const", "continue", "Date", "default", "delete", "Deno", "display", "do", "else", "Error", "export", "extends",
+	"bash": {"alias", "break", "case", "continue", "declare", "done", "echo", "elif", "else", "esac", "eval", "exec", "exit", "export", "false", "for", "function", "getopts", "if", "in", "local", "mapfile",
+		"printf", "read", "readonly", "return", "select", "set", "shift", "shopt", "source", "test", "then", "time", "trap", "true", "type", "unset", "until", "wait", "while"},
+	"typescript": {"Array", "async", "await", "BigInt", "break", "case", "catch", "class", "console", "const", "continue", "Date", "default", "delete", "Deno", "display", "do", "else", "Error", "export", "extends",
 		"false", "finally", "for", "function", "if", "import", "in", "instanceof", "interface", "JSON", "let", "Map", "Math", "new", "null", "Number", "Object", "of", "Promise", "process", "RegExp", "require",
 		"return", "Set", "String", "super", "switch", "this", "throw", "true", "try", "type", "typeof", "undefined", "var", "void", "while", "yield"},
 }
@@ -164,9 +171,14 @@ raise SystemExit(1)
 
 // complete returns the completions of a name.
 func (p *repl) complete(word string) (list []string) {
-	python := p.language == runners.Python
-	names := slices.Concat(p.names, keywords[python])
-	if python && strings.Contains(word, ".") {
+	names := slices.Concat(p.names, keywords[family(p.language)])
+	if p.language == runners.Bash {
+		names = slices.Concat(names, bash.Commands())
+		for _, name := range p.names {
+			names = append(names, "$"+name)
+		}
+	}
+	if p.language == runners.Python && strings.Contains(word, ".") {
 		out, err := p.store.Run(context.Background(), session.Call{Session: p.session, Rollback: true, Request: runners.Request{
 			Language: p.language, Code: completions, Args: []string{word}, Limits: p.cfg.Limits,
 		}}, p.runner.Run)
@@ -181,5 +193,12 @@ func (p *repl) complete(word string) (list []string) {
 		}
 	}
 	slices.Sort(list)
-	return slices.Compact(list)
+	if list = slices.Compact(list); len(list) > maxCompletions { // the first and last have their prefix in common
+		list = append(list[:maxCompletions-1], list[len(list)-1])
+	}
+	return list
 }
+
+// maxCompletions bounds the names that Tab shows: of more, the editor would ask whether
+// to show them, in the middle of a line.
+const maxCompletions = 100

@@ -3,7 +3,9 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,8 +13,8 @@ import (
 	"coderunner/internal/kernel"
 )
 
-// Session are the variables, functions, aliases, options, traps and the working
-// directory of a shell, which another one goes on with. It is a script of
+// Session are the variables, functions, aliases, options, traps, the status and the
+// working directory of a shell, which another one goes on with. It is a script of
 // declarations. The EXIT trap is not kept, for it has run; nor are descriptors and
 // jobs: the processes at their other ends have ended.
 type Session struct {
@@ -33,6 +35,9 @@ type Session struct {
 
 // Variable is a variable or function of a session.
 type Variable struct{ Name, Type string }
+
+// lastStatus begins the line of a state that has $?.
+const lastStatus = "# $? is "
 
 // maxState bounds a session's state, in bytes.
 const maxState = 64 << 20
@@ -62,6 +67,7 @@ func (s *Session) leave(sh *shell) {
 		return
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "%s%d\n", lastStatus, sh.status)
 	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
 	s.Variables = nil
 	for _, name := range sh.names() {
@@ -136,5 +142,9 @@ func (s *Session) restore(sh *shell) {
 		sh.fds[2] = stderr
 	}
 	sh.status, sh.jump, sh.line = 0, jump{}, 0
+	if rest, ok := strings.CutPrefix(s.Before, lastStatus); ok {
+		number, _, _ := strings.Cut(rest, "\n")
+		sh.status, _ = strconv.Atoi(number)
+	}
 	sh.pipeStatus, sh.lastArg = []int{0}, ""
 }

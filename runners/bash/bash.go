@@ -74,6 +74,9 @@ func (r *Runner) Versions() map[string]string { return map[string]string{"bash":
 // next line.
 func Incomplete(text string) bool { return shell.Incomplete(text) }
 
+// Commands returns the names of the commands that scripts find.
+func Commands() []string { return commands.Names() }
+
 // Close implements [runners.Runner].
 func (r *Runner) Close() error { return nil }
 
