@@ -26,7 +26,6 @@ type orders struct {
 	Turn    bool     `json:"turn"`          // it may ask for ticks or immediates in its first turn
 	Module  bool     `json:"module"`        // and is a module of Node, too
 	Reads   bool     `json:"reads"`         // and reads files in it
-	Files   bool     `json:"files"`         // it may use functions of node:fs that answer later
 	Sockets bool     `json:"sockets"`       // it connects by Node's modules
 	Codes   bool     `json:"codes"`         // it may look at the code of the error of a URL
 	URL     bool     `json:"url"`           // and uses node:url
@@ -41,6 +40,7 @@ type orders struct {
 	Tell    bool     `json:"tell"`          // report when it is over
 	Load    bool     `json:"load"`          // load the program and evaluate nothing
 
+	Files   []string          `json:"files,omitempty"`   // functions of node:fs that answer later and that it may use
 	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
 
 	*sessionOrders
@@ -73,12 +73,32 @@ func (j *job) imports(module string) bool {
 	return slices.ContainsFunc([]string{`"` + module + `"`, `'` + module + `'`, "node:" + module}, j.mentions)
 }
 
-// later matches what of node:fs answers later than it is called.
-var later = regexp.MustCompile(`\bpromises\b|\bcreate(?:Read|Write)Stream\b|\b(?:access|appendFile|copyFile|cp|lstat|mkdir|open|opendir|readFile|readdir|rename|rm|rmdir|stat|unlink|writeFile)\b`)
+// later are the functions of node:fs that answer later than they are called, and the
+// object that has promises of the same.
+var later = []string{
+	"access", "appendFile", "chmod", "copyFile", "cp", "createReadStream", "createWriteStream", "link", "lstat", "mkdir", "mkdtemp", "open", "opendir",
+	"promises", "readFile", "readdir", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "writeFile",
+}
 
-// answersLater reports whether the program or its files may use such functions.
-func (j *job) answersLater() bool {
-	return (j.imports("fs") || j.imports("fs/promises")) && (j.req.Session != nil || later.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return later.Match(f.Data) }))
+var laterNames = regexp.MustCompile(`\b(?:` + strings.Join(later, "|") + `)\b`)
+
+// answersLater returns those that the program or its files may use: each of them takes
+// time to replace. What a session's later calls use is not known.
+func (j *job) answersLater() []string {
+	switch {
+	case !j.imports("fs") && !j.imports("fs/promises"):
+		return nil
+	case j.req.Session != nil:
+		return later
+	}
+	names := laterNames.FindAllString(j.req.Code, -1)
+	for _, f := range j.req.Files {
+		for _, name := range laterNames.FindAll(f.Data, -1) {
+			names = append(names, string(name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // order sends the bootstrap its orders and starts to copy the program's stdin,
@@ -92,14 +112,15 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors") || j.ready.has("prettier") && j.mentions("plugin"), Process: j.imports("process") || j.mentions("captureRejections"),
 		Turn: j.program.Turn && !load, Module: j.program.ESM && !typed(j.main), Reads: strings.Contains(j.req.Code, "readFile("),
 		Codes: j.mentions("new URL(") && (j.mentions(".code") || j.mentions("ERR_INVALID_URL")), URL: j.imports("url"),
-		Deep:  len(j.ready.dirs) > 0,
-		Files: j.answersLater(), Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
-		Fetch: !in.policy().Net.All && j.mentions("fetch("),
-		Mocks: j.mentions("node:test") && j.mentions("mock"),
-		Lines: j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),
-		Net:   !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
-		Sharp: j.ready.has(deps.SharpWasm),
-		Tell:  tell, Load: load,
+		Deep:    len(j.ready.dirs) > 0,
+		Files:   j.answersLater(),
+		Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
+		Fetch:   !in.policy().Net.All && j.mentions("fetch("),
+		Mocks:   j.mentions("node:test") && j.mentions("mock"),
+		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),
+		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
+		Sharp:   j.ready.has(deps.SharpWasm),
+		Tell:    tell, Load: load,
 	}
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {
 		o.Run = notRun + "; " + ownRuns

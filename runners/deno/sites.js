@@ -92,9 +92,10 @@ function siteStreams(prototype, object, name) {
 // imports these: their exports are then the functions that stand for Deno's.
 async function siteFiles() {
   const fs = (await import("node:module")).default.createRequire(self)("fs");
-  const { promises } = fs;
-  siteCalls(promises, keys(promises).filter((name) => typeof promises[name] === "function" && name !== "watch"));
-  siteCalls(fs, keys(fs).filter((name) => /^[a-z]/.test(name) && typeof fs[name] === "function" && !/Sync$|^create|atch/.test(name)));
+  const calls = orders.files.filter((name) => typeof fs[name] === "function" && !/^create/.test(name));
+  siteCalls(fs, calls);
+  if (arrayIncludes(orders.files, "promises")) siteCalls(fs.promises, calls);
+  if (!orders.files.some((name) => /^create/.test(name))) return;
   siteStreams(fs.ReadStream.prototype, fs, "createReadStream");
   siteStreams(fs.WriteStream.prototype, fs, "createWriteStream");
 }
