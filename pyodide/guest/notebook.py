@@ -182,6 +182,9 @@ def _bare(text):
     prompt = next((i for i in full if _PROMPT.match(lines[i])), None)
     if prompt is not None and not fences and not any(map(_is_code, lines[:prompt])):
         return "\n".join(_unprompted(lines)), True
+    if len(fences) == 1 and fences[0] in (full[0], full[-1]):  # the other one was cut off
+        rest = "\n".join("" if i in fences else line for i, line in enumerate(lines))
+        return (rest, True) if _tree(rest) else (text, False)
     if len(fences) < 2 or _label(lines[fences[-1]]) or any(map(_is_code, lines[: fences[0]])):
         return text, False
     first, last = fences[0], fences[-1]

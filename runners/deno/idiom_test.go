@@ -152,6 +152,7 @@ to.end("a\n", () => console.log("b"));
 `, "", "a\nb\n"},
 		{"what modules forbid", "-- main.js --\nconst o = Object.freeze({ a: 1 });\no.a = 2;\nfor (i = 0; i < 3; i++);\n[o, i]\n", `[ { a: 1 }, 3 ]`, ""},
 		{"comments of HTML", "-- main.js --\n<!-- a\nconsole.log('x')\n--> b\n", "", "x\n"},
+		{"a fence that was cut off", "-- main.js --\n```js\nconst x = 1;\n`${x}`\n", `"1"`, ""},
 		{"a program in a text", "-- main.js --\nHere's the program:\n\n```js\nconsole.log('x')\n```\nIt prints x.\n", "", "x\n"},
 		{"types in JavaScript", "-- main.js --\ninterface A { a: number }\nconst a: A = { a: 1 };\na\n", `{ a: 1 }`, ""},
 		{"only for await", "-- main.js --\nlet r = ReadableStream.from([1]).pipeThrough(new TransformStream({ transform(c, t) { t.enqueue(c) } }));\nfor await (const c of r) console.log(c);\n", "", "1\n"},
@@ -319,7 +320,7 @@ source.subscribe(console.log)
 `, "", "1\n"},
 		{"an object of a class that fills pages", `
 -- main.js --
-class Compiler { constructor(d) { this.hooks = d ? [1, 2, 3, 4, 5, 6, 7, 8].map(() => new Compiler(d - 1)) : "none of this says anything" } }
+class Compiler { constructor(d) { this.hooks = d ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(() => new Compiler(d - 1)) : "none of this says anything" } }
 new Compiler(3)
 `, "[Compiler]", ""},
 		{"what was written", `

@@ -52,6 +52,8 @@ func TestNotebook(t *testing.T) {
 	for code, want := range map[string]string{
 		"%matplotlib inline\n%load_ext autoreload\n1 + 1":                                                    "2",
 		"%%time\nx = 2\n%time y = x + 1\nx * y":                                                              "6",
+		"```python\nx = 1\nx + 2":                                                                            "3",
+		"x = 1\nx + 3\n```\n":                                                                                "4",
 		"```python\nx = 1\nx + 1\n```":                                                                       "2",
 		"\n\n```\nimport inspect\ninspect.currentframe().f_lineno\n```\n\n":                                  "5",
 		"Here is it:\n\n```py\nx = 1\nx + 1\n```\n\nIt adds `1`.\n":                                          "2",

@@ -25,6 +25,9 @@ func Parse(source string, o Options) *Program {
 // fence matches a program between Markdown's fences.
 var fence = regexp.MustCompile("(?s)^\\s*(```+[\\w+-]*)[ \\t]*\r?\n.*\n[ \\t]*(```+)\\s*$")
 
+// opening matches the fence before a program whose other one was cut off.
+var opening = regexp.MustCompile("^\\s*(```+[\\w+-]*)[ \\t]*\r?\n")
+
 // quoted matches a program between fences in a text.
 var quoted = regexp.MustCompile("(?ms)^```+(?:js|javascript|mjs|jsx|ts|typescript|tsx|node)?[ \\t]*\r?\n(.*?)^```+[ \\t]*\r?$")
 
@@ -42,11 +45,13 @@ func Quoted(text string) string {
 func unfenced(source string) string {
 	m := fence.FindStringSubmatchIndex(source)
 	if m == nil {
-		return source
+		if m = opening.FindStringSubmatchIndex(source); m == nil || strings.Contains(source[m[1]:], "```") {
+			return source
+		}
 	}
 	b := []byte(source)
-	for _, at := range [][]int{m[2:4], m[4:6]} {
-		copy(b[at[0]:at[1]], strings.Repeat(" ", at[1]-at[0]))
+	for at := 2; at < len(m); at += 2 {
+		copy(b[m[at]:m[at+1]], strings.Repeat(" ", m[at+1]-m[at]))
 	}
 	return string(b)
 }
