@@ -19,8 +19,9 @@ import (
 const maxLookups = 20_000
 
 // beside collects the files that a program sees: private copies of those in its
-// own directory that it imports or that a string in its text names, and of what
-// --file and --dir name. Nothing else of the directory is visible, no hidden
+// own directory that it imports or that a string in its text names, of files below
+// the current directory that its arguments name, and of what --file and --dir
+// name. Nothing else of the directory is visible, no hidden
 // file, and nothing outside of it, for links that leave it are not followed.
 type beside struct {
 	root    *os.Root // the program's directory
@@ -38,7 +39,7 @@ type beside struct {
 type text struct{ code, dir string }
 
 // filesFor returns the files for the program, whose text is code.
-func filesFor(o runOptions, program, code string, warn io.Writer) (_ []runners.File, err error) {
+func filesFor(o runOptions, program, code string, args []string, warn io.Writer) (_ []runners.File, err error) {
 	b := &beside{known: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
 	dir := "."
 	if program != "-" {
@@ -56,6 +57,9 @@ func filesFor(o runOptions, program, code string, warn io.Writer) (_ []runners.F
 		if err := b.named(name); err != nil {
 			return nil, err
 		}
+	}
+	if err := b.arguments(args); err != nil {
+		return nil, err
 	}
 	if program != "-" {
 		b.known[b.program] = true
@@ -290,6 +294,30 @@ func (b *beside) named(name string) error {
 		return nil
 	}
 	return b.directory(name, filepath.ToSlash(as))
+}
+
+// arguments takes the files that arguments of the program name (data.csv,
+// --in=data.csv), under the same names.
+func (b *beside) arguments(args []string) error {
+	here, err := os.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	defer here.Close()
+	for _, arg := range args {
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		name := path.Clean(filepath.ToSlash(arg))
+		if info, err := here.Stat(name); err != nil || !info.Mode().IsRegular() || b.known[name] || hidden(name) {
+			continue
+		}
+		b.known[name] = true
+		if err := b.copy(here, name, name); err != nil {
+			fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(name), err)
+		}
+	}
+	return nil
 }
 
 // directory takes the files of a directory that the command line names.

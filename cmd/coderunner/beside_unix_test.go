@@ -78,7 +78,7 @@ func TestFilesBeside(t *testing.T) {
 	} {
 		write(tt.name, tt.code)
 		var warnings strings.Builder
-		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), tt.code, &warnings)
+		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), tt.code, nil, &warnings)
 		if got := paths(files); err != nil || got != tt.want {
 			t.Errorf("%s: files %q, %v, want %q", tt.code, got, err, tt.want)
 		}
@@ -113,18 +113,23 @@ func TestNamedFiles(t *testing.T) {
 	}
 	t.Chdir(top)
 	var warnings strings.Builder
+	args := []string{"data/x.csv", "--in=./other/z", "data", "src/.env", "nothing", "../" + filepath.Base(top) + "/other/z", filepath.Join(top, "src/data.txt"), "data/d/link"}
+	given, err := filesFor(runOptions{}, "src/p.py", "", args, &warnings)
+	if got, want := paths(given), "data/d/link data/x.csv other/z"; err != nil || got != want || warnings.Len() > 0 {
+		t.Errorf("files of arguments %q, %v, warned %q, want %q", got, err, warnings.String(), want)
+	}
 	o := runOptions{files: []string{"src/.env", "./src/data.txt", filepath.Join(top, "other/z")}, dirs: []string{"data"}}
-	files, err := filesFor(o, "src/p.py", "", &warnings)
+	files, err := filesFor(o, "src/p.py", "", nil, &warnings)
 	if got, want := paths(files), ".env data.txt data/d/y.csv data/x.csv z"; err != nil || got != want {
 		t.Errorf("files %q, %v, want %q", got, err, want)
 	}
 	if !strings.HasPrefix(warnings.String(), "coderunner: data/d/link: is not a regular file in data") {
 		t.Errorf("warned %q", warnings.String())
 	}
-	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", "", &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", "", nil, &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("--file /dev/zero: %v", err)
 	}
-	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", "", &warnings); err == nil {
+	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", "", nil, &warnings); err == nil {
 		t.Error("--file of nothing")
 	}
 }

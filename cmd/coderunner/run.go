@@ -28,7 +28,8 @@ func newRun(cfg *Config) *cobra.Command {
 			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
 			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
 			"The program has a directory of its own, with copies of the files beside it that it\n" +
-			"imports or that its text names (open(\"data.csv\")). It sees no other file of ours.",
+			"imports or that its text names (open(\"data.csv\")), and of those below the current\n" +
+			"directory that an ARG names. It sees no other file of ours.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
 			"  coderunner run --allow-net=api.example.com fetch.py\n" +
 			"  coderunner run -c 'console.log(6 * 7)'",
