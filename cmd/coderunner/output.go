@@ -111,7 +111,8 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	}
 	switch {
 	case out.Status == runners.TimedOut:
-		return text + fmt.Sprintf("coderunner: timed out after %s (--timeout)", limits.Timeout)
+		_, more, _ := strings.Cut(e.Message, "\n") // what else the program waits for
+		return strings.TrimSuffix(text+fmt.Sprintf("coderunner: timed out after %s (--timeout)\n%s", limits.Timeout, more), "\n")
 	case out.Status == runners.OutOfMemory:
 		return text + "coderunner: out of memory: " + e.Message + " (--memory)"
 	case text == "" || out.Status == runners.Failed && !strings.Contains(text, e.Message):

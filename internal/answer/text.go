@@ -98,6 +98,9 @@ func (a *Answer) packagesText(e *runners.Error) string {
 	for _, p := range e.Packages {
 		fmt.Fprintf(&b, "\n- %s: %s", p.Name, p.Reason)
 	}
+	if line := a.line(e.Line); line != "" {
+		fmt.Fprintf(&b, "\nThe program came to need them in line %d: %s", e.Line, line)
+	}
 	if e.Hint != "" {
 		b.WriteString("\n" + e.Hint)
 	}
