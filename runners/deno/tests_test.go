@@ -50,6 +50,8 @@ func TestRegisteredTests(t *testing.T) {
 		{"mocha", "import { describe, it } from 'mocha'; describe('g', function () { this.timeout(9); it('w', () => {}) })", runners.Succeeded, `g \.\.\.\n  w \.\.\. ok`},
 		{"mocha by its class", "import Mocha, { Suite } from 'mocha'; const m = new Mocha({ reporter: 'dot' }); Suite.create(m.suite, 'S').addTest(new Mocha.Test('t', () => {})); m.run((n) => console.log(n, 'failed'))", runners.Succeeded, `0 failed`},
 		{"vitest", "import { describe, it, expect, vi } from 'vitest'; const o = { f: () => 1 }; describe.each([{ a: 1 }])('g $a', ({ a }) => { it('w', () => { const f = vi.spyOn(o, 'f').mockReturnValue(2); expect(o.f()).toBe(2 * a); expect(f).toHaveBeenCalledOnce() }) })", runners.Succeeded, `g 1 \.\.\.\n  w \.\.\. ok`},
+		{"snapshots", "test('same', () => { expect({ a: ['x'] }).toMatchInlineSnapshot(`\n    {\n      \"a\": [\n        \"x\",\n      ],\n    }\n  `); expect(1).toMatchSnapshot(); expect(() => { throw new Error('no') }).toThrowErrorMatchingInlineSnapshot('\"no\"') }); test('other', () => expect('x').toMatchInlineSnapshot('\"y\"'))", runners.Failed,
+			`(?s)same \.\.\. ok.*other \.\.\. FAILED.*the snapshot is\n"y"\nand the value\n"x"`},
 		{"thrown before", "Deno.test('a', () => {}); throw new Error('top')", runners.Failed, `^$`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

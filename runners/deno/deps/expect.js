@@ -3,6 +3,7 @@
 import { mock } from "node:test";
 import { expect } from "expect";
 import { ModuleMocker } from "jest-mock";
+import { format, plugins } from "pretty-format";
 import { fixtures } from "coderunner:tests";
 
 const mocker = new ModuleMocker(globalThis), { timers } = mock, later = setTimeout;
@@ -61,7 +62,43 @@ jest.waitFor = async (fn, { timeout = 1000 } = {}) => {
   }
 };
 
+// Snapshots in files are as in a first run, which writes them; those in the text are compared.
+const { AsymmetricMatcher, DOMCollection, DOMElement, Immutable, ReactElement, ReactTestComponent } = plugins;
+const shown = (value) => format(value, {
+  escapeRegex: true, escapeString: false, printBasicPrototype: false, printFunctionName: false,
+  plugins: [ReactTestComponent, ReactElement, DOMElement, DOMCollection, Immutable, AsymmetricMatcher],
+});
+const written = () => ({ pass: true, message: () => "there is no earlier snapshot" });
+const unindented = (text) => {
+  const lines = text.split("\n"), [indent] = /^[ \t]*/.exec(lines[1] ?? "");
+  const framed = lines.length > 2 && !lines[0].trim() && !lines.at(-1).trim();
+  return framed ? lines.slice(1, -1).map((line) => line.startsWith(indent) ? line.slice(indent.length) : line).join("\n") : text;
+};
+function inline(values, snapshots) {
+  const text = snapshots.findLast((given) => typeof given === "string");
+  if (text === undefined) return written();
+  const wanted = unindented(text);
+  return { pass: values.includes(wanted), message: () => `the snapshot is\n${wanted}\nand the value\n${values[0]}` };
+}
+function failure(call) {
+  if (typeof call !== "function") return call;
+  try {
+    call();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("the function was expected to throw");
+}
+
 expect.extend({
+  toMatchSnapshot: written,
+  toMatchFileSnapshot: written,
+  toThrowErrorMatchingSnapshot: (call) => (failure(call), written()),
+  toMatchInlineSnapshot: (value, ...snapshots) => inline([shown(value)], snapshots),
+  toThrowErrorMatchingInlineSnapshot(call, ...snapshots) {
+    const error = failure(call);
+    return inline([shown(error?.message ?? error), shown(error)], snapshots);
+  },
   toHaveBeenCalledOnce: (called) => ({ pass: called.mock.calls.length === 1, message: () => `called ${called.mock.calls.length} times, expected once` }),
 });
 fixtures.expect = expect;

@@ -42,7 +42,7 @@ func (r *resolution) framework(m Module, i jsparse.Import) bool {
 		return true
 	}
 	r.d.Map.put(module, jsparse.TestModule, testsModule)
-	for _, name := range []string{"expect", "jest-mock"} {
+	for _, name := range []string{"expect", "jest-mock", "pretty-format"} {
 		specifier := "npm:" + name + "@29" // the last whose expect has toThrowError and toBeCalled
 		r.d.Map.put(module, name, specifier)
 		n := r.target(specifier, name, scopedName{module, name})
