@@ -16,6 +16,7 @@ import os
 import sys
 import time
 import warnings
+from types import CoroutineType
 
 import _coderunner_display as _display
 import _coderunner_interpreter as _interpreter
@@ -133,11 +134,23 @@ def _main(p, main, report):
         value = _execute(p, body, last, main)
     finally:
         _magics.end_cell()
+    if type(value) is CoroutineType and not p.get("session"):
+        _unawaited(value, last)
     if value is not None and p.get("session"):
         builtins._ = value  # as in a REPL and in a notebook
     _report.describe(value, p["result_limit"], report)
     if framework and not p.get("session"):
         _run_tests(framework, main["__file__"])
+
+
+def _unawaited(coroutine, last):
+    """Warns of a coroutine that is the program's value and that nothing has begun."""
+    if coroutine.cr_frame is None or coroutine.cr_running or coroutine.cr_suspended:
+        return
+    line = max(line for *_, line in last.co_lines() if line)
+    name = coroutine.__name__
+    warnings.warn_explicit(f"coroutine '{name}' was never awaited: write await {name}()", RuntimeWarning, last.co_filename, line)
+    coroutine.close()
 
 
 # ---- before

@@ -198,6 +198,8 @@ def _bare(text):
     kept = set()
     for begin, end in [b for b in blocks if _label(lines[b[0]]) in _PYTHON] or blocks:
         kept.update(range(begin + 1, end))
+        if lines[begin][0] in " \t":  # in a list
+            lines[begin + 1 : end] = textwrap.dedent("\n".join(lines[begin + 1 : end])).split("\n")
     return "\n".join(line if i in kept else "" for i, line in enumerate(lines)), True
 
 

@@ -108,6 +108,8 @@ def explain(e, p, report):
 
 def _message(e):
     try:
+        if type(e).__str__ is SyntaxError.__str__ and e.msg:
+            return str(e.msg)  # the traceback has the file and the line
         return str(e)
     except Exception:
         return "<exception str() failed>"

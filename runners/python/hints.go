@@ -48,6 +48,7 @@ const (
 	noLoop         = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
 	noTask         = "An event loop runs here only while the program awaits: put it into an async function and await that, or call asyncio.run(main())."
 	oneLoop        = "An event loop runs here already, since something awaits: write await main() instead of running it."
+	tasksEnd       = "A call's tasks end with it: await them in the call that makes them."
 	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
 	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
@@ -106,8 +107,10 @@ func (j *job) hint(e *runners.Error) string {
 		return noLoop
 	case e.Type == "RuntimeError" && e.Message == "no running event loop":
 		return noTask
-	case e.Type == "RuntimeError" && nested.MatchString(e.Message):
-		return oneLoop
+	case e.Type == "RuntimeError" && nested.MatchString(e.Message) && strings.Count(e.Traceback, "asyncio.run(") < 2:
+		return oneLoop // else it is the program's own
+	case e.Type == "CancelledError" && j.req.Session != nil:
+		return tasksEnd
 	case e.Type == "Error" && e.Message == "unsupported locale setting":
 		return noLocale
 	case e.Type == "EOFError" && (e.Message == "" || strings.HasPrefix(e.Message, "EOF when reading")):

@@ -52,6 +52,7 @@ func TestNotebook(t *testing.T) {
 	for code, want := range map[string]string{
 		"%matplotlib inline\n%load_ext autoreload\n1 + 1":                                                    "2",
 		"%%time\nx = 2\n%time y = x + 1\nx * y":                                                              "6",
+		"1. Save it:\n\n   ```py\n   def f():\n       return 5\n   f()\n   ```\n2. Run it.\n":                "5",
 		"```python\nx = 1\nx + 2":                                                                            "3",
 		"x = 1\nx + 3\n```\n":                                                                                "4",
 		"```python\nx = 1\nx + 1\n```":                                                                       "2",

@@ -2,6 +2,7 @@
 32 bits: that a matrix is singular is seen by the result, a program that wants errors for
 floating-point operations is told that there are none, and sums have 64 bits."""
 
+import sys
 import types
 import warnings
 
@@ -56,13 +57,18 @@ def see_failures(module):
     module._umath_linalg = types.SimpleNamespace(**{n: seeing(n, f) if n in _CORE else f for n, f in routines})
 
 
+def _libraries(frame):
+    """Whether a library asks: pandas does for integer scalars."""
+    return frame.f_code.co_filename.startswith("/lib/")
+
+
 def tell_of_no_errors(module):
     """numpy.seterr and numpy.errstate tell whoever asks for FloatingPointError."""
     make = module._make_extobj
 
     def _make_extobj(**options):
         made = make(**options)
-        if "raise" in options.values():
+        if "raise" in options.values() and not _libraries(sys._getframe(2)):
             warnings.warn(
                 "WebAssembly has no floating-point exceptions: NumPy raises FloatingPointError for "
                 "integer scalars only; test other results with np.isfinite",
