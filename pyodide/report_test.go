@@ -47,6 +47,7 @@ func TestReportOfHonestPrograms(t *testing.T) {
 		{"message that is none", "raise SyntaxError(5)", "5"},
 		{"line that is none", "e = SyntaxError('a')\ne.filename = 'main.py'\ne.lineno = 'b'\nraise e", "a"},
 		{"name", "raise type('x' * 10**6, (Exception,), {})('y')", "y"},
+		{"syntax of another text", "eval('3 *')", "invalid syntax"},
 		{"surrogate", "raise ValueError('\\ud800')", "\ufffd"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,5 +81,18 @@ f("<class 'networkx.utils.decorators.argmap'> compilation 3", f("<decorator-gen-
 	}
 	if got, want := strings.Join(files, " "), `"main.py" "<string>" "main.py"`; got != want {
 		t.Errorf("frames of %s, want %s", got, want)
+	}
+}
+
+// TestForgottenAwait has a coroutine as a program's value, which nothing awaits.
+func TestForgottenAwait(t *testing.T) {
+	for code, want := range map[string]string{
+		"async def main(): pass\n\nmain()":                               "main.py:3: RuntimeWarning: coroutine 'main' was never awaited: write await main()\n  main()\n",
+		"async def main(): pass\nawait main()":                           "",
+		"async def main(): pass\nc = main()\nimport asyncio\nawait c\nc": "",
+	} {
+		if _, _, stderr := run(t, pyodide.Options{}, pyodide.Program{Code: code}); stderr != want {
+			t.Errorf("%q: stderr %q, want %q", code, stderr, want)
+		}
 	}
 }

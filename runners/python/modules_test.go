@@ -129,6 +129,7 @@ func TestHints(t *testing.T) {
 		{"x = [0] * 10**9", "of memory here"},
 		{"import asyncio\nasyncio.create_task(asyncio.sleep(0))", "put it into an async function"},
 		{"import asyncio\nawait asyncio.sleep(0)\nasyncio.get_event_loop().run_until_complete(asyncio.sleep(0))", "write await main() instead"},
+		{"import asyncio\nasync def f(): pass\nasync def g():\n  asyncio.run(f())\nasyncio.run(g())", ""},
 		{"import locale\nlocale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')", "There is only the locale C"},
 		{"import subprocess\nsubprocess.run(['nothing'])", ""},
 		{"import subprocess\nsubprocess.check_output(['ffmpeg', '-version'])", "There is no program ffmpeg here: there are no programs for video"},

@@ -72,6 +72,10 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	if o.Error == nil || !strings.Contains(o.Error.Traceback, `File "call_1.py", line 5, in fail`) || !strings.Contains(o.Error.Traceback, `def fail(): raise`) || o.Error.Line != 2 || o.Continued.State != 3 {
 		t.Errorf("%+v %+v", o.Error, o.Continued)
 	}
+	c.run("tasks", "import asyncio\nt = asyncio.create_task(asyncio.sleep(0))\nawait asyncio.sleep(0)\nt = asyncio.create_task(asyncio.sleep(9))")
+	if o := c.run("tasks", "await t"); o.Error == nil || !strings.Contains(o.Error.Traceback, tasksEnd) {
+		t.Errorf("a task of an earlier call: %+v", o.Error)
+	}
 	if o := c.run("s", "%%time\npass"); !strings.Contains(o.Stdout, "Wall time:") {
 		t.Errorf("a timed cell: %q %+v", o.Stdout, o.Error)
 	}
