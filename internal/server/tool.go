@@ -64,7 +64,7 @@ func description(c Config) string {
 	for _, l := range names(c.Runners) {
 		switch runners.Language(l) {
 		case runners.Python:
-			b.WriteString("python: CPython 3.14 (WebAssembly): the standard library with threads, processes (subprocess, multiprocessing, the bash below) and servers on a loopback of its own; top-level await; PyPI packages, compiled ones where they have a wheel for it (an error says what to use instead).\n")
+			b.WriteString("python: CPython 3.14 (WebAssembly of 32 bits: NumPy's default integer is int32): the standard library with threads, processes (subprocess, multiprocessing, the bash below) and servers on a loopback of its own; top-level await; PyPI packages, compiled ones where they have a wheel for it (an error says what to use instead).\n")
 		case runners.TypeScript:
 			b.WriteString("typescript, javascript: Deno, ES modules, top-level await, no type-checking; npm:, jsr: and node: imports.\n")
 		case runners.Bash:
