@@ -33,6 +33,7 @@ def preload(request):
                 module, _, attribute = name.partition(":")
                 importlib.import_module(module)
                 __import__(module, fromlist=[attribute] if attribute else ["__name__"])
+                getattr(sys.modules[module], attribute, None)  # a lazy package imports something then
             except BaseException as e:
                 problem = f"{name}: {type(e).__qualname__}: {e}"
                 break

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -199,14 +201,14 @@ func (in *installer) guess(module string) (resolver.Package, bool) {
 	return resolver.Package{}, false
 }
 
-// hasSubmodule reports whether an installed package has the module pkg.name, which
-// "from pkg import name" may import.
-func (in *installer) hasSubmodule(pkg, name string) bool {
+// importsMember reports whether "from pkg import name" imports a module of an installed
+// package: pkg.name, or what gives a lazy package its names when they are asked for.
+func (in *installer) importsMember(pkg, name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, p := range in.installed {
 		dir := filepath.Join(p.Tree, filepath.Join(strings.Split(pkg, ".")...))
-		if isDir(dir) && (isModule(dir, name) || isDir(filepath.Join(dir, name))) {
+		if isDir(dir) && (isModule(dir, name) || isDir(filepath.Join(dir, name)) || isLazy(dir)) {
 			return true
 		}
 	}
@@ -237,6 +239,22 @@ func isModule(dir, name string) bool {
 		return strings.HasPrefix(e.Name(), name+".") && strings.HasSuffix(e.Name(), ".so")
 	})
 }
+
+// isLazy reports whether the package in a directory imports its modules when their names
+// are asked for (PEP 562).
+func isLazy(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "__init__.py"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxInit))
+	return err == nil && lazy.Match(text)
+}
+
+const maxInit = 256 << 10 // bytes of an __init__.py that are looked at
+
+var lazy = regexp.MustCompile(`(?m)^def __getattr__\(|\blazy\.attach(?:_stub)?\(`)
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)

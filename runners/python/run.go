@@ -133,7 +133,7 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
 		}
 	}
 	for _, m := range found.Members {
-		if pkg, name, _ := strings.Cut(m, ":"); j.pk.hasSubmodule(pkg, name) {
+		if pkg, name, _ := strings.Cut(m, ":"); j.pk.importsMember(pkg, name) {
 			r.modules = append(r.modules, m)
 		}
 	}

@@ -77,6 +77,26 @@ func TestSnapshotEnvironment(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfLazyPackage has a package that imports its modules when names of it are
+// asked for.
+func TestSnapshotOfLazyPackage(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("idle", "1.0", map[string]string{
+		"idle/__init__.py": "def __getattr__(name):\n  if name != 'Work': raise AttributeError(name)\n  from idle import work\n  return work.Work\n",
+		"idle/work.py":     "class Work: pass\n",
+	}))
+	r := x.newRunner(base{}, false, t.TempDir())
+	const code = "import sys\nhad = 'idle.work' in sys.modules\nfrom idle import Work\nhad, Work.__name__"
+	for i, want := range []string{"(False, 'Work')", "(True, 'Work')"} {
+		if got := run(t, r, code); got.Result == nil || got.Result.Text != want {
+			t.Fatalf("run %d: %+v %+v, want %s", i+1, got.Result, got.Error, want)
+		}
+	}
+	if o := run(t, r, "from idle import Play"); o.Error == nil || o.Error.Type != "ImportError" {
+		t.Errorf("a name that is not there: %+v", o)
+	}
+}
+
 // TestSnapshotUnfit has packages that cannot be put into a snapshot. A server's
 // runs leave the making to the background, which does nothing here; the others
 // try once and note what came out.
