@@ -17,7 +17,8 @@ type tester struct {
 	sh    *shell
 	depth int
 	err   error
-	code  int // of a status that is no answer
+	code  int  // of a status that is no answer
+	not   bool // the primary follows a !
 }
 
 func (sh *shell) test(c *syntax.TestClause) {
@@ -25,7 +26,7 @@ func (sh *shell) test(c *syntax.TestClause) {
 	ok := t.eval(c.X)
 	sh.status = int(truth(!ok))
 	switch {
-	case t.err == nil && t.code != 0:
+	case t.err == nil && !ok && t.code != 0:
 		sh.status = t.code
 	case t.err != nil:
 		if e, is := t.err.(*expandError); is && e.fatal {
@@ -44,14 +45,40 @@ func (t *tester) fail(err error) bool {
 	return false
 }
 
+// eval evaluates an expression. The parser nests && and || to the right alike, and
+// takes all that follows a ! for its operand: here ! is of the next primary, and &&
+// binds closer than ||.
 func (t *tester) eval(x syntax.TestExpr) bool {
 	if t.depth++; t.depth > maxArithDepth {
 		t.fail(errNesting)
 	}
 	defer func() { t.depth-- }()
-	if t.err != nil {
-		return false
+	all, not := true, false // all: of the terms since the last ||
+	for t.err == nil {
+		if n, ok := x.(*syntax.UnaryTest); ok && n.Op == syntax.TsNot {
+			x, not = n.X, !not
+			continue
+		}
+		term := x
+		b, ok := x.(*syntax.BinaryTest)
+		if ok = ok && (b.Op == syntax.AndTest || b.Op == syntax.OrTest); ok {
+			term = b.X
+		}
+		if all {
+			t.code, t.not = 0, not
+			all = t.primary(term) != not
+		}
+		if !ok || b.Op == syntax.OrTest && all {
+			return all && t.err == nil
+		}
+		all = all || b.Op == syntax.OrTest
+		x, not = b.Y, false
 	}
+	return false
+}
+
+// primary evaluates what is between the operators !, && and ||.
+func (t *tester) primary(x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		s := t.text(x)
@@ -60,29 +87,25 @@ func (t *tester) eval(x syntax.TestExpr) bool {
 	case *syntax.ParenTest:
 		return t.eval(x.X)
 	case *syntax.UnaryTest:
-		if x.Op == syntax.TsNot {
-			return !t.eval(x.X)
-		}
 		w, ok := x.X.(*syntax.Word)
 		if !ok {
-			return t.fail(errorf("syntax error in conditional expression"))
+			break
 		}
 		s := t.text(w)
 		t.trace(x.Op.String() + " " + quoteIfNeeded(s))
 		return t.err == nil && t.sh.unaryTest(x.Op.String(), s)
 	case *syntax.BinaryTest:
-		switch x.Op {
-		case syntax.AndTest:
-			return t.eval(x.X) && t.eval(x.Y)
-		case syntax.OrTest:
-			return t.eval(x.X) || t.eval(x.Y)
-		}
 		return t.binary(x)
 	}
 	return t.fail(errorf("syntax error in conditional expression"))
 }
 
-func (t *tester) trace(s string) { t.sh.trace("[[ " + s + " ]]") }
+func (t *tester) trace(s string) {
+	if t.not {
+		s = "! " + s
+	}
+	t.sh.trace("[[ " + s + " ]]")
+}
 
 // shownPattern is the right side of a test as a trace shows it.
 func (sh *shell) shownPattern(w *syntax.Word) string {
