@@ -75,7 +75,14 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 
 // failed ends the shell if a command failed and that matters.
 func (sh *shell) failed(st *syntax.Stmt) {
-	if sh.status == 0 || sh.quiet > 0 || sh.jump.kind != 0 || !counts(st.Cmd) {
+	if counts(st.Cmd) {
+		sh.ended()
+	}
+}
+
+// ended is failed for a command whose failure is its own.
+func (sh *shell) ended() {
+	if sh.status == 0 || sh.quiet > 0 || sh.jump.kind != 0 {
 		return
 	}
 	if s := sh.traps["ERR"]; s != "" && !sh.trapping {
@@ -115,15 +122,19 @@ func (sh *shell) redirected(st *syntax.Stmt) {
 		return
 	}
 	undo, err := sh.redirect(st.Redirs)
-	if err != nil {
+	switch {
+	case err != nil:
 		sh.report(err)
 		sh.status = 1
-	} else if st.Cmd != nil {
+	case st.Cmd != nil:
 		sh.command(st.Cmd)
-	} else {
+	default:
 		sh.status = 0
 	}
 	sh.restore(undo)
+	if err != nil && st.Cmd != nil && !counts(st.Cmd) { // no command in it failed
+		sh.ended()
+	}
 }
 
 func (sh *shell) command(c syntax.Command) {
