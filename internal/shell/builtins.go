@@ -292,7 +292,7 @@ func (sh *shell) unsetBuiltin(args []string) int {
 func (sh *shell) unsetElement(name string, v *variable, sub string) error {
 	switch {
 	case v.attrs&readOnly != 0:
-		return errorf("%s: cannot unset: %w", name, errReadOnly)
+		return errorf("%s: cannot unset: %v", name, errReadOnly)
 	case v.kind == associative:
 		v.table = sh.ownTable(v.table)
 		v.table.remove(sub)

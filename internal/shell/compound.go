@@ -1,13 +1,16 @@
 package shell
 
 import (
-	"coderunner/internal/glob"
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/glob"
 )
 
 // condition runs statements whose failure is an answer.
@@ -99,7 +102,11 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 			if sh.opts.xtrace {
 				sh.trace("for " + l.Name.Value + " in " + quoteAll(items))
 			}
-			if err := sh.set(l.Name.Value, s); err != nil {
+			if err := sh.set(l.Name.Value, s); errors.Is(err, errReadOnly) {
+				sh.report(err)
+				sh.status = 1
+				return
+			} else if err != nil {
 				sh.discard(err)
 				return
 			}
@@ -169,7 +176,12 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(items) {
 			choice = items[n-1]
 		}
-		if sh.set("REPLY", line) != nil || sh.set(name, choice) != nil || !sh.body(do) {
+		if err := cmp.Or(sh.set("REPLY", line), sh.set(name, choice)); err != nil {
+			sh.report(err)
+			sh.status = 1
+			return
+		}
+		if !sh.body(do) {
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -118,6 +119,9 @@ func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int 
 			if e, ok := err.(*expandError); ok && e.fatal {
 				sh.discard(err)
 				return status
+			}
+			if d.command != "export" && d.command != "readonly" && errors.Is(err, errReadOnly) {
+				err = errors.New(err.Error()) // the command's own
 			}
 			sh.reportIn(d.command, err)
 		}

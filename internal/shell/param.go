@@ -31,7 +31,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	if p.Param == nil || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil {
-		b.fail(errorf("${…}: bad substitution"))
+		b.fail(errorf("${…}: %w", errSubstitution))
 		return
 	}
 	sh := b.sh
@@ -143,7 +143,7 @@ func (sh *shell) parameter(p *syntax.ParamExp) (value, error) {
 		if p.Exp != nil {
 			return value{name: name}, nil
 		}
-		return v, &expandError{name + ": invalid indirect expansion", true}
+		return v, errorf("%s: %w", name, errIndirect)
 	}
 	return sh.fetchText(target)
 }
@@ -291,7 +291,8 @@ func (sh *shell) element(name, sub string) (value, error) {
 			i += int64(a.list.next())
 		}
 		if i < 0 {
-			return v, errorf("%s: bad array subscript", name)
+			sh.report(errorf("%s: %w", name, errSubscript)) // and it is empty, as in bash
+			return v, nil
 		}
 		s, v.set = a.list.get(int(i))
 	case i == 0 || i == -1:

@@ -219,7 +219,7 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 		case syntax.LowerFirst, syntax.LowerAll:
 			s = sh.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
 		default:
-			return v, errorf("%s: bad substitution", p.Param.Value)
+			return v, errorf("%s: %w", p.Param.Value, errSubstitution)
 		}
 		v.elems[i] = s
 	}
@@ -299,7 +299,7 @@ func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error
 		case "P":
 			s = sh.prompt(s)
 		default:
-			return v, errorf("${%s@%s}: bad substitution", p.Param.Value, op)
+			return v, errorf("${%s@%s}: %w", p.Param.Value, op, errSubstitution)
 		}
 		v.elems[i] = s
 	}

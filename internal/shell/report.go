@@ -40,6 +40,12 @@ func (sh *shell) errorf(format string, args ...any) {
 	sh.write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
 }
 
+// shellError reports whether an error is the shell's, not that of the command that met it:
+// set -e ends the shell then, and be it a condition.
+func shellError(err error) bool {
+	return errors.Is(err, errReadOnly) || errors.Is(err, errSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
+}
+
 // report reports an error of a command.
 func (sh *shell) report(err error) {
 	switch {
@@ -48,11 +54,14 @@ func (sh *shell) report(err error) {
 		sh.exhausted(err)
 	default:
 		sh.errorf("%v", err)
+		if sh.opts.errexit && shellError(err) {
+			sh.status, sh.jump = max(1, sh.status), jump{kind: exits}
+		}
 	}
 }
 
 func (sh *shell) reportIn(command string, err error) {
-	if errors.Is(err, errMemory) {
+	if errors.Is(err, errMemory) || shellError(err) {
 		sh.report(err)
 		return
 	}
@@ -219,14 +228,14 @@ func (sh *shell) runText(src *source, command string) error {
 	old := sh.src
 	sh.src = src
 	defer func() { sh.src = old }()
-	discarded := 0
+	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
 	err := sh.statements(src, func(st *syntax.Stmt) bool {
 		if int(st.Pos().Line()) == discarded {
 			return true
 		}
 		discarded = 0
 		sh.stmt(st)
-		if sh.jump.kind == discards && command != "eval" {
+		if sh.jump.kind == discards && !all {
 			sh.jump, discarded = jump{}, sh.line-src.first+1
 		}
 		return !sh.stopped()

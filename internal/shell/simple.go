@@ -246,6 +246,9 @@ func (sh *shell) call(assigns []*syntax.Assign, args []string) {
 			return
 		}
 		defer func() { sh.scope = sh.scope.parent }()
+		if sh.stopped() {
+			return
+		}
 	}
 	if f := sh.funcs[args[0]]; f != nil {
 		sh.execs = false
@@ -281,7 +284,8 @@ func (sh *shell) pushTemporary(assigns []*syntax.Assign) error {
 			value = sh.get(as.Name.Value) + value
 		}
 		if v, _ := sh.scope.find(as.Name.Value); v != nil && v.attrs&readOnly != 0 {
-			return errorf("%s: %w", as.Name.Value, errReadOnly)
+			sh.report(errorf("%s: %w", as.Name.Value, errReadOnly)) // the command runs nevertheless
+			continue
 		}
 		s.vars[as.Name.Value] = &variable{attrs: exported, set: true, str: value}
 	}

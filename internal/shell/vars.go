@@ -121,7 +121,13 @@ func (sh *shell) value(v *variable) (string, bool) {
 	return v.str, v.set
 }
 
-var errReadOnly = errors.New("readonly variable")
+// Errors of the shell itself, whatever command meets them.
+var (
+	errReadOnly     = errors.New("readonly variable")
+	errSubscript    = errors.New("bad array subscript")
+	errSubstitution = errors.New("bad substitution")
+	errIndirect     = errors.New("invalid indirect expansion")
+)
 
 // writable returns the variable of a name to write to, which it makes if there is
 // none in sight, nil for a read-only one.
@@ -223,7 +229,7 @@ func (sh *shell) setIndex(name string, v *variable, i int, s string, add bool) e
 	}
 	if i < 0 {
 		if i += v.list.next(); i < 0 {
-			return errorf("%s[%d]: bad array subscript", name, i-v.list.next())
+			return errorf("%s[%d]: %w", name, i-v.list.next(), errSubscript)
 		}
 	}
 	old, _ := v.list.get(i)
@@ -242,7 +248,7 @@ func (sh *shell) setIndex(name string, v *variable, i int, s string, add bool) e
 
 func (sh *shell) setKey(name string, v *variable, key, s string, add bool) error {
 	if key == "" {
-		return errorf("%s: bad array subscript", name)
+		return errorf("%s[]: %w", name, errSubscript)
 	}
 	v.table = sh.ownTable(v.table)
 	old := v.table.entries[key]
@@ -299,7 +305,7 @@ func (sh *shell) unset(name string) error {
 		return nil
 	}
 	if v.attrs&readOnly != 0 {
-		return errorf("%s: cannot unset: %w", name, errReadOnly)
+		return errorf("%s: cannot unset: %v", name, errReadOnly)
 	}
 	sh.charge(v, 0)
 	if s.parent != nil {
