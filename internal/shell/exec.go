@@ -68,9 +68,12 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 		if sh.jump.kind != exits && sh.jump.kind != discards {
 			sh.status = int(truth(sh.status == 0))
 		}
-		return
+	} else {
+		sh.failed(st)
 	}
-	sh.failed(st)
+	if sh.jump.kind == 0 { // before a loop's variable moves on
+		sh.runTraps()
+	}
 }
 
 // failed ends the shell if a command failed and that matters.

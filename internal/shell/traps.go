@@ -183,7 +183,7 @@ func (sh *shell) commandText() string {
 // trap runs the text of a trap. The status is as it was, unless the trap exits.
 func (sh *shell) trap(text string) {
 	status, pipes, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
-	sh.trapping, sh.trapStatus, sh.quiet = true, status, sh.quiet+1
+	sh.trapping, sh.trapStatus, sh.quiet = true, status, 0
 	sh.evalText(text)
 	sh.trapping, sh.quiet = false, quiet
 	if sh.jump.kind == 0 {
