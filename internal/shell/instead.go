@@ -12,7 +12,7 @@ var instead = sync.OnceValue(func() map[string]string {
 		hint  string
 		names []string
 	}{
-		{"leave it out: everything runs as root here", []string{"sudo", "su", "doas", "chroot", "passwd", "useradd", "adduser", "usermod", "groupadd", "visudo"}},
+		{"leave it out: everything runs as root here", []string{"sudo", "su", "doas", "chroot", "passwd", "useradd", "adduser", "usermod", "groupadd", "visudo", "runuser"}},
 		{"nothing can be installed but packages of Python, by pip install", []string{"apt", "apt-get", "dpkg", "yum", "dnf", "apk", "pacman", "brew", "snap"}},
 		{"use diff -u and patch: there is no version control here", []string{"git", "hg", "svn", "gh"}},
 		{"use --help of the command", []string{"man", "info", "whatis", "apropos"}},
@@ -21,7 +21,7 @@ var instead = sync.OnceValue(func() map[string]string {
 		{"write what it asks for with read: there is no terminal here", []string{"dialog", "whiptail", "fzf", "zenity"}},
 		{"use cat, head or tail: there is no terminal here", []string{"less", "more", "bat", "zless"}},
 		{"use sed -i or a here-document: there is no terminal here", []string{"vi", "vim", "nano", "emacs", "ed", "ex"}},
-		{"JavaScript is a language of its own here, not a command", []string{"node", "npm", "npx", "yarn", "pnpm", "deno", "bun", "tsc", "tsx"}},
+		{"JavaScript is a language of its own here, not a command: run it with the language javascript, and import packages by name", []string{"node", "npm", "npx", "yarn", "pnpm", "deno", "bun", "tsc", "tsx"}},
 		{"use awk, sed or python3", []string{"perl", "ruby", "php", "lua", "tclsh", "Rscript", "mlr", "csvcut"}},
 		{"use bash: this is the only shell here", []string{"zsh", "dash", "ksh", "fish", "csh"}},
 		{"use curl or wget: other protocols are not available here", []string{"ssh", "scp", "sftp", "ssh-keygen", "ssh-copy-id", "telnet", "ftp", "ping", "dig", "nslookup", "host", "traceroute", "nmap", "aws", "gcloud", "mail", "sendmail"}},
@@ -33,6 +33,14 @@ var instead = sync.OnceValue(func() map[string]string {
 		{"use sqlite3: other databases are not available here", []string{"psql", "mysql", "mariadb", "mongo", "mongosh", "redis-cli"}},
 		{"use python3 (json, yaml, xml.etree), or jq for JSON", []string{"yq", "xmllint", "xmlstarlet", "xsltproc", "tidy"}},
 		{"use xargs -P, or & and wait", []string{"parallel"}},
+		{"use column, paste, fold or nl", []string{"pr"}},
+		{"use grep on /etc/passwd, /etc/group or /etc/hosts", []string{"getent"}},
+		{"use whoami or id: nobody logs in here", []string{"who", "w", "users", "last", "lastlog", "finger"}},
+		{"use echo $LANG: the only locale is C.UTF-8", []string{"locale", "localedef", "locale-gen", "update-locale"}},
+		{"use hostname, uname or date", []string{"hostnamectl", "timedatectl"}},
+		{"write the answers to the program's stdin: there is no terminal here", []string{"expect", "script", "unbuffer"}},
+		{"use bash -n, which checks the syntax", []string{"shellcheck"}},
+		{"use du", []string{"ncdu"}},
 		{"use grep -r", []string{"rg", "ag", "ack"}},
 		{"use find", []string{"fd", "locate", "mlocate"}},
 		{"use bc, or $((…))", []string{"dc"}},

@@ -28,14 +28,18 @@ type portion struct {
 	n       int64
 	inBytes bool
 	delim   byte
-	titled  bool // "==> name <==" before each file
-	some    bool // a title was printed
+	titled  bool   // "==> name <==" before each file
+	some    bool   // a title was printed
+	follows string // the option that asks to
 }
 
 // newPortion reads the options of head and tail.
 func newPortion(c *command.Call, spec string) (*portion, []string) {
 	o := c.Parse("# n,lines= c,bytes= q,quiet,silent v,verbose z,zero-terminated " + spec)
 	p := &portion{c: c, n: 10, delim: command.LineEnd(o.On("z")), titled: o.Last("q", "v") == "v" || len(o.Args) > 1 && !o.On("q")}
+	if p.follows = o.Last("f", "F"); p.follows != "" {
+		p.follows = "-" + p.follows
+	}
 	name, unit := o.Last("n", "c", "#"), "lines"
 	if name == "" {
 		return p, o.Args
@@ -122,7 +126,10 @@ func Tail(c *command.Call) int {
 			c.Args = append([]string{"-n", c.Args[0]}, c.Args[1:]...)
 		}
 	}
-	p, names := newPortion(c, "!f,follow=? !F s,sleep-interval= pid= retry max-unchanged-stats=")
+	p, names := newPortion(c, "f,follow=? F s,sleep-interval= pid= retry max-unchanged-stats=")
+	if p.follows != "" {
+		return c.Die(1, "option '%s' is not available in this sandbox: start the writer with & and wait for it, or call tail again in a loop with sleep", p.follows)
+	}
 	c.Each(names, func(name string, r io.Reader) error {
 		p.title(name)
 		switch {
