@@ -127,6 +127,7 @@ func (sh *shell) redirected(st *syntax.Stmt) {
 	undo, err := sh.redirect(st.Redirs)
 	switch {
 	case err != nil:
+		sh.line = sh.lineOf(st.Redirs[0].Pos()) // of a loop: where it ends
 		sh.report(err)
 		sh.status = 1
 	case st.Cmd != nil:
