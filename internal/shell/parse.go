@@ -177,6 +177,7 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 		return fmt.Sprintf("%s: %v\n", prefix, err)
 	}
 	first := sh.src.first - 1
+	pe = withoutDo(pe, text)
 	line := int(pe.Pos.Line())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, line+first) }
@@ -210,6 +211,26 @@ func unclosed(msg string) (string, bool) {
 		return "}", true
 	}
 	return "", false
+}
+
+// withoutDo moves the error of a for or select without do from its beginning to what
+// stands where do should, which is what bash names.
+func withoutDo(pe syntax.ParseError, text string) syntax.ParseError {
+	start := pe.Pos
+	if !strings.HasSuffix(pe.Text, "must be followed by `do`") || start.Offset() > uint(len(text)) {
+		return pe
+	}
+	recovering := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(1))
+	file, _ := recovering.Parse(&watched{text[start.Offset():]}, "")
+	if file == nil || len(file.Stmts) == 0 {
+		return pe
+	}
+	if loop, ok := file.Stmts[0].Cmd.(*syntax.ForClause); ok && len(loop.Do) > 0 && loop.Do[0].Pos().IsValid() {
+		at := loop.Do[0].Pos()
+		pe.Pos = syntax.NewPos(start.Offset()+at.Offset(), start.Line()+at.Line()-1, at.Col())
+		pe.Text = "can only follow do"
+	}
+	return pe
 }
 
 // unexpected returns the token that bash would name: the one at the error's
