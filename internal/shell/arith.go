@@ -21,8 +21,18 @@ type arithmetic struct {
 	sh    *shell
 	text  string            // for errors, or
 	expr  syntax.ArithmExpr // what it is the text of
+	inner string            // an operand's text that is evaluated, "" in the script itself
 	depth int
 	err   error
+}
+
+// sourceOf returns the text of a part of the expression.
+func (a *arithmetic) sourceOf(x syntax.ArithmExpr) string {
+	if a.inner == "" {
+		return a.sh.sourceOf(x)
+	}
+	from, to := x.Pos().Offset(), x.End().Offset()
+	return a.inner[min(from, to, uint(len(a.inner))):min(to, uint(len(a.inner)))]
 }
 
 // arithm evaluates an expression of the syntax tree.
@@ -82,6 +92,8 @@ func (a *arithmetic) value(s string) int64 {
 		defer func(text string) { a.text = text }(a.text)
 		a.text = s
 	}
+	defer func(text string) { a.inner = text }(a.inner)
+	a.inner = s
 	x, err := a.sh.parseArithm(s)
 	if err != nil {
 		at, _ := arithmeticError(err)
@@ -311,7 +323,7 @@ func (a *arithmetic) compute(op syntax.BinAritOperator, x, y int64, right syntax
 	case syntax.Quo, syntax.Rem:
 		switch {
 		case y == 0:
-			return a.fail("division by 0", a.sh.sourceOf(right))
+			return a.fail("division by 0", a.sourceOf(right))
 		case x == math.MinInt64 && y == -1 && op == syntax.Rem:
 			return 0
 		case op == syntax.Quo:
@@ -320,7 +332,7 @@ func (a *arithmetic) compute(op syntax.BinAritOperator, x, y int64, right syntax
 		return x % y
 	case syntax.Pow:
 		if y < 0 {
-			return a.fail("exponent less than 0", strings.TrimLeft(a.sh.sourceOf(right), "-"))
+			return a.fail("exponent less than 0", strings.TrimLeft(a.sourceOf(right), "-"))
 		}
 		n := int64(1)
 		for ; y > 0; y >>= 1 {
