@@ -150,6 +150,24 @@ require("fs").readFileSync(process.platform === "linux" ? "/dev/stdin" : "in.txt
 const to = require("fs").createWriteStream(process.env.OUTPUT_PATH || "/dev/stdout");
 to.end("a\n", () => console.log("b"));
 `, "", "a\nb\n"},
+		{"files beside the program", `
+-- main.js --
+const fs = require("fs");
+fs.mkdirSync("logs"); fs.writeFileSync("logs/a", ""); fs.writeFileSync("a", "");
+fs.cpSync("logs", "copy", { recursive: true, filter: (from, to) => (console.log(from, to), true) }); fs.cpSync("a", "b");
+process.chdir("logs"); fs.cpSync("../copy", ".", { recursive: true }); process.chdir("..");
+const fd = fs.openSync("x", "w+");
+fs.writeSync(fd, "....tail"); fs.writeSync(fd, "HEAD", 0); fs.writeSync(fd, "é", 4, "latin1"); fs.writeSync(fd, ".");
+fs.promises.cp("a", "c").then(() => console.log(fs.readdirSync(".").join(), fs.readFileSync("x", "latin1")));
+`, "", "logs copy\nlogs/a copy/a\na,b,c,copy,logs,main.js,x HEADéail.\n"},
+		{"names of node:fs", `
+-- main.mjs --
+import { cpSync, existsSync, writeFileSync, writeSync, openSync, readFileSync } from "fs";
+import { cp } from "node:fs/promises";
+writeFileSync("a", "abc"); await cp("a", "b"); cpSync("a", "c");
+writeSync(openSync("c", "r+"), "x", 1);
+[existsSync("b"), readFileSync("c", "utf8")]
+`, `[ true, "axc" ]`, ""},
 		{"what modules forbid", "-- main.js --\nconst o = Object.freeze({ a: 1 });\no.a = 2;\nfor (i = 0; i < 3; i++);\n[o, i]\n", `[ { a: 1 }, 3 ]`, ""},
 		{"comments of HTML", "-- main.js --\n<!-- a\nconsole.log('x')\n--> b\n", "", "x\n"},
 		{"a fence that was cut off", "-- main.js --\n```js\nconst x = 1;\n`${x}`\n", `"1"`, ""},

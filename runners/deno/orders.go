@@ -27,6 +27,7 @@ type orders struct {
 	Module  bool     `json:"module"`        // and is a module of Node, too
 	Reads   bool     `json:"reads"`         // and reads files in it
 	Sockets bool     `json:"sockets"`       // it connects by Node's modules
+	HTTP    bool     `json:"http"`          // it may have servers of node:http
 	Codes   bool     `json:"codes"`         // it may look at the code of the error of a URL
 	URL     bool     `json:"url"`           // and uses node:url
 	Deep    bool     `json:"deep"`          // it has packages
@@ -40,7 +41,7 @@ type orders struct {
 	Tell    bool     `json:"tell"`          // report when it is over
 	Load    bool     `json:"load"`          // load the program and evaluate nothing
 
-	Files   []string          `json:"files,omitempty"`   // functions of node:fs that answer later and that it may use
+	Files   []string          `json:"files,omitempty"`   // functions of node:fs that are replaced and that it may use
 	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
 
 	*sessionOrders
@@ -73,11 +74,11 @@ func (j *job) imports(module string) bool {
 	return slices.ContainsFunc([]string{`"` + module + `"`, `'` + module + `'`, "node:" + module}, j.mentions)
 }
 
-// later are the functions of node:fs that answer later than they are called, and the
-// object that has promises of the same.
+// later are the functions of node:fs that answer later than they are called, the
+// object that has promises of the same, and those that likenode.js mends.
 var later = []string{
-	"access", "appendFile", "chmod", "copyFile", "cp", "createReadStream", "createWriteStream", "link", "lstat", "mkdir", "mkdtemp", "open", "opendir",
-	"promises", "readFile", "readdir", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "writeFile",
+	"access", "appendFile", "chmod", "copyFile", "cp", "cpSync", "createReadStream", "createWriteStream", "link", "lstat", "mkdir", "mkdtemp", "open", "opendir",
+	"promises", "readFile", "readdir", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "writeFile", "writeSync",
 }
 
 var laterNames = regexp.MustCompile(`\b(?:` + strings.Join(later, "|") + `)\b`)
@@ -115,6 +116,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Deep:    len(j.ready.dirs) > 0,
 		Files:   j.answersLater(),
 		Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
+		HTTP:    (j.imports("http") || j.imports("https")) && j.mentions("Server("),
 		Fetch:   !in.policy().Net.All && j.mentions("fetch("),
 		Mocks:   j.mentions("node:test") && j.mentions("mock"),
 		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),

@@ -58,7 +58,7 @@ func openRunDirs(root []byte) (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + sessionSource + bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + sessionSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
@@ -272,6 +272,9 @@ var hostSource string
 
 //go:embed network.js
 var networkSource string
+
+//go:embed likenode.js
+var likenodeSource string
 
 //go:embed sites.js
 var sitesSource string

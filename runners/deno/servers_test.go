@@ -24,6 +24,20 @@ func TestServers(t *testing.T) {
 					res.on("data", (d) => console.log(res.statusCode, String(d))).on("end", () => server.close());
 				});
 			});`, "200 hello /x\n"},
+		"a listener that throws": {`
+			process.on("uncaughtException", (e) => { console.log("uncaught", e.message); process.exit(0); });
+			const server = require("http").createServer((req, res) => { throw Error("in " + req.url) }).listen(0, () => {
+				require("http").get({ port: server.address().port, path: "/x" }, (res) => { console.log(res.statusCode); server.close(); });
+			});`, "uncaught in /x\n"},
+		"an error that express catches": {`
+			const app = require("express")(), http = require("http");
+			app.get("/", () => { throw Error("caught") });
+			app.use((err, req, res, next) => res.status(500).end(err.message));
+			const server = http.createServer(app).listen(0, async () => {
+				const res = await fetch("http://localhost:" + server.address().port);
+				console.log(res.status, await res.text());
+				server.close();
+			});`, "500 caught\n"},
 		"Deno.serve": {`
 			const server = Deno.serve({ port: 8000, onListen() {} }, (r) => new Response("hi " + new URL(r.url).pathname));
 			for (const host of ["localhost", "127.0.0.1", "[::1]"]) {

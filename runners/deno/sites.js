@@ -92,7 +92,8 @@ function siteStreams(prototype, object, name) {
 // imports these: their exports are then the functions that stand for Deno's.
 async function siteFiles() {
   const fs = (await import("node:module")).default.createRequire(self)("fs");
-  const calls = orders.files.filter((name) => typeof fs[name] === "function" && !/^create/.test(name));
+  mendFiles(fs);
+  const calls = orders.files.filter((name) => typeof fs[name] === "function" && !/^create|Sync$/.test(name));
   siteCalls(fs, calls);
   if (arrayIncludes(orders.files, "promises")) siteCalls(fs.promises, calls);
   if (!orders.files.some((name) => /^create/.test(name))) return;

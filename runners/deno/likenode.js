@@ -1,0 +1,42 @@
+// Where Deno's modules of Node do otherwise than Node's, without a word. This is part of
+// bootstrap.js.
+
+// throwInServers has what a listener to a request of node:http and node:https throws end the
+// program, or reach its listener to uncaughtException: Deno answers with status 400.
+async function throwInServers() {
+  const require = (await import("node:module")).default.createRequire(self);
+  for (const name of ["http", "https"]) {
+    const { prototype } = require(name).Server, { emit } = prototype;
+    here.answer(prototype, "emit", function (event, ...args) {
+      if (event !== "request") return emit.call(this, event, ...args);
+      try {
+        return emit.call(this, event, ...args);
+      } catch (thrown) {
+        queueMicrotask(() => { throw thrown });
+        return true;
+      }
+    });
+  }
+}
+
+// mendFiles has functions of node:fs copy to a name without a directory, whose directory ""
+// Deno refuses, and write a text at a position, which Deno ignores.
+function mendFiles(fs) {
+  const within = (to) => typeof to !== "string" || to === "" || /\/./.test(to) ? to : to === "." || to === ".." ? Deno.cwd() + "/" + to : "./" + to;
+  const mend = (object, name, args) => {
+    const native = object[name];
+    here.answer(object, name, defineProperties(function (...all) { return native.apply(this, args(...all)) }, getOwnPropertyDescriptors(native)));
+  };
+  const copy = (from, to, options, ...rest) => {
+    const named = within(to);
+    if (named === to || typeof options?.filter !== "function") return [from, named, options, ...rest];
+    const asGiven = (name) => slice(name, 0, 2) === "./" ? slice(name, 2) : name;
+    return [from, named, { ...options, filter: (from, to) => options.filter(from, asGiven(to)) }, ...rest];
+  };
+  for (const name of ["cp", "cpSync"]) if (arrayIncludes(orders.files, name)) mend(fs, name, copy);
+  if (arrayIncludes(orders.files, "promises") && arrayIncludes(orders.files, "cp")) mend(fs.promises, "cp", copy);
+  if (arrayIncludes(orders.files, "writeSync")) {
+    mend(fs, "writeSync", (fd, data, at, encoding, ...rest) =>
+      typeof data === "string" && typeof at === "number" ? [fd, Buffer.from(data, encoding), 0, undefined, at] : [fd, data, at, encoding, ...rest]);
+  }
+}
