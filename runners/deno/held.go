@@ -38,6 +38,9 @@ func (h *held) Write(p []byte) (int, error) {
 		} else if m := lastWords.FindIndex(h.text); m != nil {
 			at = min(at, m[0])
 		}
+		if m := workerFailed.FindIndex(h.text); m != nil {
+			at = min(at, m[0])
+		}
 	}
 	if len(h.text)-at > maxHeld {
 		at = len(h.text)
@@ -54,10 +57,18 @@ func (h *held) pass(n int) error {
 	return h.err
 }
 
-// release passes on what is held, if stderr in the outcome still ends with it.
-func (h *held) release(stderr string) {
-	text := strings.ToValidUTF8(string(h.text), "\ufffd")
-	if h.w != nil && strings.HasSuffix(strings.TrimRight(stderr, "\n"), strings.TrimRight(text, "\n")) {
-		_ = h.pass(len(h.text))
+// release passes on what is held, as the outcome shows it, up to where stderr in the outcome
+// ends.
+func (h *held) release(stderr string, shown func(string) string) {
+	if h.w == nil {
+		return
+	}
+	text, stderr := shown(strings.ToValidUTF8(string(h.text), "\ufffd")), strings.TrimRight(stderr, "\n")
+	for end := len(text); end > 0; end = strings.LastIndexByte(text[:end-1], '\n') + 1 {
+		if strings.HasSuffix(stderr, strings.TrimRight(text[:end], "\n")) {
+			h.text = append(h.text[:0], text...)
+			_ = h.pass(end)
+			return
+		}
 	}
 }

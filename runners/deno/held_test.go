@@ -18,6 +18,7 @@ func TestHeld(t *testing.T) {
 		{[]string{"a\n", "err", "or: ", "Uncaught Error: x\n    at y\n"}, "a\n", "a\n", "a\n"},
 		{[]string{"error: Uncaught mine\nb\n", "error: Uncaught Error: x\n"}, "error: Uncaught mine\nb\n", "error: Uncaught mine\nb\n", "error: Uncaught mine\nb\n"},
 		{[]string{"error: Uncaught mine\nb\n"}, "", "error: Uncaught mine\nb\n", "error: Uncaught mine\nb\n"},
+		{[]string{"a\nerror: Uncaught (in worker \"\") Error: x\n  at y\n    ^\n    at z\nb\n", "error: Uncaught Error: y\n"}, "a\n", "a\nb\n", "a\nb\n"},
 		{[]string{"a? ", "error: Top-level await promise never resolved\n  code\n"}, "a? ", "a? ", "a? "},
 		{[]string{"a\n<--- Last few GCs --->\nx\n"}, "a\n", "a", "a\n"},
 		{[]string{"error: " + strings.Repeat("x", 2*maxHeld)}, "error: " + strings.Repeat("x", 2*maxHeld), "", "error: " + strings.Repeat("x", 2*maxHeld)},
@@ -32,7 +33,7 @@ func TestHeld(t *testing.T) {
 		if got.String() != tt.atOnce {
 			t.Errorf("%.60q: passed on %.60q, want %.60q", tt.writes, got.String(), tt.atOnce)
 		}
-		if h.release(tt.stderr); got.String() != tt.want {
+		if h.release(tt.stderr, (&ending{workers: true, threads: true}).withoutWorkers); got.String() != tt.want {
 			t.Errorf("%.60q: at the end %.60q, want %.60q", tt.writes, got.String(), tt.want)
 		}
 	}

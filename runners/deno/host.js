@@ -161,6 +161,10 @@ function machine({ home, memory, run, real }, isWorker) {
         if (options?.eval) super(prelude + file, options);
         else super(new URL(wrapped(file)), options);
       }
+      emit(event, error, ...rest) {
+        if (event === "error" && error && error.stack === undefined) error.stack = `${error.name}: ${error.message}`;
+        return super.emit(event, error, ...rest);
+      }
       listenerCount(event, ...rest) { // Deno asks it before it emits an error, which without a listener ends a program of Node's
         return super.listenerCount(event, ...rest) || (event === "error" ? 1 : 0);
       }

@@ -31,6 +31,7 @@ type ending struct {
 	work     string // the working directory
 	program  *jsparse.Program
 	workers  bool // the program may start Workers
+	threads  bool // by node:worker_threads
 	paused   bool // the process waits for the session's next program
 
 	files        []runners.LeftFile // that the program left
@@ -54,6 +55,7 @@ func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}, Files: e.files, FilesOmitted: e.filesOmitted}
 	o.Displays, o.DisplaysOmitted = e.report.shown.All()
 	o.Printed(e.stdout, e.stderr)
+	o.Stderr = e.withoutWorkers(o.Stderr)
 	if v := e.report.result; v != nil && v.text != "" && !e.exitsUnsettled() {
 		text := v.text
 		if v.isError {
@@ -210,8 +212,9 @@ func (e *ending) wordless() string {
 }
 
 // uncaught matches the start of Deno's message about the error that ended a program.
-// That nothing more happens often comes after a question, on the same line.
-var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught|Unhandled error in child worker)|error: Top-level await promise never resolved$`)
+// That nothing more happens often comes after a question, on the same line. A Worker's
+// is another matter.
+var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught ([^(\n]|\((in )?[^iw\n]|$)|Unhandled error in child worker)|error: Top-level await promise never resolved$`)
 
 // unallocated matches the messages of errors thrown for lack of memory.
 var unallocated = regexp.MustCompile(`Array buffer allocation failed|could not allocate memory|Unable to grow instance memory|ArrayBuffer\.prototype\.resize: Out of memory`)
@@ -226,6 +229,13 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	}
 	switch t := e.report.thrown; {
 	case t != nil && (t.escaped || words != ""):
+		switch head, frames := e.workerError(); {
+		case head == "":
+		case t.message == childFailed:
+			t, own = uncaughtError(head, frames), workerFailed.ReplaceAllString(own, "")
+		case head == t.stack:
+			t.stack += frames // as Deno passes it on, it has none
+		}
 		o.Error = e.explain(t)
 		if unallocated.MatchString(t.message) || t.code == "Z_MEM_ERROR" {
 			if e.filled {
@@ -239,12 +249,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		if head == unresolved {
 			rest = "" // the place is in the bootstrap
 		}
-		head = strings.TrimPrefix(strings.TrimPrefix(head, "Uncaught "), "(in promise) ")
-		kind, message := "Error", head
-		if k, m, ok := strings.Cut(head, ": "); ok && !strings.Contains(k, " ") {
-			kind, message = k, m
-		}
-		o.Error = e.explain(&thrown{kind: kind, message: message, stack: head + "\n" + rest})
+		o.Error = e.explain(uncaughtError(strings.TrimPrefix(strings.TrimPrefix(head, "Uncaught "), "(in promise) "), "\n"+rest))
 	case strings.Contains(o.Stderr, panicked):
 		// A program can print that, too; Deno has no separate exit code for it.
 		if i := lastWords.FindStringIndex(o.Stderr); i != nil && e.filled && outOfMemory.MatchString(o.Stderr[i[0]:]) {
@@ -257,6 +262,15 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		return o.Stderr // an ordinary exit
 	}
 	return own
+}
+
+// uncaughtError returns what was thrown, of Deno's words about it.
+func uncaughtError(head, frames string) *thrown {
+	t := &thrown{kind: "Error", message: head, stack: head + frames}
+	if kind, message, ok := strings.Cut(head, ": "); ok && !strings.Contains(kind, " ") {
+		t.kind, t.message = kind, message
+	}
+	return t
 }
 
 // netRefused matches Deno's refusal of a connection, of which the guard sees nothing.

@@ -73,7 +73,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 
 // conclude completes the outcome of a program that is not run again.
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
-	end.held.release(o.Stderr)
+	end.held.release(o.Stderr, end.withoutWorkers)
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 	reached(o, j.net)
 	j.ready.advise(o, j.program)

@@ -115,7 +115,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 		s.k.dir.remove(s.main)
 	}
 	o := end.outcome()
-	end.held.release(o.Stderr)
+	end.held.release(o.Stderr, end.withoutWorkers)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	reached(o, s.net)
 	s.ready.advise(o, s.program)

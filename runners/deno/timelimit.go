@@ -107,7 +107,7 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 func (j *job) newEnding(in *instance) *ending {
 	end := &ending{
 		limits: j.req.Limits, main: filepath.Base(j.script), shown: j.shown, work: in.dir.work(), program: j.program,
-		workers: j.threads() || in.workers, free: unconfined(j.leases.cfg.Policy),
+		workers: j.threads() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
 	if req.Stderr != nil {

@@ -78,3 +78,28 @@ console.log("begun"); for (const w of workers) w.postMessage(0);`})
 		}
 	}
 }
+
+// TestWorkersErrors has errors end Workers, with and without somebody who listens.
+func TestWorkersErrors(t *testing.T) {
+	r := open(t, "", nil)
+	const node = `const { Worker, isMainThread } = require("worker_threads");
+if (!isMainThread) {
+  throw new TypeError("bad");
+} else `
+	for name, c := range map[string]struct{ code, stdout, message, traceback string }{
+		"handled": {node + `new Worker(__filename).on("error", (e) => { console.error("mine"); console.log(e.message, e.stack); process.exitCode = 2; })`,
+			"bad TypeError: bad\n", "", ""},
+		"not handled":   {node + `{ console.error("mine"); new Worker(__filename) }`, "", "bad", "TypeError: bad\n    at main.js:3:9"},
+		"not by Deno's": {`console.error("mine"); new Worker("./w.js").onmessage = () => {}`, "", "there", "RangeError: there\n    at Object.<anonymous> (w.js:2:7)"},
+	} {
+		files := []runners.File{{Path: "w.js", Data: []byte("\nthrow RangeError('there')")}}
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: c.code, Files: files})
+		var err runners.Error
+		if o.Error != nil {
+			err = *o.Error
+		}
+		if o.Status != runners.Failed || o.Stdout != c.stdout || o.Stderr != "mine\n" || err.Message != c.message || err.Traceback != c.traceback {
+			t.Errorf("%s: %s %+v, stdout %q, stderr %q", name, o.Status, o.Error, o.Stdout, o.Stderr)
+		}
+	}
+}
