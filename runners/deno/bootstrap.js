@@ -21,7 +21,7 @@
 // find the pipe and write to it, so the host treats a report as the program's
 // claim.
 
-const { stdin, exit, inspect, permissions } = Deno;
+const { stdin, exit, inspect, permissions, readTextFileSync: readText, readDirSync: readDir } = Deno;
 const { parse, stringify } = JSON;
 const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getOwnPropertySymbols, defineProperty, defineProperties, keys, is, prototype: objectPrototype } = Object;
 const { isArray } = Array;
@@ -34,7 +34,7 @@ const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
 const self = import.meta.url;
 const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
 const resultName = "coderunner:result", resultProperty = Symbol.for(resultName), turned = Symbol.for("coderunner:turned");
-const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeString = String, NativeUint8Array = Uint8Array;
+const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeSyntaxError = SyntaxError, NativeString = String, NativeUint8Array = Uint8Array;
 const { captureStackTrace } = NativeError;
 
 // method returns a method as a function, with the object as its first argument.
@@ -212,6 +212,7 @@ function blame(kind, thrown, load = "") {
         if (e instanceof NativeError) stack += "\nOne of " + text(stackOf(e), errorRoom) + fieldsOf(e); // else they are a library's own
       }
       code = text(thrown.code ?? "", 200);
+      if (thrown instanceof NativeSyntaxError && includes(stack, " wrapSafe (node:module:")) [message, stack] = misplaced(type, message, stack);
     } else {
       type = text(typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown, 200);
       message = inspect(thrown);

@@ -78,6 +78,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	reached(o, j.net)
 	j.ready.advise(o, j.program)
 	j.badJSON(o)
+	j.cutShort(o)
 	switch {
 	case end.runtimeFailed():
 		r.codes.suspect(j.variant(), j.deps)

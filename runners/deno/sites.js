@@ -106,3 +106,40 @@ async function siteSockets() {
   const { Socket: { prototype } } = await import("node:net");
   siteStreams(prototype, prototype, "connect");
 }
+
+// misplaced returns the message and the stack of an error about a CommonJS file that cannot
+// be read, with its place: V8 knows it, but Deno shows it only where there are no frames.
+// So V8 reads the files of the program again.
+function misplaced(type, message, stack) {
+  const { core } = internals, limit = NativeError.stackTraceLimit;
+  NativeError.stackTraceLimit = 0;
+  try {
+    for (const name of new Set([orders.path, ...scripts(place.home, 1000)])) {
+      const url = pathToURL(name), [, bad] = core.compileFunction(readText(name).replace(/^#!.*/, ""), url, [], ["exports", "require", "module", "__filename", "__dirname"]);
+      if (bad?.thrown?.message !== message) continue;
+      const [{ lineNumber, columnNumber }] = core.destructureError(bad.thrown).frames, frame = `\n    at ${url}:${lineNumber}:${columnNumber}`;
+      if (name === orders.path) return [message, `${type}: ${message}${frame}`];
+      const named = `${slice(name, place.home.length + 1)}:${lineNumber}: ${message}`;
+      return [named, `${type}: ${named}${frame}${slice(stack, type.length + 2 + message.length).replace(`\n    at ${url}:7:9`, "")}`];
+    }
+  } finally {
+    NativeError.stackTraceLimit = limit;
+  }
+  return [message, stack];
+}
+
+// scripts returns the paths of the files of the program that may be CommonJS.
+function scripts(dir, room) {
+  const found = [];
+  for (const { name, isFile, isDirectory } of readDir(dir)) {
+    if (isDirectory && name !== "node_modules") found.push(...scripts(`${dir}/${name}`, room - found.length));
+    if (isFile && /\.c?js$/.test(name)) found.push(`${dir}/${name}`);
+    if (found.length >= room) break;
+  }
+  return found;
+}
+
+// pathToURL returns the URL of a file beside the program.
+function pathToURL(path) {
+  return slice(orders.main, 0, orders.main.lastIndexOf("/")) + slice(path, place.home.length).split("/").map(encodeURIComponent).join("/");
+}

@@ -43,6 +43,28 @@ seen`})
 	}
 }
 
+// TestUnreadable has CommonJS programs with errors that only V8 finds.
+func TestUnreadable(t *testing.T) {
+	r := openParked(t, 1)
+	files := []runners.File{
+		{Path: "cut.js", Data: []byte("function g() {\n  return 1;\n\nmodule.exports = { g };\n")},
+		{Path: "lib/twice.js", Data: []byte("const x = 1;\nfunction g() { return x }\nconst x = 2;\nmodule.exports = { g };\n")},
+	}
+	for code, want := range map[string]string{
+		"const fs = require('fs');\nfunction f(a) {\n  if (a) {\n    a++;\n\n}\nf(1);\nf(2);\nf(3)": "Unexpected end of input; the { of line 2 is not closed\n    at main.js:9:5",
+		"const fs = require('fs');\nclass T { #c = 1 }\n\nnew T().#c":                               "Private field '#c' must be declared in an enclosing class\n    at main.js:4:8",
+		"const fs = require('fs');\n\n\nconst b;":                                                   "Missing initializer in const declaration\n    at main.js:4:7",
+		"\nrequire('./cut')":                    "cut.js:5: Unexpected end of input; the { of line 1 is not closed\n    at cut.js:5:1\n    at main.js:2:1",
+		"const { g } = require('./lib/twice');": "lib/twice.js:3: Identifier 'x' has already been declared\n    at lib/twice.js:3:7\n    at main.js:1:15",
+		"import './lib/twice.js';\nawait 1":     "lib/twice.js:3: Identifier 'x' has already been declared\n    at lib/twice.js:3:7",
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code, Files: files})
+		if want = "SyntaxError: " + want; o.Error == nil || o.Error.Traceback != want {
+			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
+		}
+	}
+}
+
 // TestFields has errors with fields of their own.
 func TestFields(t *testing.T) {
 	r := openParked(t, 1)

@@ -88,7 +88,7 @@ func wayOut(message string, p *jsparse.Program) string {
 	}
 	if message == "Unexpected end of input" || strings.HasSuffix(message, "got '<eof>'") {
 		if bracket, line := jsparse.Unclosed(p.Source); line > 0 {
-			return fmt.Sprintf("; the %s of line %d is not closed", bracket, line)
+			return notClosed(bracket, line)
 		}
 	}
 	switch {
@@ -134,6 +134,27 @@ func (j *job) badJSON(o *runners.Outcome) {
 		amend(e, message)
 		return
 	}
+}
+
+// cutFile matches the message about a required file that ends too early.
+var cutFile = regexp.MustCompile(`^(\S+):\d+: Unexpected end of input$`)
+
+// cutShort adds to such a message which bracket is not closed.
+func (j *job) cutShort(o *runners.Outcome) {
+	if o.Error == nil {
+		return
+	}
+	if m := cutFile.FindStringSubmatch(o.Error.Message); m != nil {
+		for _, f := range j.req.Files {
+			if bracket, line := jsparse.Unclosed(string(f.Data)); f.Path == m[1] && line > 0 {
+				amend(o.Error, o.Error.Message+notClosed(bracket, line))
+			}
+		}
+	}
+}
+
+func notClosed(bracket string, line int) string {
+	return fmt.Sprintf("; the %s of line %d is not closed", bracket, line)
 }
 
 // imports reports whether a program imports one of some modules, in any version.
