@@ -185,7 +185,7 @@ function fieldsOf(error) {
 }
 
 // blame reports what was thrown.
-function blame(kind, thrown, load = "") {
+function blame(kind, thrown, load = "", rejected = false) {
   let type = "Error", message = "(the error cannot be shown)", stack = "", code = "";
   try {
     if (thrown instanceof NativeError) {
@@ -214,8 +214,9 @@ function blame(kind, thrown, load = "") {
       code = text(thrown.code ?? "", 200);
       if (thrown instanceof NativeSyntaxError && includes(stack, " wrapSafe (node:module:")) [message, stack] = misplaced(type, message, stack);
     } else {
-      type = text(typeof thrown === "object" && thrown !== null ? thrown.constructor?.name : typeof thrown, 200);
-      message = inspect(thrown);
+      type = text(thrown === null ? "null" : typeof thrown === "object" ? thrown.constructor?.name : typeof thrown, 200);
+      message = inspect(thrown) + (rejected ? "; a promise was rejected with it, which nothing handled" : "");
+      stack = "Uncaught " + message;
     }
   } catch {
     // what we have is what can be shown
@@ -323,7 +324,7 @@ if (orders.tell) addEventListener("unload", over);
 
 function failed(event, thrown) {
   if (testFailed(event, thrown)) return;
-  place.session ? failedLater(event, thrown) : blame("e", thrown);
+  place.session ? failedLater(event, thrown) : blame("e", thrown, "", event.type === "unhandledrejection");
 }
 addEventListener("error", (event) => failed(event, event.error));
 addEventListener("unhandledrejection", (event) => failed(event, event.reason));

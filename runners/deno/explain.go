@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
 )
 
 var (
@@ -49,6 +51,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		out.Message = linkPlace.ReplaceAllString(out.Message, "")
 	}
 	out.Traceback, out.Line = e.traceback(unedited(stack, e.program))
+	if at := e.placeOf(t); at.Line > 0 && out.Line == 0 {
+		out.Traceback, out.Line = fmt.Sprintf("%s\n    at %s:%d:%d", out.Traceback, e.shown, at.Line, at.Column), at.Line
+	}
 	if t.load && out.Type == "SyntaxError" && !strings.Contains(out.Message, notJSON) {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
@@ -85,6 +90,34 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	}
 	return out
 }
+
+// placeOf returns the place in the program of what has no frames: the await of a promise that
+// is never settled, and the throw of what is not an Error. It is known where there is only one.
+func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
+	switch {
+	case t.message == unresolved:
+		awaits, blocks := jsparse.Uses(e.program.Source, "await")
+		top := slices.DeleteFunc(slices.Clone(awaits), func(u jsparse.Use) bool { return u.Nested })
+		if len(top) == 1 && (!blocks || len(awaits) == 1) {
+			return top[0]
+		}
+	case t.escaped && t.stack == thrownAs+t.message:
+		throws, _ := jsparse.Uses(e.program.Source, "throw")
+		if len(throws) == 1 && !strings.Contains(e.program.Source, "reject(") && len(e.program.Imports) == 0 {
+			return throws[0]
+		}
+		throws = slices.DeleteFunc(throws, func(u jsparse.Use) bool {
+			return u.Next != t.message && !(u.Next == "{" && t.kind == "Object") && strings.Trim(u.Next, "'\"`") != strings.Trim(t.message, "'\"`")
+		})
+		if len(throws) == 1 {
+			return throws[0]
+		}
+	}
+	return at
+}
+
+// thrownAs begins the stack of what is not an Error.
+const thrownAs = "Uncaught "
 
 // refusedCause matches a cause of an error. Loaders of native packages catch it and
 // blame the installation.

@@ -153,6 +153,8 @@ function machine({ home, memory, run, real }, isWorker) {
       }
     };
     if (!threads) return;
+    const port = threads.parentPort;
+    if (port && !port.close) answer(port, "close", () => port.unref()); // the Worker ends when it has nothing else to do
     const prelude = `{const m=(0,eval)(${stringify(`(${machine})`)})${start},o=${passed};if(o.args)m.answer(Deno,"args",o.args);` +
       (orders.os ? 'm.os(require("os"));' : "") + 'm.workers(o,require("worker_threads"))}';
     const NativeNode = threads.Worker;

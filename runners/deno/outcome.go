@@ -266,10 +266,11 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 
 // uncaughtError returns what was thrown, of Deno's words about it.
 func uncaughtError(head, frames string) *thrown {
-	t := &thrown{kind: "Error", message: head, stack: head + frames}
+	t := &thrown{kind: "Error", message: head}
 	if kind, message, ok := strings.Cut(head, ": "); ok && !strings.Contains(kind, " ") {
 		t.kind, t.message = kind, message
 	}
+	t.stack = t.kind + ": " + t.message + frames
 	return t
 }
 

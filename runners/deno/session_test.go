@@ -77,7 +77,7 @@ func TestSession(t *testing.T) {
 		{"setInterval(() => {}, 1000); Deno.exit(3)", "exit 3"},
 		{"x = 6", "6"},
 		{"zz = 6", "ReferenceError:1"},
-		{"await new Promise(() => {})", "Error:0"},
+		{"await new Promise(() => {})", "Error:1"},
 		{"[x, y, typeof zz]", `[ 6, 3, "undefined" ]`},
 		{"import { nope } from 'node:path'", "SyntaxError:1"},
 	} {

@@ -71,12 +71,17 @@ func TestFields(t *testing.T) {
 	for code, want := range map[string]string{
 		"class HttpError extends Error { status = 404; constructor(public body: object) { super('no') } }\nthrow new HttpError({ a: 1 })": "HttpError: no\n    at main.ts:2:7\n{ body: { a: 1 }, status: 404 }",
 		"throw new Error('a', { cause: Object.assign(new Error('b'), { code: 'E_B' }) })":                                                 "Caused by Error: b\n    at main.ts:1:45\n{ code: \"E_B\" }",
-		"const a = 1;\nfunction f( { }":                               "\n    at main.ts:2:16",
-		"require('./none')":                                           "at main.ts:1:1",
-		"await import('./none.ts')":                                   "at async main.ts:1:1",
-		"import assert from 'assert';\nassert.equal(1, 2, 'unequal')": "{ actual: 1, expected: 2 }",
-		"import fs from 'fs';\nfs.readFileSync('none')":               "open 'none'\n    at main.ts:2:4",
-		"throw Object.assign(new Error('long'), { all: Array(1000).fill('some text'), f() {} })":                                                               "Error: long\n    at main.ts:1:21",
+		"const a = 1;\nthrow { code: 42 }":                                                       "Uncaught { code: 42 }\n    at main.ts:2:1",
+		"if (false) throw 'no';\nthrow 'text'":                                                   "Uncaught \"text\"\n    at main.ts:2:1",
+		"function f() {\n  throw null;\n}\nf()":                                                  "Uncaught null\n    at main.ts:2:3",
+		"Promise.reject('text'); if (false) throw 'text'":                                        "Uncaught \"text\"; a promise was rejected with it, which nothing handled",
+		"const lock = new Promise(() => {});\nconst f = async () => { await 1 };\nawait lock":        "such as a line that stdin does not have\n    at main.ts:3:1",
+		"const a = 1;\nfunction f( { }":                                                          "\n    at main.ts:2:16",
+		"require('./none')":                                                                      "at main.ts:1:1",
+		"await import('./none.ts')":                                                              "at async main.ts:1:1",
+		"import assert from 'assert';\nassert.equal(1, 2, 'unequal')":                            "{ actual: 1, expected: 2 }",
+		"import fs from 'fs';\nfs.readFileSync('none')":                                          "open 'none'\n    at main.ts:2:4",
+		"throw Object.assign(new Error('long'), { all: Array(1000).fill('some text'), f() {} })": "Error: long\n    at main.ts:1:21",
 		"import { test } from 'node:test'; import assert from 'assert';\ntest('t', () => { throw Object.assign(new Error('x'), { code: 7 }) });\nassert.ok(1)": "",
 	} {
 		o := run(t, r, runners.Request{Code: code})

@@ -2,6 +2,7 @@ package deno
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 
 	"coderunner/runners"
@@ -101,5 +102,20 @@ if (!isMainThread) {
 		if o.Status != runners.Failed || o.Stdout != c.stdout || o.Stderr != "mine\n" || err.Message != c.message || err.Traceback != c.traceback {
 			t.Errorf("%s: %s %+v, stdout %q, stderr %q", name, o.Status, o.Error, o.Stdout, o.Stderr)
 		}
+	}
+}
+
+// TestWorkersClose has Workers of Node close their port.
+func TestWorkersClose(t *testing.T) {
+	r := open(t, "", nil)
+	o := run(t, r, runners.Request{Language: runners.JavaScript, Code: `const { Worker, isMainThread, parentPort } = require("worker_threads");
+const work = 'require("worker_threads").parentPort.on("message", function (n) { this; const { parentPort } = require("worker_threads"); parentPort.postMessage(n + 1); parentPort.close(); })';
+if (!isMainThread) eval(work);
+else for (const how of [[__filename], [work, { eval: true }]]) {
+  const w = new Worker(...how).on("message", console.log).on("exit", (code) => console.log("exit", code));
+  w.postMessage(1);
+}`})
+	if o.Status != runners.Succeeded || strings.Count(o.Stdout, "2\n") != 2 || strings.Count(o.Stdout, "exit 0\n") != 2 || o.Stderr != "" {
+		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
 	}
 }
