@@ -109,7 +109,7 @@ var (
 		sign(3, `===|!==`),
 		sign(3, `^\s*\}?\s*(else\s+if|if|for|while|switch|catch)\s*\(.*\)\s*(\{|$|[^:]*;\s*$)`),
 		sign(3, `^\s*\}\s*(else|catch|finally|while)\b`),
-		sign(3, `\bconsole\.\w+\(|\bDeno\.\w|\bprocess\.(argv|env|exit|stdout|stdin)\b|\bmodule\.exports\b|\brequire\(`),
+		sign(3, `\bconsole\.\w+\(|\bDeno\.\w|\bprocess\.(argv|env|exit|exitCode|nextTick|stdout|stdin)\b|\bmodule\.exports\b|\brequire\(`),
 		sign(2, `\bnew\s+[A-Z]\w*[(<]|\bthis\.\w|\btypeof\s`),
 		sign(2, `^\s*(//|/\*)`),
 		sign(2, `&&|\|\||\?\?|\?\.[\w\[(]|\+\+|--;`),
