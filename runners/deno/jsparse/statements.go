@@ -32,6 +32,8 @@ func (a *analysis) grow(t token) {
 	case t.depth > 0 || a.s.is(t, ')'):
 	case a.s.is(t, '=') && a.s.is(a.prev2, '.') && !strings.HasPrefix(a.s.src[t.end:], "="):
 		a.last.sets, a.last.call = true, ""
+	case a.s.is(t, ','):
+		a.last.sets, a.last.call = false, ""
 	case a.s.is(t, '(') && a.s.is(a.prev2, '.'):
 		a.last.call = a.s.word(a.prev)
 	default:
@@ -147,7 +149,7 @@ func (a *analysis) valueOf() string {
 		return `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
 	}
 	if a.last.sets {
-		return `((v)=>typeof v==="function"?void 0:v)(` // a handler or a method
+		return "((v)=>{})(" // as in Python: exit codes and handlers are nobody's result
 	}
 	return "(0," // which keeps a function from being named after the variable
 }
