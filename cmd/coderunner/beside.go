@@ -36,10 +36,13 @@ type beside struct {
 }
 
 // text is a source file and its directory.
-type text struct{ code, dir string }
+type text struct {
+	code, dir string
+	language  runners.Language
+}
 
 // filesFor returns the files for the program, whose text is code.
-func filesFor(o runOptions, program, code string, args []string, warn io.Writer) (_ []runners.File, err error) {
+func filesFor(o runOptions, program, code string, l runners.Language, args []string, warn io.Writer) (_ []runners.File, err error) {
 	b := &beside{known: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
 	dir := "."
 	if program != "-" {
@@ -63,7 +66,7 @@ func filesFor(o runOptions, program, code string, args []string, warn io.Writer)
 	}
 	if program != "-" {
 		b.known[b.program] = true
-		b.texts = append(b.texts, text{code, "."})
+		b.texts = append(b.texts, text{code, ".", l})
 		for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
 			if !strings.HasSuffix(b.program, ".py") {
 				b.takeConfig(config)
@@ -109,9 +112,12 @@ func (b *beside) takeMapped(name string) {
 
 // search takes the files that a text names.
 func (b *beside) search(t text) {
-	var names, modules []string
+	var names, words, patterns, modules []string
 	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
 		names = append(names, m[1]+m[2]+m[3])
+	}
+	if t.language == runners.Bash {
+		words, patterns = shellWords(t.code)
 	}
 	for _, m := range pythonImport.FindAllStringSubmatch(t.code, maxLookups) {
 		for name := range strings.SplitSeq(m[1]+m[2], ",") {
@@ -139,6 +145,14 @@ func (b *beside) search(t text) {
 			if strings.HasPrefix(name, ".") {
 				b.resolve(path.Join(dirs[i], name))
 			}
+		}
+		for _, name := range words {
+			if dir := b.take(path.Join(dirs[i], name)); dir != "" && !hidden(dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+		for _, pattern := range patterns {
+			b.match(path.Join(dirs[i], pattern))
 		}
 		for _, name := range modules {
 			b.take(path.Join(dirs[i], name+".py"))
@@ -230,8 +244,8 @@ func (b *beside) take(name string) (dir string) {
 		fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it (--file)\n", printable(name), err)
 		return ""
 	}
-	if runners.ParseLanguage(strings.TrimPrefix(path.Ext(name), ".")) != "" {
-		b.texts = append(b.texts, text{string(b.files[len(b.files)-1].Data), path.Dir(name)})
+	if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(name), ".")); l != "" {
+		b.texts = append(b.texts, text{string(b.files[len(b.files)-1].Data), path.Dir(name), l})
 	}
 	return ""
 }
@@ -261,96 +275,6 @@ func (b *beside) copy(root *os.Root, name, as string) error {
 	b.left -= int64(len(data))
 	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data})
 	return nil
-}
-
-// named takes a file or directory that the command line names. Its path is
-// relative to the program's directory if it is inside that, else what was
-// written if that is relative, else its name.
-func (b *beside) named(name string) error {
-	as := filepath.Clean(name)
-	if inside, err := filepath.Rel(b.dir, absolute(name)); err == nil && filepath.IsLocal(inside) {
-		as = inside
-	} else if !filepath.IsLocal(as) {
-		as = filepath.Base(absolute(name))
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		real, err := filepath.EvalSymlinks(name)
-		if err != nil {
-			return err
-		}
-		root, err := os.OpenRoot(filepath.Dir(real))
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		b.known[filepath.ToSlash(as)] = true
-		if err := b.copy(root, filepath.Base(real), as); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
-	}
-	return b.directory(name, filepath.ToSlash(as))
-}
-
-// arguments takes the files that arguments of the program name (data.csv,
-// --in=data.csv), under the same names.
-func (b *beside) arguments(args []string) error {
-	here, err := os.OpenRoot(".")
-	if err != nil {
-		return err
-	}
-	defer here.Close()
-	for _, arg := range args {
-		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
-			arg = value
-		}
-		name := path.Clean(filepath.ToSlash(arg))
-		if info, err := here.Stat(name); err != nil || !info.Mode().IsRegular() || b.known[name] || hidden(name) {
-			continue
-		}
-		b.known[name] = true
-		if err := b.copy(here, name, name); err != nil {
-			fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(name), err)
-		}
-	}
-	return nil
-}
-
-// directory takes the files of a directory that the command line names.
-func (b *beside) directory(name, as string) error {
-	root, err := os.OpenRoot(name)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return fs.WalkDir(root.FS(), ".", func(entry string, d fs.DirEntry, err error) error {
-		to := path.Join(as, entry)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", name, err)
-		case entry != "." && skipped(d.Name()):
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case d.IsDir() || to == b.program || b.known[to]:
-			return nil
-		}
-		b.known[to] = true
-		info, err := root.Stat(entry)
-		if err != nil || !info.Mode().IsRegular() {
-			fmt.Fprintf(b.warn, "coderunner: %s: is not a regular file in %s, so the program does not see it\n", printable(to), name)
-			return nil
-		}
-		if err := b.copy(root, entry, to); err != nil {
-			return fmt.Errorf("%s: %s %w", name, entry, err)
-		}
-		return nil
-	})
 }
 
 // absolute returns the path without symlinks, as far as there is such a file.

@@ -6,7 +6,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +41,7 @@ func TestFilesBeside(t *testing.T) {
 	write("second.py", "x = 1")
 	write("deno.json", `{"imports": {"@/": "./ts/", "util": "./util.ts", "above": "../secret", "zod": "npm:zod"}}`)
 	write("fromhelper.txt", "")
+	write("lib.sh", "cat fromhelper.txt")
 	write("util.ts", "import './view.js'")
 	write("big.bin", "")
 	if err := os.Truncate(filepath.Join(dir, "big.bin"), 1<<30); err != nil {
@@ -75,10 +78,21 @@ func TestFilesBeside(t *testing.T) {
 		{"a.ts", "import x from './util'; import './ts'", "deno.json ts/index.ts util.ts view.tsx", ""},
 		{"a.ts", "import '@/index'; import x from 'util'; import 'above'; import 'zod'", "deno.json ts/index.ts util.ts view.tsx", ""},
 		{"a.ts", "new URL('./data.csv', import.meta.url); import 'node_modules'", "data.csv deno.json", ""},
+		{"a.sh", "awk -F, '{print $1}' other.csv; file=${1:-data.csv} # see unused.py.", "data.csv deno.json other.csv unused.py", ""},
+		{"a.sh", "while read -r l; do :; done < data.csv; source lib.sh", "data.csv deno.json fromhelper.txt lib.sh", ""},
+		{"a.sh", ". \"$(dirname \"$0\")/lib.sh\"; cat $HERE/other.csv ${HERE}/in", "deno.json fromhelper.txt in lib.sh other.csv", ""},
+		{"a.sh", "wc -l \"$dir\"/*.csv", "data.csv deno.json other.csv", ""},
+		{"a.sh", "cat deep/*.json [do]*.csv", "data.csv deep/b.json deno.json other.csv", ""},
+		{"a.sh", "cd deep; cat data/*", "deep/data/a.json deno.json", ""},
+		{"a.sh", "ls; cat * */* .* **/*.json $((a * b)) ${f%.*} ${f##*/}; [ $x = [a-z]* ]; find . -name '*.csv'", "deno.json", ""},
+		{"a.sh", "ls .ssh/* .e*; cat .ssh/nothing ../sec* /etc/pass*", "deno.json", ""},
+		{"a.sh", "cat node_modules/*/a.js", "deno.json", ""},
+		{"a.sh", "source .env", "deno.json", "coderunner: .env: is hidden, so the program does not see it (--file)"},
+		{"a.sh", "cat ../secret /etc/passwd up/secret", "deno.json", "coderunner: up/secret: path escapes"},
 	} {
 		write(tt.name, tt.code)
 		var warnings strings.Builder
-		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), tt.code, nil, &warnings)
+		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), tt.code, runners.ParseLanguage(filepath.Ext(tt.name)[1:]), nil, &warnings)
 		if got := paths(files); err != nil || got != tt.want {
 			t.Errorf("%s: files %q, %v, want %q", tt.code, got, err, tt.want)
 		}
@@ -99,7 +113,7 @@ func paths(files []runners.File) string {
 // What the command line names has the path that the program would use.
 func TestNamedFiles(t *testing.T) {
 	top := t.TempDir()
-	for _, name := range []string{"src/data.txt", "src/.env", "data/x.csv", "data/.git/config", "data/d/y.csv", "other/z"} {
+	for _, name := range []string{"src/data.txt", "src/.env", "data/x.csv", "data/.git/config", "data/d/y.csv", "other/z", "many/node_modules/a", "most/a", "big/a"} {
 		path := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -111,25 +125,50 @@ func TestNamedFiles(t *testing.T) {
 	if err := os.Symlink("../../other/z", filepath.Join(top, "data/d/link")); err != nil {
 		t.Fatal(err)
 	}
+	for link, to := range map[string]string{"out": "..", "sly": "src/.env"} {
+		if err := os.Symlink(to, filepath.Join(top, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range runners.MaxFiles {
+		if err := os.WriteFile(filepath.Join(top, "most", strconv.Itoa(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(top, "big", "huge"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(top, "big", "huge"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(top)
 	var warnings strings.Builder
-	args := []string{"data/x.csv", "--in=./other/z", "data", "src/.env", "nothing", "../" + filepath.Base(top) + "/other/z", filepath.Join(top, "src/data.txt"), "data/d/link"}
-	given, err := filesFor(runOptions{}, "src/p.py", "", args, &warnings)
-	if got, want := paths(given), "data/d/link data/x.csv other/z"; err != nil || got != want || warnings.Len() > 0 {
-		t.Errorf("files of arguments %q, %v, warned %q, want %q", got, err, warnings.String(), want)
+	args := []string{"", "./", "..", "data/x.csv", "--in=./other/z", "many", "many/node_modules", "data/.git", "out", "big", "most", "sly", "src/.env", "nothing", "../" + filepath.Base(top) + "/other/z", filepath.Join(top, "src/data.txt"), "data/d/link"}
+	given, err := filesFor(runOptions{}, "src/p.py", "", runners.Python, args, &warnings)
+	if got, want := paths(given), "data/d/link data/x.csv other/z"; err != nil || got != want {
+		t.Errorf("files of arguments %q, %v, want %q", got, err, want)
 	}
+	if got := warnings.String(); !regexp.MustCompile(`^coderunner: \./: the program does not see what is in this directory \(--dir \./\)\ncoderunner: big: huge is too large.*--dir.*\ncoderunner: most: 99\d is one too many.*--dir.*\n$`).MatchString(got) {
+		t.Errorf("warned %q", got)
+	}
+	warnings.Reset()
+	given, err = filesFor(runOptions{}, "src/p.py", "", runners.Python, []string{"--in=data/", "src"}, &warnings)
+	if got, want := paths(given), "data/d/y.csv data/x.csv src/data.txt"; err != nil || got != want {
+		t.Errorf("files of arguments %q, %v, want %q", got, err, want)
+	}
+	warnings.Reset()
 	o := runOptions{files: []string{"src/.env", "./src/data.txt", filepath.Join(top, "other/z")}, dirs: []string{"data"}}
-	files, err := filesFor(o, "src/p.py", "", nil, &warnings)
+	files, err := filesFor(o, "src/p.py", "", runners.Python, nil, &warnings)
 	if got, want := paths(files), ".env data.txt data/d/y.csv data/x.csv z"; err != nil || got != want {
 		t.Errorf("files %q, %v, want %q", got, err, want)
 	}
 	if !strings.HasPrefix(warnings.String(), "coderunner: data/d/link: is not a regular file in data") {
 		t.Errorf("warned %q", warnings.String())
 	}
-	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", "", nil, &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", "", runners.Python, nil, &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("--file /dev/zero: %v", err)
 	}
-	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", "", nil, &warnings); err == nil {
+	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", "", runners.Python, nil, &warnings); err == nil {
 		t.Error("--file of nothing")
 	}
 }

@@ -88,6 +88,9 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 	return nil
 }
 
+// seesNamed explains why a file that is there was not found.
+const seesNamed = "a program sees the files beside it that its text names; --file and --dir add others"
+
 var permission = regexp.MustCompile(`--allow-\w+`)
 
 // endText returns why a program ended, "" if it ended well or chose its exit
@@ -122,7 +125,7 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 		text += "coderunner: " + m + " allows it\n"
 	}
 	if e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT") {
-		text += "coderunner: a program sees the files beside it that its text names; --file and --dir add others\n"
+		text += "coderunner: " + seesNamed + "\n"
 	}
 	for _, p := range e.Packages {
 		text += "  " + p.Name + ": " + p.Reason + "\n"

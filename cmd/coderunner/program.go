@@ -64,7 +64,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		}
 		return req, nil, err
 	}
-	if req.Files, err = filesFor(o, file, req.Code, args, os.Stderr); err != nil {
+	if req.Files, err = filesFor(o, file, req.Code, req.Language, args, os.Stderr); err != nil {
 		return req, nil, err
 	}
 	if file != "-" {

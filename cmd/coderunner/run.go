@@ -28,8 +28,9 @@ func newRun(cfg *Config) *cobra.Command {
 			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
 			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
 			"The program has a directory of its own, with copies of the files beside it that it\n" +
-			"imports or that its text names (open(\"data.csv\")), and of those below the current\n" +
-			"directory that an ARG names. It sees no other file of ours.",
+			"imports or that its text names (open(\"data.csv\"), in bash also sort *.csv), and of the\n" +
+			"files and directories below the current one that an ARG names. It sees no other file\n" +
+			"of ours.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
 			"  coderunner run --allow-net=api.example.com fetch.py\n" +
 			"  coderunner run -c 'console.log(6 * 7)'",
@@ -103,6 +104,9 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		return err
 	}
 	cells.Locate(req.Filename, out.Error)
+	if req.Language == runners.Bash && out.Error == nil && out.Note == "" && unseen(file, out.Stderr, req.Files) {
+		out.Note = seesNamed
+	}
 	return o.show(out, cfg.Limits, &first, stdout, stderr)
 }
 
