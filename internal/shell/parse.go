@@ -71,6 +71,7 @@ func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.
 // Chains of operators deeper than the stack may be are refused.
 func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 	next := uint(0) // what is before was run
+	branches := strings.Contains(src.text, "else")
 	for range maxQuoted {
 		var failed error
 		var line []*syntax.Stmt
@@ -94,6 +95,11 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 			case st.Pos().Offset() < next:
 				return true
 			default:
+				if branches {
+					if failed = strayElse(st); failed != nil {
+						return false
+					}
+				}
 				if n := len(line); n > 0 && st.Pos().Line() > line[n-1].End().Line() {
 					run()
 				}
@@ -114,6 +120,18 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		src.text = text
 	}
 	return errNesting
+}
+
+// strayElse returns the error of an else without if, which the parser takes for a
+// command.
+func strayElse(st *syntax.Stmt) (err error) {
+	syntax.Walk(st, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok && len(c.Assigns) == 0 && len(c.Args) > 0 && c.Args[0].Lit() == "else" {
+			err = syntax.ParseError{Pos: c.Pos(), Text: "`else` can only be used in an `if`"}
+		}
+		return err == nil
+	})
+	return err
 }
 
 // errorLine returns the line of an error of the parser.
