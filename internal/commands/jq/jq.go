@@ -56,7 +56,7 @@ func Main(c *command.Call) int {
 	if err := j.order.rewrite(query); err != nil {
 		return c.Die(3, "%s", err)
 	}
-	code, err := gojq.Compile(query, gojq.WithVariables(keys), gojq.WithFunction("_keys", 0, 0, j.order.keys), gojq.WithFunction("_json", 0, 0, j.compact), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))
+	code, err := gojq.Compile(query, append(j.order.functions(), gojq.WithVariables(keys), gojq.WithFunction("_json", 0, 0, j.compact), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))...)
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", err)
 		return 3

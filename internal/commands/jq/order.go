@@ -15,11 +15,16 @@ import (
 
 // order remembers in which order keys were written. gojq's objects are Go maps
 // and lose it; jq prints objects as they were read or made. An object is printed
-// in the order of one with the same keys, or else by where each key was first seen:
-// as a key of the input, in the filter, as a string of the input.
+// in the order of the last one with the same keys that was read or that the filter
+// made; or else by when each key was first used in .[f], if all
+// were; or else by where each was first seen: as a key of the input, in the filter,
+// as a string of the input.
 type order struct {
-	sets map[string][]string
-	seen [3]map[string]int // by origin
+	sets     map[string][]string
+	fixed    map[string]bool   // sets that the filter has
+	seen     [3]map[string]int // by origin
+	used     map[string]int
+	literals []literal
 }
 
 // The origins of what may be a key.
@@ -30,7 +35,7 @@ const (
 )
 
 func newOrder() *order {
-	return &order{map[string][]string{}, [3]map[string]int{{}, {}, {}}}
+	return &order{sets: map[string][]string{}, fixed: map[string]bool{}, seen: [3]map[string]int{{}, {}, {}}, used: map[string]int{}}
 }
 
 // maxOrders bounds what order remembers.
@@ -60,9 +65,13 @@ func (o *order) note(origin int, keys []string) {
 	for _, k := range keys {
 		o.see(origin, k)
 	}
-	if id := set(keys); o.sets[id] == nil && len(o.sets) < maxOrders {
-		o.sets[id] = slices.Clone(keys)
+	id := set(keys)
+	if origin == inFilter {
+		o.fixed[id] = true
+	} else if o.fixed[id] {
+		return
 	}
+	o.made(keys)
 }
 
 func set(keys []string) string {
@@ -77,7 +86,11 @@ func (o *order) sort(keys []string) []string {
 	if known := o.sets[strings.Join(keys, "\x00")]; known != nil {
 		return known
 	}
-	slices.SortStableFunc(keys, func(a, b string) int { return o.rank(a) - o.rank(b) })
+	rank := o.rank
+	if !slices.ContainsFunc(keys, func(k string) bool { _, ok := o.used[k]; return !ok }) {
+		rank = func(k string) int { return o.used[k] }
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
 	return keys
 }
 
@@ -86,7 +99,7 @@ var ordered = sync.OnceValues(func() (*gojq.Query, error) {
 	return gojq.Parse(`
 		def _each: if type == "object" then .[_keys[]] else .[] end;
 		def _add: add;
-		def add: if type == "object" then reduce _each as $x (null; . + $x) else _add end;
+		def add: if type == "object" then reduce _each as $x (null; _plus(.; $x)) else _union | _add end;
 		def keys_unsorted: if type == "object" then _keys else keys end;
 		def map(f): [_each | f];
 		def map_values(f): _each |= f;
@@ -113,7 +126,8 @@ func (o *order) rewrite(q *gojq.Query) error {
 	return nil
 }
 
-// terms calls f with all terms of a syntax tree, the inner ones first.
+// terms calls f with all terms of a syntax tree and query with all queries, the inner
+// ones first.
 func terms(v reflect.Value, f func(*gojq.Term)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -121,8 +135,11 @@ func terms(v reflect.Value, f func(*gojq.Term)) {
 			return
 		}
 		terms(v.Elem(), f)
-		if t, ok := v.Interface().(*gojq.Term); ok {
+		switch t := v.Interface().(type) {
+		case *gojq.Term:
 			f(t)
+		case *gojq.Query:
+			query(t)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
@@ -145,7 +162,11 @@ func (o *order) term(t *gojq.Term) {
 			}
 			keys = append(keys, key)
 		}
-		o.note(inFilter, keys)
+		o.object(t, keys)
+	}
+	index(t.Index)
+	for _, s := range t.SuffixList {
+		index(s.Index)
 	}
 	if t.Str != nil && t.Str.Queries == nil {
 		o.see(inFilter, t.Str.Str)

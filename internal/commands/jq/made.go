@@ -1,0 +1,198 @@
+package jq
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/itchyny/gojq"
+)
+
+// literal is an object in the filter with keys that are known only when it is made:
+// {(.k): 1, a: 2}.
+type literal struct {
+	keys    []string // the last ones
+	dynamic []int    // which are not constant
+}
+
+// made notes the keys of an object that the filter has made, which count more than
+// those of earlier ones.
+func (o *order) made(keys []string) {
+	if id := set(keys); o.sets[id] != nil || len(o.sets) < maxOrders {
+		o.sets[id] = keys
+	}
+}
+
+// function is a call of a function of ours with numbers.
+func function(name string, numbers ...int) *gojq.Query {
+	f := &gojq.Func{Name: name}
+	for _, n := range numbers {
+		f.Args = append(f.Args, &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeNumber, Number: strconv.Itoa(n)}})
+	}
+	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: f}}
+}
+
+func pipe(left, right *gojq.Query) *gojq.Query {
+	return &gojq.Query{Left: left, Op: gojq.OpPipe, Right: right}
+}
+
+// object notes the keys of an object in the filter, or has them noted when it is
+// made, if some are not constant.
+func (o *order) object(t *gojq.Term, keys []string) {
+	lit, id := literal{keys: keys}, len(o.literals)
+	for i, kv := range t.Object.KeyVals {
+		if kv.KeyString != nil && kv.KeyString.Queries != nil && kv.Val != nil {
+			kv.KeyQuery, kv.KeyString = &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeString, Str: kv.KeyString}}, nil
+		}
+		if kv.KeyQuery != nil {
+			kv.KeyQuery, lit.dynamic = pipe(kv.KeyQuery, function("_key", id, i)), append(lit.dynamic, i)
+		} else {
+			o.see(inFilter, keys[i])
+		}
+	}
+	if lit.dynamic == nil {
+		o.note(inFilter, keys)
+		return
+	}
+	o.literals = append(o.literals, lit)
+	inner, rest := *t, t.SuffixList
+	inner.SuffixList = nil
+	*t = gojq.Term{Type: gojq.TermTypeQuery, SuffixList: rest, Query: pipe(&gojq.Query{Term: &inner}, function("_made", id))}
+}
+
+// order returns the keys of an object that the literal made, or else nil: where
+// literals nest by recursion, the last keys are another's.
+func (l literal) order(object map[string]any) (keys []string) {
+	last := slices.Clone(l.keys)
+	if len(l.dynamic) == 1 {
+		for k := range object {
+			if !slices.Contains(slices.Delete(slices.Clone(last), l.dynamic[0], l.dynamic[0]+1), k) {
+				last[l.dynamic[0]] = k
+			}
+		}
+	}
+	for _, k := range last {
+		if _, ok := object[k]; ok && !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) != len(object) {
+		return nil
+	}
+	return keys
+}
+
+// union notes the keys of a list of objects, for their sum.
+func (o *order) union(v any, _ []any) any {
+	list, _ := v.([]any)
+	var keys []string
+	known := map[string]bool{}
+	for _, e := range list {
+		object, ok := e.(map[string]any)
+		if !ok {
+			return v
+		}
+		for _, k := range o.sort(slices.Collect(maps.Keys(object))) {
+			if !known[k] {
+				known[k], keys = true, append(keys, k)
+			}
+		}
+	}
+	if len(keys) > 0 {
+		o.made(keys)
+	}
+	return v
+}
+
+// index has a string noted that becomes a key, perhaps, by .[f].
+func index(i *gojq.Index) {
+	if i != nil && !i.IsSlice && i.Start != nil && (i.Start.Term == nil || i.Start.Term.Type != gojq.TermTypeNumber && i.Start.Term.Type != gojq.TermTypeString) {
+		i.Start = pipe(i.Start, function("_used"))
+	}
+}
+
+// query has sums of objects noted.
+func query(q *gojq.Query) {
+	if q.Op == gojq.OpAdd {
+		call := &gojq.Func{Name: "_plus", Args: []*gojq.Query{q.Left, q.Right}}
+		q.Left, q.Right, q.Op, q.Term = nil, nil, 0, &gojq.Term{Type: gojq.TermTypeFunc, Func: call}
+	}
+}
+
+// functions are what a rewritten filter calls.
+func (o *order) functions() []gojq.CompilerOption {
+	return []gojq.CompilerOption{
+		gojq.WithFunction("_keys", 0, 0, o.keys),
+		gojq.WithFunction("_union", 0, 0, o.union),
+		gojq.WithFunction("_key", 2, 2, func(v any, args []any) any {
+			if k, ok := v.(string); ok {
+				o.literals[args[0].(int)].keys[args[1].(int)] = k
+			}
+			return v
+		}),
+		gojq.WithFunction("_made", 1, 1, func(v any, args []any) any {
+			object, _ := v.(map[string]any)
+			if keys := o.literals[args[0].(int)].order(object); keys != nil {
+				o.made(keys)
+			}
+			return v
+		}),
+		gojq.WithFunction("_used", 0, 0, func(v any, _ []any) any {
+			if k, ok := v.(string); ok && len(o.used) < maxOrders {
+				if _, again := o.used[k]; !again {
+					o.used[strings.Clone(k)] = len(o.used)
+				}
+			}
+			return v
+		}),
+		gojq.WithFunction("_plus", 2, 2, func(_ any, args []any) any { return o.plus(args[0], args[1]) }),
+	}
+}
+
+var addition = sync.OnceValues(func() (*gojq.Code, error) {
+	q, err := gojq.Parse("$l + $r")
+	if err != nil {
+		return nil, err
+	}
+	return gojq.Compile(q, gojq.WithVariables([]string{"$l", "$r"}))
+})
+
+// plus is the operator +.
+func (o *order) plus(l, r any) any {
+	switch l := l.(type) {
+	case map[string]any:
+		r, ok := r.(map[string]any)
+		if !ok {
+			break
+		}
+		sum, keys := maps.Clone(l), slices.Clone(o.sort(slices.Collect(maps.Keys(l))))
+		for _, k := range o.sort(slices.Collect(maps.Keys(r))) {
+			if _, ok := l[k]; !ok {
+				keys = append(keys, k)
+			}
+			sum[k] = r[k]
+		}
+		o.made(keys)
+		return sum
+	case int:
+		if r, ok := r.(int); ok && int(int32(l)) == l && int(int32(r)) == r {
+			return l + r
+		}
+	case float64:
+		if r, ok := r.(float64); ok {
+			return l + r
+		}
+	case string:
+		if r, ok := r.(string); ok {
+			return l + r
+		}
+	}
+	code, err := addition()
+	if err != nil {
+		return err
+	}
+	sum, _ := code.Run(nil, l, r).Next()
+	return sum
+}
