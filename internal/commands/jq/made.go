@@ -17,10 +17,31 @@ type literal struct {
 	dynamic []int    // which are not constant
 }
 
+// maxMade bounds the objects whose keys are remembered as a set when they are made:
+// one that grows in a loop makes a set at each turn.
+const maxMade = 64
+
+// use notes keys in the order of their first use.
+func (o *order) use(keys []string) {
+	for _, k := range keys {
+		if _, again := o.used[k]; !again && len(o.used) < maxOrders {
+			o.used[strings.Clone(k)] = len(o.used)
+		}
+	}
+}
+
+// unused reports whether a key was not used.
+func (o *order) unused(k string) bool {
+	_, ok := o.used[k]
+	return !ok
+}
+
 // made notes the keys of an object that the filter has made, which count more than
 // those of earlier ones.
 func (o *order) made(keys []string) {
-	if id := set(keys); o.sets[id] != nil || len(o.sets) < maxOrders {
+	if len(keys) > maxMade {
+		o.use(keys)
+	} else if id := set(keys); o.sets[id] != nil || len(o.sets) < maxOrders {
 		o.sets[id] = keys
 	}
 }
@@ -108,7 +129,10 @@ func (o *order) union(v any, _ []any) any {
 
 // index has a string noted that becomes a key, perhaps, by .[f].
 func index(i *gojq.Index) {
-	if i != nil && !i.IsSlice && i.Start != nil && (i.Start.Term == nil || i.Start.Term.Type != gojq.TermTypeNumber && i.Start.Term.Type != gojq.TermTypeString) {
+	if i == nil || i.IsSlice || i.Start == nil {
+		return
+	}
+	if t := i.Start.Term; t == nil || t.Type != gojq.TermTypeNumber && (t.Type != gojq.TermTypeString || t.Str.Queries != nil) {
 		i.Start = pipe(i.Start, function("_used"))
 	}
 }
@@ -140,10 +164,8 @@ func (o *order) functions() []gojq.CompilerOption {
 			return v
 		}),
 		gojq.WithFunction("_used", 0, 0, func(v any, _ []any) any {
-			if k, ok := v.(string); ok && len(o.used) < maxOrders {
-				if _, again := o.used[k]; !again {
-					o.used[strings.Clone(k)] = len(o.used)
-				}
+			if k, ok := v.(string); ok {
+				o.use([]string{k})
 			}
 			return v
 		}),
@@ -159,6 +181,24 @@ var addition = sync.OnceValues(func() (*gojq.Code, error) {
 	return gojq.Compile(q, gojq.WithVariables([]string{"$l", "$r"}))
 })
 
+// sum notes the keys of a sum of objects.
+func (o *order) sum(l, r map[string]any) {
+	var keys []string
+	if len(l) <= maxMade || slices.ContainsFunc(slices.Collect(maps.Keys(l)), o.unused) {
+		keys = slices.Clone(o.sort(slices.Collect(maps.Keys(l))))
+	}
+	for _, k := range o.sort(slices.Collect(maps.Keys(r))) {
+		if _, ok := l[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	if len(l)+len(r) > maxMade {
+		o.use(keys)
+	} else {
+		o.made(keys)
+	}
+}
+
 // plus is the operator +.
 func (o *order) plus(l, r any) any {
 	switch l := l.(type) {
@@ -167,14 +207,9 @@ func (o *order) plus(l, r any) any {
 		if !ok {
 			break
 		}
-		sum, keys := maps.Clone(l), slices.Clone(o.sort(slices.Collect(maps.Keys(l))))
-		for _, k := range o.sort(slices.Collect(maps.Keys(r))) {
-			if _, ok := l[k]; !ok {
-				keys = append(keys, k)
-			}
-			sum[k] = r[k]
-		}
-		o.made(keys)
+		o.sum(l, r)
+		sum := maps.Clone(l)
+		maps.Copy(sum, r)
 		return sum
 	case int:
 		if r, ok := r.(int); ok && int(int32(l)) == l && int(int32(r)) == r {

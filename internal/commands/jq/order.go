@@ -71,7 +71,9 @@ func (o *order) note(origin int, keys []string) {
 	} else if o.fixed[id] {
 		return
 	}
-	o.made(keys)
+	if o.sets[id] != nil || len(o.sets) < maxOrders {
+		o.sets[id] = keys
+	}
 }
 
 func set(keys []string) string {
@@ -87,7 +89,7 @@ func (o *order) sort(keys []string) []string {
 		return known
 	}
 	rank := o.rank
-	if !slices.ContainsFunc(keys, func(k string) bool { _, ok := o.used[k]; return !ok }) {
+	if !slices.ContainsFunc(keys, o.unused) {
 		rank = func(k string) int { return o.used[k] }
 	}
 	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
