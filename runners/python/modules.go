@@ -249,12 +249,14 @@ func isLazy(dir string) bool {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxInit))
-	return err == nil && lazy.Match(text)
+	own := []byte("def __getattr__(") // each call looks, and an expression takes a millisecond
+	return err == nil && (bytes.HasPrefix(text, own) || bytes.Contains(text, append([]byte("\n"), own...)) ||
+		bytes.Contains(text, []byte("lazy.attach")) && lazyLoader.Match(text))
 }
 
 const maxInit = 256 << 10 // bytes of an __init__.py that are looked at
 
-var lazy = regexp.MustCompile(`(?m)^def __getattr__\(|\blazy\.attach(?:_stub)?\(`)
+var lazyLoader = regexp.MustCompile(`\blazy\.attach(?:_stub)?\(`)
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)
