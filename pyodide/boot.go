@@ -80,6 +80,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_literals", "guest/literals.py"},
 	{"_coderunner_imports", "guest/imports.py"},
 	{"_coderunner_analyze", "guest/analyze.py"},
+	{"_coderunner_changed", "guest/changed.py"},
 	{"_coderunner_display", "guest/display.py"},
 	{"_coderunner_magics", "guest/magics.py"},
 	{"_coderunner_ipython", "guest/ipython.py"},

@@ -18,6 +18,7 @@ import time
 import warnings
 from types import CoroutineType
 
+import _coderunner_changed as _changed
 import _coderunner_display as _display
 import _coderunner_interpreter as _interpreter
 import _coderunner_magics as _magics
@@ -165,6 +166,8 @@ def _compile(p, main):
     sys.orig_argv[1:] = sys.argv
     if _report.earlier:
         _continue()
+        if "sys.modules" not in source:  # else it sees to that itself
+            _changed.forget(main)
     else:
         _interpreter.set_environ({**_ENV, **_interpreter.environ, **(p["env"] or {})})
         sys.path.insert(0, os.getcwd())
@@ -254,6 +257,7 @@ def _finish(p, main, report):
     if p.get("session"):
         _report.earlier.add(p["filename"])
         _report.list_variables(main, report)
+        _changed.note(_report.home)
         if threading is not None and len(threading._active) > 1:
             time.sleep(0)  # those that are about to end do
             _interpreter.break_executors()

@@ -33,7 +33,7 @@ func (c *calls) run(name, code string) *runners.Outcome {
 func (c *calls) want(name, code, repr string, origin runners.Origin) {
 	c.t.Helper()
 	o := c.run(name, code)
-	if o.Result == nil || o.Result.Text != repr || o.Continued.Origin != origin || !o.Continued.Kept || o.Continued.Unsaved != "" {
+	if o.Result == nil && repr != "" || o.Result != nil && o.Result.Text != repr || o.Continued.Origin != origin || !o.Continued.Kept || o.Continued.Unsaved != "" {
 		c.t.Errorf("%s: %+v %+v %+v\n%s, want %s, %s", code, o.Result, o.Error, o.Continued, o.Stderr, repr, origin)
 	}
 }
@@ -101,6 +101,42 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	c.r = x.newRunner(base{}, false, dir) // which has none of the other's interpreters
 	c.want("fork", "import six\nlog.seek(0)\nlog.read(), six.version, p.x, random.random() == random.Random(1).random()", `('x\nfork', '1.0', 8, False)`, restored)
 	c.want("fork", "import attr_like\nattr_like.version", "'2'", live)
+}
+
+// TestSessionModules changes the files of modules between calls: the changed ones and
+// those that import them are read again, others keep what they are.
+func TestSessionModules(t *testing.T) {
+	x := newIndex(t)
+	dir := t.TempDir()
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t, store, x.newRunner(base{}, false, dir)}
+	const fresh, live, restored = runners.OriginFresh, runners.OriginLive, runners.OriginRestored
+	c.want("s", `
+import os
+def write(path, text): open(path, "w").write(text)
+os.mkdir("pkg")
+write("helper.py", "def f(): return 1"); write("other.py", "n = 0")
+write("pkg/__init__.py", ""); write("pkg/a.py", "from helper import f\nA = f()"); write("pkg/b.py", "B = 1")
+import helper, other, pkg.a, pkg.b
+from helper import f
+other.n = pkg.b.B = 5
+f()`, "1", fresh)
+	c.want("s", `write("helper.py", "def f(): return 2"); write("other.py", "n = 0"); helper.f()`, "1", live)
+	c.want("s", "helper.f(), pkg.a.A, pkg.b.B, other.n, f()", "(2, 2, 5, 5, 1)", live)
+	c.want("s", `from helper import f; write("helper.py", "def f(): return 3"); f()`, "2", live)
+	c.want("s", "import importlib\nimportlib.reload(helper).f(), helper.f(), pkg.a.A", "(3, 3, 3)", live)
+	c.want("s", `write("helper.py", "def f(): return 4")`, "", live)
+	c.r = x.newRunner(base{}, false, dir)
+	c.want("s", "import sys\ndel sys.modules['helper']\nimport helper as h\nh.f(), helper.f()", "(4, 3)", restored)
+	c.want("s", `write("helper.py", "def f(): return 5 / 0"); write("pkg/b.py", "B =")`, "", live)
+	for code, traceback := range map[string]string{"h.f()": "helper.py\", line 1, in f\n    def f(): return 5 / 0", "pkg.b.B": "pkg/b.py\", line 1\n    B =\n"} {
+		if o := c.run("s", code); o.Error == nil || o.Error.Line != 1 || !strings.Contains(o.Error.Traceback, traceback) {
+			t.Errorf("%s: %+v", code, o.Error)
+		}
+	}
 }
 
 // TestSessionHostDirectory goes on with a directory of the host, whose files are
