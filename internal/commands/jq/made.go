@@ -36,12 +36,18 @@ func (o *order) unused(k string) bool {
 	return !ok
 }
 
-// made notes the keys of an object that the filter has made, which count more than
-// those of earlier ones.
-func (o *order) made(keys []string) {
+// made notes the keys of an object that the filter has made. One that is still to be
+// made is nil, and its keys count more than those of earlier ones.
+func (o *order) made(keys []string, object map[string]any) {
 	if len(keys) > maxMade {
 		o.use(keys)
-	} else if id := set(keys); o.sets[id] != nil || len(o.sets) < maxOrders {
+		return
+	}
+	id := set(keys)
+	if object != nil {
+		o.differs(object, keys)
+	}
+	if known := o.sets[id]; object == nil && known != nil || known == nil && len(o.sets) < maxOrders {
 		o.sets[id] = keys
 	}
 }
@@ -74,8 +80,10 @@ func (o *order) object(t *gojq.Term, keys []string) {
 		}
 	}
 	if lit.dynamic == nil {
-		o.note(inFilter, keys)
-		return
+		if twice := set(keys); !o.fixed[twice] || slices.Equal(o.sets[twice], keys) {
+			o.note(inFilter, keys, nil)
+			return
+		}
 	}
 	o.literals = append(o.literals, lit)
 	inner, rest := *t, t.SuffixList
@@ -115,14 +123,14 @@ func (o *order) union(v any, _ []any) any {
 		if !ok {
 			return v
 		}
-		for _, k := range o.sort(slices.Collect(maps.Keys(object))) {
+		for _, k := range o.keysOf(object) {
 			if !known[k] {
 				known[k], keys = true, append(keys, k)
 			}
 		}
 	}
 	if len(keys) > 0 {
-		o.made(keys)
+		o.made(keys, nil)
 	}
 	return v
 }
@@ -137,10 +145,16 @@ func index(i *gojq.Index) {
 	}
 }
 
-// query has sums of objects noted.
+// query has sums of objects noted, and what changes them.
 func query(q *gojq.Query) {
-	if q.Op == gojq.OpAdd {
-		call := &gojq.Func{Name: "_plus", Args: []*gojq.Query{q.Left, q.Right}}
+	if slices.Contains(updates, q.Op) && q.Op != 0 {
+		inner := *q
+		inner.FuncDefs, inner.Imports, inner.Meta = nil, nil, nil
+		outer := keeping(&inner)
+		q.Left, q.Op, q.Right, q.Patterns, q.Term = outer.Left, outer.Op, outer.Right, outer.Patterns, nil
+	}
+	if name := map[gojq.Operator]string{gojq.OpAdd: "_plus", gojq.OpMul: "_times"}[q.Op]; name != "" {
+		call := &gojq.Func{Name: name, Args: []*gojq.Query{q.Left, q.Right}}
 		q.Left, q.Right, q.Op, q.Term = nil, nil, 0, &gojq.Term{Type: gojq.TermTypeFunc, Func: call}
 	}
 }
@@ -159,7 +173,7 @@ func (o *order) functions() []gojq.CompilerOption {
 		gojq.WithFunction("_made", 1, 1, func(v any, args []any) any {
 			object, _ := v.(map[string]any)
 			if keys := o.literals[args[0].(int)].order(object); keys != nil {
-				o.made(keys)
+				o.made(keys, object)
 			}
 			return v
 		}),
@@ -169,25 +183,90 @@ func (o *order) functions() []gojq.CompilerOption {
 			}
 			return v
 		}),
+		gojq.WithFunction("_kept", 1, 1, func(v any, args []any) any {
+			o.kept(args[0], v)
+			return v
+		}),
+		gojq.WithFunction("_entries", 1, 1, func(v any, args []any) any {
+			object, _ := v.(map[string]any)
+			list, _ := args[0].([]any)
+			o.entries(object, list)
+			return v
+		}),
+		gojq.WithFunction("_times", 2, 2, func(_ any, args []any) any { return o.times(args[0], args[1]) }),
 		gojq.WithFunction("_plus", 2, 2, func(_ any, args []any) any { return o.plus(args[0], args[1]) }),
 	}
 }
 
-var addition = sync.OnceValues(func() (*gojq.Code, error) {
-	q, err := gojq.Parse("$l + $r")
-	if err != nil {
-		return nil, err
-	}
-	return gojq.Compile(q, gojq.WithVariables([]string{"$l", "$r"}))
-})
+// operator returns an operator of gojq.
+func operator(op string) func() (*gojq.Code, error) {
+	return sync.OnceValues(func() (*gojq.Code, error) {
+		q, err := gojq.Parse("$l " + op + " $r")
+		if err != nil {
+			return nil, err
+		}
+		return gojq.Compile(q, gojq.WithVariables([]string{"$l", "$r"}))
+	})
+}
 
-// sum notes the keys of a sum of objects.
-func (o *order) sum(l, r map[string]any) {
+var addition, multiplication = operator("+"), operator("*")
+
+// evaluate applies an operator.
+func evaluate(code func() (*gojq.Code, error), l, r any) any {
+	op, err := code()
+	if err != nil {
+		return err
+	}
+	v, _ := op.Run(nil, l, r).Next()
+	return v
+}
+
+// times is the operator *. Of objects it is a merge, with those of the right in the
+// place of those of the left.
+func (o *order) times(l, r any) any {
+	switch l := l.(type) {
+	case int:
+		if r, ok := r.(int); ok && int(int32(l)) == l && int(int32(r)) == r {
+			return l * r
+		}
+	case float64:
+		if r, ok := r.(float64); ok {
+			return l * r
+		}
+	}
+	product := evaluate(multiplication, l, r)
+	o.merged(l, r, product)
+	return product
+}
+
+// merged notes the order of a merge.
+func (o *order) merged(left, right, product any) {
+	l, okL := left.(map[string]any)
+	r, okR := right.(map[string]any)
+	p, okP := product.(map[string]any)
+	if !okL || !okR || !okP {
+		return
+	}
+	keys := slices.Clone(o.keysOf(l))
+	for _, k := range o.keysOf(r) {
+		if _, ok := l[k]; !ok {
+			keys = append(keys, k)
+		} else {
+			o.merged(l[k], r[k], p[k])
+		}
+	}
+	o.made(keys, p)
+}
+
+// sum returns a sum of objects, and notes its keys.
+func (o *order) sum(l, r map[string]any) map[string]any {
+	sum := maps.Clone(l)
+	maps.Copy(sum, r)
 	var keys []string
 	if len(l) <= maxMade || slices.ContainsFunc(slices.Collect(maps.Keys(l)), o.unused) {
-		keys = slices.Clone(o.sort(slices.Collect(maps.Keys(l))))
+		keys = slices.Clone(o.keysOf(l))
 	}
-	for _, k := range o.sort(slices.Collect(maps.Keys(r))) {
+	for _, k := range o.keysOf(r) {
 		if _, ok := l[k]; !ok {
 			keys = append(keys, k)
 		}
@@ -195,8 +274,9 @@ func (o *order) sum(l, r map[string]any) {
 	if len(l)+len(r) > maxMade {
 		o.use(keys)
 	} else {
-		o.made(keys)
+		o.made(keys, sum)
 	}
+	return sum
 }
 
 // plus is the operator +.
@@ -207,10 +287,7 @@ func (o *order) plus(l, r any) any {
 		if !ok {
 			break
 		}
-		o.sum(l, r)
-		sum := maps.Clone(l)
-		maps.Copy(sum, r)
-		return sum
+		return o.sum(l, r)
 	case int:
 		if r, ok := r.(int); ok && int(int32(l)) == l && int(int32(r)) == r {
 			return l + r
@@ -224,10 +301,5 @@ func (o *order) plus(l, r any) any {
 			return l + r
 		}
 	}
-	code, err := addition()
-	if err != nil {
-		return err
-	}
-	sum, _ := code.Run(nil, l, r).Next()
-	return sum
+	return evaluate(addition, l, r)
 }

@@ -15,16 +15,26 @@ import (
 
 // order remembers in which order keys were written. gojq's objects are Go maps
 // and lose it; jq prints objects as they were read or made. An object is printed
-// in the order of the last one with the same keys that was read or that the filter
+// in its own order where that is not the one of others with the same keys; or else in
+// the order of the objects with the same keys that were read or that the filter
 // made; or else by when each key was first used in .[f], if all
 // were; or else by where each was first seen: as a key of the input, in the filter,
 // as a string of the input.
 type order struct {
+	own      map[uintptr]ordering // by the address of the object
+	owned    int                  // keys in it
 	sets     map[string][]string
 	fixed    map[string]bool   // sets that the filter has
 	seen     [3]map[string]int // by origin
 	used     map[string]int
 	literals []literal
+}
+
+// ordering is the order of one object's keys. It holds the object, whose address no
+// other one then gets.
+type ordering struct {
+	object map[string]any
+	keys   []string
 }
 
 // The origins of what may be a key.
@@ -35,7 +45,7 @@ const (
 )
 
 func newOrder() *order {
-	return &order{sets: map[string][]string{}, fixed: map[string]bool{}, seen: [3]map[string]int{{}, {}, {}}, used: map[string]int{}}
+	return &order{own: map[uintptr]ordering{}, sets: map[string][]string{}, fixed: map[string]bool{}, seen: [3]map[string]int{{}, {}, {}}, used: map[string]int{}}
 }
 
 // maxOrders bounds what order remembers.
@@ -60,20 +70,32 @@ func (o *order) rank(k string) int {
 	return len(o.seen) * maxOrders
 }
 
-// note notes the keys of an object.
-func (o *order) note(origin int, keys []string) {
+// note notes the keys of an object, which is nil in the filter.
+func (o *order) note(origin int, keys []string, object map[string]any) {
 	for _, k := range keys {
 		o.see(origin, k)
 	}
 	id := set(keys)
 	if origin == inFilter {
 		o.fixed[id] = true
-	} else if o.fixed[id] {
+	} else if known := o.sets[id]; known != nil {
+		if !slices.Equal(keys, known) {
+			o.differs(object, keys)
+		}
 		return
 	}
 	if o.sets[id] != nil || len(o.sets) < maxOrders {
 		o.sets[id] = keys
 	}
+}
+
+// differs notes the order of an object that others with the same keys may not have.
+func (o *order) differs(object map[string]any, keys []string) {
+	if o.owned += len(keys) + 1; o.owned > maxOrders {
+		clear(o.own)
+		o.owned = len(keys) + 1
+	}
+	o.own[address(object)] = ordering{object, keys}
 }
 
 func set(keys []string) string {
@@ -82,9 +104,20 @@ func set(keys []string) string {
 	return strings.Join(sorted, "\x00")
 }
 
-// sort puts the keys of an object in order.
-func (o *order) sort(keys []string) []string {
-	slices.Sort(keys)
+// keysOf returns the keys of an object in order.
+func (o *order) keysOf(object map[string]any) []string {
+	if own, ok := o.own[address(object)]; ok {
+		return own.keys
+	}
+	keys := slices.Sorted(maps.Keys(object))
+	return o.arrange(keys)
+}
+
+// arrange puts sorted keys in the order of others that are the same.
+func (o *order) arrange(keys []string) []string {
+	if len(keys) == 0 {
+		return nil
+	}
 	if known := o.sets[strings.Join(keys, "\x00")]; known != nil {
 		return known
 	}
@@ -104,12 +137,18 @@ var ordered = sync.OnceValues(func() (*gojq.Query, error) {
 		def add: if type == "object" then reduce _each as $x (null; _plus(.; $x)) else _union | _add end;
 		def keys_unsorted: if type == "object" then _keys else keys end;
 		def map(f): [_each | f];
-		def map_values(f): _each |= f;
+		def map_values(f): . as $before | (_each |= f) | _kept($before);
+		def walk(f): def w: if type == "object" then map_values(w) elif type == "array" then map(w) else . end | f; w;
 		def recurse: def r: ., (_each? | r); r;
 		def paths: path(recurse) | select(. != []);
 		def paths(f): . as $in | paths | select(. as $p | $in | getpath($p) | f);
 		def leaf_paths: paths(scalars);
 		def to_entries: [keys_unsorted[] as $k | {key: $k, value: .[$k]}];
+		def _from_entries: from_entries;
+		def from_entries: . as $list | _from_entries | _entries($list);
+		def INDEX(stream; f): reduce stream as $x ({}; .[$x | f | tostring | _used] |= $x);
+		def INDEX(f): INDEX(_each; f);
+		def tostream: path(def r: (_each? | r), .; r) as $p | getpath($p) | reduce path(_each?) as $q ([$p, .]; [$p + $q]);
 		def with_entries(f): to_entries | map(f) | from_entries;
 		def tojson: _json;
 		def tostring: if type == "string" then . else _json end;
@@ -173,6 +212,7 @@ func (o *order) term(t *gojq.Term) {
 	if t.Str != nil && t.Str.Queries == nil {
 		o.see(inFilter, t.Str.Str)
 	}
+	change(t)
 	call := func(name string) *gojq.Term {
 		return &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name}}
 	}
@@ -195,7 +235,7 @@ func (o *order) term(t *gojq.Term) {
 func (o *order) keys(v any, _ []any) any {
 	object, _ := v.(map[string]any)
 	list := []any{}
-	for _, k := range o.sort(slices.Collect(maps.Keys(object))) {
+	for _, k := range o.keysOf(object) {
 		list = append(list, k)
 	}
 	return list
@@ -252,7 +292,7 @@ func (o *order) value(d *json.Decoder, depth int) (any, error) {
 			return nil, err
 		}
 	}
-	o.note(inKey, keys)
+	o.note(inKey, keys, object)
 	return object, o.end(d)
 }
 

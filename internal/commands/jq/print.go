@@ -3,6 +3,7 @@ package jq
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -81,12 +82,11 @@ func (j *run) encode(b *strings.Builder, v any, depth int) {
 		}
 		j.paint(b, 'a', "]")
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		if slices.Sort(keys); !j.o.On("S") {
-			keys = j.order.sort(keys)
+		var keys []string
+		if j.o.On("S") {
+			keys = slices.Sorted(maps.Keys(v))
+		} else {
+			keys = j.order.keysOf(v)
 		}
 		j.paint(b, 'o', "{")
 		for i, k := range keys {
