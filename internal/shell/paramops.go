@@ -202,6 +202,10 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 	if err != nil {
 		return v, err
 	}
+	upper := unicode.ToUpper
+	if rest, ok := strings.CutPrefix(text, toggled); ok {
+		text, upper = rest, toggle
+	}
 	pat := glob.Compile(text, true)
 	v.elems = slices.Clone(v.elems)
 	for i, s := range v.elems {
@@ -215,7 +219,7 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 				s = s[:len(s)-n]
 			}
 		case syntax.UpperFirst, syntax.UpperAll:
-			s = sh.recase(s, pat, unicode.ToUpper, p.Exp.Op == syntax.UpperAll)
+			s = sh.recase(s, pat, upper, p.Exp.Op == syntax.UpperAll)
 		case syntax.LowerFirst, syntax.LowerAll:
 			s = sh.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
 		default:
@@ -224,6 +228,14 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 		v.elems[i] = s
 	}
 	return v, nil
+}
+
+// toggle returns a character in its other case.
+func toggle(r rune) rune {
+	if unicode.IsUpper(r) {
+		return unicode.ToLower(r)
+	}
+	return unicode.ToUpper(r)
 }
 
 // recase changes the case of the characters that match pat, an empty one all.

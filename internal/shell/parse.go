@@ -115,6 +115,9 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		}
 		text, ok := quoteArithmetic(src.text, failed)
 		if !ok {
+			text, ok = markToggle(src.text, failed)
+		}
+		if !ok {
 			return failed
 		}
 		src.text = text
@@ -207,7 +210,7 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 	}
 	shown := ""
 	if line > 0 && line <= len(lines) {
-		shown = lines[line-1]
+		shown = unmarkToggle.Replace(lines[line-1])
 	}
 	if token := unexpected(pe, text); token != "" {
 		return at(line) + "syntax error near unexpected token `" + token + "'\n" + at(line) + "`" + shown + "'\n"

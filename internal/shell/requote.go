@@ -90,3 +90,22 @@ func closing(text string, open int) int {
 	}
 	return 0
 }
+
+// toggled begins the pattern of ${x^} and ${x^^} where the text has ${x~} and ${x~~},
+// which the parser does not know. It is a private character.
+const toggled = "\U0010FFFD"
+
+var unmarkToggle = strings.NewReplacer("^^"+toggled, "~~", "^"+toggled, "~")
+
+// markToggle writes the operator ~ at which the parser failed as it can read it.
+func markToggle(text string, err error) (string, bool) {
+	pe, found := errors.AsType[syntax.ParseError](err)
+	at := int(pe.Pos.Offset())
+	if !found || !strings.HasPrefix(pe.Text, "not a valid parameter expansion operator") || at >= len(text) || text[at] != '~' {
+		return "", false
+	}
+	if rest, twice := strings.CutPrefix(text[at:], "~~"); twice {
+		return text[:at] + "^^" + toggled + rest, true
+	}
+	return text[:at] + "^" + toggled + text[at+1:], true
+}
