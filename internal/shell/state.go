@@ -11,12 +11,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/kernel"
+	"coderunner/pyodide/memfs"
 )
 
 // Session are the variables, functions, aliases, options, traps, the status and the
 // working directory of a shell, which another one goes on with. It is a script of
-// declarations. The EXIT trap is not kept, for it has run; nor are descriptors and
-// jobs: the processes at their other ends have ended.
+// declarations. The EXIT trap is not kept, for it has run; nor are jobs, and of
+// descriptors only those of files: the processes at the other ends have ended.
 type Session struct {
 	// Keep reports whether the state is to be left.
 	Keep bool
@@ -31,6 +32,9 @@ type Session struct {
 	Line   int
 	// Variables are those of After: names and types, sorted.
 	Variables []Variable
+
+	home string         // the working directory that the shell begins in
+	std  [3]*memfs.File // its standard streams
 }
 
 // Variable is a variable or function of a session.
@@ -68,6 +72,7 @@ func (s *Session) leave(sh *shell) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%d\n", lastStatus, sh.status)
+	b.WriteString(s.descriptors(sh))
 	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
 	s.Variables = nil
 	for _, name := range sh.names() {
@@ -128,7 +133,7 @@ func (v *variable) typeName() string {
 
 // restore takes over a state. Errors of it are of no use to the script.
 func (s *Session) restore(sh *shell) {
-	sh.initial = map[string]string{}
+	sh.initial, s.home, s.std = map[string]string{}, sh.dir, sh.standard()
 	for name, v := range sh.scope.vars {
 		sh.initial[name] = v.str
 	}
@@ -141,6 +146,7 @@ func (s *Session) restore(sh *shell) {
 	if stderr != nil {
 		sh.fds[2] = stderr
 	}
+	s.reopen(sh)
 	sh.status, sh.jump, sh.line = 0, jump{}, 0
 	if rest, ok := strings.CutPrefix(s.Before, lastStatus); ok {
 		number, _, _ := strings.Cut(rest, "\n")
