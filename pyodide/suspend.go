@@ -220,6 +220,9 @@ func now() abi.Timespec {
 	return abi.Timespec{Sec: t.Unix(), Nsec: int32(t.Nanosecond())}
 }
 
+// Unlist leaves a file of [Home] out of listings, until it is written or moved.
+func (in *Interp) Unlist(name string) error { return in.fs.Unlist(path.Join(Home, name)) }
+
 // Remove removes a file, or a directory with all that is in it, from [Home].
 func (in *Interp) Remove(name string) error {
 	at := path.Join(Home, name)

@@ -26,6 +26,7 @@ func (fsys *FS) addLocked(n *Node, name string, child *Node) abi.Errno {
 		return abi.ENOSPC
 	}
 	n.dir().insert(name, child)
+	child.unlisted = false
 	child.nlink++
 	if child.IsDir() {
 		child.nlink++ // its own "."
@@ -60,7 +61,7 @@ func (fsys *FS) readDirLocked(n *Node, cookie int64, emit func(abi.Dirent) bool)
 		cookie = cookieDotDot
 	}
 	for _, e := range d.order[d.after(cookie):] {
-		if e.node == nil {
+		if e.node == nil || e.node.unlisted {
 			continue
 		}
 		t := abi.DirentType(e.node.Type())

@@ -16,6 +16,7 @@ type Node struct {
 
 	// The rest is guarded by FS.mu.
 	readonly bool // belongs to a mount
+	unlisted bool // see FS.Unlist
 	perm     uint32
 	nlink    uint32 // 0: no name is left
 	opens    uint32 // open Files, which keep a nameless node's contents

@@ -24,6 +24,7 @@ func timestamp(t time.Time) abi.Timespec { return abi.NewTimespec(t.Truncate(tim
 func (fsys *FS) touchLocked(n *Node) {
 	n.mtime = fsys.time()
 	n.ctime = n.mtime
+	n.unlisted = false
 }
 
 // accessedLocked updates an access time that is not after the last change

@@ -36,6 +36,21 @@ func (fsys *FS) Scratch(path string) error {
 	return fsys.mark(path, func(d *directory) { d.scratch = true })
 }
 
+// Unlist leaves the regular file at path out of listings of its directory, where it is
+// found by its name alone, until it is written, moved or linked.
+func (fsys *FS) Unlist(path string) error {
+	fsys.mu.Lock()
+	defer fsys.mu.Unlock()
+	n, e := fsys.findLocked(nil, path, followNever, host)
+	if e == abi.OK && n.data() == nil {
+		e = abi.EINVAL
+	}
+	if e == abi.OK {
+		n.unlisted = true
+	}
+	return pathError("unlist", path, e)
+}
+
 func (fsys *FS) mark(path string, f func(*directory)) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()

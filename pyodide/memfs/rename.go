@@ -150,4 +150,5 @@ func (fsys *FS) moveLocked(from, to location) {
 	fsys.touchLocked(from.parent)
 	fsys.touchLocked(to.parent)
 	n.ctime = fsys.time()
+	n.unlisted = false
 }

@@ -86,3 +86,27 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestUnlisted leaves the file of a script that nobody named out of listings, where
+// the script still finds it, and lists it where it has a name or was changed.
+func TestUnlisted(t *testing.T) {
+	for _, c := range []struct {
+		file, code, want string
+		files            []runners.File
+	}{
+		{"", "echo * $(find .) $0; ls -a; tail -c 5 $0; # end", "* . main.sh\n.\n..\n# end", nil},
+		{"", "cat main.sh; echo $0 *", "echo $0\n_main.sh main.sh\n", []runners.File{{Path: "main.sh", Data: []byte("echo $0\n")}}},
+		{"", "echo >>$0; echo *", "main.sh\n", nil},
+		{"", "mv $0 b; echo *", "b\n", nil},
+		{"", "ln $0 b; echo *", "b main.sh\n", nil},
+		{"own.sh", "echo *", "own.sh\n", nil},
+	} {
+		o, err := bash.New(bash.Config{}).Run(t.Context(), runners.Request{Language: runners.Bash, Code: c.code, Filename: c.file, Files: c.files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Stdout != c.want {
+			t.Errorf("%s: %q %q, want %q", c.code, o.Stdout, o.Stderr, c.want)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +53,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	}
 	begun := time.Now()
 	req.Limits = req.Limits.WithDefaults()
-	j := &job{r: r, req: req, own: runners.File{Path: path.Base(cmp.Or(req.Filename, "main.sh")), Data: []byte(text(req.Code))}}
+	j := &job{r: r, req: req, own: program(req)}
 	j.stdout, j.stderr = req.Captures()
 	if ctx.Err() != nil {
 		return j.outcome(ctx, 0, nil), nil
@@ -88,6 +87,19 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	return o, nil
+}
+
+// program returns the script as a file. One that nobody named has a name that is free
+// and is not listed.
+func program(req runners.Request) runners.File {
+	name := path.Base(req.Filename)
+	if req.Filename == "" {
+		name = "main.sh"
+		for slices.ContainsFunc(req.Files, func(f runners.File) bool { return f.Path == name }) {
+			name = "_" + name
+		}
+	}
+	return runners.File{Path: name, Data: []byte(text(req.Code))}
 }
 
 // text returns a script without the marks of other systems: a byte order mark, and
@@ -205,6 +217,9 @@ func (j *job) fill() (*runners.Outcome, error) {
 		if err != nil {
 			return j.full(err)
 		}
+	}
+	if j.req.Filename == "" || j.req.Unlisted {
+		return nil, j.FS.Unlist(path.Join(home, j.own.Path))
 	}
 	return nil, nil
 }

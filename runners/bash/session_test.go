@@ -1,6 +1,8 @@
 package bash_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,5 +76,50 @@ func TestSession(t *testing.T) {
 	}
 	if o = call("4", "echo \"$x $n\"; echo $unset_; echo not reached"); o.Stdout != "a b 7\n" || o.ExitCode == 0 {
 		t.Errorf("%d %q %q", o.ExitCode, o.Stdout, o.Stderr)
+	}
+}
+
+// TestSessionDescriptors keeps the descriptors of files, with their positions, and none
+// that lead elsewhere.
+func TestSessionDescriptors(t *testing.T) {
+	r := bash.New(bash.Config{})
+	save, kept := t.TempDir(), ""
+	file := filepath.Join(t.TempDir(), "contents")
+	call := func(code string, files ...runners.SessionFile) *runners.Outcome {
+		t.Helper()
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Bash, Code: code, Filename: "call_1.sh", Unlisted: true, Session: &runners.Session{
+			Key: "s", Before: kept, After: "2", Save: save, Files: files,
+			Saved: func() (map[string]string, error) {
+				return map[string]string{"state.sh": filepath.Join(save, "state.sh")}, nil
+			},
+			Leave: func(dir fs.FS, own runners.File) (runners.Left, error) {
+				if b, err := fs.ReadFile(dir, "in"); err == nil {
+					return runners.Left{}, os.WriteFile(file, b, 0o600)
+				}
+				return runners.Left{}, nil
+			},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = "1"
+		return o
+	}
+	o := call("printf '1\\n2\\n3\\n' >in; exec 3<in 4>&1 5>>in 6>/tmp/out 7< <(echo x) 8<>in >/tmp/all; read -u 3 l; echo 4 >&5; ls >&4")
+	if o.Stdout != "in\n" || o.Stderr != "" {
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(b)
+	in := runners.SessionFile{Path: "in", Mode: 0o644, Size: int64(len(b)), SHA256: hex.EncodeToString(sum[:]), Source: file}
+	o = call("read -u 3 l; echo $l >&4; echo 5 >&5; cat <&8; for fd in 6 7 9; do : >&$fd; done 2>/dev/null || echo closed", in)
+	if o.Stdout != "2\n1\n2\n3\n4\n5\nclosed\n" {
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
+	}
+	if o = call("echo >&3; echo >&4; : <&8"); o.Stdout != "\n" { // the file is gone
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
 	}
 }

@@ -67,7 +67,7 @@ open("helper.py", "w").write("value = 7")
 log = open("log.txt", "w+"); log.write("x\n"); log.flush()
 sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	c.want("s", "import helper\np.x += helper.value\nPoint(2).x + p.x, os.environ['SET'], open('d/a.txt').read(), sorted(os.listdir())",
-		"(10, '1', 'one', ['call_2.py', 'd', 'helper.py', 'log.txt'])", live)
+		"(10, '1', 'one', ['d', 'helper.py', 'log.txt'])", live)
 	o := c.run("s", "y = 3\nfail()")
 	if o.Error == nil || !strings.Contains(o.Error.Traceback, `File "call_1.py", line 5, in fail`) || !strings.Contains(o.Error.Traceback, `def fail(): raise`) || o.Error.Line != 2 || o.Continued.State != 3 {
 		t.Errorf("%+v %+v", o.Error, o.Continued)
