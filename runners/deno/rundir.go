@@ -58,7 +58,7 @@ func openRunDirs(root []byte) (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + sessionSource + bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + sessionSource + modulesSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
@@ -281,6 +281,9 @@ var sitesSource string
 
 //go:embed session.js
 var sessionSource string
+
+//go:embed modules.js
+var modulesSource string
 
 //go:embed seal.js
 var sealSource string

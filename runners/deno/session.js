@@ -45,7 +45,7 @@ async function startSession() {
   ({ load: importFrom, meta: located } = await import(place.session.base + "/coderunner-session.mjs"));
   removeFile(from);
 
-  api.import = importFrom;
+  api.import = importOwn;
   api.names = importNames;
   api.named = (f, value) => defineProperty(f, "name", { __proto__: null, value, configurable: true });
   api.take = (value) => taken = value;
@@ -70,7 +70,7 @@ function dropTimers() {
 // importNames imports a module for its names: also those that a CommonJS module
 // has only when it was evaluated. A name with a capital may be a type's.
 async function importNames(specifier, options) {
-  const module = await importFrom(specifier, options);
+  const module = await importOwn(specifier, options);
   const common = Object(module["module.exports"]);
   return new Proxy({}, {
     get(_, name) {
@@ -120,7 +120,7 @@ function traceOf(error, sites) {
   const lines = [];
   for (const site of sites) {
     if (site.getFileName() === "ext:deno_node/inspector.js") break;
-    push(lines, site.toString());
+    push(lines, unversioned(site));
   }
   return original(headOf(error) + shownFrames(lines));
 }
@@ -129,6 +129,7 @@ function traceOf(error, sites) {
 async function runCall() {
   [finished, failing, exited] = [false, false, undefined];
   await prepareCall();
+  await beginModules();
   Deno.exitCode = 0;
   [displayRoom.count, displayRoom.chars] = [100, 24 << 20];
   const meta = { __proto__: null, url: orders.main, filename: orders.path, dirname: place.home, main: true, resolve: (s) => located.resolve(s) };

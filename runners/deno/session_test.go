@@ -247,3 +247,51 @@ func keptProcess(t *testing.T, r *Runner, key string) *kept {
 	r.sessions.Put(key, k)
 	return k
 }
+
+// TestSessionModules has modules of a session's files change between its programs: a
+// changed one and what imports it are read again, and no other.
+func TestSessionModules(t *testing.T) {
+	r := open(t, "", nil)
+	run, _ := openSessions(t, &r)
+	esm, required := `import { f } from "./f.ts"; import { list } from "./list.ts"; list.push(1); [f(), list.length] + ""`, `require("./c").v + require("lodash").last([1, 2])`
+	for _, c := range []struct{ code, path, text, want string }{
+		{`export {}`, "list.ts", `export const list: number[] = []`, ""},
+		{`export {}`, "n.json", `{ "n": 1 }`, ""},
+		{`export {}`, "a b.ts", `import d from "./n.json" with { type: "json" }; export const n: number = d.n`, ""},
+		{esm, "f.ts", `import { n } from "./a b.ts"; import { list } from "./list.ts"; export const f = () => n + list.length`, "2,1"},
+		{esm, "", "", "3,2"},
+		{esm, "a b.ts", `export const n = 10`, "13,3"},
+		{esm, "f.ts", "export const f = () => {\n  throw new Error('no')\n}", "Error: no\n    at f (f.ts:2:9)"},
+		{esm, "f.ts", `export const f = () => 5`, "5,5"},
+		{`Deno.writeTextFileSync("f.ts", "export const f = () => 6")
+const { f: g } = await import("./f.ts"); g()`, "", "", "6"},
+		{`Deno.writeTextFileSync("f.ts", "export const f = () => 7")
+const now = (await import("./f.ts")).f()
+Deno.writeTextFileSync("f.ts", "export const f = () => 8")
+now + (await import("./f.ts")).f()`, "", "", "14"}, // read once by a program, as elsewhere
+		{`import { f } from "./f"; f()`, "", "", "8"},
+		{`export {}`, "d.js", `exports.v = require("lodash").last([3, 1])`, ""},
+		{required, "c.js", `exports.v = require("./d").v * 10`, "12"},
+		{required, "d.js", `exports.v = 2`, "22"},
+		{`import c from "./c.js"; c.v`, "d.js", `exports.v = 3`, "30"},
+	} {
+		o := run("s", c.code, func(call *session.Call) {
+			if call.Request.Language = runners.JavaScript; c.path != "" {
+				call.Request.Files = []runners.File{{Path: c.path, Data: []byte(c.text)}}
+			}
+		})
+		got := ""
+		if o.Result != nil {
+			got = strings.Trim(o.Result.Text, `"`)
+		}
+		if o.Error != nil {
+			got = o.Error.Traceback
+		}
+		if c.want == "" && o.Error == nil {
+			got = ""
+		}
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s with %s: %s\n got %q, want %q; %+v", c.code, c.path, c.text, got, c.want, o.Error)
+		}
+	}
+}
