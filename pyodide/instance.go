@@ -39,15 +39,17 @@ type instance struct {
 	signals  *signals
 	deadline *deadline       // of the run in progress; set before the guest runs
 	running  context.Context // of the run in progress; nil: none
-	cpu      stopwatch       // of the run in progress
-	threads  *threads        // of the run in progress; nil: one alone
-	calls    []api.Function  // in progress in the running thread, innermost last
-	location *time.Location  // local time
-	proc     *emscripten.Process
-	fs       *memfs.FS
-	process  Process                                                 // nil: none
-	tls      func(context.Context, uint32) (memfs.Stream, abi.Errno) // opens tlsDevice
-	charged  bool                                                    // its memory, to the file system
+
+	interrupted place          // of the run in progress
+	cpu         stopwatch      // of the run in progress
+	threads     *threads       // of the run in progress; nil: one alone
+	calls       []api.Function // in progress in the running thread, innermost last
+	location    *time.Location // local time
+	proc        *emscripten.Process
+	fs          *memfs.FS
+	process     Process                                                 // nil: none
+	tls         func(context.Context, uint32) (memfs.Stream, abi.Errno) // opens tlsDevice
+	charged     bool                                                    // its memory, to the file system
 
 	processors int // that an import asked for; 0: none did
 }

@@ -221,6 +221,7 @@ func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, req
 	in.running = ctx
 	defer func() { in.running = nil }()
 	in.signals.struck.Store(false)
+	in.interrupted = place{}
 	// The guest does not look at ctx: its end sets the flag that loops check.
 	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
@@ -242,6 +243,7 @@ func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, req
 	if context.Cause(ctx) != nil {
 		in.dead = true // the flag is set: the next loop traps
 	}
+	in.showPlace(res)
 	res.CPUTime, res.ThreadsEnded = cpu, left
 	res.PeakMemory = int64(in.memory.Committed())
 	res.MemoryCapHit = in.memory.Refused() || errors.Is(err, errNoMemory)

@@ -1,6 +1,7 @@
 package pyodide
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -169,4 +170,30 @@ func (s *signals) start(memory *linmem.Memory, number, clock uint32, flag api.Mu
 	defer s.mu.Unlock()
 	s.memory, s.number, s.clock, s.flag = memory, number, clock, flag
 	s.actions = [...]action{sigint: handled, sigpipe: ignored, sigxfsz: ignored, sigxcpu: handled, maxSignal: defaultAction}
+}
+
+// place is where the soft interrupt struck, as the guest reports it. A program that
+// catches the interrupt has no other traceback.
+type place struct {
+	Line      int
+	Traceback string
+}
+
+// maxPlace bounds a place in bytes.
+const maxPlace = 64 << 10
+
+func callInterrupted(_ context.Context, in *instance, p place, _ []byte) (any, error) {
+	if in.signals.struck.Load() {
+		in.interrupted = p
+	}
+	return nil, nil
+}
+
+// showPlace has the result of a program that the time limit ended say where it was.
+func (in *instance) showPlace(res *Result) {
+	at := in.interrupted
+	if res.Exception != nil || at.Traceback == "" || at.Line < 0 || res.Ended != Interrupted && res.Ended != Stopped {
+		return
+	}
+	res.Exception = &Exception{Type: "KeyboardInterrupt", Traceback: at.Traceback, Line: at.Line}
 }

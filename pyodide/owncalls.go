@@ -44,6 +44,8 @@ var ownCalls = map[string]ownCall{
 	"interrupt": {do: withArgument(callInterrupt)},
 	"usage":     {do: withArgument(callUsage)},
 	"tzset":     {do: withArgument(callTzset)},
+
+	"interrupted": {do: withArgument(callInterrupted), maxArgument: maxPlace},
 }
 
 // maxHashed bounds what one call hashes; it counts as the program's memory while

@@ -75,10 +75,18 @@ _Interrupt.__name__ = _Interrupt.__qualname__ = "KeyboardInterrupt"
 _Interrupt.__module__ = "builtins"
 
 
-def _on_interrupt(signum, frame):
+def _on_interrupt(p, frame):
     _interpreter.flush(_stdout)  # the program may go on until it is stopped the hard way
     e = _Interrupt()
     e.waiting = _report.waiting_tasks()  # the loop will have ended them when it is caught
+    try:
+        call("interrupted", _report.place(frame, e.waiting, p["filename"]))
+        logging = e.waiting and sys.modules.get("logging")
+        if logging:  # servers log that their tasks were cancelled
+            p["logging"] = logging.root.manager.disable
+            logging.disable()
+    except Exception:
+        pass  # too deep, or no memory
     raise e
 
 
@@ -97,6 +105,8 @@ def run(request):
                     _explain(e, p, report)
     except _Interrupt as e:  # it came late, between two steps
         _explain(e, p, report)
+    if "logging" in p:
+        sys.modules["logging"].disable(p["logging"])
     return _encode(report)
 
 
@@ -129,7 +139,7 @@ def analyze(request):
 
 def _main(p, main, report):
     _interpreter.renew(p)
-    _handle(_signal.SIGXCPU, _on_interrupt)
+    _handle(_signal.SIGXCPU, lambda signum, frame: _on_interrupt(p, frame))
     body, last, framework = _compile(p, main)
     try:
         value = _execute(p, body, last, main)

@@ -158,6 +158,19 @@ def waiting_tasks():
     return sorted(found, key=lambda t: (len(t[0]), t[0]))
 
 
+_PLACE = 4000  # characters
+
+
+def place(frame, tasks, name):
+    """Where the time limit strikes, for a program that catches the interrupt."""
+    stack = _own(reversed(list(traceback.walk_stack(frame))))
+    if tasks:
+        stack = _Stack.from_list(stack + _own(tasks[0][1]))
+    line = next((f.lineno or 0 for f in reversed(stack) if f.filename == name), 0)
+    text = f"Traceback (most recent call last):\n{shorten(''.join(stack.format()), _PLACE)}KeyboardInterrupt\n" if stack else ""
+    return {"line": line, "traceback": text}
+
+
 _STACKS = 10  # of other threads and tasks that are shown
 _NAMES = 3  # of those with the same
 

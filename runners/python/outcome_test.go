@@ -72,6 +72,29 @@ socketserver.TCPServer(("127.0.0.1", 0), None).serve_forever()`})
 	}
 }
 
+// A server that catches the interrupt, and logs that its tasks were cancelled, is
+// told the same and the program's line.
+func TestCaughtServerTimesOut(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Limits: runners.Limits{Timeout: 3 * time.Second}, Code: `
+import asyncio, logging
+async def lifespan():
+    try:
+        await asyncio.sleep(1000)
+    except asyncio.CancelledError:
+        logging.getLogger("server").error("Traceback")
+        raise
+async def serve_forever():
+    await asyncio.gather(lifespan())
+try:
+    asyncio.run(serve_forever())
+except KeyboardInterrupt:
+    pass`})
+	if err != nil || o.Status != runners.TimedOut || o.Error.Line != 10 || o.Stderr != "" || !strings.Contains(o.Error.Traceback, "line 12, in <module>") || !strings.Contains(o.Error.Message, "call it at 127.0.0.1") {
+		t.Errorf("%s %+v %q, %v", o.Status, o.Error, o.Stderr, err)
+	}
+}
+
 // TestProgramIsAFile has a program look for itself, as pytest does.
 func TestProgramIsAFile(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
