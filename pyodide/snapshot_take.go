@@ -210,7 +210,7 @@ func (in *Interp) importAll(ctx context.Context, modules []string, base bool) (p
 	return "", in.warmUp(ctx, base)
 }
 
-// Bounds on the files that imports leave behind, such as an empty ~/.matplotlib.
+// Bounds on the files that imports leave behind, such as the empty directory of matplotlib.
 const (
 	maxLeftFiles = 100
 	maxLeftBytes = 256 << 10

@@ -288,6 +288,12 @@ def _trio():
             setattr(select, name, getattr(_coderunner_epoll, name))
 
 
+def _matplotlib():
+    """Its directory for settings is the home directory's where the system is not
+    Linux, and that is the working directory."""
+    os.environ.setdefault("MPLCONFIGDIR", "/var/cache/matplotlib")
+
+
 def _typeguard(module):
     import _coderunner_typeguard
 
@@ -345,7 +351,7 @@ _CHANGES = {
     "typeguard._decorators": _typeguard,
 }
 
-_EARLIER = {"trio": _trio}  # what is changed before a module is found
+_EARLIER = {"matplotlib": _matplotlib, "trio": _trio}  # what is changed before a module is found
 
 _BUILTIN = importlib.machinery.BuiltinImporter
 

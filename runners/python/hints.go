@@ -29,6 +29,7 @@ var (
 	noFile      = regexp.MustCompile(`^\[Errno \d+\] No such file or directory: '([\w.+-]+)'$`)
 	starting    = regexp.MustCompile(`\b(?:subprocess|Popen|check_call|check_output|create_subprocess_exec|run)\b`)
 	nested      = regexp.MustCompile(`^(?:\S+ cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running)$`)
+	noFormat    = regexp.MustCompile(`^(?:'(WEBP|AVIF)'|unknown file extension: \.(webp|avif)|(?:en|de)coder (\w+) not available)$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
@@ -57,6 +58,7 @@ const (
 	noBrowser      = "There is no browser here: fetch pages with requests or httpx, and read them with bs4 or html.parser."
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
 	noSolver       = "There are no solvers' programs here: use scipy.optimize (linprog, milp), or write the search in Python."
+	formats        = "PNG, JPEG, GIF, BMP or TIFF without compression (matplotlib has SVG and PDF, too)."
 	noGit          = "There is no program git here: the package dulwich reads and writes repositories."
 	noNames        = "There is no name server here: socket.getaddrinfo resolves names, where network access is allowed."
 	noFont         = "There are no fonts of a system here: ImageFont.load_default(20) draws in any size; a font's file goes into the argument files."
@@ -132,6 +134,9 @@ func (j *job) hint(e *runners.Error) string {
 		return noSolver
 	case e.Type == "OSError" && e.Message == "cannot open resource" && strings.Contains(e.Traceback, "truetype("):
 		return noFont
+	case noFormat.MatchString(e.Message):
+		m := noFormat.FindStringSubmatch(e.Message)
+		return "This build of Pillow has no " + strings.ToUpper(cmp.Or(m[1], m[2], m[3])) + ": use " + formats
 	case e.Type == "LookupError" && strings.Contains(e.Message, "nltk.download("):
 		return noCorpus
 	case saysPip.MatchString(e.Message):

@@ -39,6 +39,20 @@ func TestScience(t *testing.T) {
 			t.Errorf("%d displays, want the figure", len(o.Displays))
 		}
 	})
+	t.Run("formats", func(t *testing.T) {
+		for _, code := range []string{
+			"import matplotlib.pyplot as plt\nplt.savefig('a.webp')",
+			"from PIL import Image\nImage.new('L', (1, 1)).save('a.webp')",
+			"from PIL import Image\nImage.new('L', (1, 1)).save('a.jp2')",
+		} {
+			if o := run(t, r, code); o.Error == nil || !strings.Contains(o.Error.Message, "use PNG, JPEG,") {
+				t.Errorf("%s\n%+v", code, o.Error)
+			}
+		}
+	})
+	t.Run("directory", func(t *testing.T) {
+		value(t, run(t, r, "import matplotlib.pyplot, os\nos.listdir()"), "['main.py']")
+	})
 	t.Run("memory", func(t *testing.T) {
 		o := run(t, r, "import numpy as np\nnp.zeros((1 << 14, 1 << 13))")
 		if o.Status != runners.OutOfMemory || !strings.Contains(o.Error.Message, "more than its limit") {
