@@ -58,12 +58,12 @@ function note(url, from) {
   return m.version;
 }
 
+// noteRequired notes what the last require() has loaded.
 function noteRequired() {
-  const own = place.home + "/";
-  for (const name in watched.cache) {
-    if (!name.startsWith(own)) continue;
-    if (!versions[pathToURL(name)]) note(pathToURL(name), "");
-    for (const { filename } of watched.cache[name].children) versions[pathToURL(NativeString(filename))]?.from.add(pathToURL(name));
+  const own = (name) => name?.startsWith(place.home + "/");
+  for (const name of keys(watched.cache).filter(own)) if (!versions[pathToURL(name)]) note(pathToURL(name), "");
+  for (const name of keys(watched.cache).filter(own)) {
+    for (const { filename } of watched.cache[name].children) if (own(filename)) versions[pathToURL(filename)]?.from.add(pathToURL(name));
   }
 }
 
