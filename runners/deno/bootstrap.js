@@ -25,6 +25,7 @@ const { stdin, exit, inspect, permissions, readTextFileSync: readText, readDirSy
 const { parse, stringify } = JSON;
 const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getOwnPropertySymbols, defineProperty, defineProperties, keys, is, prototype: objectPrototype } = Object;
 const { isArray } = Array;
+const listen = addEventListener; // a test's page has another
 const { isFinite } = Number;
 const { min } = Math;
 const { now } = performance;

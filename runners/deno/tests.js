@@ -233,7 +233,7 @@ async function runTests() {
   const only = tests.some((d) => d.only);
   const chosen = only ? tests.filter((d) => d.only) : tests.slice();
   const count = { passed: 0, failed: 0, ignored: 0, failures: [] };
-  addEventListener("beforeunload", stuck);
+  listen("beforeunload", stuck);
   print(`running ${chosen.length} test${chosen.length === 1 ? "" : "s"} from ./${orders.shown}`);
   const all = async (name, list) => {
     for (const fn of list) {
@@ -260,6 +260,6 @@ async function runTests() {
   const steps = (n) => n > 0 ? ` (${n} step${n > 1 ? "s" : ""})` : "";
   print(`\n${ok ? "ok" : "FAILED"} | ${count.passed} passed${steps(count.steps)} | ${count.failed} failed${steps(count.failedSteps)}` +
     (count.ignored > 0 ? ` | ${count.ignored} ignored` : "") +
-    (only ? ` | ${tests.length - chosen.length} filtered out, since others are marked "only"` : "") + ` ${elapsed(begun)}`);
+    (tests.length > chosen.length ? ` | ${tests.length - chosen.length} filtered out, since others are marked "only"` : "") + ` ${elapsed(begun)}`);
   return ok;
 }

@@ -13,9 +13,14 @@ var testsSource string
 //go:embed expect.js
 var expectSource string
 
+//go:embed page.js
+var pageSource string
+
 var (
 	testsModule  = "data:text/javascript," + url.PathEscape(testsSource)
 	expectModule = "data:text/javascript," + url.PathEscape(`export*from"`+jsparse.TestModule+`";`+expectSource)
+	domModule    = "data:text/javascript," + url.PathEscape(`import*as m from"@testing-library/jest-dom";import{expect}from"`+jsparse.ExpectModule+`";expect.extend(m)`)
+	pageModule   = "data:text/javascript," + url.PathEscape(pageSource)
 )
 
 // frameworks are the modules of test frameworks, which run tests in processes of their
@@ -23,8 +28,21 @@ var (
 var frameworks = map[string]string{
 	jsparse.TestModule:   testsModule,
 	jsparse.ExpectModule: expectModule,
+	jsparse.PageModule:   pageModule,
 	"vitest":             expectModule,
 	"bun:test":           expectModule,
+
+	"@testing-library/jest-dom":               domModule,
+	"@testing-library/jest-dom/extend-expect": domModule,
+	"@testing-library/jest-dom/jest-globals":  domModule,
+	"@testing-library/jest-dom/vitest":        domModule,
+}
+
+// uses are the packages that such a module imports.
+var uses = map[string][]Package{
+	expectModule: {{Registry: "npm", Name: "expect", Version: "29"}, {Registry: "npm", Name: "jest-mock", Version: "29"}, {Registry: "npm", Name: "pretty-format", Version: "29"}}, // the last whose expect has toThrowError and toBeCalled
+	domModule:    {{Registry: "npm", Name: "@testing-library/jest-dom", Path: "/matchers"}},
+	pageModule:   {{Registry: "npm", Name: "jsdom"}},
 }
 
 // framework adds what stands for a test framework. It reports whether an import of a file
@@ -38,14 +56,16 @@ func (r *resolution) framework(m Module, i jsparse.Import) bool {
 		return false
 	}
 	r.d.Map.set("", i.Specifier, module)
-	if module != expectModule {
-		return true
+	switch module {
+	case expectModule, pageModule:
+		r.d.Map.put(module, jsparse.TestModule, testsModule)
+	case domModule:
+		r.d.Map.put(module, jsparse.ExpectModule, expectModule)
+		r.framework(m, jsparse.Import{Specifier: jsparse.ExpectModule, Static: i.Static})
 	}
-	r.d.Map.put(module, jsparse.TestModule, testsModule)
-	for _, name := range []string{"expect", "jest-mock", "pretty-format"} {
-		specifier := "npm:" + name + "@29" // the last whose expect has toThrowError and toBeCalled
-		r.d.Map.put(module, name, specifier)
-		n := r.target(specifier, name, scopedName{module, name})
+	for _, p := range uses[module] {
+		r.d.Map.put(module, p.Name, p.String())
+		n := r.target(p.String(), p.Name, scopedName{module, p.Name})
 		if i.Static {
 			r.wants[file] = append(r.wants[file], n)
 		}

@@ -2,8 +2,6 @@
 // have them, by node:test. It stands for the globals that a program uses.
 import * as node from "node:test";
 
-let depth = 0; // of describe
-
 // fixtures is what Vitest gives to a test that takes an object apart.
 export const fixtures = {};
 
@@ -33,17 +31,6 @@ function failing(fn) {
   };
 }
 
-function grouped(fn) {
-  return () => {
-    depth++;
-    try {
-      return fn.call({ timeout() {}, slow() {}, retries() {} });
-    } finally {
-      depth--;
-    }
-  };
-}
-
 const named = (name) => typeof name === "function" ? name.name : `${name}`;
 
 // rows returns the arguments of each case: of a list, or of a table in a template.
@@ -63,24 +50,56 @@ function titled(name, row, index) {
   });
 }
 
+// What the program registers, of the groups whose functions are called: { base, form, name,
+// run, list }, or { hook }. A group is given to node:test when all of it is known, since a
+// test that is marked only has others be skipped.
+let list;
+let marked = false; // one is, in any group
+
+const marks = (e) => e.form === "only" || e.form !== "skip" && e.list?.some(marks);
+
+function collect(fn) {
+  const outer = list, made = list = [];
+  try {
+    fn.call({ timeout() {}, slow() {}, retries() {} });
+  } finally {
+    list = outer;
+  }
+  return made;
+}
+
+function add(entry) {
+  marked ||= entry.form === "only";
+  list ? list.push(entry) : register(entry, false, marks(entry) ? "only" : entry.form);
+}
+
+// register gives an entry to node:test; chosen are those of a group that is marked only.
+function register(entry, chosen, form = entry.form) {
+  if (entry.hook) return entry.hook();
+  const { base, name, run, list } = entry;
+  if (form !== "skip" && marked && !chosen && !marks(entry)) form = "skip";
+  const inner = chosen || entry.form === "only" && !list?.some(marks);
+  (form ? base[form] : base)(name, list ? () => list.forEach((e) => register(e, inner, e.form === "only" ? "" : e.form)) : run);
+}
+
 // like returns a function of node:test with the forms that frameworks give it.
 function like(base, wrap) {
-  const define = (base, wrapped = wrap) => {
+  const define = (form = "", wrapped = wrap) => {
     const test = (name, first, second) => {
-      const fn = typeof first === "function" ? first : second;
-      return typeof fn === "function" ? base(named(name), wrapped(fn)) : like.todo(named(name));
+      const fn = typeof first === "function" ? first : second, entry = { base, form, name: named(name) };
+      if (typeof fn !== "function") add({ base: node.it, form: "todo", name: entry.name });
+      else add(wrapped ? { ...entry, run: wrapped(fn) } : { ...entry, list: collect(fn) });
     };
     test.each = test.for = (cases, ...values) => (name, fn) => rows(cases, values).forEach((row, i) => test(titled(name, row, i), () => fn(...row)));
     return test;
   };
-  const test = define(base), skip = define(base.skip), fails = define(base, failing);
-  const forms = { only: define(base.only), skip, fails, failing: fails, todo: (name) => like.todo(named(name)), concurrent: test, sequential: test, skipIf: (no) => no ? skip : test, runIf: (yes) => yes ? test : skip };
+  const test = define(), skip = define("skip"), fails = define("", failing);
+  const forms = { only: define("only"), skip, fails, failing: fails, todo: define("todo"), concurrent: test, sequential: test, skipIf: (no) => no ? skip : test, runIf: (yes) => yes ? test : skip };
   return Object.assign(test, forms);
 }
-like.todo = (name) => node.it.todo(name);
 
 export const it = like(node.it, ended), test = it, specify = it, xit = it.skip, xtest = it.skip, fit = it.only;
-export const describe = like(node.describe, grouped), suite = describe, context = describe, xdescribe = describe.skip;
-const hook = (name, root) => (fn) => depth === 0 && root ? Deno.test[root](ended(fn)) : node[name](ended(fn));
+export const describe = like(node.describe), suite = describe, context = describe, xdescribe = describe.skip, fdescribe = describe.only;
+const hook = (name, root) => (fn) => list ? list.push({ hook: () => node[name](ended(fn)) }) : root ? Deno.test[root](ended(fn)) : node[name](ended(fn));
 export const beforeAll = hook("before", "beforeAll"), afterAll = hook("after", "afterAll"), before = beforeAll, after = afterAll;
 export const beforeEach = hook("beforeEach"), afterEach = hook("afterEach");

@@ -1,15 +1,18 @@
 package jsparse
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // The modules that a program imports instead of using a test framework's globals: with
-// expect, or without.
+// expect, or without; and those of a page.
 const (
 	TestModule   = "coderunner:tests"
 	ExpectModule = "@jest/globals"
+	PageModule   = "coderunner:page"
 )
 
 // What test frameworks define for the tests of a file: functions that register a test,
@@ -24,7 +27,13 @@ var (
 type framework struct {
 	used, declared []string
 	tests          bool // one is called with a test's name
+
+	requires []edit // of calls of require that return a framework
+	modules  []standIn
 }
+
+// standIn is what a program imports instead of what it requires.
+type standIn struct{ asked, module string }
 
 // take handles a token before the analysis does. A name counts as declared wherever it
 // is not called and has no member, as in globalThis.it = a.
@@ -63,4 +72,71 @@ func (f *framework) declares() (text, module string) {
 		return "", ""
 	}
 	return "import{" + strings.Join(names, ",") + `}from"` + module + `";`, module
+}
+
+// destructures matches the text before what a pattern takes apart.
+var destructures = regexp.MustCompile(`\}\s*=\s*$`)
+
+// required follows a call of require, from its name to its end. What stands for a framework
+// is a module, which require does not find: the program imports it instead.
+func (f *framework) required(source, specifier string, name, end token) {
+	module := specifier
+	switch before := source[max(name.start-100, 0):name.start]; {
+	case slices.Contains([]string{ExpectModule, "vitest", "bun:test"}, specifier):
+	case specifier == "mocha" && destructures.MatchString(before):
+		module = TestModule
+	default:
+		return
+	}
+	if strings.Contains(source[name.start:end.end], "\n") {
+		return
+	}
+	n := slices.IndexFunc(f.modules, func(m standIn) bool { return m.asked == specifier })
+	if n < 0 {
+		n = len(f.modules)
+		f.modules = append(f.modules, standIn{specifier, module})
+	}
+	f.requires = append(f.requires, edit{offset: name.start, cut: end.end - name.start, text: frameworkName(n), form: true})
+}
+
+func frameworkName(n int) string { return fmt.Sprintf("__coderunner_tests%d__", n) }
+
+// frameworks has a program that may be a module import the frameworks that it uses or
+// requires.
+func (a *analysis) frameworks() {
+	text, module := a.tests.declares()
+	if module != "" {
+		a.p.note(Import{Specifier: module, Static: true})
+	}
+	for n, m := range a.tests.modules {
+		if at, ok := a.p.seen[m.asked]; ok {
+			a.p.Imports[at] = Import{Specifier: m.module, Static: true}
+		}
+		text += "import*as " + frameworkName(n) + ` from"` + m.module + `";`
+	}
+	if a.testsPage() {
+		a.p.note(Import{Specifier: PageModule, Static: true})
+		text = `import"` + PageModule + `";` + text
+	}
+	if text == "" {
+		return
+	}
+	a.form(a.p.begins, text)
+	a.p.edits = append(a.p.edits, a.tests.requires...)
+	a.esm = true
+}
+
+var (
+	environment = regexp.MustCompile(`@(?:vitest|jest)-environment\s+(?:jsdom|happy-dom)\b`)
+	testsPages  = regexp.MustCompile(`^@testing-library/(?:dom|jest-dom|preact|react|svelte|user-event|vue)\b`)
+	makesPages  = regexp.MustCompile(`^(?:npm:)?(?:jsdom|happy-dom|global-jsdom|jsdom-global|linkedom)\b`)
+)
+
+// testsPage reports whether a program has tests that frameworks are configured to run on a
+// page, and makes none itself.
+func (a *analysis) testsPage() bool {
+	imports := func(of *regexp.Regexp) bool {
+		return slices.ContainsFunc(a.p.Imports, func(i Import) bool { return of.MatchString(i.Specifier) })
+	}
+	return a.tests.tests && !imports(makesPages) && (imports(testsPages) || environment.MatchString(a.s.src[:a.p.begins]))
 }

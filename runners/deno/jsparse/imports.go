@@ -14,6 +14,9 @@ func (a *analysis) imports(t token) {
 		if a.s.is(t, ')') || a.s.is(t, ',') { // nothing is added to it
 			a.p.note(Import{Specifier: a.called, Required: a.caller == "require"})
 		}
+		if a.s.is(t, ')') && a.caller == "require" {
+			a.tests.required(a.s.src, a.called, a.prev3, t)
+		}
 		if a.s.is(t, ')') && a.caller == "import" && strings.HasSuffix(a.called, ".json") {
 			a.form(a.prev.end, `,{with:{type:"json"}}`)
 		}

@@ -91,10 +91,8 @@ func parse(source string, o Options, tags bool) *Program {
 	if p.Tags {
 		a.pragmas()
 	}
-	if text, module := a.tests.declares(); module != "" && !o.Session && (a.esm || o.Main && !o.CommonJS) {
-		p.note(Import{Specifier: module, Static: true})
-		a.form(p.begins, text)
-		a.esm = true
+	if !o.Session && (a.esm || o.Main && !o.CommonJS) {
+		a.frameworks()
 	}
 	if a.session != nil {
 		a.session.finish(&a, o)
