@@ -176,7 +176,7 @@ var (
 // defaultless reports whether the main module of a package is seen to have no default
 // export.
 func defaultless(dir string) bool {
-	text := mainModule(dir)
+	_, text := mainModule(dir)
 	return exporting.Match(text) && !hasDefault.Match(text)
 }
 
@@ -187,19 +187,20 @@ func (p *prepared) exports(specifier, name string) bool {
 	name = regexp.QuoteMeta(name)
 	exported := regexp.MustCompile(`\bexport\s+(?:async\s+)?(?:class|function|const|let|var)\s*\*?\s*` + name + `\b|\bexport\s*\{(?:[^}]*[\s,])?` + name + `\s*[,}]`)
 	return ok && of.Path == "" && slices.ContainsFunc(p.dirs, func(dir string) bool {
-		return unpacks(dir, of.Name) && exported.Match(mainModule(dir))
+		_, text := mainModule(dir)
+		return unpacks(dir, of.Name) && exported.Match(text)
 	})
 }
 
 // mainModule returns the text of the module that an import of a package loads, nil if
-// that is not known.
-func mainModule(dir string) []byte {
+// that is not known, and whether it is an ES module.
+func mainModule(dir string) (esm bool, text []byte) {
 	var about struct {
-		Main    string
-		Exports any
+		Main, Type string
+		Exports    any
 	}
 	if readJSON(filepath.Join(dir, manifestName), &about) != nil {
-		return nil
+		return false, nil
 	}
 	main := cmp.Or(about.Main, "index.js")
 	for exports := about.Exports; exports != nil; {
@@ -209,14 +210,24 @@ func mainModule(dir string) []byte {
 		case map[string]any:
 			exports = cmp.Or(of["."], of["node"], of["import"], of["default"])
 		default:
-			return nil
+			return false, nil
 		}
 	}
 	if !filepath.IsLocal(main) {
-		return nil
+		return false, nil
 	}
-	text, _ := readScript(filepath.Join(dir, main))
-	return text
+	text, _ = readScript(filepath.Join(dir, main))
+	ext := filepath.Ext(main)
+	return ext == ".mjs" || ext != ".cjs" && about.Type == "module", text
+}
+
+// innerDefault matches the default export of a module that was compiled to CommonJS.
+var innerDefault = regexp.MustCompile(`\bexports\.default\s*=|\bexports\["default"\]|\bdefault:\s*\(\)\s*=>`)
+
+// hasInnerDefault reports whether an import of a package loads such a module.
+func hasInnerDefault(dir string) bool {
+	esm, text := mainModule(dir)
+	return !esm && bytes.Contains(text, []byte("__esModule")) && innerDefault.Match(text)
 }
 
 // readScript reads a file of a package, up to a bound.

@@ -156,7 +156,7 @@ const errorRoom = 20000;
 
 // stackOf returns an error's stack, which as in Node begins with the name of its class.
 function stackOf(error, head = "") {
-  const stack = NativeString(error.stack ?? head); // of a Worker's there is none
+  const stack = NativeString(error.stack || head); // of a Worker's there is none, and svelte empties it
   const own = error.constructor?.name;
   return own && own !== "Error" && error.name === "Error" && slice(stack, 0, 6) === "Error:" ? own + slice(stack, 5) : stack;
 }

@@ -145,18 +145,24 @@ func peersOf(dirs []string) map[string]string {
 	return all
 }
 
-// endings adds to the import map of a prepared directory the endings of modules that
-// are named without, in packages that do not list what they export.
-func (i *installation) endings(dir string, lock *deps.LockFile) error {
+// completeMap adds to the import map of a prepared directory what only the packages tell: the
+// endings of modules that are named without, in packages that do not list what they
+// export, and which of them were compiled to CommonJS.
+func (i *installation) completeMap(dir string, lock *deps.LockFile) error {
 	added := false
 	for _, t := range i.deps.Targets {
 		exact, err := lock.Pin(i.deps, t.Specifier)
 		p, ok := deps.Split(exact)
-		if err != nil || !ok || p.Registry != "npm" || p.Path == "" {
+		if err != nil || !ok || p.Registry != "npm" {
 			continue
 		}
 		for _, unpacked := range i.packageDirs([]runners.Package{{Name: p.Name, Version: p.Version, Source: "npm"}}) {
-			if ending := endingOf(unpacked, p.Path); ending != "" {
+			if p.Path == "" {
+				if hasInnerDefault(unpacked) {
+					i.deps.Bridge(t)
+					added = true
+				}
+			} else if ending := endingOf(unpacked, p.Path); ending != "" {
 				i.deps.Complete(t, ending)
 				added = true
 			}

@@ -95,7 +95,7 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		10, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		11, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides,
 	})
 	if err != nil {
@@ -221,7 +221,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 		err = i.elsewhere(lock)
 	}
 	if err == nil {
-		err = i.endings(dir, lock)
+		err = i.completeMap(dir, lock)
 	}
 	switch {
 	case err != nil:

@@ -43,6 +43,7 @@ func TestPackages(t *testing.T) {
 		{"required", "const _ = require('lodash'), { z } = require('zod');\n_.chunk([1, 2, 3], 2).length + z.string().parse('x')", []string{"zod@3"}, `"2x"`, []string{"lodash@4.", "zod@3."}},
 		{"newest beside an older one", "import 'npm:node-schedule@2.1.1';\nimport { CronExpressionParser } from 'cron-parser';\ntypeof CronExpressionParser", nil, `"function"`, []string{"cron-parser@4."}},
 		{"names for default", "import yaml from 'js-yaml';\nyaml.load('[1]')[0]", nil, "1", []string{"js-yaml@"}},
+		{"default of a compiled module", "import styled, { css } from 'styled-components';\nimport traverse from 'npm:@babel/traverse@7';\n[typeof styled.div, typeof css, typeof styled.css, typeof traverse, typeof traverse.default, typeof traverse.NodePath].every((t) => t === 'function')", nil, "true", []string{"styled-components@"}},
 		{"sharp's WebAssembly", `import sharp from "sharp";
 const png = await sharp(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"/>')).resize(20).png().toBuffer();
 const { format, width, height } = await sharp(png).metadata();
@@ -321,4 +322,12 @@ func TestWarm(t *testing.T) {
 func hexSHA256(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
+}
+
+// TestUnplaced has a package throw an error whose stack it has emptied.
+func TestUnplaced(t *testing.T) {
+	o := run(t, open(t, "", nil), runners.Request{Code: "import { compile } from 'svelte/compiler';\n\ncompile('{#if a}', { filename: 'A.svelte' })"})
+	if o.Error == nil || o.Error.Line != 3 || o.Error.Type != "CompileError" || !strings.Contains(o.Error.Traceback, `filename: "A.svelte"`) {
+		t.Errorf("%s %+v", o.Status, o.Error)
+	}
 }

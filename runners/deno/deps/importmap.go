@@ -162,6 +162,18 @@ var osModule = "data:text/javascript," + url.PathEscape(`import os from"node:os"
 	`endianness,EOL,freemem,hostname,loadavg,machine,networkInterfaces,platform,release,setPriority,tmpdir,totalmem,`+
 	`type,version}=os`)
 
+// unplaced are the functions of packages whose errors have no stack, by what programs
+// import.
+var unplaced = map[string][]string{"svelte/compiler": {"compile", "compileModule", "parse"}}
+
+// placing returns the address of a module that stands for another one, and gives the
+// errors of its functions the place of the call.
+func placing(specifier string, names []string) string {
+	return "data:text/javascript," + url.PathEscape(`import*as m from"`+specifier+`";export*from"`+specifier+`";`+
+		`const placed=(f)=>function call(...a){try{return f.apply(this,a)}catch(e){if(e instanceof Error&&!e.stack)Error.captureStackTrace(e,call);throw e}};`+
+		`export const{`+strings.Join(names, ",")+`}=Object.fromEntries(Object.entries(m).map(([k,v])=>[k,typeof v==="function"?placed(v):v]))`)
+}
+
 // throwing begins the address of a module that throws when it is imported.
 const throwing = "data:text/javascript,throw%20Object.assign(new%20TypeError("
 

@@ -164,7 +164,13 @@ func (r *resolution) imported(m Module, i jsparse.Import) {
 	if !ok {
 		return
 	}
-	if !mapped && specifier != spec {
+	switch {
+	case mapped:
+	case unplaced[spec] != nil && !i.Required:
+		placed := placing(specifier, unplaced[spec])
+		r.d.Map.put(scope, spec, placed)
+		r.d.Map.put(placed, specifier, specifier)
+	case specifier != spec:
 		r.d.Map.put(scope, spec, specifier)
 	}
 	n := r.target(specifier, spec, scopedName{scope, spec})
@@ -322,6 +328,19 @@ func (d *Dependencies) Complete(t Target, ending string) {
 	for _, n := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
 		d.Map.set(n.scope, n.specifier, t.Specifier+ending)
 	}
+}
+
+// Bridge has a target, a CommonJS module that a compiler made of another with a default
+// export, give that one by default if it is a function, as bundlers do. In Node it is the
+// object of all exports, which its members lead to here, too.
+func (d *Dependencies) Bridge(t Target) {
+	from, _ := t.quoted()
+	bridge := "data:text/javascript," + url.PathEscape("import m from"+from+";export*from"+from+";const f=m?.__esModule?m.default:0;"+
+		`export default typeof f==="function"&&typeof m==="object"?new Proxy(f,{get:(f,k,r)=>k in f?Reflect.get(f,k,r):m[k]}):m`)
+	for _, n := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
+		d.Map.set(n.scope, n.specifier, bridge)
+	}
+	d.Map.set(bridge, t.Specifier, t.Specifier)
 }
 
 // FailedError is the error for packages that cannot be installed.
