@@ -51,12 +51,22 @@ func (sh *shell) evaluate(s string) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil && (s[0] != '0' || len(s) == 1) && s[0] != '+' && s[0] != '-' {
+	if n, ok := decimal(s); ok {
 		return n, nil
 	}
 	a := &arithmetic{sh: sh, text: s}
 	n := a.value(s)
 	return n, a.err
+}
+
+// decimal reads what most variables hold, without the parser: -5 is an expression.
+func decimal(s string) (int64, bool) {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || digits[0] < '1' && len(digits) > 1 || digits[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
 }
 
 func (a *arithmetic) fail(msg, token string) int64 {
@@ -74,6 +84,9 @@ func (a *arithmetic) value(s string) int64 {
 	s = strings.TrimSpace(s)
 	if s == "" || a.err != nil {
 		return 0
+	}
+	if n, ok := decimal(s); ok {
+		return n
 	}
 	if c := s[0]; '0' <= c && c <= '9' {
 		if n, ok := a.number(s); ok || a.err != nil {
@@ -202,7 +215,7 @@ func (a *arithmetic) target(x syntax.ArithmExpr) (t target, old int64) {
 		return
 	}
 	if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Index != nil && !p.Dollar.IsValid() {
-		t = target{name: p.Param.Value}
+		t.name, _ = a.sh.resolve(p.Param.Value)
 		v := a.sh.lookup(t.name)
 		if v != nil && v.kind == associative {
 			var err error

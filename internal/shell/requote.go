@@ -39,14 +39,28 @@ func quoteArithmetic(text string, err error) (string, bool) {
 			continue
 		}
 		if end := closing(text, open); end > 0 {
-			inside := text[open+1 : end]
+			from := open + 1
+			if counting(text[:open]) { // its three expressions are parsed one by one
+				from += strings.LastIndexByte(text[from:at], ';') + 1
+				if n := strings.IndexByte(text[at:end], ';'); n >= 0 {
+					end = at + n
+				}
+			}
+			inside := text[from:end]
 			if strings.ContainsAny(inside, "\"'`\\") || text[i] == '[' && strings.Contains(inside, "\n") {
 				return "", false
 			}
-			return text[:open+1] + `"` + inside + `"` + text[end:], true
+			return text[:from] + `"` + inside + `"` + text[end:], true
 		}
 	}
 	return "", false
+}
+
+// counting reports whether a text ends with the beginning of for ((…; …; …)).
+func counting(text string) bool {
+	head, ok := strings.CutSuffix(text, "(")
+	head, loop := strings.CutSuffix(strings.TrimRight(head, " \t"), "for")
+	return ok && loop && (head == "" || strings.ContainsAny(head[len(head)-1:], " \t\n;&|({"))
 }
 
 // arithmeticError returns the place of an error in an arithmetic expression.
@@ -55,7 +69,7 @@ func arithmeticError(err error) (at int, ok bool) {
 		return int(lang.Pos.Offset()), strings.HasPrefix(lang.Feature, "floating point")
 	}
 	pe, found := errors.AsType[syntax.ParseError](err)
-	for _, text := range []string{"arithmetic operator", "arithmetic expression", "ternary operator", "an expression", "without matching `[`", "reached `$` without matching `(`"} {
+	for _, text := range []string{"arithmetic operator", "arithmetic expression", "ternary operator", "an expression", "`expr` must be followed by `;`", "without matching `[`", "reached `$` without matching `(`"} {
 		if found && strings.Contains(pe.Text, text) {
 			return int(pe.Pos.Offset()), true
 		}

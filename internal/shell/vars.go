@@ -103,6 +103,10 @@ func (sh *shell) lookup(name string) *variable {
 
 // get returns a variable's value as a string, "" if it is not set.
 func (sh *shell) get(name string) string {
+	if base, sub := sh.resolve(name); sub != "" {
+		v, _ := sh.element(base, sub)
+		return strings.Join(v.elems, " ")
+	}
 	s, _ := sh.value(sh.lookup(name))
 	return s
 }
@@ -264,8 +268,9 @@ func (sh *shell) setKey(name string, v *variable, key, s string, add bool) error
 	return nil
 }
 
-// setElement assigns to name[sub].
+// setElement assigns to name[sub], where name may be a reference to an array.
 func (sh *shell) setElement(name, sub, s string, add bool) error {
+	name, _ = sh.resolve(name)
 	v, err := sh.writable(name)
 	if err != nil {
 		return err
