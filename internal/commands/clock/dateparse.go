@@ -17,7 +17,7 @@ type dateParser struct {
 	weekday             int // wanted, -1 for none
 	nth                 int
 	years, months, days int
-	offset              time.Duration
+	seconds             int64
 }
 
 // ParseDate reads a time as date -d does.
@@ -47,11 +47,12 @@ func ParseDate(s string, zone *time.Location) (time.Time, bool) {
 		}
 		p.t = p.t.AddDate(0, 0, ahead+7*n)
 	}
-	p.t = p.t.AddDate(p.years, p.months, p.days).Add(p.offset)
+	p.t = p.t.AddDate(p.years, p.months, p.days)
+	p.t = time.Unix(p.t.Unix()+p.seconds, int64(p.t.Nanosecond())).In(p.zone) // a Duration ends at 292 years
 	return p.t, p.t.Year() > -10000 && p.t.Year() < 1<<31
 }
 
-// dateWords splits at blanks and commas, and between a number and a unit.
+// dateWords splits at blanks and commas, between a number and a unit, and a date and its zone.
 func dateWords(s string) (words []string) {
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == ',' }) {
 		if end := strings.IndexFunc(strings.TrimLeft(w, "+-"), func(r rune) bool { return r >= 'a' && r <= 'z' }); end > 0 && strings.Trim(w, "+-0123456789abcdefghijklmnopqrstuvwxyz") == "" && !strings.Contains(w[1:], "-") {
@@ -61,6 +62,10 @@ func dateWords(s string) (words []string) {
 				continue
 			}
 		}
+		if day, zone, ok := zoned(w); ok {
+			words = append(words, day, zone)
+			continue
+		}
 		if n := len(words); n > 0 && (words[n-1] == "+" || words[n-1] == "-") {
 			words[n-1] += w
 			continue
@@ -68,6 +73,14 @@ func dateWords(s string) (words []string) {
 		words = append(words, w)
 	}
 	return words
+}
+
+// zoned splits the zone off a date without a time: 2026-01-31Z.
+func zoned(w string) (day, zone string, ok bool) {
+	day = strings.TrimRight(w, "abcdefghijklmnopqrstuvwxyz")
+	zone = w[len(day):]
+	ok = strings.Count(day, "-") == 2 && (zone == "z" || zone == "utc" || zone == "gmt") && !strings.Contains(day, ":")
+	return day, zone, ok
 }
 
 var dateUnits = map[string]string{"second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "day": "d", "week": "w", "fortnight": "f", "month": "M", "year": "y"}
@@ -145,11 +158,11 @@ func (p *dateParser) relative(n int) bool {
 	}
 	switch unit {
 	case "s":
-		p.offset += time.Duration(n) * time.Second
+		p.seconds += int64(n)
 	case "m":
-		p.offset += time.Duration(n) * time.Minute
+		p.seconds += 60 * int64(n)
 	case "h":
-		p.offset += time.Duration(n) * time.Hour
+		p.seconds += 3600 * int64(n)
 	case "d":
 		p.days += n
 	case "w":
