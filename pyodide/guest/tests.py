@@ -4,6 +4,7 @@ import ast
 import importlib.util
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+_IMPORTS = (ast.Import, ast.ImportFrom)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CASES = ("TestCase", "IsolatedAsyncioTestCase")
 
@@ -28,9 +29,9 @@ def framework(body):
     for node in body:
         if type(node) is ast.Expr and type(node.value) is ast.Constant:
             continue
-        if not isinstance(node, _DEFINITIONS):
+        if not isinstance(node, _DEFINITIONS) and not _tries_imports(node):
             return ""
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
+        if isinstance(node, _IMPORTS):
             names = [node.module or ""] if type(node) is ast.ImportFrom else [alias.name for alias in node.names]
             pytest |= "pytest" in names
         elif isinstance(node, _FUNCTIONS):
@@ -41,6 +42,11 @@ def framework(body):
     if functions or cases and pytest:
         return "pytest"
     return "unittest" if cases else ""
+
+
+def _tries_imports(node):
+    """Whether it is a try that only imports, and whose handlers tell why it cannot."""
+    return type(node) is ast.Try and all(isinstance(n, _IMPORTS) for n in node.body) and not node.finalbody
 
 
 def _is_test(node):

@@ -27,6 +27,8 @@ func TestFrameworks(t *testing.T) {
 		{fmt.Sprintf(suite, "2", "exit=False"), 0, nil, []string{"FAILED (failures=1, skipped=1)"}},
 		{fmt.Sprintf(tests, "2"), 1, nil, []string{"FAIL: test_a (__main__.T.test_a)", "Ran 1 test in"}},
 		{fmt.Sprintf(tests, "1"), 0, nil, []string{"Ran 1 test in", "OK"}},
+		{"try:\n  from math import tau\nexcept ImportError as e:\n  raise ImportError('no tau') from None\n" + fmt.Sprintf(tests, "1"), 0, nil, []string{"Ran 1 test in", "OK"}},
+		{"try:\n  print('more')\nexcept ImportError: pass\n" + fmt.Sprintf(tests, "1"), 0, []string{"more"}, nil},
 		{fmt.Sprintf(tests, "2") + "print('more')", 0, []string{"more"}, nil},
 		{"import unittest\nunittest.main()", 5, nil, []string{"NO TESTS RAN"}},
 		{fmt.Sprintf(doc, "3"), 1, []string{`File "/home/user/main.py", line 3, in __main__.f`, "Expected:\n    3\nGot:\n    2\n", "***Test Failed*** 1 failure."}, nil},
