@@ -23,8 +23,8 @@ import (
 // TestDamagedCache damages every kind of file in a cache that is in use, and
 // lets the real binary run what needs it. The answer must be the right one, and
 // the file repaired; or, where the file matters to nobody, left alone. It prints
-// its table. A third of the kinds are damaged in one way, and those that take long
-// to repair all together; with CODERUNNER_LONG=1 each by itself and in each way,
+// its table. A third of the kinds are damaged in one way, those of one family that takes
+// long to repair all together; with CODERUNNER_LONG=1 each by itself and in each way,
 // which takes half an hour.
 func TestDamagedCache(t *testing.T) {
 	if testing.Short() {
@@ -46,15 +46,15 @@ func TestDamagedCache(t *testing.T) {
 			}
 		}
 	} else {
-		var slow []string
-		for _, kind := range sample.Of(t, 3, slices.DeleteFunc(inOrder(kinds), isMinor)) {
-			if isSlow(kind) {
-				slow = append(slow, kind)
-				continue
-			}
+		main := slices.DeleteFunc(inOrder(kinds), isMinor)
+		for _, kind := range sample.Of(t, 3, slices.DeleteFunc(slices.Clone(main), isSlow)) {
 			d.damage(kind, kinds[kind], damages[len(d.ways)%len(damages)])
 			d.judge(kinds, kind)
 		}
+		families := sample.Of(t, 3, slowFamilies)
+		slow := slices.DeleteFunc(main, func(kind string) bool {
+			return !slices.ContainsFunc(families, func(family string) bool { return strings.HasPrefix(kind, family) })
+		})
 		for _, kind := range slow {
 			d.damage(kind, kinds[kind], damages[len(d.ways)%len(damages)])
 		}
@@ -98,14 +98,12 @@ type damage struct {
 	change func([]byte) []byte
 }
 
-// isSlow is about what takes seconds to make again.
+// slowFamilies take seconds to make again: CPython's compilation, what it is compiled
+// from, and the runtimes.
+var slowFamilies = []string{"files/machine-code", "files/module", "files/stdlib", "trees/npm"}
+
 func isSlow(kind string) bool {
-	for _, slow := range []string{"files/machine-code", "files/module", "files/stdlib", "trees/npm"} {
-		if strings.HasPrefix(kind, slow) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slowFamilies, func(family string) bool { return strings.HasPrefix(kind, family) })
 }
 
 // idle are kinds that no run reads, as long as what was made of them is there,
@@ -150,7 +148,7 @@ func newDamaged(t *testing.T) *damaged {
 		t.Fatal(err)
 	}
 	long := time.Now().Add(-13 * time.Hour) // what is used since is marked
-	for _, kind := range []string{"trees/npm", "files/machine-code", "files/module", "files/stdlib"} {
+	for _, kind := range slowFamilies {
 		from, to := filepath.Join(shared, kind), filepath.Join(d.cache, kind)
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			t.Fatal(err)
