@@ -262,7 +262,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// longestPrefix gives the row that an import path falls under.
+// longestPrefix returns the row that an import path falls under.
 func longestPrefix(rows map[string][]string, importPath string) (best string) {
 	for name := range rows {
 		if (importPath == name || strings.HasPrefix(importPath, name+"/")) && len(name) > len(best) {

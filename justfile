@@ -3,7 +3,7 @@
 _default:
     @just --list --unsorted
 
-# Build the binary into the current folder.
+# Build the binary into the current directory.
 build:
     go build -o coderunner ./cmd/coderunner
 

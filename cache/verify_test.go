@@ -22,7 +22,7 @@ func openAtOnce(t *testing.T, root string) *Cache {
 	return c
 }
 
-// buildLarge gives the large entry, and whether it was made for that.
+// buildLarge returns the large entry, and whether it was made for that.
 func buildLarge(t *testing.T, c *Cache, section string) (path string, built bool) {
 	t.Helper()
 	ctx, err := context.Background(), error(nil)

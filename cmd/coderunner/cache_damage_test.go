@@ -200,7 +200,7 @@ func (d *damaged) run(name string) (problem string) {
 	return ""
 }
 
-// kinds gives a file of each kind, the largest, by its kind.
+// kinds returns a file of each kind, the largest, by its kind.
 func (d *damaged) kinds() map[string]string {
 	kinds, sizes := map[string]string{}, map[string]int64{}
 	err := filepath.WalkDir(d.cache, func(path string, e fs.DirEntry, err error) error {

@@ -65,7 +65,7 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// selfAs gives the path of this test binary under another name: it is the
+// selfAs returns the path of this test binary under another name: it is the
 // command of that name when it is called by it.
 func selfAs(t testing.TB, name string) string {
 	t.Helper()

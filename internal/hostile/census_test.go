@@ -108,7 +108,7 @@ func tree(root string, skip func(string) bool) []string {
 	return names
 }
 
-// descendants gives the processes below one, zombies, too.
+// descendants returns the processes below one, zombies, too.
 func descendants(pid int) ([]string, error) {
 	parents := map[int]int{}
 	names := map[int]string{}

@@ -132,7 +132,7 @@ func beside(b *testing.B, things map[string]func(), r *Runner) {
 	}
 }
 
-// denoRun gives a function that has deno run the same program.
+// denoRun returns a function that has deno run the same program.
 func denoRun(b *testing.B) func() {
 	binary, err := binaryOnce()
 	if err != nil {

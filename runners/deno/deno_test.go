@@ -122,7 +122,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	return r
 }
 
-// filesOfRuns gives what is in the directories of runs.
+// filesOfRuns returns what is in the directories of runs.
 func filesOfRuns(r *Runner) (files []string) {
 	for _, pattern := range []string{"r*/*", "r*/*/*"} {
 		found, _ := filepath.Glob(filepath.Join(r.runDirs.base, pattern))
@@ -140,7 +140,7 @@ func openParked(t testing.TB, n int) *Runner {
 	return open(t, "", func(c *Config) { c.Ahead = n })
 }
 
-// waiting gives the processes that wait, when all of them are ready.
+// waiting returns the processes that wait, when all of them are ready.
 func waiting(t testing.TB, r *Runner) []*instance {
 	t.Helper()
 	if r.leases.pool == nil {

@@ -133,7 +133,7 @@ func child() {
 	panic(err)
 }
 
-// processes gives the command lines that name a directory, by process.
+// processes returns the command lines that name a directory, by process.
 func processes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -54,7 +54,7 @@ func (r *Runner) settle() {
 	r.background.Wait()
 }
 
-// variantOf gives what a program's process must be like, after its packages
+// variantOf returns what a program's process must be like, after its packages
 // were prepared.
 func variantOf(t testing.TB, r *Runner, req runners.Request) (*job, variant) {
 	t.Helper()
@@ -69,7 +69,7 @@ func variantOf(t testing.TB, r *Runner, req runners.Request) (*job, variant) {
 	return j, j.variant()
 }
 
-// rows gives what is in the database of V8's code, with the numbers of the
+// rows returns what is in the database of V8's code, with the numbers of the
 // rows: one that is written again gets another.
 func rows(t *testing.T, dir string) map[string]int {
 	t.Helper()

@@ -44,7 +44,7 @@ type index struct {
 	requests []string
 	status   int    // of every answer, if not 0
 	user     string // who must ask, if not ""
-	folder   string // where the index is one, else ""
+	dir      string // where the index is one, else ""
 }
 
 type indexFile struct {
@@ -201,9 +201,9 @@ func writePage(w io.Writer, files []indexFile) {
 // save makes a directory of the index, and leaves nothing for the server to say.
 func (x *index) save() {
 	x.t.Helper()
-	x.folder = x.t.TempDir()
+	x.dir = x.t.TempDir()
 	write := func(name string, body []byte) {
-		name = filepath.Join(x.folder, name)
+		name = filepath.Join(x.dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			x.t.Fatal(err)
 		}
@@ -325,8 +325,8 @@ func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	if x.user != "" {
 		url = strings.Replace(url, "http://", "http://"+x.user+":geheim@", 1)
 	}
-	if x.folder != "" {
-		url = "file://" + filepath.ToSlash(x.folder) + "/simple/"
+	if x.dir != "" {
+		url = "file://" + filepath.ToSlash(x.dir) + "/simple/"
 	}
 	r, err := New(Config{Cache: c, Offline: offline, Index: url})
 	if err != nil {

@@ -219,7 +219,7 @@ func TestFolder(t *testing.T) {
 	if got := installed(o); got != "alpha 1.0, beta 1.0" {
 		t.Errorf("packages are %s", got)
 	}
-	refused(t, run(t, r, "1", "gamma"), "gamma", "no package of this name on "+x.folder)
+	refused(t, run(t, r, "1", "gamma"), "gamma", "no package of this name on "+x.dir)
 }
 
 // TestIndexWithoutMicropip must not be taken for an index without the user's

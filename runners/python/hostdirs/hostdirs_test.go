@@ -19,11 +19,11 @@ import (
 // files stands for an interpreter: it has nothing but files.
 type files struct{ fsys *memfs.FS }
 
-func (f files) MountHostDir(dir string, folder *pyodide.HostDir) error {
+func (f files) MountHostDir(dir string, hostDir *pyodide.HostDir) error {
 	if err := f.fsys.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return f.fsys.MountHostDir(dir, folder)
+	return f.fsys.MountHostDir(dir, hostDir)
 }
 
 // hostFiles makes files below a new directory, whose name is put in place of DIR
