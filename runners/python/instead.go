@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"coderunner/runners"
@@ -20,13 +21,21 @@ var instead = map[string]string{
 	"opencv-python": "pillow", "opencv-python-headless": "pillow", "pillow": "the text of an SVG file",
 	"matplotlib": "the text of an SVG file", "seaborn": "matplotlib", "plotly": "matplotlib",
 	"torch": "numpy", "tensorflow": "numpy", "keras": "numpy", "jax": "numpy", "numba": "numpy",
-	"xgboost": "scikit-learn", "lightgbm": "scikit-learn", "spacy": "re and collections",
+	"torchvision": "pillow", "onnxruntime": "numpy", "statsmodels": "numpy", "scikit-learn": "numpy", "h5py": "numpy", "faiss-cpu": "numpy",
+	"xgboost": "scikit-learn", "lightgbm": "scikit-learn", "catboost": "scikit-learn", "prophet": "numpy", "librosa": "wave and array",
+	"transformers": "a model's HTTP API, where network access is allowed", "sentence-transformers": "collections.Counter and math",
+	"tiktoken": "len(text) / 4 as an estimate", "spacy": "re and collections", "chromadb": "sqlite3",
+	"pyarrow": "CSV or JSON files", "fastparquet": "CSV or JSON files", "shapely": "math", "geopandas": "json and math",
+	"asyncpg": "sqlite3", "pyodbc": "sqlite3", "pymssql": "sqlite3", "grpcio": "http.server and json", "pyzmq": "sockets or queue.Queue",
 	"lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
-	"uvloop": "asyncio", "gevent": "asyncio",
+	"uvloop": "asyncio", "gevent": "asyncio", "ray": "multiprocessing", "pycurl": "requests", "scrapy": "requests and beautifulsoup4",
+	"pynacl": "hashlib, hmac and secrets", "paramiko": "subprocess (there is no other machine)", "xxhash": "hashlib",
 	"argon2-cffi-bindings": "bcrypt or hashlib.scrypt",
 	"cryptography":         "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets",
 	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
 	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",
+	"pyqt6": "the text of an SVG file (there are no windows)", "pyside6": "the text of an SVG file (there are no windows)",
+	"kivy": "the text of an SVG file (there are no windows)", "wxpython": "the text of an SVG file (there are no windows)",
 }
 
 // neededBy finds the package that wants one that cannot be installed in the
@@ -54,11 +63,14 @@ func (j *job) advise(ctx context.Context, e *runners.Error) {
 			name = by[1]
 		}
 		other := instead[name]
-		if _, built := lock.ByName[other]; built && unreachable && instead[other] != "" && !j.engine.resolver.Indexed(ctx, other) {
+		for unreachable && instead[other] != "" {
+			if _, built := lock.ByName[other]; !built || j.engine.resolver.Indexed(ctx, other) {
+				break
+			}
 			other = instead[other] // it cannot be installed either
 		}
-		if other != "" {
-			use = append(use, fmt.Sprintf("instead of %s, use %s", name, other))
+		if one := fmt.Sprintf("instead of %s, use %s", name, other); other != "" && !slices.Contains(use, one) {
+			use = append(use, one)
 		}
 	}
 	if len(use) > 0 {

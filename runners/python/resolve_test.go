@@ -277,7 +277,8 @@ func TestInstead(t *testing.T) {
 	for _, name := range []string{"polars", "psycopg", "numpy", "other"} {
 		x.addBytes(name+"-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	}
-	b := newBase(t, nil, wheeltest.Wheel{Filename: "numpy-1.0-py3-none-any.whl"}, wheeltest.Wheel{Filename: "pandas-1.0-py3-none-any.whl"})
+	b := newBase(t, nil, wheeltest.Wheel{Filename: "numpy-1.0-py3-none-any.whl"}, wheeltest.Wheel{Filename: "pandas-1.0-py3-none-any.whl"},
+		wheeltest.Wheel{Filename: "scikit_learn-1.0-py3-none-any.whl"})
 	reachable := x.newRunner(b, false, t.TempDir())
 	x.module("modin", "1.0", "other")
 	if o := run(t, reachable, "import modin"); o.Error == nil || o.Error.Hint != "Instead of modin, use pandas." {
@@ -302,6 +303,17 @@ func TestInstead(t *testing.T) {
 		if strings.Contains(p.Reason, "PYODIDE") {
 			t.Errorf("%+v", p)
 		}
+	}
+	x.addBytes("xgboost-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	if o := run(t, unreachable, "import xgboost"); o.Error == nil || o.Error.Hint != "Instead of xgboost, use array, math and statistics." {
+		t.Errorf("%+v", o.Error)
+	}
+	for _, name := range []string{"tokenizers", "safetensors"} {
+		x.addBytes(name+"-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	}
+	x.module("transformers", "1.0", "tokenizers", "safetensors")
+	if o := run(t, unreachable, "import transformers"); o.Error == nil || strings.Count(o.Error.Hint, "nstead of ") != 1 {
+		t.Errorf("%+v", o.Error)
 	}
 	for _, want := range []string{"Instead of polars, use csv, sqlite3 and statistics.", "Instead of polars, use pandas."} {
 		if o := run(t, unreachable, "import polars"); o.Error == nil || o.Error.Hint != want {
