@@ -14,7 +14,7 @@ type analysis struct {
 	meta   bool // import.meta.main is used
 	esm    bool // it can only be a module: it imports, exports or awaits
 	awaits bool // it awaits at the top level
-	loop   bool // it awaits in for await, by which Deno does not tell a module
+	linked bool // it has import or export: not by every await does Deno tell a module
 
 	called string // the string after import( or require(
 	caller string // import or require

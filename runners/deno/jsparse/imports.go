@@ -122,14 +122,13 @@ func (a *analysis) module(t token) {
 	}
 	switch a.s.word(before) {
 	case "import":
-		a.esm = a.esm || !a.s.is(t, '(')
+		a.linked = a.linked || !a.s.is(t, '(')
 	case "export":
-		a.esm = a.esm || !a.s.is(t, '=')
+		a.linked = a.linked || !a.s.is(t, '=')
 	case "await":
 		a.awaits = a.awaits || before.depth == 0
-		a.esm = a.esm || a.awaits
-		a.loop = a.loop || before.depth == 0 && a.s.word(a.prev2) == "for"
 	}
+	a.esm = a.esm || a.linked || a.awaits
 }
 
 // Names in the signatures of decorators before the standard, and of the standard's.

@@ -119,7 +119,7 @@ func (a *analysis) edit(o Options) {
 	}
 	a.p.edits = append(a.p.edits, a.commonJS.assigned...)
 	expression := returned || a.last.start >= 0 && a.isExpression(a.last)
-	if !expression && (!a.esm || a.loop || len(a.commonJS.assigned) > 0) {
+	if !expression && (!a.linked || len(a.commonJS.assigned) > 0) {
 		begin += keepModule
 	}
 	if begin != "" {
