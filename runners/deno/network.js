@@ -2,14 +2,20 @@
 // missing, and servers that only the program itself reaches end with it. This is part of
 // bootstrap.js.
 
+const refusals = new Set(); // the destinations that were refused
+
 // explained has the error of a name that Deno refused to look up name the flag that was
-// missing: it has only a code.
+// missing: it has only a code. It reports what was refused: the program may hide it.
 function explained(error, host = error?.hostname) {
   try {
     const { code, message, stack } = error;
     if (includes(message, "Requires net access")) host ??= /"([^"]+)"/.exec(message)?.[1];
     const refused = includes(message, "run again with") || code === "EPERM" || code === "UNKNOWN" || message.includes("Permission denied");
     if (!refused || !host || message.includes("(--allow-net") || permissions.querySync({ name: "net", host }).state === "granted") return error;
+    if (refusals.size < 20 && !refusals.has(host)) {
+      refusals.add(host);
+      report("n", host);
+    }
     error.message = message.replace(/, run again with the .* flag/, "") + `; the permissions of this server do not include it (--allow-net=${host})`;
     error.stack = `${stack}`.replace(message, () => error.message);
   } catch {

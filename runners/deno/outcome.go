@@ -213,8 +213,9 @@ func (e *ending) wordless() string {
 
 // uncaught matches the start of Deno's message about the error that ended a program.
 // That nothing more happens often comes after a question, on the same line. A Worker's
-// is another matter.
-var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught ([^(\n]|\((in )?[^iw\n]|$)|Unhandled error in child worker)|error: Top-level await promise never resolved$`)
+// is another matter. What a listener throws while the program's module is evaluated ends
+// that, before Deno prints what it was.
+var uncaught = regexp.MustCompile(`(?m)^error: (Uncaught ([^(\n]|\((in )?[^iw\n]|$)|Unhandled error in child worker|Cannot evaluate dynamically imported module, because JavaScript execution has been terminated$)|error: Top-level await promise never resolved$`)
 
 // unallocated matches the messages of errors thrown for lack of memory.
 var unallocated = regexp.MustCompile(`Array buffer allocation failed|could not allocate memory|Unable to grow instance memory|ArrayBuffer\.prototype\.resize: Out of memory`)
@@ -246,6 +247,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	case words != "":
 		// Nothing was thrown in the program's realm.
 		head, rest, _ := strings.Cut(strings.TrimPrefix(words, "error: "), "\n")
+		rest = excerpts.ReplaceAllString(rest, "")
 		if head == unresolved {
 			rest = "" // the place is in the bootstrap
 		}
@@ -264,6 +266,9 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 	return own
 }
 
+// excerpts matches the lines that Deno quotes, which are as it reads them.
+var excerpts = regexp.MustCompile(`(?m)^.*\n *\^$\n?`)
+
 // uncaughtError returns what was thrown, of Deno's words about it.
 func uncaughtError(head, frames string) *thrown {
 	t := &thrown{kind: "Error", message: head}
@@ -278,16 +283,27 @@ func uncaughtError(head, frames string) *thrown {
 var netRefused = regexp.MustCompile(`\bRequires net access to "([^"]+)"`)
 
 // reached adds what the program contacted, and what Deno refused by itself as far as
-// its message was seen: the policy says whether it is true.
-func reached(o *runners.Outcome, n *netpolicy.Run) {
+// its message or the report shows it: the policy says whether it is true. A program
+// without a network has said it itself where it prints the flag.
+func (r *Runner) reached(o *runners.Outcome, n *netpolicy.Run, refused []string) {
 	texts := []string{"", o.Stdout, o.Stderr}
 	if o.Error != nil {
 		texts[0] = o.Error.Message
 	}
-	for _, m := range netRefused.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {
-		if n != nil {
-			n.Avoided(m[1])
+	all := strings.Join(texts, "\n")
+	if n != nil {
+		for _, m := range netRefused.FindAllStringSubmatch(all, -1) {
+			refused = append(refused, m[1])
 		}
+	} else {
+		refused = slices.DeleteFunc(refused, func(to string) bool { return strings.Contains(all, "--allow-net="+to) })
+		if len(refused) > 0 {
+			n = r.cfg.Policy.Network().NewRun(r.cfg.Network)
+		}
+	}
+	slices.Sort(refused)
+	for _, to := range slices.Compact(refused) {
+		n.Avoided(to)
 	}
 	o.Reached(n)
 }

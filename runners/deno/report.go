@@ -19,16 +19,17 @@ import (
 // only what the program could decide anyway by returning, throwing or exiting,
 // and sizes are bounded before anything is allocated.
 type report struct {
-	result *value
-	thrown *thrown            // by an uncaught error; the last one
-	exit   *int               // the exit code, if the program is over
-	names  []runners.Variable // of a session, at most runners.MaxVariables
-	more   int                // names that are left out
-	shown  *runners.Displays
-	served bool  // it listened where only it reaches itself
-	lonely bool  // it still does, and has not called its servers
-	asks   bool  // a question of its waits for a line that stdin does not have
-	broken error // the bootstrap did not write it
+	result  *value
+	thrown  *thrown            // by an uncaught error; the last one
+	exit    *int               // the exit code, if the program is over
+	names   []runners.Variable // of a session, at most runners.MaxVariables
+	more    int                // names that are left out
+	shown   *runners.Displays
+	served  bool     // it listened where only it reaches itself
+	lonely  bool     // it still does, and has not called its servers
+	refused []string // destinations, HOST or HOST:PORT, that Deno refused
+	asks    bool     // a question of its waits for a line that stdin does not have
+	broken  error    // the bootstrap did not write it
 }
 
 // value is that of the last expression.
@@ -51,6 +52,8 @@ const (
 	maxShort = 3*200 + 3
 	maxLong  = 3*20000 + 3
 	maxShown = 3 * 11 << 20
+	// maxRefused bounds report.refused.
+	maxRefused = 20
 	// maxReport bounds all of a report. A program may have many errors that its
 	// own listeners handle.
 	maxReport = 64 << 20
@@ -112,6 +115,8 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 				return of != nil, err
 			}
 		}
+	case 'n':
+		fields, err = d.fields(maxShort)
 	case 's', 'q':
 		fields, err = d.fields(1)
 	case 'v':
@@ -136,6 +141,10 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 		}
 	case 's':
 		rep.served, rep.lonely = true, fields[0] != ""
+	case 'n':
+		if len(rep.refused) < maxRefused {
+			rep.refused = append(rep.refused, strings.ToValidUTF8(fields[0], ""))
+		}
 	case 'q':
 		rep.asks = true
 	case 'v':

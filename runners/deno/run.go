@@ -75,7 +75,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.held.release(o.Stderr, end.withoutWorkers)
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
-	reached(o, j.net)
+	r.reached(o, j.net, end.report.refused)
 	j.ready.advise(o, j.program)
 	j.badJSON(o)
 	j.cutShort(o)

@@ -117,7 +117,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o := end.outcome()
 	end.held.release(o.Stderr, end.withoutWorkers)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
-	reached(o, s.net)
+	s.Runner.reached(o, s.net, end.report.refused)
 	s.ready.advise(o, s.program)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }

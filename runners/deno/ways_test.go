@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,5 +89,35 @@ func TestWays(t *testing.T) {
 		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code}); o.Error == nil || !strings.HasSuffix(o.Error.Message, "is not a function") {
 			t.Errorf("%s: %s %+v", code, o.Status, o.Error)
 		}
+	}
+}
+
+// TestHiddenRefusal has programs that do not tell what the network refused: the outcome
+// does, once, and not where the program has shown it.
+func TestHiddenRefusal(t *testing.T) {
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		`try { await fetch("https://host.invalid/") } catch { console.log("failed") }`:                           "host.invalid:443",
+		`for (const n of [1, 2]) await fetch("http://host.invalid/" + n).catch(() => 0)`:                         "host.invalid:80",
+		`import { lookup } from "node:dns/promises"; await lookup("host.invalid").catch(() => 0)`:                "host.invalid:0",
+		`import http from "node:http"; http.get("http://host.invalid").on("error", () => console.log("failed"))`: "host.invalid:0",
+		`await fetch("https://host.invalid/").catch((e) => console.log(e.message))`:                              "",
+		`await fetch("data:,a")`: "",
+	} {
+		o := run(t, r, runners.Request{Code: code})
+		got := ""
+		for _, c := range o.Usage.Contacted {
+			got += fmt.Sprintf("%s:%d", c.Host, c.Port)
+			if !strings.Contains(c.Refused, "(--allow-net=host.invalid") {
+				t.Errorf("%s: %+v", code, c)
+			}
+		}
+		if got != want || o.Status != runners.Succeeded {
+			t.Errorf("%s: refused %q, want %q; %+v", code, got, want, o.Error)
+		}
+	}
+	o := run(t, r, runners.Request{Code: "const data = await fetch('http://host.invalid').catch(() => null)\ndata.x"})
+	if o.Error == nil || o.Error.Line != 2 || !strings.Contains(o.Error.Hint, "--allow-net=host.invalid:80") {
+		t.Errorf("%+v", o.Error)
 	}
 }
