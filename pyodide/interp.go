@@ -44,6 +44,10 @@ type Options struct {
 	// nothing.
 	Network Network
 
+	// Refused is told what the program asked for without a Network, HOST or HOST:PORT,
+	// and returns the words of the refusal; nil: they name no flag.
+	Refused func(to string) string
+
 	// Sockets is the network of a program that has several processes; nil: the
 	// interpreter has one of its own, with Network beyond it.
 	Sockets *netstack.Stack

@@ -30,7 +30,7 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 		FS: in.fs, Cwd: cmp.Or(o.Dir, Home), Umask: o.Umask, Files: o.Files,
 		Stdin: o.Stdin, Stdout: o.Stdout, Stderr: o.Stderr,
 		Env: bootEnv, Location: location, Monotonic: clock, // the cap on memory is the allocator's
-		Sockets: o.Sockets, Outside: o.Network,
+		Sockets: o.Sockets, Outside: o.Network, Refused: o.Refused,
 		Guest: in.callbacks(),
 	})
 	if err != nil {

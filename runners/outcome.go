@@ -76,11 +76,26 @@ func (o *Outcome) Reached(n *netpolicy.Run) {
 		return
 	}
 	for _, c := range o.Usage.Contacted {
-		if c.Refused != "" {
+		if c.Refused != "" && !strings.Contains(o.Error.Message, c.Refused) {
 			o.Error.Hint = c.Refused
 			return
 		}
 	}
+}
+
+// Refusals returns what the network refused, except what the error or the program's
+// output has.
+func (o *Outcome) Refusals() (list []string) {
+	said := o.Stdout + o.Stderr
+	if o.Error != nil {
+		said += o.Error.Message + o.Error.Hint
+	}
+	for _, c := range o.Usage.Contacted {
+		if c.Refused != "" && !strings.Contains(said, c.Refused) {
+			list = append(list, c.Refused)
+		}
+	}
+	return list
 }
 
 // Error is what ended the program.

@@ -100,6 +100,9 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	if out.Note != "" {
 		return "coderunner: " + out.Note
 	}
+	if refused := out.Refusals(); e == nil && len(refused) > 0 {
+		return "coderunner: " + refused[0]
+	}
 	if e == nil || out.Status == runners.Cancelled { // whoever cancelled it knows
 		return ""
 	}

@@ -143,18 +143,13 @@ func (a *Answer) result(v *runners.Value) {
 // maxRefusals bounds the sentences about the network.
 const maxRefusals = 3
 
-// refusals adds what the network refused, unless the error has it.
+// refusals adds what the network refused.
 func (a *Answer) refusals(out *runners.Outcome) {
-	n := 0
-	for _, contact := range out.Usage.Contacted {
-		if contact.Refused == "" || out.Error != nil && strings.Contains(out.Error.Message, contact.Refused) {
-			continue
-		}
-		if n++; n <= maxRefusals {
-			a.more = append(a.more, contact.Refused+".")
-		}
+	refused := out.Refusals()
+	for _, why := range refused[:min(len(refused), maxRefusals)] {
+		a.more = append(a.more, why+".")
 	}
-	if n > maxRefusals {
-		a.more = append(a.more, fmt.Sprintf("%d more hosts were refused.", n-maxRefusals))
+	if more := len(refused) - maxRefusals; more > 0 {
+		a.more = append(a.more, fmt.Sprintf("%d more hosts were refused.", more))
 	}
 }

@@ -54,6 +54,8 @@ func TestOutcomeText(t *testing.T) {
 			"result: 2 records\na | b\n1 | x\n2 | \"y|z\""},
 		{"refused", runners.Outcome{Status: runners.Succeeded, Stdout: "a", Usage: runners.Usage{Contacted: []netpolicy.Contact{{Host: "b"}, {Host: "c", Refused: "c is refused"}}}},
 			"stdout:\na\nc is refused."},
+		{"refused in its own words", runners.Outcome{Status: runners.Succeeded, Stdout: "c is refused", Usage: runners.Usage{Contacted: []netpolicy.Contact{{Host: "c", Refused: "c is refused"}}}},
+			"stdout:\nc is refused"},
 		{"bar", runners.Outcome{Status: runners.Succeeded, Stderr: "\r 0%\r 50%\r100%\n"}, "stderr:\n100%"},
 	} {
 		a := New(&tt.out, runners.Request{Code: "first()\n  second()"}, limits, dropped{})

@@ -113,13 +113,14 @@ func (r *Run) CheckName(name string) error {
 }
 
 // Avoided records a destination, HOST or HOST:PORT, that the program's runtime did
-// not ask for because it knows the policy. What the policy allows is not recorded.
-func (r *Run) Avoided(to string) {
+// not ask for because it knows the policy, and returns why it is refused. What the
+// policy allows is not recorded.
+func (r *Run) Avoided(to string) string {
 	refused := &Refused{Host: canonical(to)}
 	if host, number, err := net.SplitHostPort(to); err == nil {
 		port, err := strconv.ParseUint(number, 10, 16)
 		if err != nil {
-			return
+			return ""
 		}
 		refused.Host, refused.Port = canonical(host), uint16(port)
 	}
@@ -130,9 +131,11 @@ func (r *Run) Avoided(to string) {
 	case validName(refused.Host):
 		refused.why = r.policy.checkName(refused.Host, refused.Port)
 	}
-	if refused.why != allowed {
-		r.contact(refused.Host, refused.Port, refused)
+	if refused.why == allowed {
+		return ""
 	}
+	r.contact(refused.Host, refused.Port, refused)
+	return refused.Error()
 }
 
 // standsIn reports whether names are not looked up before they are dialled.

@@ -21,6 +21,7 @@ func New(c Config) (*Process, error) {
 		cwd:      c.FS.Root(),
 		net:      c.Sockets,
 		outside:  c.Outside,
+		refused:  c.Refused,
 	}
 	p.Timers.expired = func(which uint32) {
 		p.Guest.Alarm(which)

@@ -47,6 +47,7 @@ type Config struct {
 	// process has one of its own, with Outside beyond it.
 	Sockets *netstack.Stack
 	Outside netstack.Outside
+	Refused func(to string) string // see [netstack.Options]
 	// Guest lets host functions call back.
 	Guest Guest
 }
@@ -132,6 +133,7 @@ type Process struct {
 	net     *netstack.Stack // nil: not made yet; guarded by netMu, as what follows
 	ownNet  bool            // Close closes it
 	outside netstack.Outside
+	refused func(to string) string
 	logged  int // bytes of emscripten_log so far
 }
 

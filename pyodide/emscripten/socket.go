@@ -16,7 +16,7 @@ func (p *Process) Sockets() *netstack.Stack {
 	p.netMu.Lock()
 	defer p.netMu.Unlock()
 	if p.net == nil {
-		p.net = netstack.New(netstack.Options{Outside: p.outside, Reserve: p.fs.Reserve, Unreserve: p.fs.Unreserve})
+		p.net = netstack.New(netstack.Options{Outside: p.outside, Refused: p.refused, Reserve: p.fs.Reserve, Unreserve: p.fs.Unreserve})
 		p.ownNet = true
 	}
 	return p.net

@@ -98,7 +98,7 @@ func (k *Socket) connectLocked(to Addr) (outside netip.AddrPort, e abi.Errno) {
 	case inside(ip):
 		return outside, abi.ECONNREFUSED
 	}
-	k.refusal = ""
+	k.refusal = k.stack.options.refused(netip.AddrPortFrom(ip, to.IP.Port()).String())
 	return outside, abi.EACCES
 }
 

@@ -131,7 +131,11 @@ func (k *Socket) refusesLocked(ip netip.Addr) bool {
 	if ip.IsMulticast() || ip == broadcast {
 		k.refusal = noGroups
 	}
-	return k.refusal != "" || k.stack.options.Outside == nil
+	if k.refusal == "" && k.stack.options.Outside == nil {
+		k.refusal = k.stack.options.refused(ip.String())
+		return true
+	}
+	return k.refusal != ""
 }
 
 // connectOutside connects a socket of UDP.

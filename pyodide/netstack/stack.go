@@ -41,6 +41,10 @@ type Admitter interface {
 type Options struct {
 	Outside Outside // nil: nothing but the loopback
 
+	// Refused is told what a program asked for without an Outside, HOST or HOST:PORT,
+	// and returns the words of the refusal. It may be nil.
+	Refused func(to string) string
+
 	// Reserve charges bytes that the Stack holds to the program's memory and
 	// reports whether they are within; Unreserve gives them back. Nil: no bound.
 	Reserve   func(n int64) bool
@@ -50,6 +54,14 @@ type Options struct {
 }
 
 const defaultMaxSockets = 8192
+
+// refused returns why there is no way to a destination, "" if nobody knows.
+func (o Options) refused(to string) string {
+	if o.Refused == nil {
+		return ""
+	}
+	return o.Refused(to)
+}
 
 // Stack is the network of one program. It is safe for concurrent use.
 type Stack struct {

@@ -57,7 +57,7 @@ func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, 
 	var o pyodide.Options
 	o.Env = map[string]string{}
 	j.connect(&o)
-	sockets := netstack.New(netstack.Options{Outside: o.Network, Reserve: j.procs.fs.Reserve, Unreserve: j.procs.fs.Unreserve})
+	sockets := netstack.New(netstack.Options{Outside: o.Network, Refused: o.Refused, Reserve: j.procs.fs.Reserve, Unreserve: j.procs.fs.Unreserve})
 	j.procs.sockets = func() *netstack.Stack { return sockets }
 	release := j.release
 	j.release = func() { sockets.Close(); release() }

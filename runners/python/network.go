@@ -15,7 +15,13 @@ import (
 
 // outside is the network beyond a program's own loopback: that of the run in
 // progress, since a session's interpreter outlives runs.
-type outside struct{ run atomic.Pointer[netpolicy.Run] }
+type outside struct {
+	run  atomic.Pointer[netpolicy.Run]
+	open bool // the interpreter has a way there
+}
+
+// refused records what a program without a way there asked for.
+func (o *outside) refused(to string) string { return o.run.Load().Avoided(to) }
 
 func (o *outside) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return o.run.Load().Lookup(ctx, host)
@@ -45,9 +51,6 @@ func (o *outside) ListenPacket(ctx context.Context, network string, addr netip.A
 // policy allows any or the user can be asked. A session's interpreter keeps its way.
 func (j *job) connect(o *pyodide.Options) {
 	policy := j.r.cfg.Policy.Network()
-	if !policy.Any() && j.req.Ask == nil && j.procs.outside.run.Load() == nil {
-		return
-	}
 	network := j.r.cfg.Network
 	network.Ask = j.req.AskHolding(func() (release func()) {
 		if j.in == nil { // the machine of another language, which has the clock
@@ -56,8 +59,14 @@ func (j *job) connect(o *pyodide.Options) {
 		return j.in.Hold()
 	})
 	j.net = policy.NewRun(network)
-	j.procs.outside.run.Store(j.net)
-	o.Network = &j.procs.outside
+	outside := &j.procs.outside
+	outside.run.Store(j.net)
+	outside.open = outside.open || policy.Any() || j.req.Ask != nil
+	if !outside.open {
+		o.Refused = outside.refused
+		return
+	}
+	o.Network = outside
 	i := j.r.cfg.Network.Intercept
 	if i == nil {
 		return

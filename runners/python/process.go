@@ -236,7 +236,7 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 // network is what the shell and its commands may reach.
 func (c *processes) network() web.Network {
 	n := web.Network{Loopback: c.sockets(), Authorities: c.authorities}
-	if c.outside.run.Load() != nil {
+	if c.outside.open {
 		n.Outside = &c.outside
 	}
 	return n
