@@ -73,6 +73,7 @@ const StackOverflow = "stack overflow"
 type Result struct {
 	Ended     Ended
 	ExitCode  int
+	Exited    bool       // by sys.exit or SystemExit
 	Signal    int        // that ends the process, of Exec; 0: none
 	Value     *Value     // of the last expression; nil for None, or if there is none
 	Exception *Exception // nil unless one was uncaught
@@ -106,6 +107,9 @@ type Exception struct {
 	Traceback string // the program's own files and lines only
 	Line      int    // the innermost of the program's lines, 0 if there is none
 	NoMemory  bool   // a MemoryError, or of a subclass
+	Shown     bool   // by the program's sys.excepthook
+	// Suggestion is the module that a program may have meant which is missing.
+	Suggestion string
 }
 
 // request and report are what the guest's run function takes and returns; see
@@ -132,6 +136,10 @@ type report struct {
 	Traceback string  `json:"traceback"`
 	Line      int     `json:"line"`
 	NoMemory  bool    `json:"no_memory"`
+	Shown     bool    `json:"shown"`
+	Exited    bool    `json:"exited"`
+
+	Suggestion string `json:"suggestion"`
 
 	Variables        [][2]string `json:"variables"`
 	VariablesOmitted int         `json:"variables_omitted"`
@@ -176,10 +184,10 @@ func readReport(text string) (*Result, error) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return nil, &guestError{fmt.Sprintf("not a report: %v", err)}
 	}
-	if r.ExitCode < 0 || r.ExitCode > 255 || r.Signal < 0 || r.Signal > maxSignal || r.Line < 0 || len(r.Type) > maxTypeName || len(r.Variables) > maxVariables || r.VariablesOmitted < 0 {
+	if r.ExitCode < 0 || r.ExitCode > 255 || r.Signal < 0 || r.Signal > maxSignal || r.Line < 0 || len(r.Type) > maxTypeName || len(r.Suggestion) > maxTypeName || len(r.Variables) > maxVariables || r.VariablesOmitted < 0 {
 		return nil, &guestError{"a report with values out of range"}
 	}
-	res := &Result{ExitCode: r.ExitCode, Signal: r.Signal, VariablesOmitted: r.VariablesOmitted}
+	res := &Result{ExitCode: r.ExitCode, Signal: r.Signal, VariablesOmitted: r.VariablesOmitted, Exited: r.Exited}
 	for _, v := range r.Variables {
 		if len(v[0])+len(v[1]) > maxVariable {
 			return nil, &guestError{"a report with long names"}
@@ -193,7 +201,7 @@ func readReport(text string) (*Result, error) {
 		}
 	}
 	if r.Type != "" {
-		res.Exception = &Exception{Type: r.Type, Message: r.Message, Traceback: r.Traceback, Line: r.Line, NoMemory: r.NoMemory}
+		res.Exception = &Exception{Type: r.Type, Message: r.Message, Traceback: r.Traceback, Line: r.Line, NoMemory: r.NoMemory, Shown: r.Shown, Suggestion: r.Suggestion}
 		res.ExitCode = max(res.ExitCode, 1)
 	}
 	return res, nil

@@ -104,6 +104,8 @@ type Error struct {
 	Message   string `json:"message"`
 	Traceback string `json:"traceback,omitempty"` // the user's file and lines only
 	Line      int    `json:"line,omitempty"`      // in the user's file, from 1
+	// Shown reports that the program itself has printed it.
+	Shown bool `json:"-"`
 	// Packages has a reason for every package that cannot be installed, when
 	// the status is NotInstalled.
 	Packages []PackageError `json:"packages,omitempty"`

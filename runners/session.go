@@ -148,6 +148,9 @@ type Continued struct {
 	// ProcessesEnded is how many processes it left running; they were ended, too.
 	ProcessesEnded int `json:"processes_ended,omitempty"`
 
+	// Exited reports that the program called sys.exit or raised SystemExit.
+	Exited bool `json:"-"`
+
 	Variables        []Variable `json:"variables,omitempty"` // global ones, sorted
 	VariablesOmitted int        `json:"variables_omitted,omitempty"`
 }

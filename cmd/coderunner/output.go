@@ -106,6 +106,9 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	if e == nil || out.Status == runners.Cancelled { // whoever cancelled it knows
 		return ""
 	}
+	if e.Shown && out.Status == runners.Failed {
+		return ""
+	}
 	var text string
 	if e.Traceback != "" {
 		text = strings.Trim(e.Traceback, "\n") + "\n"

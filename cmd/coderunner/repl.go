@@ -262,6 +262,9 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	if err := p.show(out); err != nil {
 		return err
 	}
+	if out.Continued != nil && out.Continued.Exited {
+		return &exitError{out.ExitCode}
+	}
 	return p.tellSession(out.Continued)
 }
 

@@ -57,8 +57,8 @@ func newRun(cfg *Config) *cobra.Command {
 	}
 	cmd.Flags().SetInterspersed(false) // what follows FILE is the program's
 	addLanguage(cmd, &o.language)
-	cmd.Flags().StringVarP(&o.code, "code", "c", "", "`CODE` of the program, instead of a file")
-	cmd.Flags().StringVarP(&o.eval, "eval", "e", "", "`CODE` of the program, as Node calls it")
+	cmd.Flags().VarP((*onceValue)(&o.code), "code", "c", "`CODE` of the program, instead of a file")
+	cmd.Flags().VarP((*onceValue)(&o.eval), "eval", "e", "`CODE` of the program, as Node calls it")
 	_ = cmd.Flags().MarkHidden("eval") // the flag is there
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
@@ -70,6 +70,20 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
 }
+
+// onceValue is the value of a flag that nothing may replace.
+type onceValue string
+
+func (v *onceValue) Set(text string) error {
+	if *v != "" {
+		return errors.New("it is given twice: put both texts into one, with a newline between them")
+	}
+	*v = onceValue(text)
+	return nil
+}
+
+func (v *onceValue) String() string { return string(*v) }
+func (v *onceValue) Type() string   { return "string" }
 
 func run(ctx context.Context, cfg Config, o runOptions, file string, args []string) error {
 	req, cells, err := newRequest(ctx, cfg, o, file, args)

@@ -99,7 +99,7 @@ def run(request):
             try:
                 step(p, sys.modules["__main__"].__dict__, report)
             except SystemExit as e:
-                report["exit_code"] = _report.exit_code(e)
+                report["exit_code"], report["exited"] = _report.exit_code(e), True
             except BaseException as e:
                 if step is _main or isinstance(e, _Interrupt):
                     _explain(e, p, report)

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import traceback
+from _suggestions import _generate_suggestions as _suggest
 
 import _coderunner_display as _display
 
@@ -88,7 +89,7 @@ def explain(e, p, report):
     report["no_memory"] = isinstance(e, MemoryError)
     try:
         if sys.excepthook is not sys.__excepthook__ and not interrupted:
-            sys.excepthook(type(e), e, e.__traceback__)
+            _hook(e, report)
         te = traceback.TracebackException.from_exception(e, compact=True)
         _keep_user_frames(te, limit)
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
@@ -100,10 +101,34 @@ def explain(e, p, report):
         else:
             report["message"] = shorten(_message(e), limit)
             report["line"] = next((f.lineno or 0 for f in reversed(te.stack) if f.filename == name), 0)
+        if type(e) is ModuleNotFoundError and report["line"]:
+            report["suggestion"] = _meant(e.name)
         report["traceback"] = shorten("".join(te.format()) + (_elsewhere(tasks) if interrupted else ""), limit)
     except BaseException as again:
         report.setdefault("message", "")
         report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
+
+
+def _hook(e, report):
+    """Has the program's own hook show the exception. What fails then is shown as
+    CPython does."""
+    try:
+        sys.excepthook(type(e), e, e.__traceback__)
+        report["shown"] = True
+    except SystemExit as leaves:
+        report["exit_code"], report["shown"] = exit_code(leaves), True
+    except Exception as again:
+        again.__context__, again.__traceback__ = None, again.__traceback__.tb_next
+        print("Error in sys.excepthook:", file=_stderr)
+        traceback.print_exception(again, file=_stderr)
+
+
+def _meant(name):
+    """The module of the library or file of the program that a name may stand for."""
+    if type(name) is not str or name in sys.stdlib_module_names or len(name) > _TYPE_NAME:
+        return ""
+    files = [f.removesuffix(".py") for f in os.listdir(home) if f.endswith(".py")]
+    return _suggest([n for n in (*files, *sorted(sys.stdlib_module_names)) if n[:1] != "_"], name) or ""
 
 
 def _message(e):

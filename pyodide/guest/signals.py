@@ -103,6 +103,13 @@ def _wait(sigset, end):
     return signal.struct_siginfo((came[0], 0, 0, os.getpid(), 0, 0, 0)) if came else None
 
 
+def abort():
+    """os.abort: C's would end the interpreter as a fault of its own does."""
+    _signal(signal.SIGABRT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGABRT)
+
+
+add(os, abort)
 add(
     signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait
 )  # fmt: skip

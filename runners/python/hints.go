@@ -13,6 +13,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
 	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
 )
 
 // Programs are written for a Python with an operating system. Where one fails
@@ -69,6 +70,8 @@ const (
 	noEnvironment  = "No environment is needed here: packages are installed by importing them, or by pip."
 	noInterpreters = "There are no subinterpreters in this runtime: use processes (concurrent.futures.ProcessPoolExecutor, multiprocessing) or threads."
 	small          = "A size has 32 bits here: nothing may have more than 2 GiB, and a program only as much memory as its limit."
+	wide           = "Addresses have 32 bits here: Python's own integers have no bound, but len(), indexes and C's functions take at most sys.maxsize, 2147483647; NumPy takes more with dtype=np.int64."
+	narrow         = "NumPy's default integer has 32 bits here: give arrays dtype=np.int64."
 	onlySpawn      = "A process cannot be copied here: the start method is spawn, which is set, and imports the program's file in each process. Have what starts them under if __name__ == \"__main__\"."
 )
 
@@ -103,6 +106,11 @@ func (j *job) hint(e *runners.Error) string {
 		return fmt.Sprintf("A program has %d MiB of memory here (CODE_RUNNER_MEMORY on the server), and nothing in it more than 2 GiB.", j.req.Limits.Memory>>20)
 	case e.Type == "OverflowError" && e.Message == "cannot fit 'int' into an index-sized integer":
 		return small
+	case e.Type == "OverflowError" && strings.HasPrefix(e.Message, "Python int too large to convert to C"),
+		e.Type == "ValueError" && strings.Contains(e.Message, "<= sys.maxsize"):
+		return wide
+	case e.Type == "OverflowError" && strings.HasSuffix(e.Message, "out of bounds for int32"):
+		return narrow
 	case e.Type == "ValueError" && strings.HasPrefix(e.Message, "cannot find context for"):
 		return onlySpawn
 	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):
@@ -201,8 +209,13 @@ func (j *job) moduleHint(message string) string {
 	if p, have := j.pk.has(project); have {
 		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + ". " + ownFile
 	}
+	if j.suggestion != "" {
+		return didYouMean(j.suggestion) + " If a package has it, " + giveIt + "."
+	}
 	return "If a package has it, " + giveIt + "; it is most likely " + project + "."
 }
+
+func didYouMean(module string) string { return "Did you mean: '" + module + "'?" }
 
 // namesake returns what to do where a line of the program wants of a module what that
 // lacks, if the module is in a package only because the program imports its name: it
@@ -280,6 +293,9 @@ func (j *job) explain(ctx context.Context, o ending) {
 		o.Status, o.Error = runners.NotInstalled, missing.Outcome().Error
 		o.Error.Traceback, o.Error.Line = e.Traceback, e.Line
 		j.advise(ctx, o.Error)
+		if j.suggestion != "" && o.Error.Hint == "" && strings.HasPrefix(o.Error.Packages[0].Reason, resolver.NoSuchPackage) {
+			o.Error.Hint = didYouMean(j.suggestion)
+		}
 		return
 	}
 	hint := j.hint(e)

@@ -25,7 +25,9 @@ type job struct {
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before start
 	procs  *processes      // of the program, nil before start
-	net    *netpolicy.Run  // nil: there is no network
+	net    *netpolicy.Run  // what it may reach, nil before start
+
+	suggestion string // the module that it may have meant
 
 	pk       *installer        // of its packages
 	pip      *micropip         // what the running program may install

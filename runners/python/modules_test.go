@@ -104,6 +104,20 @@ def h():
 	value(t, o, "[True, True, False, False, True]")
 }
 
+// A name that no index has may be a slip.
+func TestMeantModules(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct{ code, hint string }{
+		{"x = 1\nimport colections", "Did you mean: 'collections'?"},
+		{"open('helper.py', 'w').close()\nimport hepler", "Did you mean: 'helper'?"},
+		{"import quite_another", ""},
+	} {
+		if o := run(t, r, test.code); o.Status != runners.NotInstalled || o.Error.Hint != test.hint || o.Error.Line == 0 {
+			t.Errorf("%s: %s %+v, want %q", test.code, o.Status, o.Error, test.hint)
+		}
+	}
+}
+
 // What Python says of a world that is not here is followed by what to do.
 func TestHints(t *testing.T) {
 	x := newIndex(t)
@@ -123,6 +137,10 @@ func TestHints(t *testing.T) {
 		{"from concurrent import interpreters", "There are no subinterpreters in this runtime"},
 		{"from concurrent.futures import InterpreterPoolExecutor", "There are no subinterpreters in this runtime"},
 		{"bytearray(10**10)", "A size has 32 bits here"},
+		{"len(range(10**10))", "len(), indexes and C's functions take at most sys.maxsize"},
+		{"import itertools\nitertools.islice([], 10**10)", "Addresses have 32 bits here"},
+		{"raise OverflowError('Python integer 3000000000 out of bounds for int32')", "dtype=np.int64"},
+		{"import importlib\nimportlib.import_module(''.join(['colect', 'ions']))", "Did you mean: 'collections'?"},
 		{"import imp", "removed from Python in 3.12; use importlib"},
 		{"from threading import Event, Thread\ne = Event()\nfor i in range(300): Thread(target=e.wait, daemon=True).start()", "256 threads"},
 		{"import asyncio\nasyncio.get_event_loop()", "use asyncio.run(main())"},

@@ -31,7 +31,8 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		o.Result = runners.NewValue(res.Value.Repr, string(res.Value.JSON), j.req.Limits.Output)
 	}
 	if e := res.Exception; e != nil {
-		o.Error = &runners.Error{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Line: e.Line}
+		o.Error = &runners.Error{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Line: e.Line, Shown: e.Shown}
+		j.suggestion = e.Suggestion
 	}
 	limits := j.req.Limits
 	switch res.Ended {

@@ -291,7 +291,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 			err = clean(s.Save)
 		}
 		if err == nil {
-			k.Kept, k.ThreadsEnded = true, res.ThreadsEnded
+			k.Kept, k.ThreadsEnded, k.Exited = true, res.ThreadsEnded, res.Exited
 			j.r.sessions.Put(s.Key, l)
 			for _, v := range res.Variables {
 				k.Variables = append(k.Variables, runners.Variable{Name: runners.Clip(v.Name, runners.MaxVariableText), Type: runners.Clip(v.Type, runners.MaxVariableText)})
