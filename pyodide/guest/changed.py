@@ -52,6 +52,14 @@ def forget(main):
                 space[name] = stale[value]
 
 
+def explain(e):
+    """Adds to an exception that a module lacks what its file may have since."""
+    module = getattr(e, "obj", None) if type(e) is AttributeError else sys.modules.get(e.name)
+    name = next((n for n, seen in _seen.items() if seen[0] is module), None)
+    if name is not None and _is_changed(name):
+        e.add_note(f"The file of {name} was changed after its import: importlib.reload({name}) reads it again, as the next call does.")
+
+
 def _read(file):
     with open(file, "rb") as f:
         return f.read()

@@ -114,6 +114,8 @@ def _explain(e, p, report):
     if isinstance(e, _Interrupt):
         p["interrupted"] = True
         call("stopping")  # a little more time, for the traceback
+    elif p.get("session") and type(e) in (AttributeError, ImportError):
+        _changed.explain(e)
     _report.explain(e, p, report)
 
 

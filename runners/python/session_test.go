@@ -128,9 +128,13 @@ f()`, "1", fresh)
 	c.want("s", "helper.f(), pkg.a.A, pkg.b.B, other.n, f()", "(2, 2, 5, 5, 1)", live)
 	c.want("s", `from helper import f; write("helper.py", "def f(): return 3"); f()`, "2", live)
 	c.want("s", "import importlib\nimportlib.reload(helper).f(), helper.f(), pkg.a.A", "(3, 3, 3)", live)
-	c.want("s", `write("helper.py", "def f(): return 4")`, "", live)
+	c.want("s", `write("helper.py", "def f(): return 0")`, "", live)
+	c.want("s", "helper.f()", "0", live)
+	if o := c.run("s", `write("helper.py", "def f(): return 4\ng = 1"); helper.g`); o.Error == nil || !strings.Contains(o.Error.Traceback, "helper was changed after its import") {
+		t.Errorf("used before it is read again: %+v", o.Error)
+	}
 	c.r = x.newRunner(base{}, false, dir)
-	c.want("s", "import sys\ndel sys.modules['helper']\nimport helper as h\nh.f(), helper.f()", "(4, 3)", restored)
+	c.want("s", "import sys\ndel sys.modules['helper']\nimport helper as h\nh.f(), helper.f()", "(4, 0)", restored)
 	c.want("s", `write("helper.py", "def f(): return 5 / 0"); write("pkg/b.py", "B =")`, "", live)
 	for code, traceback := range map[string]string{"h.f()": "helper.py\", line 1, in f\n    def f(): return 5 / 0", "pkg.b.B": "pkg/b.py\", line 1\n    B =\n"} {
 		if o := c.run("s", code); o.Error == nil || o.Error.Line != 1 || !strings.Contains(o.Error.Traceback, traceback) {
