@@ -88,7 +88,7 @@ func (o *Outcome) Reached(n *netpolicy.Run) {
 func (o *Outcome) Refusals() (list []string) {
 	said := o.Stdout + o.Stderr
 	if o.Error != nil {
-		said += o.Error.Message + o.Error.Hint
+		said += o.Error.Message
 	}
 	for _, c := range o.Usage.Contacted {
 		if c.Refused != "" && !strings.Contains(said, c.Refused) {

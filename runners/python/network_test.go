@@ -36,7 +36,11 @@ func TestRefusedNetwork(t *testing.T) {
 			}
 		}
 	}
-	o := run(t, r, "import urllib.request\nurllib.request.urlopen('https://api.example.com/x')")
+	o := run(t, r, fmt.Sprintf(caught, "socket.gethostbyname('a.example.com')")+"\n1 / 0")
+	if o.Error == nil || len(o.Refusals()) != 1 || o.Error.Hint != o.Refusals()[0] {
+		t.Errorf("raises another error: %+v %+v", o.Error, o.Usage.Contacted)
+	}
+	o = run(t, r, "import urllib.request\nurllib.request.urlopen('https://api.example.com/x')")
 	if o.Error == nil || len(o.Usage.Contacted) != 1 || len(o.Refusals()) != 0 || o.Error.Hint != "" {
 		t.Errorf("%+v %+v", o.Error, o.Usage.Contacted)
 	}
