@@ -38,6 +38,9 @@ func (a *Answer) errorText(e *runners.Error) string {
 			head = e.Type + " [" + code + "]: " + e.Message
 		}
 	}
+	if rest, ok := strings.CutPrefix(trace, "Uncaught "+e.Message); ok {
+		trace = head + rest // of JavaScript's values that are no errors
+	}
 	frames, last, ok := pythonTrace(trace)
 	if ok && strings.Contains(last, strings.TrimRight(e.Message, "\n")) {
 		trace = last + "\n" + frames // last has the type's module, notes and suggestions

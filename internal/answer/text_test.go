@@ -31,6 +31,7 @@ func TestOutcomeText(t *testing.T) {
 			"TypeError [ERR_X]: no\nmore\n    line 2: second()\n    at main.ts:2:3"},
 		{"message of several lines", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Z", Message: "[\n  1\n]", Traceback: "Z: [\n  1\n]\n    at main.ts:2:3", Line: 2}},
 			"Z: [\n  1\n]\n    line 2: second()\n    at main.ts:2:3"},
+		{"no error, of several lines", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "Array", Message: "[\n  1\n]", Traceback: "Uncaught [\n  1\n]\n    at main.ts:2:3"}}, "Array: [\n  1\n]\n    at main.ts:2:3"},
 		{"chained", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "B", Message: "b\n", Traceback: "Traceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2\nm.B: b\n\n"}},
 			"m.B: b\nTraceback (most recent call last):\n  1\nA: a\n\nDuring …\n\nTraceback (most recent call last):\n  2"},
 		{"more than the traceback", runners.Outcome{Status: runners.Failed, Error: &runners.Error{Type: "E", Message: "m; hint", Traceback: "Traceback (most recent call last):\n  1\nE: m\n"}},

@@ -71,6 +71,13 @@ exports.a = require("@/two").b - 1;
 -- src/two.js --
 exports.b = 2;
 `, "", "2 1 2 function\n"},
+		{"a type beside a decorator", `
+-- main.ts --
+import { Router, Request } from "express";
+const D: any = () => () => {};
+class A { @D() m(@D() r: Request) { return typeof Router } }
+new A().m({} as any)
+`, `"function"`, ""},
 		{"mocks of fetch", `
 -- main.js --
 import nock from "npm:nock@15";

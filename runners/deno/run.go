@@ -141,8 +141,8 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 // CommonJS module Deno finds only names that its text shows.
 var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
 
-// destructured returns the program with names imported as from CommonJS, if it could
-// not be loaded for the lack of one, else nil.
+// destructured returns the program with names imported as from CommonJS, or as those of
+// types, if it could not be loaded for the lack of one, else nil.
 func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
 	if o.Status != runners.Failed || o.Error == nil {
 		return nil
@@ -153,6 +153,11 @@ func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
 				return named
 			}
 			return j.program.Braced(m[1], func(name string) bool { return j.ready.exports(m[1], name) })
+		}
+		if typed(j.main) {
+			if typeOnly := j.program.TypeOnly(m[1], m[2]); typeOnly != nil {
+				return typeOnly
+			}
 		}
 		return j.program.Destructured(m[1], m[2], typed(j.main))
 	}

@@ -31,9 +31,12 @@ type companion struct {
 // companions are packages that nothing imports. A wrong guess stops no program.
 var companions = []companion{
 	{"@babel/core", regexp.MustCompile(`["'](@babel/(?:preset|plugin)-[\w-]+|babel-(?:preset|plugin)-[\w-]+)["']`), ""},
+	{"@nestjs/common", regexp.MustCompile(`\b(?:ValidationPipe|ClassSerializerInterceptor)\b`), "class-transformer"},
+	{"@nestjs/common", regexp.MustCompile(`\bValidationPipe\b`), "class-validator"},
 	{"@nestjs/core", regexp.MustCompile(`\bNestFactory\.create\b`), "@nestjs/platform-express"},
 	{"@nestjs/testing", regexp.MustCompile(`\bcreateNestApplication\b`), "@nestjs/platform-express"},
 	{"express", regexp.MustCompile(`["']view engine["']\s*,\s*["']([a-z][\w-]*)["']`), ""},
+	{"fastify", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
 	{"pino", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
 	{"prettier", regexp.MustCompile(`["']((?:@[\w-]+/)?prettier-plugin-[\w-]+|@prettier/plugin-\w+)["']`), ""},
 	{"stylelint", regexp.MustCompile(`["'](stylelint-config-[\w-]+)["']`), ""},

@@ -62,6 +62,7 @@ func TestCompanions(t *testing.T) {
 		{`app.set("view engine", "pug")`, "express", "npm:express npm:pug", false},
 		{`app.set("view engine", "pug")`, "lodash", "npm:lodash", false},
 		{`await NestFactory.create(App)`, "@nestjs/core", "npm:@nestjs/core npm:@nestjs/platform-express", false},
+		{`app.useGlobalPipes(new ValidationPipe())`, "@nestjs/common", "npm:@nestjs/common npm:class-transformer npm:class-validator", false},
 		{``, "typescript", "npm:typescript@6", false},
 		{``, "npm:typescript@5", "npm:typescript@5", false},
 		{``, "bcrypt", "npm:bcryptjs", false},

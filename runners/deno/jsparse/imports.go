@@ -225,6 +225,7 @@ func (p *Program) Destructured(specifier, name string, typed bool) *Program {
 	changed.edits, changed.named = slices.Clone(p.edits), nil
 	for _, n := range p.named {
 		if n.specifier == specifier {
+			changed.edits = slices.DeleteFunc(changed.edits, func(e edit) bool { return e.text == typeWord && n.has(e.offset) })
 			changed.edits = append(changed.edits, n.destructuring(n.present(p.Source, name, typed), "")...)
 		} else {
 			changed.named = append(changed.named, n)
@@ -235,6 +236,38 @@ func (p *Program) Destructured(specifier, name string, typed bool) *Program {
 	}
 	slices.SortStableFunc(changed.edits, byOffset)
 	return &changed
+}
+
+// typeWord is put before the name of a type in an import.
+const typeWord = "type "
+
+// has reports whether an offset is in an import of names.
+func (n named) has(offset int) bool { return n.start.start < offset && offset < n.from.start }
+
+// TypeOnly returns the program with a name of an import taken for that of a type, nil if
+// it cannot be one: it is called, made, extended or has a member. The compiler leaves out
+// what is used for types only, but not what decorators tell of the types of fields.
+func (p *Program) TypeOnly(specifier, name string) *Program {
+	quoted := regexp.QuoteMeta(name)
+	if regexp.MustCompile(`\b(?:new|extends|typeof|instanceof)\s+` + quoted + `\b|(?:^|[^.\w$])` + quoted + `\s*[.(\x60]`).MatchString(p.Source) {
+		return nil
+	}
+	for _, n := range p.named {
+		if n.specifier != specifier || !slices.Contains(n.names, name) {
+			continue
+		}
+		text := p.Source[n.start.start:n.from.start]
+		at := regexp.MustCompile(`[{,\s]` + quoted + `\b`).FindStringIndex(text)
+		if at == nil || strings.HasSuffix(strings.TrimSpace(text[:at[0]+1]), "type") {
+			return nil
+		}
+		offset := n.start.start + at[0] + 1
+		if slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == offset && e.text == typeWord }) {
+			return nil
+		}
+		return p.with(edit{offset: offset, text: typeWord, form: true})
+	}
+	return nil
 }
 
 // OnlyNames reports whether all imports of a module are of names.

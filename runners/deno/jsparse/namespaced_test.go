@@ -32,3 +32,30 @@ func TestBraced(t *testing.T) {
 		}
 	}
 }
+
+// TestTypeOnly takes an import of a name that a module does not have for one of a type.
+func TestTypeOnly(t *testing.T) {
+	for source, want := range map[string]string{
+		"import { Column, Relation } from 'typeorm'; class A { @Column() b!: Relation<B> }": "{ Column, type Relation }",
+		"import { Relation as R } from 'typeorm'; let a: R":                                 "{ type Relation as R }",
+		"import { Relation } from 'typeorm'; Relation(1)":                                   "",
+		"import { Relation } from 'typeorm'; new Relation":                                  "",
+		"import { Relation } from 'typeorm'; Relation.of(1)":                                "",
+		"import { type Relation } from 'typeorm'; let a: Relation":                          "",
+		"import { Column } from 'typeorm'; let a: Relation":                                 "",
+	} {
+		p := main(source).TypeOnly("typeorm", "Relation")
+		if (p == nil) != (want == "") || p != nil && !strings.Contains(p.Edited(), want) {
+			t.Errorf("%s: %+v, want %q", source, p, want)
+		}
+		if p != nil && p.TypeOnly("typeorm", "Relation") != nil {
+			t.Errorf("%s: it is changed again", source)
+		}
+		if p == nil {
+			continue
+		}
+		if all := p.Destructured("typeorm", "Column", true); all != nil && strings.Contains(all.Edited(), "type ") {
+			t.Errorf("%s: %s", source, all.Edited())
+		}
+	}
+}
