@@ -31,6 +31,9 @@ func TestAnalyze(t *testing.T) {
 		{what: "deep", code: "import a\n" + strings.Repeat("(", 5000)},
 		{what: "time zones", code: "import zoneinfo", want: "tzdata?"},
 
+		{what: "examples in docstrings", code: "import doctest\ndef f():\n  '''\n  >>> import a.b, os\n  >>> from c import (\n  ... d)\n  >>> from e import f; f()\n  '''\ndoctest.testmod()", want: "a.b? e?"},
+		{what: "examples that nothing runs", code: "'''\n>>> import a\n'''"},
+
 		{what: "itself", code: "import main, b", want: "b"},
 		{what: "a file", code: "import a, b", files: files{"a.py": "import c"}, want: "b c"},
 		{what: "a file on another path", code: "import sys\nsys.path.insert(0, 'src')\nimport lib, b", files: files{"src/lib/__init__.py": "import c", "src/lib/core.py": "import d"}, want: "b c d?"},

@@ -57,6 +57,9 @@ def analyze(code, files=(), name="", words=False):
             found[name] = found.get(name, True) and (maybe or optional)
         if "pytest" in text:
             found.update((name, found.get(name, True)) for name in _coderunner_tests.plugins(tree))
+        for source in map(parse, _coderunner_tests.examples(text)):
+            for name, _ in imports_of(source, "") if source else ():
+                found.setdefault(name, True)
         if not optional:
             members.update(dict.fromkeys(members_of(tree)))
     if _coderunner_tests.framework(main.body) == "pytest":

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -63,6 +64,14 @@ def plugins(tree):
         elif type(node) is ast.Attribute and getattr(node.value, "attr", "") == "mark":
             used.add(_MARKS.get(node.attr))
     return sorted(used - {None} - {_FIXTURES.get(name) for name in defined})
+
+
+_EXAMPLE = re.compile(r"^[ \t]*>>> ((?:import|from) .+)", re.MULTILINE)
+
+
+def examples(text):
+    """The imports that examples for doctest make."""
+    return _EXAMPLE.findall(text)[:100] if "doctest" in text else []
 
 
 def run(framework, path):
