@@ -15,7 +15,7 @@ import (
 // special are the variables that awk itself reads or sets, in the order of
 // their slots.
 var special = []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
-	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT"}
+	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT", "IGNORECASE"}
 
 const (
 	varNF = iota
@@ -37,6 +37,7 @@ const (
 	varRT
 	varPROCINFO
 	varFPAT
+	varIGNORECASE
 )
 
 // run is a running program.
@@ -55,6 +56,7 @@ type run struct {
 	fs, rs  string
 	fsExpr  regex.Pattern
 	fpat    regex.Pattern // what fields match; nil: FS separates them
+	fold    bool          // IGNORECASE is set
 	convfmt string
 	ofs     string
 	subsep  string
@@ -197,6 +199,9 @@ func (r *run) setGlobal(slot int, v value) {
 		}
 	case varRS:
 		r.rs, r.rtSet = v.str(r.convfmt), false
+	case varIGNORECASE:
+		r.fold, r.fsExpr, r.rtSet = v.truth(), nil, false
+		clear(r.regexes)
 	case varOFS:
 		r.ofs = v.str(r.convfmt)
 	case varSUBSEP:
@@ -297,7 +302,7 @@ func (r *run) regex(source string) (regex.Pattern, error) {
 	if p := r.regexes[source]; p != nil {
 		return p, nil
 	}
-	p, err := regex.Dialect{Extended: true, Escapes: true}.Compile(source)
+	p, err := regex.Dialect{Extended: true, Escapes: true, Fold: r.fold}.Compile(source)
 	if err != nil {
 		return nil, fmt.Errorf("regular expression compile failed (%s)\n%s", err, source)
 	}

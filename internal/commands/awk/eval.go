@@ -77,7 +77,7 @@ func (r *run) eval(n *node) (value, error) {
 	case "group":
 		return r.eval(n.a)
 	case "regex":
-		return boolean(n.expr.Match([]byte(r.line()))), nil
+		return boolean(r.literal(n).Match([]byte(r.line()))), nil
 	case "assign":
 		v, err := r.eval(n.b)
 		if err != nil {
@@ -170,7 +170,11 @@ func (r *run) compare(a, b value) int {
 	if a.numeric() && b.numeric() {
 		return compareFloat(a.num(), b.num())
 	}
-	return strings.Compare(a.str(r.convfmt), b.str(r.convfmt))
+	s, t := a.str(r.convfmt), b.str(r.convfmt)
+	if r.fold {
+		s, t = strings.ToLower(s), strings.ToLower(t)
+	}
+	return strings.Compare(s, t)
 }
 
 func arith(op string, a, b float64) (value, error) {
@@ -211,13 +215,23 @@ func (r *run) matches(n *node) (value, error) {
 // pattern is an expression used as a regular one.
 func (r *run) pattern(n *node) (regex.Pattern, error) {
 	if n.op == "regex" {
-		return n.expr, nil
+		return r.literal(n), nil
 	}
 	v, err := r.eval(n)
 	if err != nil {
 		return nil, err
 	}
 	return r.regex(v.str(r.convfmt))
+}
+
+// literal returns the pattern of a regular expression of the program.
+func (r *run) literal(n *node) regex.Pattern {
+	if r.fold {
+		if p, err := r.regex(n.text); err == nil {
+			return p
+		}
+	}
+	return n.expr
 }
 
 // assign sets a variable, an element or a field.

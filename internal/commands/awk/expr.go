@@ -196,14 +196,16 @@ func (p *parser) primary() *node {
 		if err != nil {
 			p.fail("regular expression compile failed (%s)\n%s", err, p.tok.text)
 		}
-		n.op, n.expr = "regex", re
+		n.op, n.text, n.expr = "regex", p.tok.text, re
 		p.advance()
 		return n
 	case identifier:
 		v := p.variable()
 		if p.accept("[") {
 			n.op, n.a, n.list = "index", v, p.group("]")
-			p.expect("]")
+			if p.expect("]"); p.is("[") {
+				p.fail("%s[i][j] is not available in this sandbox: write %s[i, j]", v.text, v.text)
+			}
 			return n
 		}
 		return v

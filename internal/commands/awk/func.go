@@ -1,11 +1,9 @@
 package awk
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,46 +184,6 @@ func mktime(r *run, args []*node) (value, error) {
 		return num(-1), nil
 	}
 	return num(float64(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, r.c.Zone()).Unix())), nil
-}
-
-func asort(r *run, args []*node) (value, error)  { return r.asort(args, false) }
-func asorti(r *run, args []*node) (value, error) { return r.asort(args, true) }
-
-func (r *run) asort(args []*node, index bool) (value, error) {
-	from, err := r.array(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	to := from
-	if len(args) > 1 {
-		if to, err = r.array(args[1]); err != nil {
-			return value{}, err
-		}
-	}
-	var values []value
-	for _, k := range from.list() {
-		if index {
-			values = append(values, str(k))
-		} else {
-			values = append(values, from.m[k].v)
-		}
-	}
-	slices.SortStableFunc(values, func(a, b value) int {
-		if x, y := a.numeric(), b.numeric(); x && y {
-			return compareFloat(a.num(), b.num())
-		} else if x != y { // numbers first
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.str(r.convfmt), b.str(r.convfmt))
-	})
-	to.clear()
-	for i, v := range values {
-		to.set(strconv.Itoa(i+1), v)
-	}
-	return num(float64(len(values))), nil
 }
 
 func strtonum(r *run, args []*node) (value, error) {

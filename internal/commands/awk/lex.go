@@ -121,6 +121,9 @@ func (l *lexer) next() (token, error) {
 					return l.token(punct, p), nil
 				}
 			}
+			if ch == '@' {
+				return token{}, &mistake{l.line, "@ (of @include, @load and calls of functions by name) is not available in this sandbox"}
+			}
 			return token{}, &mistake{l.line, fmt.Sprintf("unexpected character '%c'", ch)}
 		}
 	}

@@ -121,6 +121,8 @@ func (p *parser) program() {
 		case p.is("function", "func"):
 			p.advance()
 			p.function()
+		case p.tok.kind == identifier && (p.tok.text == "BEGINFILE" || p.tok.text == "ENDFILE"):
+			p.fail("%s is not available in this sandbox: use FNR == 1, and END", p.tok.text)
 		default:
 			r := &rule{}
 			if !p.is("{") {

@@ -1,9 +1,6 @@
 package awk
 
 import (
-	"slices"
-	"strings"
-
 	"coderunner/internal/commands/command"
 )
 
@@ -117,7 +114,11 @@ func (r *run) round(body []*node) (left bool, err error) {
 func (r *run) forIn(n *node) error {
 	arr := r.cell(n.b).arr()
 	keys := arr.list()
-	r.sortKeys(arr, keys)
+	if e := r.globals[varPROCINFO].arr().m["sorted_in"]; e != nil {
+		if err := r.sortKeys(e.v.str(r.convfmt), arr, keys); err != nil {
+			return err
+		}
+	}
 	for _, k := range keys {
 		if !arr.has(k) {
 			continue
@@ -135,29 +136,6 @@ func (r *run) forIn(n *node) error {
 	return nil
 }
 
-// sortKeys orders keys by PROCINFO["sorted_in"], as gawk does.
-func (r *run) sortKeys(arr *array, keys []string) {
-	e := r.globals[varPROCINFO].arr().m["sorted_in"]
-	if e == nil {
-		return
-	}
-	less := map[string]func(a, b string) int{
-		"@ind_str": strings.Compare,
-		"@ind_num": func(a, b string) int { return compareFloat(number0(a), number0(b)) },
-		"@val_num": func(a, b string) int { return compareFloat(arr.m[a].v.num(), arr.m[b].v.num()) },
-		"@val_str": func(a, b string) int { return strings.Compare(arr.m[a].v.str(r.convfmt), arr.m[b].v.str(r.convfmt)) },
-	}
-	order, down := strings.CutSuffix(e.v.str(r.convfmt), "_desc")
-	if compare := less[strings.TrimSuffix(order, "_asc")]; compare != nil {
-		slices.SortStableFunc(keys, func(a, b string) int {
-			if down {
-				a, b = b, a
-			}
-			return compare(a, b)
-		})
-	}
-}
-
 func (r *run) choose(n *node) error {
 	v, err := r.eval(n.a)
 	if err != nil {
@@ -172,7 +150,7 @@ func (r *run) choose(n *node) error {
 			continue
 		}
 		if c.a.op == "regex" {
-			if c.a.expr.Match([]byte(v.str(r.convfmt))) {
+			if r.literal(c.a).Match([]byte(v.str(r.convfmt))) {
 				at = i
 				break
 			}

@@ -77,7 +77,11 @@ func split(r *run, args []*node) (value, error) {
 	fs, expr := r.fs, r.fsExpr
 	if len(args) > 2 {
 		if args[2].op == "regex" {
-			fs, expr = "", args[2].expr
+			if fs = ""; args[2].text != "" { // // separates letters, as "" does
+				expr = r.literal(args[2])
+			} else {
+				expr = nil
+			}
 		} else {
 			sep, err := r.strs(args[2])
 			if err != nil {

@@ -21,7 +21,7 @@ func Main(c *command.Call) int {
 	order := newOrder()
 	args, named, positional := arguments(c, order)
 	c.Args = args
-	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered")
+	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered L,library-path=")
 	if o.On("stream") || o.On("seq") {
 		return c.Die(2, "the options --stream and --seq are not available in this sandbox")
 	}
@@ -56,7 +56,7 @@ func Main(c *command.Call) int {
 	if err := j.order.rewrite(query); err != nil {
 		return c.Die(3, "%s", err)
 	}
-	code, err := gojq.Compile(query, append(j.order.functions(), gojq.WithVariables(keys), gojq.WithFunction("_json", 0, 0, j.compact), gojq.WithEnvironLoader(env), gojq.WithInputIter(input))...)
+	code, err := gojq.Compile(query, append(j.order.functions(), gojq.WithVariables(keys), gojq.WithFunction("_json", 0, 0, j.compact), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)}))...)
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", err)
 		return 3

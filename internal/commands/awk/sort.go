@@ -1,0 +1,114 @@
+package awk
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sortKeys orders the keys of an array as gawk does: how is one of its own orders, or a
+// function of the program that compares two elements.
+func (r *run) sortKeys(how string, arr *array, keys []string) error {
+	if how == "" || how == "@unsorted" {
+		return nil
+	}
+	if f := r.prog.functions[how]; f != nil {
+		return r.sortCalling(f, arr, keys)
+	}
+	name, down := strings.CutSuffix(how, "_desc")
+	compare := map[string]func(a, b string) int{
+		"@ind_str":  strings.Compare,
+		"@ind_num":  func(a, b string) int { return compareFloat(number0(a), number0(b)) },
+		"@val_num":  func(a, b string) int { return compareFloat(arr.m[a].v.num(), arr.m[b].v.num()) },
+		"@val_str":  func(a, b string) int { return strings.Compare(arr.m[a].v.str(r.convfmt), arr.m[b].v.str(r.convfmt)) },
+		"@val_type": func(a, b string) int { return r.byType(arr.m[a].v, arr.m[b].v) },
+	}[strings.TrimSuffix(name, "_asc")]
+	if compare == nil {
+		return fmt.Errorf("sort comparison function `%s' is not defined", how)
+	}
+	slices.SortStableFunc(keys, func(a, b string) int {
+		if down {
+			a, b = b, a
+		}
+		return compare(a, b)
+	})
+	return nil
+}
+
+// sortCalling orders keys by a function of their indexes and values.
+func (r *run) sortCalling(f *function, arr *array, keys []string) (failed error) {
+	slices.SortStableFunc(keys, func(a, b string) int {
+		if failed != nil || !arr.has(a) || !arr.has(b) {
+			return 0
+		}
+		var args []*node
+		for _, v := range []value{{kind: input, s: a}, arr.m[a].v, {kind: input, s: b}, arr.m[b].v} {
+			args = append(args, &node{op: "const", value: v})
+		}
+		v, err := r.call(&node{op: "call", fn: f, list: args[:min(len(args), len(f.params))]})
+		if err != nil {
+			failed = err
+		}
+		return compareFloat(v.num(), 0)
+	})
+	return failed
+}
+
+// byType orders numbers before strings.
+func (r *run) byType(a, b value) int {
+	switch x, y := a.numeric(), b.numeric(); {
+	case x && y:
+		return compareFloat(a.num(), b.num())
+	case x:
+		return -1
+	case y:
+		return 1
+	}
+	return cmp.Compare(a.str(r.convfmt), b.str(r.convfmt))
+}
+
+func asort(r *run, args []*node) (value, error)  { return r.asort(args, false) }
+func asorti(r *run, args []*node) (value, error) { return r.asort(args, true) }
+
+func (r *run) asort(args []*node, index bool) (value, error) {
+	from, err := r.array(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	to := from
+	if len(args) > 1 {
+		if to, err = r.array(args[1]); err != nil {
+			return value{}, err
+		}
+	}
+	keys := from.list()
+	how := ""
+	if len(args) > 2 {
+		v, err := r.eval(args[2])
+		if err != nil {
+			return value{}, err
+		}
+		how = v.str(r.convfmt)
+		if err := r.sortKeys(how, from, keys); err != nil {
+			return value{}, err
+		}
+	}
+	var values []value
+	for _, k := range keys {
+		if index {
+			values = append(values, str(k))
+		} else if from.has(k) {
+			values = append(values, from.m[k].v)
+		}
+	}
+	if how == "" {
+		slices.SortStableFunc(values, r.byType)
+	}
+	to.clear()
+	for i, v := range values {
+		to.set(strconv.Itoa(i+1), v)
+	}
+	return num(float64(len(values))), nil
+}
