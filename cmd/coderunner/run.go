@@ -121,6 +121,9 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if req.Language == runners.Bash && out.Error == nil && out.Note == "" && unseen(file, out.Stderr, req.Files) {
 		out.Note = seesNamed
 	}
+	if req.Language == runners.Bash && !o.json && out.Error != nil && out.Error.Type == "SyntaxError" {
+		out.Error = nil // the shell has printed its own
+	}
 	return o.show(out, cfg.Limits, &first, stdout, stderr)
 }
 
