@@ -252,6 +252,9 @@ func (sh *shell) unsetBuiltin(args []string) int {
 	status, functions, variables, ref := 0, true, true, false
 	args = args[1:]
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		if bad := strings.Trim(args[0][1:], "fvn-"); bad != "" {
+			return sh.usage("unset", "-"+bad[:1]+": invalid option", "unset [-f] [-v] [-n] [name ...]")
+		}
 		functions = functions && args[0] != "-v" && args[0] != "-n"
 		variables = variables && args[0] != "-f"
 		ref = ref || args[0] == "-n"

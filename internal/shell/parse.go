@@ -113,10 +113,7 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		if ended {
 			return nil
 		}
-		text, ok := quoteArithmetic(src.text, failed)
-		if !ok {
-			text, ok = markToggle(src.text, failed)
-		}
+		text, ok := requote(src.text, failed)
 		if !ok {
 			return failed
 		}

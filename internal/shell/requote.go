@@ -123,3 +123,25 @@ func markToggle(text string, err error) (string, bool) {
 	}
 	return text[:at] + "^" + toggled + text[at+1:], true
 }
+
+// quoteName has a quote in the word of export, local and the like at which the parser failed
+// because it assigns to what is no name: that is the builtin's to refuse.
+func quoteName(text string, err error) (string, bool) {
+	pe, found := errors.AsType[syntax.ParseError](err)
+	at := int(pe.Pos.Offset())
+	if !found || pe.Text != "invalid var name" || at >= len(text) || strings.ContainsAny(text[at:at+1], "\"'`$\\") {
+		return "", false
+	}
+	return text[:at] + "''" + text[at:], true
+}
+
+// requote returns a text that means the same and that the parser can read farther, if
+// there is one.
+func requote(text string, err error) (string, bool) {
+	for _, f := range []func(string, error) (string, bool){quoteArithmetic, markToggle, quoteName} {
+		if text, ok := f(text, err); ok {
+			return text, true
+		}
+	}
+	return "", false
+}

@@ -69,10 +69,7 @@ func (t *testParser) parse(a []string) (bool, error) {
 	t.args = a
 	ok, err := t.or()
 	if err == nil && len(t.args) > 0 {
-		if slices.Contains(unaryOps, a[0]) || len(a) > 4 {
-			return false, errorf("too many arguments")
-		}
-		return false, errorf("%s: binary operator expected", a[1])
+		return false, errorf("too many arguments")
 	}
 	return ok, err
 }
