@@ -51,15 +51,28 @@ func (f procfs) find(name string) (procEntry, abi.Errno) {
 	case name == "mounts":
 		return procEntry{link: "self/mounts"}, abi.OK
 	case name == ".":
-		list := names(machineFiles, "self", "mounts", "net")
+		list := names(machineFiles, "self", "mounts", "net", "sys")
 		for _, p := range f.k.Processes() {
 			list = append(list, strconv.Itoa(p.pid))
 		}
 		return procEntry{list: list}, abi.OK
-	case name == "net":
-		return procEntry{list: slices.Clone(netFiles)}, abi.OK
+	}
+	if list := below(name); list != nil {
+		return procEntry{list: list}, abi.OK
 	}
 	return procEntry{}, abi.ENOENT
+}
+
+// below returns the sorted names in a directory of machineFiles.
+func below(dir string) (list []string) {
+	for name := range machineFiles {
+		if rest, ok := strings.CutPrefix(name, dir+"/"); ok {
+			first, _, _ := strings.Cut(rest, "/")
+			list = append(list, first)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // entry returns the entry of a path below a process's directory.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -11,8 +12,6 @@ func ticks(d time.Duration) int64 { return int64(d / (10 * time.Millisecond)) }
 
 // pageSize is WebAssembly's, which sysconf(_SC_PAGESIZE) of programs is, too.
 const pageSize = 64 << 10
-
-var netFiles = []string{"dev", "tcp", "udp", "unix"}
 
 // machineFiles are the files of /proc about the machine.
 var machineFiles = map[string]func(*Kernel) string{
@@ -42,6 +41,12 @@ var machineFiles = map[string]func(*Kernel) string{
 		"    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"),
 	"net/tcp":  always("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"),
 	"net/udp":  always("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"),
+	"sys/kernel/random/uuid": func(*Kernel) string {
+		b := make([]byte, 16)
+		rand.Read(b) // never fails
+		b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+		return fmt.Sprintf("%x-%x-%x-%x-%x\n", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	},
 	"net/unix": always("Num       RefCount Protocol Flags    Type St Inode Path\n"),
 }
 
