@@ -85,6 +85,14 @@ func zoned(w string) (day, zone string, ok bool) {
 
 var dateUnits = map[string]string{"second": "s", "sec": "s", "minute": "m", "min": "m", "hour": "h", "day": "d", "week": "w", "fortnight": "f", "month": "M", "year": "y"}
 
+// dateZones are zones by their abbreviations, as GNU's parse_datetime has them, in
+// hours. One in parentheses or a country's own needs TZ.
+var dateZones = map[string]float64{
+	"ut": 0, "wet": 0, "west": 1, "bst": 1, "cet": 1, "cest": 2, "met": 1, "mest": 2, "eet": 2, "eest": 3, "msk": 3, "msd": 4,
+	"ist": 5.5, "sgt": 8, "jst": 9, "kst": 9, "nzst": 12, "nzdt": 13, "brt": -3, "clt": -4, "ast": -4, "adt": -3, "est": -5, "edt": -4,
+	"cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "akst": -9, "akdt": -8, "hst": -10,
+}
+
 var dateOrdinals = map[string]int{"last": -1, "this": 0, "next": 1, "first": 1, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "a": 1, "an": 1}
 
 // item reads one item.
@@ -109,6 +117,9 @@ func (p *dateParser) item() bool {
 		return p.clock(0, 0, 0, 0)
 	case "utc", "gmt", "z":
 		return p.in(time.UTC)
+	}
+	if hours, ok := dateZones[w]; ok {
+		return p.in(time.FixedZone(strings.ToUpper(w), int(hours*3600)))
 	}
 	if n, ok := dateOrdinals[w]; ok && len(p.words) > 0 {
 		if day, ok := weekday(p.words[0]); ok {

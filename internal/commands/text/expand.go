@@ -328,8 +328,13 @@ func columnTable(c *command.Call, o *command.Options, rows []string) {
 			if right(i) {
 				cell, blanks = blanks+cell, ""
 			}
-			if c.Print(cell); i < len(r)-1 {
+			if c.Print(cell); i < len(widths)-1 {
 				c.Print(blanks + between)
+			}
+		}
+		for i := len(r); i < len(widths); i++ {
+			if c.Print(strings.Repeat(" ", widths[i])); i < len(widths)-1 {
+				c.Print(between)
 			}
 		}
 		c.Print("\n")
