@@ -58,6 +58,14 @@ type Request struct {
 	Progress ProgressFunc
 }
 
+// Keyboard is an input that can change how its terminal takes keys.
+type Keyboard interface {
+	io.Reader
+	// Mode has the terminal give lines or else each key at once, and echo what is
+	// typed or not, until restore is called.
+	Mode(lines, echo bool) (restore func())
+}
+
 // Peeker is an input that others read when the program has ended. A Read leaves
 // what it returns in the input, until the next Read or Consumed.
 type Peeker interface {

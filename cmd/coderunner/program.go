@@ -144,5 +144,8 @@ func programStdin(stdin *os.File, l runners.Language) io.Reader {
 	if l == runners.Python {
 		return stdin // it is read when the program asks
 	}
+	if l == runners.Bash && term.IsTerminal(int(stdin.Fd())) {
+		return terminalKeys(stdin)
+	}
 	return peek(stdin)
 }

@@ -87,3 +87,27 @@ func (p *peeker) Consumed(n int64) {
 		_, _ = p.f.Seek(n, io.SeekCurrent)
 	}
 }
+
+// keys is a terminal. It implements [runners.Keyboard].
+type keys struct{ *os.File }
+
+func terminalKeys(f *os.File) io.Reader { return keys{f} }
+
+// Mode implements runners.Keyboard.
+func (k keys) Mode(lines, echo bool) (restore func()) {
+	fd := int(k.Fd())
+	usual, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return func() {}
+	}
+	t := *usual
+	if !lines {
+		t.Lflag &^= unix.ICANON
+		t.Cc[unix.VMIN], t.Cc[unix.VTIME] = 1, 0
+	}
+	if !echo {
+		t.Lflag &^= unix.ECHO
+	}
+	_ = unix.IoctlSetTermios(fd, unix.TCSETSW, &t)
+	return func() { _ = unix.IoctlSetTermios(fd, unix.TCSETSW, usual) }
+}

@@ -122,6 +122,24 @@ func TestTerminalDialogue(t *testing.T) {
 	}
 }
 
+// A script's read takes single keys, and passwords without showing them.
+func TestTerminalKeys(t *testing.T) {
+	term := onTerminal(t, "keys.sh", `read -r -n 1 -p 'Sure? '; echo; echo "got $REPLY"
+read -s -p 'Password: ' word; echo; echo "${#word} letters"
+read -p 'Name? ' name; echo "Hello, $name"`)
+	term.then("Sure? ")
+	term.types("y")
+	term.then("y\r\ngot y\r\nPassword: ")
+	term.types("secret\n")
+	term.then("\r\n6 letters\r\nName? ")
+	if strings.Contains(term.seen, "secret") {
+		t.Errorf("terminal shows %q", term.seen)
+	}
+	term.types("Ada\n")
+	term.then("Ada\r\nHello, Ada\r\n")
+	term.exits(0)
+}
+
 // What a program prints to both streams keeps its order on a terminal.
 func TestTerminalOrder(t *testing.T) {
 	for name, code := range map[string]string{

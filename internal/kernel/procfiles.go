@@ -39,8 +39,8 @@ var machineFiles = map[string]func(*Kernel) string{
 	"net/dev": always("Inter-|   Receive                                                |  Transmit\n" +
 		" face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n" +
 		"    lo:       0       0    0    0    0     0          0         0        0       0    0    0    0     0       0          0\n"),
-	"net/tcp":  always("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"),
-	"net/udp":  always("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"),
+	"net/tcp": always("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"),
+	"net/udp": always("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops\n"),
 	"sys/kernel/random/uuid": func(*Kernel) string {
 		b := make([]byte, 16)
 		rand.Read(b) // never fails

@@ -15,6 +15,7 @@ import (
 // readOptions are those of read.
 type readOptions struct {
 	raw     bool
+	silent  bool
 	array   string
 	delim   byte
 	count   int // characters; -1: a line
@@ -36,6 +37,7 @@ func (sh *shell) read(args []string) int {
 		return 1
 	}
 	if sh.isTerminal(o.fd) {
+		defer sh.keys(o)()
 		sh.write(2, o.prompt)
 	}
 	old := sh.ctx
@@ -76,6 +78,16 @@ func (sh *shell) isTerminal(fd int) bool {
 	return ok && in.Terminal
 }
 
+// keys has the terminal give keys as read wants them, until restore is called.
+func (sh *shell) keys(o readOptions) (restore func()) {
+	in, _ := sh.fds[o.fd].Stream().(*memfs.Input)
+	lines := o.count < 0 && o.delim == '\n'
+	if in.Mode == nil || lines && !o.silent {
+		return func() {}
+	}
+	return in.Mode(lines, !o.silent)
+}
+
 func (sh *shell) readFlags(args []string, o *readOptions) (names []string, status int) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
@@ -86,7 +98,7 @@ func (sh *shell) readFlags(args []string, o *readOptions) (names []string, statu
 		for i := 1; i < len(a); i++ {
 			c := a[i]
 			if strings.IndexByte("res", c) >= 0 {
-				o.raw = o.raw || c == 'r'
+				o.raw, o.silent = o.raw || c == 'r', o.silent || c == 's'
 				continue
 			}
 			if strings.IndexByte("adinNptu", c) < 0 {

@@ -61,6 +61,10 @@ func (o *Output) Write(_ context.Context, b []byte, _ bool) (int, abi.Errno) {
 type Input struct {
 	Terminal bool // r is a terminal
 
+	// Mode, if not nil, has the terminal give lines or else each key at once, and
+	// echo what is typed or not, until restore is called.
+	Mode func(lines, echo bool) (restore func())
+
 	r      io.Reader
 	direct bool // r never blocks
 

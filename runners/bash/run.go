@@ -252,6 +252,9 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.FS.NewFile(s, flags, abi.S_IFIFO|0o600) }
 	stdin := memfs.NewInput(j.req.Stdin)
 	stdin.Terminal = j.req.Terminal
+	if k, ok := j.req.Stdin.(runners.Keyboard); ok {
+		stdin.Mode = k.Mode
+	}
 	files := map[int]*memfs.File{
 		0: file(stdin, abi.O_RDONLY),
 		1: file(memfs.NewOutput("stdout", j.stdout), abi.O_WRONLY),
