@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -100,13 +101,22 @@ func (sh *shell) pwd(args []string) int {
 }
 
 func (sh *shell) showDirs(command string) int {
+	return sh.print(command, strings.Join(sh.dirStack(false), " ")+"\n")
+}
+
+// dirStack returns the working directory and those behind it, with ~ for the home
+// directory unless they are to be long.
+func (sh *shell) dirStack(long bool) []string {
 	list := append([]string{sh.dir}, sh.dirs...)
 	for i, d := range list {
+		if long {
+			break
+		}
 		if rest, ok := strings.CutPrefix(d, sh.get("HOME")); ok && sh.get("HOME") != "" && (rest == "" || rest[0] == '/') {
 			list[i] = "~" + rest
 		}
 	}
-	return sh.print(command, strings.Join(list, " ")+"\n")
+	return list
 }
 
 func (sh *shell) pushd(args []string) int {
@@ -159,14 +169,40 @@ func (sh *shell) popd([]string) int {
 }
 
 func (sh *shell) dirsBuiltin(args []string) int {
-	switch {
-	case slices.Contains(args, "-c"):
-		sh.dirs = nil
-		return 0
-	case slices.Contains(args, "-p") || slices.Contains(args, "-l"):
-		return sh.print("dirs", strings.Join(append([]string{sh.dir}, sh.dirs...), "\n")+"\n")
+	long, lines, numbers, at := false, false, false, ""
+	for _, a := range args[1:] {
+		if n := strings.TrimLeft(a, "+-"); n != "" && strings.Trim(n, "0123456789") == "" && len(n) == len(a)-1 {
+			at = a
+			continue
+		}
+		if a == "" || a[0] != '-' || strings.Trim(a, "-clpv") != "" {
+			return sh.usage("dirs", a+": invalid option", "dirs [-clpv] [+N] [-N]")
+		}
+		if strings.Contains(a, "c") {
+			sh.dirs = nil
+			return 0
+		}
+		long = long || strings.Contains(a, "l")
+		lines, numbers = lines || strings.ContainsAny(a, "pv"), numbers || strings.Contains(a, "v")
 	}
-	return sh.showDirs("dirs")
+	list := sh.dirStack(long)
+	if at != "" {
+		n, _ := strconv.Atoi(at[1:])
+		if n >= len(list) {
+			sh.errorf("dirs: %s: directory stack index out of range", at[1:])
+			return 1
+		}
+		if at[0] == '-' {
+			n = len(list) - 1 - n
+		}
+		list = list[n : n+1]
+	}
+	if numbers {
+		for i, d := range list {
+			list[i] = fmt.Sprintf("%2d  %s", i, d)
+		}
+	}
+	return sh.print("dirs", strings.Join(list, map[bool]string{true: "\n", false: " "}[lines])+"\n")
 }
 
 // which returns the path of a program, "" without one.
