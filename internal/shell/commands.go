@@ -265,66 +265,77 @@ func (sh *shell) getoptsBuiltin(args []string) int {
 	if sh.getopts.index != index {
 		sh.getopts.at = 0
 	}
-	at := sh.getopts.at
-	finish := func(letter, arg string, hasArg bool, status int) int {
-		at := at
-		_ = sh.set("OPTIND", strconv.Itoa(index))
-		sh.getopts = getoptsState{index, at}
-		if hasArg {
-			_ = sh.set("OPTARG", arg)
-		} else {
-			_ = sh.unset("OPTARG")
+	o := &getoptsCall{sh: sh, name: name, index: index, at: sh.getopts.at}
+	if index > len(list) || o.at == 0 && (len(list[index-1]) < 2 || list[index-1][0] != '-') {
+		return o.finish("?", "", false, 1)
+	}
+	if o.at == 0 {
+		if list[index-1] == "--" {
+			o.index++
+			return o.finish("?", "", false, 1)
 		}
-		if err := sh.set(name, letter); err != nil {
-			sh.reportIn("getopts", err)
-			return 1
-		}
-		return status
+		o.at = 1
 	}
-	if index > len(list) || at == 0 && (len(list[index-1]) < 2 || list[index-1][0] != '-') {
-		return finish("?", "", false, 1)
+	if o.at >= len(list[index-1]) {
+		o.at = 1
 	}
-	word := list[index-1]
-	if at == 0 {
-		if word == "--" {
-			index++
-			return finish("?", "", false, 1)
-		}
-		at = 1
+	return o.option(spec, list)
+}
+
+// getoptsCall is a call of getopts that looks at the option at a place of a word.
+type getoptsCall struct {
+	sh        *shell
+	name      string
+	index, at int
+}
+
+// option reads an option, and the argument that spec says it has.
+func (o *getoptsCall) option(spec string, list []string) int {
+	word := list[o.index-1]
+	c := word[o.at]
+	if o.at++; o.at >= len(word) {
+		o.index, o.at = o.index+1, 0
 	}
-	if at >= len(word) {
-		at = 1
-	}
-	c := word[at]
-	if at++; at >= len(word) {
-		index, at = index+1, 0
-	}
-	silent := strings.HasPrefix(spec, ":")
-	i := strings.IndexByte(strings.TrimPrefix(spec, ":"), c)
-	options := strings.TrimPrefix(spec, ":")
+	options, silent := strings.CutPrefix(spec, ":")
+	i := strings.IndexByte(options, c)
 	switch {
 	case i < 0 || c == ':':
 		if silent {
-			return finish("?", string(c), true, 0)
+			return o.finish("?", string(c), true, 0)
 		}
-		sh.complain("illegal option -- " + string(c))
-		return finish("?", "", false, 0)
+		o.sh.complain("illegal option -- " + string(c))
+		return o.finish("?", "", false, 0)
 	case i+1 >= len(options) || options[i+1] != ':':
-		return finish(string(c), "", false, 0)
-	case at > 0: // -ovalue
-		value := word[at:]
-		index, at = index+1, 0
-		return finish(string(c), value, true, 0)
-	case index > len(list):
+		return o.finish(string(c), "", false, 0)
+	case o.at > 0: // -ovalue
+		value := word[o.at:]
+		o.index, o.at = o.index+1, 0
+		return o.finish(string(c), value, true, 0)
+	case o.index > len(list):
 		if silent {
-			return finish(":", string(c), true, 0)
+			return o.finish(":", string(c), true, 0)
 		}
-		sh.complain("option requires an argument -- " + string(c))
-		return finish("?", "", false, 0)
+		o.sh.complain("option requires an argument -- " + string(c))
+		return o.finish("?", "", false, 0)
 	}
-	value := list[index-1]
-	index++
-	return finish(string(c), value, true, 0)
+	o.index++
+	return o.finish(string(c), list[o.index-2], true, 0)
+}
+
+// finish sets the variables of getopts.
+func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
+	_ = o.sh.set("OPTIND", strconv.Itoa(o.index))
+	o.sh.getopts = getoptsState{o.index, o.at}
+	if hasArg {
+		_ = o.sh.set("OPTARG", arg)
+	} else {
+		_ = o.sh.unset("OPTARG")
+	}
+	if err := o.sh.set(o.name, letter); err != nil {
+		o.sh.reportIn("getopts", err)
+		return 1
+	}
+	return status
 }
 
 // complain writes a message of getopts, which names the script alone.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coderunner/internal/commands/command"
+	"coderunner/internal/commands/file"
 	"coderunner/internal/glob"
 	"coderunner/pyodide/abi"
 )
@@ -264,5 +265,33 @@ func (t *tarRun) attributes(to string, h *tar.Header, mode uint32) {
 	if !t.o.On("m") {
 		stamp := abi.NewTimespec(h.ModTime)
 		t.c.FS.SetTimes(n, abi.Timespec{Nsec: abi.UTIME_OMIT}, stamp)
+	}
+}
+
+// show prints a member's line for -v and -t.
+func (t *tarRun) show(h *tar.Header) {
+	level := t.verbose
+	if t.mode == "t" {
+		level++
+	}
+	switch {
+	case level == 0:
+	case level == 1:
+		fmt.Fprintf(t.listing, "%s\n", h.Name)
+	default:
+		mode := uint32(h.Mode&0o7777) | map[byte]uint32{tar.TypeDir: abi.S_IFDIR, tar.TypeSymlink: abi.S_IFLNK, tar.TypeFifo: abi.S_IFIFO}[h.Typeflag]
+		owner := h.Uname + "/" + h.Gname
+		if h.Uname == "" || t.o.On("numeric-owner") {
+			owner = fmt.Sprintf("%d/%d", h.Uid, h.Gid)
+		}
+		name, kind := h.Name, file.ModeString(mode)
+		switch h.Typeflag {
+		case tar.TypeSymlink:
+			name += " -> " + h.Linkname
+		case tar.TypeLink:
+			name, kind = name+" link to "+h.Linkname, "h"+kind[1:]
+		}
+		size := fmt.Sprint(h.Size)
+		fmt.Fprintf(t.listing, "%s %s %*s %s %s\n", kind, owner, max(len(size), 18-len(owner)), size, h.ModTime.In(t.c.Zone()).Format("2006-01-02 15:04"), name)
 	}
 }

@@ -181,32 +181,13 @@ func Cksum(c *command.Call) int {
 		}
 		table[i] = v
 	}
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		crc, size := uint32(0), int64(0)
-		buf := make([]byte, command.CopySize)
-		var err error
-		for err == nil {
-			var n int
-			n, err = r.Read(buf)
-			for _, b := range buf[:n] {
-				crc = crc<<8 ^ table[byte(crc>>24)^b]
-			}
-			size += int64(n)
-		}
-		if err != io.EOF {
-			return err
-		}
+	add := func(crc uint32, b byte) uint32 { return crc<<8 ^ table[byte(crc>>24)^b] }
+	return checksums(c, o.Args, add, func(crc uint32, size int64) string {
 		for n := size; n > 0; n >>= 8 {
-			crc = crc<<8 ^ table[byte(crc>>24)^byte(n)]
+			crc = add(crc, byte(n))
 		}
-		c.Printf("%d %d", ^crc, size)
-		if len(o.Args) > 0 {
-			c.Print(" " + name)
-		}
-		c.Print("\n")
-		return nil
+		return fmt.Sprintf("%d %d", ^crc, size)
 	})
-	return c.Status
 }
 
 // Shasum is Perl's form of sha1sum and its relatives.
@@ -248,35 +229,43 @@ func Shasum(c *command.Call) int {
 func Sum(c *command.Call) int {
 	o := c.Parse("r s,sysv")
 	sysv := o.Last("r", "s") == "s"
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		sum, size := uint32(0), int64(0)
-		buf := make([]byte, command.CopySize)
-		var err error
-		for err == nil {
-			var n int
-			n, err = r.Read(buf)
-			for _, b := range buf[:n] {
-				if sysv {
-					sum += uint32(b)
-				} else {
-					sum = (sum>>1 + sum&1<<15 + uint32(b)) & 0xffff
-				}
-			}
-			size += int64(n)
-		}
-		if err != io.EOF {
-			return err
-		}
+	add := func(sum uint32, b byte) uint32 { return (sum>>1 + sum&1<<15 + uint32(b)) & 0xffff }
+	if sysv {
+		add = func(sum uint32, b byte) uint32 { return sum + uint32(b) }
+	}
+	return checksums(c, o.Args, add, func(sum uint32, size int64) string {
 		if sysv {
 			sum = sum&0xffff + sum>>16
-			c.Printf("%d %d", sum&0xffff+sum>>16, (size+511)/512)
+			return fmt.Sprintf("%d %d", sum&0xffff+sum>>16, (size+511)/512)
+		}
+		return fmt.Sprintf("%05d %5d", sum, (size+1023)/1024)
+	})
+}
+
+// checksums prints what show makes of the sum of each file's bytes and its size.
+func checksums(c *command.Call, files []string, add func(sum uint32, b byte) uint32, show func(sum uint32, size int64) string) int {
+	buf := make([]byte, command.CopySize)
+	c.Each(files, func(name string, r io.Reader) error {
+		sum, size := uint32(0), int64(0)
+		for {
+			n, err := r.Read(buf)
+			for _, b := range buf[:n] {
+				sum = add(sum, b)
+			}
+			size += int64(n)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(files) > 0 {
+			name = " " + name
 		} else {
-			c.Printf("%05d %5d", sum, (size+1023)/1024)
+			name = ""
 		}
-		if len(o.Args) > 0 {
-			c.Print(" " + name)
-		}
-		c.Print("\n")
+		c.Print(show(sum, size) + name + "\n")
 		return nil
 	})
 	return c.Status
