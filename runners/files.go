@@ -206,13 +206,18 @@ const (
 	maxPathPart = 255
 )
 
-// workDir is where Python programs find themselves, which models then write.
-const workDir = "/home/user/"
+// workDir is where Python programs find themselves, which models then write, and workLink
+// a link to it.
+const (
+	workDir  = "/home/user/"
+	workLink = "/mnt/data/"
+)
 
 // CleanPath returns the path of a file as [File] has it: programs and people
 // also write ./data.csv, and absolute paths in the working directory.
 func CleanPath(name string) string {
-	if trimmed := strings.TrimPrefix(name, workDir); ValidPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
+	trimmed := strings.TrimPrefix(strings.TrimPrefix(name, workDir), workLink)
+	if ValidPath(path.Clean(trimmed)) && !strings.HasSuffix(name, "/") {
 		return path.Clean(trimmed)
 	}
 	return name // which Check refuses

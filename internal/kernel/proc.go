@@ -227,6 +227,18 @@ var etc = map[string]string{
 	"timezone":    "Etc/UTC\n",
 }
 
+// LinkHome makes /mnt/data, where programs that were written for another well-known
+// sandbox have their files, a link to the working directory.
+func LinkHome(fsys *memfs.FS, home string) error {
+	if err := fsys.MkdirAll("/mnt", 0o755); err != nil {
+		return err
+	}
+	if errno := fsys.Symlink(home, nil, "/mnt/data"); errno != abi.OK {
+		return fmt.Errorf("link /mnt/data: %w", errno.Err())
+	}
+	return nil
+}
+
 // MakeDirs makes the directories of a system: /bin and /usr/bin, which show bin, /etc,
 // /proc and /sys. It is for file systems of which kernels get clones. Files of /etc of
 // which hosts reports that the host's are there instead are left out.

@@ -74,6 +74,16 @@ func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 	return nil
 }
 
+// isLink reports whether there is a symbolic link to target at path.
+func (fsys *FS) isLink(path, target string) bool {
+	n, e := fsys.Lookup(nil, path, false)
+	if e != abi.OK {
+		return false
+	}
+	have, e := fsys.Readlink(n)
+	return e == abi.OK && have == target
+}
+
 // Restore recreates what State returned, over what is there.
 func (fsys *FS) Restore(list []Saved) error {
 	for _, s := range list {
@@ -84,7 +94,9 @@ func (fsys *FS) Restore(list []Saved) error {
 		case abi.S_IFREG:
 			err = fsys.WriteFile(s.Path, s.Data, s.Mode&0o7777)
 		case abi.S_IFLNK:
-			err = pathError("symlink", s.Path, fsys.Symlink(s.Target, nil, s.Path))
+			if !fsys.isLink(s.Path, s.Target) {
+				err = pathError("symlink", s.Path, fsys.Symlink(s.Target, nil, s.Path))
+			}
 		default:
 			err = errors.New("it is neither a directory nor a file nor a link")
 		}

@@ -36,6 +36,9 @@ func TestState(t *testing.T) {
 	if err := other.Restore(saved); err != nil {
 		t.Fatal(err)
 	}
+	if err := other.Restore(saved); err != nil {
+		t.Errorf("over the same: %v", err)
+	}
 	again, err := other.State("")
 	if diff := cmp.Diff(saved, again); diff != "" || err != nil {
 		t.Error(diff, err)
@@ -58,6 +61,9 @@ func TestState(t *testing.T) {
 	}
 	if _, err := fsys.State(""); err == nil {
 		t.Error("a socket was saved")
+	}
+	if err := other.Restore([]Saved{{Path: "/home/user/link", Mode: abi.S_IFLNK | 0o777, Target: "elsewhere"}}); err == nil {
+		t.Error("a link was restored over another")
 	}
 	if err := other.Restore([]Saved{{Path: "/x", Mode: abi.S_IFIFO}}); err == nil {
 		t.Error("a FIFO was restored")

@@ -114,12 +114,16 @@ func newFS(memory int64) (*memfs.FS, error) {
 	return fsys, nil
 }
 
-// furnish makes the directories that scripts expect.
-func furnish(fsys *memfs.FS) error {
+// furnish makes the directories that scripts expect, with links to the working directory
+// unless programs see files of the host.
+func furnish(fsys *memfs.FS, host bool) error {
 	for _, dir := range []string{home, "/tmp", "/var/tmp"} {
 		if err := fsys.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
-	return nil
+	if host {
+		return nil
+	}
+	return kernel.LinkHome(fsys, home)
 }

@@ -37,6 +37,22 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestHabits has what models write around scripts and for their files.
+func TestHabits(t *testing.T) {
+	for code, want := range map[string]string{
+		"```bash\necho hi\n```":                                         "hi\n",
+		"\n```\necho $LINENO\n```\n":                                    "3\n",
+		"````sh\r\necho '```'\r\n````":                                  "```\n",
+		"cat /mnt/data/in.txt; echo x > /mnt/data/out.txt; cat out.txt": "in\nx\n",
+		"cd /mnt/data && mkdir -p /mnt/data && pwd -P":                  "/home/user\n",
+	} {
+		o := run(t, runners.Request{Code: code, Files: []runners.File{{Path: "in.txt", Data: []byte("in\n")}}})
+		if o.Status != runners.Succeeded || o.Stdout != want {
+			t.Errorf("%s: %q %q, want %q", code, o.Stdout, o.Stderr, want)
+		}
+	}
+}
+
 // TestLimits ends scripts that would never end, or take all memory.
 func TestLimits(t *testing.T) {
 	if testing.Short() {

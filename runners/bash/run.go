@@ -103,10 +103,17 @@ func program(req runners.Request) runners.File {
 }
 
 // text returns a script without the marks of other systems: a byte order mark, and
-// carriage returns at the ends of lines.
+// carriage returns at the ends of lines. Lines with Markdown's fences around it are empty.
 func text(code string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(code, "\ufeff"), "\r\n", "\n")
+	code = strings.ReplaceAll(strings.TrimPrefix(code, "\ufeff"), "\r\n", "\n")
+	if m := fences.FindStringSubmatchIndex(code); m != nil && code[m[2]:m[3]] == code[m[6]:m[7]] {
+		return strings.Repeat("\n", strings.Count(code[:m[4]], "\n")) + code[m[4]:m[5]]
+	}
+	return code
 }
+
+// fences matches a script between Markdown's fences.
+var fences = regexp.MustCompile("(?s)^\\s*?(```+)(?:[\\w+-]*)[ \t]*\n(.*\n)[ \t]*(```+)\\s*$")
 
 // startsPython matches texts that may start Python, or install packages of it.
 var startsPython = regexp.MustCompile(`\b(python|pip|black|coverage|flake8|isort|mypy|pylint|pytest|sqlite)[0-9.]*\b|\.py\b`)
@@ -129,7 +136,7 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 			return nil, err
 		}
 		j.Machine = *m
-		return nil, furnish(j.FS)
+		return nil, furnish(j.FS, true) // Python has made the links
 	}
 	j.Machine.Close = func() {}
 	fsys, err := newFS(j.req.Limits.Memory)
@@ -144,7 +151,7 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: commands.Lookup, Bin: bin, Panicked: j.r.panicked}); err != nil {
 		return nil, err
 	}
-	return nil, furnish(fsys)
+	return nil, furnish(fsys, false)
 }
 
 // needsMachine reports whether the script may need more than the shell and its

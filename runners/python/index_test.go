@@ -342,7 +342,7 @@ func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	done := make(chan struct{})
 	close(done)
 	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: newSnapshots(rt, c, r.log, true)}
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy.CanRead) })
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy) })
 	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()

@@ -61,14 +61,17 @@ var bin = sync.OnceValue(func() fs.FS {
 	return b
 })
 
-// newFiles returns what all programs find when they begin. See
-// [kernel.MakeDirs] for hosts.
-func newFiles(rt *pyodide.Runtime, hosts func(path string) bool) (*memfs.FS, error) {
+// newFiles returns what all programs find when they begin.
+func newFiles(rt *pyodide.Runtime, p runners.Policy) (*memfs.FS, error) {
 	fsys, err := rt.NewFS(0)
 	if err != nil {
 		return nil, err
 	}
-	return fsys, kernel.MakeDirs(fsys, bin(), hosts)
+	err = kernel.MakeDirs(fsys, bin(), p.CanRead)
+	if err == nil && !p.Read.Any() && !p.Write.Any() { // else something of the host may be there
+		err = kernel.LinkHome(fsys, pyodide.Home)
+	}
+	return fsys, err
 }
 
 // newProcesses returns a table of processes on a file system of their own.

@@ -104,7 +104,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e.rt = rt
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy.CanRead) })
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy) })
 	e.resolver, err = resolver.New(resolver.Config{
 		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})

@@ -63,7 +63,7 @@ def fail(): raise ValueError("of the first call")
 p = Point(1); random.seed(1); random.random()
 os.environ["SET"] = "1"
 os.makedirs("d"); open("d/a.txt", "w").write("one")
-open("helper.py", "w").write("value = 7")
+open("/mnt/data/helper.py", "w").write("value = 7")
 log = open("log.txt", "w+"); log.write("x\n"); log.flush()
 sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	c.want("s", "import helper\np.x += helper.value\nPoint(2).x + p.x, os.environ['SET'], open('d/a.txt').read(), sorted(os.listdir())",
