@@ -59,6 +59,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	}
 	plain := e.clean(hint.ReplaceAllString(out.Message, ""))
 	way := "the permissions of this server do not include it ($1)"
+	if strings.Contains(out.Message, `Requires write access to "/`) {
+		way += "; the working directory can be written (paths without / before them), and os.tmpdir()"
+	}
 	if strings.Contains(out.Message, `net access to "unix:`) {
 		way = notUnix
 	}

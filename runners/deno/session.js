@@ -242,7 +242,7 @@ const mostVariables = 200;
 async function reportVariables() {
   const { names } = await post("Runtime.globalLexicalScopeNames", {});
   const own = names.concat(keys(globalThis).filter((name) => !known.has(name)))
-    .filter((name) => !/^__|\$fn$|^(require|module|exports)$/.test(name) && /^[\p{L}\p{N}_$]+$/u.test(name)).sort();
+    .filter((name) => !/^__|\$fn$|^(require|module|exports|nodeBootstrap)$/.test(name) && /^[\p{L}\p{N}_$]+$/u.test(name)).sort();
   const shown = own.slice(0, mostVariables);
   await post("Runtime.evaluate", { expression: `__coderunner__.types({${shown.map((name) => name + ":()=>" + name)}})` });
   if (own.length > shown.length) report("v", "", NativeString(own.length - shown.length));

@@ -59,6 +59,7 @@ var accessors = regexp.MustCompile(`\baccessor[ \t]+[\w$#]`)
 // ways are the messages of Deno and of packages that many programs meet.
 var ways = []way{
 	{regexp.MustCompile(`^No such file or directory \(os error 2\)$`), "a program finds its working directory and what --allow-read names"},
+	{regexp.MustCompile(`^(ENOENT: )?[Nn]o such file or directory.* '/(mnt/data|content|kaggle)/`), "files come in the argument files, into the working directory: name them without that"},
 	{regexp.MustCompile(`^(Command failed|Failed to spawn|spawn |spawnSync )`), notRun},
 	{regexp.MustCompile(`^(connect|listen) EACCES(: permission denied)? [^:]+$`), notUnix}, // with a path
 	{regexp.MustCompile(`^No quote function is defined`), notRun},                          // zx's, which finds no shell
