@@ -81,7 +81,7 @@ func Schema() map[string]any {
 				"type":     "object",
 				"required": []string{"type", "message"},
 				"properties": object{
-					"type": str, "message": str, "traceback": str, "line": integer,
+					"type": str, "message": str, "traceback": str, "line": integer, "hint": str,
 					"packages": list([]string{"name", "reason"}, object{"name": str, "reason": str}),
 				},
 			},

@@ -242,13 +242,27 @@ func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 			a.fail("files", `has %q with the "uri" %q, which is not a resource of this server, or no longer kept: run the program that made it again.`, runners.Clip(f.Path, 200), runners.Clip(*v.URI, 200))
 		}
 	default:
-		data, err := base64.StdEncoding.DecodeString(*v.Base64)
+		data, err := decoded(*v.Base64)
 		if err != nil {
-			a.fail("files", `has %q with a "base64" that is not standard base64 with padding.`, runners.Clip(f.Path, 200))
+			a.fail("files", `has %q with a "base64" that is not base64.`, runners.Clip(f.Path, 200))
 		}
 		f.Data = data
 	}
 	return f
+}
+
+// plainBase64 removes what the standard alphabet does not have: line ends, and the other
+// two letters that URLs have.
+var plainBase64 = strings.NewReplacer("-", "+", "_", "/", "\r", "", "\n", "", " ", "")
+
+// decoded decodes base64, perhaps without padding, or in a data: URL.
+func decoded(text string) ([]byte, error) {
+	if strings.HasPrefix(text, "data:") {
+		if _, after, ok := strings.Cut(text, ";base64,"); ok {
+			text = after
+		}
+	}
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(plainBase64.Replace(text), "="))
 }
 
 // kind names the type of a JSON value.

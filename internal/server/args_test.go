@@ -109,7 +109,7 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":"python","code":"","files":[{"path":"a","text":"","mode":7}]}`, "files", `"files" has as element 0 no object`},
 		{`{"language":"python","code":"","files":[{"path":"a"}]}`, "files", `give one.`},
 		{`{"language":"python","code":"","files":[{"path":"a","text":"","base64":""}]}`, "files", `give one.`},
-		{`{"language":"python","code":"","files":[{"path":"a","base64":"!"}]}`, "files", `not standard base64`},
+		{`{"language":"python","code":"","files":[{"path":"a","base64":"!"}]}`, "files", `that is not base64`},
 	} {
 		_, err := parse(tt.args)
 		var bad *runners.RequestError
@@ -180,6 +180,25 @@ func TestIDs(t *testing.T) {
 		key, err := idKey(json.RawMessage(id))
 		if key != want || (err == nil) != (want != "") {
 			t.Errorf("idKey(%.40s) = %.40q, %v; want %q", id, key, err, want)
+		}
+	}
+}
+
+func TestDecoded(t *testing.T) {
+	const want = "\xfb\xff\xbe"
+	for _, text := range []string{"+/++", "-_--", "+/\r\n++\n", "data:image/png;base64,+/++"} {
+		if got, err := decoded(text); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{"aGk=": "hi", "aGk": "hi", "": ""} {
+		if got, err := decoded(text); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"a", "!!!!", "data:text/plain,hi!", "aGk=aGk="} {
+		if got, err := decoded(text); err == nil {
+			t.Errorf("%q: %q, want an error", text, got)
 		}
 	}
 }

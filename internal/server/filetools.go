@@ -202,9 +202,9 @@ func (a *arguments) content(text, encoded, uri string) []byte {
 	}
 	switch {
 	case a.get(encoded) != nil:
-		data, err := base64.StdEncoding.DecodeString(a.text(encoded))
+		data, err := decoded(a.text(encoded))
 		if err != nil {
-			a.fail(encoded, "is not standard base64 with padding.")
+			a.fail(encoded, "is not base64.")
 		}
 		return data
 	case a.get(uri) != nil:

@@ -21,7 +21,7 @@ func identity() []mcpserver.ServerOption {
 	const keep = 5 * time.Minute
 	options := []mcpserver.ServerOption{
 		mcpserver.WithTitle("Code Runner"),
-		mcpserver.WithDescription("Runs Python, JavaScript and TypeScript with any package in a sandbox"),
+		mcpserver.WithDescription("Runs Python, JavaScript and TypeScript with any package, and bash, in a sandbox"),
 		mcpserver.WithIcons(mcp.Icon{Src: "data:image/png;base64," + base64.StdEncoding.EncodeToString(icon), MIMEType: "image/png", Sizes: []string{"48x48"}}),
 		mcpserver.WithInstructions("Use " + toolName + " to compute, check, parse, convert and plot instead of guessing: it runs a whole program, installs what it imports, and returns its output, its last value, its plots and the files it writes. Files and long output are resources (runner://runs/…) that can be read, and handed to the next program in `files`. The resource " + environmentURI + " lists versions, limits, permissions and cached packages."),
 	}

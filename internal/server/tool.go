@@ -122,7 +122,7 @@ func permissions(p runners.Policy) string {
 		out = append(out, text+")")
 	}
 	if len(out) == 0 {
-		return "none (no network, no host files, no environment, no processes)"
+		return "none (no network; no files, environment or processes of the host)"
 	}
 	return strings.Join(out, "; ") + "; nothing else"
 }
