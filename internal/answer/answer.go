@@ -19,6 +19,7 @@ import (
 const (
 	MaxText       = 24_000 // of stdout
 	maxStderrText = 8_000
+	maxFloodText  = 4_000 // of a stream, where a program was stopped since it printed without end
 	maxResultText = 8_000
 	MaxErrorText  = 8_000
 	maxShownText  = 8_000 // of all displays
@@ -56,8 +57,12 @@ type Resources interface {
 func New(out *runners.Outcome, req runners.Request, limits runners.Limits, resources Resources) *Answer {
 	a := &Answer{limits: limits, code: req.Code, resources: resources, imageRoom: MaxImages}
 	a.Structured = Structured{Status: out.Status, Language: out.Language, ExitCode: out.ExitCode, Error: shortError(out.Error)}
-	a.Structured.Stdout, a.Structured.StdoutTruncated = a.stream("stdout.txt", out.Stdout, out.WholeStdout, min(MaxText, int(limits.Output)))
-	a.Structured.Stderr, a.Structured.StderrTruncated = a.stream("stderr.txt", out.Stderr, out.WholeStderr, min(maxStderrText, int(limits.Output)))
+	most := int(limits.Output)
+	if out.Status == runners.OutputLimit {
+		most = min(most, maxFloodText)
+	}
+	a.Structured.Stdout, a.Structured.StdoutTruncated = a.stream("stdout.txt", out.Stdout, out.WholeStdout, min(MaxText, most))
+	a.Structured.Stderr, a.Structured.StderrTruncated = a.stream("stderr.txt", out.Stderr, out.WholeStderr, min(maxStderrText, most))
 	a.Structured.StdoutTruncated = a.Structured.StdoutTruncated || out.StdoutTruncated
 	a.Structured.StderrTruncated = a.Structured.StderrTruncated || out.StderrTruncated
 	if out.Result != nil && out.Status == runners.Succeeded {

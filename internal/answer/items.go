@@ -65,7 +65,11 @@ func (a *Answer) files(out *runners.Outcome) {
 		a.Structured.Files = append(a.Structured.Files, it)
 	}
 	if out.FilesOmitted > 0 {
-		a.more = append(a.more, fmt.Sprintf("At least %d more files are not listed and not kept.", out.FilesOmitted))
+		where := "not listed and not kept: write so many into one archive (zip, tar), or use a session"
+		if out.Continued != nil {
+			where = "in the session; list_files lists them"
+		}
+		a.more = append(a.more, fmt.Sprintf("At least %d more files are %s.", out.FilesOmitted, where))
 	}
 }
 

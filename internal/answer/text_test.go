@@ -46,6 +46,9 @@ func TestOutcomeText(t *testing.T) {
 		{"flood", runners.Outcome{Status: runners.OutputLimit}, "stopped because it printed more than 20000 bytes, 20 times what is kept (CODE_RUNNER_MAX_OUTPUT on the server): print less, or write to a file and print a part."},
 		{"packages", runners.Outcome{Status: runners.NotInstalled, Error: &runners.Error{Packages: []runners.PackageError{{Name: "a>=2", Reason: "not found"}, {Name: "b", Reason: "no wheel"}}, Hint: "Instead of b, use c."}},
 			"These packages cannot be installed:\n- a>=2: not found\n- b: no wheel\nInstead of b, use c."},
+		{"files omitted", runners.Outcome{Status: runners.Succeeded, FilesOmitted: 3}, "At least 3 more files are not listed and not kept: write so many into one archive (zip, tar), or use a session."},
+		{"files of a session omitted", runners.Outcome{Status: runners.Succeeded, FilesOmitted: 3, Continued: &runners.Continued{Session: "s", State: 2, Kept: true}},
+			"At least 3 more files are in the session; list_files lists them.\nsession: s, state 2"},
 		{"cancelled", runners.Outcome{Status: runners.Cancelled}, "The call was cancelled."},
 		{"crashed", runners.Outcome{Status: runners.Crashed, Error: &runners.Error{Type: "Trap", Message: "unreachable"}},
 			"The runtime died, by a bug in it or in compiled code that the program called.\nTrap: unreachable"},
@@ -88,4 +91,15 @@ type dropped struct{}
 func (dropped) Keep(name, _, _ string, _ []byte) string { return "runner://runs/x-1/" + name }
 func (dropped) SessionFile(session, path string) string {
 	return "runner://sessions/" + session + "/" + path
+}
+
+// TestFlood has a program that printed without end, of which a part is enough.
+func TestFlood(t *testing.T) {
+	for status, want := range map[runners.Status]int{runners.OutputLimit: maxFloodText, runners.Succeeded: MaxText} {
+		out := runners.Outcome{Status: status, Stdout: strings.Repeat("spam\n", 9999)}
+		a := New(&out, runners.Request{}, runners.Limits{Output: 50_000}, dropped{})
+		if got := len(a.Structured.Stdout); got > want+100 || got < want-100 || !a.Structured.StdoutTruncated {
+			t.Errorf("%s: %d bytes, want about %d", status, got, want)
+		}
+	}
 }
