@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"coderunner/internal/session"
 	"coderunner/runners"
@@ -395,5 +397,20 @@ func TestDamage(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestListText(t *testing.T) {
+	var list []session.Info
+	for n := range 25 {
+		list = append(list, session.Info{Name: fmt.Sprint("s", n), State: 1, Action: "python: 1", Used: time.Now().Add(time.Duration(n-25) * time.Minute), Calls: 1})
+	}
+	lines := strings.Split(session.ListText(list), "\n")
+	first, last := "s24: state 1 (python: 1) of 1 minute ago, 1 call, 0 files (0 kB), 0 kB on disk", "5 older: s4, s3, s2, s1, s0"
+	if len(lines) != 21 || lines[0] != first || lines[20] != last {
+		t.Errorf("%d lines, %q … %q, want %q … %q", len(lines), lines[0], lines[len(lines)-1], first, last)
+	}
+	if list[0].Name != "s0" {
+		t.Errorf("the caller's list begins with %s", list[0].Name)
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,14 +13,18 @@ import (
 const (
 	maxText      = 20_000
 	maxVariables = 2_000 // of one session
+	maxSessions  = 20    // that are described; of others there is the name
 )
 
-// ListText describes sessions, each in a few lines.
+// ListText describes sessions, each in a few lines, those that were used last first.
 func ListText(list []Info) string {
 	var b strings.Builder
-	for _, x := range list {
-		fmt.Fprintf(&b, "%s: state %d (%s) of %s, %d calls, %d files (%s), %s on disk\n", x.Name, x.State, runners.Clip(x.Action, 100),
-			ago(x.Used), x.Calls, x.Files, kilobytes(x.FileBytes), kilobytes(x.Bytes))
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(x, y Info) int { return y.Used.Compare(x.Used) })
+	older := list[min(maxSessions, len(list)):]
+	for _, x := range list[:len(list)-len(older)] {
+		fmt.Fprintf(&b, "%s: state %d (%s) of %s, %s, %s (%s), %s on disk\n", x.Name, x.State, runners.Clip(x.Action, 100),
+			ago(x.Used), count(x.Calls, "call"), count(x.Files, "file"), kilobytes(x.FileBytes), kilobytes(x.Bytes))
 		for _, l := range x.Languages {
 			fmt.Fprintf(&b, "  %s: %s\n", l.Name, l.text())
 		}
@@ -27,7 +32,22 @@ func ListText(list []Info) string {
 			fmt.Fprintf(&b, "  %s\n", x.Problem)
 		}
 	}
+	if len(older) > 0 {
+		var names []string
+		for _, x := range older {
+			names = append(names, x.Name)
+		}
+		fmt.Fprintf(&b, "%d older: %s\n", len(older), strings.Join(names, ", "))
+	}
 	return runners.Clip(strings.TrimSuffix(b.String(), "\n"), maxText)
+}
+
+// count writes a number of things.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // HistoryText describes the states of a session, one in a line.
@@ -75,10 +95,10 @@ func ago(t time.Time) string {
 	case d < time.Minute:
 		return "just now"
 	case d < 2*time.Hour:
-		return fmt.Sprintf("%d minutes ago", int(d.Minutes()))
+		return count(int(d.Minutes()), "minute") + " ago"
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d hours ago", int(d.Hours()))
+		return count(int(d.Hours()), "hour") + " ago"
 	default:
-		return fmt.Sprintf("%d days ago", int(d.Hours())/24)
+		return count(int(d.Hours())/24, "day") + " ago"
 	}
 }

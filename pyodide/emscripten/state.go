@@ -2,6 +2,7 @@ package emscripten
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"coderunner/pyodide/abi"
@@ -40,7 +41,7 @@ func (p *Process) State() (s State, err error) {
 		}
 	}
 	if len(p.mappings) > 0 {
-		return s, fmt.Errorf("%d files are mapped", len(p.mappings))
+		return s, errors.New("a file is mapped (mmap)")
 	}
 	seen := map[*memfs.File]int32{}
 	for fd := range p.fds.open {
