@@ -166,7 +166,7 @@ func TestSessionHostDirectory(t *testing.T) {
 	}
 	restart(policy)
 	c.want("s", fmt.Sprintf("import os\nos.chdir(%q)\nopen('b.txt', 'w').write('of the program')\nx = open('a.txt').read()\nx", host), "'first'", runners.OriginFresh)
-	c.want("s", "x, sorted(os.listdir())", "('first', ['a.txt', 'b.txt'])", runners.OriginLive)
+	c.want("s", "x, sorted(os.listdir()), os.path.lexists('/mnt/data')", "('first', ['a.txt', 'b.txt'], False)", runners.OriginLive)
 	restart(policy)
 	if err := os.WriteFile(filepath.Join(host, "a.txt"), []byte("second"), 0o600); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestSessionHostDirectory(t *testing.T) {
 		t.Errorf("%+v", o.Continued)
 	}
 	restart(runners.Policy{}) // which grants nothing any more
-	c.want("s", fmt.Sprintf("x, os.path.exists(%q)", filepath.Join(host, "a.txt")), "('first', False)", runners.OriginRestored)
+	c.want("s", fmt.Sprintf("x, os.path.exists(%q), os.readlink('/mnt/data')", filepath.Join(host, "a.txt")), "('first', False, '/home/user')", runners.OriginRestored)
 }
 
 // TestSessionEnds has programs end in other ways than by their last line.
