@@ -251,6 +251,8 @@ func TestPrograms(t *testing.T) {
 		{name: "throws later", language: js, code: "console.error('own');\nsetTimeout(() => { null.x }, 1)", stderr: "own\n", exit: 1, fails: "TypeError: Cannot read properties of null (reading 'x')", line: 2, result: "|"},
 		{name: "awaits in a statement's statement", language: js, code: "for (const n of [1, 2]) await n", result: ""},
 		{name: "awaits after a label", language: ts, code: "const n: number = 1\nif (n) await n\nelse await 2", result: ""},
+		{name: "keys at the end of stdin", language: js, code: "import readline from 'node:readline'\nprocess.on('SIGINT', () => {})\nreadline.createInterface({ input: process.stdin, output: process.stdout, terminal: true })\nawait new Promise(() => {})", exit: 1, fails: "Error: Top-level await promise never resolved; the program waits for what does not happen, such as a line that stdin does not have", line: 4},
+		{name: "path of an entry", language: js, code: "const fs = require('fs'); fs.mkdirSync('d/e', { recursive: true }); const [d, e] = fs.readdirSync('.', { recursive: true, withFileTypes: true }).filter((e) => e.isDirectory()); [d.path, e.path, Object.keys(e).includes('path')] + ''", result: `".,d,false"|".,d,false"`},
 		{name: "throws in a listener", language: js, code: "const t = new EventTarget()\nt.addEventListener('a', () => {\n  throw new RangeError('l')\n})\nt.dispatchEvent(new Event('a'))\nconsole.log('on')", exit: 1, fails: "RangeError: l", line: 3},
 		{name: "throws in a tick", language: js, code: "\nprocess.nextTick(() => { throw new Error('t') })\nexport {}", exit: 1, fails: "Error: t", line: 2},
 		{name: "throws when it exits", language: js, code: "process.on('exit', () => {\n  throw new Error('x') })\n1", exit: 1, fails: "Error: x", line: 2},

@@ -316,10 +316,16 @@ function reportQuestion() {
 // question: Node drops those, so only the first question of a program gets an answer
 // where stdin is not a terminal. Who pauses one that has ended with stdin, such as
 // enquirer, gets no error, as in Node before version 24.
+//
+// Deno waits for signals while a module awaits. Where a question that reads keys has come to
+// the end of stdin, the listeners to signals go, so that the program ends.
 function keepLines({ prototype }) {
   const { emit, question, pause } = prototype;
   const early = new WeakMap(); // of each interface that has asked a question
   here.answer(prototype, "emit", function (event, ...args) {
+    if (event === "close" && this.terminal && this.input === process.stdin && this.input.readableEnded) {
+      for (const name of process.eventNames()) if (/^SIG/.test(name)) process.removeAllListeners(name);
+    }
     const lines = event === "line" && this.listenerCount(event) === 0 && early.get(this);
     return lines ? lines.push(args[0]) > 0 : emit.call(this, event, ...args);
   });

@@ -20,7 +20,8 @@ async function throwInServers() {
 }
 
 // mendFiles has functions of node:fs copy to a name without a directory, whose directory ""
-// Deno refuses, and write a text at a position, which Deno ignores.
+// Deno refuses, and write a text at a position, which Deno ignores, and has the entries of
+// directories have their path, as in Node before version 24.
 function mendFiles(fs) {
   const within = (to) => typeof to !== "string" || to === "" || /\/./.test(to) ? to : to === "." || to === ".." ? Deno.cwd() + "/" + to : "./" + to;
   const mend = (object, name, args) => {
@@ -35,6 +36,9 @@ function mendFiles(fs) {
   };
   for (const name of ["cp", "cpSync"]) if (arrayIncludes(orders.files, name)) mend(fs, name, copy);
   if (arrayIncludes(orders.files, "promises") && arrayIncludes(orders.files, "cp")) mend(fs.promises, "cp", copy);
+  if (!("path" in fs.Dirent.prototype)) {
+    defineProperty(fs.Dirent.prototype, "path", { __proto__: null, get() { return this.parentPath }, configurable: true });
+  }
   if (arrayIncludes(orders.files, "writeSync")) {
     mend(fs, "writeSync", (fd, data, at, encoding, ...rest) =>
       typeof data === "string" && typeof at === "number" ? [fd, Buffer.from(data, encoding), 0, undefined, at] : [fd, data, at, encoding, ...rest]);

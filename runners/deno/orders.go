@@ -33,7 +33,7 @@ type orders struct {
 	Deep    bool     `json:"deep"`          // it has packages
 	Fetch   bool     `json:"fetch"`         // it fetches, and may not reach everything
 	Mocks   bool     `json:"mocks"`         // it uses those of node:test
-	Lines   bool     `json:"lines"`         // it uses node:readline
+	Lines   bool     `json:"lines"`         // it uses node:readline, or a package of questions does
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
 	Sharp   bool     `json:"sharp"`         // sharp is to use its WebAssembly
 	Run     string   `json:"run,omitempty"` // what to say of other programs, where it names them and may start none
@@ -78,7 +78,7 @@ func (j *job) imports(module string) bool {
 // object that has promises of the same, and those that likenode.js mends.
 var later = []string{
 	"access", "appendFile", "chmod", "copyFile", "cp", "cpSync", "createReadStream", "createWriteStream", "link", "lstat", "mkdir", "mkdtemp", "open", "opendir",
-	"promises", "readFile", "readdir", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "writeFile", "writeSync",
+	"promises", "readFile", "readdir", "readdirSync", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "writeFile", "writeSync",
 }
 
 var laterNames = regexp.MustCompile(`\b(?:` + strings.Join(later, "|") + `)\b`)
@@ -119,7 +119,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		HTTP:    (j.imports("http") || j.imports("https")) && j.mentions("Server("),
 		Fetch:   !in.policy().Net.All && j.mentions("fetch("),
 		Mocks:   j.mentions("node:test") && j.mentions("mock"),
-		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer"),
+		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer") || j.ready.has("@inquirer/core"),
 		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Sharp:   j.ready.has(deps.SharpWasm),
 		Tell:    tell, Load: load,
