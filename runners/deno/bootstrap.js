@@ -107,6 +107,7 @@ async function prepareCall() {
   if (first("deep")) seeDeeper();
   if (first("os")) here.os((await import("node:os")).default);
   if (first("names")) await answerNames();
+  if (first("any")) siteAny();
   if (first("sockets")) await siteSockets();
   if (first("http")) await throwInServers();
   if (first("net")) await explainNet();

@@ -26,6 +26,7 @@ type orders struct {
 	Turn    bool     `json:"turn"`          // it may ask for ticks or immediates in its first turn
 	Module  bool     `json:"module"`        // and is a module of Node, too
 	Reads   bool     `json:"reads"`         // and reads files in it
+	Any     bool     `json:"any"`           // it calls Promise.any
 	Sockets bool     `json:"sockets"`       // it connects by Node's modules
 	HTTP    bool     `json:"http"`          // it may have servers of node:http
 	Codes   bool     `json:"codes"`         // it may look at the code of the error of a URL
@@ -115,6 +116,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Codes: j.mentions("new URL(") && (j.mentions(".code") || j.mentions("ERR_INVALID_URL")), URL: j.imports("url"),
 		Deep:    len(j.ready.dirs) > 0,
 		Files:   j.answersLater(),
+		Any:     j.mentions("Promise.any("),
 		Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
 		HTTP:    (j.imports("http") || j.imports("https")) && j.mentions("Server("),
 		Fetch:   !in.policy().Net.All && j.mentions("fetch("),

@@ -107,6 +107,22 @@ async function siteSockets() {
   siteStreams(prototype, prototype, "connect");
 }
 
+// siteAny has the error of Promise.any, which has no frames, be one with those of the call:
+// for an error without frames Deno makes another one, without its errors.
+function siteAny() {
+  const { any } = NativePromise, NativeAggregateError = AggregateError;
+  const call = function (...args) {
+    const error = new NativeAggregateError([], "All promises were rejected");
+    captureStackTrace(error, call);
+    return then(any.apply(this, args), undefined, (thrown) => {
+      if (!(thrown instanceof NativeAggregateError)) throw thrown;
+      error.errors = thrown.errors;
+      throw error;
+    });
+  };
+  defineProperty(NativePromise, "any", { __proto__: null, value: defineProperties(call, getOwnPropertyDescriptors(any)), writable: true, configurable: true });
+}
+
 // misplaced returns the message and the stack of an error about a CommonJS file that cannot
 // be read, with its place: V8 knows it, but Deno shows it only where there are no frames.
 // So V8 reads the files of the program again.
