@@ -241,6 +241,19 @@ func isPackage(dir string) bool {
 	return err == nil && len(files) > 0
 }
 
+// TestPackageComments looks for a comment in each package that says what it is.
+func TestPackageComments(t *testing.T) {
+	for dir := range packages(t) {
+		p, err := build.ImportDir(dir, build.ImportComment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := path.Base(dir); !strings.HasPrefix(p.Doc, "Package "+name+" ") && !strings.HasPrefix(p.Doc, "Command "+name+" ") {
+			t.Errorf("%s: the package comment is %q", dir, p.Doc)
+		}
+	}
+}
+
 func TestCapabilities(t *testing.T) {
 	allowed := parse(t, capabilities)
 	found := packages(t)

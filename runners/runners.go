@@ -2,10 +2,10 @@
 // comes out, and each language family implements [Runner] in a directory of
 // its own.
 //
-// It knows no protocol, no language and no package registry, and imports only
-// the standard library. internal/server and the command line call it;
-// runners/deno and runners/python implement it; runners/runnertest tests them
-// against the same promises.
+// It knows no protocol, no language and no package registry, and of ours imports
+// only internal/netpolicy. internal/server and the command line call it; runners/deno,
+// runners/python, runners/bash and runners/host implement it; runners/runnertest tests
+// them against the same promises.
 //
 // A program that fails is an Outcome. An error means that we failed, or, when
 // it is a *[RequestError], that the request makes no sense.

@@ -1,5 +1,5 @@
-// Command coderunner runs Python, JavaScript and TypeScript programs in a
-// sandbox, for an MCP client over stdio or for a person at a terminal.
+// Command coderunner runs Python, JavaScript, TypeScript and bash programs in a
+// sandbox, for MCP clients over stdio or HTTP, or for a person at a terminal.
 //
 // It holds no logic of its own: config.go reads the environment and the flags,
 // backend.go opens the runners, and each command has a file.

@@ -1,7 +1,7 @@
 // Package images makes images small enough for a message.
 //
 // The images are a program's: their headers are read first, and one with too
-// many points is not decoded. internal/server calls it.
+// many points is not decoded. internal/answer and internal/server call it.
 package images
 
 import (

@@ -1,17 +1,12 @@
 package deno
 
 import (
-	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"coderunner/internal/sample"
 	"coderunner/runners"
-
-	"golang.org/x/tools/txtar"
 )
 
 // TestIdioms has programs in the forms that bundlers, Node and compilers take. A
@@ -373,79 +368,5 @@ for (const line of lines) console.log(line, typeof module, typeof this);
 				t.Errorf("%s %+v, result %s, stdout %q, stderr %q, want %s, %q", o.Status, o.Error, result, o.Stdout, o.Stderr, tt.result, tt.stdout)
 			}
 		})
-	}
-}
-
-// TestNative has packages in a form that cannot be imported or used here.
-// Their parts for other systems are of no matter, whether or not a registry has them.
-func TestNative(t *testing.T) {
-	r := open(t, "", nil)
-	for code, want := range map[string]string{
-		`import "npm:rollup@4"`:                                            "rollup has machine code, which the permissions of this server do not include (--allow-ffi); ",
-		`require("npm:sqlite3@6")`:                                         "node:sqlite does without",
-		`require("npm:bcrypt@6").hashSync("a", 4)`:                         "bcrypt has machine code",
-		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
-		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:   "does not provide an export named 'debouce'",
-		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "esbuild runs as a process of its own",
-		`require("esbuild").transformSync("1")`:                            "esbuild runs as a process of its own",
-	} {
-		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
-			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
-		}
-	}
-}
-
-func TestSkip(t *testing.T) {
-	i := &installation{installer: &installer{tool: &tool{denoDir: t.TempDir()}}, overrides: map[string]string{}}
-	for name, about := range map[string]string{
-		"@a/here":  `{"versions": {"1.0.0": {"os": ["` + runtime.GOOS + `"]}}}`,
-		"@a/there": `{"versions": {"1.0.0": {"os": ["plan9"]}, "1.0.1": {"os": ["plan9"]}}}`,
-		"@a/far":   `{"versions": {"1.0.0": {"cpu": ["pdp11"]}}}`,
-		"@a/both":  `{"versions": {"1.0.0": {"os": ["plan9"]}, "2.0.0": {}}}`,
-		"@a/none":  `{"versions": {}}`,
-	} {
-		dir := filepath.Join(i.registryDir(), packagePath(name))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "registry.json"), []byte(about), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, tt := range []struct {
-		name string
-		want bool
-	}{{"@a/here", false}, {"@a/both", false}, {"@a/none", false}, {"@a/unknown", false}, {"@a/there", true}, {"@a/there", false}, {"@a/far", false}} {
-		message := "error: Could not find npm package '" + tt.name + "' matching '1.0.2'."
-		if got := i.skip(message); got != tt.want {
-			t.Errorf("%s is skipped: %t, want %t", tt.name, got, tt.want)
-		}
-	}
-	if want := map[string]string{"@a/there": "*", "@a/far": "*"}; !maps.Equal(i.overrides, want) {
-		t.Errorf("overrides %v, want %v", i.overrides, want)
-	}
-}
-
-func TestModuleEndings(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"package.json": "{}", "a.js": "", "b.mjs": "", "b/package.json": `{"main": "../a"}`, "c/index.js": "", "d/package.json": `{"main": "./e"}`, "d/e.js": "",
-		"exports/package.json": `{"exports": {}}`, "exports/a.js": "",
-	} {
-		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for path, want := range map[string]string{"/a": ".js", "/a.js": "", "/b": ".mjs", "/c": "/index.js", "/d": "/e.js", "/nothing": ""} {
-		if got := endingOf(dir, path); got != want {
-			t.Errorf("%s ends with %q, want %q", path, got, want)
-		}
-	}
-	if got := endingOf(filepath.Join(dir, "exports"), "/a"); got != "" {
-		t.Errorf("with exports the ending is %q", got)
 	}
 }

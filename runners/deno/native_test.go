@@ -33,3 +33,22 @@ func TestMachineCode(t *testing.T) {
 		}
 	}
 }
+
+// TestNative has packages in a form that cannot be imported or used here.
+// Their parts for other systems are of no matter, whether or not a registry has them.
+func TestNative(t *testing.T) {
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		`import "npm:rollup@4"`:                                            "rollup has machine code, which the permissions of this server do not include (--allow-ffi); ",
+		`require("npm:sqlite3@6")`:                                         "node:sqlite does without",
+		`require("npm:bcrypt@6").hashSync("a", 4)`:                         "bcrypt has machine code",
+		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
+		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:   "does not provide an export named 'debouce'",
+		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "esbuild runs as a process of its own",
+		`require("esbuild").transformSync("1")`:                            "esbuild runs as a process of its own",
+	} {
+		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
+			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
+		}
+	}
+}

@@ -1,3 +1,5 @@
+// Package web has the commands that reach a network, curl and wget, which is that of
+// the program they run for: its loopback, and outside what its policy allows.
 package web
 
 import (

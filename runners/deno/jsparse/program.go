@@ -2,8 +2,9 @@
 // needs of Deno, and where its last expression is, without a parser.
 //
 // The source is split into tokens, whose neighbours decide what they mean (see
-// RATIONALE.md of runners/deno). All functions are pure, need memory in
-// proportion to what they find, and accept any input.
+// RATIONALE.md of runners/deno), which has this as its first station, analyse.
+// All functions are pure, need memory in proportion to what they find, and accept
+// any input.
 //
 // # Limits
 //

@@ -1,7 +1,8 @@
 // Package imports maps the modules that programs import to the projects that
 // have them.
 //
-// It does not use the network: package resolver finds out whether a project exists.
+// Package python asks it before it resolves. It does not use the network: package
+// resolver finds out whether a project exists.
 package imports
 
 import (

@@ -2,7 +2,8 @@
 // strings, from the program's inline metadata, and from the names of the
 // modules it imports.
 //
-// It does not use the network: package resolver finds out whether a package exists.
+// Package python asks it before it resolves. It does not use the network: package
+// resolver finds out whether a package exists.
 //
 // # Sources
 //
