@@ -26,9 +26,9 @@ type Library struct {
 	Image *Image
 	Code  wazero.CompiledModule
 
-	// Data is what the linker writes into the library's memory; nil when the
-	// module brings its data itself. See [Stub].
-	Data []Segment
+	// Data is what the linker writes into the library's memory, at addresses from
+	// where that begins; nil when the module brings its data itself. See [Stub].
+	Data []wasmbin.Segment
 
 	// Digest identifies the file that the library was made of.
 	Digest string

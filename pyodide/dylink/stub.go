@@ -2,15 +2,12 @@ package dylink
 
 import "coderunner/pyodide/wasmbin"
 
-// Segment is data at an address, relative to where a library's memory begins.
-type Segment = wasmbin.Segment
-
 // Stub makes of a rewritten side module what its instances are made of when its
 // machine code is there already: a module whose functions trap, see
 // [wasmbin.Module.Stub]. Its data, which can be larger than its code, is
 // apart from it where that is possible, and nil where not: a restored
 // interpreter has it in its memory. It belongs into [Library].Data.
-func Stub(wasm []byte) (stub []byte, data []Segment, err error) {
+func Stub(wasm []byte) (stub []byte, data []wasmbin.Segment, err error) {
 	m, err := wasmbin.Parse(wasm)
 	if err != nil {
 		return nil, nil, err
@@ -24,8 +21,8 @@ func Stub(wasm []byte) (stub []byte, data []Segment, err error) {
 // detached returns the data that instances begin with, which the linker can write
 // where it belongs in place of wazero, before the instance is made. It is nil
 // if some of it is not relative to the library's memory, or not within it.
-func detached(m *wasmbin.Module) []Segment {
-	data := []Segment{}
+func detached(m *wasmbin.Module) []wasmbin.Segment {
+	data := []wasmbin.Segment{}
 	for _, d := range m.Data {
 		if d.Mode != wasmbin.Active {
 			continue
@@ -34,7 +31,7 @@ func detached(m *wasmbin.Module) []Segment {
 		if !ok || m.Dylink == nil || uint64(at)+uint64(len(d.Bytes)) > uint64(m.Dylink.MemorySize) {
 			return nil
 		}
-		data = append(data, Segment{Addr: at, Bytes: d.Bytes})
+		data = append(data, wasmbin.Segment{Addr: at, Bytes: d.Bytes})
 	}
 	return data
 }

@@ -65,9 +65,9 @@ func TestDetached(t *testing.T) {
 			Data:   []wasmbin.Data{{Mode: wasmbin.Passive, Bytes: []byte("p")}, {Offset: c.offset, Bytes: []byte("1234")}},
 			Dylink: &wasmbin.Dylink{MemorySize: 16},
 		}
-		var want []Segment
+		var want []wasmbin.Segment
 		if c.ok {
-			want = []Segment{{Addr: c.addr, Bytes: []byte("1234")}}
+			want = []wasmbin.Segment{{Addr: c.addr, Bytes: []byte("1234")}}
 		}
 		if d := cmp.Diff(want, detached(m)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
