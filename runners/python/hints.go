@@ -31,6 +31,7 @@ var (
 	starting    = regexp.MustCompile(`\b(?:subprocess|Popen|check_call|check_output|create_subprocess_exec|run)\b`)
 	nested      = regexp.MustCompile(`^(?:\S+ cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running)$`)
 	noFormat    = regexp.MustCompile(`^(?:'(WEBP|AVIF)'|unknown file extension: \.(webp|avif)|(?:en|de)coder (\w+) not available)$`)
+	noMovie     = regexp.MustCompile(`^(?:unknown file extension: \.(?:mp4|m4v|mov|avi|mkv|webm)|Requested MovieWriter \(ffmpeg\w*\) not available)$`)
 	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
 )
 
@@ -60,6 +61,7 @@ const (
 	noCorpus       = "NLTK's data are no package, and nltk.download() needs network access: use what needs none (nltk.tokenize.wordpunct_tokenize, nltk.stem.PorterStemmer), or send nltk_data in the argument files."
 	noSolver       = "There are no solvers' programs here: use scipy.optimize (linprog, milp), or write the search in Python."
 	formats        = "PNG, JPEG, GIF, BMP or TIFF without compression (matplotlib has SVG and PDF, too)."
+	noVideo        = "There are no programs for video here: save the animation as .gif (writer=\"pillow\")."
 	noGit          = "There is no program git here: the package dulwich reads and writes repositories."
 	noNames        = "There is no name server here: socket.getaddrinfo resolves names, where network access is allowed."
 	noFont         = "There are no fonts of a system here: ImageFont.load_default(20) draws in any size; a font's file goes into the argument files."
@@ -142,6 +144,8 @@ func (j *job) hint(e *runners.Error) string {
 		return noSolver
 	case e.Type == "OSError" && e.Message == "cannot open resource" && strings.Contains(e.Traceback, "truetype("):
 		return noFont
+	case noMovie.MatchString(e.Message):
+		return noVideo
 	case noFormat.MatchString(e.Message):
 		m := noFormat.FindStringSubmatch(e.Message)
 		return "This build of Pillow has no " + strings.ToUpper(cmp.Or(m[1], m[2], m[3])) + ": use " + formats
@@ -174,10 +178,19 @@ func (j *job) pipHint(text string) string {
 			continue
 		}
 		if why := j.pk.whyNot(r.Name); why != "" {
-			return "The package " + r.Name + " cannot be installed: " + why
+			return refusal(r.Name, why)
 		}
 	}
 	return noPip
+}
+
+// refusal returns why a package cannot be installed and what to use instead.
+func refusal(project, why string) string {
+	text := "The package " + project + " cannot be installed: " + why
+	if other := instead[project]; other != "" {
+		text += "\nInstead of " + project + ", use " + other + "."
+	}
+	return text
 }
 
 // moduleHint returns why a module is missing and what to do, or "".
@@ -201,7 +214,7 @@ func (j *job) moduleHint(message string) string {
 	}
 	project := imports.Project(m[1], j.engine.lock.ByImport).Name
 	if why := j.pk.whyNot(project); why != "" {
-		return "The package " + project + " cannot be installed: " + why
+		return refusal(project, why)
 	}
 	if project == "" || j.pk.present(m[1]) {
 		return "" // a submodule that its package lacks

@@ -122,9 +122,10 @@ func TestMeantModules(t *testing.T) {
 func TestHints(t *testing.T) {
 	x := newIndex(t)
 	x.add(wheeltest.Wheel{Filename: "binary-1.0-cp314-cp314-win_amd64.whl"})
+	x.add(wheeltest.Wheel{Filename: "pyarrow-1.0-cp314-cp314-win_amd64.whl"})
 	x.add(pure("lazy", "1.0", map[string]string{
-		"lazy.py": "def f():\n  import gamma_ray\ndef binary():\n  try: import binary\n  except ImportError: raise ImportError('Use pip or conda to install the binary package.')\n",
-		"gone.py": "import lazy.inside"}, `binary; extra == "binary"`))
+		"lazy.py": "def parquet():\n  try: import pyarrow\n  except ImportError: raise ImportError('Use pip or conda to install the pyarrow package.')\ndef f():\n  import gamma_ray\ndef binary():\n  try: import binary\n  except ImportError: raise ImportError('Use pip or conda to install the binary package.')\n",
+		"gone.py": "import lazy.inside"}, `binary; extra == "binary"`, `pyarrow; extra == "parquet"`))
 	x.add(pure("pynamed", "1.0", map[string]string{"named/__init__.py": "", "_private.py": "", "single.py": ""}))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
@@ -159,6 +160,9 @@ func TestHints(t *testing.T) {
 		{"input()", "give it in the argument stdin"},
 		{"raise ImportError('Missing x. Use pip or conda to install x.')", "There is no pip here"},
 		{"import lazy\nlazy.binary()", "The package binary cannot be installed: no wheel for this runtime"},
+		{"import lazy\nlazy.parquet()", "Instead of pyarrow, use CSV or JSON files."},
+		{"raise ValueError('unknown file extension: .mp4')", "save the animation as .gif"},
+		{"raise ValueError('unknown file extension: .webp')", "use PNG, JPEG, GIF"},
 		{"raise RuntimeError('Image export requires the Kaleido package, which pip install kaleido gets')", "There is no browser here"},
 		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\")", "NLTK's data are no package"},
 		{"raise LookupError(\"Resource 'punkt' not found: >>> nltk.download('punkt')\\n\")", "NLTK's data are no package"},
