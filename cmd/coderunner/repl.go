@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -159,7 +160,7 @@ func (p *repl) loop(ctx context.Context) error {
 		if pending += line + "\n"; strings.TrimSpace(pending) == "" {
 			pending = ""
 		}
-		if pending == "" || p.incomplete(ctx, pending) {
+		if pending == "" || p.inBlock(line) || p.incomplete(ctx, pending) {
 			continue
 		}
 		if err := p.evaluate(ctx, pending); err != nil {
@@ -167,6 +168,13 @@ func (p *repl) loop(ctx context.Context) error {
 		}
 		pending = ""
 	}
+}
+
+// inBlock reports whether an empty line is within a Python block, such as between the
+// methods of a class: at a terminal, it would end it.
+func (p *repl) inBlock(line string) bool {
+	piped, ok := p.in.(*pipedLines)
+	return ok && p.language == runners.Python && strings.TrimSpace(line) == "" && piped.indented()
 }
 
 // endsBefore reports whether a Python block ends before a line that is not
@@ -345,6 +353,13 @@ type pipedLines struct{ r *bufio.Reader }
 func (l *pipedLines) line(bool) (string, error) {
 	line, err := l.r.ReadString('\n')
 	return strings.TrimRight(line, "\r\n"), err
+}
+
+// indented reports whether the next line that is not empty is, as far as it is there.
+func (l *pipedLines) indented() bool {
+	next, _ := l.r.Peek(l.r.Buffered())
+	next = bytes.TrimLeft(next, "\r\n")
+	return len(next) > 0 && strings.ContainsRune(" \t", rune(next[0]))
 }
 
 func (l *pipedLines) pasting() bool               { return false }
