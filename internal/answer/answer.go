@@ -155,6 +155,6 @@ func (a *Answer) refusals(out *runners.Outcome) {
 		a.more = append(a.more, why+".")
 	}
 	if more := len(refused) - maxRefusals; more > 0 {
-		a.more = append(a.more, fmt.Sprintf("%d more hosts were refused.", more))
+		a.more = append(a.more, fmt.Sprintf("Hosts refused besides: %d.", more))
 	}
 }

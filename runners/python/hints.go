@@ -86,7 +86,7 @@ func (j *job) hint(e *runners.Error) string {
 		return program
 	}
 	switch {
-	case e.Type != "SyntaxError" && serves.MatchString(e.Traceback):
+	case e.Type != "SyntaxError" && serving(e.Traceback):
 		return noServer
 	case strings.HasPrefix(e.Message, "The starlette.testclient module requires"):
 		return noClient
@@ -155,6 +155,18 @@ func (j *job) hint(e *runners.Error) string {
 		return j.pipHint(e.Message + "\n" + e.Traceback)
 	}
 	return ""
+}
+
+// besides matches where a traceback goes on with other threads and tasks.
+var besides = regexp.MustCompile(`(?m)^(?:Thread|Task)s? .*\(most recent call last\):$`)
+
+// serving reports whether a traceback ends where the program has a library serve: a
+// method run of its own would have lines, too.
+func serving(traceback string) bool {
+	if at := besides.FindStringIndex(traceback); at != nil {
+		traceback = traceback[:at[0]]
+	}
+	return serves.MatchString(traceback[max(strings.LastIndex(traceback, "\n  File \""), 0):])
 }
 
 // programHint returns what to use for a program that is not here, or "".

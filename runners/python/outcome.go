@@ -1,7 +1,6 @@
 package python
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +51,7 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.exceeded(runners.TimedOut, limits)
-		if serves.MatchString(cmp.Or(o.Error.Traceback, j.req.Code)) {
+		if o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
 			o.Error.Message += "\n" + noServer
 		}
 	case pyodide.Flooded:
