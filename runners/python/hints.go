@@ -25,6 +25,7 @@ var (
 	noModule    = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
 	lacks       = regexp.MustCompile(`^(?:No module named|module|cannot import name '(\w+)' from) '((\w+)[\w.]*)'(?: has no attribute '(\w+)')?[^\n]*$`)
 	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
+	variable    = regexp.MustCompile(`^'[A-Za-z_][A-Za-z0-9_]*'$`)
 	elsewhere   = regexp.MustCompile(`'/(?:mnt/data|content|kaggle)/`) // where other sandboxes have files
 	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named ')([A-Za-z][\w.-]*)`)
 	noFile      = regexp.MustCompile(`^\[Errno \d+\] No such file or directory: '([\w.+-]+)'$`)
@@ -48,6 +49,7 @@ const (
 	noThreads      = "A program may have 256 threads at a time beside the main one, whose stacks count as its memory: use a pool (concurrent.futures.ThreadPoolExecutor)."
 	noPip          = "There is no pip here. Packages are installed by importing them; for one that the program does not import, " + giveIt + "."
 	noInput        = "The program's standard input has ended: give it in the argument stdin (a pipe on the command line)."
+	noVariable     = "Programs do not see the variables of the server's environment: --allow-env=%s on the server shows them this one, and CODE_RUNNER_SECRETS has it sent to one host without being seen."
 	noLoop         = "Python makes no event loop here since 3.14: use asyncio.run(main()), or asyncio.new_event_loop()."
 	noTask         = "An event loop runs here only while the program awaits: put it into an async function and await that, or call asyncio.run(main())."
 	oneLoop        = "An event loop runs here already, since something awaits: write await main() instead of running it."
@@ -121,6 +123,10 @@ func (j *job) hint(e *runners.Error) string {
 		return noTask
 	case e.Type == "RuntimeError" && nested.MatchString(e.Message) && strings.Count(e.Traceback, "asyncio.run(") < 2:
 		return oneLoop // else it is the program's own
+	case e.Type == "KeyError" && variable.MatchString(e.Message) && strings.Contains(lastFrame(e.Traceback), "environ["):
+		if name := strings.Trim(e.Message, "'"); !j.r.cfg.Policy.HostEnv(name) {
+			return fmt.Sprintf(noVariable, name)
+		} // else the server has none
 	case e.Type == "CancelledError" && j.req.Session != nil:
 		return tasksEnd
 	case e.Type == "Error" && e.Message == "unsupported locale setting":
@@ -166,7 +172,12 @@ func serving(traceback string) bool {
 	if at := besides.FindStringIndex(traceback); at != nil {
 		traceback = traceback[:at[0]]
 	}
-	return serves.MatchString(traceback[max(strings.LastIndex(traceback, "\n  File \""), 0):])
+	return serves.MatchString(lastFrame(traceback))
+}
+
+// lastFrame returns the end of a traceback, from the line that raised.
+func lastFrame(traceback string) string {
+	return traceback[max(strings.LastIndex(traceback, "\n  File \""), 0):]
 }
 
 // programHint returns what to use for a program that is not here, or "".

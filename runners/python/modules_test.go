@@ -140,6 +140,8 @@ func TestHints(t *testing.T) {
 		{"bytearray(10**10)", "A size has 32 bits here"},
 		{"class App:\n  def run(self): self.items\napp = App()\napp.run()", ""},
 		{"import json\nclass app:\n  run = json.loads\napp.run('x')", "Only this program reaches its servers"},
+		{"import os\nos.environ['API_KEY']", "--allow-env=API_KEY on the server"},
+		{"environ = {}\ndef f(): return {}['x']\nenviron[f()]", ""},
 		{"len(range(10**10))", "len(), indexes and C's functions take at most sys.maxsize"},
 		{"import itertools\nitertools.islice([], 10**10)", "Addresses have 32 bits here"},
 		{"raise OverflowError('Python integer 3000000000 out of bounds for int32')", "dtype=np.int64"},
