@@ -331,3 +331,24 @@ func TestUnplaced(t *testing.T) {
 		t.Errorf("%s %+v", o.Status, o.Error)
 	}
 }
+
+// TestMocks mocks requests with the versions of packages that are taken for that.
+func TestMocks(t *testing.T) {
+	r := open(t, "", nil)
+	for _, code := range []string{`const nock = require("nock"), axios = require("axios");
+nock("http://host.invalid").get("/a").reply(200, { b: 1 });
+nock("https://host.invalid").get("/a").reply(200, { b: 2 });
+axios.get("http://host.invalid/a").then(async ({ data }) => console.log(data.b, (await axios.get("https://host.invalid/a")).data.b));
+`, `import { http, HttpResponse } from "msw";
+import { setupServer } from "msw/node";
+import axios from "axios";
+const server = setupServer(http.get("http://host.invalid/a", () => HttpResponse.json({ b: 1 })), http.get("https://host.invalid/a", () => HttpResponse.json({ b: 2 })));
+server.listen();
+console.log((await axios.get("http://host.invalid/a")).data.b, (await (await fetch("https://host.invalid/a")).json()).b);
+server.close();
+`} {
+		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code}); o.Stdout != "1 2\n" {
+			t.Errorf("%s %+v\n%s", o.Status, o.Error, o.Stdout)
+		}
+	}
+}

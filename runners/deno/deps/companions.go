@@ -14,10 +14,15 @@ func (r *resolution) usual(p Package) Package {
 	if s := jsparse.Substitutes[p.Name]; s != "" && !r.project.Native && p.Path == "" {
 		p.Name = s
 	}
-	if p.Name == "typescript" {
-		p.Version = "6" // the last with the compiler's functions
-	}
+	p.Version = majors[p.Name]
 	return p
+}
+
+// majors are the versions of packages that do what programs expect of them.
+var majors = map[string]string{
+	"msw":        "2",  // the last that replaces requests and not only the sockets, which Deno's node:http has others of
+	"nock":       "14", // the same
+	"typescript": "6",  // the last with the compiler's functions
 }
 
 // companion is a package that another one loads by a name in the program's text, or
