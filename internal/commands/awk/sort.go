@@ -44,14 +44,15 @@ func (r *run) sortCalling(f *function, arr *array, keys []string) (failed error)
 			return 0
 		}
 		var args []*node
-		for _, v := range []value{{kind: input, s: a}, arr.m[a].v, {kind: input, s: b}, arr.m[b].v} {
+		// As C's sort asks: whether the former is greater. Many functions return 1 or 0 only.
+		for _, v := range []value{{kind: input, s: b}, arr.m[b].v, {kind: input, s: a}, arr.m[a].v} {
 			args = append(args, &node{op: "const", value: v})
 		}
 		v, err := r.call(&node{op: "call", fn: f, list: args[:min(len(args), len(f.params))]})
 		if err != nil {
 			failed = err
 		}
-		return compareFloat(v.num(), 0)
+		return compareFloat(0, v.num())
 	})
 	return failed
 }
