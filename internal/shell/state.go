@@ -19,6 +19,9 @@ import (
 // declarations. The EXIT trap is not kept, for it has run; nor are jobs, and of
 // descriptors only those of files: the processes at the other ends have ended.
 type Session struct {
+	// Typed reports whether somebody types the session's scripts, whose aliases are then
+	// expanded.
+	Typed bool
 	// Keep reports whether the state is to be left.
 	Keep bool
 	// Before is the state to begin with, "" for none.

@@ -280,6 +280,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 		return 0, nil, err
 	}
 	j.shell.Keep = j.req.Session != nil
+	j.shell.Typed = j.shell.Keep && j.req.Terminal
 	defer j.req.Signals.Pass(func(s syscall.Signal) { main.Signal(kernel.Signal(s)) })()
 	status, err = main.Run(ctx, j.shell.Program)
 	failure = j.Kernel.Failure()
