@@ -98,9 +98,6 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	for _, c := range commands {
 		command, want, _ := strings.Cut(strings.TrimSuffix(c, "\n"), "\n")
-		if strings.HasPrefix(command, "go ") {
-			continue // TestMain has installed it
-		}
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 		cmd.Dir = "../.."
 		cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir())
