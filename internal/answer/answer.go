@@ -39,7 +39,6 @@ type Answer struct {
 	limits    runners.Limits
 	code      string // of the program
 	resources Resources
-	more      []string // sentences about what is not there
 
 	imageRoom, imageCount int
 }
@@ -72,7 +71,7 @@ func New(out *runners.Outcome, req runners.Request, limits runners.Limits, resou
 	a.files(out)
 	a.refusals(out)
 	if out.Note != "" {
-		a.more = append(a.more, out.Note)
+		a.Structured.Notes = append(a.Structured.Notes, out.Note)
 	}
 	a.session(out)
 	return a
@@ -152,9 +151,9 @@ const maxRefusals = 3
 func (a *Answer) refusals(out *runners.Outcome) {
 	refused := out.Refusals()
 	for _, why := range refused[:min(len(refused), maxRefusals)] {
-		a.more = append(a.more, why+".")
+		a.Structured.Notes = append(a.Structured.Notes, why+".")
 	}
 	if more := len(refused) - maxRefusals; more > 0 {
-		a.more = append(a.more, fmt.Sprintf("Hosts refused besides: %d.", more))
+		a.Structured.Notes = append(a.Structured.Notes, fmt.Sprintf("Hosts refused besides: %d.", more))
 	}
 }

@@ -35,7 +35,7 @@ func (a *Answer) displays(out *runners.Outcome) {
 		a.Structured.Displays = append(a.Structured.Displays, it)
 	}
 	if out.DisplaysOmitted > 0 {
-		a.more = append(a.more, fmt.Sprintf("%d more displays are not kept.", out.DisplaysOmitted))
+		a.Structured.Notes = append(a.Structured.Notes, fmt.Sprintf("%d more displays are not kept.", out.DisplaysOmitted))
 	}
 }
 
@@ -69,7 +69,7 @@ func (a *Answer) files(out *runners.Outcome) {
 		if out.Continued != nil {
 			where = "in the session; list_files lists them"
 		}
-		a.more = append(a.more, fmt.Sprintf("At least %d more files are %s.", out.FilesOmitted, where))
+		a.Structured.Notes = append(a.Structured.Notes, fmt.Sprintf("At least %d more files are %s.", out.FilesOmitted, where))
 	}
 }
 

@@ -22,6 +22,7 @@ type Structured struct {
 	Error           *runners.Error   `json:"error,omitempty"`
 	Displays        []Item           `json:"displays,omitempty"`
 	Files           []Item           `json:"files,omitempty"`
+	Notes           []string         `json:"notes,omitempty"` // sentences about what is not there
 	Session         *Session         `json:"session,omitempty"`
 }
 
@@ -87,6 +88,7 @@ func Schema() map[string]any {
 			},
 			"displays": list([]string{"mime", "size"}, item),
 			"files":    list([]string{"path", "mime", "size"}, file),
+			"notes":    object{"type": "array", "items": str, "description": "What the author of the program should know besides, such as a refusal of the network that it hides."},
 			"session":  object{"type": "object", "properties": object{"name": str, "state": integer, "note": str}},
 		},
 	}

@@ -43,8 +43,8 @@ func (a *Answer) Text() string {
 		add("- ", f.line())
 		add("  ", strings.ReplaceAll(strings.TrimRight(f.Text, "\n"), "\n", "\n  "))
 	}
-	for _, sentence := range a.more {
-		add("", sentence)
+	for _, sentence := range a.Structured.Notes {
+		add("note: ", sentence)
 	}
 	if a.Structured.Session != nil {
 		add("session: ", a.Structured.Session.text())

@@ -345,6 +345,7 @@ func decode(m message) (*outcome, string, error) {
 	err := json.Unmarshal(r.Structured, o)
 	if _, value, ok := strings.Cut("\n"+text, "\nresult: "); ok && o.Result != nil && o.Result.Text == "" {
 		o.Result.Text, _, _ = strings.Cut(value, "\nfiles:\n") // the structured content has it as JSON
+		o.Result.Text, _, _ = strings.Cut(o.Result.Text, "\nnote: ")
 	}
 	return o, text, err
 }

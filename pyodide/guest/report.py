@@ -45,6 +45,15 @@ def shorten(text, limit):
     return text if len(text) <= 2 * half + len(mark) else text[:half] + mark + text[-half:]
 
 
+def _shorten_lines(text, limit):
+    """shorten, at the ends of lines."""
+    if len(text) <= limit:
+        return text
+    head = text.rfind("\n", 0, limit // 2) + 1
+    tail = text.find("\n", len(text) - limit // 2) + 1 or len(text) - limit // 2
+    return f"{text[:head]}  … {tail - head} characters cut …\n{text[tail:]}"
+
+
 _VARIABLES = 200  # that are listed
 _type_name = type.__dict__["__name__"].__get__
 
@@ -80,6 +89,32 @@ class _Stack(traceback.StackSummary):
             texts[place] = super().format_frame_summary(frame, **how)
         return texts[place]
 
+    def format(self, **how):
+        return _fold(super().format(**how))
+
+
+_PERIOD, _SHOWN = 16, 3  # the calls of a recursion's round at most, and the rounds shown of it
+
+
+def _fold(calls):
+    """Says of rounds of two calls and more how often they are repeated, as the
+    traceback module does of one."""
+    folded, at = [], 0
+    while at < len(calls):
+        for n in range(2, _PERIOD + 1):
+            round, end = calls[at : at + n], at + n
+            while calls[end : end + n] == round:
+                end += n
+            if end > at + n * (_SHOWN + 1):
+                folded += round * _SHOWN
+                folded.append(f"  [Previous {n} calls repeated {(end - at) // n - _SHOWN} more times]\n")
+                at = end
+                break
+        else:
+            folded.append(calls[at])
+            at += 1
+    return folded
+
 
 def explain(e, p, report):
     """Puts an exception that ended the program, or interrupted it, into the report."""
@@ -94,7 +129,7 @@ def explain(e, p, report):
         _keep_user_frames(te, limit)
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
         if tasks:  # the first is the one that the program waits for
-            te.stack = _Stack.from_list(te.stack + tasks.pop(0)[1])
+            te.stack = _Stack(te.stack + tasks.pop(0)[1])
         if isinstance(e, SyntaxError) and e.filename == name:
             report["line"] = e.lineno if type(e.lineno) is int else 0
             report["message"] = shorten(str(e.msg), limit)
@@ -103,7 +138,7 @@ def explain(e, p, report):
             report["line"] = next((f.lineno or 0 for f in reversed(te.stack) if f.filename == name), 0)
         if type(e) is ModuleNotFoundError and report["line"]:
             report["suggestion"] = _meant(e.name)
-        report["traceback"] = shorten("".join(te.format()) + (_elsewhere(tasks) if interrupted else ""), limit)
+        report["traceback"] = _shorten_lines("".join(te.format()) + (_elsewhere(tasks) if interrupted else ""), limit)
     except BaseException as again:
         report.setdefault("message", "")
         report["traceback"] = f"{report['type']} (and then {type(again).__qualname__} while its traceback was made)\n"
@@ -146,7 +181,7 @@ def _keep_user_frames(te, limit):
         seen.append(te)
         if isinstance(te._str, str):
             te._str = shorten(te._str, limit)
-        te.stack = _Stack.from_list([f for f in te.stack if _is_user_frame(f)])
+        te.stack = _Stack([f for f in te.stack if _is_user_frame(f)])
         for inner in getattr(te, "exceptions", None) or ():
             _keep_user_frames(inner, limit)
         _skip_repeated(te)
@@ -190,7 +225,7 @@ def place(frame, tasks, name):
     """Where the time limit strikes, for a program that catches the interrupt."""
     stack = _own(reversed(list(traceback.walk_stack(frame))))
     if tasks:
-        stack = _Stack.from_list(stack + _own(tasks[0][1]))
+        stack = _Stack(stack + _own(tasks[0][1]))
     line = next((f.lineno or 0 for f in reversed(stack) if f.filename == name), 0)
     text = f"Traceback (most recent call last):\n{shorten(''.join(stack.format()), _PLACE)}KeyboardInterrupt\n" if stack else ""
     return {"line": line, "traceback": text}
@@ -220,7 +255,7 @@ def _elsewhere(tasks):
 
 
 def _own(frames):
-    return _Stack.from_list([f for f in traceback.StackSummary.extract(frames) if _is_user_frame(f)])
+    return _Stack([f for f in traceback.StackSummary.extract(frames) if _is_user_frame(f)])
 
 
 _exists = os.path.exists
