@@ -244,11 +244,21 @@ const typeWord = "type "
 // has reports whether an offset is in an import of names.
 func (n named) has(offset int) bool { return n.start.start < offset && offset < n.from.start }
 
+// decorator matches the use of one.
+var decorator = regexp.MustCompile(`(?:^|[\s(])@[A-Za-z_$]`)
+
 // TypeOnly returns the program with a name of an import taken for that of a type, nil if
-// it cannot be one: it is called, made, extended or has a member. The compiler leaves out
-// what is used for types only, but not what decorators tell of the types of fields.
+// nothing has that type, or it cannot be one: it is called, made, extended or has a member.
+// The compiler leaves out what is used for types only, but not what decorators tell of the
+// types of fields.
 func (p *Program) TypeOnly(specifier, name string) *Program {
 	quoted := regexp.QuoteMeta(name)
+	if m := regexp.MustCompile(`[{,\s]` + quoted + `\s+as\s+([\w$]+)`).FindStringSubmatch(p.Source); m != nil {
+		quoted = regexp.QuoteMeta(m[1])
+	}
+	if !decorator.MatchString(p.Source) || !regexp.MustCompile(`[:<|&]\s*`+quoted+`(?:[^\w$]|$)`).MatchString(p.Source) {
+		return nil
+	}
 	if regexp.MustCompile(`\b(?:new|extends|typeof|instanceof)\s+` + quoted + `\b|(?:^|[^.\w$])` + quoted + `\s*[.(\x60]`).MatchString(p.Source) {
 		return nil
 	}
@@ -257,7 +267,7 @@ func (p *Program) TypeOnly(specifier, name string) *Program {
 			continue
 		}
 		text := p.Source[n.start.start:n.from.start]
-		at := regexp.MustCompile(`[{,\s]` + quoted + `\b`).FindStringIndex(text)
+		at := regexp.MustCompile(`[{,\s]` + regexp.QuoteMeta(name) + `\b`).FindStringIndex(text)
 		if at == nil || strings.HasSuffix(strings.TrimSpace(text[:at[0]+1]), "type") {
 			return nil
 		}

@@ -37,12 +37,14 @@ func TestBraced(t *testing.T) {
 func TestTypeOnly(t *testing.T) {
 	for source, want := range map[string]string{
 		"import { Column, Relation } from 'typeorm'; class A { @Column() b!: Relation<B> }": "{ Column, type Relation }",
-		"import { Relation as R } from 'typeorm'; let a: R":                                 "{ type Relation as R }",
-		"import { Relation } from 'typeorm'; Relation(1)":                                   "",
-		"import { Relation } from 'typeorm'; new Relation":                                  "",
-		"import { Relation } from 'typeorm'; Relation.of(1)":                                "",
-		"import { type Relation } from 'typeorm'; let a: Relation":                          "",
-		"import { Column } from 'typeorm'; let a: Relation":                                 "",
+		"import { Relation as R } from 'typeorm'; @D() class A { a: R }":                    "{ type Relation as R }",
+		"import { Relation } from 'typeorm'; @D() class A { a: Relation }; Relation(1)":     "",
+		"import { Relation } from 'typeorm'; @D() class A { a: Relation }; new Relation":    "",
+		"import { Relation } from 'typeorm'; @D() class A { a: Relation }; Relation.of(1)":  "",
+		"import { type Relation } from 'typeorm'; @D() class A { a: Relation }":             "",
+		"import { Column } from 'typeorm'; @D() class A { a: Relation }":                    "",
+		"import { Relation } from 'typeorm'; @D() class A {}; Relation":                     "",
+		"import { Relation } from 'typeorm'; const a: Relation = 1; Relation":               "",
 	} {
 		p := main(source).TypeOnly("typeorm", "Relation")
 		if (p == nil) != (want == "") || p != nil && !strings.Contains(p.Edited(), want) {
