@@ -1,6 +1,7 @@
 package python
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,19 @@ func TestStatusIsTheHosts(t *testing.T) {
 				t.Errorf("%s, %+v; want %s, %s", o.Status, o.Error, c.want, c.kind)
 			}
 		})
+	}
+}
+
+// TestRounds has a recursion through two functions: the rounds are counted, and the
+// error is there.
+func TestRounds(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: `
+def even(n): return odd(n - 1)
+def odd(n): return even(n - 1)
+even(5)`})
+	if err != nil || o.Error == nil || !regexp.MustCompile(`(?s)\ATraceback.*line 4, in <module>.*line 2, in even.*\[Previous 2 calls repeated \d+ more times\]\nRecursionError: `).MatchString(o.Error.Traceback) || strings.Count(o.Error.Traceback, "in odd") != 3 {
+		t.Errorf("%+v, %v", o.Error, err)
 	}
 }
 
@@ -73,7 +87,7 @@ socketserver.TCPServer(("127.0.0.1", 0), None).serve_forever()`})
 }
 
 // A server that catches the interrupt, and logs that its tasks were cancelled, is
-// told the same and the program's line.
+// told the program's line.
 func TestCaughtServerTimesOut(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
 	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Limits: runners.Limits{Timeout: 3 * time.Second}, Code: `
@@ -90,7 +104,7 @@ try:
     asyncio.run(serve_forever())
 except KeyboardInterrupt:
     pass`})
-	if err != nil || o.Status != runners.TimedOut || o.Error.Line != 10 || o.Stderr != "" || !strings.Contains(o.Error.Traceback, "line 12, in <module>") || !strings.Contains(o.Error.Message, "call it at 127.0.0.1") {
+	if err != nil || o.Status != runners.TimedOut || o.Error.Line != 10 || o.Stderr != "" || !strings.Contains(o.Error.Traceback, "line 12, in <module>") {
 		t.Errorf("%s %+v %q, %v", o.Status, o.Error, o.Stderr, err)
 	}
 }
