@@ -15,7 +15,7 @@ import (
 // special are the variables that awk itself reads or sets, in the order of
 // their slots.
 var special = []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
-	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT", "IGNORECASE"}
+	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT", "IGNORECASE", "FIELDWIDTHS"}
 
 const (
 	varNF = iota
@@ -38,6 +38,7 @@ const (
 	varPROCINFO
 	varFPAT
 	varIGNORECASE
+	varFIELDWIDTHS
 )
 
 // run is a running program.
@@ -56,6 +57,7 @@ type run struct {
 	fs, rs  string
 	fsExpr  regex.Pattern
 	fpat    regex.Pattern // what fields match; nil: FS separates them
+	widths  []width       // of the fields; nil: they are not cut by width
 	fold    bool          // IGNORECASE is set
 	convfmt string
 	ofs     string
@@ -186,14 +188,17 @@ func (r *run) setGlobal(slot int, v value) {
 		r.setNF(int(v.num()))
 		return
 	}
-	if slot == varFS || slot == varFPAT {
+	if slot == varFS || slot == varFPAT || slot == varFIELDWIDTHS {
 		r.splitFields() // it is for the next record
 	}
 	r.globals[slot].v = v
 	switch slot {
 	case varFS:
-		r.fs, r.fsExpr, r.fpat = v.str(r.convfmt), nil, nil
+		r.fs, r.fsExpr, r.fpat, r.widths = v.str(r.convfmt), nil, nil, nil
+	case varFIELDWIDTHS:
+		r.widths, r.fpat = fieldWidths(v.str(r.convfmt)), nil
 	case varFPAT:
+		r.widths = nil
 		if r.fpat, _ = r.regex(v.str(r.convfmt)); v.str(r.convfmt) == "" {
 			r.fpat = nil
 		}
@@ -302,7 +307,7 @@ func (r *run) regex(source string) (regex.Pattern, error) {
 	if p := r.regexes[source]; p != nil {
 		return p, nil
 	}
-	p, err := regex.Dialect{Extended: true, Escapes: true, Fold: r.fold}.Compile(source)
+	p, err := regex.Dialect{Extended: true, Escapes: true, Octal: true, Fold: r.fold}.Compile(source)
 	if err != nil {
 		return nil, fmt.Errorf("regular expression compile failed (%s)\n%s", err, source)
 	}

@@ -2,6 +2,8 @@ package awk
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"coderunner/internal/commands/regex"
@@ -16,8 +18,12 @@ func (r *run) splitFields() error {
 		return nil
 	}
 	r.split = true
-	if r.fpat != nil {
-		r.fields = r.matched(r.record, r.fields[:0])
+	if r.fpat != nil || r.widths != nil {
+		if r.fpat != nil {
+			r.fields = r.matched(r.record, r.fields[:0])
+		} else {
+			r.fields = r.measured(r.record, r.fields[:0])
+		}
 		r.nf = len(r.fields)
 		r.globals[varNF].v = num(float64(r.nf))
 		return nil
@@ -37,6 +43,45 @@ func (r *run) matched(s string, out []value) []value {
 			out = append(out, value{kind: input, s: s[m[0]:m[1]]})
 		}
 		end = m[1]
+	}
+	return out
+}
+
+// width is that of a field in characters, after those that are skipped before it.
+type width struct{ skip, length int }
+
+// fieldWidths reads FIELDWIDTHS: "5 2:3 *". It ends at what is none.
+func fieldWidths(s string) (widths []width) {
+	for _, word := range strings.Fields(s) {
+		skip, length, both := strings.Cut(word, ":")
+		if !both {
+			skip, length = "0", word
+		}
+		var w width
+		var err, failed error
+		w.skip, err = strconv.Atoi(skip)
+		if w.length = math.MaxInt; length != "*" {
+			w.length, failed = strconv.Atoi(length)
+		}
+		if err != nil || failed != nil || w.skip < 0 || w.length < 0 {
+			break
+		}
+		widths = append(widths, w)
+	}
+	return widths
+}
+
+// measured appends to out the fields of the widths.
+func (r *run) measured(s string, out []value) []value {
+	rest := []rune(s)
+	for _, w := range r.widths {
+		rest = rest[min(w.skip, len(rest)):]
+		if len(rest) == 0 {
+			break
+		}
+		n := min(w.length, len(rest))
+		out = append(out, value{kind: input, s: string(rest[:n])})
+		rest = rest[n:]
 	}
 	return out
 }

@@ -124,6 +124,9 @@ func (d Directive) FormatUint(n uint64) string {
 	if n == 0 {
 		d.Flags = strings.ReplaceAll(d.Flags, "#", "")
 	}
+	if (verb == 'x' || verb == 'X') && strings.Contains(d.Flags, "#") && strings.Contains(d.Flags, "0") {
+		d.Width = max(d.Width-len("0x"), -1) // Go's 0 fills the width beside it
+	}
 	return fmt.Sprintf(d.verbFor(verb), n)
 }
 

@@ -120,6 +120,9 @@ func (t *translator) member(i int) (r rune, next int, err error) {
 		if at := strings.IndexByte(`abfnrtv\]/"`, s[i+1]); at >= 0 {
 			return rune("\a\b\f\n\r\t\v\\]/\""[at]), i + 2, nil
 		}
+		if text, size := t.Character(s[i+1:]); size > 0 {
+			return single(text), i + 1 + size, nil
+		}
 	}
 	r, size := utf8.DecodeRuneInString(s[i:])
 	return r, i + size, nil

@@ -28,7 +28,8 @@ const MatchTime = 2 * time.Second
 // Dialect is how an expression is written and what it matches.
 type Dialect struct {
 	Extended bool // ERE rather than BRE
-	Escapes  bool // \n, \t and others are characters, in brackets, too
+	Escapes  bool // \n, \t, \x1B and others are characters, in brackets, too
+	Octal    bool // of these \033, which is no backreference
 	Fold     bool
 	Lines    bool // ^ and $ match at line ends inside, too
 	Whole    bool // only all of the text matches

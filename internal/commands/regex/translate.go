@@ -220,6 +220,9 @@ func (t *translator) escape() error {
 	if t.at+1 >= len(t.src) {
 		return errors.New("Trailing backslash")
 	}
+	if t.numbered() {
+		return nil
+	}
 	ch := t.src[t.at+1]
 	t.at += 2
 	if !t.Extended && strings.IndexByte("()|{+?", ch) >= 0 {

@@ -232,6 +232,11 @@ func parts(s string) (parts []part) {
 			case strings.IndexByte("afnrtv", next) >= 0:
 				b.WriteByte("\a\f\n\r\t\v"[strings.IndexByte("afnrtv", next)])
 			default:
+				if text, n := (regex.Dialect{}).Character(s[i:]); n > 0 {
+					b.WriteString(text)
+					i += n
+					continue
+				}
 				b.WriteByte(next)
 			}
 		} else {
