@@ -19,10 +19,11 @@ import (
 const maxLookups = 20_000
 
 // beside collects the files that a program sees: private copies of those in its
-// own directory that it imports or that a string in its text names, of files below
-// the current directory that its arguments name, and of what --file and --dir
-// name. Nothing else of the directory is visible, no hidden
-// file, and nothing outside of it, for links that leave it are not followed.
+// own directory that it imports or that a string in its text names, of directories
+// that it names if it lists any, of files below the current directory that its
+// arguments name, and of what --file and --dir name. Nothing else of the directory is
+// visible, no hidden file, and nothing outside of it, for links that leave it are not
+// followed.
 type beside struct {
 	root    *os.Root // the program's directory
 	dir     string   // its path, without symlinks
@@ -77,6 +78,7 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 			b.texts = b.texts[1:]
 			b.search(t)
 		}
+		b.tellUnlisted(code, l)
 	}
 	return b.files, nil
 }
@@ -116,8 +118,11 @@ func (b *beside) search(t text) {
 	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
 		names = append(names, m[1]+m[2]+m[3])
 	}
+	lists := t.language != runners.Bash && listing.MatchString(t.code)
 	if t.language == runners.Bash {
 		words, patterns = shellWords(t.code)
+	} else if lists {
+		patterns = quotedPatterns(names)
 	}
 	for _, m := range pythonImport.FindAllStringSubmatch(t.code, maxLookups) {
 		for name := range strings.SplitSeq(m[1]+m[2], ",") {
@@ -140,7 +145,9 @@ func (b *beside) search(t text) {
 	for i := 0; i < len(dirs) && i < 20; i++ {
 		for _, name := range names {
 			if dir := b.take(path.Join(dirs[i], name)); dir != "" {
-				dirs = append(dirs, dir)
+				if dirs = append(dirs, dir); lists {
+					b.takeAll(dir)
+				}
 			}
 			if strings.HasPrefix(name, ".") {
 				b.resolve(path.Join(dirs[i], name))
