@@ -146,7 +146,7 @@ func (j *job) hint(e *runners.Error) string {
 		return noNames
 	case e.Type == "NoSuchDriverException":
 		return noBrowser
-	case e.Type == "PulpSolverError":
+	case e.Type == "PulpSolverError" || e.Type == "AttributeError" && strings.Contains(e.Message, "'actualSolve'"): // PuLP's default is None
 		return noSolver
 	case e.Type == "OSError" && e.Message == "cannot open resource" && strings.Contains(e.Traceback, "truetype("):
 		return noFont

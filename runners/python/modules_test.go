@@ -173,6 +173,7 @@ func TestHints(t *testing.T) {
 		{"raise FileNotFoundError('\"dot\" not found in path.')", "graph.to_string()"},
 		{"class NoSuchDriverException(Exception): pass\nraise NoSuchDriverException('Unable to obtain driver for chrome')", "There is no browser here"},
 		{"class PulpSolverError(Exception): pass\nraise PulpSolverError('PULP_CBC_CMD: Not Available')", "scipy.optimize"},
+		{"LpSolverDefault = None\nLpSolverDefault.actualSolve(1)", "scipy.optimize"},
 		{"def truetype(f): raise OSError('cannot open resource')\ntruetype('arial.ttf')", "ImageFont.load_default(20)"},
 		{"class NoResolverConfiguration(Exception): pass\nraise NoResolverConfiguration('specified no nameservers')", "socket.getaddrinfo"},
 		{"open('/mnt/data/sales.csv')", "files come in the argument files"},
