@@ -65,21 +65,19 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 	if err := b.arguments(args); err != nil {
 		return nil, err
 	}
-	if program != "-" {
-		b.known[b.program] = true
-		b.texts = append(b.texts, text{code, ".", l})
-		for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
-			if !strings.HasSuffix(b.program, ".py") {
-				b.takeConfig(config)
-			}
+	b.known[b.program] = true
+	b.texts = append(b.texts, text{code, ".", l})
+	for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
+		if !strings.HasSuffix(b.program, ".py") {
+			b.takeConfig(config)
 		}
-		for len(b.texts) > 0 {
-			t := b.texts[0]
-			b.texts = b.texts[1:]
-			b.search(t)
-		}
-		b.tellUnlisted(code, l)
 	}
+	for len(b.texts) > 0 {
+		t := b.texts[0]
+		b.texts = b.texts[1:]
+		b.search(t)
+	}
+	b.tellUnlisted(code, l)
 	return b.files, nil
 }
 
