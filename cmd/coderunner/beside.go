@@ -67,8 +67,8 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 	}
 	b.known[b.program] = true
 	b.texts = append(b.texts, text{code, ".", l})
-	for _, config := range []string{"deno.json", "deno.jsonc", "package.json"} {
-		if !strings.HasSuffix(b.program, ".py") {
+	if l != runners.Python && l != runners.Bash {
+		for _, config := range []string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"} {
 			b.takeConfig(config)
 		}
 	}
@@ -83,10 +83,15 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 
 var (
 	mapping      = regexp.MustCompile(`"([^"\\\n]{1,255})"\s*:\s*"(\./[^"\\\n]{1,255})"`)
+	compilerPath = regexp.MustCompile(`"([^"\\\n]{1,255})"\s*:\s*\[\s*"([^"\\\n]{1,255})"`)
+	baseURL      = regexp.MustCompile(`"baseUrl"\s*:\s*"([^"\\\n]{1,255})"`)
 	literal      = regexp.MustCompile("\"([^\"\\\\\n]{1,255})\"|'([^'\\\\\n]{1,255})'|`([^`\\\\\n]{1,255})`")
 	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+(\w[\w.]*)[ \t]+import\b)`)
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
+
+// maxMapped bounds the names that one file maps.
+const maxMapped = 1000
 
 // takeConfig takes a file that may map names of imports to files.
 func (b *beside) takeConfig(name string) {
@@ -94,8 +99,19 @@ func (b *beside) takeConfig(name string) {
 	if b.take(name); len(b.files) == before {
 		return
 	}
-	for _, m := range mapping.FindAllSubmatch(b.files[before].Data, 1000) {
-		b.mapped = append(b.mapped, [2]string{string(m[1]), string(m[2])})
+	data := b.files[before].Data
+	if name != "tsconfig.json" {
+		for _, m := range mapping.FindAllSubmatch(data, maxMapped) {
+			b.mapped = append(b.mapped, [2]string{string(m[1]), string(m[2])})
+		}
+		return
+	}
+	base := "."
+	if m := baseURL.FindSubmatch(data); m != nil {
+		base = string(m[1])
+	}
+	for _, m := range compilerPath.FindAllSubmatch(data, maxMapped) {
+		b.mapped = append(b.mapped, [2]string{strings.TrimSuffix(string(m[1]), "*"), path.Join(base, strings.TrimSuffix(string(m[2]), "*"))})
 	}
 }
 

@@ -40,6 +40,8 @@ func TestFilesBeside(t *testing.T) {
 	write("helper.py", "import second\nopen('fromhelper.txt')")
 	write("second.py", "x = 1")
 	write("deno.json", `{"imports": {"@/": "./ts/", "util": "./util.ts", "above": "../secret", "zod": "npm:zod"}}`)
+	write("tsconfig.json", `{"compilerOptions": {"baseUrl": "./deep", "paths": {"@lib/*": ["../lib/*"], "js": ["../unused"]}}}`)
+	write("lib/math.ts", "")
 	write("fromhelper.txt", "")
 	write("lib.sh", "cat fromhelper.txt")
 	write("util.ts", "import './view.js'")
@@ -71,7 +73,7 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "os.listdir('deep'); glob('*'); iglob('*.csv')", "data.csv deep/b.json deep/data/a.json other.csv", ""},
 		{"a.py", "os.listdir(); os.listdir('.ssh'); os.walk('up'); Path('node_modules').rglob('*.js'); walk('../')", "", "coderunner: up: path escapes"},
 		{"a.py", "os.listdir()", "", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
-		{"l.js", "fs.readdirSync('ts'); glob.globSync('deep/*.json')", "deep/b.json deno.json ts/index.ts", ""},
+		{"l.js", "fs.readdirSync('ts'); glob.globSync('deep/*.json')", "deep/b.json deno.json ts/index.ts tsconfig.json", ""},
 		{"a.py", "open('.env'); open('.ssh/id')", "", "coderunner: .env: is hidden, so the program does not see it (--file)"},
 		{"a.py", "open('../secret'); open('/etc/passwd'); open('up/secret'); open('pkg/../../secret')", "", "coderunner: up/secret: path escapes"},
 		{"a.py", "open('out'); open('in')", "in", "coderunner: out: path escapes from parent"},
@@ -79,20 +81,21 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "open('abs')", "", "coderunner: abs: path escapes from parent"},
 		{"a.py", "open('fifo'); open('data.csv')", "data.csv", "coderunner: fifo: is not a regular file"},
 		{"a.py", "open('big.bin')", "", "coderunner: big.bin: is too large"},
-		{"a.ts", "import x from './util'; import './ts'", "deno.json ts/index.ts util.ts view.tsx", ""},
-		{"a.ts", "import '@/index'; import x from 'util'; import 'above'; import 'zod'", "deno.json ts/index.ts util.ts view.tsx", ""},
-		{"a.ts", "new URL('./data.csv', import.meta.url); import 'node_modules'", "data.csv deno.json", ""},
-		{"a.sh", "awk -F, '{print $1}' other.csv; file=${1:-data.csv} # see unused.py.", "data.csv deno.json other.csv unused.py", ""},
-		{"a.sh", "while read -r l; do :; done < data.csv; source lib.sh", "data.csv deno.json fromhelper.txt lib.sh", ""},
-		{"a.sh", ". \"$(dirname \"$0\")/lib.sh\"; cat $HERE/other.csv ${HERE}/in", "deno.json fromhelper.txt in lib.sh other.csv", ""},
-		{"a.sh", "wc -l \"$dir\"/*.csv", "data.csv deno.json other.csv", ""},
-		{"a.sh", "cat deep/*.json [do]*.csv", "data.csv deep/b.json deno.json other.csv", ""},
-		{"a.sh", "cd deep; cat data/*", "deep/data/a.json deno.json", ""},
-		{"a.sh", "ls; cat * */* .* **/*.json $((a * b)) ${f%.*} ${f##*/}; [ $x = [a-z]* ]; find . -name '*.csv'", "deno.json", ""},
-		{"a.sh", "ls .ssh/* .e*; cat .ssh/nothing ../sec* /etc/pass*", "deno.json", ""},
-		{"a.sh", "cat node_modules/*/a.js", "deno.json", ""},
-		{"a.sh", "source .env", "deno.json", "coderunner: .env: is hidden, so the program does not see it (--file)"},
-		{"a.sh", "cat ../secret /etc/passwd up/secret", "deno.json", "coderunner: up/secret: path escapes"},
+		{"a.ts", "import x from './util'; import './ts'", "deno.json ts/index.ts tsconfig.json util.ts view.tsx", ""},
+		{"a.ts", "import '@lib/math'; import 'js'", "deno.json lib/math.ts tsconfig.json", ""},
+		{"a.ts", "import '@/index'; import x from 'util'; import 'above'; import 'zod'", "deno.json ts/index.ts tsconfig.json util.ts view.tsx", ""},
+		{"a.ts", "new URL('./data.csv', import.meta.url); import 'node_modules'", "data.csv deno.json tsconfig.json", ""},
+		{"a.sh", "awk -F, '{print $1}' other.csv; file=${1:-data.csv} # see unused.py.", "data.csv other.csv unused.py", ""},
+		{"a.sh", "while read -r l; do :; done < data.csv; source lib.sh", "data.csv fromhelper.txt lib.sh", ""},
+		{"a.sh", ". \"$(dirname \"$0\")/lib.sh\"; cat $HERE/other.csv ${HERE}/in", "fromhelper.txt in lib.sh other.csv", ""},
+		{"a.sh", "wc -l \"$dir\"/*.csv", "data.csv other.csv", ""},
+		{"a.sh", "cat deep/*.json [do]*.csv", "data.csv deep/b.json other.csv", ""},
+		{"a.sh", "cd deep; cat data/*", "deep/data/a.json", ""},
+		{"a.sh", "ls; cat * */* .* **/*.json $((a * b)) ${f%.*} ${f##*/}; [ $x = [a-z]* ]; find . -name '*.csv'", "", ""},
+		{"a.sh", "ls .ssh/* .e*; cat .ssh/nothing ../sec* /etc/pass*", "", ""},
+		{"a.sh", "cat node_modules/*/a.js", "", ""},
+		{"a.sh", "source .env", "", "coderunner: .env: is hidden, so the program does not see it (--file)"},
+		{"a.sh", "cat ../secret /etc/passwd up/secret", "", "coderunner: up/secret: path escapes"},
 	} {
 		write(tt.name, tt.code)
 		var warnings strings.Builder
