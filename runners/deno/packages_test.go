@@ -42,7 +42,8 @@ func TestPackages(t *testing.T) {
 		{"required file", "const chunk = require('lodash/chunk'), fp = require('npm:lodash@4/fp');\nchunk([1, 2, 3], 2).length + fp.add(1)(2)", nil, "5", []string{"lodash@4."}},
 		{"required", "const _ = require('lodash'), { z } = require('zod');\n_.chunk([1, 2, 3], 2).length + z.string().parse('x')", []string{"zod@3"}, `"2x"`, []string{"lodash@4.", "zod@3."}},
 		{"newest beside an older one", "import 'npm:node-schedule@2.1.1';\nimport { CronExpressionParser } from 'cron-parser';\ntypeof CronExpressionParser", nil, `"function"`, []string{"cron-parser@4."}},
-		{"names for default", "import yaml from 'js-yaml';\nyaml.load('[1]')[0]", nil, "1", []string{"js-yaml@"}},
+		{"names for default", "import yaml from 'npm:js-yaml@5';\nyaml.load('[1]')[0]", nil, "1", []string{"js-yaml@"}},
+		{"merged keys", "import yaml from 'js-yaml';\nyaml.load('{a: &a {b: 1}, c: {<<: *a}}').c.b", nil, "1", []string{"js-yaml@4"}},
 		{"default of a compiled module", "import styled, { css } from 'styled-components';\nimport traverse from 'npm:@babel/traverse@7';\n[typeof styled.div, typeof css, typeof styled.css, typeof traverse, typeof traverse.default, typeof traverse.NodePath].every((t) => t === 'function')", nil, "true", []string{"styled-components@"}},
 		{"sharp's WebAssembly", `import sharp from "sharp";
 const png = await sharp(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"/>')).resize(20).png().toBuffer();

@@ -20,6 +20,7 @@ func (r *resolution) usual(p Package) Package {
 
 // majors are the versions of packages that do what programs expect of them.
 var majors = map[string]string{
+	"js-yaml":    "4",  // the last with a default export, and that merges << keys
 	"msw":        "2",  // the last that replaces requests and not only the sockets, which Deno's node:http has others of
 	"nock":       "14", // the same
 	"typescript": "6",  // the last with the compiler's functions

@@ -64,6 +64,7 @@ func TestCompanions(t *testing.T) {
 		{`await NestFactory.create(App)`, "@nestjs/core", "npm:@nestjs/core npm:@nestjs/platform-express", false},
 		{`app.useGlobalPipes(new ValidationPipe())`, "@nestjs/common", "npm:@nestjs/common npm:class-transformer npm:class-validator", false},
 		{``, "typescript", "npm:typescript@6", false},
+		{``, "js-yaml", "npm:js-yaml@4", false},
 		{``, "msw/node", "npm:msw@2/node", false},
 		{``, "npm:typescript@5", "npm:typescript@5", false},
 		{``, "bcrypt", "npm:bcryptjs", false},
