@@ -85,9 +85,6 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		out.Message += "; " + noMock
 	}
 	out.Message += noServer(t.message)
-	if strings.Contains(out.Message, "(--allow-ffi)") {
-		out.Message += "; " + noNative
-	}
 	if rest, ok := strings.CutPrefix(out.Traceback, out.Type+": "+plain); ok {
 		out.Traceback = out.Type + ": " + out.Message + rest
 	}

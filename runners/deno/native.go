@@ -46,8 +46,9 @@ const noEsbuild = "esbuild runs as a process of its own, also as esbuild-wasm, w
 // unstarted matches the messages of esbuild whose process could not be started.
 var unstarted = regexp.MustCompile(`^The service (was stopped|is no longer running)|reading 'unref'|^spawn(Sync)? \S*esbuild`)
 
-// knexClient matches the message of knex about a missing client with machine code.
-var knexClient = regexp.MustCompile(`^Knex: run\b.*\n\$ npm install ((?:better-)?sqlite3)\b`)
+// unfound matches the messages of packages about one with machine code that they load by
+// its name, and that nothing has installed.
+var unfound = regexp.MustCompile(`^(?:(Knex: run)\b.*\n\$ npm install |Please install |Cannot find module ')((?:better-)?sqlite3|pg-native)\b`)
 
 // machineCode replaces the message about a package whose machine code could not be
 // loaded by one line with its name and what does without.
@@ -56,8 +57,12 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 		restate(e, noEsbuild)
 		return
 	}
-	if m := knexClient.FindStringSubmatch(e.Message); m != nil {
-		restate(e, "knex's client "+m[1]+" needs machine code, which is not installed here; "+natives[0].instead)
+	if m := unfound.FindStringSubmatch(e.Message); m != nil {
+		name := m[2]
+		if m[1] != "" {
+			name = "knex's client " + name
+		}
+		restate(e, name+" needs machine code, which is not installed here"+instead(m[2]))
 		return
 	}
 	if !unloaded.MatchString(e.Message) && !strings.HasSuffix(e.Message, "do not include --allow-ffi") {
@@ -73,6 +78,16 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 		message = fmt.Sprintf("%s has machine code, which the permissions of this server do not include (--allow-ffi)%s", name, instead)
 	}
 	restate(e, message)
+}
+
+// instead returns what does without the machine code of a package, as the end of a message.
+func instead(name string) string {
+	for _, n := range natives {
+		if regexp.MustCompile(n.names).MatchString(name) {
+			return "; " + n.instead
+		}
+	}
+	return ""
 }
 
 // restate replaces the message of an error, and of its traceback all but the frames.

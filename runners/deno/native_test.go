@@ -20,6 +20,8 @@ func TestMachineCode(t *testing.T) {
 		{"robotjs", `Requires ffi access to "` + at + `robotjs/0.9.1/prebuilds/x.node"; the permissions of this server do not include it (--allow-ffi)`, "    at main.js:1:11", "robotjs has machine code, which the permissions of this server do not include (--allow-ffi)"},
 		{"node-sass", "Node Sass does not yet support your current environment: Linux\nFor more", "", "node-sass needs machine code"},
 		{"knex", "Knex: run; x\n$ npm install better-sqlite3 --save\nCannot find module 'better-sqlite3'\nRequire stack:\n- " + at + "knex/3.3.0/a.js", "", "knex's client better-sqlite3 needs machine code, which is not installed here; node:sqlite"},
+		{"sequelize", "Please install sqlite3 package manually; named", "    at main.js:1:11", "sqlite3 needs machine code, which is not installed here; node:sqlite does without"},
+		{"pg", "Cannot find module 'pg-native'\nRequire stack:\n- main.js", "", "pg-native needs machine code, which is not installed here; pg does without"},
 		{"x", "Cannot find module './x.node'\nRequire stack:\n- main.js", "", "Cannot find module './x.node'\n"},
 		{"x", `Requires ffi access to "libc.so"`, "", `Requires ffi access to "libc.so"`},
 	} {
@@ -39,13 +41,14 @@ func TestMachineCode(t *testing.T) {
 func TestNative(t *testing.T) {
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
-		`import "npm:rollup@4"`:                                            "rollup has machine code, which the permissions of this server do not include (--allow-ffi); ",
-		`require("npm:sqlite3@6")`:                                         "node:sqlite does without",
-		`require("npm:bcrypt@6").hashSync("a", 4)`:                         "bcrypt has machine code",
-		`import { nope } from "lodash"; nope`:                              "does not provide an export named 'nope'",
-		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:   "does not provide an export named 'debouce'",
-		`import * as esbuild from "esbuild"; await esbuild.transform("1")`: "esbuild runs as a process of its own",
-		`require("esbuild").transformSync("1")`:                            "esbuild runs as a process of its own",
+		`import "npm:rollup@4"`:                    "rollup has machine code, which the permissions of this server do not include (--allow-ffi); ",
+		`require("npm:sqlite3@6")`:                 "node:sqlite does without",
+		`require("npm:bcrypt@6").hashSync("a", 4)`: "bcrypt has machine code",
+		`import { Sequelize } from "sequelize"; new Sequelize({ dialect: "sqlite" })`: "sqlite3 needs machine code, which is not installed here; node:sqlite",
+		`import { nope } from "lodash"; nope`:                                         "does not provide an export named 'nope'",
+		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:              "does not provide an export named 'debouce'",
+		`import * as esbuild from "esbuild"; await esbuild.transform("1")`:            "esbuild runs as a process of its own",
+		`require("esbuild").transformSync("1")`:                                       "esbuild runs as a process of its own",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
