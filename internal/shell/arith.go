@@ -207,8 +207,9 @@ type target struct {
 	key  string
 }
 
-// target returns the variable that an operand names, and its value.
-func (a *arithmetic) target(x syntax.ArithmExpr) (t target, old int64) {
+// target returns the variable that an operand names, and its value where an
+// assignment reads that: x[0] = 1 does not care what x[0] is.
+func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int64) {
 	w, ok := x.(*syntax.Word)
 	if !ok || len(w.Parts) == 0 {
 		a.fail("attempted assignment to non-variable", "=")
@@ -224,6 +225,9 @@ func (a *arithmetic) target(x syntax.ArithmExpr) (t target, old int64) {
 			}
 		} else {
 			t.key = itoa(a.eval(p.Index))
+		}
+		if !reads {
+			return t, 0
 		}
 		e, err := a.sh.element(t.name, t.key)
 		if err != nil && a.err == nil {
@@ -263,7 +267,7 @@ func (a *arithmetic) assign(t target, n int64) int64 {
 
 func (a *arithmetic) unary(x *syntax.UnaryArithm) int64 {
 	if x.Op == syntax.Inc || x.Op == syntax.Dec {
-		t, old := a.target(x.X)
+		t, old := a.target(x.X, true)
 		old = a.old(t, old)
 		n := old + 1
 		if x.Op == syntax.Dec {
@@ -296,7 +300,7 @@ var compound = map[syntax.BinAritOperator]syntax.BinAritOperator{
 
 func (a *arithmetic) binary(x *syntax.BinaryArithm) int64 {
 	if op, ok := compound[x.Op]; ok || x.Op == syntax.Assgn {
-		t, old := a.target(x.X)
+		t, old := a.target(x.X, ok)
 		if ok {
 			old = a.old(t, old)
 		}

@@ -72,7 +72,7 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	}
 	c := &capture{fs: sh.fs, closed: make(chan struct{})}
 	sub := sh.subshell()
-	sub.substitutions++
+	sub.levels++
 	sub.setFile(1, sh.fs.NewFile(c, abi.O_WRONLY, abi.S_IFIFO|0o600))
 	if !sh.opts.inheritErrexit && !sh.opts.posix {
 		sub.opts.errexit = false
@@ -113,6 +113,7 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 		return "", errMemory
 	}
 	sub := sh.subshell()
+	sub.levels++
 	ours := r
 	if ps.Op == syntax.CmdIn {
 		sub.setFile(1, w)

@@ -93,15 +93,14 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 			}
 		}
 		if c.Select {
+			sh.traceWords("select", l)
 			sh.selectLoop(l.Name.Value, items, c.Do)
 			return
 		}
 		sh.status = 0
 		for _, s := range items {
 			sh.line = sh.lineOf(c.ForPos)
-			if sh.opts.xtrace {
-				sh.trace("for " + l.Name.Value + " in " + quoteAll(items))
-			}
+			sh.traceWords("for", l)
 			if err := sh.set(l.Name.Value, s); errors.Is(err, errReadOnly) {
 				sh.report(err)
 				sh.status = 1
@@ -119,11 +118,11 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 
 func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
 	sh.status = 0
-	arithm := func(x syntax.ArithmExpr, otherwise int64) (int64, bool) {
+	arithm := func(x syntax.ArithmExpr, part int) (int64, bool) {
+		n, err := sh.arithmCommand(x, func() string { return sh.loopPart(l, x, part) })
 		if x == nil {
-			return otherwise, true
+			return 1, true
 		}
-		n, err := sh.arithm(x)
 		if err != nil {
 			sh.reportIn("((", err)
 			sh.status = 1
@@ -140,7 +139,7 @@ func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
 		if !sh.body(do) {
 			return
 		}
-		if _, ok := arithm(l.Post, 0); !ok {
+		if _, ok := arithm(l.Post, 2); !ok {
 			return
 		}
 	}
@@ -217,15 +216,15 @@ func (sh *shell) menu(items []string) string {
 }
 
 func (sh *shell) caseClause(c *syntax.CaseClause) {
+	if sh.opts.xtrace {
+		sh.trace("case " + sh.sourceOf(c.Word) + " in")
+	}
 	word, err := sh.literal(c.Word)
 	if err != nil {
 		sh.discard(err)
 		return
 	}
 	sh.status = 0
-	if sh.opts.xtrace {
-		sh.trace("case " + sh.sourceOf(c.Word) + " in")
-	}
 	for i := 0; i < len(c.Items); i++ {
 		item := c.Items[i]
 		if !sh.anyMatches(item.Patterns, word) {
@@ -295,6 +294,7 @@ func (sh *shell) importFunction(name, s string) {
 }
 
 func (sh *shell) let(c *syntax.LetClause) {
+	sh.traceLet(c)
 	var n int64
 	for _, x := range c.Exprs {
 		var err error

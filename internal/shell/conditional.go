@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -82,7 +83,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		s := t.text(x)
-		t.trace("-n " + quoteIfNeeded(s))
+		t.trace("-n", s)
 		return s != ""
 	case *syntax.ParenTest:
 		return t.eval(x.X)
@@ -92,7 +93,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 			break
 		}
 		s := t.text(w)
-		t.trace(x.Op.String() + " " + quoteIfNeeded(s))
+		t.trace(x.Op.String(), s)
 		return t.err == nil && t.sh.unaryTest(x.Op.String(), s)
 	case *syntax.BinaryTest:
 		return t.binary(x)
@@ -100,17 +101,18 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 	return t.fail(errorf("syntax error in conditional expression"))
 }
 
-func (t *tester) trace(s string) {
-	if t.not {
-		s = "! " + s
+// trace shows a test whose operands are bare, "" of them excepted.
+func (t *tester) trace(words ...string) {
+	if !t.sh.opts.xtrace {
+		return
 	}
-	t.sh.trace("[[ " + s + " ]]")
-}
-
-// shownPattern is the right side of a test as a trace shows it.
-func (sh *shell) shownPattern(w *syntax.Word) string {
-	pat, _ := sh.pattern(w)
-	return pat
+	for i, s := range words {
+		words[i] = cmp.Or(s, "''")
+	}
+	if t.not {
+		words = append([]string{"!"}, words...)
+	}
+	t.sh.trace("[[ " + strings.Join(words, " ") + " ]]")
 }
 
 func (t *tester) text(w *syntax.Word) string {
@@ -128,30 +130,33 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		return t.fail(errorf("syntax error in conditional expression"))
 	}
 	l := t.text(left)
-	if t.sh.opts.xtrace {
-		t.trace(quoteIfNeeded(l) + " " + x.Op.String() + " " + t.sh.shownPattern(right))
+	r, err := t.sh.field(right, false)
+	if err != nil {
+		return t.fail(err)
+	}
+	switch x.Op {
+	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsReMatch:
+		t.trace(l, x.Op.String(), r.escaped(x.Op == syntax.TsReMatch))
+	default:
+		t.trace(l, x.Op.String(), r.String())
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
-		pat, err := t.sh.pattern(right)
-		if err != nil {
-			return t.fail(err)
-		}
-		return glob.Compile(pat, true).Match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
+		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
-		return t.regexp(l, right)
+		return t.regexp(l, r)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:
 		a, err := t.sh.evaluate(l)
 		if err != nil {
 			return t.fail(err)
 		}
-		b, err := t.sh.evaluate(t.text(right))
+		b, err := t.sh.evaluate(r.String())
 		if err != nil {
 			return t.fail(err)
 		}
 		return compare(x.Op.String(), a, b)
 	}
-	ok, _ := t.sh.binaryTest(x.Op.String(), l, t.text(right))
+	ok, _ := t.sh.binaryTest(x.Op.String(), l, r.String())
 	return ok
 }
 
@@ -176,11 +181,7 @@ const maxRegexp = 64 << 10
 
 // regexp matches an extended regular expression, in which quoted characters are
 // themselves, and sets BASH_REMATCH.
-func (t *tester) regexp(s string, w *syntax.Word) bool {
-	f, err := t.sh.field(w, false)
-	if err != nil {
-		return t.fail(err)
-	}
+func (t *tester) regexp(s string, f field) bool {
 	var b strings.Builder
 	for _, p := range f {
 		if p.quoted {

@@ -20,6 +20,8 @@ type declaration struct {
 	inherit     bool // local -I
 	anyFlag     bool
 	withoutRest bool // export -n
+
+	words []string // what a trace shows; nil: it has been shown
 }
 
 // operand is a name that is declared, with what it is assigned.
@@ -27,12 +29,14 @@ type operand struct {
 	name  string
 	as    *syntax.Assign // its value; nil: none
 	value *string        // likewise, of a text
+	pairs []pair         // the elements of as
 }
 
 // declClause runs declare and its like where the parser knows their assignments.
 func (sh *shell) declClause(c *syntax.DeclClause) {
 	d := &declaration{command: c.Variant.Value}
 	sh.substatus = 0
+	d.words = []string{d.command}
 	var flags []string
 	var list []operand
 	for _, as := range c.Args {
@@ -46,6 +50,7 @@ func (sh *shell) declClause(c *syntax.DeclClause) {
 			for _, w := range words {
 				if len(list) == 0 && len(w) > 1 && (w[0] == '-' || w[0] == '+') {
 					flags = append(flags, w)
+					d.words = append(d.words, w)
 				} else {
 					list = append(list, textOperand(w))
 				}
@@ -55,9 +60,6 @@ func (sh *shell) declClause(c *syntax.DeclClause) {
 		default:
 			list = append(list, operand{name: as.Name.Value, as: as})
 		}
-	}
-	if sh.opts.xtrace {
-		sh.traceCommand(nil, []string{sh.sourceOf(c)})
 	}
 	sh.status = sh.declareAll(d, flags, list)
 }
@@ -86,25 +88,34 @@ func textOperand(w string) operand {
 }
 
 func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int {
+	inFunction := sh.functionScope() != nil
 	if !sh.declareFlags(d, flags) {
 		return 2
 	}
-	inFunction := sh.functionScope() != nil
+	d.local = d.command == "local" || inFunction && !d.global && d.command != "export" && d.command != "readonly"
+	if d.words != nil {
+		if err := sh.declaredValues(d, list); err != nil {
+			if e, ok := err.(*expandError); ok && e.fatal {
+				sh.discard(err)
+			} else {
+				sh.reportIn(d.command, err)
+			}
+			return 1
+		}
+		sh.traceCommand(d.words)
+	}
 	switch d.command {
 	case "local":
 		if !inFunction {
 			sh.errorf("local: can only be used in a function")
 			return 1
 		}
-		d.local = true
 	case "export":
 		if !d.withoutRest {
 			d.on |= exported
 		}
 	case "readonly":
 		d.on |= readOnly
-	default:
-		d.local = inFunction && !d.global
 	}
 	switch {
 	case d.functions:
@@ -206,9 +217,8 @@ func (sh *shell) declareOne(d *declaration, o operand) error {
 	if d.on&nameRef == 0 && !d.local {
 		name, _ = sh.resolve(name)
 	}
-	val, err := sh.declaredValue(d, name, o)
-	if err != nil {
-		return err
+	if sh.opts.xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
+		sh.trace(o.name + "=" + traced(*o.value))
 	}
 	v, err := sh.declared(d, name)
 	if err != nil {
@@ -225,7 +235,7 @@ func (sh *shell) declareOne(d *declaration, o operand) error {
 	if d.on&upper != 0 {
 		v.attrs &^= lower
 	}
-	if err := sh.assignOperand(d, o, val, name, sub, hasSub, add, v); err != nil {
+	if err := sh.assignOperand(d, o, name, sub, hasSub, add, v); err != nil {
 		return err
 	}
 	v.attrs |= d.on
@@ -292,29 +302,42 @@ func (sh *shell) convert(v *variable, to kind) {
 	}
 }
 
-// assigned is an expanded value: a text, or the elements of a list.
-type assigned struct {
-	text  string
-	pairs []pair
-}
-
-// declaredValue expands what an operand assigns: before the variable is declared, so
-// that local x=$x has the caller's.
-func (sh *shell) declaredValue(d *declaration, name string, o operand) (val assigned, err error) {
-	switch {
-	case o.as == nil:
-	case o.as.Array == nil:
-		val.text, err = sh.assignedValue(o.as.Value)
-	default:
-		v, _ := sh.scope.find(name)
-		val.pairs, err = sh.arrayElements(o.as.Array, d.kind == associative || d.kind == scalar && !d.local && v != nil && v.kind == associative)
+// declaredValues expands what the operands assign: before any is declared, so that in
+// local x=1 y=$x the second has the caller's x.
+func (sh *shell) declaredValues(d *declaration, list []operand) error {
+	for i := range list {
+		o := &list[i]
+		switch {
+		case o.as == nil:
+		case o.as.Array == nil:
+			s, err := sh.assignedValue(o.as.Value)
+			if err != nil {
+				return err
+			}
+			if o.value = &s; o.as.Append {
+				o.name += "+"
+			}
+			if o.as.Index == nil {
+				o.as = nil
+			}
+		default:
+			name, _ := sh.resolve(o.name)
+			v, _ := sh.scope.find(name)
+			var err error
+			o.pairs, err = sh.arrayElements(o.as.Array, d.kind == associative || d.kind == scalar && !d.local && v != nil && v.kind == associative)
+			if err != nil {
+				return err
+			}
+			sh.tracePairs(o.name, o.pairs)
+		}
+		d.words = append(d.words, o.text())
 	}
-	return val, err
+	return nil
 }
 
-func (sh *shell) assignOperand(d *declaration, o operand, val assigned, name, sub string, hasSub, add bool, v *variable) error {
+func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasSub, add bool, v *variable) error {
 	switch {
-	case o.value != nil:
+	case o.value != nil && o.as == nil:
 		s := *o.value
 		if v.kind != scalar && strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") && !hasSub {
 			return sh.assignArrayText(name, s, add, v.kind == associative)
@@ -341,11 +364,9 @@ func (sh *shell) assignOperand(d *declaration, o operand, val assigned, name, su
 		if v.list != nil {
 			v.list = sh.own(v.list)
 		}
-		return sh.fill(name, v, val.pairs)
-	case o.as.Index != nil:
-		return sh.assignIndex(name, o.as.Index, val.text, o.as.Append)
+		return sh.fill(name, v, o.pairs)
 	}
-	return sh.assignDeclared(d, name, v, val.text, o.as.Append)
+	return sh.assignIndex(name, o.as.Index, *o.value, o.as.Append)
 }
 
 func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s string, add bool) error {

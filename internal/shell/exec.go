@@ -162,10 +162,7 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.FuncDecl:
 		sh.declare(c)
 	case *syntax.ArithmCmd:
-		if sh.opts.xtrace {
-			sh.trace("(( " + strings.TrimSpace(sh.sourceOf(c.X)) + " ))")
-		}
-		n, err := sh.arithm(c.X)
+		n, err := sh.arithmCommand(c.X, func() string { return sh.sourceBetween(c.Left, c.Right) })
 		sh.status = int(truth(n == 0))
 		if err != nil {
 			sh.reportIn("((", err)

@@ -127,7 +127,7 @@ func (sh *shell) setBuiltin(args []string) int {
 		for _, name := range sh.names() {
 			v, _ := sh.scope.find(name)
 			if v.kind == scalar {
-				b.WriteString(name + "=" + quoteIfEmptyless(v.str) + "\n")
+				b.WriteString(name + "=" + quoteValue(v.str) + "\n")
 			} else {
 				b.WriteString(name + "=" + sh.shown(v) + "\n")
 			}

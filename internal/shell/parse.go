@@ -64,6 +64,15 @@ func (sh *shell) sourceOf(n syntax.Node) string {
 	return sh.src.text[from:to]
 }
 
+// sourceBetween returns the text after a two-byte opening to its end.
+func (sh *shell) sourceBetween(open, end syntax.Pos) string {
+	from, to := open.Offset()+2, end.Offset()
+	if from >= to || int(to) > len(sh.src.text) {
+		return ""
+	}
+	return sh.src.text[from:to]
+}
+
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // statements calls f with each statement of a text, as soon as the lines that it

@@ -50,15 +50,29 @@ func doubleQuote(s string) string {
 	return b.String()
 }
 
-// quoteIfNeeded quotes what set and set -x show.
+// quoteIfNeeded quotes what set shows.
 func quoteIfNeeded(s string) string {
 	if s == "" {
 		return "''"
 	}
-	if strings.ContainsAny(s, " \t\n!\"$&'()*;<>?[\\]^`{|}~#") || needsAnsi(s) {
+	if hasMetas(s) || needsAnsi(s) {
 		return quote(s)
 	}
 	return s
+}
+
+// quoteValue quotes what set shows of a value, which is nothing for "".
+func quoteValue(s string) string {
+	if s == "" {
+		return ""
+	}
+	return quoteIfNeeded(s)
+}
+
+// hasMetas reports whether a text has characters that mean something to the shell.
+func hasMetas(s string) bool {
+	return strings.ContainsAny(s, " \t\n!\"$&'()*;<>?[\\]^`{|}") || strings.HasPrefix(s, "#") ||
+		strings.HasPrefix(s, "~") || strings.Contains(s, "=~") || strings.Contains(s, ":~")
 }
 
 func needsAnsi(s string) bool {

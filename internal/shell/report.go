@@ -147,64 +147,6 @@ func (b bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// traceCommand writes a command to stderr: set -x.
-func (sh *shell) traceCommand(assigns []*syntax.Assign, args []string) {
-	if !sh.opts.xtrace {
-		return
-	}
-	for _, as := range assigns {
-		sh.traceAssign(as)
-	}
-	sh.trace(quoteAll(args))
-}
-
-// quoteAll quotes words and joins them.
-func quoteAll(args []string) string {
-	words := make([]string, len(args))
-	for i, s := range args {
-		words[i] = quoteIfNeeded(s)
-	}
-	return strings.Join(words, " ")
-}
-
-func (sh *shell) traceAssign(as *syntax.Assign) {
-	if !sh.opts.xtrace {
-		return
-	}
-	if as.Array != nil || as.Index != nil || as.Append {
-		sh.trace(sh.sourceOf(as))
-		return
-	}
-	sh.trace(as.Name.Value + "=" + quoteIfEmptyless(sh.get(as.Name.Value)))
-}
-
-// quoteIfEmptyless quotes what a trace shows of a value, which is nothing for "".
-func quoteIfEmptyless(s string) string {
-	if s == "" {
-		return ""
-	}
-	return quoteIfNeeded(s)
-}
-
-func (sh *shell) trace(s string) {
-	if !sh.opts.xtrace {
-		return
-	}
-	prompt := sh.get("PS4")
-	if w, err := newParser().Document(strings.NewReader(prompt)); err == nil && w != nil {
-		on := sh.opts.xtrace
-		sh.opts.xtrace = false
-		if expanded, err := sh.document(w); err == nil {
-			prompt = expanded
-		}
-		sh.opts.xtrace = on
-	}
-	if sh.depth > 0 && prompt != "" {
-		prompt = strings.Repeat(prompt[:1], sh.substitutions) + prompt
-	}
-	sh.write(2, prompt+s+"\n")
-}
-
 // prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
 func (sh *shell) prompt(s string) string {
 	dir := sh.dir
@@ -225,9 +167,12 @@ func (sh *shell) evalText(text string) {
 // runText runs a source, statement by statement as it is parsed. After an error of
 // an expansion it goes on with the next line.
 func (sh *shell) runText(src *source, command string) error {
-	old := sh.src
+	old, levels := sh.src, sh.levels
 	sh.src = src
-	defer func() { sh.src = old }()
+	if command == "eval" || command == "source" {
+		sh.levels++
+	}
+	defer func() { sh.src, sh.levels = old, levels }()
 	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
 	err := sh.statements(src, func(st *syntax.Stmt) bool {
 		if int(st.Pos().Line()) == discarded {

@@ -65,39 +65,39 @@ type shell struct {
 	coprocs []int    // descriptors that no other program gets
 	umask   uint32
 
-	pid           int // $$
-	depth         int // of subshells
-	substitutions int // of commands
-	nested        int // commands within one another
-	refs          int // of arithmetic
-	loops         int
-	lastArg       string // $_
-	quiet         int    // > 0: failures are looked at, so that they end nothing
-	calls         []call
-	traps         map[string]string
-	parentTraps   map[string]string // what trap shows in a subshell that set none
-	current       *syntax.Stmt      // what BASH_COMMAND shows
-	currentSrc    *source           // which that is of
-	trapping      bool
-	trapStatus    int // the status before the trap
-	status        int
-	before        int // the status before the command in progress
-	substatus     int // of the last command substitution
-	pipeStatus    []int
-	jump          jump
-	jobs          []*job
-	parentJobs    []*job // what jobs shows in a subshell that has none
-	lastJob       int
-	initial       map[string]string // variables that a session began with
-	replaced      bool              // by exec
-	cleanup       []func()          // at the end of the statement
-	getopts       getoptsState
-	seed          uint32
-	lastRandom    int
-	began         time.Time
-	shared        bool // a subshell in the process of its parent
-	alone         bool // a builtin that is a program
-	execs         bool // the statement is all that the process has to do
+	pid         int // $$
+	depth       int // of subshells
+	levels      int // of substitutions, eval and source
+	nested      int // commands within one another
+	refs        int // of arithmetic
+	loops       int
+	lastArg     string // $_
+	quiet       int    // > 0: failures are looked at, so that they end nothing
+	calls       []call
+	traps       map[string]string
+	parentTraps map[string]string // what trap shows in a subshell that set none
+	current     *syntax.Stmt      // what BASH_COMMAND shows
+	currentSrc  *source           // which that is of
+	trapping    bool
+	trapStatus  int // the status before the trap
+	status      int
+	before      int // the status before the command in progress
+	substatus   int // of the last command substitution
+	pipeStatus  []int
+	jump        jump
+	jobs        []*job
+	parentJobs  []*job // what jobs shows in a subshell that has none
+	lastJob     int
+	initial     map[string]string // variables that a session began with
+	replaced    bool              // by exec
+	cleanup     []func()          // at the end of the statement
+	getopts     getoptsState
+	seed        uint32
+	lastRandom  int
+	began       time.Time
+	shared      bool // a subshell in the process of its parent
+	alone       bool // a builtin that is a program
+	execs       bool // the statement is all that the process has to do
 }
 
 // task is the process that shells run in, with what they hold of its memory.
@@ -274,6 +274,7 @@ func (sh *shell) finish() int {
 		sh.jump = jump{}
 		status := sh.status
 		sh.trapping, sh.trapStatus = true, status
+		sh.levels-- // the trap is no eval
 		sh.evalText(s)
 		if sh.jump.kind != exits {
 			sh.status = status

@@ -14,6 +14,17 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if sh.stopped() {
 		return
 	}
+	var before *scope
+	if len(args) > 0 {
+		if before, err = sh.temporary(c.Assigns); err != nil {
+			sh.discard(err)
+			return
+		}
+		if sh.stopped() {
+			return
+		}
+		sh.traceCommand(args)
+	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
 		sh.report(err)
@@ -33,9 +44,8 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 		sh.status = 0
 		return
 	}
-	sh.traceCommand(c.Assigns, args)
 	sh.execs = replace
-	sh.call(c.Assigns, args)
+	sh.call(before, args)
 	sh.restore(undo)
 	sh.lastArg = args[len(args)-1]
 	if args[0] != "return" && args[0] != "exit" && sh.jump.kind == 0 {
@@ -77,7 +87,6 @@ func (sh *shell) assignments(list []*syntax.Assign) bool {
 			sh.discard(err)
 			return false
 		}
-		sh.traceAssign(as)
 	}
 	return true
 }
@@ -86,12 +95,14 @@ func (sh *shell) assignments(list []*syntax.Assign) bool {
 func (sh *shell) assignTo(as *syntax.Assign) error {
 	name := as.Name.Value
 	if as.Array != nil {
+		sh.traceArray(as)
 		return sh.assignArray(name, as.Array, as.Append, false)
 	}
 	s, err := sh.assignedValue(as.Value)
 	if err != nil {
 		return err
 	}
+	sh.traceAssign(as, s)
 	if as.Index != nil {
 		return sh.assignIndex(name, as.Index, s, as.Append)
 	}
@@ -230,17 +241,11 @@ func (sh *shell) fill(name string, v *variable, pairs []pair) error {
 	return nil
 }
 
-// call runs a command with the assignments before it.
-func (sh *shell) call(assigns []*syntax.Assign, args []string) {
-	if len(assigns) > 0 {
-		if err := sh.pushTemporary(assigns); err != nil {
-			sh.discard(err)
-			return
-		}
+// call runs a command in the scope of the assignments before it, nil for none.
+func (sh *shell) call(before *scope, args []string) {
+	if before != nil {
+		sh.scope = before
 		defer func() { sh.scope = sh.scope.parent }()
-		if sh.stopped() {
-			return
-		}
 	}
 	if f := sh.funcs[args[0]]; f != nil {
 		sh.execs = false
@@ -263,17 +268,25 @@ func (sh *shell) run(args []string) {
 	sh.external(args)
 }
 
-// pushTemporary begins a scope with the assignments before a command, which are in
-// its environment.
-func (sh *shell) pushTemporary(assigns []*syntax.Assign) error {
+// temporary returns a scope with the assignments before a command, which are in its
+// environment: each sees those before it, the command's redirections see none.
+func (sh *shell) temporary(assigns []*syntax.Assign) (*scope, error) {
+	if len(assigns) == 0 {
+		return nil, nil
+	}
 	s := &scope{vars: map[string]*variable{}, parent: sh.scope, temporary: true}
+	sh.scope = s
+	defer func() { sh.scope = s.parent }()
 	for _, as := range assigns {
 		value, err := sh.assignedValue(as.Value)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if as.Append {
 			value = sh.get(as.Name.Value) + value
+		}
+		if sh.opts.xtrace {
+			sh.trace(as.Name.Value + "=" + traced(value))
 		}
 		if v, _ := sh.scope.find(as.Name.Value); v != nil && v.attrs&readOnly != 0 {
 			sh.report(errorf("%s: %w", as.Name.Value, errReadOnly)) // the command runs nevertheless
@@ -281,8 +294,7 @@ func (sh *shell) pushTemporary(assigns []*syntax.Assign) error {
 		}
 		s.vars[as.Name.Value] = &variable{attrs: exported, set: true, str: value}
 	}
-	sh.scope = s
-	return nil
+	return s, nil
 }
 
 func (sh *shell) callFunction(f *function, args []string) {

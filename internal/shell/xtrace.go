@@ -1,0 +1,207 @@
+package shell
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
+func (sh *shell) trace(s string) {
+	if !sh.opts.xtrace {
+		return
+	}
+	prompt := sh.get("PS4")
+	if w, err := newParser().Document(strings.NewReader(prompt)); err == nil && w != nil {
+		on, src := sh.opts.xtrace, sh.src
+		sh.src = &source{text: prompt, name: src.name, first: max(1, sh.line)} // LINENO is the command's
+		sh.opts.xtrace = false
+		if expanded, err := sh.document(w); err == nil {
+			prompt = expanded
+		}
+		sh.opts.xtrace, sh.src = on, src
+	}
+	if sh.levels > 0 && prompt != "" {
+		prompt = strings.Repeat(prompt[:1], sh.levels) + prompt
+	}
+	fd := 2
+	if n, err := strconv.Atoi(sh.get("BASH_XTRACEFD")); err == nil && sh.fds[n] != nil {
+		fd = n
+	}
+	sh.write(fd, prompt+s+"\n")
+}
+
+// traceCommand shows a command's words.
+func (sh *shell) traceCommand(args []string) {
+	if !sh.opts.xtrace {
+		return
+	}
+	words := make([]string, len(args))
+	for i, s := range args {
+		if words[i] = traced(s); s == "" {
+			words[i] = "''"
+		}
+	}
+	sh.trace(strings.Join(words, " "))
+}
+
+// traced quotes a value as a trace does, where set would write $'…' for a tab.
+func traced(s string) string {
+	switch {
+	case hasMetas(s):
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	case needsAnsi(s):
+		return ansiQuote(s)
+	}
+	return s
+}
+
+// traceAssign shows an assignment of s: its name as it is written.
+func (sh *shell) traceAssign(as *syntax.Assign, s string) {
+	if !sh.opts.xtrace {
+		return
+	}
+	name := sh.sourceOf(as)
+	if as.Value != nil {
+		name = sh.src.text[as.Pos().Offset():as.Value.Pos().Offset()]
+	}
+	sh.trace(name + traced(s))
+}
+
+// traceArray shows name=(…) with its elements as they are written.
+func (sh *shell) traceArray(as *syntax.Assign) {
+	if !sh.opts.xtrace {
+		return
+	}
+	var words []string
+	for _, e := range as.Array.Elems {
+		if s := sh.sourceOf(e); e.Index != nil {
+			words = append(words, "["+s)
+		} else {
+			words = append(words, s)
+		}
+	}
+	sh.trace(sh.src.text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
+}
+
+// tracePairs shows the elements of an array that is declared.
+func (sh *shell) tracePairs(name string, pairs []pair) {
+	if !sh.opts.xtrace {
+		return
+	}
+	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+	words := make([]string, len(pairs))
+	for i, p := range pairs {
+		if words[i] = quoted(p.value); p.keyed {
+			words[i] = "[" + quoted(p.key) + "]=" + words[i]
+		}
+	}
+	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
+}
+
+// traceWords shows the head of for or select, whose words are as they are written.
+func (sh *shell) traceWords(command string, l *syntax.WordIter) {
+	if !sh.opts.xtrace {
+		return
+	}
+	s := command + " " + l.Name.Value + " in"
+	if !l.InPos.IsValid() {
+		s += ` "$@"`
+	}
+	for _, w := range l.Items {
+		s += " " + sh.sourceOf(w)
+	}
+	sh.trace(s)
+}
+
+// traceLet shows let. What would run twice is shown as it is written.
+func (sh *shell) traceLet(c *syntax.LetClause) {
+	if !sh.opts.xtrace {
+		return
+	}
+	words := []string{"let"}
+	for _, x := range c.Exprs {
+		s := sh.sourceOf(x)
+		if !acts(s) {
+			for w, err := range newParser().WordsSeq(strings.NewReader(s)) {
+				if err != nil {
+					break
+				}
+				if text, err := sh.literal(w); err == nil {
+					s = text
+				}
+			}
+		}
+		words = append(words, s)
+	}
+	sh.traceCommand(words)
+}
+
+// acts reports whether an expansion of a text does more than to return a value.
+func acts(s string) bool {
+	return strings.Contains(s, "$(") || strings.ContainsAny(s, "`") || strings.Contains(s, "RANDOM")
+}
+
+// arithmCommand evaluates ((x)), whose text a trace shows with its expansions made.
+// What must not run twice is evaluated from the expanded text, as in bash, but not
+// where that text would lose the quotes of a subscript.
+func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64, error) {
+	if !sh.opts.xtrace {
+		return sh.arithm(x)
+	}
+	s := source()
+	once := acts(s)
+	if once && strings.Contains(s, "[") {
+		sh.trace("(( " + s + " ))")
+		return sh.arithm(x)
+	}
+	if strings.ContainsAny(s, "$`") {
+		w, err := newParser().Document(strings.NewReader(s))
+		if err != nil {
+			return sh.arithm(x)
+		}
+		if s, err = sh.document(w); err != nil {
+			return 0, err
+		}
+	}
+	s = strings.ReplaceAll(s, `"`, "")
+	sh.trace("(( " + s + " ))")
+	if once {
+		return sh.evaluate(s)
+	}
+	return sh.arithm(x)
+}
+
+// loopPart returns the text of a part of for ((…;…;…)), 1 for one that is not there.
+func (sh *shell) loopPart(l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) string {
+	if x == nil {
+		return "1"
+	}
+	parts := strings.Split(sh.sourceBetween(l.Lparen, l.Rparen), ";")
+	if len(parts) != 3 {
+		return sh.sourceOf(x)
+	}
+	return strings.TrimLeft(parts[part], " \t\n")
+}
+
+// escaped returns f with a backslash before each quoted character, as a trace does, or in
+// a regular expression before those that mean something.
+func (f field) escaped(expr bool) string {
+	var s strings.Builder
+	for _, p := range f {
+		if p.quoted && expr {
+			s.WriteString(regexp.QuoteMeta(p.text))
+			continue
+		}
+		for i := range len(p.text) {
+			if p.quoted && utf8.RuneStart(p.text[i]) {
+				s.WriteByte('\\')
+			}
+			s.WriteByte(p.text[i])
+		}
+	}
+	return s.String()
+}
