@@ -56,6 +56,10 @@ type sessionOrders struct {
 	Typed   bool   `json:"typed"`   // it is TypeScript
 	Value   bool   `json:"value"`   // it ends with an expression
 	Written bool   `json:"written"` // which returns how much was written
+
+	// Defaults are the packages whose default, if they have none, is all that they export,
+	// "", or the export of a name.
+	Defaults map[string]string `json:"defaults,omitempty"`
 }
 
 // mentions reports whether the program or its files contain a word.
@@ -103,6 +107,22 @@ func (j *job) answersLater() []string {
 	return slices.Compact(names)
 }
 
+// defaults returns sessionOrders.Defaults, as destructured has them for other programs.
+func (j *job) defaults() map[string]string {
+	found := map[string]string{}
+	for _, i := range j.program.Imports {
+		if !i.Static || !deps.Fetched(i.Specifier) {
+			continue
+		}
+		if name, members := j.program.Defaulted(i.Specifier); members {
+			found[i.Specifier] = ""
+		} else if name != "" {
+			found[i.Specifier] = name
+		}
+	}
+	return found
+}
+
 // order sends the bootstrap its orders and starts to copy the program's stdin,
 // which may block. It reports whether the orders were written.
 func (j *job) order(in *instance, tell, load bool) bool {
@@ -144,7 +164,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		to = in.orders
 		o.sessionOrders = &sessionOrders{
 			Code: j.program.Edited(), Script: fileURL(filepath.Join(in.dir.work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
-			Value: j.program.Value, Written: j.program.Written,
+			Value: j.program.Value, Written: j.program.Written, Defaults: j.defaults(),
 		}
 	}
 	// The process may end at any time.

@@ -76,6 +76,9 @@ async function importNames(specifier, options) {
     get(_, name) {
       if (name in module || name === "then") return module[name];
       if (name in common) return common[name];
+      const whole = name === "default" && orders.defaults?.[specifier];
+      if (whole === "") return module;
+      if (whole && whole in module) return module[whole];
       if (orders.typed && /^[A-Z]/.test(name)) return undefined;
       throw new SyntaxError(`The requested module '${specifier}' does not provide an export named '${name}'`);
     },
@@ -162,7 +165,7 @@ async function evaluate(script) {
     await take(failed.exception ?? result);
     const thrown = taken;
     taken = undefined;
-    if (thrown instanceof SyntaxError && !includes(NativeString(thrown.stack), script)) {
+    if (thrown instanceof SyntaxError && !includes(NativeString(thrown.stack), "\n    at ")) { // the program cannot be read
       defineProperty(thrown, "stack", { __proto__: null, value: `${thrown}\n    at ${script}:${failed.lineNumber + 1}:${failed.columnNumber + 1}`, writable: true, configurable: true });
     }
     return blameCall(thrown);

@@ -274,6 +274,10 @@ now + (await import("./f.ts")).f()`, "", "", "14"}, // read once by a program, a
 		{required, "c.js", `exports.v = require("./d").v * 10`, "12"},
 		{required, "d.js", `exports.v = 2`, "22"},
 		{`import c from "./c.js"; c.v`, "d.js", `exports.v = 3`, "30"},
+		{"const g = require('./g')\nconst after = 1\nafter", "g.js", "exports.v = 1\nexports.w = JSON.parse('{')", "SyntaxError: Expected property name or '}' in JSON at position 1 (line 1 column 2)\n    at Object.<anonymous> (g.js:2:18)"},
+		{`require("./g")`, "g.js", "exports.v = 1\nlet y = a b", "SyntaxError: g.js:2: Unexpected identifier 'b'\n    at g.js:2:11"},
+		{"let y = 1\nlet z = a b", "", "", "SyntaxError: Unexpected identifier 'b'\n    at call_18.js:2:11"},
+		{"\nimport x from './h.js'", "h.js", `export const v = 1`, "SyntaxError: The requested module './h.js' does not provide an export named 'default'\n    at call_19.js:2:8"},
 	} {
 		o := run("s", c.code, func(call *session.Call) {
 			if call.Request.Language = runners.JavaScript; c.path != "" {
@@ -292,6 +296,25 @@ now + (await import("./f.ts")).f()`, "", "", "14"}, // read once by a program, a
 		}
 		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s with %s: %s\n got %q, want %q; %+v", c.code, c.path, c.text, got, c.want, o.Error)
+		}
+	}
+}
+
+// TestSessionDefaults has default imports of packages that have only names, as programs
+// without a session have them.
+func TestSessionDefaults(t *testing.T) {
+	r := open(t, "", nil)
+	run, _ := openSessions(t, &r)
+	for _, c := range []struct{ code, want string }{
+		{`import yaml from "js-yaml"; yaml.load("a: 1").a`, "1"},
+		{`yaml.load("a: 2").a`, "2"},
+		{"import yaml from 'js-yaml'\nconst n: number = yaml.load('3')\nn", "3"},
+		{`import LRUCache from "lru-cache"; new LRUCache({ max: 3 }).max`, "3"},
+		{"1\nimport yaml from 'js-yaml'; yaml('a: 1')", "does not provide an export named 'default'"},
+	} {
+		o := run("s", c.code)
+		if failed := o.Error != nil; failed && (o.Error.Line != 2 || !strings.Contains(o.Error.Message, c.want)) || !failed && (o.Result == nil || o.Result.Text != c.want) {
+			t.Errorf("%s: %+v %+v, want %q", c.code, o.Result, o.Error, c.want)
 		}
 	}
 }

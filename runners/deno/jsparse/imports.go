@@ -292,8 +292,7 @@ func (p *Program) OnlyNames(specifier string) bool {
 // Newer versions of many packages, such as js-yaml, have only names.
 func (p *Program) Namespaced(specifier string) *Program {
 	at, end := p.defaultImport(specifier)
-	name := regexp.QuoteMeta(p.Source[at:end])
-	if at == end || regexp.MustCompile(`(?:^|[^.\w$"'/-])`+name+`\s*(?:[(\x60,;)\]}]|$)|\b(?:new|extends)\s+`+name+`\s*(?:[^.\s\w]|$)`).MatchString(p.Source) {
+	if at == end || !p.onlyMembers(p.Source[at:end]) || p.edited(at) {
 		return nil
 	}
 	return p.with(edit{offset: at, text: "* as ", form: true})
@@ -303,20 +302,39 @@ func (p *Program) Namespaced(specifier string) *Program {
 // the same name, nil if the module has none, as import LRUCache from "lru-cache".
 func (p *Program) Braced(specifier string, has func(name string) bool) *Program {
 	at, end := p.defaultImport(specifier)
-	if at == end || !has(p.Source[at:end]) {
+	if at == end || p.edited(at) || !has(p.Source[at:end]) {
 		return nil
 	}
 	return p.with(edit{offset: at, text: "{", form: true}, edit{offset: end, text: "}", form: true})
 }
 
+// Defaulted returns the name of a module's only default import, "" if there is none or
+// more, and whether it is used only for its members.
+func (p *Program) Defaulted(specifier string) (name string, members bool) {
+	at, end := p.defaultImport(specifier)
+	name = p.Source[at:end]
+	return name, name != "" && p.onlyMembers(name)
+}
+
+// onlyMembers reports whether a name is neither called, made, extended nor handed on.
+func (p *Program) onlyMembers(name string) bool {
+	name = regexp.QuoteMeta(name)
+	return !regexp.MustCompile(`(?:^|[^.\w$"'/-])` + name + `\s*(?:[(\x60,;)\]}]|$)|\b(?:new|extends)\s+` + name + `\s*(?:[^.\s\w]|$)`).MatchString(p.Source)
+}
+
 // defaultImport returns the place of the name of a module's only default import, nothing
-// if there are more or it has been changed.
+// if there are more: a file of the program may have another.
 func (p *Program) defaultImport(specifier string) (at, end int) {
 	all := regexp.MustCompile(`(?m)(?:^|;)[ \t]*import\s+([\w$]+)\s+from\s*["']`+regexp.QuoteMeta(specifier)+`["']`).FindAllStringSubmatchIndex(p.Source, -1)
-	if len(all) != 1 || slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == all[0][2] }) {
-		return 0, 0 // a file of the program may have another
+	if len(all) != 1 {
+		return 0, 0
 	}
 	return all[0][2], all[0][3]
+}
+
+// edited reports whether there is an edit at an offset.
+func (p *Program) edited(offset int) bool {
+	return slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == offset })
 }
 
 // with returns the program with further edits.

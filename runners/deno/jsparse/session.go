@@ -169,10 +169,11 @@ func (s *session) bindings(a *analysis, t []token) (whole string) {
 	}
 	if first := a.s.word(t[0]); first != "" { // the default
 		switch {
-		case len(t) == 1:
-			a.replace(t[0], "{default:"+first+"}")
+		case len(t) == 1: // the name keeps its place, for the error if there is none
+			a.insert(t[0].start, "{default:")
+			a.insert(t[0].end, "}")
 		case names:
-			a.replace(t[0], "{default:"+first)
+			a.insert(t[0].start, "{default:")
 		default:
 			a.replace(t[0], "")
 			a.replace(t[1], "")
