@@ -152,8 +152,8 @@ def _main(p, main, report):
     if value is not None and p.get("session"):
         builtins._ = value  # as in a REPL and in a notebook
     _report.describe(value, p["result_limit"], report)
-    if framework and not p.get("session"):
-        _run_tests(framework, main["__file__"])
+    if framework:
+        _run_tests(framework, main, body if p.get("session") else None)
 
 
 def _unawaited(coroutine, last):

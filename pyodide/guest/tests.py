@@ -3,6 +3,8 @@
 import ast
 import importlib.util
 import re
+import sys
+from types import CodeType, ModuleType
 
 _DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -74,13 +76,13 @@ def examples(text):
     return _EXAMPLE.findall(text)[:100] if "doctest" in text else []
 
 
-def run(framework, path):
-    """Runs the tests of the program, which is at path, and exits as the framework
-    does."""
+def run(framework, main, body):
+    """Runs the tests of the program, whose variables are main, and exits as the
+    framework does. Body is the code of a session's program: only its own tests run."""
     if framework == "unittest":
         import unittest
 
-        unittest.main()
+        unittest.main(defaultTest=body and _cases(body, main, unittest.TestCase))
     try:
         import pytest
     except ModuleNotFoundError:
@@ -89,4 +91,41 @@ def run(framework, path):
     options = ["-q", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     if importlib.util.find_spec("pytest_asyncio"):
         options += ["-o", "asyncio_default_fixture_loop_scope=function"]  # versions that ask for it take this as well
-    raise SystemExit(int(pytest.main([*options, path])))
+    path = main["__file__"]
+    if body is None:
+        raise SystemExit(int(pytest.main([*options, path])))
+    plugin = _Continued(path.rpartition("/")[2].rpartition(".")[0], main)
+    sys.modules.pop(plugin.name, None)  # of an earlier program
+    try:
+        raise SystemExit(int(pytest.main([*options, "-p", "no:cacheprovider", path], [plugin])))
+    finally:
+        sys.modules.pop(plugin.name, None)
+
+
+def _cases(body, main, case):
+    """The names of the test cases that the code of a program defines."""
+    names = [c.co_name for c in body.co_consts if type(c) is CodeType]
+    return [name for name in names if isinstance(main.get(name), type) and issubclass(main[name], case)]
+
+
+class _Continued:
+    """A plugin of pytest, which imports the program to rewrite what it asserts: the
+    module begins with the session's variables."""
+
+    def __init__(self, name, main):
+        self.name, self.main = name, {key: value for key, value in main.items() if not key.startswith("__")}
+
+    def pytest_sessionstart(self):
+        for finder in sys.meta_path:
+            if type(finder).__name__ == "AssertionRewritingHook":
+                finder.create_module = self._create
+
+    def _create(self, spec):
+        module = ModuleType(spec.name)
+        if spec.name == self.name:
+            vars(module).update(self.main)
+        return module
+
+    def pytest_pycollect_makeitem(self, collector, name, obj):
+        if hasattr(collector.obj, "__file__") and self.main.get(name) is obj:
+            return []  # an earlier program's

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/session"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 )
@@ -72,5 +73,28 @@ func TestPytest(t *testing.T) {
 	}
 	if o := run(t, r, fmt.Sprintf(code, "1")); o.ExitCode != 0 || !strings.Contains(o.Stdout, "1 passed in") {
 		t.Errorf("%s, %d: %s%s", o.Status, o.ExitCode, o.Stdout, o.Stderr)
+	}
+}
+
+// TestSessionPytest has programs of a session that only define tests: their own run, with
+// what earlier ones have defined.
+func TestSessionPytest(t *testing.T) {
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t, store, registryRunner(t)}
+	for _, p := range []struct{ code, want string }{
+		{"import pytest\n@pytest.fixture\ndef one(): return 1\ndef test_a(one): assert one == 1\ndef test_b(one):\n  assert one == 2", "FAILED call_1.py::test_b - assert 1 == 2\n1 failed, 1 passed in"},
+		{"def double(n): return 2 * n\nrate = 2", ""},
+		{"def test_c(one): assert double(one) == rate", ".                                                                        [100%]\n1 passed in"},
+		{"import unittest\nclass A(unittest.TestCase):\n  def test_a(self): self.assertEqual(double(1), 3)", "FAIL: test_a (__main__.A.test_a)"},
+		{"import unittest\nclass B(unittest.TestCase):\n  def test_b(self): self.assertEqual(double(1), rate)", "Ran 1 test in"},
+		{"test_c(1)\nimport os\nprint(double(4), os.listdir())", "8 []\n"},
+	} {
+		o := c.run("s", p.code)
+		if out := o.Stdout + o.Stderr; !strings.Contains(out, p.want) || p.want == "" && out != "" || o.ExitCode != 0 != strings.Contains(p.want, "FAIL") || !o.Continued.Kept {
+			t.Errorf("%s\n%s, %d: %s%s, want %q", p.code, o.Status, o.ExitCode, o.Stdout, o.Stderr, p.want)
+		}
 	}
 }
