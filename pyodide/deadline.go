@@ -9,7 +9,11 @@ import (
 // hard one. The traceback may take longer; see [deadline.extend].
 const softGrace = 60 * time.Millisecond
 
-// sessionGrace is the same for a program of a session, whose variables the hard
+// slowGrace bounds the grace of a program that has not had softGrace of processor
+// time since the soft interrupt and has not said where it was: on a busy machine.
+const slowGrace = time.Second
+
+// sessionGrace is softGrace for a program of a session, whose variables the hard
 // interrupt loses: on a busy machine, one that obeys may be late to do so.
 const sessionGrace = time.Second
 
@@ -19,7 +23,8 @@ const sessionGrace = time.Second
 // time for which the host holds it.
 type deadline struct {
 	soft, hard func()
-	grace      time.Duration // between the two
+	grace      time.Duration        // between the two
+	cpu        func() time.Duration // the program's processor time; nil: unknown
 
 	mu       sync.Mutex
 	left     time.Duration // until it strikes next, as of since
@@ -27,6 +32,9 @@ type deadline struct {
 	since    time.Time     // when left and budget were last updated
 	timer    *time.Timer   // nil: there is no limit
 	struck   bool          // soft has been called
+	struckAt time.Time
+	cpuAt    time.Duration // cpu, when soft was called
+	told     bool          // the program saw the soft strike
 	extended bool
 	paused   int
 	held     bool
@@ -88,14 +96,54 @@ func (d *deadline) strike() {
 	case d.left > 0 || d.paused > 0 && d.budget > 0: // the timer was reset meanwhile
 		d.resetLocked()
 	case d.struck:
+		if wait := d.starvedLocked(); wait > 0 {
+			d.left = wait
+			d.resetLocked()
+			return
+		}
 		d.stopped = true
 		d.hard()
 	default:
-		d.struck = true
+		d.struck, d.struckAt = true, time.Now()
+		if d.cpu != nil {
+			d.cpuAt = d.cpu()
+		}
 		d.left, d.budget = d.grace, 0 // no more pauses after the soft strike
 		d.resetLocked()
 		d.soft()
 	}
+}
+
+// starvedLocked returns how much longer the hard strike should wait, since the
+// processors were too busy to let the program see the soft one. A program that waits
+// for the host is not starved.
+func (d *deadline) starvedLocked() time.Duration {
+	if d.cpu == nil || d.told || d.paused > 0 {
+		return 0
+	}
+	missing := d.grace - (d.cpu() - d.cpuAt)
+	return min(missing, slowGrace-time.Since(d.struckAt))
+}
+
+// sawStrike notes that the program saw the soft strike. It has the whole grace from
+// then on.
+func (d *deadline) sawStrike() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.struck || d.stopped || d.told {
+		return
+	}
+	d.told = true
+	d.chargeLocked()
+	d.left = max(d.left, d.grace)
+	d.resetLocked()
+}
+
+// measureBy has the grace count the processor time that cpu returns.
+func (d *deadline) measureBy(cpu func() time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cpu = cpu
 }
 
 // pause stops the clock until resume has been called once per pause. It returns

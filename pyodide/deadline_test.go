@@ -132,3 +132,43 @@ func TestDeadlineIsHeld(t *testing.T) {
 		d.hold()()
 	})
 }
+
+// TestDeadlineOfStarvedPrograms has programs that get little or no processor time
+// after the soft strike.
+func TestDeadlineOfStarvedPrograms(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		share float64       // of a processor
+		sees  time.Duration // the strike, after it; 0: never
+		waits bool          // for the host
+		want  time.Duration // from the soft strike to the hard one
+	}{
+		{"a processor of its own", 1, 0, false, softGrace},
+		{"half a processor", 0.5, 0, false, 2 * softGrace},
+		{"hardly any", 0.001, 0, false, slowGrace},
+		{"sees it late", 0.125, 250 * time.Millisecond, false, 250*time.Millisecond + softGrace},
+		{"sees it and sleeps", 0, time.Millisecond, false, time.Millisecond + softGrace},
+		{"waits for the host", 0, 0, true, softGrace},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				var hard time.Duration
+				d := startDeadline(time.Second, 0, softGrace, func() {}, func() { hard = time.Since(begin) })
+				d.measureBy(func() time.Duration { return time.Duration(c.share * float64(time.Since(begin))) })
+				if c.waits {
+					d.pause()
+				}
+				time.Sleep(time.Second + c.sees)
+				synctest.Wait()
+				if c.sees > 0 {
+					d.sawStrike()
+				}
+				time.Sleep(time.Minute)
+				if got := hard - time.Second; got.Round(time.Millisecond) != c.want {
+					t.Errorf("the hard strike came %v after the soft one, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}

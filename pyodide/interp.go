@@ -281,6 +281,7 @@ func (in *Interp) timed(ctx context.Context, function uint32, request string, ma
 	known := in.cpu.reset()
 	defer in.cpu.stop()
 	if known { // on Linux
+		in.deadline.measureBy(in.cpu.time)
 		in.proc.MeasureBy(in.cpu.time)
 		defer in.proc.MeasureBy(nil)
 	}

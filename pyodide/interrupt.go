@@ -185,6 +185,7 @@ const maxPlace = 64 << 10
 func callInterrupted(_ context.Context, in *instance, p place, _ []byte) (any, error) {
 	if in.signals.struck.Load() {
 		in.interrupted = p
+		in.deadline.sawStrike()
 	}
 	return nil, nil
 }
