@@ -11,7 +11,7 @@ const softGrace = 60 * time.Millisecond
 
 // slowGrace bounds the grace of a program that has not had softGrace of processor
 // time since the soft interrupt and has not said where it was: on a busy machine.
-const slowGrace = time.Second
+const slowGrace = 600 * time.Millisecond
 
 // sessionGrace is softGrace for a program of a session, whose variables the hard
 // interrupt loses: on a busy machine, one that obeys may be late to do so.

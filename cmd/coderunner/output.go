@@ -130,7 +130,7 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	if m := permission.FindString(e.Message); m != "" && e.Type == "NotCapable" {
 		text += "coderunner: " + m + " allows it\n"
 	}
-	if e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT") {
+	if (e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT")) && !lacksCommand(e) {
 		text += "coderunner: " + seesNamed + "\n"
 	}
 	for _, p := range e.Packages {
@@ -140,6 +140,17 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 		text += "  " + strings.ReplaceAll(e.Hint, "\n", "\n  ") + "\n"
 	}
 	return text
+}
+
+var (
+	bareName = regexp.MustCompile(`: '[^'/.]+'$`)
+	opens    = regexp.MustCompile(`\bopen\(`)
+)
+
+// lacksCommand reports whether what a program did not find is a command that it
+// started, which has neither a directory nor an ending.
+func lacksCommand(e *runners.Error) bool {
+	return strings.Contains(e.Message, "spawn ") || bareName.MatchString(e.Message) && !opens.MatchString(e.Traceback)
 }
 
 // brokenPipe reports whether an error means that the reader of a pipe has gone.

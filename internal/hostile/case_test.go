@@ -182,7 +182,9 @@ func attack(t *testing.T, c *runnertest.Case, lang runners.Language, s *server, 
 	var took time.Duration
 	grew := s.watchMemory()
 	limit := cmp.Or(time.Duration(c.TimeoutMS)*time.Millisecond, runners.DefaultTimeout)
-	// A machine that is busy with other things makes one run late, not three.
+	// A machine that is busy with other things makes one run late, not three. What
+	// gets no processor time is stopped late, see slowGrace in package pyodide.
+	const late = 1500 * time.Millisecond
 	for n := 1; n <= 3; n++ {
 		begun := time.Now()
 		if o, text, err = s.run(args); err != nil {
@@ -190,7 +192,7 @@ func attack(t *testing.T, c *runnertest.Case, lang runners.Language, s *server, 
 		}
 		took = time.Since(begun)
 		over := time.Duration(o.Usage.RunMS)*time.Millisecond - limit
-		if over <= time.Second && (c.WithinMS == 0 || took <= time.Duration(c.WithinMS)*time.Millisecond) {
+		if over <= late && (c.WithinMS == 0 || took <= time.Duration(c.WithinMS)*time.Millisecond) {
 			break
 		}
 		if n == 3 {

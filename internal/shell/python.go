@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -20,6 +21,10 @@ type Python struct {
 var (
 	pythonName = regexp.MustCompile(`^(?:.*/)?(?:python|pip)[0-9.]*$`)
 	toolName   = regexp.MustCompile(`^(?:black|coverage|flake8|isort|mypy|pylint|pytest)$`) // as _TOOLS in the guest's imports.py
+	runsModule = regexp.MustCompile(`^(?:coverage|cProfile|profile|pdb|trace)$`)            // as _RUNNERS there
+
+	wrapperName     = regexp.MustCompile(`^(?:env|timeout|nice|nohup|exec|command|xargs)$`)
+	wrapperArgument = regexp.MustCompile(`^(?:-.*|[0-9.]+[smhd]?|\w+=.*)$`)
 )
 
 // FindPython returns the Python in a script, nil if it starts none. It runs nothing,
@@ -50,9 +55,11 @@ func (p *Python) statement(s *syntax.Stmt) bool {
 			words = append(words, fixedText(w))
 		}
 	}
+	words = withoutWrappers(words)
 	starts := len(words) > 0 && pythonName.MatchString(words[0])
 	if len(words) > 0 && toolName.MatchString(words[0]) {
 		p.Commands = append(p.Commands, words[:1])
+		p.addInner(words)
 		return true
 	}
 	target := ""
@@ -69,17 +76,44 @@ func (p *Python) statement(s *syntax.Stmt) bool {
 	if !starts {
 		return false
 	}
+	options := true // until the first word that is none
 	for i, w := range words {
 		switch {
 		case w == "-c" && i+1 < len(words):
 			p.add("", words[i+1])
 		case w == "install" && strings.Contains(strings.Join(words[:i], " "), "pip"):
 			p.Commands = append(p.Commands, append([]string{"pip", "install"}, words[i+1:]...))
-		case w == "-m" && i == 1 && len(words) > 2 && words[2] != "pip":
-			p.Commands = append(p.Commands, []string{"python", "-m", words[2]})
+		case w == "-m" && options && i+1 < len(words):
+			if words[i+1] != "pip" {
+				p.Commands = append(p.Commands, []string{"python", "-m", words[i+1]})
+			}
+			p.addInner(words[i+1:])
 		}
+		options = options && (i == 0 || w != "-m" && (strings.HasPrefix(w, "-") || words[i-1] == "-W" || words[i-1] == "-X"))
 	}
 	return true
+}
+
+// addInner adds the module that a module runs, such as pytest in "coverage run -m
+// pytest"; pytest's own -m means marks.
+func (p *Python) addInner(words []string) {
+	if !runsModule.MatchString(words[0]) {
+		return
+	}
+	if at := slices.Index(words, "-m"); at > 0 && at+1 < len(words) {
+		p.Commands = append(p.Commands, []string{"python", "-m", words[at+1]})
+	}
+}
+
+// withoutWrappers returns the words of a command that others such as timeout run.
+func withoutWrappers(words []string) []string {
+	for len(words) > 0 && wrapperName.MatchString(words[0]) {
+		words = words[1:]
+		for len(words) > 0 && wrapperArgument.MatchString(words[0]) {
+			words = words[1:]
+		}
+	}
+	return words
 }
 
 func (p *Python) add(name, text string) {

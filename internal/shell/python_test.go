@@ -16,6 +16,11 @@ func TestFindPython(t *testing.T) {
 		"cat > lib/a.py <<EOF\nimport six\nEOF\npython lib/a.py":             {Programs: map[string]string{"lib/a.py": "import six\n"}},
 		"pip install -q 'six>=1' attrs && python3 -m pip install x":          {Programs: map[string]string{}, Commands: [][]string{{"pip", "install", "-q", "six>=1", "attrs"}, {"pip", "install", "x"}}},
 		"pytest -q tests; python -m http.server 80 &":                        {Programs: map[string]string{}, Commands: [][]string{{"pytest"}, {"python", "-m", "http.server"}}},
+		"python -m coverage run -m pytest -m slow":                           {Programs: map[string]string{}, Commands: [][]string{{"python", "-m", "coverage"}, {"python", "-m", "pytest"}}},
+		"coverage run --branch -m pytest && coverage report -m":              {Programs: map[string]string{}, Commands: [][]string{{"coverage"}, {"python", "-m", "pytest"}, {"coverage"}}},
+		"A=1 timeout -k 1 30s python3 -X dev -m pytest -m slow":              {Programs: map[string]string{}, Commands: [][]string{{"python", "-m", "pytest"}}},
+		"python x.py -m pytest":                                              {Programs: map[string]string{}},
+		"env -i timeout":                                                     nil,
 	} {
 		if diff := cmp.Diff(want, FindPython(code)); diff != "" {
 			t.Errorf("%s: %s", code, diff)

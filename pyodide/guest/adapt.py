@@ -221,6 +221,21 @@ def _ctypes(module):
     module.set_errno = lambda value, /: linux(put(of_c(value)))
 
 
+def _getpass(module):
+    """Nothing is echoed where stdin is no terminal: no warnings are due."""
+    asked = module.getpass
+
+    def getpass(prompt="Password: ", stream=None, *, echo_char=None):
+        if sys.stdin is None or sys.stdin.isatty():
+            return asked(prompt, stream, echo_char=echo_char)
+        print(prompt, file=stream or sys.stderr, flush=True)
+        if not (line := sys.stdin.readline()):
+            raise EOFError("EOF when reading a line")
+        return line.removesuffix("\n")
+
+    module.getpass = module.unix_getpass = getpass
+
+
 def _dask(module):
     """It has no schedulers but one where there are no threads."""
     module.EMSCRIPTEN = False
@@ -335,6 +350,7 @@ _CHANGES = {
     "multiprocessing.spawn": _multiprocessing_spawn,
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
+    "getpass": _getpass,
     "locale": _locale,
     "numpy._core._methods": _numpy("sum_methods"),
     "numpy._core._ufunc_config": _numpy("tell_of_no_errors"),

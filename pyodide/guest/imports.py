@@ -32,7 +32,7 @@ def imports_of(tree, text):
                     if all(map(str.isidentifier, name.split("."))):
                         yield name, True
     for words in _command_lines(tree) if any(name in text for name in _COMMANDS) else ():
-        yield from ((name, True) for name in _run_module(words))
+        yield from ((name, True) for name in _run_modules(words))
     for node, optional in import_nodes(tree):
         if type(node) is ast.Import:
             for alias in node.names:
@@ -43,6 +43,7 @@ def imports_of(tree, text):
 
 # Commands of packages that programs run without importing them.
 _TOOLS = {"black", "coverage", "flake8", "isort", "mypy", "pylint", "pytest"}
+_RUNNERS = {"coverage", "cProfile", "profile", "pdb", "trace"}  # with a -m of their own
 _COMMANDS = {"-m", *_TOOLS}
 
 
@@ -54,12 +55,19 @@ def _command_lines(tree):
             yield [word for arg in node.args for text in texts_of(arg, {}) for word in text.split()]
 
 
-def _run_module(words):
-    """The module that a command line runs, if it is a package's."""
+def _run_modules(words):
+    """The modules that a command line runs, if they are packages': "coverage run -m
+    pytest" has two."""
     if "-m" in words[:2] and ("python" in words[0] or words[0] == "-m"):
         words = words[words.index("-m") + 1 :]
-        return words[:1] if words and words[0].isidentifier() else ()
-    return words[:1] if words and words[0] in _TOOLS else ()
+        if words and words[0].isidentifier():
+            yield words[0]
+    elif words and words[0] in _TOOLS:
+        yield words[0]
+    else:
+        return
+    if "-m" in words[1:-1] and words[0] in _RUNNERS:
+        yield words[words.index("-m", 1) + 1]
 
 
 def members_of(tree):

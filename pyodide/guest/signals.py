@@ -1,6 +1,7 @@
 """What this build lacks of signal, the timers first of all: module
 _coderunner_signals, made at boot. The host has the clock."""
 
+import _thread
 import errno
 import os
 import signal
@@ -12,7 +13,11 @@ from _coderunner_posix import add
 
 _TIMERS = {signal.ITIMER_REAL: signal.SIGALRM, signal.ITIMER_VIRTUAL: signal.SIGVTALRM, signal.ITIMER_PROF: signal.SIGPROF}
 _handle, handler_of = signal.signal, signal.getsignal
+_raise = signal.raise_signal
 _armed = set()  # signals of timers that were ever set
+_blocked = {}  # the handlers of signals that pthread_sigmask holds back, in all threads
+_pending = set()  # of those, the ones that came
+_waiters = []  # locks of threads that wait for one
 
 
 def _end(number, frame):
@@ -22,6 +27,8 @@ def _end(number, frame):
 
 
 def getsignal(signalnum):
+    if signalnum in _blocked:
+        return _blocked[signalnum]
     handler = handler_of(signalnum)
     return signal.SIG_DFL if handler is _end else handler
 
@@ -30,11 +37,20 @@ def _signal(signalnum, handler):
     if signalnum in (signal.SIGKILL, signal.SIGSTOP):
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     before = getsignal(signalnum)
-    _handle(signalnum, _end if handler == signal.SIG_DFL and signalnum in _armed else handler)
+    if signalnum in _blocked:
+        if not callable(handler) and handler not in (signal.SIG_DFL, signal.SIG_IGN):
+            raise TypeError("signal handler must be signal.SIG_IGN, signal.SIG_DFL, or a callable object")
+        _blocked[signalnum] = handler
+    else:
+        _set(signalnum, handler, before)
+    return before
+
+
+def _set(number, handler, before):
+    _handle(number, _end if handler == signal.SIG_DFL and number in _armed else handler)
     action = _action(handler)
     if action != _action(before):
-        call("signal", {"signal": int(signalnum), "action": action})
-    return before
+        call("signal", {"signal": int(number), "action": action})
 
 
 def _action(handler):
@@ -69,9 +85,46 @@ def pause():
     call("pause", 0)
 
 
+def raise_signal(signalnum, /):
+    if signalnum == signal.SIGABRT and getsignal(signalnum) == signal.SIG_DFL:
+        abort()  # C's raise would end the interpreter as a fault of its own does
+    _raise(signalnum)
+
+
 def pthread_kill(thread_id, signalnum, /):
-    signal.raise_signal(signalnum)
+    raise_signal(signalnum)
     call("interrupt", None)  # the main thread, which handles signals, may wait for something
+
+
+def pthread_sigmask(how, mask, /):
+    """Holds signals back, in all threads: they come to a handler, or to sigwait."""
+    mask, before = {signal.Signals(n) for n in mask}, set(_blocked)
+    wanted = {signal.SIG_BLOCK: before | mask, signal.SIG_UNBLOCK: before - mask, signal.SIG_SETMASK: mask}.get(how)
+    if wanted is None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    wanted -= {signal.SIGKILL, signal.SIGSTOP}
+    for n in wanted - before:
+        handler = getsignal(n)
+        _set(n, _hold, handler)
+        _blocked[n] = handler
+    for n in before - wanted:
+        handler = _blocked.pop(n)
+        _set(n, handler, _hold)
+        if n in _pending:
+            _pending.discard(n)
+            os.kill(os.getpid(), n)
+    return before
+
+
+def _hold(number, frame):
+    _pending.add(signal.Signals(number))
+    for lock in _waiters:
+        if lock.locked():
+            lock.release()
+
+
+def sigpending():
+    return set(_pending)
 
 
 def sigtimedwait(sigset, timeout, /):
@@ -90,17 +143,27 @@ def sigwait(sigset, /):
 
 def _wait(sigset, end):
     """Waits for one of the signals, whose handlers are not called meanwhile."""
-    came = []
-    before = {n: handler_of(n) for n in sigset}
-    for n in before:
-        _handle(n, lambda number, frame: came.append(number))
+    sigset = {signal.Signals(n) for n in sigset}
+    before = {n: getsignal(n) for n in sigset if n not in _blocked}
+    for n, handler in before.items():
+        _set(n, _hold, handler)
+    lock = _thread.allocate_lock()
+    _waiters.append(lock)
     try:
-        while not came and (left := end - time.monotonic()) > 0:
-            call("pause", min(left, 3600))
+        while not (came := sigset & _pending) and (left := min(end - time.monotonic(), 3600)) > 0:
+            if _thread.get_ident() == _thread._get_main_thread_ident():
+                call("pause", left)
+            elif not lock.locked() or not lock.acquire(timeout=left):
+                lock.acquire(blocking=False)
     finally:
+        _waiters.remove(lock)
         for n, handler in before.items():
-            _handle(n, handler)
-    return signal.struct_siginfo((came[0], 0, 0, os.getpid(), 0, 0, 0)) if came else None
+            _set(n, handler, _hold)
+        _pending.difference_update(before)  # nothing holds them any longer
+    if not came:
+        return None
+    _pending.discard(number := min(came))
+    return signal.struct_siginfo((number, 0, 0, os.getpid(), 0, 0, 0))
 
 
 def abort():
@@ -111,5 +174,6 @@ def abort():
 
 add(os, abort)
 add(
-    signal, _signal, getsignal, setitimer, getitimer, alarm, pause, pthread_kill, sigtimedwait, sigwaitinfo, sigwait
+    signal, _signal, getsignal, setitimer, getitimer, alarm, pause, raise_signal, pthread_kill, pthread_sigmask,
+    sigpending, sigtimedwait, sigwaitinfo, sigwait
 )  # fmt: skip

@@ -48,6 +48,26 @@ for bad in (lambda: signal.setitimer(9, 1), lambda: signal.setitimer(0, -1)):
         print(bad())
     except signal.ItimerError:
         pass
+
+# Signals held back.
+both = {signal.SIGUSR1, signal.SIGTERM}
+assert signal.pthread_sigmask(signal.SIG_BLOCK, both) == set()
+assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == both
+for n in both:
+    os.kill(os.getpid(), n)
+assert signal.sigpending() == both
+assert signal.sigwait(both) is signal.SIGUSR1 and signal.sigwait([signal.SIGTERM]) is signal.SIGTERM
+assert signal.sigpending() == set() and signal.sigtimedwait(both, 0.01) is None
+assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+assert signal.signal(signal.SIGTERM, lambda n, frame: came.append("held")) == signal.SIG_DFL
+signal.raise_signal(signal.SIGTERM)
+assert came[-1] != "held" and signal.sigpending() == {signal.SIGTERM}
+assert signal.pthread_sigmask(signal.SIG_SETMASK, []) == both
+assert came[-1] == "held" and not signal.sigpending()
+signal.signal(signal.SIGABRT, lambda n, frame: came.append("abort"))
+signal.raise_signal(signal.SIGABRT)
+assert came[-1] == "abort"
+
 assert signal.signal(signal.SIGALRM, signal.SIG_DFL) is not signal.SIG_DFL
 assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 print("ok", flush=True)
