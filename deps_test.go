@@ -94,7 +94,7 @@ const imports = `
 	runners/python/hostdirs: pyodide runners
 	runners/python/lockfile: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
-	runners/python: cache internal/builder internal/commands internal/commands/web internal/fetch internal/kernel internal/netpolicy internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs pyodide/netstack runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python: cache internal/builder internal/commands internal/commands/web internal/fetch internal/kernel internal/netpolicy internal/notebook internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs pyodide/netstack runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: internal/sample runners
 
 	internal/session: runners

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"coderunner/internal/notebook"
 	"coderunner/runners"
 )
 
@@ -87,6 +88,7 @@ var (
 	baseURL      = regexp.MustCompile(`"baseUrl"\s*:\s*"([^"\\\n]{1,255})"`)
 	literal      = regexp.MustCompile("\"([^\"\\\\\n]{1,255})\"|'([^'\\\\\n]{1,255})'|`([^`\\\\\n]{1,255})`")
 	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+(\w[\w.]*)[ \t]+import\b)`)
+	notebookLine = regexp.MustCompile(`(?m)^[ \t]*(%run|!)[ \t]*(.*)$`)
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
 
@@ -137,6 +139,15 @@ func (b *beside) search(t text) {
 		words, patterns = shellWords(t.code)
 	} else if lists {
 		patterns = quotedPatterns(names)
+	}
+	if t.language == runners.Python {
+		for _, m := range notebookLine.FindAllStringSubmatch(t.code, maxLookups) {
+			found, _ := shellWords(m[2])
+			words = append(words, found...)
+			if m[1] == "%run" {
+				modules = append(modules, found...) // without its ending
+			}
+		}
 	}
 	for _, m := range pythonImport.FindAllStringSubmatch(t.code, maxLookups) {
 		for name := range strings.SplitSeq(m[1]+m[2], ",") {
@@ -267,6 +278,10 @@ func (b *beside) take(name string) (dir string) {
 	}
 	if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(name), ".")); l != "" {
 		b.texts = append(b.texts, text{string(b.files[len(b.files)-1].Data), path.Dir(name), l})
+	} else if path.Ext(name) == ".ipynb" && len(b.files) > 0 {
+		if code, _, _, err := notebook.Read(b.files[len(b.files)-1].Data); err == nil {
+			b.texts = append(b.texts, text{code, path.Dir(name), runners.Python})
+		}
 	}
 	return ""
 }

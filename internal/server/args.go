@@ -163,13 +163,19 @@ func (a *arguments) strings(name string) []string {
 	if raw == nil {
 		return nil
 	}
+	raw = unquoted(raw)
 	var items []json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
+		if one, ok := oneString(name, raw); ok {
+			return one
+		}
 		a.fail(name, "must be an array of strings, but it is %s.", kind(raw))
 	}
 	out := make([]string, len(items))
 	for i, item := range items {
-		if string(item) == "null" || json.Unmarshal(item, &out[i]) != nil {
+		if name == "args" && kind(item) == "a number" {
+			out[i] = string(item)
+		} else if string(item) == "null" || json.Unmarshal(item, &out[i]) != nil {
 			a.fail(name, "must be an array of strings, but element %d is %s.", i, kind(item))
 		}
 	}
@@ -183,11 +189,14 @@ func (a *arguments) timeout() time.Duration {
 	}
 	var s float64
 	if json.Unmarshal(raw, &s) != nil {
-		a.fail("timeout_seconds", "must be a number of seconds, but it is %s.", kind(raw))
-		return 0
+		var ok bool
+		if s, ok = secondsText(raw); !ok {
+			a.fail("timeout_seconds", "must be a number of seconds, but it is %s.", kind(raw))
+			return 0
+		}
 	}
 	// Below a millisecond a limit would round to none.
-	if s < runners.MinTimeout.Seconds() || s > runners.MaxTimeout.Seconds() {
+	if !(s >= runners.MinTimeout.Seconds()) || s > runners.MaxTimeout.Seconds() {
 		a.fail("timeout_seconds", "is %v, but must be between %v and %v.", s, runners.MinTimeout.Seconds(), runners.MaxTimeout.Seconds())
 		return 0
 	}
@@ -199,8 +208,9 @@ func (a *arguments) files() []runners.File {
 	if raw == nil {
 		return nil
 	}
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
+	raw = unquoted(raw)
+	items, ok := filesMeant(raw)
+	if !ok && json.Unmarshal(raw, &items) != nil {
 		a.fail("files", "must be an array of {path, text}, {path, base64} or {path, uri}, but it is %s.", kind(raw))
 		return nil
 	}
@@ -218,7 +228,7 @@ func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 		Path              *string
 		Text, Base64, URI *string
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(bytes.NewReader(fileMeant(raw)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil || v.Path == nil {
 		a.fail("files", "has as element %d no object {path, text}, {path, base64} or {path, uri} of strings.", i)

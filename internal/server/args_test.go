@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,36 @@ func TestGenerousArguments(t *testing.T) {
 	}
 }
 
+// What has another type than the schema's, but can mean only one thing, is taken so.
+func TestArgumentsAsMeant(t *testing.T) {
+	file := func(path, text string) runners.File { return runners.File{Path: path, Data: []byte(text)} }
+	for args, want := range map[string]runners.Request{
+		`"timeout_seconds":"5"`:                           {Limits: runners.Limits{Timeout: 5 * time.Second}},
+		`"timeout_seconds":" 2.5 s"`:                      {Limits: runners.Limits{Timeout: 2500 * time.Millisecond}},
+		`"packages":"six"`:                                {Packages: []string{"six"}},
+		`"packages":""`:                                   {},
+		`"packages":"numpy, pandas\nnpm:zod@3"`:           {Packages: []string{"numpy", "pandas", "npm:zod@3"}},
+		`"packages":"pydantic >= 2, <3"`:                  {Packages: []string{"pydantic >= 2, <3"}},
+		`"packages":"[\"six\", \"attrs\"]"`:               {Packages: []string{"six", "attrs"}},
+		`"args":"--fast"`:                                 {Args: []string{"--fast"}},
+		`"args":[1, -2.50, "x"]`:                          {Args: []string{"1", "-2.50", "x"}},
+		`"files":{}`:                                      {},
+		`"files":{"b.txt":"B","a.bin":{"base64":"QQ=="}}`: {Files: []runners.File{file("a.bin", "A"), file("b.txt", "B")}},
+		`"files":{"path":"a","text":"A"}`:                 {Files: []runners.File{file("a", "A")}},
+		`"files":[{"name":"a","content":"A"}]`:            {Files: []runners.File{file("a", "A")}},
+		`"files":"[{\"path\":\"a\",\"text\":\"A\"}]"`:     {Files: []runners.File{file("a", "A")}},
+	} {
+		got, err := parse(`{"language":"python","code":"",` + args + `}`)
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		if !slices.Equal(got.Packages, want.Packages) || !slices.Equal(got.Args, want.Args) || got.Limits != want.Limits || !slices.EqualFunc(got.Files, want.Files, func(f, g runners.File) bool { return f.Path == g.Path && string(f.Data) == string(g.Data) }) {
+			t.Errorf("%s: %+v, want %+v", args, got, want)
+		}
+	}
+}
+
 // Each message is one sentence that names the argument and the fix.
 func TestBadArguments(t *testing.T) {
 	for _, tt := range []struct{ args, argument, want string }{
@@ -95,15 +126,19 @@ func TestBadArguments(t *testing.T) {
 		{`{"language":"python","code":["a"]}`, "code", `"code" must be a string, but it is an array.`},
 		{`{"language":"python","code":"","pkgs":[]}`, "pkgs", `"pkgs" is not an argument; there are args, code, files, language, packages, stdin, timeout_seconds.`},
 		{`{"language":"python","code":"","session":"a"}`, "session", `"session" is not an argument`},
-		{`{"language":"python","code":"","packages":"six"}`, "packages", `"packages" must be an array of strings, but it is a string.`},
+		{`{"language":"python","code":"","packages":7}`, "packages", `"packages" must be an array of strings, but it is a number.`},
+		{`{"language":"python","code":"","args":"a b"}`, "args", `"args" must be an array of strings, but it is a string.`},
 		{`{"language":"python","code":"","packages":["six",{}]}`, "packages", `"packages" must be an array of strings, but element 1 is an object.`},
-		{`{"language":"python","code":"","timeout_seconds":"5"}`, "timeout_seconds", `"timeout_seconds" must be a number of seconds, but it is a string.`},
+		{`{"language":"python","code":"","timeout_seconds":"soon"}`, "timeout_seconds", `"timeout_seconds" must be a number of seconds, but it is a string.`},
+		{`{"language":"python","code":"","timeout_seconds":"NaN"}`, "timeout_seconds", `must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","timeout_seconds":0}`, "timeout_seconds", `"timeout_seconds" is 0, but must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","timeout_seconds":-1}`, "timeout_seconds", `must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","timeout_seconds":1e300}`, "timeout_seconds", `must be between 0.001 and 3600.`},
 		{`{"language":"python","code":"","stdin":true}`, "stdin", `"stdin" must be a string, but it is a boolean.`},
 		{`{"language":"python","code":"","args":[null]}`, "args", `"args" must be an array of strings, but element 0 is null.`},
-		{`{"language":"python","code":"","files":{}}`, "files", `"files" must be an array of {path, text}, {path, base64} or {path, uri}, but it is an object.`},
+		{`{"language":"python","code":"","files":{"a":7}}`, "files", `"files" must be an array of {path, text}, {path, base64} or {path, uri}, but it is an object.`},
+		{`{"language":"python","code":"","files":{"a":{"path":"b","text":""}}}`, "files", `but it is an object.`},
+		{`{"language":"python","code":"","files":[{"path":"a","name":"b","text":""}]}`, "files", `"files" has as element 0 no object`},
 		{`{"language":"python","code":"","files":["a"]}`, "files", `"files" has as element 0 no object`},
 		{`{"language":"python","code":"","files":[{"text":""}]}`, "files", `"files" has as element 0 no object`},
 		{`{"language":"python","code":"","files":[{"path":"a","text":"","mode":7}]}`, "files", `"files" has as element 0 no object`},

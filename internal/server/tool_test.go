@@ -223,7 +223,7 @@ func TestArgumentsFitTheInputSchema(t *testing.T) {
 		`{"language":"python","code":"","more":1}`:                        false,
 		`{"language":"python","code":"","timeout_seconds":0}`:             false,
 		`{"language":"python","code":"","timeout_seconds":3601}`:          false,
-		`{"language":"python","code":"","packages":"six"}`:                false,
+		`{"language":"python","code":"","packages":[7]}`:                  false,
 		`{"language":"python","code":"","files":[{"path":"a","mode":1}]}`: false,
 	} {
 		_, err := parse(args)

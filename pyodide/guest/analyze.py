@@ -188,7 +188,7 @@ def _reach(main, code, modules):
                 trees.append((tree, text, False))
                 work.append((tree, path if path in modules.packages else path[:-1]))
     for text in left.values():
-        if (tree := parse(text)) is not None:
+        if (tree := parse(text) or _program(text)[0]) is not None:  # a notebook that it runs is no plain Python
             trees.append((tree, text, True))
     return trees
 

@@ -5,6 +5,7 @@ cell, the lines below.
 """
 
 import io
+import linecache
 import os
 import re
 import sys
@@ -161,12 +162,48 @@ def _run(line, cell, main):
     import runpy
     import shlex
 
-    before, sys.argv = sys.argv, shlex.split(line.removeprefix("-i "))
+    options, words = set(), shlex.split(line)
+    while words and words[0] in ("-i", "-n", "-t", "-m"):
+        options.add(words.pop(0))
+    if not words:
+        raise ValueError("%run needs the name of a file")
+    before, sys.argv = sys.argv, words
+    name = "__main__" if "-n" not in options else os.path.splitext(os.path.basename(words[0]))[0]
     try:
-        found = runpy.run_path(sys.argv[0], main if line.startswith("-i ") else None, "__main__")
+        if "-m" in options:
+            found = runpy.run_module(words[0], None, name, alter_sys=True)
+        elif words[0].endswith((".ipynb", ".ipy")):
+            return _run_notebook(words[0], main)
+        else:
+            if not words[0].endswith(".py") and not os.path.exists(words[0]):
+                words[0] += ".py"
+            found = runpy.run_path(words[0], main if "-i" in options else None, name)
     finally:
         sys.argv = before
     main.update((name, value) for name, value in found.items() if not name.startswith("__"))
+
+
+def _run_notebook(path, main):
+    """Runs a notebook's cells with the program's variables, as notebooks do."""
+    import asyncio
+
+    import _coderunner_notebook
+    import _coderunner_program
+
+    with open(path, encoding="utf-8") as f:
+        source = f.read()
+    if path.endswith(".ipynb"):
+        source = _coderunner_notebook.cells(source)
+    linecache.cache[path] = (len(source), None, source.splitlines(True), path)
+    body, last, _ = _coderunner_program.compile_tree(_coderunner_program.parse(source, path), source, path)
+    value = None
+    for code in (body, last):
+        if code is not None:
+            value = eval(code, main)
+            if code.co_flags & 128:  # inspect.CO_COROUTINE
+                value = asyncio.run(value)
+    if last is not None:
+        _coderunner_display.show_value(value)
 
 
 def _env(line, cell, main):

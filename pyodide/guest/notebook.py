@@ -100,6 +100,16 @@ def clean(text, name=""):
     return ("".join(out), reqs) if found else None
 
 
+def cells(text):
+    """The program that a notebook's code cells are, as the host reads one."""
+    import json
+
+    found = json.loads(text)
+    found = found.get("cells") or [c for w in found.get("worksheets", ()) for c in w["cells"]]
+    found = ["".join(c.get("source") or c.get("input") or "") for c in found if c["cell_type"] == "code"]
+    return "# %%\n".join(cell.rstrip("\n") + "\n" for cell in found)
+
+
 def marked(text):
     """The text, in which calls of get_ipython() are what a notebook was converted
     from: commands and magics."""

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/internal/kernel"
+	"coderunner/internal/notebook"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
@@ -158,6 +159,11 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req.Filename), Memory: j.req.Limits.Memory}
 	source.Words = j.continued != nil && len(j.pk.current().Installed) > 0
 	for _, f := range j.req.Files {
+		if strings.HasSuffix(f.Path, ".ipynb") && strings.Contains(j.req.Code, "%run") {
+			if code, _, _, err := notebook.Read(f.Data); err == nil {
+				f.Path, f.Data = f.Path+".py", []byte(code)
+			}
+		}
 		source.Files = append(append(source.Files, pyodide.File(f)), archived(f)...)
 	}
 	source.Files = append(source.Files, j.sessionModules()...)
