@@ -20,7 +20,7 @@ func (a *Answer) session(out *runners.Outcome) {
 	case runners.OriginLost:
 		note("The variables of its earlier calls are lost: %s; its files are there.", k.Lost)
 	case runners.OriginReplayed:
-		note("Its earlier programs were run again to get their variables back, since their process had ended or a package is new to it: what came from the clock or by chance is new.")
+		note("Its earlier programs were run again, since their process had ended or a package is new: what came from the clock or by chance is new.")
 	}
 	switch {
 	case k.Refused != "":

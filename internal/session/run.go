@@ -101,6 +101,9 @@ func (x *session) advance(req runners.Request, out *runners.Outcome, taken *coll
 		next.Languages[lang] = language{
 			ID: req.Session.After, Saved: saved, Unsaved: k.Unsaved, Variables: k.Variables, VariablesOmitted: k.VariablesOmitted,
 		}
+		if k.Unsaved == before.Languages[lang].Unsaved {
+			k.Unsaved = "" // the call before has said so
+		}
 	} else if !taken.done {
 		return nil // it did not begin
 	}

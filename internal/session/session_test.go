@@ -139,6 +139,24 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// TestUnsavedIsSaidOnce has a variable that cannot be saved for two calls.
+func TestUnsavedIsSaidOnce(t *testing.T) {
+	s := open(t, session.Options{})
+	for i, why := range []string{"", "a pipe", "a pipe", "a socket", "", "a socket"} {
+		out, err := s.Run(t.Context(), session.Call{Session: "s", Request: runners.Request{Language: runners.Python, Code: "x = 1"}}, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+			out, err := add("a").run(ctx, req)
+			out.Continued.Unsaved = why
+			return out, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := out.Continued.Unsaved, []string{"", "a pipe", "", "a socket", "", "a socket"}[i]; got != want {
+			t.Errorf("call %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
 // TestLongLine has programs whose first line is longer than what a state keeps of it.
 func TestLongLine(t *testing.T) {
 	s := open(t, session.Options{})

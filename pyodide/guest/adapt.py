@@ -221,21 +221,6 @@ def _ctypes(module):
     module.set_errno = lambda value, /: linux(put(of_c(value)))
 
 
-def _getpass(module):
-    """Nothing is echoed where stdin is no terminal: no warnings are due."""
-    asked = module.getpass
-
-    def getpass(prompt="Password: ", stream=None, *, echo_char=None):
-        if sys.stdin is None or sys.stdin.isatty():
-            return asked(prompt, stream, echo_char=echo_char)
-        print(prompt, file=stream or sys.stderr, flush=True)
-        if not (line := sys.stdin.readline()):
-            raise EOFError("EOF when reading a line")
-        return line.removesuffix("\n")
-
-    module.getpass = module.unix_getpass = getpass
-
-
 def _dask(module):
     """It has no schedulers but one where there are no threads."""
     module.EMSCRIPTEN = False
@@ -309,17 +294,11 @@ def _matplotlib():
     os.environ.setdefault("MPLCONFIGDIR", "/var/cache/matplotlib")
 
 
-def _typeguard(module):
-    import _coderunner_typeguard
+def _by(helper, change):
+    """A change that a module in lib makes."""
 
-    _coderunner_typeguard.parse_once(module)
-
-
-def _numpy(change):
     def changed(module):
-        import _coderunner_numpy
-
-        getattr(_coderunner_numpy, change)(module)
+        getattr(__import__(helper), change)(module)
 
     return changed
 
@@ -350,12 +329,13 @@ _CHANGES = {
     "multiprocessing.spawn": _multiprocessing_spawn,
     "multiprocessing.resource_tracker": _resource_tracker,
     "importlib.metadata": _metadata,
-    "getpass": _getpass,
+    "getpass": _by("_coderunner_getpass", "ask_plainly"),
+    "hypothesis.internal.charmap": _by("_coderunner_hypothesis", "know_codecs"),
     "locale": _locale,
-    "numpy._core._methods": _numpy("sum_methods"),
-    "numpy._core._ufunc_config": _numpy("tell_of_no_errors"),
-    "numpy._core.fromnumeric": _numpy("sum_functions"),
-    "numpy.linalg._linalg": _numpy("see_failures"),
+    "numpy._core._methods": _by("_coderunner_numpy", "sum_methods"),
+    "numpy._core._ufunc_config": _by("_coderunner_numpy", "tell_of_no_errors"),
+    "numpy._core.fromnumeric": _by("_coderunner_numpy", "sum_functions"),
+    "numpy.linalg._linalg": _by("_coderunner_numpy", "see_failures"),
     "platform": _platform,
     "psutil._common": _psutil,
     "pty": _pty,
@@ -364,7 +344,7 @@ _CHANGES = {
     "tqdm.std": _tqdm,
     "trio._core": _trio_core,
     "trio._core._run": _trio_run,
-    "typeguard._decorators": _typeguard,
+    "typeguard._decorators": _by("_coderunner_typeguard", "parse_once"),
 }
 
 _EARLIER = {"matplotlib": _matplotlib, "trio": _trio}  # what is changed before a module is found

@@ -1,5 +1,5 @@
 """Questions about the machine, and modules that have little to do here."""
-import getpass, grp, locale, os, platform, pwd, readline, resource, shelve, socket, syslog, time, webbrowser
+import getpass, grp, io, locale, os, platform, pwd, readline, resource, shelve, socket, sys, syslog, time, webbrowser
 
 assert os.cpu_count() == os.process_cpu_count() == len(os.sched_getaffinity(0)) == os.sysconf("SC_NPROCESSORS_ONLN") >= 1 and os.getloadavg() == (0, 0, 0)
 assert platform.node() == socket.gethostname() == socket.getfqdn() == os.uname().nodename == "localhost"
@@ -51,4 +51,13 @@ for refused in (os.fork, lambda: os.execv("/bin/ls", ["ls"]), lambda: os.popen("
         print(refused())
     except OSError as e:
         assert "cannot be copied here" in str(e) or "no processes here" in str(e), e
+
+# A password from no terminal.
+sys_stdin, sys.stdin = sys.stdin, io.StringIO("secret\n")
+assert getpass.getpass(stream=(asked := io.StringIO())) == "secret" and asked.getvalue() == "Password: \n"
+try:
+    print(getpass.getpass("Again: ", io.StringIO()))
+except EOFError as e:
+    assert e.__context__ is None and str(e) == "EOF when reading a line"
+sys.stdin = sys_stdin
 print("ok")
