@@ -226,6 +226,12 @@ def _dask(module):
     module.EMSCRIPTEN = False
 
 
+def _coverage(module):
+    """It measures the program, not the standard library, which is in an archive here."""
+    if add := getattr(module, "_add_stdlib_paths", None):
+        module._add_stdlib_paths = lambda paths: (add(paths), paths.update(_ARCHIVES))
+
+
 def _platform(module):
     """It looks for the C library in the executable, which is none."""
     find = module.libc_ver
@@ -321,6 +327,7 @@ _CHANGES = {
     "astroid.manager": _astroid,
     "_socket": _socket,
     "faulthandler": _faulthandler,
+    "coverage.inorout": _coverage,
     "ctypes": _ctypes,
     "dask._compatibility": _dask,
     "asyncio.base_events": _base_events,
