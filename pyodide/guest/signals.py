@@ -14,6 +14,7 @@ from _coderunner_posix import add
 _TIMERS = {signal.ITIMER_REAL: signal.SIGALRM, signal.ITIMER_VIRTUAL: signal.SIGVTALRM, signal.ITIMER_PROF: signal.SIGPROF}
 _handle, handler_of = signal.signal, signal.getsignal
 _raise = signal.raise_signal
+_NAMED = {n: n for n in signal.Signals}
 _armed = set()  # signals of timers that were ever set
 _blocked = {}  # the handlers of signals that pthread_sigmask holds back, in all threads
 _pending = set()  # of those, the ones that came
@@ -98,7 +99,7 @@ def pthread_kill(thread_id, signalnum, /):
 
 def pthread_sigmask(how, mask, /):
     """Holds signals back, in all threads: they come to a handler, or to sigwait."""
-    mask, before = {signal.Signals(n) for n in mask}, set(_blocked)
+    mask, before = _numbers(mask), set(_blocked)
     wanted = {signal.SIG_BLOCK: before | mask, signal.SIG_UNBLOCK: before - mask, signal.SIG_SETMASK: mask}.get(how)
     if wanted is None:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -116,8 +117,16 @@ def pthread_sigmask(how, mask, /):
     return before
 
 
+def _numbers(sigset):
+    """The signals of a set, by their names where they have one."""
+    for n in (sigset := set(sigset)):
+        if not 0 < n <= 64:
+            raise ValueError(f"signal number {n} out of range [1; 64]")
+    return {_NAMED.get(n, n) for n in sigset}
+
+
 def _hold(number, frame):
-    _pending.add(signal.Signals(number))
+    _pending.add(_NAMED.get(number, number))
     for lock in _waiters:
         if lock.locked():
             lock.release()
@@ -138,12 +147,13 @@ def sigwaitinfo(sigset, /):
 
 
 def sigwait(sigset, /):
-    return signal.Signals(_wait(sigset, float("inf")).si_signo)
+    number = _wait(sigset, float("inf")).si_signo
+    return _NAMED.get(number, number)
 
 
 def _wait(sigset, end):
     """Waits for one of the signals, whose handlers are not called meanwhile."""
-    sigset = {signal.Signals(n) for n in sigset}
+    sigset = _numbers(sigset)
     before = {n: getsignal(n) for n in sigset if n not in _blocked}
     for n, handler in before.items():
         _set(n, _hold, handler)
