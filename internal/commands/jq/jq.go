@@ -48,6 +48,7 @@ func Main(c *command.Call) int {
 	env := func() []string { return c.Process.Env }
 	j := &run{c: c, o: o, indent: "  ", order: order}
 	input := &input{j: j, names: names}
+	j.in = input
 	query, err := gojq.Parse(source)
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", err)
@@ -189,23 +190,10 @@ type input struct {
 	j     *run
 	names []string
 	raw   *command.Lines
-	dec   *json.Decoder
+	place *place
 	err   error
 	done  bool
-}
-
-// counted charges what is read to the memory budget until the next value.
-type counted struct {
-	c *command.Call
-	r io.Reader
-}
-
-func (r counted) Read(b []byte) (int, error) {
-	n, err := r.r.Read(b)
-	if e := r.c.Reserve(int64(4 * n)); e != nil {
-		return 0, e
-	}
-	return n, err
+	count int // lines that were read raw
 }
 
 // Next implements gojq.Iter.
@@ -214,22 +202,24 @@ func (in *input) Next() (any, bool) {
 	if in.done {
 		return nil, false
 	}
-	if in.raw == nil && in.dec == nil {
-		r := j.c.Concat(in.names)
+	if in.raw == nil && in.place == nil {
 		if j.o.On("R") {
-			in.raw = j.c.Lines(r, '\n')
+			in.raw = j.c.Lines(j.c.Concat(in.names), '\n')
 		} else {
-			in.dec = json.NewDecoder(counted{j.c, r})
-			in.dec.UseNumber()
+			in.place = j.newPlace(in.names)
+			in.place.dec = json.NewDecoder(in.place)
+			in.place.dec.UseNumber()
 		}
 	}
 	if in.raw != nil {
 		line, ok := in.raw.Next()
 		in.done = !ok
+		in.count++
 		return string(line), ok
 	}
 	j.c.Release(j.c.Reserved)
-	v, err := j.order.value(in.dec, 0)
+	in.place.begun = in.place.dec.InputOffset()
+	v, err := j.order.value(in.place.dec, 0)
 	if err == nil {
 		return v, true
 	}
@@ -237,12 +227,25 @@ func (in *input) Next() (any, bool) {
 	if err == io.EOF || errors.Is(err, command.ErrStopped) {
 		return nil, false
 	}
-	what := command.Text(err)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		what = "Unfinished JSON term"
-	}
-	in.err = fmt.Errorf("parse error: %s", what)
+	in.err = fmt.Errorf("parse error: %s", in.place.explain(err))
 	return in.err, true
+}
+
+// at is where jq says that an error came up: the last input's file and line.
+func (in *input) at() string {
+	name := "<stdin>"
+	if len(in.names) > 0 {
+		name = in.names[len(in.names)-1]
+	}
+	switch {
+	case in.place != nil:
+		return in.place.at()
+	case in.count > 0:
+		return name + ":" + strconv.Itoa(in.count)
+	case in.j.o.On("n"):
+		return "<unknown>"
+	}
+	return name + ":0"
 }
 
 // run is a running filter.
@@ -253,6 +256,7 @@ type run struct {
 	values []any
 	indent string
 	order  *order
+	in     *input
 	last   any
 	any    bool
 	status int
@@ -268,6 +272,7 @@ func (j *run) run(in *input) int {
 		if err != nil {
 			return c.Die(2, "%s", command.Text(err))
 		}
+		in.count = bytes.Count(data, []byte("\n"))
 		j.filter(string(data))
 	case o.On("s"):
 		list := []any{}
@@ -333,7 +338,7 @@ func (j *run) filter(v any) bool {
 			case j.c.Ctx.Err() != nil:
 				return false
 			}
-			j.c.Errorf("error (at <stdin>:0): %s", strings.TrimPrefix(err.Error(), "error: "))
+			j.c.Errorf("error (at %s): %s", j.in.at(), strings.TrimPrefix(err.Error(), "error: "))
 			j.status = 5
 			return true
 		}
