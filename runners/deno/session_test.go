@@ -306,11 +306,11 @@ func TestSessionDefaults(t *testing.T) {
 	r := open(t, "", nil)
 	run, _ := openSessions(t, &r)
 	for _, c := range []struct{ code, want string }{
-		{`import yaml from "js-yaml"; yaml.load("a: 1").a`, "1"},
+		{`import yaml from "npm:js-yaml@5"; yaml.load("a: 1").a`, "1"},
 		{`yaml.load("a: 2").a`, "2"},
-		{"import yaml from 'js-yaml'\nconst n: number = yaml.load('3')\nn", "3"},
+		{"import yaml from 'npm:js-yaml@5'\nconst n: number = yaml.load('3')\nn", "3"},
 		{`import LRUCache from "lru-cache"; new LRUCache({ max: 3 }).max`, "3"},
-		{"1\nimport yaml from 'js-yaml'; yaml('a: 1')", "does not provide an export named 'default'"},
+		{"1\nimport yaml from 'npm:js-yaml@5'; yaml('a: 1')", "does not provide an export named 'default'"},
 	} {
 		o := run("s", c.code)
 		if failed := o.Error != nil; failed && (o.Error.Line != 2 || !strings.Contains(o.Error.Message, c.want)) || !failed && (o.Result == nil || o.Result.Text != c.want) {
