@@ -109,7 +109,7 @@ async function prepareCall() {
   if (first("names")) await answerNames();
   if (first("any")) siteAny();
   if (first("sockets")) await siteSockets();
-  if (first("http")) await throwInServers();
+  if (first("http")) await mendServers();
   if (first("net")) await explainNet();
   if (first("fetch")) explainFetch();
   if (first("mocks")) await restoreMocks();

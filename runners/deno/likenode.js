@@ -1,13 +1,16 @@
 // Where Deno's modules of Node do otherwise than Node's, without a word. This is part of
 // bootstrap.js.
 
-// throwInServers has what a listener to a request of node:http and node:https throws end the
-// program, or reach its listener to uncaughtException: Deno answers with status 400.
-async function throwInServers() {
+// mendServers has what a listener to a request of node:http and node:https throws end the
+// program, or reach its listener to uncaughtException: Deno answers with status 400. And
+// it has servers close as Node's do.
+async function mendServers() {
   const require = (await import("node:module")).default.createRequire(self);
   for (const name of ["http", "https"]) {
-    const { prototype } = require(name).Server, { emit } = prototype;
+    const { prototype } = require(name).Server, { emit, close } = prototype;
     here.answer(prototype, "emit", function (event, ...args) {
+      if (event === "connection" && name === "http") accept(this, args[0]);
+      if (event === "close" && inUse.delete(this)) return setTimeout(() => emit.call(this, event, ...args), turn), true;
       if (event !== "request") return emit.call(this, event, ...args);
       try {
         return emit.call(this, event, ...args);
@@ -16,7 +19,29 @@ async function throwInServers() {
         return true;
       }
     });
+    here.answer(prototype, "close", function (...args) {
+      const closed = close.apply(this, args), open = [...accepted.get(this) ?? []].filter((socket) => !socket.destroyed);
+      if (open.some((socket) => socket.bytesRead > 0)) inUse.add(this);
+      if (open.length > 0) setTimeout(() => open.forEach((socket) => socket.bytesRead > 0 || socket.destroy()), turn);
+      return closed;
+    });
   }
+}
+
+const turn = 10; // ms in which what was sent on this machine has come
+
+// The servers that were closed while they answered. Deno ends their connections with the
+// answers, and calls back before the clients have these.
+const inUse = new WeakSet();
+
+// The open connections of servers. Deno's fetch opens some that it then has no use for,
+// and Deno has the server wait for their first request, without end.
+const accepted = new WeakMap();
+
+function accept(server, socket) {
+  if (!accepted.has(server)) accepted.set(server, new Set());
+  const open = accepted.get(server).add(socket);
+  socket.once("close", () => open.delete(socket));
 }
 
 // mendFiles has functions of node:fs copy to a name without a directory, whose directory ""

@@ -138,7 +138,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Files:   j.answersLater(),
 		Any:     j.mentions("Promise.any("),
 		Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
-		HTTP:    (j.imports("http") || j.imports("https")) && j.mentions("Server("),
+		HTTP:    j.serves() && (j.ready.uses.Net || j.imports("http") || j.imports("https")),
 		Fetch:   !in.policy().Net.All && j.mentions("fetch("),
 		Mocks:   j.mentions("node:test") && j.mentions("mock"),
 		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer") || j.ready.has("@inquirer/core"),

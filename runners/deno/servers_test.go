@@ -59,6 +59,17 @@ func TestServers(t *testing.T) {
 			const server = require("net").createServer().listen(3000, () => server.close(() => console.log("closed")));
 			const other = Deno.listen({ port: 3001 });
 			other.close();`, "closed\n"},
+		"closed with a client that asks nothing": {`
+			const express = require("express"), net = require("net");
+			const server = express().listen(3000, () => {
+				const c = net.connect(3000, "localhost", () => server.close(() => console.log("closed")));
+				c.on("close", () => console.log("client closed"));
+			});`, "closed\nclient closed\n"},
+		"closed while it answers": {`
+			const server = require("http").createServer((req, res) => {
+				server.close(() => console.log("closed"));
+				setTimeout(() => res.end("slow"), 20);
+			}).listen(3000, async () => console.log(await (await fetch("http://localhost:3000/")).text()));`, "slow\nclosed\n"},
 		"in use": {`
 			const net = require("net"), first = net.createServer().listen(4000, () => {
 				net.createServer().on("error", (e) => { console.log(e.code); first.close(); }).listen(4000);
