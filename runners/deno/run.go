@@ -78,6 +78,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	r.reached(o, j.net, end.report.refused)
 	j.ready.advise(o, j.program)
 	j.badJSON(o)
+	j.missing(o)
 	j.cutShort(o)
 	switch {
 	case end.runtimeFailed():

@@ -25,6 +25,7 @@ type way struct {
 const unresolved = "Top-level await promise never resolved"
 
 const (
+	topFile  = "the program is at the top of its files: the argument files puts others beside it (--file on the command line), which ./ finds"
 	noFile   = "the argument files puts files beside the program (--file on the command line)"
 	notNet   = "the permissions of this server do not include --allow-net"
 	notUnix  = "there are no Unix sockets for JavaScript; a port of 127.0.0.1 does the same where --allow-net has it"
