@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
 	s.ready.advise(o, s.program)
+	s.missing(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 
@@ -297,6 +299,10 @@ func (s *continuing) earlierJob(e earlier) (*job, error) {
 	return &job{analysis: a, net: s.net, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
 }
 
+// ownFile matches what a program finds its own file by. Others do without one, since V8 gets
+// their text.
+var ownFile = regexp.MustCompile(`\bimport\.meta\b|\b__filename\b|\bargv\b|\b[mM]ainModule\b|\brequire\.main\b|\bcall_\d`)
+
 // call runs a program in the process.
 func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error) {
 	j.script = j.main
@@ -304,8 +310,11 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 		j.script += "#" + strconv.Itoa(k.scripts[j.main])
 	}
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
-	own := runners.File{Path: j.main, Data: []byte(j.program.Edited())}
-	if err := k.arrangeFiles(k.files, []runners.File{own}); err != nil {
+	var own []runners.File
+	if !j.req.Unlisted || ownFile.MatchString(j.req.Code) {
+		own = []runners.File{{Path: j.main, Data: []byte(j.program.Edited())}}
+	}
+	if err := k.arrangeFiles(k.files, own); err != nil {
 		return nil, err
 	}
 	if k.calls++; j.again {

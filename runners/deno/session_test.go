@@ -80,6 +80,10 @@ func TestSession(t *testing.T) {
 		{"await new Promise(() => {})", "Error:1"},
 		{"[x, y, typeof zz]", `[ 6, 3, "undefined" ]`},
 		{"import { nope } from 'node:path'", "SyntaxError:1"},
+		{"\nimport { a } from './none.ts'", "TypeError:2"},
+		{"\nimport { a } from '../none.ts'", "TypeError:2"},
+		{"[...Deno.readDirSync('.')].map((e) => e.name).join()", "lib.ts"},
+		{"const own = Deno.readTextFileSync(import.meta.filename)\nown.includes('own')", "true"},
 	} {
 		o := run("s", c.code)
 		got := ""

@@ -130,7 +130,7 @@ function misplaced(type, message, stack) {
   const { core } = internals, limit = NativeError.stackTraceLimit;
   NativeError.stackTraceLimit = 0;
   try {
-    for (const name of new Set([orders.path, ...scripts(place.home, 1000)])) {
+    for (const name of new Set([...place.session ? [] : [orders.path], ...scripts(place.home, 1000)])) {
       const url = pathToURL(name), [, bad] = core.compileFunction(readText(name).replace(/^#!.*/, ""), url, [], ["exports", "require", "module", "__filename", "__dirname"]);
       if (bad?.thrown?.message !== message) continue;
       const [{ lineNumber, columnNumber }] = core.destructureError(bad.thrown).frames, frame = `\n    at ${url}:${lineNumber}:${columnNumber}`;
