@@ -52,6 +52,8 @@ function endServers() {
     const serve = get.call(Deno);
     set(defineProperties((...args) => {
       for (let i = 0; i < args.length; i++) args[i] = args[i]?.handler ? { ...args[i], handler: seen(args[i].handler) } : seen(args[i]);
+      if (typeof args[0] === "function") args = [{ onError: tellBroken }, args[0]];
+      else if (args[0] && !args[0].onError) args[0] = { ...args[0], onError: tellBroken };
       const server = serve(...args);
       let open = true;
       then(server.finished, () => open = false, () => open = false);
@@ -77,6 +79,15 @@ function endServers() {
       return listener;
     }, getOwnPropertyDescriptors(listen)));
   }
+}
+
+// tellBroken answers a request whose handler has thrown, as Deno does, and prints the frames
+// of the program only.
+function tellBroken(error) {
+  const ours = (line) => /^    at .*\bext:/.test(line) || /^    at /.test(line) && (includes(line, self) || includes(line, shownSelf));
+  const shown = inspect(error).split("\n").filter((line) => !ours(line)).join("\n");
+  console.error("%s", shown.replaceAll(slice(orders.main, 0, orders.main.lastIndexOf("/") + 1), ""));
+  return new Response("Internal Server Error", { status: 500 });
 }
 
 function endNodeServers({ prototype }) {
