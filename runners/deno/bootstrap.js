@@ -191,6 +191,7 @@ function blame(kind, thrown, load = "", rejected = false) {
   let type = "Error", message = "(the error cannot be shown)", stack = "", code = "";
   try {
     if (thrown instanceof NativeError) {
+      thrown = whole(thrown);
       const own = thrown.constructor?.name;
       type = text(thrown.name === "Error" && own ? own : thrown.name, 200);
       message = NativeString(thrown.message);

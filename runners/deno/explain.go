@@ -96,13 +96,14 @@ func (e *ending) explain(t *thrown) *runners.Error {
 func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 	switch {
 	case t.message == unresolved:
-		awaits, blocks := jsparse.Uses(e.program.Source, "await")
-		top := slices.DeleteFunc(slices.Clone(awaits), func(u jsparse.Use) bool { return u.Nested })
-		if len(top) == 1 && (!blocks || len(awaits) == 1) {
+		if top := e.awaits(); len(top) == 1 {
 			return top[0]
 		}
 	case t.escaped && t.stack == thrownAs+t.message:
 		throws, _ := jsparse.Uses(e.program.Source, "throw")
+		if top := e.awaits(); len(throws) == 0 && len(top) == 1 {
+			return top[0] // of a package's promise
+		}
 		if len(throws) == 1 && !strings.Contains(e.program.Source, "reject(") && len(e.program.Imports) == 0 {
 			return throws[0]
 		}
@@ -114,6 +115,16 @@ func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 		}
 	}
 	return at
+}
+
+// awaits returns where the program awaits at its top level, nil if that is not known.
+func (e *ending) awaits() (top []jsparse.Use) {
+	all, blocks := jsparse.Uses(e.program.Source, "await")
+	top = slices.DeleteFunc(slices.Clone(all), func(u jsparse.Use) bool { return u.Nested })
+	if blocks && len(all) > 1 {
+		return nil
+	}
+	return top
 }
 
 // thrownAs begins the stack of what is not an Error.

@@ -333,6 +333,14 @@ func TestUnplaced(t *testing.T) {
 	}
 }
 
+// TestFrameless has a package throw an error for which it asked for no frames.
+func TestFrameless(t *testing.T) {
+	o := run(t, open(t, "", nil), runners.Request{Code: "import { Schema } from 'npm:effect@4';\nSchema.decodeUnknownSync(Schema.Number)('x')"})
+	if o.Error == nil || o.Error.Type != "SchemaError" || !strings.Contains(o.Error.Traceback, `_tag: "SchemaError"`) {
+		t.Errorf("%s %+v", o.Status, o.Error)
+	}
+}
+
 // TestMocks mocks requests with the versions of packages that are taken for that.
 func TestMocks(t *testing.T) {
 	r := open(t, "", nil)

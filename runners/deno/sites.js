@@ -5,6 +5,15 @@
 
 const sites = new WeakMap(); // of streams and sockets: the frames of the call that made or connected them
 
+let frameless; // the last error without frames whose stack was asked for
+
+// whole returns the error of which Deno has made another one, without its class and fields,
+// since it has no frames: those of effect, which sets the limit of them to 0.
+function whole(thrown) {
+  const same = frameless instanceof NativeError && frameless !== thrown && NativeString(frameless.message) === NativeString(thrown.message);
+  return same && getPrototypeOf(thrown) !== getPrototypeOf(frameless) && thrown.name === "Error" ? frameless : thrown;
+}
+
 // seeDeeper has errors that come from more than ten calls deep in packages show where the
 // program called these. Other errors show ten frames, as ever.
 function seeDeeper() {
@@ -12,6 +21,7 @@ function seeDeeper() {
   if (place.session) return; // traceOf does the rest
   const replace = method(NativeString.prototype.replace);
   NativeError.prepareStackTrace = (error, sites) => {
+    if (sites.length === 0) frameless = error;
     const lines = [];
     for (let i = 0; i < sites.length; i++) lines[i] = replace(sites[i].toString(), /^(.*\(|async )?(\/.*:\d+:\d+\)?)$/, "$1file://$2");
     return headOf(error) + shownFrames(lines);
