@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 )
 
 var (
@@ -62,6 +63,28 @@ func (j *job) missing(o *runners.Outcome) {
 		e.Type, e.Message = "Error", fmt.Sprintf("Cannot find module '%s'; %s", specifier, topFile)
 	}
 	e.Traceback = e.Type + ": " + e.Message + "\n" + frames
+}
+
+// importing has the error about the machine code of a package without a frame have the line
+// of its import.
+func (j *job) importing(o *runners.Outcome) {
+	e := o.Error
+	if e == nil || o.Status != runners.Failed || e.Line > 0 {
+		return
+	}
+	for _, i := range j.program.Imports {
+		of, ok := deps.Split(i.Specifier)
+		if !ok || !strings.HasPrefix(e.Message, of.Name+" needs ") && !strings.HasPrefix(e.Message, of.Name+" has machine code") {
+			continue
+		}
+		at := regexp.MustCompile("[\"'`]" + regexp.QuoteMeta(i.Specifier) + "[\"'`]").FindStringIndex(j.req.Code)
+		if at == nil {
+			continue
+		}
+		e.Line = 1 + strings.Count(j.req.Code[:at[0]], "\n")
+		e.Traceback += fmt.Sprintf("\n    at %s:%d:%d", j.shown, e.Line, at[0]-strings.LastIndexByte(j.req.Code[:at[0]], '\n'))
+		return
+	}
 }
 
 // source returns the text of the program, or of a file of its, as a traceback names it.

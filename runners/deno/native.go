@@ -2,6 +2,7 @@ package deno
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -73,11 +74,47 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 	if name == "" {
 		return
 	}
-	message := name + " needs machine code that an install script fetches or compiles, and none is run here" + instead
-	if strings.Contains(text, "Requires ffi access") || strings.Contains(text, "--allow-ffi") {
-		message = fmt.Sprintf("%s has machine code, which the permissions of this server do not include (--allow-ffi)%s", name, instead)
+	has, needs := name+" has machine code", name
+	if from := p.needing(name, program); from != "" {
+		has, needs = fmt.Sprintf("%s needs the machine code of %s", from, name), fmt.Sprintf("%s needs %s, which", from, name)
 	}
-	restate(e, message)
+	message := needs + " needs machine code that an install script fetches or compiles, and none is run here"
+	if strings.Contains(text, "Requires ffi access") || strings.Contains(text, "--allow-ffi") {
+		message = has + ", which the permissions of this server do not include (--allow-ffi)"
+	}
+	restate(e, message+instead)
+}
+
+// needing returns the package that the program imports and that needs another one, "" if the
+// program imports that one itself.
+func (p *prepared) needing(name string, program *jsparse.Program) string {
+	imported := importedLike(program, regexp.MustCompile(""))
+	if slices.Contains(imported, name) {
+		return ""
+	}
+	needs := map[string][]string{}
+	for _, dir := range p.dirs {
+		var about struct{ Dependencies, PeerDependencies, OptionalDependencies map[string]string }
+		if readJSON(filepath.Join(dir, manifestName), &about) == nil {
+			for _, names := range []map[string]string{about.Dependencies, about.PeerDependencies, about.OptionalDependencies} {
+				needs[packageIn(dir)] = slices.AppendSeq(needs[packageIn(dir)], maps.Keys(names))
+			}
+		}
+	}
+	for _, from := range imported {
+		all := []string{from}
+		for i := 0; i < len(all); i++ {
+			for _, next := range needs[all[i]] {
+				if next == name {
+					return from
+				}
+				if !slices.Contains(all, next) {
+					all = append(all, next)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // instead returns what does without the machine code of a package, as the end of a message.

@@ -79,6 +79,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	j.ready.advise(o, j.program)
 	j.badJSON(o)
 	j.missing(o)
+	j.importing(o)
 	j.cutShort(o)
 	switch {
 	case end.runtimeFailed():

@@ -121,6 +121,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	s.Runner.reached(o, s.net, end.report.refused)
 	s.ready.advise(o, s.program)
 	s.missing(o)
+	s.importing(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 
