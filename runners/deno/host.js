@@ -365,8 +365,10 @@ function ask(text) {
 // answerDialogs has prompt, confirm and alert read stdin where there is no
 // terminal. They show what Deno shows in one.
 function answerDialogs() {
+  let silent = false;
   here.answer(globalThis, "prompt", (message = "Prompt", defaultValue = "") => {
     const line = ask(`${message}` + (defaultValue === "" ? "" : ` [${defaultValue}]`));
+    if (line === null && !silent) report("q", "0"), silent = true;
     return line === "" ? `${defaultValue}` : line;
   });
   here.answer(globalThis, "confirm", (message = "Confirm") => /^y$/i.test(ask(`${message} [y/N]`) ?? ""));

@@ -117,6 +117,11 @@ got.map(String)`})
 	if want := `["Änne","true","Rome","undefined","rest","null","false"]`; o.Result == nil || string(o.Result.JSON) != want || o.Stdout != asked {
 		t.Errorf("%s %+v, result %+v, stdout %q; want %s and %q", o.Status, o.Error, o.Result, o.Stdout, want, asked)
 	}
+	for code, want := range map[string]string{`"Hi " + prompt("Name?")`: "prompt() returned null", `"Hi " + (prompt("Name?") ?? "you")`: ""} {
+		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Succeeded || !strings.HasPrefix(o.Note, want) || want == "" && o.Note != "" {
+			t.Errorf("%s: %s, note %q", code, o.Status, o.Note)
+		}
+	}
 	o = run(t, r, runners.Request{Stdin: strings.NewReader("a\nb\nc"), Code: `const first = prompt("?"); [first, await new Response(Deno.stdin.readable).text()]`})
 	if want := `["a","b\nc"]`; o.Result == nil || string(o.Result.JSON) != want {
 		t.Errorf("%s %+v, result %+v, want %s", o.Status, o.Error, o.Result, want)

@@ -86,12 +86,17 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Note = "Its server ended with the program. " + onlyItself
 	case o.Status == runners.Succeeded && e.report.asks:
 		o.Note = "It ended at a question for which stdin has no line: the argument stdin is what it reads."
+	case o.Status == runners.Succeeded && e.report.silent && !nullable.MatchString(e.program.Source):
+		o.Note = "prompt() returned null, as stdin has no line: the argument stdin is what it reads."
 	}
 	if o.Status != runners.Succeeded {
 		o.Result = nil
 	}
 	return o
 }
+
+// nullable matches what a program has for a prompt() that returns null.
+var nullable = regexp.MustCompile(`\bnull\b|\?\?|\|\||\?\.|if \(!`)
 
 // exits matches a call by which a program ends itself.
 var exits = regexp.MustCompile(`\b(process|Deno)\.exit\(`)

@@ -28,6 +28,7 @@ type report struct {
 	served  bool     // it listened where only it reaches itself
 	lonely  bool     // it still does, and has not called its servers
 	refused []string // destinations, HOST or HOST:PORT, that Deno refused
+	silent  bool     // a prompt() of its found no line
 	asks    bool     // a question of its waits for a line that stdin does not have
 	broken  error    // the bootstrap did not write it
 }
@@ -146,7 +147,7 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 			rep.refused = append(rep.refused, strings.ToValidUTF8(fields[0], ""))
 		}
 	case 'q':
-		rep.asks = true
+		rep.silent, rep.asks = rep.silent || fields[0] == "0", rep.asks || fields[0] != "0"
 	case 'v':
 		rep.variable(fields[0], fields[1])
 	case 'x':
