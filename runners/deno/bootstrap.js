@@ -110,6 +110,7 @@ async function prepareCall() {
   if (first("any")) siteAny();
   if (first("sockets")) await siteSockets();
   if (first("http")) await mendServers();
+  if (orders.deaf) ignoreSignals();
   if (first("net")) await explainNet();
   if (first("fetch")) explainFetch();
   if (first("mocks")) await restoreMocks();

@@ -44,6 +44,12 @@ function accept(server, socket) {
   socket.once("close", () => open.delete(socket));
 }
 
+// ignoreSignals has listeners to signals, which never come, keep no program waiting whose
+// top level awaits what never happens. Node ends it, too.
+function ignoreSignals() {
+  for (const name of ["addSignalListener", "removeSignalListener"]) here.answer(Deno, name, () => {});
+}
+
 // mendFiles has functions of node:fs copy to a name without a directory, whose directory ""
 // Deno refuses, and write a text at a position, which Deno ignores, and has the entries of
 // directories have their path, as in Node before version 24.
