@@ -3,11 +3,13 @@ package deno
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
 )
 
 var (
@@ -43,6 +45,10 @@ func (j *job) missing(o *runners.Outcome) {
 		line := 1 + strings.Count(text[:found[2]], "\n")
 		if m != nil && strconv.Itoa(line) != m[2] || !unnamed && !strings.Contains(e.Message, strconv.Quote(text[found[2]:found[3]])) {
 			continue
+		}
+		isImport := func(i jsparse.Import) bool { return i.Specifier == text[found[2]:found[3]] }
+		if m == nil && !slices.ContainsFunc(j.program.Imports, isImport) {
+			continue // in a string, as of a Worker's
 		}
 		if at != nil {
 			return // it may be this one or that one
