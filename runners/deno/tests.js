@@ -122,18 +122,21 @@ function stuck(event) {
   current.stop(new NativeError("Promise resolution is still pending but the event loop has already resolved."));
 }
 
-const mocks = []; // what the running tests' contexts have made
-
 // restoreMocks has what node:test's t.mock makes be restored at the end of the test, as
-// in Node: Deno has one object for it and for the module's mock, which stays. A test of
-// our own shows the class of t.
+// in Node, and its timers too: Deno has one object for it and for the module's mock, which
+// stays. A test of our own shows the class of t.
 async function restoreMocks() {
   const { default: test, mock } = await import("node:test");
-  const own = { __proto__: mock };
-  for (const name of ["fn", "method", "getter", "setter"]) {
+  const keep = (made) => current && push(current.mocks ??= [], made);
+  const enable = (...args) => {
+    mock.timers.enable(...args);
+    keep({ restore: () => mock.timers.reset() });
+  };
+  const own = { __proto__: mock, timers: { __proto__: mock.timers, enable } };
+  for (const name of ["fn", "method", "getter", "setter", "property"]) {
     own[name] = (...args) => {
       const made = mock[name](...args);
-      push(mocks, made.mock);
+      keep(made.mock);
       return made;
     };
   }
@@ -162,7 +165,7 @@ async function attempt(d, context, before, after) {
   if (!failure) await part(d.fn, context);
   for (const hook of after) await part(hook);
   restore((thrown) => failure ??= { thrown });
-  if (!outer) for (const mock of mocks.splice(0)) mock.restore();
+  for (const mock of d.mocks ?? []) mock.restore();
   current = outer;
   return failure;
 }
