@@ -113,6 +113,8 @@ async function prepareCall() {
   if (orders.deaf) ignoreSignals();
   if (first("net")) await explainNet();
   if (first("fetch")) explainFetch();
+  if (first("causes")) codeCauses();
+  if (first("numbers")) formatNumbers();
   if (first("mocks")) await restoreMocks();
   if (first("run")) await explainRun();
   if (first("aliases")) await nameRequired();

@@ -72,7 +72,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
 		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
 	}
-	if !strings.Contains(out.Message, "(--allow-") && !strings.Contains(out.Message, ownRuns) {
+	if !strings.Contains(out.Message, "(--allow-") && !strings.Contains(out.Message, notRun) {
 		first, rest, more := strings.Cut(out.Message, "\n")
 		if out.Message = first + wayOut(out.Message, e.program); more {
 			out.Message += "\n" + rest

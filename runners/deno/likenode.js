@@ -75,3 +75,120 @@ function mendFiles(fs) {
       typeof data === "string" && typeof at === "number" ? [fd, Buffer.from(data, encoding), 0, undefined, at] : [fd, data, at, encoding, ...rest]);
   }
 }
+
+// The functions of node:fs whose errors are not as Node's, and what Node's call them.
+const calls = {
+  __proto__: null, copyFile: "copyfile", copyFileSync: "copyfile", readdir: "scandir", readdirSync: "scandir", opendir: "opendir", unlink: "unlink", unlinkSync: "unlink",
+  utimes: "utime", utimesSync: "utime", closeSync: "close", fsyncSync: "fsync", ftruncateSync: "ftruncate", writeSync: "write",
+};
+
+// codeFiles has these errors have the class, the message and the fields of Node's, and
+// unlink refuse a directory: Deno removes an empty one.
+function codeFiles(fs, require) {
+  for (const name of keys(calls)) if (arrayIncludes(orders.files, name)) {
+    codeCall(fs, name, require);
+    if (fs.promises[name] && arrayIncludes(orders.files, "promises")) codeCall(fs.promises, name, require);
+  }
+}
+
+// codeCall does so for one that returns, returns a promise or calls its last argument.
+function codeCall(object, name, require) {
+  const native = object[name], syscall = calls[name];
+  const call = function (...args) {
+    const named = typeof args[0] === "number" ? [] : args.slice(0, syscall === "copyfile" ? 2 : 1);
+    const coded = (error, from) => {
+      const code = error instanceof NativeError && systemCode(error);
+      return code ? nodeError(code, syscall, named, require, from) ?? error : error;
+    };
+    const done = args.at(-1);
+    if (syscall === "unlink" && isDirectory(args[0])) {
+      const error = nodeError(Deno.build.os === "linux" ? "EISDIR" : "EPERM", syscall, named, require, call);
+      if (typeof done === "function") return queueMicrotask(() => done(error));
+      if (name === "unlink") return NativePromise.reject(error);
+      throw error;
+    }
+    if (typeof done === "function") args[args.length - 1] = function (error, ...rest) { return done.call(this, coded(error), ...rest) };
+    try {
+      const made = native.apply(this, args);
+      return made instanceof NativePromise ? then(made, undefined, (error) => { throw coded(error) }) : made;
+    } catch (error) {
+      throw coded(error, call);
+    }
+  };
+  here.answer(object, name, defineProperties(call, getOwnPropertyDescriptors(native)));
+}
+
+function isDirectory(path) {
+  try {
+    return Deno.lstatSync(path).isDirectory;
+  } catch {
+    return false; // or no path
+  }
+}
+
+// systemCode returns the code of an error of Deno's, if it is not about a permission.
+function systemCode({ code, message }) {
+  if (includes(message, "Requires ")) return;
+  if (includes(message, "exists at the destination")) return "EEXIST";
+  return includes(message, "the source path is neither a regular file") ? "EISDIR" : code;
+}
+
+// nodeError returns an error like Node's with a code of the system, or nothing for another.
+function nodeError(code, syscall, [path, dest], require, call) {
+  const errno = require("os").constants.errno[code];
+  if (errno === undefined) return;
+  const shown = (name) => name instanceof URL ? decodeURIComponent(name.pathname) : NativeString(name);
+  const names = (path === undefined ? "" : ` '${shown(path)}'`) + (dest === undefined ? "" : ` -> '${shown(dest)}'`);
+  const error = new NativeError(`${code}: ${require("util").getSystemErrorMap().get(-errno)[1]}, ${syscall}${names}`);
+  if (call) captureStackTrace(error, call); // else it gets the frames of its site: Deno makes another of one without any
+  Object.assign(error, { errno: -errno, code, syscall });
+  if (path !== undefined) error.path = shown(path);
+  if (dest !== undefined) error.dest = shown(dest);
+  return error;
+}
+
+// codeCauses has the causes of errors of fetch have Node's codes. They are not shown.
+function codeCauses() {
+  const native = fetch;
+  here.answer(globalThis, "fetch", async function fetch(...args) {
+    try {
+      return await native(...args);
+    } catch (error) {
+      const told = NativeString(error?.cause?.message);
+      for (const [part, code, syscall] of causes) if (includes(told, part)) {
+        for (const [name, value] of [["code", code], ["syscall", syscall]]) {
+          if (!(name in error.cause)) defineProperty(error.cause, name, { __proto__: null, value, writable: true, configurable: true });
+        }
+        break;
+      }
+      throw error;
+    }
+  });
+}
+
+const causes = [
+  ["Connection refused", "ECONNREFUSED", "connect"], ["dns error", "ENOTFOUND", "getaddrinfo"], ["Connection reset", "ECONNRESET", "read"],
+  ["Connection timed out", "ETIMEDOUT", "connect"], ["unreachable", "ENETUNREACH", "connect"], ["connection closed before message completed", "UND_ERR_SOCKET", "read"],
+];
+
+// formatNumbers has %d show fractions, of which Deno shows the whole number.
+function formatNumbers() {
+  for (const name of ["log", "info", "debug", "warn", "error", "group"]) {
+    const native = console[name];
+    const call = (...args) => {
+      if (typeof args[0] === "string" && args.length > 1 && includes(args[0], "%d")) {
+        let next = 1;
+        args[0] = args[0].replace(/%([%sdifjoOc])/g, (found, kind) => {
+          if (kind === "%" || next >= args.length) return found;
+          const at = next++;
+          if (kind !== "d" || typeof args[at] === "symbol") return found;
+          const n = Number(args[at]);
+          args[at] = typeof args[at] === "bigint" ? args[at] + "n" : is(n, -0) ? "-0" : NativeString(n);
+          return "%s";
+        });
+      }
+      return native.apply(console, args);
+    };
+    here.answer(console, name, defineProperties(call, getOwnPropertyDescriptors(native)));
+  }
+}

@@ -34,6 +34,8 @@ type orders struct {
 	URL     bool     `json:"url"`           // and uses node:url
 	Deep    bool     `json:"deep"`          // it has packages
 	Fetch   bool     `json:"fetch"`         // it fetches, and may not reach everything
+	Causes  bool     `json:"causes"`        // and looks at the causes of its errors
+	Numbers bool     `json:"numbers"`       // it formats numbers by %d
 	Mocks   bool     `json:"mocks"`         // it uses those of node:test
 	Lines   bool     `json:"lines"`         // it uses node:readline, or a package of questions does
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
@@ -83,8 +85,9 @@ func (j *job) imports(module string) bool {
 // later are the functions of node:fs that answer later than they are called, the
 // object that has promises of the same, and those that likenode.js mends.
 var later = []string{
-	"access", "appendFile", "chmod", "copyFile", "cp", "cpSync", "createReadStream", "createWriteStream", "link", "lstat", "mkdir", "mkdtemp", "open", "opendir",
-	"promises", "readFile", "readdir", "readdirSync", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "writeFile", "writeSync",
+	"access", "appendFile", "chmod", "closeSync", "copyFile", "copyFileSync", "cp", "cpSync", "createReadStream", "createWriteStream", "fsyncSync", "ftruncateSync",
+	"link", "lstat", "mkdir", "mkdtemp", "open", "opendir", "promises", "readFile", "readdir", "readdirSync", "readlink", "realpath", "rename", "rm", "rmdir", "stat",
+	"symlink", "truncate", "unlink", "unlinkSync", "utimes", "utimesSync", "writeFile", "writeSync",
 }
 
 var laterNames = regexp.MustCompile(`\b(?:` + strings.Join(later, "|") + `)\b`)
@@ -142,6 +145,8 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Deaf:    j.req.Signals == nil && j.req.Session == nil && !in.policy().Run.Any() && j.mentions("SIG") && !j.mentions("kill"),
 		HTTP:    j.serves() && (j.ready.uses.Net || j.imports("http") || j.imports("https")),
 		Fetch:   !in.policy().Net.All && j.mentions("fetch("),
+		Causes:  j.mentions("fetch(") && j.mentions("cause"),
+		Numbers: j.mentions("%d"),
 		Mocks:   j.mentions("node:test") && j.mentions("mock"),
 		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer") || j.ready.has("@inquirer/core"),
 		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
@@ -150,6 +155,9 @@ func (j *job) order(in *instance, tell, load bool) bool {
 	}
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {
 		o.Run = notRun + "; " + ownRuns
+		if j.mentions("fork(") {
+			o.Run = notRun + "; " + threads
+		}
 	}
 	for name, target := range j.aliases {
 		if at, own := strings.CutPrefix(target, deps.Work); own {

@@ -69,6 +69,20 @@ func TestServers(t *testing.T) {
 				server.close(() => console.log("closed"));
 				setTimeout(() => res.end("slow"), 20);
 			}).listen(3000, async () => console.log(await (await fetch("http://localhost:3000/")).text()));`, "slow\nclosed\n"},
+		"closed after answers of gzip": {`
+			const http = require("http"), zlib = require("zlib");
+			const server = http.createServer((req, res) => {
+				res.writeHead(200, { "Content-Encoding": "gzip" });
+				res.end(zlib.gzipSync("page " + req.url));
+			}).listen(0, async () => {
+				for (const p of ["/a", "/b"]) console.log(await (await fetch("http://127.0.0.1:" + server.address().port + p)).text());
+				server.close(() => console.log("closed"));
+			});`, "page /a\npage /b\nclosed\n"},
+		"nobody listens": {`
+			const server = require("http").createServer().listen(0, () => {
+				const { port } = server.address();
+				server.close(() => fetch("http://127.0.0.1:" + port).catch((e) => console.log(e.cause?.code ?? e.message, e.cause.syscall, Object.keys(e.cause).length)));
+			});`, "ECONNREFUSED connect 0\n"},
 		"in use": {`
 			const net = require("net"), first = net.createServer().listen(4000, () => {
 				net.createServer().on("error", (e) => { console.log(e.code); first.close(); }).listen(4000);

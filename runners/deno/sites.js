@@ -101,8 +101,9 @@ function siteStreams(prototype, object, name) {
 // siteFiles does so for node:fs and node:fs/promises. It comes before anything else
 // imports these: their exports are then the functions that stand for Deno's.
 async function siteFiles() {
-  const fs = (await import("node:module")).default.createRequire(self)("fs");
+  const require = (await import("node:module")).default.createRequire(self), fs = require("fs");
   mendFiles(fs);
+  codeFiles(fs, require);
   const calls = orders.files.filter((name) => typeof fs[name] === "function" && !/^create|Sync$/.test(name));
   siteCalls(fs, calls);
   if (arrayIncludes(orders.files, "promises")) siteCalls(fs.promises, calls);
