@@ -37,7 +37,7 @@ type procEntry struct {
 func (f procfs) find(name string) (procEntry, abi.Errno) {
 	dir, rest, _ := strings.Cut(name, "/")
 	if pid, err := strconv.Atoi(dir); err == nil {
-		p := f.k.Process(pid)
+		p := f.k.unreaped(pid)
 		if p == nil || strconv.Itoa(pid) != dir {
 			return procEntry{}, abi.ENOENT
 		}
@@ -53,7 +53,9 @@ func (f procfs) find(name string) (procEntry, abi.Errno) {
 	case name == ".":
 		list := names(machineFiles, "self", "mounts", "net", "sys")
 		for _, p := range f.k.Processes() {
-			list = append(list, strconv.Itoa(p.pid))
+			if f.k.unreaped(p.pid) != nil {
+				list = append(list, strconv.Itoa(p.pid))
+			}
 		}
 		return procEntry{list: list}, abi.OK
 	}
@@ -61,6 +63,16 @@ func (f procfs) find(name string) (procEntry, abi.Errno) {
 		return procEntry{list: list}, abi.OK
 	}
 	return procEntry{}, abi.ENOENT
+}
+
+// unreaped returns a process that has a directory, nil without one.
+func (k *Kernel) unreaped(pid int) *Process {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.processes[pid]; p != nil && !k.reapedLocked(p) {
+		return p
+	}
+	return nil
 }
 
 // below returns the sorted names in a directory of machineFiles.

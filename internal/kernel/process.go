@@ -58,6 +58,7 @@ type Process struct {
 	parent         int
 	group, session int
 	own            bool // runs in a goroutine of the kernel
+	reaps          bool // see Reaps
 	exited         bool
 	ended          time.Duration // uptime
 	status         Status
@@ -206,7 +207,7 @@ func (p *Process) run(ctx context.Context) {
 		}
 		p.k.mu.Lock()
 		p.program, p.Path, p.Args, p.Env, p.Dir, p.Umask = next.Program, next.Path, next.Args, next.Env, next.Dir, next.Umask
-		p.dir, p.env = next.Dir, slices.Clone(next.Env)
+		p.dir, p.env, p.reaps = next.Dir, slices.Clone(next.Env), false
 		p.k.mu.Unlock()
 		p.mu.Lock()
 		old := p.files

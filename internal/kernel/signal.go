@@ -152,6 +152,9 @@ func (p *Process) Kill(pid int, s Signal) abi.Errno {
 	defer k.mu.Unlock()
 	e := abi.ESRCH
 	for _, t := range k.processes {
+		if k.reapedLocked(t) {
+			continue
+		}
 		switch {
 		case pid > 0 && t.pid == pid,
 			pid == 0 && t.group == p.group,

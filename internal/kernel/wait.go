@@ -78,6 +78,21 @@ func (p *Process) reap(pid, options int) (w Waited, e abi.Errno, done bool) {
 	return w, abi.OK, options&NoHang != 0
 }
 
+// Reaps has the process count as one that waits for its children as soon as they
+// end, as a shell does: Kill and /proc do not find them any more. Wait still returns
+// their status.
+func (p *Process) Reaps() {
+	p.k.mu.Lock()
+	defer p.k.mu.Unlock()
+	p.reaps = true
+}
+
+// reapedLocked reports whether a process counts as waited for.
+func (k *Kernel) reapedLocked(p *Process) bool {
+	parent := k.processes[p.parent]
+	return p.exited && parent != nil && parent.reaps
+}
+
 // OpenPID is pidfd_open(2): a file that poll reports readable when the process has
 // ended.
 func (k *Kernel) OpenPID(pid int) (*memfs.File, abi.Errno) {

@@ -53,6 +53,22 @@ func TestWait(t *testing.T) {
 	}
 }
 
+func TestReaps(t *testing.T) {
+	p := start(t, Options{})
+	c := mustStart(t, p, Exec{Path: "/bin/false"})
+	<-c.Done()
+	if e := p.Kill(c.PID(), 0); e != abi.OK {
+		t.Errorf("Kill of a zombie: %v", e)
+	}
+	p.Reaps()
+	if e := p.Kill(c.PID(), 0); e != abi.ESRCH {
+		t.Errorf("Kill of a child that counts as waited for: %v", e)
+	}
+	if w := mustWait(t, p, c.PID()); w.Status != 1<<8 {
+		t.Errorf("Wait for it: %+v", w)
+	}
+}
+
 func TestOrphans(t *testing.T) {
 	p := start(t, Options{})
 	born := make(chan *Process, 1)

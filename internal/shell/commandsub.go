@@ -128,8 +128,7 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 		sh.cannotFork(err)
 		return "", err
 	}
-	sh.addJob(c.PID(), "")
-	sh.jobs[len(sh.jobs)-1].hidden = true
+	sh.addJob(c.PID(), "").hidden = true
 	if fd := sh.highest(); fd > 0 {
 		if err := sh.fs.DescriptorDevice(fd); err != nil {
 			ours.Close()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"coderunner/internal/kernel"
 	"coderunner/pyodide/abi"
@@ -14,22 +15,43 @@ import (
 // job is a background process of the shell.
 type job struct {
 	pid    int
+	number int
 	text   string
 	hidden bool // a process substitution
 	done   bool
 	status int
-	waited bool // for it alone: jobs does not show it
+	listed *atomic.Bool // $(jobs -p) has shown that it ended
 }
 
 // maxJobs bounds the ended jobs that are remembered.
 const maxJobs = 1000
 
-func (sh *shell) addJob(pid int, text string) {
+func (sh *shell) addJob(pid int, text string) *job {
 	if len(sh.jobs) >= maxJobs {
-		sh.jobs = slices.DeleteFunc(sh.jobs, func(j *job) bool { return j.done })
+		sh.forget(func(j *job) bool { return j.done })
 	}
-	sh.jobs = append(sh.jobs, &job{pid: pid, text: strings.TrimSuffix(strings.TrimSpace(text), "&")})
+	number := 1
+	for _, j := range sh.jobs {
+		if !j.hidden {
+			number = j.number + 1
+		}
+	}
+	j := &job{pid: pid, number: number, text: strings.TrimSuffix(strings.TrimSpace(text), "&"), listed: new(atomic.Bool)}
+	sh.jobs = append(sh.jobs, j)
 	sh.lastJob = pid
+	return j
+}
+
+// forget takes ended jobs out of what jobs shows. Wait still finds their pids.
+func (sh *shell) forget(which func(*job) bool) {
+	sh.jobs = slices.DeleteFunc(sh.jobs, func(j *job) bool {
+		if !which(j) {
+			return false
+		}
+		sh.pastJobs = append(sh.pastJobs, j)
+		return true
+	})
+	sh.pastJobs = sh.pastJobs[max(0, len(sh.pastJobs)-maxJobs):]
 }
 
 // start starts a command that will be waited for in the foreground.
@@ -48,11 +70,17 @@ func (sh *shell) setForeground(on bool) {
 	sh.foreground, sh.interrupted = on, false
 }
 
-// await waits for a child and returns its status. A queued signal ends the wait of
+// await waits for a child, or any with -1, and returns its status. A queued signal ends the wait of
 // the builtin wait, and that of any command if it ends the shell: the status is
 // 128 and its number. SIGINT ends the shell if it ended the command that was waited
 // for: one that handles it is as if nothing had come.
 func (sh *shell) await(pid int, interruptible bool) int {
+	_, status := sh.awaitChild(pid, interruptible)
+	return status
+}
+
+// awaitChild is await that returns which child it was, 0 without one.
+func (sh *shell) awaitChild(pid int, interruptible bool) (child, status int) {
 	ctx, cancel := context.WithCancel(sh.ctx)
 	defer cancel()
 	sh.task.mu.Lock()
@@ -81,21 +109,21 @@ func (sh *shell) await(pid int, interruptible bool) int {
 		}
 	}()
 	if s := sh.next(); s != 0 && interruptible {
-		return 128 + int(s)
+		return 0, 128 + int(s)
 	}
 	w, e = sh.p.Wait(ctx, pid, 0)
 	if e != abi.OK {
 		if s := sh.next(); s != 0 {
-			return 128 + int(s)
+			return 0, 128 + int(s)
 		}
-		return 127
+		return 0, 127
 	}
 	if s := w.Status.Signal(); s != 0 && !interruptible && sh.ctx.Err() == nil {
 		if text := signalText(s); text != "" {
 			sh.write(2, fmt.Sprintf("%s%5d %-23s %s\n", sh.prefix(), pid, text, strings.TrimSpace(sh.lineText())))
 		}
 	}
-	return w.Status.Code()
+	return w.PID, w.Status.Code()
 }
 
 // lineText returns the line of the script that is executed.
@@ -109,112 +137,44 @@ func (sh *shell) lineText() string {
 
 // job returns the job of an operand: %1, %+, %-, %name or a pid.
 func (sh *shell) job(s string) *job {
-	n := len(sh.jobs)
+	var shown []*job
+	for _, j := range sh.jobs {
+		if !j.hidden {
+			shown = append(shown, j)
+		}
+	}
+	n := len(shown)
 	rest, is := strings.CutPrefix(s, "%")
 	number, err := strconv.Atoi(rest)
 	switch {
 	case is && (rest == "" || rest == "+" || rest == "%") && n > 0:
-		return sh.jobs[n-1]
+		return shown[n-1]
 	case is && rest == "-" && n > 1:
-		return sh.jobs[n-2]
-	case is && err == nil && number >= 1 && number <= n:
-		return sh.jobs[number-1]
+		return shown[n-2]
 	case is:
-		for _, j := range sh.jobs {
-			if strings.HasPrefix(j.text, rest) && rest != "" {
+		for _, j := range shown {
+			if err == nil && j.number == number || err != nil && rest != "" && strings.HasPrefix(j.text, rest) {
 				return j
 			}
 		}
 	case err == nil:
-		for _, j := range sh.jobs {
-			if j.pid == number {
-				return j
-			}
+		if i := slices.IndexFunc(sh.jobs, func(j *job) bool { return j.pid == number }); i >= 0 {
+			return sh.jobs[i]
 		}
 	}
 	return nil
 }
 
-// collect waits for a job.
-func (sh *shell) collect(j *job) int {
-	if !j.done {
-		status := sh.await(j.pid, true)
-		if s := sh.next(); s != 0 {
-			return status
-		}
-		j.done, j.status = true, status
+// child returns the job of an operand of wait, which may have been forgotten.
+func (sh *shell) child(s string) *job {
+	if j := sh.job(s); j != nil {
+		return j
 	}
-	return j.status
-}
-
-func (sh *shell) wait(args []string) int {
-	any, into := false, ""
-	args = args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch {
-		case args[0] == "-n":
-			any = true
-		case args[0] == "-p" && len(args) > 1:
-			into, args = args[1], args[1:]
-		case args[0] == "-f":
-		case args[0] == "--":
-		default:
-			return sh.usage("wait", args[0]+": invalid option", "wait [-fn] [-p var] [id ...]")
-		}
-		args = args[1:]
+	pid, err := strconv.Atoi(s)
+	if i := slices.IndexFunc(sh.pastJobs, func(j *job) bool { return j.pid == pid }); i >= 0 && err == nil {
+		return sh.pastJobs[i]
 	}
-	if any {
-		return sh.waitAny(into)
-	}
-	if len(args) == 0 {
-		for _, j := range sh.jobs {
-			if n := sh.collect(j); sh.next() != 0 {
-				return n
-			}
-		}
-		sh.jobs = nil
-		return 0
-	}
-	status := 0
-	for _, a := range args {
-		j := sh.job(a)
-		if j == nil {
-			if status = 127; strings.HasPrefix(a, "%") {
-				sh.errorf("wait: %s: no such job", a)
-			} else if _, err := strconv.Atoi(a); err != nil {
-				sh.errorf("wait: `%s': not a pid or valid job spec", a)
-				status = 1
-			} else {
-				sh.errorf("wait: pid %s is not a child of this shell", a)
-			}
-			continue
-		}
-		status = sh.collect(j)
-		j.waited = j.done
-	}
-	return status
-}
-
-// waitAny waits for the next job that ends.
-func (sh *shell) waitAny(into string) int {
-	if !slices.ContainsFunc(sh.jobs, func(j *job) bool { return !j.done }) {
-		return 127
-	}
-	for {
-		w, e := sh.p.Wait(sh.ctx, -1, 0)
-		if e != abi.OK {
-			return 127
-		}
-		for i, j := range sh.jobs {
-			if j.pid == w.PID {
-				sh.jobs = slices.Delete(sh.jobs, i, i+1)
-				if into != "" && sh.set(into, strconv.Itoa(w.PID)) != nil {
-					return 1
-				}
-				return w.Status.Code()
-			}
-		}
-	}
+	return nil
 }
 
 // poll looks which jobs have ended.
@@ -226,58 +186,89 @@ func (sh *shell) poll() {
 			}
 		}
 	}
-	for i, j := range sh.parentJobs { // which the parent waits for
-		if p := sh.p.Kernel().Process(j.pid); !j.done && p != nil {
-			ended := *j
-			var s kernel.Status
-			s, ended.done = p.Status()
-			ended.status, sh.parentJobs[i] = s.Code(), &ended
+	for i := range sh.parentJobs { // which the parent waits for
+		if j := &sh.parentJobs[i]; !j.done {
+			p := sh.p.Kernel().Process(j.pid)
+			if j.done = p == nil; p != nil {
+				var s kernel.Status
+				s, j.done = p.Status()
+				j.status = s.Code()
+			}
 		}
 	}
 }
 
+// listing is what the options of jobs select.
+type listing struct{ pids, running, long bool }
+
 func (sh *shell) jobsBuiltin(args []string) int {
+	var l listing
 	sh.poll()
-	var b strings.Builder
-	only := slices.Contains(args, "-p")
-	list := sh.jobs
+	list := slices.Clone(sh.jobs)
 	if len(list) == 0 {
-		list = sh.parentJobs
+		for i := range sh.parentJobs {
+			list = append(list, &sh.parentJobs[i])
+		}
 	}
+	stopped := false
+	for args = args[1:]; len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--"; args = args[1:] {
+		for _, c := range args[0][1:] {
+			switch c {
+			case 'p':
+				l.pids = true
+			case 'r':
+				l.running = true
+			case 'l':
+				l.long = true
+			case 's', 'n':
+				stopped = true
+			default:
+				return sh.usage("jobs", "-"+string(c)+": invalid option", "jobs [-lnprs] [jobspec ...] or jobs -x command [args]")
+			}
+		}
+	}
+	list = slices.DeleteFunc(list, func(j *job) bool { return j.hidden })
+	var b strings.Builder
 	for i, j := range list {
-		if j.hidden || j.waited {
+		if stopped || j.done && (l.running || !sh.showsEnded(j, l.pids)) {
 			continue
 		}
-		state, mark := "Running", " "
-		if j.done {
-			if state = "Done"; j.status != 0 {
-				state = fmt.Sprintf("Exit %d", j.status)
-			}
-			if slices.Contains(args, "-r") {
-				continue
-			}
+		mark := " "
+		if i >= len(list)-2 {
+			mark = "-+"[i-len(list)+2 : i-len(list)+3]
 		}
-		if i == len(list)-1 {
-			mark = "+"
-		} else if i == len(list)-2 {
-			mark = "-"
-		}
-		text := strings.TrimSpace(j.text)
-		if !j.done {
-			text += " &"
-		}
-		if only {
-			fmt.Fprintln(&b, j.pid)
-		} else if slices.Contains(args, "-l") {
-			fmt.Fprintf(&b, "[%d]%s %d %-24s%s\n", i+1, mark, j.pid, state, text)
-		} else {
-			fmt.Fprintf(&b, "[%d]%s  %-24s%s\n", i+1, mark, state, text)
-		}
+		b.WriteString(l.line(j, mark))
 	}
-	if !only {
-		sh.jobs = slices.DeleteFunc(sh.jobs, func(j *job) bool { return j.done })
+	if !l.pids && !l.running && !stopped {
+		sh.forget(func(j *job) bool { return j.done })
 	}
 	return sh.print("jobs", b.String())
+}
+
+// showsEnded reports whether jobs shows a job that has ended. In a subshell it does
+// not, so that a loop that counts jobs ends; but the first $(jobs -p) does, for a loop
+// that waits for each.
+func (sh *shell) showsEnded(j *job, pids bool) bool {
+	return len(sh.jobs) > 0 || pids && sh.shared && !j.listed.Swap(true)
+}
+
+func (l listing) line(j *job, mark string) string {
+	state, text := "Running", strings.TrimSpace(j.text)
+	switch {
+	case !j.done:
+		text += " &"
+	case j.status == 0:
+		state = "Done"
+	default:
+		state = fmt.Sprintf("Exit %d", j.status)
+	}
+	switch {
+	case l.pids:
+		return fmt.Sprintln(j.pid)
+	case l.long:
+		return fmt.Sprintf("[%d]%s %d %-24s%s\n", j.number, mark, j.pid, state, text)
+	}
+	return fmt.Sprintf("[%d]%s  %-24s%s\n", j.number, mark, state, text)
 }
 
 func (sh *shell) kill(args []string) int {
@@ -304,6 +295,7 @@ func (sh *shell) kill(args []string) int {
 		return sh.usage("kill", "", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]")
 	}
 	status := 0
+	sh.poll()
 	for _, a := range args {
 		pid, err := strconv.Atoi(a)
 		if strings.HasPrefix(a, "%") {
@@ -313,17 +305,15 @@ func (sh *shell) kill(args []string) int {
 				status = 1
 				continue
 			}
-			pid = j.pid
+			if pid = j.pid; j.done {
+				continue
+			}
 		} else if err != nil {
 			sh.errorf("kill: %s: arguments must be process or job IDs", a)
 			status = 1
 			continue
 		}
-		e := sh.p.Kill(pid, sig)
-		if e == abi.ESRCH && sh.isOurs(pid) {
-			e = abi.OK
-		}
-		if e != abi.OK {
+		if e := sh.p.Kill(pid, sig); e != abi.OK {
 			text := message(e)
 			if e == abi.EOPNOTSUPP {
 				text = "a process cannot be stopped here, only ended: use TERM or KILL"
@@ -333,9 +323,4 @@ func (sh *shell) kill(args []string) int {
 		}
 	}
 	return status
-}
-
-// isOurs reports whether a pid is a job's that nobody has waited for.
-func (sh *shell) isOurs(pid int) bool {
-	return slices.ContainsFunc(sh.jobs, func(j *job) bool { return j.pid == pid && !j.done })
 }

@@ -86,7 +86,8 @@ type shell struct {
 	pipeStatus  []int
 	jump        jump
 	jobs        []*job
-	parentJobs  []*job // what jobs shows in a subshell that has none
+	parentJobs  []job  // what jobs shows in a subshell that has none
+	pastJobs    []*job // that jobs does not show any more, but wait finds by their pids
 	lastJob     int
 	initial     map[string]string // variables that a session began with
 	replaced    bool              // by exec
@@ -170,6 +171,7 @@ func newTask(ctx context.Context, p *kernel.Process) *task {
 	t := &task{p: p, ctx: ctx, fs: p.FS()}
 	t.memory.fs = t.fs
 	p.Handle(t.signal)
+	p.Reaps()
 	return t
 }
 
@@ -225,10 +227,14 @@ func (sh *shell) subshell() *shell {
 	if len(sh.traps) > 0 {
 		c.parentTraps = sh.traps
 	}
+	c.parentJobs = slices.Clone(sh.parentJobs)
 	if len(sh.jobs) > 0 {
-		c.parentJobs = slices.Clone(sh.jobs)
+		c.parentJobs = nil
+		for _, j := range sh.jobs {
+			c.parentJobs = append(c.parentJobs, *j)
+		}
 	}
-	c.jobs, c.cleanup = nil, nil
+	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
 	c.calls, c.dirs = slices.Clip(sh.calls), slices.Clip(sh.dirs)
 	c.depth++
 	c.jump = jump{}

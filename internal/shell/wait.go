@@ -1,0 +1,102 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// collect waits for a job.
+func (sh *shell) collect(j *job) int {
+	if !j.done {
+		status := sh.await(j.pid, true)
+		if s := sh.next(); s != 0 {
+			return status
+		}
+		j.done, j.status = true, status
+	}
+	sh.forget(func(x *job) bool { return x == j })
+	return j.status
+}
+
+func (sh *shell) wait(args []string) int {
+	any, into := false, ""
+	args = args[1:]
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		switch {
+		case args[0] == "-n":
+			any = true
+		case args[0] == "-p" && len(args) > 1:
+			into, args = args[1], args[1:]
+		case args[0] == "-f":
+		case args[0] == "--":
+		default:
+			return sh.usage("wait", args[0]+": invalid option", "wait [-fn] [-p var] [id ...]")
+		}
+		args = args[1:]
+	}
+	if any {
+		return sh.waitAny(into, args)
+	}
+	if len(args) == 0 {
+		for _, j := range slices.Clone(sh.jobs) {
+			if n := sh.collect(j); sh.next() != 0 {
+				return n
+			}
+		}
+		return 0
+	}
+	status := 0
+	for _, a := range args {
+		j := sh.child(a)
+		if j == nil {
+			if status = 127; strings.HasPrefix(a, "%") {
+				sh.errorf("wait: %s: no such job", a)
+			} else if _, err := strconv.Atoi(a); err != nil {
+				sh.errorf("wait: `%s': not a pid or valid job spec", a)
+				status = 1
+			} else {
+				sh.errorf("wait: pid %s is not a child of this shell", a)
+			}
+			continue
+		}
+		status = sh.collect(j)
+	}
+	return status
+}
+
+// waitAny waits for the next job that ends, of some if there are operands.
+func (sh *shell) waitAny(into string, operands []string) int {
+	var among []*job
+	for _, a := range operands {
+		if j := sh.job(a); j != nil {
+			among = append(among, j)
+		} else {
+			sh.errorf("wait: %s: no such job", a)
+		}
+	}
+	if len(operands) == 0 {
+		among = slices.DeleteFunc(slices.Clone(sh.jobs), func(j *job) bool { return j.hidden })
+	}
+	for {
+		sh.poll()
+		if i := slices.IndexFunc(among, func(j *job) bool { return j.done }); i >= 0 {
+			if into != "" && sh.set(into, strconv.Itoa(among[i].pid)) != nil {
+				return 1
+			}
+			return sh.collect(among[i])
+		}
+		if len(among) == 0 {
+			return 127
+		}
+		child, status := sh.awaitChild(-1, true)
+		if child == 0 {
+			return status
+		}
+		for _, j := range sh.jobs {
+			if j.pid == child {
+				j.done, j.status = true, status
+			}
+		}
+	}
+}
