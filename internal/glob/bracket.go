@@ -25,6 +25,7 @@ var classes = map[string]func(rune) bool{
 	"cntrl": unicode.IsControl,
 	"print": unicode.IsPrint,
 	"graph": func(r rune) bool { return unicode.IsGraphic(r) && r != ' ' },
+	"ascii": func(r rune) bool { return r < 128 },
 	"xdigit": func(r rune) bool {
 		return '0' <= r && r <= '9' || 'a' <= r && r <= 'f' || 'A' <= r && r <= 'F'
 	},

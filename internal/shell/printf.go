@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -200,7 +199,12 @@ func (f *formatter) convert(d printf.Directive) {
 	case 'u', 'o', 'x', 'X':
 		f.write(d.FormatUint(uint64(f.integer(true))))
 	case 'e', 'E', 'f', 'F', 'g', 'G', 'a', 'A':
-		f.write(d.FormatFloat(f.float()))
+		x, text := f.float()
+		if text != "" {
+			f.write(d.FormatLong(text, x))
+		} else {
+			f.write(d.FormatFloat(x))
+		}
 	default:
 		f.fail("`%c': invalid format character", d.Verb)
 	}
@@ -259,19 +263,33 @@ func (f *formatter) character(s string) (rune, bool) {
 	return r, true
 }
 
-func (f *formatter) float() float64 {
+// float takes an argument as a number of floating point, and returns its text, too,
+// if it is decimal.
+func (f *formatter) float() (x float64, text string) {
 	s, ok := f.next()
 	if !ok || s == "" {
-		return 0
+		return 0, ""
 	}
 	if r, ok := f.character(s); ok {
-		return float64(r)
+		return float64(r), ""
 	}
-	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil && !math.IsInf(x, 0) {
+	text = strings.TrimLeft(s, " \t\n\v\f\r")
+	if hex := strings.ToLower(strings.TrimLeft(text, "+-")); strings.HasPrefix(hex, "0x") {
+		if !strings.Contains(hex, "p") {
+			text += "p0"
+		}
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			f.fail("%s: invalid hex number", s)
+		}
+		return x, ""
+	}
+	n := printf.FloatLen(text)
+	if n < len(text) {
 		f.fail("%s: invalid number", s)
 	}
-	return x
+	x, _ = strconv.ParseFloat(text[:n], 64)
+	return x, text[:n]
 }
 
 // time formats a time: -1 or none is now, -2 when the shell began.

@@ -5,6 +5,7 @@ package printf
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -131,7 +132,24 @@ func (d Directive) FormatUint(n uint64) string {
 }
 
 // FormatFloat formats a number by a verb of floating point.
-func (d Directive) FormatFloat(f float64) string {
+func (d Directive) FormatFloat(f float64) string { return d.formatFloat(f, f) }
+
+// FormatLong formats a decimal text, whose value f is, but rounds it as C rounds a
+// long double, as printf(1) and bash do: %.2f of 3.275 is 3.28.
+func (d Directive) FormatLong(text string, f float64) string {
+	if f != 0 && !math.IsInf(f, 0) && len(text) <= maxLong && !strings.Contains(d.Flags, "#") && d.Verb|32 != 'a' {
+		if x, _, err := big.ParseFloat(text, 10, 64, big.ToNearestEven); err == nil {
+			return d.formatFloat(f, x)
+		}
+	}
+	return d.FormatFloat(f)
+}
+
+// maxLong bounds the texts whose digits beyond those of a double count.
+const maxLong = 400
+
+// formatFloat formats x, whose nearest double is f.
+func (d Directive) formatFloat(f float64, x any) string {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		s := strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)), "+")
 		if math.IsNaN(f) && math.Signbit(f) {
@@ -159,7 +177,7 @@ func (d Directive) FormatFloat(f float64) string {
 	case 'A':
 		verb = 'X'
 	}
-	return fmt.Sprintf(d.verbFor(verb), f)
+	return fmt.Sprintf(d.verbFor(verb), x)
 }
 
 // CEscape reads the escape at the start of s, which begins with a backslash.
