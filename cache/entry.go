@@ -175,6 +175,15 @@ func (c *Cache) get(ctx context.Context, section, kind, key string, write func(d
 		if err := finish(fresh, kind, key); err != nil {
 			return err
 		}
+		if section == Records {
+			// Who evicts has read all records: what it moves away meanwhile is missed by
+			// the comparison that follows, or named by a record that it has read.
+			unlock, err := c.locks.share(ctx, evictLock)
+			if err != nil {
+				return err
+			}
+			defer unlock()
+		}
 		return e.install(fresh, filepath.Join(tmp, "old"), check)
 	})
 	if err != nil {

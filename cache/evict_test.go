@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -190,6 +191,38 @@ func TestToolsAreEvictedByTheirRecords(t *testing.T) {
 			t.Errorf("%s: %v", dirs[i], err)
 		}
 	}
+}
+
+// TestRecordsWaitForEviction: no record is added between the reading of all and the
+// moves, so that what is moved away by another record counts as changed.
+func TestRecordsWaitForEviction(t *testing.T) {
+	root := t.TempDir()
+	c, err := Open(root)
+	check(t, err)
+	dir := c.Path("deno", "npm", "zod")
+	check(t, os.MkdirAll(dir, 0o700))
+	check(t, os.WriteFile(filepath.Join(dir, "index.js"), []byte("1"), 0o600))
+	_, err = c.Changed(context.Background(), "deno-npm", "old", []string{dir})
+	check(t, err)
+	c.Find(context.Background(), Records, "deno-npm", "new") // is listed as used, before
+	synctest.Test(t, func(t *testing.T) {
+		evicted, err := c.locks.take(t.Context(), evictLock)
+		check(t, err)
+		only := recordedDirs(root).drop(filepath.Join(root, Records, "deno-npm", "old"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := c.Changed(ctx, "deno-npm", "new", []string{dir}); ctx.Err() == nil {
+			t.Errorf("a record was written beside an eviction: %v", err)
+		}
+		for _, dir := range only {
+			check(t, os.RemoveAll(filepath.Join(root, dir)))
+		}
+		evicted()
+		if changed, err := c.Changed(t.Context(), "deno-npm", "new", []string{dir}); err != nil || len(changed) != 1 {
+			t.Errorf("changed %q, %v, want what was evicted", changed, err)
+		}
+	})
+	check(t, c.Close())
 }
 
 // childCrowd uses entries in a cache that is always too small.

@@ -116,6 +116,8 @@ func record(ctx context.Context, base string, roots []string) (*manifest, error)
 	for _, root := range roots {
 		err := filepath.WalkDir(filepath.Join(base, root), func(path string, d fs.DirEntry, err error) error {
 			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // it was evicted meanwhile
 			case err != nil:
 				return NewStorageError("read", path, err)
 			case ctx.Err() != nil:

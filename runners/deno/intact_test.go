@@ -134,6 +134,33 @@ func TestPackageChanged(t *testing.T) {
 	}
 }
 
+// TestPackageEvictedBeforeItsRun removes a package when the run has been prepared.
+func TestPackageEvictedBeforeItsRun(t *testing.T) {
+	r := open(t, "", func(c *Config) {
+		var err error
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	ctx, release := r.cfg.Cache.Hold(t.Context())
+	defer release()
+	j, err := r.job(runners.Request{Language: "javascript", Code: `import ms from "ms"; ms("2 s")`})
+	if err == nil {
+		err = r.install(ctx, j)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range j.ready.dirs {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o, err := r.attempt(ctx, j); err != nil || o.Result == nil || o.Result.Text != "2000" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
 // TestPackageEvicted removes a package after Deno has found it, and before the cache
 // keeps it for the run: both packages are removed, or one of them.
 func TestPackageEvicted(t *testing.T) {

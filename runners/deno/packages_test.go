@@ -290,7 +290,7 @@ func TestComputedNames(t *testing.T) {
 	for code, want := range map[string]string{
 		"const n = 'lod' + 'ash'; await import(n)":                     `Import "lodash" not a dependency; packages that`,
 		"import 'zod'; const n = 'lod' + 'ash'; await import(n)":       `Import "lodash" not a dependency and`,
-		"import 'zod'; const n = 'npm:lod' + 'ash@4'; await import(n)": "a package is imported that was not prepared",
+		"import 'zod'; const n = 'npm:lod' + 'ash@4'; await import(n)": "a package is imported that is not in the cache: if no import of the program names it",
 		"const n = 'lod' + 'ash'; require(n)":                          "Cannot find module 'lodash'; packages that",
 		"const n = './lod' + 'ash'; require(n)":                        "Cannot find module './lodash'",
 		"const e = new Error(\"Cannot find module 'fs'\"); throw e":    "Cannot find module 'fs'",

@@ -101,7 +101,7 @@ func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
 
 // complete reports whether a prepared directory and its packages are still in the
 // caches, which may have been cleared meanwhile.
-func (i *installation) complete(p *prepared) bool {
+func (i *installer) complete(p *prepared) bool {
 	needed := append(slices.Clip(p.dirs), filepath.Join(p.dir, mapName))
 	if p.remote {
 		needed = append(needed, filepath.Join(i.denoDir, "remote"))

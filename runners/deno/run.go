@@ -28,8 +28,14 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		o, err := unavailable(err)
 		return j.finish(ctx, o, err)
 	}
+	return r.attempt(ctx, j)
+}
+
+// attempt runs an installed job, again where its outcome shows how it could be loaded.
+func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
 	r.codes.need(ctx, j.variant(), j)
 	defer func() { r.leases.fill(j.key) }()
+	again := false
 	for {
 		end, err := j.execute(ctx, false)
 		if err != nil {
@@ -48,6 +54,14 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			if req.Code = code; r.reads(j, req) && r.install(ctx, j) == nil {
 				continue
 			}
+		}
+		if !again && o.Status == runners.Failed && j.ready.dir != "" && !r.installer.complete(j.ready) && j.unloadable(ctx, end) {
+			again = true // what another process has removed is fetched again
+			if err := r.install(ctx, j); err != nil {
+				o, err := unavailable(err)
+				return j.finish(ctx, o, err)
+			}
+			continue
 		}
 		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
 			j.program = named

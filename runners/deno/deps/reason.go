@@ -43,7 +43,7 @@ const Named = "packages that no import of the program names must be named in the
 // callers.
 func Unknown(message string) (better string, ok bool) {
 	if strings.HasPrefix(message, lockMessage) || strings.Contains(message, uncachedNPM) || notGranted.MatchString(message) {
-		return "a package is imported that was not prepared: " + Named, true
+		return "a package is imported that is not in the cache: if no import of the program names it, name it in the argument packages (--package on the command line)", true
 	}
 	if m := unlisted.FindStringSubmatch(message); m != nil {
 		return m[2] + " imports " + m[1] + ", which is not among the packages it lists; " + Named, true
