@@ -51,7 +51,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		out.Message = linkPlace.ReplaceAllString(out.Message, "")
 	}
 	out.Traceback, out.Line = e.traceback(unedited(stack, e.program))
-	if at := e.placeOf(t); at.Line > 0 && out.Line == 0 {
+	if at := e.placeOf(t); at.Line > 0 && out.Line == 0 && !strings.Contains(out.Traceback, "\n    at ") {
 		out.Traceback, out.Line = fmt.Sprintf("%s\n    at %s:%d:%d", out.Traceback, e.shown, at.Line, at.Column), at.Line
 	}
 	if t.load && out.Type == "SyntaxError" && !strings.Contains(out.Message, notJSON) {
@@ -92,9 +92,15 @@ func (e *ending) explain(t *thrown) *runners.Error {
 }
 
 // placeOf returns the place in the program of what has no frames: the await of a promise that
-// is never settled, and the throw of what is not an Error. It is known where there is only one.
+// is never settled, the throw of what is not an Error, and the import of what is not there.
+// The first two are known where there is only one.
 func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
+	m := unnamed.FindStringSubmatch(t.message)
 	switch {
+	case m != nil:
+		if line, column := e.program.ImportPlace(m[1], m[2]); line > 0 {
+			return jsparse.Use{Line: line, Column: column}
+		}
 	case t.message == unresolved:
 		if top := e.awaits(); len(top) == 1 {
 			return top[0]

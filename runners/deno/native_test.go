@@ -52,6 +52,8 @@ func TestNative(t *testing.T) {
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
+		} else if strings.Contains(want, "provide an export") && o.Error.Line != 1 {
+			t.Errorf("%s: line %d of\n%s", code, o.Error.Line, o.Error.Traceback)
 		}
 	}
 }

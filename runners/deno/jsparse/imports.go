@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 )
 
 // imports adds t to the imports if it is a specifier.
@@ -320,6 +321,23 @@ func (p *Program) Defaulted(specifier string) (name string, members bool) {
 func (p *Program) onlyMembers(name string) bool {
 	name = regexp.QuoteMeta(name)
 	return !regexp.MustCompile(`(?:^|[^.\w$"'/-])` + name + `\s*(?:[(\x60,;)\]}]|$)|\b(?:new|extends)\s+` + name + `\s*(?:[^.\s\w]|$)`).MatchString(p.Source)
+}
+
+// ImportPlace returns the line and the column of a name in the import of it from a module,
+// of "default" those of the import, 0 if there is none.
+func (p *Program) ImportPlace(specifier, name string) (line, column int) {
+	if name != "default" {
+		name = `[^;"'()]*?[{,\s](` + regexp.QuoteMeta(name) + `)(?:[\s,}][^;"'()]*)?`
+	} else {
+		name = `\s+([\w$]+)[^;"'()]*?`
+	}
+	m := regexp.MustCompile(`(?m)(?:^|;)[ \t]*(?:import|export)` + name + `\bfrom\s*["']` + regexp.QuoteMeta(specifier) + `["']`).FindStringSubmatchIndex(p.Source)
+	if m == nil {
+		return 0, 0
+	}
+	before := p.Source[:m[2]]
+	begin := strings.LastIndexByte(before, '\n') + 1
+	return strings.Count(before, "\n") + 1, len(utf16.Encode([]rune(before[begin:]))) + 1
 }
 
 // defaultImport returns the place of the name of a module's only default import, nothing

@@ -61,3 +61,17 @@ func TestTypeOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestImportPlace(t *testing.T) {
+	source := "// a\nimport d, { x as y,\n  b } from 'm'; import { c } from \"n\";\nimport * as o from 'o'\nexport { q } from 'm'; import e from 'n'"
+	for _, tt := range []struct {
+		specifier, name string
+		line, column    int
+	}{
+		{"m", "b", 3, 3}, {"m", "x", 2, 13}, {"m", "q", 5, 10}, {"n", "c", 3, 26}, {"n", "default", 5, 31}, {"m", "default", 2, 8}, {"m", "c", 0, 0}, {"x", "b", 0, 0},
+	} {
+		if line, column := main(source).ImportPlace(tt.specifier, tt.name); line != tt.line || column != tt.column {
+			t.Errorf("%s of %s: %d:%d, want %d:%d", tt.name, tt.specifier, line, column, tt.line, tt.column)
+		}
+	}
+}
