@@ -1,6 +1,7 @@
 // What Jest and Vitest define beside it: expect, functions that remember their calls,
 // and timers that stand still.
 import { mock } from "node:test";
+import { isModuleNamespaceObject } from "node:util/types";
 import { expect } from "expect";
 import { ModuleMocker } from "jest-mock";
 import { format, plugins } from "pretty-format";
@@ -12,8 +13,9 @@ const settle = async (run) => {
   run();
   for (let i = 0; i < 10; i++) await null;
 };
+const instead = (name) => `pass what is to be replaced as an argument, or have the module export an object (export const api = { ${name} }) and use spyOn on that`;
 const missing = (name) => () => {
-  throw new Error(`${name} replaces modules before they are loaded, which does not work here: pass what is to be replaced as an argument, or use spyOn`);
+  throw new Error(`${name} replaces modules before they are loaded, which does not work here: ${instead("load")}`);
 };
 const jest = {
   setTimeout() {},
@@ -32,7 +34,11 @@ const jest = {
   mock: missing("mock"),
   doMock: missing("doMock"),
 };
-for (const name of ["fn", "spyOn", "isMockFunction", "replaceProperty", "clearAllMocks", "resetAllMocks", "restoreAllMocks"]) jest[name] = mocker[name].bind(mocker);
+for (const name of ["fn", "isMockFunction", "replaceProperty", "clearAllMocks", "resetAllMocks", "restoreAllMocks"]) jest[name] = mocker[name].bind(mocker);
+jest.spyOn = (object, name, ...rest) => {
+  if (isModuleNamespaceObject(object)) throw new TypeError(`spyOn cannot replace what a module exports (${String(name)}): ${instead(String(name))}`);
+  return mocker.spyOn(object, name, ...rest);
+};
 jest.mocked = (value) => value;
 jest.hoisted = (fn) => fn();
 
