@@ -15,7 +15,7 @@ import (
 // special are the variables that awk itself reads or sets, in the order of
 // their slots.
 var special = []string{"NF", "NR", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "SUBSEP", "RSTART", "RLENGTH",
-	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT", "IGNORECASE", "FIELDWIDTHS"}
+	"CONVFMT", "OFMT", "ENVIRON", "ARGC", "ARGV", "RT", "PROCINFO", "FPAT", "IGNORECASE", "FIELDWIDTHS", "ERRNO"}
 
 const (
 	varNF = iota
@@ -39,6 +39,7 @@ const (
 	varFPAT
 	varIGNORECASE
 	varFIELDWIDTHS
+	varERRNO
 )
 
 // run is a running program.
@@ -48,6 +49,7 @@ type run struct {
 	globals []cell
 	frame   []*cell // parameters of the running function
 	depth   int     // of calls
+	place   int     // the line of the running statement
 
 	record  string
 	fields  []value // from 1
@@ -77,10 +79,10 @@ type run struct {
 
 // Errors that change the flow of a program.
 var (
-	errNext     = errors.New("next")
-	errNextFile = errors.New("nextfile")
-	errBreak    = errors.New("break")
-	errContinue = errors.New("continue")
+	errNext     = errors.New("`next' used in BEGIN or END action")
+	errNextFile = errors.New("`nextfile' used in BEGIN or END action")
+	errBreak    = errors.New("`break' is not allowed outside a loop or switch")
+	errContinue = errors.New("`continue' is not allowed outside a loop")
 	errReturn   = errors.New("return")
 )
 
@@ -92,30 +94,32 @@ func (*exitError) Error() string { return "exit" }
 // Main is awk: it scans its input for patterns and processes what matches.
 func Main(c *command.Call) int {
 	o := c.Parse("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
-	var parts []string
+	var src source
 	for _, p := range o.Set {
 		switch p.Name {
 		case "e":
-			parts = append(parts, p.Value)
+			src.add("cmd. line", p.Value)
 		case "f":
 			data, err := c.ReadFile(p.Value)
 			if err != nil {
 				return c.Die(2, "fatal: cannot open source file `%s' for reading: %s", p.Value, command.Text(err))
 			}
-			parts = append(parts, string(data))
+			src.add(p.Value, string(data))
 		}
 	}
-	if parts == nil {
+	if src.parts == nil {
 		if len(o.Args) == 0 {
 			c.Warnf("usage: awk [-F fs][-v var=value][prog | -f progfile][file ...]\n")
 			return 2
 		}
-		parts, o.Args = o.Args[:1], o.Args[1:]
+		src.add("cmd. line", o.Args[0])
+		o.Args = o.Args[1:]
 	}
-	prog, err := parseAwk(strings.Join(parts, "\n"))
+	prog, err := parseAwk(src.text)
 	if err != nil {
-		return c.Die(1, "cmd. line:%s", err)
+		return src.refuse(c, err.(*mistake))
 	}
+	prog.source = &src
 	r := newRun(c, prog, o.Args)
 	for _, p := range o.Set {
 		switch p.Name {
@@ -228,19 +232,27 @@ func (r *run) run() int {
 	switch {
 	case err == nil || errors.Is(err, command.ErrStopped) || r.c.Ctx.Err() != nil:
 	default:
-		return r.c.Die(2, "fatal: %s", command.Text(err))
+		var missing *missingFile
+		if errors.As(err, &missing) {
+			return r.c.Die(2, "fatal: %s", err)
+		}
+		where := ""
+		if fnr := r.globals[varFNR].v.num(); fnr > 0 {
+			name := r.globals[varFILENAME].v.str("")
+			if name == "" {
+				name = "-"
+			}
+			where = fmt.Sprintf("(FILENAME=%s FNR=%d) ", name, int(fnr))
+		}
+		return r.c.Die(2, "%s%sfatal: %s", r.prog.source.place(r.place), where, command.Text(err))
 	}
 	return status
 }
 
 func (r *run) main() (err error) {
-	for _, b := range r.prog.begin {
-		if err = r.block(b); err != nil {
-			break
-		}
-	}
+	err = r.blocks(r.prog.begin)
 	var exit *exitError
-	if err == nil && (len(r.prog.rules) > 0 || len(r.prog.end) > 0) {
+	if err == nil && (len(r.prog.rules) > 0 || len(r.prog.end) > 0 || len(r.prog.beginFile) > 0 || len(r.prog.endFile) > 0) {
 		err = r.records()
 	}
 	if err != nil && !errors.As(err, &exit) {
@@ -256,6 +268,16 @@ func (r *run) main() (err error) {
 		}
 	}
 	return err
+}
+
+// blocks runs the blocks of all rules of a kind.
+func (r *run) blocks(list [][]*node) error {
+	for _, b := range list {
+		if err := r.block(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // records runs the rules on every record.
@@ -274,7 +296,9 @@ func (r *run) records() error {
 		switch err {
 		case nil, errNext:
 		case errNextFile:
-			r.input.skip()
+			if err := r.input.end(); err != nil {
+				return err
+			}
 		default:
 			return err
 		}
@@ -283,6 +307,7 @@ func (r *run) records() error {
 
 func (r *run) rule(rule *rule) error {
 	if rule.from != nil && !rule.active {
+		r.place = rule.line
 		v, err := r.eval(rule.from)
 		if err != nil || !v.truth() {
 			return err
@@ -309,7 +334,7 @@ func (r *run) regex(source string) (regex.Pattern, error) {
 	}
 	p, err := regex.Dialect{Extended: true, Escapes: true, Octal: true, Fold: r.fold}.Compile(source)
 	if err != nil {
-		return nil, fmt.Errorf("regular expression compile failed (%s)\n%s", err, source)
+		return nil, fmt.Errorf("invalid regexp: %s: /%s/", err, source)
 	}
 	if len(r.regexes) > 500 {
 		clear(r.regexes)

@@ -2,7 +2,6 @@ package awk
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 
@@ -49,15 +48,16 @@ func (r *run) eval(n *node) (value, error) {
 	case "const":
 		return n.value, nil
 	case "var":
-		if n.local {
-			return r.frame[n.slot].v, nil
-		}
-		if n.slot == varNF {
+		if n.slot == varNF && !n.local {
 			if err := r.splitFields(); err != nil {
 				return value{}, err
 			}
 		}
-		return r.globals[n.slot].v, nil
+		c := r.cell(n)
+		if c.array != nil {
+			return value{}, n.scalar("")
+		}
+		return c.v, nil
 	case "field":
 		v, err := r.eval(n.a)
 		if err != nil {
@@ -69,7 +69,7 @@ func (r *run) eval(n *node) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		e, err := r.element(n.a, key)
+		e, err := r.element(n, key)
 		if err != nil {
 			return value{}, err
 		}
@@ -90,7 +90,11 @@ func (r *run) eval(n *node) (value, error) {
 		return r.logic(n)
 	case "in":
 		key, err := r.subscript(n.list)
-		return boolean(r.cell(n.a).arr().has(key)), err
+		if err != nil {
+			return value{}, err
+		}
+		arr, err := r.arrayOf(n.a)
+		return boolean(err == nil && arr.has(key)), err
 	case "~", "!~":
 		return r.matches(n)
 	case "call":
@@ -126,12 +130,13 @@ func (r *run) logic(n *node) (value, error) {
 	return boolean(v.truth()), err
 }
 
-func (r *run) element(array *node, key string) (*entry, error) {
-	e, made := r.cell(array).arr().get(key)
-	if made {
-		return e, r.hold(int64(len(key)) + 128)
+// element returns the element of n's array with the given key, which is a value.
+func (r *run) element(n *node, key string) (*entry, error) {
+	e, err := r.at(n, key)
+	if err == nil && e.sub != nil {
+		err = n.scalar(key)
 	}
-	return e, nil
+	return e, err
 }
 
 func (r *run) binary(n *node) (value, error) {
@@ -187,12 +192,12 @@ func arith(op string, a, b float64) (value, error) {
 		return num(a * b), nil
 	case "/":
 		if b == 0 {
-			return value{}, errors.New("division by zero")
+			return value{}, errors.New("division by zero attempted")
 		}
 		return num(a / b), nil
 	case "%":
 		if b == 0 {
-			return value{}, errors.New("division by zero in %")
+			return value{}, errors.New("division by zero attempted in `%'")
 		}
 		return num(math.Mod(a, b)), nil
 	}
@@ -249,7 +254,7 @@ func (r *run) assign(n *node, v value) error {
 		if err != nil {
 			return err
 		}
-		e, err := r.element(n.a, key)
+		e, err := r.element(n, key)
 		if err != nil {
 			return err
 		}
@@ -280,7 +285,7 @@ func (r *run) update(n *node) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		e, err := r.element(n.a.a, key)
+		e, err := r.element(n.a, key)
 		if err != nil {
 			return value{}, err
 		}
@@ -325,50 +330,4 @@ func (r *run) operand(n *node) (by float64, op string, err error) {
 	}
 	v, err := r.eval(n.b)
 	return v.num(), n.text, err
-}
-
-// call calls a function of the program. Arrays are passed by reference.
-func (r *run) call(n *node) (value, error) {
-	if len(n.list) > len(n.fn.params) {
-		return value{}, fmt.Errorf("function %s called with more arguments than it has", n.fn.name)
-	}
-	if r.depth++; r.depth > calls {
-		return value{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, calls)
-	}
-	defer func() { r.depth-- }()
-	if err := r.tick(); err != nil {
-		return value{}, err
-	}
-	frame := make([]*cell, len(n.fn.params))
-	for i := range frame {
-		frame[i] = &cell{}
-		if i >= len(n.list) {
-			continue
-		}
-		arg := n.list[i]
-		if arg.op == "var" && arg.slot != varNF {
-			c := r.cell(arg)
-			if c.array != nil {
-				frame[i].array = c.array
-			} else if frame[i].v = c.v; c.v.kind == unset {
-				frame[i].from = c
-			}
-			continue
-		}
-		v, err := r.eval(arg)
-		if err != nil {
-			return v, err
-		}
-		frame[i].v = v
-	}
-	saved := r.frame
-	r.frame, r.ret = frame, value{}
-	err := r.block(n.fn.body)
-	r.frame = saved
-	v := r.ret
-	r.ret = value{}
-	if err == errReturn {
-		err = nil
-	}
-	return v, err
 }

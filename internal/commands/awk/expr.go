@@ -63,7 +63,7 @@ func (p *parser) and() *node {
 func (p *parser) in() *node {
 	n := p.matching()
 	for !p.noIn && p.accept("in") {
-		n = &node{op: "in", list: []*node{n}, a: p.variable()}
+		n = &node{op: "in", list: []*node{n}, a: p.reference()}
 	}
 	return n
 }
@@ -194,21 +194,13 @@ func (p *parser) primary() *node {
 	case regexLiteral:
 		re, err := regex.Dialect{Extended: true, Escapes: true, Octal: true}.Compile(p.tok.text)
 		if err != nil {
-			p.fail("regular expression compile failed (%s)\n%s", err, p.tok.text)
+			p.fail("error: %s: /%s/", err, p.tok.text)
 		}
 		n.op, n.text, n.expr = "regex", p.tok.text, re
 		p.advance()
 		return n
 	case identifier:
-		v := p.variable()
-		if p.accept("[") {
-			n.op, n.a, n.list = "index", v, p.group("]")
-			if p.expect("]"); p.is("[") {
-				p.fail("%s[i][j] is not available in this sandbox: write %s[i, j]", v.text, v.text)
-			}
-			return n
-		}
-		return v
+		return p.reference()
 	case call:
 		n.op, n.fn = "call", p.named(p.tok.text)
 		p.advance()
@@ -239,7 +231,7 @@ func (p *parser) operator(n *node) *node {
 		p.advance()
 		n.op, n.a = "prefix", p.primary()
 		if !n.a.lvalue() {
-			p.fail("syntax error at or near %s", n.text)
+			p.syntax()
 		}
 		return n
 	case p.is("-", "+", "!"):
@@ -251,7 +243,7 @@ func (p *parser) operator(n *node) *node {
 		}
 		return n
 	}
-	p.fail("syntax error at or near %s", p.near())
+	p.syntax()
 	return nil
 }
 
@@ -271,13 +263,13 @@ func (p *parser) parenthesis(n *node) *node {
 	p.expect(")")
 	if len(list) > 1 {
 		if !p.accept("in") {
-			p.fail("syntax error at or near %s", p.near())
+			p.syntax()
 		}
-		n.op, n.list, n.a = "in", list, p.variable()
+		n.op, n.list, n.a = "in", list, p.reference()
 		return n
 	}
 	if len(list) == 0 {
-		p.fail("syntax error at or near )")
+		p.syntax()
 	}
 	n.op, n.a = "group", list[0]
 	return n
@@ -287,16 +279,18 @@ func (p *parser) builtin(n *node) *node {
 	name := p.tok.text
 	p.advance()
 	n.op = "builtin"
+	end := p.tok.at
 	f := functions[name]
 	n.builtin = &f
 	if p.accept("(") {
 		n.list = p.group(")")
+		end = p.tok.at
 		p.expect(")")
 	} else if name != "length" {
-		p.fail("syntax error at or near %s", p.near())
+		p.syntax()
 	}
 	if len(n.list) < f.least || f.most >= 0 && len(n.list) > f.most {
-		panic(&mistake{n.line, fmt.Sprintf("wrong number of arguments in call to %s", name)})
+		panic(&mistake{p.lex.lineOf(end), end, fmt.Sprintf("%d is invalid as number of arguments for %s", len(n.list), name)})
 	}
 	return n
 }
@@ -333,7 +327,7 @@ func (p *parser) simple() *node {
 	}
 	p.noGT = false
 	if n.op == "printf" && len(n.list) == 0 {
-		p.fail("printf: no format")
+		p.fail("fatal: printf: no format")
 	}
 	return n
 }
@@ -349,10 +343,23 @@ func (p *parser) exprs(end string) (list []*node) {
 	return list
 }
 
+// reference reads a variable, or an element of it: a[i], a[i, j] or a[i][j].
+func (p *parser) reference() *node {
+	n := p.variable()
+	for p.accept("[") {
+		defer p.deeper()()
+		n = &node{op: "index", text: n.text, a: n, list: p.group("]"), line: n.line}
+		if p.expect("]"); len(n.list) == 0 {
+			p.syntax()
+		}
+	}
+	return n
+}
+
 // variable reads a name.
 func (p *parser) variable() *node {
 	if p.tok.kind != identifier {
-		p.fail("syntax error at or near %s", p.near())
+		p.syntax()
 	}
 	n := &node{op: "var", text: p.tok.text, line: p.tok.line}
 	if at := slices.Index(p.locals, n.text); at >= 0 {

@@ -113,10 +113,10 @@ func srand(r *run, args []*node) (value, error) {
 
 // array is an argument that has to be an array.
 func (r *run) array(n *node) (*array, error) {
-	if n.op != "var" {
+	if n.op != "var" && n.op != "index" {
 		return nil, errors.New("an array is needed as an argument")
 	}
-	return r.cell(n).arr(), nil
+	return r.arrayOf(n)
 }
 
 func closeStream(r *run, args []*node) (value, error) {
@@ -201,11 +201,10 @@ func strtonum(r *run, args []*node) (value, error) {
 }
 
 func typeof(r *run, args []*node) (value, error) {
-	if args[0].op == "var" && r.cell(args[0]).array != nil {
-		return str("array"), nil
-	}
-	v, err := r.eval(args[0])
+	arr, v, err := r.either(args[0])
 	switch {
+	case arr != nil:
+		return str("array"), err
 	case v.kind == unset:
 		return str("untyped"), err
 	case v.kind == numeric:
@@ -217,5 +216,6 @@ func typeof(r *run, args []*node) (value, error) {
 }
 
 func isArray(r *run, args []*node) (value, error) {
-	return boolean(args[0].op == "var" && r.cell(args[0]).array != nil), nil
+	arr, _, err := r.either(args[0])
+	return boolean(arr != nil), err
 }

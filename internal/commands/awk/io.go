@@ -37,6 +37,8 @@ func (r *run) output(how, name string) (*bufio.Writer, error) {
 		return s.w, nil
 	}
 	switch name {
+	case "":
+		return nil, fmt.Errorf("expression for `%s' redirection has null string value", how)
 	case "/dev/stdout", "-":
 		return r.c.Out, nil
 	case "/dev/stderr":

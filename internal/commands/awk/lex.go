@@ -26,10 +26,11 @@ type token struct {
 	kind int
 	text string
 	line int
+	at   int // in the program
 }
 
 var words = map[string]bool{
-	"BEGIN": true, "END": true, "function": true, "func": true, "if": true, "else": true, "while": true,
+	"BEGIN": true, "END": true, "BEGINFILE": true, "ENDFILE": true, "function": true, "func": true, "if": true, "else": true, "while": true,
 	"for": true, "do": true, "break": true, "continue": true, "next": true, "nextfile": true, "exit": true,
 	"return": true, "delete": true, "in": true, "getline": true, "print": true, "printf": true,
 	"switch": true, "case": true, "default": true,
@@ -37,22 +38,27 @@ var words = map[string]bool{
 
 // lexer splits a program into tokens.
 type lexer struct {
-	src  string
-	at   int
-	line int
-	last token
+	src   string
+	at    int
+	start int // of the token
+	line  int
+	last  token
 }
 
 // mistake is a mistake in a program.
 type mistake struct {
 	line int
+	at   int // in the program; -1: only the line is known
 	what string
 }
 
 func (e *mistake) Error() string { return fmt.Sprintf("%d: %s", e.line, e.what) }
 
+// lineOf is the number of the line that has the byte at a place.
+func (l *lexer) lineOf(at int) int { return 1 + strings.Count(l.src[:at], "\n") }
+
 func (l *lexer) token(kind int, text string) token {
-	l.last = token{kind, text, l.line}
+	l.last = token{kind, text, l.line, l.start}
 	return l.last
 }
 
@@ -74,6 +80,7 @@ var puncts = []string{
 
 func (l *lexer) next() (token, error) {
 	for l.at < len(l.src) {
+		l.start = l.at
 		switch ch := l.src[l.at]; {
 		case ch == ' ' || ch == '\t' || ch == '\r':
 			l.at++
@@ -122,11 +129,12 @@ func (l *lexer) next() (token, error) {
 				}
 			}
 			if ch == '@' {
-				return token{}, &mistake{l.line, "@ (of @include, @load and calls of functions by name) is not available in this sandbox"}
+				return token{}, &mistake{l.line, l.at, "@ (of @include, @load and calls of functions by name) is not available in this sandbox"}
 			}
-			return token{}, &mistake{l.line, fmt.Sprintf("unexpected character '%c'", ch)}
+			return token{}, &mistake{l.line, l.at, fmt.Sprintf("invalid char '%c' in expression", ch)}
 		}
 	}
+	l.start = l.at
 	return l.token(endOfInput, "end of program"), nil
 }
 
@@ -152,7 +160,7 @@ func (l *lexer) str() (token, error) {
 	for l.at++; l.at < len(l.src) && l.src[l.at] != '"'; {
 		switch l.src[l.at] {
 		case '\n':
-			return token{}, &mistake{l.line, "runaway string constant"}
+			return token{}, &mistake{l.line, l.start, "unterminated string"}
 		case '\\':
 			if strings.HasPrefix(l.src[l.at:], "\\\n") {
 				l.at += 2
@@ -168,7 +176,7 @@ func (l *lexer) str() (token, error) {
 		}
 	}
 	if l.at >= len(l.src) {
-		return token{}, &mistake{l.line, "runaway string constant"}
+		return token{}, &mistake{l.line, l.start, "unterminated string"}
 	}
 	l.at++
 	return l.token(stringLiteral, b.String()), nil
@@ -194,7 +202,7 @@ func (l *lexer) regex() (token, error) {
 		ch := l.src[l.at]
 		switch {
 		case ch == '\n':
-			return token{}, &mistake{l.line, "regular expression without its end"}
+			return token{}, &mistake{l.line, l.start + 1, "unterminated regexp"}
 		case ch == '\\' && l.at+1 < len(l.src):
 			l.at++
 			if l.src[l.at] != '/' {
@@ -215,5 +223,5 @@ func (l *lexer) regex() (token, error) {
 		}
 		b.WriteByte(ch)
 	}
-	return token{}, &mistake{l.line, "regular expression without its end"}
+	return token{}, &mistake{l.line, l.start + 1, "unterminated regexp"}
 }

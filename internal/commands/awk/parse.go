@@ -46,7 +46,7 @@ func parseAwk(src string) (prog *program, err error) {
 	p.program()
 	for _, f := range p.prog.functions {
 		if !f.defined {
-			panic(&mistake{f.line, "function " + f.name + " never defined"})
+			panic(&mistake{f.line, -1, "fatal: function `" + f.name + "' not defined"})
 		}
 	}
 	return p.prog, nil
@@ -61,7 +61,7 @@ func (p *parser) advance() {
 }
 
 func (p *parser) fail(format string, args ...any) {
-	panic(&mistake{p.tok.line, fmt.Sprintf(format, args...)})
+	panic(&mistake{p.tok.line, -1, fmt.Sprintf(format, args...)})
 }
 
 // is reports whether the token is a keyword or punctuation.
@@ -79,15 +79,17 @@ func (p *parser) accept(word string) bool {
 
 func (p *parser) expect(word string) {
 	if !p.accept(word) {
-		p.fail("syntax error at or near %s", p.near())
+		p.syntax()
 	}
 }
 
-func (p *parser) near() string {
-	if p.tok.kind == newline {
-		return "end of line"
+// syntax refuses the token.
+func (p *parser) syntax() {
+	what := "syntax error"
+	if p.tok.kind == newline || p.tok.kind == endOfInput {
+		what = "unexpected newline or end of string"
 	}
-	return p.tok.text
+	panic(&mistake{p.tok.line, p.tok.at, what})
 }
 
 func (p *parser) newlines() {
@@ -121,10 +123,12 @@ func (p *parser) program() {
 		case p.is("function", "func"):
 			p.advance()
 			p.function()
-		case p.tok.kind == identifier && (p.tok.text == "BEGINFILE" || p.tok.text == "ENDFILE"):
-			p.fail("%s is not available in this sandbox: use FNR == 1, and END", p.tok.text)
+		case p.accept("BEGINFILE"):
+			p.prog.beginFile = append(p.prog.beginFile, p.block())
+		case p.accept("ENDFILE"):
+			p.prog.endFile = append(p.prog.endFile, p.block())
 		default:
-			r := &rule{}
+			r := &rule{line: p.tok.line}
 			if !p.is("{") {
 				r.from = p.expr()
 				if p.accept(",") {
@@ -151,18 +155,18 @@ func (p *parser) named(name string) *function {
 
 func (p *parser) function() {
 	if p.tok.kind != identifier && p.tok.kind != call {
-		p.fail("syntax error at or near %s", p.near())
+		p.syntax()
 	}
 	f := p.named(p.tok.text)
 	if f.defined {
-		p.fail("function %s is defined twice", f.name)
+		p.fail("error: function name `%s' previously defined", f.name)
 	}
 	f.defined = true
 	p.advance()
 	p.expect("(")
 	for !p.is(")") {
 		if p.tok.kind != identifier {
-			p.fail("syntax error at or near %s", p.near())
+			p.syntax()
 		}
 		f.params = append(f.params, p.tok.text)
 		p.advance()
@@ -213,7 +217,7 @@ func (p *parser) end() {
 	case p.is(";") || p.tok.kind == newline:
 		p.advance()
 	default:
-		p.fail("syntax error at or near %s", p.near())
+		p.syntax()
 	}
 }
 
@@ -266,7 +270,7 @@ func (p *parser) statement() *node {
 	case p.is("exit", "return"):
 		n.op = p.tok.text
 		if n.op == "return" && !p.inFunc {
-			p.fail("return outside function body")
+			panic(&mistake{p.tok.line, p.tok.at, "`return' used outside function context"})
 		}
 		p.advance()
 		if !p.is(";", "}") && p.tok.kind != newline && p.tok.kind != endOfInput {
@@ -274,10 +278,9 @@ func (p *parser) statement() *node {
 		}
 		p.end()
 	case p.accept("delete"):
-		n.op, n.a = "delete", p.variable()
-		if p.accept("[") {
-			n.list = p.exprs("]")
-			p.expect("]")
+		n.op, n.a = "delete", p.reference()
+		if n.a.op == "index" {
+			n.a, n.list = n.a.a, n.a.list
 		}
 		p.end()
 	default:
@@ -315,7 +318,7 @@ func (p *parser) forLoop(n *node) {
 		save, lex := p.tok, p.lex
 		name := p.variable()
 		if p.accept("in") && p.tok.kind == identifier {
-			array := p.variable()
+			array := p.reference()
 			if p.accept(")") {
 				n.op, n.a, n.b, n.body = "forin", name, array, p.body()
 				return

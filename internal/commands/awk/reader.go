@@ -132,9 +132,21 @@ func (in *inputs) read() (string, bool, error) {
 			r.globals[varFNR].v = num(r.globals[varFNR].v.num() + 1)
 			return s, ok, err
 		}
-		in.skip()
+		if err := in.end(); err != nil {
+			return "", false, err
+		}
 	}
 	return "", false, nil
+}
+
+// end ends the current file, after the rules ENDFILE.
+func (in *inputs) end() error {
+	if in.cur == nil {
+		return nil
+	}
+	err := in.r.blocks(in.r.prog.endFile)
+	in.skip()
+	return err
 }
 
 // skip ends the current file.
@@ -161,23 +173,53 @@ func (in *inputs) open() error {
 		}
 		in.any = true
 		f, err := r.c.Open(name)
-		if err != nil {
-			return fmt.Errorf("cannot open file `%s' for reading: %s", name, command.Text(err))
+		switch {
+		case errors.Is(err, abi.EISDIR):
+			r.c.Errorf("warning: command line argument `%s' is a directory: skipped", name)
+			continue
+		case err != nil:
+			if len(r.prog.beginFile) == 0 {
+				return &missingFile{name, command.Text(err)}
+			}
+			f = io.NopCloser(strings.NewReader(""))
 		}
-		in.start(name, f)
-		return nil
+		return in.start(name, f, err)
 	}
 	if in.any {
 		in.done = true
 		return nil
 	}
 	in.any = true
-	in.start("", io.NopCloser(r.c.In()))
-	return nil
+	return in.start("", io.NopCloser(r.c.In()), nil)
 }
 
-func (in *inputs) start(name string, f io.ReadCloser) {
-	in.cur, in.closer = in.r.reader(f), f
-	in.r.globals[varFILENAME].v = str(name)
-	in.r.globals[varFNR].v = num(0)
+// start begins a file. The rules BEGINFILE learn from ERRNO what keeps it from being read.
+func (in *inputs) start(name string, f io.ReadCloser, failed error) error {
+	r := in.r
+	in.cur, in.closer = r.reader(f), f
+	r.globals[varFILENAME].v = str(name)
+	r.globals[varFNR].v = num(0)
+	if len(r.prog.beginFile) == 0 {
+		return nil
+	}
+	r.globals[varERRNO].v = str("")
+	if failed != nil {
+		r.globals[varERRNO].v = str(command.Text(failed))
+	}
+	err := r.blocks(r.prog.beginFile)
+	switch {
+	case err == errNextFile:
+		in.skip()
+		return nil
+	case err == nil && failed != nil:
+		return &missingFile{name, command.Text(failed)}
+	}
+	return err
+}
+
+// missingFile is an operand that cannot be read.
+type missingFile struct{ name, why string }
+
+func (e *missingFile) Error() string {
+	return fmt.Sprintf("cannot open file `%s' for reading: %s", e.name, e.why)
 }

@@ -175,7 +175,7 @@ func (r *run) line() string {
 func (r *run) field(n int) (value, error) {
 	switch {
 	case n < 0:
-		return value{}, fmt.Errorf("negative field index $%d", n)
+		return value{}, fmt.Errorf("attempt to access field %d", n)
 	case n == 0:
 		return value{kind: input, s: r.line()}, nil
 	}

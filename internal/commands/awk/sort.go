@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"coderunner/internal/commands/command"
 )
 
 // sortKeys orders the keys of an array as gawk does: how is one of its own orders, or a
@@ -43,12 +45,13 @@ func (r *run) sortCalling(f *function, arr *array, keys []string) (failed error)
 		if failed != nil || !arr.has(a) || !arr.has(b) {
 			return 0
 		}
-		var args []*node
 		// As C's sort asks: whether the former is greater. Many functions return 1 or 0 only.
-		for _, v := range []value{{kind: input, s: b}, arr.m[b].v, {kind: input, s: a}, arr.m[a].v} {
-			args = append(args, &node{op: "const", value: v})
+		x, y := arr.m[b], arr.m[a]
+		args := []*cell{{v: value{kind: input, s: b}}, {v: x.v, array: x.sub}, {v: value{kind: input, s: a}}, {v: y.v, array: y.sub}}
+		for len(args) < len(f.params) {
+			args = append(args, &cell{})
 		}
-		v, err := r.call(&node{op: "call", fn: f, list: args[:min(len(args), len(f.params))]})
+		v, err := r.invoke(f, args[:len(f.params)])
 		if err != nil {
 			failed = err
 		}
@@ -96,20 +99,23 @@ func (r *run) asort(args []*node, index bool) (value, error) {
 			return value{}, err
 		}
 	}
-	var values []value
+	var sorted []entry
 	for _, k := range keys {
 		if index {
-			values = append(values, str(k))
+			sorted = append(sorted, entry{v: str(k)})
 		} else if from.has(k) {
-			values = append(values, from.m[k].v)
+			sorted = append(sorted, *from.m[k])
 		}
 	}
 	if how == "" {
-		slices.SortStableFunc(values, r.byType)
+		slices.SortStableFunc(sorted, func(a, b entry) int {
+			return cmp.Or(command.Btoi(a.sub != nil)-command.Btoi(b.sub != nil), r.byType(a.v, b.v))
+		})
 	}
 	to.clear()
-	for i, v := range values {
-		to.set(strconv.Itoa(i+1), v)
+	for i, s := range sorted {
+		e, _ := to.get(strconv.Itoa(i + 1))
+		e.v, e.sub = s.v, s.sub
 	}
-	return num(float64(len(values))), nil
+	return num(float64(len(sorted))), nil
 }

@@ -23,6 +23,7 @@ func (r *run) tick() error {
 }
 
 func (r *run) statement(n *node) error {
+	r.place = n.line
 	switch n.op {
 	case "expr":
 		_, err := r.eval(n.a)
@@ -112,7 +113,10 @@ func (r *run) round(body []*node) (left bool, err error) {
 }
 
 func (r *run) forIn(n *node) error {
-	arr := r.cell(n.b).arr()
+	arr, err := r.arrayOf(n.b)
+	if err != nil {
+		return err
+	}
 	keys := arr.list()
 	if e := r.globals[varPROCINFO].arr().m["sorted_in"]; e != nil {
 		if err := r.sortKeys(e.v.str(r.convfmt), arr, keys); err != nil {
@@ -179,10 +183,12 @@ func (r *run) choose(n *node) error {
 }
 
 func (r *run) remove(n *node) error {
-	arr := r.cell(n.a).arr()
-	if n.list == nil {
-		arr.clear()
-		return nil
+	arr, err := r.arrayOf(n.a)
+	if err != nil || n.list == nil {
+		if err == nil {
+			arr.clear()
+		}
+		return err
 	}
 	key, err := r.subscript(n.list)
 	delete(arr.m, key)

@@ -1,6 +1,7 @@
 package awk
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -13,16 +14,11 @@ func length(r *run, args []*node) (value, error) {
 	if len(args) == 0 {
 		return num(float64(utf8.RuneCountInString(r.line()))), nil
 	}
-	if args[0].op == "var" {
-		if c := r.cell(args[0]); c.array != nil || c.from != nil && c.from.array != nil {
-			return num(float64(len(c.arr().m))), nil
-		}
+	arr, v, err := r.either(args[0])
+	if arr != nil {
+		return num(float64(len(arr.m))), nil
 	}
-	s, err := r.strs(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	return num(float64(utf8.RuneCountInString(s[0]))), nil
+	return num(float64(utf8.RuneCountInString(v.str(r.convfmt)))), err
 }
 
 func substr(r *run, args []*node) (value, error) {
@@ -247,16 +243,25 @@ func sprintfCall(r *run, args []*node) (value, error) {
 }
 
 func (r *run) sprintf(values []value) (string, error) {
-	s := sprintf(values[0].str(r.convfmt), values[1:], r.convfmt)
+	format := values[0].str(r.convfmt)
+	s, short := sprintf(format, values[1:], r.convfmt)
+	if short >= 0 {
+		return "", fmt.Errorf("not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format, short+1, "")
+	}
 	return s, r.room(len(s))
 }
 
-// sprintf formats values; missing ones are empty.
-func sprintf(format string, values []value, convfmt string) string {
+// sprintf formats values; missing ones are empty. short is where the first one is
+// missing, -1 if none is.
+func sprintf(format string, values []value, convfmt string) (out string, short int) {
 	var b strings.Builder
+	whole := len(format)
+	short = -1
 	take := func() (v value) {
 		if len(values) > 0 {
 			v, values = values[0], values[1:]
+		} else if short < 0 {
+			short = whole - len(format)
 		}
 		return v
 	}
@@ -278,7 +283,6 @@ func sprintf(format string, values []value, convfmt string) string {
 			b.WriteString(format)
 			break
 		}
-		format = rest
 		if d.StarWidth {
 			d.Star(true, int(take().num()))
 		}
@@ -290,8 +294,9 @@ func sprintf(format string, values []value, convfmt string) string {
 		} else {
 			b.WriteString(convert(d, take(), convfmt))
 		}
+		format = rest
 	}
-	return b.String()
+	return b.String(), short
 }
 
 // convert formats one value.

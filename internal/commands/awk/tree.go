@@ -35,12 +35,16 @@ type rule struct {
 	body     []*node // nil with bare set: print
 	bare     bool
 	active   bool
+	line     int
 }
 
 // program is a parsed program.
 type program struct {
 	begin, end [][]*node
+	beginFile  [][]*node // gawk's BEGINFILE, and ENDFILE
+	endFile    [][]*node
 	rules      []*rule
 	functions  map[string]*function
 	globals    map[string]int
+	source     *source
 }

@@ -101,7 +101,8 @@ func formatNumber(n float64, format string) string {
 	case format == "%.6g" && !math.IsInf(n, 0) && !math.IsNaN(n):
 		return printf.Directive{Verb: 'g', Width: -1, Precision: 6}.FormatFloat(n)
 	}
-	return sprintf(format, []value{num(n)}, format)
+	s, _ := sprintf(format, []value{num(n)}, format)
+	return s
 }
 
 func (v value) truth() bool {
@@ -112,72 +113,4 @@ func (v value) truth() bool {
 		return v.num() != 0
 	}
 	return v.s != ""
-}
-
-// array is an associative array that remembers the order of insertion.
-type array struct {
-	m    map[string]*entry
-	keys []string
-}
-
-type entry struct {
-	v  value
-	at int // in keys
-}
-
-func newArray() *array { return &array{m: map[string]*entry{}} }
-
-func (a *array) has(key string) bool { return a.m[key] != nil }
-
-// get returns the element of a key, which is made.
-func (a *array) get(key string) (e *entry, made bool) {
-	if e := a.m[key]; e != nil {
-		return e, false
-	}
-	if len(a.keys) > 2*len(a.m)+16 {
-		a.keys = a.list()
-		for i, k := range a.keys {
-			a.m[k].at = i
-		}
-	}
-	e = &entry{at: len(a.keys)}
-	a.m[key], a.keys = e, append(a.keys, key)
-	return e, true
-}
-
-func (a *array) set(key string, v value) {
-	e, _ := a.get(key)
-	e.v = v
-}
-
-// list returns the keys in the order of insertion.
-func (a *array) list() []string {
-	list := make([]string, 0, len(a.m))
-	for i, k := range a.keys {
-		if e := a.m[k]; e != nil && e.at == i {
-			list = append(list, k)
-		}
-	}
-	return list
-}
-
-func (a *array) clear() { a.m, a.keys = map[string]*entry{}, nil }
-
-// cell is a variable: a value, or an array once it is used as one.
-type cell struct {
-	v     value
-	array *array
-	from  *cell // the caller's variable that an unset parameter stands for
-}
-
-// arr returns the array of a variable, which is made.
-func (c *cell) arr() *array {
-	if c.array == nil {
-		if c.from != nil {
-			c.array = c.from.arr()
-		} else {
-			c.array = newArray()
-		}
-	}
-	return c.array
 }

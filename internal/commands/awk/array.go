@@ -1,0 +1,164 @@
+package awk
+
+import "fmt"
+
+// array is an associative array that remembers the order of insertion.
+type array struct {
+	m    map[string]*entry
+	keys []string
+}
+
+// entry is an element: a value, or an array once it is used as one.
+type entry struct {
+	v   value
+	sub *array
+	at  int // in keys
+}
+
+func newArray() *array { return &array{m: map[string]*entry{}} }
+
+func (a *array) has(key string) bool { return a.m[key] != nil }
+
+// get returns the element of a key, which is made.
+func (a *array) get(key string) (e *entry, made bool) {
+	if e := a.m[key]; e != nil {
+		return e, false
+	}
+	if len(a.keys) > 2*len(a.m)+16 {
+		a.keys = a.list()
+		for i, k := range a.keys {
+			a.m[k].at = i
+		}
+	}
+	e = &entry{at: len(a.keys)}
+	a.m[key], a.keys = e, append(a.keys, key)
+	return e, true
+}
+
+func (a *array) set(key string, v value) {
+	e, _ := a.get(key)
+	e.v = v
+}
+
+// list returns the keys in the order of insertion.
+func (a *array) list() []string {
+	list := make([]string, 0, len(a.m))
+	for i, k := range a.keys {
+		if e := a.m[k]; e != nil && e.at == i {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+func (a *array) clear() { a.m, a.keys = map[string]*entry{}, nil }
+
+// cell is a variable: a value, or an array once it is used as one.
+type cell struct {
+	v     value
+	array *array
+	from  *cell  // the caller's variable that an unset parameter stands for
+	elem  *entry // the caller's element that it stands for
+}
+
+// arr returns the array of a variable, which is made.
+func (c *cell) arr() *array {
+	switch {
+	case c.array != nil:
+	case c.from != nil:
+		c.array = c.from.arr()
+	case c.elem != nil:
+		c.array = c.elem.arr()
+	default:
+		c.array = newArray()
+	}
+	return c.array
+}
+
+// arr returns the array of an element, which is made.
+func (e *entry) arr() *array {
+	if e.sub == nil {
+		e.sub = newArray()
+	}
+	return e.sub
+}
+
+// scalar reports an array that is used as a value.
+func (n *node) scalar(key string) error {
+	return fmt.Errorf("attempt to use array `%s' in a scalar context", n.name(key))
+}
+
+// name is a variable, or an element of it, as messages have it.
+func (n *node) name(key string) string {
+	for n.op == "index" {
+		n = n.a
+	}
+	if key != "" {
+		return fmt.Sprintf("%s[%q]", n.text, key)
+	}
+	return n.text
+}
+
+// arrayOf returns the array that a variable or an element is, which is made.
+func (r *run) arrayOf(n *node) (*array, error) {
+	if n.op == "var" {
+		c := r.cell(n)
+		if c.array == nil && c.v.kind != unset {
+			return nil, fmt.Errorf("attempt to use scalar `%s' as an array", n.text)
+		}
+		return c.arr(), nil
+	}
+	e, key, err := r.entry(n)
+	if err != nil {
+		return nil, err
+	}
+	if e.sub != nil {
+		return e.sub, nil
+	}
+	if e.v.kind != unset {
+		return nil, fmt.Errorf("attempt to use scalar `%s' as an array", n.name(key))
+	}
+	return e.arr(), r.hold(256)
+}
+
+// entry returns the element that n names, which is made, and its key.
+func (r *run) entry(n *node) (*entry, string, error) {
+	key, err := r.subscript(n.list)
+	if err != nil {
+		return nil, key, err
+	}
+	e, err := r.at(n, key)
+	return e, key, err
+}
+
+// at returns the element of n's array with the given key, which is made.
+func (r *run) at(n *node, key string) (*entry, error) {
+	arr, err := r.arrayOf(n.a)
+	if err != nil {
+		return nil, err
+	}
+	e, made := arr.get(key)
+	if made {
+		err = r.hold(int64(len(key)) + 128)
+	}
+	return e, err
+}
+
+// either returns the array that an expression is, nil if it is a value, and the value.
+func (r *run) either(n *node) (*array, value, error) {
+	switch n.op {
+	case "var":
+		c := r.cell(n)
+		if c.array != nil || c.from != nil && c.from.array != nil || c.elem != nil && c.elem.sub != nil {
+			return c.arr(), value{}, nil
+		}
+	case "index":
+		e, _, err := r.entry(n)
+		if err != nil {
+			return nil, value{}, err
+		}
+		return e.sub, e.v, nil
+	}
+	v, err := r.eval(n)
+	return nil, v, err
+}
