@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,9 +23,6 @@ func Main(c *command.Call) int {
 	args, named, positional := arguments(c, order)
 	c.Args = args
 	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered L,library-path=")
-	if o.On("stream") || o.On("seq") {
-		return c.Die(2, "the options --stream and --seq are not available in this sandbox")
-	}
 	source, names := "", o.Args
 	if name := o.Value("f", ""); name != "" {
 		data, err := c.ReadFile(name)
@@ -51,15 +49,15 @@ func Main(c *command.Call) int {
 	j.in = input
 	query, err := gojq.Parse(source)
 	if err != nil {
-		c.Errorf("error: %s\njq: 1 compile error", err)
+		c.Errorf("error: %s\njq: 1 compile error", mistaken(source, err))
 		return 3
 	}
 	if err := j.order.rewrite(query); err != nil {
 		return c.Die(3, "%s", err)
 	}
-	code, err := gojq.Compile(query, append(j.order.functions(), gojq.WithVariables(keys), gojq.WithFunction("_json", 0, 0, j.compact), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)}))...)
+	code, err := gojq.Compile(query, slices.Concat(j.order.functions(), j.functions(), []gojq.CompilerOption{gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)})})...)
 	if err != nil {
-		c.Errorf("error: %s\njq: 1 compile error", err)
+		c.Errorf("error: %s\njq: 1 compile error", mistaken(source, err))
 		return 3
 	}
 	switch n, ok := command.Atoi(o.Value("indent", "2")); {
@@ -194,6 +192,8 @@ type input struct {
 	err   error
 	done  bool
 	count int // lines that were read raw
+
+	walker walker // of the value that --stream takes apart
 }
 
 // Next implements gojq.Iter.
@@ -217,9 +217,19 @@ func (in *input) Next() (any, bool) {
 		in.count++
 		return string(line), ok
 	}
+	if event, ok := in.walker.next(); ok {
+		return event, true
+	}
 	j.c.Release(j.c.Reserved)
 	in.place.begun = in.place.dec.InputOffset()
 	v, err := j.order.value(in.place.dec, 0)
+	if err == nil && j.o.On("stream") {
+		in.walker.order = j.order
+		if event, leaf := in.walker.start(v); leaf {
+			return event, true
+		}
+		return in.walker.next()
+	}
 	if err == nil {
 		return v, true
 	}
@@ -331,14 +341,22 @@ func (j *run) filter(v any) bool {
 				if s, ok := halt.Value().(string); ok {
 					j.c.Warnf("%s", s)
 				} else if halt.Value() != nil {
-					j.c.Warnf("%s\n", j.json(halt.Value()))
+					j.c.Warnf("%s\n", j.compact(halt.Value(), nil))
 				}
 				j.status = halt.ExitCode()
 				return false
 			case j.c.Ctx.Err() != nil:
 				return false
 			}
-			j.c.Errorf("error (at %s): %s", j.in.at(), strings.TrimPrefix(err.Error(), "error: "))
+			var raised gojq.ValueError
+			if errors.As(err, &raised) {
+				if _, ok := raised.Value().(string); !ok && raised.Value() != nil {
+					j.c.Errorf("error (at %s) (not a string): %s", j.in.at(), j.compact(raised.Value(), nil))
+					j.status = 5
+					return true
+				}
+			}
+			j.c.Errorf("error (at %s): %s", j.in.at(), words(err))
 			j.status = 5
 			return true
 		}

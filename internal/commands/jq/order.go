@@ -150,6 +150,11 @@ var ordered = sync.OnceValues(func() (*gojq.Query, error) {
 		def INDEX(f): INDEX(_each; f);
 		def tostream: path(def r: (_each? | r), .; r) as $p | getpath($p) | reduce path(_each?) as $q ([$p, .]; [$p + $q]);
 		def with_entries(f): to_entries | map(f) | from_entries;
+		def debug(f): (f | debug | empty), .;
+		def _ltrimstr($x): ltrimstr($x);
+		def ltrimstr($x): if type == "string" and ($x | type) == "string" then _ltrimstr($x) else . end;
+		def _rtrimstr($x): rtrimstr($x);
+		def rtrimstr($x): if type == "string" and ($x | type) == "string" then _rtrimstr($x) else . end;
 		def tojson: _json;
 		def tostring: if type == "string" then . else _json end;
 		.`)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/itchyny/gojq"
+
 	"coderunner/internal/commands/command"
 )
 
@@ -18,6 +20,9 @@ func (j *run) print(v any) {
 	raw := j.o.On("r") || j.o.On("j") || j.o.On("raw-output0")
 	if !isString || !raw {
 		s = j.json(v)
+	}
+	if j.o.On("seq") {
+		j.c.Print("\x1e")
 	}
 	j.c.Print(s)
 	switch {
@@ -39,6 +44,38 @@ func (j *run) json(v any) string {
 func (j *run) compact(v any, _ []any) any {
 	plain := run{o: new(command.Options), order: j.order}
 	return plain.json(v)
+}
+
+// functions are those of the command itself, which gojq leaves to it.
+func (j *run) functions() []gojq.CompilerOption {
+	show := func(raw bool, format string) func(any, []any) any {
+		return func(v any, _ []any) any {
+			s, ok := v.(string)
+			if !ok || !raw {
+				s = j.compact(v, nil).(string)
+			}
+			j.c.Out.Flush()
+			j.c.Warnf(format, s)
+			return v
+		}
+	}
+	return []gojq.CompilerOption{
+		gojq.WithFunction("_json", 0, 0, j.compact),
+		gojq.WithFunction("debug", 0, 0, show(false, "[\"DEBUG:\",%s]\n")),
+		gojq.WithFunction("stderr", 0, 0, show(true, "%s")),
+		gojq.WithFunction("input_filename", 0, 0, func(any, []any) any {
+			if j.in.place == nil || j.in.place.name == "<stdin>" {
+				return nil
+			}
+			return j.in.place.name
+		}),
+		gojq.WithFunction("input_line_number", 0, 0, func(any, []any) any {
+			if j.in.place == nil {
+				return j.in.count
+			}
+			return j.in.place.line()
+		}),
+	}
 }
 
 // colors are the colours of jq 1.6.

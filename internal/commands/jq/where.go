@@ -81,9 +81,12 @@ func position(text []byte, lines, col int) (int, int) {
 	return lines, col + len(text)
 }
 
-// at names the file and the number of line ends that jq has read for the last value:
-// it reads whole lines.
-func (p *place) at() string {
+// at names the file and the line.
+func (p *place) at() string { return p.name + ":" + strconv.Itoa(p.line()) }
+
+// line is the number of line ends that jq has read for the last value: it reads whole
+// lines.
+func (p *place) line() int {
 	end := int64(0)
 	if p.dec != nil {
 		end = min(max(p.dec.InputOffset()-p.base, 0), int64(len(p.kept)))
@@ -92,7 +95,7 @@ func (p *place) at() string {
 	if !p.eof || bytes.IndexByte(p.kept[end:], '\n') >= 0 {
 		lines++
 	}
-	return p.name + ":" + strconv.Itoa(max(0, lines-p.first))
+	return max(0, lines-p.first)
 }
 
 // maxToken bounds what is read after an error to find a token's end.
