@@ -24,13 +24,14 @@ type analysis struct {
 	files   []runners.File // of the request, with their edits
 	pinned  []deps.Package // of Request.Packages
 	native  bool           // machine code of packages may run
+	starts  bool           // programs may be started
 	deps    deps.Dependencies
 	aliases map[string]string // what require() finds by names of the program's configuration
 }
 
 // analyze names a program and finds what it and its files import.
 func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
-	a.native = r.cfg.Policy.FFI.Any()
+	a.native, a.starts = r.cfg.Policy.FFI.Any(), r.cfg.Policy.Run.Any()
 	if a.main, a.shown, err = programName(req); err != nil {
 		return a, err
 	}
@@ -97,7 +98,7 @@ func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	}
 	project, err := deps.ReadProject(a.files, a.main)
 	if err == nil {
-		project.Native = a.native
+		project.Native, project.Starts = a.native, a.starts
 		a.deps, err = deps.Resolve(modules, project, a.pinned)
 		a.aliases = a.deps.Aliases(modules, project)
 	}

@@ -26,9 +26,14 @@ const (
 )
 
 // override writes the versions that Deno shall take of packages whose range no
-// specifier can express, or that are for other systems and of no matter.
+// specifier can express, or that are for other systems and of no matter, and what it
+// shall take instead of others.
 func (i *installation) override(dir string) error {
-	b, err := json.Marshal(map[string]any{"overrides": i.overrides})
+	all := maps.Clone(i.instead)
+	for name, version := range i.overrides {
+		all[name] = version
+	}
+	b, err := json.Marshal(map[string]any{"overrides": all})
 	if err != nil {
 		panic(err) // maps of strings always marshal
 	}

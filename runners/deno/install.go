@@ -44,6 +44,7 @@ type installation struct {
 	fetched  map[string]bool // NAME@VERSION and URLs that were downloaded
 
 	overrides map[string]string // package → the range that Deno shall take of it
+	instead   map[string]any    // npm's overrides by which packages get substitutes of others
 }
 
 // install installs dependencies. What any process prepared in this cache is used
@@ -51,6 +52,7 @@ type installation struct {
 // something that the program cannot be loaded without cannot be installed.
 func (of *installer) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
 	i := &installation{installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}, overrides: map[string]string{}}
+	i.instead = deps.Substitutions(of.cfg.Policy.FFI.Any(), of.cfg.Policy.Run.Any())
 	maps.Copy(i.overrides, d.Overrides)
 	for {
 		if len(i.deps.Broken) > 0 {
@@ -95,8 +97,8 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		11, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
-		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides,
+		12, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides, i.instead,
 	})
 	if err != nil {
 		panic(err) // strings always marshal
@@ -251,7 +253,7 @@ func (i *installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	}
 	message, err := "", error(nil)
 	for range maxSkips {
-		if c.manifest = len(i.overrides) > 0 && !frozen; c.manifest {
+		if c.manifest = len(i.overrides)+len(i.instead) > 0 && !frozen; c.manifest {
 			if err := i.override(dir); err != nil {
 				return err
 			}

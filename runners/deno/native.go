@@ -28,7 +28,7 @@ var natives = []struct{ names, instead string }{
 	{`sharp|canvas`, "jimp and SVG do without, as does Pillow in Python"},
 	{`argon2|bcrypt|sodium|xxhash|farmhash`, "hash-wasm (argon2id, xxhash64), bcryptjs and node:crypto do without"},
 	{`level|rocksdb|lmdb`, "memory-level and node:sqlite do without"},
-	{`^rolldown`, "rollup does without"},
+	{`^rolldown`, `rollup and "vite@7" do without`},
 	{`rollup`, "@rollup/wasm-node does without"},
 	{`node-sass`, "sass does without"},
 	{`resvg`, "@resvg/resvg-wasm does without"},
@@ -42,7 +42,7 @@ var natives = []struct{ names, instead string }{
 	{`oxc|swc`, "acorn and typescript do without"},
 }
 
-const noEsbuild = "esbuild runs as a process of its own, also as esbuild-wasm, which the permissions of this server do not include (--allow-run); typescript (transpileModule), @swc/core and rollup need none"
+const noEsbuild = "esbuild starts a program, which the permissions of this server do not include (--allow-run); esbuild-wasm does the same without"
 
 // unstarted matches the messages of esbuild whose process could not be started.
 var unstarted = regexp.MustCompile(`^The service (was stopped|is no longer running)|reading 'unref'|^spawn(Sync)? \S*esbuild`)
@@ -54,7 +54,7 @@ var unfound = regexp.MustCompile(`^(?:(Knex: run)\b.*\n\$ npm install |Please in
 // machineCode replaces the message about a package whose machine code could not be
 // loaded by one line with its name and what does without.
 func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
-	if unstarted.MatchString(e.Message) && (p.has("esbuild") || p.has("esbuild-wasm")) {
+	if unstarted.MatchString(e.Message) && p.has("esbuild") {
 		restate(e, noEsbuild)
 		return
 	}

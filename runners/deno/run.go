@@ -278,7 +278,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
 		return nil
 	}
-	a := analysis{native: r.cfg.Policy.FFI.Any(), pinned: pinned, program: jsparse.Plain("")}
+	a := analysis{native: r.cfg.Policy.FFI.Any(), starts: r.cfg.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
 	if err := a.resolve(nil); err != nil {
 		return err
 	}

@@ -25,6 +25,9 @@ func TestWayOut(t *testing.T) {
 		"Cannot find module '.prisma/client/default'\nRequire stack:":                    "generated",
 		"Please install mysql2 package manually":                                         "argument packages",
 		"Knex: run\n$ npm install pg --save\nCannot":                                     "argument packages",
+		"Build failed with 1 error:\na.js:1:7: ERROR: Could not resolve \"react\"":       "external",
+		"Build failed with 1 error:\na.js:1:7: ERROR: Could not resolve \"./react\"":     "",
+		"[vite]: Rollup failed to resolve import \"react\" from \"a.js\".\nThis is most": "external",
 		"ts is undefined": "",
 	} {
 		got := wayOut(message, &jsparse.Program{Imports: []jsparse.Import{{Specifier: "typescript"}}})

@@ -3,28 +3,7 @@ package deps
 import (
 	"regexp"
 	"slices"
-
-	"coderunner/runners/deno/jsparse"
 )
-
-// usual returns what to install for a package of npm that is named without a version:
-// the edition that programs mean, or, where machine code may not run, one with the
-// same functions.
-func (r *resolution) usual(p Package) Package {
-	if s := jsparse.Substitutes[p.Name]; s != "" && !r.project.Native && p.Path == "" {
-		p.Name = s
-	}
-	p.Version = majors[p.Name]
-	return p
-}
-
-// majors are the versions of packages that do what programs expect of them.
-var majors = map[string]string{
-	"js-yaml":    "4",  // the last with a default export, and that merges << keys
-	"msw":        "2",  // the last that replaces requests and not only the sockets, which Deno's node:http has others of
-	"nock":       "14", // the same
-	"typescript": "6",  // the last with the compiler's functions
-}
 
 // companion is a package that another one loads by a name in the program's text, or
 // without one there.
@@ -46,6 +25,7 @@ var companions = []companion{
 	{"pino", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
 	{"prettier", regexp.MustCompile(`["']((?:@[\w-]+/)?prettier-plugin-[\w-]+|@prettier/plugin-\w+)["']`), ""},
 	{"stylelint", regexp.MustCompile(`["'](stylelint-config-[\w-]+)["']`), ""},
+	{"tsup", regexp.MustCompile(`\A`), "typescript"},
 	{"typeorm", regexp.MustCompile(`\btype:\s*["']sqljs["']`), "sql.js"},
 	{"webpack", regexp.MustCompile(`["']([\w-]+-loader)["']`), ""},
 }

@@ -67,9 +67,18 @@ func TestCompanions(t *testing.T) {
 		{``, "js-yaml", "npm:js-yaml@4", false},
 		{``, "msw/node", "npm:msw@2/node", false},
 		{``, "npm:typescript@5", "npm:typescript@5", false},
+		{``, "tsup", "npm:tsup npm:typescript@6", false},
 		{``, "bcrypt", "npm:bcryptjs", false},
 		{``, "bcrypt", "npm:bcrypt", true},
-		{``, "rollup/parseAst", "npm:rollup/parseAst", false},
+		{``, "rollup/parseAst", "npm:@rollup/wasm-node/parseAst", false},
+		{``, "npm:rollup@^3.2", "npm:rollup@^3.2", false},
+		{``, "npm:rollup@4", "npm:@rollup/wasm-node@4", false},
+		{``, "npm:rollup@4", "npm:rollup@4", true},
+		{``, "npm:bcrypt@5", "npm:bcrypt@5", false},
+		{``, "npm:esbuild@latest", "npm:esbuild-wasm@latest", false},
+		{``, "esbuild", "npm:esbuild-wasm", true}, // a program of its own
+		{``, "vite", "npm:vite@7", false},
+		{``, "vite", "npm:vite", true},
 	} {
 		p, err := ReadProject(nil, "main.ts")
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 // task or lifecycle script. Paths outside the working directory are not followed.
 type Project struct {
 	Native bool // machine code of packages may run
+	Starts bool // programs may be started
 
 	main      string
 	files     map[string]bool

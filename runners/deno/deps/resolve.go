@@ -120,16 +120,18 @@ func (r *resolution) pin(p Package) {
 	if frameworks[p.Name] != "" || p.Name == "jest" {
 		return // nothing of it is used
 	}
-	n := r.target(p.String(), p.String(), scopedName{"", p.String()})
+	asked, name := p.String(), p.Name
+	p = r.usual(p)
+	n := r.target(p.String(), asked, scopedName{"", p.String()})
 	r.d.Targets[n].Needed = true
 	p.Path = ""
-	r.pins[p.Registry+":"+p.Name] = p
+	r.pins[p.Registry+":"+name] = p
 	if jsr, both := r.pins["jsr:"+p.Name]; both && p.Registry == "npm" && r.d.Map.Imports[p.Name] == jsr.String() {
 		delete(r.d.Map.Imports, p.Name) // npm has the bare name
 		delete(r.d.Map.Imports, p.Name+"/")
 	}
-	r.d.Map.putPackage("", p.Name, p)
-	r.d.Map.put("", p.Registry+":"+p.Name, p.String())
+	r.d.Map.putPackage("", name, p)
+	r.d.Map.put("", p.Registry+":"+name, p.String())
 }
 
 // imported adds one import of a file.
@@ -166,6 +168,9 @@ func (r *resolution) imported(m Module, i jsparse.Import) {
 	}
 	switch {
 	case mapped:
+		if p, ok := Split(address); ok && p.String() != specifier {
+			r.d.Map.set(scope, spec, specifier) // a substitute
+		}
 	case unplaced[spec] != nil && !i.Required:
 		placed := placing(specifier, unplaced[spec])
 		r.d.Map.put(scope, spec, placed)
@@ -222,9 +227,11 @@ func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok boo
 		pin, have = r.pins["jsr:"+p.Name]
 	}
 	if have && !mapped && p.Version == "" {
-		p.Registry, p.Version = pin.Registry, pin.Version
+		p.Registry, p.Name, p.Version = pin.Registry, pin.Name, pin.Version
 	}
-	if !have && !mapped && p.Registry == "npm" && p.Version == "" {
+	if mapped {
+		p = r.substitute(p)
+	} else if !have {
 		p = r.usual(p)
 	}
 	return p.String(), true

@@ -163,11 +163,12 @@ func (c *commonJS) prelude(imports []Import) string {
 	return b.String()
 }
 
-// Substitutes are packages with the functions of others that have machine code, by the
-// names of those.
+// Substitutes are packages with the functions of others that have machine code or start
+// a program, by the names of those.
 var Substitutes = map[string]string{
 	"@swc/core": "@swc/wasm",
 	"bcrypt":    "bcryptjs",
+	"esbuild":   "esbuild-wasm",
 	"rollup":    "@rollup/wasm-node",
 }
 
@@ -179,8 +180,8 @@ func resolver(imports []Import) string {
 	names, own, instead := map[string]string{}, []string{}, map[string]string{}
 	for _, i := range imports {
 		name, isPackage := strings.CutPrefix(i.Specifier, "npm:")
-		if s := Substitutes[name]; s != "" && i.Required {
-			instead[name] = s
+		if plain := withoutVersion(name); Substitutes[plain] != "" && i.Required {
+			instead[plain] = Substitutes[plain]
 		}
 		switch {
 		case !i.Required || len(names)+len(own) >= 100:

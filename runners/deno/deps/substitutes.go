@@ -1,0 +1,86 @@
+package deps
+
+import (
+	"regexp"
+	"strconv"
+
+	"coderunner/runners/deno/jsparse"
+)
+
+// usual returns what to install for a package of npm: for one without a version the edition
+// that programs mean, and where machine code may not run or a program not be started, one
+// with the same functions.
+func (r *resolution) usual(p Package) Package {
+	p = r.substitute(p)
+	if p.Version == "" && p.Registry == "npm" {
+		p.Version = majors[p.Name]
+		if p.Version == "" && !r.project.Native {
+			p.Version = pureMajors[p.Name]
+		}
+	}
+	return p
+}
+
+// majors are the versions of packages that do what programs expect of them.
+var majors = map[string]string{
+	"js-yaml":    "4",  // the last with a default export, and that merges << keys
+	"msw":        "2",  // the last that replaces requests and not only the sockets, which Deno's node:http has others of
+	"nock":       "14", // the same
+	"typescript": "6",  // the last with the compiler's functions
+}
+
+// pureMajors are the last versions of packages that need no machine code, but for rollup's
+// and esbuild's, and of plugins for these.
+var pureMajors = map[string]string{
+	"vite":                         "7",
+	"@vitejs/plugin-react":         "5",
+	"@sveltejs/vite-plugin-svelte": "6",
+}
+
+// twins are the substitutes that have every version of what they stand for, from a major on.
+var twins = map[string]int{"esbuild-wasm": 0, "@rollup/wasm-node": 4}
+
+// substitute returns what to install instead of a package that needs what a program may not
+// use.
+func (r *resolution) substitute(p Package) Package {
+	s, allowed := jsparse.Substitutes[p.Name], r.project.Native
+	if p.Name == "esbuild" {
+		allowed = r.project.Starts
+	}
+	if s == "" || allowed || p.Registry != "npm" {
+		return p
+	}
+	if first, twin := twins[s]; p.Version+p.Path != "" && (!twin || majorOf(p.Version) < first) {
+		return p
+	}
+	p.Name = s
+	return p
+}
+
+var leadingNumber = regexp.MustCompile(`\d+`)
+
+// majorOf returns the major version that a range allows, a high one for a tag.
+func majorOf(version string) int {
+	n, err := strconv.Atoi(leadingNumber.FindString(version))
+	if err != nil {
+		return 1 << 30
+	}
+	return n
+}
+
+// Substitutions returns npm's overrides by which other packages get substitutes, too, where
+// machine code may not run or programs not be started. An override of npm has no regard for
+// the version that is asked for, so rollup's are those of packages that ask for one with
+// machine code.
+func Substitutions(native, starts bool) map[string]any {
+	all := map[string]any{}
+	if !starts {
+		all["esbuild"] = "npm:esbuild-wasm@*"
+	}
+	if !native {
+		for _, name := range []string{"tsup@>=8", "vite@>=5"} {
+			all[name] = map[string]string{"rollup": "npm:@rollup/wasm-node@4"}
+		}
+	}
+	return all
+}
