@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,12 @@ import (
 	"coderunner/internal/commands/regex"
 	"coderunner/pyodide/abi"
 )
+
+// current reports whether -u leaves a file out.
+func (t *tarRun) current(h *tar.Header) bool {
+	at, ok := t.members[h.Name]
+	return ok && !h.ModTime.After(at)
+}
 
 // counted counts what is read.
 type counted struct {
@@ -28,23 +35,28 @@ func (c *counted) Read(b []byte) (int, error) {
 // blockSize is what a member's header and contents are multiples of.
 const blockSize = 512
 
-// append adds files behind the members of an archive, or makes one.
+// errCompressed is GNU's answer to a change of a compressed archive.
+var errCompressed = errors.New("Cannot update compressed archives") //nolint:staticcheck // GNU's words
+
+// append adds files behind the members of an archive, or makes one. -u leaves out those
+// that are no newer than their member.
 func (t *tarRun) append() error {
 	c := t.c
 	if t.archive == "-" {
 		return errors.New("Options '-Aru' are incompatible with '-f -'") //nolint:staticcheck // GNU's words
-	}
-	for _, format := range []string{"z", "j", "J"} {
-		if t.o.On(format) {
-			return errors.New("Cannot update compressed archives") //nolint:staticcheck // likewise
-		}
 	}
 	f, err := c.OpenFile(t.archive, abi.O_RDWR|abi.O_CREAT, 0o644)
 	if err != nil {
 		return fmt.Errorf("%s: Cannot open: %s", t.archive, command.Text(err))
 	}
 	defer f.Close()
-	in := &counted{r: c.Guarded(f)}
+	head := bufio.NewReader(c.Guarded(f))
+	for _, magic := range []string{"\x1f\x8b", "BZh", "\xfd7zXZ\x00", "\x28\xb5\x2f\xfd"} {
+		if b, _ := head.Peek(len(magic)); string(b) == magic {
+			return errCompressed
+		}
+	}
+	in := &counted{r: head}
 	end := int64(0)
 	for r := tar.NewReader(in); ; {
 		h, err := r.Next()
@@ -53,6 +65,9 @@ func (t *tarRun) append() error {
 		}
 		if err != nil {
 			return fmt.Errorf("This does not look like a tar archive") //nolint:staticcheck // likewise
+		}
+		if t.mode == "u" {
+			t.members[h.Name] = h.ModTime
 		}
 		size := h.Size
 		if h.Typeflag != tar.TypeReg {

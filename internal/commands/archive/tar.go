@@ -38,7 +38,8 @@ type tarRun struct {
 	w        *tar.Writer
 	archive  string
 	links    map[[2]uint64]string
-	stripped bool // a leading slash was removed
+	members  map[string]time.Time // for -u, when those in the archive were changed
+	stripped bool                 // a leading slash was removed
 
 	transform []substitution
 }
@@ -46,7 +47,7 @@ type tarRun struct {
 // Tar makes, lists and extract archives.
 func Tar(c *command.Call) int {
 	c.Args = tarArgs(c.Args)
-	t := &tarRun{c: c, links: map[[2]uint64]string{}, listing: c.Out}
+	t := &tarRun{c: c, links: map[[2]uint64]string{}, members: map[string]time.Time{}, listing: c.Out}
 	// -C counts for the names after it, so that options are read in order.
 	o := c.Parse(tarOptions)
 	t.o = o
@@ -82,12 +83,15 @@ func Tar(c *command.Call) int {
 	switch t.mode {
 	case "c":
 		err = t.create()
-	case "r":
+	case "r", "u":
+		if o.On("z") || o.On("j") || o.On("J") {
+			return c.Die(2, "%v\n%s", errCompressed, tarHint)
+		}
 		err = t.append()
 	case "t", "x":
 		err = t.extract()
 	default:
-		return c.Die(2, "the mode '%s' is not available in this sandbox: use -c, -r, -t and -x", t.mode)
+		return c.Die(2, "the mode '%s' is not available in this sandbox: use -c, -r, -t, -u and -x", t.mode)
 	}
 	if err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
 		c.Errorf("%s", command.Text(err))
@@ -296,10 +300,16 @@ func (t *tarRun) add(name, dir string, depth int) error {
 	if f != nil {
 		defer f.Close()
 	}
-	if err := t.w.WriteHeader(h); err != nil {
-		return fmt.Errorf("%s: Cannot write: %s", t.archive, command.Text(err))
+	current := t.current(h)
+	if current && f != nil {
+		return nil
 	}
-	t.show(h)
+	if !current {
+		if err := t.w.WriteHeader(h); err != nil {
+			return fmt.Errorf("%s: Cannot write: %s", t.archive, command.Text(err))
+		}
+		t.show(h)
+	}
 	if f != nil {
 		if err := t.contents(f, name, h.Size); err != nil {
 			return err
