@@ -20,7 +20,7 @@ func (f *function) definition(name string) string {
 			if err := syntax.NewPrinter(syntax.Indent(4)).Print(&s, st); err != nil {
 				return name + " () \n" + f.text + "\n"
 			}
-			for line := range strings.SplitSeq(strings.TrimRight(s.String(), "\n"), "\n") {
+			for line := range strings.SplitSeq(original(strings.TrimRight(s.String(), "\n")), "\n") {
 				b.WriteString("    " + line + "\n")
 			}
 		}

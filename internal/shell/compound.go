@@ -101,7 +101,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		for _, s := range items {
 			sh.line = sh.lineOf(c.ForPos)
 			sh.traceWords("for", l)
-			if err := sh.set(l.Name.Value, s); errors.Is(err, errReadOnly) {
+			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, errReadOnly) {
 				sh.report(err)
 				sh.status = 1
 				return
@@ -114,6 +114,15 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 			}
 		}
 	}
+}
+
+// setLoop sets the variable of a for loop. A reference then refers to what the value names.
+func (sh *shell) setLoop(name, s string) error {
+	if ref, _ := sh.scope.find(name); ref != nil && ref.attrs&nameRef != 0 && validName(s) {
+		ref.str, ref.set = s, true
+		return nil
+	}
+	return sh.set(name, s)
 }
 
 func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {

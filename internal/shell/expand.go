@@ -51,7 +51,7 @@ func (b *builder) fail(err error) {
 // and file names.
 func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 	var out []string
-	for _, w := range words {
+	for i, w := range words {
 		if lit, ok := plain(w); ok {
 			out = append(out, lit)
 			continue
@@ -61,6 +61,7 @@ func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 			b.word(w)
 			b.end()
 			if b.err != nil {
+				named(b.err, func() string { return sh.sourceOf(words[i]) })
 				return nil, b.err
 			}
 			for _, f := range b.fields {
@@ -115,6 +116,7 @@ func (sh *shell) field(w *syntax.Word, assign bool) (field, error) {
 		}
 		b.part(p, i == 0, len(w.Parts) == 1)
 	}
+	named(b.err, func() string { return sh.sourceOf(w) })
 	return b.cur, b.err
 }
 
@@ -137,6 +139,10 @@ func (sh *shell) document(w *syntax.Word) (string, error) {
 		}
 		b.quoted(p)
 	}
+	named(b.err, func() string {
+		s := sh.sourceOf(w) // with the line that ends it
+		return s[:strings.LastIndexByte(s, '\n')+1]
+	})
 	return b.cur.String(), b.err
 }
 
@@ -283,6 +289,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 		s := p.Value
 		if p.Dollar {
 			s, _ = ansiC(s, false)
+			s, _, _ = strings.Cut(s, "\x00")
 		}
 		b.add(s, true)
 	case *syntax.DblQuoted:
@@ -292,6 +299,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 		for _, q := range p.Parts {
 			b.quoted(q)
 		}
+		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.sh.sourceOf(p), "$")[1:], "\"") })
 	case *syntax.ParamExp:
 		b.param(p, false)
 	case *syntax.CmdSubst:

@@ -30,6 +30,12 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	if b.err != nil {
 		return
 	}
+	if is, err := b.sh.misspelt(p); is {
+		if err != nil {
+			b.fail(err)
+		}
+		return
+	}
 	if p.Param == nil || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil {
 		b.fail(errorf("${…}: %w", errSubstitution))
 		return

@@ -13,6 +13,9 @@ import (
 func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
 	var offset, length int64
 	var err error
+	if !v.set && !v.many { // nothing to compute for
+		return v, nil
+	}
 	if p.Slice.Offset != nil {
 		if offset, err = sh.arithm(p.Slice.Offset); err != nil {
 			return v, err
@@ -283,7 +286,11 @@ func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error
 			for i := 1; i < len(list); i += 2 {
 				list[i] = doubleQuote(list[i])
 			}
-			return value{elems: []string{strings.Join(list, " ")}, set: v.set}, nil
+			text := strings.Join(list, " ")
+			if a != nil && a.kind == associative && v.set {
+				text += " "
+			}
+			return value{elems: []string{text}, set: v.set}, nil
 		}
 		v.elems = list
 		return v, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"sort"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -42,6 +43,13 @@ type source struct {
 	text  string
 	name  string // of the file, "" for -c and eval
 	first int    // line of the shell at which it begins
+	added []int  // lines that endDocument put into it, in their order
+	ended uint   // the last place of a here-document that endDocument ended
+}
+
+// line returns which line of the source as it was a line of the text is.
+func (s *source) line(n int) int {
+	return n - sort.SearchInts(s.added, n+1)
 }
 
 // lineOf returns the line of a position of the text that is executed.
@@ -49,7 +57,7 @@ func (sh *shell) lineOf(pos syntax.Pos) int {
 	if !pos.IsValid() {
 		return sh.line
 	}
-	return int(pos.Line()) + sh.src.first - 1
+	return sh.src.line(int(pos.Line())) + sh.src.first - 1
 }
 
 // sourceOf returns the text of a node.
@@ -61,7 +69,7 @@ func (sh *shell) sourceOf(n syntax.Node) string {
 	if from >= to || int(to) > len(sh.src.text) {
 		return ""
 	}
-	return sh.src.text[from:to]
+	return original(sh.src.text[from:to])
 }
 
 // sourceBetween returns the text after a two-byte opening to its end.
@@ -70,7 +78,7 @@ func (sh *shell) sourceBetween(open, end syntax.Pos) string {
 	if from >= to || int(to) > len(sh.src.text) {
 		return ""
 	}
-	return sh.src.text[from:to]
+	return original(sh.src.text[from:to])
 }
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
@@ -121,6 +129,9 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		}
 		if ended {
 			return nil
+		}
+		if sh.endDocument(src, failed) {
+			continue
 		}
 		text, ok := requote(src.text, failed)
 		if !ok {
@@ -207,7 +218,7 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 	pe = withoutDo(pe, text)
 	line := int(pe.Pos.Line())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, line+first) }
+	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, sh.src.line(line)+first) }
 	if quote, ok := unclosed(pe.Text); ok {
 		return at(line) + "unexpected EOF while looking for matching `" + quote + "'\n"
 	}
@@ -216,7 +227,7 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 	}
 	shown := ""
 	if line > 0 && line <= len(lines) {
-		shown = unmarkToggle.Replace(lines[line-1])
+		shown = original(lines[line-1])
 	}
 	if token := unexpected(pe, text); token != "" {
 		return at(line) + "syntax error near unexpected token `" + token + "'\n" + at(line) + "`" + shown + "'\n"

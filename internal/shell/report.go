@@ -77,7 +77,7 @@ func (sh *shell) discard(err error) {
 	}
 	var e *expandError
 	sh.status, sh.jump = 1, jump{kind: discards}
-	if errors.As(err, &e) && e.fatal {
+	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.fatal {
 		if sh.jump.kind = exits; sh.script == "" {
 			sh.status = 127
 		}
@@ -175,13 +175,13 @@ func (sh *shell) runText(src *source, command string) error {
 	defer func() { sh.src, sh.levels = old, levels }()
 	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
 	err := sh.statements(src, func(st *syntax.Stmt) bool {
-		if int(st.Pos().Line()) == discarded {
+		if sh.lineOf(st.Pos()) == discarded {
 			return true
 		}
 		discarded = 0
 		sh.stmt(st)
 		if sh.jump.kind == discards && !all {
-			sh.jump, discarded = jump{}, sh.line-src.first+1
+			sh.jump, discarded = jump{}, sh.line
 		}
 		return !sh.stopped()
 	})

@@ -38,7 +38,11 @@ func quoteArithmetic(text string, err error) (string, bool) {
 		if open == 0 {
 			continue
 		}
-		if end := closing(text, open); end > 0 {
+		end := closing(text, open)
+		if end == 0 && text[open] == '(' && text[open-1] == '(' {
+			return text[:open] + " " + text[open:], true // a subshell in a subshell
+		}
+		if end > 0 {
 			from := open + 1
 			if counting(text[:open]) { // its three expressions are parsed one by one
 				from += strings.LastIndexByte(text[from:at], ';') + 1
@@ -135,10 +139,25 @@ func quoteName(text string, err error) (string, bool) {
 	return text[:at] + "''" + text[at:], true
 }
 
+// negateTwice takes two ! out of a pipeline that is negated more than once.
+func negateTwice(text string, err error) (string, bool) {
+	pe, _ := errors.AsType[syntax.ParseError](err)
+	at := int(pe.Pos.Offset())
+	if pe.Text != "cannot negate a command multiple times" || at >= len(text) {
+		return "", false
+	}
+	next := strings.IndexByte(text[at+1:], '!')
+	if next < 0 {
+		return "", false
+	}
+	next += at + 1
+	return text[:at] + " " + text[at+1:next] + " " + text[next+1:], true
+}
+
 // requote returns a text that means the same and that the parser can read farther, if
 // there is one.
 func requote(text string, err error) (string, bool) {
-	for _, f := range []func(string, error) (string, bool){quoteArithmetic, markToggle, quoteName} {
+	for _, f := range []func(string, error) (string, bool){quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice} {
 		if text, ok := f(text, err); ok {
 			return text, true
 		}

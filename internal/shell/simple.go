@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"errors"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // simple runs a simple command: assignments, a function, a builtin or a program.
 func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
@@ -27,8 +31,12 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
-		sh.report(err)
-		sh.status = 1
+		if errors.Is(err, errSubstitution) {
+			sh.discard(err)
+		} else {
+			sh.report(err)
+			sh.status = 1
+		}
 		sh.restore(undo)
 		return
 	}
