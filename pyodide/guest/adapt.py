@@ -15,12 +15,6 @@ _NO_NETWORK = (
     "servers and clients of this program reach each other at 127.0.0.1"
 )
 
-_NO_FORK = (
-    "a process cannot be copied here: start one with subprocess.run([sys.executable, ...]), or with multiprocessing, "
-    "whose start method is spawn"
-)
-
-
 def hide(*functions):
     """Keeps the functions, under which a program runs, out of every stack and
     traceback: CPython skips a frame that has not come to its RESUME, and these
@@ -90,29 +84,6 @@ def _subprocess(module):
         setattr(module._del_safe, name, getattr(os, name))
 
 
-def _multiprocessing_context(module):
-    """spawn is the only way to start a process."""
-    spawn = module._concrete_contexts["spawn"]
-    module._concrete_contexts = {"spawn": spawn}
-    module._default_context = module.DefaultContext(spawn)
-    find = module.BaseContext.get_context
-
-    def get_context(self, method=None):
-        if method in ("fork", "forkserver"):
-            raise ValueError(f"cannot find context for {method!r}: {_NO_FORK}")
-        return find(self, method)
-
-    module.BaseContext.get_context = get_context
-    choose = module.DefaultContext.set_start_method
-
-    def set_start_method(self, method, force=False):
-        if method is not None:
-            self.get_context(method)  # says why there is no other, also when one was chosen
-        choose(self, method, force)
-
-    module.DefaultContext.set_start_method = set_start_method
-
-
 def _faulthandler(module):
     """Its handlers in C do not get the signals of other processes."""
     import signal
@@ -145,68 +116,6 @@ def _pty(module):
         raise OSError(errno.ENOTSUP, "there are no terminals here: start a program with subprocess.Popen, and talk to it by pipes")
 
     module._open_terminal = _open_terminal
-
-
-def _resource_tracker(module):
-    """There is nothing to clean up after a program here, and so no process that
-    would."""
-    tracker = module.ResourceTracker
-    tracker.ensure_running = lambda self: None
-    tracker._send = lambda self, cmd, name, rtype: None
-    tracker.getfd = lambda self: _null_file()
-    tracker._fd = property(tracker.getfd, lambda self, fd: None)  # loky reads it
-    for name in ("ensure_running", "register", "unregister", "getfd"):
-        setattr(module, name, getattr(module._resource_tracker, name))
-
-
-def _null_file():
-    global _null
-    if _null is None:
-        _null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    return _null
-
-
-_null = None
-
-
-def _multiprocessing_spawn(module):
-    """A child finds the functions and classes of a program that does not look at its
-    __name__, as after a fork, and does not run the rest of it again."""
-    fixup = module._fixup_main_from_path
-
-    def _fixup_main_from_path(path):
-        import ast
-        import types
-
-        try:
-            with open(path, "rb") as f:
-                text = f.read()
-            tree = ast.parse(text)
-        except (OSError, SyntaxError, ValueError):
-            return fixup(path)
-        if sys.modules["__main__"].__name__ == "__mp_main__" or any(getattr(n, "id", "") == "__name__" for n in ast.walk(tree)):
-            return fixup(path)
-        main = types.ModuleType("__mp_main__")
-        main.__file__ = path
-        module.old_main_modules.append(sys.modules["__main__"])
-        sys.modules["__main__"] = sys.modules["__mp_main__"] = main
-        for node in tree.body:
-            if isinstance(node, _DEFINITIONS):
-                try:
-                    exec(compile(ast.Module([node], []), path, "exec"), main.__dict__)
-                except Exception:
-                    pass  # it needs what was left out
-        main.__name__ = "__mp_main__"
-
-    from ast import AnnAssign, Assign, AsyncFunctionDef, ClassDef, FunctionDef, Import, ImportFrom
-
-    _DEFINITIONS = (Import, ImportFrom, FunctionDef, AsyncFunctionDef, ClassDef, Assign, AnnAssign)
-    module._fixup_main_from_path = _fixup_main_from_path
-
-
-def _multiprocessing_heap(module):
-    """Memory for Value and Array is to be shared, which files in /dev/shm are."""
-    module.Arena._dir_candidates = ["/dev/shm"]
 
 
 def _tqdm(module):
@@ -331,10 +240,10 @@ _CHANGES = {
     "ctypes": _ctypes,
     "dask._compatibility": _dask,
     "asyncio.base_events": _base_events,
-    "multiprocessing.context": _multiprocessing_context,
-    "multiprocessing.heap": _multiprocessing_heap,
-    "multiprocessing.spawn": _multiprocessing_spawn,
-    "multiprocessing.resource_tracker": _resource_tracker,
+    "multiprocessing.context": _by("_coderunner_processes", "start_by_spawn"),
+    "multiprocessing.heap": _by("_coderunner_processes", "share_files"),
+    "multiprocessing.spawn": _by("_coderunner_processes", "find_definitions"),
+    "multiprocessing.resource_tracker": _by("_coderunner_processes", "track_nothing"),
     "importlib.metadata": _metadata,
     "getpass": _by("_coderunner_getpass", "ask_plainly"),
     "hypothesis.internal.charmap": _by("_coderunner_hypothesis", "know_codecs"),

@@ -13,11 +13,15 @@ import types
 import _coderunner
 import _coderunner_pip
 from _coderunner import call
-from _coderunner_adapt import _NO_FORK
 from _coderunner_posix import add, check, encoded
 from _coderunner_signals import handler_of
 
 _SAME = -1
+
+NO_FORK = (
+    "a process cannot be copied here: start one with subprocess.run([sys.executable, ...]), or with multiprocessing, "
+    "whose start method is spawn"
+)
 
 
 def _raise(answer, name=None, cwd=None):
@@ -304,7 +308,7 @@ def _spawnvef(mode, file, args, env, func):
 
 
 def fork():
-    raise OSError(errno.ENOTSUP, _NO_FORK)
+    raise OSError(errno.ENOTSUP, NO_FORK)
 
 
 def forkpty():

@@ -81,46 +81,84 @@ const (
 
 // hint returns what to do about an error, or "".
 func (j *job) hint(e *runners.Error) string {
-	if namesake := j.namesake(e); namesake != "" {
-		return namesake
+	for _, find := range []func(*runners.Error) string{j.namesake, programHint, plainHint, j.runHint} {
+		if text := find(e); text != "" {
+			return text
+		}
 	}
-	if program := programHint(e); program != "" {
-		return program
+	return ""
+}
+
+// plainHints are errors whose hint depends on nothing else: the type ("" is any),
+// what the message is like (nil: anything), and the hint.
+var plainHints = []struct {
+	kind string
+	like func(message string) bool
+	text string
+}{
+	{"", begins("The starlette.testclient module requires"), noClient},
+	{"FeatureNotFound", begins("Couldn't find a tree builder"), noParser},
+	{"FileNotFoundError", elsewhere.MatchString, noUpload},
+	{"", begins("Failed to initialize: Bad git executable"), noGit},
+	{"ImportError", begins("cannot import name 'InterpreterPoolExecutor'"), noInterpreters},
+	{"RuntimeError", has("can't start new thread"), noThreads},
+	{"OverflowError", is("cannot fit 'int' into an index-sized integer"), small},
+	{"OverflowError", begins("Python int too large to convert to C"), wide},
+	{"ValueError", has("<= sys.maxsize"), wide},
+	{"OverflowError", ends("out of bounds for int32"), narrow},
+	{"ValueError", begins("cannot find context for"), onlySpawn},
+	{"RuntimeError", begins("There is no current event loop"), noLoop},
+	{"RuntimeError", is("no running event loop"), noTask},
+	{"Error", is("unsupported locale setting"), noLocale},
+	{"EOFError", is(""), noInput},
+	{"EOFError", begins("EOF when reading"), noInput},
+	{"", has("requires the Kaleido package"), noImage},
+	{"", has("make sure the Graphviz executables"), noDot},
+	{"", has(`"dot" not found in path`), noDot},
+	{"NoResolverConfiguration", nil, noNames},
+	{"NoSuchDriverException", nil, noBrowser},
+	{"PulpSolverError", nil, noSolver},
+	{"AttributeError", has("'actualSolve'"), noSolver}, // PuLP's default solver is None
+	{"", noMovie.MatchString, noVideo},
+	{"LookupError", has("nltk.download("), noCorpus},
+}
+
+func is(text string) func(string) bool {
+	return func(message string) bool { return message == text }
+}
+
+func has(text string) func(string) bool {
+	return func(message string) bool { return strings.Contains(message, text) }
+}
+
+func begins(text string) func(string) bool {
+	return func(message string) bool { return strings.HasPrefix(message, text) }
+}
+
+func ends(text string) func(string) bool {
+	return func(message string) bool { return strings.HasSuffix(message, text) }
+}
+
+func plainHint(e *runners.Error) string {
+	for _, h := range plainHints {
+		if (h.kind == "" || h.kind == e.Type) && (h.like == nil || h.like(e.Message)) {
+			return h.text
+		}
 	}
+	return ""
+}
+
+// runHint returns a hint that depends on the run or on the line that raised, or "".
+func (j *job) runHint(e *runners.Error) string {
 	switch {
 	case e.Type != "SyntaxError" && serving(e.Traceback):
 		return noServer
-	case strings.HasPrefix(e.Message, "The starlette.testclient module requires"):
-		return noClient
-	case e.Type == "FeatureNotFound" && strings.HasPrefix(e.Message, "Couldn't find a tree builder"):
-		return noParser
 	case e.Type == "ModuleNotFoundError" && strings.Contains(e.Traceback, " google.colab"):
 		return noUpload
-	case e.Type == "FileNotFoundError" && elsewhere.MatchString(e.Message):
-		return noUpload
-	case strings.HasPrefix(e.Message, "Failed to initialize: Bad git executable"):
-		return noGit
 	case e.Type == "ModuleNotFoundError":
 		return j.moduleHint(e.Message)
-	case strings.HasPrefix(e.Message, "cannot import name 'InterpreterPoolExecutor'"):
-		return noInterpreters
-	case e.Type == "RuntimeError" && strings.Contains(e.Message, "can't start new thread"):
-		return noThreads
 	case e.Type == "MemoryError" && e.Message == "", strings.HasPrefix(e.Message, "Unable to allocate "):
 		return fmt.Sprintf("A program has %d MiB of memory here (CODE_RUNNER_MEMORY on the server), and nothing in it more than 2 GiB.", j.req.Limits.Memory>>20)
-	case e.Type == "OverflowError" && e.Message == "cannot fit 'int' into an index-sized integer":
-		return small
-	case e.Type == "OverflowError" && strings.HasPrefix(e.Message, "Python int too large to convert to C"),
-		e.Type == "ValueError" && strings.Contains(e.Message, "<= sys.maxsize"):
-		return wide
-	case e.Type == "OverflowError" && strings.HasSuffix(e.Message, "out of bounds for int32"):
-		return narrow
-	case e.Type == "ValueError" && strings.HasPrefix(e.Message, "cannot find context for"):
-		return onlySpawn
-	case e.Type == "RuntimeError" && strings.HasPrefix(e.Message, "There is no current event loop"):
-		return noLoop
-	case e.Type == "RuntimeError" && e.Message == "no running event loop":
-		return noTask
 	case e.Type == "RuntimeError" && nested.MatchString(e.Message) && strings.Count(e.Traceback, "asyncio.run(") < 2:
 		return oneLoop // else it is the program's own
 	case e.Type == "KeyError" && variable.MatchString(e.Message) && strings.Contains(lastFrame(e.Traceback), "environ["):
@@ -129,34 +167,16 @@ func (j *job) hint(e *runners.Error) string {
 		} // else the server has none
 	case e.Type == "CancelledError" && j.req.Session != nil:
 		return tasksEnd
-	case e.Type == "Error" && e.Message == "unsupported locale setting":
-		return noLocale
-	case e.Type == "EOFError" && (e.Message == "" || strings.HasPrefix(e.Message, "EOF when reading")):
-		return noInput
 	case e.Type == "ZoneInfoNotFoundError" && !j.pk.present(timeZones):
 		if why := j.pk.whyNot(timeZones); why != "" {
 			return "Time zones are in the package tzdata, which cannot be installed: " + why
 		}
 		return "Time zones are in the package tzdata: " + giveIt + "."
-	case strings.Contains(e.Message, "requires the Kaleido package"):
-		return noImage
-	case strings.Contains(e.Message, "make sure the Graphviz executables") || strings.Contains(e.Message, `"dot" not found in path`):
-		return noDot
-	case e.Type == "NoResolverConfiguration":
-		return noNames
-	case e.Type == "NoSuchDriverException":
-		return noBrowser
-	case e.Type == "PulpSolverError" || e.Type == "AttributeError" && strings.Contains(e.Message, "'actualSolve'"): // PuLP's default is None
-		return noSolver
 	case e.Type == "OSError" && e.Message == "cannot open resource" && strings.Contains(e.Traceback, "truetype("):
 		return noFont
-	case noMovie.MatchString(e.Message):
-		return noVideo
 	case noFormat.MatchString(e.Message):
 		m := noFormat.FindStringSubmatch(e.Message)
 		return "This build of Pillow has no " + strings.ToUpper(cmp.Or(m[1], m[2], m[3])) + ": use " + formats
-	case e.Type == "LookupError" && strings.Contains(e.Message, "nltk.download("):
-		return noCorpus
 	case saysPip.MatchString(e.Message):
 		return j.pipHint(e.Message + "\n" + e.Traceback)
 	}

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -113,4 +114,42 @@ except KeyboardInterrupt:
 func TestProgramIsAFile(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
 	value(t, run(t, r, "open(__file__).read()[:4], __import__('main') is not __import__('__main__') if __name__ == '__main__' else 0"), "('open', True)")
+}
+
+// value checks that a program succeeded with a value.
+func value(t *testing.T, o *runners.Outcome, want string) {
+	t.Helper()
+	if o.Status != runners.Succeeded || o.Result == nil || o.Result.Text != want {
+		b, _ := json.MarshalIndent(o, "", " ")
+		t.Errorf("want the value %s, the outcome is %s", want, b)
+	}
+}
+
+// refused checks that a package cannot be installed, and why.
+func refused(t *testing.T, o *runners.Outcome, name string, reasons ...string) {
+	t.Helper()
+	if o.Status == runners.NotInstalled {
+		for _, p := range o.Error.Packages {
+			if p.Name != name {
+				continue
+			}
+			for _, reason := range reasons {
+				if !strings.Contains(p.Reason, reason) {
+					t.Errorf("the reason of %s is %q, want %q in it", name, p.Reason, reason)
+				}
+			}
+			return
+		}
+	}
+	b, _ := json.MarshalIndent(o, "", " ")
+	t.Errorf("want %s refused (%v), the outcome is %s", name, reasons, b)
+}
+
+// installed returns the packages of an outcome as "name version" texts.
+func installed(o *runners.Outcome) string {
+	var list []string
+	for _, p := range o.Packages {
+		list = append(list, p.Name+" "+p.Version)
+	}
+	return strings.Join(list, ", ")
 }
