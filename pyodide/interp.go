@@ -185,6 +185,14 @@ func (in *Interp) WriteFile(name string, data []byte) error {
 	return nil
 }
 
+// Chtimes sets the times of a file, unless t is zero.
+func (in *Interp) Chtimes(name string, t time.Time) error {
+	if !path.IsAbs(name) {
+		name = path.Join(Home, name)
+	}
+	return in.fs.Chtimes(name, t)
+}
+
 // Files is the interpreter's file system, for reading.
 func (in *Interp) Files() fs.FS { return in.fs.FS() }
 

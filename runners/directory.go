@@ -74,7 +74,12 @@ func (d Directory) put(f SessionFile) error {
 // Write writes files, whose paths are checked, in place of what is there.
 func (d Directory) Write(files ...File) error {
 	for _, f := range files {
-		if err := d.write(filepath.FromSlash(f.Path), 0o600, f.Data); err != nil {
+		name := filepath.FromSlash(f.Path)
+		err := d.write(name, 0o600, f.Data)
+		if err == nil && !f.Modified.IsZero() {
+			err = d.Root.Chtimes(name, f.Modified, f.Modified)
+		}
+		if err != nil {
 			return fmt.Errorf("write %s: %w", f.Path, err)
 		}
 	}

@@ -9,13 +9,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // File is a file to write to the working directory.
 type File struct {
-	Path string // relative, slash-separated, inside the working directory
-	Data []byte
+	Path     string // relative, slash-separated, inside the working directory
+	Data     []byte
+	Modified time.Time // zero: when it is written
 }
 
 // LeftFile is an entry of the working directory that a program made or changed.
@@ -61,12 +63,12 @@ func NewLeftFile(name string, d fs.DirEntry, data []byte) LeftFile {
 }
 
 // LeftFiles returns the files in a program's working directory that are not as
-// they were given to it, and how many more there are. It follows no symlinks
-// and opens regular files only.
+// they were given to it, also in the time if one was given, and how many more there
+// are. It follows no symlinks and opens regular files only.
 func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
-	were := make(map[string][]byte, len(given))
+	were := make(map[string]File, len(given))
 	for _, g := range given {
-		were[g.Path] = g.Data
+		were[g.Path] = g
 	}
 	var walked int
 	var total int64
@@ -103,7 +105,7 @@ func LeftFiles(dir fs.FS, given []File) (left []LeftFile, omitted int) {
 
 // read reads a regular file of at most room bytes. It reports whether the file
 // is not what it was, if it was known.
-func read(dir fs.FS, name string, room int64, file *LeftFile, was []byte, known bool) (changed bool) {
+func read(dir fs.FS, name string, room int64, file *LeftFile, was File, known bool) (changed bool) {
 	file.MIME = typeOf(name, nil)
 	f, err := dir.Open(name)
 	if err != nil {
@@ -115,7 +117,7 @@ func read(dir fs.FS, name string, room int64, file *LeftFile, was []byte, known 
 		return true
 	}
 	file.Size = info.Size()
-	same := known && file.Size == int64(len(was))
+	same := known && file.Size == int64(len(was.Data)) && (was.Modified.IsZero() || info.ModTime().Equal(was.Modified))
 	if file.Size > room && !same {
 		return true
 	}
@@ -123,7 +125,7 @@ func read(dir fs.FS, name string, room int64, file *LeftFile, was []byte, known 
 	if err != nil {
 		return true
 	}
-	if same && bytes.Equal(data, was) {
+	if same && bytes.Equal(data, was.Data) {
 		return false
 	}
 	if int64(len(data)) > room {

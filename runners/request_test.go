@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 		{Request{Args: []string{big(maxArgsBytes + 1)}}, "args", "is too long"},
 		{Request{Args: make([]string, maxArgs+1)}, "args", "is too long"},
 		{Request{Files: make([]File, MaxFiles+1)}, "files", "at most 1000"},
-		{Request{Files: []File{{"a", make([]byte, MaxFilesBytes)}, {"b", []byte("1")}}}, "files", "in all"},
+		{Request{Files: []File{{Path: "a", Data: make([]byte, MaxFilesBytes)}, {Path: "b", Data: []byte("1")}}}, "files", "in all"},
 		{files("a", "b/c", "b/d", "b.c", "b-", "a.b/c"), "", ""},
 		{files(big(maxPathPart) + "/x"), "", ""},
 		{files(big(maxPathPart + 1)), "files", "each part 255"},

@@ -22,7 +22,8 @@ const maxLookups = 20_000
 // beside collects the files that a program sees: private copies of those in its
 // own directory that it imports or that a string in its text names, of directories
 // that it names if it lists any, of files below the current directory that its
-// arguments name, and of what --file and --dir name. Nothing else of the directory is
+// arguments name, of data below the current directory, if it is below that itself, and
+// of what --file and --dir name. Nothing else of the directory is
 // visible, no hidden file, and nothing outside of it, for links that leave it are not
 // followed.
 type beside struct {
@@ -35,6 +36,13 @@ type beside struct {
 	left    int64           // bytes
 	texts   []text          // to be searched
 	mapped  [][2]string     // names of imports, or their beginnings, and paths that they stand for
+	dirs    []string        // that the texts name
+	lists   bool            // whether a text lists directories
+	shell   bool            // whether the program is one of bash, in which any word may name a directory
+	entries int             // that patterns have read
+
+	here      *os.Root        // the current directory if the program's is below it
+	knownHere map[string]bool // as known
 }
 
 // text is a source file and its directory.
@@ -45,7 +53,7 @@ type text struct {
 
 // filesFor returns the files for the program, whose text is code.
 func filesFor(o runOptions, program, code string, l runners.Language, args []string, warn io.Writer) (_ []runners.File, err error) {
-	b := &beside{known: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
+	b := &beside{known: map[string]bool{}, knownHere: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
 	dir := "."
 	if program != "-" {
 		if real, err := filepath.EvalSymlinks(program); err == nil {
@@ -58,6 +66,12 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 		return nil, err
 	}
 	defer b.root.Close()
+	if err := b.openHere(); err != nil {
+		return nil, err
+	}
+	if b.here != nil {
+		defer b.here.Close()
+	}
 	for _, name := range append(o.files, o.dirs...) {
 		if err := b.named(name); err != nil {
 			return nil, err
@@ -73,10 +87,13 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 			b.takeConfig(config)
 		}
 	}
-	for len(b.texts) > 0 {
+	for b.shell = l == runners.Bash; len(b.texts) > 0; {
 		t := b.texts[0]
 		b.texts = b.texts[1:]
 		b.search(t)
+		if len(b.texts) == 0 {
+			b.takeListed()
+		}
 	}
 	b.tellUnlisted(code, l)
 	return b.files, nil
@@ -87,8 +104,9 @@ var (
 	compilerPath = regexp.MustCompile(`"([^"\\\n]{1,255})"\s*:\s*\[\s*"([^"\\\n]{1,255})"`)
 	baseURL      = regexp.MustCompile(`"baseUrl"\s*:\s*"([^"\\\n]{1,255})"`)
 	literal      = regexp.MustCompile("\"([^\"\\\\\n]{1,255})\"|'([^'\\\\\n]{1,255})'|`([^`\\\\\n]{1,255})`")
-	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+(\w[\w.]*)[ \t]+import\b)`)
+	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\pL_][\pL\pN_.]*)[ \t]+import\b)`)
 	notebookLine = regexp.MustCompile(`(?m)^[ \t]*(%run|!)[ \t]*(.*)$`)
+	dotenv       = regexp.MustCompile(`\b(?:load_dotenv|dotenv_values|find_dotenv|loadEnvFile|read_env)\(|["'](?:npm:)?dotenv(?:/config)?["']|@std/dotenv|\bfrom decouple import`)
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
 
@@ -98,7 +116,7 @@ const maxMapped = 1000
 // takeConfig takes a file that may map names of imports to files.
 func (b *beside) takeConfig(name string) {
 	before := len(b.files)
-	if b.take(name); len(b.files) == before {
+	if b.take(name); len(b.files) == before { // nor in the current directory
 		return
 	}
 	data := b.files[before].Data
@@ -134,11 +152,17 @@ func (b *beside) search(t text) {
 	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
 		names = append(names, m[1]+m[2]+m[3])
 	}
-	lists := t.language != runners.Bash && listing.MatchString(t.code)
+	var said map[string]bool // the words of a bash script that are no comment
 	if t.language == runners.Bash {
 		words, patterns = shellWords(t.code)
-	} else if lists {
-		patterns = quotedPatterns(names)
+		code := shellComment.ReplaceAllString(t.code, "")
+		said = map[string]bool{}
+		for _, word := range shellWord.FindAllString(code, maxLookups) {
+			said[bare(word)] = true
+		}
+		b.lists = b.lists || shellLists.MatchString(code)
+	} else if listing.MatchString(t.code) {
+		b.lists, patterns = true, quotedPatterns(t.code, names)
 	}
 	if t.language == runners.Python {
 		for _, m := range notebookLine.FindAllStringSubmatch(t.code, maxLookups) {
@@ -162,6 +186,9 @@ func (b *beside) search(t text) {
 	for _, name := range names {
 		b.takeMapped(name)
 	}
+	if dotenv.MatchString(t.code) {
+		names = append(names, ".env")
+	}
 	// A name may be below the directory that another one names.
 	dirs := []string{t.dir}
 	if t.dir != "." {
@@ -170,9 +197,7 @@ func (b *beside) search(t text) {
 	for i := 0; i < len(dirs) && i < 20; i++ {
 		for _, name := range names {
 			if dir := b.take(path.Join(dirs[i], name)); dir != "" {
-				if dirs = append(dirs, dir); lists {
-					b.takeAll(dir)
-				}
+				dirs, b.dirs = append(dirs, dir), append(b.dirs, dir)
 			}
 			if strings.HasPrefix(name, ".") {
 				b.resolve(path.Join(dirs[i], name))
@@ -180,13 +205,18 @@ func (b *beside) search(t text) {
 		}
 		for _, name := range words {
 			if dir := b.take(path.Join(dirs[i], name)); dir != "" && !hidden(dir) {
-				dirs = append(dirs, dir)
+				if dirs = append(dirs, dir); said[strings.TrimSuffix(name, "/")] || said[name] {
+					b.dirs = append(b.dirs, dir)
+				}
 			}
 		}
 		for _, pattern := range patterns {
 			b.match(path.Join(dirs[i], pattern))
 		}
 		for _, name := range modules {
+			if name == "" || !b.isModule(path.Join(dirs[i], name), t.code) {
+				continue
+			}
 			b.take(path.Join(dirs[i], name+".py"))
 			if dir := b.take(path.Join(dirs[i], name)); dir != "" {
 				b.takePackage(dir)
@@ -219,7 +249,11 @@ func (b *beside) resolve(name string) {
 
 // takePackage takes the modules of a Python package.
 func (b *beside) takePackage(dir string) {
-	_ = fs.WalkDir(b.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+	root := b.root
+	if _, err := root.Stat(dir); err != nil {
+		root = b.here
+	}
+	_ = fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || len(b.known) > maxLookups:
 			return fs.SkipAll
@@ -251,6 +285,26 @@ func (b *beside) target(name string) string {
 	return filepath.ToSlash(rel)
 }
 
+var errHidden = errors.New("is hidden")
+
+// flagFor returns the flag that has the program see a file which take does not take.
+func (b *beside) flagFor(name string) string {
+	at := filepath.Join(b.dir, name)
+	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Size() > b.left {
+		return ""
+	}
+	return " (--file " + printable(fromHere(at)) + ")"
+}
+
+// fromHere returns a path as the command line would name it.
+func fromHere(at string) string {
+	at, err := filepath.Abs(at)
+	if rel, relErr := filepath.Rel(absolute("."), at); err == nil && relErr == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return at
+}
+
 // take takes a file beside the program, if it is there. It returns the name of a
 // directory.
 func (b *beside) take(name string) (dir string) {
@@ -261,11 +315,11 @@ func (b *beside) take(name string) (dir string) {
 	info, err := b.root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG):
-		return ""
+		return b.takeHere(name)
 	case err == nil && info.IsDir():
 		return name
 	case hidden(name) || err == nil && hidden(b.target(name)):
-		err = errors.New("is hidden")
+		err = errHidden
 	case err == nil:
 		err = b.copy(b.root, name, name)
 	}
@@ -273,17 +327,22 @@ func (b *beside) take(name string) (dir string) {
 		if cause, ok := errors.AsType[*fs.PathError](err); ok {
 			err = cause.Err
 		}
-		fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it (--file)\n", printable(name), err)
+		fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it%s\n", printable(name), err, b.flagFor(name))
 		return ""
 	}
-	if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(name), ".")); l != "" {
-		b.texts = append(b.texts, text{string(b.files[len(b.files)-1].Data), path.Dir(name), l})
-	} else if path.Ext(name) == ".ipynb" && len(b.files) > 0 {
-		if code, _, _, err := notebook.Read(b.files[len(b.files)-1].Data); err == nil {
-			b.texts = append(b.texts, text{code, path.Dir(name), runners.Python})
+	b.read(b.files[len(b.files)-1])
+	return ""
+}
+
+// read has a file searched, if it is a program or a notebook.
+func (b *beside) read(f runners.File) {
+	if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(f.Path), ".")); l != "" {
+		b.texts = append(b.texts, text{string(f.Data), path.Dir(f.Path), l})
+	} else if path.Ext(f.Path) == ".ipynb" {
+		if code, _, _, err := notebook.Read(f.Data); err == nil {
+			b.texts = append(b.texts, text{code, path.Dir(f.Path), runners.Python})
 		}
 	}
-	return ""
 }
 
 // copy adds a regular file in root as a file of the given path.
@@ -309,7 +368,7 @@ func (b *beside) copy(root *os.Root, name, as string) error {
 		return err
 	}
 	b.left -= int64(len(data))
-	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data})
+	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data, Modified: info.ModTime()})
 	return nil
 }
 

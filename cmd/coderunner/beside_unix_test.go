@@ -39,6 +39,7 @@ func TestFilesBeside(t *testing.T) {
 	}
 	write("helper.py", "import second\nopen('fromhelper.txt')")
 	write("second.py", "x = 1")
+	write("conf.py", "DIR = 'deep'")
 	write("deno.json", `{"imports": {"@/": "./ts/", "util": "./util.ts", "above": "../secret", "zod": "npm:zod"}}`)
 	write("tsconfig.json", `{"compilerOptions": {"baseUrl": "./deep", "paths": {"@lib/*": ["../lib/*"], "js": ["../unused"]}}}`)
 	write("lib/math.ts", "")
@@ -74,7 +75,7 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "os.listdir(); os.listdir('.ssh'); os.walk('up'); Path('node_modules').rglob('*.js'); walk('../')", "", "coderunner: up: path escapes"},
 		{"a.py", "os.listdir()", "", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
 		{"l.js", "fs.readdirSync('ts'); glob.globSync('deep/*.json')", "deep/b.json deno.json ts/index.ts tsconfig.json", ""},
-		{"a.py", "open('.env'); open('.ssh/id')", "", "coderunner: .env: is hidden, so the program does not see it (--file)"},
+		{"a.py", "open('.env'); open('.ssh/id')", "", "coderunner: .env: is hidden, so the program does not see it (--file "},
 		{"a.py", "open('../secret'); open('/etc/passwd'); open('up/secret'); open('pkg/../../secret')", "", "coderunner: up/secret: path escapes"},
 		{"a.py", "open('out'); open('in')", "in", "coderunner: out: path escapes from parent"},
 		{"a.py", "open('sly')", "", "coderunner: sly: is hidden"},
@@ -91,10 +92,20 @@ func TestFilesBeside(t *testing.T) {
 		{"a.sh", "wc -l \"$dir\"/*.csv", "data.csv other.csv", ""},
 		{"a.sh", "cat deep/*.json [do]*.csv", "data.csv deep/b.json other.csv", ""},
 		{"a.sh", "cd deep; cat data/*", "deep/data/a.json", ""},
-		{"a.sh", "ls; cat * */* .* **/*.json $((a * b)) ${f%.*} ${f##*/}; [ $x = [a-z]* ]; find . -name '*.csv'", "", ""},
+		{"a.sh", "cat * */* .* $((a * b)) ${f%.*} ${f##*/}; [ $x = [a-z]* ]; find / -type f; echo '*.csv'", "", ""},
+		{"a.sh", "cat **/*.json; find . -name '*.csv'; grep -r --include=n*.txt x .", "data.csv deep/b.json deep/data/a.json deno.json other.csv pkg/notes.txt tsconfig.json", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
+		{"a.sh", "ls | wc -l", "", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
+		{"a.sh", "cd /tmp; ls", "", ""},
+		{"a.sh", "D=deep; find $D -type f # of ts", "deep/b.json deep/data/a.json", ""},
+		{"a.sh", "find .ssh up; ls node_modules", "", "coderunner: up: path escapes"},
+		{"a.py", "glob('**/*.json', recursive=True); glob('../*'); glob('/etc/*.conf'); glob('**/id'); glob('u*/*.x')", "deep/b.json deep/data/a.json deno.json tsconfig.json", ""},
+		{"a.py", "Path('.').rglob('b.*'); Path('deep').rglob('a.j*')", "deep/b.json deep/data/a.json", "coderunner: the program sees"},
+		{"a.py", "import conf; os.listdir(conf.DIR)", "conf.py deep/b.json deep/data/a.json", ""},
+		{"l.js", "globSync('{deep,ts}/*.{ts,json}')", "deep/b.json deno.json ts/index.ts tsconfig.json", ""},
+		{"a.py", "load_dotenv()", "", "coderunner: .env: is hidden, so the program does not see it (--file "},
 		{"a.sh", "ls .ssh/* .e*; cat .ssh/nothing ../sec* /etc/pass*", "", ""},
 		{"a.sh", "cat node_modules/*/a.js", "", ""},
-		{"a.sh", "source .env", "", "coderunner: .env: is hidden, so the program does not see it (--file)"},
+		{"a.sh", "source .env", "", "coderunner: .env: is hidden, so the program does not see it (--file "},
 		{"a.sh", "cat ../secret /etc/passwd up/secret", "", "coderunner: up/secret: path escapes"},
 	} {
 		write(tt.name, tt.code)
@@ -120,7 +131,7 @@ func paths(files []runners.File) string {
 // What the command line names has the path that the program would use.
 func TestNamedFiles(t *testing.T) {
 	top := t.TempDir()
-	for _, name := range []string{"src/data.txt", "src/.env", "data/x.csv", "data/.git/config", "data/d/y.csv", "other/z", "many/node_modules/a", "most/a", "big/a"} {
+	for _, name := range []string{"src/data.txt", "src/.env", "data/x.csv", "data/.git/config", "data/d/y.csv", "other/z", "many/node_modules/a", "most/a", "big/a", "mods/__init__.py", "mods/a.py", "mods/b.txt"} {
 		path := filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -162,6 +173,24 @@ func TestNamedFiles(t *testing.T) {
 	given, err = filesFor(runOptions{}, "src/p.py", "", runners.Python, []string{"--in=data/", "src"}, &warnings)
 	if got, want := paths(given), "data/d/y.csv data/x.csv src/data.txt"; err != nil || got != want {
 		t.Errorf("files of arguments %q, %v, want %q", got, err, want)
+	}
+	warnings.Reset()
+	given, err = filesFor(runOptions{}, "src/p.py", "", runners.Python, []string{"**/*.csv", "src/*", "data/.git/*", "../*/other/z", "o*", "nothing*"}, &warnings)
+	if got, want := paths(given), "data/d/y.csv data/x.csv src/data.txt"; err != nil || got != want || warnings.Len() > 0 {
+		t.Errorf("files of patterns %q, %v, %q, want %q", got, err, warnings.String(), want)
+	}
+	// A program below the current directory names files from there, too.
+	for code, want := range map[string]string{
+		"open('data/x.csv'); open('data.txt'); open('.env')":  "data.txt data/x.csv",
+		"os.listdir('data'); glob('o*/z')":                    "data/d/y.csv data/x.csv other/z",
+		"import other, data; open('out'); open('../other/z')": "",
+		"sys.path.append('..'); import mods.a; import zlib":   "mods/__init__.py mods/a.py",
+		"open('sly'); open('data/.git/config')":               "",
+	} {
+		given, err = filesFor(runOptions{}, "src/p.py", code, runners.Python, nil, &warnings)
+		if got := paths(given); err != nil || got != want {
+			t.Errorf("%s: files %q, %v, want %q", code, got, err, want)
+		}
 	}
 	warnings.Reset()
 	o := runOptions{files: []string{"src/.env", "./src/data.txt", filepath.Join(top, "other/z")}, dirs: []string{"data"}}

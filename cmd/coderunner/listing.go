@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -19,31 +20,39 @@ var (
 		`|(?:\bPath\((?:["']\.?["'])?\)|\bcwd\(\)|\.parent)\.(?:iterdir|rglob)\(`)
 )
 
-// quotedPatterns returns the strings of a text that are patterns of files' names, and
-// have more than wildcards.
-func quotedPatterns(names []string) (patterns []string) {
-	for _, name := range names {
-		if len(patterns) < maxPatterns && strings.ContainsAny(name, "*?[") && !strings.Contains(name, "**") && telling.MatchString(brackets.ReplaceAllString(name, "")) {
-			patterns = append(patterns, strings.ReplaceAll(name, "[!", "[^"))
-		}
-	}
-	return patterns
-}
-
-// takeAll takes a directory that a text names which lists directories, with all that is
-// in it or nothing.
-func (b *beside) takeAll(dir string) {
-	if hidden(dir) || slices.ContainsFunc(strings.Split(dir, "/"), skipped) || hidden(b.target(dir)) {
+// takeListed takes the directories that the texts name, if one of them lists
+// directories, each with all that is in it or nothing.
+func (b *beside) takeListed() {
+	if !b.lists {
 		return
 	}
-	if err := b.argument(b.root, dir); err != nil {
-		fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(dir), err)
+	for _, dir := range b.dirs {
+		if hidden(dir) || slices.ContainsFunc(strings.Split(dir, "/"), skipped) || hidden(b.target(dir)) {
+			continue
+		}
+		before := len(b.files)
+		err := b.argument(b.root, dir)
+		if b.here != nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {
+			if err = b.argument(b.here, dir); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		}
+		if err != nil && !b.shell {
+			fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(dir), err)
+		}
+		for _, f := range b.files[before:] {
+			b.read(f)
+		}
 	}
+	b.dirs = nil
 }
 
 // tellUnlisted says that the program lists a directory of which it sees a part.
 func (b *beside) tellUnlisted(code string, l runners.Language) {
-	if l == runners.Bash || !listsHere.MatchString(code) {
+	if l != runners.Bash && !listsHere.MatchString(code) {
+		return
+	}
+	if l == runners.Bash && (!shellListsHere.MatchString(code) || goesAway.MatchString(code)) {
 		return
 	}
 	entries, _ := fs.ReadDir(b.root.FS(), ".")
@@ -51,7 +60,7 @@ func (b *beside) tellUnlisted(code string, l runners.Language) {
 		name := e.Name()
 		below := func(f runners.File) bool { return f.Path == name || strings.HasPrefix(f.Path, name+"/") }
 		if name != b.program && !skipped(path.Base(name)) && !slices.ContainsFunc(b.files, below) {
-			fmt.Fprintln(b.warn, "coderunner: the program sees the files of its directory that its text names, and lists no others (--dir . adds them)")
+			fmt.Fprintln(b.warn, "coderunner: the program sees the files of its directory that its text names, and lists no others (--dir", printable(fromHere(b.dir)), "adds them)")
 			return
 		}
 	}

@@ -66,6 +66,10 @@ func (b *beside) arguments(args []string) error {
 		}
 		name := path.Clean(filepath.ToSlash(arg))
 		info, err := here.Stat(name)
+		if err != nil && strings.ContainsAny(name, "*?[") {
+			b.argumentPattern(here, name)
+			continue
+		}
 		real, _ := filepath.EvalSymlinks(name)
 		switch {
 		case name == "." && arg != "" && !asked:
@@ -84,6 +88,26 @@ func (b *beside) arguments(args []string) error {
 		}
 	}
 	return nil
+}
+
+// argumentPattern takes the files that an argument names by a pattern.
+func (b *beside) argumentPattern(here *os.Root, pattern string) {
+	names := b.matches(here.FS(), pattern)
+	if len(names) > 0 && !isPattern(pattern) {
+		fmt.Fprintf(b.warn, "coderunner: %s: the program does not see what is in this directory (--dir .)\n", printable(pattern))
+		return
+	}
+	for _, name := range names {
+		real, _ := filepath.EvalSymlinks(name)
+		if b.known[name] || hidden(filepath.ToSlash(real)) {
+			continue
+		}
+		b.known[name] = true
+		if err := b.copy(here, name, name); err != nil {
+			fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(name), err)
+			return
+		}
+	}
 }
 
 // argument takes a directory that an argument names, with all that is in it or

@@ -24,7 +24,8 @@ type runOptions struct {
 	files    []string
 	dirs     []string
 
-	unlimited bool // no --max-output was given
+	unlimited bool   // no --max-output was given
+	notSeen   string // what to print about a file that the program did not find
 }
 
 // addLanguage adds the flag --language to a command.

@@ -67,7 +67,7 @@ func (s *stream) printLine(text string) error {
 // printEnd prints what there is to say when a program has ended: the value of
 // its last expression, and why it ended, if not well. The error means that
 // nobody reads our output.
-func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limits) error {
+func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limits, notSeen string) error {
 	for _, s := range []*stream{stdout, stderr} {
 		switch {
 		case s.err == nil:
@@ -82,20 +82,17 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 			return err
 		}
 	}
-	if text := endText(out, limits); text != "" {
+	if text := endText(out, limits, notSeen); text != "" {
 		return stderr.printLine(text)
 	}
 	return nil
 }
 
-// seesNamed explains why a file that is there was not found.
-const seesNamed = "a program sees the files beside it that its text names; --file and --dir add others"
-
 var permission = regexp.MustCompile(`--allow-\w+`)
 
 // endText returns why a program ended, "" if it ended well or chose its exit
-// code.
-func endText(out *runners.Outcome, limits runners.Limits) string {
+// code. notSeen is a line about a file that it did not find.
+func endText(out *runners.Outcome, limits runners.Limits, notSeen string) string {
 	e := out.Error
 	if out.Note != "" {
 		return "coderunner: " + out.Note
@@ -130,9 +127,7 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 	if m := permission.FindString(e.Message); m != "" && e.Type == "NotCapable" {
 		text += "coderunner: " + m + " allows it\n"
 	}
-	if (e.Type == "FileNotFoundError" || e.Type == "NotFound" || strings.Contains(e.Message, "ENOENT")) && !lacksCommand(e) {
-		text += "coderunner: " + seesNamed + "\n"
-	}
+	text += notSeen
 	for _, p := range e.Packages {
 		text += "  " + p.Name + ": " + p.Reason + "\n"
 	}
@@ -140,17 +135,6 @@ func endText(out *runners.Outcome, limits runners.Limits) string {
 		text += "  " + strings.ReplaceAll(e.Hint, "\n", "\n  ") + "\n"
 	}
 	return text
-}
-
-var (
-	bareName = regexp.MustCompile(`: '[^'/.]+'$`)
-	opens    = regexp.MustCompile(`\bopen\(`)
-)
-
-// lacksCommand reports whether what a program did not find is a command that it
-// started, which has neither a directory nor an ending.
-func lacksCommand(e *runners.Error) bool {
-	return strings.Contains(e.Message, "spawn ") || bareName.MatchString(e.Message) && !opens.MatchString(e.Traceback)
 }
 
 // brokenPipe reports whether an error means that the reader of a pipe has gone.

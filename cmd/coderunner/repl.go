@@ -287,7 +287,7 @@ func (p *repl) show(out *runners.Outcome) error {
 			return err
 		}
 	}
-	if text := strings.TrimRight(endText(out, p.cfg.Limits), "\n"); text != "" {
+	if text := strings.TrimRight(endText(out, p.cfg.Limits, notSeen(out.Error, ".", nil)), "\n"); text != "" {
 		if err := p.stderr.printLine(red + text + plain); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -28,9 +29,9 @@ func newRun(cfg *Config) *cobra.Command {
 			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
 			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
 			"The program has a directory of its own, with copies of the files beside it that it\n" +
-			"imports or that its text names (open(\"data.csv\"), in bash also sort *.csv), and of the\n" +
-			"files and directories below the current one that an ARG names. It sees no other file\n" +
-			"of ours.",
+			"imports or that its text names (open(\"data.csv\"), glob(\"logs/**/*.log\")), also from the\n" +
+			"current directory if it is below that, and of what an ARG names below the current\n" +
+			"directory. It sees no other file of ours.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
 			"  coderunner run --allow-net=api.example.com fetch.py\n" +
 			"  coderunner run -c 'console.log(6 * 7)'",
@@ -117,6 +118,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
+	dir := "."
+	if file != "" && file != "-" {
+		dir = filepath.Dir(absolute(file))
+	}
+	o.notSeen = notSeen(out.Error, dir, req.Files)
 	cells.Locate(req.Filename, out.Error)
 	if req.Language == runners.Bash && out.Error == nil && out.Note == "" && unseen(file, out.Stderr, req.Files) {
 		out.Note = seesNamed
@@ -136,7 +142,7 @@ func (o runOptions) show(out *runners.Outcome, limits runners.Limits, first *fir
 	if o.json {
 		err = json.NewEncoder(os.Stdout).Encode(out)
 	} else {
-		err = printEnd(stdout, stderr, out, limits)
+		err = printEnd(stdout, stderr, out, limits, o.notSeen)
 	}
 	if brokenPipe(err) {
 		return &exitError{128 + int(syscall.SIGPIPE)}

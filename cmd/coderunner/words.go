@@ -1,15 +1,8 @@
 package main
 
 import (
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-
-	"coderunner/runners"
 )
 
 // Names of files in a bash script are seldom quoted: each word may be one. What
@@ -17,23 +10,31 @@ import (
 var (
 	shellWord    = regexp.MustCompile(`\$?[\pL\pN_./@+-]{1,255}`)
 	shellPattern = regexp.MustCompile(`[\pL\pN_./@+*?\[\]!^$-]*[*?\[][\pL\pN_./@+*?\[\]!^$-]*`)
-	brackets     = regexp.MustCompile(`\[[^\]]*\]?`)
-	telling      = regexp.MustCompile(`[./_-][*?]*[\pL\pN]|[\pL\pN][*?]*[./_-]`)
+	shellComment = regexp.MustCompile(`(?m)(?:^|\s)#.*$`)
+	// foundNames matches the options whose patterns find and grep look for in all directories.
+	foundNames = regexp.MustCompile(`(?:-i?name\s+|--include[=\s])["']?([^"'\s;|)]+)`)
+	// shellLists matches commands that list a directory, or all below it.
+	shellLists = regexp.MustCompile(`\b(?:ls|find|du|tree|tar|zip|rsync|diff|cp|mv)\s|\bgrep\s+(?:-\S+\s+)*-\w*[rR]|\bfor\s+\w+\s+in\b`)
+	// shellListsHere matches commands that list the current directory.
+	shellListsHere = regexp.MustCompile(`(?m)\b(?:ls|du|tree)(?:\s+-\S+)*\s*(?:\s\./?\s*)?(?:$|[|;&>)])|\bfind\s+(?:-|\./?\s|\$PWD|"\$PWD")|\bfor\s+\w+\s+in\s+(?:\./)?\*\s*(?:;|$)|\bgrep\s.*-\w*[rR].*\s\./?\s*(?:$|[|;&>)])`)
+	goesAway       = regexp.MustCompile(`(?m)(?:^|[\s;&|(])(?:cd|pushd)\s`)
 )
 
-// maxPatterns bounds how many patterns of a script are matched.
-const maxPatterns = 100
-
 // shellWords returns the words of a bash script that may name files, and the
-// patterns outside of strings that have more than wildcards.
+// patterns outside of strings, and of find and grep, that have more than wildcards.
 func shellWords(code string) (words, patterns []string) {
 	for _, word := range shellWord.FindAllString(code, maxLookups) {
 		words = append(words, bare(word))
 	}
 	for _, pattern := range shellPattern.FindAllString(literal.ReplaceAllString(code, ""), maxPatterns) {
 		pattern = bare(pattern)
-		if telling.MatchString(brackets.ReplaceAllString(pattern, "")) && !strings.Contains(pattern, "**") {
-			patterns = append(patterns, strings.ReplaceAll(pattern, "[!", "[^"))
+		if isPattern(pattern) {
+			patterns = append(patterns, pattern)
+		}
+	}
+	for _, m := range foundNames.FindAllStringSubmatch(code, maxPatterns) {
+		if isPattern(m[1]) {
+			patterns = append(patterns, "**/"+m[1])
 		}
 	}
 	return words, patterns
@@ -45,44 +46,4 @@ func bare(word string) string {
 		_, word, _ = strings.Cut(word[at:], "/")
 	}
 	return strings.TrimRight(strings.TrimLeft(word, "-+@/"), ".")
-}
-
-// match takes the files that a pattern matches, but no hidden ones.
-func (b *beside) match(pattern string) {
-	if strings.ContainsAny(path.Dir(path.Dir(pattern)), "*?[") {
-		return // it would read many directories
-	}
-	names, _ := fs.Glob(b.root.FS(), pattern)
-	for _, name := range names {
-		if !hidden(name) && !slices.ContainsFunc(strings.Split(name, "/"), skipped) && len(b.files) <= runners.MaxFiles {
-			b.take(name)
-		}
-	}
-}
-
-// maxMissing bounds how many messages are searched for names.
-const maxMissing = 20
-
-var missing = regexp.MustCompile(`(?m)^.*(?:No such file or directory|cannot open file).*$`)
-
-// unseen reports whether messages of a bash program say that there is no such file
-// though it is beside the program, which was not given it.
-func unseen(program, stderr string, given []runners.File) bool {
-	root, err := os.OpenRoot(filepath.Dir(program))
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	for _, line := range missing.FindAllString(stderr, maxMissing) {
-		for _, word := range shellWord.FindAllString(line, maxMissing) {
-			name := path.Clean(bare(word))
-			if name == "." || hidden(name) || name == filepath.Base(program) || slices.ContainsFunc(given, func(f runners.File) bool { return f.Path == name }) {
-				continue
-			}
-			if _, err := root.Stat(name); err == nil {
-				return true
-			}
-		}
-	}
-	return false
 }

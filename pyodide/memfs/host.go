@@ -3,6 +3,7 @@ package memfs
 import (
 	"context"
 	"strings"
+	"time"
 
 	"coderunner/pyodide/abi"
 )
@@ -22,6 +23,18 @@ func (fsys *FS) WriteFile(path string, data []byte, perm uint32) error {
 		data = data[n:]
 	}
 	return pathError("write", path, e)
+}
+
+// Chtimes sets the times of a file, unless t is zero.
+func (fsys *FS) Chtimes(path string, t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	n, e := fsys.Lookup(nil, path, true)
+	if e == abi.OK {
+		e = fsys.SetTimes(n, abi.NewTimespec(t), abi.NewTimespec(t))
+	}
+	return pathError("chtimes", path, e)
 }
 
 // ReadFile reads a whole regular file. One of more than Options.MaxBytes, as a

@@ -221,6 +221,9 @@ func (j *job) fill() (*runners.Outcome, error) {
 		if err == nil {
 			err = j.FS.WriteFile(at, f.Data, 0o755)
 		}
+		if err == nil {
+			err = j.FS.Chtimes(at, f.Modified)
+		}
 		if err != nil {
 			return j.full(err)
 		}

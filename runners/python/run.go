@@ -164,7 +164,7 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 				f.Path, f.Data = f.Path+".py", []byte(code)
 			}
 		}
-		source.Files = append(append(source.Files, pyodide.File(f)), archived(f)...)
+		source.Files = append(append(source.Files, pyodide.File{Path: f.Path, Data: f.Data}), archived(f)...)
 	}
 	source.Files = append(source.Files, j.sessionModules()...)
 	return j.engine.rt.Analyze(ctx, source)
@@ -345,6 +345,9 @@ func (j *job) mountAll() error {
 	}
 	for _, f := range j.req.Files {
 		if err := j.in.WriteFile(f.Path, f.Data); err != nil {
+			return err
+		}
+		if err := j.in.Chtimes(f.Path, f.Modified); err != nil {
 			return err
 		}
 	}

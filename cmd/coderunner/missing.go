@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+)
+
+// seesNamed explains why a file that is there was not found.
+const seesNamed = "a program sees the files beside it that its text names; --file and --dir add others"
+
+// maxMissing bounds how many messages, and names in one, are looked at.
+const maxMissing = 20
+
+var (
+	missing  = regexp.MustCompile(`(?m)^.*(?:No such file or directory|cannot open file).*$`)
+	quoted   = regexp.MustCompile(`'([^'\n]{1,1000})'|"([^"\n]{1,1000})"`)
+	workPath = regexp.MustCompile(`^(?:file://)?/\S*/coderunner-deno-[^/]+/r\d+/work/|^/home/user/`)
+)
+
+// notSeen returns the line which says that a file that an error names is there, in dir or
+// where its path says, but that the program was not given it. "": there is none.
+func notSeen(e *runners.Error, dir string, given []runners.File) string {
+	if e == nil || e.Type != "FileNotFoundError" && e.Type != "NotFound" && !strings.Contains(e.Message, "ENOENT") {
+		return ""
+	}
+	for _, m := range quoted.FindAllStringSubmatch(e.Message, maxMissing) {
+		name := workPath.ReplaceAllString(m[1]+m[2], "")
+		for _, at := range []string{filepath.Join(dir, name), name} {
+			info, err := os.Stat(at)
+			switch {
+			case err != nil || at == "" || slices.ContainsFunc(given, func(f runners.File) bool { return f.Path == path.Clean(name) }) || filepath.Clean(at) == filepath.Clean(dir):
+			case !filepath.IsLocal(name):
+				shown := absolute(at)
+				if !info.IsDir() {
+					shown = filepath.Dir(shown)
+				}
+				return "coderunner: a program sees nothing outside of its directory: --allow-read=" + printable(shown) + " shows it this one, under that path\n"
+			case info.IsDir():
+				return "coderunner: the program was not given " + printable(name) + ": --dir " + printable(fromHere(at)) + " adds it\n"
+			default:
+				return "coderunner: the program was not given " + printable(name) + ": --file " + printable(fromHere(at)) + " adds it\n"
+			}
+		}
+	}
+	return ""
+}
+
+// unseen reports whether messages of a bash program say that there is no such file
+// though it is beside the program, which was not given it.
+func unseen(program, stderr string, given []runners.File) bool {
+	root, err := os.OpenRoot(filepath.Dir(program))
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	for _, line := range missing.FindAllString(stderr, maxMissing) {
+		for _, word := range shellWord.FindAllString(line, maxMissing) {
+			name := path.Clean(bare(word))
+			if name == "." || hidden(name) || name == filepath.Base(program) || slices.ContainsFunc(given, func(f runners.File) bool { return f.Path == name }) {
+				continue
+			}
+			if _, err := root.Stat(name); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
