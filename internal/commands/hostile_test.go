@@ -276,8 +276,8 @@ func TestCurlLoopback(t *testing.T) {
 func TestMissingOptions(t *testing.T) {
 	m := newMachine(t)
 	for _, line := range []string{
-		"awk -S 1", "ln -i a b", "realpath --relative-base=/ a", "id -z", "fmt -p x", "column -J", "sort --files0-from=a", "du -t 1", "df -T",
-		"tree -J", "file -k a", "dos2unix -k a", "split -e a", "xargs -o", "truncate -o a", "zip -m a.zip a", "unzip -C a", "sed --debug p", "patch -B x",
+		"awk -S 1", "ln -i a b", "realpath --relative-base=/ a", "id -z", "fmt -p x", "column -L", "sort --files0-from=a", "du -t 1", "df -T",
+		"tree -J", "file -k a", "dos2unix -k a", "split -t x a", "xargs -o", "truncate -o a", "zip -m a.zip a", "unzip -C a", "sed --debug p", "patch -B x",
 		"gzip -N a", "bc -f a", "nl -l 2 a", "diff -t a b", "ls --hyperlink a", "grep --exclude-from=a b", "cp --attributes-only a b", "tail -f a", "tail --follow=name a", "tail -n 3 -F a", "tar --remove-files -cf a b",
 		"awk '@include \"lib\"; { print }'",
 	} {

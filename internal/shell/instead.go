@@ -57,7 +57,6 @@ var missing = []struct {
 	{"use mv in a loop: for f in *.txt; do mv \"$f\" \"${f%.txt}.md\"; done", []string{"rename", "prename", "mmv"}},
 	{"use diff twice", []string{"diff3"}},
 	{"use md5sum", []string{"md5"}},
-	{"write to another file, and mv it", []string{"sponge"}},
 	{"leave it out of the pipeline", []string{"pv", "ts", "lolcat", "ccze"}},
 	{"use gzip or xz", []string{"zstd", "unzstd", "lzma", "lz4", "brotli", "compress"}},
 	{"use tar or zip", []string{"7z", "7za", "rar", "unrar", "cpio", "ar"}},

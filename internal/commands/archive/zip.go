@@ -235,10 +235,11 @@ func Unzip(c *command.Call) int {
 		return 9
 	}
 	u := &unzipRun{c: c, o: o, globs: o.Args[1:], root: o.Value("d", "")}
-	if o.On("Z") && !o.On("1") {
-		return c.Die(10, "of -Z only -Z1 is available in this sandbox: unzip -l lists sizes and times")
+	names := o.On("Z") || c.Name == "zipinfo"
+	if names && !o.On("1") {
+		return c.Die(10, "of zipinfo and -Z only -1 is available in this sandbox: unzip -l lists sizes and times")
 	}
-	if o.On("Z") {
+	if names {
 		for _, m := range u.wanted(r) {
 			c.Printf("%s\n", m.Name)
 		}

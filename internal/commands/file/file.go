@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,6 +84,9 @@ func kindOfFile(c *command.Call, name string, follow bool) (kind, mime string) {
 	if len(data) == 0 {
 		return "empty", "inode/x-empty"
 	}
+	if at := len("\x89PNG\r\n\x1a\n"); len(data) >= 29 && bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")) && string(data[at+4:at+8]) == "IHDR" {
+		return pngKind(data[at+8:]), "image/png"
+	}
 	for _, m := range magics {
 		if bytes.HasPrefix(data, []byte(m.magic)) {
 			return m.kind, m.mime
@@ -92,6 +96,49 @@ func kindOfFile(c *command.Call, name string, follow bool) (kind, mime string) {
 		return "POSIX tar archive (GNU)", "application/x-tar"
 	}
 	return textKind(data)
+}
+
+// pngKind is what a PNG's header says.
+func pngKind(header []byte) string {
+	color := map[byte]string{0: "grayscale", 2: "/color RGB", 3: " colormap", 4: " gray+alpha", 6: "/color RGBA"}[header[9]]
+	if header[9] == 0 {
+		color = " " + color
+	}
+	interlaced := "non-interlaced"
+	if header[12] != 0 {
+		interlaced = "interlaced"
+	}
+	return fmt.Sprintf("PNG image data, %d x %d, %d-bit%s, %s", binary.BigEndian.Uint32(header), binary.BigEndian.Uint32(header[4:]), header[8], color, interlaced)
+}
+
+// isCSV reports whether the first lines, as file looks at them, have the same number of
+// commas.
+func isCSV(data []byte) bool {
+	want, lines := 0, 0
+	for line := range bytes.Lines(data) {
+		if line[len(line)-1] != '\n' && lines > 0 {
+			break
+		}
+		commas, quoted := 0, false
+		for _, b := range line {
+			switch {
+			case b == '"':
+				quoted = !quoted
+			case b == ',' && !quoted:
+				commas++
+			}
+		}
+		if lines == 0 {
+			want = commas
+		}
+		if commas == 0 || commas != want {
+			return false
+		}
+		if lines++; lines == 10 {
+			break
+		}
+	}
+	return lines > 2
 }
 
 func textKind(data []byte) (kind, mime string) {
@@ -115,6 +162,9 @@ func textKind(data []byte) (kind, mime string) {
 		if json.Valid(trimmed) {
 			return "JSON text data", "application/json"
 		}
+	}
+	if isCSV(data) {
+		return "CSV text", "text/csv"
 	}
 	if bytes.Contains(data, []byte("\r\n")) {
 		kind += ", with CRLF line terminators"

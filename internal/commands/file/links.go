@@ -188,18 +188,13 @@ func Realpath(c *command.Call) int {
 
 // Mktemp makes a temporary file or directory.
 func Mktemp(c *command.Call) int {
-	o := c.Parse("d,directory u,dry-run q,quiet p,tmpdir=? suffix= t")
-	// -p takes its argument separated, too.
-	if o.On("p") && o.Value("p", "") == "" && len(o.Args) > 0 && strings.HasPrefix(strings.Join(c.Args, " "), "-p ") {
-		o.Set = append(o.Set, command.Option{Name: "p", Value: o.Args[0]})
-		o.Args = o.Args[1:]
-	}
+	o := c.Parse("d,directory u,dry-run q,quiet p= tmpdir=? suffix= t")
 	template, where := "tmp.XXXXXXXXXX", ""
 	if len(o.Args) > 1 {
 		return c.Die(1, "too many templates")
 	}
-	if len(o.Args) == 0 || o.On("p") || o.On("t") {
-		if where = o.Value("p", ""); where == "" {
+	if in := o.Last("p", "tmpdir"); len(o.Args) == 0 || in != "" || o.On("t") {
+		if where = o.Value(in, ""); where == "" {
 			where = c.Env("TMPDIR")
 		}
 		if where == "" {

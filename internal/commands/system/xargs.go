@@ -45,6 +45,7 @@ func Xargs(c *command.Call) int {
 			x.replace = "{}"
 		}
 	}
+	x.exclusive()
 	in := c.In()
 	var r interface{ ReadByte() (byte, error) } = in
 	if name := o.Value("a", ""); name != "" {
@@ -56,6 +57,35 @@ func Xargs(c *command.Call) int {
 		r = c.Lines(f, '\n').R
 	}
 	return x.run(r)
+}
+
+// exclusive has the last one of -I, -n and -L hold. -n 1 after -I changes nothing.
+func (x *xargsRun) exclusive() {
+	long := map[string]string{"I": "--replace", "n": "--max-args", "L": "--max-lines"}
+	full := map[string]string{"I": "--replace/-I/-i", "n": "--max-args/-n", "L": "-L"}
+	before := ""
+	for _, p := range x.o.Set {
+		name := map[string]string{"i": "I", "l": "L"}[p.Name]
+		if name == "" {
+			name = p.Name
+		}
+		if long[name] == "" || name == "n" && before == "I" && x.most == 1 {
+			continue
+		}
+		if before != "" && before != name {
+			x.c.Errorf("warning: options %s and %s are mutually exclusive, ignoring previous %s value", long[before], full[name], long[before])
+		}
+		before = name
+	}
+	if before != "I" && before != "" {
+		x.replace = ""
+	}
+	if before != "n" {
+		x.most = math.MaxInt
+	}
+	if before != "L" {
+		x.lines = 0
+	}
 }
 
 type xargsRun struct {

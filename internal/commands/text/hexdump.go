@@ -61,7 +61,7 @@ func hexdumpLine(o *command.Options, canonical bool, b []byte) string {
 
 // Hexdump is the dump of BSD, in its canonical form with -C.
 func Hexdump(c *command.Call) int {
-	o := c.Parse("C,canonical b c d n,length= o s,skip= v,no-squeezing x !e= !f=")
+	o := c.Parse("C,canonical b c d n,length= o s,skip= v,no-squeezing x e= !f=")
 	var in io.Reader = c.Concat(o.Args)
 	offset := int64(0)
 	if n, ok := command.Size(o.Value("s", "0")); ok {
@@ -69,6 +69,9 @@ func Hexdump(c *command.Call) int {
 	}
 	if n, ok := command.Size(o.Value("n", "")); ok && o.On("n") {
 		in = io.LimitReader(in, n)
+	}
+	if o.On("e") {
+		return hexFormats(c, o, in, offset)
 	}
 	canonical := o.On("C") || c.Name == "hd"
 	address := "%07x"

@@ -106,7 +106,7 @@ func numfmtOne(s string, o *command.Options) (string, error) {
 	if n, ok := command.Size(o.Value("to-unit", "")); ok && o.On("to-unit") {
 		v /= float64(n)
 	}
-	out := numfmtScale(v, o)
+	out := numfmtScale(v, o, -1)
 	if f := o.Value("format", ""); f != "" {
 		at := strings.IndexByte(f, '%')
 		if at < 0 {
@@ -116,8 +116,12 @@ func numfmtOne(s string, o *command.Options) (string, error) {
 		if !ok || d.Verb != 'f' {
 			return "", fmt.Errorf("invalid format %s, directive must be %%[0]['][-][N][.][N]f", command.Quote(f))
 		}
-		if o.Value("to", "none") == "none" && d.Precision >= 0 {
+		switch {
+		case d.Precision < 0:
+		case o.Value("to", "none") == "none":
 			out = strconv.FormatFloat(v, 'f', d.Precision, 64)
+		default:
+			out = numfmtScale(v, o, min(d.Precision, 100))
 		}
 		d.Precision = -1
 		out = f[:at] + d.FormatString(out) + rest
@@ -129,8 +133,9 @@ func numfmtOne(s string, o *command.Options) (string, error) {
 	return out, nil
 }
 
-// numfmtScale prints a number with the suffix of --to.
-func numfmtScale(v float64, o *command.Options) string {
+// numfmtScale prints a number with the suffix of --to, and as many decimals as precision
+// says: -1 is one for a number below 10.
+func numfmtScale(v float64, o *command.Options, precision int) string {
 	to := o.Value("to", "none")
 	round := map[string]func(float64) float64{
 		"up": math.Ceil, "down": math.Floor, "towards-zero": math.Trunc, "nearest": math.Round,
@@ -153,6 +158,14 @@ func numfmtScale(v float64, o *command.Options) string {
 		v /= base
 		power++
 	}
+	if precision >= 0 {
+		places := math.Pow(10, float64(precision))
+		if v = round(v*places) / places; math.Abs(v) >= base && power < 8 {
+			v /= base
+			power++
+		}
+		return strconv.FormatFloat(v, 'f', precision, 64) + scaleUnit(power, to)
+	}
 	if power == 0 {
 		return strconv.FormatFloat(round(v), 'f', 0, 64)
 	}
@@ -165,9 +178,16 @@ func numfmtScale(v float64, o *command.Options) string {
 	} else {
 		s = strconv.FormatFloat(rounded, 'f', 0, 64)
 	}
-	s += string("KMGTPEZY"[power-1])
-	if to == "iec-i" {
-		s += "i"
+	return s + scaleUnit(power, to)
+}
+
+// scaleUnit is the suffix of a power of the base.
+func scaleUnit(power int, to string) string {
+	if power == 0 {
+		return ""
 	}
-	return s
+	if to == "iec-i" {
+		return "KMGTPEZY"[power-1:power] + "i"
+	}
+	return "KMGTPEZY"[power-1 : power]
 }

@@ -1,8 +1,10 @@
 package text
 
 import (
+	"bytes"
 	"io"
 	"slices"
+	"strings"
 
 	"coderunner/internal/commands/command"
 )
@@ -21,7 +23,7 @@ type splitter struct {
 
 // Split is split: it writes pieces of a file.
 func Split(c *command.Call) int {
-	o := c.Parse("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= !e,elide-empty-files verbose !t,separator= !filter=")
+	o := c.Parse("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= e,elide-empty-files verbose !t,separator= !filter=")
 	s := &splitter{c: c, o: o, prefix: "x", digits: "abcdefghijklmnopqrstuvwxyz"}
 	input := o.Operands("-")[0]
 	if len(o.Args) > 1 {
@@ -45,7 +47,11 @@ func Split(c *command.Call) int {
 	}
 	defer r.Close()
 	s.r = r
-	if spec := o.Value("b", o.Value("n", "")); spec != "" {
+	spec := o.Value("n", "")
+	if kind, chunks, ok := strings.Cut(spec, "/"); ok && (kind == "l" || kind == "r") {
+		return s.lineChunks(kind, c.Int(chunks, 1, maxChunks, "invalid number of chunks: %s"))
+	}
+	if spec = o.Value("b", spec); spec != "" {
 		return s.bytes(spec, input)
 	}
 	return s.lines()
@@ -93,7 +99,7 @@ func (s *splitter) bytes(spec, input string) int {
 	chunks := 0
 	if s.o.On("n") {
 		if chunks, ok = command.Atoi(spec); !ok {
-			return c.Die(1, "only a plain number of chunks is available in this sandbox, not %s", command.Quote(spec))
+			return c.Die(1, "only N, l/N and r/N chunks are available in this sandbox, not %s", command.Quote(spec))
 		}
 		st, err := c.Stat(input)
 		if err != nil {
@@ -123,6 +129,44 @@ func (s *splitter) bytes(spec, input string) int {
 			return c.Status
 		}
 	}
+}
+
+// maxChunks bounds the files that are open at once.
+const maxChunks = 500
+
+// lineChunks splits into n files of whole lines: "l" has the lines that begin in each
+// nth part of the input, "r" has them in turn.
+func (s *splitter) lineChunks(kind string, n int) int {
+	c := s.c
+	data, err := c.ReadAll(s.r)
+	if err != nil {
+		return c.Die(1, "%s", command.Text(err))
+	}
+	chunks := make([][]byte, n)
+	size := len(data) / n
+	at, part, end := 0, 0, size
+	for line := range bytes.Lines(data) {
+		if kind == "r" {
+			chunks[part] = append(chunks[part], line...)
+			part = (part + 1) % n
+			continue
+		}
+		for at >= end && part < n-1 {
+			part++
+			end += size
+		}
+		chunks[part] = append(chunks[part], line...)
+		at += len(line)
+	}
+	for _, chunk := range chunks {
+		if len(chunk) == 0 && s.o.On("e") {
+			continue
+		}
+		if !s.open() || !s.write(chunk) {
+			return 1
+		}
+	}
+	return c.Status
 }
 
 // lines splits by -l, or -C.
