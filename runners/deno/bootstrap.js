@@ -119,6 +119,7 @@ async function prepareCall() {
   if (first("run")) await explainRun();
   if (first("aliases")) await nameRequired();
   if (first("sharp")) await giveWasm();
+  if (first("sqlite")) await giveSqlite();
   if (first("esbuild")) await hostEsbuild();
   if (first("lines")) {
     keepLines((await import("node:readline")).Interface);

@@ -24,7 +24,7 @@ var platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`
 
 // natives are packages with machine code, and what does without it.
 var natives = []struct{ names, instead string }{
-	{`sqlite|libsql|duckdb`, `node:sqlite does without (new DatabaseSync(":memory:"))`},
+	{`sqlite|libsql|duckdb`, `node:sqlite does without (new DatabaseSync(":memory:")), and so does better-sqlite3`},
 	{`sharp|canvas`, "jimp and SVG do without, as does Pillow in Python"},
 	{`argon2|bcrypt|sodium|xxhash|farmhash`, "hash-wasm (argon2id, xxhash64), bcryptjs and node:crypto do without"},
 	{`level|rocksdb|lmdb`, "memory-level and node:sqlite do without"},

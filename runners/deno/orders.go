@@ -41,6 +41,7 @@ type orders struct {
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
 	Sharp   bool     `json:"sharp"`         // sharp is to use its WebAssembly
 	Esbuild bool     `json:"esbuild"`       // esbuild is to use its WebAssembly, in this process
+	Sqlite  bool     `json:"sqlite"`        // better-sqlite3 is to use node:sqlite
 	Run     string   `json:"run,omitempty"` // what to say of other programs, where it names them and may start none
 	Room    int64    `json:"room"`          // most characters of the result
 	Tell    bool     `json:"tell"`          // report when it is over
@@ -153,6 +154,7 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Sharp:   j.ready.has(deps.SharpWasm),
 		Esbuild: j.ready.has("esbuild-wasm") && !in.policy().Run.Any(),
+		Sqlite:  j.ready.has("better-sqlite3") && !in.policy().FFI.Any(),
 		Tell:    tell, Load: load,
 	}
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {

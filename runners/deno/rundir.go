@@ -58,7 +58,7 @@ func openRunDirs(root []byte) (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + sessionSource + modulesSource + esbuildSource + bootstrapSource, f.seal(): sealSource} {
+	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + sessionSource + modulesSource + esbuildSource + sqliteSource + bootstrapSource, f.seal(): sealSource} {
 		if err == nil {
 			err = os.WriteFile(name, []byte(source), 0o600)
 		}
@@ -287,6 +287,9 @@ var modulesSource string
 
 //go:embed esbuild.js
 var esbuildSource string
+
+//go:embed sqlite.js
+var sqliteSource string
 
 //go:embed seal.js
 var sealSource string

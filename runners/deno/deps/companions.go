@@ -22,10 +22,12 @@ var companions = []companion{
 	{"@nestjs/testing", regexp.MustCompile(`\bcreateNestApplication\b`), "@nestjs/platform-express"},
 	{"express", regexp.MustCompile(`["']view engine["']\s*,\s*["']([a-z][\w-]*)["']`), ""},
 	{"fastify", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
+	{"knex", regexp.MustCompile(`\bclient:\s*["'](better-sqlite3)["']`), ""},
 	{"pino", regexp.MustCompile(`\btarget:\s*["'](pino-[\w-]+)["']`), ""},
 	{"prettier", regexp.MustCompile(`["']((?:@[\w-]+/)?prettier-plugin-[\w-]+|@prettier/plugin-\w+)["']`), ""},
 	{"stylelint", regexp.MustCompile(`["'](stylelint-config-[\w-]+)["']`), ""},
 	{"tsup", regexp.MustCompile(`\A`), "typescript"},
+	{"typeorm", regexp.MustCompile(`\btype:\s*["'](better-sqlite3)["']`), ""},
 	{"typeorm", regexp.MustCompile(`\btype:\s*["']sqljs["']`), "sql.js"},
 	{"webpack", regexp.MustCompile(`["']([\w-]+-loader)["']`), ""},
 }
