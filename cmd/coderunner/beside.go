@@ -92,7 +92,7 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 		b.texts = b.texts[1:]
 		b.search(t)
 		if len(b.texts) == 0 {
-			b.takeListed()
+			b.takeNamed()
 		}
 	}
 	b.tellUnlisted(code, l)
@@ -151,16 +151,16 @@ func (b *beside) search(t text) {
 	var names, words, patterns, modules []string
 	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
 		names = append(names, m[1]+m[2]+m[3])
+		if constant, ok := begins(m[1] + m[2] + m[3]); ok {
+			names = append(names, constant)
+		}
 	}
-	var said map[string]bool // the words of a bash script that are no comment
+	var said map[string]bool // the words of a bash script that may name directories
 	if t.language == runners.Bash {
 		words, patterns = shellWords(t.code)
-		code := shellComment.ReplaceAllString(t.code, "")
-		said = map[string]bool{}
-		for _, word := range shellWord.FindAllString(code, maxLookups) {
-			said[bare(word)] = true
-		}
-		b.lists = b.lists || shellLists.MatchString(code)
+		var lists bool
+		said, lists = shellDirectories(t.code)
+		b.lists = b.lists || lists
 	} else if listing.MatchString(t.code) {
 		b.lists, patterns = true, quotedPatterns(t.code, names)
 	}
@@ -205,7 +205,7 @@ func (b *beside) search(t text) {
 		}
 		for _, name := range words {
 			if dir := b.take(path.Join(dirs[i], name)); dir != "" && !hidden(dir) {
-				if dirs = append(dirs, dir); said[strings.TrimSuffix(name, "/")] || said[name] {
+				if dirs = append(dirs, dir); said[name] {
 					b.dirs = append(b.dirs, dir)
 				}
 			}
@@ -223,6 +223,17 @@ func (b *beside) search(t text) {
 			}
 		}
 	}
+}
+
+// begins returns the directory that a text with something put into it, such as
+// f"data/{name}.csv", begins with.
+func begins(text string) (dir string, ok bool) {
+	at := strings.IndexAny(text, "{$%")
+	if at < 0 {
+		return "", false
+	}
+	end := strings.LastIndexByte(text[:at], '/')
+	return text[:max(end, 0)], end > 0
 }
 
 // firstPart returns the first part of a module's dotted name.

@@ -31,7 +31,7 @@ func TestFilesBeside(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"data.csv", "other.csv", ".env", ".ssh/id", "../secret", "deep/data/a.json", "deep/b.json", "with space.txt",
+		"data.csv", "other.csv", ".env", ".ssh/id", "../secret", "huge/a", "deep/data/a.json", "deep/b.json", "with space.txt",
 		"pkg/__init__.py", "pkg/sub/mod.py", "pkg/notes.txt", "pkg/.hidden.py", "unused.py",
 		"ts/index.ts", "view.tsx", "lib/plugin.py", "node_modules/x/a.js",
 	} {
@@ -50,7 +50,14 @@ func TestFilesBeside(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "big.bin"), 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	for link, to := range map[string]string{"out": "../secret", "abs": "/etc/passwd", "in": "data.csv", "up": "..", "sly": ".env"} {
+	if err := os.Rename(filepath.Join(dir, "big.bin"), filepath.Join(dir, "huge", "big.bin")); err != nil {
+		t.Fatal(err)
+	}
+	write("big.bin", "")
+	if err := os.Truncate(filepath.Join(dir, "big.bin"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"linked.py": "../secret", "out": "../secret", "abs": "/etc/passwd", "in": "data.csv", "up": "..", "sly": ".env"} {
 		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -68,9 +75,12 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "import helper, os.path as p", "fromhelper.txt helper.py second.py", ""},
 		{"a.py", "try:\n  from pkg.sub import (mod,\n   other)\nexcept ImportError: import unused", "pkg/__init__.py pkg/sub/mod.py unused.py", ""},
 		{"a.py", "importlib.import_module('unused')", "unused.py", ""},
-		{"a.py", "sys.path.insert(0, 'lib')\nimport plugin", "lib/plugin.py", ""},
-		{"a.py", "Path(__file__).parent / 'deep' / 'data' / 'a.json'", "deep/data/a.json", ""},
-		{"a.py", "isdir('deep'); open('*.csv')", "", ""},
+		{"a.py", "sys.path.insert(0, 'lib')\nimport plugin", "lib/math.ts lib/plugin.py", ""},
+		{"a.py", "Path(__file__).parent / 'deep' / 'data' / 'a.json'", "deep/b.json deep/data/a.json", ""},
+		{"a.py", "open(f'deep/{name}.json'); open('ts/%s' % x); open(f'{pkg}/x')", "deep/b.json deep/data/a.json ts/index.ts", ""},
+		{"a.sh", "cat deep/data/$1.json # ts/$1", "deep/data/a.json", ""},
+		{"a.py", "import linked", "", "coderunner: linked.py: path escapes from parent, so the program does not see it (--file "},
+		{"a.py", "isdir('deep'); open('*.csv'); x['huge']", "deep/b.json deep/data/a.json", ""},
 		{"a.py", "os.listdir('deep'); glob('*'); iglob('*.csv')", "data.csv deep/b.json deep/data/a.json other.csv", ""},
 		{"a.py", "os.listdir(); os.listdir('.ssh'); os.walk('up'); Path('node_modules').rglob('*.js'); walk('../')", "", "coderunner: up: path escapes"},
 		{"a.py", "os.listdir()", "", "coderunner: the program sees the files of its directory that its text names, and lists no others"},

@@ -65,7 +65,7 @@ func (b *beside) isModule(name, code string) bool {
 		return true
 	}
 	for _, at := range []string{name, name + ".py"} {
-		if _, err := b.root.Stat(at); err == nil {
+		if _, err := b.root.Lstat(at); err == nil {
 			return true
 		}
 	}

@@ -20,24 +20,29 @@ var (
 		`|(?:\bPath\((?:["']\.?["'])?\)|\bcwd\(\)|\.parent)\.(?:iterdir|rglob)\(`)
 )
 
-// takeListed takes the directories that the texts name, if one of them lists
-// directories, each with all that is in it or nothing.
-func (b *beside) takeListed() {
-	if !b.lists {
-		return
-	}
+// maxUnlisted is how many bytes a directory may have that a text names which lists none.
+const maxUnlisted = 16 << 20
+
+// takeNamed takes the directories that the texts name, each with all that is in it or
+// nothing: a program lists them, or puts names together.
+func (b *beside) takeNamed() {
 	for _, dir := range b.dirs {
 		if hidden(dir) || slices.ContainsFunc(strings.Split(dir, "/"), skipped) || hidden(b.target(dir)) {
 			continue
 		}
-		before := len(b.files)
+		before, left := len(b.files), b.left
+		if !b.lists {
+			b.left = min(left, maxUnlisted)
+		}
+		room := b.left
 		err := b.argument(b.root, dir)
 		if b.here != nil && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 			if err = b.argument(b.here, dir); errors.Is(err, fs.ErrNotExist) {
 				err = nil
 			}
 		}
-		if err != nil && !b.shell {
+		b.left = left - (room - b.left)
+		if err != nil && b.lists && !b.shell {
 			fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(dir), err)
 		}
 		for _, f := range b.files[before:] {

@@ -10,6 +10,7 @@ import (
 var (
 	shellWord    = regexp.MustCompile(`\$?[\pL\pN_./@+-]{1,255}`)
 	shellPattern = regexp.MustCompile(`[\pL\pN_./@+*?\[\]!^$-]*[*?\[][\pL\pN_./@+*?\[\]!^$-]*`)
+	shellPrefix  = regexp.MustCompile(`([\pL\pN_.][\pL\pN_./-]{0,255})/["']?\$`)
 	shellComment = regexp.MustCompile(`(?m)(?:^|\s)#.*$`)
 	// foundNames matches the options whose patterns find and grep look for in all directories.
 	foundNames = regexp.MustCompile(`(?:-i?name\s+|--include[=\s])["']?([^"'\s;|)]+)`)
@@ -38,6 +39,20 @@ func shellWords(code string) (words, patterns []string) {
 		}
 	}
 	return words, patterns
+}
+
+// shellDirectories returns the words of a bash script that are no comment, if it lists
+// directories, and else those with a name that it puts together (conf/$1.yml).
+func shellDirectories(code string) (words map[string]bool, lists bool) {
+	code = shellComment.ReplaceAllString(code, "")
+	words, lists = map[string]bool{}, shellLists.MatchString(code)
+	for _, m := range shellPrefix.FindAllStringSubmatch(code, maxLookups) {
+		words[bare(m[1])], words[bare(m[1])+"/"] = true, true
+	}
+	for _, word := range shellWord.FindAllString(code, maxLookups) {
+		words[bare(word)] = lists || words[bare(word)]
+	}
+	return words, lists
 }
 
 // bare returns what may be a path in a word.
