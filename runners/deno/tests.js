@@ -84,7 +84,7 @@ function each(cases, test) {
 function frames(stack) {
   const root = slice(orders.main, 0, orders.main.lastIndexOf("/") + 1);
   return String(stack).split("\n").filter((line) => /^\s+at /.test(line) && line.includes(root))
-    .map((line) => line.replace(root, "").replace(/:(\d+):\d+(\)?)$/, ":$1$2"));
+    .map((line) => line.replace(root, "").replace(/(?:\?reset=\d+)?:(\d+):\d+(\)?)$/, ":$1$2"));
 }
 
 function caller() {
@@ -97,7 +97,8 @@ function shownError(thrown) {
     if (!(thrown instanceof NativeError)) return inspect(thrown);
     const stack = stackOf(thrown);
     const head = stack.split(/\n\s+at /, 1)[0];
-    let shown = text(head, errorRoom);
+    let shown = text(head.replaceAll(slice(orders.main, 0, orders.main.lastIndexOf("/") + 1), "./"), errorRoom);
+    if (includes(shown, "__coderunner_")) shown = shown.replace(/(\n +>? *\d* \|.*)+\n?/g, ""); // Jest's excerpt of the edited program
     for (const frame of frames(stack).slice(0, 20)) shown += "\n" + frame;
     shown += fieldsOf(thrown);
     return thrown.cause === undefined ? shown : shown + "\nCaused by: " + shownError(thrown.cause);

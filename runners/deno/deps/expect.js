@@ -15,7 +15,7 @@ const settle = async (run) => {
 };
 const instead = (name) => `pass what is to be replaced as an argument, or have the module export an object (export const api = { ${name} }) and use spyOn on that`;
 const missing = (name) => () => {
-  throw new Error(`${name} replaces modules before they are loaded, which does not work here: ${instead("load")}`);
+  throw new Error(`${name} replaces modules for the program that calls it, and neither in a session nor for another file: ${instead("load")}`);
 };
 const jest = {
   setTimeout() {},
@@ -110,4 +110,4 @@ expect.extend({
 fixtures.expect = expect;
 const bun = Object.assign((fn) => jest.fn(fn), { module: jest.mock, restore: jest.restoreAllMocks, clearAllMocks: jest.clearAllMocks });
 export const { spyOn, setSystemTime } = jest;
-export { bun as mock, expect, jest, jest as vi };
+export { bun as mock, expect, jest, jest as vi, mocker };

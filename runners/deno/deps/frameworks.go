@@ -13,21 +13,29 @@ var testsSource string
 //go:embed expect.js
 var expectSource string
 
+//go:embed mocks.js
+var mocksSource string
+
 //go:embed page.js
 var pageSource string
 
 var (
-	testsModule  = "data:text/javascript," + url.PathEscape(testsSource)
-	expectModule = "data:text/javascript," + url.PathEscape(`export*from"`+jsparse.TestModule+`";`+expectSource)
+	testsModule  = "data:text/javascript," + url.PathEscape(testsSource+shortly)
+	expectModule = "data:text/javascript," + url.PathEscape(`export*from"`+jsparse.TestModule+`";`+expectSource+shortly)
 	domModule    = "data:text/javascript," + url.PathEscape(`import*as m from"@testing-library/jest-dom";import{expect}from"`+jsparse.ExpectModule+`";expect.extend(m)`)
+	mocksModule  = "data:text/javascript," + url.PathEscape(mocksSource+shortly)
 	pageModule   = "data:text/javascript," + url.PathEscape(pageSource)
 )
+
+// shortly names such a module in stacks, where its address would fill pages.
+const shortly = "//# sourceURL=coderunner:tests"
 
 // frameworks are the modules of test frameworks, which run tests in processes of their
 // own or outside of a program not at all. A module of ours stands for them.
 var frameworks = map[string]string{
 	jsparse.TestModule:   testsModule,
 	jsparse.ExpectModule: expectModule,
+	jsparse.MocksModule:  mocksModule,
 	jsparse.PageModule:   pageModule,
 	"vitest":             expectModule,
 	"bun:test":           expectModule,
@@ -59,7 +67,7 @@ func (r *resolution) framework(m Module, i jsparse.Import) bool {
 	switch module {
 	case expectModule, pageModule:
 		r.d.Map.put(module, jsparse.TestModule, testsModule)
-	case domModule:
+	case domModule, mocksModule:
 		r.d.Map.put(module, jsparse.ExpectModule, expectModule)
 		r.framework(m, jsparse.Import{Specifier: jsparse.ExpectModule, Static: i.Static})
 	}

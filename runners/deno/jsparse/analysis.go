@@ -26,6 +26,7 @@ type analysis struct {
 	field    field
 	tests    framework
 	session  *session // nil unless it is a session's program
+	mocking  *mocking // nil unless it may replace modules
 }
 
 // statement is a statement at the top level.
@@ -52,6 +53,7 @@ func (a *analysis) insert(offset int, text string) {
 // functions and, where it can be told, var become let; imports become dynamic, and
 // nothing is exported. See RATIONALE.md of runners/deno.
 type session struct {
+	object    string         // by which it imports
 	statement []token        // of the top-level statement that is being read
 	functions []string       // the names of the top level
 	vars      map[string]int // names → how often they are declared by var

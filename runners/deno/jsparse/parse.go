@@ -64,7 +64,9 @@ func parse(source string, o Options, tags bool) *Program {
 		a.sloppy = new(sloppy)
 	}
 	if o.Session {
-		a.session = new(session)
+		a.session = &session{object: sessionObject}
+	} else if o.Main {
+		a.mocking = mayMock(source)
 	}
 	for {
 		t, err := s.next()
@@ -93,6 +95,9 @@ func parse(source string, o Options, tags bool) *Program {
 	}
 	if !o.Session && (a.esm || o.Main && !o.CommonJS) {
 		a.frameworks()
+	}
+	if a.mocking != nil {
+		a.mocking.finish(&a)
 	}
 	if a.session != nil {
 		a.session.finish(&a, o)
@@ -125,6 +130,9 @@ func (a *analysis) take(t token) {
 	}
 	if a.session != nil {
 		a.session.take(a, t)
+	}
+	if a.mocking != nil {
+		a.mocking.take(a, t)
 	}
 	a.prev, a.prev2, a.prev3 = t, a.prev, a.prev2
 }

@@ -122,15 +122,15 @@ func (s *session) dynamic(a *analysis) {
 	if spec == 0 || a.s.word(t[1]) == "type" && spec > 3 {
 		return // "import x = …", or for types only
 	}
-	call, end := sessionObject+".names(", ");"
+	call, end := s.object+".names(", ");"
 	if spec == 1 {
-		call = sessionObject + ".import("
+		call = s.object + ".import("
 		a.replace(t[0], "await ")
 	} else {
 		a.replace(t[0], "let ")
 		a.replace(t[spec-1], "= await ")
 		if more := s.bindings(a, t[1:spec-1]); strings.HasPrefix(more, "*") {
-			call, end = sessionObject+".import(", ")"+more[1:]+";"
+			call, end = s.object+".import(", ")"+more[1:]+";"
 		}
 	}
 	a.insert(t[spec].start, call)
