@@ -77,7 +77,7 @@ function sqliteAddon(require) {
         throw new TypeError("SQLite3 can only bind numbers, strings, bigints, buffers, and null");
       };
       for (const arg of args) {
-        const proto = typeof arg === "object" && arg && getPrototypeOf(arg);
+        const proto = typeof arg === "object" && arg !== null ? getPrototypeOf(arg) : undefined;
         if (isArray(arg)) {
           plain.push(...arg.map(bind));
         } else if (proto === null || proto === objectPrototype) {

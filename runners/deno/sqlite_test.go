@@ -30,6 +30,8 @@ t(() => db.prepare("SELECT * FROM users WHERE id = ?").get(99));
 t(() => db.prepare("UPDATE users SET data = ?").run(Buffer.from("hi")).changes);
 t(() => db.prepare("SELECT data, typeof(?) n, 9007199254740993 big, ':q' s FROM users -- ?").get(1));
 t(() => db.prepare("SELECT 9007199254740993").safeIntegers().pluck().get());
+t(() => db.prepare("SELECT ? a, ? b, ? c").get(null, undefined, Object.assign(Object.create(null), {})));
+t(() => db.prepare("SELECT ? a, ? b, :c c").get(null, undefined, Object.assign(Object.create(null), { c: null })));
 t(() => db.prepare("SELECT ?").get(true));
 t(() => db.prepare("SELECT 1; SELECT 2"));
 t(() => db.prepare("SELEC 1"));
@@ -65,6 +67,8 @@ undefined
 2
 { data: <Buffer 68 69>, n: "real", big: 9007199254740992, s: ":q" }
 9007199254740993n
+RangeError  Too few parameter values were provided
+{ a: null, b: null, c: null }
 TypeError  SQLite3 can only bind numbers, strings, bigints, buffers, and null
 RangeError  The supplied SQL string contains more than one statement
 SqliteError SQLITE_ERROR near "SELEC": syntax error
