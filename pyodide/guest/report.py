@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import traceback
+from types import ModuleType
 from _suggestions import _generate_suggestions as _suggest
 
 import _coderunner_display as _display
@@ -125,6 +126,8 @@ def explain(e, p, report):
     try:
         if sys.excepthook is not sys.__excepthook__ and not interrupted:
             _hook(e, report)
+        if type(e) is AttributeError:
+            _tell_namesake(e)
         te = traceback.TracebackException.from_exception(e, compact=True)
         _keep_user_frames(te, limit)
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
@@ -156,6 +159,18 @@ def _hook(e, report):
         again.__context__, again.__traceback__ = None, again.__traceback__.tb_next
         print("Error in sys.excepthook:", file=_stderr)
         traceback.print_exception(again, file=_stderr)
+
+
+def _tell_namesake(e):
+    """Says, as CPython does where it began with a script, that a module without the
+    attribute is a file of the program with the name of one of the library."""
+    name = getattr(e.obj, "__name__", None) if type(e.obj) is ModuleType else None
+    file = getattr(e.obj, "__file__", None)
+    if name in sys.stdlib_module_names and file in (f"{home}{name}.py", f"{home}{name}/__init__.py"):
+        e.args = (
+            f"module {name!r} has no attribute {e.name!r} (consider renaming {file!r} since it has the same name as "
+            f"the standard library module named {name!r} and the import system gives it precedence)",
+        )
 
 
 def _meant(name):

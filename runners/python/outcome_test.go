@@ -116,6 +116,21 @@ func TestProgramIsAFile(t *testing.T) {
 	value(t, run(t, r, "open(__file__).read()[:4], __import__('main') is not __import__('__main__') if __name__ == '__main__' else 0"), "('open', True)")
 }
 
+// TestNamesake has a program's file stand in the way of a module of the library.
+func TestNamesake(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	const file = "import random\nrandom.randint(1, 3)"
+	for _, test := range []struct{ code, want string }{
+		{"import random", "module 'random' has no attribute 'randint' (consider renaming '/home/user/random.py' since it has the same name as the standard library module named 'random' and the import system gives it precedence)"},
+		{"import math\nmath.root", "module 'math' has no attribute 'root'"},
+	} {
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: test.code, Files: []runners.File{{Path: "random.py", Data: []byte(file)}}})
+		if err != nil || o.Error == nil || o.Error.Message != test.want {
+			t.Errorf("%s: %+v %v, want %s", test.code, o, err, test.want)
+		}
+	}
+}
+
 // value checks that a program succeeded with a value.
 func value(t *testing.T, o *runners.Outcome, want string) {
 	t.Helper()
