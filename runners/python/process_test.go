@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -360,4 +361,37 @@ func TestMultiprocessing(t *testing.T) {
 	}
 	// Nothing of it is left for the next program.
 	value(t, run(t, r, "import os\nos.listdir('/dev/shm')"), "[]")
+}
+
+// TestSessionProcesses has processes find what a session's earlier calls defined, with
+// the values that it uses, and run nothing of those calls again.
+func TestSessionProcesses(t *testing.T) {
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t, store, newIndex(t).newRunner(base{}, false, t.TempDir())}
+	for _, call := range []struct{ code, want string }{
+		{`
+import math
+n = 10
+lock = __import__("threading").Lock()
+class Point:
+    def __init__(self, x): self.x = x
+    def up(self): return self.x + n, lock
+p = Point(5)
+def square(x): return x * x
+open("calls.txt", "a").write("once\n")
+log = open("log.txt", "w"); log.write("kept"); log.flush()
+`, ""},
+		{"n = 20\nfrom concurrent.futures import ProcessPoolExecutor\ndef f(x): return square(x) + n + p.x + math.floor(1.5)\n" +
+			"with ProcessPoolExecutor(1) as e: print(list(e.map(f, [1, 2])))", "[27, 30]\n"},
+		{"import multiprocessing as mp\nif __name__ == '__main__':\n  with mp.Pool(1) as e: print(e.map(f, [3]), e.map(len, [[p]]), e.map(type, [p])[0] is Point)", "[35] [1] True\n"},
+		{"def nest(x):\n  with mp.Pool(1) as e: return e.map(f, [x])\nif __name__ == '__main__':\n  with ProcessPoolExecutor(1) as e: print(list(e.map(nest, [4])))", "[[42]]\n"},
+		{"def square(x): return -x\nwith mp.Pool(1) as e: print(e.map(square, [3]), open('calls.txt').read(), open('log.txt').read())", "[-3] once\n kept\n"},
+	} {
+		if o := c.run("s", call.code); o.Status != runners.Succeeded || o.Stdout != call.want || o.Stderr != "" {
+			t.Errorf("%s: %s %+v, stdout %q, stderr %q", call.code, o.Status, o.Error, o.Stdout, o.Stderr)
+		}
+	}
 }

@@ -1,9 +1,11 @@
 """Changes to multiprocessing: processes are spawned, never forked."""
 
+import linecache
 import os
 import sys
 
 from _coderunner_process import NO_FORK
+from _coderunner_report import earlier
 
 
 def start_by_spawn(module):
@@ -53,36 +55,96 @@ _null = None
 
 def find_definitions(module):
     """A child finds the functions and classes of a program that does not look at its
-    __name__, as after a fork, and does not run the rest of it again."""
-    fixup = module._fixup_main_from_path
+    __name__, as after a fork, and does not run the rest of it again. In a session,
+    those of earlier calls, too, with the values that they use."""
+    gather, prepare, fixup = module.get_preparation_data, module.prepare, module._fixup_main_from_path
+    session = {}  # in a child, what its parent had of earlier calls
+
+    def get_preparation_data(name):
+        data = gather(name)
+        calls = session or _earlier_calls()
+        return {**data, "calls": calls} if calls else data
+
+    def prepare_with_calls(data):
+        session.update(data.pop("calls", ()))
+        prepare(data)
 
     def _fixup_main_from_path(path):
-        import ast
-        import types
-
-        try:
-            with open(path, "rb") as f:
-                text = f.read()
-            tree = ast.parse(text)
-        except (OSError, SyntaxError, ValueError):
+        tree = _parsed(path)
+        if tree is None or sys.modules["__main__"].__name__ == "__mp_main__":
             return fixup(path)
-        if sys.modules["__main__"].__name__ == "__mp_main__" or any(getattr(n, "id", "") == "__name__" for n in ast.walk(tree)):
+        guarded = any(getattr(n, "id", "") == "__name__" for n in ast.walk(tree))
+        if guarded and not session:
             return fixup(path)
         main = types.ModuleType("__mp_main__")
         main.__file__ = path
         module.old_main_modules.append(sys.modules["__main__"])
         sys.modules["__main__"] = sys.modules["__mp_main__"] = main
+        for name, text in session.get("texts", ()):
+            _define(main, _program.parse(text, name), name, _NAMES)
+        for name, value in session.get("values", {}).items():
+            try:
+                setattr(main, name, pickle.loads(value))
+            except Exception:
+                pass  # it has what only the parent has
+        if guarded:
+            exec(compile(tree, path, "exec"), main.__dict__)
+        else:
+            _define(main, tree, path, (*_NAMES, ast.Assign, ast.AnnAssign))
+        main.__name__ = "__mp_main__"
+
+    import ast
+    import pickle
+    import types
+
+    import _coderunner_program as _program
+
+    _NAMES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+    def _parsed(path):
+        try:
+            with open(path, "rb") as f:
+                return ast.parse(f.read())
+        except (OSError, SyntaxError, ValueError):
+            return None
+
+    def _define(main, tree, path, kinds):
+        """Runs the statements of the kinds, without those that need what is left out."""
         for node in tree.body:
-            if isinstance(node, _DEFINITIONS):
+            if isinstance(node, kinds):
                 try:
                     exec(compile(ast.Module([node], []), path, "exec"), main.__dict__)
                 except Exception:
-                    pass  # it needs what was left out
-        main.__name__ = "__mp_main__"
+                    pass
 
-    from ast import AnnAssign, Assign, AsyncFunctionDef, ClassDef, FunctionDef, Import, ImportFrom
+    def _earlier_calls():
+        """The texts of a session's earlier calls, and the values of their variables,
+        pickled, that a function of theirs or of this call's may use."""
+        texts, used, values = [], set(), {}
+        main = sys.modules["__main__"]
+        for name, (_, _, lines, *_) in list(linecache.cache.items()):
+            if name not in earlier and name != sys.argv[0]:
+                continue
+            text = "".join(lines)
+            try:
+                tree = _program.parse(text, name)
+            except (SyntaxError, ValueError):
+                continue
+            if name in earlier:
+                texts.append((name, text))
+            for node in tree.body:
+                if isinstance(node, _NAMES[2:]):
+                    used.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+        for name in used & vars(main).keys() if texts else ():
+            value = getattr(main, name)
+            if not isinstance(value, (type, types.ModuleType, types.FunctionType)):
+                try:
+                    values[name] = pickle.dumps(value)
+                except Exception:
+                    pass  # it cannot be copied
+        return {"texts": texts, "values": values} if texts else {}
 
-    _DEFINITIONS = (Import, ImportFrom, FunctionDef, AsyncFunctionDef, ClassDef, Assign, AnnAssign)
+    module.get_preparation_data, module.prepare = get_preparation_data, prepare_with_calls
     module._fixup_main_from_path = _fixup_main_from_path
 
 
