@@ -182,7 +182,7 @@ def _compile(p, main):
             _changed.forget(main)
     else:
         _interpreter.set_environ({**_ENV, **_interpreter.environ, **(p["env"] or {})})
-        sys.path.insert(0, os.getcwd())
+        sys.path[:0] = [os.getcwd(), ""] if p.get("session") else [os.getcwd()]  # "": as in a REPL and in a notebook
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _interpreter.look_again))
     _interpreter.unshadow(os.listdir())

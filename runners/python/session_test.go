@@ -141,6 +141,11 @@ f()`, "1", fresh)
 			t.Errorf("%s: %+v", code, o.Error)
 		}
 	}
+	// As in a REPL, what lies where the session went can be imported.
+	c.want("d", "import os\nos.mkdir('src'); os.chdir('src'); open('inner.py', 'w').write('n = 1')", "", fresh)
+	c.want("d", "import inner\ninner.n, inner.__file__", "(1, '/home/user/src/inner.py')", live)
+	c.want("d", "open('inner.py', 'w').write('n = 2\\n')", "", live)
+	c.want("d", "inner.n", "2", live)
 }
 
 // TestSessionHostDirectory goes on with a directory of the host, whose files are
