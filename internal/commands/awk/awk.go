@@ -128,11 +128,7 @@ func Main(c *command.Call) int {
 				return c.Die(2, "improper assignment: -v %s", p.Value)
 			}
 		case "F":
-			fs := p.Value
-			if fs == "t" {
-				fs = "\t"
-			}
-			r.assignment("FS=" + fs)
+			r.assignment("FS=" + p.Value)
 		}
 	}
 	return r.run()

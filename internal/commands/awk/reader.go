@@ -61,7 +61,10 @@ func (a *reader) record(r *run) (string, bool, error) {
 			return record, true, nil
 		}
 		if a.eof {
-			record := bytes.TrimSuffix(a.rest, []byte("\n"))
+			record := a.rest
+			if r.rs == "" {
+				record = bytes.TrimSuffix(record, []byte("\n"))
+			}
 			a.rest = nil
 			r.globals[varRT].v = str("")
 			return string(record), len(record) > 0, nil

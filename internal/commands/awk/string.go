@@ -30,7 +30,7 @@ func substr(r *run, args []*node) (value, error) {
 	if err != nil {
 		return from, err
 	}
-	start, end := math.RoundToEven(from.num()), math.Inf(1)
+	start, end := max(1, math.RoundToEven(from.num())), math.Inf(1) // gawk does not count what is before 1
 	if len(args) > 2 {
 		n, err := r.eval(args[2])
 		if err != nil {

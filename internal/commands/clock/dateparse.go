@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"coderunner/internal/calendar"
 )
 
 // dateParser reads the dates of GNU's -d: a date and a time in most notations, a
@@ -22,6 +24,11 @@ type dateParser struct {
 
 // ParseDate reads a time as date -d does.
 func ParseDate(s string, zone *time.Location) (time.Time, bool) {
+	if quoted, ok := strings.CutPrefix(strings.TrimSpace(s), `TZ="`); ok {
+		if name, rest, ok := strings.Cut(quoted, `"`); ok {
+			zone, s = calendar.Zone(name), rest
+		}
+	}
 	p := &dateParser{zone: zone, t: time.Now().In(zone), weekday: -1}
 	s = strings.ToLower(strings.TrimSpace(s))
 	if strings.HasPrefix(s, "@") {

@@ -265,11 +265,30 @@ func UserName(id uint32, numeric bool) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
+// indent goes from one column to another, by tabs where they save anything.
+func indent(from, to int) string {
+	var b strings.Builder
+	for from < to {
+		if to/8 > (from+1)/8 {
+			b.WriteByte('\t')
+			from += 8 - from%8
+		} else {
+			b.WriteByte(' ')
+			from++
+		}
+	}
+	return b.String()
+}
+
 // columns lays labels out in columns, down or across.
 func columns(labels []string, width int, across bool) string {
 	n := len(labels)
-	for rows := 1; ; rows++ {
-		cols := (n + rows - 1) / rows
+	for try := 1; ; try++ {
+		rows, cols := try, (n+try-1)/try
+		if across {
+			cols = n - try + 1
+			rows = (n + cols - 1) / cols
+		}
 		widths := make([]int, cols)
 		at := func(row, col int) int {
 			if across {
@@ -286,20 +305,21 @@ func columns(labels []string, width int, across bool) string {
 			}
 			total += widths[col]
 		}
-		if total-2 >= width && rows < n {
+		if total-2 >= width && try < n {
 			continue
 		}
 		var b strings.Builder
 		for row := range rows {
-			line := ""
+			line, start := "", 0
 			for col := range cols {
 				i := at(row, col)
 				if i >= n {
 					break
 				}
 				if line += labels[i]; at(row, col+1) < n && col+1 < cols {
-					line += strings.Repeat(" ", widths[col]-len(labels[i]))
+					line += indent(start+len(labels[i]), start+widths[col])
 				}
+				start += widths[col]
 			}
 			b.WriteString(line + "\n")
 		}

@@ -117,8 +117,9 @@ func (t *translator) member(i int) (r rune, next int, err error) {
 		}
 	}
 	if s[i] == '\\' && t.Escapes && i+1 < len(s) {
-		if at := strings.IndexByte(`abfnrtv\]/"`, s[i+1]); at >= 0 {
-			return rune("\a\b\f\n\r\t\v\\]/\""[at]), i + 2, nil
+		// awk has more of them than sed, where "[&/\]" is a whole expression.
+		if at := strings.IndexByte(`afnrtv\b]/"`, s[i+1]); at >= 0 && (at < len(`afnrtv\`) || t.Octal) {
+			return rune("\a\f\n\r\t\v\\\b]/\""[at]), i + 2, nil
 		}
 		if text, size := t.Character(s[i+1:]); size > 0 {
 			return single(text), i + 1 + size, nil

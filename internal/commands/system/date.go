@@ -1,6 +1,7 @@
 package system
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,14 @@ func Date(c *command.Call) int {
 		}
 		format = a[1:]
 	}
-	switch iso := o.Value("I", ""); {
+	precise := func(name string, all ...string) string {
+		given := o.Value(name, "")
+		if at := slices.IndexFunc(all, func(full string) bool { return given != "" && strings.HasPrefix(full, given) }); at >= 0 {
+			return all[at]
+		}
+		return given
+	}
+	switch iso := precise("I", "hours", "minutes", "date", "seconds", "ns"); {
 	case o.On("s"):
 		return c.Die(1, "cannot set date: Operation not permitted")
 	case o.On("R"):
@@ -32,7 +40,7 @@ func Date(c *command.Call) int {
 		format = map[string]string{"": "%Y-%m-%d", "date": "%Y-%m-%d", "hours": "%Y-%m-%dT%H%:z", "minutes": "%Y-%m-%dT%H:%M%:z",
 			"seconds": "%Y-%m-%dT%H:%M:%S%:z", "ns": "%Y-%m-%dT%H:%M:%S,%N%:z"}[iso]
 	case o.On("rfc-3339"):
-		format = map[string]string{"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S%:z", "ns": "%Y-%m-%d %H:%M:%S.%N%:z"}[o.Value("rfc-3339", "")]
+		format = map[string]string{"date": "%Y-%m-%d", "seconds": "%Y-%m-%d %H:%M:%S%:z", "ns": "%Y-%m-%d %H:%M:%S.%N%:z"}[precise("rfc-3339", "date", "seconds", "ns")]
 	}
 	if format == "" && (o.On("I") || o.On("rfc-3339")) {
 		return c.Usage(1, "invalid argument %s for '--iso-8601'", command.Quote(o.Value("I", o.Value("rfc-3339", ""))))
