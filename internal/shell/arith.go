@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -42,6 +41,9 @@ func (sh *shell) arithm(x syntax.ArithmExpr) (int64, error) {
 	}
 	a := &arithmetic{sh: sh, expr: x}
 	n := a.eval(x)
+	if a.err == errBlank {
+		return sh.arithmText(x)
+	}
 	return n, a.err
 }
 
@@ -69,18 +71,9 @@ func decimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-func (a *arithmetic) fail(msg, token string) int64 {
-	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
-		a.text = a.sh.sourceOf(a.expr)
-	}
-	if a.err == nil {
-		a.err = &expandError{a.text + ": " + msg + ` (error token is "` + token + `")`, false}
-	}
-	return 0
-}
-
 // value evaluates what an operand's text is: a number, a name or an expression.
 func (a *arithmetic) value(s string) int64 {
+	written := strings.TrimLeft(s, " \t\n")
 	s = strings.TrimSpace(s)
 	if s == "" || a.err != nil {
 		return 0
@@ -103,40 +96,21 @@ func (a *arithmetic) value(s string) int64 {
 	defer func() { a.sh.refs-- }()
 	if a.text == "" && a.expr == nil || strings.ContainsAny(s, " \t+-*/%<>=&|^!~?:,(") {
 		defer func(text string) { a.text = text }(a.text)
-		a.text = s
+		a.text = written
 	}
 	defer func(text string) { a.inner = text }(a.inner)
 	a.inner = s
 	x, err := a.sh.parseArithm(s)
 	if err != nil {
 		at, _ := arithmeticError(err)
-		return a.malformed(s, strings.TrimSpace(s[min(at, len(s)):]))
+		return a.malformed(written, strings.TrimLeft(written[min(at, len(s)):], " \t\n"))
 	}
 	if w, ok := x.(*syntax.Word); ok {
 		if p, ok := w.Parts[0].(*syntax.ParamExp); !ok || len(w.Parts) > 1 || p.Index == nil {
-			return a.malformed(s, strings.TrimSpace(s[min(int(w.End().Offset()), len(s)):]))
+			return a.malformed(written, strings.TrimLeft(written[min(int(w.End().Offset()), len(s)):], " \t\n"))
 		}
 	}
 	return a.eval(x)
-}
-
-// malformed fails as bash does at what it cannot read: token and what follows.
-func (a *arithmetic) malformed(s, token string) int64 {
-	for i := 1; i < len(s); i++ {
-		if s[i] == '.' && digit(s[i-1], 10) >= 0 {
-			if at := strings.Index(a.text, s); at >= 0 {
-				return a.fail("syntax error: invalid arithmetic operator", a.text[at+i:])
-			}
-			return a.fail("syntax error: invalid arithmetic operator", s[i:])
-		}
-	}
-	if token != "" && strings.IndexByte("+-*/%<>=&|^!~?:,", token[0]) < 0 {
-		return a.fail("syntax error in expression", token)
-	}
-	if first := strings.TrimLeft(token, "+-*<>=&|^!~?:, "); token != "" && first != "" {
-		token = first
-	}
-	return a.fail("syntax error: operand expected", cmp.Or(token, s))
 }
 
 func (a *arithmetic) variable(name string) int64 {
@@ -197,6 +171,9 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 	s, err := a.sh.literal(w)
 	if err != nil && a.err == nil {
 		a.err = err
+	}
+	if a.err == nil && a.inner == "" && a.expr != nil && a.expr != syntax.ArithmExpr(w) && strings.TrimSpace(s) == "" {
+		a.err = errBlank
 	}
 	return a.value(s)
 }

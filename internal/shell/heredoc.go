@@ -44,6 +44,7 @@ func (sh *shell) endDocument(src *source, err error) bool {
 		lines = append(lines, delim+"\n")
 	}
 	wanted := src.line(ends)
+	src.asked = cmp.Or(src.asked, src.text)
 	src.text = strings.Join(lines, "")
 	for i := range src.added {
 		if src.added[i] > ends {

@@ -79,7 +79,9 @@ func misspeltError(err error) (at int, ok bool) {
 func quoteExpansion(text string, err error) (string, bool) {
 	at, ok := misspeltError(err)
 	if !ok {
-		return "", false
+		if at, ok = arithmeticError(err); !ok { // in ${x:1 2}
+			return "", false
+		}
 	}
 	for open := min(at, len(text)); open > 0; {
 		if open = strings.LastIndex(text[:open], "${"); open < 0 {

@@ -38,7 +38,7 @@ func (a *arithmetic) number(s string) (n int64, ok bool) {
 			return 0, false
 		}
 		if d >= base {
-			return a.fail("value too great for base", s), false
+			return a.fail(tooGreat, s), false
 		}
 		u = u*uint64(base) + uint64(d)
 	}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,6 +42,7 @@ func (w *watched) Read(p []byte) (int, error) {
 // source is a text that was parsed, for positions in it.
 type source struct {
 	text  string
+	asked string // the text before requote, "" if that is the same
 	name  string // of the file, "" for -c and eval
 	first int    // line of the shell at which it begins
 	added []int  // lines that endDocument put into it, in their order
@@ -111,6 +113,9 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 				failed = errNesting
 			case st.Pos().Offset() < next:
 				return true
+			case bareBody(st) != nil:
+				failed = bareBody(st)
+				return false
 			default:
 				if branches {
 					if failed = strayElse(st); failed != nil {
@@ -137,9 +142,24 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		if !ok {
 			return failed
 		}
+		src.asked = cmp.Or(src.asked, src.text)
 		src.text = text
 	}
 	return errNesting
+}
+
+// bareBody returns the error of a function whose body is a simple command, which the
+// parser takes.
+func bareBody(st *syntax.Stmt) error {
+	f, ok := st.Cmd.(*syntax.FuncDecl)
+	if !ok || f.Name == nil || f.Body == nil {
+		return nil
+	}
+	switch f.Body.Cmd.(type) {
+	case *syntax.CallExpr, *syntax.DeclClause, *syntax.LetClause:
+		return syntax.ParseError{Pos: f.Body.Pos(), Text: "`" + f.Name.Value + "` can only be followed by a compound command"}
+	}
+	return nil
 }
 
 // strayElse returns the error of an else without if, which the parser takes for a
@@ -222,12 +242,21 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 	if quote, ok := unclosed(pe.Text); ok {
 		return at(line) + "unexpected EOF while looking for matching `" + quote + "'\n"
 	}
+	if strings.HasPrefix(pe.Text, "reached EOF without matching `$(`") {
+		return at(len(lines)+1) + "unexpected EOF while looking for matching `)'\n"
+	}
+	if quote, ok := unclosedExpansion(pe, text); ok {
+		return at(line) + "unexpected EOF while looking for matching `" + quote + "'\n"
+	}
 	if pe.Incomplete || strings.Contains(pe.Text, "reached EOF") {
 		return at(len(lines)+1) + "syntax error: unexpected end of file\n"
 	}
-	shown := ""
-	if line > 0 && line <= len(lines) {
-		shown = original(lines[line-1])
+	shown, asked := "", line
+	if sh.src.asked != "" {
+		lines, asked = strings.Split(sh.src.asked, "\n"), sh.src.line(line)
+	}
+	if asked > 0 && asked <= len(lines) {
+		shown = lines[asked-1]
 	}
 	if token := unexpected(pe, text); token != "" {
 		return at(line) + "syntax error near unexpected token `" + token + "'\n" + at(line) + "`" + shown + "'\n"
@@ -242,13 +271,26 @@ func unclosed(msg string) (string, bool) {
 			return q, true
 		}
 	}
-	if strings.Contains(msg, "reached `EOF` without matching `$(` with `)`") || strings.Contains(msg, "without matching `(` with `)`") {
+	if strings.Contains(msg, "without matching `(` with `)`") {
 		return ")", true
 	}
 	if strings.Contains(msg, "without matching `${` with `}`") {
 		return "}", true
 	}
 	return "", false
+}
+
+// unclosedExpansion returns what bash looks for in vain behind a ${x that has no brace: its
+// end, or that of the quotes that are taken for the beginning of others.
+func unclosedExpansion(pe syntax.ParseError, text string) (string, bool) {
+	at := int(pe.Pos.Offset())
+	if !strings.HasPrefix(pe.Text, "not a valid parameter expansion operator") || at >= len(text) {
+		return "", false
+	}
+	if text[at] == '"' || text[at] == '\'' {
+		return text[at : at+1], true
+	}
+	return "}", true
 }
 
 // withoutDo moves the error of a for or select without do from its beginning to what
@@ -263,8 +305,15 @@ func withoutDo(pe syntax.ParseError, text string) syntax.ParseError {
 	if file == nil || len(file.Stmts) == 0 {
 		return pe
 	}
-	if loop, ok := file.Stmts[0].Cmd.(*syntax.ForClause); ok && len(loop.Do) > 0 && loop.Do[0].Pos().IsValid() {
-		at := loop.Do[0].Pos()
+	loop, ok := file.Stmts[0].Cmd.(*syntax.ForClause)
+	if !ok {
+		return pe
+	}
+	at := loop.DonePos
+	if len(loop.Do) > 0 {
+		at = loop.Do[0].Pos()
+	}
+	if at.IsValid() && !at.IsRecovered() {
 		pe.Pos = syntax.NewPos(start.Offset()+at.Offset(), start.Line()+at.Line()-1, at.Col())
 		pe.Text = "can only follow do"
 	}
@@ -281,8 +330,11 @@ func unexpected(pe syntax.ParseError, text string) string {
 	rest := text[offset:]
 	if left, _, ok := strings.Cut(pe.Text, " must be followed by "); ok {
 		left = strings.Trim(left, "`\"")
+		if left == "foo(" { // whatever the name is
+			_, rest, _ = strings.Cut(rest, "(")
+		}
 		rest = strings.TrimPrefix(rest, strings.Fields(left + " ")[0])
-	} else if !strings.Contains(pe.Text, "can only") && !strings.Contains(pe.Text, "is not a valid start") && !strings.Contains(pe.Text, "can only contain words") {
+	} else if !strings.Contains(pe.Text, "statements must be separated") && !strings.Contains(pe.Text, "can only") && !strings.Contains(pe.Text, "is not a valid start") && !strings.Contains(pe.Text, "can only contain words") {
 		return ""
 	}
 	rest = strings.TrimLeft(rest, " \t")
@@ -293,6 +345,9 @@ func unexpected(pe syntax.ParseError, text string) string {
 		if strings.HasPrefix(rest, op) {
 			return op
 		}
+	}
+	if i := strings.IndexByte(rest[1:], rest[0]); i >= 0 && strings.IndexByte("\"'", rest[0]) >= 0 {
+		return rest[:i+2]
 	}
 	return rest[:strings.IndexAny(rest+"\n", " \t\n;&|()<>")]
 }

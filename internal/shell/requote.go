@@ -154,10 +154,24 @@ func negateTwice(text string, err error) (string, bool) {
 	return text[:at] + " " + text[at+1:next] + " " + text[next+1:], true
 }
 
+// zeroNothing puts a zero into (( )), which has no expression.
+func zeroNothing(text string, err error) (string, bool) {
+	pe, _ := errors.AsType[syntax.ParseError](err)
+	at := int(pe.Pos.Offset())
+	if !strings.HasSuffix(pe.Text, "`((` must be followed by an expression") && !strings.HasSuffix(pe.Text, "`$((` must be followed by an expression") || at > len(text) {
+		return "", false
+	}
+	i := strings.Index(text[at:], "((")
+	if i < 0 || strings.TrimLeft(text[at+i+2:], " \t\n") == "" || strings.TrimLeft(text[at+i+2:], " \t\n")[0] != ')' {
+		return "", false
+	}
+	return text[:at+i+2] + "0" + text[at+i+2:], true
+}
+
 // requote returns a text that means the same and that the parser can read farther, if
 // there is one.
 func requote(text string, err error) (string, bool) {
-	for _, f := range []func(string, error) (string, bool){quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice} {
+	for _, f := range []func(string, error) (string, bool){zeroNothing, quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice} {
 		if text, ok := f(text, err); ok {
 			return text, true
 		}
