@@ -10,7 +10,12 @@ import (
 )
 
 // definition returns a function's definition, as type and declare -f show it.
-func (f *function) definition(name string) string {
+func (sh *shell) definition(name string, f *function) string {
+	if len(f.text) < 100_000 {
+		if s, ok := sh.printedFunction(f); ok {
+			return name + " () \n" + s
+		}
+	}
 	var b strings.Builder
 	b.WriteString(name + " () \n")
 	if block, ok := f.body.Cmd.(*syntax.Block); ok && len(f.text) < 100_000 {
@@ -110,7 +115,7 @@ func (sh *shell) typeLine(mode byte, name string, k [2]string) string {
 	case "keyword":
 		return name + " is a shell keyword\n"
 	case "function":
-		return name + " is a function\n" + sh.funcs[name].definition(name)
+		return name + " is a function\n" + sh.definition(name, sh.funcs[name])
 	case "builtin":
 		return name + " is a shell builtin\n"
 	}

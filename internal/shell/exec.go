@@ -372,7 +372,11 @@ func (sh *shell) background(st *syntax.Stmt) {
 		sh.cannotFork(err)
 		return
 	}
-	sh.addJob(c.PID(), sh.sourceOf(st))
+	text, ok := sh.printed(st)
+	if !ok {
+		text = sh.sourceOf(st)
+	}
+	sh.addJob(c.PID(), text)
 	sh.status = 0
 }
 

@@ -137,7 +137,7 @@ func (sh *shell) declareFunctions(d *declaration, list []operand) int {
 		case d.names:
 			b.WriteString(o.name + "\n")
 		default:
-			b.WriteString(f.definition(o.name))
+			b.WriteString(sh.definition(o.name, f))
 		}
 	}
 	if sh.print(d.command, b.String()) != 0 {
