@@ -17,14 +17,45 @@ const instead = (name) => `pass what is to be replaced as an argument, or have t
 const missing = (name) => () => {
   throw new Error(`${name} replaces modules for the program that calls it, and neither in a session nor for another file: ${instead("load")}`);
 };
+const due = new Map(); // when those that stand still are due, by what setTimeout has returned
+function count(name, once) {
+  const make = globalThis["set" + name], drop = globalThis["clear" + name];
+  const made = (fn, ms, ...args) => {
+    const later = () => due.set(timer, { at: Date.now() + (+ms || 0), drop }), timer = make((...given) => {
+      once ? due.delete(timer) : later();
+      return fn(...given);
+    }, ms, ...args);
+    later();
+    return timer;
+  };
+  globalThis["set" + name] = Object.defineProperties(made, Object.getOwnPropertyDescriptors(make));
+  globalThis["clear" + name] = (timer) => (due.delete(timer), drop(timer));
+}
+let still = false;
+const real = () => (timers.reset(), due.clear(), still = false, jest);
 const jest = {
   setTimeout() {},
   useFakeTimers(options) {
-    timers.reset();
+    real();
     timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: +new Date(options?.now ?? Date.now()) });
+    count("Timeout", true);
+    count("Interval", false);
+    still = true;
     return jest;
   },
-  useRealTimers: () => (timers.reset(), jest),
+  useRealTimers: real,
+  isFakeTimers: () => still,
+  getTimerCount: () => due.size,
+  clearAllTimers() {
+    for (const [timer, { drop }] of due) drop(timer);
+    due.clear();
+    return jest;
+  },
+  advanceTimersToNextTimer() {
+    if (due.size > 0) timers.tick(Math.max(0, Math.min(...Array.from(due.values(), ({ at }) => at)) - Date.now()));
+    return jest;
+  },
+  getMockedSystemTime: () => still ? new Date() : null,
   advanceTimersByTime: (ms) => (timers.tick(ms), jest),
   advanceTimersByTimeAsync: (ms) => settle(() => timers.tick(ms)),
   runAllTimers: () => (timers.runAll(), jest),
@@ -67,6 +98,12 @@ jest.waitFor = async (fn, { timeout = 1000 } = {}) => {
     }
   }
 };
+
+jest.waitUntil = (fn, options) => jest.waitFor(async () => {
+  const value = await fn();
+  if (!value) throw new Error("waitUntil: it is still " + value);
+  return value;
+}, options);
 
 // Snapshots in files are as in a first run, which writes them; those in the text are compared.
 const { AsymmetricMatcher, DOMCollection, DOMElement, Immutable, ReactElement, ReactTestComponent } = plugins;
